@@ -94,7 +94,7 @@ $(PYTHON):
 	$$python -c 'import ensurepip, venv' 2>/dev/null || install "the venv module of $$python" python3-venv; \
 	$$python -m venv $(VENV)
 
-# The empty directory stands in for the front end, which needs this environment to be built.
+# The empty directory stands in for the front end, which is built next and linked, not copied.
 $(STAMPS)/python: pyproject.toml | $(PYTHON)
 	@echo 'installing taskscope and its development tools'
 	@mkdir -p $(@D) $(LABEXTENSION)

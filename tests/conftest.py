@@ -1,0 +1,20 @@
+"""Fixtures that every test gets."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import settings
+
+from tests.support.fake_clock import FakeClock
+from tests.support.leak_check import no_leaks
+
+__all__ = ["fake_clock", "no_leaks"]
+
+# Derandomised, so that a red build is red again for the next person; a slow machine is no failure.
+settings.register_profile("taskscope", derandomize=True, deadline=None, print_blob=True)
+settings.load_profile("taskscope")
+
+
+@pytest.fixture
+def fake_clock() -> FakeClock:
+    return FakeClock()

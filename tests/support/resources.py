@@ -1,0 +1,93 @@
+"""What a process holds and must give back, as plain sets that can be compared."""
+
+from __future__ import annotations
+
+import sys
+import threading
+from dataclasses import dataclass, fields
+from multiprocessing import resource_tracker
+from pathlib import Path
+from typing import Any
+
+import psutil
+
+OPEN_FILES = Path("/proc/self/fd")
+
+
+@dataclass(frozen=True, slots=True)
+class Held:
+    """Everything a test may leave behind, each described as the person who reads it needs it."""
+
+    threads: frozenset[str]
+    child_processes: frozenset[str]
+    file_descriptors: frozenset[str]
+    dask_callbacks: frozenset[str]
+    session_holds: frozenset[str]
+
+    def beyond(self, earlier: Held) -> list[str]:
+        """Return one line per thing held now that was not held earlier."""
+        return [
+            f"{field.name.replace('_', ' ')}: {thing}"
+            for field in fields(self)
+            for thing in sorted(getattr(self, field.name) - getattr(earlier, field.name))
+        ]
+
+
+def held_now() -> Held:
+    return Held(
+        threads=frozenset(f"{t.name} (ident {t.ident})" for t in unpooled_threads()),
+        child_processes=frozenset(_child_processes()),
+        file_descriptors=frozenset(_file_descriptors()),
+        dask_callbacks=frozenset(_dask_callbacks()),
+        session_holds=frozenset(_session_holds()),
+    )
+
+
+def unpooled_threads() -> list[threading.Thread]:
+    """Return the live threads, without those that dask itself keeps for its next compute."""
+    pooled = _dask_pool_threads()
+    return [t for t in threading.enumerate() if t not in pooled]
+
+
+def _dask_pool_threads() -> set[threading.Thread]:
+    threaded: Any = sys.modules.get("dask.threaded")
+    if threaded is None:
+        return set()
+    pools = [threaded.default_pool, *(p for sizes in threaded.pools.values() for p in sizes.values())]
+    return {thread for pool in pools for thread in getattr(pool, "_threads", ())}
+
+
+def _child_processes() -> list[str]:
+    # multiprocessing starts its resource tracker once per process and never ends it.
+    tracker = getattr(resource_tracker._resource_tracker, "_pid", None)
+    return [_described(child) for child in psutil.Process().children() if child.pid != tracker]
+
+
+def _described(child: psutil.Process) -> str:
+    try:
+        return f"pid {child.pid} ({' '.join(child.cmdline())[:80]})"
+    except psutil.Error:
+        return f"pid {child.pid} (ended)"
+
+
+def _file_descriptors() -> list[str]:
+    tracker = getattr(resource_tracker._resource_tracker, "_fd", None)
+    found = []
+    for descriptor in OPEN_FILES.iterdir() if OPEN_FILES.is_dir() else ():
+        try:
+            target = descriptor.readlink()
+        except FileNotFoundError:
+            continue  # the descriptor that was listing the directory
+        if int(descriptor.name) != tracker:
+            found.append(f"{descriptor.name} -> {target}")
+    return found
+
+
+def _dask_callbacks() -> list[str]:
+    callbacks: Any = sys.modules.get("dask.callbacks")
+    return [] if callbacks is None else [repr(entry) for entry in callbacks.Callback.active]
+
+
+def _session_holds() -> list[str]:
+    session: Any = sys.modules.get("taskscope.session")
+    return [] if session is None else [repr(owner) for owner in session.current().holders]
