@@ -1,0 +1,62 @@
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import zipfile
+from pathlib import Path
+
+from tests.packaging.distributions import ROOT, Distributions, build
+
+LABEXTENSION = "share/jupyter/labextensions/taskscope"
+
+
+def data_directory(names: set[str]) -> str:
+    return next(name for name in names if ".data/data/" in name).partition(".data/")[0] + ".data/data"
+
+
+def test_the_wheel_holds_the_whole_front_end(built: Distributions) -> None:
+    names = built.wheel_names()
+    extension = f"{data_directory(names)}/{LABEXTENSION}"
+    expected = {
+        f"{extension}/install.json",
+        f"{extension}/package.json",
+        "taskscope/py.typed",
+        "taskscope/static/report.js",
+    }
+    assert expected <= names
+    with zipfile.ZipFile(built.wheel) as archive:
+        package = json.loads(archive.read(f"{extension}/package.json"))
+    assert f"{extension}/{package['jupyterlab']['_build']['load']}" in names
+
+
+def test_the_wheel_holds_each_file_once_and_no_sources_of_the_front_end(built: Distributions) -> None:
+    with zipfile.ZipFile(built.wheel) as archive:
+        names = archive.namelist()
+    assert sorted(names) == sorted(set(names))
+    assert [name for name in names if name.endswith((".ts", ".tsx", ".map"))] == []
+    assert [name for name in names if name.startswith("taskscope/labextension")] == []
+
+
+def test_the_sdist_builds_without_node(built: Distributions) -> None:
+    names = built.sdist_names()
+    wanted = {"LICENSE", "README.md", "package-lock.json", "labextension/install.json"}
+    prebuilt = {"src/taskscope/labextension/package.json", "src/taskscope/static/report.js"}
+    assert wanted | prebuilt <= names
+    assert [name for name in names if name.startswith(("node_modules", "labextension/lib"))] == []
+
+
+def test_two_builds_of_one_tree_are_equal_byte_for_byte(built: Distributions, tmp_path: Path) -> None:
+    again = build(tmp_path)
+    assert again.wheel.read_bytes() == built.wheel.read_bytes()
+    assert again.sdist.read_bytes() == built.sdist.read_bytes()
+
+
+def test_a_registry_would_accept_the_metadata(built: Distributions) -> None:
+    command = [sys.executable, "-m", "twine", "check", "--strict", str(built.wheel), str(built.sdist)]
+    checked = subprocess.run(command, check=False, capture_output=True, text=True)
+    assert checked.returncode == 0, checked.stdout
+
+
+def test_python_and_npm_agree_on_the_version(built: Distributions) -> None:
+    assert built.wheel.name.split("-")[1] == json.loads((ROOT / "package.json").read_text())["version"]

@@ -1,0 +1,30 @@
+from __future__ import annotations
+
+import inspect
+import subprocess
+import sys
+
+import taskscope
+
+HEAVY = ("IPython", "bokeh", "distributed", "ipywidgets", "pandas", "pyarrow")
+
+
+def test_the_public_names_are_few_sorted_and_all_there() -> None:
+    assert taskscope.__all__ == sorted(taskscope.__all__)
+    assert len(taskscope.__all__) <= 15
+    assert [name for name in taskscope.__all__ if getattr(taskscope, name, None) is None] == []
+    assert set(taskscope.__all__) <= set(dir(taskscope))
+
+
+def test_every_public_class_and_function_is_documented_and_says_it_lives_here() -> None:
+    for name in taskscope.__all__:
+        member = getattr(taskscope, name)
+        if inspect.isclass(member) or inspect.isfunction(member):
+            assert inspect.getdoc(member), name
+            assert member.__module__.startswith("taskscope"), name
+
+
+def test_import_taskscope_loads_nothing_heavy() -> None:
+    program = f"import sys, taskscope; print([name for name in {HEAVY} if name in sys.modules])"
+    command = [sys.executable, "-c", program]
+    assert subprocess.run(command, check=True, capture_output=True, text=True).stdout == "[]\n"
