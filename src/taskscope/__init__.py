@@ -1,0 +1,57 @@
+"""See what a Dask computation is doing while it runs: in the cell, in a docked panel, or in a saved file.
+
+Public names are loaded when they are first used, so that ``import taskscope`` stays cheap.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from IPython.core.interactiveshell import InteractiveShell
+
+_HOMES = {
+    "Dashboard": "taskscope.widgets",
+    "GanttWidget": "taskscope.widgets",
+    "ProgressWidget": "taskscope.widgets",
+    "Recording": "taskscope.model.recording",
+    "TaskscopeError": "taskscope.errors",
+    "load": "taskscope.export",
+    "profile": "taskscope.profile",
+}
+
+__all__ = [
+    "Dashboard",
+    "GanttWidget",
+    "ProgressWidget",
+    "Recording",
+    "TaskscopeError",
+    "load",
+    "profile",
+]
+
+
+def __getattr__(name: str) -> object:
+    """Load a public name on first use."""
+    home = _HOMES.get(name)
+    if home is None:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    value: object = getattr(importlib.import_module(home), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    """List the public names."""
+    return sorted([*globals(), *__all__])
+
+
+def load_ipython_extension(shell: InteractiveShell) -> None:
+    """Watch every Dask compute of this kernel: ``%load_ext taskscope``."""
+    importlib.import_module("taskscope.magics").load(shell)
+
+
+def unload_ipython_extension(shell: InteractiveShell) -> None:
+    """Stop watching: ``%unload_ext taskscope``."""
+    importlib.import_module("taskscope.magics").unload(shell)

@@ -1,0 +1,68 @@
+"""Every error taskscope raises on purpose, under one root.
+
+::
+
+    TaskscopeError
+    ├── OptionError (ValueError)       an option has a value that cannot work
+    ├── UnknownNameError (KeyError)    a table or column that does not exist
+    ├── FileError (OSError)            a file cannot be written or read
+    │   └── DamagedFileError           a saved recording is truncated or not one of ours
+    └── MissingDependencyError (ImportError)   an optional package is needed and absent
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from difflib import get_close_matches
+
+__all__ = [
+    "DamagedFileError",
+    "FileError",
+    "MissingDependencyError",
+    "OptionError",
+    "TaskscopeError",
+    "UnknownNameError",
+    "unknown_name",
+]
+
+
+class TaskscopeError(Exception):
+    """Root of all errors that taskscope raises on purpose."""
+
+
+class OptionError(TaskscopeError, ValueError):
+    """An option has a value that cannot work."""
+
+
+class UnknownNameError(TaskscopeError, KeyError):
+    """A table or column was asked for that does not exist."""
+
+    def __str__(self) -> str:
+        """Return the message itself; ``KeyError`` would show its ``repr``."""
+        return str(self.args[0]) if self.args else ""
+
+
+class FileError(TaskscopeError, OSError):
+    """A file cannot be written or read."""
+
+
+class DamagedFileError(FileError):
+    """A saved recording is truncated, damaged or of another tool."""
+
+
+class MissingDependencyError(TaskscopeError, ImportError):
+    """An optional package is needed for this and is not installed."""
+
+
+def unknown_name(kind: str, name: object, known: Iterable[str]) -> str:
+    """Return a message for an unknown name, with the nearest known one.
+
+    Examples
+    --------
+    >>> unknown_name("table", "task", ["tasks", "runs"])
+    "unknown table 'task'; did you mean 'tasks'? Known: 'tasks', 'runs'"
+    """
+    choices = list(known)
+    near = get_close_matches(str(name), choices, n=1)
+    hint = f" did you mean {near[0]!r}?" if near else ""
+    return f"unknown {kind} {name!r};{hint} Known: {', '.join(map(repr, choices))}"

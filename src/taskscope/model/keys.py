@@ -1,0 +1,196 @@
+"""Dask keys: their group, their prefix, their text, and a compact column of many of them.
+
+A key may be any nesting of ``str``, ``bytes``, ``int``, ``float`` and ``tuple``, and is hostile text. The
+terms are Dask's own: ``('random_sample-3f2a', 0, 1)`` has the *group* ``random_sample-3f2a`` and the
+*prefix* ``random_sample``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import chain
+from typing import TypeAlias, cast
+
+import numpy as np
+from dask.utils import key_split
+from numpy.typing import NDArray
+
+__all__ = ["MAX_KEY_TEXT", "TEXT", "KeyBlock", "KeyBuilder", "key_block", "key_text", "split_key"]
+
+MAX_KEY_TEXT = 4096
+"""Longest text kept of a key, in characters."""
+
+TEXT = 255
+"""The value of `KeyBlock.dims` that marks a key kept as text."""
+
+_MAX_DIMS = 200
+_INT_MIN, _INT_MAX = -(2**31), 2**31 - 1
+_MAX_NAMES = 10_000
+_OTHER = "Other"
+
+Key: TypeAlias = object
+
+
+def key_text(key: Key) -> str:
+    """Return a key as text that any encoder accepts.
+
+    Strings stay as they are, everything else is shown by its ``repr``; lone surrogates are escaped and
+    what is longer than `MAX_KEY_TEXT` is cut, with a note of its length.
+
+    Examples
+    --------
+    >>> key_text(("x-1", 0, 2))
+    "('x-1', 0, 2)"
+    """
+    text = key if type(key) is str else repr(key)
+    if len(text) > MAX_KEY_TEXT:
+        text = f"{text[: MAX_KEY_TEXT - 40]}…[{len(text)} characters]"
+    if not text.isascii():
+        text = text.encode("utf-8", "backslashreplace").decode("utf-8")
+    return text
+
+
+def split_key(key: Key) -> tuple[str, str]:
+    """Return the group and the prefix of a key, by Dask's own `dask.utils.key_split`.
+
+    Examples
+    --------
+    >>> split_key(("random_sample-0123456789abcdef0123456789abcdef", 3))
+    ('random_sample-0123456789abcdef0123456789abcdef', 'random_sample')
+    >>> split_key("inc-0123456789abcdef0123456789abcdef")
+    ('inc', 'inc')
+    """
+    try:
+        if type(key) is tuple and key and type(key[0]) is str and not key[0].startswith("("):
+            return key_text(key[0]), key_text(key_split(key[0]))
+        # A long key would stay in key_split's cache of 100,000 entries for ever.
+        prefix = key_split(key[:MAX_KEY_TEXT] if type(key) is str else key)
+    except Exception:  # noqa: BLE001 - key_split raises anything for odd keys, and Dask then still computes them
+        return _OTHER, _OTHER
+    prefix = key_text(prefix)
+    return prefix, prefix
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class KeyBlock:
+    """Many keys, compactly: a group and integers where a key is a tuple, else text.
+
+    Parameters
+    ----------
+    dims
+        ``u1`` of shape (n,): how many integers follow the group name, or `TEXT`.
+    ints
+        ``i4``: the integers of all rows, in row order.
+    texts
+        The text of every `TEXT` row, in row order.
+    """
+
+    dims: NDArray[np.uint8]
+    ints: NDArray[np.int32]
+    texts: tuple[str, ...]
+
+    def __len__(self) -> int:
+        """Return the number of keys."""
+        return len(self.dims)
+
+    def take(self, rows: NDArray[np.integer]) -> KeyBlock:
+        """Return the keys of these rows, in this order."""
+        dims = self.dims[rows]
+        if len(self.dims) and self.dims[0] != TEXT and (self.dims == self.dims[0]).all():
+            # Nearly every graph of a collection; the general way needs 16 bytes per key of scratch.
+            return KeyBlock(dims, self.ints.reshape(len(self.dims), -1)[rows].ravel(), ())
+        is_text = self.dims == TEXT
+        lengths = np.where(is_text, 0, self.dims).astype(np.int64)
+        int_starts = np.cumsum(lengths) - lengths
+        text_places = np.cumsum(is_text) - 1
+        counts = lengths[rows]
+        within = np.arange(counts.sum()) - np.repeat(np.cumsum(counts) - counts, counts)
+        ints = self.ints[np.repeat(int_starts[rows], counts) + within]
+        return KeyBlock(dims, ints, tuple(self.texts[i] for i in text_places[rows][is_text[rows]].tolist()))
+
+    @staticmethod
+    def concat(blocks: Sequence[KeyBlock]) -> KeyBlock:
+        """Return the keys of all blocks, in order."""
+        return KeyBlock(
+            np.concatenate([np.empty(0, np.uint8), *(b.dims for b in blocks)]),
+            np.concatenate([np.empty(0, np.int32), *(b.ints for b in blocks)]),
+            tuple(chain.from_iterable(b.texts for b in blocks)),
+        )
+
+    def iter_text(self, group_names: Sequence[str]) -> Iterator[str]:
+        """Yield each key's text; `group_names` holds the name of every row's group."""
+        ints = iter(self.ints.tolist())
+        texts = iter(self.texts)
+        for dims, name in zip(self.dims.tolist(), group_names, strict=True):
+            if dims == TEXT:
+                yield next(texts)
+            else:
+                parts = [repr(name), *(str(next(ints)) for _ in range(dims))]
+                yield f"({parts[0]},)" if dims == 0 else f"({', '.join(parts)})"
+
+
+class KeyBuilder:
+    """Grows a `KeyBlock` slice by slice."""
+
+    def __init__(self) -> None:
+        self._dims = bytearray()
+        self._ints: list[NDArray[np.int32]] = []
+        self._texts: list[str] = []
+        self._plain_names: dict[str, bool] = {}
+
+    def extend(self, keys: Sequence[Key]) -> None:
+        """Append keys, fast where all are tuples of a name and integers, as those of collections are."""
+        if set(map(type, keys)) == {tuple} and self._are_compact(cast("Sequence[tuple[object, ...]]", keys)):
+            compact = cast("Sequence[tuple[object, ...]]", keys)
+            self._dims.extend(len(k) - 1 for k in compact)
+        else:
+            compact = []
+            for key in keys:
+                if type(key) is tuple and self._are_compact((key,)):
+                    self._dims.append(len(key) - 1)
+                    compact.append(key)
+                else:
+                    self._dims.append(TEXT)
+                    self._texts.append(key_text(key))
+        flat = cast("list[int]", list(chain.from_iterable(k[1:] for k in compact)))
+        self._ints.append(np.array(flat, dtype=np.int32))
+
+    def _are_compact(self, keys: Sequence[tuple[object, ...]]) -> bool:
+        if not all(keys) or max(map(len, keys)) > _MAX_DIMS:
+            return False
+        if not all(map(self._is_plain, {k[0] for k in keys})):
+            return False
+        flat = list(chain.from_iterable(k[1:] for k in keys))
+        if not {int}.issuperset(map(type, flat)):
+            return False
+        numbers = cast("list[int]", flat)
+        return not numbers or (_INT_MIN <= min(numbers) and max(numbers) <= _INT_MAX)
+
+    def _is_plain(self, name: object) -> bool:
+        if type(name) is not str:
+            return False
+        known = self._plain_names.get(name)
+        if known is None:
+            known = not name.startswith("(") and key_text(name) == name
+            if len(self._plain_names) < _MAX_NAMES:
+                self._plain_names[name] = known
+        return known
+
+    def build(self) -> KeyBlock:
+        """Return what was added so far as an immutable block."""
+        self._ints = [np.concatenate([np.empty(0, np.int32), *self._ints])]
+        return KeyBlock(np.frombuffer(bytes(self._dims), np.uint8), self._ints[0], tuple(self._texts))
+
+
+def key_block(keys: Sequence[Key]) -> KeyBlock:
+    """Return the keys as a compact block.
+
+    Examples
+    --------
+    >>> list(key_block([("x-1", 0), "y"]).iter_text(["x-1", "y"]))
+    ["('x-1', 0)", 'y']
+    """
+    builder = KeyBuilder()
+    builder.extend(keys)
+    return builder.build()

@@ -1,0 +1,165 @@
+"""What was recorded, immutable: the value that every face of taskscope shows."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from os import PathLike
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from taskscope.errors import MissingDependencyError, UnknownNameError, unknown_name
+from taskscope.model.columns import GraphColumns, RowBlock
+from taskscope.model.keys import KeyBlock
+from taskscope.model.records import STATUSES, Group, GroupTotal, Lane, Message, Run, RunningTask, TaskBlock
+from taskscope.model.rows import join_rows
+from taskscope.model.tables import TABLES, Columns
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+__all__ = ["Recording"]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Recording:
+    """Everything recorded of one or more computes.
+
+    Times are seconds after `started_at`. The tables are described in `taskscope.model.tables`; get one with
+    `table` or `to_pandas`.
+
+    Parameters
+    ----------
+    started_at
+        The zero of all times, in UTC.
+    zero_s
+        The same zero on the recorder's axis; rows and graphs are kept on that axis and shifted when read.
+    runs, groups, lanes, messages
+        The small tables, as records.
+    blocks, graphs
+        The large ones, as columns.
+    running
+        Tasks that were still in flight.
+    resources
+        Samples as rows of time, CPU percent, resident bytes, number of processes, gap.
+    totals
+        Exact totals per group over all that the recorder ever saw.
+    now_s
+        When the snapshot was taken, on the recorder's axis.
+    dropped
+        How many tasks of these runs are no longer held.
+    metadata
+        Versions, host, cores, limits, options.
+    """
+
+    started_at: datetime
+    zero_s: float
+    runs: tuple[Run, ...]
+    groups: tuple[Group, ...]
+    lanes: tuple[Lane, ...]
+    blocks: tuple[RowBlock, ...]
+    graphs: Mapping[int, GraphColumns]
+    running: tuple[RunningTask, ...]
+    resources: NDArray[np.float64]
+    messages: tuple[Message, ...]
+    totals: tuple[GroupTotal, ...]
+    now_s: float
+    dropped: int
+    metadata: Mapping[str, object]
+
+    @property
+    def tasks(self) -> TaskBlock:
+        """All tasks that reached an end, as columns with times after `started_at`; computed on each access."""
+        parts = [(b, slice(None), self._identifier(b.run)) for b in self.blocks]
+        return join_rows(parts, self.zero_s)
+
+    def _identifier(self, run: int) -> _Identifier:
+        return _Identifier(self.graphs[run])
+
+    def table(self, name: str) -> Columns:
+        """Return a table as a mapping of column names to equally long arrays or lists.
+
+        Parameters
+        ----------
+        name
+            One of ``runs tasks activities resources cache dependencies messages``.
+
+        Raises
+        ------
+        UnknownNameError
+            If there is no such table.
+        """
+        build = TABLES.get(name)
+        if build is None:
+            raise UnknownNameError(unknown_name("table", name, TABLES))
+        return build(self)
+
+    def to_pandas(self, name: str) -> pd.DataFrame:
+        """Return a table as a pandas DataFrame.
+
+        Parameters
+        ----------
+        name
+            One of ``runs tasks activities resources cache dependencies messages``.
+
+        Raises
+        ------
+        UnknownNameError
+            If there is no such table.
+        MissingDependencyError
+            If pandas is not installed.
+        """
+        columns = self.table(name)
+        try:
+            import pandas as pd
+        except ImportError as error:
+            raise MissingDependencyError("to_pandas needs pandas; install it: pip install pandas") from error
+        return pd.DataFrame(dict(columns))
+
+    def summary(self) -> str:
+        """Return the text face of the recording."""
+        text: str = importlib.import_module("taskscope.analysis.summary").summary_text(self)
+        return text
+
+    def save(self, path: str | PathLike[str], *, overwrite: bool = False) -> None:
+        """Write the recording to a file in the format of its extension.
+
+        Parameters
+        ----------
+        path
+            Where to; ``.taskscope`` is the format that `taskscope.load` reads back.
+        overwrite
+            Replace a file that exists; without it that is an error.
+
+        Raises
+        ------
+        FileError
+            If the file cannot be written, or exists and `overwrite` is false.
+        OptionError
+            If the extension is not a known one.
+        """
+        importlib.import_module("taskscope.export.save").save(self, path, overwrite=overwrite)
+
+    def __repr__(self) -> str:
+        """Return one line that says what is in it."""
+        n_tasks = sum(map(len, self.blocks))
+        states = ", ".join(sorted({r.status for r in self.runs})) or "empty"
+        dropped = f", {self.dropped:,} dropped" if self.dropped else ""
+        return f"<Recording: {len(self.runs)} runs ({states}), {n_tasks:,} tasks{dropped}>"
+
+    @staticmethod
+    def status_code(status: str) -> int:
+        """Return the code of a task status."""
+        return STATUSES.index(status)
+
+
+class _Identifier:
+    def __init__(self, graph: GraphColumns) -> None:
+        self._graph = graph
+
+    def __call__(self, tasks: NDArray[np.int32]) -> tuple[NDArray[np.uint32], KeyBlock]:
+        return self._graph.group[tasks], self._graph.keys.take(tasks)

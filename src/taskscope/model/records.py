@@ -1,0 +1,151 @@
+"""The records of a recording: small frozen values, and the columns that hold many tasks."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from taskscope.model.keys import KeyBlock
+
+__all__ = [
+    "OBSERVED_BY",
+    "STATUSES",
+    "Group",
+    "GroupTotal",
+    "Lane",
+    "Message",
+    "PrefixProgress",
+    "Run",
+    "RunStatus",
+    "RunningTask",
+    "TaskBlock",
+]
+
+STATUSES = ("finished", "erred", "interrupted", "lost", "running")
+"""Task statuses, by their code in `TaskBlock.status`; ``running`` only occurs in a snapshot of a live run."""
+
+OBSERVED_BY = ("worker", "scheduler")
+"""Who took a task's times, by the code in `TaskBlock.observed`."""
+
+RunStatus: TypeAlias = Literal["running", "finished", "erred", "interrupted"]
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """A task group, in Dask's terms: ``name`` is the group, ``prefix`` what it is drawn and counted by."""
+
+    id: int
+    name: str
+    prefix: str
+
+
+@dataclass(frozen=True, slots=True)
+class Lane:
+    """One row of the Gantt chart: a thread of a worker, and how deep computes are nested in it."""
+
+    id: int
+    worker: str
+    thread: int
+    label: str
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """One compute. Times are seconds after the recorder's (or the recording's) zero."""
+
+    run: int
+    label: str | None
+    cell: str | None
+    scheduler: str | None
+    n_workers: int | None
+    n_tasks: int
+    start_s: float
+    stop_s: float | None
+    status: RunStatus
+    error: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    """Something the user should know: what was dropped, restored or estimated."""
+
+    time_s: float
+    level: Literal["info", "warning"]
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class RunningTask:
+    """A task in flight; `start_s` is measured in the worker where it can be seen, else at submission."""
+
+    run: int
+    lane: int | None
+    group: int
+    key_text: str
+    start_s: float
+
+
+@dataclass(frozen=True, slots=True)
+class PrefixProgress:
+    """How far one prefix of one run is."""
+
+    run: int
+    prefix: str
+    total: int
+    finished: int
+    erred: int
+    running: int
+    interrupted: int
+    duration_s: float
+
+
+@dataclass(frozen=True, slots=True)
+class GroupTotal:
+    """Exact totals of one group, kept even when its rows were dropped."""
+
+    group: str
+    prefix: str
+    n_tasks: int
+    n_erred: int
+    duration_s: float
+    cpu_s: float
+    result_bytes: float
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class TaskBlock:
+    """Many tasks as equally long columns.
+
+    Parameters
+    ----------
+    run, group, lane
+        Ids; ``i4``, ``u4``, ``u2``.
+    start, stop
+        ``f8`` seconds after the zero of the recorder or recording.
+    cpu
+        ``f4`` CPU seconds of the worker thread, NaN where unknown.
+    size
+        ``f8`` bytes of the result, NaN where unknown.
+    status, observed
+        ``u1`` codes into `STATUSES` and `OBSERVED_BY`.
+    keys
+        The key of every row.
+    """
+
+    run: NDArray[np.int32]
+    group: NDArray[np.uint32]
+    lane: NDArray[np.uint16]
+    start: NDArray[np.float64]
+    stop: NDArray[np.float64]
+    cpu: NDArray[np.float32]
+    size: NDArray[np.float64]
+    status: NDArray[np.uint8]
+    observed: NDArray[np.uint8]
+    keys: KeyBlock
+
+    def __len__(self) -> int:
+        """Return the number of tasks."""
+        return len(self.start)

@@ -1,0 +1,242 @@
+"""The tables of a recording, as columns.
+
+Times are seconds after `Recording.started_at`; what is not known is ``NaN`` or ``None``, never 0.
+
+============== =========================================================================================
+table          columns
+============== =========================================================================================
+runs           run, label, cell, scheduler, n_workers, n_tasks, start_s, stop_s, status, error
+tasks          run, key, prefix, group, lane, worker, thread, start_s, stop_s, cpu_s, status, observed_by,
+               result_bytes, error
+activities     run, key, lane, activity, start_s, stop_s, source, nbytes
+resources      time_s, worker, cpu_percent, rss_bytes, limit_bytes, n_processes, gap
+cache          run, key, prefix, metric, enter_s, exit_s
+dependencies   run, key, dependency
+messages       time_s, level, text
+============== =========================================================================================
+
+A key that is a string stands as it is, any other as its ``repr``. A local scheduler has no activities apart
+from computing, so its table of them has one row per task.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from taskscope.model.columns import GraphColumns
+from taskscope.model.records import OBSERVED_BY, STATUSES
+
+if TYPE_CHECKING:
+    from taskscope.model.recording import Recording
+
+__all__ = ["TABLES", "Columns"]
+
+Columns: TypeAlias = Mapping[str, "NDArray[np.generic] | list[object]"]
+
+
+def _texts(values: Sequence[object]) -> NDArray[np.object_]:
+    column = np.empty(len(values), object)
+    column[:] = values
+    return column
+
+
+def _none_to_nan(values: Sequence[float | None], zero_s: float = 0.0) -> NDArray[np.float64]:
+    return np.array([np.nan if v is None else v - zero_s for v in values], np.float64)
+
+
+def _runs(recording: Recording) -> Columns:
+    runs, zero = recording.runs, recording.zero_s
+    return {
+        "run": np.array([r.run for r in runs], np.int64),
+        "label": _texts([r.label for r in runs]),
+        "cell": _texts([r.cell for r in runs]),
+        "scheduler": _texts([r.scheduler for r in runs]),
+        "n_workers": _texts([r.n_workers for r in runs]),
+        "n_tasks": np.array([r.n_tasks for r in runs], np.int64),
+        "start_s": _none_to_nan([r.start_s for r in runs], zero),
+        "stop_s": _none_to_nan([r.stop_s for r in runs], zero),
+        "status": _texts([r.status for r in runs]),
+        "error": _texts([r.error for r in runs]),
+    }
+
+
+def _key_texts(graph: GraphColumns, groups: Sequence[str]) -> NDArray[np.object_]:
+    names = [groups[i] for i in graph.group.tolist()]
+    return _texts(list(graph.keys.iter_text(names)))
+
+
+def _tasks(recording: Recording) -> Columns:
+    tasks = recording.tasks
+    names = _texts([g.name for g in recording.groups])
+    prefixes = _texts([g.prefix for g in recording.groups])
+    group = names[tasks.group]
+    lane = tasks.lane.astype(np.int64)
+    columns: dict[str, NDArray[np.generic]] = {
+        "run": tasks.run.astype(np.int64),
+        "key": _texts(list(tasks.keys.iter_text(group.tolist()))),
+        "prefix": prefixes[tasks.group],
+        "group": group,
+        "lane": lane,
+        "worker": _texts([n.worker for n in recording.lanes])[lane],
+        "thread": np.array([n.thread for n in recording.lanes], np.int64)[lane],
+        "start_s": tasks.start,
+        "stop_s": tasks.stop,
+        "cpu_s": tasks.cpu.astype(np.float64),
+        "status": _texts(STATUSES)[tasks.status],
+        "observed_by": _texts(OBSERVED_BY)[tasks.observed],
+        "result_bytes": tasks.size,
+        "error": _errors(recording),
+    }
+    return _with_running(recording, columns)
+
+
+def _errors(recording: Recording) -> NDArray[np.object_]:
+    found: list[object] = []
+    for block in recording.blocks:
+        errors = recording.graphs[block.run].errors
+        found.extend(errors.get(i) for i in block.task.tolist()) if errors else found.extend([None] * len(block))
+    return _texts(found)
+
+
+def _with_running(recording: Recording, columns: dict[str, NDArray[np.generic]]) -> Columns:
+    """Append the tasks in flight: ``running`` in a live run, ``interrupted`` where the run is over."""
+    runs = {r.run: r for r in recording.runs}
+    stopped = {n for n, r in runs.items() if r.stop_s is not None}
+    extra: dict[str, list[object]] = {name: [] for name in columns}
+    for task in recording.running:
+        group = recording.groups[task.group]
+        lane = recording.lanes[task.lane] if task.lane is not None else None
+        over = task.run in stopped
+        row: dict[str, object] = {
+            "run": task.run,
+            "key": task.key_text,
+            "prefix": group.prefix,
+            "group": group.name,
+            "lane": -1 if lane is None else lane.id,
+            "worker": None if lane is None else lane.worker,
+            "thread": -1 if lane is None else lane.thread,
+            "start_s": task.start_s - recording.zero_s,
+            "stop_s": recording.now_s - recording.zero_s if over else np.nan,
+            "cpu_s": np.nan,
+            "status": "interrupted" if over else "running",
+            "observed_by": OBSERVED_BY[lane is None],
+            "result_bytes": np.nan,
+            "error": None,
+        }
+        for name, value in row.items():
+            extra[name].append(value)
+    if not recording.running:
+        return columns
+    return {
+        name: np.concatenate([column, np.array(extra[name], column.dtype)]) for name, column in columns.items()
+    }
+
+
+def _activities(recording: Recording) -> Columns:
+    tasks = _tasks(recording)
+    n = len(tasks["run"])
+    return {
+        "run": tasks["run"],
+        "key": tasks["key"],
+        "lane": tasks["lane"],
+        "activity": _texts(["compute"] * n),
+        "start_s": tasks["start_s"],
+        "stop_s": tasks["stop_s"],
+        "source": _texts([None] * n),
+        "nbytes": np.full(n, np.nan),
+    }
+
+
+def _resources(recording: Recording) -> Columns:
+    rows = recording.resources
+    n = len(rows)
+    limit = recording.metadata.get("memory_limit_bytes")
+    worker = recording.metadata.get("pid")
+    return {
+        "time_s": rows[:, 0] - recording.zero_s,
+        "worker": _texts([None if worker is None else str(worker)] * n),
+        "cpu_percent": rows[:, 1],
+        "rss_bytes": rows[:, 2],
+        "limit_bytes": np.full(n, np.nan if limit is None else float(str(limit))),
+        "n_processes": rows[:, 3].astype(np.int64),
+        "gap": rows[:, 4].astype(bool),
+    }
+
+
+def _cache(recording: Recording) -> Columns:
+    stops = {r.run: recording.now_s if r.stop_s is None else r.stop_s for r in recording.runs}
+    groups = [g.name for g in recording.groups]
+    prefixes = _texts([g.prefix for g in recording.groups])
+    parts: dict[str, list[NDArray[np.generic]]] = {c: [] for c in ("run", "key", "prefix", "metric", "enter", "exit")}
+    for run, graph in recording.graphs.items():
+        enter = graph.enter_times()
+        held = ~np.isnan(enter)
+        parts["run"].append(np.full(int(held.sum()), run, np.int64))
+        parts["key"].append(_key_texts(graph, groups)[held])
+        parts["prefix"].append(prefixes[graph.group][held])
+        parts["metric"].append(_metric(recording, run, graph)[held])
+        parts["enter"].append(enter[held] - recording.zero_s)
+        parts["exit"].append(graph.exit_times(stops[run])[held] - recording.zero_s)
+    return {
+        "run": _join(parts["run"], np.int64),
+        "key": _join(parts["key"], object),
+        "prefix": _join(parts["prefix"], object),
+        "metric": _join(parts["metric"], np.float64),
+        "enter_s": _join(parts["enter"], np.float64),
+        "exit_s": _join(parts["exit"], np.float64),
+    }
+
+
+def _metric(recording: Recording, run: int, graph: GraphColumns) -> NDArray[np.float64]:
+    if recording.metadata.get("metric") == "count":
+        return np.ones(len(graph.group))
+    if graph.values is not None:
+        return graph.values.astype(np.float64)
+    sizes = np.full(len(graph.group), np.nan)
+    sizes[graph.data] = graph.data_sizes
+    for block in recording.blocks:
+        if block.run == run:
+            sizes[block.task] = block.sizes()
+    return sizes
+
+
+def _dependencies(recording: Recording) -> Columns:
+    groups = [g.name for g in recording.groups]
+    runs, keys, dependencies = [], [], []
+    for run, graph in recording.graphs.items():
+        texts = _key_texts(graph, groups)
+        runs.append(np.full(len(graph.edges), run, np.int64))
+        keys.append(texts[graph.edge_sources()])
+        dependencies.append(texts[graph.edges])
+    return {
+        "run": _join(runs, np.int64),
+        "key": _join(keys, object),
+        "dependency": _join(dependencies, object),
+    }
+
+
+def _join(parts: Sequence[NDArray[np.generic]], dtype: type) -> NDArray[np.generic]:
+    return np.concatenate([np.empty(0, dtype), *parts])
+
+
+def _messages(recording: Recording) -> Columns:
+    return {
+        "time_s": _none_to_nan([m.time_s for m in recording.messages], recording.zero_s),
+        "level": _texts([m.level for m in recording.messages]),
+        "text": _texts([m.text for m in recording.messages]),
+    }
+
+
+TABLES: Mapping[str, Callable[[Recording], Columns]] = {
+    "runs": _runs,
+    "tasks": _tasks,
+    "activities": _activities,
+    "resources": _resources,
+    "cache": _cache,
+    "dependencies": _dependencies,
+    "messages": _messages,
+}

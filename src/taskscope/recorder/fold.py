@@ -1,0 +1,148 @@
+"""Turn the flat rows that writers appended into columns."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from taskscope.model.columns import RowBlock, narrow_sizes, round_down_f4
+from taskscope.recorder.runlog import FailedTask, LaneBuffer, LaneKey, RunLog, UnseenTask
+
+__all__ = ["SCHEDULER_OBSERVED", "RawRows", "take_rows"]
+
+FINISHED, ERRED, INTERRUPTED, LOST = range(4)
+SCHEDULER_OBSERVED = 8
+_MAX_ROWS = 2_000
+_MAX_UNSEEN_LANES = 200
+_T = TypeVar("_T")
+_Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True)
+class RawRows:
+    """Rows on their way from a `RunLog` to a `RowBlock`, still with their key objects."""
+
+    keys: list[object]
+    lane: NDArray[np.uint16]
+    start: _Floats
+    stop: _Floats
+    cpu: _Floats
+    size: _Floats
+    flags: NDArray[np.uint8]
+    errors: dict[int, str]
+
+    def to_block(self, run: int, tasks: NDArray[np.int32], origin: float) -> RowBlock:
+        """Return the rows with keys replaced by task numbers and times counted from `origin`."""
+        duration = round_down_f4(np.maximum(self.stop - self.start, 0.0))
+        return RowBlock(
+            run,
+            tasks,
+            self.start - origin,
+            duration,
+            # The CPU clock is read just outside of the other one, so it can come out longer by a microsecond.
+            np.minimum(self.cpu.astype(np.float32), duration),
+            narrow_sizes(self.size),
+            self.lane,
+            self.flags,
+        )
+
+
+def take(rows: list[_T], width: int, limit: int = _MAX_ROWS) -> list[_T]:
+    """Remove and return up to `limit` whole rows from the front; safe while others append."""
+    count = min(len(rows) // width, limit) * width
+    taken = rows[:count]
+    del rows[:count]
+    return taken
+
+
+def take_rows(log: RunLog, lane_id: Callable[[LaneKey], int]) -> RawRows | None:
+    """Remove a bounded number of rows from each of a run's lists; None when there were none."""
+    parts: list[RawRows] = []
+    for lane in list(log.lanes.values()):
+        flat = take(lane, LaneBuffer.WIDTH)
+        if flat:
+            numbers = [_floats(flat[i :: LaneBuffer.WIDTH]) for i in range(1, LaneBuffer.WIDTH)]
+            lanes = np.full(len(numbers[0]), lane_id(lane.key), np.uint16)
+            parts.append(_finished(log, flat[:: LaneBuffer.WIDTH], lanes, numbers))
+    flat = take(log.remote, RunLog.REMOTE_WIDTH)
+    if flat:
+        keys, pids, threads, *numbers_of = (flat[i :: RunLog.REMOTE_WIDTH] for i in range(RunLog.REMOTE_WIDTH))
+        ids = [lane_id(LaneKey(p, t)) for p, t in zip(pids, threads, strict=True)]  # type: ignore[arg-type]  # ints by construction
+        parts.append(_finished(log, keys, np.array(ids, np.uint16), [_floats(n) for n in numbers_of]))
+    failed = take(log.failed, 1)
+    if failed:
+        parts.append(_failed(failed, lane_id))
+    unseen = take(log.unseen, 1)
+    if unseen:
+        parts.append(_unseen(unseen, lane_id))
+    return _join(parts) if parts else None
+
+
+def _floats(values: Sequence[object]) -> _Floats:
+    return np.array(values, np.float64)
+
+
+def _finished(
+    log: RunLog, keys: list[object], lanes: NDArray[np.uint16], numbers: list[_Floats]
+) -> RawRows:
+    start, stop, cpu, size = numbers
+    # Pool threads go on after their compute has failed; what they end then was not waited for.
+    late = np.full(len(stop), False) if log.stop is None else stop > log.stop
+    flags = np.where(late, INTERRUPTED, FINISHED).astype(np.uint8)
+    return RawRows(keys, lanes, start, stop, cpu, size, flags, {})
+
+
+def _failed(failed: list[FailedTask], lane_id: Callable[[LaneKey], int]) -> RawRows:
+    statuses = [INTERRUPTED if f.interrupted else ERRED for f in failed]
+    return RawRows(
+        [f.key for f in failed],
+        np.array([lane_id(f.lane) for f in failed], np.uint16),
+        _floats([f.start for f in failed]),
+        _floats([f.stop for f in failed]),
+        _floats([f.cpu for f in failed]),
+        np.full(len(failed), np.nan),
+        np.array(statuses, np.uint8),
+        {i: f.error for i, f in enumerate(failed)},
+    )
+
+
+def _unseen(unseen: list[UnseenTask], lane_id: Callable[[LaneKey], int]) -> RawRows:
+    # A lane each: when they really began is not known, only when they were submitted.
+    places = [-1 - min(i, _MAX_UNSEEN_LANES) for i in range(len(unseen))]
+    lanes = [lane_id(LaneKey(os.getpid(), p, label=f"worker unknown {-p}")) for p in places]
+    codes = [(LOST if u.lost else INTERRUPTED) | SCHEDULER_OBSERVED for u in unseen]
+    return RawRows(
+        [u.key for u in unseen],
+        np.array(lanes, np.uint16),
+        _floats([u.start for u in unseen]),
+        _floats([u.stop for u in unseen]),
+        np.full(len(unseen), np.nan),
+        np.full(len(unseen), np.nan),
+        np.array(codes, np.uint8),
+        {},
+    )
+
+
+def _join(parts: list[RawRows]) -> RawRows:
+    if len(parts) == 1:
+        return parts[0]
+    errors: dict[int, str] = {}
+    keys: list[object] = []
+    for part in parts:
+        errors.update({len(keys) + i: text for i, text in part.errors.items()})
+        keys.extend(part.keys)
+    return RawRows(
+        keys,
+        np.concatenate([p.lane for p in parts]),
+        np.concatenate([p.start for p in parts]),
+        np.concatenate([p.stop for p in parts]),
+        np.concatenate([p.cpu for p in parts]),
+        np.concatenate([p.size for p in parts]),
+        np.concatenate([p.flags for p in parts]),
+        errors,
+    )

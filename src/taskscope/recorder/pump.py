@@ -1,0 +1,138 @@
+"""The one thread that folds what was recorded and tells its subscribers, ten times a second while it matters."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from taskscope.recorder.recorder import Recorder
+
+__all__ = ["TICK_S", "Pump", "Tick"]
+
+TICK_S = 0.1
+_FINAL_AFTER_S = 1.0
+_IDLE_EXIT_S = 10.0
+_SLICE_S = 0.001
+_PAUSE_S = 0.004
+_JOIN_S = 2.0
+
+
+@dataclass(frozen=True, slots=True)
+class Tick:
+    """One beat of the pump.
+
+    Parameters
+    ----------
+    now_s
+        Seconds after the recorder's zero.
+    active
+        Whether a compute is running or not everything of it was folded yet.
+    final
+        Whether this is the beat about a second after the end, on which state is sent once more.
+    """
+
+    now_s: float
+    active: bool
+    final: bool
+
+
+class Pump:
+    """Folds and tells, on a daemon thread that sleeps on an event and ends itself when idle.
+
+    Parameters
+    ----------
+    recorder
+        What to fold.
+    """
+
+    def __init__(self, recorder: Recorder) -> None:
+        self._recorder = recorder
+        self._subscribers: dict[Callable[[Tick], None], None] = {}
+        self._wake = threading.Event()
+        self._stop = threading.Event()
+        self._lock = threading.Lock()
+        self._thread: threading.Thread | None = None
+
+    def subscribe(self, subscriber: Callable[[Tick], None]) -> Callable[[], None]:
+        """Have `subscriber` called on every tick, on the pump's thread; return what ends that.
+
+        An error in it is counted as a fault of ours and harms nobody.
+        """
+        self._subscribers[subscriber] = None
+
+        def unsubscribe() -> None:
+            self._subscribers.pop(subscriber, None)
+
+        return unsubscribe
+
+    def wake(self) -> None:
+        """Make the thread beat now, and start it if it is not there; costs about 0.1 ms when it must start."""
+        self._wake.set()
+        with self._lock:
+            if self._thread is None:
+                self._stop.clear()
+                self._thread = threading.Thread(target=self._run, name="taskscope-pump", daemon=True)
+                self._thread.start()
+
+    def stop(self) -> None:
+        """End the thread and wait for it."""
+        self._stop.set()
+        self._wake.set()
+        thread = self._thread
+        if thread is not None and thread is not threading.current_thread():
+            thread.join(_JOIN_S)
+
+    def forget_thread(self) -> None:
+        """Start over in a child process, where the thread does not exist."""
+        self._lock = threading.Lock()
+        self._wake = threading.Event()
+        self._stop = threading.Event()
+        self._thread = None
+
+    def _run(self) -> None:
+        seen = -1
+        changed_s = self._recorder.now_s()
+        final_due = False
+        while not self._stop.is_set():
+            self._wake.clear()
+            # A compute that is over within one tick costs a single beat, after it.
+            self._stop.wait(TICK_S)
+            self._fold()
+            now_s = self._recorder.now_s()
+            active = self._recorder.is_active()
+            if active or self._recorder.version != seen:
+                seen, changed_s, final_due = self._recorder.version, now_s, True
+            final = final_due and now_s - changed_s >= _FINAL_AFTER_S
+            self._tell(Tick(now_s, active, final))
+            if final:
+                final_due = False
+            if not final_due:
+                if now_s - changed_s >= _IDLE_EXIT_S and self._leave():
+                    return
+                self._wake.wait(_IDLE_EXIT_S)
+        self._leave()
+
+    def _leave(self) -> bool:
+        with self._lock:
+            if self._wake.is_set() and not self._stop.is_set():
+                return False
+            self._thread = None
+            return True
+
+    def _fold(self) -> None:
+        deadline_s = self._recorder.now_s() + TICK_S
+        try:
+            while self._recorder.pull(_SLICE_S) and self._recorder.now_s() < deadline_s:
+                # Workers have the interpreter for four fifths of the time.
+                if self._stop.wait(_PAUSE_S):
+                    break
+        except Exception as error:  # noqa: BLE001 - the thread must survive a fault of ours
+            self._recorder.fault("the pump", error)
+
+    def _tell(self, tick: Tick) -> None:
+        for subscriber in list(self._subscribers):
+            try:
+                subscriber(tick)
+            except Exception as error:  # noqa: BLE001 - see _fold
+                self._recorder.fault("a subscriber", error)

@@ -1,0 +1,315 @@
+"""The append-only, bounded event log that sources write and everything else reads."""
+
+from __future__ import annotations
+
+import itertools
+import os
+import threading
+import uuid
+from collections import OrderedDict, deque
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime, timedelta
+
+from taskscope.errors import OptionError
+from taskscope.model.clock import SYSTEM_CLOCK, Clock
+from taskscope.model.keys import key_text
+from taskscope.model.records import Group, GroupTotal, Lane, Message, PrefixProgress, Run, RunningTask, TaskBlock
+from taskscope.model.recording import Recording
+from taskscope.model.rows import join_rows
+from taskscope.recorder.messages import MessageLog
+from taskscope.recorder.progress import prefix_progress
+from taskscope.recorder.resources import ResourceLog
+from taskscope.recorder.runlog import RunLog
+from taskscope.recorder.runstate import RunState
+from taskscope.recorder.store import RowStore
+from taskscope.recorder.tables import GroupTable, LaneTable
+
+__all__ = ["DEFAULT_MAX_TASKS", "Recorder"]
+
+DEFAULT_MAX_TASKS = 1_000_000
+_MAX_RUNS = 10_000
+_MAX_RUNNING = 1_000
+
+
+class Recorder:
+    """Everything recorded in one process.
+
+    Sources call `begin`, write to the `RunLog` they get, and call `end`; none of this takes a lock. One
+    reader at a time folds what was written into columns (`pull`) and reads it.
+
+    Parameters
+    ----------
+    max_tasks
+        How many tasks are held; beyond that the oldest are dropped and counted, and exact totals per group stay.
+    clock
+        The clocks all times are taken with.
+
+    Raises
+    ------
+    OptionError
+        If `max_tasks` is not a positive integer.
+    """
+
+    def __init__(self, *, max_tasks: int = DEFAULT_MAX_TASKS, clock: Clock = SYSTEM_CLOCK) -> None:
+        self.id = uuid.uuid4().hex
+        self.clock = clock
+        self.origin = clock.perf_counter()
+        self.started_at = datetime.fromtimestamp(clock.time(), UTC)
+        self.messages_log = MessageLog(self.now_s)
+        self.resources = ResourceLog()
+        self._store = RowStore(_checked(max_tasks))
+        self._groups = GroupTable()
+        self._lanes = LaneTable(os.getpid())
+        self._run_ids = itertools.count()
+        self._arrived: deque[RunLog] = deque()
+        self._active: list[RunState] = []
+        self._runs: OrderedDict[int, RunState] = OrderedDict()
+        self._versions: OrderedDict[int, int] = OrderedDict()
+        self._version = 0
+        self._lock = threading.RLock()
+
+    # Written by sources ---------------------------------------------------------------------------------
+
+    def begin(self) -> RunLog:
+        """Start a run; safe from any thread."""
+        log = RunLog(next(self._run_ids), self.clock)
+        self._arrived.append(log)
+        return log
+
+    def fault(self, where: str, error: BaseException) -> None:
+        """Count an error of our own, which the user's computation must never see."""
+        self.messages_log.fault(where, error)
+
+    def warn(self, text: str) -> None:
+        """Add a message the user should see; the same text is counted, not repeated."""
+        self.messages_log.add("warning", text)
+
+    # Folded and read by one reader at a time --------------------------------------------------------------
+
+    def pull(self, budget_s: float = 0.001) -> bool:
+        """Fold what writers appended, for about `budget_s` seconds; True if more is waiting."""
+        deadline = self.clock.perf_counter() + budget_s
+        with self._lock:
+            self._admit()
+            more = False
+            for state in list(self._active):
+                more |= self._pull_run(state, deadline)
+            return more
+
+    def _admit(self) -> None:
+        while self._arrived:
+            state = RunState(self._arrived.popleft(), self._groups, self.origin)
+            self._active.append(state)
+            self._runs[state.run.run] = state
+            self._touch(state)
+        while len(self._runs) > _MAX_RUNS and next(iter(self._runs.values())).log is None:
+            run, _ = self._runs.popitem(last=False)
+            self._versions.pop(run, None)
+
+    def _touch(self, state: RunState) -> None:
+        self._version += 1
+        self._versions[state.run.run] = self._version
+        self._versions.move_to_end(state.run.run)
+
+    def _pull_run(self, state: RunState, deadline: float) -> bool:
+        now = self.clock.perf_counter
+        # Rows before the graph: they are what a person waits for.
+        while (block := state.take_rows(self._lanes.id)) is not None:
+            state.rows_held += len(block)
+            self._store.append(block)
+            if now() >= deadline:
+                break
+        for run, count in self._store.drop().items():
+            self._runs[run].rows_held -= count
+        while state.advance_graph() and now() < deadline:
+            pass
+        current = state.describe()
+        if current != state.run:
+            state.run = current
+            self._touch(state)
+        if state.seal():
+            self._active.remove(state)
+            return False
+        return state.pending or (state.builder is not None and not state.builder.complete)
+
+    def _drain(self) -> None:
+        while self.pull(0.1):
+            pass
+
+    @property
+    def max_tasks(self) -> int:
+        """How many tasks are held at most."""
+        return self._store.max_rows
+
+    @max_tasks.setter
+    def max_tasks(self, value: int) -> None:
+        self._store.max_rows = _checked(value)
+
+    @property
+    def cursor(self) -> int:
+        """How many tasks have ever been folded in; it never goes back."""
+        return self._store.cursor
+
+    @property
+    def dropped(self) -> int:
+        """How many of them are no longer held, always the oldest."""
+        return self._store.dropped
+
+    @property
+    def groups(self) -> Sequence[Group]:
+        """All groups by first appearance; an element's place is its id."""
+        return self._groups.groups
+
+    @property
+    def lanes(self) -> Sequence[Lane]:
+        """All lanes by first appearance; an element's place is its id."""
+        return self._lanes.lanes
+
+    @property
+    def messages(self) -> list[Message]:
+        """What the user should know, oldest first."""
+        return self.messages_log.messages()
+
+    @property
+    def version(self) -> int:
+        """A number that grows whenever a run starts, ends or changes."""
+        return self._version
+
+    @property
+    def next_run(self) -> int:
+        """The number that the next run will get, at the earliest."""
+        with self._lock:
+            self._admit()
+            return max(self._runs, default=-1) + 1
+
+    def now_s(self) -> float:
+        """Seconds after this recorder's zero."""
+        return self.clock.perf_counter() - self.origin
+
+    def is_active(self) -> bool:
+        """Whether a compute is running, or one that is over has tasks still running or not folded."""
+        return bool(self._arrived or self._active)
+
+    def totals(self) -> list[GroupTotal]:
+        """Return exact totals per group over everything ever folded, dropped rows included."""
+        with self._lock:
+            return self._groups.totals()
+
+    def tasks_since(self, cursor: int, limit: int) -> tuple[int, TaskBlock]:
+        """Return up to `limit` tasks from row `cursor` on, and the number of the first one.
+
+        That number is greater than `cursor` when rows in between were dropped.
+        """
+        with self._lock:
+            first, parts = self._store.since(cursor, limit)
+            return first, join_rows([(b, s, self._runs[b.run].identify) for b, s in parts])
+
+    def runs_since(self, version: int) -> tuple[int, list[Run]]:
+        """Return the newest version and the runs that are new or changed since `version`, oldest first."""
+        with self._lock:
+            changed = []
+            for run, at in reversed(self._versions.items()):
+                if at <= version:
+                    break
+                changed.append(self._runs[run].run)
+            return self._version, changed[::-1]
+
+    def running(self) -> list[RunningTask]:
+        """Return the tasks in flight, at most 1,000, longest running first."""
+        with self._lock:
+            found = [task for state in self._active for task in self._running_of(state)]
+        return sorted(found, key=lambda t: t.start_s)[:_MAX_RUNNING]
+
+    def _running_of(self, state: RunState) -> list[RunningTask]:
+        log = state.log
+        if log is None:
+            return []
+        seen = [(self._lanes.id(lane), key, start) for lane, key, start in log.in_flight()]
+        sent = [(None, key, start) for key, start in list(log.submitted.items())]
+        tasks = [*seen, *sent][:_MAX_RUNNING]
+        groups = self._groups.ids([key for _, key, _ in tasks])
+        return [
+            RunningTask(log.run, lane, group, key_text(key), start - self.origin)
+            for (lane, key, start), group in zip(tasks, groups, strict=True)
+        ]
+
+    def progress(self, first_run: int = 0, last_run: int | None = None) -> list[PrefixProgress]:
+        """Return how far each prefix of each run in the window is, in order of appearance."""
+        with self._lock:
+            running = self.running()
+            states = self._window(first_run, last_run)
+            return [p for state in states for p in prefix_progress(state, self._groups.groups, running)]
+
+    def _window(self, first_run: int, last_run: int | None) -> list[RunState]:
+        last = last_run if last_run is not None else max(self._runs, default=-1)
+        return [s for n, s in self._runs.items() if first_run <= n <= last]
+
+    def runs(self, first_run: int = 0, last_run: int | None = None) -> list[Run]:
+        """Return the runs in the window."""
+        with self._lock:
+            self._admit()
+            return [s.describe() for s in self._window(first_run, last_run)]
+
+    def snapshot(
+        self,
+        first_run: int = 0,
+        last_run: int | None = None,
+        *,
+        start_s: float = 0.0,
+        stop_s: float | None = None,
+        metadata: Mapping[str, object] | None = None,
+    ) -> Recording:
+        """Return what was recorded of the runs in the window as an immutable `Recording`.
+
+        Parameters
+        ----------
+        first_run, last_run
+            The window, both ends included; None means up to now.
+        start_s, stop_s
+            Seconds after this recorder's zero: the zero of the recording, and until when resources and
+            messages belong to it.
+        metadata
+            Facts to add to the recording's metadata.
+        """
+        with self._lock:
+            self._drain()
+            states = self._window(first_run, last_run)
+            graphs = {s.run.run: g for s in states if (g := s.columns()) is not None}
+            blocks = [b for b in self._store.blocks() if b.run in graphs]
+            held = sum(map(len, blocks))
+            seen = sum(sum(c.values()) for s in states for c in s.counts.values())
+            return Recording(
+                started_at=self.started_at + timedelta(seconds=start_s),
+                zero_s=start_s,
+                runs=tuple(s.run for s in states),
+                groups=tuple(self._groups.groups),
+                lanes=tuple(self._lanes.lanes),
+                blocks=tuple(blocks),
+                graphs=graphs,
+                running=tuple(t for t in self.running() if t.run in graphs),
+                resources=self.resources.between(start_s, stop_s),
+                messages=tuple(m for m in self.messages if stop_s is None or m.time_s <= stop_s),
+                totals=tuple(self._groups.totals()),
+                now_s=self.now_s(),
+                dropped=seen - held,
+                metadata=dict(metadata or {}),
+            )
+
+    def clear(self) -> None:
+        """Forget all rows and all runs that are over; ids and the cursor go on."""
+        with self._lock:
+            self._drain()
+            self._store.clear()
+            for run in [n for n, s in self._runs.items() if s.log is None]:
+                del self._runs[run], self._versions[run]
+
+    def renew_lock(self) -> None:
+        """Replace the lock, in a child process whose parent may have held it at the fork."""
+        self._lock = threading.RLock()
+
+
+def _checked(max_tasks: int) -> int:
+    if type(max_tasks) is not int or max_tasks < 1:
+        raise OptionError(f"max_tasks must be a positive whole number of tasks, got {max_tasks!r}")
+    return max_tasks
+

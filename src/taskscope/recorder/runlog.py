@@ -1,0 +1,178 @@
+"""The append side of one compute: plain values in flat lists, written by many threads, read by one.
+
+A flat ``list.extend`` of numbers is atomic under the interpreter's lock, needs no lock of ours, and leaves
+the garbage collector nothing to track. The reader takes ``n`` items with ``rows[:n]`` and ``del rows[:n]``.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+
+from taskscope.model.clock import Clock
+from taskscope.model.errortext import describe
+
+__all__ = ["FailedTask", "LaneBuffer", "LaneKey", "RunLog", "UnseenTask"]
+
+
+@dataclass(frozen=True, slots=True)
+class LaneKey:
+    """What makes a lane: the process, the thread, and how deep this compute is nested in that thread."""
+
+    pid: int
+    thread: int
+    depth: int = 0
+    label: str = field(default="", compare=False)
+
+
+class LaneBuffer(list[object]):
+    """Rows of one thread in one compute, flat: key, start, stop, CPU seconds, result size in bytes."""
+
+    __slots__ = ("key", "open")
+    WIDTH = 5
+
+    def __init__(self, key: LaneKey) -> None:
+        self.key = key
+        self.open: tuple[object, float] | None = None
+        """The key and start of the task that is being run right now."""
+
+
+@dataclass(frozen=True, slots=True)
+class FailedTask:
+    """A task that raised."""
+
+    key: object
+    lane: LaneKey
+    start: float
+    stop: float
+    cpu: float
+    interrupted: bool
+    error: str
+
+
+@dataclass(frozen=True, slots=True)
+class UnseenTask:
+    """A task whose end no worker reported: it was in flight when its compute failed or its worker died."""
+
+    key: object
+    start: float
+    stop: float
+    lost: bool
+
+
+class RunLog:
+    """One compute as it is being recorded.
+
+    Sources write through the public attributes; only `Recorder.pull` reads and empties them.
+    """
+
+    __slots__ = (
+        "cell",
+        "clock",
+        "error",
+        "failed",
+        "failed_keys",
+        "graph_source",
+        "label",
+        "landed",
+        "lanes",
+        "metric",
+        "n_tasks",
+        "n_workers",
+        "remote",
+        "run",
+        "scheduler",
+        "start",
+        "status",
+        "stop",
+        "submitted",
+        "unseen",
+        "values",
+        "__weakref__",
+    )
+    REMOTE_WIDTH = 7
+
+    def __init__(self, run: int, clock: Clock) -> None:
+        self.run = run
+        self.clock = clock
+        self.label: str | None = None
+        self.cell: str | None = None
+        self.scheduler: str | None = None
+        self.n_workers: int | None = None
+        self.n_tasks = 0
+        self.start = clock.perf_counter()
+        self.stop: float | None = None
+        self.status = "running"
+        self.error: str | None = None
+        self.metric: Callable[[object], object] | None = None
+        self.graph_source: GraphSource | None = None
+        self.lanes: dict[int, LaneBuffer] = {}
+        self.landed: list[object] = []
+        """Flat: key, time at which its result entered the scheduler's cache."""
+        self.values: list[object] = []
+        """Flat: key, value of the user's cache metric."""
+        self.remote: list[object] = []
+        """Rows from other processes, flat: key, pid, thread, start, stop, CPU seconds, size."""
+        self.failed: list[FailedTask] = []
+        self.failed_keys: set[object] = set()
+        self.unseen: list[UnseenTask] = []
+        self.submitted: dict[object, float] = {}
+        """Keys sent to other processes that have not come back, with the time they were sent."""
+
+    def open_lane(self, ident: int, depth: int = 0) -> LaneBuffer:
+        """Return the lane of a thread that runs its first task of this compute."""
+        label = next((t.name for t in threading.enumerate() if t.ident == ident), f"thread {ident}")
+        return self.lanes.setdefault(ident, LaneBuffer(LaneKey(os.getpid(), ident, depth, label)))
+
+    def fail(
+        self, key: object, lane: LaneKey, start: float, stop: float, cpu: float, error: BaseException
+    ) -> None:
+        """Record a task that raised."""
+        self._add_failure(FailedTask(key, lane, start, stop, cpu, isinstance(error, KeyboardInterrupt), describe(error)))
+
+    def land_failure(
+        self,
+        key: object,
+        worker: tuple[int, int],
+        times: tuple[float, float, float],
+        interrupted: bool,
+        text: str,
+    ) -> None:
+        """Record a task that raised in another process; `times` are start, stop and CPU seconds."""
+        self._add_failure(FailedTask(key, LaneKey(*worker), *times, interrupted, text))
+
+    def _add_failure(self, task: FailedTask) -> None:
+        # Dask may run a failed task a second time, in this process; that is not a second task.
+        if task.key not in self.failed_keys:
+            self.failed_keys.add(task.key)
+            self.failed.append(task)
+
+    def in_flight(self) -> list[tuple[LaneKey, object, float]]:
+        """Return lane, key and start of the tasks that threads of this process are running now."""
+        found = []
+        for lane in list(self.lanes.values()):
+            task = lane.open
+            if task is not None:
+                found.append((lane.key, task[0], task[1]))
+        return found
+
+
+@dataclass(frozen=True, slots=True)
+class GraphSource:
+    """What the scheduler knows of a graph at the start: keys and dependencies, no task and no value.
+
+    Parameters
+    ----------
+    dependencies
+        Every key of the graph with the set of keys it needs.
+    kept
+        The requested keys.
+    data
+        Keys that are data, not tasks, with their size in bytes (NaN where unknown).
+    """
+
+    dependencies: dict[object, Iterable[object]]
+    kept: frozenset[object]
+    data: dict[object, float]

@@ -1,0 +1,160 @@
+"""One run on the reader's side: its log, its graph, and the counts that progress is made of."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Callable, Sequence
+from typing import cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+from taskscope.model.columns import GraphColumns, RowBlock
+from taskscope.model.keys import KeyBlock
+from taskscope.model.records import Run, RunStatus
+from taskscope.recorder.fold import RawRows, take, take_rows
+from taskscope.recorder.graph import GraphBuilder
+from taskscope.recorder.runlog import LaneKey, RunLog
+from taskscope.recorder.tables import GroupTable
+
+__all__ = ["RunState"]
+
+_KEYS_PER_SLICE = 500
+
+
+class RunState:
+    """What the reader knows of one run.
+
+    Parameters
+    ----------
+    log
+        Where the run's writers append.
+    groups
+        The recorder's group table.
+    origin
+        The recorder's zero on the clock's axis.
+    """
+
+    def __init__(self, log: RunLog, groups: GroupTable, origin: float) -> None:
+        self.log: RunLog | None = log
+        self.groups = groups
+        self.origin = origin
+        self.builder: GraphBuilder | None = None
+        self.graph: GraphColumns | None = None
+        self.counts: dict[int, Counter[int]] = defaultdict(Counter)
+        """Rows of every status, by group id."""
+        self.durations: Counter[int] = Counter()
+        self.totals: Counter[int] = Counter()
+        self.rows_held = 0
+        self.run = self.describe()
+
+    def describe(self) -> Run:
+        """Return the run as it stands."""
+        log = self.log
+        if log is None:
+            return self.run
+        return Run(
+            run=log.run,
+            label=log.label,
+            cell=log.cell,
+            scheduler=log.scheduler,
+            n_workers=log.n_workers,
+            n_tasks=log.n_tasks,
+            start_s=log.start - self.origin,
+            stop_s=None if log.stop is None else log.stop - self.origin,
+            status=cast("RunStatus", log.status),
+            error=log.error,
+        )
+
+    def take_rows(self, lane_id: Callable[[LaneKey], int]) -> RowBlock | None:
+        """Fold a bounded number of the rows that were appended since; None when there were none."""
+        log, builder = self.log, self._builder()
+        if log is None or builder is None:
+            return None
+        raw = take_rows(log, lane_id)
+        self._take_landed(log, builder)
+        if raw is None:
+            return None
+        tasks = np.array([builder.index[k] for k in raw.keys], np.int32)
+        builder.errors.update({int(tasks[i]): text for i, text in raw.errors.items()})
+        block = raw.to_block(log.run, tasks, self.origin)
+        self._count(raw, block)
+        return block
+
+    def _builder(self) -> GraphBuilder | None:
+        log = self.log
+        if self.builder is None and log is not None and log.graph_source is not None:
+            self.builder = GraphBuilder(log.graph_source, log.start - self.origin, self.groups.ids)
+            log.graph_source = None
+        return self.builder
+
+    def _take_landed(self, log: RunLog, builder: GraphBuilder) -> None:
+        landed = take(log.landed, 2, limit=10_000)
+        if landed:
+            builder.land(landed[::2], np.array(landed[1::2], np.float64) - self.origin)
+        values = take(log.values, 2, limit=10_000)
+        if values:
+            builder.measure(values[::2], cast("Sequence[float]", values[1::2]))
+
+    def _count(self, raw: RawRows, block: RowBlock) -> None:
+        group = np.array(self.groups.ids(raw.keys), np.uint32)
+        status = block.flags & 7
+        self.groups.count(group, block.duration, block.cpu, raw.size, status == 1)
+        pairs, n = np.unique(group.astype(np.int64) * 8 + status, return_counts=True)
+        for pair, count in zip(pairs.tolist(), n.tolist(), strict=True):
+            self.counts[pair >> 3][pair & 7] += count
+        ids, place = np.unique(group, return_inverse=True)
+        for group_id, seconds in zip(ids.tolist(), np.bincount(place, block.duration).tolist(), strict=True):
+            self.durations[group_id] += seconds
+
+    def advance_graph(self) -> bool:
+        """Process a slice of the graph; True while there is more."""
+        builder = self._builder()
+        if builder is None or builder.complete:
+            return False
+        builder.advance(_KEYS_PER_SLICE)
+        self.totals = builder.group_counts
+        return not builder.complete
+
+    @property
+    def pending(self) -> bool:
+        """Whether writers have appended something that was not folded yet."""
+        log = self.log
+        if log is None:
+            return False
+        return bool(
+            log.landed or log.values or log.remote or log.failed or log.unseen or any(log.lanes.values())
+        )
+
+    def seal(self) -> bool:
+        """Let go of the log and the key objects once the run is over and all is folded; True when done."""
+        log = self.log
+        if log is None:
+            return True
+        over = log.stop is not None and not log.in_flight() and not self.pending
+        if not over or (self.builder is not None and not self.builder.complete):
+            return False
+        if self.builder is None and log.graph_source is not None:
+            return False
+        self.run = self.describe()
+        if self.builder is not None:
+            self.graph = self.builder.finish()
+            self.totals = Counter(self.builder.group_counts)
+        self.log = self.builder = None
+        return True
+
+    def identify(self, tasks: NDArray[np.int32]) -> tuple[NDArray[np.uint32], KeyBlock]:
+        """Return group ids and keys of these tasks."""
+        if self.graph is not None:
+            return self.graph.group[tasks], self.graph.keys.take(tasks)
+        if self.builder is None:
+            raise LookupError(f"run {self.run.run} has rows but no graph")
+        return self.builder.identify(tasks)
+
+    def columns(self) -> GraphColumns | None:
+        """Return the graph's columns, finished if need be."""
+        if self.graph is None and self._builder() is not None and self.builder is not None:
+            columns = self.builder.finish()
+            self.totals = self.builder.group_counts
+            return columns
+        return self.graph

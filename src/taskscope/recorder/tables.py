@@ -1,0 +1,121 @@
+"""The recorder's append-only tables of groups and lanes: an element's place is its id."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from taskscope.model.keys import split_key
+from taskscope.model.records import Group, GroupTotal, Lane
+from taskscope.recorder.runlog import LaneKey
+
+__all__ = ["MAX_GROUPS", "MAX_LANES", "GroupTable", "LaneTable"]
+
+MAX_GROUPS = 65_000
+MAX_LANES = 8_000
+
+
+class GroupTable:
+    """Groups by first appearance, with totals that outlive the dropped rows."""
+
+    def __init__(self) -> None:
+        self.groups: list[Group] = []
+        self._ids: dict[object, int] = {}
+        self._sums: dict[int, _Sums] = {}
+
+    def ids(self, keys: Sequence[object]) -> list[int]:
+        """Return the group id of every key, adding the groups that are new."""
+        known = self._ids
+        found = []
+        for key in keys:
+            # Only tuple heads are looked up directly: the text 'x-1' is of group 'x', the tuple ('x-1',) of 'x-1'.
+            group = known.get(key[0]) if type(key) is tuple and key else None
+            found.append(self._add(key) if group is None else group)
+        return found
+
+    def _add(self, key: object) -> int:
+        name, prefix = split_key(key)
+        known = self._ids.get(name)
+        if known is not None:
+            return known
+        if len(self.groups) >= MAX_GROUPS:
+            name, prefix = f"(beyond {MAX_GROUPS:,} groups)", "(more)"
+            if name in self._ids:
+                return self._ids[name]
+        self.groups.append(Group(len(self.groups), name, prefix))
+        self._ids[name] = len(self.groups) - 1
+        return len(self.groups) - 1
+
+    def count(
+        self,
+        group: NDArray[np.uint32],
+        duration: NDArray[np.float32],
+        cpu: NDArray[np.float32],
+        size: NDArray[np.float64],
+        erred: NDArray[np.bool_],
+    ) -> None:
+        """Add rows to the totals of their groups."""
+        ids, place = np.unique(group, return_inverse=True)
+        columns = (
+            np.bincount(place),
+            np.bincount(place, erred),
+            np.bincount(place, duration),
+            np.bincount(place, np.nan_to_num(cpu)),
+            np.bincount(place, np.nan_to_num(size)),
+        )
+        for group_id, *sums in zip(ids.tolist(), *(c.tolist() for c in columns), strict=True):
+            self._sums.setdefault(group_id, _Sums()).add(*sums)
+
+    def totals(self) -> list[GroupTotal]:
+        """Return the totals of every group that had a task, by first appearance."""
+        return [
+            GroupTotal(g.name, g.prefix, int(s.n_tasks), int(s.n_erred), s.duration_s, s.cpu_s, s.result_bytes)
+            for g in self.groups
+            if (s := self._sums.get(g.id)) is not None
+        ]
+
+
+@dataclass(slots=True)
+class _Sums:
+    n_tasks: float = 0
+    n_erred: float = 0
+    duration_s: float = 0.0
+    cpu_s: float = 0.0
+    result_bytes: float = 0.0
+
+    def add(self, n_tasks: float, n_erred: float, duration_s: float, cpu_s: float, size: float) -> None:
+        self.n_tasks += n_tasks
+        self.n_erred += n_erred
+        self.duration_s += duration_s
+        self.cpu_s += cpu_s
+        self.result_bytes += size
+
+
+class LaneTable:
+    """Lanes by first appearance."""
+
+    def __init__(self, own_pid: int) -> None:
+        self.lanes: list[Lane] = []
+        self._own_pid = own_pid
+        self._ids: dict[LaneKey, int] = {}
+
+    def id(self, key: LaneKey) -> int:
+        """Return the id of a lane; beyond `MAX_LANES` all new ones share the last."""
+        known = self._ids.get(key)
+        if known is not None:
+            return known
+        if len(self.lanes) >= MAX_LANES:
+            return MAX_LANES - 1
+        own = key.pid == self._own_pid
+        label = key.label if own else f"process {key.pid}"
+        if key.depth:
+            label = f"{label} (nested {key.depth})"
+        if len(self.lanes) == MAX_LANES - 1:
+            label = f"beyond {MAX_LANES - 1:,} lanes"
+        worker = f"{key.pid}"
+        self.lanes.append(Lane(len(self.lanes), worker, key.thread, label))
+        self._ids[key] = len(self.lanes) - 1
+        return len(self.lanes) - 1

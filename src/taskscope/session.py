@@ -1,0 +1,209 @@
+"""What this process is recording: one recorder, its sources, and the thread that serves them.
+
+Everything that wants Dask to be watched holds the session: the extension, a profile block, a widget on
+screen. The first holder attaches the sources, the last one detaches them.
+"""
+
+from __future__ import annotations
+
+import os
+import platform
+import sys
+import threading
+import weakref
+from collections.abc import Callable
+from dataclasses import dataclass
+from importlib.metadata import PackageNotFoundError, version
+from typing import Literal, TypeAlias
+
+from taskscope.errors import OptionError, unknown_name
+from taskscope.model.clock import SYSTEM_CLOCK, Clock
+from taskscope.recorder import DEFAULT_MAX_TASKS, Recorder
+from taskscope.recorder.pump import Pump, Tick
+from taskscope.sources import registration
+from taskscope.sources.limits import cpu_limit, memory_limit_bytes
+from taskscope.sources.local import LocalSource, Metric
+from taskscope.sources.resources import DEFAULT_DT, ResourceSampler, checked_dt
+
+__all__ = ["Options", "Session", "current"]
+
+MetricOption: TypeAlias = Literal["nbytes", "count"] | Metric
+_METRICS = ("nbytes", "count")
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """What a holder wants recorded.
+
+    Parameters
+    ----------
+    dt
+        Seconds between resource samples; with several holders the shortest wins.
+    metric
+        What the cache is measured in: ``nbytes``, ``count``, or a function of a result; the latest wins.
+    max_tasks
+        How many tasks are held at most; the largest wins.
+
+    Raises
+    ------
+    OptionError
+        If a value cannot work.
+    """
+
+    dt: float = DEFAULT_DT
+    metric: MetricOption = "nbytes"
+    max_tasks: int = DEFAULT_MAX_TASKS
+
+    def __post_init__(self) -> None:
+        """Check the values."""
+        checked_dt(self.dt)
+        if not callable(self.metric) and self.metric not in _METRICS:
+            raise OptionError(unknown_name("metric", self.metric, _METRICS) + ", or a function of a result")
+        if type(self.max_tasks) is not int or self.max_tasks < 1:
+            raise OptionError(f"max_tasks must be a positive whole number of tasks, got {self.max_tasks!r}")
+
+
+class Session:
+    """One recorder with its sources.
+
+    Parameters
+    ----------
+    clock
+        The clocks all times are taken with.
+    """
+
+    def __init__(self, clock: Clock = SYSTEM_CLOCK) -> None:
+        self.recorder = Recorder(clock=clock)
+        self.pump = Pump(self.recorder)
+        self.sampler = ResourceSampler(self.recorder)
+        self.source = LocalSource(self.recorder, self._compute_started, self._compute_stopped)
+        self._holders: dict[int, tuple[object, Options]] = {}
+        self._lock = threading.Lock()
+        self.pump.subscribe(self._tick)
+        _renew_in_child(self)
+
+    def hold(self, owner: object, options: Options | None = None) -> None:
+        """Watch Dask until `owner` releases; holding twice only changes the options."""
+        with self._lock:
+            first = not self._holders
+            self._holders[id(owner)] = (owner, options or Options())
+            self._apply()
+            if first:
+                self.source.attach()
+
+    def release(self, owner: object) -> None:
+        """Stop watching for `owner`; with the last one, sources are detached and threads end."""
+        with self._lock:
+            if self._holders.pop(id(owner), None) is None:
+                return
+            last = not self._holders
+            if last:
+                self.source.detach()
+            else:
+                self._apply()
+        if last:
+            self.pump.stop()
+            self.sampler.stop()
+            self.recorder.clear()
+
+    @property
+    def held(self) -> bool:
+        """Whether anyone holds the session."""
+        return bool(self._holders)
+
+    @property
+    def metric_name(self) -> str:
+        """What the cache is measured in."""
+        metric = self._metric()
+        return getattr(metric, "__name__", type(metric).__name__) if callable(metric) else metric
+
+    def metadata(self) -> dict[str, object]:
+        """Return facts about this process that belong into a recording."""
+        return {
+            "taskscope": _version("taskscope"),
+            "dask": _version("dask"),
+            "numpy": _version("numpy"),
+            "python": platform.python_version(),
+            "platform": sys.platform,
+            "host": platform.node(),
+            "pid": os.getpid(),
+            "n_cores": cpu_limit(),
+            "memory_limit_bytes": memory_limit_bytes(),
+            "metric": self.metric_name,
+            "dt_s": self.sampler.dt,
+            "max_tasks": self.recorder.max_tasks,
+        }
+
+    def _options(self) -> list[Options]:
+        return [options for _, options in self._holders.values()]
+
+    def _metric(self) -> MetricOption:
+        options = self._options()
+        return options[-1].metric if options else "nbytes"
+
+    def _apply(self) -> None:
+        options = self._options()
+        metric = self._metric()
+        self.source.metric = metric if callable(metric) else None
+        self.sampler.dt = min(o.dt for o in options)
+        self.recorder.max_tasks = max(o.max_tasks for o in options)
+
+    def _compute_started(self) -> None:
+        self.sampler.compute_started()
+        self.pump.wake()
+
+    def _compute_stopped(self) -> None:
+        self.sampler.compute_stopped()
+        self.pump.wake()
+
+    def _tick(self, tick: Tick) -> None:
+        if tick.active:
+            self.sampler.ensure_thread()
+
+
+def _version(package: str) -> str | None:
+    try:
+        return version(package)
+    except PackageNotFoundError:
+        return None
+
+
+class _Current:
+    """Owner of the process-wide session."""
+
+    def __init__(self, make: Callable[[], Session]) -> None:
+        self._make = make
+        self._session: Session | None = None
+        self._lock = threading.Lock()
+
+    def get(self) -> Session:
+        with self._lock:
+            if self._session is None:
+                self._session = self._make()
+            return self._session
+
+
+_current = _Current(Session)
+
+
+def current() -> Session:
+    """Return the session of this process, made when first asked for."""
+    return _current.get()
+
+
+def _renew_in_child(session: Session) -> None:
+    """Give a forked child working locks and no memory of threads it does not have; it records for itself."""
+    if not hasattr(os, "register_at_fork"):
+        return
+
+    reference = weakref.ref(session)
+
+    def renew() -> None:
+        alive = reference()
+        if alive is not None:
+            registration.renew_lock()
+            alive.recorder.renew_lock()
+            alive.pump.forget_thread()
+            alive.sampler.forget_thread()
+
+    os.register_at_fork(after_in_child=renew)

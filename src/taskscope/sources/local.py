@@ -1,0 +1,164 @@
+"""Record Dask's local schedulers: one run per compute, every task timed where it runs.
+
+Hooks run on the thread that called ``compute``. What they cost is paid per task by the user, so they note
+what cannot be derived later and nothing else; and they never raise, except for the user's own interrupt.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from concurrent.futures import BrokenExecutor
+from contextvars import ContextVar
+from typing import Any, TypeAlias
+
+from taskscope.model.errortext import describe
+from taskscope.recorder import GraphSource, LaneBuffer, Recorder, RunLog, UnseenTask
+from taskscope.sources import registration
+from taskscope.sources.cell import current_cell
+from taskscope.sources.registration import CallbackTuple
+from taskscope.sources.scheduler import find_scheduler
+from taskscope.sources.shipped import clean
+from taskscope.sources.sizes import result_size
+from taskscope.sources.timing import TimedTask, current_error, unlink_own_frames
+
+__all__ = ["LocalSource", "Metric", "run_label"]
+
+Metric: TypeAlias = Callable[[object], object]
+_Graph: TypeAlias = dict[object, Any]
+_State: TypeAlias = Mapping[str, Any]
+
+_MAX_DATA_SIZED = 10_000
+_NAN = float("nan")
+
+run_label: ContextVar[str | None] = ContextVar("taskscope_run_label", default=None)
+"""The label that computes started in this context get."""
+
+
+class LocalSource:
+    """Feeds a recorder from the hooks of Dask's local schedulers.
+
+    Parameters
+    ----------
+    recorder
+        Where to.
+    on_start, on_stop
+        Called on the computing thread when a compute starts and ends.
+    """
+
+    def __init__(
+        self,
+        recorder: Recorder,
+        on_start: Callable[[], None] = lambda: None,
+        on_stop: Callable[[], None] = lambda: None,
+    ) -> None:
+        self.recorder = recorder
+        self.metric: Metric | None = None
+        self._on_start = on_start
+        self._on_stop = on_stop
+        self._logs: dict[int, RunLog] = {}
+        self._callback: CallbackTuple = (
+            self._start,
+            self._start_state,
+            self._pretask,
+            self._posttask,
+            self._finish,
+        )
+
+    def attach(self) -> None:
+        """See every local compute that starts from now on."""
+        registration.hold(self._callback)
+
+    def detach(self) -> None:
+        """See none that starts from now on."""
+        registration.release(self._callback)
+
+    def _start(self, dsk: _Graph) -> None:
+        try:
+            log = self.recorder.begin()
+            self._logs[id(dsk)] = log
+            scheduler = find_scheduler()
+            log.scheduler = scheduler.name
+            log.n_workers = scheduler.n_workers
+            log.label = run_label.get()
+            log.cell = current_cell()
+            log.metric = self.metric
+            self._on_start()
+        except Exception as error:  # noqa: BLE001 - a hook that raises would end the user's compute
+            self.recorder.fault("_start", error)
+
+    def _start_state(self, dsk: _Graph, state: _State) -> None:
+        try:
+            log = self._logs[id(dsk)]
+            log.n_tasks = len(state["ready"]) + len(state["waiting"])
+            log.graph_source = _graph_source(state)
+        except Exception as error:  # noqa: BLE001 - see _start
+            self.recorder.fault("_start_state", error)
+
+    def _pretask(self, key: object, dsk: _Graph, _state: _State) -> None:
+        try:
+            dsk[key] = TimedTask(key, dsk[key], self._logs[id(dsk)], self._open_lane)
+        except Exception as error:  # noqa: BLE001 - see _start
+            self.recorder.fault("_pretask", error)
+
+    def _posttask(self, key: object, result: object, dsk: _Graph, _state: _State, _worker: object) -> None:
+        try:
+            log = self._logs[id(dsk)]
+            log.landed.extend((key, log.clock.perf_counter()))
+            dsk[key] = dsk[key].inner
+            if log.metric is not None:
+                log.values.extend((key, self._measure(log.metric, result)))
+        except Exception as error:  # noqa: BLE001 - see _start
+            self.recorder.fault("_posttask", error)
+
+    def _measure(self, metric: Metric, result: object) -> float:
+        try:
+            value = metric(result)
+            return _NAN if value is None else float(value)  # type: ignore[arg-type]  # whatever the user's function gave
+        except Exception as error:  # noqa: BLE001 - the user's metric may raise anything
+            self.recorder.warn(f"the cache metric failed and gave no value: {describe(error)}")
+            return _NAN
+
+    def _finish(self, dsk: _Graph, state: _State, failed: bool) -> None:
+        try:
+            log = self._logs.pop(id(dsk))
+            stop = log.clock.perf_counter()
+            if failed:
+                self._fail(log, state, stop)
+            else:
+                log.status = "finished"
+            log.stop = stop
+            self._on_stop()
+        except Exception as error:  # noqa: BLE001 - see _start
+            self.recorder.fault("_finish", error)
+
+    def _fail(self, log: RunLog, state: _State, stop: float) -> None:
+        error = current_error()
+        log.status = "interrupted" if isinstance(error, KeyboardInterrupt) else "erred"
+        if error is not None:
+            log.error = describe(error)
+            clean(error)
+            unlink_own_frames(error)
+        lost = isinstance(error, BrokenExecutor)
+        for key in list(state.get("running", ())):
+            start = log.submitted.pop(key, None)
+            if start is not None:
+                log.unseen.append(UnseenTask(key, start, stop, lost))
+
+    def _open_lane(self, log: RunLog, ident: int) -> LaneBuffer:
+        others = [o.lanes.get(ident) for o in list(self._logs.values()) if o is not log]
+        depth = sum(1 for lane in others if lane is not None and lane.open is not None)
+        return log.open_lane(ident, depth)
+
+
+def _graph_source(state: _State) -> GraphSource:
+    scheduler = find_scheduler()
+    kept = scheduler.requested
+    if kept is None:
+        kept = frozenset(k for k, dependents in state["dependents"].items() if not dependents)
+    dependencies = state["dependencies"]
+    cache = state["cache"]
+    data = {
+        key: result_size(cache[key]) if place < _MAX_DATA_SIZED else _NAN
+        for place, key in enumerate(k for k in cache if k in dependencies)
+    }
+    return GraphSource(dependencies, kept, data)

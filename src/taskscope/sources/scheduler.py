@@ -1,0 +1,68 @@
+"""Which scheduler a compute runs on, read from the frame of Dask's scheduler loop.
+
+Hooks are not told the scheduler, the number of workers or the requested keys, so they are looked up in the
+locals of ``dask.local.get_async``, which called the hook. This is the only module that knows those names;
+``tests/unit/sources/test_scheduler.py`` fails when Dask changes them.
+"""
+
+from __future__ import annotations
+
+import sys
+from concurrent.futures import Executor, ProcessPoolExecutor, ThreadPoolExecutor
+from dataclasses import dataclass
+from types import FrameType
+
+import dask.local
+from dask.local import SynchronousExecutor
+
+__all__ = ["Scheduler", "find_scheduler"]
+
+_MAX_FRAMES = 6
+
+
+@dataclass(frozen=True, slots=True)
+class Scheduler:
+    """How a compute is run.
+
+    Parameters
+    ----------
+    name
+        ``synchronous``, ``threads``, ``processes``, or the name of the executor's class; None if unknown.
+    n_workers
+        How many tasks it runs at a time, None if unknown.
+    requested
+        The keys the compute was asked for, None if unknown.
+    """
+
+    name: str | None = None
+    n_workers: int | None = None
+    requested: frozenset[object] | None = None
+
+
+def find_scheduler() -> Scheduler:
+    """Return the scheduler whose hook is being called."""
+    frame: FrameType | None = sys._getframe(1)  # noqa: SLF001 - the documented way to the caller's frame
+    for _ in range(_MAX_FRAMES):
+        if frame is None:
+            break
+        if frame.f_code is dask.local.get_async.__code__:
+            names = frame.f_locals
+            executor = getattr(names.get("submit"), "__self__", None)
+            requested = names.get("results")
+            return Scheduler(
+                _name(executor),
+                names.get("num_workers"),
+                None if requested is None else frozenset(requested),
+            )
+        frame = frame.f_back
+    return Scheduler()
+
+
+def _name(executor: object) -> str | None:
+    if isinstance(executor, SynchronousExecutor):
+        return "synchronous"
+    if isinstance(executor, ThreadPoolExecutor):
+        return "threads"
+    if isinstance(executor, ProcessPoolExecutor) or "Process" in type(executor).__name__:
+        return "processes"
+    return type(executor).__name__ if isinstance(executor, Executor) else None
