@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import importlib
 import inspect
 import subprocess
 import sys
@@ -22,6 +23,11 @@ def test_every_public_class_and_function_is_documented_and_says_it_lives_here() 
         if inspect.isclass(member) or inspect.isfunction(member):
             assert inspect.getdoc(member), name
             assert member.__module__.startswith("taskscope"), name
+
+
+def test_a_function_is_not_hidden_by_the_module_it_lives_in() -> None:
+    importlib.import_module("taskscope.magics")
+    assert inspect.isfunction(taskscope.profile) or inspect.isclass(taskscope.profile)
 
 
 def test_import_taskscope_loads_nothing_heavy() -> None:

@@ -89,5 +89,6 @@ def _dask_callbacks() -> list[str]:
 
 
 def _session_holds() -> list[str]:
-    session: Any = sys.modules.get("taskscope.session")
-    return [] if session is None else [repr(owner) for owner in session.current().holders]
+    module: Any = sys.modules.get("taskscope.session")
+    session = None if module is None else module._current._session
+    return [] if session is None else [repr(owner) for owner, _ in session._holders.values()]

@@ -1,0 +1,92 @@
+"""What does watching cost per task, and does the cost grow with the graph?
+
+Whole runs, interleaved: without anything, with a callback that does nothing, with dask's Profiler +
+CacheProfiler + ProgressBar, with taskscope. Cost is the time above the no-op run of the same round, per task;
+the whole-run ratio is against the bare run. Garbage collection is on, as it is for users.
+"""
+
+from __future__ import annotations
+
+import statistics
+import time
+from collections.abc import Callable
+from functools import partial
+
+from dask._task_spec import Task
+
+from benchmarks.harness import Table, differences, interleaved, main, spread
+from benchmarks.variants import VARIANTS, Variant, watched_by
+from benchmarks.workloads import Scheduler, Workload, chains, qr, rechunk_matmul, tree
+
+COLUMNS = [
+    "graph", "tasks", "scheduler", "bare, µs/task", "dask, µs/task more", "taskscope, µs/task more",
+    "taskscope / dask", "whole run / bare",
+]  # fmt: skip
+
+
+def busy(seconds: float) -> None:
+    until_s = time.perf_counter() + seconds
+    while time.perf_counter() < until_s:
+        pass
+
+
+def busy_tasks(n_tasks: int) -> Workload:
+    graph = {("busy", i): Task(("busy", i), busy, 0.0001) for i in range(n_tasks)}
+    return Workload("100 µs tasks", graph, list(graph))
+
+
+def timed(workload: Workload, scheduler: Scheduler, variant: Variant) -> float:
+    """Return the seconds that the computation alone took; entering and leaving is fixed cost."""
+    with watched_by(variant):
+        start_s = time.perf_counter()
+        workload.compute(scheduler)
+        return time.perf_counter() - start_s
+
+
+def compared(workload: Workload, scheduler: Scheduler, *, repetitions: int) -> list[str]:
+    variants = {variant: partial(timed, workload, scheduler, variant) for variant in VARIANTS}
+    seconds = interleaved(variants, repetitions=repetitions)
+    n_tasks = workload.n_tasks
+    more = {
+        variant: differences(seconds[variant], seconds["no-op"], scale=1e6 / n_tasks)
+        for variant in ("dask", "taskscope")
+    }
+    share = statistics.median(more["taskscope"]) / statistics.median(more["dask"])
+    whole = [ours / bare for ours, bare in zip(seconds["taskscope"], seconds["bare"], strict=True)]
+    return [
+        workload.name,
+        f"{n_tasks:,}",
+        scheduler,
+        spread([s * 1e6 / n_tasks for s in seconds["bare"]], "{:.1f}"),
+        spread(more["dask"]),
+        spread(more["taskscope"]),
+        f"{share:.2f}",
+        spread(whole),
+    ]
+
+
+def suite(*, quick: bool) -> list[tuple[Callable[[], Workload], tuple[Scheduler, ...]]]:
+    """Return how to make each workload, smallest first, and with which schedulers to run it."""
+    both: tuple[Scheduler, ...] = ("sync", "threads")
+    trees = (1_000, 10_000) if quick else (1_000, 10_000, 100_000, 1_000_000)
+    kept = (2_000, 4_000) if quick else (2_000, 8_000, 32_000)
+    return [
+        *((partial(tree, n), ("sync",) if n > 100_000 else both) for n in trees),
+        *((partial(chains, n), both) for n in kept),
+        (partial(rechunk_matmul, 8 if quick else 24), both),
+        (partial(qr, 5_000 if quick else 10_000), both),
+        (partial(busy_tasks, 1_000 if quick else 10_000), both),
+    ]
+
+
+def measure(*, quick: bool) -> list[Table]:
+    rows = []
+    for make, schedulers in suite(quick=quick):
+        workload = make()
+        repetitions = 3 if quick or workload.n_tasks > 100_000 else 7
+        rows += [compared(workload, scheduler, repetitions=repetitions) for scheduler in schedulers]
+    return [Table("Cost of watching, median (smallest to largest)", COLUMNS, rows)]
+
+
+if __name__ == "__main__":
+    main(__doc__, measure)
