@@ -15,6 +15,15 @@ from dask.callbacks import Callback
 
 release = threading.Event()
 
+def test_leaves_nothing():
+    thread = threading.Thread(target=lambda: None)
+    thread.start()
+    with open(os.devnull):
+        pass
+
+def test_dask_keeps_its_pool():
+    dask.delayed(lambda: 1)().compute(scheduler="threads")
+
 def test_leaves_a_thread():
     threading.Thread(target=release.wait, name="left-over", daemon=True).start()
 
@@ -30,15 +39,6 @@ def test_leaves_a_dask_callback():
 def test_holds_the_session():
     from taskscope import session
     session.current().hold("a careless owner")
-
-def test_leaves_nothing():
-    thread = threading.Thread(target=lambda: None)
-    thread.start()
-    with open(os.devnull):
-        pass
-
-def test_dask_keeps_its_pool():
-    dask.delayed(lambda: 1)().compute(scheduler="threads")
 """
 
 
