@@ -1,0 +1,22 @@
+"""What crosses the wire to the browser: protocol 1, one batch message with ten binary buffers."""
+
+from __future__ import annotations
+
+from taskscope.wire.batch import Batch, encode_batch
+from taskscope.wire.schema import PROTOCOL, BatchMessage
+from taskscope.wire.tasks import LAST_GROUP, LAST_LANE, EncodedTasks, encode_tasks, no_tasks
+from taskscope.wire.text import MAX_TEXT, wire_text
+
+__all__ = [
+    "LAST_GROUP",
+    "LAST_LANE",
+    "MAX_TEXT",
+    "PROTOCOL",
+    "Batch",
+    "BatchMessage",
+    "EncodedTasks",
+    "encode_batch",
+    "encode_tasks",
+    "no_tasks",
+    "wire_text",
+]

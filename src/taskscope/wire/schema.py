@@ -1,0 +1,103 @@
+"""The messages of the feed, as types: the browser's decoder has the same ones.
+
+Times are seconds after the recorder's zero. A binary column is little endian and a buffer of its own, in
+the order of `BUFFERS`; 16 bytes per task, keys apart.
+"""
+
+from __future__ import annotations
+
+from typing import Literal, TypeAlias, TypedDict
+
+__all__ = [
+    "BUFFERS",
+    "LANE_BITS",
+    "PROTOCOL",
+    "SPAN_S",
+    "UNKNOWN",
+    "BatchMessage",
+    "GroupRow",
+    "LaneRow",
+    "MessageRow",
+    "ProgressRow",
+    "RunRow",
+    "RunningRow",
+    "TaskRunRow",
+]
+
+PROTOCOL: Literal[1] = 1
+
+BUFFERS = (
+    "lane_status",  # u16: lane in bits 0-12, status code in bits 13-14, bit 15: observed by the scheduler
+    "group",  # u16
+    "stop_us",  # u32: microseconds after base_s
+    "duration_s",  # f32: start is stop minus this
+    "cpu_share",  # u16: CPU seconds / duration * 65534, or UNKNOWN
+    "size_code",  # u16: round(log2(1 + bytes) * 1024), or UNKNOWN
+    "key_dims",  # u8: how many integers follow the group name, 255: the key is text
+    "key_ints",  # i32: the integers of all rows in row order
+    "key_lengths",  # u16: UTF-8 bytes of each text key
+    "key_text",  # UTF-8 of all text keys, one after the other
+)
+
+LANE_BITS = 13
+UNKNOWN = 65535
+SPAN_S = 4_000.0
+"""Longest span of stop times in one message; 32 bits of microseconds hold 4,294 s."""
+
+GroupRow: TypeAlias = tuple[int, str, str]
+"""id, name, prefix"""
+
+LaneRow: TypeAlias = tuple[int, str, int, str]
+"""id, worker, thread, label"""
+
+TaskRunRow: TypeAlias = tuple[int, int]
+"""run, number of consecutive task rows of this message that belong to it"""
+
+ProgressRow: TypeAlias = tuple[int, str, int, int, int, int, int, float | None]
+"""run, prefix, total, finished, erred, running, interrupted, duration_s"""
+
+RunningRow: TypeAlias = tuple[int, int | None, int, str, float | None]
+"""run, lane, group, key_text, start_s"""
+
+MessageRow: TypeAlias = tuple[float | None, str, str]
+"""time_s, level, text"""
+
+
+class RunRow(TypedDict):
+    """One compute."""
+
+    run: int
+    label: str | None
+    cell: str | None
+    scheduler: str | None
+    n_workers: int | None
+    n_tasks: int
+    start_s: float | None
+    stop_s: float | None
+    status: str
+    error: str | None
+
+
+class BatchMessage(TypedDict):
+    """The JSON part of a batch; `first` to ``first + count - 1`` are the recorder's row numbers."""
+
+    protocol: Literal[1]
+    kind: Literal["batch"]
+    recorder: str
+    epoch: str
+    seq: int
+    now_s: float | None
+    active: bool
+    final: bool
+    first: int
+    count: int
+    cursor: int
+    dropped: int
+    base_s: float
+    task_runs: list[TaskRunRow]
+    groups: list[GroupRow]
+    lanes: list[LaneRow]
+    runs: list[RunRow]
+    progress: list[ProgressRow]
+    running: list[RunningRow]
+    messages: list[MessageRow]

@@ -1,0 +1,118 @@
+"""Task columns to the ten binary buffers of a batch; vectorised, a few nanoseconds per task."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from taskscope.model.keys import TEXT, KeyBlock
+from taskscope.model.records import TaskBlock
+from taskscope.wire.schema import LANE_BITS, SPAN_S, UNKNOWN, TaskRunRow
+from taskscope.wire.text import wire_text
+
+__all__ = ["LAST_GROUP", "LAST_LANE", "EncodedTasks", "encode_tasks", "no_tasks"]
+
+LAST_GROUP = 65535
+"""The highest group id the wire holds; all further groups share it."""
+
+LAST_LANE = 2**LANE_BITS - 1
+"""The highest lane id the wire holds; all further lanes share it."""
+
+_SHARE_SCALE = 65534
+_SIZE_SCALE = 1024
+
+
+@dataclass(frozen=True, slots=True)
+class EncodedTasks:
+    """The first `count` rows of a block; fewer than it has where their stop times span too long."""
+
+    count: int
+    base_s: float
+    task_runs: list[TaskRunRow]
+    buffers: list[bytes]
+
+
+def encode_tasks(tasks: TaskBlock) -> EncodedTasks:
+    """Encode rows from the first on, as many as one message can hold.
+
+    Parameters
+    ----------
+    tasks
+        Rows in folding order.
+
+    Returns
+    -------
+    EncodedTasks
+        At least one row if there is one.
+    """
+    count = _rows_within_span(tasks.stop)
+    stop = tasks.stop[:count]
+    base_s = float(stop.min()) if count else 0.0
+    duration = stop - tasks.start[:count]
+    columns: list[NDArray[np.generic]] = [
+        _lane_status(tasks, count),
+        np.minimum(tasks.group[:count], LAST_GROUP).astype("<u2"),
+        np.rint((stop - base_s) * 1e6).astype("<u4"),
+        duration.astype("<f4"),
+        _cpu_share(tasks.cpu[:count], duration),
+        _size_code(tasks.size[:count]),
+    ]
+    buffers = [column.tobytes() for column in columns] + _key_buffers(tasks.keys, count)
+    return EncodedTasks(count, base_s, _task_runs(tasks.run[:count]), buffers)
+
+
+def no_tasks() -> TaskBlock:
+    """Return a block of no rows."""
+    floats, keys = np.empty(0, "f8"), KeyBlock(np.empty(0, "u1"), np.empty(0, "i4"), ())
+    ids = np.empty(0, "i4"), np.empty(0, "u4"), np.empty(0, "u2")
+    return TaskBlock(
+        *ids, floats, floats, np.empty(0, "f4"), floats, np.empty(0, "u1"), np.empty(0, "u1"), keys
+    )
+
+
+def _rows_within_span(stop: NDArray[np.float64]) -> int:
+    # Rows are only roughly sorted by stop, so the running extremes decide, not the first and last row.
+    too_wide = np.maximum.accumulate(stop) - np.minimum.accumulate(stop) > SPAN_S
+    return int(too_wide.argmax()) if too_wide.any() else len(stop)
+
+
+def _lane_status(tasks: TaskBlock, count: int) -> NDArray[np.uint16]:
+    code: NDArray[np.uint16] = np.minimum(tasks.lane[:count], LAST_LANE).astype("<u2")
+    code |= tasks.status[:count].astype("<u2") << LANE_BITS
+    code |= tasks.observed[:count].astype("<u2") << 15
+    return code
+
+
+def _cpu_share(cpu: NDArray[np.float32], duration: NDArray[np.float64]) -> NDArray[np.uint16]:
+    share = np.divide(cpu, duration, out=np.zeros(len(cpu)), where=duration > 0)
+    code = np.rint(np.clip(share, 0.0, 1.0) * _SHARE_SCALE)
+    return np.where(np.isnan(cpu), UNKNOWN, code).astype("<u2")
+
+
+def _size_code(size: NDArray[np.float64]) -> NDArray[np.uint16]:
+    code = np.rint(np.log2(1.0 + np.maximum(size, 0.0)) * _SIZE_SCALE)
+    return np.where(np.isnan(size), UNKNOWN, np.minimum(code, UNKNOWN - 1)).astype("<u2")
+
+
+def _key_buffers(keys: KeyBlock, count: int) -> list[bytes]:
+    dims = keys.dims[:count]
+    is_text = dims == TEXT
+    n_ints = int(dims[~is_text].sum(dtype=np.int64))
+    texts = [wire_text(text).encode() for text in keys.texts[: int(is_text.sum())]]
+    lengths = np.fromiter(map(len, texts), "<u2", len(texts))
+    return [
+        dims.astype("u1").tobytes(),
+        keys.ints[:n_ints].astype("<i4").tobytes(),
+        lengths.tobytes(),
+        b"".join(texts),
+    ]
+
+
+def _task_runs(run: NDArray[np.int32]) -> list[TaskRunRow]:
+    if not len(run):
+        return []
+    starts = np.concatenate(([0], np.flatnonzero(np.diff(run)) + 1))
+    counts = np.diff(np.concatenate((starts, [len(run)])))
+    return list(zip(run[starts].tolist(), counts.tolist(), strict=True))

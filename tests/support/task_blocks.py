@@ -1,0 +1,45 @@
+"""Task blocks spelled out row by row, for tests of everything that carries them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from taskscope.model.keys import KeyBuilder
+from taskscope.model.records import OBSERVED_BY, STATUSES, TaskBlock
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Row:
+    """One task; defaults are those of a task that nothing is known about."""
+
+    key: object = "x"
+    group: int = 0
+    lane: int = 0
+    run: int = 0
+    start_s: float = 0.0
+    stop_s: float = 1.0
+    cpu_s: float = math.nan
+    size_bytes: float = math.nan
+    status: str = "finished"
+    observed_by: str = "worker"
+
+
+def block_of(rows: Sequence[Row]) -> TaskBlock:
+    keys = KeyBuilder()
+    keys.extend([row.key for row in rows])
+    return TaskBlock(
+        np.array([r.run for r in rows], "i4"),
+        np.array([r.group for r in rows], "u4"),
+        np.array([r.lane for r in rows], "u2"),
+        np.array([r.start_s for r in rows], "f8"),
+        np.array([r.stop_s for r in rows], "f8"),
+        np.array([r.cpu_s for r in rows], "f4"),
+        np.array([r.size_bytes for r in rows], "f8"),
+        np.array([STATUSES.index(r.status) for r in rows], "u1"),
+        np.array([OBSERVED_BY.index(r.observed_by) for r in rows], "u1"),
+        keys.build(),
+    )

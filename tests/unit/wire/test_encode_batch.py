@@ -1,0 +1,81 @@
+from __future__ import annotations
+
+import json
+import math
+
+from taskscope.model.records import Group, Lane, Message, PrefixProgress, Run, RunningTask
+from taskscope.wire import Batch, encode_batch, no_tasks
+
+
+def test_the_message_says_all_tables_in_plain_json() -> None:
+    message, buffers = encode_batch(
+        Batch(
+            recorder="r",
+            epoch="r-2",
+            seq=4,
+            now_s=math.inf,
+            active=False,
+            final=True,
+            first=10,
+            cursor=30,
+            dropped=10,
+            tasks=no_tasks(),
+            groups=[Group(0, "sum-1", "sum")],
+            lanes=[Lane(0, "main", 140_000_000_000_000, "main thread 1")],
+            runs=[
+                Run(0, "a\ud800", "Cell [3]", "threads", 4, 12, 0.5, None, "running", None),
+                Run(1, None, None, None, None, 1, 0.5, math.nan, "erred", "ValueError: " + "x" * 600),
+            ],
+            progress=[PrefixProgress(0, "sum", 12, 3, 1, 4, 0, math.nan)],
+            running=[RunningTask(0, None, 0, "k" * 600, 1.5)],
+            messages=[Message(0.25, "warning", "some events may be missing")],
+        )
+    )
+    assert buffers == [b""] * 10
+    assert json.loads(json.dumps(message, allow_nan=False)) == {
+        "protocol": 1,
+        "kind": "batch",
+        "recorder": "r",
+        "epoch": "r-2",
+        "seq": 4,
+        "now_s": None,
+        "active": False,
+        "final": True,
+        "first": 10,
+        "count": 0,
+        "cursor": 30,
+        "dropped": 10,
+        "base_s": 0.0,
+        "task_runs": [],
+        "groups": [[0, "sum-1", "sum"]],
+        "lanes": [[0, "main", 140_000_000_000_000, "main thread 1"]],
+        "runs": [
+            {
+                "run": 0,
+                "label": "a\\ud800",
+                "cell": "Cell [3]",
+                "scheduler": "threads",
+                "n_workers": 4,
+                "n_tasks": 12,
+                "start_s": 0.5,
+                "stop_s": None,
+                "status": "running",
+                "error": None,
+            },
+            {
+                "run": 1,
+                "label": None,
+                "cell": None,
+                "scheduler": None,
+                "n_workers": None,
+                "n_tasks": 1,
+                "start_s": 0.5,
+                "stop_s": None,
+                "status": "erred",
+                "error": "ValueError: " + "x" * 500 + "…",
+            },
+        ],
+        "progress": [[0, "sum", 12, 3, 1, 4, 0, None]],
+        "running": [[0, None, 0, "k" * 512 + "…", 1.5]],
+        "messages": [[0.25, "warning", "some events may be missing"]],
+    }

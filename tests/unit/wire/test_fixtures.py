@@ -1,0 +1,139 @@
+"""Golden messages: written here from records, read by the browser's decoder in vitest.
+
+Run with ``TASKSCOPE_WRITE_FIXTURES=1`` after a deliberate change of the protocol.
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+import math
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from taskscope.model.records import (
+    STATUSES,
+    Group,
+    Lane,
+    Message,
+    PrefixProgress,
+    Run,
+    RunningTask,
+)
+from taskscope.wire import Batch, encode_batch
+from tests.support.task_blocks import Row, block_of
+
+FOLDER = Path(__file__).parents[2] / "fixtures" / "wire"
+
+GROUPS = (Group(0, "sum-1a2b", "sum"), Group(1, "it's-\"é\\", "it's"), Group(2, "inc", "inc"))
+LANES = (Lane(0, "main", 11, "thread 1"), Lane(1, "main", 12, "thread 2"))
+RUN = Run(0, "qr", "Cell [1]", "threads", 2, 4, 0.5, None, "running", None)
+
+HOSTILE = (
+    "</script><script>alert(1)</script>",
+    "<img src=x onerror=alert(1)>",
+    "lone \ud800 surrogate",
+    "bidi \u202egnp.exe",
+    "nul \x00 and \u2028 line",
+    "é" * 5000,
+    "🂡" * 600,
+    "",
+)
+
+CASES: dict[str, list[Row]] = {
+    "tuple_keys": [
+        Row(key=("sum-1a2b", 0, 0), start_s=0.5, stop_s=1.5, cpu_s=0.5, size_bytes=8.0),
+        Row(key=("sum-1a2b", 0, -1), start_s=0.75, stop_s=1.25, lane=1, cpu_s=0.5, size_bytes=0.0),
+        Row(key=("it's-\"é\\", 2147483647), start_s=1.5, stop_s=1.5, group=1, cpu_s=0.0, size_bytes=1e9),
+        Row(key=("sum-1a2b",), start_s=2.0, stop_s=2.000001, cpu_s=1.0, size_bytes=8e12),
+    ],
+    "text_keys": [
+        Row(key="inc", group=2, start_s=0.0, stop_s=0.001, cpu_s=0.001, size_bytes=28.0),
+        Row(key=("sum-1a2b", 3), start_s=0.001, stop_s=0.002, cpu_s=0.001, size_bytes=28.0),
+        Row(key=("inc", 1.5, "a"), group=2, start_s=0.002, stop_s=0.003, cpu_s=0.0, size_bytes=28.0),
+        Row(key=b"inc", group=2, start_s=0.003, stop_s=0.004, cpu_s=0.0, size_bytes=28.0),
+        Row(key=("inc", 2**40), group=2, start_s=0.004, stop_s=0.005, cpu_s=0.0, size_bytes=28.0),
+    ],
+    "hostile_keys": [
+        Row(key=key, group=2, start_s=i, stop_s=i + 0.5, cpu_s=0.25, size_bytes=1.0)
+        for i, key in enumerate(HOSTILE)
+    ],
+    "unknown_cost": [
+        Row(key=("sum-1a2b", 0), cpu_s=math.nan, size_bytes=math.nan),
+        Row(key=("sum-1a2b", 1), cpu_s=0.0, size_bytes=0.0),
+    ],
+    "statuses": [
+        Row(key=("sum-1a2b", i), lane=i % 2, status=status, start_s=i, stop_s=i + 1.0)
+        for i, status in enumerate(STATUSES[:4])
+    ],
+    "scheduler_observed": [
+        Row(key=("sum-1a2b", 0), observed_by="scheduler", status="erred", lane=1),
+        Row(key=("sum-1a2b", 1), observed_by="worker"),
+    ],
+    "empty": [],
+    "dropped_rows": [
+        Row(key=("sum-1a2b", 9), start_s=5000.0, stop_s=5000.25, run=1),
+        Row(key=("sum-1a2b", 8), start_s=4999.0, stop_s=4999.5, run=2),
+    ],
+}
+
+
+def batch_of(name: str, rows: list[Row]) -> Batch:
+    first = 1_000 if name == "dropped_rows" else 0
+    return Batch(
+        recorder="rec-1",
+        epoch="rec-1-1",
+        seq=3 if first else 0,
+        now_s=6000.0,
+        active=name != "empty",
+        final=name == "empty",
+        first=first,
+        cursor=first + len(rows),
+        dropped=first,
+        tasks=block_of(rows),
+        groups=GROUPS,
+        lanes=LANES,
+        runs=[RUN],
+        progress=[PrefixProgress(0, "sum", 4, 2, 1, 1, 0, 0.75)],
+        running=[RunningTask(0, 1, 0, "('sum-1a2b', 5)", 5.5), RunningTask(0, None, 2, "inc", 5.75)],
+        messages=[Message(0.5, "info", "hello")],
+    )
+
+
+def key_of(row: Row) -> str:
+    """Say independently of the encoder what a reader must show."""
+    text = row.key if isinstance(row.key, str) else repr(row.key)
+    cut = text if len(text) <= 512 else text[:512] + "…"
+    return cut.encode("utf-8", "backslashreplace").decode()
+
+
+def fixture_of(name: str, rows: list[Row]) -> dict[str, Any]:
+    message, buffers = encode_batch(batch_of(name, rows))
+    return {
+        "message": message,
+        "buffers": [base64.b64encode(buffer).decode() for buffer in buffers],
+        "expect": {
+            "keys": [key_of(row) for row in rows],
+            "start_s": [row.start_s for row in rows],
+            "stop_s": [row.stop_s for row in rows],
+            "status": [STATUSES.index(row.status) for row in rows],
+            "lanes": [row.lane for row in rows],
+            "prefixes": [GROUPS[row.group].prefix for row in rows],
+            "observed": [row.observed_by for row in rows],
+            "cpu_s": [None if math.isnan(row.cpu_s) else row.cpu_s for row in rows],
+            "size_bytes": [None if math.isnan(row.size_bytes) else row.size_bytes for row in rows],
+            "runs": [row.run for row in rows],
+        },
+    }
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_golden_message_is_what_the_encoder_says(name: str) -> None:
+    text = json.dumps(fixture_of(name, CASES[name]), indent=1, allow_nan=False) + "\n"
+    path = FOLDER / f"{name}.json"
+    if os.environ.get("TASKSCOPE_WRITE_FIXTURES"):
+        path.write_text(text, encoding="utf-8")
+    assert path.read_text(encoding="utf-8") == text
