@@ -1,0 +1,1 @@
+"""Pure functions from a recording to plain values."""

@@ -1,0 +1,113 @@
+"""Which share of every pixel column of a lane was busy, and with what: exact at any number of tasks."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from taskscope.model.recording import Recording
+
+__all__ = ["ENDED_BADLY", "N_COLOURS", "Coverage", "column_overlap", "measure_coverage"]
+
+N_COLOURS = 20
+"""Prefixes take turns with this many colours, by first appearance."""
+
+ENDED_BADLY = N_COLOURS
+"""The colour of tasks that erred, were interrupted or lost."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Coverage:
+    """The busy share of every column of every lane.
+
+    Parameters
+    ----------
+    lanes
+        Lane ids, one per row of the arrays below.
+    start_s, stop_s
+        Seconds after `Recording.started_at` at the left and the right edge.
+    busy
+        Share of each column's time in which the lane ran a task, 0 to 1.
+    colour
+        The colour (`ENDED_BADLY` or below `N_COLOURS`) that took most of each column.
+    """
+
+    lanes: NDArray[np.int64]
+    start_s: float
+    stop_s: float
+    busy: NDArray[np.float64]
+    colour: NDArray[np.uint8]
+
+
+def column_overlap(
+    row: NDArray[np.int64], first: NDArray[np.float64], last: NDArray[np.float64], shape: tuple[int, int]
+) -> NDArray[np.float64]:
+    """Return how much of every cell is covered by intervals given in columns.
+
+    Parameters
+    ----------
+    row
+        The row of each interval.
+    first, last
+        Where each interval begins and ends, in columns, inside ``0 … shape[1]``.
+    shape
+        Rows and columns.
+
+    Notes
+    -----
+    Linear in the number of intervals plus the number of cells.
+    """
+    n_rows, n_columns = shape
+    # The running sum of slopes: an interval adds its height at its first edge and takes it at its last.
+    ramp = np.zeros((n_rows, n_columns + 2))
+    flat = ramp.reshape(-1)
+    for edge, sign in ((first, 1.0), (last, -1.0)):
+        column = np.minimum(edge.astype(np.int64), n_columns)
+        inside = column + 1 - edge
+        cell = row * (n_columns + 2) + column
+        size = len(flat)
+        flat += np.bincount(cell, sign * inside, size) + np.bincount(cell + 1, sign * (1 - inside), size)
+    return np.clip(np.cumsum(ramp, axis=1)[:, :n_columns], 0.0, 1.0)
+
+
+def measure_coverage(recording: Recording, n_columns: int) -> Coverage:
+    """Return the busy share of `n_columns` columns of every lane of a recording."""
+    tasks = recording.tasks
+    start_s, stop_s = _extent(recording, tasks.start, tasks.stop)
+    lanes, row = np.unique(tasks.lane.astype(np.int64), return_inverse=True)
+    scale = n_columns / (stop_s - start_s)
+    first = np.clip((tasks.start - start_s) * scale, 0, n_columns)
+    last = np.clip((tasks.stop - start_s) * scale, first, n_columns)
+    colours = _colours(recording)[tasks.group] if len(tasks) else np.empty(0, np.uint8)
+    colours = np.where(tasks.status == 0, colours, ENDED_BADLY)
+    shape = (len(lanes), n_columns)
+    busy, best, colour = np.zeros(shape), np.zeros(shape), np.zeros(shape, np.uint8)
+    for value in np.unique(colours):
+        mine = colours == value
+        share = column_overlap(row[mine], first[mine], last[mine], shape)
+        busy += share
+        colour[share > best] = value
+        best = np.maximum(best, share)
+    return Coverage(lanes, start_s, stop_s, np.clip(busy, 0.0, 1.0), colour)
+
+
+def _extent(
+    recording: Recording, start: NDArray[np.float64], stop: NDArray[np.float64]
+) -> tuple[float, float]:
+    starts = [run.start_s - recording.zero_s for run in recording.runs]
+    stops = [run.stop_s - recording.zero_s for run in recording.runs if run.stop_s is not None]
+    left = min([*starts, *start[:1].tolist()], default=0.0)
+    if len(start):
+        left = min(left, float(start.min()))
+        stops.append(float(stop.max()))
+    right = max(stops, default=left)
+    return left, right if right > left else left + 1e-6
+
+
+def _colours(recording: Recording) -> NDArray[np.uint8]:
+    places: dict[str, int] = {}
+    for group in recording.groups:
+        places.setdefault(group.prefix, len(places) % N_COLOURS)
+    return np.array([places[group.prefix] for group in recording.groups], np.uint8)

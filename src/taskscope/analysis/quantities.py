@@ -1,0 +1,141 @@
+"""Numbers and hostile text as people read them; the one place where Python formats either."""
+
+from __future__ import annotations
+
+import math
+import unicodedata
+
+__all__ = ["UNKNOWN", "format_bytes", "format_count", "format_duration", "format_percent", "printable"]
+
+UNKNOWN = "–"
+"""Shown where a number is not known."""
+
+_BYTE_UNITS = ("B", "kB", "MB", "GB", "TB", "PB")
+_ELLIPSIS = "…"
+# Invisible or reordering characters: they could make one key look like another.
+_HIDDEN = frozenset({"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"})
+
+
+def _known(value: float | None) -> bool:
+    return value is not None and math.isfinite(value)
+
+
+def format_duration(seconds: float | None) -> str:
+    """Return a duration with three digits.
+
+    Parameters
+    ----------
+    seconds
+        Seconds; None, NaN and infinity are unknown.
+
+    Examples
+    --------
+    >>> [format_duration(s) for s in (0, 0.0000421, 0.25, 12.34, 75, 7265, None)]
+    ['0 s', '42.1 µs', '250 ms', '12.3 s', '1 min 15 s', '2 h 1 min', '–']
+    """
+    if seconds is None or not math.isfinite(seconds):
+        return UNKNOWN
+    if seconds < 0:
+        return f"-{format_duration(-seconds)}"
+    if seconds >= 59.95:
+        return _long_duration(round(seconds))
+    for factor, unit in ((1.0, "s"), (1e3, "ms"), (1e6, "µs")):
+        if round(seconds * factor, 4) >= 1:
+            return f"{_three_digits(seconds * factor)} {unit}"
+    return f"{_three_digits(seconds * 1e9)} ns" if seconds else "0 s"
+
+
+def _long_duration(seconds: int) -> str:
+    minutes, seconds = divmod(seconds, 60)
+    hours, minutes = divmod(minutes, 60)
+    days, hours = divmod(hours, 24)
+    parts = ((days, "d"), (hours, "h"), (minutes, "min"), (seconds, "s"))
+    first = next(i for i, (n, _) in enumerate(parts) if n)
+    return " ".join(f"{n} {unit}" for n, unit in parts[first : first + 2] if n)
+
+
+def _three_digits(value: float) -> str:
+    digits = 2 if value < 9.995 else 1 if value < 99.95 else 0
+    text = f"{value:.{digits}f}"
+    return text.rstrip("0").rstrip(".") if "." in text else text
+
+
+def format_bytes(n_bytes: float | None) -> str:
+    """Return a size in decimal units with three digits.
+
+    Parameters
+    ----------
+    n_bytes
+        Bytes; None, NaN and infinity are unknown.
+
+    Examples
+    --------
+    >>> [format_bytes(n) for n in (0, 999, 1_000, 1_234_567, 8e9, float("nan"))]
+    ['0 B', '999 B', '1 kB', '1.23 MB', '8 GB', '–']
+    """
+    if n_bytes is None or not math.isfinite(n_bytes):
+        return UNKNOWN
+    value, unit = float(n_bytes), 0
+    while abs(value) >= 999.5 and unit < len(_BYTE_UNITS) - 1:
+        value, unit = value / 1000, unit + 1
+    return f"{_three_digits(value)} {_BYTE_UNITS[unit]}"
+
+
+def format_count(n: int | None) -> str:
+    """Return a count with thousands separated.
+
+    Examples
+    --------
+    >>> format_count(1234567), format_count(None)
+    ('1,234,567', '–')
+    """
+    return UNKNOWN if n is None else f"{n:,}"
+
+
+def format_percent(fraction: float | None) -> str:
+    """Return a fraction as a percentage; only exactly all is 100%, and only nothing is 0%.
+
+    Examples
+    --------
+    >>> [format_percent(f) for f in (0, 0.001, 0.5, 0.999, 1, None)]
+    ['0%', '<1%', '50%', '>99%', '100%', '–']
+    """
+    if fraction is None or not math.isfinite(fraction):
+        return UNKNOWN
+    if 0 < fraction < 0.01:
+        return "<1%"
+    if 0.99 < fraction < 1:
+        return ">99%"
+    return f"{fraction:.0%}"
+
+
+def printable(text: str, limit: int = 200) -> str:
+    r"""Return one line of text in which every character can be seen.
+
+    Control, bidirectional, private and unpaired characters are shown as escapes, and what is longer than
+    `limit` is cut in its middle. This is not escaping for HTML, which belongs to the edge.
+
+    Parameters
+    ----------
+    text
+        Any text, such as a task's key.
+    limit
+        Longest result in characters, before escapes.
+
+    Examples
+    --------
+    >>> printable("a\nb\u202ec")
+    'a\\nb\\u202ec'
+    """
+    if len(text) > limit:
+        tail = limit // 4
+        text = f"{text[: limit - tail - 1]}{_ELLIPSIS}{text[-tail:]}"
+    if text.isascii() and text.isprintable():
+        return text
+    return "".join(_visible(c) for c in text)
+
+
+def _visible(character: str) -> str:
+    if unicodedata.category(character) not in _HIDDEN:
+        return character
+    return character.encode("unicode_escape").decode("ascii")

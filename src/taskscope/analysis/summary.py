@@ -1,0 +1,108 @@
+"""A recording as a few lines of text, always of the same shape."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from taskscope.analysis.quantities import (
+    UNKNOWN,
+    format_bytes,
+    format_count,
+    format_duration,
+    format_percent,
+    printable,
+)
+from taskscope.analysis.totals import PrefixTotal, Totals, measure_totals
+from taskscope.model.recording import Recording
+
+__all__ = ["NO_DASK", "facts", "remarks", "summary_text", "title"]
+
+NO_DASK = "no Dask computation ran here"
+
+_MAX_PREFIXES = 20
+_NAME_WIDTH = 36
+
+
+def summary_text(recording: Recording) -> str:
+    """Return the text face of a recording."""
+    totals = measure_totals(recording)
+    lines = [title(recording, totals), ""]
+    lines += [f"  {name:<12}  {value}" for name, value in facts(recording, totals)]
+    lines += ["", *_table(totals.prefixes)]
+    notes = remarks(recording, totals)
+    return "\n".join([*lines, *([""] if notes else []), *(f"  {note}" for note in notes)])
+
+
+def title(recording: Recording, totals: Totals) -> str:
+    """Return the first line: label, state, scheduler, workers, computes, tasks."""
+    label = recording.metadata.get("label")
+    parts = [printable(str(label))] if label else []
+    if not recording.runs:
+        return " · ".join(["taskscope", *parts, NO_DASK])
+    parts += [
+        totals.state,
+        " + ".join(printable(name) for name in totals.schedulers) or "scheduler unknown",
+        _plural(totals.n_workers, "worker"),
+        _plural(totals.n_runs, "compute"),
+        _plural(totals.n_tasks, "task"),
+    ]
+    return " · ".join(["taskscope", *parts])
+
+
+def facts(recording: Recording, totals: Totals) -> list[tuple[str, str]]:
+    """Return the measured totals as pairs of a name and a text."""
+    workers = _plural(totals.n_workers, "worker")
+    busy = format_percent(totals.busy_fraction)
+    cpu = format_duration(totals.cpu_s)
+    if totals.cpu_s is not None and totals.n_cpu_unknown:
+        cpu += f" ({_plural(totals.n_cpu_unknown, 'task')} unknown)"
+    memory = format_bytes(totals.peak_rss_bytes)
+    dt_s = recording.metadata.get("dt_s")
+    if totals.peak_rss_bytes is not None and isinstance(dt_s, float | int):
+        memory += f" (sampled every {format_duration(dt_s)})"
+    return [
+        ("makespan", format_duration(totals.makespan_s)),
+        ("task time", format_duration(totals.task_s if recording.runs else None)),
+        ("busy", busy if busy == UNKNOWN else f"{busy} of {workers}"),
+        ("CPU time", cpu),
+        ("peak memory", memory),
+    ]
+
+
+def remarks(recording: Recording, totals: Totals) -> list[str]:
+    """Return what the user should know: errors, what did not finish, what was dropped, messages."""
+    notes = [f"error: {printable(error, 500)}" for error in totals.errors]
+    if totals.n_erred:
+        notes.append(f"{_plural(totals.n_erred, 'task')} erred")
+    if totals.n_unfinished:
+        notes.append(f"{_plural(totals.n_unfinished, 'task')} did not finish")
+    if totals.dropped:
+        held = totals.n_tasks - totals.dropped
+        notes.append(f"only {held:,} of {totals.n_tasks:,} tasks are held; times above are of these")
+    return notes + [f"{m.level}: {printable(m.text, 500)}" for m in recording.messages]
+
+
+def _table(prefixes: Sequence[PrefixTotal]) -> list[str]:
+    rows = [("prefix", "tasks", "time", "share")]
+    rows += [
+        (
+            printable(row.prefix, _NAME_WIDTH),
+            format_count(row.n_tasks),
+            format_duration(row.duration_s),
+            format_percent(row.share),
+        )
+        for row in prefixes[:_MAX_PREFIXES]
+    ]
+    if not prefixes:
+        rows.append((UNKNOWN, UNKNOWN, UNKNOWN, UNKNOWN))
+    rest = prefixes[_MAX_PREFIXES:]
+    if rest:
+        n_tasks, seconds = sum(r.n_tasks for r in rest), sum(r.duration_s for r in rest)
+        share = format_percent(sum(r.share for r in rest))
+        rows.append((f"{len(rest):,} more", format_count(n_tasks), format_duration(seconds), share))
+    width = max(len(row[0]) for row in rows)
+    return [f"  {name:<{width}}  {n:>9}  {time:>12}  {share:>6}" for name, n, time, share in rows]
+
+
+def _plural(n: int | None, noun: str) -> str:
+    return f"{format_count(n)} {noun}{'' if n == 1 else 's'}"
