@@ -10,18 +10,18 @@ from __future__ import annotations
 import statistics
 import time
 from collections import defaultdict
-from collections.abc import Callable, Mapping
-from contextlib import ExitStack
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
+import dask.local
 from dask._task_spec import Task
-from dask.callbacks import Callback
 
 from benchmarks.harness import Table, main
 from benchmarks.variants import Variant, watched_by
-from benchmarks.workloads import Scheduler, Workload, chains, getter, tree
+from benchmarks.workloads import Scheduler, Workload, chains, tree
 
 Hook = Callable[..., object]
 HOOKS = ("start", "start_state", "pretask", "posttask", "finish")
@@ -65,18 +65,29 @@ class _TimedCall:
         return getattr(self._task, name)
 
 
+@contextmanager
+def timed_hooks(stopwatch: Stopwatch) -> Iterator[None]:
+    """Time every hook of every compute, where dask's scheduler asks which hooks there are."""
+    original = dask.local.local_callbacks
+
+    @contextmanager
+    def timed(callbacks: Any = None) -> Iterator[list[tuple[Hook | None, ...]]]:
+        with original(callbacks) as active:
+            watchers = [tuple(map(stopwatch.around, HOOKS, hooks)) for hooks in active]
+            yield [*watchers, (None, None, stopwatch.wrap_task, None, None)]
+
+    dask.local.local_callbacks = timed
+    try:
+        yield
+    finally:
+        dask.local.local_callbacks = original
+
+
 def measured(workload: Workload, scheduler: Scheduler, variant: Variant) -> dict[str, float]:
     """Run once and return the µs per task of each part."""
     stopwatch = Stopwatch()
-    with ExitStack() as stack:
-        before = set(Callback.active)
-        stack.enter_context(watched_by(variant))
-        watchers = [
-            tuple(stopwatch.around(part, hook) for part, hook in zip(HOOKS, hooks, strict=True))
-            for hooks in set(Callback.active) - before
-        ]
-        callbacks = [*watchers, (None, None, stopwatch.wrap_task, None, None)]
-        getter(scheduler)(workload.graph, workload.wanted, callbacks=callbacks)
+    with watched_by(variant), timed_hooks(stopwatch):
+        workload.compute(scheduler)
     return {part: stopwatch.spent_s[part] * 1e6 / workload.n_tasks for part in PARTS}
 
 

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from functools import partial
 from itertools import pairwise
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
 import dask
 import numpy as np
@@ -30,22 +30,25 @@ Peer = Literal["nothing", "dask", "taskscope"]
 
 @dataclass(frozen=True, slots=True)
 class Sampled:
-    """What a sampler has seen: when, and how many bytes."""
+    """What a sampler has seen: when, how many bytes, how often it knew that it had missed some time."""
 
     times_s: Sequence[float]
     rss_bytes: Sequence[float]
+    gaps_marked: int
+    work_gave: float
 
 
-def sampled_by(peer: Peer, work: Callable[[], object]) -> Sampled:
+def sampled_by(peer: Peer, work: Callable[[], float]) -> Sampled:
     graph = {"work": Task("work", work)}
     if peer == "taskscope":
         with taskscope.profile(display=False, dt=INTERVAL_S) as run:
-            dask.get(graph, "work")
+            gave = dask.get(graph, "work")
         table = run.recording.to_pandas("resources")
-        return Sampled(table["time_s"].tolist(), table["rss_bytes"].tolist())
+        return Sampled(table["time_s"].tolist(), table["rss_bytes"].tolist(), int(table["gap"].sum()), gave)
     with ResourceProfiler(dt=INTERVAL_S) as profiler:
-        dask.get(graph, "work")
-    return Sampled([s.time for s in profiler.results], [s.mem * 1e6 for s in profiler.results])
+        gave = dask.get(graph, "work")
+    samples = profiler.results
+    return Sampled([s.time for s in samples], [s.mem * 1e6 for s in samples], 0, gave)
 
 
 def true_rss_bytes() -> int:
@@ -53,12 +56,17 @@ def true_rss_bytes() -> int:
     return next(int(line.split()[1]) * 1024 for line in status if line.startswith("VmRSS"))
 
 
+def true_rss_bytes_after_a_second() -> float:
+    time.sleep(1.0)
+    return true_rss_bytes()
+
+
 def figure(gigabytes: float) -> Table:
     held = np.ones(int(gigabytes * 1e9 / 8))
     rows = []
     for peer in ("dask", "taskscope"):
-        sampled = sampled_by(peer, lambda: time.sleep(1.0))
-        truth = true_rss_bytes()
+        sampled = sampled_by(peer, true_rss_bytes_after_a_second)
+        truth = sampled.work_gave
         seen = max(sampled.rss_bytes, default=float("nan"))
         rows.append([peer, f"{truth / 1e9:.3f}", f"{seen / 1e9:.3f}", f"{seen / truth - 1:+.1%}"])
     assert held[0] == 1.0
@@ -100,22 +108,38 @@ def write_penalty(gigabytes: float, *, repetitions: int) -> Table:
     return Table(f"First in-place write of {gigabytes} GB", ["sampled by", "s", "against not sampled"], rows)
 
 
-def hold_the_lock(seconds: float) -> Callable[[], Any]:
-    """Return one call into C that holds the interpreter lock for about this long."""
+def sum_up_to(n: int) -> float:
+    """Return the seconds of one call into C, during which no other thread gets the interpreter lock."""
     start_s = time.perf_counter()
-    sum(range(3_000_000))
-    per_second = 3_000_000 / (time.perf_counter() - start_s)
-    return lambda: sum(range(int(seconds * per_second)))
+    sum(range(n))
+    return time.perf_counter() - start_s
 
 
 def gaps() -> Table:
     rows = []
+    n = int(10_000_000 / min(sum_up_to(10_000_000) for _ in range(3)))
     for peer in ("dask", "taskscope"):
-        times_s = sorted(sampled_by(peer, hold_the_lock(1.0)).times_s)
-        longest_s = max((b - a for a, b in pairwise(times_s)), default=float("nan"))
-        rows.append([peer, str(len(times_s)), f"{longest_s:.3f}", f"{longest_s / INTERVAL_S:.1f}"])
-    columns = ["sampled by", "samples", "longest gap, s", f"in intervals of {INTERVAL_S} s"]
-    return Table("While one call into C holds the interpreter lock for 1 s", columns, rows)
+        sampled = sampled_by(peer, partial(sum_up_to, n))
+        longest_s = max((b - a for a, b in pairwise(sorted(sampled.times_s))), default=float("nan"))
+        rows.append(
+            [
+                peer,
+                f"{sampled.work_gave:.3f}",
+                str(len(sampled.times_s)),
+                f"{longest_s:.3f}",
+                f"{longest_s / INTERVAL_S:.1f}",
+                str(sampled.gaps_marked),
+            ]
+        )
+    columns = [
+        "sampled by",
+        "lock held, s",
+        "samples",
+        "longest gap, s",
+        f"in intervals of {INTERVAL_S} s",
+        "marked as a gap",
+    ]
+    return Table("While one call into C holds the interpreter lock", columns, rows)
 
 
 def measure(*, quick: bool) -> list[Table]:
