@@ -7,12 +7,11 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from taskscope.analysis.colours import N_COLOURS, prefix_colours
 from taskscope.model.recording import Recording
+from taskscope.model.records import TaskBlock
 
-__all__ = ["ENDED_BADLY", "N_COLOURS", "Coverage", "column_overlap", "measure_coverage"]
-
-N_COLOURS = 20
-"""Prefixes take turns with this many colours, by first appearance."""
+__all__ = ["ENDED_BADLY", "Coverage", "column_overlap", "measure_coverage"]
 
 ENDED_BADLY = N_COLOURS
 """The colour of tasks that erred, were interrupted or lost."""
@@ -80,8 +79,7 @@ def measure_coverage(recording: Recording, n_columns: int) -> Coverage:
     scale = n_columns / (stop_s - start_s)
     first = np.clip((tasks.start - start_s) * scale, 0, n_columns)
     last = np.clip((tasks.stop - start_s) * scale, first, n_columns)
-    colours = _colours(recording)[tasks.group] if len(tasks) else np.empty(0, np.uint8)
-    colours = np.where(tasks.status == 0, colours, ENDED_BADLY)
+    colours = np.where(tasks.status == 0, _colours(recording, tasks), ENDED_BADLY)
     shape = (len(lanes), n_columns)
     busy, best, colour = np.zeros(shape), np.zeros(shape), np.zeros(shape, np.uint8)
     for value in np.unique(colours):
@@ -106,8 +104,7 @@ def _extent(
     return left, right if right > left else left + 1e-6
 
 
-def _colours(recording: Recording) -> NDArray[np.uint8]:
-    places: dict[str, int] = {}
-    for group in recording.groups:
-        places.setdefault(group.prefix, len(places) % N_COLOURS)
-    return np.array([places[group.prefix] for group in recording.groups], np.uint8)
+def _colours(recording: Recording, tasks: TaskBlock) -> NDArray[np.int64]:
+    colours = prefix_colours(recording, tasks)
+    by_group = np.array([colours.get(group.prefix, 0) for group in recording.groups], np.int64)
+    return by_group[tasks.group] if len(tasks) else np.empty(0, np.int64)

@@ -1,0 +1,24 @@
+"""Which colour a prefix gets: by first appearance among the tasks of a recording, never by hash."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from taskscope.model.recording import Recording
+from taskscope.model.records import Group, TaskBlock
+
+__all__ = ["N_COLOURS", "prefix_colours", "used_groups"]
+
+N_COLOURS = 20
+"""Prefixes take turns with this many colours."""
+
+
+def used_groups(recording: Recording, tasks: TaskBlock) -> list[Group]:
+    """Return the groups that have tasks, by first appearance; a kernel may have seen many others before."""
+    return [recording.groups[i] for i in np.unique(tasks.group).tolist()]
+
+
+def prefix_colours(recording: Recording, tasks: TaskBlock) -> dict[str, int]:
+    """Return the number of each prefix's colour, by first appearance."""
+    prefixes = dict.fromkeys(group.prefix for group in used_groups(recording, tasks))
+    return {prefix: place % N_COLOURS for place, prefix in enumerate(prefixes)}

@@ -1,0 +1,56 @@
+"""The small tables of a recording without what other computes of the same kernel left in them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from taskscope.analysis.colours import used_groups
+from taskscope.model.recording import Recording
+from taskscope.model.records import Group, Lane, Message, Run, TaskBlock
+
+__all__ = ["CompactTables", "compact_tables", "take_rows"]
+
+
+@dataclass(frozen=True, slots=True)
+class CompactTables:
+    """Tables in which groups and lanes are numbered from 0, and times count from the recording's zero."""
+
+    tasks: TaskBlock
+    groups: list[Group]
+    lanes: list[Lane]
+    runs: list[Run]
+    messages: list[Message]
+
+
+def compact_tables(recording: Recording) -> CompactTables:
+    """Return what a view of this recording alone needs, tasks sorted by their end."""
+    tasks = recording.tasks
+    tasks = take_rows(tasks, np.argsort(tasks.stop, kind="stable"))
+    groups = used_groups(recording, tasks)
+    group_ids = np.array([group.id for group in groups], np.int64)
+    lane_ids = np.unique(tasks.lane)
+    zero = recording.zero_s
+    return CompactTables(
+        tasks=replace(
+            tasks,
+            group=np.searchsorted(group_ids, tasks.group).astype(np.uint32),
+            lane=np.searchsorted(lane_ids, tasks.lane).astype(np.uint16),
+        ),
+        groups=[replace(group, id=i) for i, group in enumerate(groups)],
+        lanes=[replace(recording.lanes[n], id=i) for i, n in enumerate(lane_ids.tolist())],
+        runs=[
+            replace(run, start_s=run.start_s - zero, stop_s=None if run.stop_s is None else run.stop_s - zero)
+            for run in recording.runs
+        ],
+        messages=[replace(m, time_s=m.time_s - zero) for m in recording.messages],
+    )
+
+
+def take_rows(tasks: TaskBlock, rows: NDArray[np.int64] | slice) -> TaskBlock:
+    """Return these rows of a block, keys included."""
+    columns = ("run", "group", "lane", "start", "stop", "cpu", "size", "status", "observed")
+    places = np.arange(len(tasks))[rows]
+    return TaskBlock(*(getattr(tasks, name)[rows] for name in columns), keys=tasks.keys.take(places))

@@ -1,0 +1,70 @@
+"""Documents around the interactive chart: the one inside a notebook's frame, and the one in a file."""
+
+from __future__ import annotations
+
+import base64
+from html import escape
+
+from taskscope.analysis.summary import title
+from taskscope.analysis.totals import measure_totals
+from taskscope.model.recording import Recording
+from taskscope.report.embed import data_json, report_script, script_hash
+from taskscope.report.palette import DARK, LIGHT
+from taskscope.report.picture import picture_svg
+from taskscope.report.table import facts_html, prefix_table_html, remarks_html
+
+__all__ = ["chart_page", "page_html"]
+
+
+def chart_page(recording: Recording) -> str:
+    """Return a document that is nothing but the interactive chart; see-through until its script has run."""
+    style = "html,body{margin:0;height:100%;font:13px system-ui,sans-serif}"
+    return _document("taskscope", style, _interactive(recording))
+
+
+def page_html(recording: Recording) -> str:
+    """Return a whole document that needs neither kernel nor network."""
+    totals = measure_totals(recording)
+    name = title(recording, totals)
+    picture = base64.b64encode(picture_svg(recording, totals.prefixes).encode("utf-8")).decode("ascii")
+    chart = _interactive(recording) if recording.runs else ""
+    alt = escape(f"Gantt chart: {name}", quote=True)
+    body = (
+        f"<h1>{escape(name)}</h1>{facts_html(recording, totals)}"
+        f'<img alt="{alt}" src="data:image/svg+xml;base64,{picture}">'
+        f'<div class="taskscope-chart">{chart}</div>'
+        f"{remarks_html(recording, totals)}{prefix_table_html(totals.prefixes)}"
+    )
+    return _document(name, _page_style(), body)
+
+
+def _interactive(recording: Recording) -> str:
+    script = report_script()
+    if script is None:
+        return ""
+    return (
+        f'<script type="application/json" class="taskscope-data">{data_json(recording)}</script>'
+        f"<script>{script}</script>"
+    )
+
+
+def _document(name: str, style: str, body: str) -> str:
+    script = report_script()
+    allowed = script_hash(script) if script is not None else "'none'"
+    policy = f"default-src 'none'; img-src data:; style-src 'unsafe-inline'; script-src {allowed}"
+    return (
+        '<!DOCTYPE html><html lang="en"><head><meta charset="utf-8">'
+        f'<meta http-equiv="Content-Security-Policy" content="{policy}">'
+        '<meta name="viewport" content="width=device-width">'
+        f"<title>{escape(name)}</title><style>{style}</style></head><body>{body}</body></html>"
+    )
+
+
+def _page_style() -> str:
+    return (
+        ":root{color-scheme:light dark}"
+        f"body{{margin:1rem;font:14px/1.5 system-ui,sans-serif;color:{LIGHT['ink']};background:{LIGHT['paper']}}}"
+        f"@media(prefers-color-scheme:dark){{body{{color:{DARK['ink']};background:{DARK['paper']}}}}}"
+        "h1{font-size:1.1rem}img{max-width:100%}table{border-collapse:collapse}"
+        "th,td{padding:0 .8em 0 0;text-align:right}th:first-child,td:first-child{text-align:left}"
+    )

@@ -1,0 +1,160 @@
+"""The Gantt chart as one SVG picture that scripts, fonts and networks are not needed for."""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Sequence
+from dataclasses import replace
+from html import escape
+
+import numpy as np
+
+from taskscope.analysis.colours import prefix_colours
+from taskscope.analysis.coverage import Coverage, measure_coverage
+from taskscope.analysis.quantities import format_duration, printable
+from taskscope.analysis.totals import PrefixTotal
+from taskscope.model.recording import Recording
+from taskscope.report.bars import LANE_PX, bar_palette, bar_pixels
+from taskscope.report.palette import DARK, ENDED_BADLY_RGB, LIGHT, PALETTE
+from taskscope.report.png import encode_png
+
+__all__ = ["MAX_LANES", "picture_height_px", "picture_svg"]
+
+MAX_LANES = 40
+"""Lanes drawn at most; the picture says how many there are beyond."""
+
+WIDTH_PX = 800
+_LEFT_PX = 128
+_RIGHT_PX = 14
+_TOP_PX = 8
+_AXIS_PX = 22
+_LEGEND_ROW_PX = 18
+_LEGEND_COLUMNS = 4
+_MAX_LEGEND = 12
+_N_COLUMNS = 2 * (WIDTH_PX - _LEFT_PX - _RIGHT_PX)
+
+
+def picture_svg(recording: Recording, prefixes: Sequence[PrefixTotal]) -> str:
+    """Return the Gantt chart of a recording as an SVG document.
+
+    Parameters
+    ----------
+    recording
+        What to draw.
+    prefixes
+        Which prefixes the legend names, in this order.
+    """
+    coverage = measure_coverage(recording, _N_COLUMNS)
+    shown = _first_lanes(coverage)
+    bottom = _TOP_PX + len(shown.lanes) * (LANE_PX + 1)
+    parts = [
+        *_lanes(recording, coverage, shown),
+        *_axis(shown, bottom),
+        *_legend(recording, prefixes, bottom + _AXIS_PX + _more_px(coverage), _any_bad(recording)),
+    ]
+    height = picture_height_px(len(coverage.lanes), len(prefixes), ended_badly=_any_bad(recording))
+    return (
+        f'<svg xmlns="http://www.w3.org/2000/svg" width="{WIDTH_PX}" height="{height}"'
+        f' viewBox="0 0 {WIDTH_PX} {height}" font-family="system-ui,sans-serif" font-size="11">'
+        f"<style>{_style()}</style>"
+        f'<rect class="paper" x="0.5" y="0.5" width="{WIDTH_PX - 1}" height="{height - 1}" rx="4"/>'
+        f"{''.join(parts)}</svg>"
+    )
+
+
+def picture_height_px(n_lanes: int, n_prefixes: int, *, ended_badly: bool) -> int:
+    """Return the height of the picture."""
+    lanes = min(n_lanes, MAX_LANES) * (LANE_PX + 1) + (16 if n_lanes > MAX_LANES else 0)
+    entries = min(n_prefixes, _MAX_LEGEND) + (n_prefixes > _MAX_LEGEND) + ended_badly
+    rows = -(-entries // _LEGEND_COLUMNS)
+    return _TOP_PX + lanes + _AXIS_PX + rows * _LEGEND_ROW_PX + 8
+
+
+def _first_lanes(coverage: Coverage) -> Coverage:
+    return replace(
+        coverage,
+        lanes=coverage.lanes[:MAX_LANES],
+        busy=coverage.busy[:MAX_LANES],
+        colour=coverage.colour[:MAX_LANES],
+    )
+
+
+def _more_px(coverage: Coverage) -> int:
+    return 16 if len(coverage.lanes) > MAX_LANES else 0
+
+
+def _any_bad(recording: Recording) -> bool:
+    return any(bool((block.flags & 7).any()) for block in recording.blocks)
+
+
+def _style() -> str:
+    def rules(colours: dict[str, str]) -> str:
+        return (
+            f".paper{{fill:{colours['paper']};stroke:{colours['line']}}}"
+            f"text{{fill:{colours['ink']}}}.faint{{fill:{colours['faint']}}}line{{stroke:{colours['line']}}}"
+        )
+
+    return f"{rules(LIGHT)}@media(prefers-color-scheme:dark){{{rules(DARK)}}}"
+
+
+def _lanes(recording: Recording, coverage: Coverage, shown: Coverage) -> list[str]:
+    labels = {lane.id: lane.label for lane in recording.lanes}
+    parts = [
+        _text(_LEFT_PX - 6, _TOP_PX + i * (LANE_PX + 1) + 11, labels[lane], 18, anchor="end", css="faint")
+        for i, lane in enumerate(shown.lanes.tolist())
+    ]
+    bottom = _TOP_PX + len(shown.lanes) * (LANE_PX + 1)
+    if len(shown.lanes):
+        png = base64.b64encode(encode_png(bar_pixels(shown), bar_palette())).decode("ascii")
+        parts.append(
+            f'<image x="{_LEFT_PX}" y="{_TOP_PX}" width="{_N_COLUMNS // 2}" height="{bottom - _TOP_PX}"'
+            f' preserveAspectRatio="none" href="data:image/png;base64,{png}"/>'
+        )
+    hidden = len(coverage.lanes) - len(shown.lanes)
+    if hidden:
+        parts.append(_text(_LEFT_PX, bottom + _AXIS_PX + 8, f"{hidden:,} more lanes are not drawn", 80))
+    return parts
+
+
+def _axis(coverage: Coverage, bottom: int) -> list[str]:
+    span_s = coverage.stop_s - coverage.start_s
+    width = _N_COLUMNS // 2
+    parts = [f'<line x1="{_LEFT_PX}" y1="{bottom}.5" x2="{_LEFT_PX + width}" y2="{bottom}.5"/>']
+    step_s = _tick_s(span_s)
+    for tick in np.arange(0, span_s * (1 + 1e-9), step_s).tolist():
+        x = round(_LEFT_PX + tick / span_s * width, 1)
+        anchor = "end" if x > _LEFT_PX + width - 24 else "middle"
+        parts.append(f'<line x1="{x}" y1="{bottom}" x2="{x}" y2="{bottom + 4}"/>')
+        parts.append(_text(x, bottom + 15, format_duration(tick), 20, anchor=anchor, css="faint"))
+    return parts
+
+
+def _tick_s(span_s: float) -> float:
+    """Return a step of 1, 2 or 5 times a power of ten that gives four to nine ticks."""
+    rough = span_s / 8
+    power = 10.0 ** np.floor(np.log10(rough))
+    return float(next(f * power for f in (1, 2, 5, 10) if f * power >= rough))
+
+
+def _legend(
+    recording: Recording, prefixes: Sequence[PrefixTotal], top: int, ended_badly: bool
+) -> list[str]:
+    places = prefix_colours(recording, recording.tasks)
+    entries = [(f"#{PALETTE[places[p.prefix]]}", p.prefix) for p in prefixes[:_MAX_LEGEND]]
+    if len(prefixes) > _MAX_LEGEND:
+        entries.append(("none", f"{len(prefixes) - _MAX_LEGEND:,} more prefixes"))
+    if ended_badly:
+        entries.append(("#{:02x}{:02x}{:02x}".format(*ENDED_BADLY_RGB), "erred or interrupted"))
+    width = (WIDTH_PX - 2 * _RIGHT_PX) // _LEGEND_COLUMNS
+    parts = []
+    for i, (fill, name) in enumerate(entries):
+        x = _RIGHT_PX + i % _LEGEND_COLUMNS * width
+        y = top + i // _LEGEND_COLUMNS * _LEGEND_ROW_PX + 4
+        parts.append(f'<rect x="{x}" y="{y}" width="10" height="10" fill="{fill}"/>')
+        parts.append(_text(x + 15, y + 9, name, 26))
+    return parts
+
+
+def _text(x: float, y: float, text: str, limit: int, *, anchor: str = "start", css: str = "") -> str:
+    style = f' class="{css}"' if css else ""
+    return f'<text x="{x}" y="{y}" text-anchor="{anchor}"{style}>{escape(printable(text, limit))}</text>'

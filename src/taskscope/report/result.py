@@ -1,0 +1,75 @@
+"""What stays under a cell: plain text, and HTML with a picture that an interactive chart covers where it may."""
+
+from __future__ import annotations
+
+import base64
+from html import escape
+
+from taskscope.analysis.summary import summary_text, title
+from taskscope.analysis.totals import Totals, measure_totals
+from taskscope.model.recording import Recording
+from taskscope.report.embed import count_tasks, report_script
+from taskscope.report.page import chart_page
+from taskscope.report.picture import picture_svg
+from taskscope.report.table import facts_html, prefix_table_html, remarks_html
+
+__all__ = ["MAX_EMBEDDED_TASKS", "result_bundle", "result_html"]
+
+MAX_EMBEDDED_TASKS = 20_000
+"""Tasks that are put into a notebook for the interactive chart, about 35 bytes each; beyond, the picture stands alone."""
+
+_MIN_CHART_PX = 260
+
+# Notebooks have a theme of their own; without this, frames and pictures would follow the operating system's.
+_THEME = (
+    "<style>.taskscope-result{color-scheme:light}"
+    'body[data-jp-theme-light="false"] .taskscope-result,'
+    "body.vscode-dark .taskscope-result{color-scheme:dark}</style>"
+)
+
+
+def result_bundle(recording: Recording) -> dict[str, str]:
+    """Return the static result as a MIME bundle of ``text/plain`` and ``text/html``."""
+    return {"text/plain": summary_text(recording), "text/html": result_html(recording)}
+
+
+def result_html(recording: Recording) -> str:
+    """Return the static result as self-contained HTML.
+
+    Notes
+    -----
+    A viewer that strips frames, styles and scripts still shows title, picture, totals and table.
+    """
+    totals = measure_totals(recording)
+    parts = [f"<div><b>{escape(title(recording, totals))}</b></div>"]
+    if recording.runs:
+        parts += [facts_html(recording, totals), _chart(recording, totals)]
+    parts += [remarks_html(recording, totals), prefix_table_html(totals.prefixes)]
+    return f'{_THEME}<div class="taskscope-result">{"".join(parts)}</div>'
+
+
+def _chart(recording: Recording, totals: Totals) -> str:
+    svg = picture_svg(recording, totals.prefixes)
+    data = base64.b64encode(svg.encode("utf-8")).decode("ascii")
+    n_tasks = count_tasks(recording)
+    alt = escape(f"Gantt chart: {title(recording, totals)}", quote=True)
+    picture = f'<img alt="{alt}" src="data:image/svg+xml;base64,{data}" style="max-width:100%">'
+    if not n_tasks or report_script() is None:
+        return f"<div>{picture}</div>"
+    if n_tasks > MAX_EMBEDDED_TASKS:
+        note = (
+            f"The picture shows all {n_tasks:,} tasks. For the interactive chart:"
+            ' <code>recording.save("run.html")</code>'
+        )
+        return f"<div>{picture}</div><div>{note}</div>"
+    return f'<div style="position:relative;min-height:{_MIN_CHART_PX}px">{picture}{_frame(recording)}</div>'
+
+
+def _frame(recording: Recording) -> str:
+    # Single quotes around the value: the page is full of double ones.
+    page = chart_page(recording).replace("&", "&amp;").replace("'", "&#39;")
+    return (
+        '<iframe sandbox="allow-scripts" loading="lazy" title="Interactive Gantt chart"'
+        ' style="position:absolute;inset:0;width:100%;height:100%;border:0"'
+        f" srcdoc='{page}'></iframe>"
+    )

@@ -1,0 +1,53 @@
+"""The totals of a recording as HTML that survives every sanitiser: elements without scripts, text escaped."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from html import escape
+
+from taskscope.analysis.quantities import format_count, format_duration, format_percent, printable
+from taskscope.analysis.summary import facts, remarks
+from taskscope.analysis.totals import PrefixTotal, Totals
+from taskscope.model.recording import Recording
+
+__all__ = ["facts_html", "prefix_table_html", "remarks_html"]
+
+_MAX_ROWS = 100
+
+
+def facts_html(recording: Recording, totals: Totals) -> str:
+    """Return the measured totals as one line."""
+    parts = [f"{escape(name)}&nbsp;<b>{escape(value)}</b>" for name, value in facts(recording, totals)]
+    return f"<div>{' &nbsp; '.join(parts)}</div>"
+
+
+def remarks_html(recording: Recording, totals: Totals) -> str:
+    """Return errors and messages as a list; nothing where there are none."""
+    notes = [f"<li>{escape(note)}</li>" for note in remarks(recording, totals)]
+    return f"<ul>{''.join(notes)}</ul>" if notes else ""
+
+
+def prefix_table_html(prefixes: Sequence[PrefixTotal]) -> str:
+    """Return one row per prefix, folded away."""
+    if not prefixes:
+        return ""
+    rows = "".join(_row(prefix) for prefix in prefixes[:_MAX_ROWS])
+    more = len(prefixes) - _MAX_ROWS
+    note = f"<div>{more:,} more prefixes are not listed</div>" if more > 0 else ""
+    head = "".join(f"<th>{name}</th>" for name in ("prefix", "tasks", "erred", "time", "mean", "share"))
+    return (
+        f"<details><summary>By prefix ({len(prefixes):,})</summary>"
+        f"<table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>{note}</details>"
+    )
+
+
+def _row(prefix: PrefixTotal) -> str:
+    cells = (
+        printable(prefix.prefix, 80),
+        format_count(prefix.n_tasks),
+        format_count(prefix.n_erred),
+        format_duration(prefix.duration_s),
+        format_duration(prefix.duration_s / prefix.n_tasks),
+        format_percent(prefix.share),
+    )
+    return f"<tr>{''.join(f'<td>{escape(cell)}</td>' for cell in cells)}</tr>"
