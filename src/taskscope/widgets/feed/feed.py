@@ -1,0 +1,130 @@
+"""The feed of this kernel: one recorder, one publisher, any number of pages."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable
+
+from taskscope.session import Session
+from taskscope.session import current as current_session
+from taskscope.widgets.feed.channels import Channels, KernelChannels
+from taskscope.widgets.feed.control import Control, interrupt_main
+from taskscope.widgets.feed.idle import IdleClock
+from taskscope.widgets.feed.pages import Page, Pages
+from taskscope.widgets.feed.publisher import Publisher, Sender
+from taskscope.wire import PROTOCOL
+
+__all__ = ["ANNOUNCE", "CONTROL", "DATA", "Feed", "current"]
+
+ANNOUNCE = "taskscope.announce"
+CONTROL = "taskscope.control"
+DATA = "taskscope.data"
+
+
+class Feed:
+    """Tells pages of a session's recorder.
+
+    Parameters
+    ----------
+    session
+        Whose recorder, and whose pump's thread is the only one that sends.
+    channels
+        Where pages open comms; this kernel's by default.
+    clock
+        Seconds on a monotonic axis, for leases.
+    interrupt
+        What the stop verb does.
+    """
+
+    def __init__(
+        self,
+        session: Session,
+        *,
+        channels: Channels | None = None,
+        clock: Callable[[], float] = time.monotonic,
+        interrupt: Callable[[], None] = interrupt_main,
+    ) -> None:
+        self.session = session
+        self.idle_clock = IdleClock(clock)
+        self._channels = channels or KernelChannels()
+        self._pages = Pages(clock, self.idle_clock)
+        self._loads = 0
+        self._undo: list[Callable[[], None]] = []
+        self._control = Control(
+            session.recorder,
+            self._pages,
+            epoch=lambda: self.epoch,
+            wake=session.pump.wake,
+            interrupt=interrupt,
+        )
+        self.publisher = Publisher(
+            lambda: list(self._pages.alive()), self._drop, session.recorder.fault, session.pump.wake
+        )
+
+    @property
+    def epoch(self) -> str:
+        """Name of this loading of taskscope; rows and ids a page has are good for one epoch."""
+        return f"{self.session.recorder.id}-{self._loads}"
+
+    @property
+    def is_open(self) -> bool:
+        """Whether pages can open comms."""
+        return bool(self._undo)
+
+    def announce(self) -> None:
+        """Open for pages if need be, begin a new epoch and tell every page that is there."""
+        if not self.is_open:
+            self._open()
+        self._loads += 1
+        facts = {"protocol": PROTOCOL, "recorder": self.session.recorder.id, "epoch": self.epoch}
+        self._channels.announce(ANNOUNCE, facts)
+
+    def has_front_end(self) -> bool:
+        """Return whether a page has said hello and is still there."""
+        return bool(self._pages.alive())
+
+    def close(self) -> None:
+        """Close all comms and stop telling; `announce` opens again."""
+        while self._undo:
+            self._undo.pop()()
+        for page in self._pages.clear():
+            for channel in (page.control, page.data):
+                if channel is not None:
+                    channel.close()
+
+    def _open(self) -> None:
+        self._channels.register(CONTROL, self._control.control_opened)
+        self._undo.append(lambda: self._channels.unregister(CONTROL))
+        self._channels.register(DATA, self._control.data_opened)
+        self._undo.append(lambda: self._channels.unregister(DATA))
+        self._undo.append(self.session.pump.subscribe(self.publisher.tick))
+        unwatch = self.idle_clock.watch_cells()
+        if unwatch is not None:
+            self._undo.append(unwatch)
+
+    def _drop(self, sender: Sender) -> None:
+        if isinstance(sender, Page):
+            self._pages.drop(sender)
+
+
+class _Current:
+    """Owner of the process-wide feed."""
+
+    def __init__(self) -> None:
+        self._feed: Feed | None = None
+        self._lock = threading.Lock()
+
+    def get(self) -> Feed:
+        with self._lock:
+            if self._feed is None:
+                self._feed = Feed(current_session())
+            return self._feed
+
+
+_current = _Current()
+
+
+def current() -> Feed:
+    """Return the feed of this process's session, made when first asked for."""
+    return _current.get()

@@ -1,0 +1,57 @@
+"""A clock that stands still while a cell runs."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+
+__all__ = ["IdleClock"]
+
+
+class IdleClock:
+    """Seconds during which no cell was running.
+
+    Parameters
+    ----------
+    clock
+        Seconds on a monotonic axis.
+    """
+
+    def __init__(self, clock: Callable[[], float]) -> None:
+        self._clock = clock
+        self._idle_s = 0.0
+        self._idle_since_s: float | None = clock()
+
+    def __call__(self) -> float:
+        """Return the seconds so far."""
+        since_s = self._idle_since_s
+        return self._idle_s if since_s is None else self._idle_s + self._clock() - since_s
+
+    def watch_cells(self) -> Callable[[], None] | None:
+        """Follow the cells of this process's IPython shell; return what ends that, None without a shell."""
+        if "IPython" not in sys.modules:
+            return None
+        from IPython import get_ipython
+
+        shell = get_ipython()
+        if shell is None:
+            return None
+        # post_execute would also fire for every comm message; these fire for cells only.
+        shell.events.register("pre_run_cell", self.cell_started)
+        shell.events.register("post_run_cell", self.cell_stopped)
+        # Whoever asks for this does so from a cell, whose end will be heard.
+        self.cell_started()
+
+        def unwatch() -> None:
+            shell.events.unregister("pre_run_cell", self.cell_started)
+            shell.events.unregister("post_run_cell", self.cell_stopped)
+
+        return unwatch
+
+    def cell_started(self, *_: object) -> None:
+        """Stand still."""
+        self._idle_s, self._idle_since_s = self(), None
+
+    def cell_stopped(self, *_: object) -> None:
+        """Go on."""
+        self._idle_since_s = self._clock()

@@ -1,0 +1,137 @@
+"""What a page may ask on the control comm: a whitelist, checked before anything is done."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TypeAlias
+
+__all__ = [
+    "VERBS",
+    "BadRequestError",
+    "Hello",
+    "Rate",
+    "Renew",
+    "Request",
+    "Resync",
+    "Snapshot",
+    "Stop",
+    "parse_page",
+    "parse_request",
+]
+
+VERBS = ("hello", "snapshot", "resync", "rate", "renew", "stop")
+_MAX_SHOWN = 60
+_MAX_ID = 100
+
+
+class BadRequestError(ValueError):
+    """A page asked for something that does not exist or makes no sense; the text is for the page."""
+
+
+@dataclass(frozen=True, slots=True)
+class Hello:
+    """Start the data stream, at `cursor` if the page's rows are of `epoch`."""
+
+    cursor: int
+    epoch: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Snapshot:
+    """Send everything again."""
+
+
+@dataclass(frozen=True, slots=True)
+class Resync:
+    """Send everything from row `cursor` on."""
+
+    cursor: int
+
+
+@dataclass(frozen=True, slots=True)
+class Rate:
+    """Send at most so many messages a second to this page."""
+
+    per_second: float
+
+
+@dataclass(frozen=True, slots=True)
+class Renew:
+    """The page is still there."""
+
+
+@dataclass(frozen=True, slots=True)
+class Stop:
+    """Interrupt the running compute."""
+
+
+Request: TypeAlias = Hello | Snapshot | Resync | Rate | Renew | Stop
+
+
+def parse_request(data: object) -> Request:
+    """Return what `data` asks for.
+
+    Raises
+    ------
+    BadRequestError
+        If it is not one of `VERBS`, or has a value that cannot work.
+    """
+    fields = data if isinstance(data, Mapping) else {}
+    verb = fields.get("verb")
+    match verb:
+        case "hello":
+            return Hello(_row(fields.get("cursor", 0)), _epoch(fields.get("epoch")))
+        case "resync":
+            return Resync(_row(fields.get("cursor")))
+        case "rate":
+            return Rate(_per_second(fields.get("per_second")))
+        case "snapshot":
+            return Snapshot()
+        case "renew":
+            return Renew()
+        case "stop":
+            return Stop()
+    raise BadRequestError(f"unknown verb {_shown(verb)}; known are {', '.join(VERBS)}")
+
+
+def parse_page(data: object) -> str:
+    """Return the page's id from the data a comm was opened with.
+
+    Raises
+    ------
+    BadRequestError
+        If the page speaks another protocol or gives no id.
+    """
+    fields = data if isinstance(data, Mapping) else {}
+    protocol, page = fields.get("protocol"), fields.get("page")
+    if protocol != 1 or isinstance(protocol, bool):
+        raise BadRequestError(
+            f"protocol must be 1, got {_shown(protocol)}; reload the page after updating taskscope"
+        )
+    if not isinstance(page, str) or not 0 < len(page) <= _MAX_ID:
+        raise BadRequestError(f"page must be a text of 1 to {_MAX_ID} characters, got {_shown(page)}")
+    return page
+
+
+def _row(value: object) -> int:
+    if type(value) is not int or not 0 <= value < 2**53:
+        raise BadRequestError(f"cursor must be a row number from 0, got {_shown(value)}")
+    return value
+
+
+def _epoch(value: object) -> str | None:
+    if value is not None and not isinstance(value, str):
+        raise BadRequestError(f"epoch must be a text, got {_shown(value)}")
+    return value
+
+
+def _per_second(value: object) -> float:
+    if type(value) not in (int, float) or not 0.1 <= value <= 10:  # type: ignore[operator]  # a number here
+        raise BadRequestError(f"per_second must be a number from 0.1 to 10, got {_shown(value)}")
+    return float(value)  # type: ignore[arg-type]  # a number, checked above
+
+
+def _shown(value: object) -> str:
+    text = ascii(value)
+    return text if len(text) <= _MAX_SHOWN else f"{text[:_MAX_SHOWN]}..."
