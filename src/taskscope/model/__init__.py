@@ -1,0 +1,1 @@
+"""Values: clocks, keys, records, columns, and the recording they make up."""

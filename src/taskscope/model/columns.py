@@ -25,7 +25,7 @@ def narrow_sizes(sizes: NDArray[np.float64]) -> NDArray[np.uint32] | NDArray[np.
 
 
 def round_down_f4(values: NDArray[np.float64]) -> NDArray[np.float32]:
-    """Return non-negative values as ``f4`` rounded towards zero, so that a stop never moves past the truth."""
+    """Return non-negative values as ``f4`` rounded towards zero, so that no stop moves past the truth."""
     narrow = values.astype(np.float32)
     return np.where(narrow > values, np.nextafter(narrow, np.float32(0)), narrow)
 
@@ -163,7 +163,7 @@ class GraphColumns:
 
 
 def narrow_times(times: NDArray[np.float64], zero: float) -> NDArray[np.uint32] | NDArray[np.float64]:
-    """Return times as whole microseconds after `zero` in ``u4`` where they fit (71 minutes), else unchanged."""
+    """Return times as ``u4`` microseconds after `zero` where they fit (71 minutes), else unchanged."""
     if len(times) and np.nanmax(times - zero, initial=0.0) >= 4_000.0:
         return times
     ticks = np.where(np.isnan(times), UNKNOWN_SIZE, np.rint((times - zero) * 1e6))

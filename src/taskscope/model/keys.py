@@ -165,7 +165,7 @@ class KeyBuilder:
         if not {int}.issuperset(map(type, flat)):
             return False
         numbers = cast("list[int]", flat)
-        return not numbers or (_INT_MIN <= min(numbers) and max(numbers) <= _INT_MAX)
+        return not numbers or (min(numbers) >= _INT_MIN and max(numbers) <= _INT_MAX)
 
     def _is_plain(self, name: object) -> bool:
         if type(name) is not str:

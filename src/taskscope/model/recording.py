@@ -73,7 +73,7 @@ class Recording:
 
     @property
     def tasks(self) -> TaskBlock:
-        """All tasks that reached an end, as columns with times after `started_at`; computed on each access."""
+        """All tasks that reached an end, times after `started_at`; computed on each access."""
         parts = [(b, slice(None), self._identifier(b.run)) for b in self.blocks]
         return join_rows(parts, self.zero_s)
 

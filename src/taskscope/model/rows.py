@@ -24,22 +24,19 @@ _OBSERVED_SHIFT = 3
 def join_rows(parts: Sequence[tuple[RowBlock, slice, Identify]], zero_s: float = 0.0) -> TaskBlock:
     """Return the rows of all parts in order, with times counted from `zero_s`."""
     named = [identify(block.task[rows]) for block, rows, identify in parts]
-    start = _concat([b.start[r] for b, r, _ in parts], np.float64)
-    duration = _concat([b.duration[r] for b, r, _ in parts], np.float64)
-    flags = _concat([b.flags[r] for b, r, _ in parts], np.uint8)
+    starts = [np.empty(0), *(b.start[r] for b, r, _ in parts)]
+    durations = [np.empty(0, np.float32), *(b.duration[r] for b, r, _ in parts)]
+    start = np.concatenate(starts) - zero_s
+    flags = np.concatenate([np.empty(0, np.uint8), *(b.flags[r] for b, r, _ in parts)])
     return TaskBlock(
-        run=_concat([np.full(len(b.task[r]), b.run) for b, r, _ in parts], np.int32),
-        group=_concat([group for group, _ in named], np.uint32),
-        lane=_concat([b.lane[r] for b, r, _ in parts], np.uint16),
-        start=start - zero_s,
-        stop=start + duration - zero_s,
-        cpu=_concat([b.cpu[r] for b, r, _ in parts], np.float32),
-        size=_concat([b.sizes()[r] for b, r, _ in parts], np.float64),
-        status=flags & _STATUS_BITS,
-        observed=flags >> _OBSERVED_SHIFT,
+        run=np.repeat(np.array([b.run for b, _, _ in parts], np.int32), [len(group) for group, _ in named]),
+        group=np.concatenate([np.empty(0, np.uint32), *(group for group, _ in named)]),
+        lane=np.concatenate([np.empty(0, np.uint16), *(b.lane[r] for b, r, _ in parts)]),
+        start=start,
+        stop=start + np.concatenate(durations),
+        cpu=np.concatenate([np.empty(0, np.float32), *(b.cpu[r] for b, r, _ in parts)]),
+        size=np.concatenate([np.empty(0), *(b.sizes()[r] for b, r, _ in parts)]),
+        status=np.bitwise_and(flags, _STATUS_BITS, dtype=np.uint8),
+        observed=np.right_shift(flags, _OBSERVED_SHIFT, dtype=np.uint8),
         keys=KeyBlock.concat([keys for _, keys in named]),
     )
-
-
-def _concat(arrays: list[NDArray[np.generic]], dtype: type[np.generic]) -> NDArray[np.generic]:
-    return np.concatenate([np.empty(0, dtype), *arrays]).astype(dtype, copy=False)

@@ -98,7 +98,9 @@ def _errors(recording: Recording) -> NDArray[np.object_]:
     found: list[object] = []
     for block in recording.blocks:
         errors = recording.graphs[block.run].errors
-        found.extend(errors.get(i) for i in block.task.tolist()) if errors else found.extend([None] * len(block))
+        found.extend(errors.get(i) for i in block.task.tolist()) if errors else found.extend(
+            [None] * len(block)
+        )
     return _texts(found)
 
 
@@ -132,7 +134,8 @@ def _with_running(recording: Recording, columns: dict[str, NDArray[np.generic]])
     if not recording.running:
         return columns
     return {
-        name: np.concatenate([column, np.array(extra[name], column.dtype)]) for name, column in columns.items()
+        name: np.concatenate([column, np.array(extra[name], column.dtype)])
+        for name, column in columns.items()
     }
 
 
@@ -171,7 +174,9 @@ def _cache(recording: Recording) -> Columns:
     stops = {r.run: recording.now_s if r.stop_s is None else r.stop_s for r in recording.runs}
     groups = [g.name for g in recording.groups]
     prefixes = _texts([g.prefix for g in recording.groups])
-    parts: dict[str, list[NDArray[np.generic]]] = {c: [] for c in ("run", "key", "prefix", "metric", "enter", "exit")}
+    parts: dict[str, list[NDArray[np.generic]]] = {
+        c: [] for c in ("run", "key", "prefix", "metric", "enter", "exit")
+    }
     for run, graph in recording.graphs.items():
         enter = graph.enter_times()
         held = ~np.isnan(enter)

@@ -71,7 +71,9 @@ def take_rows(log: RunLog, lane_id: Callable[[LaneKey], int]) -> RawRows | None:
             parts.append(_finished(log, flat[:: LaneBuffer.WIDTH], lanes, numbers))
     flat = take(log.remote, RunLog.REMOTE_WIDTH)
     if flat:
-        keys, pids, threads, *numbers_of = (flat[i :: RunLog.REMOTE_WIDTH] for i in range(RunLog.REMOTE_WIDTH))
+        keys, pids, threads, *numbers_of = (
+            flat[i :: RunLog.REMOTE_WIDTH] for i in range(RunLog.REMOTE_WIDTH)
+        )
         ids = [lane_id(LaneKey(p, t)) for p, t in zip(pids, threads, strict=True)]  # type: ignore[arg-type]  # ints by construction
         parts.append(_finished(log, keys, np.array(ids, np.uint16), [_floats(n) for n in numbers_of]))
     failed = take(log.failed, 1)
@@ -87,9 +89,7 @@ def _floats(values: Sequence[object]) -> _Floats:
     return np.array(values, np.float64)
 
 
-def _finished(
-    log: RunLog, keys: list[object], lanes: NDArray[np.uint16], numbers: list[_Floats]
-) -> RawRows:
+def _finished(log: RunLog, keys: list[object], lanes: NDArray[np.uint16], numbers: list[_Floats]) -> RawRows:
     start, stop, cpu, size = numbers
     # Pool threads go on after their compute has failed; what they end then was not waited for.
     late = np.full(len(stop), False) if log.stop is None else stop > log.stop

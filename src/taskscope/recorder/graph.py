@@ -5,7 +5,6 @@ from __future__ import annotations
 from array import array
 from collections import Counter
 from collections.abc import Callable, Sequence
-from itertools import chain
 
 import numpy as np
 from numpy.typing import NDArray
@@ -36,6 +35,7 @@ class GraphBuilder:
         self._source = source
         self._groups_of = groups_of
         self._keys = list(source.dependencies)
+        self._dependencies = list(source.dependencies.values())
         self.index: dict[object, int] = dict(zip(self._keys, range(len(self._keys)), strict=True))
         self._builder = KeyBuilder()
         self._group = array("I")
@@ -61,21 +61,24 @@ class GraphBuilder:
         keys = self._keys[first : first + count]
         groups = self._groups_of(keys)
         self._builder.extend(keys)
-        dependencies = [self._source.dependencies[k] for k in keys]
-        self._n_dependencies.extend(len(d) for d in dependencies)  # type: ignore[arg-type]  # Dask gives sets
-        self._edges.extend(map(self.index.__getitem__, chain.from_iterable(dependencies)))
+        dependencies = self._dependencies[first : first + count]
+        self._n_dependencies.fromlist(list(map(len, dependencies)))
+        index = self.index
+        self._edges.fromlist([index[d] for needed in dependencies for d in needed])
         self.group_counts.update(groups)
         if len(self._data):
             data = self._source.data
             self.group_counts.subtract(g for k, g in zip(keys, groups, strict=True) if k in data)
         # Last, because `complete` is read from its length.
-        self._group.extend(groups)
+        self._group.fromlist(groups)
 
     def land(self, keys: Sequence[object], times: NDArray[np.float64]) -> None:
         """Note when the results of these keys entered the scheduler's cache."""
-        numbers = [self.index.get(k, -1) for k in keys]
-        known = np.array(numbers, np.int32)
-        self._enter[known[known >= 0]] = times[known >= 0]
+        self._enter[self.numbers(keys)] = times
+
+    def numbers(self, keys: Sequence[object]) -> NDArray[np.int32]:
+        """Return the number of every key."""
+        return np.array(list(map(self.index.__getitem__, keys)), np.int32)
 
     def measure(self, keys: Sequence[object], values: Sequence[float]) -> None:
         """Note what the user's cache metric gave for these keys."""
@@ -87,7 +90,13 @@ class GraphBuilder:
     def identify(self, tasks: NDArray[np.int32]) -> tuple[NDArray[np.uint32], KeyBlock]:
         """Return group ids and keys of these tasks, which may not have been processed yet."""
         keys = [self._keys[i] for i in tasks.tolist()]
-        return np.array(self._groups_of(keys), np.uint32), key_block(keys)
+        return self.groups(tasks, keys), key_block(keys)
+
+    def groups(self, tasks: NDArray[np.int32], keys: Sequence[object]) -> NDArray[np.uint32]:
+        """Return the group ids of these tasks, whose keys are `keys`."""
+        if self.complete:
+            return np.frombuffer(self._group, np.uint32)[tasks]
+        return np.array(self._groups_of(keys), np.uint32)
 
     def finish(self) -> GraphColumns:
         """Process what is left and return the columns; what was gathered so far stays usable."""

@@ -42,6 +42,10 @@ class MessageLog:
     def messages(self) -> list[Message]:
         """Return all messages, oldest first, with how often each came."""
         return [
-            Message(time_s, level, text if (n := self._counts.get((level, text), 1)) == 1 else f"{text} ({n} times)")
+            Message(
+                time_s,
+                level,
+                text if (n := self._counts.get((level, text), 1)) == 1 else f"{text} ({n} times)",
+            )
             for (level, text), time_s in list(self._first.items())
         ]

@@ -18,18 +18,21 @@ def prefix_progress(
     run = state.run.run
     in_flight = Counter(t.group for t in running if t.run == run)
     ids = sorted({g for g, n in state.totals.items() if n > 0} | set(state.counts) | set(in_flight))
-    rows: dict[str, list[int]] = {}
-    seconds: Counter[str] = Counter()
+    rows: dict[str, PrefixProgress] = {}
     for group_id in ids:
         prefix = groups[group_id].prefix
         finished, erred, interrupted, lost = (state.counts.get(group_id, Counter())[i] for i in range(4))
-        done = finished + erred + interrupted + lost
-        row = rows.setdefault(prefix, [0, 0, 0, 0, 0])
-        # While a large graph is still being counted, a prefix has at least the tasks that were seen of it.
-        row[0] += max(state.totals[group_id], done + in_flight[group_id])
-        row[1] += finished
-        row[2] += erred
-        row[3] += in_flight[group_id]
-        row[4] += interrupted + lost
-        seconds[prefix] += state.durations[group_id]
-    return [PrefixProgress(run, prefix, *row, duration_s=seconds[prefix]) for prefix, row in rows.items()]
+        seen = finished + erred + interrupted + lost + in_flight[group_id]
+        row = rows.get(prefix) or PrefixProgress(run, prefix, 0, 0, 0, 0, 0, 0.0)
+        rows[prefix] = PrefixProgress(
+            run=run,
+            prefix=prefix,
+            # While a large graph is still being counted, a prefix has at least the tasks seen of it.
+            total=row.total + max(state.totals[group_id], seen),
+            finished=row.finished + finished,
+            erred=row.erred + erred,
+            running=row.running + in_flight[group_id],
+            interrupted=row.interrupted + interrupted + lost,
+            duration_s=row.duration_s + state.durations[group_id],
+        )
+    return list(rows.values())

@@ -1,4 +1,4 @@
-"""The one thread that folds what was recorded and tells its subscribers, ten times a second while it matters."""
+"""The one thread that folds what was recorded and tells its subscribers, ten times a second."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ class Pump:
         return unsubscribe
 
     def wake(self) -> None:
-        """Make the thread beat now, and start it if it is not there; costs about 0.1 ms when it must start."""
+        """Make the thread beat within a tick, and start it if it is not there."""
         self._wake.set()
         with self._lock:
             if self._thread is None:

@@ -13,8 +13,17 @@ from datetime import UTC, datetime, timedelta
 from taskscope.errors import OptionError
 from taskscope.model.clock import SYSTEM_CLOCK, Clock
 from taskscope.model.keys import key_text
-from taskscope.model.records import Group, GroupTotal, Lane, Message, PrefixProgress, Run, RunningTask, TaskBlock
 from taskscope.model.recording import Recording
+from taskscope.model.records import (
+    Group,
+    GroupTotal,
+    Lane,
+    Message,
+    PrefixProgress,
+    Run,
+    RunningTask,
+    TaskBlock,
+)
 from taskscope.model.rows import join_rows
 from taskscope.recorder.messages import MessageLog
 from taskscope.recorder.progress import prefix_progress
@@ -40,7 +49,7 @@ class Recorder:
     Parameters
     ----------
     max_tasks
-        How many tasks are held; beyond that the oldest are dropped and counted, and exact totals per group stay.
+        How many tasks are held; beyond that the oldest are dropped and counted. Exact totals per group stay.
     clock
         The clocks all times are taken with.
 
@@ -312,4 +321,3 @@ def _checked(max_tasks: int) -> int:
     if type(max_tasks) is not int or max_tasks < 1:
         raise OptionError(f"max_tasks must be a positive whole number of tasks, got {max_tasks!r}")
     return max_tasks
-

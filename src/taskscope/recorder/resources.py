@@ -14,13 +14,15 @@ _WIDTH = 5
 
 
 class ResourceLog:
-    """Flat rows: time, CPU percent (100 per core, NaN unknown), resident bytes, processes, gap before (0 or 1)."""
+    """Rows of time, CPU percent (100 per core, NaN unknown), resident bytes, processes, gap before (0, 1)."""
 
     def __init__(self) -> None:
         self._rows = array("d")
         self.dropped = 0
 
-    def append(self, time_s: float, cpu_percent: float, rss_bytes: float, n_processes: int, gap: bool) -> None:
+    def append(
+        self, time_s: float, cpu_percent: float, rss_bytes: float, n_processes: int, *, gap: bool
+    ) -> None:
         """Append one sample; the oldest go beyond half a million."""
         self._rows.extend((time_s, cpu_percent, rss_bytes, n_processes, gap))
         if len(self._rows) > _MAX_SAMPLES * _WIDTH:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 
 from taskscope.model.clock import Clock
@@ -69,8 +69,9 @@ class RunLog:
     """
 
     __slots__ = (
+        "__weakref__",
         "cell",
-        "clock",
+        "depth_of",
         "error",
         "failed",
         "failed_keys",
@@ -81,6 +82,7 @@ class RunLog:
         "metric",
         "n_tasks",
         "n_workers",
+        "perf_counter",
         "remote",
         "run",
         "scheduler",
@@ -88,15 +90,16 @@ class RunLog:
         "status",
         "stop",
         "submitted",
+        "thread_time",
         "unseen",
         "values",
-        "__weakref__",
     )
     REMOTE_WIDTH = 7
 
     def __init__(self, run: int, clock: Clock) -> None:
         self.run = run
-        self.clock = clock
+        self.perf_counter = clock.perf_counter
+        self.thread_time = clock.thread_time
         self.label: str | None = None
         self.cell: str | None = None
         self.scheduler: str | None = None
@@ -107,6 +110,8 @@ class RunLog:
         self.status = "running"
         self.error: str | None = None
         self.metric: Callable[[object], object] | None = None
+        self.depth_of: Callable[[int], int] = lambda _ident: 0
+        """Tells how deep this compute is nested in a thread."""
         self.graph_source: GraphSource | None = None
         self.lanes: dict[int, LaneBuffer] = {}
         self.landed: list[object] = []
@@ -121,24 +126,28 @@ class RunLog:
         self.submitted: dict[object, float] = {}
         """Keys sent to other processes that have not come back, with the time they were sent."""
 
-    def open_lane(self, ident: int, depth: int = 0) -> LaneBuffer:
+    def open_lane(self, ident: int) -> LaneBuffer:
         """Return the lane of a thread that runs its first task of this compute."""
         label = next((t.name for t in threading.enumerate() if t.ident == ident), f"thread {ident}")
-        return self.lanes.setdefault(ident, LaneBuffer(LaneKey(os.getpid(), ident, depth, label)))
+        key = LaneKey(os.getpid(), ident, self.depth_of(ident), label)
+        return self.lanes.setdefault(ident, LaneBuffer(key))
 
     def fail(
         self, key: object, lane: LaneKey, start: float, stop: float, cpu: float, error: BaseException
     ) -> None:
         """Record a task that raised."""
-        self._add_failure(FailedTask(key, lane, start, stop, cpu, isinstance(error, KeyboardInterrupt), describe(error)))
+        self._add_failure(
+            FailedTask(key, lane, start, stop, cpu, isinstance(error, KeyboardInterrupt), describe(error))
+        )
 
     def land_failure(
         self,
         key: object,
         worker: tuple[int, int],
         times: tuple[float, float, float],
-        interrupted: bool,
         text: str,
+        *,
+        interrupted: bool,
     ) -> None:
         """Record a task that raised in another process; `times` are start, stop and CPU seconds."""
         self._add_failure(FailedTask(key, LaneKey(*worker), *times, interrupted, text))
@@ -173,6 +182,6 @@ class GraphSource:
         Keys that are data, not tasks, with their size in bytes (NaN where unknown).
     """
 
-    dependencies: dict[object, Iterable[object]]
+    dependencies: Mapping[object, Collection[object]]
     kept: frozenset[object]
     data: dict[object, float]

@@ -75,10 +75,10 @@ class RunState:
         self._take_landed(log, builder)
         if raw is None:
             return None
-        tasks = np.array([builder.index[k] for k in raw.keys], np.int32)
+        tasks = builder.numbers(raw.keys)
         builder.errors.update({int(tasks[i]): text for i, text in raw.errors.items()})
         block = raw.to_block(log.run, tasks, self.origin)
-        self._count(raw, block)
+        self._count(raw, block, builder.groups(tasks, raw.keys))
         return block
 
     def _builder(self) -> GraphBuilder | None:
@@ -96,8 +96,7 @@ class RunState:
         if values:
             builder.measure(values[::2], cast("Sequence[float]", values[1::2]))
 
-    def _count(self, raw: RawRows, block: RowBlock) -> None:
-        group = np.array(self.groups.ids(raw.keys), np.uint32)
+    def _count(self, raw: RawRows, block: RowBlock, group: NDArray[np.uint32]) -> None:
         status = block.flags & 7
         self.groups.count(group, block.duration, block.cpu, raw.size, status == 1)
         pairs, n = np.unique(group.astype(np.int64) * 8 + status, return_counts=True)

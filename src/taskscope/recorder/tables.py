@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,13 +29,19 @@ class GroupTable:
 
     def ids(self, keys: Sequence[object]) -> list[int]:
         """Return the group id of every key, adding the groups that are new."""
-        known = self._ids
-        found = []
-        for key in keys:
-            # Only tuple heads are looked up directly: the text 'x-1' is of group 'x', the tuple ('x-1',) of 'x-1'.
-            group = known.get(key[0]) if type(key) is tuple and key else None
-            found.append(self._add(key) if group is None else group)
-        return found
+        kinds = set(map(type, keys))
+        if kinds == {tuple}:
+            known = self._ids
+            try:
+                return [known[key[0]] for key in cast("Sequence[tuple[object, ...]]", keys)]
+            except (KeyError, IndexError):
+                pass
+        return list(map(self._id, keys))
+
+    def _id(self, key: object) -> int:
+        # Only a tuple's head is looked up as it is: the text 'x-1' is of group 'x', ('x-1',) of 'x-1'.
+        group = self._ids.get(key[0]) if type(key) is tuple and key else None
+        return self._add(key) if group is None else group
 
     def _add(self, key: object) -> int:
         name, prefix = split_key(key)
@@ -72,7 +79,9 @@ class GroupTable:
     def totals(self) -> list[GroupTotal]:
         """Return the totals of every group that had a task, by first appearance."""
         return [
-            GroupTotal(g.name, g.prefix, int(s.n_tasks), int(s.n_erred), s.duration_s, s.cpu_s, s.result_bytes)
+            GroupTotal(
+                g.name, g.prefix, int(s.n_tasks), int(s.n_erred), s.duration_s, s.cpu_s, s.result_bytes
+            )
             for g in self.groups
             if (s := self._sums.get(g.id)) is not None
         ]

@@ -1,0 +1,1 @@
+"""What is recorded from: one adapter a file."""

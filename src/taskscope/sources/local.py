@@ -9,10 +9,11 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from concurrent.futures import BrokenExecutor
 from contextvars import ContextVar
+from functools import partial
 from typing import Any, TypeAlias
 
 from taskscope.model.errortext import describe
-from taskscope.recorder import GraphSource, LaneBuffer, Recorder, RunLog, UnseenTask
+from taskscope.recorder import GraphSource, Recorder, RunLog, UnseenTask
 from taskscope.sources import registration
 from taskscope.sources.cell import current_cell
 from taskscope.sources.registration import CallbackTuple
@@ -56,13 +57,8 @@ class LocalSource:
         self._on_start = on_start
         self._on_stop = on_stop
         self._logs: dict[int, RunLog] = {}
-        self._callback: CallbackTuple = (
-            self._start,
-            self._start_state,
-            self._pretask,
-            self._posttask,
-            self._finish,
-        )
+        pretask, posttask = _task_hooks(self._logs, recorder, self._measure)
+        self._callback: CallbackTuple = (self._start, self._start_state, pretask, posttask, self._finish)
 
     def attach(self) -> None:
         """See every local compute that starts from now on."""
@@ -82,6 +78,7 @@ class LocalSource:
             log.label = run_label.get()
             log.cell = current_cell()
             log.metric = self.metric
+            log.depth_of = partial(self._depth, log)
             self._on_start()
         except Exception as error:  # noqa: BLE001 - a hook that raises would end the user's compute
             self.recorder.fault("_start", error)
@@ -94,22 +91,6 @@ class LocalSource:
         except Exception as error:  # noqa: BLE001 - see _start
             self.recorder.fault("_start_state", error)
 
-    def _pretask(self, key: object, dsk: _Graph, _state: _State) -> None:
-        try:
-            dsk[key] = TimedTask(key, dsk[key], self._logs[id(dsk)], self._open_lane)
-        except Exception as error:  # noqa: BLE001 - see _start
-            self.recorder.fault("_pretask", error)
-
-    def _posttask(self, key: object, result: object, dsk: _Graph, _state: _State, _worker: object) -> None:
-        try:
-            log = self._logs[id(dsk)]
-            log.landed.extend((key, log.clock.perf_counter()))
-            dsk[key] = dsk[key].inner
-            if log.metric is not None:
-                log.values.extend((key, self._measure(log.metric, result)))
-        except Exception as error:  # noqa: BLE001 - see _start
-            self.recorder.fault("_posttask", error)
-
     def _measure(self, metric: Metric, result: object) -> float:
         try:
             value = metric(result)
@@ -118,10 +99,10 @@ class LocalSource:
             self.recorder.warn(f"the cache metric failed and gave no value: {describe(error)}")
             return _NAN
 
-    def _finish(self, dsk: _Graph, state: _State, failed: bool) -> None:
+    def _finish(self, dsk: _Graph, state: _State, failed: bool) -> None:  # noqa: FBT001 - Dask calls it so
         try:
             log = self._logs.pop(id(dsk))
-            stop = log.clock.perf_counter()
+            stop = log.perf_counter()
             if failed:
                 self._fail(log, state, stop)
             else:
@@ -144,10 +125,33 @@ class LocalSource:
             if start is not None:
                 log.unseen.append(UnseenTask(key, start, stop, lost))
 
-    def _open_lane(self, log: RunLog, ident: int) -> LaneBuffer:
+    def _depth(self, log: RunLog, ident: int) -> int:
         others = [o.lanes.get(ident) for o in list(self._logs.values()) if o is not log]
-        depth = sum(1 for lane in others if lane is not None and lane.open is not None)
-        return log.open_lane(ident, depth)
+        return sum(1 for lane in others if lane is not None and lane.open is not None)
+
+
+def _task_hooks(
+    logs: dict[int, RunLog], recorder: Recorder, measure: Callable[[Metric, object], float]
+) -> tuple[Callable[..., None], Callable[..., None]]:
+    """Return the two hooks that run for every task; closures, as each attribute looked up costs the user."""
+
+    def pretask(key: object, dsk: _Graph, _state: _State) -> None:
+        try:
+            dsk[key] = TimedTask(key, dsk[key], logs[id(dsk)])
+        except Exception as error:  # noqa: BLE001 - a hook that raises would end the user's compute
+            recorder.fault("pretask", error)
+
+    def posttask(key: object, result: object, dsk: _Graph, _state: _State, _worker: object) -> None:
+        try:
+            log = logs[id(dsk)]
+            log.landed.extend((key, log.perf_counter()))
+            dsk[key] = dsk[key].inner
+            if log.metric is not None:
+                log.values.extend((key, measure(log.metric, result)))
+        except Exception as error:  # noqa: BLE001 - see pretask
+            recorder.fault("posttask", error)
+
+    return pretask, posttask
 
 
 def _graph_source(state: _State) -> GraphSource:

@@ -43,7 +43,7 @@ def hold(callback: CallbackTuple) -> None:
     """Make a callback part of every local compute of this process that starts before `release`."""
     global _held, _original  # noqa: PLW0603 - there is one dask.local per process
     with _lock:
-        if _original is None:
+        if dask.local.local_callbacks is not _local_callbacks:
             _original = dask.local.local_callbacks
             dask.local.local_callbacks = _local_callbacks
         _held = (*_held, callback)
@@ -55,7 +55,7 @@ def release(callback: CallbackTuple) -> None:
     with _lock:
         _held = tuple(c for c in _held if c is not callback)
         if not _held and dask.local.local_callbacks is _local_callbacks:
-            dask.local.local_callbacks = _original
+            dask.local.local_callbacks = _original  # type: ignore[assignment]  # what was found there
 
 
 def renew_lock() -> None:

@@ -74,7 +74,7 @@ def read_processes() -> ProcessReading:
 
 
 def _has_children() -> bool:
-    """Ask the kernel in a microsecond what listing all processes of the machine would tell in a millisecond."""
+    """Ask the kernel in a microsecond what listing all processes would tell in a millisecond."""
     if not hasattr(os, "waitid"):
         return True
     try:
@@ -99,10 +99,10 @@ class ResourceSampler:
 
     Notes
     -----
-    CPU percent is the mean since the previous sample, 100 per core; the first sample has none, nor has one that comes less than
-    50 ms after another while there are children, whose counters move in steps of 10 ms. CPU counters are
-    cumulative, so that mean is right however late a sample is; a memory peak in a gap is not seen. A
-    sample later than 5 `dt` is marked as coming after a gap.
+    CPU percent is the mean since the previous sample, 100 per core. The first sample has none, nor has one
+    that comes less than 50 ms after another while there are children, whose counters move in steps of
+    10 ms. CPU counters are cumulative, so that mean is right however late a sample is; a memory peak in a
+    gap is not seen. A sample later than 5 `dt` is marked as coming after a gap.
     """
 
     def __init__(
@@ -180,6 +180,6 @@ class ResourceSampler:
                 percent = 100 * max(used, 0.0) / (now - then) if now > then and exact else _NAN
                 gap = now - then > _GAP * self.dt
             self._last = (now, reading.cpu_s)
-            self._recorder.resources.append(now, percent, reading.rss_bytes, len(reading.cpu_s), gap)
+            self._recorder.resources.append(now, percent, reading.rss_bytes, len(reading.cpu_s), gap=gap)
         except Exception as error:  # noqa: BLE001 - sampling must not end the user's compute
             self._recorder.fault("the resource sampler", error)

@@ -41,7 +41,7 @@ class Scheduler:
 
 def find_scheduler() -> Scheduler:
     """Return the scheduler whose hook is being called."""
-    frame: FrameType | None = sys._getframe(1)  # noqa: SLF001 - the documented way to the caller's frame
+    frame: FrameType | None = sys._getframe(1)
     for _ in range(_MAX_FRAMES):
         if frame is None:
             break

@@ -38,8 +38,9 @@ class Receiver(Protocol):
         key: object,
         worker: tuple[int, int],
         times: tuple[float, float, float],
-        interrupted: bool,
         text: str,
+        *,
+        interrupted: bool,
     ) -> None:
         """Record a task that raised in another process."""
 
@@ -157,5 +158,7 @@ def land_failure(row: tuple[Any, ...]) -> None:
     receiver = _receivers.get(address) if address[0] == os.getpid() else None
     if receiver is not None:
         shift = _shift(offset)
-        receiver.land_failure(key, (pid, thread), (start + shift, stop + shift, cpu), interrupted, text)
+        receiver.land_failure(
+            key, (pid, thread), (start + shift, stop + shift, cpu), text, interrupted=interrupted
+        )
         receiver.submitted.pop(key, None)

@@ -14,7 +14,7 @@ from typing import Any
 
 from dask.sizeof import sizeof
 
-__all__ = ["result_size"]
+__all__ = ["measures", "result_size"]
 
 _SAMPLES = 10
 _MAX_DEPTH = 3
@@ -24,9 +24,10 @@ _NAN = float("nan")
 Measure = Callable[[Any], float]
 """``Any``: a result can be anything, and each measure is only given objects of its own type."""
 
-_measures: dict[type, Measure] = {
-    t: sys.getsizeof for t in (int, float, bool, complex, str, bytes, bytearray, type(None))
-}
+_SCALARS = (int, float, bool, complex, str, bytes, bytearray, type(None))
+
+measures: dict[type, Measure] = dict.fromkeys(_SCALARS, sys.getsizeof)
+"""How to measure the types met so far; a hot path may look here before it calls `result_size`."""
 
 
 def result_size(result: object) -> float:
@@ -38,28 +39,24 @@ def result_size(result: object) -> float:
     extrapolated from ten of them, as `dask.sizeof` does; nesting deeper than three levels counts as shallow.
     """
     try:
-        return float(_measures[type(result)](result))
-    except KeyError:
-        pass
-    except Exception:  # noqa: BLE001 - a user's type may raise anything when measured
-        return _NAN
-    try:
-        measure = _find(type(result))
-        if len(_measures) < _MAX_TYPES:
-            _measures[type(result)] = measure
+        measure = measures.get(type(result)) or _find(type(result))
         return float(measure(result))
     except Exception:  # noqa: BLE001 - a user's type may raise anything when measured
         return _NAN
 
 
 def _find(kind: type) -> Measure:
+    measure: Measure
     if issubclass(kind, dict):
-        return _mapping_size
-    if issubclass(kind, (list, tuple, set, frozenset)):
-        return _collection_size
-    if kind.__module__.partition(".")[0] == "pandas":
-        return _pandas_size
-    measure: Measure = sizeof.dispatch(kind)
+        measure = _mapping_size
+    elif issubclass(kind, (list, tuple, set, frozenset)):
+        measure = _collection_size
+    elif kind.__module__.partition(".")[0] == "pandas":
+        measure = _pandas_size
+    else:
+        measure = sizeof.dispatch(kind)
+    if len(measures) < _MAX_TYPES:
+        measures[kind] = measure
     return measure
 
 
@@ -110,10 +107,14 @@ def _pandas_size(frame: Any) -> float:
 def _object_columns(frame: Any) -> list[Any]:
     """Return the object columns and index of a pandas object as arrays, without copying them."""
     parts = [frame, *([frame.index] if hasattr(frame, "index") else [])]
-    found = []
+    found: list[Any] = []
     for part in parts:
         if getattr(part, "ndim", 1) == 2:
-            found.extend(part.iloc[:, i].array for i, t in enumerate(part.dtypes) if t == object)
-        elif getattr(part, "dtype", None) == object and not hasattr(part, "levels"):
+            found.extend(part.iloc[:, i].array for i, t in enumerate(part.dtypes) if t.kind == "O")
+        elif _kind(part) == "O" and not hasattr(part, "levels"):
             found.append(part.array)
     return found
+
+
+def _kind(part: Any) -> str | None:
+    return getattr(getattr(part, "dtype", None), "kind", None)

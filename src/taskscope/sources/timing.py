@@ -1,32 +1,31 @@
 """Time a task where it runs: a `Task` that delegates to the one it stands for.
 
 It is put into the scheduler's own copy of the graph just before the task is submitted, and taken out again
-when the task has landed, so nothing else ever sees it. In this process its rows go straight to the run's lane.
-Sent to another process it becomes a `taskscope.sources.shipped.ShippedTask`, whose timing travels back
+when the task has landed, so nothing else ever sees it. In this process its rows go straight to the run's
+lane. Sent to another process it becomes a `taskscope.sources.shipped.ShippedTask`, whose timing travels back
 with the result.
 """
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
 from threading import get_ident
 from types import TracebackType
 from typing import Any
 
 from dask._task_spec import GraphNode, Task
 
-from taskscope.recorder.runlog import LaneBuffer, RunLog
+from taskscope.recorder import RunLog
 from taskscope.sources import shipped
 from taskscope.sources.shipped import ship
-from taskscope.sources.sizes import result_size
+from taskscope.sources.sizes import measures, result_size
 
 __all__ = ["TimedTask", "current_error", "unlink_own_frames"]
 
 _OWN_FILES = (__file__, shipped.__file__)
 
 
-class TimedTask(Task):  # type: ignore[misc]  # dask is not typed
+class TimedTask(Task):
     """A task that takes its own times.
 
     Parameters
@@ -37,20 +36,15 @@ class TimedTask(Task):  # type: ignore[misc]  # dask is not typed
         The task it stands for; every attribute but its own is that one's.
     log
         Where the times go.
-    open_lane
-        Called with the thread's id for the first task a thread runs of this compute.
     """
 
-    __slots__ = ("inner", "log", "open_lane")
+    __slots__ = ("inner", "log")
 
-    def __init__(
-        self, key: object, inner: GraphNode, log: RunLog, open_lane: Callable[[RunLog, int], LaneBuffer]
-    ) -> None:
+    def __init__(self, key: object, inner: GraphNode, log: RunLog) -> None:
         # Not Task.__init__: what stays unset here is looked up on `inner`, see __getattr__.
-        self.key = key
+        self.key = key  # type: ignore[assignment]  # whatever Dask took as a key
         self.inner = inner
         self.log = log
-        self.open_lane = open_lane
 
     def __getattr__(self, name: str) -> Any:
         """Return the inner task's attribute; called only for slots this one leaves unset."""
@@ -59,35 +53,38 @@ class TimedTask(Task):  # type: ignore[misc]  # dask is not typed
     def __call__(self, values: Any = ()) -> Any:
         """Run the task and record when, where and how it ended."""
         log = self.log
-        clock = log.clock
         try:
             lane = log.lanes[get_ident()]
         except KeyError:
-            lane = self.open_lane(log, get_ident())
-        cpu = clock.thread_time()
-        start = clock.perf_counter()
+            lane = log.open_lane(get_ident())
+        cpu = log.thread_time()
+        start = log.perf_counter()
         lane.open = (self.key, start)
         try:
             result = self.inner(values)
         except BaseException as error:
-            stop = clock.perf_counter()
-            log.fail(self.key, lane.key, start, stop, clock.thread_time() - cpu, error)
+            stop = log.perf_counter()
+            log.fail(self.key, lane.key, start, stop, log.thread_time() - cpu, error)
             lane.open = None
             raise
-        stop = clock.perf_counter()
-        cpu = clock.thread_time() - cpu
-        lane.extend((self.key, start, stop, cpu, result_size(result)))
+        stop = log.perf_counter()
+        cpu = log.thread_time() - cpu
+        try:
+            size = measures[type(result)](result)
+        except Exception:  # noqa: BLE001 - a type not met before, or a user's type that raises when measured
+            size = result_size(result)
+        lane.extend((self.key, start, stop, cpu, size))
         lane.open = None
         return result
 
     def __reduce__(self) -> Any:
         """Return what a process needs to run the task there; the run waits for its timing from now on."""
-        self.log.submitted[self.key] = self.log.clock.perf_counter()
+        self.log.submitted[self.key] = self.log.perf_counter()
         return ship(self.inner, self.key, self.log)
 
 
 def unlink_own_frames(error: BaseException) -> None:
-    """Take the frames of timed tasks out of an exception's traceback, so that it is that of an unrecorded run."""
+    """Take timed tasks out of an exception's traceback, so that it is that of an unrecorded run."""
     before: TracebackType | None = None
     here = error.__traceback__
     while here is not None:
