@@ -136,7 +136,10 @@ def most_in_one_second(arrived: list[Arrived]) -> int:
 def measure(*, quick: bool) -> list[Table]:
     n_tasks = 20_000 if quick else 100_000
     with kernel() as client:
-        client.execute_interactive("%load_ext taskscope", timeout=60)
+        client.execute("%load_ext taskscope")
+        reply = client.get_shell_msg(timeout=60)["content"]
+        if reply["status"] != "ok":
+            raise RuntimeError(f"%load_ext taskscope failed: {reply['ename']}: {reply['evalue']}")
         page = Page(client)
         page.attach()
         request = client.execute(PROGRAM.format(n_tasks=n_tasks))
