@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from taskscope.errors import MissingDependencyError, UnknownNameError, unknown_name
 from taskscope.model.columns import GraphColumns, RowBlock
 from taskscope.model.keys import KeyBlock
-from taskscope.model.records import STATUSES, Group, GroupTotal, Lane, Message, Run, RunningTask, TaskBlock
+from taskscope.model.records import STATUSES, Group, GroupTotal, Lane, Message, Run, TaskBlock
 from taskscope.model.rows import join_rows
 from taskscope.model.tables import TABLES, Columns
 
@@ -42,8 +42,6 @@ class Recording:
         The small tables, as records.
     blocks, graphs
         The large ones, as columns.
-    running
-        Tasks that were still in flight.
     resources
         Samples as rows of time, CPU percent, resident bytes, number of processes, gap.
     totals
@@ -63,7 +61,6 @@ class Recording:
     lanes: tuple[Lane, ...]
     blocks: tuple[RowBlock, ...]
     graphs: Mapping[int, GraphColumns]
-    running: tuple[RunningTask, ...]
     resources: NDArray[np.float64]
     messages: tuple[Message, ...]
     totals: tuple[GroupTotal, ...]
@@ -73,7 +70,11 @@ class Recording:
 
     @property
     def tasks(self) -> TaskBlock:
-        """All tasks that reached an end, times after `started_at`; computed on each access."""
+        """All tasks, with times after `started_at`; computed on each access.
+
+        A task that was in flight at the snapshot stops at the snapshot: with status ``interrupted`` where
+        its compute was over, else ``running``.
+        """
         parts = [(b, slice(None), self._identifier(b.run)) for b in self.blocks]
         return join_rows(parts, self.zero_s)
 

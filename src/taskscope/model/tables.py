@@ -75,7 +75,7 @@ def _tasks(recording: Recording) -> Columns:
     prefixes = _texts([g.prefix for g in recording.groups])
     group = names[tasks.group]
     lane = tasks.lane.astype(np.int64)
-    columns: dict[str, NDArray[np.generic]] = {
+    return {
         "run": tasks.run.astype(np.int64),
         "key": _texts(list(tasks.keys.iter_text(group.tolist()))),
         "prefix": prefixes[tasks.group],
@@ -84,14 +84,13 @@ def _tasks(recording: Recording) -> Columns:
         "worker": _texts([n.worker for n in recording.lanes])[lane],
         "thread": np.array([n.thread for n in recording.lanes], np.int64)[lane],
         "start_s": tasks.start,
-        "stop_s": tasks.stop,
+        "stop_s": np.where(tasks.status == STATUSES.index("running"), np.nan, tasks.stop),
         "cpu_s": tasks.cpu.astype(np.float64),
         "status": _texts(STATUSES)[tasks.status],
         "observed_by": _texts(OBSERVED_BY)[tasks.observed],
         "result_bytes": tasks.size,
         "error": _errors(recording),
     }
-    return _with_running(recording, columns)
 
 
 def _errors(recording: Recording) -> NDArray[np.object_]:
@@ -102,41 +101,6 @@ def _errors(recording: Recording) -> NDArray[np.object_]:
             [None] * len(block)
         )
     return _texts(found)
-
-
-def _with_running(recording: Recording, columns: dict[str, NDArray[np.generic]]) -> Columns:
-    """Append the tasks in flight: ``running`` in a live run, ``interrupted`` where the run is over."""
-    runs = {r.run: r for r in recording.runs}
-    stopped = {n for n, r in runs.items() if r.stop_s is not None}
-    extra: dict[str, list[object]] = {name: [] for name in columns}
-    for task in recording.running:
-        group = recording.groups[task.group]
-        lane = recording.lanes[task.lane] if task.lane is not None else None
-        over = task.run in stopped
-        row: dict[str, object] = {
-            "run": task.run,
-            "key": task.key_text,
-            "prefix": group.prefix,
-            "group": group.name,
-            "lane": -1 if lane is None else lane.id,
-            "worker": None if lane is None else lane.worker,
-            "thread": -1 if lane is None else lane.thread,
-            "start_s": task.start_s - recording.zero_s,
-            "stop_s": recording.now_s - recording.zero_s if over else np.nan,
-            "cpu_s": np.nan,
-            "status": "interrupted" if over else "running",
-            "observed_by": OBSERVED_BY[lane is None],
-            "result_bytes": np.nan,
-            "error": None,
-        }
-        for name, value in row.items():
-            extra[name].append(value)
-    if not recording.running:
-        return columns
-    return {
-        name: np.concatenate([column, np.array(extra[name], column.dtype)])
-        for name, column in columns.items()
-    }
 
 
 def _activities(recording: Recording) -> Columns:

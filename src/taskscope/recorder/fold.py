@@ -13,9 +13,17 @@ from numpy.typing import NDArray
 from taskscope.model.columns import RowBlock, narrow_sizes, round_down_f4
 from taskscope.recorder.runlog import FailedTask, LaneBuffer, LaneKey, RunLog, UnseenTask
 
-__all__ = ["SCHEDULER_OBSERVED", "RawRows", "take_rows"]
+__all__ = [
+    "INTERRUPTED",
+    "RUNNING",
+    "SCHEDULER_OBSERVED",
+    "RawRows",
+    "take",
+    "take_rows",
+    "unknown_lane",
+]
 
-FINISHED, ERRED, INTERRUPTED, LOST = range(4)
+FINISHED, ERRED, INTERRUPTED, LOST, RUNNING = range(5)
 SCHEDULER_OBSERVED = 8
 _MAX_ROWS = 2_000
 _MAX_UNSEEN_LANES = 200
@@ -112,9 +120,7 @@ def _failed(failed: list[FailedTask], lane_id: Callable[[LaneKey], int]) -> RawR
 
 
 def _unseen(unseen: list[UnseenTask], lane_id: Callable[[LaneKey], int]) -> RawRows:
-    # A lane each: when they really began is not known, only when they were submitted.
-    places = [-1 - min(i, _MAX_UNSEEN_LANES) for i in range(len(unseen))]
-    lanes = [lane_id(LaneKey(os.getpid(), p, label=f"worker unknown {-p}")) for p in places]
+    lanes = [lane_id(unknown_lane(i)) for i in range(len(unseen))]
     codes = [(LOST if u.lost else INTERRUPTED) | SCHEDULER_OBSERVED for u in unseen]
     return RawRows(
         [u.key for u in unseen],
@@ -126,6 +132,15 @@ def _unseen(unseen: list[UnseenTask], lane_id: Callable[[LaneKey], int]) -> RawR
         np.array(codes, np.uint8),
         {},
     )
+
+
+def unknown_lane(place: int) -> LaneKey:
+    """Return a lane for a task no worker reported.
+
+    They get one each: when they really began is not known, only when they were submitted.
+    """
+    number = 1 + min(place, _MAX_UNSEEN_LANES)
+    return LaneKey(os.getpid(), -number, label=f"worker unknown {number}")
 
 
 def _join(parts: list[RawRows]) -> RawRows:

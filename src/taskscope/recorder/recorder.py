@@ -286,6 +286,8 @@ class Recorder:
             graphs = {s.run.run: g for s in states if (g := s.columns()) is not None}
             blocks = [b for b in self._store.blocks() if b.run in graphs]
             held = sum(map(len, blocks))
+            now_s = self.now_s()
+            in_flight = [s.in_flight(now_s, self._lanes.id) for s in states]
             seen = sum(sum(c.values()) for s in states for c in s.counts.values())
             return Recording(
                 started_at=self.started_at + timedelta(seconds=start_s),
@@ -293,13 +295,12 @@ class Recorder:
                 runs=tuple(s.run for s in states),
                 groups=tuple(self._groups.groups),
                 lanes=tuple(self._lanes.lanes),
-                blocks=tuple(blocks),
+                blocks=(*blocks, *(b for b in in_flight if b is not None)),
                 graphs=graphs,
-                running=tuple(t for t in self.running() if t.run in graphs),
                 resources=self.resources.between(start_s, stop_s),
                 messages=tuple(m for m in self.messages if stop_s is None or m.time_s <= stop_s),
                 totals=tuple(self._groups.totals()),
-                now_s=self.now_s(),
+                now_s=now_s,
                 dropped=seen - held,
                 metadata=dict(metadata or {}),
             )

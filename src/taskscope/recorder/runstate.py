@@ -9,10 +9,18 @@ from typing import cast
 import numpy as np
 from numpy.typing import NDArray
 
-from taskscope.model.columns import GraphColumns, RowBlock
+from taskscope.model.columns import GraphColumns, RowBlock, narrow_sizes, round_down_f4
 from taskscope.model.keys import KeyBlock
 from taskscope.model.records import Run, RunStatus
-from taskscope.recorder.fold import RawRows, take, take_rows
+from taskscope.recorder.fold import (
+    INTERRUPTED,
+    RUNNING,
+    SCHEDULER_OBSERVED,
+    RawRows,
+    take,
+    take_rows,
+    unknown_lane,
+)
 from taskscope.recorder.graph import GraphBuilder
 from taskscope.recorder.runlog import LaneKey, RunLog
 from taskscope.recorder.tables import GroupTable
@@ -105,6 +113,30 @@ class RunState:
         ids, place = np.unique(group, return_inverse=True)
         for group_id, seconds in zip(ids.tolist(), np.bincount(place, block.duration).tolist(), strict=True):
             self.durations[group_id] += seconds
+
+    def in_flight(self, now_s: float, lane_id: Callable[[LaneKey], int]) -> RowBlock | None:
+        """Return the tasks in flight as rows that stop now, interrupted if the run is over, else running."""
+        log, builder = self.log, self._builder()
+        if log is None or builder is None:
+            return None
+        found = log.in_flight()
+        sent = list(log.submitted.items())
+        found += [(unknown_lane(i), key, start) for i, (key, start) in enumerate(sent)]
+        if not found:
+            return None
+        n = len(found)
+        start = np.array([start for _, _, start in found], np.float64) - self.origin
+        unseen = np.arange(n) >= n - len(sent)
+        return RowBlock(
+            log.run,
+            builder.numbers([key for _, key, _ in found]),
+            start,
+            round_down_f4(np.maximum(now_s - start, 0.0)),
+            np.full(n, np.nan, np.float32),
+            narrow_sizes(np.full(n, np.nan)),
+            np.array([lane_id(lane) for lane, _, _ in found], np.uint16),
+            ((RUNNING if log.stop is None else INTERRUPTED) | SCHEDULER_OBSERVED * unseen).astype(np.uint8),
+        )
 
     def advance_graph(self) -> bool:
         """Process a slice of the graph; True while there is more."""

@@ -62,7 +62,7 @@ class RowStore:
         return iter(list(self._blocks))
 
     def since(self, cursor: int, limit: int) -> tuple[int, list[tuple[RowBlock, slice]]]:
-        """Return the number of the first row still held from `cursor` on, and up to `limit` rows as slices."""
+        """Return the first row still held from `cursor` on, and up to `limit` rows as slices of blocks."""
         first = max(cursor, self.dropped)
         parts: list[tuple[RowBlock, slice]] = []
         place = max(bisect_right(self._firsts, first) - 1, 0)
