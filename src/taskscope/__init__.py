@@ -18,7 +18,7 @@ _HOMES = {
     "Recording": "taskscope.model.recording",
     "TaskscopeError": "taskscope.errors",
     "load": "taskscope.export",
-    "profile": "taskscope.profile",
+    "profile": "taskscope.profiling",
 }
 
 __all__ = [

@@ -9,12 +9,14 @@ from numpy.typing import NDArray
 
 from taskscope.analysis.colours import N_COLOURS, prefix_colours
 from taskscope.model.recording import Recording
-from taskscope.model.records import TaskBlock
+from taskscope.model.records import STATUSES, TaskBlock
 
 __all__ = ["ENDED_BADLY", "Coverage", "column_overlap", "measure_coverage"]
 
 ENDED_BADLY = N_COLOURS
 """The colour of tasks that erred, were interrupted or lost."""
+
+_BAD = [STATUSES.index(status) for status in ("erred", "interrupted", "lost")]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -79,7 +81,8 @@ def measure_coverage(recording: Recording, n_columns: int) -> Coverage:
     scale = n_columns / (stop_s - start_s)
     first = np.clip((tasks.start - start_s) * scale, 0, n_columns)
     last = np.clip((tasks.stop - start_s) * scale, first, n_columns)
-    colours = np.where(tasks.status == 0, _colours(recording, tasks), ENDED_BADLY)
+    ended_badly = np.isin(tasks.status, _BAD)
+    colours = np.where(ended_badly, ENDED_BADLY, _colours(recording, tasks))
     shape = (len(lanes), n_columns)
     busy, best, colour = np.zeros(shape), np.zeros(shape), np.zeros(shape, np.uint8)
     for value in np.unique(colours):

@@ -40,7 +40,7 @@ def title(recording: Recording, totals: Totals) -> str:
     if not recording.runs:
         return " · ".join(["taskscope", *parts, NO_DASK])
     parts += [
-        totals.state,
+        "interrupted" if recording.metadata.get("interrupted") else totals.state,
         " + ".join(printable(name) for name in totals.schedulers) or "scheduler unknown",
         _plural(totals.n_workers, "worker"),
         _plural(totals.n_runs, "compute"),
@@ -71,7 +71,9 @@ def facts(recording: Recording, totals: Totals) -> list[tuple[str, str]]:
 
 def remarks(recording: Recording, totals: Totals) -> list[str]:
     """Return what the user should know: errors, what did not finish, what was dropped, messages."""
-    notes = [f"error: {printable(error, 500)}" for error in totals.errors]
+    ended_by = recording.metadata.get("error")
+    errors = dict.fromkeys([*totals.errors, *([str(ended_by)] if ended_by else [])])
+    notes = [f"error: {printable(error, 500)}" for error in errors]
     if totals.n_erred:
         notes.append(f"{_plural(totals.n_erred, 'task')} erred")
     if totals.n_unfinished:

@@ -1,6 +1,7 @@
 """A recording as a static result: plain text, and HTML that needs neither kernel nor network."""
 
+from taskscope.report.live import live_bundle
 from taskscope.report.page import page_html
 from taskscope.report.result import MAX_EMBEDDED_TASKS, result_bundle, result_html
 
-__all__ = ["MAX_EMBEDDED_TASKS", "page_html", "result_bundle", "result_html"]
+__all__ = ["MAX_EMBEDDED_TASKS", "live_bundle", "page_html", "result_bundle", "result_html"]

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from taskscope.analysis.colours import used_groups
 from taskscope.model.recording import Recording
-from taskscope.model.records import Group, Lane, Message, Run, TaskBlock
+from taskscope.model.records import STATUSES, Group, Lane, Message, Run, RunningTask, TaskBlock
 
 __all__ = ["CompactTables", "compact_tables", "take_rows"]
 
@@ -23,6 +23,7 @@ class CompactTables:
     lanes: list[Lane]
     runs: list[Run]
     messages: list[Message]
+    running: list[RunningTask]
 
 
 def compact_tables(recording: Recording) -> CompactTables:
@@ -33,12 +34,15 @@ def compact_tables(recording: Recording) -> CompactTables:
     group_ids = np.array([group.id for group in groups], np.int64)
     lane_ids = np.unique(tasks.lane)
     zero = recording.zero_s
+    tasks = replace(
+        tasks,
+        group=np.searchsorted(group_ids, tasks.group).astype(np.uint32),
+        lane=np.searchsorted(lane_ids, tasks.lane).astype(np.uint16),
+    )
+    in_flight = tasks.status == STATUSES.index("running")
     return CompactTables(
-        tasks=replace(
-            tasks,
-            group=np.searchsorted(group_ids, tasks.group).astype(np.uint32),
-            lane=np.searchsorted(lane_ids, tasks.lane).astype(np.uint16),
-        ),
+        tasks=take_rows(tasks, np.flatnonzero(~in_flight)),
+        running=_running(take_rows(tasks, np.flatnonzero(in_flight)), groups),
         groups=[replace(group, id=i) for i, group in enumerate(groups)],
         lanes=[replace(recording.lanes[n], id=i) for i, n in enumerate(lane_ids.tolist())],
         runs=[
@@ -47,6 +51,19 @@ def compact_tables(recording: Recording) -> CompactTables:
         ],
         messages=[replace(m, time_s=m.time_s - zero) for m in recording.messages],
     )
+
+
+def _running(tasks: TaskBlock, groups: list[Group]) -> list[RunningTask]:
+    names = [groups[g].name for g in tasks.group.tolist()]
+    columns = zip(
+        tasks.run.tolist(),
+        tasks.lane.tolist(),
+        tasks.group.tolist(),
+        tasks.keys.iter_text(names),
+        tasks.start.tolist(),
+        strict=True,
+    )
+    return [RunningTask(*row) for row in columns]
 
 
 def take_rows(tasks: TaskBlock, rows: NDArray[np.int64] | slice) -> TaskBlock:

@@ -87,4 +87,5 @@ def _batch(recording: Recording, compact: CompactTables, rows: TaskBlock, *, fir
         runs=compact.runs if head else (),
         progress=prefix_progress(recording) if head else (),
         messages=compact.messages if head else (),
+        running=compact.running,
     )

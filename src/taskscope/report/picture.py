@@ -84,7 +84,7 @@ def _more_px(coverage: Coverage) -> int:
 
 
 def _any_bad(recording: Recording) -> bool:
-    return any(bool((block.flags & 7).any()) for block in recording.blocks)
+    return any(bool(np.isin(block.flags & 7, (1, 2, 3)).any()) for block in recording.blocks)
 
 
 def _style() -> str:

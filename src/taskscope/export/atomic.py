@@ -1,0 +1,81 @@
+"""Write a file whole or not at all."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import BinaryIO
+
+from taskscope.errors import FileError
+
+__all__ = ["check_writable", "write_atomically"]
+
+
+def check_writable(path: Path, *, overwrite: bool) -> None:
+    """Raise now what writing would raise later.
+
+    Raises
+    ------
+    FileError
+        If the directory is missing or not writable, or the path is taken.
+    """
+    directory = path.parent
+    if not directory.is_dir():
+        raise FileError(f"cannot write {str(path)!r}: the directory {str(directory)!r} does not exist; make it first")
+    if not os.access(directory, os.W_OK | os.X_OK):
+        raise FileError(f"cannot write {str(path)!r}: the directory {str(directory)!r} is not writable")
+    if path.is_dir():
+        raise FileError(f"cannot write {str(path)!r}: it is a directory; name a file")
+    if not overwrite and os.path.lexists(path):
+        kind = "a symbolic link" if path.is_symlink() else "a file"
+        raise FileError(f"cannot write {str(path)!r}: {kind} of that name exists; pass overwrite=True to replace it")
+
+
+def write_atomically(path: Path, write: Callable[[BinaryIO], object], *, overwrite: bool) -> None:
+    """Have `write` fill a temporary file beside `path`, then move it there.
+
+    A symbolic link is replaced, never followed. A failure leaves what was there before.
+
+    Raises
+    ------
+    FileError
+        If the file cannot be written, or exists and `overwrite` is false.
+    """
+    check_writable(path, overwrite=overwrite)
+    try:
+        number, name = tempfile.mkstemp(prefix=f".{path.name[:100]}.", dir=path.parent)
+    except OSError as error:
+        raise FileError(f"cannot write {str(path)!r}: {error.strerror or error}") from error
+    temporary = Path(name)
+    try:
+        with os.fdopen(number, "wb") as file:
+            write(file)
+            file.flush()
+            os.fsync(file.fileno())
+        temporary.chmod(0o666 & ~_umask())
+        _move(temporary, path, overwrite=overwrite)
+    except OSError as error:
+        temporary.unlink(missing_ok=True)
+        if isinstance(error, FileError):
+            raise
+        raise FileError(
+            f"cannot write {str(path)!r}: {error.strerror or error}; the recording is still in memory"
+        ) from error
+    except BaseException:
+        temporary.unlink(missing_ok=True)
+        raise
+
+
+def _move(temporary: Path, path: Path, *, overwrite: bool) -> None:
+    # A file that someone made meanwhile is not replaced unasked either.
+    check_writable(path, overwrite=overwrite)
+    temporary.replace(path)
+
+
+def _umask() -> int:
+    # The mask can only be read by setting it.
+    mask = os.umask(0o077)
+    os.umask(mask)
+    return mask

@@ -1,0 +1,61 @@
+"""Choose a format by a file's extension, and write it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from difflib import get_close_matches
+from os import PathLike
+from pathlib import Path
+from typing import BinaryIO, TypeAlias
+
+from taskscope.errors import OptionError
+from taskscope.export import arrow, documents, tabular
+from taskscope.export.atomic import check_writable, write_atomically
+from taskscope.model.recording import Recording
+
+__all__ = ["FORMATS", "check_target", "save"]
+
+Writer: TypeAlias = Callable[[Recording, BinaryIO], None]
+
+FORMATS: Mapping[str, Writer] = {
+    ".taskscope": arrow.write,
+    ".html": documents.write_html,
+    ".txt": documents.write_text,
+    ".parquet": tabular.write_parquet,
+    ".csv": tabular.write_csv,
+    ".json": tabular.write_json,
+}
+"""How each extension is written. Only ``.taskscope`` holds all tables and can be loaded again."""
+
+
+def check_target(path: str | PathLike[str], *, overwrite: bool = False) -> Path:
+    """Return `path` if a recording can be saved there, before there is one.
+
+    Raises
+    ------
+    OptionError
+        If the extension is not one of `FORMATS`.
+    FileError
+        If the directory is missing or not writable, or the path is taken.
+    """
+    target = Path(path).expanduser()
+    _writer(target)
+    check_writable(target, overwrite=overwrite)
+    return target
+
+
+def save(recording: Recording, path: str | PathLike[str], *, overwrite: bool = False) -> None:
+    """Write a recording; see `taskscope.Recording.save`."""
+    target = check_target(path, overwrite=overwrite)
+    writer = _writer(target)
+    write_atomically(target, lambda file: writer(recording, file), overwrite=overwrite)
+
+
+def _writer(path: Path) -> Writer:
+    writer = FORMATS.get(path.suffix.lower())
+    if writer is None:
+        near = get_close_matches(path.suffix.lower(), FORMATS, n=1)
+        hint = f"; did you mean {near[0]!r}?" if near else ""
+        known = ", ".join(FORMATS)
+        raise OptionError(f"cannot tell the format of {str(path)!r} by its extension{hint} Known: {known}")
+    return writer

@@ -1,0 +1,71 @@
+"""The tasks of a recording as one table that other tools read."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import math
+from typing import BinaryIO
+
+import numpy as np
+
+from taskscope.export.requirements import pyarrow
+from taskscope.model.recording import Recording
+
+__all__ = ["write_csv", "write_json", "write_parquet"]
+
+
+def _columns(recording: Recording, table: str = "tasks") -> dict[str, list[object]]:
+    return {
+        name: column.tolist() if isinstance(column, np.ndarray) else list(column)
+        for name, column in recording.table(table).items()
+    }
+
+
+def write_parquet(recording: Recording, file: BinaryIO) -> None:
+    """Write the table of tasks as Parquet; needs PyArrow."""
+    arrow = pyarrow()
+    import pyarrow.parquet
+
+    table = arrow.table({name: arrow.array(column, from_pandas=True) for name, column in _columns(recording).items()})
+    pyarrow.parquet.write_table(table, file)
+
+
+def write_csv(recording: Recording, file: BinaryIO) -> None:
+    """Write the table of tasks as comma-separated values, with what is unknown left empty."""
+    columns = _columns(recording)
+    text = io.TextIOWrapper(file, "utf-8", newline="", write_through=True)
+    writer = csv.writer(text)
+    writer.writerow(columns)
+    writer.writerows([_blank(value) for value in row] for row in zip(*columns.values(), strict=True))
+    text.detach()
+
+
+def write_json(recording: Recording, file: BinaryIO) -> None:
+    """Write all tables as one JSON object of columns, with what is unknown as ``null``."""
+    tables = ("runs", "tasks", "resources", "messages")
+    content = {
+        name: {column: [_null(v) for v in values] for column, values in _columns(recording, name).items()}
+        for name in tables
+    }
+    head = {"started_at": recording.started_at.isoformat(), "metadata": dict(recording.metadata)}
+    text = json.dumps({**head, **content}, allow_nan=False, default=str)
+    file.write(text.encode())
+
+
+def _unknown(value: object) -> bool:
+    return value is None or (isinstance(value, float) and not math.isfinite(value))
+
+
+def _blank(value: object) -> object:
+    if _unknown(value):
+        return ""
+    # A spreadsheet would run a key that looks like a formula.
+    if isinstance(value, str) and value.startswith(("=", "+", "-", "@", "\t", "\r")):
+        return f"'{value}"
+    return value
+
+
+def _null(value: object) -> object:
+    return None if _unknown(value) else value

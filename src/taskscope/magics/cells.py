@@ -1,0 +1,56 @@
+"""Which cell is being run, so that what a cell began ends with it."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from typing import Any
+
+__all__ = ["CellStack"]
+
+Ending = Callable[[Any], None]
+
+
+class CellStack:
+    """Cells that are being run, innermost last, per thread; a cell may run others.
+
+    IPython's events ``pre_run_cell`` and ``post_run_cell`` go to `enter` and `leave`.
+    """
+
+    def __init__(self) -> None:
+        self._local = threading.local()
+
+    def enter(self, info: Any) -> None:
+        """Note that a cell starts."""
+        self._cells().append((info, []))
+
+    def at_end(self, ending: Ending) -> None:
+        """Have `ending` called with the result of the innermost cell, None where there is none."""
+        cells = self._cells()
+        if not cells:
+            # A cell that is run silently has no events, and the one that loaded us had none yet.
+            cells.append((None, []))
+        cells[-1][1].append(ending)
+
+    def leave(self, result: Any) -> None:
+        """Note that a cell ended, and end what it began, latest first."""
+        cells = self._cells()
+        if result is not None and not any(self._is_of(result, info) for info, _ in cells):
+            return  # an empty cell ends without having started
+        while cells:
+            info, endings = cells.pop()
+            for ending in reversed(endings):
+                ending(result)
+            if result is None or self._is_of(result, info):
+                return
+
+    def _cells(self) -> list[tuple[Any, list[Ending]]]:
+        if not hasattr(self._local, "cells"):
+            self._local.cells = []
+        cells: list[tuple[Any, list[Ending]]] = self._local.cells
+        return cells
+
+    @staticmethod
+    def _is_of(result: Any, info: Any) -> bool:
+        # Where a cell could not even be run, IPython makes a second description of it.
+        return info is None or result.info is info or result.info.raw_cell == info.raw_cell

@@ -1,0 +1,149 @@
+"""The options of ``%%profile``, from text."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from difflib import get_close_matches
+from io import StringIO
+from typing import Any, cast
+
+from IPython.core.error import UsageError
+from IPython.core.magic_arguments import MagicArgumentParser
+
+from taskscope.errors import OptionError, TaskscopeError
+from taskscope.profiling import BlockOptions
+from taskscope.session import MetricOption
+
+__all__ = ["MagicOptions", "parse_options", "split_statement"]
+
+
+@dataclass(frozen=True, slots=True)
+class MagicOptions:
+    """What one use of the magic asks for.
+
+    Parameters
+    ----------
+    block
+        What to record and save.
+    name
+        The variable to bind the recording to.
+    quiet
+        Show nothing.
+    raise_error
+        Whether an error in the cell makes the cell fail.
+    """
+
+    block: BlockOptions
+    name: str | None
+    quiet: bool
+    raise_error: bool
+
+
+def parse_options(parser: MagicArgumentParser, line: str, namespace: Mapping[str, object]) -> MagicOptions:
+    """Return the options that `line` holds.
+
+    Parameters
+    ----------
+    parser
+        The magic's parser.
+    line
+        What follows ``%%profile``.
+    namespace
+        Where ``--metric`` finds a function by its name.
+
+    Raises
+    ------
+    UsageError
+        If an option is unknown or cannot work.
+    """
+    try:
+        words = [word for word, _ in _words(line)]
+    except ValueError as error:
+        raise UsageError(f"%%profile: cannot read {line.strip()!r}: {error}") from None
+    given, unknown = parser.parse_known_args(words)
+    if unknown:
+        raise UsageError(_unknown(parser, unknown[0]))
+    try:
+        return MagicOptions(
+            block=BlockOptions(
+                label=given.label,
+                dt=_number(given.dt),
+                metric=_metric(given.metric, namespace),
+                save=tuple(path for path in (given.dump, given.text) if path is not None),
+            ),
+            name=_name(given.output),
+            quiet=given.quiet,
+            raise_error=not given.no_raise_error,
+        )
+    except (TaskscopeError, OSError) as error:
+        raise UsageError(f"%%profile: {error}") from None
+
+
+def split_statement(parser: MagicArgumentParser, line: str) -> tuple[str, str]:
+    """Return the options in front of a line, and the statement after them, exactly as written.
+
+    Examples
+    --------
+    >>> from IPython.core.magic_arguments import MagicArgumentParser
+    >>> parser = MagicArgumentParser()
+    >>> _ = parser.add_argument("--label")
+    >>> split_statement(parser, '--label "a b"  f("x  y")')
+    ('--label "a b"', 'f("x  y")')
+    """
+    start = len(line) - len(line.lstrip())
+    while line.startswith("-", start):
+        try:
+            word, end = next(_words(line, start))
+            if word == "--":
+                return line[:start].strip(), line[end:].strip()
+            if "=" not in word and _takes_value(parser, word):
+                _, end = next(_words(line, end))
+        except (StopIteration, ValueError):
+            return line.strip(), ""
+        start = end
+        start += len(line) - start - len(line[start:].lstrip())
+    return line[:start].strip(), line[start:].strip()
+
+
+def _words(line: str, start: int = 0) -> Iterator[tuple[str, int]]:
+    """Yield words with quotes removed, and where each ends; backslashes are kept, for Windows paths."""
+    stream = StringIO(line[start:])
+    lexer = shlex.shlex(stream, posix=True)
+    lexer.whitespace_split, lexer.escape, lexer.commenters = True, "", ""
+    while (word := lexer.get_token()) is not None:
+        yield word, start + stream.tell()
+
+
+def _takes_value(parser: MagicArgumentParser, word: str) -> bool:
+    # argparse has no public way to ask for an option by its name.
+    action = parser._option_string_actions.get(word)
+    return action is not None and action.nargs != 0
+
+
+def _unknown(parser: MagicArgumentParser, word: str) -> str:
+    known = [name for name in parser._option_string_actions if name != "-h"]
+    near = get_close_matches(word.split("=")[0], known, n=1)
+    hint = f" did you mean {near[0]!r}?" if near else ""
+    return f"%%profile: unknown option {word!r};{hint} Known: {', '.join(known)}"
+
+
+def _number(text: str) -> float:
+    try:
+        return int(text) if text.lstrip("+-").isdigit() else float(text)
+    except ValueError:
+        raise OptionError(f"dt must be a positive number of seconds, got {text!r}") from None
+
+
+def _metric(name: str, namespace: Mapping[str, object]) -> MetricOption:
+    found = namespace.get(name)
+    if name not in {"nbytes", "count"} and callable(found):
+        return cast(Callable[[Any], float], found)
+    return cast(MetricOption, name)
+
+
+def _name(name: str | None) -> str | None:
+    if name is not None and not name.isidentifier():
+        raise UsageError(f"%%profile: -o needs a variable name, got {name!r}")
+    return name

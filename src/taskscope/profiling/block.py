@@ -1,0 +1,85 @@
+"""A window of the recorder that opens where a block of code starts and closes where it ends."""
+
+from __future__ import annotations
+
+import logging
+from dataclasses import replace
+
+from taskscope.export import save
+from taskscope.model.errortext import describe
+from taskscope.model.recording import Recording
+from taskscope.model.records import Message
+from taskscope.profiling.options import BlockOptions
+from taskscope.session import Session
+from taskscope.sources.local import run_label
+
+__all__ = ["Block"]
+
+_log = logging.getLogger("taskscope")
+
+
+class Block:
+    """One profiled block.
+
+    Parameters
+    ----------
+    session
+        Whose recorder.
+    options
+        What to record and where to save.
+    """
+
+    def __init__(self, session: Session, options: BlockOptions) -> None:
+        self.session = session
+        self.options = options
+        self.first_run = 0
+        self._start_s = 0.0
+        self._outer_label: str | None = None
+        self._recording: Recording | None = None
+
+    def start(self) -> None:
+        """Open the window."""
+        self.session.hold(self, self.options.recorded)
+        self.first_run = self.session.recorder.next_run
+        self._start_s = self.session.recorder.now_s()
+        self._outer_label = run_label.get()
+        run_label.set(self.options.label)
+
+    def stop(self, error: BaseException | None) -> Recording:
+        """Close the window and save; `error` is what ended the block, if it was one.
+
+        A file that cannot be written is logged and noted in the recording, which is returned all the same.
+        """
+        # Not reset by its token: a cell with await ends in another context than it began in.
+        run_label.set(self._outer_label)
+        recording = self._snapshot(error)
+        self.session.release(self)
+        for path in self.options.save:
+            try:
+                save(recording, path, overwrite=True)
+            except Exception as failure:  # noqa: BLE001 - the result of hours must not be lost over a file
+                recording = self._note(recording, describe(failure))
+        self._recording = recording
+        return recording
+
+    @property
+    def recording(self) -> Recording:
+        """What was recorded; before the end, what was recorded so far."""
+        return self._snapshot(None) if self._recording is None else self._recording
+
+    def _snapshot(self, error: BaseException | None) -> Recording:
+        recorder = self.session.recorder
+        metadata = {**self.session.metadata(), "label": self.options.label}
+        if error is not None:
+            metadata["error"] = describe(error)
+            metadata["interrupted"] = isinstance(error, KeyboardInterrupt)
+        last_run = recorder.next_run - 1
+        return recorder.snapshot(
+            self.first_run, last_run, start_s=self._start_s, stop_s=recorder.now_s(), metadata=metadata
+        )
+
+    def _note(self, recording: Recording, failure: str) -> Recording:
+        text = f"not saved: {failure}"
+        _log.error(text)
+        message = Message(self.session.recorder.now_s(), "warning", text)
+        return replace(recording, messages=(*recording.messages, message))

@@ -1,0 +1,61 @@
+"""Where a block's picture goes: under its cell, on a terminal, or nowhere."""
+
+from __future__ import annotations
+
+import sys
+from typing import Protocol
+
+from taskscope.model.recording import Recording
+from taskscope.profiling.block import Block
+
+__all__ = ["Output", "Silent", "Terminal", "choose_output"]
+
+
+class Output(Protocol):
+    """Shows a block while it runs and what it amounted to."""
+
+    def start(self, block: Block) -> None:
+        """Show that the block has started."""
+
+    def finish(self, recording: Recording) -> None:
+        """Show the result."""
+
+
+class Silent:
+    """Shows nothing."""
+
+    def start(self, block: Block) -> None:
+        """Do nothing."""
+
+    def finish(self, recording: Recording) -> None:
+        """Do nothing."""
+
+
+class Terminal:
+    """Writes the summary to standard error, which keeps a script's own output clean."""
+
+    def start(self, block: Block) -> None:
+        """Do nothing."""
+
+    def finish(self, recording: Recording) -> None:
+        """Write the summary, in what the stream can encode."""
+        stream = sys.stderr
+        if stream is None:
+            return
+        encoding = getattr(stream, "encoding", None) or "utf-8"
+        text = recording.summary().encode(encoding, "replace").decode(encoding)
+        stream.write(f"{text}\n")
+
+
+def choose_output(*, display: bool) -> Output:
+    """Return where a block that starts here and now shows itself."""
+    if not display:
+        return Silent()
+    # Not imported: a script that has not loaded IPython is not in a notebook.
+    ipython = sys.modules.get("IPython")
+    shell = ipython.get_ipython() if ipython is not None else None
+    if getattr(shell, "kernel", None) is None:
+        return Terminal()
+    from taskscope.profiling.cell_output import CellOutput
+
+    return CellOutput()

@@ -1,0 +1,101 @@
+"""The context manager that profiles a block of code."""
+
+from __future__ import annotations
+
+from os import PathLike
+from types import TracebackType
+
+from taskscope.errors import OptionError, TaskscopeError
+from taskscope.model.recording import Recording
+from taskscope.profiling.options import BlockOptions
+from taskscope.profiling.profiled import ProfiledBlock
+from taskscope.session import MetricOption, current
+
+__all__ = ["profile"]
+
+
+
+class profile:  # noqa: N801 - read as a verb: with taskscope.profile() as run
+    """Record every Dask compute of a block, and show it.
+
+    Parameters
+    ----------
+    label
+        A name for the block's computes.
+    dt
+        Seconds between samples of CPU and memory, 0.25 by default.
+    metric
+        What the scheduler's cache is measured in: ``"nbytes"`` (default), ``"count"``, or a function of a result.
+    display
+        Show it: live under the cell in a notebook, elsewhere as a summary on standard error at the end.
+    save
+        A file to write at the end, in the format of its extension; a file of that name is replaced.
+    client
+        Reserved for clusters; must be None.
+    max_tasks
+        How many tasks are held at most, 1,000,000 by default; the oldest go first and are counted.
+
+    Raises
+    ------
+    OptionError, FileError
+        At once, if an option cannot work or the file could not be written.
+
+    Notes
+    -----
+    The block's own exception always comes through unchanged. A file that cannot be written at the end is
+    logged, and noted in the recording, which stays usable. Computes that other threads start during the block
+    are part of it. Blocks may be nested.
+
+    Examples
+    --------
+    >>> import dask, taskscope
+    >>> with taskscope.profile(label="one", display=False) as run:
+    ...     dask.delayed(sum)([1, 2]).compute(scheduler="synchronous")
+    3
+    >>> run.recording.runs[0].label
+    'one'
+    """
+
+    def __init__(
+        self,
+        *,
+        label: str | None = None,
+        dt: float = 0.25,
+        metric: MetricOption = "nbytes",
+        display: bool = True,
+        save: str | PathLike[str] | None = None,
+        client: object = None,
+        max_tasks: int = 1_000_000,
+    ) -> None:
+        if client is not None:
+            raise OptionError(f"client must be None: clusters are not recorded yet, got {client!r}")
+        files = () if save is None else (save,)
+        self._options = BlockOptions(label, dt, metric, max_tasks, files)
+        self._display = display
+        self._block: ProfiledBlock | None = None
+
+    @property
+    def recording(self) -> Recording:
+        """What was recorded; inside of the block, what was recorded so far.
+
+        Raises
+        ------
+        TaskscopeError
+            If the block has not started.
+        """
+        if self._block is None:
+            raise TaskscopeError("nothing is recorded yet: use it as `with taskscope.profile() as run: ...`")
+        return self._block.recording
+
+    def __enter__(self) -> profile:
+        if self._block is not None:
+            raise TaskscopeError("this profile was used before; make a new one for each block")
+        self._block = ProfiledBlock(current(), self._options, display=self._display)
+        self._block.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        assert self._block is not None
+        self._block.stop(error)

@@ -1,0 +1,62 @@
+"""A block together with its output: nothing in either ever reaches the user's code."""
+
+from __future__ import annotations
+
+from taskscope.model.recording import Recording
+from taskscope.profiling.block import Block
+from taskscope.profiling.options import BlockOptions
+from taskscope.profiling.output import Output, Silent, choose_output
+from taskscope.session import Session
+
+__all__ = ["ProfiledBlock"]
+
+
+class ProfiledBlock:
+    """A block that is shown.
+
+    Parameters
+    ----------
+    session
+        Whose recorder.
+    options
+        What to record and where to save.
+    display
+        Whether to show it at all.
+    """
+
+    def __init__(self, session: Session, options: BlockOptions, *, display: bool) -> None:
+        self._session = session
+        self._block = Block(session, options)
+        self._display = display
+        self._output: Output = Silent()
+
+    @property
+    def recording(self) -> Recording:
+        """What was recorded; before the end, what was recorded so far."""
+        return self._block.recording
+
+    def start(self) -> None:
+        """Open the window and show it."""
+        self._block.start()
+        try:
+            output = choose_output(display=self._display)
+            output.start(self._block)
+            self._output = output
+        except Exception as error:  # noqa: BLE001 - a display that fails must not keep the user's code from running
+            self._session.recorder.fault("showing a block", error)
+
+    def stop(self, error: BaseException | None) -> Recording | None:
+        """Close the window, save, and show the result; None if that failed.
+
+        Parameters
+        ----------
+        error
+            What ended the block, if it was an exception.
+        """
+        try:
+            recording = self._block.stop(error)
+            self._output.finish(recording)
+        except Exception as failure:  # noqa: BLE001 - nothing of ours may replace the user's result or exception
+            self._session.recorder.fault("showing a result", failure)
+            return None
+        return recording

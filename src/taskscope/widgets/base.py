@@ -1,0 +1,105 @@
+"""What all widgets have in common: a window of the kernel's recorder, and traits that follow it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import traitlets
+from ipywidgets import DOMWidget
+
+from taskscope.model.recording import Recording
+from taskscope.session import Session
+from taskscope.session import current as current_session
+from taskscope.widgets.feed import Feed
+from taskscope.widgets.feed import current as current_feed
+from taskscope.widgets.sender import TraitSender
+from taskscope.widgets.window import Window
+
+__all__ = ["MODULE_VERSION", "RecorderWidget"]
+
+MODULE_VERSION = "^0.1.0"
+
+
+class RecorderWidget(DOMWidget):  # type: ignore[misc]  # ipywidgets is untyped
+    """A view of a window of the kernel's recorder.
+
+    Parameters
+    ----------
+    recording
+        Show this, still; without it the widget follows the kernel's recorder until it is closed.
+    window
+        Which computes to show; by default what runs now and all that comes.
+    """
+
+    _model_module = traitlets.Unicode("taskscope").tag(sync=True)
+    _view_module = traitlets.Unicode("taskscope").tag(sync=True)
+    _model_module_version = traitlets.Unicode(MODULE_VERSION).tag(sync=True)
+    _view_module_version = traitlets.Unicode(MODULE_VERSION).tag(sync=True)
+
+    recorder_id = traitlets.Unicode("", help="Whose tasks are shown.").tag(sync=True)
+    epoch = traitlets.Unicode("", help="Which loading of taskscope they belong to.").tag(sync=True)
+    first_run = traitlets.Int(0, help="The first compute shown.").tag(sync=True)
+    last_run = traitlets.Int(None, allow_none=True, help="The last one; None while more may come.").tag(sync=True)
+
+    def __init__(self, recording: Recording | None = None, *, window: Window | None = None, **traits: Any) -> None:
+        self._session: Session | None = None
+        self._remove: Callable[[], None] | None = None
+        if recording is not None:
+            super().__init__(**{**self._still(recording), **traits})
+            return
+        session, feed = current_session(), current_feed()
+        window = window or Window.from_now(session.recorder)
+        if not feed.is_open:
+            feed.announce()
+        super().__init__(
+            recorder_id=session.recorder.id,
+            epoch=feed.epoch,
+            first_run=window.first_run,
+            last_run=window.last_run,
+            **traits,
+        )
+        self._follow(session, feed)
+
+    def refresh(self, now_s: float) -> None:
+        """Bring the traits up to date, in one message with what changed; for the publisher's thread only."""
+        session = self._session
+        if session is None or self.comm is None:
+            return
+        values = self._live(session, now_s)
+        with self.hold_sync():
+            self.set_trait("epoch", current_feed().epoch)
+            for trait, value in values.items():
+                self.set_trait(trait, value)
+
+    def close(self) -> None:
+        """End the widget: it follows nothing, and neither kernel nor browser keeps anything of it."""
+        if self._remove is not None:
+            self._remove()
+            self._remove = None
+        if self._session is not None:
+            self._session.release(self)
+            self._session = None
+        layout = self.layout if self.comm is not None else None
+        super().close()
+        if layout is not None:
+            layout.close()
+
+    @property
+    def window(self) -> Window:
+        """Which computes are shown."""
+        return Window(self.first_run, self.last_run)
+
+    def _follow(self, session: Session, feed: Feed) -> None:
+        self._session = session
+        session.hold(self)
+        self._remove = feed.publisher.add_sender(TraitSender(type(self).__name__, session.recorder, self.refresh))
+        session.pump.wake()
+
+    def _live(self, session: Session, now_s: float) -> Mapping[str, object]:
+        """Return the values of the traits now."""
+        raise NotImplementedError
+
+    def _still(self, recording: Recording) -> Mapping[str, object]:
+        """Return the values of the traits for a recording."""
+        raise NotImplementedError

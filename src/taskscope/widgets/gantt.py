@@ -1,0 +1,40 @@
+"""What each worker thread did when."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import traitlets
+
+from taskscope.model.recording import Recording
+from taskscope.session import Session
+from taskscope.widgets.base import RecorderWidget
+from taskscope.widgets.traits import GanttTraits
+from taskscope.widgets.values import gantt_values, live_progress, still_gantt_values
+
+__all__ = ["GanttWidget"]
+
+
+class GanttWidget(RecorderWidget, GanttTraits):
+    """A chart of the tasks of this kernel: a lane per worker thread, a colour per prefix.
+
+    Parameters
+    ----------
+    recording
+        Show this, still; without it the widget follows the kernel's recorder until it is closed.
+    window
+        Which computes to show; by default what runs now and all that comes.
+
+    Notes
+    -----
+    The tasks themselves are no traits: the browser holds them once for all views of a kernel.
+    """
+
+    _model_name = traitlets.Unicode("GanttModel").tag(sync=True)
+    _view_name = traitlets.Unicode("GanttView").tag(sync=True)
+
+    def _live(self, session: Session, now_s: float) -> Mapping[str, object]:
+        return gantt_values(session.recorder, live_progress(session.recorder, self.window, now_s))
+
+    def _still(self, recording: Recording) -> Mapping[str, object]:
+        return still_gantt_values(recording)

@@ -1,0 +1,41 @@
+"""How far the kernel's computes are."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import traitlets
+
+from taskscope.model.recording import Recording
+from taskscope.session import Session
+from taskscope.widgets.base import RecorderWidget
+from taskscope.widgets.traits import ProgressTraits
+from taskscope.widgets.values import live_progress, progress_values, still_progress
+
+__all__ = ["ProgressWidget"]
+
+
+class ProgressWidget(RecorderWidget, ProgressTraits):
+    """A progress bar for all Dask computes of this kernel, in total and per group.
+
+    Parameters
+    ----------
+    recording
+        Show this, still; without it the widget follows the kernel's recorder until it is closed.
+    window
+        Which computes to show; by default what runs now and all that comes.
+
+    Notes
+    -----
+    ``eta_s`` is an estimate from the mean duration of what has ended; it is None before there is evidence.
+    Traits change at most twice a second.
+    """
+
+    _model_name = traitlets.Unicode("ProgressModel").tag(sync=True)
+    _view_name = traitlets.Unicode("ProgressView").tag(sync=True)
+
+    def _live(self, session: Session, now_s: float) -> Mapping[str, object]:
+        return progress_values(live_progress(session.recorder, self.window, now_s))
+
+    def _still(self, recording: Recording) -> Mapping[str, object]:
+        return progress_values(still_progress(recording))

@@ -1,0 +1,67 @@
+"""The values of traits: plain JSON, with every text encodable and every unknown number None."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+
+from taskscope.analysis.ended import prefix_progress
+from taskscope.analysis.progress import Progress, measure_progress
+from taskscope.model.recording import Recording
+from taskscope.recorder import Recorder
+from taskscope.widgets.window import Window
+from taskscope.wire import wire_text
+
+__all__ = ["gantt_values", "live_progress", "progress_values", "still_gantt_values", "still_progress"]
+
+_MAX_GROUPS = 200
+
+
+def live_progress(recorder: Recorder, window: Window, now_s: float) -> Progress:
+    """Return how far the computes of a window are."""
+    return measure_progress(window.progress(recorder), window.runs(recorder), now_s)
+
+
+def still_progress(recording: Recording) -> Progress:
+    """Return how far the computes of a recording were."""
+    return measure_progress(prefix_progress(recording), recording.runs, recording.now_s)
+
+
+def progress_values(progress: Progress) -> Mapping[str, object]:
+    """Return the traits of `ProgressWidget`; at most 200 groups, by first appearance."""
+    return {
+        "total": progress.total,
+        "finished": progress.finished,
+        "running": progress.running,
+        "erred": progress.erred,
+        "fraction": _finite(progress.fraction) or 0.0,
+        "elapsed_s": _finite(progress.elapsed_s) or 0.0,
+        "eta_s": _finite(progress.eta_s),
+        "state": progress.state,
+        "groups": [
+            {
+                "prefix": wire_text(row.prefix),
+                "total": row.total,
+                "finished": row.finished,
+                "running": row.running,
+                "erred": row.erred,
+            }
+            for row in progress.prefixes[:_MAX_GROUPS]
+        ],
+    }
+
+
+def gantt_values(recorder: Recorder, progress: Progress) -> Mapping[str, object]:
+    """Return the traits of `GanttWidget` that the kernel sets."""
+    ended = progress.finished + progress.erred + progress.interrupted
+    return {"n_tasks": ended, "n_lanes": len(recorder.lanes), "dropped": recorder.dropped}
+
+
+def still_gantt_values(recording: Recording) -> Mapping[str, object]:
+    """Return the same for a recording."""
+    lanes = {int(lane) for block in recording.blocks for lane in set(block.lane.tolist())}
+    return {"n_tasks": sum(map(len, recording.blocks)), "n_lanes": len(lanes), "dropped": recording.dropped}
+
+
+def _finite(value: float | None) -> float | None:
+    return value if value is not None and math.isfinite(value) else None
