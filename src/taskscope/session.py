@@ -158,7 +158,7 @@ class Session:
 
     def _tick(self, tick: Tick) -> None:
         if tick.active:
-            self.sampler.ensure_thread()
+            self.sampler.tick()
 
 
 def _version(package: str) -> str | None:
