@@ -95,11 +95,12 @@ $(PYTHON):
 	$$python -c 'import ensurepip, venv' 2>/dev/null || install "the venv module of $$python" python3-venv; \
 	$$python -m venv $(VENV)
 
-# The empty directory stands in for the front end, which is built next and linked, not copied.
+# JupyterLab gets a link to the front end, which may not be built yet. pip would write through an old one.
 $(STAMPS)/python: pyproject.toml | $(PYTHON)
 	@echo 'installing taskscope and its development tools'
-	@mkdir -p $(@D) $(LABEXTENSION)
+	@mkdir -p $(@D) $(LABEXTENSION) && rm -f $(LINK)
 	@TASKSCOPE_SKIP_FRONTEND=1 $(PYTHON) -m pip install -qq --disable-pip-version-check -e '.[dev]'
+	@rm -rf $(LINK) && mkdir -p $(dir $(LINK)) && ln -s $(CURDIR)/$(LABEXTENSION) $(LINK)
 	@touch $@
 
 $(STAMPS)/node_modules: package-lock.json | $(STAMPS)/python
@@ -111,7 +112,6 @@ $(STAMPS)/node_modules: package-lock.json | $(STAMPS)/python
 $(STAMPS)/frontend: $(FRONTEND_SOURCES) $(STAMPS)/node_modules | $(STAMPS)/python
 	@echo 'building the front end'
 	@npm run --silent build
-	@rm -rf $(LINK) && mkdir -p $(dir $(LINK)) && ln -s $(CURDIR)/$(LABEXTENSION) $(LINK)
 	@touch $@
 
 $(STAMPS)/chromium:

@@ -28,5 +28,7 @@ class Distributions:
 
 def build(into: Path) -> Distributions:
     """Build the sdist, and the wheel from that sdist as an installer would."""
-    subprocess.run([sys.executable, "-m", "build", "--outdir", into, ROOT], check=True, capture_output=True)
+    command = [sys.executable, "-m", "build", "--outdir", into, ROOT]
+    done = subprocess.run(command, check=False, capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout + done.stderr
     return Distributions(wheel=next(into.glob("*.whl")), sdist=next(into.glob("*.tar.gz")))
