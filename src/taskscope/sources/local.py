@@ -116,8 +116,7 @@ class LocalSource:
         error = current_error()
         log.status = "interrupted" if isinstance(error, KeyboardInterrupt) else "erred"
         if error is not None:
-            log.error = describe(error)
-            clean(error)
+            log.error = describe(clean(error))
             unlink_own_frames(error)
         lost = isinstance(error, BrokenExecutor)
         for key in list(state.get("running", ())):

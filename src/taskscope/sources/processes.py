@@ -49,7 +49,7 @@ def read_processes() -> ProcessReading:
 
 def _cpu_s(process: psutil.Process) -> float:
     try:
-        # Linux: the process's CPU clock, to the nanosecond (clock_getcpuclockid(3)); /proc has steps of 10 ms.
+        # Linux: the process CPU clock, to the nanosecond (clock_getcpuclockid(3)); /proc steps by 10 ms.
         return time.clock_gettime(~process.pid << 3 | _CPUCLOCK_SCHED)
     except (OSError, AttributeError):
         times = process.cpu_times()

@@ -10,6 +10,7 @@ This module is imported in worker processes, so it imports little.
 from __future__ import annotations
 
 import os
+import re
 import time
 from collections.abc import Callable
 from itertools import count
@@ -23,6 +24,7 @@ from taskscope.sources.sizes import result_size
 __all__ = ["ShippedTask", "clean", "land", "land_failure", "ship"]
 
 _CARRIED = "__taskscope_timing__"
+_OWN_FRAME = re.compile(rf'  File "{re.escape(__file__)}", line \d+, in __call__\n(?:    .*\n)*')
 _MAX_SKEW_S = 1.0
 """Clocks of one machine agree to well under this; beyond it the worker has a monotonic axis of its own."""
 
@@ -127,12 +129,19 @@ class _Carried:
         return land_failure, (self.row,)
 
 
-def clean(error: BaseException) -> None:
-    """Take what was carried off an exception that came from another process."""
-    # Without tblib Dask wraps what the worker raised, and keeps it as `exception`.
-    for raised in (error, getattr(error, "exception", None)):
-        if isinstance(raised, BaseException):
-            raised.__dict__.pop(_CARRIED, None)
+def clean(error: BaseException) -> BaseException:
+    """Take our traces off an exception that came from another process, and return what the worker raised."""
+    # Without tblib Dask wraps what the worker raised, keeps it as `exception`, and its traceback as text.
+    raised = getattr(error, "exception", None)
+    wrapped = isinstance(raised, BaseException) and isinstance(getattr(error, "traceback", None), str)
+    original = raised if wrapped and isinstance(raised, BaseException) else error
+    for each in (error, original):
+        each.__dict__.pop(_CARRIED, None)
+    if wrapped:
+        text = error.__dict__["traceback"]
+        error.__dict__["traceback"] = _OWN_FRAME.sub("", text)
+        error.args = tuple(error.__dict__["traceback"] if part is text else part for part in error.args)
+    return original
 
 
 def _shift(offset: Any) -> float:
