@@ -21,6 +21,7 @@ from taskscope.model.clock import SYSTEM_CLOCK, Clock
 from taskscope.recorder import DEFAULT_MAX_TASKS, Recorder
 from taskscope.recorder.pump import Pump, Tick
 from taskscope.sources import registration
+from taskscope.sources.cluster import cluster_is_default
 from taskscope.sources.limits import cpu_limit, memory_limit_bytes
 from taskscope.sources.local import LocalSource, Metric
 from taskscope.sources.resources import DEFAULT_DT, ResourceSampler, checked_dt
@@ -29,6 +30,10 @@ __all__ = ["Options", "Session", "current"]
 
 MetricOption: TypeAlias = Literal["nbytes", "count"] | Metric
 _METRICS = ("nbytes", "count")
+_CLUSTER = (
+    "a distributed.Client is Dask's default scheduler, and computes on a cluster are not recorded yet; "
+    "pass scheduler='threads' to compute() to record one here"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,6 +95,8 @@ class Session:
             self._apply()
             if first:
                 self.source.attach()
+        if cluster_is_default():
+            self.recorder.warn(_CLUSTER)
 
     def release(self, owner: object) -> None:
         """Stop watching for `owner`; with the last one, sources are detached and threads end."""
