@@ -22,7 +22,9 @@ def prefix_progress(recording: Recording) -> list[PrefixProgress]:
         place, n = place_of[tasks.group[mine]], len(names)
         planned = np.bincount(place_of[graph.group], minlength=n)
         planned = planned - np.bincount(place_of[graph.group[graph.data]], minlength=n)
-        counts = [np.bincount(place[tasks.status[mine] == code], minlength=n) for code in range(len(STATUSES))]
+        counts = [
+            np.bincount(place[tasks.status[mine] == code], minlength=n) for code in range(len(STATUSES))
+        ]
         seconds = np.bincount(place, (tasks.stop - tasks.start)[mine], n)
         total = np.maximum(planned, sum(counts))
         finished, erred, interrupted, lost, _ = counts

@@ -37,10 +37,11 @@ def title(recording: Recording, totals: Totals) -> str:
     """Return the first line: label, state, scheduler, workers, computes, tasks."""
     label = recording.metadata.get("label")
     parts = [printable(str(label))] if label else []
+    interrupted = bool(recording.metadata.get("interrupted"))
     if not recording.runs:
-        return " · ".join(["taskscope", *parts, NO_DASK])
+        return " · ".join(["taskscope", *parts, *(["interrupted"] if interrupted else []), NO_DASK])
     parts += [
-        "interrupted" if recording.metadata.get("interrupted") else totals.state,
+        "interrupted" if interrupted else totals.state,
         " + ".join(printable(name) for name in totals.schedulers) or "scheduler unknown",
         _plural(totals.n_workers, "worker"),
         _plural(totals.n_runs, "compute"),

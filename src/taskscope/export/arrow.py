@@ -7,14 +7,19 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from typing import Any, BinaryIO
+from types import ModuleType
+from typing import TYPE_CHECKING, Any, BinaryIO
 
 import numpy as np
+from numpy.typing import NDArray
 
 from taskscope.errors import DamagedFileError
 from taskscope.export.parts import from_parts, header, to_parts
 from taskscope.export.requirements import pyarrow
 from taskscope.model.recording import Recording
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 __all__ = ["read", "write"]
 
@@ -50,7 +55,7 @@ def read(file: BinaryIO) -> Recording:
         raise DamagedFileError(f"not a complete recording of taskscope: {error}") from error
 
 
-def _write_stream(file: BinaryIO, table: Any, name: str, metadata: Mapping[str, str]) -> None:
+def _write_stream(file: BinaryIO, table: pa.Table, name: str, metadata: Mapping[str, str]) -> None:
     arrow = pyarrow()
     schema = table.schema.with_metadata({"table": name, **metadata})
     options = arrow.ipc.IpcWriteOptions(compression="zstd" if arrow.Codec.is_available("zstd") else None)
@@ -58,7 +63,7 @@ def _write_stream(file: BinaryIO, table: Any, name: str, metadata: Mapping[str, 
         writer.write_table(table.replace_schema_metadata(schema.metadata), max_chunksize=_BATCH_ROWS)
 
 
-def _read_streams(arrow: Any, file: BinaryIO) -> tuple[dict[str, Any], dict[str, dict[str, Any]]]:
+def _read_streams(arrow: ModuleType, file: BinaryIO) -> tuple[dict[str, Any], dict[str, dict[str, Any]]]:
     head: dict[str, Any] = {}
     parts: dict[str, dict[str, Any]] = {}
     source = arrow.PythonFile(file, mode="r")
@@ -84,12 +89,13 @@ def _header(metadata: Mapping[bytes, bytes]) -> dict[str, Any]:
     head: dict[str, Any] = json.loads(text)
     if head.get("version") != _VERSION:
         raise DamagedFileError(
-            f"this recording has version {head.get('version')!r} of the format, this taskscope reads {_VERSION}"
+            f"the file has version {head.get('version')!r} of the format, this taskscope reads {_VERSION}"
         )
     return head
 
 
-def _values(column: Any) -> Any:
+def _values(column: pa.ChunkedArray) -> NDArray[Any]:
     if str(column.type) == "string":
         return np.array(column.to_pylist(), object)
-    return column.to_numpy()
+    values: NDArray[Any] = column.to_numpy()
+    return values

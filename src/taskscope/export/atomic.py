@@ -23,14 +23,18 @@ def check_writable(path: Path, *, overwrite: bool) -> None:
     """
     directory = path.parent
     if not directory.is_dir():
-        raise FileError(f"cannot write {str(path)!r}: the directory {str(directory)!r} does not exist; make it first")
+        raise FileError(
+            f"cannot write {str(path)!r}: the directory {str(directory)!r} does not exist; make it first"
+        )
     if not os.access(directory, os.W_OK | os.X_OK):
         raise FileError(f"cannot write {str(path)!r}: the directory {str(directory)!r} is not writable")
     if path.is_dir():
         raise FileError(f"cannot write {str(path)!r}: it is a directory; name a file")
     if not overwrite and os.path.lexists(path):
         kind = "a symbolic link" if path.is_symlink() else "a file"
-        raise FileError(f"cannot write {str(path)!r}: {kind} of that name exists; pass overwrite=True to replace it")
+        raise FileError(
+            f"cannot write {str(path)!r}: {kind} of that name exists; pass overwrite=True to replace it"
+        )
 
 
 def write_atomically(path: Path, write: Callable[[BinaryIO], object], *, overwrite: bool) -> None:

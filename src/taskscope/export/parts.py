@@ -97,8 +97,9 @@ def _block(run: int, rows: Mapping[str, NDArray[Any]]) -> RowBlock:
 
 
 def _graph(run: int, head: Mapping[str, Any], parts: Mapping[str, Mapping[str, Any]]) -> GraphColumns:
-    def of(part: str, column: str = "value") -> Any:
-        return np.asarray(parts[part][column])[np.asarray(parts[part]["run"]) == run]
+    def of(part: str, column: str = "value") -> NDArray[Any]:
+        mine: NDArray[Any] = np.asarray(parts[part][column])[np.asarray(parts[part]["run"]) == run]
+        return mine
 
     texts = tuple(str(text) for text in of("key_texts"))
     values = of("keys", "value")

@@ -18,10 +18,10 @@ def pyarrow() -> ModuleType:
         If it is not installed.
     """
     try:
-        import pyarrow
+        import pyarrow as pa
     except ImportError as error:
         raise MissingDependencyError(
             "this file format needs PyArrow; install it: pip install pyarrow"
         ) from error
-    module: ModuleType = pyarrow
+    module: ModuleType = pa
     return module

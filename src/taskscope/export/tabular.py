@@ -26,10 +26,12 @@ def _columns(recording: Recording, table: str = "tasks") -> dict[str, list[objec
 def write_parquet(recording: Recording, file: BinaryIO) -> None:
     """Write the table of tasks as Parquet; needs PyArrow."""
     arrow = pyarrow()
-    import pyarrow.parquet
+    import pyarrow.parquet as pq
 
-    table = arrow.table({name: arrow.array(column, from_pandas=True) for name, column in _columns(recording).items()})
-    pyarrow.parquet.write_table(table, file)
+    table = arrow.table(
+        {name: arrow.array(column, from_pandas=True) for name, column in _columns(recording).items()}
+    )
+    pq.write_table(table, file)
 
 
 def write_csv(recording: Recording, file: BinaryIO) -> None:

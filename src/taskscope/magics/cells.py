@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
-from typing import Any
+from typing import TypeAlias
+
+from IPython.core.interactiveshell import ExecutionInfo, ExecutionResult
 
 __all__ = ["CellStack"]
 
-Ending = Callable[[Any], None]
+Ending: TypeAlias = Callable[[ExecutionResult | None], None]
+_Cell: TypeAlias = tuple[ExecutionInfo | None, list[Ending]]
 
 
 class CellStack:
@@ -20,7 +23,7 @@ class CellStack:
     def __init__(self) -> None:
         self._local = threading.local()
 
-    def enter(self, info: Any) -> None:
+    def enter(self, info: ExecutionInfo) -> None:
         """Note that a cell starts."""
         self._cells().append((info, []))
 
@@ -32,7 +35,7 @@ class CellStack:
             cells.append((None, []))
         cells[-1][1].append(ending)
 
-    def leave(self, result: Any) -> None:
+    def leave(self, result: ExecutionResult | None) -> None:
         """Note that a cell ended, and end what it began, latest first."""
         cells = self._cells()
         if result is not None and not any(self._is_of(result, info) for info, _ in cells):
@@ -44,13 +47,15 @@ class CellStack:
             if result is None or self._is_of(result, info):
                 return
 
-    def _cells(self) -> list[tuple[Any, list[Ending]]]:
+    def _cells(self) -> list[_Cell]:
         if not hasattr(self._local, "cells"):
             self._local.cells = []
-        cells: list[tuple[Any, list[Ending]]] = self._local.cells
+        cells: list[_Cell] = self._local.cells
         return cells
 
     @staticmethod
-    def _is_of(result: Any, info: Any) -> bool:
+    def _is_of(result: ExecutionResult, info: ExecutionInfo | None) -> bool:
         # Where a cell could not even be run, IPython makes a second description of it.
-        return info is None or result.info is info or result.info.raw_cell == info.raw_cell
+        if info is None or result.info is None:
+            return True
+        return result.info is info or bool(result.info.raw_cell == info.raw_cell)

@@ -59,8 +59,10 @@ class Extension:
             if kind in self._before:
                 shell.magics_manager.magics[kind]["profile"] = self._before[kind]
         if getattr(shell, "kernel", None) is not None:
+            from taskscope.widgets.base import following
             from taskscope.widgets.feed import current as current_feed
 
+            following.close_all()
             current_feed().close()
         current_session().release(self)
 

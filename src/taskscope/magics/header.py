@@ -52,7 +52,7 @@ class HeaderTransformer(ast.NodeTransformer):
     def __init__(self, begin: Callable[[str], ast.expr]) -> None:
         self._begin = begin
 
-    def visit_Module(self, node: ast.Module) -> ast.Module:  # noqa: N802 - the name is ast's
+    def visit_Module(self, node: ast.Module) -> ast.Module:
         """Replace the first statement if it is ours."""
         first = node.body[0] if node.body else None
         if not isinstance(first, ast.Expr) or not isinstance(first.value, ast.Constant):

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import ast
-from typing import Any
 
 from IPython.core.error import UsageError
-from IPython.core.interactiveshell import InteractiveShell
+from IPython.core.interactiveshell import ExecutionResult, InteractiveShell
 from IPython.core.magic import Magics, line_cell_magic, magics_class, no_var_expand
 from IPython.core.magic_arguments import argument, magic_arguments
 
@@ -20,8 +19,10 @@ __all__ = ["ProfileMagics"]
 
 
 @magics_class
-class ProfileMagics(Magics):  # type: ignore[misc]  # IPython's decorators are untyped
+class ProfileMagics(Magics):
     """Profile a cell or a statement."""
+
+    shell: InteractiveShell
 
     def __init__(self, shell: InteractiveShell, cells: CellStack) -> None:
         super().__init__(shell)
@@ -36,18 +37,24 @@ class ProfileMagics(Magics):  # type: ignore[misc]  # IPython's decorators are u
     @argument("--label", metavar="TEXT", help="a name for the computes of this cell")
     @argument("--dt", metavar="SECONDS", default="0.25", help="time between samples of CPU and memory (0.25)")
     @argument(
-        "--metric", metavar="NAME", default="nbytes", help="nbytes, count, or a function of yours that measures a result"
+        "--metric",
+        metavar="NAME",
+        default="nbytes",
+        help="nbytes, count, or a function of yours that measures a result",
     )
-    @argument("--no-raise-error", action="store_true", help="show an error of the cell, but do not stop at it")
+    @argument(
+        "--no-raise-error", action="store_true", help="show an error of the cell, but do not stop at it"
+    )
     @line_cell_magic
-    def profile(self, line: str, cell: str | None = None) -> Any:
+    def profile(self, line: str, cell: str | None = None) -> object:
         """Record every Dask compute of a cell or a statement: live while it runs, then as a static result.
 
         %%profile [options] in the first line of a cell, which then runs as it would without that line.
         %profile [options] statement
         """
         if cell is not None:
-            return self._run_cell(line, cell)
+            self._run_cell(line, cell)
+            return None
         given, statement = split_statement(self.profile.parser, line)
         if not statement:
             raise UsageError("%profile needs a statement; to profile a whole cell, start it with %%profile")
@@ -59,7 +66,7 @@ class ProfileMagics(Magics):  # type: ignore[misc]  # IPython's decorators are u
         block = ProfiledBlock(current_session(), options.block, display=not options.quiet)
         block.start()
 
-        def end(result: Any) -> None:
+        def end(result: ExecutionResult | None) -> None:
             error = None if result is None else result.error_before_exec or result.error_in_exec
             if result is None:
                 # A cell with await that was interrupted is cancelled, and has no result.
@@ -82,23 +89,24 @@ class ProfileMagics(Magics):  # type: ignore[misc]  # IPython's decorators are u
         __tracebackhide__ = True
         self.shell.run_cell(f"%%profile {line}\n{cell}").raise_error()
 
-    def _run_statement(self, options: MagicOptions, statement: str) -> Any:
+    def _run_statement(self, options: MagicOptions, statement: str) -> object:
         __tracebackhide__ = True
         source = self.shell.transform_cell(statement)
         is_expression = _is_expression(source)
         block = ProfiledBlock(current_session(), options.block, display=not options.quiet)
         block.start()
         error: BaseException | None = None
+        value: object = None
         try:
-            return self.shell.ev(source.strip()) if is_expression else self.shell.ex(source)
+            value = self.shell.ev(source.strip()) if is_expression else self.shell.ex(source)
         except BaseException as raised:
             error = raised
             if options.raise_error or not isinstance(raised, Exception):
                 raise
             self.shell.showtraceback()
-            return None
         finally:
             self._bind(options, block.stop(error))
+        return value
 
 
 def _is_expression(source: str) -> bool:

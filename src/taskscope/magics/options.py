@@ -124,7 +124,7 @@ def _takes_value(parser: MagicArgumentParser, word: str) -> bool:
 
 def _unknown(parser: MagicArgumentParser, word: str) -> str:
     known = [name for name in parser._option_string_actions if name != "-h"]
-    near = get_close_matches(word.split("=")[0], known, n=1)
+    near = get_close_matches(word.partition("=")[0], known, n=1)
     hint = f" did you mean {near[0]!r}?" if near else ""
     return f"%%profile: unknown option {word!r};{hint} Known: {', '.join(known)}"
 

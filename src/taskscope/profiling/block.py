@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from asyncio import CancelledError
 from dataclasses import replace
 
 from taskscope.export import save
@@ -72,7 +73,7 @@ class Block:
         metadata = {**self.session.metadata(), "label": self.options.label}
         if error is not None:
             metadata["error"] = describe(error)
-            metadata["interrupted"] = isinstance(error, KeyboardInterrupt)
+            metadata["interrupted"] = isinstance(error, KeyboardInterrupt | CancelledError)
         last_run = recorder.next_run - 1
         return recorder.snapshot(
             self.first_run, last_run, start_s=self._start_s, stop_s=recorder.now_s(), metadata=metadata

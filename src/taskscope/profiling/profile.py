@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from os import PathLike
 from types import TracebackType
+from typing import Self
 
 from taskscope.errors import OptionError, TaskscopeError
 from taskscope.model.recording import Recording
@@ -12,7 +13,6 @@ from taskscope.profiling.profiled import ProfiledBlock
 from taskscope.session import MetricOption, current
 
 __all__ = ["profile"]
-
 
 
 class profile:  # noqa: N801 - read as a verb: with taskscope.profile() as run
@@ -25,7 +25,8 @@ class profile:  # noqa: N801 - read as a verb: with taskscope.profile() as run
     dt
         Seconds between samples of CPU and memory, 0.25 by default.
     metric
-        What the scheduler's cache is measured in: ``"nbytes"`` (default), ``"count"``, or a function of a result.
+        What the scheduler's cache is measured in: ``"nbytes"`` (default), ``"count"``, or a function of
+        a result.
     display
         Show it: live under the cell in a notebook, elsewhere as a summary on standard error at the end.
     save
@@ -87,7 +88,7 @@ class profile:  # noqa: N801 - read as a verb: with taskscope.profile() as run
             raise TaskscopeError("nothing is recorded yet: use it as `with taskscope.profile() as run: ...`")
         return self._block.recording
 
-    def __enter__(self) -> profile:
+    def __enter__(self) -> Self:
         if self._block is not None:
             raise TaskscopeError("this profile was used before; make a new one for each block")
         self._block = ProfiledBlock(current(), self._options, display=self._display)

@@ -30,7 +30,7 @@ def bar_pixels(coverage: Coverage) -> NDArray[np.uint8]:
 
     Notes
     -----
-    The coloured area of a column, opacity included, is its busy share to within 1 / (2 × `LANE_PX` × `STEPS`);
+    The coloured area of a column, opacity included, is its busy share to within half a step of opacity;
     a column that was busy at all is never empty. What ended badly is hatched.
     """
     n_lanes, n_columns = coverage.busy.shape

@@ -68,6 +68,15 @@ def _running(tasks: TaskBlock, groups: list[Group]) -> list[RunningTask]:
 
 def take_rows(tasks: TaskBlock, rows: NDArray[np.int64] | slice) -> TaskBlock:
     """Return these rows of a block, keys included."""
-    columns = ("run", "group", "lane", "start", "stop", "cpu", "size", "status", "observed")
-    places = np.arange(len(tasks))[rows]
-    return TaskBlock(*(getattr(tasks, name)[rows] for name in columns), keys=tasks.keys.take(places))
+    return TaskBlock(
+        run=tasks.run[rows],
+        group=tasks.group[rows],
+        lane=tasks.lane[rows],
+        start=tasks.start[rows],
+        stop=tasks.stop[rows],
+        cpu=tasks.cpu[rows],
+        size=tasks.size[rows],
+        status=tasks.status[rows],
+        observed=tasks.observed[rows],
+        keys=tasks.keys.take(np.arange(len(tasks))[rows]),
+    )

@@ -18,7 +18,7 @@ _ROW_PX = 20
 _LABEL_PX = 200
 _BAR_PX = 300
 _MAX_ROWS = 8
-_HINT = "For the interactive view, install taskscope where JupyterLab or Notebook runs, and reload the page."
+_HINT = "For the interactive view, install taskscope where Jupyter itself runs, and reload the page."
 
 
 def live_bundle(progress: Progress, running: Sequence[RunningTask]) -> dict[str, str]:
@@ -29,7 +29,8 @@ def live_bundle(progress: Progress, running: Sequence[RunningTask]) -> dict[str,
     longest = f"<div>longest running: {escape(_longest(running))}</div>" if running else ""
     html = (
         f"<div><b>{escape(line)}</b></div>"
-        f'<img alt="{escape(line, quote=True)}" src="data:image/svg+xml;base64,{data}" style="max-width:100%">'
+        f'<img alt="{escape(line, quote=True)}" style="max-width:100%"'
+        f' src="data:image/svg+xml;base64,{data}">'
         f"{longest}<div><small>{_HINT}</small></div>"
     )
     return {"text/plain": line, "text/html": html}
@@ -47,7 +48,11 @@ def _line(progress: Progress) -> str:
     if progress.erred:
         parts.append(f"{progress.erred:,} erred")
     if progress.state == "running":
-        left = "estimating" if progress.eta_s is None else f"about {format_duration(progress.eta_s)} left (estimate)"
+        left = (
+            "estimating"
+            if progress.eta_s is None
+            else f"about {format_duration(progress.eta_s)} left (estimate)"
+        )
         parts.append(left)
     return " · ".join(parts)
 
@@ -63,14 +68,16 @@ def _svg(progress: Progress) -> str:
     height = len(rows) * _ROW_PX + 8
     bars = "".join(_bar(i, *row) for i, row in enumerate(rows))
     style = "".join(
-        f"{before}.paper{{fill:{c['paper']};stroke:{c['line']}}}text{{fill:{c['ink']}}}.rest{{fill:{c['line']}}}{after}"
+        f"{before}.paper{{fill:{c['paper']};stroke:{c['line']}}}text{{fill:{c['ink']}}}"
+        f".rest{{fill:{c['line']}}}{after}"
         for before, c, after in (("", LIGHT, ""), ("@media(prefers-color-scheme:dark){", DARK, "}"))
     )
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" width="{_WIDTH_PX}" height="{height}"'
         f' viewBox="0 0 {_WIDTH_PX} {height}" font-family="system-ui,sans-serif" font-size="12">'
         f"<style>{style}</style>"
-        f'<rect class="paper" x="0.5" y="0.5" width="{_WIDTH_PX - 1}" height="{height - 1}" rx="4"/>{bars}</svg>'
+        f'<rect class="paper" x="0.5" y="0.5" width="{_WIDTH_PX - 1}" height="{height - 1}" rx="4"/>'
+        f"{bars}</svg>"
     )
 
 
@@ -79,13 +86,13 @@ def _row(place: int, prefix: PrefixCount) -> tuple[str, str, int, int, int]:
 
 
 def _bar(row: int, name: str, fill: str, finished: int, running: int, total: int) -> str:
-    y = 4 + row * _ROW_PX
+    x, y = _LABEL_PX + 8, 4 + row * _ROW_PX
     done = _BAR_PX * finished / total if total else 0
     going = _BAR_PX * min(running / total, 1 - finished / total) if total else 0
     return (
         f'<text x="{_LABEL_PX}" y="{y + 14}" text-anchor="end">{escape(printable(name, 28))}</text>'
-        f'<rect class="rest" x="{_LABEL_PX + 8}" y="{y + 4}" width="{_BAR_PX}" height="12"/>'
-        f'<rect x="{_LABEL_PX + 8}" y="{y + 4}" width="{done:.1f}" height="12" fill="{fill}"/>'
-        f'<rect x="{_LABEL_PX + 8 + done:.1f}" y="{y + 4}" width="{going:.1f}" height="12" fill="{fill}" opacity="0.4"/>'
+        f'<rect class="rest" x="{x}" y="{y + 4}" width="{_BAR_PX}" height="12"/>'
+        f'<rect x="{x}" y="{y + 4}" width="{done:.1f}" height="12" fill="{fill}"/>'
+        f'<rect x="{x + done:.1f}" y="{y + 4}" width="{going:.1f}" height="12" fill="{fill}" opacity="0.4"/>'
         f'<text x="{_LABEL_PX + _BAR_PX + 16}" y="{y + 14}">{finished:,} / {total:,}</text>'
     )

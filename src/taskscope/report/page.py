@@ -31,8 +31,9 @@ def page_html(recording: Recording) -> str:
     alt = escape(f"Gantt chart: {name}", quote=True)
     body = (
         f"<h1>{escape(name)}</h1>{facts_html(recording, totals)}"
-        f'<img alt="{alt}" src="data:image/svg+xml;base64,{picture}">'
         f'<div class="taskscope-chart">{chart}</div>'
+        f"<details{'' if chart else ' open'}><summary>Picture</summary>"
+        f'<img alt="{alt}" src="data:image/svg+xml;base64,{picture}"></details>'
         f"{remarks_html(recording, totals)}{prefix_table_html(totals.prefixes)}"
     )
     return _document(name, _page_style(), body)
@@ -56,6 +57,8 @@ def _document(name: str, style: str, body: str) -> str:
         '<!DOCTYPE html><html lang="en"><head><meta charset="utf-8">'
         f'<meta http-equiv="Content-Security-Policy" content="{policy}">'
         '<meta name="viewport" content="width=device-width">'
+        # Without it, a frame in a dark notebook would get a white ground instead of none.
+        '<meta name="color-scheme" content="light dark">'
         f"<title>{escape(name)}</title><style>{style}</style></head><body>{body}</body></html>"
     )
 
@@ -63,7 +66,8 @@ def _document(name: str, style: str, body: str) -> str:
 def _page_style() -> str:
     return (
         ":root{color-scheme:light dark}"
-        f"body{{margin:1rem;font:14px/1.5 system-ui,sans-serif;color:{LIGHT['ink']};background:{LIGHT['paper']}}}"
+        "body{margin:1rem;font:14px/1.5 system-ui,sans-serif}"
+        f"body{{color:{LIGHT['ink']};background:{LIGHT['paper']}}}"
         f"@media(prefers-color-scheme:dark){{body{{color:{DARK['ink']};background:{DARK['paper']}}}}}"
         "h1{font-size:1.1rem}img{max-width:100%}table{border-collapse:collapse}"
         "th,td{padding:0 .8em 0 0;text-align:right}th:first-child,td:first-child{text-align:left}"

@@ -50,7 +50,9 @@ def picture_svg(recording: Recording, prefixes: Sequence[PrefixTotal]) -> str:
     parts = [
         *_lanes(recording, coverage, shown),
         *_axis(shown, bottom),
-        *_legend(recording, prefixes, bottom + _AXIS_PX + _more_px(coverage), _any_bad(recording)),
+        *_legend(
+            recording, prefixes, bottom + _AXIS_PX + _more_px(coverage), ended_badly=_any_bad(recording)
+        ),
     ]
     height = picture_height_px(len(coverage.lanes), len(prefixes), ended_badly=_any_bad(recording))
     return (
@@ -137,7 +139,7 @@ def _tick_s(span_s: float) -> float:
 
 
 def _legend(
-    recording: Recording, prefixes: Sequence[PrefixTotal], top: int, ended_badly: bool
+    recording: Recording, prefixes: Sequence[PrefixTotal], top: int, *, ended_badly: bool
 ) -> list[str]:
     places = prefix_colours(recording, recording.tasks)
     entries = [(f"#{PALETTE[places[p.prefix]]}", p.prefix) for p in prefixes[:_MAX_LEGEND]]

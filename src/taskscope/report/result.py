@@ -1,4 +1,4 @@
-"""What stays under a cell: plain text, and HTML with a picture that an interactive chart covers where it may."""
+"""What stays under a cell: text, and HTML with a picture that an interactive chart covers where it may."""
 
 from __future__ import annotations
 
@@ -16,15 +16,18 @@ from taskscope.report.table import facts_html, prefix_table_html, remarks_html
 __all__ = ["MAX_EMBEDDED_TASKS", "result_bundle", "result_html"]
 
 MAX_EMBEDDED_TASKS = 20_000
-"""Tasks that are put into a notebook for the interactive chart, about 35 bytes each; beyond, the picture stands alone."""
+"""Tasks put into a notebook for the interactive chart, about 35 bytes each."""
 
 _MIN_CHART_PX = 260
 
+# Where styles are stripped, so is the frame, and the picture needs no room for it.
 # Notebooks have a theme of their own; without this, frames and pictures would follow the operating system's.
 _THEME = (
-    "<style>.taskscope-result{color-scheme:light}"
-    'body[data-jp-theme-light="false"] .taskscope-result,'
-    "body.vscode-dark .taskscope-result{color-scheme:dark}</style>"
+    f"<style>.taskscope-chart{{position:relative;min-height:{_MIN_CHART_PX}px}}"
+    ".taskscope-chart iframe{position:absolute;inset:0;width:100%;height:100%;border:0}"
+    ".taskscope-result :is(iframe,img){color-scheme:light}"
+    'body[data-jp-theme-light="false"] .taskscope-result :is(iframe,img),'
+    "body.vscode-dark .taskscope-result :is(iframe,img){color-scheme:dark}</style>"
 )
 
 
@@ -62,7 +65,7 @@ def _chart(recording: Recording, totals: Totals) -> str:
             ' <code>recording.save("run.html")</code>'
         )
         return f"<div>{picture}</div><div>{note}</div>"
-    return f'<div style="position:relative;min-height:{_MIN_CHART_PX}px">{picture}{_frame(recording)}</div>'
+    return f'<div class="taskscope-chart">{picture}{_frame(recording)}</div>'
 
 
 def _frame(recording: Recording) -> str:
@@ -70,6 +73,5 @@ def _frame(recording: Recording) -> str:
     page = chart_page(recording).replace("&", "&amp;").replace("'", "&#39;")
     return (
         '<iframe sandbox="allow-scripts" loading="lazy" title="Interactive Gantt chart"'
-        ' style="position:absolute;inset:0;width:100%;height:100%;border:0"'
         f" srcdoc='{page}'></iframe>"
     )

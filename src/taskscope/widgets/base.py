@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any
 
 import traitlets
 from ipywidgets import DOMWidget
@@ -16,7 +15,7 @@ from taskscope.widgets.feed import current as current_feed
 from taskscope.widgets.sender import TraitSender
 from taskscope.widgets.window import Window
 
-__all__ = ["MODULE_VERSION", "RecorderWidget"]
+__all__ = ["MODULE_VERSION", "RecorderWidget", "following"]
 
 MODULE_VERSION = "^0.1.0"
 
@@ -40,9 +39,13 @@ class RecorderWidget(DOMWidget):  # type: ignore[misc]  # ipywidgets is untyped
     recorder_id = traitlets.Unicode("", help="Whose tasks are shown.").tag(sync=True)
     epoch = traitlets.Unicode("", help="Which loading of taskscope they belong to.").tag(sync=True)
     first_run = traitlets.Int(0, help="The first compute shown.").tag(sync=True)
-    last_run = traitlets.Int(None, allow_none=True, help="The last one; None while more may come.").tag(sync=True)
+    last_run = traitlets.Int(None, allow_none=True, help="The last one; None while more may come.").tag(
+        sync=True
+    )
 
-    def __init__(self, recording: Recording | None = None, *, window: Window | None = None, **traits: Any) -> None:
+    def __init__(
+        self, recording: Recording | None = None, *, window: Window | None = None, **traits: object
+    ) -> None:
         self._session: Session | None = None
         self._remove: Callable[[], None] | None = None
         if recording is not None:
@@ -80,6 +83,7 @@ class RecorderWidget(DOMWidget):  # type: ignore[misc]  # ipywidgets is untyped
         if self._session is not None:
             self._session.release(self)
             self._session = None
+            following.discard(self)
         layout = self.layout if self.comm is not None else None
         super().close()
         if layout is not None:
@@ -93,7 +97,10 @@ class RecorderWidget(DOMWidget):  # type: ignore[misc]  # ipywidgets is untyped
     def _follow(self, session: Session, feed: Feed) -> None:
         self._session = session
         session.hold(self)
-        self._remove = feed.publisher.add_sender(TraitSender(type(self).__name__, session.recorder, self.refresh))
+        following.add(self)
+        self._remove = feed.publisher.add_sender(
+            TraitSender(type(self).__name__, session.recorder, self.refresh)
+        )
         session.pump.wake()
 
     def _live(self, session: Session, now_s: float) -> Mapping[str, object]:
@@ -103,3 +110,26 @@ class RecorderWidget(DOMWidget):  # type: ignore[misc]  # ipywidgets is untyped
     def _still(self, recording: Recording) -> Mapping[str, object]:
         """Return the values of the traits for a recording."""
         raise NotImplementedError
+
+
+class Following:
+    """The widgets that follow the kernel's recorder, so that they can be closed with it."""
+
+    def __init__(self) -> None:
+        self._widgets: dict[int, RecorderWidget] = {}
+
+    def add(self, widget: RecorderWidget) -> None:
+        """Note a widget that follows."""
+        self._widgets[id(widget)] = widget
+
+    def discard(self, widget: RecorderWidget) -> None:
+        """Forget a widget that no longer does."""
+        self._widgets.pop(id(widget), None)
+
+    def close_all(self) -> None:
+        """Close every widget that follows."""
+        for widget in list(self._widgets.values()):
+            widget.close()
+
+
+following = Following()

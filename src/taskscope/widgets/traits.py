@@ -16,9 +16,13 @@ class ProgressTraits(traitlets.HasTraits):
     erred = traitlets.Int(0, help="Tasks that raised.").tag(sync=True)
     fraction = traitlets.Float(0.0, help="Finished of total, 0 to 1.").tag(sync=True)
     elapsed_s = traitlets.Float(0.0, help="Seconds during which computes ran.").tag(sync=True)
-    eta_s = traitlets.Float(None, allow_none=True, help="An estimate of the seconds left; None: unknown.").tag(sync=True)
+    eta_s = traitlets.Float(
+        None, allow_none=True, help="An estimate of the seconds left; None: unknown."
+    ).tag(sync=True)
     state = traitlets.Enum(
-        ["waiting", "running", "finished", "erred", "interrupted"], "waiting", help="One word for all computes."
+        ["waiting", "running", "finished", "erred", "interrupted"],
+        "waiting",
+        help="One word for all computes.",
     ).tag(sync=True)
     groups = traitlets.List(
         traitlets.Dict(), help="Per prefix: prefix, total, finished, running, erred."
@@ -33,6 +37,11 @@ class GanttTraits(traitlets.HasTraits):
     dropped = traitlets.Int(0, help="Tasks that are no longer held.").tag(sync=True)
     follow = traitlets.Bool(True, help="Whether the chart moves with the present.").tag(sync=True)
     time_range = traitlets.List(
-        traitlets.Float(), None, allow_none=True, minlen=2, maxlen=2, help="Shown: [start_s, stop_s]; None: all."
+        traitlets.Float(),
+        None,
+        allow_none=True,
+        minlen=2,
+        maxlen=2,
+        help="Shown: [start_s, stop_s]; None: all.",
     ).tag(sync=True)
     selected_key = traitlets.Unicode(None, allow_none=True, help="Key of the selected task.").tag(sync=True)
