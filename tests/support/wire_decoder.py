@@ -27,7 +27,7 @@ def decode_rows(
     message: Mapping[str, Any], buffers: Sequence[bytes], names: Mapping[int, str] | None = None
 ) -> list[DecodedRow]:
     lane_status, group, stop_us, duration_s, cpu, size, dims, ints, lengths, text = (
-        struct.unpack(f"<{len(buffer) // struct.calcsize(code)}{code}", buffer) if code != "s" else buffer
+        struct.unpack(f"<{len(buffer) // struct.calcsize(code)}{code}", buffer) if code != "s" else (buffer,)
         for code, buffer in zip("HHIfHHBiHs", buffers, strict=True)
     )
     names = names or {row[0]: row[1] for row in message["groups"]}

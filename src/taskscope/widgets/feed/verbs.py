@@ -86,13 +86,12 @@ def parse_request(data: object) -> Request:
             return Resync(_row(fields.get("cursor")))
         case "rate":
             return Rate(_per_second(fields.get("per_second")))
-        case "snapshot":
-            return Snapshot()
-        case "renew":
-            return Renew()
-        case "stop":
-            return Stop()
+        case "snapshot" | "renew" | "stop":
+            return _PLAIN[verb]
     raise BadRequestError(f"unknown verb {_shown(verb)}; known are {', '.join(VERBS)}")
+
+
+_PLAIN: dict[str, Request] = {"snapshot": Snapshot(), "renew": Renew(), "stop": Stop()}
 
 
 def parse_page(data: object) -> str:

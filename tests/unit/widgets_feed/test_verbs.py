@@ -1,0 +1,84 @@
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from functools import partial
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from taskscope.widgets.feed.verbs import (
+    BadRequestError,
+    Hello,
+    Rate,
+    Renew,
+    Resync,
+    Snapshot,
+    Stop,
+    parse_page,
+    parse_request,
+)
+
+
+@pytest.mark.parametrize(
+    ("data", "request_"),
+    [
+        ({"verb": "hello"}, Hello(0, None)),
+        ({"verb": "hello", "cursor": 7, "epoch": "e"}, Hello(7, "e")),
+        ({"verb": "snapshot"}, Snapshot()),
+        ({"verb": "resync", "cursor": 3}, Resync(3)),
+        ({"verb": "rate", "per_second": 2}, Rate(2.0)),
+        ({"verb": "renew"}, Renew()),
+        ({"verb": "stop", "extra": [1]}, Stop()),
+    ],
+)
+def test_known_verbs(data: object, request_: object) -> None:
+    assert parse_request(data) == request_
+
+
+@pytest.mark.parametrize(
+    ("data", "error"),
+    [
+        ({"verb": "rm -rf"}, "unknown verb 'rm -rf'; known are hello, snapshot, resync, rate, renew, stop"),
+        (None, "unknown verb None; known are hello, snapshot, resync, rate, renew, stop"),
+        ({"verb": "resync"}, "cursor must be a row number from 0, got None"),
+        ({"verb": "resync", "cursor": True}, "cursor must be a row number from 0, got True"),
+        ({"verb": "hello", "cursor": -1}, "cursor must be a row number from 0, got -1"),
+        ({"verb": "hello", "epoch": {}}, "epoch must be a text, got {}"),
+        ({"verb": "rate", "per_second": 1000}, "per_second must be a number from 0.1 to 10, got 1000"),
+        ({"verb": "rate", "per_second": math.nan}, "per_second must be a number from 0.1 to 10, got nan"),
+    ],
+)
+def test_what_cannot_be_done_is_said_clearly(data: object, error: str) -> None:
+    with pytest.raises(BadRequestError) as caught:
+        parse_request(data)
+    assert str(caught.value) == error
+
+
+def refusal(parse: Callable[[], object]) -> bytes:
+    try:
+        parse()
+    except BadRequestError as error:
+        return str(error).encode()
+    return b""
+
+
+anything = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text() | st.just("hello"),
+    lambda inner: (
+        st.lists(inner) | st.dictionaries(st.sampled_from(["verb", "cursor", "epoch"]) | st.text(), inner)
+    ),
+    max_leaves=8,
+)
+
+
+@given(anything)
+def test_anything_is_either_a_request_or_a_short_clear_refusal(data: object) -> None:
+    for parse in (parse_request, parse_page):
+        assert len(refusal(partial(parse, data))) < 250
+
+
+def test_another_protocol_is_refused() -> None:
+    with pytest.raises(BadRequestError, match="protocol must be 1, got 2; reload the page"):
+        parse_page({"protocol": 2, "page": "p"})
