@@ -26,10 +26,11 @@ class DecodedRow:
 def decode_rows(
     message: Mapping[str, Any], buffers: Sequence[bytes], names: Mapping[int, str] | None = None
 ) -> list[DecodedRow]:
-    lane_status, group, stop_us, duration_s, cpu, size, dims, ints, lengths, text = (
-        struct.unpack(f"<{len(buffer) // struct.calcsize(code)}{code}", buffer) if code != "s" else (buffer,)
-        for code, buffer in zip("HHIfHHBiHs", buffers, strict=True)
+    lane_status, group, stop_us, duration_s, cpu, size, dims, ints, lengths = (
+        struct.unpack(f"<{len(buffer) // struct.calcsize(code)}{code}", buffer)
+        for code, buffer in zip("HHIfHHBiH", buffers[:-1], strict=True)
     )
+    text = buffers[-1]
     names = names or {row[0]: row[1] for row in message["groups"]}
     keys = _keys(dims, iter(ints), iter(lengths), text, [names.get(g, "?") for g in group])
     return [
