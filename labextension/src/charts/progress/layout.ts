@@ -1,0 +1,174 @@
+/** What the progress chart shows, from counts and times alone; no DOM. */
+
+/** Counts of one prefix within one compute, as the kernel reports them. */
+export interface PrefixCounts {
+  readonly run: number;
+  readonly prefix: string;
+  readonly total: number;
+  readonly finished: number;
+  readonly erred: number;
+  readonly running: number;
+  readonly interrupted: number;
+  /** Summed durations of the tasks that ended; null where it is not known. */
+  readonly durationS: number | null;
+}
+
+/** When one compute ran and how it stands; times on the same axis as `nowS`. */
+export interface RunTimes {
+  readonly run: number;
+  readonly nTasks: number;
+  readonly startS: number | null;
+  readonly stopS: number | null;
+  readonly status: string;
+}
+
+export interface ProgressInput {
+  readonly rows: readonly PrefixCounts[];
+  readonly runs: readonly RunTimes[];
+  readonly nowS: number;
+}
+
+export type ProgressState = 'waiting' | 'running' | 'finished' | 'erred' | 'interrupted';
+
+/** How long it will still take: `none` while nothing runs, `estimating` before there is evidence. */
+export type Eta =
+  | { readonly kind: 'none' }
+  | { readonly kind: 'estimating' }
+  | { readonly kind: 'estimate'; readonly seconds: number };
+
+export interface Counts {
+  readonly total: number;
+  readonly finished: number;
+  readonly erred: number;
+  readonly running: number;
+  readonly interrupted: number;
+}
+
+export interface PrefixRow extends Counts {
+  readonly prefix: string;
+}
+
+export interface ProgressLayout extends Counts {
+  readonly state: ProgressState;
+  /** Finished tasks of all, 0 without any. */
+  readonly fraction: number;
+  /** Seconds during which at least one compute ran. */
+  readonly elapsedS: number;
+  readonly eta: Eta;
+  /** One row per prefix, in order of appearance. */
+  readonly prefixes: readonly PrefixRow[];
+}
+
+/** Evidence below which an estimate would mislead more than it tells. */
+export const MIN_ENDED = 3;
+export const MIN_ELAPSED_S = 0.5;
+
+/** Running while anything runs; after that the worst end of all computes. */
+const WORST_FIRST = ['running', 'interrupted', 'erred', 'finished'] as const;
+
+/** Work out what to show of these computes at this moment. */
+export function layoutProgress({ rows, runs, nowS }: ProgressInput): ProgressLayout {
+  const sums = sumCounts(rows);
+  const total = plannedTasks(rows, runs);
+  return {
+    ...sums,
+    total,
+    state: stateOf(runs),
+    fraction: total === 0 ? 0 : sums.finished / total,
+    elapsedS: elapsedS(runs, nowS),
+    eta: estimate(rows, runs, nowS),
+    prefixes: byPrefix(rows)
+  };
+}
+
+function stateOf(runs: readonly RunTimes[]): ProgressState {
+  const seen = new Set(runs.map(run => run.status));
+  return WORST_FIRST.find(state => seen.has(state)) ?? 'waiting';
+}
+
+function sumCounts(rows: readonly PrefixCounts[]): Counts {
+  const sum = { total: 0, finished: 0, erred: 0, running: 0, interrupted: 0 };
+  for (const row of rows) {
+    sum.total += row.total;
+    sum.finished += row.finished;
+    sum.erred += row.erred;
+    sum.running += row.running;
+    sum.interrupted += row.interrupted;
+  }
+  return sum;
+}
+
+/** While a large graph is still being counted, its compute already knows how many tasks it has. */
+function plannedTasks(rows: readonly PrefixCounts[], runs: readonly RunTimes[]): number {
+  const counted = new Map<number, number>();
+  for (const row of rows) {
+    counted.set(row.run, (counted.get(row.run) ?? 0) + row.total);
+  }
+  return runs.reduce((sum, run) => sum + Math.max(run.nTasks, counted.get(run.run) ?? 0), 0);
+}
+
+function byPrefix(rows: readonly PrefixCounts[]): PrefixRow[] {
+  const found = new Map<string, PrefixCounts[]>();
+  for (const row of rows) {
+    const same = found.get(row.prefix);
+    if (same === undefined) {
+      found.set(row.prefix, [row]);
+    } else {
+      same.push(row);
+    }
+  }
+  return Array.from(found, ([prefix, same]) => ({ prefix, ...sumCounts(same) }));
+}
+
+/** Length of the union of the computes' times: what ran at once counts once. */
+function elapsedS(runs: readonly RunTimes[], nowS: number): number {
+  const spans = runs
+    .flatMap(({ startS, stopS }) => (startS === null ? [] : [[startS, stopS ?? nowS] as const]))
+    .sort((a, b) => a[0] - b[0]);
+  let sum = 0;
+  let reached = -Infinity;
+  for (const [start, stop] of spans) {
+    sum += Math.max(0, stop - Math.max(start, reached));
+    reached = Math.max(reached, stop);
+  }
+  return sum;
+}
+
+/**
+ * Mean duration of each prefix times its tasks ahead, over the concurrency reached so far.
+ * It knows nothing of the graph's shape, so it is too low before a serial tail.
+ */
+function estimate(all: readonly PrefixCounts[], runs: readonly RunTimes[], nowS: number): Eta {
+  const active = runs.filter(run => run.status === 'running');
+  if (active.length === 0) {
+    return { kind: 'none' };
+  }
+  const ids = new Set(active.map(run => run.run));
+  const rows = all.filter(row => ids.has(row.run));
+  const ended = rows.reduce((sum, row) => sum + endedOf(row), 0);
+  const spentS = rows.reduce((sum, row) => sum + (row.durationS ?? 0), 0);
+  const sinceS = elapsedS(active, nowS);
+  if (ended < MIN_ENDED || sinceS < MIN_ELAPSED_S || spentS <= 0) {
+    return { kind: 'estimating' };
+  }
+  const meanS = spentS / ended;
+  let aheadS = 0;
+  let counted = 0;
+  let running = 0;
+  for (const row of rows) {
+    const done = endedOf(row);
+    const ofPrefixS = done > 0 && row.durationS !== null ? row.durationS / done : meanS;
+    aheadS += Math.max(0, row.total - done) * ofPrefixS;
+    counted += row.total;
+    running += row.running;
+  }
+  const planned = active.reduce((sum, run) => sum + run.nTasks, 0);
+  aheadS += Math.max(0, planned - counted) * meanS;
+  // Tasks in flight are no evidence yet; without them the first moments would look almost serial.
+  const concurrency = Math.max(spentS / sinceS, Math.min(1, running));
+  return { kind: 'estimate', seconds: aheadS / concurrency };
+}
+
+function endedOf(row: Counts): number {
+  return row.finished + row.erred + row.interrupted;
+}
