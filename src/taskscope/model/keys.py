@@ -157,7 +157,7 @@ class KeyBuilder:
         self._ints.append(np.array(flat, dtype=np.int32))
 
     def _are_compact(self, keys: Sequence[tuple[object, ...]]) -> bool:
-        if not all(keys) or max(map(len, keys)) > _MAX_DIMS:
+        if not all(keys) or max(map(len, keys)) - 1 > _MAX_DIMS:
             return False
         if not all(map(self._is_plain, {k[0] for k in keys})):
             return False

@@ -1,0 +1,173 @@
+from __future__ import annotations
+
+import math
+from dataclasses import fields
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from taskscope.model.columns import (
+    UNKNOWN_SIZE,
+    GraphColumns,
+    RowBlock,
+    narrow_sizes,
+    narrow_times,
+    round_down_f4,
+)
+from taskscope.model.keys import key_block
+
+seconds = st.floats(0, 1e9, allow_subnormal=False)
+
+
+def row_block(run: int = 0, *, sizes: list[float], first_task: int = 0) -> RowBlock:
+    n = len(sizes)
+    return RowBlock(
+        run,
+        np.arange(first_task, first_task + n, dtype=np.int32),
+        np.arange(n, dtype=np.float64),
+        np.full(n, 0.5, np.float32),
+        np.full(n, 0.25, np.float32),
+        narrow_sizes(np.array(sizes, np.float64)),
+        np.zeros(n, np.uint16),
+        np.zeros(n, np.uint8),
+    )
+
+
+def contents(block: RowBlock) -> dict[str, object]:
+    columns = {f.name: getattr(block, f.name) for f in fields(block) if f.name not in {"run", "size"}}
+    shown: dict[str, object] = {name: column.tolist() for name, column in columns.items()}
+    return shown | {"run": block.run, "sizes": [None if math.isnan(s) else s for s in block.sizes()]}
+
+
+@given(st.lists(seconds))
+def test_a_narrowed_duration_never_exceeds_the_measured_one(durations: list[float]) -> None:
+    values = np.array(durations, np.float64)
+    narrow = round_down_f4(values)
+    assert narrow.dtype == np.float32
+    assert (narrow.astype(np.float64) <= values).all()
+    # The next single-precision number up would be too long: nothing more than needed was taken off.
+    assert (np.nextafter(narrow, np.float32(np.inf)).astype(np.float64) > values).all()
+
+
+def test_narrowing_keeps_what_a_single_holds_exactly_and_not_knowing() -> None:
+    assert round_down_f4(np.array([0.0, 0.5, 1024.0])).tolist() == [0.0, 0.5, 1024.0]
+    assert np.isnan(round_down_f4(np.array([np.nan]))).tolist() == [True]
+
+
+def test_sizes_are_narrow_where_all_fit() -> None:
+    narrow = narrow_sizes(np.array([0.0, 12.0, math.nan, UNKNOWN_SIZE - 1.0]))
+    assert (narrow.dtype.str[1:], narrow.tolist()) == ("u4", [0, 12, UNKNOWN_SIZE, UNKNOWN_SIZE - 1])
+
+
+@pytest.mark.parametrize("large", [2.0**32 - 1, 2.0**32, 5e12])
+def test_sizes_stay_wide_where_one_does_not_fit(large: float) -> None:
+    wide = narrow_sizes(np.array([1.0, math.nan, large]))
+    assert wide.dtype == np.float64
+    np.testing.assert_array_equal(wide, [1.0, math.nan, large])
+
+
+@given(st.lists(st.one_of(st.just(math.nan), st.floats(0, 1e13).map(math.floor).map(float))))
+def test_sizes_come_back_as_they_were_measured(sizes: list[float]) -> None:
+    np.testing.assert_array_equal(row_block(sizes=sizes).sizes(), sizes)
+
+
+def test_blocks_of_narrow_and_wide_sizes_join_without_loss() -> None:
+    small, large = row_block(sizes=[1.0, math.nan]), row_block(sizes=[2.0**40], first_task=2)
+    assert contents(RowBlock.concat([small, large])) == {
+        "run": 0,
+        "task": [0, 1, 2],
+        "start": [0.0, 1.0, 0.0],
+        "duration": [0.5] * 3,
+        "cpu": [0.25] * 3,
+        "sizes": [1.0, None, 2.0**40],
+        "lane": [0] * 3,
+        "flags": [0] * 3,
+    }
+
+
+def test_a_tail_has_the_later_rows_and_none_of_the_memory_of_the_earlier() -> None:
+    block = row_block(sizes=[1.0, 2.0, 3.0])
+    tail = block.tail(2)
+    assert contents(tail) == contents(row_block(sizes=[3.0], first_task=2)) | {"start": [2.0]}
+    assert [getattr(tail, f.name).base for f in fields(tail) if f.name != "run"] == [None] * 7
+
+
+@given(st.lists(st.one_of(st.just(math.nan), st.floats(0, 3_999))), st.floats(0, 1e6))
+def test_narrow_times_are_right_to_half_a_microsecond(offsets: list[float], zero: float) -> None:
+    times = zero + np.array(offsets, np.float64)
+    back = graph_of({}, enter=narrow_times(times, zero), zero=zero).enter_times()
+    np.testing.assert_allclose(back, times, rtol=0, atol=0.51e-6)
+
+
+def test_times_of_a_run_longer_than_microseconds_can_count_stay_wide() -> None:
+    times = np.array([10.0, math.nan, 4_010.0])
+    np.testing.assert_array_equal(narrow_times(times, 10.0), times)
+    assert graph_of({}, enter=narrow_times(times, 10.0)).enter_times().tolist()[::2] == [10.0, 4_010.0]
+
+
+def graph_of(
+    dependencies: dict[int, list[int]],
+    *,
+    enter: np.ndarray[tuple[int], np.dtype[np.float64]] | np.ndarray[tuple[int], np.dtype[np.uint32]],
+    zero: float = 0.0,
+    kept: tuple[int, ...] = (),
+) -> GraphColumns:
+    """Return the columns of a graph whose keys are 0, 1, 2, …"""
+    counts = [len(dependencies[i]) for i in range(len(dependencies))]
+    edges = [d for i in range(len(dependencies)) for d in dependencies[i]]
+    return GraphColumns(
+        keys=key_block([("x", i) for i in dependencies]),
+        group=np.zeros(len(dependencies), np.uint32),
+        n_dependencies=np.array(counts, np.uint8),
+        edges=np.array(edges, np.int32),
+        enter=enter,
+        enter_zero=zero,
+        kept=np.array(kept, np.int32),
+        data=np.empty(0, np.int32),
+        data_sizes=np.empty(0),
+        values=None,
+    )
+
+
+@st.composite
+def landings(draw: st.DrawFn) -> tuple[dict[int, list[int]], dict[int, float], list[int]]:
+    """Draw a graph, when each of its tasks landed (in an order dask could run), and what was requested."""
+    n = draw(st.integers(1, 12))
+    dependencies = {
+        i: sorted(draw(st.sets(st.integers(0, i - 1), max_size=3))) if i else [] for i in range(n)
+    }
+    n_landed = draw(st.integers(0, n))
+    steps = draw(st.lists(st.floats(0.001, 1.0), min_size=n_landed, max_size=n_landed))
+    landed = {i: sum(steps[: i + 1]) for i in range(n_landed)}
+    needed = {d for of in dependencies.values() for d in of}
+    # What nobody needs was requested, or dask would have left it out.
+    kept = sorted((set(range(n)) - needed) | draw(st.sets(st.integers(0, n - 1), max_size=2)))
+    return dependencies, landed, kept
+
+
+def released_by_dask(
+    dependencies: dict[int, list[int]], landed: dict[int, float], kept: list[int], stop: float
+) -> dict[int, float]:
+    """Run dask's own rule (`dask.local.finish_task`): a result goes with the last task that waits for it."""
+    waiting_data = {i: {j for j, of in dependencies.items() if i in of} for i in dependencies}
+    leave: dict[int, float] = {}
+    for task, time in landed.items():
+        for needed in dependencies[task]:
+            waiting_data[needed].remove(task)
+            if not waiting_data[needed] and needed not in kept:
+                leave[needed] = time
+    return {task: leave.get(task, stop) for task in landed}
+
+
+@given(landings())
+def test_results_leave_the_cache_when_dask_releases_them(
+    drawn: tuple[dict[int, list[int]], dict[int, float], list[int]],
+) -> None:
+    dependencies, landed, kept = drawn
+    enter = np.array([landed.get(i, math.nan) for i in dependencies])
+    stop = max(landed.values(), default=0.0) + 1.0
+    leave = graph_of(dependencies, enter=enter, kept=tuple(kept)).exit_times(stop)
+    expected = released_by_dask(dependencies, landed, kept, stop)
+    assert {i: t for i, t in enumerate(leave.tolist()) if not math.isnan(t)} == expected

@@ -1,0 +1,173 @@
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+
+import numpy as np
+import pytest
+from dask.utils import key_split
+from hypothesis import given
+from hypothesis import strategies as st
+
+from taskscope.model.keys import MAX_KEY_TEXT, TEXT, KeyBlock, KeyBuilder, key_block, key_text, split_key
+
+names = st.sampled_from(["x-1", "sum", "it's", "(odd", "café", "</script>", "a-\ud800", "\u202egnp.exe", ""])
+atoms = st.one_of(names, st.binary(max_size=3), st.integers(), st.floats(), st.booleans())
+compact_keys = st.tuples(names, st.integers(-(2**31), 2**31 - 1), st.integers(-3, 3))
+keys = st.one_of(
+    atoms,
+    st.text(max_size=8),
+    compact_keys,
+    st.lists(st.one_of(atoms, st.lists(atoms, max_size=2).map(tuple)), max_size=4).map(tuple),
+)
+
+
+def shown(block: KeyBlock, written: Sequence[object]) -> list[str]:
+    return list(block.iter_text([split_key(key)[0] for key in written]))
+
+
+@pytest.mark.parametrize(
+    ("key", "text"),
+    [
+        ("x", "x"),
+        ("</script><b>&", "</script><b>&"),
+        ("\u202egnp.exe", "\u202egnp.exe"),
+        ("lone \ud800", "lone \\ud800"),
+        (b"x-1", "b'x-1'"),
+        (7, "7"),
+        (1.5, "1.5"),
+        (("x-1", 0, 2), "('x-1', 0, 2)"),
+        (("x", ("y", b"z"), 1.5), "('x', ('y', b'z'), 1.5)"),
+        (("lone \ud800", 1), "('lone \\ud800', 1)"),
+        ((), "()"),
+        ("", ""),
+    ],
+)
+def test_a_key_is_shown_as_itself_or_as_its_repr(key: object, text: str) -> None:
+    assert key_text(key) == text
+    assert shown(key_block([key]), [key]) == [text]
+
+
+def test_a_key_of_a_megabyte_is_cut_with_a_note_of_its_length() -> None:
+    key = "k" * 1_000_000
+    text = "k" * (MAX_KEY_TEXT - 40) + "…[1000000 characters]"
+    assert key_text(key) == text
+    assert key_block([key]).texts == (text,)
+    assert shown(key_block([(key, 3)]), [(key, 3)]) == [key_text((key, 3))]
+    assert len(key_text((key, 3))) <= MAX_KEY_TEXT
+
+
+@given(st.text(max_size=MAX_KEY_TEXT))
+def test_any_text_within_the_limit_survives_and_encodes(text: str) -> None:
+    shown_text = key_text(text)
+    assert shown_text == text.encode("utf-8", "backslashreplace").decode("utf-8")
+    shown_text.encode("utf-8")
+
+
+@pytest.mark.parametrize(
+    ("key", "group", "prefix"),
+    [
+        (("random_sample-0123456789abcdef0123456789abcdef", 3), None, "random_sample"),
+        (("x-1", 0, 2), "x-1", "x"),
+        ("inc-0123456789abcdef0123456789abcdef", "inc", "inc"),
+        ("('x-2', 1)", "x", "x"),
+        (b"hello-world-1", "hello-world", "hello-world"),
+        ("ae05086432ca935f6eba409a8ecd4896", "data", "data"),
+        ((), "Other", "Other"),
+        (7, "Other", "Other"),
+        (1.5, "Other", "Other"),
+        ((("deep-1", 2), 3), "deep", "deep"),
+        ("", "Other", "Other"),
+        (b"\xff", "Other", "Other"),
+    ],
+)
+def test_groups_and_prefixes_are_those_of_dask(key: object, group: str | None, prefix: str) -> None:
+    expected_group = key[0] if group is None and isinstance(key, tuple) else group
+    assert split_key(key) == (expected_group, prefix)
+
+
+@given(keys)
+def test_the_prefix_is_what_dask_itself_would_say(key: object) -> None:
+    try:
+        expected = key_split(key)
+    except Exception:  # noqa: BLE001 - it raises anything for odd keys
+        expected = "Other"
+    assert split_key(key)[1] == key_text(expected)
+
+
+def test_a_long_key_does_not_stay_in_the_cache_of_dask() -> None:
+    key_split.cache_clear()
+    long_key = "k-" + "9" * 10_000_000
+    before = sys.getrefcount(long_key)
+    split_key(long_key)
+    assert sys.getrefcount(long_key) == before
+
+
+@given(st.lists(keys))
+def test_a_block_shows_the_keys_it_was_made_of(written: list[object]) -> None:
+    block = key_block(written)
+    assert len(block) == len(written)
+    assert shown(block, written) == [key_text(key) for key in written]
+
+
+@given(st.lists(keys, min_size=1), st.data())
+def test_taking_rows_gives_the_keys_of_those_rows(written: list[object], data: st.DataObject) -> None:
+    rows = data.draw(st.lists(st.integers(0, len(written) - 1)))
+    taken = key_block(written).take(np.array(rows, np.int64))
+    assert shown(taken, [written[i] for i in rows]) == [key_text(written[i]) for i in rows]
+
+
+@given(st.lists(compact_keys, min_size=1), st.data())
+def test_taking_rows_of_equally_long_tuples_gives_their_keys(
+    written: list[object], data: st.DataObject
+) -> None:
+    rows = data.draw(st.lists(st.integers(0, len(written) - 1)))
+    taken = key_block(written).take(np.array(rows, np.int32))
+    assert shown(taken, [written[i] for i in rows]) == [key_text(written[i]) for i in rows]
+
+
+@given(st.lists(st.lists(keys)))
+def test_concatenated_blocks_show_all_keys_in_order(parts: list[list[object]]) -> None:
+    joined = KeyBlock.concat([key_block(part) for part in parts])
+    written = [key for part in parts for key in part]
+    assert shown(joined, written) == [key_text(key) for key in written]
+
+
+@given(st.lists(st.lists(keys)))
+def test_a_builder_grows_to_the_block_that_all_its_slices_make(parts: list[list[object]]) -> None:
+    builder = KeyBuilder()
+    for part in parts:
+        builder.extend(part)
+        builder.build()
+    whole = key_block([key for part in parts for key in part])
+    built = builder.build()
+    assert (built.dims.tolist(), built.ints.tolist(), built.texts) == (
+        whole.dims.tolist(),
+        whole.ints.tolist(),
+        whole.texts,
+    )
+
+
+@pytest.mark.parametrize(
+    "key",
+    [
+        ("x", True),
+        ("x", 2**31),
+        ("x", -(2**31) - 1),
+        ("x", 1.0),
+        ("x", "y"),
+        ("x", *range(201)),
+        (b"x", 1),
+        ("(x", 1),
+        "x",
+    ],
+)
+def test_what_is_no_name_with_small_integers_is_kept_as_text(key: object) -> None:
+    block = key_block([("x", 1), key])
+    assert (block.dims.tolist(), block.ints.tolist(), block.texts) == ([1, TEXT], [1], (key_text(key),))
+
+
+@pytest.mark.parametrize("key", [("x",), ("x", 0), ("x", 2**31 - 1, -(2**31)), ("x", *range(200))])
+def test_a_name_with_integers_is_kept_as_integers(key: tuple[object, ...]) -> None:
+    block = key_block([key])
+    assert (block.dims.tolist(), block.ints.tolist(), block.texts) == ([len(key) - 1], list(key[1:]), ())
