@@ -1,0 +1,68 @@
+from __future__ import annotations
+
+from taskscope.analysis.summary import summary_text
+from taskscope.model.records import Message
+from tests.support.recordings import ZERO_S, recording_of, run_of
+from tests.support.task_blocks import Row
+
+
+def test_the_summary_of_a_compute_that_failed() -> None:
+    rows = [
+        Row(key=("inc-1", 0), stop_s=1.0, cpu_s=0.5),
+        Row(key="add-1", lane=1, stop_s=0.5, cpu_s=0.25, status="erred"),
+    ]
+    recording = recording_of(
+        rows,
+        [run_of(n_tasks=3, status="erred", error="ValueError: \u202eno")],
+        resources=[(0.5, 50.0, 7e6, 1, 0.0)],
+        messages=[Message(ZERO_S, "warning", "something was estimated")],
+        metadata={"label": "rechunk", "dt_s": 0.25, "error": "ValueError: \u202eno"},
+    )
+    assert summary_text(recording) == "\n".join(
+        [
+            "taskscope · rechunk · erred · threads · 2 workers · 1 compute · 3 tasks",
+            "",
+            "  makespan      1 s",
+            "  task time     1.5 s",
+            "  busy          75% of 2 workers",
+            "  CPU time      750 ms",
+            "  peak memory   7 MB (sampled every 250 ms)",
+            "",
+            "  prefix      tasks          time   share",
+            "  inc             1           1 s     67%",
+            "  add             1        500 ms     33%",
+            "",
+            "  error: ValueError: \\u202eno",
+            "  1 task erred",
+            "  1 task did not finish",
+            "  warning: something was estimated",
+        ]
+    )
+
+
+def test_the_summary_of_a_cell_without_dask_says_so_in_the_same_shape() -> None:
+    assert summary_text(recording_of([])) == "\n".join(
+        [
+            "taskscope · no Dask computation ran here",
+            "",
+            "  makespan      –",
+            "  task time     –",
+            "  busy          –",
+            "  CPU time      –",
+            "  peak memory   –",
+            "",
+            "  prefix      tasks          time   share",
+            "  –               –             –       –",
+        ]
+    )
+
+
+def test_what_was_dropped_is_said() -> None:
+    recording = recording_of([Row(stop_s=1.0)], [run_of(n_tasks=1_000)], dropped=999)
+    assert "  only 1 of 1,000 tasks are held; times above are of these" in summary_text(recording).splitlines()
+
+
+def test_more_prefixes_than_fit_are_summed_up() -> None:
+    rows = [Row(key=f"{chr(97 + i)}{chr(97 + i)}x", start_s=0.0, stop_s=1.0 + (i < 20)) for i in range(23)]
+    last = summary_text(recording_of(rows)).splitlines()[-1]
+    assert last.split() == ["3", "more", "3", "3", "s", "7%"]
