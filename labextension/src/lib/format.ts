@@ -1,0 +1,93 @@
+/** Numbers and hostile text as people read them; the same words as the kernel's static result uses. */
+import { HIDDEN, escapeCharacter } from './escape';
+
+/** Shown where a number is not known. */
+export const UNKNOWN = '–';
+
+const BYTE_UNITS = ['B', 'kB', 'MB', 'GB', 'TB', 'PB'];
+const EACH_HIDDEN = new RegExp(`[${HIDDEN}]`, 'gu');
+
+/** A duration with three digits: `42.1 µs`, `250 ms`, `1 min 15 s`. */
+export function formatDuration(seconds: number | null): string {
+  if (seconds === null || !Number.isFinite(seconds)) {
+    return UNKNOWN;
+  }
+  if (seconds < 0) {
+    return `-${formatDuration(-seconds)}`;
+  }
+  if (seconds >= 59.95) {
+    return longDuration(Math.round(seconds));
+  }
+  for (const [factor, unit] of [[1, 's'], [1e3, 'ms'], [1e6, 'µs']] as const) {
+    if (Math.round(seconds * factor * 1e4) >= 1e4) {
+      return `${threeDigits(seconds * factor)} ${unit}`;
+    }
+  }
+  return seconds === 0 ? '0 s' : `${threeDigits(seconds * 1e9)} ns`;
+}
+
+function longDuration(seconds: number): string {
+  const parts = [
+    [Math.floor(seconds / 86400), 'd'],
+    [Math.floor(seconds / 3600) % 24, 'h'],
+    [Math.floor(seconds / 60) % 60, 'min'],
+    [seconds % 60, 's']
+  ] as const;
+  const first = parts.findIndex(([n]) => n > 0);
+  return parts
+    .slice(first, first + 2)
+    .filter(([n]) => n > 0)
+    .map(([n, unit]) => `${n} ${unit}`)
+    .join(' ');
+}
+
+function threeDigits(value: number): string {
+  const digits = value < 9.995 ? 2 : value < 99.95 ? 1 : 0;
+  return String(Number(value.toFixed(digits)));
+}
+
+/** A size in decimal units with three digits: `1.23 MB`. */
+export function formatBytes(bytes: number | null): string {
+  if (bytes === null || !Number.isFinite(bytes)) {
+    return UNKNOWN;
+  }
+  let value = bytes;
+  let unit = 0;
+  while (Math.abs(value) >= 999.5 && unit < BYTE_UNITS.length - 1) {
+    value /= 1000;
+    unit += 1;
+  }
+  return `${threeDigits(value)} ${BYTE_UNITS[unit] ?? ''}`;
+}
+
+/** A count with its thousands separated: `1,234,567`. */
+export function formatCount(n: number | null): string {
+  return n === null || !Number.isFinite(n) ? UNKNOWN : n.toLocaleString('en-US');
+}
+
+/** A fraction as a percentage; only exactly all is 100%, and only nothing is 0%. */
+export function formatPercent(fraction: number | null): string {
+  if (fraction === null || !Number.isFinite(fraction)) {
+    return UNKNOWN;
+  }
+  if (fraction > 0 && fraction < 0.01) {
+    return '<1%';
+  }
+  if (fraction > 0.99 && fraction < 1) {
+    return '>99%';
+  }
+  return `${Math.round(fraction * 100)}%`;
+}
+
+/**
+ * One line of text in which every character can be seen: control, bidirectional, private and
+ * unpaired characters become escapes, and what is longer than `limit` loses its middle.
+ */
+export function printable(text: string, limit = 200): string {
+  let shown = text;
+  if (text.length > limit) {
+    const tail = Math.floor(limit / 4);
+    shown = `${text.slice(0, limit - tail - 1)}…${text.slice(-tail)}`;
+  }
+  return shown.replace(EACH_HIDDEN, escapeCharacter);
+}

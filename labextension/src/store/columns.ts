@@ -1,0 +1,14 @@
+/** Typed arrays that grow by half when they are full. */
+
+type Growable = Float64Array | Uint32Array | Int32Array | Uint16Array | Uint8Array;
+
+/** `array` if it has room for `length` entries, else a larger copy. */
+export function roomFor<T extends Growable>(array: T, length: number): T {
+  if (length <= array.length) {
+    return array;
+  }
+  const make = array.constructor as new (n: number) => T;
+  const larger = new make(Math.max(length, Math.ceil(array.length * 1.5), 64));
+  larger.set(array);
+  return larger;
+}

@@ -1,0 +1,85 @@
+/** The keys of all rows, kept as the columns they came in; text is made when somebody asks. */
+import type { KeyColumns } from '../wire';
+import { TEXT_KEY, tupleKey } from '../wire';
+import { roomFor } from './columns';
+
+/** Rows between two places where the way into the other columns is written down. */
+const STRIDE = 256;
+
+export class KeyTable {
+  #n = 0;
+  #dims = new Uint8Array(0);
+  #ints = new Int32Array(0);
+  #lengths = new Uint16Array(0);
+  #text = new Uint8Array(0);
+  /** Rows, ints, texts and bytes so far. */
+  #end = { int: 0, length: 0, byte: 0 };
+  #marks: { int: number; length: number; byte: number }[] = [];
+  readonly #decoder = new TextDecoder();
+
+  get length(): number {
+    return this.#n;
+  }
+
+  /** Append all rows but the first `skip`. */
+  append(keys: KeyColumns, skip: number): void {
+    const start = walk(keys.dims, keys.lengths, 0, skip, { int: 0, length: 0, byte: 0 });
+    const n = keys.dims.length - skip;
+    this.#dims = roomFor(this.#dims, this.#n + n);
+    this.#dims.set(keys.dims.subarray(skip), this.#n);
+    const ints = keys.ints.subarray(start.int);
+    this.#ints = roomFor(this.#ints, this.#end.int + ints.length);
+    this.#ints.set(ints, this.#end.int);
+    const lengths = keys.lengths.subarray(start.length);
+    this.#lengths = roomFor(this.#lengths, this.#end.length + lengths.length);
+    this.#lengths.set(lengths, this.#end.length);
+    const text = keys.text.subarray(start.byte);
+    this.#text = roomFor(this.#text, this.#end.byte + text.length);
+    this.#text.set(text, this.#end.byte);
+    this.#mark(this.#n + n);
+  }
+
+  /** The key of a row whose group has this name. */
+  text(row: number, groupName: string): string {
+    const mark = this.#marks[Math.floor(row / STRIDE)] ?? { int: 0, length: 0, byte: 0 };
+    const at = walk(this.#dims, this.#lengths, row - (row % STRIDE), row, mark);
+    const dims = this.#dims[row] ?? 0;
+    if (dims !== TEXT_KEY) {
+      return tupleKey(groupName, [...this.#ints.subarray(at.int, at.int + dims)]);
+    }
+    const length = this.#lengths[at.length] ?? 0;
+    return this.#decoder.decode(this.#text.subarray(at.byte, at.byte + length));
+  }
+
+  #mark(n: number): void {
+    while (this.#n < n) {
+      if (this.#n % STRIDE === 0) {
+        this.#marks.push({ ...this.#end });
+      }
+      const next = Math.min(n, this.#n - (this.#n % STRIDE) + STRIDE);
+      this.#end = walk(this.#dims, this.#lengths, this.#n, next, this.#end);
+      this.#n = next;
+    }
+  }
+}
+
+interface Place {
+  readonly int: number;
+  readonly length: number;
+  readonly byte: number;
+}
+
+/** Where row `to` begins in the other columns, if row `from` begins at `place`. */
+function walk(dims: Uint8Array, lengths: Uint16Array, from: number, to: number, place: Place): Place {
+  let { int, length, byte } = place;
+  for (let row = from; row < to; row += 1) {
+    const n = dims[row] as number;
+    if (n === TEXT_KEY) {
+      byte += lengths[length] as number;
+      length += 1;
+    } else {
+      int += n;
+    }
+  }
+  return { int, length, byte };
+}

@@ -1,0 +1,104 @@
+/** The ended tasks of one lane, as columns sorted by start. */
+import { lowerBound, upperBound } from '../lib/search';
+import { roomFor } from './columns';
+
+/** Bits of `flags`. */
+export const STATUS_BITS = 3;
+export const SCHEDULER_BIT = 4;
+
+export class LaneTasks {
+  n = 0;
+  startS = new Float64Array(0);
+  stopS = new Float64Array(0);
+  /** The latest stop of this task and all before it: nested tasks outlive later ones. */
+  reachS = new Float64Array(0);
+  group = new Uint16Array(0);
+  prefix = new Uint16Array(0);
+  flags = new Uint8Array(0);
+  run = new Int32Array(0);
+  /** Row of the store. */
+  row = new Uint32Array(0);
+
+  #sortedN = 0;
+  #earliestNewS = Infinity;
+
+  /** Append without sorting; `settle` must follow before anything is read. */
+  push(startS: number, stopS: number, group: number, prefix: number, flags: number, run: number, row: number): void {
+    const i = this.n;
+    if (i >= this.startS.length) {
+      this.#grow(i + 1);
+    }
+    this.startS[i] = startS;
+    this.stopS[i] = stopS;
+    this.group[i] = group;
+    this.prefix[i] = prefix;
+    this.flags[i] = flags;
+    this.run[i] = run;
+    this.row[i] = row;
+    if (startS < this.#earliestNewS) {
+      this.#earliestNewS = startS;
+    }
+    this.n = i + 1;
+  }
+
+  /** Bring what was pushed since the last call into order; cheap if it nearly was. */
+  settle(): void {
+    if (this.#sortedN === this.n) {
+      return;
+    }
+    const from = upperBound(this.startS, this.#sortedN, this.#earliestNewS);
+    if (!isSorted(this.startS, Math.max(from, 0), this.n)) {
+      this.#sortFrom(from);
+    }
+    let reach = from > 0 ? (this.reachS[from - 1] as number) : -Infinity;
+    for (let i = from; i < this.n; i += 1) {
+      reach = Math.max(reach, this.stopS[i] as number);
+      this.reachS[i] = reach;
+    }
+    this.#sortedN = this.n;
+    this.#earliestNewS = Infinity;
+  }
+
+  /** The first task that may reach past `timeS`; all before it have ended by then. */
+  firstReaching(timeS: number): number {
+    return upperBound(this.reachS, this.n, timeS);
+  }
+
+  /** The first task that starts at `timeS` or later. */
+  firstStarting(timeS: number): number {
+    return lowerBound(this.startS, this.n, timeS);
+  }
+
+  #grow(length: number): void {
+    this.startS = roomFor(this.startS, length);
+    this.stopS = roomFor(this.stopS, length);
+    this.reachS = roomFor(this.reachS, length);
+    this.group = roomFor(this.group, length);
+    this.prefix = roomFor(this.prefix, length);
+    this.flags = roomFor(this.flags, length);
+    this.run = roomFor(this.run, length);
+    this.row = roomFor(this.row, length);
+  }
+
+  #sortFrom(from: number): void {
+    const startS = this.startS.slice(from, this.n);
+    const order = Uint32Array.from(startS, (_, i) => i);
+    // Equal starts keep the order they came in, so that a picture does not flicker.
+    order.sort((a, b) => (startS[a] as number) - (startS[b] as number) || a - b);
+    for (const column of [this.startS, this.stopS, this.group, this.prefix, this.flags, this.run, this.row]) {
+      const old = column.slice(from, this.n);
+      for (let i = 0; i < order.length; i += 1) {
+        column[from + i] = old[order[i] as number] as number;
+      }
+    }
+  }
+}
+
+function isSorted(column: Float64Array, from: number, to: number): boolean {
+  for (let i = from + 1; i < to; i += 1) {
+    if ((column[i] as number) < (column[i - 1] as number)) {
+      return false;
+    }
+  }
+  return true;
+}

@@ -1,0 +1,83 @@
+/** The small tables of a recorder: what there is a handful of, unlike tasks. */
+import type { Batch, Group, Lane, PrefixProgress, Remark, Run, RunningTask } from '../wire';
+
+/** The computes a view shows, both ends included; `lastRun` null: and all that come. */
+export interface RunWindow {
+  readonly firstRun: number;
+  readonly lastRun: number | null;
+}
+
+export const ALL_RUNS: RunWindow = { firstRun: 0, lastRun: null };
+
+const MAX_REMARKS = 1000;
+
+export function inWindow(run: number, { firstRun, lastRun }: RunWindow): boolean {
+  return run >= firstRun && (lastRun === null || run <= lastRun);
+}
+
+export class Tables {
+  readonly groups: (Group | undefined)[] = [];
+  readonly lanes: (Lane | undefined)[] = [];
+  readonly prefixes: string[] = [];
+  readonly runs = new Map<number, Run>();
+  remarks: Remark[] = [];
+  running: readonly RunningTask[] = [];
+
+  readonly #prefixIds = new Map<string, number>();
+  readonly #prefixOfGroup: number[] = [];
+  readonly #progress = new Map<number, Map<string, PrefixProgress>>();
+
+  /** Take over what a batch says; the first one of a stream repeats everything. */
+  merge(batch: Batch): void {
+    for (const group of batch.groups) {
+      this.groups[group.id] = group;
+      this.#prefixOfGroup[group.id] = this.prefixId(group.prefix);
+    }
+    for (const lane of batch.lanes) {
+      this.lanes[lane.id] = lane;
+    }
+    for (const run of batch.runs) {
+      this.runs.set(run.run, run);
+    }
+    for (const row of batch.progress) {
+      let ofRun = this.#progress.get(row.run);
+      if (ofRun === undefined) {
+        ofRun = new Map();
+        this.#progress.set(row.run, ofRun);
+      }
+      ofRun.set(row.prefix, row);
+      this.prefixId(row.prefix);
+    }
+    this.running = batch.running;
+    const before = batch.seq === 0 ? [] : this.remarks;
+    this.remarks = [...before, ...batch.remarks].slice(-MAX_REMARKS);
+  }
+
+  /** The number of a prefix, by first appearance. */
+  prefixId(prefix: string): number {
+    const known = this.#prefixIds.get(prefix);
+    if (known !== undefined) {
+      return known;
+    }
+    const id = this.prefixes.push(prefix) - 1;
+    this.#prefixIds.set(prefix, id);
+    return id;
+  }
+
+  /** Undefined for a group nobody has announced. */
+  prefixOfGroup(group: number): number | undefined {
+    return this.#prefixOfGroup[group];
+  }
+
+  runsIn(window: RunWindow): Run[] {
+    return [...this.runs.values()].filter(run => inWindow(run.run, window)).sort((a, b) => a.run - b.run);
+  }
+
+  /** How far each prefix of each compute is, by compute and then by first appearance. */
+  progressIn(window: RunWindow): PrefixProgress[] {
+    return [...this.#progress.entries()]
+      .filter(([run]) => inWindow(run, window))
+      .sort(([a], [b]) => a - b)
+      .flatMap(([, rows]) => [...rows.values()]);
+  }
+}

@@ -1,0 +1,253 @@
+/** Everything a page knows of one recorder; any number of views share it. */
+import { formatCount } from '../lib/format';
+import type { Batch, TaskColumns, TaskStatus } from '../wire';
+import { STATUSES, UNKNOWN_CODE } from '../wire';
+import { roomFor } from './columns';
+import { KernelClock } from './kernel-clock';
+import { KeyTable } from './key-table';
+import { LaneTasks, SCHEDULER_BIT, STATUS_BITS } from './lane-tasks';
+import { Tables } from './tables';
+
+/** What became of a batch. After a gap the host asks for all rows from `cursor` on. */
+export type Appended =
+  | { readonly kind: 'appended'; readonly rows: number }
+  | { readonly kind: 'gap'; readonly cursor: number; readonly reason: string };
+
+/** All there is to say about one ended task. */
+export interface TaskDetail {
+  readonly key: string;
+  readonly group: string;
+  readonly prefix: string;
+  readonly run: number;
+  readonly startS: number;
+  readonly stopS: number;
+  /** CPU seconds per second of duration; null: unknown. */
+  readonly cpuShare: number | null;
+  readonly sizeBytes: number | null;
+  readonly status: TaskStatus;
+  readonly observedBy: 'worker' | 'scheduler';
+}
+
+export interface TaskStoreOptions {
+  /** A steady clock in milliseconds. */
+  readonly clockMs?: () => number;
+}
+
+export class TaskStore {
+  tables = new Tables();
+  readonly clock: KernelClock;
+
+  #epoch: string | null = null;
+  #lanes: (LaneTasks | undefined)[] = [];
+  #keys = new KeyTable();
+  #cpuShare = new Uint16Array(0);
+  #sizeCode = new Uint16Array(0);
+  #nextRow = 0;
+  #missing = 0;
+  #dropped = 0;
+  #recorded = 0;
+  #nextSeq: number | null = null;
+  #heardMs: number | null = null;
+  #version = 0;
+  readonly #clockMs: () => number;
+  readonly #listeners = new Set<() => void>();
+
+  constructor(options: TaskStoreOptions = {}) {
+    this.#clockMs = options.clockMs ?? (() => performance.now());
+    this.clock = new KernelClock(() => this.#clockMs() / 1000);
+  }
+
+  get epoch(): string | null {
+    return this.#epoch;
+  }
+  /** Grows with every change. */
+  get version(): number {
+    return this.#version;
+  }
+  /** Rows held. */
+  get nTasks(): number {
+    return this.#keys.length;
+  }
+  /** The recorder's number of the next row to come: the cursor of a hello or resync. */
+  get cursor(): number {
+    return this.#nextRow;
+  }
+  /** Rows the recorder ever had. */
+  get recorded(): number {
+    return this.#recorded;
+  }
+  /** Rows that were dropped before they got here. */
+  get missing(): number {
+    return this.#missing;
+  }
+  /** Rows the recorder no longer holds; this store may still hold some of them. */
+  get dropped(): number {
+    return this.#dropped;
+  }
+  get listenerCount(): number {
+    return this.#listeners.size;
+  }
+  /** Milliseconds since the last message; null before the first. */
+  get silentMs(): number | null {
+    return this.#heardMs === null ? null : this.#clockMs() - this.#heardMs;
+  }
+  /** Lanes that tasks ended in, by id. */
+  get laneIds(): number[] {
+    return this.#lanes.flatMap((lane, id) => (lane === undefined ? [] : [id]));
+  }
+
+  lane(id: number): LaneTasks | undefined {
+    return this.#lanes[id];
+  }
+
+  /**
+   * Take over a batch. Rows that are already here are skipped; after a lost message nothing is taken
+   * over but a gap is reported. A new epoch begins with an empty store.
+   */
+  append(batch: Batch): Appended {
+    const fresh = batch.epoch !== this.#epoch;
+    const expected = fresh ? 0 : this.#nextSeq;
+    if (batch.seq !== 0 && batch.seq !== expected) {
+      return this.#gap(fresh, `message ${batch.seq} came where ${expected ?? 0} was due`);
+    }
+    if (fresh) {
+      this.#clear(batch.epoch);
+    }
+    if (batch.seq !== 0 && batch.first > this.#nextRow && batch.first > batch.dropped) {
+      return this.#gap(false, `row ${batch.first} came where ${this.#nextRow} was due`);
+    }
+    this.tables.merge(batch);
+    const unknown = this.#unknownGroup(batch.tasks);
+    if (unknown !== null) {
+      return this.#gap(false, `group ${unknown} is used but was never announced`);
+    }
+    const rows = this.#appendRows(batch);
+    this.#nextSeq = batch.seq + 1;
+    this.#dropped = batch.dropped;
+    this.#recorded = Math.max(batch.cursor, this.#nextRow);
+    this.#heardMs = this.#clockMs();
+    if (batch.nowS !== null) {
+      this.clock.hear(batch.nowS, batch.active);
+    }
+    this.#changed();
+    return { kind: 'appended', rows };
+  }
+
+  /** Tell `listener` about every change until `signal` aborts. It must be quick; painting is for later. */
+  subscribe(listener: () => void, signal: AbortSignal): void {
+    if (signal.aborted) {
+      return;
+    }
+    this.#listeners.add(listener);
+    signal.addEventListener('abort', () => this.#listeners.delete(listener), { once: true });
+  }
+
+  /** The kernel is gone or out of reach: what runs grows no further. */
+  freeze(): void {
+    this.clock.freeze();
+    this.#changed();
+  }
+
+  keyText(row: number, group: number): string {
+    return this.#keys.text(row, this.tables.groups[group]?.name ?? '?');
+  }
+
+  /** The `i`-th task of a lane. */
+  detail(laneId: number, i: number): TaskDetail | null {
+    const lane = this.#lanes[laneId];
+    if (lane === undefined || i < 0 || i >= lane.n) {
+      return null;
+    }
+    const row = lane.row[i] ?? 0;
+    const group = lane.group[i] ?? 0;
+    const flags = lane.flags[i] ?? 0;
+    const share = this.#cpuShare[row] ?? UNKNOWN_CODE;
+    const size = this.#sizeCode[row] ?? UNKNOWN_CODE;
+    return {
+      key: this.keyText(row, group),
+      group: this.tables.groups[group]?.name ?? '?',
+      prefix: this.tables.groups[group]?.prefix ?? '?',
+      run: lane.run[i] ?? 0,
+      startS: lane.startS[i] ?? 0,
+      stopS: lane.stopS[i] ?? 0,
+      cpuShare: share === UNKNOWN_CODE ? null : share / 65534,
+      sizeBytes: size === UNKNOWN_CODE ? null : 2 ** (size / 1024) - 1,
+      status: STATUSES[flags & STATUS_BITS] ?? 'finished',
+      observedBy: (flags & SCHEDULER_BIT) === 0 ? 'worker' : 'scheduler'
+    };
+  }
+
+  #gap(fresh: boolean, reason: string): Appended {
+    return { kind: 'gap', cursor: fresh ? 0 : this.#nextRow, reason };
+  }
+
+  #clear(epoch: string): void {
+    this.tables = new Tables();
+    this.#epoch = epoch;
+    this.#lanes = [];
+    this.#keys = new KeyTable();
+    this.#nextRow = 0;
+    this.#missing = 0;
+    this.#nextSeq = null;
+  }
+
+  #unknownGroup(tasks: TaskColumns): number | null {
+    for (const group of tasks.group) {
+      if (this.tables.prefixOfGroup(group) === undefined) {
+        return group;
+      }
+    }
+    return null;
+  }
+
+  #appendRows({ tasks, first, count }: Batch): number {
+    this.#missing += Math.max(first - this.#nextRow, 0);
+    const skip = Math.min(Math.max(this.#nextRow - first, 0), count);
+    const base = this.#keys.length - skip;
+    this.#keys.append(tasks.keys, skip);
+    this.#cpuShare = roomFor(this.#cpuShare, base + count);
+    this.#sizeCode = roomFor(this.#sizeCode, base + count);
+    const touched = new Set<LaneTasks>();
+    for (let i = skip; i < count; i += 1) {
+      const lane = this.#laneOf(tasks.lane[i] ?? 0);
+      const group = tasks.group[i] ?? 0;
+      this.#cpuShare[base + i] = tasks.cpuShare[i] ?? UNKNOWN_CODE;
+      this.#sizeCode[base + i] = tasks.sizeCode[i] ?? UNKNOWN_CODE;
+      touched.add(lane);
+      lane.push(
+        tasks.startS[i] ?? 0,
+        tasks.stopS[i] ?? 0,
+        group,
+        this.tables.prefixOfGroup(group) ?? 0,
+        (tasks.status[i] ?? 0) | (tasks.scheduler[i] === 1 ? SCHEDULER_BIT : 0),
+        tasks.run[i] ?? 0,
+        base + i
+      );
+    }
+    touched.forEach(lane => {
+      lane.settle();
+    });
+    this.#nextRow = Math.max(this.#nextRow, first + count);
+    return count - skip;
+  }
+
+  #laneOf(id: number): LaneTasks {
+    return (this.#lanes[id] ??= new LaneTasks());
+  }
+
+  #changed(): void {
+    this.#version += 1;
+    for (const listener of [...this.#listeners]) {
+      listener();
+    }
+  }
+}
+
+/** A line about rows that are not shown; null if none are missing. */
+export function missingText(store: TaskStore): string | null {
+  if (store.missing === 0) {
+    return null;
+  }
+  const all = store.nTasks + store.missing;
+  return `showing ${formatCount(store.nTasks)} of ${formatCount(all)} tasks: older ones were dropped`;
+}

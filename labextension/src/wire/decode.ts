@@ -1,0 +1,122 @@
+/** The one decoder: `unknown` and buffers in, a whole valid batch out, or a WireError. */
+import { Field, WireError } from './check';
+import type { WireBuffer } from './columns';
+import { checkBuffers, decodeColumns } from './columns';
+import type { Batch, Group, Lane, PrefixProgress, Remark, Run, RunningTask } from './schema';
+import { PROTOCOL, RUN_STATUSES } from './schema';
+
+/** More rows than any message has; a hostile count must not allocate. */
+const MAX_ROWS = 1_000_000;
+const MAX_ID = 65535;
+const MAX_LANE = 8191;
+const MAX_RUN = 2 ** 31 - 1;
+
+/**
+ * Decode one message of the feed.
+ *
+ * @throws WireError naming what is wrong; nothing is decoded in part.
+ */
+export function decodeBatch(data: unknown, buffers: readonly WireBuffer[]): Batch {
+  const message = new Field(data, 'message');
+  const protocol = message.at('protocol');
+  if (protocol.value !== PROTOCOL) {
+    protocol.fail(`${PROTOCOL}; reload the page after an upgrade of taskscope`);
+  }
+  message.at('kind').oneOf(['batch']);
+  const count = message.at('count').count(MAX_ROWS);
+  const views = checkBuffers(buffers, count);
+  const runOfRow = decodeTaskRuns(message.at('task_runs'), count);
+  return {
+    recorder: message.at('recorder').text(),
+    epoch: message.at('epoch').text(),
+    seq: message.at('seq').count(),
+    nowS: message.at('now_s').orNull(f => f.number()),
+    active: message.at('active').flag(),
+    final: message.at('final').flag(),
+    first: message.at('first').count(),
+    count,
+    cursor: message.at('cursor').count(),
+    dropped: message.at('dropped').count(),
+    tasks: decodeColumns(views, runOfRow, message.at('base_s').number()),
+    groups: message.at('groups').list().map(decodeGroup),
+    lanes: message.at('lanes').list().map(decodeLane),
+    runs: message.at('runs').list().map(decodeRun),
+    progress: message.at('progress').list().map(decodeProgress),
+    running: message.at('running').list().map(decodeRunning),
+    remarks: message.at('messages').list().map(decodeRemark)
+  };
+}
+
+function decodeTaskRuns(field: Field, count: number): Int32Array {
+  const runs = new Int32Array(count);
+  let at = 0;
+  for (const entry of field.list()) {
+    const [run, n] = entry.tuple(2) as [Field, Field];
+    const stop = at + n.count(MAX_ROWS);
+    runs.fill(run.count(MAX_RUN), at, stop);
+    at = stop;
+  }
+  if (at !== count) {
+    throw new WireError(field.path, `runs of ${count} tasks altogether`, at);
+  }
+  return runs;
+}
+
+function decodeGroup(field: Field): Group {
+  const [id, name, prefix] = field.tuple(3) as [Field, Field, Field];
+  return { id: id.count(MAX_ID), name: name.text(), prefix: prefix.text() };
+}
+
+function decodeLane(field: Field): Lane {
+  const [id, worker, thread, label] = field.tuple(4) as [Field, Field, Field, Field];
+  return { id: id.count(MAX_LANE), worker: worker.text(), thread: thread.number(), label: label.text() };
+}
+
+function decodeRun(field: Field): Run {
+  const text = (f: Field): string => f.text();
+  const time = (f: Field): number => f.number();
+  return {
+    run: field.at('run').count(MAX_RUN),
+    label: field.at('label').orNull(text),
+    cell: field.at('cell').orNull(text),
+    scheduler: field.at('scheduler').orNull(text),
+    nWorkers: field.at('n_workers').orNull(f => f.count()),
+    nTasks: field.at('n_tasks').count(),
+    startS: field.at('start_s').orNull(time),
+    stopS: field.at('stop_s').orNull(time),
+    status: field.at('status').oneOf(RUN_STATUSES),
+    error: field.at('error').orNull(text)
+  };
+}
+
+function decodeProgress(field: Field): PrefixProgress {
+  const [run, prefix, total, finished, erred, running, interrupted, durationS] = field.tuple(8) as [
+    Field, Field, Field, Field, Field, Field, Field, Field
+  ];
+  return {
+    run: run.count(MAX_RUN),
+    prefix: prefix.text(),
+    total: total.count(),
+    finished: finished.count(),
+    erred: erred.count(),
+    running: running.count(),
+    interrupted: interrupted.count(),
+    durationS: durationS.orNull(f => f.number())
+  };
+}
+
+function decodeRunning(field: Field): RunningTask {
+  const [run, lane, group, key, startS] = field.tuple(5) as [Field, Field, Field, Field, Field];
+  return {
+    run: run.count(MAX_RUN),
+    lane: lane.orNull(f => f.count(MAX_LANE)),
+    group: group.count(MAX_ID),
+    key: key.text(),
+    startS: startS.orNull(f => f.number())
+  };
+}
+
+function decodeRemark(field: Field): Remark {
+  const [timeS, level, text] = field.tuple(3) as [Field, Field, Field];
+  return { timeS: timeS.orNull(f => f.number()), level: level.text(), text: text.text() };
+}

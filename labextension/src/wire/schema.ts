@@ -1,0 +1,149 @@
+/**
+ * What comes from the kernel, protocol 1, as the browser uses it.
+ *
+ * On the wire it is one JSON message in `snake_case` and ten little-endian buffers (see `BUFFERS`);
+ * `decodeBatch` turns both into this. Times are seconds after the recorder's zero, on one axis.
+ * Unknown is `null`.
+ */
+
+export const PROTOCOL = 1;
+
+/** How the buffers are laid out, in this order; a `row` column has one entry for each task. */
+export const BUFFERS = [
+  /** Lane in bits 0-12, status in bits 13-14, bit 15: observed by the scheduler. */
+  { name: 'lane_status', bytes: 2, row: true },
+  { name: 'group', bytes: 2, row: true },
+  /** Microseconds after `base_s`. */
+  { name: 'stop_us', bytes: 4, row: true },
+  /** f32; a task's start is its stop minus this. */
+  { name: 'duration_s', bytes: 4, row: true },
+  /** CPU seconds / duration × 65534, or UNKNOWN_CODE. */
+  { name: 'cpu_share', bytes: 2, row: true },
+  /** log2(1 + bytes) × 1024, or UNKNOWN_CODE. */
+  { name: 'size_code', bytes: 2, row: true },
+  /** How many integers follow the group's name in the key; TEXT_KEY: the key is text. */
+  { name: 'key_dims', bytes: 1, row: true },
+  { name: 'key_ints', bytes: 4, row: false },
+  /** UTF-8 bytes of each text key. */
+  { name: 'key_lengths', bytes: 2, row: false },
+  { name: 'key_text', bytes: 1, row: false }
+] as const;
+
+export const UNKNOWN_CODE = 65535;
+export const TEXT_KEY = 255;
+export const MAX_KEY_DIMS = 200;
+
+/** How a task ended, by its code on the wire. */
+export const STATUSES = ['finished', 'erred', 'interrupted', 'lost'] as const;
+export type TaskStatus = (typeof STATUSES)[number];
+
+export const RUN_STATUSES = ['running', 'finished', 'erred', 'interrupted'] as const;
+export type RunStatus = (typeof RUN_STATUSES)[number];
+
+/** Tasks that belong together, such as all chunks of one array; `prefix` is the name without its token. */
+export interface Group {
+  readonly id: number;
+  readonly name: string;
+  readonly prefix: string;
+}
+
+/** One row of the Gantt chart: a worker thread. */
+export interface Lane {
+  readonly id: number;
+  readonly worker: string;
+  readonly thread: number;
+  readonly label: string;
+}
+
+/** One compute. */
+export interface Run {
+  readonly run: number;
+  readonly label: string | null;
+  readonly cell: string | null;
+  readonly scheduler: string | null;
+  readonly nWorkers: number | null;
+  readonly nTasks: number;
+  readonly startS: number | null;
+  readonly stopS: number | null;
+  readonly status: RunStatus;
+  readonly error: string | null;
+}
+
+/** How far one prefix of one compute is; `durationS` is the sum over its ended tasks. */
+export interface PrefixProgress {
+  readonly run: number;
+  readonly prefix: string;
+  readonly total: number;
+  readonly finished: number;
+  readonly erred: number;
+  readonly running: number;
+  readonly interrupted: number;
+  readonly durationS: number | null;
+}
+
+/** A task in flight; `lane` is null where nobody knows which worker took it. */
+export interface RunningTask {
+  readonly run: number;
+  readonly lane: number | null;
+  readonly group: number;
+  readonly key: string;
+  readonly startS: number | null;
+}
+
+/** What was dropped, restored or estimated. */
+export interface Remark {
+  readonly timeS: number | null;
+  readonly level: string;
+  readonly text: string;
+}
+
+/** Keys as columns; row `i` takes `dims[i]` integers, or one text where that is TEXT_KEY. */
+export interface KeyColumns {
+  readonly dims: Uint8Array;
+  readonly ints: Int32Array;
+  readonly lengths: Uint16Array;
+  readonly text: Uint8Array;
+}
+
+/** Ended tasks, in the order the kernel recorded them. All columns are equally long. */
+export interface TaskColumns {
+  readonly run: Int32Array;
+  readonly lane: Uint16Array;
+  readonly group: Uint16Array;
+  /** Index in STATUSES. */
+  readonly status: Uint8Array;
+  /** 1 where the times are the scheduler's, not the worker's. */
+  readonly scheduler: Uint8Array;
+  readonly startS: Float64Array;
+  readonly stopS: Float64Array;
+  readonly cpuShare: Uint16Array;
+  readonly sizeCode: Uint16Array;
+  readonly keys: KeyColumns;
+}
+
+/** One message. Tables hold only what is new or changed since the last one, `running` all there is. */
+export interface Batch {
+  readonly recorder: string;
+  /** Which loading of taskscope in which kernel; ids and rows of another epoch mean something else. */
+  readonly epoch: string;
+  /** Number of the message in this page's stream, from 0. */
+  readonly seq: number;
+  readonly nowS: number | null;
+  /** Whether a compute runs. */
+  readonly active: boolean;
+  /** Whether this repeats the state a second after the end. */
+  readonly final: boolean;
+  /** The recorder's number of the first row of `tasks`. */
+  readonly first: number;
+  readonly count: number;
+  /** Rows ever recorded, and rows the recorder no longer holds. */
+  readonly cursor: number;
+  readonly dropped: number;
+  readonly tasks: TaskColumns;
+  readonly groups: readonly Group[];
+  readonly lanes: readonly Lane[];
+  readonly runs: readonly Run[];
+  readonly progress: readonly PrefixProgress[];
+  readonly running: readonly RunningTask[];
+  readonly remarks: readonly Remark[];
+}
