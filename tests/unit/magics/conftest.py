@@ -1,0 +1,45 @@
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+from IPython.core.async_helpers import get_asyncio_loop
+from IPython.core.interactiveshell import ExecutionResult, InteractiveShell
+from traitlets.config import Config
+
+
+class Shell:
+    """A shell in this process whose cells are run as a person would."""
+
+    def __init__(self, shell: InteractiveShell) -> None:
+        self.shell = shell
+
+    def run(self, cell: str) -> ExecutionResult:
+        return self.shell.run_cell(cell, store_history=True)
+
+    def __getitem__(self, name: str) -> object:
+        return self.shell.user_ns[name]
+
+    def __contains__(self, name: str) -> bool:
+        return name in self.shell.user_ns
+
+
+@pytest.fixture(scope="session", autouse=True)
+def ipython_loop() -> Iterator[None]:
+    """Have IPython make the loop it keeps for ever before a test could be blamed for it."""
+    loop = get_asyncio_loop()
+    yield
+    loop.close()
+
+
+@pytest.fixture
+def shell() -> Iterator[Shell]:
+    config = Config()
+    # No thread and no file for the history of a test.
+    config.HistoryManager.enabled = False
+    InteractiveShell.clear_instance()
+    plain = InteractiveShell.instance(config=config, colors="nocolor")
+    plain.extension_manager.load_extension("taskscope")
+    yield Shell(plain)
+    plain.extension_manager.unload_extension("taskscope")
+    InteractiveShell.clear_instance()

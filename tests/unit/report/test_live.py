@@ -1,0 +1,24 @@
+from __future__ import annotations
+
+from taskscope.analysis.progress import PrefixCount, Progress
+from taskscope.model.records import RunningTask
+from taskscope.report import live_bundle
+
+
+def test_a_running_block_says_how_far_it_is_and_labels_its_estimate() -> None:
+    progress = Progress(10, 4, 2, 1, 0, 0.4, 2.0, 3.0, "running", (PrefixCount("<inc>", 10, 4, 2, 1),))
+    bundle = live_bundle(progress, [RunningTask(0, 0, 0, "<inc>", 1.0)])
+    assert bundle["text/plain"] == (
+        "taskscope · running · 4 of 10 tasks (40%) · 2 running · 2 s elapsed · 1 erred · about 3 s left (estimate)"
+    )
+    assert "longest running: &lt;inc&gt;" in bundle["text/html"]
+
+
+def test_before_there_is_evidence_it_is_estimating() -> None:
+    progress = Progress(10, 0, 2, 0, 0, 0.0, 0.1, None, "running", ())
+    assert live_bundle(progress, [])["text/plain"].endswith(" · estimating")
+
+
+def test_before_a_compute_it_waits() -> None:
+    progress = Progress(0, 0, 0, 0, 0, 0.0, 0.0, None, "waiting", ())
+    assert live_bundle(progress, [])["text/plain"] == "taskscope · waiting for a Dask compute"

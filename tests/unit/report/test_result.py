@@ -1,0 +1,137 @@
+from __future__ import annotations
+
+import base64
+import json
+from html.parser import HTMLParser
+from xml.etree import ElementTree
+
+import pytest
+
+import taskscope.report.embed
+import taskscope.report.page
+import taskscope.report.result
+from taskscope.report import MAX_EMBEDDED_TASKS, page_html, result_bundle, result_html
+from taskscope.report.embed import data_json
+from taskscope.report.picture import MAX_LANES, picture_svg
+from tests.support.recordings import recording_of
+from tests.support.task_blocks import Row
+
+SCRIPT = "document.title = 'ran <b>'"
+HOSTILE = [
+    "</script><script>alert(1)</script>",
+    "<!--<script>",
+    "<img src=x onerror=alert(1)>",
+    "'\"&amp;<![CDATA[",
+    "\u202egnp.exe",
+    "\ud800lone",
+    "x" * 1_000_000,
+    "nul\x00\x1b[31m",
+]
+
+
+class Elements(HTMLParser):
+    """The elements and attributes that a browser would make of a document."""
+
+    def __init__(self, html: str) -> None:
+        super().__init__()
+        self.found: list[tuple[str, dict[str, str | None]]] = []
+        self.text = ""
+        self.feed(html)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.found.append((tag, dict(attrs)))
+
+    def handle_data(self, data: str) -> None:
+        self.text += data
+
+    def named(self, tag: str) -> list[dict[str, str | None]]:
+        return [attributes for name, attributes in self.found if name == tag]
+
+
+@pytest.fixture(autouse=True)
+def script(monkeypatch: pytest.MonkeyPatch) -> None:
+    for module in (taskscope.report.embed, taskscope.report.page, taskscope.report.result):
+        monkeypatch.setattr(module, "report_script", lambda: SCRIPT)
+
+
+def test_plain_text_is_the_summary_and_html_has_picture_frame_and_table() -> None:
+    recording = recording_of([Row(key="a-1"), Row(key="b-1", lane=1)])
+    bundle = result_bundle(recording)
+    elements = Elements(bundle["text/html"])
+    assert bundle["text/plain"] == recording.summary()
+    assert [frame["sandbox"] for frame in elements.named("iframe")] == ["allow-scripts"]
+    assert [image["alt"] for image in elements.named("img")] == [
+        "Gantt chart: taskscope · finished · threads · 2 workers · 1 compute · 2 tasks"
+    ]
+    assert len(elements.named("tr")) == 3
+
+
+def test_the_frame_allows_only_our_script_and_no_network() -> None:
+    frame = Elements(result_html(recording_of([Row(key="a-1")]))).named("iframe")[0]["srcdoc"]
+    assert frame is not None
+    inner = Elements(frame)
+    policy = next(m["content"] for m in inner.named("meta") if "http-equiv" in m)
+    assert policy == (
+        "default-src 'none'; img-src data:; style-src 'unsafe-inline'; "
+        "script-src 'sha256-GvpBNWZGApVB94VTBtjiuYEaakckzPRGwAbHa8p/jKo='"
+    )
+    assert [s.get("class") for s in inner.named("script")] == ["taskscope-data", None]
+
+
+@pytest.mark.parametrize("key", HOSTILE, ids=lambda key: ascii(key[:12]))
+def test_a_hostile_key_adds_no_element_anywhere(key: str) -> None:
+    harmless, hostile = (recording_of([Row(key=k)], metadata={"label": k}) for k in ("harmless", key))
+    for render in (result_html, page_html):
+        expected, found = Elements(render(harmless)), Elements(render(hostile))
+        assert [tag for tag, _ in found.found] == [tag for tag, _ in expected.found]
+        render(hostile).encode("utf-8")
+        assert "\u202e" not in found.text
+
+
+@pytest.mark.parametrize("key", HOSTILE, ids=lambda key: ascii(key[:12]))
+def test_the_picture_of_a_hostile_key_is_well_formed(key: str) -> None:
+    recording = recording_of([Row(key=key)])
+    svg = picture_svg(recording, taskscope.report.result.measure_totals(recording).prefixes)
+    ElementTree.fromstring(svg)
+
+
+def test_embedded_data_are_messages_of_the_feed_with_ids_from_zero() -> None:
+    text = data_json(recording_of([Row(key=("</script>-1", 4), lane=1, start_s=0.5, stop_s=2.0)]))
+    assert not set("<>&") & set(text)
+    (entry,) = json.loads(text)
+    assert entry["message"]["groups"] == [[0, "</script>-1", "/script"]]
+    assert entry["message"]["lanes"] == [[0, "1234", 51, "thread 1"]]
+    assert (entry["message"]["first"], entry["message"]["count"], entry["message"]["cursor"]) == (0, 1, 1)
+    assert entry["message"]["progress"] == [[0, "/script", 1, 1, 0, 0, 0, 1.5]]
+    assert [len(base64.b64decode(b)) for b in entry["buffers"]] == [2, 2, 4, 4, 2, 2, 1, 4, 0, 0]
+
+
+def test_a_task_in_flight_is_embedded_as_running_not_as_ended() -> None:
+    (entry,) = json.loads(data_json(recording_of([Row(key="a-1", status="running", stop_s=3.0)])))
+    assert (entry["message"]["count"], entry["message"]["running"]) == (0, [[0, 0, 0, "a-1", 0.0]])
+
+
+def test_beyond_the_limit_the_picture_stands_alone_and_says_how_to_get_the_chart() -> None:
+    rows = [Row(key=("a-1", i), start_s=i, stop_s=i + 1.0) for i in range(MAX_EMBEDDED_TASKS + 1)]
+    html = result_html(recording_of(rows))
+    elements = Elements(html)
+    assert elements.named("iframe") == []
+    assert 'The picture shows all 20,001 tasks. For the interactive chart: recording.save("run.html")' in elements.text
+    assert len(html) < 40_000
+
+
+def test_without_a_built_front_end_the_picture_stands_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(taskscope.report.result, "report_script", lambda: None)
+    elements = Elements(result_html(recording_of([Row(key="a-1")])))
+    assert (len(elements.named("img")), elements.named("iframe")) == (1, [])
+
+
+def test_without_dask_there_is_neither_picture_nor_frame() -> None:
+    elements = Elements(result_html(recording_of([])))
+    assert [tag for tag, _ in elements.found] == ["style", "div", "div", "b"]
+    assert elements.text.endswith("taskscope · no Dask computation ran here")
+
+
+def test_more_lanes_than_fit_are_counted() -> None:
+    rows = [Row(key=f"a-{i}", lane=i) for i in range(MAX_LANES + 3)]
+    assert "3 more lanes are not drawn" in picture_svg(recording_of(rows), ())
