@@ -1,5 +1,6 @@
+export type { OpenTask, RunRange } from './coverage';
+export { LaneCoverage, MARK, NO_PREFIX } from './coverage';
 export { LaneTasks, SCHEDULER_BIT, STATUS_BITS } from './lane-tasks';
-export { StoreRegistry } from './registry';
 export type { RunWindow } from './tables';
 export { ALL_RUNS, inWindow } from './tables';
 export type { Appended, TaskDetail, TaskStoreOptions } from './task-store';

@@ -148,6 +148,12 @@ export class TaskStore {
     this.#changed();
   }
 
+  /** Forget everything, as if nothing had come yet. */
+  clear(): void {
+    this.#clear(null);
+    this.#changed();
+  }
+
   keyText(row: number, group: number): string {
     return this.#keys.text(row, this.tables.groups[group]?.name ?? '?');
   }
@@ -181,7 +187,7 @@ export class TaskStore {
     return { kind: 'gap', cursor: fresh ? 0 : this.#nextRow, reason };
   }
 
-  #clear(epoch: string): void {
+  #clear(epoch: string | null): void {
     this.tables = new Tables();
     this.#epoch = epoch;
     this.#lanes = [];

@@ -19,7 +19,7 @@ function describe(value: unknown): string {
   if (typeof value === 'object') {
     return 'an object';
   }
-  const text = typeof value === 'string' ? JSON.stringify(value) : String(value);
+  const text = typeof value === 'string' ? JSON.stringify(value) : typeof value === 'number' || typeof value === 'boolean' ? String(value) : typeof value;
   return text.length > 80 ? `${text.slice(0, 80)}…` : text;
 }
 

@@ -1,0 +1,24 @@
+/** Elements from code; text only ever as text, so that no task key becomes markup. */
+
+type Attributes = Readonly<Record<string, string>>;
+
+/** Make an element with attributes and children. */
+export function element<K extends keyof HTMLElementTagNameMap>(
+  tag: K,
+  attributes: Attributes = {},
+  ...children: (Node | string)[]
+): HTMLElementTagNameMap[K] {
+  const made = document.createElement(tag);
+  for (const [name, value] of Object.entries(attributes)) {
+    made.setAttribute(name, value);
+  }
+  made.append(...children);
+  return made;
+}
+
+/** Set the text if it differs: equal text set again would be read aloud again. */
+export function setText(target: HTMLElement, text: string): void {
+  if (target.textContent !== text) {
+    target.textContent = text;
+  }
+}

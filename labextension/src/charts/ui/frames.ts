@@ -1,0 +1,54 @@
+/** Painting when something changed, and never more often than the screen shows it. */
+
+/** What painting asks for next: nothing, or to be called again because something grows. */
+export type Painted = 'still' | 'growing';
+
+const GROWING_MS = 33;
+
+export class FrameLoop {
+  #frame: number | null = null;
+  #dirty = false;
+  #paintedMs = -Infinity;
+
+  /** @param paint is called in an animation frame, after `request` or while it returned `growing` */
+  constructor(
+    private readonly paint: () => Painted,
+    private readonly signal: AbortSignal
+  ) {
+    signal.addEventListener(
+      'abort',
+      () => {
+        if (this.#frame !== null) {
+          cancelAnimationFrame(this.#frame);
+          this.#frame = null;
+        }
+      },
+      { once: true }
+    );
+  }
+
+  /** Paint soon. Any number of calls before that lead to one painting. */
+  request(): void {
+    this.#dirty = true;
+    this.#schedule();
+  }
+
+  #schedule(): void {
+    if (this.#frame === null && !this.signal.aborted) {
+      this.#frame = requestAnimationFrame(this.#onFrame);
+    }
+  }
+
+  readonly #onFrame = (timeMs: number): void => {
+    this.#frame = null;
+    if (!this.#dirty && timeMs - this.#paintedMs < GROWING_MS) {
+      this.#schedule();
+      return;
+    }
+    this.#dirty = false;
+    this.#paintedMs = timeMs;
+    if (this.paint() === 'growing') {
+      this.#schedule();
+    }
+  };
+}

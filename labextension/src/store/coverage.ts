@@ -1,0 +1,202 @@
+/** How busy a lane is in each pixel column, exactly, and with what; one pass over the tasks in sight. */
+import type { Span } from '../lib/span';
+import { widthS } from '../lib/span';
+import type { LaneTasks } from './lane-tasks';
+import { STATUS_BITS } from './lane-tasks';
+
+export const NO_PREFIX = 65535;
+
+/** Bits of `marks`: what else there is in a column. */
+export const MARK = { erred: 2, interrupted: 4, lost: 8, running: 16, edge: 32, any: 64 } as const;
+
+/** A task at least this wide gets an edge, so that neighbours of one colour are told apart. */
+const EDGE_COLUMNS = 4;
+
+/** Only tasks of these computes count; null: of all. */
+export type RunRange = readonly [first: number, last: number] | null;
+
+/** A task in flight: from `startS` to now. */
+export interface OpenTask {
+  readonly startS: number;
+  readonly prefix: number;
+}
+
+/** The columns of one lane; made once, filled for each frame. */
+export class LaneCoverage {
+  /** Part of the column's time in which at least one task ran, 0 to 1. */
+  cover = new Float32Array(0);
+  /** The prefix that took most of it; NO_PREFIX where nothing ran. */
+  prefix = new Uint16Array(0);
+  /** Part of the column's time taken by tasks that did not finish. */
+  bad = new Float32Array(0);
+  marks = new Uint8Array(0);
+  /** Tasks looked at. */
+  visited = 0;
+  #bestAmount = new Float32Array(0);
+  #sums = new Float64Array(0);
+  #touched: number[] = [];
+  #current = -1;
+
+  /** Measure `lane` (undefined: it has no ended task yet) in `columns` equal parts of `span`. */
+  measure(lane: LaneTasks | undefined, span: Span, columns: number, runs: RunRange = null, nPrefixes = 1): void {
+    this.#reset(columns, nPrefixes);
+    if (lane === undefined || columns === 0) {
+      return;
+    }
+    const { startS, stopS, prefix, flags, run } = lane;
+    const scale = columns / widthS(span);
+    const last = lane.firstStarting(span.stopS);
+    const first = lane.firstReaching(span.startS);
+    let until = 0;
+    for (let i = first; i < last; i += 1) {
+      if (runs !== null && ((run[i] as number) < runs[0] || (run[i] as number) > runs[1])) {
+        continue;
+      }
+      const x0 = Math.max(((startS[i] as number) - span.startS) * scale, 0);
+      const x1 = Math.min(((stopS[i] as number) - span.startS) * scale, columns);
+      if (x1 < x0) {
+        continue;
+      }
+      const from = x0 > until ? x0 : until;
+      if (x1 > from) {
+        this.#addCover(from, x1);
+        until = x1;
+      }
+      this.#addPrefix(x0, x1, prefix[i] as number);
+      const status = (flags[i] as number) & STATUS_BITS;
+      if (status !== 0) {
+        this.#addBad(x0, x1, 1 << status);
+      }
+      if (x1 - x0 >= EDGE_COLUMNS && (startS[i] as number) >= span.startS) {
+        this.#mark(x0 | 0, MARK.edge);
+      }
+    }
+    this.#flush();
+    this.visited = Math.max(last - first, 0);
+  }
+
+  /** Add what is in flight, where nothing else ran. */
+  addOpen(tasks: readonly OpenTask[], nowS: number, span: Span): void {
+    const columns = this.cover.length;
+    const scale = columns / widthS(span);
+    for (const { startS, prefix } of tasks) {
+      const x0 = Math.max((startS - span.startS) * scale, 0);
+      const x1 = Math.min((nowS - span.startS) * scale, columns);
+      for (let c = x0 | 0; c < x1; c += 1) {
+        const own = Math.min(x1, c + 1) - Math.max(x0, c);
+        const free = Math.min(own, 1 - (this.cover[c] as number));
+        if (free > 0) {
+          this.#mark(c, MARK.running);
+        }
+        if (free > (this.#bestAmount[c] as number)) {
+          this.prefix[c] = prefix;
+          this.#bestAmount[c] = free;
+        }
+        this.cover[c] = (this.cover[c] as number) + Math.max(free, 0);
+      }
+    }
+  }
+
+  #reset(columns: number, nPrefixes: number): void {
+    if (this.cover.length !== columns) {
+      this.cover = new Float32Array(columns);
+      this.prefix = new Uint16Array(columns);
+      this.bad = new Float32Array(columns);
+      this.marks = new Uint8Array(columns);
+      this.#bestAmount = new Float32Array(columns);
+    }
+    if (this.#sums.length < nPrefixes) {
+      this.#sums = new Float64Array(nPrefixes);
+    }
+    this.cover.fill(0);
+    this.prefix.fill(NO_PREFIX);
+    this.bad.fill(0);
+    this.marks.fill(0);
+    this.#bestAmount.fill(0);
+    this.visited = 0;
+    this.#current = -1;
+  }
+
+  #addCover(x0: number, x1: number): void {
+    const c0 = x0 | 0;
+    const c1 = Math.min(x1 | 0, this.cover.length);
+    if (c0 === c1) {
+      this.cover[c0] = (this.cover[c0] as number) + x1 - x0;
+      return;
+    }
+    this.cover[c0] = (this.cover[c0] as number) + c0 + 1 - x0;
+    this.cover.fill(1, c0 + 1, c1);
+    if (c1 < this.cover.length) {
+      this.cover[c1] = x1 - c1;
+    }
+  }
+
+  /** Sums are kept for the column in hand alone: tasks come sorted by start, so earlier ones are settled. */
+  #addPrefix(x0: number, x1: number, prefix: number): void {
+    const n = this.cover.length;
+    const c0 = Math.min(x0 | 0, n - 1);
+    const c1 = Math.min(x1 | 0, n - 1);
+    if (c0 > this.#current) {
+      this.#flush();
+      this.#current = c0;
+    }
+    if (c0 === c1) {
+      this.#addTo(c0, prefix, x1 - x0);
+      return;
+    }
+    this.#addTo(c0, prefix, c0 + 1 - x0);
+    for (let c = c0 + 1; c < c1; c += 1) {
+      if (c !== this.#current) {
+        this.#offer(c, prefix, 1);
+      } else {
+        this.#addTo(c, prefix, 1);
+      }
+    }
+    if (c1 > this.#current) {
+      this.#flush();
+      this.#current = c1;
+    }
+    this.#addTo(c1, prefix, x1 - c1);
+  }
+
+  #addTo(column: number, prefix: number, amount: number): void {
+    if (column !== this.#current) {
+      this.#offer(column, prefix, amount);
+      return;
+    }
+    const sum = this.#sums[prefix] as number;
+    if (sum === 0) {
+      this.#touched.push(prefix);
+    }
+    // A task of no duration still is one, where nothing else is.
+    this.#sums[prefix] = sum + Math.max(amount, 1e-12);
+  }
+
+  #flush(): void {
+    for (const prefix of this.#touched) {
+      this.#offer(this.#current, prefix, this.#sums[prefix] as number);
+      this.#sums[prefix] = 0;
+    }
+    this.#touched.length = 0;
+  }
+
+  #offer(column: number, prefix: number, amount: number): void {
+    this.#mark(column, MARK.any);
+    if (amount > (this.#bestAmount[column] as number)) {
+      this.#bestAmount[column] = amount;
+      this.prefix[column] = prefix;
+    }
+  }
+
+  #addBad(x0: number, x1: number, mark: number): void {
+    const last = Math.min(Math.max(Math.ceil(x1) - 1, x0 | 0), this.cover.length - 1);
+    for (let c = x0 | 0; c <= last; c += 1) {
+      this.#mark(c, mark);
+      this.bad[c] = (this.bad[c] as number) + Math.max(Math.min(x1, c + 1) - Math.max(x0, c), 0);
+    }
+  }
+
+  #mark(column: number, mark: number): void {
+    this.marks[column] = (this.marks[column] as number) | mark;
+  }
+}
