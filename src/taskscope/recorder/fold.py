@@ -100,7 +100,8 @@ def _floats(values: Sequence[object]) -> _Floats:
 def _finished(log: RunLog, keys: list[object], lanes: NDArray[np.uint16], numbers: list[_Floats]) -> RawRows:
     start, stop, cpu, size = numbers
     # Pool threads go on after their compute has failed; what they end then was not waited for.
-    late = np.full(len(stop), False) if log.stop is None else stop > log.stop
+    end = np.inf if log.stop is None or log.status == "finished" else log.stop
+    late = stop > end
     flags = np.where(late, INTERRUPTED, FINISHED).astype(np.uint8)
     return RawRows(keys, lanes, start, stop, cpu, size, flags, {})
 

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import logging
+import math
 from collections.abc import Callable
-from typing import Literal
+from dataclasses import dataclass
+from typing import Literal, TypeAlias
 
 from taskscope.model.errortext import describe
 from taskscope.model.records import Message
@@ -12,7 +14,16 @@ from taskscope.model.records import Message
 __all__ = ["MessageLog"]
 
 _MAX_MESSAGES = 1_000
+_TOO_MANY = "there were more kinds of messages than are kept"
+_Level: TypeAlias = Literal["info", "warning"]
 _log = logging.getLogger("taskscope")
+
+
+@dataclass(slots=True)
+class _Heard:
+    first_s: float
+    last_s: float
+    count: int
 
 
 class MessageLog:
@@ -20,32 +31,36 @@ class MessageLog:
 
     def __init__(self, now_s: Callable[[], float]) -> None:
         self._now_s = now_s
-        self._first: dict[tuple[Literal["info", "warning"], str], float] = {}
-        self._counts: dict[tuple[Literal["info", "warning"], str], int] = {}
+        self._heard: dict[tuple[_Level, str], _Heard] = {}
 
-    def add(self, level: Literal["info", "warning"], text: str) -> None:
-        """Add a message, or count it again."""
-        entry = (level, text)
-        if entry not in self._first:
-            if len(self._first) >= _MAX_MESSAGES:
-                return
-            self._first[entry] = self._now_s()
-        self._counts[entry] = self._counts.get(entry, 0) + 1
+    def add(self, level: _Level, text: str) -> bool:
+        """Add a message, or count it again; True if it is a new one that is kept."""
+        now_s = self._now_s()
+        known = self._heard.get((level, text))
+        kept = known is not None or len(self._heard) < _MAX_MESSAGES
+        if not kept:
+            known = self._heard.get(("warning", _TOO_MANY))
+        if known is not None:
+            known.last_s = now_s
+            known.count += 1
+            return False
+        self._heard[(level, text) if kept else ("warning", _TOO_MANY)] = _Heard(now_s, now_s, 1)
+        return kept
 
     def fault(self, where: str, error: BaseException) -> None:
         """Add a fault of our own; the first of a kind is logged with its traceback."""
         text = f"taskscope failed in {where}: {describe(error)}; the computation was not affected"
-        if ("warning", text) not in self._first:
+        if self.add("warning", text):
             _log.warning(text, exc_info=error)
-        self.add("warning", text)
 
-    def messages(self) -> list[Message]:
-        """Return all messages, oldest first, with how often each came."""
+    def messages(self, start_s: float = -math.inf, stop_s: float = math.inf) -> list[Message]:
+        """Return the messages that came in this time, by first appearance, and how often each came in all."""
         return [
             Message(
-                time_s,
+                heard.first_s if heard.first_s >= start_s else heard.last_s,
                 level,
-                text if (n := self._counts.get((level, text), 1)) == 1 else f"{text} ({n} times)",
+                text if heard.count == 1 else f"{text} ({heard.count} times)",
             )
-            for (level, text), time_s in list(self._first.items())
+            for (level, text), heard in list(self._heard.items())
+            if heard.first_s <= stop_s and heard.last_s >= start_s
         ]

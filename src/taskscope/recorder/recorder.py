@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 import os
 import threading
 import uuid
@@ -112,8 +113,17 @@ class Recorder:
             self._runs[state.run.run] = state
             self._touch(state)
         while len(self._runs) > _MAX_RUNS and next(iter(self._runs.values())).log is None:
-            run, _ = self._runs.popitem(last=False)
-            self._versions.pop(run, None)
+            self._forget_oldest_run()
+
+    def _forget_oldest_run(self) -> None:
+        run, state = next(iter(self._runs.items()))
+        while state.rows_held:
+            self._let_go(self._store.drop_oldest_block())
+        del self._runs[run], self._versions[run]
+
+    def _let_go(self, rows: Mapping[int, int]) -> None:
+        for run, count in rows.items():
+            self._runs[run].rows_held -= count
 
     def _touch(self, state: RunState) -> None:
         self._version += 1
@@ -128,8 +138,7 @@ class Recorder:
             self._store.append(block)
             if now() >= deadline:
                 break
-        for run, count in self._store.drop().items():
-            self._runs[run].rows_held -= count
+        self._let_go(self._store.drop())
         while state.advance_graph() and now() < deadline:
             pass
         current = state.describe()
@@ -298,7 +307,7 @@ class Recorder:
                 blocks=(*blocks, *(b for b in in_flight if b is not None)),
                 graphs=graphs,
                 resources=self.resources.between(start_s, stop_s),
-                messages=tuple(m for m in self.messages if stop_s is None or m.time_s <= stop_s),
+                messages=tuple(self.messages_log.messages(start_s, math.inf if stop_s is None else stop_s)),
                 totals=tuple(self._groups.totals()),
                 now_s=now_s,
                 dropped=seen - held,
@@ -310,6 +319,8 @@ class Recorder:
         with self._lock:
             self._drain()
             self._store.clear()
+            for state in self._runs.values():
+                state.rows_held = 0
             for run in [n for n, s in self._runs.items() if s.log is None]:
                 del self._runs[run], self._versions[run]
 

@@ -54,6 +54,7 @@ class RunState:
         self.durations: Counter[int] = Counter()
         self.totals: Counter[int] = Counter()
         self.rows_held = 0
+        """How many of the run's rows the store holds."""
         self.run = self.describe()
 
     def describe(self) -> Run:

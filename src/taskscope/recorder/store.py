@@ -51,6 +51,13 @@ class RowStore:
             excess -= count
         return gone
 
+    def drop_oldest_block(self) -> dict[int, int]:
+        """Drop the first block; return the number of rows dropped, by run."""
+        block = self._blocks.pop(0)
+        del self._firsts[0]
+        self.dropped += len(block)
+        return {block.run: len(block)}
+
     def clear(self) -> None:
         """Forget all rows; the cursor goes on."""
         self._blocks.clear()

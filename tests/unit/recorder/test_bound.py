@@ -1,0 +1,145 @@
+from __future__ import annotations
+
+import re
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from taskscope.errors import OptionError
+from taskscope.model.records import GroupTotal
+from taskscope.recorder import DEFAULT_MAX_TASKS, Recorder
+from taskscope.recorder import recorder as recorder_module
+from tests.support.fake_clock import FakeClock
+from tests.support.run_writing import begin_run, end_run, independent, record_run, write_task
+
+
+def held(recorder: Recorder) -> list[str]:
+    """Return the keys that are held, oldest first, as the tasks table shows them."""
+    return [str(key) for key in recorder.snapshot().table("tasks")["key"]]
+
+
+def numbered(n: int, name: str = "x") -> list[str]:
+    return [f"{name}{i}" for i in range(n)]
+
+
+def test_the_oldest_tasks_go_first_and_are_counted(fake_clock: FakeClock) -> None:
+    recorder = Recorder(max_tasks=3, clock=fake_clock)
+    record_run(recorder, numbered(5))
+    assert held(recorder) == ["x2", "x3", "x4"]
+    assert (recorder.cursor, recorder.dropped) == (5, 2)
+    record_run(recorder, numbered(2, "y"))
+    assert held(recorder) == ["x4", "y0", "y1"]
+    assert (recorder.cursor, recorder.dropped) == (7, 4)
+
+
+def test_a_recording_says_how_many_of_its_own_tasks_were_dropped(fake_clock: FakeClock) -> None:
+    recorder = Recorder(max_tasks=3, clock=fake_clock)
+    record_run(recorder, numbered(5))
+    record_run(recorder, numbered(2, "y"))
+    assert [recorder.snapshot(n, n).dropped for n in (0, 1)] == [4, 0]
+    assert recorder.snapshot().dropped == 4
+
+
+def test_totals_per_group_stay_exact_after_rows_were_dropped(fake_clock: FakeClock) -> None:
+    recorder = Recorder(max_tasks=2, clock=fake_clock)
+    keys = [("load-1", i) for i in range(10)]
+    log = begin_run(recorder, independent([*keys, "sum"]))
+    for key in keys:
+        write_task(log, key, 100.0, 100.5, cpu=0.25, size=8.0)
+    write_task(log, "sum", 101.0, 103.0)
+    end_run(log, stop=103.0)
+    expected = [
+        GroupTotal("load-1", "load", 10, 0, 5.0, 2.5, 80.0),
+        GroupTotal("sum", "sum", 1, 0, 2.0, 0.0, 0.0),
+    ]
+    assert (recorder.snapshot().totals, held(recorder)) == (tuple(expected), ["('load-1', 9)", "sum"])
+    recorder.clear()
+    assert recorder.totals() == expected
+
+
+@given(st.lists(st.integers(1, 9), max_size=8), st.integers(1, 12))
+def test_held_and_dropped_add_up_to_all_that_was_seen(sizes: list[int], max_tasks: int) -> None:
+    recorder = Recorder(max_tasks=max_tasks, clock=FakeClock())
+    seen: list[str] = []
+    for n, size in enumerate(sizes):
+        keys = numbered(size, f"run{n}.")
+        record_run(recorder, keys)
+        seen += keys
+        assert recorder.cursor == len(seen)
+        assert len(held(recorder)) + recorder.dropped == recorder.cursor
+        assert held(recorder) == seen[-max_tasks:]
+
+
+def test_a_higher_bound_holds_more_from_then_on(fake_clock: FakeClock) -> None:
+    recorder = Recorder(max_tasks=1, clock=fake_clock)
+    record_run(recorder, numbered(2))
+    recorder.max_tasks = 3
+    record_run(recorder, numbered(2, "y"))
+    assert (recorder.max_tasks, held(recorder)) == (3, ["x1", "y0", "y1"])
+
+
+def test_a_lower_bound_lets_go_of_the_oldest(fake_clock: FakeClock) -> None:
+    recorder = Recorder(max_tasks=5, clock=fake_clock)
+    record_run(recorder, numbered(5))
+    recorder.max_tasks = 2
+    record_run(recorder, ["y0"])
+    assert (held(recorder), recorder.dropped) == (["x4", "y0"], 4)
+
+
+@pytest.mark.parametrize("value", [0, -1, 1.5, "many", True, None])
+def test_a_bound_that_cannot_work_is_refused(value: int) -> None:
+    message = re.escape(f"max_tasks must be a positive whole number of tasks, got {value!r}")
+    with pytest.raises(OptionError, match=f"^{message}$"):
+        Recorder(max_tasks=value)
+    recorder = Recorder()
+    with pytest.raises(OptionError, match=f"^{message}$"):
+        recorder.max_tasks = value
+    assert recorder.max_tasks == DEFAULT_MAX_TASKS == 1_000_000
+
+
+def test_clearing_forgets_rows_and_ended_runs_but_counts_on(fake_clock: FakeClock) -> None:
+    recorder = Recorder(clock=fake_clock)
+    record_run(recorder, numbered(3))
+    log = begin_run(recorder, independent(["slow", "next"]))
+    write_task(log, "slow", 100.0, 101.0)
+    recorder.clear()
+    assert (recorder.cursor, recorder.dropped, held(recorder)) == (4, 4, [])
+    assert [run.run for run in recorder.runs()] == [1]
+    write_task(log, "next", 101.0, 102.0)
+    end_run(log)
+    assert (held(recorder), recorder.snapshot(1).dropped) == (["next"], 1)
+    assert recorder.next_run == 2
+
+
+def test_the_runs_held_are_bounded_and_a_forgotten_run_takes_its_rows_along(
+    fake_clock: FakeClock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(recorder_module, "_MAX_RUNS", 2)
+    recorder = Recorder(clock=fake_clock)
+    for n in range(4):
+        record_run(recorder, numbered(2, f"run{n}."))
+    first, rows = recorder.tasks_since(0, 100)
+    assert (first, rows.run.tolist()) == (4, [2, 2, 3, 3])
+    assert (recorder.cursor, recorder.dropped) == (8, 4)
+    assert [run.run for run in recorder.runs()] == [2, 3]
+    assert held(recorder) == ["run2.0", "run2.1", "run3.0", "run3.1"]
+    recorder.max_tasks = 1
+    record_run(recorder, ["last"])
+    assert (held(recorder), recorder.dropped) == (["last"], 8)
+
+
+def test_a_run_that_goes_on_is_not_forgotten(fake_clock: FakeClock, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(recorder_module, "_MAX_RUNS", 2)
+    recorder = Recorder(clock=fake_clock)
+    log = begin_run(recorder, independent(["slow"]))
+    for n in range(3):
+        record_run(recorder, numbered(1, f"run{n}."))
+    assert [run.run for run in recorder.snapshot().runs] == [0, 1, 2, 3]
+    write_task(log, "slow", 100.0, 101.0)
+    end_run(log)
+    assert held(recorder) == ["run0.0", "run1.0", "run2.0", "slow"]
+    record_run(recorder, ["last"])
+    # Rows go in the order they came, so those before the forgotten one's went with it.
+    assert [run.run for run in recorder.runs()] == [3, 4]
+    assert (held(recorder), recorder.snapshot().dropped) == (["last"], 1)
