@@ -1,0 +1,81 @@
+"""A real kernel, and everything it says while it runs a cell."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from jupyter_client.blocking.client import BlockingKernelClient
+from jupyter_client.manager import KernelManager
+
+TIMEOUT_S = 60.0
+SRC = Path(__file__).parents[2] / "src"
+
+
+@dataclass(frozen=True, slots=True)
+class Said:
+    """What a kernel sent for one cell."""
+
+    reply: dict[str, Any]
+    messages: list[dict[str, Any]]
+
+    def of(self, *kinds: str) -> list[dict[str, Any]]:
+        """Return the contents of the messages of these types."""
+        return [m["content"] for m in self.messages if m["msg_type"] in kinds]
+
+    def text(self) -> str:
+        """Return the plain text of the cell's value."""
+        (result,) = self.of("execute_result")
+        return str(result["data"]["text/plain"])
+
+
+class Kernel:
+    """A kernel with one client."""
+
+    def __init__(self, manager: KernelManager, client: BlockingKernelClient) -> None:
+        self._manager = manager
+        self._client = client
+
+    def run(self, code: str, on_message: Callable[[dict[str, Any]], None] = lambda _: None) -> Said:
+        """Run a cell and return what was said until it was over."""
+        request = self._client.execute(code)
+        messages = []
+        while True:
+            message = self._client.get_iopub_msg(timeout=TIMEOUT_S)
+            if message["parent_header"].get("msg_id") != request:
+                continue
+            if message["content"].get("execution_state") == "idle":
+                break
+            messages.append(message)
+            on_message(message)
+        while True:
+            reply = self._client.get_shell_msg(timeout=TIMEOUT_S)
+            if reply["parent_header"].get("msg_id") == request:
+                return Said(reply["content"], messages)
+
+    def interrupt(self) -> None:
+        """Do what the Stop button does."""
+        self._manager.interrupt_kernel()
+
+
+@contextmanager
+def running_kernel() -> Iterator[Kernel]:
+    """Start a kernel of this interpreter, and end it."""
+    manager = KernelManager(kernel_name="python3")
+    manager.kernel_spec.argv[0] = sys.executable
+    manager.start_kernel(env={**os.environ, "PYTHONPATH": str(SRC)})
+    client = manager.client()
+    client.start_channels()
+    try:
+        client.wait_for_ready(timeout=TIMEOUT_S)
+        yield Kernel(manager, client)
+    finally:
+        client.stop_channels()
+        manager.shutdown_kernel(now=True)
+        manager.cleanup_resources()
+        client.context.destroy(linger=0)

@@ -1,0 +1,153 @@
+from __future__ import annotations
+
+import subprocess
+import sys
+import threading
+from pathlib import Path
+
+import dask
+import pytest
+
+import taskscope
+from taskscope.errors import FileError, OptionError, TaskscopeError
+from taskscope.session import current
+
+
+def compute(n: int = 2) -> object:
+    return dask.delayed(sum)(range(n)).compute(scheduler="synchronous")
+
+
+def runs(block: taskscope.profile) -> list[tuple[str, str | None]]:
+    return [(run.status, run.label) for run in block.recording.runs]
+
+
+def test_a_block_records_its_own_computes_and_no_others() -> None:
+    compute()
+    with taskscope.profile(label="a", display=False) as run:
+        compute()
+    compute()
+    assert runs(run) == [("finished", "a")]
+    assert not current().held
+
+
+def test_inside_of_the_block_there_is_what_was_recorded_so_far() -> None:
+    with taskscope.profile(display=False) as run:
+        assert runs(run) == []
+        compute()
+        assert runs(run) == [("finished", None)]
+
+
+def test_blocks_nest_and_the_outer_label_comes_back() -> None:
+    with taskscope.profile(label="outer", display=False) as outer:
+        compute()
+        with taskscope.profile(label="inner", display=False) as inner:
+            compute()
+        compute()
+    assert runs(inner) == [("finished", "inner")]
+    assert runs(outer) == [("finished", "outer"), ("finished", "inner"), ("finished", "outer")]
+
+
+def test_blocks_in_several_threads_each_get_their_computes() -> None:
+    barrier = threading.Barrier(3)
+    found: dict[int, list[tuple[str, str | None]]] = {}
+
+    def work(number: int) -> None:
+        with taskscope.profile(label=str(number), display=False) as run:
+            barrier.wait(10)
+            compute()
+            barrier.wait(10)
+        found[number] = [r for r in runs(run) if r[1] == str(number)]
+
+    threads = [threading.Thread(target=work, args=(i,)) for i in range(3)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert found == {i: [("finished", str(i))] for i in range(3)}
+
+
+def test_the_exception_of_the_block_comes_through_untouched() -> None:
+    error = KeyError("mine")
+    run = taskscope.profile(display=False)
+    with pytest.raises(KeyError) as raised, run:
+        raise error
+    assert raised.value is error
+    assert run.recording.metadata["error"] == "KeyError: 'mine'"
+
+
+def test_the_summary_goes_to_standard_error(capsys: pytest.CaptureFixture[str]) -> None:
+    with taskscope.profile(label="a") as run:
+        compute()
+    captured = capsys.readouterr()
+    assert (captured.out, captured.err) == ("", run.recording.summary() + "\n")
+
+
+def test_a_file_that_cannot_be_written_loses_nothing(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    folder = tmp_path / "gone"
+    folder.mkdir()
+    with taskscope.profile(display=False, save=folder / "a.taskscope") as run:
+        compute()
+        folder.rmdir()
+    text = f"not saved: FileError: cannot write '{folder}/a.taskscope': the directory '{folder}' does not exist"
+    assert [m.text.partition("; make it")[0] for m in run.recording.messages] == [text]
+    assert [r.levelname for r in caplog.records] == ["ERROR"]
+    assert runs(run) == [("finished", None)]
+    run.recording.save(tmp_path / "a.taskscope")
+    assert runs_of(tmp_path / "a.taskscope") == 1
+
+
+def runs_of(path: Path) -> int:
+    return len(taskscope.load(path).runs)
+
+
+def test_a_display_that_fails_harms_nobody(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Broken:
+        encoding = "utf-8"
+
+        def write(self, text: str) -> int:
+            raise OSError("gone")
+
+    monkeypatch.setattr(sys, "stderr", Broken())
+    with taskscope.profile() as run:
+        value = compute(4)
+    assert (value, runs(run)) == (6, [("finished", None)])
+
+
+@pytest.mark.parametrize(
+    ("options", "kind", "message"),
+    [
+        ({"dt": -1}, OptionError, "dt must be a positive number of seconds, got -1"),
+        ({"metric": "nbyte"}, OptionError, "did you mean 'nbytes'"),
+        ({"max_tasks": 0}, OptionError, "max_tasks must be a positive whole number of tasks, got 0"),
+        ({"label": 3}, OptionError, "label must be text, got 3"),
+        ({"client": "c"}, OptionError, "client must be None"),
+        ({"save": "/no/such/a.txt"}, FileError, "does not exist; make it first"),
+        ({"save": "a.doc"}, OptionError, "cannot tell the format of 'a.doc'"),
+        ({"lable": "x"}, TypeError, "unexpected keyword argument 'lable'"),
+    ],
+)
+def test_bad_options_are_told_at_once(options: dict[str, object], kind: type[Exception], message: str) -> None:
+    with pytest.raises(kind) as raised:
+        taskscope.profile(**options)  # type: ignore[arg-type]  # wrong on purpose
+    assert message in str(raised.value)
+
+
+def test_a_block_is_used_once_and_has_nothing_before() -> None:
+    run = taskscope.profile(display=False)
+    with pytest.raises(TaskscopeError, match="nothing is recorded yet"):
+        _ = run.recording
+    with run:
+        pass
+    with pytest.raises(TaskscopeError, match="make a new one for each block"), run:
+        pass
+
+
+def test_a_plain_script_loads_nothing_of_jupyter() -> None:
+    script = (
+        "import sys, dask, taskscope\n"
+        "with taskscope.profile(): dask.delayed(sum)([1]).compute(scheduler='synchronous')\n"
+        "print(sorted({'IPython', 'ipywidgets', 'bokeh', 'pandas', 'pyarrow'} & set(sys.modules)))"
+    )
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    assert done.stdout == "[]\n"
+    assert done.stderr.startswith("taskscope · finished · synchronous · 1 worker · 1 compute · 1 task\n")

@@ -1,0 +1,77 @@
+from __future__ import annotations
+
+import json
+import math
+from typing import Any
+
+from taskscope.analysis.progress import PrefixCount, Progress
+from taskscope.recorder.pump import Tick
+from taskscope.widgets.sender import TraitSender
+from taskscope.widgets.values import progress_values
+
+
+def progress(**values: Any) -> Progress:
+    fields: dict[str, Any] = {
+        "total": 4,
+        "finished": 1,
+        "running": 2,
+        "erred": 1,
+        "interrupted": 0,
+        "fraction": 0.25,
+        "elapsed_s": 2.0,
+        "eta_s": 3.0,
+        "state": "running",
+        "prefixes": (PrefixCount("inc", 4, 1, 2, 1),),
+    }
+    return Progress(**{**fields, **values})
+
+
+def test_traits_are_the_counts_as_plain_json() -> None:
+    assert progress_values(progress()) == {
+        "total": 4,
+        "finished": 1,
+        "running": 2,
+        "erred": 1,
+        "fraction": 0.25,
+        "elapsed_s": 2.0,
+        "eta_s": 3.0,
+        "state": "running",
+        "groups": [{"prefix": "inc", "total": 4, "finished": 1, "running": 2, "erred": 1}],
+    }
+
+
+def test_unknown_numbers_are_none_and_any_text_can_be_sent() -> None:
+    odd = progress(eta_s=math.inf, elapsed_s=math.nan, prefixes=(PrefixCount("\ud800" + "x" * 10_000, 1, 0, 0, 0),))
+    values = progress_values(odd)
+    json.dumps(values, allow_nan=False, ensure_ascii=False).encode("utf-8")
+    groups = values["groups"]
+    assert isinstance(groups, list)
+    assert (values["eta_s"], values["elapsed_s"], len(groups[0]["prefix"]) < 600) == (None, 0.0, True)
+
+
+def test_at_most_two_hundred_groups_are_sent() -> None:
+    many = progress(prefixes=tuple(PrefixCount(str(i), 1, 0, 0, 0) for i in range(300)))
+    groups = progress_values(many)["groups"]
+    assert isinstance(groups, list)
+    assert [g["prefix"] for g in groups] == [str(i) for i in range(200)]
+
+
+class FakeRecorder:
+    version = 0
+    cursor = 0
+
+
+def test_a_widget_asks_for_its_turn_only_when_there_is_news() -> None:
+    recorder, sent = FakeRecorder(), []
+    sender = TraitSender("w", recorder, sent.append)  # type: ignore[arg-type]  # the two numbers it reads
+    idle, active = Tick(1.0, active=False, final=False), Tick(2.0, active=True, final=False)
+    assert sender.wants(idle)
+    sender.send(idle)
+    assert (sender.wants(idle), sender.wants(active), sender.wants(Tick(3.0, active=False, final=True))) == (
+        False,
+        True,
+        True,
+    )
+    recorder.cursor = 5
+    assert sender.wants(idle)
+    assert sent == [1.0]
