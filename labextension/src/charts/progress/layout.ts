@@ -1,32 +1,15 @@
 /** What the progress chart shows, from counts and times alone; no DOM. */
 
-/** Counts of one prefix within one compute, as the kernel reports them. */
-export interface PrefixCounts {
-  readonly run: number;
-  readonly prefix: string;
-  readonly total: number;
-  readonly finished: number;
-  readonly erred: number;
-  readonly running: number;
-  readonly interrupted: number;
-  /** Summed durations of the tasks that ended; null where it is not known. */
-  readonly durationS: number | null;
-}
+import type { PrefixProgress, Run } from '../../wire';
 
-/** When one compute ran and how it stands; times on the same axis as `nowS`. */
-export interface RunTimes {
-  readonly run: number;
-  readonly nTasks: number;
-  readonly startS: number | null;
-  readonly stopS: number | null;
-  readonly status: string;
-}
-
+/** How far computes are at one moment; all times on one axis. */
 export interface ProgressInput {
-  readonly rows: readonly PrefixCounts[];
+  readonly rows: readonly PrefixProgress[];
   readonly runs: readonly RunTimes[];
   readonly nowS: number;
 }
+
+export type RunTimes = Pick<Run, 'run' | 'nTasks' | 'startS' | 'stopS' | 'status' | 'error'>;
 
 export type ProgressState = 'waiting' | 'running' | 'finished' | 'erred' | 'interrupted';
 
@@ -50,6 +33,10 @@ export interface PrefixRow extends Counts {
 
 export interface ProgressLayout extends Counts {
   readonly state: ProgressState;
+  /** How many computes these are. */
+  readonly nRuns: number;
+  /** What the first failed compute failed with. */
+  readonly error: string | null;
   /** Finished tasks of all, 0 without any. */
   readonly fraction: number;
   /** Seconds during which at least one compute ran. */
@@ -74,6 +61,8 @@ export function layoutProgress({ rows, runs, nowS }: ProgressInput): ProgressLay
     ...sums,
     total,
     state: stateOf(runs),
+    nRuns: runs.length,
+    error: runs.find(run => run.error !== null)?.error ?? null,
     fraction: total === 0 ? 0 : sums.finished / total,
     elapsedS: elapsedS(runs, nowS),
     eta: estimate(rows, runs, nowS),
@@ -86,7 +75,7 @@ function stateOf(runs: readonly RunTimes[]): ProgressState {
   return WORST_FIRST.find(state => seen.has(state)) ?? 'waiting';
 }
 
-function sumCounts(rows: readonly PrefixCounts[]): Counts {
+function sumCounts(rows: readonly PrefixProgress[]): Counts {
   const sum = { total: 0, finished: 0, erred: 0, running: 0, interrupted: 0 };
   for (const row of rows) {
     sum.total += row.total;
@@ -99,7 +88,7 @@ function sumCounts(rows: readonly PrefixCounts[]): Counts {
 }
 
 /** While a large graph is still being counted, its compute already knows how many tasks it has. */
-function plannedTasks(rows: readonly PrefixCounts[], runs: readonly RunTimes[]): number {
+function plannedTasks(rows: readonly PrefixProgress[], runs: readonly RunTimes[]): number {
   const counted = new Map<number, number>();
   for (const row of rows) {
     counted.set(row.run, (counted.get(row.run) ?? 0) + row.total);
@@ -107,8 +96,8 @@ function plannedTasks(rows: readonly PrefixCounts[], runs: readonly RunTimes[]):
   return runs.reduce((sum, run) => sum + Math.max(run.nTasks, counted.get(run.run) ?? 0), 0);
 }
 
-function byPrefix(rows: readonly PrefixCounts[]): PrefixRow[] {
-  const found = new Map<string, PrefixCounts[]>();
+function byPrefix(rows: readonly PrefixProgress[]): PrefixRow[] {
+  const found = new Map<string, PrefixProgress[]>();
   for (const row of rows) {
     const same = found.get(row.prefix);
     if (same === undefined) {
@@ -138,7 +127,7 @@ function elapsedS(runs: readonly RunTimes[], nowS: number): number {
  * Mean duration of each prefix times its tasks ahead, over the concurrency reached so far.
  * It knows nothing of the graph's shape, so it is too low before a serial tail.
  */
-function estimate(all: readonly PrefixCounts[], runs: readonly RunTimes[], nowS: number): Eta {
+function estimate(all: readonly PrefixProgress[], runs: readonly RunTimes[], nowS: number): Eta {
   const active = runs.filter(run => run.status === 'running');
   if (active.length === 0) {
     return { kind: 'none' };

@@ -1,0 +1,98 @@
+/** The progress chart's elements, and putting a layout into them. Plain DOM: all text is textContent. */
+import type { Translate } from '../../lib/translate';
+import { element, setText } from '../ui/dom';
+import { Announcer } from './announcer';
+import { makeBar } from './bar';
+import { makeIcon, setIcon } from './icons';
+import type { ProgressLayout } from './layout';
+import { PrefixRows } from './rows';
+import { describeProgress } from './words';
+
+export interface DrawOptions {
+  readonly signal: AbortSignal;
+  readonly translate: Translate;
+  readonly colourOf: (prefix: string) => string;
+}
+
+/** What comes under the bar, in this order; a key shows the pattern of the segment it counts. */
+const META = ['elapsed', 'eta', 'running', 'erred', 'interrupted', 'runs'] as const;
+const WITH_KEY: ReadonlySet<string> = new Set(['running', 'erred', 'interrupted']);
+
+export class ProgressDrawing {
+  readonly el = element('section', { class: 'tsk-chart tsk-progress' });
+
+  readonly #icon = makeIcon();
+  readonly #state = element('span');
+  readonly #count = element('span', { class: 'tsk-progress-count' });
+  readonly #percent = element('span', { class: 'tsk-progress-percent' });
+  readonly #bar = makeBar();
+  readonly #meta = META.map(name => ({ name, ...metaItem(name) }));
+  readonly #error = element('div', { class: 'tsk-progress-error' });
+  readonly #rows: PrefixRows;
+  readonly #announcer: Announcer;
+  #drawnState: string | null = null;
+
+  constructor(private readonly options: DrawOptions) {
+    const { translate, signal } = options;
+    const region = element('div', { class: 'tsk-hidden' });
+    this.#rows = new PrefixRows(options);
+    this.#announcer = new Announcer(region, signal);
+    const title = element('span', { class: 'tsk-progress-state' }, this.#icon, this.#state);
+    const head = element('div', { class: 'tsk-progress-head' }, title, this.#count, this.#percent);
+    const meta = element('div', { class: 'tsk-progress-meta' }, ...this.#meta.map(item => item.el));
+    this.el.setAttribute('aria-label', translate('Progress of Dask tasks'));
+    this.#bar.el.setAttribute('role', 'progressbar');
+    this.#bar.el.setAttribute('aria-label', translate('Finished tasks'));
+    this.#bar.el.setAttribute('aria-valuemin', '0');
+    this.el.append(head, this.#bar.el, meta, this.#error, this.#rows.el, region);
+  }
+
+  draw(layout: ProgressLayout): void {
+    const words = describeProgress(layout, this.options.translate);
+    this.el.dataset.state = layout.state;
+    setIcon(this.#icon, layout.state);
+    setText(this.#state, words.state);
+    setText(this.#count, words.count);
+    setText(this.#percent, words.percent);
+    for (const { name, el, text } of this.#meta) {
+      el.hidden = words[name] === '';
+      setText(text, words[name]);
+    }
+    this.#error.hidden = words.error === '';
+    setText(this.#error, words.error);
+    this.#bar.set(layout, layout.total);
+    this.#describeBar(layout, words.sentence);
+    this.#rows.set(layout.prefixes);
+    this.#announce(layout.state, words.sentence);
+  }
+
+  #describeBar({ total, finished }: ProgressLayout, sentence: string): void {
+    const bar = this.#bar.el;
+    bar.setAttribute('aria-valuetext', sentence);
+    if (total > 0) {
+      bar.setAttribute('aria-valuemax', String(total));
+      bar.setAttribute('aria-valuenow', String(finished));
+    } else {
+      bar.removeAttribute('aria-valuemax');
+      bar.removeAttribute('aria-valuenow');
+    }
+  }
+
+  /** What was over before anybody looked is no news. */
+  #announce(state: string, sentence: string): void {
+    if (state === 'running' || (this.#drawnState !== null && this.#drawnState !== state)) {
+      this.#announcer.say(sentence);
+    }
+    this.#drawnState = state;
+  }
+}
+
+function metaItem(name: string): { el: HTMLElement; text: HTMLElement } {
+  const text = element('span');
+  const el = element('span');
+  if (WITH_KEY.has(name)) {
+    el.append(element('span', { class: `tsk-key tsk-segment tsk-${name}`, 'aria-hidden': 'true' }));
+  }
+  el.append(text);
+  return { el, text };
+}

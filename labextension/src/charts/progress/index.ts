@@ -1,0 +1,3 @@
+export type { ProgressLayout, ProgressState } from './layout';
+export type { ProgressChart, ProgressOptions } from './view';
+export { mount } from './view';

@@ -1,0 +1,84 @@
+/** The progress chart's own rules; colours and fonts are those that all charts share. */
+
+export const PROGRESS_CSS = `
+.tsk-progress {
+  --tsk-track: var(--jp-layout-color2, #eef0f3);
+  --tsk-success: #2e7d32;
+  --tsk-warn: #a85400;
+  --tsk-stripe: color-mix(in srgb, var(--tsk-paper) 65%, transparent);
+  position: relative;
+  padding: 8px 12px;
+  line-height: 20px;
+  overflow-wrap: anywhere;
+}
+.tsk-progress.tsk-dark {
+  --tsk-track: var(--jp-layout-color2, #2b323b);
+  --tsk-success: #66bb6a;
+  --tsk-warn: #ffb74d;
+}
+.tsk-progress [hidden] { display: none; }
+.tsk-progress-head, .tsk-progress-meta { display: flex; flex-wrap: wrap; column-gap: 16px; }
+.tsk-progress-state { display: flex; align-items: center; gap: 6px; font-weight: 600; }
+.tsk-progress-state svg { width: 16px; height: 16px; flex: none; fill: none; stroke: currentColor; stroke-width: 2; }
+.tsk-progress[data-state='waiting'] .tsk-progress-state svg { color: var(--tsk-faint); }
+.tsk-progress[data-state='running'] .tsk-progress-state svg { color: var(--tsk-accent); }
+.tsk-progress[data-state='finished'] .tsk-progress-state svg { color: var(--tsk-success); }
+.tsk-progress[data-state='erred'] .tsk-progress-state svg { color: var(--tsk-error); }
+.tsk-progress[data-state='interrupted'] .tsk-progress-state svg { color: var(--tsk-warn); }
+.tsk-progress-percent { margin-inline-start: auto; font-weight: 600; }
+.tsk-progress-bar {
+  display: flex;
+  overflow: hidden;
+  height: 12px;
+  margin: 4px 0;
+  border: 1px solid var(--tsk-line);
+  border-radius: 2px;
+  background: var(--tsk-track);
+}
+.tsk-progress-row .tsk-progress-bar { height: 10px; margin: 0; }
+.tsk-segment { flex: none; height: 100%; --tsk-fill: var(--tsk-prefix, var(--tsk-accent)); forced-color-adjust: none; }
+.tsk-segment.tsk-some { min-width: 3px; }
+.tsk-segment.tsk-finished { background: var(--tsk-fill); }
+.tsk-segment.tsk-running {
+  background: repeating-linear-gradient(135deg, var(--tsk-stripe) 0 3px, transparent 3px 6px), var(--tsk-fill);
+}
+.tsk-segment.tsk-erred {
+  background:
+    repeating-linear-gradient(45deg, var(--tsk-stripe) 0 1px, transparent 1px 4px),
+    repeating-linear-gradient(135deg, var(--tsk-stripe) 0 1px, transparent 1px 4px),
+    var(--tsk-error);
+}
+.tsk-segment.tsk-interrupted {
+  background: radial-gradient(circle, var(--tsk-stripe) 0 1px, transparent 1.4px) 0 0 / 4px 4px, var(--tsk-faint);
+}
+.tsk-progress-meta { color: var(--tsk-faint); }
+.tsk-progress-meta .tsk-key { display: inline-block; width: 10px; height: 10px; margin-inline-end: 5px; border-radius: 1px; }
+.tsk-progress-error { color: var(--tsk-ink); border-inline-start: 3px solid var(--tsk-error); padding-inline-start: 8px; margin-top: 4px; }
+.tsk-progress-rows {
+  display: grid;
+  grid-template-columns: repeat(auto-fill, minmax(min(100%, 300px), 1fr));
+  gap: 2px 24px;
+  margin: 6px 0 0;
+  padding: 0;
+  list-style: none;
+}
+.tsk-progress-row { display: grid; grid-template-columns: 10px minmax(0, 3fr) minmax(48px, 2fr) auto; align-items: center; gap: 8px; }
+.tsk-swatch { width: 10px; height: 10px; border-radius: 1px; forced-color-adjust: none; }
+.tsk-progress-name { overflow: hidden; text-overflow: ellipsis; white-space: nowrap; }
+.tsk-progress-number { color: var(--tsk-faint); text-align: end; min-width: 9ch; }
+.tsk-progress-more {
+  margin: 4px 0 0;
+  padding: 2px 8px;
+  border: 1px solid var(--tsk-line);
+  border-radius: 2px;
+  background: none;
+  color: var(--tsk-ink);
+  font: inherit;
+  cursor: pointer;
+}
+.tsk-progress-more:hover { background: var(--tsk-track); }
+.tsk-progress-more:focus-visible { outline: 2px solid var(--tsk-accent); outline-offset: 1px; }
+@media (prefers-reduced-motion: no-preference) {
+  .tsk-progress-bar > .tsk-segment { transition: width 120ms linear; }
+}
+`;

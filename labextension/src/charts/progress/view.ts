@@ -1,0 +1,97 @@
+/** The progress chart in a page: draws when the store changes, and lets time pass in between. */
+import { paletteColour } from '../../lib/palette';
+import { english, type Translate } from '../../lib/translate';
+import type { RunWindow, TaskStore } from '../../store';
+import { FrameLoop } from '../ui/frames';
+import { readTheme, watchTheme } from '../ui/page-theme';
+import { SHARED_CSS, adoptStyles } from '../ui/styles';
+import { ProgressDrawing } from './draw';
+import { layoutProgress, type ProgressInput, type ProgressLayout } from './layout';
+import { PROGRESS_CSS } from './style';
+
+const TICK_MS = 200;
+
+export interface ProgressOptions {
+  /** Unmounts the chart. */
+  readonly signal: AbortSignal;
+  readonly firstRun?: number;
+  /** Null or left out: and all that come. */
+  readonly lastRun?: number | null;
+  readonly translate?: Translate;
+}
+
+export interface ProgressChart {
+  readonly el: HTMLElement;
+  /** What the chart shows at this moment. */
+  layout(): ProgressLayout;
+}
+
+/** Put a progress chart of some computes into `el`, until `signal` aborts. */
+export function mount(el: HTMLElement, store: TaskStore, options: ProgressOptions): ProgressChart {
+  const { signal, firstRun = 0, lastRun = null, translate = english } = options;
+  const colourOf = (prefix: string): string => paletteColour(store.tables.prefixId(prefix));
+  const drawing = new ProgressDrawing({ signal, translate, colourOf });
+  const read = reader(store, { firstRun, lastRun });
+  const layout = (): ProgressLayout => layoutProgress({ ...read(), nowS: store.clock.nowS() });
+  if (signal.aborted) {
+    return { el: drawing.el, layout };
+  }
+  adoptStyles(el, SHARED_CSS);
+  adoptStyles(el, PROGRESS_CSS);
+  el.append(drawing.el);
+  followTheme(drawing.el, signal);
+
+  let ticking: ReturnType<typeof setInterval> | undefined;
+  const draw = (): void => {
+    const current = layout();
+    drawing.draw(current);
+    const alive = store.clock.active && current.state === 'running';
+    if (!alive) {
+      clearInterval(ticking);
+      ticking = undefined;
+    } else {
+      ticking ??= setInterval(soon, TICK_MS);
+    }
+  };
+  const frames = new FrameLoop(() => {
+    draw();
+    return 'still';
+  }, signal);
+  const soon = (): void => {
+    frames.request();
+  };
+  draw();
+  store.subscribe(soon, signal);
+  signal.addEventListener(
+    'abort',
+    () => {
+      clearInterval(ticking);
+      drawing.el.remove();
+    },
+    { once: true }
+  );
+  return { el: drawing.el, layout };
+}
+
+function followTheme(chart: HTMLElement, signal: AbortSignal): void {
+  const apply = (): void => {
+    // An element that is not in the page yet has no style to read.
+    const { dark } = readTheme(chart.isConnected ? chart : document.body);
+    chart.classList.toggle('tsk-dark', dark);
+  };
+  apply();
+  watchTheme(apply, signal);
+}
+
+/** The tables change with messages only; time passes more often than that. */
+function reader(store: TaskStore, window: RunWindow): () => Omit<ProgressInput, 'nowS'> {
+  let version = -1;
+  let input: Omit<ProgressInput, 'nowS'> = { rows: [], runs: [] };
+  return () => {
+    if (version !== store.version) {
+      version = store.version;
+      input = { rows: store.tables.progressIn(window), runs: store.tables.runsIn(window) };
+    }
+    return input;
+  };
+}

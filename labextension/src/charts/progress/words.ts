@@ -1,0 +1,108 @@
+/** The progress chart in words: what is printed, and what is said aloud. */
+import { formatCount, formatDuration, formatPercent, printable } from '../../lib/format';
+import type { Translate } from '../../lib/translate';
+import type { Eta, PrefixRow, ProgressLayout } from './layout';
+
+const MAX_ERROR_CHARS = 200;
+
+export interface ProgressWords {
+  readonly state: string;
+  /** `742 of 1,000 tasks`; empty before any are known. */
+  readonly count: string;
+  readonly percent: string;
+  readonly elapsed: string;
+  readonly eta: string;
+  readonly running: string;
+  readonly erred: string;
+  readonly interrupted: string;
+  readonly runs: string;
+  readonly error: string;
+  /** All of it in one line, for those who do not see the bar. */
+  readonly sentence: string;
+}
+
+/** Empty texts stand for what need not be shown. */
+export function describeProgress(layout: ProgressLayout, translate: Translate): ProgressWords {
+  const { total, finished, running, erred, interrupted, nRuns, error } = layout;
+  const count =
+    total > 0
+      ? translate('%1 of %2 tasks', formatCount(finished), formatCount(total))
+      : nRuns > 0
+        ? translate('no tasks')
+        : '';
+  const words = {
+    state: stateWord(layout, translate),
+    count,
+    percent: total > 0 ? formatPercent(layout.fraction) : '',
+    elapsed: nRuns > 0 ? translate('%1 elapsed', elapsedText(layout)) : '',
+    eta: etaText(layout.eta, translate),
+    running: running > 0 ? translate('%1 running', formatCount(running)) : '',
+    erred: erred > 0 ? translate('%1 erred', formatCount(erred)) : '',
+    interrupted: interrupted > 0 ? translate('%1 interrupted', formatCount(interrupted)) : '',
+    runs: nRuns > 1 ? translate('%1 computes', formatCount(nRuns)) : '',
+    error: error === null ? '' : printable(error, MAX_ERROR_CHARS)
+  };
+  const { state, percent, eta, elapsed } = words;
+  const said = [count, percent, words.running, words.erred, words.interrupted, elapsed, eta];
+  const details = said.filter(text => text !== '').join(', ');
+  return { ...words, sentence: details === '' ? state : `${state}: ${details}` };
+}
+
+/** The counts of one prefix: `40 / 100`. */
+export function rowCount(row: PrefixRow): string {
+  return `${formatCount(row.finished)} / ${formatCount(row.total)}`;
+}
+
+/** What a row's bar shows, in words. */
+export function rowSentence(row: PrefixRow, translate: Translate): string {
+  const parts = [translate('%1 of %2 finished', formatCount(row.finished), formatCount(row.total))];
+  if (row.running > 0) {
+    parts.push(translate('%1 running', formatCount(row.running)));
+  }
+  if (row.erred > 0) {
+    parts.push(translate('%1 erred', formatCount(row.erred)));
+  }
+  if (row.interrupted > 0) {
+    parts.push(translate('%1 interrupted', formatCount(row.interrupted)));
+  }
+  return parts.join(', ');
+}
+
+function stateWord({ state }: ProgressLayout, translate: Translate): string {
+  switch (state) {
+    case 'waiting':
+      return translate('Waiting for a Dask compute');
+    case 'running':
+      return translate('Running');
+    case 'finished':
+      return translate('Finished');
+    case 'erred':
+      return translate('Failed');
+    case 'interrupted':
+      return translate('Interrupted');
+  }
+}
+
+/** Digits that change faster than they can be read are left out while time goes on. */
+function elapsedText({ state, elapsedS }: ProgressLayout): string {
+  return state === 'running' && elapsedS < 59.95
+    ? `${elapsedS.toFixed(1)} s`
+    : formatDuration(elapsedS);
+}
+
+function etaText(eta: Eta, translate: Translate): string {
+  switch (eta.kind) {
+    case 'none':
+      return '';
+    case 'estimating':
+      return translate('estimating…');
+    case 'estimate':
+      return translate('about %1 left (estimate)', formatDuration(coarse(eta.seconds)));
+  }
+}
+
+/** Whole seconds, and coarser the further away: an estimate has no more digits than that. */
+function coarse(seconds: number): number {
+  const step = seconds < 20 ? 1 : seconds < 120 ? 5 : seconds < 7200 ? 60 : 600;
+  return Math.max(step, Math.ceil(seconds / step) * step);
+}
