@@ -11,6 +11,12 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from IPython.core.interactiveshell import InteractiveShell
 
+    from taskscope.errors import TaskscopeError
+    from taskscope.export import load
+    from taskscope.model.recording import Recording
+    from taskscope.profiling import profile
+    from taskscope.widgets import Dashboard, GanttWidget, ProgressWidget
+
 _HOMES = {
     "Dashboard": "taskscope.widgets",
     "GanttWidget": "taskscope.widgets",

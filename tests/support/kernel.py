@@ -67,6 +67,7 @@ class Kernel:
 def running_kernel() -> Iterator[Kernel]:
     """Start a kernel of this interpreter, and end it."""
     manager = KernelManager(kernel_name="python3")
+    assert manager.kernel_spec is not None
     manager.kernel_spec.argv[0] = sys.executable
     manager.start_kernel(env={**os.environ, "PYTHONPATH": str(SRC)})
     client = manager.client()

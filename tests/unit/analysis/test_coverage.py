@@ -36,8 +36,10 @@ def test_a_column_is_as_busy_as_its_lane_was_and_has_the_colour_of_most_of_it() 
 
 def test_a_million_short_tasks_cover_exactly_their_time() -> None:
     n = 1_000_000
-    first = np.arange(n) * (1000 / n)
-    found = column_overlap(np.zeros(n, np.int64), first, first + 0.91 * 1000 / n, (1, 1000))
+    first = np.linspace(0.0, 1000.0, n, endpoint=False, dtype=np.float64)
+    found = column_overlap(
+        np.zeros(n, np.int64), first, np.asarray(first + 0.91 * 1000 / n, np.float64), (1, 1000)
+    )
     assert np.abs(found - 0.91).max() < 1e-6
 
 

@@ -38,7 +38,10 @@ def recording() -> Recording:
 
 def as_lists(recording: Recording) -> dict[str, dict[str, list[object]]]:
     return {
-        name: {column: [repr(v) for v in np.asarray(values, object)] for column, values in recording.table(name).items()}
+        name: {
+            column: [repr(v) for v in np.asarray(values, object)]
+            for column, values in recording.table(name).items()
+        }
         for name in TABLES
     }
 
@@ -156,8 +159,8 @@ def test_a_full_disk_leaves_the_old_file_and_no_rubbish(
 def test_what_could_not_be_saved_is_said_before_there_is_anything_to_save(tmp_path: Path) -> None:
     with pytest.raises(FileError, match="does not exist; make it first"):
         check_target(tmp_path / "no" / "a.txt")
+    (tmp_path / "d.txt").mkdir()
     with pytest.raises(FileError, match="it is a directory; name a file"):
-        (tmp_path / "d.txt").mkdir()
         check_target(tmp_path / "d.txt")
     with pytest.raises(OptionError, match=r"by its extension; did you mean '\.html'\?"):
         check_target(tmp_path / "a.htm")

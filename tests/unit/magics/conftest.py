@@ -1,10 +1,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
 from IPython.core.async_helpers import get_asyncio_loop
-from IPython.core.interactiveshell import ExecutionResult, InteractiveShell
+from IPython.core.interactiveshell import InteractiveShell
 from traitlets.config import Config
 
 
@@ -14,10 +15,10 @@ class Shell:
     def __init__(self, shell: InteractiveShell) -> None:
         self.shell = shell
 
-    def run(self, cell: str) -> ExecutionResult:
+    def run(self, cell: str) -> Any:
         return self.shell.run_cell(cell, store_history=True)
 
-    def __getitem__(self, name: str) -> object:
+    def __getitem__(self, name: str) -> Any:
         return self.shell.user_ns[name]
 
     def __contains__(self, name: str) -> bool:
@@ -39,7 +40,7 @@ def shell() -> Iterator[Shell]:
     config.HistoryManager.enabled = False
     InteractiveShell.clear_instance()
     plain = InteractiveShell.instance(config=config, colors="nocolor")
-    plain.extension_manager.load_extension("taskscope")
+    plain.run_line_magic("load_ext", "taskscope")
     yield Shell(plain)
-    plain.extension_manager.unload_extension("taskscope")
+    plain.run_line_magic("unload_ext", "taskscope")
     InteractiveShell.clear_instance()

@@ -33,7 +33,8 @@ def test_a_cell_run_inside_of_a_cell_ends_only_its_own() -> None:
 
 
 def test_a_cancelled_cell_has_no_result_and_still_ends() -> None:
-    stack, ended = CellStack(), []
+    stack = CellStack()
+    ended: list[ExecutionResult | None] = []
     stack.enter(cell("await x"))
     stack.at_end(ended.append)
     stack.leave(None)

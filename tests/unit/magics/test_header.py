@@ -9,7 +9,15 @@ from taskscope.magics.header import HeaderTransformer, header_to_string
 
 @pytest.mark.parametrize(
     "cell",
-    ["%%profiler\nx\n", " %%profile\nx\n", "x\n%%profile\n", "%%profile?\n", "%%profile??\n", "%profile x\n", ""],
+    [
+        "%%profiler\nx\n",
+        " %%profile\nx\n",
+        "x\n%%profile\n",
+        "%%profile?\n",
+        "%%profile??\n",
+        "%profile x\n",
+        "",
+    ],
 )
 def test_other_cells_are_left_alone(cell: str) -> None:
     lines = cell.splitlines(keepends=True)
@@ -19,7 +27,7 @@ def test_other_cells_are_left_alone(cell: str) -> None:
 def test_only_the_first_line_changes_whatever_is_in_the_others() -> None:
     body = ["def f():\n", "\treturn '''\n", "  %%profile '''\n"]
     assert header_to_string(["%%profile --label 'a b'  \n", *body]) == [
-        '"%%profile --label \'a b\'"\n',
+        "\"%%profile --label 'a b'\"\n",
         *body,
     ]
 
@@ -32,7 +40,9 @@ def test_a_cell_magic_below_is_seen_by_ipython() -> None:
 
 
 def transformed(source: str) -> str:
-    tree = HeaderTransformer(lambda line: ast.parse(f"begin({line!r})", mode="eval").body).visit(ast.parse(source))
+    tree = HeaderTransformer(lambda line: ast.parse(f"begin({line!r})", mode="eval").body).visit(
+        ast.parse(source)
+    )
     return ast.unparse(tree)
 
 

@@ -18,7 +18,9 @@ def test_without_options_there_are_the_defaults() -> None:
 
 def test_all_options(tmp_path: Path) -> None:
     dump, text = str(tmp_path / "a b.taskscope"), str(tmp_path / "a.txt")
-    line = f"""-o run -D "{dump}" -T {text} -q --label 'rechunk 2' --dt=0.1 --metric nbytes --no-raise-error"""
+    line = (
+        f"""-o run -D "{dump}" -T {text} -q --label 'rechunk 2' --dt=0.1 --metric nbytes --no-raise-error"""
+    )
     assert parse_options(PARSER, line, {}) == MagicOptions(
         BlockOptions("rechunk 2", 0.1, "nbytes", save=(dump, text)), "run", quiet=True, raise_error=False
     )
@@ -41,7 +43,7 @@ def test_a_metric_may_be_a_function_of_the_user() -> None:
         ("-D /no/such/a.txt", "the directory '/no/such' does not exist; make it first"),
         ("-D a.htm", "did you mean '.html'?"),
         ("-o 1x", "-o needs a variable name, got '1x'"),
-        ("--label 'x", "cannot read \"--label 'x\": No closing quotation"),
+        ("--label 'x", 'cannot read "--label \'x": No closing quotation'),
         ("-o", "expected one argument"),
     ],
 )

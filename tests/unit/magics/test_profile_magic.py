@@ -86,13 +86,17 @@ def test_no_raise_error_shows_but_lets_the_notebook_go_on(
 def test_an_interrupt_is_never_held_back(shell: Shell) -> None:
     result = shell.run("%%profile -q -o run --no-raise-error\nraise KeyboardInterrupt")
     assert isinstance(result.error_in_exec, KeyboardInterrupt)
-    assert recorded(shell).summary().splitlines()[0] == "taskscope · interrupted · no Dask computation ran here"
+    assert (
+        recorded(shell).summary().splitlines()[0] == "taskscope · interrupted · no Dask computation ran here"
+    )
 
 
 def test_bad_options_are_told_before_the_cell_runs(shell: Shell, capsys: pytest.CaptureFixture[str]) -> None:
     result = shell.run("%%profile --dt -1\nx = 1")
     assert not result.success
-    assert capsys.readouterr().err == "UsageError: %%profile: dt must be a positive number of seconds, got -1\n"
+    assert (
+        capsys.readouterr().err == "UsageError: %%profile: dt must be a positive number of seconds, got -1\n"
+    )
     assert "x" not in shell
 
 
@@ -131,7 +135,11 @@ def test_a_cell_inside_of_a_cell_is_a_block_of_its_own(shell: Shell) -> None:
 
 def test_help_names_every_option(shell: Shell) -> None:
     text = shell.shell.find_magic("profile", "cell").__doc__
-    missing = [o for o in ("-o", "-D", "-T", "-q", "--label", "--dt", "--metric", "--no-raise-error") if o not in text]
+    missing = [
+        o
+        for o in ("-o", "-D", "-T", "-q", "--label", "--dt", "--metric", "--no-raise-error")
+        if o not in text
+    ]
     assert missing == []
 
 
@@ -146,7 +154,10 @@ def test_loading_watches_and_unloading_leaves_nothing(shell: Shell) -> None:
     assert (len(plain.ast_transformers), len(plain.input_transformers_cleanup)) == before
     assert current().held
     taskscope.unload_ipython_extension(plain)
-    assert (len(plain.ast_transformers), len(plain.input_transformers_cleanup)) == (before[0] - 1, before[1] - 1)
+    assert (len(plain.ast_transformers), len(plain.input_transformers_cleanup)) == (
+        before[0] - 1,
+        before[1] - 1,
+    )
     assert (current().held, "profile" in plain.magics_manager.magics["cell"]) == (False, False)
     assert dask.delayed(sum)([1]).compute(scheduler="synchronous") == 1
     taskscope.unload_ipython_extension(plain)

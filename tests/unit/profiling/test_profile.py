@@ -82,13 +82,17 @@ def test_the_summary_goes_to_standard_error(capsys: pytest.CaptureFixture[str]) 
     assert (captured.out, captured.err) == ("", run.recording.summary() + "\n")
 
 
-def test_a_file_that_cannot_be_written_loses_nothing(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+def test_a_file_that_cannot_be_written_loses_nothing(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
     folder = tmp_path / "gone"
     folder.mkdir()
     with taskscope.profile(display=False, save=folder / "a.taskscope") as run:
         compute()
         folder.rmdir()
-    text = f"not saved: FileError: cannot write '{folder}/a.taskscope': the directory '{folder}' does not exist"
+    text = (
+        f"not saved: FileError: cannot write '{folder}/a.taskscope': the directory '{folder}' does not exist"
+    )
     assert [m.text.partition("; make it")[0] for m in run.recording.messages] == [text]
     assert [r.levelname for r in caplog.records] == ["ERROR"]
     assert runs(run) == [("finished", None)]
@@ -126,7 +130,9 @@ def test_a_display_that_fails_harms_nobody(monkeypatch: pytest.MonkeyPatch) -> N
         ({"lable": "x"}, TypeError, "unexpected keyword argument 'lable'"),
     ],
 )
-def test_bad_options_are_told_at_once(options: dict[str, object], kind: type[Exception], message: str) -> None:
+def test_bad_options_are_told_at_once(
+    options: dict[str, object], kind: type[Exception], message: str
+) -> None:
     with pytest.raises(kind) as raised:
         taskscope.profile(**options)  # type: ignore[arg-type]  # wrong on purpose
     assert message in str(raised.value)

@@ -6,6 +6,7 @@ import zlib
 import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
+from numpy.typing import NDArray
 
 from taskscope.analysis.coverage import ENDED_BADLY, Coverage
 from taskscope.report.bars import LANE_PX, STEPS, bar_palette, bar_pixels
@@ -17,8 +18,9 @@ def one_lane(busy: list[float], colour: int = 3) -> Coverage:
     return Coverage(np.array([0]), 0.0, 1.0, np.array([busy]), np.full(shape, colour, np.uint8))
 
 
-def opacity(pixels: np.ndarray) -> np.ndarray:
-    return np.array([alpha for *_, alpha in bar_palette()])[pixels] / 255
+def opacity(pixels: NDArray[np.uint8]) -> NDArray[np.float64]:
+    alphas = np.array([alpha for *_, alpha in bar_palette()], np.float64)
+    return alphas[pixels] / 255
 
 
 @given(st.lists(st.floats(0, 1), min_size=1, max_size=50))

@@ -3,13 +3,14 @@ from __future__ import annotations
 import base64
 import json
 from html.parser import HTMLParser
-from xml.etree import ElementTree
+from xml.etree import ElementTree as ET
 
 import pytest
 
 import taskscope.report.embed
 import taskscope.report.page
 import taskscope.report.result
+from taskscope.analysis.totals import measure_totals
 from taskscope.report import MAX_EMBEDDED_TASKS, page_html, result_bundle, result_html
 from taskscope.report.embed import data_json
 from taskscope.report.picture import MAX_LANES, picture_svg
@@ -91,8 +92,8 @@ def test_a_hostile_key_adds_no_element_anywhere(key: str) -> None:
 @pytest.mark.parametrize("key", HOSTILE, ids=lambda key: ascii(key[:12]))
 def test_the_picture_of_a_hostile_key_is_well_formed(key: str) -> None:
     recording = recording_of([Row(key=key)])
-    svg = picture_svg(recording, taskscope.report.result.measure_totals(recording).prefixes)
-    ElementTree.fromstring(svg)
+    svg = picture_svg(recording, measure_totals(recording).prefixes)
+    ET.fromstring(svg)
 
 
 def test_embedded_data_are_messages_of_the_feed_with_ids_from_zero() -> None:
@@ -116,7 +117,10 @@ def test_beyond_the_limit_the_picture_stands_alone_and_says_how_to_get_the_chart
     html = result_html(recording_of(rows))
     elements = Elements(html)
     assert elements.named("iframe") == []
-    assert 'The picture shows all 20,001 tasks. For the interactive chart: recording.save("run.html")' in elements.text
+    assert (
+        'The picture shows all 20,001 tasks. For the interactive chart: recording.save("run.html")'
+        in elements.text
+    )
     assert len(html) < 40_000
 
 

@@ -111,7 +111,7 @@ def test_bad_options_fail_the_cell_before_it_runs(kernel: Kernel) -> None:
 
 
 def test_a_progress_widget_alone_follows_the_kernel_until_it_is_closed(kernel: Kernel) -> None:
-    kernel.run("from taskscope import ProgressWidget\nw = ProgressWidget()\nseen = []\nw.observe(seen.append, 'state')")
+    kernel.run("from taskscope import ProgressWidget\nw = ProgressWidget()")
     kernel.run("_ = dask.compute(*tasks)")
     code = (
         "deadline = time.monotonic() + 10\n"
@@ -137,6 +137,8 @@ def test_unloading_closes_widgets_and_ends_threads(kernel: Kernel) -> None:
     kernel.run("from taskscope import GanttWidget\ng = GanttWidget()\n_ = dask.compute(*tasks)")
     kernel.run("%unload_ext taskscope")
     code = "from taskscope.session import current\n"
-    code += "len(_instances), current().held, [t.name for t in threading.enumerate() if 'taskscope' in t.name]"
+    code += (
+        "len(_instances), current().held, [t.name for t in threading.enumerate() if 'taskscope' in t.name]"
+    )
     assert kernel.run(code).text() == "(0, False, [])"
     kernel.run("%load_ext taskscope")

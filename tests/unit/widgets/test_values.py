@@ -41,7 +41,9 @@ def test_traits_are_the_counts_as_plain_json() -> None:
 
 
 def test_unknown_numbers_are_none_and_any_text_can_be_sent() -> None:
-    odd = progress(eta_s=math.inf, elapsed_s=math.nan, prefixes=(PrefixCount("\ud800" + "x" * 10_000, 1, 0, 0, 0),))
+    odd = progress(
+        eta_s=math.inf, elapsed_s=math.nan, prefixes=(PrefixCount("\ud800" + "x" * 10_000, 1, 0, 0, 0),)
+    )
     values = progress_values(odd)
     json.dumps(values, allow_nan=False, ensure_ascii=False).encode("utf-8")
     groups = values["groups"]
@@ -62,7 +64,8 @@ class FakeRecorder:
 
 
 def test_a_widget_asks_for_its_turn_only_when_there_is_news() -> None:
-    recorder, sent = FakeRecorder(), []
+    recorder = FakeRecorder()
+    sent: list[float] = []
     sender = TraitSender("w", recorder, sent.append)  # type: ignore[arg-type]  # the two numbers it reads
     idle, active = Tick(1.0, active=False, final=False), Tick(2.0, active=True, final=False)
     assert sender.wants(idle)
