@@ -1,5 +1,9 @@
+/** The prebuilt JupyterLab extension. */
 import type { JupyterFrontEndPlugin } from '@jupyterlab/application';
 
-const plugins: JupyterFrontEndPlugin<unknown>[] = [];
+import { plugin as labPlugin } from './hosts/lab/plugin';
+import { plugin as widgetPlugin } from './hosts/widget/plugin';
+
+const plugins: JupyterFrontEndPlugin<unknown>[] = [labPlugin, widgetPlugin];
 
 export default plugins;

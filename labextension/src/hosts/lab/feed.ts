@@ -1,0 +1,256 @@
+/** The feed of one kernel, as the browser sees it: keeps the stores up to date, whatever happens to the kernel. */
+import type { Kernel } from '@jupyterlab/services';
+import { UUID } from '@lumino/coreutils';
+import type { IDisposable } from '@lumino/disposable';
+import { Signal } from '@lumino/signaling';
+
+import { TaskStore } from '../../store/task-store';
+import { type Batch, type WireBuffer, WireError, decodeBatch } from '../../wire';
+import { type Arrival, KernelLink, type LinkEvent } from './link';
+import { type Reply, parseRefusal, parseReply } from './replies';
+import type { FeedState } from './state';
+
+/** How long a kernel with a subshell may take to answer after a lost connection. */
+const RESUME_MS = 3_000;
+
+/** A store in use by one view; `release` it when the view goes. */
+export interface StoreHold {
+  readonly store: TaskStore;
+  release(): void;
+}
+
+export class Feed implements IDisposable {
+  constructor(kernels: Kernel.IManager, model: Kernel.IModel) {
+    this.kernelId = model.id;
+    this._link = new KernelLink(kernels, model, UUID.uuid4());
+    this._link.arrived.connect(this._onArrived);
+    this._link.happened.connect(this._onHappened);
+    if (this._link.isConnected) {
+      this.attach();
+    }
+  }
+
+  readonly kernelId: string;
+  readonly stateChanged = new Signal<this, FeedState>(this);
+
+  get state(): FeedState {
+    return this._state;
+  }
+
+  get isDisposed(): boolean {
+    return this._link.isDisposed;
+  }
+
+  /** Milliseconds since something last came; views show it. */
+  get silentMs(): number {
+    return performance.now() - this._lastMs;
+  }
+
+  /** Whether the kernel said last that a compute runs. */
+  get active(): boolean {
+    return this._active;
+  }
+
+  /** How many batches came, of all recorders. */
+  get nBatches(): number {
+    return this._nBatches;
+  }
+
+  /** Use the store of a recorder; without a name the recorder that the kernel has now. */
+  hold(recorder: string): StoreHold {
+    const entry = this._entry(recorder);
+    entry.holds++;
+    let held = true;
+    const release = (): void => {
+      entry.holds -= held ? 1 : 0;
+      held = false;
+      this._forgetUnused();
+    };
+    return { store: entry.store, release };
+  }
+
+  /** Open the comms (again) and say hello. */
+  attach(): void {
+    this._setState({ kind: 'connecting' });
+    void this._link.open().then(opened => {
+      if (opened) {
+        this._awaitsStart = true;
+        this._link.ask(this._hello());
+      }
+    });
+  }
+
+  /** Interrupt the compute that runs: through the feed where it is heard, else through the server. */
+  async stop(): Promise<void> {
+    if (this._state.kind === 'live' && this._state.subshell) {
+      this._link.ask({ verb: 'stop' });
+    } else {
+      await this._link.interrupt();
+    }
+  }
+
+  dispose(): void {
+    if (this.isDisposed) {
+      return;
+    }
+    clearInterval(this._renewal);
+    clearTimeout(this._resume);
+    this._link.dispose();
+    this._stores.clear();
+    Signal.clearData(this);
+  }
+
+  private _hello(): { verb: 'hello'; cursor: number; epoch: string } {
+    return { verb: 'hello', cursor: this._rows(), epoch: this._epoch };
+  }
+
+  private _rows(): number {
+    return this._stores.get(this._recorder)?.store.cursor ?? 0;
+  }
+
+  private _entry(recorder: string): { store: TaskStore; holds: number } {
+    let entry = this._stores.get(recorder);
+    if (entry === undefined) {
+      entry = { store: new TaskStore(), holds: 0 };
+      this._stores.set(recorder, entry);
+    }
+    return entry;
+  }
+
+  private _forgetUnused(): void {
+    for (const [recorder, { holds }] of this._stores) {
+      if (holds === 0 && recorder !== this._recorder) {
+        this._stores.delete(recorder);
+      }
+    }
+  }
+
+  private readonly _onHappened = (_: KernelLink, event: LinkEvent): void => {
+    switch (event) {
+      case 'connected':
+        this._onConnected();
+        return;
+      case 'lost':
+        this._setState({ kind: this._state.kind === 'dead' ? 'dead' : 'disconnected' });
+        return;
+      case 'replaced':
+        this._replaced = true;
+        this._setState({ kind: 'restarted' });
+        return;
+      case 'dead':
+        this._setState({ kind: 'dead' });
+        return;
+      case 'refused':
+        if (this._state.kind !== 'refused') {
+          this._setState({ kind: this._replaced ? 'restarted' : 'not-loaded' });
+        }
+    }
+  };
+
+  private _onConnected(): void {
+    if (!this._link.isOpen) {
+      this.attach();
+      return;
+    }
+    // The server has kept what was sent meanwhile, and gaps are noticed. A busy kernel without subshells
+    // answers late, so only one that could have answered is taken for a new one.
+    this._setState({ kind: 'connecting' });
+    this._link.ask({ verb: 'renew' });
+    clearTimeout(this._resume);
+    if (this._subshell) {
+      this._resume = setTimeout(() => {
+        this.attach();
+      }, RESUME_MS);
+    }
+  }
+
+  private readonly _onArrived = (_: KernelLink, arrival: Arrival): void => {
+    if (arrival.channel === 'data') {
+      this._decode(arrival.data, arrival.buffers);
+      return;
+    }
+    const refusal = parseRefusal(arrival.data);
+    const reply = parseReply(arrival.data);
+    if (refusal !== null) {
+      this._setState({ kind: 'refused', error: refusal });
+    } else if (reply !== null) {
+      this._onReply(reply);
+    }
+  };
+
+  private _decode(data: unknown, buffers: readonly WireBuffer[]): void {
+    let batch: Batch;
+    try {
+      batch = decodeBatch(data, buffers);
+    } catch (error) {
+      if (!(error instanceof WireError)) {
+        throw error;
+      }
+      this._setState({ kind: 'refused', error: error.message });
+      return;
+    }
+    this._onBatch(batch);
+  }
+
+  private _onReply(reply: Reply): void {
+    clearTimeout(this._resume);
+    this._replaced = false;
+    this._subshell = reply.subshell;
+    this._lastMs = performance.now();
+    if (reply.re === 'hello' || this._renewal === undefined) {
+      clearInterval(this._renewal);
+      this._renewal = setInterval(() => {
+        this._link.ask({ verb: 'renew' });
+      }, (reply.leaseS * 1000) / 3);
+    }
+    this._setState({ kind: 'live', subshell: reply.subshell });
+  }
+
+  private _onBatch(batch: Batch): void {
+    this._lastMs = performance.now();
+    // What still comes of a stream that is to start anew does not count.
+    if (this._awaitsStart && batch.seq !== 0) {
+      return;
+    }
+    const { store } = this._entry(batch.recorder);
+    const appended = store.append(batch);
+    if (appended.kind === 'gap') {
+      this._awaitsStart = true;
+      this._link.ask({ verb: 'resync', cursor: appended.cursor });
+      return;
+    }
+    this._awaitsStart = false;
+    this._recorder = batch.recorder;
+    this._epoch = batch.epoch;
+    this._active = batch.active;
+    this._nBatches++;
+    this._forgetUnused();
+    if (this._state.kind === 'connecting') {
+      this._setState({ kind: 'live', subshell: this._subshell });
+    }
+  }
+
+  private _setState(state: FeedState): void {
+    this._state = state;
+    if (state.kind !== 'live' && state.kind !== 'connecting') {
+      // Nobody knows whether what ran still does.
+      this._active = false;
+      this._stores.get(this._recorder)?.store.freeze();
+    }
+    this.stateChanged.emit(state);
+  }
+
+  private readonly _link: KernelLink;
+  private readonly _stores = new Map<string, { store: TaskStore; holds: number }>();
+  private _state: FeedState = { kind: 'connecting' };
+  private _recorder = '';
+  private _epoch = '';
+  private _awaitsStart = true;
+  private _active = false;
+  private _subshell = false;
+  private _replaced = false;
+  private _nBatches = 0;
+  private _lastMs = performance.now();
+  private _renewal: ReturnType<typeof setInterval> | undefined;
+  private _resume: ReturnType<typeof setTimeout> | undefined;
+}

@@ -1,0 +1,113 @@
+/** All feeds of this page: one per kernel that announced taskscope or that a view asks for. */
+import type { Kernel } from '@jupyterlab/services';
+import { Token } from '@lumino/coreutils';
+import type { IDisposable } from '@lumino/disposable';
+import { Signal } from '@lumino/signaling';
+
+import { Feed } from './feed';
+
+/** A feed in use by one view; `release` it when the view goes. */
+export interface FeedHold {
+  readonly feed: Feed;
+  release(): void;
+}
+
+export interface IFeeds {
+  /** The feed of a kernel, if there is one. */
+  get(kernelId: string): Feed | undefined;
+  /** Use the feed of a kernel, made if need be. */
+  hold(model: Kernel.IModel): FeedHold;
+}
+
+export const IFeeds = new Token<IFeeds>(
+  'taskscope:IFeeds',
+  'Live Dask diagnostics by kernel: stores of tasks that views share.'
+);
+
+export class Feeds implements IFeeds, IDisposable {
+  constructor(kernels: Kernel.IManager) {
+    this._kernels = kernels;
+    kernels.runningChanged.connect(this._onRunning);
+  }
+
+  get isDisposed(): boolean {
+    return this._isDisposed;
+  }
+
+  get(kernelId: string): Feed | undefined {
+    return this._entries.get(kernelId)?.feed;
+  }
+
+  hold(model: Kernel.IModel): FeedHold {
+    const entry = this._entry(model);
+    entry.holds++;
+    let held = true;
+    const release = (): void => {
+      entry.holds -= held ? 1 : 0;
+      held = false;
+      this._forget(entry);
+    };
+    return { feed: entry.feed, release };
+  }
+
+  /** A kernel has loaded taskscope, perhaps anew: every announcement is followed by a fresh hello. */
+  announced(model: Kernel.IModel): void {
+    const known = this._entries.get(model.id);
+    if (known === undefined) {
+      this._entry(model);
+    } else {
+      known.feed.attach();
+    }
+  }
+
+  dispose(): void {
+    if (this._isDisposed) {
+      return;
+    }
+    this._isDisposed = true;
+    Signal.clearData(this);
+    for (const { feed } of this._entries.values()) {
+      feed.dispose();
+    }
+    this._entries.clear();
+  }
+
+  private _entry(model: Kernel.IModel): Entry {
+    let entry = this._entries.get(model.id);
+    if (entry === undefined) {
+      entry = { feed: new Feed(this._kernels, model), holds: 0, seen: false, gone: false };
+      this._entries.set(model.id, entry);
+    }
+    return entry;
+  }
+
+  private readonly _onRunning = (_: Kernel.IManager, models: Kernel.IModel[]): void => {
+    const running = new Set(models.map(model => model.id));
+    for (const entry of this._entries.values()) {
+      entry.seen = entry.seen || running.has(entry.feed.kernelId);
+      entry.gone = entry.seen && !running.has(entry.feed.kernelId);
+      this._forget(entry);
+    }
+  };
+
+  /** A feed lives as long as its kernel, or its last view. */
+  private _forget(entry: Entry): void {
+    if (entry.gone && entry.holds === 0) {
+      entry.feed.dispose();
+      this._entries.delete(entry.feed.kernelId);
+    }
+  }
+
+  private readonly _kernels: Kernel.IManager;
+  private readonly _entries = new Map<string, Entry>();
+  private _isDisposed = false;
+}
+
+interface Entry {
+  readonly feed: Feed;
+  holds: number;
+  /** Whether the server has listed the kernel since the feed began. */
+  seen: boolean;
+  /** Whether it has since been shut down. */
+  gone: boolean;
+}

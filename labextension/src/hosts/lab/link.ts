@@ -1,0 +1,137 @@
+/** One kernel seen over a connection of our own, which leaves the comms of others alone. */
+import type { Kernel, KernelMessage } from '@jupyterlab/services';
+import type { JSONObject } from '@lumino/coreutils';
+import { UUID } from '@lumino/coreutils';
+import type { IDisposable } from '@lumino/disposable';
+import { Signal } from '@lumino/signaling';
+
+import { CONTROL, DATA, closeComm, createSubshell, deleteSubshell, openComm, sendComm } from './messages';
+
+/** What a comm brought. */
+export type Arrival =
+  | { channel: 'data'; data: unknown; buffers: readonly (ArrayBuffer | ArrayBufferView)[] }
+  | { channel: 'control'; data: unknown };
+
+export type LinkEvent = 'connected' | 'lost' | 'replaced' | 'dead' | 'refused';
+
+/**
+ * Carries the control and the data comm of this page.
+ *
+ * The kernel may be busy, restart, crash, or have never heard of taskscope; the link says so and leaves it to
+ * its owner to `open` again.
+ */
+export class KernelLink implements IDisposable {
+  constructor(kernels: Kernel.IManager, model: Kernel.IModel, page: string) {
+    this._page = page;
+    this._connection = kernels.connectTo({ model, handleComms: false });
+    this._connection.connectionStatusChanged.connect(this._onConnection);
+    this._connection.statusChanged.connect(this._onStatus);
+    this._connection.iopubMessage.connect(this._onIopub);
+  }
+
+  readonly arrived = new Signal<this, Arrival>(this);
+  readonly happened = new Signal<this, LinkEvent>(this);
+
+  get isConnected(): boolean {
+    return this._connection.connectionStatus === 'connected';
+  }
+
+  get isOpen(): boolean {
+    return this._comms !== null;
+  }
+
+  get isDisposed(): boolean {
+    return this._connection.isDisposed;
+  }
+
+  /** Open both comms, anew if they are open; resolves to whether this call was not overtaken by another. */
+  async open(): Promise<boolean> {
+    const turn = ++this._turn;
+    this._close();
+    const subshellId = await createSubshell(this._connection);
+    if (turn !== this._turn || this.isDisposed) {
+      if (subshellId !== null && !this.isDisposed) {
+        deleteSubshell(this._connection, subshellId);
+      }
+      return false;
+    }
+    this._comms = { control: UUID.uuid4(), data: UUID.uuid4(), subshellId };
+    const hello = { protocol: 1, page: this._page };
+    openComm(this._connection, CONTROL, this._comms.control, hello, subshellId);
+    openComm(this._connection, DATA, this._comms.data, hello, subshellId);
+    return true;
+  }
+
+  /** Send a verb on the control comm; nothing is sent while it is not open. */
+  ask(data: JSONObject): void {
+    if (this._comms !== null && this.isConnected) {
+      sendComm(this._connection, this._comms.control, data, this._comms.subshellId);
+    }
+  }
+
+  /** Interrupt by the server, for kernels that do not hear us while a cell runs. */
+  interrupt(): Promise<void> {
+    return this._connection.interrupt();
+  }
+
+  dispose(): void {
+    if (this.isDisposed) {
+      return;
+    }
+    this._turn++;
+    this._close();
+    Signal.clearData(this);
+    this._connection.dispose();
+  }
+
+  private _close(): void {
+    const comms = this._comms;
+    this._comms = null;
+    if (comms === null || !this.isConnected) {
+      return;
+    }
+    closeComm(this._connection, comms.control, comms.subshellId);
+    closeComm(this._connection, comms.data, comms.subshellId);
+    if (comms.subshellId !== null) {
+      deleteSubshell(this._connection, comms.subshellId);
+    }
+  }
+
+  private readonly _onConnection = (_: Kernel.IKernelConnection, status: Kernel.ConnectionStatus): void => {
+    this.happened.emit(status === 'connected' ? 'connected' : 'lost');
+  };
+
+  private readonly _onStatus = (_: Kernel.IKernelConnection, status: Kernel.Status): void => {
+    if (status === 'dead') {
+      this.happened.emit('dead');
+    } else if (status === 'starting' || status === 'restarting' || status === 'autorestarting') {
+      // The comms and the subshell died with the process: there is nobody to say goodbye to.
+      this._turn++;
+      this._comms = null;
+      this.happened.emit('replaced');
+    }
+  };
+
+  private readonly _onIopub = (_: Kernel.IKernelConnection, message: KernelMessage.IIOPubMessage): void => {
+    const comms = this._comms;
+    const commId = (message.content as { comm_id?: unknown }).comm_id;
+    if (comms === null || (commId !== comms.control && commId !== comms.data)) {
+      return;
+    }
+    if (message.header.msg_type === 'comm_close') {
+      this._comms = null;
+      this.happened.emit('refused');
+    } else if (message.header.msg_type === 'comm_msg') {
+      const { data } = message.content as { data: unknown };
+      const isData = commId === comms.data;
+      this.arrived.emit(
+        isData ? { channel: 'data', data, buffers: message.buffers ?? [] } : { channel: 'control', data }
+      );
+    }
+  };
+
+  private readonly _connection: Kernel.IKernelConnection;
+  private readonly _page: string;
+  private _comms: { control: string; data: string; subshellId: string | null } | null = null;
+  private _turn = 0;
+}

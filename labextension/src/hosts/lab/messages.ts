@@ -1,0 +1,110 @@
+/** The raw Jupyter messages of the feed: its one place that knows their shape. */
+import { type Kernel, KernelMessage } from '@jupyterlab/services';
+import type { JSONObject } from '@lumino/coreutils';
+
+export const ANNOUNCE = 'taskscope.announce';
+export const CONTROL = 'taskscope.control';
+export const DATA = 'taskscope.data';
+
+/** What we read of a reply on the control channel. */
+interface ControlAnswer {
+  supported_features?: unknown;
+  subshell_id?: unknown;
+}
+
+/** How long a kernel may take to say whether it has subshells; some never answer. */
+const ANSWER_MS = 3_000;
+
+export function openComm(
+  connection: Kernel.IKernelConnection,
+  target: string,
+  commId: string,
+  data: JSONObject,
+  subshellId: string | null
+): void {
+  const message = KernelMessage.createMessage<KernelMessage.ICommOpenMsg<'shell'>>({
+    channel: 'shell',
+    msgType: 'comm_open',
+    session: connection.clientId,
+    subshellId,
+    content: { comm_id: commId, target_name: target, data }
+  });
+  connection.sendShellMessage(message, false, true);
+}
+
+export function sendComm(
+  connection: Kernel.IKernelConnection,
+  commId: string,
+  data: JSONObject,
+  subshellId: string | null
+): void {
+  const message = KernelMessage.createMessage<KernelMessage.ICommMsgMsg<'shell'>>({
+    channel: 'shell',
+    msgType: 'comm_msg',
+    session: connection.clientId,
+    subshellId,
+    content: { comm_id: commId, data }
+  });
+  connection.sendShellMessage(message, false, true);
+}
+
+export function closeComm(
+  connection: Kernel.IKernelConnection,
+  commId: string,
+  subshellId: string | null
+): void {
+  const message = KernelMessage.createMessage<KernelMessage.ICommCloseMsg<'shell'>>({
+    channel: 'shell',
+    msgType: 'comm_close',
+    session: connection.clientId,
+    subshellId,
+    content: { comm_id: commId, data: {} }
+  });
+  connection.sendShellMessage(message, false, true);
+}
+
+/** Make a subshell; null where the kernel has none, so that messages go to the main shell. */
+export async function createSubshell(connection: Kernel.IKernelConnection): Promise<string | null> {
+  // `connection.info` waits for the main shell, which may run a cell; the control channel answers at once.
+  const info = await askControl(connection, 'kernel_info_request', {});
+  const features = info?.supported_features;
+  if (!Array.isArray(features) || !features.includes('kernel subshells')) {
+    return null;
+  }
+  const reply = await askControl(connection, 'create_subshell_request', {});
+  const id = reply?.subshell_id;
+  return typeof id === 'string' ? id : null;
+}
+
+export function deleteSubshell(connection: Kernel.IKernelConnection, subshellId: string): void {
+  void askControl(connection, 'delete_subshell_request', { subshell_id: subshellId });
+}
+
+async function askControl(
+  connection: Kernel.IKernelConnection,
+  msgType: string,
+  content: JSONObject
+): Promise<ControlAnswer | null> {
+  // The typings know neither kernel_info on this channel nor replies of subshell requests as plain objects.
+  const message = KernelMessage.createMessage({
+    channel: 'control',
+    msgType: msgType as 'create_subshell_request',
+    session: connection.clientId,
+    content
+  } as KernelMessage.IOptions<KernelMessage.ICreateSubshellRequestMsg>);
+  const future = connection.sendControlMessage(message, true, true);
+  return new Promise(resolve => {
+    const timer = setTimeout(() => {
+      future.dispose();
+    }, ANSWER_MS);
+    future.onReply = reply => {
+      clearTimeout(timer);
+      resolve(reply.content as ControlAnswer);
+    };
+    // Disposed without a reply: timed out, or the connection went away.
+    future.done.catch(() => {
+      clearTimeout(timer);
+      resolve(null);
+    });
+  });
+}

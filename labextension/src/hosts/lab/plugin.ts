@@ -1,0 +1,43 @@
+/** The JupyterLab plugin: knows which kernels have taskscope and keeps a feed of each. */
+import type { JupyterFrontEnd, JupyterFrontEndPlugin } from '@jupyterlab/application';
+import { IConsoleTracker } from '@jupyterlab/console';
+import { INotebookTracker } from '@jupyterlab/notebook';
+import type { Kernel } from '@jupyterlab/services';
+
+import { watchSession } from './announcements';
+import { Feeds, IFeeds } from './feeds';
+
+export const plugin: JupyterFrontEndPlugin<IFeeds> = {
+  id: 'taskscope:plugin',
+  description: 'Live Dask diagnostics: one feed per kernel that has loaded taskscope.',
+  autoStart: true,
+  optional: [INotebookTracker, IConsoleTracker],
+  provides: IFeeds,
+  activate: (
+    app: JupyterFrontEnd,
+    notebooks: INotebookTracker | null,
+    consoles: IConsoleTracker | null
+  ): IFeeds => {
+    const feeds = new Feeds(app.serviceManager.kernels);
+    const announced = (model: Kernel.IModel): void => {
+      feeds.announced(model);
+    };
+    notebooks?.forEach(panel => {
+      watchSession(panel.sessionContext, announced);
+    });
+    notebooks?.widgetAdded.connect((_, panel) => {
+      watchSession(panel.sessionContext, announced);
+    });
+    consoles?.forEach(panel => {
+      watchSession(panel.sessionContext, announced);
+    });
+    consoles?.widgetAdded.connect((_, panel) => {
+      watchSession(panel.sessionContext, announced);
+    });
+    // Each reload would leave a subshell behind in the kernel.
+    window.addEventListener('pagehide', () => {
+      feeds.dispose();
+    });
+    return feeds;
+  }
+};

@@ -1,0 +1,40 @@
+/** What the kernel answers on the control comm, checked. */
+
+export interface Reply {
+  re: string | null;
+  recorder: string;
+  epoch: string;
+  cursor: number;
+  leaseS: number;
+  subshell: boolean;
+  error: string | null;
+}
+
+/** Return the reply, or null if it is none of ours. */
+export function parseReply(data: unknown): Reply | null {
+  if (typeof data !== 'object' || data === null) {
+    return null;
+  }
+  const { re, recorder, epoch, cursor, lease_s: leaseS, subshell, error } = data as Record<string, unknown>;
+  if (typeof recorder !== 'string' || typeof epoch !== 'string' || typeof cursor !== 'number') {
+    return null;
+  }
+  return {
+    re: typeof re === 'string' ? re : null,
+    recorder,
+    epoch,
+    cursor,
+    leaseS: typeof leaseS === 'number' && leaseS > 0 ? leaseS : 30,
+    subshell: subshell === true,
+    error: typeof error === 'string' ? error : null
+  };
+}
+
+/** Return the text of a refusal to talk to this page at all, which carries nothing else. */
+export function parseRefusal(data: unknown): string | null {
+  if (typeof data !== 'object' || data === null) {
+    return null;
+  }
+  const { re, error } = data as Record<string, unknown>;
+  return re === 'open' && typeof error === 'string' ? error : null;
+}

@@ -1,0 +1,48 @@
+/** What a feed is doing, as views say it. */
+import type { TranslationBundle } from '@jupyterlab/translation';
+
+export type FeedState =
+  /** Asking the kernel for a subshell, or waiting for its first answer. */
+  | { kind: 'connecting' }
+  /** Answered; `subshell` says whether it also answers while a cell runs. */
+  | { kind: 'live'; subshell: boolean }
+  /** The kernel knows no taskscope. */
+  | { kind: 'not-loaded' }
+  /** The kernel began anew, and has not loaded taskscope since. */
+  | { kind: 'restarted' }
+  /** The connection is lost; it is being tried again. */
+  | { kind: 'disconnected' }
+  /** The kernel is gone for good. */
+  | { kind: 'dead' }
+  /** The kernel speaks another protocol, or refused this page. */
+  | { kind: 'refused'; error: string };
+
+const SILENT_AFTER_MS = 3_000;
+
+/** Say in words what is not as it should be; null when all is well. */
+export function describeState(
+  state: FeedState,
+  silentMs: number,
+  active: boolean,
+  trans: TranslationBundle
+): string | null {
+  switch (state.kind) {
+    case 'connecting':
+      return trans.__('waiting for the kernel');
+    case 'not-loaded':
+      return trans.__('this kernel has not loaded taskscope');
+    case 'restarted':
+      return trans.__('kernel restarted');
+    case 'disconnected':
+      return trans.__('disconnected, trying again');
+    case 'dead':
+      return trans.__('the kernel is gone');
+    case 'refused':
+      return state.error;
+    case 'live':
+      if (!active || silentMs < SILENT_AFTER_MS) {
+        return null;
+      }
+      return trans.__('last update %1 s ago', Math.round(silentMs / 1000));
+  }
+}

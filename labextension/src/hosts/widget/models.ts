@@ -1,0 +1,57 @@
+/** The widget models: their traits' defaults. The tasks themselves come by the feed, never in traits. */
+import { DOMWidgetModel } from '@jupyter-widgets/base';
+import type { ObjectHash } from 'backbone';
+
+import { MODULE_NAME, MODULE_VERSION } from './version';
+
+const WINDOW = { recorder_id: '', epoch: '', first_run: 0, last_run: null };
+
+const PROGRESS = {
+  total: 0,
+  finished: 0,
+  running: 0,
+  erred: 0,
+  fraction: 0,
+  elapsed_s: 0,
+  eta_s: null,
+  state: 'waiting',
+  groups: []
+};
+
+const GANTT = {
+  n_tasks: 0,
+  n_lanes: 0,
+  dropped: 0,
+  follow: true,
+  time_range: null,
+  selected_key: null
+};
+
+function identity(name: string): ObjectHash {
+  return {
+    _model_name: `${name}Model`,
+    _model_module: MODULE_NAME,
+    _model_module_version: MODULE_VERSION,
+    _view_name: `${name}View`,
+    _view_module: MODULE_NAME,
+    _view_module_version: MODULE_VERSION
+  };
+}
+
+export class ProgressModel extends DOMWidgetModel {
+  override defaults(): ObjectHash {
+    return { ...super.defaults(), ...identity('Progress'), ...WINDOW, ...PROGRESS };
+  }
+}
+
+export class GanttModel extends DOMWidgetModel {
+  override defaults(): ObjectHash {
+    return { ...super.defaults(), ...identity('Gantt'), ...WINDOW, ...GANTT };
+  }
+}
+
+export class DashboardModel extends DOMWidgetModel {
+  override defaults(): ObjectHash {
+    return { ...super.defaults(), ...identity('Dashboard'), ...WINDOW, ...PROGRESS, ...GANTT };
+  }
+}

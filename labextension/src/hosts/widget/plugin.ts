@@ -1,0 +1,28 @@
+/** Registers our widgets, which are loaded when a notebook first shows one. */
+import { IJupyterWidgetRegistry } from '@jupyter-widgets/base';
+import type { JupyterFrontEnd, JupyterFrontEndPlugin } from '@jupyterlab/application';
+import { ITranslator, nullTranslator } from '@jupyterlab/translation';
+
+import { IFeeds } from '../lab/feeds';
+import { MODULE_NAME, MODULE_VERSION } from './version';
+
+export const plugin: JupyterFrontEndPlugin<void> = {
+  id: 'taskscope:widgets',
+  description: 'The taskscope widgets: ProgressWidget, GanttWidget, Dashboard.',
+  autoStart: true,
+  requires: [IJupyterWidgetRegistry, IFeeds],
+  optional: [ITranslator],
+  activate: (
+    _app: JupyterFrontEnd,
+    registry: IJupyterWidgetRegistry,
+    feeds: IFeeds,
+    translator: ITranslator | null
+  ): void => {
+    const trans = (translator ?? nullTranslator).load('taskscope');
+    registry.registerWidget({
+      name: MODULE_NAME,
+      version: MODULE_VERSION,
+      exports: async () => (await import('./module')).widgetModule({ feeds, trans })
+    });
+  }
+};

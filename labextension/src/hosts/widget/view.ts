@@ -1,0 +1,96 @@
+/** What all widget views do: take the shared store of their kernel and recorder, mount charts, and let go. */
+import { DOMWidgetView, type WidgetModel } from '@jupyter-widgets/base';
+import type { Kernel } from '@jupyterlab/services';
+import type { TranslationBundle } from '@jupyterlab/translation';
+
+import type { TaskStore } from '../../store/task-store';
+import type { IFeeds } from '../lab/feeds';
+import { mountFrame } from './frame';
+
+/** What views need of the plugin. */
+export interface Surroundings {
+  feeds: IFeeds;
+  trans: TranslationBundle;
+}
+
+/** What a chart is mounted with. */
+export interface Place {
+  el: HTMLElement;
+  store: TaskStore;
+  signal: AbortSignal;
+  firstRun: number;
+  lastRun: number | null;
+}
+
+/** Mounts one chart; it goes when the place's signal aborts. */
+export type MountChart = (place: Place, model: WidgetModel, surroundings: Surroundings) => void;
+
+/** Make the class of a view that shows these charts, one below the other. */
+export function chartView(surroundings: Surroundings, charts: readonly MountChart[]): typeof DOMWidgetView {
+  return class ChartView extends DOMWidgetView {
+    override render(): void {
+      super.render();
+      this._mount();
+      this.listenTo(this.model, 'change:recorder_id change:first_run change:last_run', () => {
+        this._mount();
+      });
+    }
+
+    override remove(): unknown {
+      this._mounted?.abort();
+      this._mounted = undefined;
+      return super.remove();
+    }
+
+    private _mount(): void {
+      this._mounted?.abort();
+      this._mounted = new AbortController();
+      mountCharts(this.el, this.model, this._mounted.signal, surroundings, charts);
+    }
+
+    private _mounted: AbortController | undefined;
+  };
+}
+
+function mountCharts(
+  el: HTMLElement,
+  model: WidgetModel,
+  signal: AbortSignal,
+  surroundings: Surroundings,
+  charts: readonly MountChart[]
+): void {
+  const kernel = kernelOf(model.widget_manager);
+  const feed = kernel === null ? null : surroundings.feeds.hold(kernel);
+  const { body } = mountFrame(el, feed?.feed ?? null, surroundings.trans, signal);
+  if (feed === null) {
+    return;
+  }
+  const held = feed.feed.hold(textOf(model.get('recorder_id')));
+  signal.addEventListener('abort', () => {
+    held.release();
+    feed.release();
+  });
+  const window = {
+    firstRun: numberOf(model.get('first_run')) ?? 0,
+    lastRun: numberOf(model.get('last_run'))
+  };
+  for (const mount of charts) {
+    const place = document.createElement('div');
+    body.append(place);
+    mount({ el: place, store: held.store, signal, ...window }, model, surroundings);
+  }
+}
+
+/** The kernel a widget manager serves; the base type does not say that Lab's manager has one. */
+function kernelOf(manager: unknown): Kernel.IModel | null {
+  const kernel = (manager as { kernel?: Kernel.IKernelConnection | null }).kernel;
+  return kernel?.model ?? null;
+}
+
+function textOf(value: unknown): string {
+  return typeof value === 'string' ? value : '';
+}
+
+function numberOf(value: unknown): number | null {
+  return typeof value === 'number' && Number.isFinite(value) ? value : null;
+}

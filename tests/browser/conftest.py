@@ -1,0 +1,85 @@
+"""The browser tests' harness: one real Jupyter server and one real Chromium for the whole session.
+
+A test takes the fixture ``lab`` and drives it::
+
+    def test_something(lab: LabPage) -> None:
+        lab.open("%load_ext taskscope", "x.compute()")       # a notebook with two cells, kernel ready
+        lab.run_cell(0)                                      # runs and waits for the end
+        lab.start_cell(1)                                    # runs, does not wait
+        expect(lab.page.get_by_role("progressbar")).to_be_visible()
+        assert not lab.is_done(1)                            # seen while the cell was still running
+        lab.wait_cell(1)
+        lab.page.screenshot(path=shots / "x.png")            # fixture ``shots``, under build/screenshots
+
+``open_lab`` opens further pages (another browser tab, the same server). Wait for conditions with
+``expect(...)``, ``page.wait_for_function`` or ``lab.wait_feed``; never sleep.
+
+Every page error and every ``console.error`` fails the test. A test that provokes one removes it from
+``lab.errors`` and says why.
+
+Taskscope and its extension are those installed for this Python: ``make browser`` sees to that.
+"""
+
+from __future__ import annotations
+
+import re
+import shutil
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Browser, sync_playwright
+
+from tests.browser.harness.lab_page import LabPage
+from tests.browser.harness.server import Server, running_server
+
+OpenLab = Callable[[], LabPage]
+
+
+@pytest.fixture(scope="session")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    with running_server(tmp_path_factory.mktemp("jupyter")) as started:
+        yield started
+
+
+@pytest.fixture(scope="session")
+def chromium() -> Iterator[Browser]:
+    path = shutil.which("chromium") or shutil.which("chromium-browser")
+    if path is None:
+        pytest.fail("the browser tests need Chromium on the PATH; `make browser` installs it")
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=path, args=["--no-sandbox"])
+        yield browser
+        browser.close()
+
+
+@pytest.fixture
+def open_lab(server: Server, chromium: Browser, request: pytest.FixtureRequest) -> Iterator[OpenLab]:
+    opened: list[LabPage] = []
+    workspace = re.sub(r"\W+", "-", request.node.name)
+
+    def open_one() -> LabPage:
+        context = chromium.new_context(viewport={"width": 1200, "height": 900})
+        name = f"{workspace}-{len(opened)}" if opened else workspace
+        opened.append(LabPage(context.new_page(), server, name))
+        return opened[-1]
+
+    yield open_one
+    for lab in opened:
+        lab.page.context.close()
+    server.shut_down_kernels()
+    errors = [error for lab in opened for error in lab.errors]
+    if errors:
+        pytest.fail("the page reported\n  " + "\n  ".join(errors), pytrace=False)
+
+
+@pytest.fixture
+def lab(open_lab: OpenLab) -> LabPage:
+    return open_lab()
+
+
+@pytest.fixture(scope="session")
+def shots() -> Path:
+    folder = Path(__file__).parents[2] / "build" / "screenshots"
+    folder.mkdir(parents=True, exist_ok=True)
+    return folder

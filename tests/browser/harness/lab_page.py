@@ -1,0 +1,120 @@
+"""A JupyterLab page with one notebook, as a test drives it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from playwright.sync_api import Page
+
+from tests.browser.harness.server import TOKEN, Server
+
+READY_MS = 60_000
+DONE_MS = 60_000
+
+_PANEL = "window.jupyterapp.shell.currentWidget"
+_READY = f"""(path) => {{
+  const panel = window.jupyterapp?.shell?.currentWidget;
+  const session = panel?.context?.sessionContext;
+  return panel?.context?.path === path && session?.isReady && session.session?.kernel?.status === 'idle';
+}}"""
+_RUN = f"""(index) => {{
+  {_PANEL}.content.activeCellIndex = index;
+  void window.jupyterapp.commands.execute('notebook:run-cell');
+}}"""
+_DONE = f"""(index) => {{
+  const cell = {_PANEL}.content.widgets[index];
+  return cell.model.executionCount !== null && cell.model.executionState === 'idle';
+}}"""
+# The plugin's service is nowhere public on the page; views get it by injection.
+_FEEDS = "window.jupyterapp.pluginRegistry._plugins.get('taskscope:plugin').service"
+_FEED = f"""(() => {{
+  const kernel = {_PANEL}.context.sessionContext.session?.kernel;
+  const feed = kernel && {_FEEDS}.get(kernel.id);
+  return feed ? {{ state: feed.state.kind, subshell: feed.state.subshell ?? null, nBatches: feed.nBatches,
+                   active: feed.active }} : null;
+}})()"""
+
+
+class LabPage:
+    """One notebook open in JupyterLab.
+
+    Parameters
+    ----------
+    page
+        The Chromium page.
+    server
+        The server it is of.
+    workspace
+        Name of the layout that a reload restores; one per test, so that tests do not see each other.
+    """
+
+    def __init__(self, page: Page, server: Server, workspace: str) -> None:
+        self.page = page
+        self.errors: list[str] = []
+        self._server = server
+        self._workspace = workspace
+        self._path = ""
+        page.set_default_timeout(DONE_MS)
+        page.on("pageerror", lambda error: self.errors.append(f"page error: {error}"))
+        page.on("console", lambda m: self.errors.append(f"console: {m.text}") if m.type == "error" else None)
+
+    def open(self, *cells: str, path: str | None = None) -> None:
+        """Make a notebook with these cells, open it, and wait until its kernel is idle."""
+        self._path = path or f"{self._workspace}.ipynb"
+        self._server.write_notebook(self._path, cells)
+        self.page.goto(f"{self._server.url}lab/workspaces/{self._workspace}/tree/{self._path}?token={TOKEN}")
+        self.page.wait_for_function(_READY, arg=self._path, timeout=READY_MS)
+
+    def save(self) -> None:
+        """Save the notebook."""
+        self.page.evaluate(f"{_PANEL}.context.save()")
+
+    def reload(self) -> None:
+        """Reload the page; the kernel may be busy meanwhile."""
+        self.page.reload()
+        self.page.wait_for_function(
+            f"(path) => window.jupyterapp?.shell?.currentWidget?.context?.path === path"
+            f" && {_PANEL}.context.sessionContext.session?.kernel?.connectionStatus === 'connected'",
+            arg=self._path,
+            timeout=READY_MS,
+        )
+
+    def start_cell(self, index: int) -> None:
+        """Run a cell without waiting for its end."""
+        self.page.evaluate(_RUN, index)
+
+    def run_cell(self, index: int) -> None:
+        """Run a cell, wait for its end, and fail if it raised."""
+        self.start_cell(index)
+        self.wait_cell(index)
+        errors = [f"{o['ename']}: {o['evalue']}" for o in self.outputs(index) if o["output_type"] == "error"]
+        assert errors == [], f"cell {index} raised {errors}"
+
+    def wait_cell(self, index: int) -> None:
+        """Wait until a cell has ended."""
+        self.page.wait_for_function(_DONE, arg=index)
+
+    def is_done(self, index: int) -> bool:
+        """Return whether a cell has ended."""
+        return bool(self.page.evaluate(_DONE, index))
+
+    def outputs(self, index: int) -> list[dict[str, Any]]:
+        """Return a cell's outputs as the notebook would save them."""
+        found: list[dict[str, Any]] = self.page.evaluate(
+            f"(index) => {_PANEL}.content.widgets[index].model.outputs.toJSON()", index
+        )
+        return found
+
+    def feed(self) -> dict[str, Any] | None:
+        """Return what the kernel's feed is doing: ``state subshell nBatches active``; None without a feed."""
+        found: dict[str, Any] | None = self.page.evaluate(_FEED)
+        return found
+
+    def wait_feed(self, condition: str) -> None:
+        """Wait for a JavaScript condition on ``feed``, such as ``feed?.state === 'live'``."""
+        self.page.wait_for_function(f"(() => {{ const feed = {_FEED}; return {condition}; }})()")
+
+    def restart_kernel(self) -> None:
+        """Restart the kernel and wait until it is idle."""
+        self.page.evaluate(f"{_PANEL}.context.sessionContext.session.kernel.restart()")
+        self.page.wait_for_function(_READY, arg=self._path)

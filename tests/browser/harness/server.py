@@ -1,0 +1,128 @@
+"""A real Jupyter server for one test session: own folders, own port, nothing of the user's configuration."""
+
+from __future__ import annotations
+
+import json
+import os
+import socket
+import subprocess
+import sys
+import time
+import urllib.error
+import urllib.request
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+TOKEN = "browser-test"
+START_S = 60.0
+STOP_S = 20.0
+KERNEL = {"kernelspec": {"name": "python3", "display_name": "Python 3"}}
+APPS = {
+    "lab": ["-m", "jupyterlab", "--LabApp.expose_app_in_browser=True"],
+    "notebook": ["-m", "notebook", "--JupyterNotebookApp.expose_app_in_browser=True"],
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Server:
+    url: str
+    log: Path
+
+    def request(self, method: str, path: str, body: object = None) -> Any:
+        """Call the REST API and return the decoded answer."""
+        request = urllib.request.Request(
+            f"{self.url}api/{path}",
+            method=method,
+            data=None if body is None else json.dumps(body).encode(),
+            headers={"Authorization": f"token {TOKEN}"},
+        )
+        with urllib.request.urlopen(request, timeout=STOP_S) as answer:
+            text = answer.read()
+        return json.loads(text) if text else None
+
+    def write_notebook(self, path: str, sources: Sequence[str]) -> None:
+        """Make a notebook with these code cells."""
+        cells = [
+            {
+                "cell_type": "code",
+                "id": f"cell-{i}",
+                "source": s,
+                "metadata": {},
+                "outputs": [],
+                "execution_count": None,
+            }
+            for i, s in enumerate(sources)
+        ]
+        content = {"cells": cells, "metadata": KERNEL, "nbformat": 4, "nbformat_minor": 5}
+        self.request("PUT", f"contents/{path}", {"type": "notebook", "content": content})
+
+    def shut_down_kernels(self) -> None:
+        """End every session with its kernel."""
+        for session in self.request("GET", "sessions"):
+            self.request("DELETE", f"sessions/{session['id']}")
+
+
+@contextmanager
+def running_server(folder: Path, app: str = "lab") -> Iterator[Server]:
+    """Run JupyterLab (or Notebook 7) until the block ends.
+
+    The extension and taskscope are those that this Python has installed; ``JUPYTER_PATH`` and ``PYTHONPATH``
+    add to that.
+    """
+    port = _free_port()
+    server = Server(f"http://127.0.0.1:{port}/", folder / "server.log")
+    (folder / "notebooks").mkdir()
+    command = [
+        sys.executable,
+        *APPS[app],
+        "--no-browser",
+        "--allow-root",
+        f"--port={port}",
+        "--ServerApp.port_retries=0",
+        f"--IdentityProvider.token={TOKEN}",
+        f"--ServerApp.root_dir={folder / 'notebooks'}",
+        "--LabApp.news_url=None",
+        "--LabApp.check_for_updates_class=jupyterlab.NeverCheckForUpdate",
+    ]
+    with server.log.open("wb") as log:
+        process = subprocess.Popen(command, env=_environment(folder), stdout=log, stderr=subprocess.STDOUT)
+    try:
+        _wait_until_up(server, process)
+        yield server
+    finally:
+        process.terminate()
+        try:
+            process.wait(STOP_S)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.wait()
+
+
+def _environment(folder: Path) -> dict[str, str]:
+    own = {f"JUPYTER_{name}_DIR": str(folder / name.lower()) for name in ("CONFIG", "DATA", "RUNTIME")}
+    lab = {f"JUPYTERLAB_{name}_DIR": str(folder / name.lower()) for name in ("SETTINGS", "WORKSPACES")}
+    return os.environ | own | lab | {"IPYTHONDIR": str(folder / "ipython"), "JUPYTER_PREFER_ENV_PATH": "1"}
+
+
+def _free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port: int = probe.getsockname()[1]
+        return port
+
+
+def _wait_until_up(server: Server, process: subprocess.Popen[bytes]) -> None:
+    deadline = time.monotonic() + START_S
+    while time.monotonic() < deadline:
+        if process.poll() is not None:
+            break
+        try:
+            server.request("GET", "status")
+        except urllib.error.URLError:
+            time.sleep(0.05)
+        else:
+            return
+    raise RuntimeError(f"the Jupyter server did not come up:\n{server.log.read_text()[-4000:]}")
