@@ -47,6 +47,13 @@ class CellStack:
             if result is None or self._is_of(result, info):
                 return
 
+    def abandon(self) -> None:
+        """End everything that the cells of this thread began, as if they were over."""
+        for _, endings in self._cells():
+            for ending in endings:
+                ending(ExecutionResult(None))
+        self._cells().clear()
+
     def _cells(self) -> list[_Cell]:
         if not hasattr(self._local, "cells"):
             self._local.cells = []

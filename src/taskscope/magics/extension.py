@@ -50,6 +50,7 @@ class Extension:
         shell = self._shell
         shell.events.unregister("pre_run_cell", self.cells.enter)
         shell.events.unregister("post_run_cell", self.cells.leave)
+        self.cells.abandon()
         if self._transformer in shell.ast_transformers:
             shell.ast_transformers.remove(self._transformer)
         if header_to_string in shell.input_transformers_cleanup:

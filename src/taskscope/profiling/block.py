@@ -53,8 +53,10 @@ class Block:
         """
         # Not reset by its token: a cell with await ends in another context than it began in.
         run_label.set(self._outer_label)
-        recording = self._snapshot(error)
-        self.session.release(self)
+        try:
+            recording = self._snapshot(error)
+        finally:
+            self.session.release(self)
         for path in self.options.save:
             try:
                 save(recording, path, overwrite=True)

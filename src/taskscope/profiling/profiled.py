@@ -44,6 +44,10 @@ class ProfiledBlock:
             self._output = output
         except Exception as error:  # noqa: BLE001 - a display that fails must not keep the user's code from running
             self._session.recorder.fault("showing a block", error)
+        except BaseException:
+            # Stop was pressed before the user's code began; nobody will end this block.
+            self._session.release(self._block)
+            raise
 
     def stop(self, error: BaseException | None) -> Recording | None:
         """Close the window, save, and show the result; None if that failed.

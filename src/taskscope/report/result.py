@@ -61,8 +61,8 @@ def _chart(recording: Recording, totals: Totals) -> str:
         return f"<div>{picture}</div>"
     if n_tasks > MAX_EMBEDDED_TASKS:
         note = (
-            f"The picture shows all {n_tasks:,} tasks. For the interactive chart:"
-            ' <code>recording.save("run.html")</code>'
+            f"The picture shows all {n_tasks:,} tasks. For the interactive chart, start the cell with"
+            ' <code>%%profile -o run</code> and save it: <code>run.save("run.html")</code>'
         )
         return f"<div>{picture}</div><div>{note}</div>"
     return f'<div class="taskscope-chart">{picture}{_frame(recording)}</div>'

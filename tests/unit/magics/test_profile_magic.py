@@ -147,6 +147,12 @@ def test_an_unfinished_cell_is_not_run_by_the_terminal(shell: Shell) -> None:
     assert shell.shell.check_complete("%%profile\nx = 1")[0] == "incomplete"
 
 
+def test_unloading_inside_of_a_profiled_cell_ends_its_block(shell: Shell) -> None:
+    shell.run(f"%%profile -q -o run\n{COMPUTE}%unload_ext taskscope")
+    assert states(recorded(shell)) == [("finished", None, 1)]
+    assert not current().held
+
+
 def test_loading_watches_and_unloading_leaves_nothing(shell: Shell) -> None:
     plain = shell.shell
     before = (len(plain.ast_transformers), len(plain.input_transformers_cleanup))
