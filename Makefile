@@ -13,7 +13,7 @@ STAMPS := build/stamps
 LABEXTENSION := src/taskscope/labextension
 LINK := $(VENV)/share/jupyter/labextensions/taskscope
 NOTEBOOK := notebooks/01-quickstart.ipynb
-FRONTEND_SOURCES := $(shell find labextension -path labextension/lib -prune -o -type f -print) \
+FRONTEND_SOURCES := $(shell find labextension/src labextension/style labextension/*.* -type f) \
 	$(wildcard package.json tsconfig*.json *.js *.mjs)
 AS_ROOT := $(filter 0,$(shell id -u))
 LAB_OPTIONS := --LabApp.news_url=None --LabApp.check_for_updates_class=jupyterlab.NeverCheckForUpdate \
@@ -111,7 +111,7 @@ $(STAMPS)/node_modules: package-lock.json | $(STAMPS)/python
 
 $(STAMPS)/frontend: $(FRONTEND_SOURCES) $(STAMPS)/node_modules | $(STAMPS)/python
 	@echo 'building the front end'
-	@npm run --silent build
+	@npm run --silent build >build/frontend.log 2>&1 || { cat build/frontend.log; exit 1; }
 	@touch $@
 
 $(STAMPS)/chromium:

@@ -28,7 +28,7 @@ class Distributions:
 
 def build(into: Path) -> Distributions:
     """Build the sdist, and the wheel from that sdist as an installer would."""
-    command = [sys.executable, "-m", "build", "--outdir", into, ROOT]
+    command = [sys.executable, "-m", "build", "--outdir", str(into), str(ROOT)]
     done = subprocess.run(command, check=False, capture_output=True, text=True)
     assert done.returncode == 0, done.stdout + done.stderr
     return Distributions(wheel=next(into.glob("*.whl")), sdist=next(into.glob("*.tar.gz")))
