@@ -27,6 +27,7 @@ _LocalCallbacks: TypeAlias = Callable[..., AbstractContextManager[Iterable[Callb
 _lock = threading.Lock()
 _held: tuple[CallbackTuple, ...] = ()
 _original: _LocalCallbacks | None = None
+_installed = False
 
 
 @contextmanager
@@ -41,21 +42,24 @@ def _local_callbacks(callbacks: Iterable[CallbackTuple] | None = None) -> Iterat
 
 def hold(callback: CallbackTuple) -> None:
     """Make a callback part of every local compute of this process that starts before `release`."""
-    global _held, _original  # noqa: PLW0603 - there is one dask.local per process
+    global _held, _installed, _original  # noqa: PLW0603 - there is one dask.local per process
     with _lock:
-        if dask.local.local_callbacks is not _local_callbacks:
+        # Another tool may have wrapped ours since; asking it would then ask us again, for ever.
+        if not _installed or dask.local.local_callbacks is _original:
             _original = dask.local.local_callbacks
             dask.local.local_callbacks = _local_callbacks
+            _installed = True
         _held = (*_held, callback)
 
 
 def release(callback: CallbackTuple) -> None:
     """Take a callback out again; Dask is as it was once nothing is held."""
-    global _held  # noqa: PLW0603 - see hold
+    global _held, _installed  # noqa: PLW0603 - see hold
     with _lock:
         _held = tuple(c for c in _held if c is not callback)
         if not _held and dask.local.local_callbacks is _local_callbacks:
             dask.local.local_callbacks = _original  # type: ignore[assignment]  # what was found there
+            _installed = False
 
 
 def renew_lock() -> None:

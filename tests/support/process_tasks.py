@@ -1,0 +1,65 @@
+"""Tasks for other processes: importable there, and made to wait for each other through named pipes."""
+
+from __future__ import annotations
+
+import os
+import time
+from pathlib import Path
+
+
+class OwnReduceError(Exception):
+    """An exception that pickles only what its own recipe names, as many libraries' do."""
+
+    def __init__(self, code: int) -> None:
+        super().__init__(code)
+        self.code = code
+
+    def __reduce__(self) -> tuple[type[OwnReduceError], tuple[int]]:
+        return OwnReduceError, (self.code,)
+
+
+def truth(_key: str) -> tuple[int, float, float]:
+    """Return where and when this ran."""
+    start = time.perf_counter()
+    return os.getpid(), start, time.perf_counter()
+
+
+def total(parts: list[int]) -> int:
+    return sum(parts)
+
+
+def fail(text: str) -> None:
+    raise ValueError(text)
+
+
+def fail_by_own_recipe(code: int) -> None:
+    raise OwnReduceError(code)
+
+
+def interrupt() -> None:
+    raise KeyboardInterrupt
+
+
+def unpicklable() -> object:
+    return (i for i in range(3))
+
+
+def die() -> None:
+    os._exit(3)
+
+
+def pass_through(pipe: str) -> str:
+    """Say that this runs, then wait until the pipe is written to."""
+    Path(f"{pipe}.begun").write_text("begun")
+    with Path(pipe).open() as waiting:
+        return waiting.read()
+
+
+def wait_then(pipe: str, then: str) -> None:
+    """Wait until the pipe is written to, then fail or die."""
+    pass_through(pipe)
+    {"fail": lambda: fail("no"), "die": die}[then]()
+
+
+def pid() -> int:
+    return os.getpid()
