@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from playwright.sync_api import expect
+
+from tests.browser.conftest import OpenLab
 from tests.browser.harness.lab_page import LabPage
 
 LOAD = """
 import time, dask
-from taskscope.widgets.feed import current
-feed = current()
-feed.session.hold(feed)
-feed.announce()
+from IPython.display import display
+from taskscope import ProgressWidget, GanttWidget, Dashboard
+%load_ext taskscope
 
 @dask.delayed
 def slow(i):
@@ -17,16 +19,136 @@ def slow(i):
     return i
 
 def work(n):
-    return dask.compute(*[slow(i) for i in range(n)], scheduler="threads", num_workers=4)
+    tasks = [slow(i, dask_key_name=("slow-1", i)) for i in range(n)]
+    return dask.compute(*tasks, scheduler="threads", num_workers=4)
 """
+LIVE = "feed?.state === 'live' && feed.subshell"
+UNDER_WAY = "feed?.active && feed.nBatches >= 5"
 
 
 def test_the_feed_delivers_while_the_cell_is_still_running(lab: LabPage) -> None:
     lab.open(LOAD, "_ = work(400)")
     lab.run_cell(0)
-    lab.wait_feed("feed?.state === 'live' && feed.subshell")
+    lab.wait_feed(LIVE)
     lab.start_cell(1)
-    lab.wait_feed("feed.active && feed.nBatches >= 5")
+    lab.wait_feed(UNDER_WAY)
     assert not lab.is_done(1)
     lab.wait_cell(1)
-    lab.wait_feed("!feed.active")
+    lab.wait_feed("!feed.active && feed.tasks === 400")
+
+
+def test_two_views_share_one_store_and_cost_no_second_message(lab: LabPage) -> None:
+    lab.open(LOAD, "a = ProgressWidget(); b = ProgressWidget(); display(a, b)", "_ = work(300)")
+    lab.run_cell(0)
+    lab.run_cell(1)
+    bars = lab.page.get_by_role("progressbar", name="Finished tasks")
+    expect(bars).to_have_count(2)
+    lab.wait_feed("feed.tasks === 0 && feed.nStores === 1")
+    lab.record_messages()
+    lab.run_cell(2)
+    lab.wait_feed("!feed.active && feed.tasks === 300 && feed.nStores === 1")
+    expect(bars.first).to_have_attribute("aria-valuenow", "300")
+    expect(bars.last).to_have_attribute("aria-valuenow", "300")
+    # Each task crossed the wire once.
+    assert sum(m["count"] for m in lab.data_messages()) == 300
+
+
+def test_a_page_reloaded_in_a_running_cell_shows_the_picture_again(lab: LabPage) -> None:
+    lab.open(LOAD, "_ = work(1500)")
+    lab.run_cell(0)
+    lab.wait_feed(LIVE)
+    lab.start_cell(1)
+    lab.wait_feed(UNDER_WAY)
+    lab.save()
+    lab.reload()
+    lab.ask_for_feed()
+    lab.wait_feed("feed?.active && feed.tasks > 50")
+    assert not lab.is_done(1)
+    lab.wait_feed("!feed.active && feed.tasks === 1500")
+
+
+def test_a_restarted_kernel_is_followed_again_once_it_loads_taskscope(lab: LabPage) -> None:
+    lab.open(LOAD, "_ = work(100)")
+    lab.run_cell(0)
+    lab.run_cell(1)
+    lab.wait_feed("feed?.tasks === 100")
+    lab.restart_kernel()
+    lab.wait_feed("feed.state === 'restarted'")
+    lab.run_cell(0)
+    lab.wait_feed("feed.state === 'live' && feed.tasks === 0")
+    lab.run_cell(1)
+    lab.wait_feed("feed.tasks === 100 && !feed.active")
+
+
+def test_a_lost_websocket_loses_no_task(lab: LabPage) -> None:
+    lab.open(LOAD, "_ = work(600)")
+    lab.run_cell(0)
+    lab.wait_feed(LIVE)
+    lab.start_cell(1)
+    lab.wait_feed(UNDER_WAY)
+    lab.drop_websocket()
+    lab.wait_feed("!feed.active && feed.tasks === 600 && feed.state === 'live'")
+
+
+def test_an_unknown_verb_is_answered_with_an_error_while_a_cell_runs(lab: LabPage) -> None:
+    lab.open(LOAD, "_ = work(400)")
+    lab.run_cell(0)
+    lab.wait_feed(LIVE)
+    lab.start_cell(1)
+    lab.wait_feed(UNDER_WAY)
+    reply = lab.ask_feed({"verb": "eval", "code": "1/0"})
+    assert not lab.is_done(1)
+    assert reply["error"] == ("unknown verb 'eval'; known are hello, snapshot, resync, rate, renew, stop")
+
+
+def test_stop_interrupts_the_cell_that_computes(lab: LabPage) -> None:
+    lab.open(LOAD, "_ = work(5000)")
+    lab.run_cell(0)
+    lab.wait_feed(LIVE)
+    lab.start_cell(1)
+    lab.wait_feed(UNDER_WAY)
+    assert "error" not in lab.ask_feed({"verb": "stop"})
+    lab.wait_cell(1)
+    assert [o["ename"] for o in lab.outputs(1)] == ["KeyboardInterrupt"]
+
+
+HOSTILE = """
+keys = ["</script><script>alert(1)</script>", "<img src=x onerror=alert(1)>"]
+keys += ["bidi \\u202egnp.exe", "\\ud800 lone", "x" * 1_000_000]
+tasks = {key: (slow_plain, i) for i, key in enumerate(keys)}
+w = Dashboard(); display(w)
+_ = dask.threaded.get(tasks, keys)
+"""
+
+
+def test_hostile_keys_are_shown_as_text(lab: LabPage) -> None:
+    lab.open(LOAD + "\ndef slow_plain(i):\n    return i\nimport dask.threaded\n", HOSTILE)
+    lab.page.on("dialog", lambda dialog: lab.errors.append(f"dialog: {dialog.message}"))
+    lab.run_cell(0)
+    lab.run_cell(1)
+    lab.wait_feed("!feed.active && feed.tasks === 5")
+    expect(lab.page.get_by_text("<img src=x onerror=alert").first).to_be_attached()
+    assert lab.page.locator("img[src=x], .tsk-widget script").count() == 0
+
+
+def test_a_second_page_on_the_same_kernel_sees_the_same_tasks(lab: LabPage, open_lab: OpenLab) -> None:
+    lab.open(LOAD, "_ = work(100)")
+    lab.run_cell(0)
+    lab.run_cell(1)
+    second = open_lab()
+    second.join(lab)
+    second.ask_for_feed()
+    second.wait_feed("feed?.tasks === 100")
+    lab.wait_feed("feed.tasks === 100")
+
+
+def test_closing_a_widget_leaves_no_listener_behind(lab: LabPage) -> None:
+    lab.open(LOAD, "w = ProgressWidget(); display(w)", "w.close()")
+    lab.run_cell(0)
+    lab.run_cell(1)
+    bar = lab.page.get_by_role("progressbar", name="Finished tasks")
+    expect(bar).to_be_visible()
+    lab.wait_feed("feed.nListeners > 0")
+    lab.run_cell(2)
+    expect(bar).to_have_count(0)
+    lab.wait_feed("feed.nListeners === 0")

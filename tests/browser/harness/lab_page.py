@@ -12,11 +12,11 @@ READY_MS = 60_000
 DONE_MS = 60_000
 
 _PANEL = "window.jupyterapp.shell.currentWidget"
-_READY = f"""(path) => {{
+_READY = """(path) => {
   const panel = window.jupyterapp?.shell?.currentWidget;
   const session = panel?.context?.sessionContext;
   return panel?.context?.path === path && session?.isReady && session.session?.kernel?.status === 'idle';
-}}"""
+}"""
 _RUN = f"""(index) => {{
   {_PANEL}.content.activeCellIndex = index;
   void window.jupyterapp.commands.execute('notebook:run-cell');
@@ -27,11 +27,36 @@ _DONE = f"""(index) => {{
 }}"""
 # The plugin's service is nowhere public on the page; views get it by injection.
 _FEEDS = "window.jupyterapp.pluginRegistry._plugins.get('taskscope:plugin').service"
+_KERNEL = f"{_PANEL}.context.sessionContext.session?.kernel"
 _FEED = f"""(() => {{
-  const kernel = {_PANEL}.context.sessionContext.session?.kernel;
+  const kernel = {_KERNEL};
   const feed = kernel && {_FEEDS}.get(kernel.id);
-  return feed ? {{ state: feed.state.kind, subshell: feed.state.subshell ?? null, nBatches: feed.nBatches,
-                   active: feed.active }} : null;
+  if (!feed) return null;
+  const stores = [...feed._stores.values()].map(entry => entry.store);
+  return {{
+    state: feed.state.kind,
+    subshell: feed.state.subshell ?? null,
+    active: feed.active,
+    nBatches: feed.nBatches,
+    nStores: stores.length,
+    tasks: stores.at(-1)?.nTasks ?? 0,
+    nListeners: stores.reduce((n, store) => n + store.listenerCount, 0)
+  }};
+}})()"""
+_ASK_FOR_FEED = f"void {_FEEDS}.hold({_KERNEL}.model)"
+_DROP = f"{_FEEDS}.get({_KERNEL}.id)._link._connection._ws.close()"
+_ASK = f"""(data) => new Promise(resolve => {{
+  const link = {_FEEDS}.get({_KERNEL}.id)._link;
+  const slot = (_, arrival) => {{
+    if (arrival.channel === 'control') {{ link.arrived.disconnect(slot); resolve(arrival.data); }}
+  }};
+  link.arrived.connect(slot);
+  link.ask(data);
+}})"""
+_RECORD = f"""(() => {{
+  const link = {_FEEDS}.get({_KERNEL}.id)._link;
+  window.taskscopeMessages ??= [];
+  link.arrived.connect((_, a) => {{ if (a.channel === 'data') window.taskscopeMessages.push(a.data); }});
 }})()"""
 
 
@@ -60,10 +85,18 @@ class LabPage:
 
     def open(self, *cells: str, path: str | None = None) -> None:
         """Make a notebook with these cells, open it, and wait until its kernel is idle."""
-        self._path = path or f"{self._workspace}.ipynb"
-        self._server.write_notebook(self._path, cells)
+        path = path or f"{self._workspace}.ipynb"
+        self._server.write_notebook(path, cells)
+        self._open(path)
+
+    def _open(self, path: str) -> None:
+        self._path = path
         self.page.goto(f"{self._server.url}lab/workspaces/{self._workspace}/tree/{self._path}?token={TOKEN}")
         self.page.wait_for_function(_READY, arg=self._path, timeout=READY_MS)
+
+    def join(self, other: LabPage) -> None:
+        """Open the notebook that another page has open, on its kernel."""
+        self._open(other._path)
 
     def save(self) -> None:
         """Save the notebook."""
@@ -106,13 +139,38 @@ class LabPage:
         return found
 
     def feed(self) -> dict[str, Any] | None:
-        """Return what the kernel's feed is doing: ``state subshell nBatches active``; None without a feed."""
+        """Return what the kernel's feed is doing; None without a feed.
+
+        Its fields are ``state subshell active nBatches nStores tasks nListeners``.
+        """
         found: dict[str, Any] | None = self.page.evaluate(_FEED)
         return found
 
     def wait_feed(self, condition: str) -> None:
         """Wait for a JavaScript condition on ``feed``, such as ``feed?.state === 'live'``."""
         self.page.wait_for_function(f"(() => {{ const feed = {_FEED}; return {condition}; }})()")
+
+    def ask_for_feed(self) -> None:
+        """Have a feed of this kernel, as a view that is shown does."""
+        self.page.evaluate(_ASK_FOR_FEED)
+
+    def ask_feed(self, data: dict[str, Any]) -> dict[str, Any]:
+        """Send something on the control comm and return the next answer."""
+        reply: dict[str, Any] = self.page.evaluate(_ASK, data)
+        return reply
+
+    def drop_websocket(self) -> None:
+        """Cut the feed's connection, as a network does."""
+        self.page.evaluate(_DROP)
+
+    def record_messages(self) -> None:
+        """Keep the data messages that come from now on, for `data_messages`."""
+        self.page.evaluate(_RECORD)
+
+    def data_messages(self) -> list[dict[str, Any]]:
+        """Return the JSON part of the data messages since `record_messages`."""
+        found: list[dict[str, Any]] = self.page.evaluate("window.taskscopeMessages")
+        return found
 
     def restart_kernel(self) -> None:
         """Restart the kernel and wait until it is idle."""

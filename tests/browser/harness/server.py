@@ -45,7 +45,7 @@ class Server:
 
     def write_notebook(self, path: str, sources: Sequence[str]) -> None:
         """Make a notebook with these code cells."""
-        cells = [
+        cells: list[dict[str, Any]] = [
             {
                 "cell_type": "code",
                 "id": f"cell-{i}",
@@ -75,6 +75,7 @@ def running_server(folder: Path, app: str = "lab") -> Iterator[Server]:
     port = _free_port()
     server = Server(f"http://127.0.0.1:{port}/", folder / "server.log")
     (folder / "notebooks").mkdir()
+    _silence_news(folder)
     command = [
         sys.executable,
         *APPS[app],
@@ -84,8 +85,6 @@ def running_server(folder: Path, app: str = "lab") -> Iterator[Server]:
         "--ServerApp.port_retries=0",
         f"--IdentityProvider.token={TOKEN}",
         f"--ServerApp.root_dir={folder / 'notebooks'}",
-        "--LabApp.news_url=None",
-        "--LabApp.check_for_updates_class=jupyterlab.NeverCheckForUpdate",
     ]
     with server.log.open("wb") as log:
         process = subprocess.Popen(command, env=_environment(folder), stdout=log, stderr=subprocess.STDOUT)
@@ -105,6 +104,13 @@ def _environment(folder: Path) -> dict[str, str]:
     own = {f"JUPYTER_{name}_DIR": str(folder / name.lower()) for name in ("CONFIG", "DATA", "RUNTIME")}
     lab = {f"JUPYTERLAB_{name}_DIR": str(folder / name.lower()) for name in ("SETTINGS", "WORKSPACES")}
     return os.environ | own | lab | {"IPYTHONDIR": str(folder / "ipython"), "JUPYTER_PREFER_ENV_PATH": "1"}
+
+
+def _silence_news(folder: Path) -> None:
+    settings = folder / "settings" / "@jupyterlab" / "apputils-extension"
+    settings.mkdir(parents=True)
+    text = json.dumps({"fetchNews": "false", "checkForUpdates": False})
+    (settings / "notification.jupyterlab-settings").write_text(text)
 
 
 def _free_port() -> int:
