@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from taskscope.analysis.ended import prefix_progress
 from taskscope.model.recording import Recording
 from taskscope.model.records import Group, TaskBlock
 
@@ -18,7 +19,7 @@ def used_groups(recording: Recording, tasks: TaskBlock) -> list[Group]:
     return [recording.groups[i] for i in np.unique(tasks.group).tolist()]
 
 
-def prefix_colours(recording: Recording, tasks: TaskBlock) -> dict[str, int]:
-    """Return the number of each prefix's colour, by first appearance."""
-    prefixes = dict.fromkeys(group.prefix for group in used_groups(recording, tasks))
+def prefix_colours(recording: Recording) -> dict[str, int]:
+    """Return the number of each prefix's colour: the order of progress rows, as in the live views."""
+    prefixes = dict.fromkeys(row.prefix for row in prefix_progress(recording))
     return {prefix: place % N_COLOURS for place, prefix in enumerate(prefixes)}

@@ -108,6 +108,6 @@ def _extent(
 
 
 def _colours(recording: Recording, tasks: TaskBlock) -> NDArray[np.int64]:
-    colours = prefix_colours(recording, tasks)
+    colours = prefix_colours(recording)
     by_group = np.array([colours.get(group.prefix, 0) for group in recording.groups], np.int64)
     return by_group[tasks.group] if len(tasks) else np.empty(0, np.int64)

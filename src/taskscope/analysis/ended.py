@@ -5,40 +5,40 @@ from __future__ import annotations
 import numpy as np
 
 from taskscope.model.recording import Recording
-from taskscope.model.records import STATUSES, PrefixProgress
+from taskscope.model.records import STATUSES, PrefixProgress, TaskBlock
 
 __all__ = ["prefix_progress"]
 
+_FINISHED, _ERRED, _INTERRUPTED, _LOST, _RUNNING = range(len(STATUSES))
+
 
 def prefix_progress(recording: Recording) -> list[PrefixProgress]:
-    """Return one row per compute and prefix, in order of appearance."""
+    """Return one row per compute and prefix, in the order in which a live recorder gives them."""
     tasks = recording.tasks
-    names = list(dict.fromkeys(group.prefix for group in recording.groups))
-    places = {name: place for place, name in enumerate(names)}
-    place_of = np.array([places[group.prefix] for group in recording.groups], np.int64)
-    rows: list[PrefixProgress] = []
-    for run, graph in recording.graphs.items():
-        mine = tasks.run == run
-        place, n = place_of[tasks.group[mine]], len(names)
-        planned = np.bincount(place_of[graph.group], minlength=n)
-        planned = planned - np.bincount(place_of[graph.group[graph.data]], minlength=n)
-        counts = [
-            np.bincount(place[tasks.status[mine] == code], minlength=n) for code in range(len(STATUSES))
-        ]
-        seconds = np.bincount(place, (tasks.stop - tasks.start)[mine], n)
-        total = np.maximum(planned, sum(counts))
-        finished, erred, interrupted, lost, _ = counts
-        rows += [
-            PrefixProgress(
-                run,
-                names[i],
-                total=int(total[i]),
-                finished=int(finished[i]),
-                erred=int(erred[i]),
-                running=0,
-                interrupted=int(interrupted[i] + lost[i]),
-                duration_s=float(seconds[i]),
-            )
-            for i in np.flatnonzero(total).tolist()
-        ]
-    return rows
+    return [row for run in recording.graphs for row in _rows(recording, run, tasks)]
+
+
+def _rows(recording: Recording, run: int, tasks: TaskBlock) -> list[PrefixProgress]:
+    graph, n = recording.graphs[run], len(recording.groups)
+    mine = tasks.run == run
+    group, status = tasks.group[mine], tasks.status[mine]
+    planned = np.bincount(graph.group, minlength=n) - np.bincount(graph.group[graph.data], minlength=n)
+    counts = np.array([np.bincount(group[status == code], minlength=n) for code in range(len(STATUSES))])
+    seconds = np.bincount(group, (tasks.stop - tasks.start)[mine], n)
+    total = np.maximum(planned, counts.sum(axis=0))
+    places: dict[str, list[int]] = {}
+    for i in np.flatnonzero(total).tolist():
+        places.setdefault(recording.groups[i].prefix, []).append(i)
+    return [
+        PrefixProgress(
+            run,
+            prefix,
+            total=int(total[ids].sum()),
+            finished=int(counts[_FINISHED, ids].sum()),
+            erred=int(counts[_ERRED, ids].sum()),
+            running=int(counts[_RUNNING, ids].sum()),
+            interrupted=int(counts[_INTERRUPTED, ids].sum() + counts[_LOST, ids].sum()),
+            duration_s=float(seconds[ids].sum()),
+        )
+        for prefix, ids in places.items()
+    ]

@@ -141,7 +141,7 @@ def _tick_s(span_s: float) -> float:
 def _legend(
     recording: Recording, prefixes: Sequence[PrefixTotal], top: int, *, ended_badly: bool
 ) -> list[str]:
-    places = prefix_colours(recording, recording.tasks)
+    places = prefix_colours(recording)
     entries = [(f"#{PALETTE[places[p.prefix]]}", p.prefix) for p in prefixes[:_MAX_LEGEND]]
     if len(prefixes) > _MAX_LEGEND:
         entries.append(("none", f"{len(prefixes) - _MAX_LEGEND:,} more prefixes"))
