@@ -13,7 +13,7 @@ STAMPS := build/stamps
 LABEXTENSION := src/taskscope/labextension
 LINK := $(VENV)/share/jupyter/labextensions/taskscope
 NOTEBOOK := notebooks/01-quickstart.ipynb
-FRONTEND_SOURCES := $(shell find labextension/src labextension/style labextension/*.* -type f) \
+FRONTEND_SOURCES := $(shell find $(wildcard labextension/src labextension/style) labextension/*.* -type f) \
 	$(wildcard package.json tsconfig*.json *.js *.mjs)
 AS_ROOT := $(filter 0,$(shell id -u))
 LAB_OPTIONS := --LabApp.news_url=None --LabApp.check_for_updates_class=jupyterlab.NeverCheckForUpdate \
