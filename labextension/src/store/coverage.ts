@@ -1,7 +1,7 @@
 /** How busy a lane is in each pixel column, exactly, and with what; one pass over the tasks in sight. */
 import type { Span } from '../lib/span';
 import { widthS } from '../lib/span';
-import type { LaneTasks } from './lane-tasks';
+import type { LaneTasks, RunRange } from './lane-tasks';
 import { STATUS_BITS } from './lane-tasks';
 
 export const NO_PREFIX = 65535;
@@ -11,9 +11,6 @@ export const MARK = { erred: 2, interrupted: 4, lost: 8, running: 16, edge: 32, 
 
 /** A task at least this wide gets an edge, so that neighbours of one colour are told apart. */
 const EDGE_COLUMNS = 4;
-
-/** Only tasks of these computes count; null: of all. */
-export type RunRange = readonly [first: number, last: number] | null;
 
 /** A task in flight: from `startS` to now. */
 export interface OpenTask {

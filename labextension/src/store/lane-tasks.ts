@@ -1,6 +1,10 @@
 /** The ended tasks of one lane, as columns sorted by start. */
 import { lowerBound, upperBound } from '../lib/search';
+import type { Span } from '../lib/span';
 import { roomFor } from './columns';
+
+/** Only tasks of these computes count; null: of all. */
+export type RunRange = readonly [first: number, last: number] | null;
 
 /** Bits of `flags`. */
 export const STATUS_BITS = 3;
@@ -67,6 +71,27 @@ export class LaneTasks {
   /** The first task that starts at `timeS` or later. */
   firstStarting(timeS: number): number {
     return lowerBound(this.startS, this.n, timeS);
+  }
+
+  /** Whether a task of these computes touches `span`. */
+  hasAny(span: Span, runs: RunRange): boolean {
+    for (let i = this.firstReaching(span.startS); i < this.n && (this.startS[i] as number) <= span.stopS; i += 1) {
+      const run = this.run[i] as number;
+      if (runs === null || (run >= runs[0] && run <= runs[1])) {
+        return true;
+      }
+    }
+    return false;
+  }
+
+  /** The place of a row whose start is known; null if it is not here. */
+  find(startS: number, row: number): number | null {
+    for (let i = this.firstStarting(startS); i < this.n && this.startS[i] === startS; i += 1) {
+      if (this.row[i] === row) {
+        return i;
+      }
+    }
+    return null;
   }
 
   #grow(length: number): void {

@@ -1,11 +1,12 @@
 /** Everything a page knows of one recorder; any number of views share it. */
-import { formatCount } from '../lib/format';
 import type { Batch, TaskColumns, TaskStatus } from '../wire';
 import { STATUSES, UNKNOWN_CODE } from '../wire';
 import { roomFor } from './columns';
 import { KernelClock } from './kernel-clock';
 import { KeyTable } from './key-table';
 import { LaneTasks, SCHEDULER_BIT, STATUS_BITS } from './lane-tasks';
+import { PrefixColours } from './prefix-colours';
+import type { RunWindow } from './tables';
 import { Tables } from './tables';
 
 /** What became of a batch. After a gap the host asks for all rows from `cursor` on. */
@@ -50,6 +51,7 @@ export class TaskStore {
   #heardMs: number | null = null;
   #version = 0;
   readonly #clockMs: () => number;
+  readonly #colours = new Map<string, PrefixColours>();
   readonly #listeners = new Set<() => void>();
 
   constructor(options: TaskStoreOptions = {}) {
@@ -154,6 +156,18 @@ export class TaskStore {
     this.#changed();
   }
 
+  /** The colours that all views of these computes share. */
+  colours(window: RunWindow): PrefixColours {
+    const name = `${window.firstRun}-${window.lastRun ?? ''}`;
+    let colours = this.#colours.get(name);
+    if (colours === undefined) {
+      colours = new PrefixColours(this.tables, window);
+      this.#colours.set(name, colours);
+    }
+    colours.refresh();
+    return colours;
+  }
+
   keyText(row: number, group: number): string {
     return this.#keys.text(row, this.tables.groups[group]?.name ?? '?');
   }
@@ -189,6 +203,7 @@ export class TaskStore {
 
   #clear(epoch: string | null): void {
     this.tables = new Tables();
+    this.#colours.clear();
     this.#epoch = epoch;
     this.#lanes = [];
     this.#keys = new KeyTable();
@@ -247,13 +262,4 @@ export class TaskStore {
       listener();
     }
   }
-}
-
-/** A line about rows that are not shown; null if none are missing. */
-export function missingText(store: TaskStore): string | null {
-  if (store.missing === 0) {
-    return null;
-  }
-  const all = store.nTasks + store.missing;
-  return `showing ${formatCount(store.nTasks)} of ${formatCount(all)} tasks: older ones were dropped`;
 }

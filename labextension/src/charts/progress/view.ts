@@ -1,5 +1,4 @@
 /** The progress chart in a page: draws when the store changes, and lets time pass in between. */
-import { paletteColour } from '../../lib/palette';
 import { english, type Translate } from '../../lib/translate';
 import type { RunWindow, TaskStore } from '../../store';
 import { FrameLoop } from '../ui/frames';
@@ -29,9 +28,10 @@ export interface ProgressChart {
 /** Put a progress chart of some computes into `el`, until `signal` aborts. */
 export function mount(el: HTMLElement, store: TaskStore, options: ProgressOptions): ProgressChart {
   const { signal, firstRun = 0, lastRun = null, translate = english } = options;
-  const colourOf = (prefix: string): string => paletteColour(store.tables.prefixId(prefix));
+  const window = { firstRun, lastRun };
+  const colourOf = (prefix: string): string => store.colours(window).colour(store.tables.prefixId(prefix));
   const drawing = new ProgressDrawing({ signal, translate, colourOf });
-  const read = reader(store, { firstRun, lastRun });
+  const read = reader(store, window);
   const layout = (): ProgressLayout => layoutProgress({ ...read(), nowS: store.clock.nowS() });
   if (signal.aborted) {
     return { el: drawing.el, layout };

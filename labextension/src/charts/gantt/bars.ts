@@ -1,0 +1,152 @@
+/** The bars of one lane as pixels: blended by exact coverage, never as anti-aliased rectangles. */
+import type { Rgb } from '../../lib/palette';
+import type { LaneCoverage} from '../../store';
+import { MARK, NO_PREFIX } from '../../store';
+
+/** Everything the bars are coloured with, as parts of 0 to 255. */
+export interface BarColours {
+  readonly ground: Rgb;
+  readonly paper: Rgb;
+  readonly error: Rgb;
+  /** What error stripes alternate with. */
+  readonly errorGap: Rgb;
+  prefix(id: number): Rgb;
+}
+
+export interface BarBox {
+  /** First pixel row, and number of rows of the bar; clipped to the image. */
+  readonly top: number;
+  readonly height: number;
+  /** Device pixels per CSS pixel. */
+  readonly ratio: number;
+}
+
+const BAD = MARK.erred | MARK.interrupted | MARK.lost;
+
+/** Paint a lane into an image of `width` × `rows` pixels, all of whose bytes are one Uint32 a pixel. */
+export function paintBars(
+  pixels: Uint32Array,
+  width: number,
+  box: BarBox,
+  coverage: LaneCoverage,
+  colours: BarColours
+): void {
+  const rows = Math.floor(pixels.length / width);
+  const top = Math.max(box.top, 0);
+  const bottom = Math.min(box.top + box.height, rows);
+  if (bottom <= top) {
+    return;
+  }
+  const line = pixels.subarray(top * width, top * width + width);
+  const special = paintLine(line, coverage, colours);
+  for (let y = top + 1; y < bottom; y += 1) {
+    pixels.copyWithin(y * width, top * width, top * width + width);
+  }
+  for (const x of special) {
+    paintPattern(pixels, width, x, top, bottom, box, coverage, colours);
+  }
+}
+
+/** One row of the bars; returns the columns that have a pattern on top. */
+function paintLine(line: Uint32Array, { cover, prefix, marks }: LaneCoverage, colours: BarColours): number[] {
+  const special: number[] = [];
+  const { ground } = colours;
+  const empty = pack(ground);
+  let lastPrefix = NO_PREFIX;
+  let solid = empty;
+  let colour: Rgb = ground;
+  for (let x = 0; x < line.length; x += 1) {
+    const share = cover[x] as number;
+    const mark = marks[x] as number;
+    if (share === 0) {
+      line[x] = empty;
+    } else {
+      const id = prefix[x] as number;
+      if (id !== lastPrefix) {
+        lastPrefix = id;
+        colour = colours.prefix(id);
+        solid = pack(colour);
+      }
+      line[x] = share > 0.9999 ? solid : mix(ground, colour, share);
+      if ((mark & MARK.edge) !== 0) {
+        line[x] = mix(colour, colours.paper, 0.35);
+      }
+    }
+    if ((mark & (BAD | MARK.running)) !== 0) {
+      special.push(x);
+    }
+  }
+  return special;
+}
+
+function paintPattern(
+  pixels: Uint32Array,
+  width: number,
+  x: number,
+  top: number,
+  bottom: number,
+  box: BarBox,
+  { cover, prefix, bad, marks }: LaneCoverage,
+  colours: BarColours
+): void {
+  const mark = marks[x] as number;
+  const share = cover[x] as number;
+  if ((mark & BAD) === 0) {
+    const light = mix(colours.ground, colours.prefix(prefix[x] as number), share * 0.62);
+    paintWhere(pixels, width, x, top, bottom, y => stripe(x + y - box.top, box.ratio, 10), light);
+    return;
+  }
+  const mostly = (bad[x] as number) * 2 >= share;
+  // A notch keeps a single failure among thousands of tasks in sight.
+  const from = mostly ? top : Math.max(top, box.top + box.height - Math.ceil(box.height / 3));
+  const weight = mostly ? Math.max(share, 0.35) : 1;
+  const on = mix(colours.ground, colours.error, weight);
+  const off = mix(colours.ground, colours.errorGap, weight);
+  const lit = patternOf(mark, box.ratio);
+  for (let y = from; y < bottom; y += 1) {
+    pixels[y * width + x] = lit(x, y - box.top) ? on : off;
+  }
+}
+
+/** Erred: steep stripes; interrupted: level ones; lost: dots. */
+function patternOf(mark: number, ratio: number): (x: number, y: number) => boolean {
+  if ((mark & MARK.erred) !== 0) {
+    return (x, y) => stripe(x + y, ratio, 6);
+  }
+  if ((mark & MARK.interrupted) !== 0) {
+    return (_, y) => stripe(y, ratio, 6);
+  }
+  return (x, y) => stripe(x, ratio, 6) !== stripe(y, ratio, 6);
+}
+
+function stripe(place: number, ratio: number, periodPx: number): boolean {
+  const period = periodPx * ratio;
+  return ((place % period) + period) % period < period / 2;
+}
+
+function paintWhere(
+  pixels: Uint32Array,
+  width: number,
+  x: number,
+  top: number,
+  bottom: number,
+  where: (y: number) => boolean,
+  value: number
+): void {
+  for (let y = top; y < bottom; y += 1) {
+    if (where(y)) {
+      pixels[y * width + x] = value;
+    }
+  }
+}
+
+/** RGBA bytes as the little-endian number that ImageData holds. */
+export function pack([red, green, blue]: Rgb): number {
+  return ((255 << 24) | (blue << 16) | (green << 8) | red) >>> 0;
+}
+
+/** `share` of `b` on `a`. */
+export function mix(a: Rgb, b: Rgb, share: number): number {
+  const part = (i: 0 | 1 | 2): number => Math.round(a[i] + (b[i] - a[i]) * share);
+  return pack([part(0), part(1), part(2)]);
+}

@@ -1,0 +1,2 @@
+export type { GanttChart, GanttOptions } from './view';
+export { mount } from './view';

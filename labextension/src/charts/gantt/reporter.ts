@@ -1,0 +1,38 @@
+/** What the person did, told to the host: at the end of a gesture, and only what changed. */
+
+interface Listeners {
+  readonly onFollow?: (follow: boolean) => void;
+  readonly onTimeRange?: (range: [startS: number, stopS: number] | null) => void;
+  readonly onSelectedKey?: (key: string | null) => void;
+}
+
+const SETTLE_MS = 250;
+
+export class Reporter {
+  #follow: boolean | null = null;
+  #timer: ReturnType<typeof setTimeout> | undefined;
+
+  constructor(private readonly listeners: Listeners) {}
+
+  follow(follow: boolean): void {
+    if (follow !== this.#follow) {
+      this.#follow = follow;
+      this.listeners.onFollow?.(follow);
+    }
+  }
+
+  timeRange(range: [startS: number, stopS: number] | null): void {
+    clearTimeout(this.#timer);
+    this.#timer = setTimeout(() => {
+      this.listeners.onTimeRange?.(range);
+    }, SETTLE_MS);
+  }
+
+  selectedKey(key: string | null): void {
+    this.listeners.onSelectedKey?.(key);
+  }
+
+  stop(): void {
+    clearTimeout(this.#timer);
+  }
+}

@@ -1,0 +1,74 @@
+/** The Gantt chart's own rules; colours and fonts are those that all charts share. */
+
+export const GANTT_CSS = `
+.tsk-gantt { position: relative; padding: 6px 0 8px; }
+.tsk-gantt [hidden] { display: none !important; }
+.tsk-gantt-head {
+  display: flex; flex-wrap: wrap; align-items: center; gap: 4px 12px;
+  padding: 0 12px 6px; min-height: 30px;
+}
+.tsk-gantt-state { flex: 1 1 180px; min-width: 0; color: var(--tsk-faint); overflow-wrap: anywhere; }
+.tsk-gantt-tools { display: flex; gap: 4px; }
+.tsk-gantt-tools button {
+  display: inline-flex; align-items: center; justify-content: center;
+  min-width: 26px; height: 24px; padding: 0 8px;
+  border: 1px solid var(--tsk-line); border-radius: 3px;
+  background: transparent; color: var(--tsk-ink); font: inherit; cursor: pointer;
+}
+.tsk-gantt-tools button:hover { background: color-mix(in srgb, var(--tsk-ink) 8%, transparent); }
+.tsk-gantt-tools button:focus-visible { outline: 2px solid var(--tsk-accent); outline-offset: 1px; }
+.tsk-gantt-tools button[aria-pressed='true'] {
+  border-color: var(--tsk-accent);
+  background: color-mix(in srgb, var(--tsk-accent) 16%, transparent);
+  font-weight: 600;
+}
+.tsk-gantt-plot { position: relative; }
+.tsk-gantt-scroll { overflow: hidden auto; overscroll-behavior: auto; scrollbar-width: thin; }
+.tsk-gantt-content { position: relative; }
+.tsk-gantt-scroll canvas {
+  position: sticky; top: 0; display: block;
+  touch-action: pan-y pinch-zoom; cursor: default; user-select: none;
+}
+.tsk-gantt-scroll canvas:focus { outline: none; }
+.tsk-gantt-scroll:has(canvas:focus-visible) { outline: 2px solid var(--tsk-accent); outline-offset: -2px; border-radius: 3px; }
+.tsk-gantt-empty {
+  display: flex; align-items: center; justify-content: center;
+  min-height: 96px; padding: 16px; color: var(--tsk-faint); text-align: center;
+}
+.tsk-gantt-hint {
+  position: absolute; left: 50%; top: 50%; transform: translate(-50%, -50%);
+  padding: 4px 12px; border-radius: 12px; pointer-events: none; white-space: nowrap; max-width: 100%;
+  overflow: hidden; text-overflow: ellipsis;
+  background: var(--tsk-ink); color: var(--tsk-paper); opacity: 0.88;
+}
+.tsk-gantt-tip {
+  position: absolute; z-index: 10; pointer-events: none;
+  width: max-content; max-width: min(380px, calc(100% - 8px));
+  padding: 8px 10px; border: 1px solid var(--tsk-line); border-radius: 4px;
+  background: var(--tsk-raised); box-shadow: 0 2px 10px rgb(0 0 0 / 22%);
+}
+.tsk-gantt-tip-key {
+  margin: 0 0 5px; font: 600 11.5px/1.4 var(--tsk-code);
+  overflow-wrap: anywhere; max-height: 8.4em; overflow: hidden; unicode-bidi: isolate;
+}
+.tsk-gantt-tip dl { display: grid; grid-template-columns: auto minmax(0, 1fr); gap: 1px 12px; margin: 0; }
+.tsk-gantt-tip dt { color: var(--tsk-faint); }
+.tsk-gantt-tip dd { margin: 0; overflow-wrap: anywhere; unicode-bidi: isolate; }
+.tsk-gantt-tip dd .tsk-gantt-swatch { margin-inline-end: 6px; vertical-align: -1px; }
+.tsk-gantt-tip-note { margin: 5px 0 0; color: var(--tsk-faint); }
+.tsk-gantt-legend {
+  display: flex; flex-wrap: wrap; gap: 3px 16px;
+  margin: 6px 0 0; padding: 0 12px; list-style: none;
+  max-height: 8.9em; overflow: auto;
+}
+.tsk-gantt-legend li { display: flex; align-items: center; gap: 6px; min-width: 0; max-width: 100%; }
+.tsk-gantt-legend-name { overflow: hidden; text-overflow: ellipsis; white-space: nowrap; max-width: 24ch; }
+.tsk-gantt-legend-count { color: var(--tsk-faint); }
+.tsk-gantt-swatch { display: inline-block; flex: none; width: 11px; height: 11px; border-radius: 2px; forced-color-adjust: none; }
+.tsk-gantt-swatch.tsk-erred { background: repeating-linear-gradient(135deg, var(--tsk-error) 0 2px, #2a0000 2px 4px); }
+.tsk-gantt-swatch.tsk-interrupted { background: repeating-linear-gradient(0deg, var(--tsk-error) 0 2px, #2a0000 2px 4px); }
+.tsk-gantt-swatch.tsk-lost { background: repeating-conic-gradient(var(--tsk-error) 0 25%, #2a0000 0 50%) 0 0 / 5px 5px; }
+@media (max-width: 480px) {
+  .tsk-gantt-head, .tsk-gantt-legend { padding-inline: 8px; }
+}
+`;

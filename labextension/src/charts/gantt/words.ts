@@ -1,0 +1,55 @@
+/** The sentences of the Gantt chart. */
+import { formatCount, formatDuration } from '../../lib/format';
+import { widthS } from '../../lib/span';
+import type { Translate } from '../../lib/translate';
+import type { TaskStore } from '../../store';
+import type { PrefixSummary } from './legend';
+import type { Scene } from './model';
+
+/** How many tasks and lanes there are, and what of them is not shown. */
+export function stateText(store: TaskStore, scene: Scene | null, prefixes: readonly PrefixSummary[], t: Translate): string {
+  const ended = sum(prefixes, p => p.finished + p.erred + p.interrupted);
+  if (scene === null || (ended === 0 && scene.open.size === 0)) {
+    return emptyText(store, scene, t);
+  }
+  const parts = [
+    ended === 1 ? t('1 task') : t('%1 tasks', formatCount(ended)),
+    scene.lanes.length === 1 ? t('1 lane') : t('%1 lanes', formatCount(scene.lanes.length))
+  ];
+  const running = sum(prefixes, p => p.running);
+  const erred = sum(prefixes, p => p.erred);
+  if (running > 0) {
+    parts.push(t('%1 running', formatCount(running)));
+  }
+  if (erred > 0) {
+    parts.push(t('%1 erred', formatCount(erred)));
+  }
+  if (store.missing > 0) {
+    const all = store.nTasks + store.missing;
+    parts.push(t('showing %1 of %2: older tasks were dropped', formatCount(store.nTasks), formatCount(all)));
+  }
+  return parts.join(' · ');
+}
+
+/** What stands where the bars will be. */
+export function emptyText(store: TaskStore, scene: Scene | null, t: Translate): string {
+  if (scene === null || scene.growing) {
+    return t('waiting for the first task');
+  }
+  return store.missing > 0 ? t('all tasks of this compute were dropped') : t('no tasks');
+}
+
+/** The chart in one sentence, for those who do not see it. */
+export function labelText(scene: Scene, prefixes: readonly PrefixSummary[], t: Translate): string {
+  const most = [...prefixes].sort((a, b) => b.total - a.total).slice(0, 3);
+  return t(
+    'Gantt chart: %1 lanes over %2, mostly %3. Arrows or A and D pan, plus and minus zoom, Home shows all, F follows.',
+    formatCount(scene.lanes.length),
+    formatDuration(widthS(scene.span)),
+    most.map(p => `${p.prefix.slice(0, 60)} (${formatCount(p.total)})`).join(', ') || t('nothing')
+  );
+}
+
+function sum(prefixes: readonly PrefixSummary[], of: (prefix: PrefixSummary) => number): number {
+  return prefixes.reduce((total, prefix) => total + of(prefix), 0);
+}
