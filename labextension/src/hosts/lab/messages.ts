@@ -77,14 +77,15 @@ export async function createSubshell(connection: Kernel.IKernelConnection): Prom
 }
 
 export function deleteSubshell(connection: Kernel.IKernelConnection, subshellId: string): void {
-  void askControl(connection, 'delete_subshell_request', { subshell_id: subshellId });
+  sendControl(connection, 'delete_subshell_request', { subshell_id: subshellId }, false);
 }
 
-async function askControl(
+function sendControl(
   connection: Kernel.IKernelConnection,
   msgType: string,
-  content: JSONObject
-): Promise<ControlAnswer | null> {
+  content: JSONObject,
+  expectReply: boolean
+): Kernel.IControlFuture<KernelMessage.IControlMessage<'create_subshell_request'>> {
   // The typings know neither kernel_info on this channel nor replies of subshell requests as plain objects.
   const message = KernelMessage.createMessage({
     channel: 'control',
@@ -92,7 +93,15 @@ async function askControl(
     session: connection.clientId,
     content
   } as KernelMessage.IOptions<KernelMessage.ICreateSubshellRequestMsg>);
-  const future = connection.sendControlMessage(message, true, true);
+  return connection.sendControlMessage(message, expectReply, true);
+}
+
+async function askControl(
+  connection: Kernel.IKernelConnection,
+  msgType: string,
+  content: JSONObject
+): Promise<ControlAnswer | null> {
+  const future = sendControl(connection, msgType, content, true);
   return new Promise(resolve => {
     const timer = setTimeout(() => {
       future.dispose();

@@ -1,12 +1,84 @@
-/** The charts of widgets: those of `charts/`, mounted with a widget's window, their traits kept in step. */
+/** The charts of widgets: mounted with the widget's window, and kept in step with the traits a person may change. */
+import type { WidgetModel } from '@jupyter-widgets/base';
+
+import { mount as mountGantt } from '../../charts/gantt';
 import { mount as mountProgress } from '../../charts/progress';
 import type { MountChart } from './view';
 
-export const mountProgressOf: MountChart = ({ el, store, signal, firstRun, lastRun }, _, { trans }) => {
-  const translate = trans.__.bind(trans);
-  mountProgress(el, store, { signal, firstRun, lastRun, translate });
+export const mountProgressOf: MountChart = ({ el, store, signal, firstRun, lastRun }, _model, { trans }) => {
+  mountProgress(el, store, { signal, firstRun, lastRun, translate: trans.__.bind(trans) });
 };
 
-export const mountGanttOf: MountChart = place => {
-  place.el.append(document.createElement('div'));
+export const mountGanttOf: MountChart = (place, model, { trans }) => {
+  const { el, store, signal, firstRun, lastRun } = place;
+  const traits = new SharedTraits(model, signal);
+  const chart = mountGantt(el, store, {
+    signal,
+    firstRun,
+    lastRun,
+    follow: lastRun === null && model.get('follow') === true,
+    translate: trans.__.bind(trans),
+    onFollow: follow => {
+      traits.tell('follow', follow);
+    },
+    onTimeRange: range => {
+      traits.tell('time_range', range);
+    },
+    onSelectedKey: key => {
+      traits.tell('selected_key', key);
+    }
+  });
+  const range = spanOf(model.get('time_range'));
+  if (range !== null) {
+    chart.setTimeRange(range);
+  }
+  traits.hear('follow', value => {
+    chart.setFollow(value === true);
+  });
+  traits.hear('time_range', value => {
+    chart.setTimeRange(spanOf(value));
+  });
+  traits.hear('selected_key', value => {
+    if (value === null) {
+      chart.clearSelection();
+    }
+  });
 };
+
+/** Traits that both sides change: what this view told comes back as a change, and is not news to it. */
+class SharedTraits {
+  constructor(
+    private readonly _model: WidgetModel,
+    private readonly _signal: AbortSignal
+  ) {}
+
+  tell(trait: string, value: unknown): void {
+    this._model.set(trait, value, { taskscopeTeller: this });
+    // Queued by the widget itself while the kernel is busy; a closed widget has nobody to tell.
+    if (this._model.comm_live) {
+      this._model.save_changes();
+    }
+  }
+
+  hear(trait: string, listener: (value: unknown) => void): void {
+    const changed = (_: WidgetModel, value: unknown, options?: { taskscopeTeller?: unknown }): void => {
+      if (options?.taskscopeTeller !== this) {
+        listener(value);
+      }
+    };
+    this._model.on(`change:${trait}`, changed);
+    this._signal.addEventListener('abort', () => {
+      this._model.off(`change:${trait}`, changed);
+    });
+  }
+}
+
+/** Return a span of seconds, or null for anything else. */
+function spanOf(value: unknown): [startS: number, stopS: number] | null {
+  if (!Array.isArray(value) || value.length !== 2) {
+    return null;
+  }
+  const [startS, stopS] = value as unknown[];
+  const isSpan = typeof startS === 'number' && typeof stopS === 'number' && stopS > startS;
+  return isSpan ? [startS, stopS] : null;
+}

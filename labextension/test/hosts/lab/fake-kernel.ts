@@ -1,0 +1,110 @@
+/** A kernel connection that the test answers for; only what the feed uses of it. */
+import type { Kernel, KernelMessage } from '@jupyterlab/services';
+import { Signal } from '@lumino/signaling';
+
+export interface Sent {
+  type: string;
+  content: Record<string, unknown>;
+  subshell: string | null;
+}
+
+export class FakeKernel {
+  constructor(private readonly features: string[] = ['kernel subshells']) {}
+
+  readonly clientId = 'client';
+  readonly connectionStatusChanged = new Signal<this, Kernel.ConnectionStatus>(this);
+  readonly statusChanged = new Signal<this, Kernel.Status>(this);
+  readonly iopubMessage = new Signal<this, KernelMessage.IIOPubMessage>(this);
+  readonly sent: Sent[] = [];
+  connectionStatus: Kernel.ConnectionStatus = 'connected';
+  isDisposed = false;
+  interrupts = 0;
+
+  /** Comms that are open, as the kernel sees it: target by id. */
+  readonly comms = new Map<string, string>();
+
+  connectTo = (): this => this;
+
+  sendShellMessage(message: KernelMessage.IShellMessage): void {
+    this.note(message);
+    const { comm_id: id, target_name: target } = message.content as Record<string, string>;
+    if (message.header.msg_type === 'comm_open') {
+      this.comms.set(String(id), String(target));
+    } else if (message.header.msg_type === 'comm_close') {
+      this.comms.delete(String(id));
+    }
+  }
+
+  sendControlMessage(message: KernelMessage.IControlMessage): unknown {
+    this.note(message);
+    const future = {
+      onReply: undefined as ((reply: { content: unknown }) => void) | undefined,
+      done: new Promise<never>(() => undefined),
+      dispose: (): void => undefined
+    };
+    const content =
+      (message.header.msg_type as string) === 'kernel_info_request'
+        ? { supported_features: this.features }
+        : { subshell_id: 'sub' };
+    queueMicrotask(() => {
+      future.onReply?.({ content });
+    });
+    return future;
+  }
+
+  interrupt(): Promise<void> {
+    this.interrupts += 1;
+    return Promise.resolve();
+  }
+
+  dispose(): void {
+    this.isDisposed = true;
+  }
+
+  commOf(target: string): string {
+    const found = [...this.comms].find(([, name]) => name === target);
+    if (found === undefined) {
+      throw new Error(`no comm of ${target} is open`);
+    }
+    return found[0];
+  }
+
+  /** Send on a comm of the page. */
+  push(target: string, data: unknown, buffers: ArrayBuffer[] = []): void {
+    this.say('comm_msg', { comm_id: this.commOf(target), data }, buffers);
+  }
+
+  /** What a kernel that knows no such target does. */
+  refuse(target: string): void {
+    this.say('comm_close', { comm_id: this.commOf(target), data: {} });
+  }
+
+  connection(status: Kernel.ConnectionStatus): void {
+    this.connectionStatus = status;
+    this.connectionStatusChanged.emit(status);
+  }
+
+  verbs(): unknown[] {
+    return this.sent.filter(m => m.type === 'comm_msg').map(m => m.content.data);
+  }
+
+  asManager(): Kernel.IManager {
+    return this as unknown as Kernel.IManager;
+  }
+
+  private say(type: string, content: unknown, buffers: ArrayBuffer[] = []): void {
+    this.iopubMessage.emit({
+      header: { msg_type: type },
+      content,
+      buffers
+    } as unknown as KernelMessage.IIOPubMessage);
+  }
+
+  private note(message: KernelMessage.IMessage): void {
+    this.sent.push({
+      type: message.header.msg_type,
+      content: message.content as Record<string, unknown>,
+      subshell: (message.header as { subshell_id?: string }).subshell_id ?? null
+    });
+  }
+}

@@ -1,0 +1,185 @@
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+
+import { Feed } from '../../../src/hosts/lab/feed';
+import { FakeKernel } from './fake-kernel';
+
+const MODEL = { id: 'k', name: 'python3' };
+const CONTROL = 'taskscope.control';
+const DATA = 'taskscope.data';
+
+let feeds: Feed[] = [];
+
+function feedOf(kernel: FakeKernel): Feed {
+  const feed = new Feed(kernel.asManager(), MODEL);
+  feeds.push(feed);
+  return feed;
+}
+
+function reply(re: string, changes: object = {}): object {
+  return { re, protocol: 1, recorder: 'r', epoch: 'r-1', cursor: 0, lease_s: 30, subshell: true, ...changes };
+}
+
+/** A batch of `count` tasks from row `first` on, named by their row. */
+function batch(seq: number, first: number, count: number, changes: object = {}): [object, ArrayBuffer[]] {
+  const bytes = [2, 2, 4, 4, 2, 2].map(width => new ArrayBuffer(width * count));
+  const dims = new Uint8Array(count).fill(1).buffer;
+  const ints = Int32Array.from({ length: count }, (_, i) => first + i).buffer;
+  const message = {
+    protocol: 1, kind: 'batch', recorder: 'r', epoch: 'r-1', seq, now_s: 1, active: true, final: false,
+    first, count, cursor: first + count, dropped: 0, base_s: 0, task_runs: count === 0 ? [] : [[0, count]],
+    groups: seq === 0 ? [[0, 'x-1', 'x']] : [], lanes: [], runs: [], progress: [], running: [], messages: [],
+    ...changes
+  };
+  return [message, [...bytes, dims, ints, new ArrayBuffer(0), new ArrayBuffer(0)]];
+}
+
+async function live(kernel: FakeKernel, changes: object = {}): Promise<Feed> {
+  const feed = feedOf(kernel);
+  await vi.advanceTimersByTimeAsync(0);
+  kernel.push(CONTROL, reply('hello', changes));
+  return feed;
+}
+
+beforeEach(() => {
+  vi.useFakeTimers();
+});
+
+afterEach(() => {
+  feeds.forEach(feed => {
+    feed.dispose();
+  });
+  feeds = [];
+  vi.useRealTimers();
+});
+
+describe('a feed', () => {
+  it('opens both comms on a subshell of its own and says hello', async () => {
+    const kernel = new FakeKernel();
+    feedOf(kernel);
+    await vi.advanceTimersByTimeAsync(0);
+    expect(kernel.sent.map(m => [m.type, m.subshell])).toEqual([
+      ['kernel_info_request', null],
+      ['create_subshell_request', null],
+      ['comm_open', 'sub'],
+      ['comm_open', 'sub'],
+      ['comm_msg', 'sub']
+    ]);
+    expect(kernel.verbs()).toEqual([{ verb: 'hello', cursor: 0, epoch: '' }]);
+  });
+
+  it('uses the main shell where there are no subshells', async () => {
+    const kernel = new FakeKernel([]);
+    const feed = await live(kernel, { subshell: false });
+    expect(kernel.sent.map(m => [m.type, m.subshell])).toEqual([
+      ['kernel_info_request', null],
+      ['comm_open', null],
+      ['comm_open', null],
+      ['comm_msg', null]
+    ]);
+    expect(feed.state).toEqual({ kind: 'live', subshell: false });
+  });
+
+  it('puts what comes into the store of its recorder', async () => {
+    const kernel = new FakeKernel();
+    const feed = await live(kernel);
+    const { store } = feed.hold('r');
+    kernel.push(DATA, ...batch(0, 0, 3));
+    kernel.push(DATA, ...batch(1, 3, 2));
+    expect([store.nTasks, store.cursor, feed.active, feed.nBatches]).toEqual([5, 5, true, 2]);
+  });
+
+  it('asks once for what a lost message held and ignores the rest until it comes', async () => {
+    const kernel = new FakeKernel();
+    const feed = await live(kernel);
+    const { store } = feed.hold('r');
+    kernel.push(DATA, ...batch(0, 0, 3));
+    kernel.push(DATA, ...batch(2, 5, 1));
+    kernel.push(DATA, ...batch(3, 6, 1));
+    expect(kernel.verbs().slice(1)).toEqual([{ verb: 'resync', cursor: 3 }]);
+    kernel.push(DATA, ...batch(0, 3, 4));
+    expect(store.nTasks).toBe(7);
+  });
+
+  it('renews its lease three times as often as it must', async () => {
+    const kernel = new FakeKernel();
+    await live(kernel);
+    await vi.advanceTimersByTimeAsync(20_000);
+    expect(kernel.verbs().slice(1)).toEqual([{ verb: 'renew' }, { verb: 'renew' }]);
+  });
+
+  it('says that taskscope is not loaded when the kernel knows no such comm', async () => {
+    const kernel = new FakeKernel();
+    const feed = feedOf(kernel);
+    await vi.advanceTimersByTimeAsync(0);
+    kernel.refuse(CONTROL);
+    expect(feed.state).toEqual({ kind: 'not-loaded' });
+  });
+
+  it('keeps its comms over a lost connection', async () => {
+    const kernel = new FakeKernel();
+    const feed = await live(kernel);
+    kernel.connection('connecting');
+    expect(feed.state).toEqual({ kind: 'disconnected' });
+    kernel.connection('connected');
+    kernel.push(CONTROL, reply('renew'));
+    await vi.advanceTimersByTimeAsync(5_000);
+    expect(kernel.verbs().slice(1)).toEqual([{ verb: 'renew' }]);
+    expect(feed.state).toEqual({ kind: 'live', subshell: true });
+  });
+
+  it('opens new comms when a kernel with a subshell does not answer after a lost connection', async () => {
+    const kernel = new FakeKernel();
+    const feed = await live(kernel);
+    kernel.push(DATA, ...batch(0, 0, 3));
+    kernel.connection('connecting');
+    kernel.connection('connected');
+    await vi.advanceTimersByTimeAsync(3_001);
+    expect(kernel.verbs().at(-1)).toEqual({ verb: 'hello', cursor: 3, epoch: 'r-1' });
+    expect(feed.state).toEqual({ kind: 'connecting' });
+    expect(kernel.comms.size).toBe(2);
+  });
+
+  it('says that the kernel restarted, and follows its next recorder', async () => {
+    const kernel = new FakeKernel();
+    const feed = await live(kernel);
+    const former = feed.hold('r');
+    kernel.push(DATA, ...batch(0, 0, 3));
+    kernel.statusChanged.emit('restarting');
+    expect(feed.state).toEqual({ kind: 'restarted' });
+    kernel.comms.clear();
+    feed.attach();
+    await vi.advanceTimersByTimeAsync(0);
+    kernel.push(CONTROL, reply('hello', { recorder: 'r2', epoch: 'r2-1' }));
+    kernel.push(DATA, ...batch(0, 0, 1, { recorder: 'r2', epoch: 'r2-1' }));
+    expect([former.store.nTasks, feed.hold('r2').store.nTasks]).toEqual([3, 1]);
+    expect(feed.state).toEqual({ kind: 'live', subshell: true });
+  });
+
+  it('refuses a damaged message and says why', async () => {
+    const kernel = new FakeKernel();
+    const feed = await live(kernel);
+    kernel.push(DATA, { protocol: 2 });
+    expect(feed.state.kind).toBe('refused');
+  });
+
+  it('stops through the feed where it is heard, else through the server', async () => {
+    const heard = new FakeKernel();
+    await (await live(heard)).stop();
+    const unheard = new FakeKernel([]);
+    await (await live(unheard, { subshell: false })).stop();
+    expect([heard.verbs().at(-1), heard.interrupts, unheard.interrupts]).toEqual([{ verb: 'stop' }, 0, 1]);
+  });
+
+  it('leaves nothing behind', async () => {
+    const kernel = new FakeKernel();
+    const feed = await live(kernel);
+    feed.dispose();
+    expect(kernel.comms.size).toBe(0);
+    expect(kernel.sent.at(-1)).toEqual({
+      type: 'delete_subshell_request',
+      content: { subshell_id: 'sub' },
+      subshell: null
+    });
+    expect([kernel.isDisposed, vi.getTimerCount()]).toEqual([true, 0]);
+  });
+});
