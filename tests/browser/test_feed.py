@@ -152,3 +152,23 @@ def test_closing_a_widget_leaves_no_listener_behind(lab: LabPage) -> None:
     lab.run_cell(2)
     expect(bar).to_have_count(0)
     lab.wait_feed("feed.nListeners === 0")
+
+
+def test_what_a_person_changes_reaches_the_kernel_and_the_other_way_round(lab: LabPage) -> None:
+    lab.open(
+        LOAD,
+        "w = GanttWidget(); display(w)",
+        "_ = work(40)",
+        "assert w.follow is False and w.time_range is None, (w.follow, w.time_range)",
+        "w.follow = True",
+    )
+    lab.run_cell(0)
+    lab.run_cell(1)
+    follow = lab.page.get_by_role("button", name="Move with the present (F)")
+    expect(follow).to_have_attribute("aria-pressed", "true")
+    lab.run_cell(2)
+    lab.page.get_by_role("button", name="Show everything (Home)").click()
+    expect(follow).to_have_attribute("aria-pressed", "false")
+    lab.run_cell(3)
+    lab.run_cell(4)
+    expect(follow).to_have_attribute("aria-pressed", "true")
