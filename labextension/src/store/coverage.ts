@@ -11,6 +11,7 @@ export const MARK = { erred: 2, interrupted: 4, lost: 8, running: 16, edge: 32, 
 
 /** A task at least this wide gets an edge, so that neighbours of one colour are told apart. */
 const EDGE_COLUMNS = 4;
+const NO_WIDTH = 1e-12;
 
 /** A task in flight: from `startS` to now. */
 export interface OpenTask {
@@ -41,33 +42,53 @@ export class LaneCoverage {
       return;
     }
     const { startS, stopS, prefix, flags, run } = lane;
+    const { cover } = this;
     const scale = columns / widthS(span);
     const last = lane.firstStarting(span.stopS);
     const first = lane.firstReaching(span.startS);
     let until = 0;
+    // Most tasks lie in the column in hand and have the colour in hand: those two sums stay in registers.
+    let handColumn = -1;
+    let handPrefix = 0;
+    let handSum = 0;
     for (let i = first; i < last; i += 1) {
       if (runs !== null && ((run[i] as number) < runs[0] || (run[i] as number) > runs[1])) {
         continue;
       }
       const x0 = Math.max(((startS[i] as number) - span.startS) * scale, 0);
       const x1 = Math.min(((stopS[i] as number) - span.startS) * scale, columns);
-      if (x1 < x0) {
-        continue;
-      }
-      const from = x0 > until ? x0 : until;
-      if (x1 > from) {
-        this.#addCover(from, x1);
+      const id = prefix[i] as number;
+      if (x0 >= until && x0 >= handColumn && x1 < handColumn + 1 && x1 >= x0) {
+        const width = x1 - x0;
+        cover[handColumn] = (cover[handColumn] as number) + width;
         until = x1;
+        if (id !== handPrefix) {
+          this.#sum(handPrefix, handSum);
+          handPrefix = id;
+          handSum = 0;
+        }
+        // A task of no duration still is one, where nothing else is.
+        handSum += width > 0 ? width : NO_WIDTH;
+      } else if (x1 >= x0) {
+        this.#sum(handPrefix, handSum);
+        handSum = 0;
+        if (x1 > until) {
+          this.#addCover(Math.max(x0, until), x1);
+          until = x1;
+        }
+        this.#addPrefix(x0, x1, id);
+        handColumn = this.#current;
+        handPrefix = id;
+        if (x1 - x0 >= EDGE_COLUMNS && (startS[i] as number) >= span.startS) {
+          this.#mark(x0 | 0, MARK.edge);
+        }
       }
-      this.#addPrefix(x0, x1, prefix[i] as number);
       const status = (flags[i] as number) & STATUS_BITS;
       if (status !== 0) {
         this.#addBad(x0, x1, 1 << status);
       }
-      if (x1 - x0 >= EDGE_COLUMNS && (startS[i] as number) >= span.startS) {
-        this.#mark(x0 | 0, MARK.edge);
-      }
     }
+    this.#sum(handPrefix, handSum);
     this.#flush();
     this.visited = Math.max(last - first, 0);
   }
@@ -161,12 +182,17 @@ export class LaneCoverage {
       this.#offer(column, prefix, amount);
       return;
     }
-    const sum = this.#sums[prefix] as number;
-    if (sum === 0) {
-      this.#touched.push(prefix);
+    this.#sum(prefix, amount > 0 ? amount : NO_WIDTH);
+  }
+
+  #sum(prefix: number, amount: number): void {
+    if (amount > 0) {
+      const sum = this.#sums[prefix] as number;
+      if (sum === 0) {
+        this.#touched.push(prefix);
+      }
+      this.#sums[prefix] = sum + amount;
     }
-    // A task of no duration still is one, where nothing else is.
-    this.#sums[prefix] = sum + Math.max(amount, 1e-12);
   }
 
   #flush(): void {

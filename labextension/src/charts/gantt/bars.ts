@@ -96,16 +96,33 @@ function paintPattern(
     paintWhere(pixels, width, x, top, bottom, y => stripe(x + y - box.top, box.ratio, 10), light);
     return;
   }
-  const mostly = (bad[x] as number) * 2 >= share;
-  // A notch keeps a single failure among thousands of tasks in sight.
-  const from = mostly ? top : Math.max(top, box.top + box.height - Math.ceil(box.height / 3));
-  const weight = mostly ? Math.max(share, 0.35) : 1;
+  if ((bad[x] as number) * 2 < share) {
+    return;
+  }
+  const weight = Math.max(share, 0.35);
   const on = mix(colours.ground, colours.error, weight);
   const off = mix(colours.ground, colours.errorGap, weight);
   const lit = patternOf(mark, box.ratio);
-  for (let y = from; y < bottom; y += 1) {
+  for (let y = top; y < bottom; y += 1) {
     pixels[y * width + x] = lit(x, y - box.top) ? on : off;
   }
+}
+
+/**
+ * Columns in which a failure is lost among others: they need a mark of their own.
+ * Marks keep `gap` columns apart.
+ */
+export function lostFailures({ cover, bad, marks }: LaneCoverage, gap: number): number[] {
+  const places: number[] = [];
+  let last = -Infinity;
+  for (let x = 0; x < marks.length; x += 1) {
+    const drowned = ((marks[x] as number) & BAD) !== 0 && (bad[x] as number) * 2 < (cover[x] as number);
+    if (drowned && x - last >= gap) {
+      places.push(x);
+      last = x;
+    }
+  }
+  return places;
 }
 
 /** Erred: steep stripes; interrupted: level ones; lost: dots. */

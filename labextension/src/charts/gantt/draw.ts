@@ -6,7 +6,7 @@ import type { Theme } from '../../lib/theme';
 import type { LaneTasks, TaskStore } from '../../store';
 import { LaneCoverage, MARK } from '../../store';
 import type { BarColours } from './bars';
-import { mix, pack, paintBars } from './bars';
+import { lostFailures, mix, pack, paintBars } from './bars';
 import type { GanttLayout, LaneBox } from './layout';
 import { fittingTicks } from './layout';
 import type { Scene } from './model';
@@ -34,6 +34,7 @@ export interface Picture {
 const MIN_TEXT_PX = 42;
 /** Lanes with more tasks in sight have no text on bars. */
 const MAX_TEXTS = 2000;
+const FLAG_GAP_PX = 5;
 const BLACK: Rgb = [0, 0, 0];
 
 export class GanttPainter {
@@ -62,6 +63,7 @@ export class GanttPainter {
     context.font = `11px ${theme.font}`;
     context.textBaseline = 'middle';
     this.#paintBarTexts(context, store, picture);
+    this.#paintFailures(context, picture, ratio);
     paintOutlines(context, store, picture);
     this.#paintGutter(context, picture);
     this.#paintAxis(context, picture);
@@ -120,6 +122,19 @@ export class GanttPainter {
           context.fillStyle = inkOn(parseColour(prefixColour(prefix)) ?? BLACK);
           context.fillText(text, leftPx + 5, box.topPx + layout.lanePx / 2 + 0.5);
         }
+      }
+    });
+  }
+
+  /** A flag for each failure that is too short to be seen among its neighbours. */
+  #paintFailures(context: CanvasRenderingContext2D, { layout, theme }: Picture, ratio: number): void {
+    context.fillStyle = theme.error;
+    context.strokeStyle = theme.paper;
+    layout.boxes.forEach((box, i) => {
+      const coverage = this.#coverages[i];
+      const top = box.topPx + (layout.lanePx - layout.barPx) / 2;
+      for (const x of coverage === undefined ? [] : lostFailures(coverage, FLAG_GAP_PX * ratio)) {
+        flag(context, layout.plotLeftPx + (x + 0.5) / ratio, top);
       }
     });
   }
@@ -223,6 +238,17 @@ function outline(
   context.lineWidth = 1;
 }
 
+/** A triangle that points down at a place of the lane's upper edge. */
+function flag(context: CanvasRenderingContext2D, x: number, top: number): void {
+  context.beginPath();
+  context.moveTo(x - 4.5, top - 1);
+  context.lineTo(x + 4.5, top - 1);
+  context.lineTo(x, top + 7);
+  context.closePath();
+  context.fill();
+  context.stroke();
+}
+
 function line(context: CanvasRenderingContext2D, x0: number, y0: number, x1: number, y1: number): void {
   context.beginPath();
   context.moveTo(x0, y0);
@@ -233,8 +259,9 @@ function line(context: CanvasRenderingContext2D, x0: number, y0: number, x1: num
 /** Below the bar, a dot for tasks too short for their exact coverage to be seen. */
 function paintTraces(pixels: Uint32Array, width: number, y: number, coverage: LaneCoverage, colours: BarColours): void {
   const row = pixels.subarray(y * width, (y + 1) * width);
+  const faint = (x: number): boolean => (coverage.cover[x] ?? 0) < 0.2;
   for (let x = 0; x < row.length; x += 1) {
-    if (((coverage.marks[x] ?? 0) & MARK.any) !== 0 && (coverage.cover[x] ?? 0) < 0.2) {
+    if (((coverage.marks[x] ?? 0) & MARK.any) !== 0 && faint(x) && faint(x - 1) && faint(x + 1)) {
       row[x] = pack(colours.prefix(coverage.prefix[x] ?? 0));
     }
   }

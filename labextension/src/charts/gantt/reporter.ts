@@ -1,5 +1,7 @@
 /** What the person did, told to the host: at the end of a gesture, and only what changed. */
 
+import type { View } from './model';
+
 interface Listeners {
   readonly onFollow?: (follow: boolean) => void;
   readonly onTimeRange?: (range: [startS: number, stopS: number] | null) => void;
@@ -14,17 +16,15 @@ export class Reporter {
 
   constructor(private readonly listeners: Listeners) {}
 
-  follow(follow: boolean): void {
+  view(view: View): void {
+    const follow = view.kind === 'follow';
     if (follow !== this.#follow) {
       this.#follow = follow;
       this.listeners.onFollow?.(follow);
     }
-  }
-
-  timeRange(range: [startS: number, stopS: number] | null): void {
     clearTimeout(this.#timer);
     this.#timer = setTimeout(() => {
-      this.listeners.onTimeRange?.(range);
+      this.listeners.onTimeRange?.(view.kind === 'free' ? [view.span.startS, view.span.stopS] : null);
     }, SETTLE_MS);
   }
 

@@ -1,30 +1,29 @@
 /** The Gantt chart in a page: what is seen follows the store and the person, painting waits for frames. */
-import { clamp, pan, timeAt, widthS, zoom } from '../../lib/span';
 import type { Theme } from '../../lib/theme';
 import type { Translate } from '../../lib/translate';
 import { english } from '../../lib/translate';
-import type { RunWindow, TaskDetail, TaskStore } from '../../store';
+import type { RunWindow, TaskStore } from '../../store';
 import { setText } from '../ui/dom';
-import { FrameLoop } from '../ui/frames';
 import type { Painted } from '../ui/frames';
+import { FrameLoop } from '../ui/frames';
 import { prefersStill, readTheme, watchTheme } from '../ui/page-theme';
 import { SHARED_CSS, adoptStyles } from '../ui/styles';
+import { Description } from './description';
 import type { TaskRef } from './draw';
 import { GanttPainter } from './draw';
+import type { Found, Place } from './find-task';
+import { findTask } from './find-task';
 import { listenToGestures } from './gestures';
-import { countTouching, hitTask } from './hit';
 import type { GanttLayout } from './layout';
-import { laneAt, layoutGantt } from './layout';
-import type { PrefixSummary } from './legend';
-import { fillLegend, fillTable, summarise } from './legend';
-import type { Scene, View } from './model';
-import { sceneOf } from './model';
+import { layoutGantt } from './layout';
+import type { Scene } from './model';
 import type { Parts } from './parts';
 import { makeParts } from './parts';
 import { Reporter } from './reporter';
 import { GANTT_CSS } from './style';
 import { tipOf } from './tooltip';
-import { emptyText, labelText, stateText } from './words';
+import { Viewport } from './viewport';
+import { emptyText } from './words';
 
 export interface GanttOptions {
   /** Unmounts the chart. */
@@ -45,7 +44,7 @@ export interface GanttOptions {
 
 export interface GanttChart {
   readonly el: HTMLElement;
-  /** These three act as the person would, but are not reported back. */
+  /** These three are not reported back. */
   setFollow(follow: boolean): void;
   setTimeRange(range: readonly [startS: number, stopS: number] | null): void;
   clearSelection(): void;
@@ -54,10 +53,8 @@ export interface GanttChart {
 }
 
 const HINT_MS = 1600;
-const TABLE_MS = 5000;
-const WHEEL_LANES = 3;
-const HIT_PX = 3;
-const MIN_FOLLOW_S = 1e-3;
+const KEY_LANES = 3;
+const MIN_WIDTH_PX = 200;
 
 /** Put a Gantt chart of some computes into `el`, until `signal` aborts. */
 export function mount(el: HTMLElement, store: TaskStore, options: GanttOptions): GanttChart {
@@ -80,20 +77,15 @@ class GanttView implements GanttChart {
   readonly #painter: GanttPainter;
   readonly #frames: FrameLoop;
   readonly #report: Reporter;
+  readonly #viewport: Viewport;
+  readonly #words: Description;
   readonly #still = prefersStill();
-  #view: View;
   #theme: Theme;
-  #widthPx = 0;
-  #scene: Scene | null = null;
   #layout: GanttLayout | null = null;
-  #pointer: { xPx: number; yPx: number } | null = null;
+  #pointer: Place | null = null;
   #hovered: TaskRef | null = null;
   #selected: TaskRef | null = null;
-  #prefixes: PrefixSummary[] = [];
-  #seenVersion = -1;
-  #tableMs = -Infinity;
   #hintTimer: ReturnType<typeof setTimeout> | undefined;
-  #tableTimer: ReturnType<typeof setTimeout> | undefined;
 
   constructor(store: TaskStore, options: GanttOptions) {
     this.#store = store;
@@ -106,7 +98,11 @@ class GanttView implements GanttChart {
     this.#frames = new FrameLoop(() => this.#paint(), options.signal);
     this.#report = new Reporter(options);
     const follow = options.follow ?? this.#window.lastRun === null;
-    this.#view = follow ? { kind: 'follow', widthS: null } : { kind: 'fit' };
+    this.#viewport = new Viewport(store, this.#window, follow, view => {
+      this.#report.view(view);
+      this.#frames.request();
+    });
+    this.#words = new Description(store, this.#window, this.#parts, this.#t);
   }
 
   get el(): HTMLElement {
@@ -115,46 +111,23 @@ class GanttView implements GanttChart {
 
   start(): void {
     const signal = this.#signal;
-    const { fit, follow, zoomIn, zoomOut, scroll, canvas } = this.#parts;
     this.#readTheme();
     watchTheme(() => { this.#readTheme(); }, signal);
     this.#watchWidth();
     this.#store.subscribe(() => { this.#frames.request(); }, signal);
-    fit.addEventListener('click', () => { this.#fit(); }, { signal });
-    follow.addEventListener('click', () => { this.#toggleFollow(); }, { signal });
-    zoomIn.addEventListener('click', () => { this.#zoom(0.5, null); }, { signal });
-    zoomOut.addEventListener('click', () => { this.#zoom(2, null); }, { signal });
-    scroll.addEventListener('scroll', () => { this.#frames.request(); }, { signal, passive: true });
-    listenToGestures(canvas, {
-      zoom: (factor, atPx) => { this.#zoom(factor, atPx); },
-      pan: px => { this.#pan(px); },
-      scrollLanes: direction => { scroll.scrollTop += direction * WHEEL_LANES * (this.#layout?.lanePx ?? 0); },
-      fit: () => { this.#fit(); },
-      toggleFollow: () => { this.#toggleFollow(); },
-      hover: place => { this.#hover(place); },
-      click: place => { this.#click(place); },
-      clearSelection: () => { this.#select(null); },
-      hint: () => { this.#hint(); }
-    }, signal);
+    this.#listenToParts();
     signal.addEventListener('abort', () => { this.#stop(); }, { once: true });
     this.#paint();
     this.#frames.request();
   }
 
   setFollow(follow: boolean): void {
-    const wasFollowing = this.#view.kind === 'follow';
-    if (follow !== wasFollowing) {
-      this.#view = follow ? { kind: 'follow', widthS: null } : this.#frozenView();
-      this.#frames.request();
-    }
+    this.#viewport.setFollow(follow);
+    this.#frames.request();
   }
 
   setTimeRange(range: readonly [startS: number, stopS: number] | null): void {
-    if (range === null) {
-      this.#view = { kind: 'fit' };
-    } else if (range[1] > range[0]) {
-      this.#view = { kind: 'free', span: { startS: range[0], stopS: range[1] } };
-    }
+    this.#viewport.setTimeRange(range);
     this.#frames.request();
   }
 
@@ -164,14 +137,49 @@ class GanttView implements GanttChart {
   }
 
   timeRange(): [startS: number, stopS: number] | null {
-    return this.#scene === null ? null : [this.#scene.span.startS, this.#scene.span.stopS];
+    const span = this.#viewport.refresh()?.span;
+    return span === undefined ? null : [span.startS, span.stopS];
   }
 
   #stop(): void {
     clearTimeout(this.#hintTimer);
-    clearTimeout(this.#tableTimer);
+    this.#words.stop();
     this.#report.stop();
     this.#parts.root.remove();
+  }
+
+  #listenToParts(): void {
+    const signal = this.#signal;
+    const { fit, follow, zoomIn, zoomOut, scroll, canvas } = this.#parts;
+    const zoom = (factor: number, atPx: number | null): void => {
+      if (this.#layout !== null) {
+        this.#viewport.zoom(factor, atPx, this.#layout);
+      }
+    };
+    const actions = {
+      fit: () => { this.#viewport.fit(); },
+      toggleFollow: () => { this.#viewport.toggleFollow(); }
+    };
+    fit.addEventListener('click', actions.fit, { signal });
+    follow.addEventListener('click', actions.toggleFollow, { signal });
+    zoomIn.addEventListener('click', () => { zoom(0.5, null); }, { signal });
+    zoomOut.addEventListener('click', () => { zoom(2, null); }, { signal });
+    scroll.addEventListener('scroll', () => { this.#frames.request(); }, { signal, passive: true });
+    const intents = {
+      ...actions,
+      zoom,
+      pan: (px: number) => {
+        if (this.#layout !== null) {
+          this.#viewport.pan(px, this.#layout);
+        }
+      },
+      scrollLanes: (direction: number) => { scroll.scrollTop += direction * KEY_LANES * (this.#layout?.lanePx ?? 0); },
+      hover: (place: Place | null) => { this.#hover(place); },
+      click: (place: Place) => { this.#select(this.#find(place)); },
+      clearSelection: () => { this.#select(null); },
+      hint: () => { this.#hint(); }
+    };
+    listenToGestures(canvas, intents, signal);
   }
 
   #readTheme(): void {
@@ -182,188 +190,74 @@ class GanttView implements GanttChart {
   }
 
   #watchWidth(): void {
-    const { plot } = this.#parts;
-    this.#widthPx = plot.clientWidth;
     if (typeof ResizeObserver === 'undefined') {
       return;
     }
-    const observer = new ResizeObserver(() => {
-      if (plot.clientWidth !== this.#widthPx) {
-        this.#widthPx = plot.clientWidth;
-        this.#frames.request();
-      }
-    });
-    observer.observe(plot);
+    const observer = new ResizeObserver(() => { this.#frames.request(); });
+    observer.observe(this.#parts.plot);
     this.#signal.addEventListener('abort', () => { observer.disconnect(); }, { once: true });
   }
 
   #paint(): Painted {
-    const scene = sceneOf(this.#store, this.#window, this.#view);
-    this.#scene = scene;
-    this.#refreshWords(scene);
-    const { scroll, empty, content } = this.#parts;
+    const scene = this.#viewport.refresh();
+    const { scroll, empty, content, follow } = this.#parts;
+    follow.setAttribute('aria-pressed', String(this.#viewport.following));
+    this.#words.refresh(scene);
     const shown = scene !== null && scene.lanes.length > 0;
     scroll.hidden = !shown;
     empty.hidden = shown;
     if (!shown) {
       setText(empty, emptyText(this.#store, scene, this.#t));
+      this.#parts.tooltip.hide();
       return 'still';
     }
-    const colours = this.#store.colours(this.#window);
-    const { lanes, span, zeroS } = scene;
-    const layout = this.#lay(lanes, span, zeroS);
+    const layout = this.#lay(scene);
     this.#layout = layout;
     scroll.style.height = `${layout.heightPx}px`;
     content.style.height = `${layout.contentPx}px`;
-    this.#refreshHover();
+    this.#refreshHover(scene);
+    const colours = this.#store.colours(this.#window);
     this.#painter.paint(this.#store, {
       layout,
       scene,
       theme: this.#theme,
       prefixColour: prefix => colours.colour(prefix),
-      cursorPx: this.#cursorPx(layout),
+      cursorPx: cursorPx(layout, this.#pointer),
       hovered: this.#hovered,
       selected: this.#selected
     });
     return scene.growing && !this.#still ? 'growing' : 'still';
   }
 
-  #lay(lanes: Scene['lanes'], span: Scene['span'], zeroS: number): GanttLayout {
+  #lay({ lanes, span, zeroS }: Scene): GanttLayout {
     const { scroll } = this.#parts;
-    const widthPx = Math.max(scroll.clientWidth || this.#widthPx, 200);
+    const widthPx = Math.max(scroll.clientWidth, MIN_WIDTH_PX);
     return layoutGantt({ widthPx, lanes, span, zeroS, scrollPx: scroll.scrollTop });
   }
 
-  #cursorPx(layout: GanttLayout): number | null {
-    const x = this.#pointer?.xPx ?? -1;
-    return x >= layout.plotLeftPx && x <= layout.plotLeftPx + layout.plotWidthPx ? x : null;
-  }
-
-  #refreshWords(scene: Scene | null): void {
-    const { follow, state, legend } = this.#parts;
-    follow.setAttribute('aria-pressed', String(this.#view.kind === 'follow'));
-    if (this.#seenVersion === this.#store.version) {
-      return;
-    }
-    this.#seenVersion = this.#store.version;
-    this.#prefixes = summarise(this.#store.tables.progressIn(this.#window));
-    setText(state, stateText(this.#store, scene, this.#prefixes, this.#t));
-    const colours = this.#store.colours(this.#window);
-    const colourOf = (prefix: string): string => colours.colour(this.#store.tables.prefixId(prefix));
-    fillLegend(legend, this.#prefixes, colourOf, this.#t);
-    this.#refreshTable(scene);
-  }
-
-  /** The table is for screen readers, which should not be interrupted ten times a second. */
-  #refreshTable(scene: Scene | null): void {
-    const now = performance.now();
-    const dueMs = this.#tableMs + TABLE_MS - now;
-    if (dueMs > 0 && scene?.growing === true) {
-      this.#tableTimer ??= setTimeout(() => {
-        this.#tableTimer = undefined;
-        this.#refreshTable(this.#scene);
-      }, dueMs);
-      return;
-    }
-    this.#tableMs = now;
-    fillTable(this.#parts.table, this.#prefixes, this.#t);
-    if (scene !== null) {
-      this.#parts.canvas.setAttribute('aria-label', labelText(scene, this.#prefixes, this.#t));
-    }
-  }
-
-  #zoom(factor: number, atPx: number | null): void {
-    const [scene, layout] = [this.#scene, this.#layout];
-    if (scene === null || layout === null) {
-      return;
-    }
-    if (this.#view.kind === 'follow' && atPx === null) {
-      // Buttons and keys keep following; the wheel picks a place.
-      const width = clamp(widthS(scene.span) * factor, MIN_FOLLOW_S, widthS(scene.bounds));
-      this.#setView({ kind: 'follow', widthS: width });
-      return;
-    }
-    const px = atPx === null ? layout.plotWidthPx / 2 : clamp(atPx - layout.plotLeftPx, 0, layout.plotWidthPx);
-    const aroundS = timeAt(scene.span, layout.plotWidthPx, px);
-    this.#setView({ kind: 'free', span: zoom(scene.span, factor, aroundS, scene.bounds) });
-  }
-
-  #pan(px: number): void {
-    const [scene, layout] = [this.#scene, this.#layout];
-    if (scene === null || layout === null) {
-      return;
-    }
-    const deltaS = (px / layout.plotWidthPx) * widthS(scene.span);
-    this.#setView({ kind: 'free', span: pan(scene.span, deltaS, scene.bounds) });
-  }
-
-  #fit(): void {
-    this.#setView({ kind: 'fit' });
-  }
-
-  #toggleFollow(): void {
-    this.#setView(this.#view.kind === 'follow' ? this.#frozenView() : { kind: 'follow', widthS: null });
-  }
-
-  #frozenView(): View {
-    return this.#scene === null ? { kind: 'fit' } : { kind: 'free', span: this.#scene.span };
-  }
-
-  /** A view the person chose: later gestures start from it, and the host hears of it. */
-  #setView(view: View): void {
-    this.#view = view;
-    this.#scene = sceneOf(this.#store, this.#window, view);
-    this.#report.follow(view.kind === 'follow');
-    this.#report.timeRange(view.kind === 'free' ? [view.span.startS, view.span.stopS] : null);
-    this.#frames.request();
-  }
-
-  #hover(place: { xPx: number; yPx: number } | null): void {
+  #hover(place: Place | null): void {
     this.#pointer = place;
-    if (place === null) {
-      this.#hovered = null;
-      this.#parts.tooltip.hide();
-    }
     this.#frames.request();
   }
 
   /** Bars move under a pointer that rests, so what it is on is found again for each painting. */
-  #refreshHover(): void {
+  #refreshHover(scene: Scene): void {
     const { tooltip, canvas } = this.#parts;
-    const found = this.#pointer === null ? null : this.#taskAt(this.#pointer);
+    const found = this.#pointer === null ? null : this.#find(this.#pointer);
     this.#hovered = found?.ref ?? null;
     canvas.style.cursor = found === null ? 'default' : 'pointer';
-    if (found === null || this.#pointer === null || this.#scene === null) {
+    if (found === null || this.#pointer === null) {
       tooltip.hide();
       return;
     }
-    const tip = tipOf(found.detail, found.label, this.#scene.zeroS, found.sharing, this.#t);
+    const tip = tipOf(found.detail, found.label, scene.zeroS, found.sharing, this.#t);
     const prefix = this.#store.tables.prefixId(found.detail.prefix);
     tooltip.show(tip, this.#store.colours(this.#window).colour(prefix), this.#pointer);
   }
 
-  #taskAt(place: { xPx: number; yPx: number }): Found | null {
-    const [scene, layout] = [this.#scene, this.#layout];
-    const box = layout === null ? null : laneAt(layout, place.yPx);
-    const lane = box === null ? undefined : this.#store.lane(box.id);
-    const x = place.xPx - (layout?.plotLeftPx ?? 0);
-    if (scene === null || layout === null || box === null || lane === undefined || x < 0 || x > layout.plotWidthPx) {
-      return null;
-    }
-    const timeS = timeAt(scene.span, layout.plotWidthPx, x);
-    const pixelS = widthS(scene.span) / layout.plotWidthPx;
-    const i = hitTask(lane, timeS, pixelS * HIT_PX, scene.runs);
-    const detail = i === null ? null : this.#store.detail(box.id, i);
-    if (i === null || detail === null) {
-      return null;
-    }
-    const ref = { lane: box.id, row: lane.row[i] ?? 0, startS: detail.startS };
-    const sharing = countTouching(lane, timeS - pixelS / 2, timeS + pixelS / 2);
-    return { ref, detail, label: box.label, sharing };
-  }
-
-  #click(place: { xPx: number; yPx: number }): void {
-    this.#select(this.#taskAt(place));
+  #find(place: Place): Found | null {
+    const [scene, layout] = [this.#viewport.scene, this.#layout];
+    return scene === null || layout === null ? null : findTask(this.#store, scene, layout, place);
   }
 
   #select(found: Found | null): void {
@@ -382,9 +276,8 @@ class GanttView implements GanttChart {
   }
 }
 
-interface Found {
-  readonly ref: TaskRef;
-  readonly detail: TaskDetail;
-  readonly label: string;
-  readonly sharing: number;
+/** Where the line under the pointer stands; null outside of the bars. */
+function cursorPx({ plotLeftPx, plotWidthPx }: GanttLayout, pointer: Place | null): number | null {
+  const x = pointer?.xPx ?? -1;
+  return x >= plotLeftPx && x <= plotLeftPx + plotWidthPx ? x : null;
 }
