@@ -10,7 +10,7 @@ import { type Arrival, KernelLink, type LinkEvent } from './link';
 import { type Reply, parseRefusal, parseReply } from './replies';
 import type { FeedState } from './state';
 
-/** How long a kernel with a subshell may take to answer after a lost connection. */
+/** How long a kernel with a subshell may take to answer. */
 const RESUME_MS = 3_000;
 
 /** A store in use by one view; `release` it when the view goes. */
@@ -80,6 +80,11 @@ export class Feed implements IDisposable {
     });
   }
 
+  /** Someone restarted the kernel; the feed's own connection is not told reliably. */
+  restarted(): void {
+    this._link.replaced();
+  }
+
   /** Interrupt the compute that runs: through the feed where it is heard, else through the server. */
   async stop(): Promise<void> {
     if (this._state.kind === 'live' && this._state.subshell) {
@@ -126,6 +131,7 @@ export class Feed implements IDisposable {
   }
 
   private readonly _onHappened = (_: KernelLink, event: LinkEvent): void => {
+    clearTimeout(this._resume);
     switch (event) {
       case 'connected':
         this._onConnected();
@@ -152,12 +158,19 @@ export class Feed implements IDisposable {
       this.attach();
       return;
     }
-    // The server has kept what was sent meanwhile, and gaps are noticed. A busy kernel without subshells
-    // answers late, so only one that could have answered is taken for a new one.
+    // The server has kept what was sent meanwhile, and gaps are noticed.
     this._setState({ kind: 'connecting' });
+    this._renew();
+  }
+
+  /** Say that this page is still there; a kernel that could answer and does not is a new one. */
+  private _renew(): void {
+    if (!this._link.isOpen) {
+      return;
+    }
     this._link.ask({ verb: 'renew' });
     clearTimeout(this._resume);
-    if (this._subshell) {
+    if (this._subshell && this._link.isConnected) {
       this._resume = setTimeout(() => {
         this.attach();
       }, RESUME_MS);
@@ -200,7 +213,7 @@ export class Feed implements IDisposable {
     if (reply.re === 'hello' || this._renewal === undefined) {
       clearInterval(this._renewal);
       this._renewal = setInterval(() => {
-        this._link.ask({ verb: 'renew' });
+        this._renew();
       }, (reply.leaseS * 1000) / 3);
     }
     this._setState({ kind: 'live', subshell: reply.subshell });

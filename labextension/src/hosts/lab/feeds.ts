@@ -60,6 +60,11 @@ export class Feeds implements IFeeds, IDisposable {
     }
   }
 
+  /** Someone restarted a kernel. */
+  restarted(kernelId: string): void {
+    this.get(kernelId)?.restarted();
+  }
+
   dispose(): void {
     if (this._isDisposed) {
       return;

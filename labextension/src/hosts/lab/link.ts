@@ -69,6 +69,13 @@ export class KernelLink implements IDisposable {
     }
   }
 
+  /** The kernel's process is another one: comms and subshell died with the former, so nobody is told. */
+  replaced(): void {
+    this._turn++;
+    this._comms = null;
+    this.happened.emit('replaced');
+  }
+
   /** Interrupt by the server, for kernels that do not hear us while a cell runs. */
   interrupt(): Promise<void> {
     return this._connection.interrupt();
@@ -105,10 +112,7 @@ export class KernelLink implements IDisposable {
     if (status === 'dead') {
       this.happened.emit('dead');
     } else if (status === 'starting' || status === 'restarting' || status === 'autorestarting') {
-      // The comms and the subshell died with the process: there is nobody to say goodbye to.
-      this._turn++;
-      this._comms = null;
-      this.happened.emit('replaced');
+      this.replaced();
     }
   };
 

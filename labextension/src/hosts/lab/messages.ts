@@ -12,8 +12,8 @@ interface ControlAnswer {
   subshell_id?: unknown;
 }
 
-/** How long a kernel may take to say whether it has subshells; some never answer. */
-const ANSWER_MS = 3_000;
+/** How long a kernel may take to say whether it has subshells: one C call may keep it from answering for long. */
+const ANSWER_MS = 15_000;
 
 export function openComm(
   connection: Kernel.IKernelConnection,

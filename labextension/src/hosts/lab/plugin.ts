@@ -2,7 +2,6 @@
 import type { JupyterFrontEnd, JupyterFrontEndPlugin } from '@jupyterlab/application';
 import { IConsoleTracker } from '@jupyterlab/console';
 import { INotebookTracker } from '@jupyterlab/notebook';
-import type { Kernel } from '@jupyterlab/services';
 
 import { watchSession } from './announcements';
 import { Feeds, IFeeds } from './feeds';
@@ -19,20 +18,17 @@ export const plugin: JupyterFrontEndPlugin<IFeeds> = {
     consoles: IConsoleTracker | null
   ): IFeeds => {
     const feeds = new Feeds(app.serviceManager.kernels);
-    const announced = (model: Kernel.IModel): void => {
-      feeds.announced(model);
-    };
     notebooks?.forEach(panel => {
-      watchSession(panel.sessionContext, announced);
+      watchSession(panel.sessionContext, feeds);
     });
     notebooks?.widgetAdded.connect((_, panel) => {
-      watchSession(panel.sessionContext, announced);
+      watchSession(panel.sessionContext, feeds);
     });
     consoles?.forEach(panel => {
-      watchSession(panel.sessionContext, announced);
+      watchSession(panel.sessionContext, feeds);
     });
     consoles?.widgetAdded.connect((_, panel) => {
-      watchSession(panel.sessionContext, announced);
+      watchSession(panel.sessionContext, feeds);
     });
     // Each reload would leave a subshell behind in the kernel.
     window.addEventListener('pagehide', () => {

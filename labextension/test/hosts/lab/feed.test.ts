@@ -103,7 +103,10 @@ describe('a feed', () => {
   it('renews its lease three times as often as it must', async () => {
     const kernel = new FakeKernel();
     await live(kernel);
-    await vi.advanceTimersByTimeAsync(20_000);
+    await vi.advanceTimersByTimeAsync(10_000);
+    kernel.push(CONTROL, reply('renew'));
+    await vi.advanceTimersByTimeAsync(10_000);
+    kernel.push(CONTROL, reply('renew'));
     expect(kernel.verbs().slice(1)).toEqual([{ verb: 'renew' }, { verb: 'renew' }]);
   });
 
@@ -137,6 +140,23 @@ describe('a feed', () => {
     expect(kernel.verbs().at(-1)).toEqual({ verb: 'hello', cursor: 3, epoch: 'r-1' });
     expect(feed.state).toEqual({ kind: 'connecting' });
     expect(kernel.comms.size).toBe(2);
+  });
+
+  it('notices a kernel that was restarted from elsewhere when its lease is due', async () => {
+    const kernel = new FakeKernel();
+    const feed = await live(kernel);
+    await vi.advanceTimersByTimeAsync(13_001);
+    expect(kernel.verbs().at(-1)).toEqual({ verb: 'hello', cursor: 0, epoch: '' });
+    kernel.refuse(CONTROL);
+    expect(feed.state).toEqual({ kind: 'not-loaded' });
+  });
+
+  it('says that the kernel was restarted by this page', async () => {
+    const kernel = new FakeKernel();
+    const feed = await live(kernel);
+    feed.restarted();
+    await vi.advanceTimersByTimeAsync(30_000);
+    expect([feed.state, kernel.verbs().length]).toEqual([{ kind: 'restarted' }, 1]);
   });
 
   it('says that the kernel restarted, and follows its next recorder', async () => {
