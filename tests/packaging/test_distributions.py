@@ -27,6 +27,8 @@ def test_the_wheel_holds_the_whole_front_end(built: Distributions) -> None:
     assert expected <= names
     with zipfile.ZipFile(built.wheel) as archive:
         package = json.loads(archive.read(f"{extension}/package.json"))
+        report = archive.read("taskscope/static/report.js")
+    assert b"taskscope-data" in report  # the marker it looks for in the page
     assert f"{extension}/{package['jupyterlab']['_build']['load']}" in names
 
 
