@@ -11,7 +11,6 @@ import { describeProgress } from './words';
 export interface DrawOptions {
   readonly signal: AbortSignal;
   readonly translate: Translate;
-  readonly colourOf: (prefix: string) => string;
 }
 
 /** What comes under the bar, in this order; a key shows the pattern of the segment it counts. */
@@ -47,7 +46,8 @@ export class ProgressDrawing {
     this.el.append(head, this.#bar.el, meta, this.#error, this.#rows.el, region);
   }
 
-  draw(layout: ProgressLayout): void {
+  /** @param colourOf gives a prefix's colour in CSS */
+  draw(layout: ProgressLayout, colourOf: (prefix: string) => string): void {
     const words = describeProgress(layout, this.options.translate);
     this.el.dataset.state = layout.state;
     setIcon(this.#icon, layout.state);
@@ -62,7 +62,7 @@ export class ProgressDrawing {
     setText(this.#error, words.error);
     this.#bar.set(layout, layout.total);
     this.#describeBar(layout, words.sentence);
-    this.#rows.set(layout.prefixes);
+    this.#rows.set(layout.prefixes, colourOf);
     this.#announce(layout.state, words.sentence);
   }
 

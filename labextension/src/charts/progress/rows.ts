@@ -15,9 +15,9 @@ const MAX_NAME_CHARS = 120;
 export interface RowsOptions {
   readonly signal: AbortSignal;
   readonly translate: Translate;
-  /** A CSS colour of a prefix. */
-  readonly colourOf: (prefix: string) => string;
 }
+
+type ColourOf = (prefix: string) => string;
 
 interface Row {
   readonly el: HTMLElement;
@@ -33,8 +33,9 @@ export class PrefixRows {
   readonly #list = element('ul', { class: 'tsk-progress-rows' });
   readonly #more = element('button', { class: 'tsk-progress-more', type: 'button' });
   readonly #rows: Row[] = [];
-  #prefixes: readonly PrefixRow[] = [];
   #unfolded = false;
+  #prefixes: readonly PrefixRow[] = [];
+  #colourOf: ColourOf = () => '';
 
   constructor(private readonly options: RowsOptions) {
     this.#list.setAttribute('aria-label', options.translate('By prefix'));
@@ -42,16 +43,22 @@ export class PrefixRows {
       'click',
       () => {
         this.#unfolded = !this.#unfolded;
-        this.set(this.#prefixes);
+        this.#show();
       },
       { signal: options.signal }
     );
     this.el.append(this.#list, this.#more);
-    this.set([]);
+    this.#show();
   }
 
-  set(prefixes: readonly PrefixRow[]): void {
+  set(prefixes: readonly PrefixRow[], colourOf: ColourOf): void {
     this.#prefixes = prefixes;
+    this.#colourOf = colourOf;
+    this.#show();
+  }
+
+  #show(): void {
+    const prefixes = this.#prefixes;
     const shown = prefixes.slice(0, this.#unfolded ? MAX_ROWS : FOLDED_ROWS);
     for (const gone of this.#rows.splice(shown.length)) {
       gone.el.remove();
@@ -87,8 +94,8 @@ export class PrefixRows {
   }
 
   #fill(row: Row, prefix: PrefixRow): void {
-    const { colourOf, translate } = this.options;
-    const colour = colourOf(prefix.prefix);
+    const { translate } = this.options;
+    const colour = this.#colourOf(prefix.prefix);
     const sentence = rowSentence(prefix, translate);
     row.swatch.style.background = colour;
     row.bar.el.style.setProperty('--tsk-prefix', colour);

@@ -1,6 +1,6 @@
 /** The progress chart in a page: draws when the store changes, and lets time pass in between. */
 import { english, type Translate } from '../../lib/translate';
-import type { RunWindow, TaskStore } from '../../store';
+import type { PrefixColours, RunWindow, TaskStore } from '../../store';
 import { FrameLoop } from '../ui/frames';
 import { readTheme, watchTheme } from '../ui/page-theme';
 import { SHARED_CSS, adoptStyles } from '../ui/styles';
@@ -29,10 +29,10 @@ export interface ProgressChart {
 export function mount(el: HTMLElement, store: TaskStore, options: ProgressOptions): ProgressChart {
   const { signal, firstRun = 0, lastRun = null, translate = english } = options;
   const window = { firstRun, lastRun };
-  const colourOf = (prefix: string): string => store.colours(window).colour(store.tables.prefixId(prefix));
-  const drawing = new ProgressDrawing({ signal, translate, colourOf });
+  const drawing = new ProgressDrawing({ signal, translate });
   const read = reader(store, window);
   const layout = (): ProgressLayout => layoutProgress({ ...read(), nowS: store.clock.nowS() });
+  const colourOf = (prefix: string): string => read().colours.colour(store.tables.prefixId(prefix));
   if (signal.aborted) {
     return { el: drawing.el, layout };
   }
@@ -44,7 +44,7 @@ export function mount(el: HTMLElement, store: TaskStore, options: ProgressOption
   let ticking: ReturnType<typeof setInterval> | undefined;
   const draw = (): void => {
     const current = layout();
-    drawing.draw(current);
+    drawing.draw(current, colourOf);
     const alive = store.clock.active && current.state === 'running';
     if (!alive) {
       clearInterval(ticking);
@@ -83,15 +83,22 @@ function followTheme(chart: HTMLElement, signal: AbortSignal): void {
   watchTheme(apply, signal);
 }
 
+type Tables = Omit<ProgressInput, 'nowS'> & { readonly colours: PrefixColours };
+
 /** The tables change with messages only; time passes more often than that. */
-function reader(store: TaskStore, window: RunWindow): () => Omit<ProgressInput, 'nowS'> {
-  let version = -1;
-  let input: Omit<ProgressInput, 'nowS'> = { rows: [], runs: [] };
+function reader(store: TaskStore, window: RunWindow): () => Tables {
+  let version = store.version;
+  let tables = readTables(store, window);
   return () => {
     if (version !== store.version) {
       version = store.version;
-      input = { rows: store.tables.progressIn(window), runs: store.tables.runsIn(window) };
+      tables = readTables(store, window);
     }
-    return input;
+    return tables;
   };
+}
+
+function readTables(store: TaskStore, window: RunWindow): Tables {
+  const { tables } = store;
+  return { rows: tables.progressIn(window), runs: tables.runsIn(window), colours: store.colours(window) };
 }

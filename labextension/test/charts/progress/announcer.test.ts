@@ -1,0 +1,43 @@
+import { afterEach, beforeEach, expect, it, vi } from 'vitest';
+
+import { Announcer } from '../../../src/charts/progress/announcer';
+
+beforeEach(() => {
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance'] });
+});
+
+afterEach(() => {
+  vi.useRealTimers();
+});
+
+it('says the first thing at once and then, every five seconds, the latest', () => {
+  const region = document.createElement('div');
+  const announcer = new Announcer(region, new AbortController().signal);
+  const heard: [number, string][] = [];
+  for (let second = 0; second < 12; second += 1) {
+    announcer.say(`${second} s`);
+    heard.push([second, region.textContent]);
+    vi.advanceTimersByTime(1000);
+  }
+  expect(heard.map(([, text]) => text)).toEqual([
+    ...Array<string>(5).fill('0 s'),
+    ...Array<string>(5).fill('4 s'),
+    ...Array<string>(2).fill('9 s')
+  ]);
+  expect(region.getAttribute('aria-live')).toBe('polite');
+});
+
+it('says the last news although nothing follows, but never after it was closed', () => {
+  const region = document.createElement('div');
+  const controller = new AbortController();
+  const announcer = new Announcer(region, controller.signal);
+  announcer.say('running');
+  announcer.say('finished');
+  vi.advanceTimersByTime(5000);
+  expect(region.textContent).toBe('finished');
+  announcer.say('running again');
+  controller.abort();
+  announcer.say('too late');
+  vi.advanceTimersByTime(60_000);
+  expect([region.textContent, vi.getTimerCount()]).toEqual(['finished', 0]);
+});

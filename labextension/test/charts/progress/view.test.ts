@@ -1,0 +1,181 @@
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+
+import { mount } from '../../../src/charts/progress';
+import { TaskStore } from '../../../src/store';
+import { countListeners } from '../listener-count';
+import { smallBatch, smallProgress, smallRun } from '../small-batch';
+
+beforeEach(() => {
+  vi.useFakeTimers({
+    toFake: [
+      'setTimeout', 'clearTimeout', 'setInterval', 'clearInterval',
+      'requestAnimationFrame', 'cancelAnimationFrame', 'performance'
+    ]
+  });
+});
+
+afterEach(() => {
+  vi.useRealTimers();
+  document.body.replaceChildren();
+});
+
+function mounted(store = new TaskStore(), options = {}): { el: HTMLElement; controller: AbortController } {
+  const el = document.createElement('div');
+  document.body.append(el);
+  const controller = new AbortController();
+  mount(el, store, { signal: controller.signal, ...options });
+  return { el, controller };
+}
+
+/** What is on the screen, piece by piece. */
+function shown(el: HTMLElement): Record<'head' | 'meta' | 'error' | 'rows' | 'more', string[]> {
+  const visible = (selector: string): string[] =>
+    [...el.querySelectorAll<HTMLElement>(selector)]
+      .filter(part => part.closest('[hidden]') === null)
+      .map(part => part.textContent);
+  return {
+    head: visible('.tsk-progress-head > *'),
+    meta: visible('.tsk-progress-meta > *'),
+    error: visible('.tsk-progress-error'),
+    rows: visible('.tsk-progress-name, .tsk-progress-number'),
+    more: visible('.tsk-progress-more')
+  };
+}
+
+const widths = (bar: Element | null): (string | undefined)[] =>
+  [...(bar?.children ?? [])].map(segment => (segment as HTMLElement).style.width);
+
+const RUNNING = smallBatch({
+  nowS: 2,
+  runs: [smallRun()],
+  progress: [
+    smallProgress({ total: 6, finished: 4, running: 1, durationS: 2 }),
+    smallProgress({ prefix: 'mul', total: 4, finished: 1, erred: 1, running: 1, durationS: 1 })
+  ]
+});
+
+describe('the progress chart', () => {
+  it('waits where nothing has been computed', () => {
+    expect(shown(mounted().el)).toEqual({
+      head: ['Waiting for a Dask compute', '', ''], meta: [], error: [], rows: [], more: []
+    });
+  });
+
+  it('shows the counts of a compute while it runs', () => {
+    const store = new TaskStore();
+    const { el } = mounted(store);
+    store.append(RUNNING);
+    vi.advanceTimersToNextFrame();
+    expect(shown(el)).toEqual({
+      head: ['Running', '5 of 10 tasks', '50%'],
+      meta: ['2.0 s elapsed', 'about 2 s left (estimate)', '2 running', '1 erred'],
+      error: [],
+      rows: ['add', '4 / 6', 'mul', '1 / 4'],
+      more: []
+    });
+    expect(widths(el.querySelector('[role=progressbar]'))).toEqual(['50%', '10%', '0%', '20%']);
+    expect(widths(el.querySelectorAll('[role=img]')[1] ?? null)).toEqual(['25%', '25%', '0%', '25%']);
+  });
+
+  it('tells assistive technology what the bar shows', () => {
+    const store = new TaskStore();
+    store.append(RUNNING);
+    const { el } = mounted(store);
+    const bar = el.querySelector('[role=progressbar]');
+    const names = ['aria-valuemin', 'aria-valuemax', 'aria-valuenow', 'aria-valuetext'];
+    const sentence = 'Running: 5 of 10 tasks, 50%, 2 running, 1 erred, 2.0 s elapsed, about 2 s left (estimate)';
+    expect(names.map(name => bar?.getAttribute(name))).toEqual(['0', '10', '5', sentence]);
+    expect(el.querySelector('[aria-live=polite]')?.textContent).toBe(sentence);
+  });
+
+  it('lets time pass between two messages, and stands still after the last one', () => {
+    const store = new TaskStore();
+    const { el } = mounted(store);
+    store.append(RUNNING);
+    vi.advanceTimersByTime(1050);
+    expect(shown(el).meta).toEqual(['3.0 s elapsed', 'about 2 s left (estimate)', '2 running', '1 erred']);
+    store.append(
+      smallBatch({
+        seq: 1, nowS: 4, active: false,
+        runs: [smallRun({ stopS: 3.5, status: 'erred', error: 'ValueError: <b>no</b>' })],
+        progress: [
+          smallProgress({ total: 6, finished: 6, durationS: 3 }),
+          smallProgress({ prefix: 'mul', total: 4, finished: 1, erred: 1, interrupted: 2, durationS: 1 })
+        ]
+      })
+    );
+    vi.advanceTimersByTime(10_000);
+    expect(shown(el)).toEqual({
+      head: ['Failed', '7 of 10 tasks', '70%'],
+      meta: ['3.5 s elapsed', '1 erred', '2 interrupted'],
+      error: ['ValueError: <b>no</b>'],
+      rows: ['add', '6 / 6', 'mul', '1 / 4'],
+      more: []
+    });
+    expect(vi.getTimerCount()).toBe(0);
+  });
+
+  it('shows only the computes of its window', () => {
+    const store = new TaskStore();
+    store.append(
+      smallBatch({
+        nowS: 2,
+        runs: [0, 1, 2].map(run => smallRun({ run, nTasks: 10 ** run, startS: run, stopS: run + 1, status: 'finished' })),
+        progress: [0, 1, 2].map(run => smallProgress({ run, prefix: `p${run}`, total: 10 ** run, finished: 10 ** run }))
+      })
+    );
+    const { el } = mounted(store, { firstRun: 1, lastRun: 1 });
+    expect(shown(el)).toEqual({
+      head: ['Finished', '10 of 10 tasks', '100%'], meta: ['1 s elapsed'], error: [], rows: ['p1', '10 / 10'], more: []
+    });
+  });
+
+  it('folds away all but eight prefixes until asked', () => {
+    const store = new TaskStore();
+    const progress = Array.from({ length: 210 }, (_, i) => smallProgress({ prefix: `p${i}`, total: 1 }));
+    store.append(smallBatch({ runs: [smallRun({ nTasks: 210 })], progress }));
+    const { el } = mounted(store);
+    const names = (): string[] => [...el.querySelectorAll('.tsk-progress-name')].map(name => name.textContent);
+    const all = progress.map(row => row.prefix);
+    const more = el.querySelector('button');
+    expect([names(), more?.textContent, more?.getAttribute('aria-expanded')]).toEqual([
+      all.slice(0, 8), 'Show 202 more prefixes', 'false'
+    ]);
+    more?.click();
+    expect([names(), more?.textContent, more?.getAttribute('aria-expanded')]).toEqual([
+      all.slice(0, 200), 'Show fewer (10 more prefixes are not listed)', 'true'
+    ]);
+    more?.click();
+    expect(names()).toEqual(all.slice(0, 8));
+  });
+
+  it('shows hostile prefixes as text', () => {
+    const store = new TaskStore();
+    const prefix = '</script><img src=x onerror=alert(1)>\u202e';
+    store.append(smallBatch({ runs: [smallRun()], progress: [smallProgress({ prefix })] }));
+    const { el } = mounted(store);
+    expect([shown(el).rows, el.querySelectorAll('img, script').length]).toEqual([
+      ['</script><img src=x onerror=alert(1)>\\u202e', '0 / 10'], 0
+    ]);
+  });
+
+  it('leaves no listener, timer, frame or element behind', () => {
+    const listeners = countListeners();
+    const store = new TaskStore();
+    const { el, controller } = mounted(store);
+    store.append(RUNNING);
+    vi.advanceTimersByTime(1000);
+    store.append(smallBatch({ seq: 1, nowS: 3, runs: [smallRun({ status: 'finished', stopS: 3 })] }));
+    expect([listeners.alive() > 0, vi.getTimerCount() > 0, store.listenerCount]).toEqual([true, true, 1]);
+    controller.abort();
+    expect([listeners.alive(), vi.getTimerCount(), store.listenerCount, el.childNodes.length]).toEqual([0, 0, 0, 0]);
+  });
+
+  it('mounts nothing for somebody who has already gone', () => {
+    const listeners = countListeners();
+    const el = document.createElement('div');
+    const store = new TaskStore();
+    mount(el, store, { signal: AbortSignal.abort() });
+    expect([listeners.alive(), vi.getTimerCount(), store.listenerCount, el.childNodes.length]).toEqual([0, 0, 0, 0]);
+  });
+});

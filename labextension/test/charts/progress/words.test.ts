@@ -1,0 +1,57 @@
+import { describe, expect, it } from 'vitest';
+
+import type { ProgressLayout } from '../../../src/charts/progress/layout';
+import { describeProgress, rowSentence } from '../../../src/charts/progress/words';
+import { english } from '../../../src/lib/translate';
+
+const WAITING: ProgressLayout = {
+  total: 0, finished: 0, erred: 0, running: 0, interrupted: 0,
+  state: 'waiting', nRuns: 0, error: null, fraction: 0, elapsedS: 0, eta: { kind: 'none' }, prefixes: []
+};
+
+describe('describeProgress', () => {
+  it('says what it waits for', () => {
+    expect(describeProgress(WAITING, english)).toEqual({
+      state: 'Waiting for a Dask compute', count: '', percent: '', elapsed: '', eta: '',
+      running: '', erred: '', interrupted: '', runs: '', error: '', sentence: 'Waiting for a Dask compute'
+    });
+  });
+
+  it('says how far a compute is', () => {
+    const layout: ProgressLayout = {
+      ...WAITING,
+      total: 1000, finished: 742, running: 4, erred: 1, interrupted: 2,
+      state: 'running', nRuns: 3, fraction: 0.742, elapsedS: 12.34, eta: { kind: 'estimate', seconds: 3.2 }
+    };
+    expect(describeProgress(layout, english)).toEqual({
+      state: 'Running', count: '742 of 1,000 tasks', percent: '74%', elapsed: '12.3 s elapsed',
+      eta: 'about 4 s left (estimate)', running: '4 running', erred: '1 erred', interrupted: '2 interrupted',
+      runs: '3 computes', error: '',
+      sentence:
+        'Running: 742 of 1,000 tasks, 74%, 4 running, 1 erred, 2 interrupted, 12.3 s elapsed, about 4 s left (estimate)'
+    });
+  });
+
+  it('shows hostile errors as text that can be seen, and not all of a long one', () => {
+    const layout: ProgressLayout = { ...WAITING, state: 'erred', nRuns: 1, error: `E: \u202e\n${'x'.repeat(1e6)}` };
+    const { state, count, error } = describeProgress(layout, english);
+    expect({ state, count, error }).toEqual({
+      state: 'Failed', count: 'no tasks', error: `E: \\u202e\\n${'x'.repeat(144)}…${'x'.repeat(50)}`
+    });
+  });
+
+  it.each([
+    [0.1, 'about 1 s left (estimate)'],
+    [12.1, 'about 13 s left (estimate)'],
+    [57.2, 'about 1 min left (estimate)'],
+    [1234, 'about 21 min left (estimate)'],
+    [8000, 'about 2 h 20 min left (estimate)']
+  ])('gives an estimate of %d s no more digits than it deserves', (seconds, text) => {
+    expect(describeProgress({ ...WAITING, eta: { kind: 'estimate', seconds } }, english).eta).toBe(text);
+  });
+
+  it('says what a row shows', () => {
+    const row = { prefix: 'add', total: 2000, finished: 5, erred: 1, running: 2, interrupted: 3 };
+    expect(rowSentence(row, english)).toBe('5 of 2,000 finished, 2 running, 1 erred, 3 interrupted');
+  });
+});

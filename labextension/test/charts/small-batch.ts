@@ -1,0 +1,32 @@
+/** Batches as small as a test needs them: no tasks, and only what it says. */
+import type { Batch, PrefixProgress, Run } from '../../src/wire';
+
+export function smallBatch(batch: Partial<Batch> = {}): Batch {
+  return {
+    recorder: 'r', epoch: 'r-1', seq: 0, nowS: 0, active: true, final: false,
+    first: 0, count: 0, cursor: 0, dropped: 0,
+    tasks: {
+      run: new Int32Array(), lane: new Uint16Array(), group: new Uint16Array(), status: new Uint8Array(),
+      scheduler: new Uint8Array(), startS: new Float64Array(), stopS: new Float64Array(),
+      cpuShare: new Uint16Array(), sizeCode: new Uint16Array(),
+      keys: { dims: new Uint8Array(), ints: new Int32Array(), lengths: new Uint16Array(), text: new Uint8Array() }
+    },
+    groups: [], lanes: [], runs: [], progress: [], running: [], remarks: [],
+    ...batch
+  };
+}
+
+export function smallRun(run: Partial<Run> = {}): Run {
+  return {
+    run: 0, label: null, cell: null, scheduler: 'threads', nWorkers: 2, nTasks: 10,
+    startS: 0, stopS: null, status: 'running', error: null,
+    ...run
+  };
+}
+
+export function smallProgress(row: Partial<PrefixProgress> = {}): PrefixProgress {
+  return {
+    run: 0, prefix: 'add', total: 10, finished: 0, erred: 0, running: 0, interrupted: 0, durationS: 0,
+    ...row
+  };
+}
