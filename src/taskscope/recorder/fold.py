@@ -98,6 +98,11 @@ def _floats(values: Sequence[object]) -> _Floats:
 
 
 def _finished(log: RunLog, keys: list[object], lanes: NDArray[np.uint16], numbers: list[_Floats]) -> RawRows:
+    if log.failed_keys:
+        # With `rerun_exceptions_locally` Dask runs a failed task again; that is not a second task.
+        first = np.array([key not in log.failed_keys for key in keys])
+        keys = [key for key in keys if key not in log.failed_keys]
+        lanes, numbers = lanes[first], [n[first] for n in numbers]
     start, stop, cpu, size = numbers
     # Pool threads go on after their compute has failed; what they end then was not waited for.
     end = np.inf if log.stop is None or log.status == "finished" else log.stop
@@ -122,7 +127,9 @@ def _failed(failed: list[FailedTask], lane_id: Callable[[LaneKey], int]) -> RawR
 
 def _unseen(unseen: list[UnseenTask], lane_id: Callable[[LaneKey], int]) -> RawRows:
     lanes = [lane_id(unknown_lane(i)) for i in range(len(unseen))]
-    codes = [(LOST if u.lost else INTERRUPTED) | SCHEDULER_OBSERVED for u in unseen]
+    ends = [LOST if u.lost else INTERRUPTED if u.error is None else ERRED for u in unseen]
+    codes = [end | SCHEDULER_OBSERVED for end in ends]
+    errors = {i: u.error for i, u in enumerate(unseen) if u.error is not None}
     return RawRows(
         [u.key for u in unseen],
         np.array(lanes, np.uint16),
@@ -131,7 +138,7 @@ def _unseen(unseen: list[UnseenTask], lane_id: Callable[[LaneKey], int]) -> RawR
         np.full(len(unseen), np.nan),
         np.full(len(unseen), np.nan),
         np.array(codes, np.uint8),
-        {},
+        errors,
     )
 
 

@@ -60,6 +60,8 @@ class UnseenTask:
     start: float
     stop: float
     lost: bool
+    error: str | None = None
+    """What the scheduler says it raised."""
 
 
 class RunLog:

@@ -17,7 +17,7 @@ from taskscope.recorder import GraphSource, Recorder, RunLog, UnseenTask
 from taskscope.sources import registration
 from taskscope.sources.cell import current_cell
 from taskscope.sources.registration import CallbackTuple
-from taskscope.sources.scheduler import find_scheduler
+from taskscope.sources.scheduler import find_culprit, find_scheduler
 from taskscope.sources.shipped import clean
 from taskscope.sources.sizes import result_size
 from taskscope.sources.timing import TimedTask, current_error, unlink_own_frames
@@ -57,6 +57,7 @@ class LocalSource:
         self._on_start = on_start
         self._on_stop = on_stop
         self._logs: dict[int, RunLog] = {}
+        self._outlived: list[RunLog] = []
         pretask, posttask = _task_hooks(self._logs, recorder, self._measure)
         self._callback: CallbackTuple = (self._start, self._start_state, pretask, posttask, self._finish)
 
@@ -101,31 +102,43 @@ class LocalSource:
 
     def _finish(self, dsk: _Graph, state: _State, failed: bool) -> None:  # noqa: FBT001 - Dask calls it so
         try:
-            log = self._logs.pop(id(dsk))
-            stop = log.perf_counter()
-            if failed:
-                self._fail(log, state, stop)
-            else:
-                log.status = "finished"
-            log.stop = stop
-            self._on_stop()
+            log = self._logs.pop(id(dsk), None)
+            if log is not None:
+                self._end(log, state, failed=failed)
         except Exception as error:  # noqa: BLE001 - see _start
             self.recorder.fault("_finish", error)
 
+    def _end(self, log: RunLog, state: _State, *, failed: bool) -> None:
+        stop = log.perf_counter()
+        log.status = "erred" if failed else "finished"
+        try:
+            if failed:
+                self._fail(log, state, stop)
+        finally:
+            log.stop = stop
+            self._on_stop()
+
     def _fail(self, log: RunLog, state: _State, stop: float) -> None:
+        self._outlived = [o for o in [*self._outlived, log] if o.in_flight()]
         error = current_error()
-        log.status = "interrupted" if isinstance(error, KeyboardInterrupt) else "erred"
+        if isinstance(error, KeyboardInterrupt):
+            log.status = "interrupted"
+        culprit: list[object] = []
         if error is not None:
             log.error = describe(clean(error))
+            culprit = find_culprit(error, () if log.failed_keys else log.submitted)
             unlink_own_frames(error)
         lost = isinstance(error, BrokenExecutor)
         for key in list(state.get("running", ())):
             start = log.submitted.pop(key, None)
             if start is not None:
-                log.unseen.append(UnseenTask(key, start, stop, lost))
+                text = log.error if key in culprit and log.status == "erred" and not lost else None
+                log.unseen.append(UnseenTask(key, start, stop, lost, text))
 
     def _depth(self, log: RunLog, ident: int) -> int:
-        others = [o.lanes.get(ident) for o in list(self._logs.values()) if o is not log]
+        # A task that is in flight when its compute fails goes on, and may compute something itself.
+        logs = [*list(self._logs.values()), *self._outlived]
+        others = [other.lanes.get(ident) for other in logs if other is not log]
         return sum(1 for lane in others if lane is not None and lane.open is not None)
 
 

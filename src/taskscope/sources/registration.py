@@ -35,9 +35,12 @@ def _local_callbacks(callbacks: Iterable[CallbackTuple] | None = None) -> Iterat
     original = _original
     if original is None:
         raise RuntimeError("taskscope was detached from dask.local while a compute was starting")
+    held = _held
+    # At the end we come first: one that raises there keeps all after it from hearing of the end.
+    ends: list[CallbackTuple] = [(None, None, None, None, finish) for *_, finish in held]
     with original(callbacks) as active:
-        # Ours come last: what others do at the start of a task is not in the task's way.
-        yield [*active, *_held]
+        # Otherwise last: what others do at the start of a task is not in the task's way.
+        yield [*ends, *active, *((*hooks, None) for *hooks, _ in held)]
 
 
 def hold(callback: CallbackTuple) -> None:

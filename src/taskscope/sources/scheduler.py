@@ -1,21 +1,23 @@
 """Which scheduler a compute runs on, read from the frame of Dask's scheduler loop.
 
-Hooks are not told the scheduler, the number of workers or the requested keys, so they are looked up in the
-locals of ``dask.local.get_async``, which called the hook. This is the only module that knows those names;
-``tests/unit/sources/test_scheduler.py`` fails when Dask changes them.
+Hooks are not told the scheduler, the number of workers, the requested keys or which task failed, so they are
+looked up in the locals of ``dask.local.get_async``, which called the hook. This is the only module that knows
+those names; ``tests/unit/sources/test_scheduler.py`` fails when Dask changes them.
 """
 
 from __future__ import annotations
 
 import sys
-from concurrent.futures import Executor, ProcessPoolExecutor, ThreadPoolExecutor
+from collections.abc import Collection, Mapping
+from concurrent.futures import Executor, Future, ProcessPoolExecutor, ThreadPoolExecutor
 from dataclasses import dataclass
 from types import FrameType
+from typing import Any
 
 import dask.local
 from dask.local import SynchronousExecutor
 
-__all__ = ["Scheduler", "find_scheduler"]
+__all__ = ["Scheduler", "find_culprit", "find_scheduler"]
 
 _MAX_FRAMES = 6
 
@@ -41,21 +43,44 @@ class Scheduler:
 
 def find_scheduler() -> Scheduler:
     """Return the scheduler whose hook is being called."""
+    names = _scheduler_locals()
+    executor = getattr(names.get("submit"), "__self__", None)
+    requested = names.get("results")
+    return Scheduler(
+        _name(executor),
+        names.get("num_workers"),
+        None if requested is None else frozenset(requested),
+    )
+
+
+def find_culprit(error: BaseException, in_flight: Collection[object]) -> list[object]:
+    """Return the key of the task whose failure ended the compute, in a list that is empty if it is not known.
+
+    Parameters
+    ----------
+    error
+        What ended the compute.
+    in_flight
+        Keys of the tasks of which none has reported that it failed.
+    """
+    names = _scheduler_locals()
+    if names.get("failed") is True:
+        return [names["key"]]
+    # A bare pool raises when asked for the answer and does not say which task it was.
+    raised = error.__traceback__ and error.__traceback__.tb_next
+    by_pool = raised is not None and raised.tb_frame.f_code is Future.result.__code__
+    return list(in_flight) if by_pool and len(in_flight) == 1 else []
+
+
+def _scheduler_locals() -> Mapping[str, Any]:
     frame: FrameType | None = sys._getframe(1)
     for _ in range(_MAX_FRAMES):
         if frame is None:
             break
         if frame.f_code is dask.local.get_async.__code__:
-            names = frame.f_locals
-            executor = getattr(names.get("submit"), "__self__", None)
-            requested = names.get("results")
-            return Scheduler(
-                _name(executor),
-                names.get("num_workers"),
-                None if requested is None else frozenset(requested),
-            )
+            return frame.f_locals
         frame = frame.f_back
-    return Scheduler()
+    return {}
 
 
 def _name(executor: object) -> str | None:

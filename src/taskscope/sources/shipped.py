@@ -154,10 +154,9 @@ def land(result: object, row: tuple[Any, ...]) -> object:
     """Deposit a timing with the run it belongs to, if that is still there, and return the bare result."""
     address, offset, key, pid, thread, start, stop, cpu, size = row
     receiver = _receivers.get(address) if address[0] == os.getpid() else None
-    if receiver is not None:
+    if receiver is not None and _is_awaited(receiver, key):
         shift = _shift(offset)
         receiver.remote.extend((key, pid, thread, start + shift, stop + shift, cpu, size))
-        receiver.submitted.pop(key, None)
     return result
 
 
@@ -165,9 +164,13 @@ def land_failure(row: tuple[Any, ...]) -> None:
     """Deposit the timing of a task that raised in another process."""
     address, offset, key, pid, thread, start, stop, cpu, interrupted, text = row
     receiver = _receivers.get(address) if address[0] == os.getpid() else None
-    if receiver is not None:
+    if receiver is not None and _is_awaited(receiver, key):
         shift = _shift(offset)
         receiver.land_failure(
             key, (pid, thread), (start + shift, stop + shift, cpu), text, interrupted=interrupted
         )
-        receiver.submitted.pop(key, None)
+
+
+def _is_awaited(receiver: Receiver, key: object) -> bool:
+    """Take a task off the list of those in flight; False for one whose compute has failed in the meantime."""
+    return receiver.submitted.pop(key, None) is not None

@@ -147,7 +147,7 @@ def test_a_thousand_tasks_of_four_threads_with_fifty_computes_each_are_all_recor
             together.wait()
             for n in range(50):
                 keys = [(f"t{thread}", n, i) for i in range(5)]
-                graph: dict[object, object] = {key: (int, "7") for key in keys}
+                graph: dict[object, object] = dict.fromkeys(keys, (int, "7"))
                 assert dask.get(graph, keys) == (7,) * 5
         except BaseException as error:  # noqa: BLE001 - reported by the thread that asserts
             failures.append(error)
