@@ -1,5 +1,4 @@
 /** Round places for the labels of a time axis. */
-import { formatDuration } from './format';
 import type { Span } from './span';
 import { widthS } from './span';
 
@@ -51,13 +50,20 @@ export function tickLabel(seconds: number, stepS: number): string {
   return `${sign}${fixed(size * factor, stepS * factor)} ${unit}`;
 }
 
+/** Days, hours, minutes and seconds, as far as they are not 0. */
 function clockLabel(seconds: number, stepS: number): string {
-  if (stepS >= 60) {
-    return formatDuration(seconds);
-  }
-  const minutes = Math.floor(seconds / 60 + 1e-9);
+  const minutes = Math.floor((seconds + stepS * 1e-6) / 60);
   const rest = Math.max(seconds - minutes * 60, 0);
-  return rest < stepS / 2 ? `${minutes} min` : `${minutes} min ${fixed(rest, stepS)} s`;
+  const parts = [
+    [Math.floor(minutes / 1440), 'd'],
+    [Math.floor(minutes / 60) % 24, 'h'],
+    [minutes % 60, 'min'],
+    [rest < stepS / 2 ? 0 : fixed(rest, stepS), 's']
+  ] as const;
+  return parts
+    .filter(([n]) => Number(n) > 0)
+    .map(([n, unit]) => `${n} ${unit}`)
+    .join(' ');
 }
 
 function fixed(value: number, step: number): string {

@@ -174,7 +174,9 @@ export class LaneCoverage {
       this.#flush();
       this.#current = c1;
     }
-    this.#addTo(c1, prefix, x1 - c1);
+    if (x1 > c1) {
+      this.#addTo(c1, prefix, x1 - c1);
+    }
   }
 
   #addTo(column: number, prefix: number, amount: number): void {

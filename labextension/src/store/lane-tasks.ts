@@ -84,6 +84,11 @@ export class LaneTasks {
     return false;
   }
 
+  /** The first task that starts later than `timeS`. */
+  firstStartingAfter(timeS: number): number {
+    return upperBound(this.startS, this.n, timeS);
+  }
+
   /** The place of a row whose start is known; null if it is not here. */
   find(startS: number, row: number): number | null {
     for (let i = this.firstStarting(startS); i < this.n && this.startS[i] === startS; i += 1) {

@@ -31,7 +31,7 @@ export class Description {
     this.#seenVersion = this.store.version;
     const prefixes = summarise(this.store.tables.progressIn(this.window));
     this.#latest = { scene, prefixes };
-    setText(this.parts.state, stateText(this.store, scene, prefixes, this.t));
+    setText(this.parts.state, scene === null ? '' : stateText(this.store, scene, prefixes, this.t));
     const colours = this.store.colours(this.window);
     const colourOf = (prefix: string): string => colours.colour(this.store.tables.prefixId(prefix));
     fillLegend(this.parts.legend, prefixes, colourOf, this.t);

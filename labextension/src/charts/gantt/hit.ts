@@ -8,7 +8,7 @@ const MAX_BACK = 1000;
  * The place of the innermost task at `timeS`, else of the nearest one within `toleranceS`, else null.
  */
 export function hitTask(lane: LaneTasks, timeS: number, toleranceS: number, runs: RunRange): number | null {
-  const after = lane.firstStarting(timeS + Number.EPSILON);
+  const after = lane.firstStartingAfter(timeS);
   let nearest: number | null = null;
   let distanceS = toleranceS;
   const consider = (i: number): boolean => {

@@ -5,6 +5,7 @@ import { Tooltip } from './tooltip';
 
 export interface Parts {
   readonly root: HTMLElement;
+  readonly head: HTMLElement;
   readonly state: HTMLElement;
   readonly follow: HTMLButtonElement;
   readonly fit: HTMLButtonElement;
@@ -41,8 +42,9 @@ export function makeParts(t: Translate): Parts {
   const legend = element('ul', { class: 'tsk-gantt-legend', 'aria-label': t('Prefixes') });
   const table = element('table', { class: 'tsk-hidden' });
   const root = element('section', { class: 'tsk-chart tsk-gantt', 'aria-label': t('Tasks over time') });
-  root.append(element('div', { class: 'tsk-gantt-head' }, state, tools), plot, legend, table);
-  return { root, state, follow, fit, zoomIn, zoomOut, plot, scroll, content, canvas, empty, hint, tooltip, legend, table };
+  const head = element('div', { class: 'tsk-gantt-head' }, state, tools);
+  root.append(head, plot, legend, table);
+  return { root, head, state, follow, fit, zoomIn, zoomOut, plot, scroll, content, canvas, empty, hint, tooltip, legend, table };
 }
 
 function button(text: string, label: string): HTMLButtonElement {

@@ -200,10 +200,11 @@ class GanttView implements GanttChart {
 
   #paint(): Painted {
     const scene = this.#viewport.refresh();
-    const { scroll, empty, content, follow } = this.#parts;
+    const { head, scroll, empty, content, follow } = this.#parts;
     follow.setAttribute('aria-pressed', String(this.#viewport.following));
     this.#words.refresh(scene);
     const shown = scene !== null && scene.lanes.length > 0;
+    head.hidden = !shown;
     scroll.hidden = !shown;
     empty.hidden = shown;
     if (!shown) {

@@ -7,14 +7,11 @@ import type { PrefixSummary } from './legend';
 import type { Scene } from './model';
 
 /** How many tasks and lanes there are, and what of them is not shown. */
-export function stateText(store: TaskStore, scene: Scene | null, prefixes: readonly PrefixSummary[], t: Translate): string {
+export function stateText(store: TaskStore, scene: Scene, prefixes: readonly PrefixSummary[], t: Translate): string {
   const ended = sum(prefixes, p => p.finished + p.erred + p.interrupted);
-  if (scene === null || (ended === 0 && scene.open.size === 0)) {
-    return emptyText(store, scene, t);
-  }
   const parts = [
     ended === 1 ? t('1 task') : t('%1 tasks', formatCount(ended)),
-    scene.lanes.length === 1 ? t('1 lane') : t('%1 lanes', formatCount(scene.lanes.length))
+    lanesText(scene, t)
   ];
   const running = sum(prefixes, p => p.running);
   const erred = sum(prefixes, p => p.erred);
@@ -43,11 +40,15 @@ export function emptyText(store: TaskStore, scene: Scene | null, t: Translate): 
 export function labelText(scene: Scene, prefixes: readonly PrefixSummary[], t: Translate): string {
   const most = [...prefixes].sort((a, b) => b.total - a.total).slice(0, 3);
   return t(
-    'Gantt chart: %1 lanes over %2, mostly %3. Arrows or A and D pan, plus and minus zoom, Home shows all, F follows.',
-    formatCount(scene.lanes.length),
+    'Gantt chart: %1 over %2, mostly %3. Arrows or A and D pan, plus and minus zoom, Home shows all, F follows.',
+    lanesText(scene, t),
     formatDuration(widthS(scene.span)),
     most.map(p => `${p.prefix.slice(0, 60)} (${formatCount(p.total)})`).join(', ') || t('nothing')
   );
+}
+
+function lanesText({ lanes }: Scene, t: Translate): string {
+  return lanes.length === 1 ? t('1 lane') : t('%1 lanes', formatCount(lanes.length));
 }
 
 function sum(prefixes: readonly PrefixSummary[], of: (prefix: PrefixSummary) => number): number {

@@ -1,0 +1,77 @@
+import { describe, expect, it } from 'vitest';
+
+import type { BarColours } from '../../../src/charts/gantt/bars';
+import { lostFailures, mix, pack, paintBars } from '../../../src/charts/gantt/bars';
+import { LaneCoverage, LaneTasks } from '../../../src/store';
+
+const COLOURS: BarColours = {
+  ground: [200, 200, 200], paper: [255, 255, 255], error: [255, 0, 0], errorGap: [0, 0, 0],
+  prefix: id => [id * 10, 0, 100]
+};
+const GROUND = pack(COLOURS.ground);
+
+function painted(bars: [start: number, stop: number, prefix: number, status?: number][], columns: number, height = 2): number[][] {
+  const lane = new LaneTasks();
+  bars.forEach(([start, stop, prefix, status = 0], row) => {
+    lane.push(start, stop, 0, prefix, status, 0, row);
+  });
+  lane.settle();
+  const coverage = new LaneCoverage();
+  coverage.measure(lane, { startS: 0, stopS: columns }, columns, null, 10);
+  const pixels = new Uint32Array(columns * (height + 2)).fill(7);
+  paintBars(pixels, columns, { top: 1, height, ratio: 1 }, coverage, COLOURS);
+  return Array.from({ length: height + 2 }, (_, y) => [...pixels.subarray(y * columns, (y + 1) * columns)]);
+}
+
+describe('bars', () => {
+  it('are blended by exact coverage and stay in their rows', () => {
+    const full = pack([10, 0, 100]);
+    const half = mix(COLOURS.ground, [10, 0, 100], 0.5);
+    const row = [full, half, GROUND];
+    expect(painted([[0, 1.5, 1]], 3)).toEqual([[7, 7, 7], row, row, [7, 7, 7]]);
+  });
+
+  it('what the pixels say is busy is what was busy, at any zoom', () => {
+    let at = 0;
+    const bars = Array.from({ length: 400 }, (_, i): [number, number, number] => {
+      const start = at + ((i * 37) % 11) / 100;
+      at = start + ((i * 53) % 17) / 50;
+      return [start, at, 0];
+    });
+    const columns = Math.ceil(at);
+    const busy = bars.reduce((sum, [start, stop]) => sum + stop - start, 0) / columns;
+    const line = painted(bars, columns)[1] ?? [];
+    // The red part goes from 200 (idle) to 0 (busy).
+    const shown = line.reduce((sum, pixel) => sum + (200 - (pixel & 255)) / 200, 0) / columns;
+    expect(Math.abs(shown - busy)).toBeLessThan(0.01);
+  });
+
+  it('a failure has stripes, and interruption and loss have other patterns', () => {
+    const pattern = (status: number): string[] =>
+      painted([[0, 12, 1, status]], 12, 12).slice(1, -1).map(row => row.map(pixel => ((pixel & 255) === 255 ? '#' : '.')).join(''));
+    expect(pattern(1).slice(0, 3)).toEqual(['###...###...', '##...###...#', '#...###...##']);
+    expect(pattern(2).slice(0, 4)).toEqual(['############', '############', '############', '............']);
+    expect(new Set([1, 2, 3].map(status => pattern(status).join())).size).toBe(3);
+  });
+
+  it('bars above and below the image are cut, not drawn elsewhere', () => {
+    const coverage = new LaneCoverage();
+    const pixels = new Uint32Array(6).fill(7);
+    coverage.measure(undefined, { startS: 0, stopS: 1 }, 2);
+    paintBars(pixels, 2, { top: -5, height: 6, ratio: 1 }, coverage, COLOURS);
+    paintBars(pixels, 2, { top: 30, height: 6, ratio: 1 }, coverage, COLOURS);
+    expect([...pixels]).toEqual([GROUND, GROUND, 7, 7, 7, 7]);
+  });
+});
+
+it('failures that drown among others are found, apart from each other', () => {
+  const coverage = new LaneCoverage();
+  const lane = new LaneTasks();
+  for (let c = 0; c < 10; c += 1) {
+    lane.push(c, c + 0.9, 0, 0, 0, 0, 2 * c);
+    lane.push(c + 0.9, c + 1, 0, 0, c === 2 || c === 3 || c === 8 ? 1 : 0, 0, 2 * c + 1);
+  }
+  lane.settle();
+  coverage.measure(lane, { startS: 0, stopS: 10 }, 10);
+  expect(lostFailures(coverage, 4)).toEqual([2, 8]);
+});

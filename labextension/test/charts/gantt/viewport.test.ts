@@ -1,0 +1,127 @@
+import { describe, expect, it, vi } from 'vitest';
+
+import { lastStretch, sceneOf } from '../../../src/charts/gantt/model';
+import { Viewport } from '../../../src/charts/gantt/viewport';
+import { ALL_RUNS, TaskStore } from '../../../src/store';
+import type { Batch, Run } from '../../../src/wire';
+import { batchOf } from '../../store/rows';
+import { smallRun } from '../small-batch';
+
+const BOX = { plotLeftPx: 100, plotWidthPx: 1000 };
+
+function storeOf(runs: Run[], batch: Partial<Batch> = {}): TaskStore {
+  const store = new TaskStore({ clockMs: () => 0 });
+  const rows = [{ start: 1, stop: 2, lane: 1 }, { start: 11, stop: 12, run: 1 }];
+  store.append(batchOf(rows, { runs, nowS: 20, active: false, ...batch }));
+  return store;
+}
+
+const TWO = [smallRun({ startS: 0, stopS: 5, status: 'finished' }), smallRun({ run: 1, startS: 10, stopS: 20, status: 'finished' })];
+
+describe('scene', () => {
+  it('is nothing before the first compute', () => {
+    expect(sceneOf(new TaskStore(), ALL_RUNS, { kind: 'fit' })).toBeNull();
+  });
+
+  it('shows all computes and their lanes', () => {
+    const store = storeOf(TWO);
+    expect(sceneOf(store, ALL_RUNS, { kind: 'fit' })).toEqual({
+      lanes: [{ id: 0, label: 'thread 1' }, { id: 1, label: 'thread 2' }],
+      bounds: { startS: 0, stopS: 20.4 }, span: { startS: 0, stopS: 20.4 },
+      zeroS: 0, runs: null, open: new Map(), nowS: 20, growing: false
+    });
+  });
+
+  it('of one compute has only its time and its lanes', () => {
+    const scene = sceneOf(storeOf(TWO), { firstRun: 1, lastRun: 1 }, { kind: 'fit' });
+    expect([scene?.lanes, scene?.bounds, scene?.zeroS, scene?.runs]).toEqual([
+      [{ id: 0, label: 'thread 1' }], { startS: 10, stopS: 20.2 }, 10, [1, 1]
+    ]);
+  });
+
+  it('grows with the clock and lanes of tasks in flight', () => {
+    const runs = [smallRun({ startS: 10, stopS: null })];
+    const running = [
+      { run: 0, lane: 1, group: 2, key: 'k', startS: 19 }, { run: 0, lane: null, group: 2, key: 'k', startS: 19 },
+      { run: 7, lane: 0, group: 2, key: 'k', startS: 19 }
+    ];
+    const store = storeOf(runs, { active: true, running });
+    const scene = sceneOf(store, { firstRun: 0, lastRun: 0 }, { kind: 'fit' });
+    expect([scene?.growing, scene?.nowS, scene?.bounds, scene?.open]).toEqual([
+      true, 20, { startS: 10, stopS: 20.2 }, new Map([[1, [{ startS: 19, prefix: store.tables.prefixId('sum') }]]])
+    ]);
+  });
+});
+
+it('the last stretch of work ends at a long pause', () => {
+  const run = (startS: number, stopS: number | null): Run => smallRun({ startS, stopS });
+  expect(lastStretch([run(0, 5), run(100, 110), run(111, 112), run(113, null)], 115)).toEqual({ startS: 100, stopS: 115 });
+  expect(lastStretch([run(0, 5)], 99)).toEqual({ startS: 0, stopS: 5 });
+});
+
+describe('viewport', () => {
+  function made(follow: boolean): { viewport: Viewport; chosen: ReturnType<typeof vi.fn> } {
+    const chosen = vi.fn();
+    const viewport = new Viewport(storeOf(TWO), ALL_RUNS, follow, chosen);
+    viewport.refresh();
+    return { viewport, chosen };
+  }
+
+  it('follows the last stretch of work', () => {
+    expect(made(true).viewport.scene?.span).toEqual({ startS: 10, stopS: 20.2 });
+  });
+
+  it('zooms around the pointer and pans from there, before any frame', () => {
+    const { viewport, chosen } = made(false);
+    viewport.zoom(0.5, 600, BOX);
+    expect(viewport.scene?.span).toEqual({ startS: 5.1, stopS: 15.299999999999999 });
+    viewport.pan(100, BOX);
+    expect(viewport.scene?.span.startS).toBeCloseTo(6.12, 9);
+    expect(chosen).toHaveBeenCalledTimes(2);
+  });
+
+  it('zooming out to everything shows everything from then on', () => {
+    const { viewport, chosen } = made(false);
+    viewport.zoom(0.5, 600, BOX);
+    viewport.zoom(99, 600, BOX);
+    expect(chosen.mock.lastCall).toEqual([{ kind: 'fit' }]);
+  });
+
+  it('keys keep following while they zoom, the wheel does not', () => {
+    const { viewport } = made(true);
+    viewport.zoom(0.5, null, BOX);
+    expect([viewport.following, viewport.scene?.span]).toEqual([true, { startS: 20 - 5.1 * 0.96, stopS: 20 + 5.1 * 0.04 }]);
+    viewport.zoom(0.5, 300, BOX);
+    expect(viewport.following).toBe(false);
+  });
+
+  it('stops following where it stands, and starts again', () => {
+    const { viewport, chosen } = made(true);
+    viewport.toggleFollow();
+    viewport.toggleFollow();
+    expect(chosen.mock.calls).toEqual([
+      [{ kind: 'free', span: { startS: 10, stopS: 20.2 } }], [{ kind: 'follow', widthS: null }]
+    ]);
+  });
+
+  it('does what the host says without reporting it back, and ignores nonsense', () => {
+    const { viewport, chosen } = made(true);
+    viewport.setTimeRange([3, 4]);
+    viewport.setTimeRange([4, 4]);
+    viewport.setTimeRange([NaN, 4]);
+    expect(viewport.refresh()?.span).toEqual({ startS: 3, stopS: 4 });
+    viewport.setTimeRange(null);
+    expect(viewport.refresh()?.span).toEqual({ startS: 0, stopS: 20.4 });
+    viewport.setFollow(true);
+    viewport.setTimeRange(null);
+    expect([viewport.following, chosen.mock.calls]).toEqual([true, []]);
+  });
+
+  it('does nothing before the first compute', () => {
+    const chosen = vi.fn();
+    const viewport = new Viewport(new TaskStore(), ALL_RUNS, false, chosen);
+    viewport.zoom(0.5, 1, BOX);
+    viewport.pan(5, BOX);
+    expect([viewport.refresh(), chosen.mock.calls]).toEqual([null, []]);
+  });
+});

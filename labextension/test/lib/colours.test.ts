@@ -1,0 +1,48 @@
+import { describe, expect, it } from 'vitest';
+
+import { PALETTE, contrast, inkOn, paletteColour, parseColour } from '../../src/lib/palette';
+import { DARK, LIGHT, themeFrom } from '../../src/lib/theme';
+import { english } from '../../src/lib/translate';
+
+const rgb = (text: string): readonly [number, number, number] => parseColour(text) ?? [0, 0, 0];
+
+describe('palette', () => {
+  it('has twenty different colours, then begins anew', () => {
+    expect(new Set(PALETTE).size).toBe(20);
+    expect([paletteColour(0), paletteColour(19), paletteColour(20)]).toEqual(['#b11f4b', '#3375e3', '#b11f4b']);
+  });
+
+  it('text on each colour has AA contrast', () => {
+    const low = PALETTE.filter(colour => contrast(rgb(colour), rgb(inkOn(rgb(colour)))) < 4.5);
+    expect(low).toEqual([]);
+  });
+
+  it('reads colours as CSS writes them', () => {
+    expect(['#fff', '#B11F4B', ' rgb(1, 2, 3)', 'rgba(1 2 3 / 0.5)', 'red', ''].map(parseColour)).toEqual([
+      [255, 255, 255], [177, 31, 75], [1, 2, 3], [1, 2, 3], null, null
+    ]);
+  });
+});
+
+describe('theme', () => {
+  it('falls back to light or dark where the page has no variables', () => {
+    expect([themeFrom(() => '', false), themeFrom(() => '', true)]).toEqual([LIGHT, DARK]);
+  });
+
+  it('takes the page’s ground, whatever the operating system prefers', () => {
+    const read = (name: string): string => ({ '--jp-layout-color0': '#111111', '--jp-border-color2': '#616161' })[name] ?? '';
+    expect(themeFrom(read, false)).toEqual({ ...DARK, paper: 'rgb(17, 17, 17)', lane: 'rgb(31, 31, 31)', line: 'rgb(97, 97, 97)' });
+  });
+
+  it('its texts have AA contrast on paper', () => {
+    for (const theme of [LIGHT, DARK]) {
+      for (const ink of [theme.ink, theme.faint, theme.error]) {
+        expect(contrast(rgb(ink), rgb(theme.paper))).toBeGreaterThanOrEqual(4.5);
+      }
+    }
+  });
+});
+
+it('values take their places in a sentence', () => {
+  expect(english('%2 of %1, %3', 'a', 'b')).toBe('b of a, %3');
+});

@@ -1,0 +1,215 @@
+import fc from 'fast-check';
+import { describe, expect, it, vi } from 'vitest';
+
+import { TaskStore } from '../../src/store';
+import type { Batch } from '../../src/wire';
+import { smallProgress, smallRun } from '../charts/small-batch';
+import { batchOf } from './rows';
+import type { Row } from './rows';
+
+/** The start times of each lane, as they are kept. */
+function starts(store: TaskStore): Record<number, number[]> {
+  return Object.fromEntries(
+    store.laneIds.map(id => [id, [...(store.lane(id)?.startS.subarray(0, store.lane(id)?.n) ?? [])]])
+  );
+}
+
+const task = (start: number, more: Partial<Row> = {}): Row => ({ start, stop: start + 0.5, ...more });
+
+describe('rows', () => {
+  it('a task says all that is known of it', () => {
+    const store = new TaskStore();
+    store.append(batchOf([
+      { start: 1, stop: 3, lane: 1, group: 2, status: 1, scheduler: true, run: 4, share: 32767, size: 10240, key: [7, -1] },
+      { start: 4, stop: 4, lane: 1, key: 'text' }
+    ]));
+    expect([store.detail(1, 0), store.detail(1, 1), store.detail(1, 2), store.detail(0, 0)]).toEqual([
+      {
+        key: "('sum-1', 7, -1)", group: 'sum-1', prefix: 'sum', run: 4, startS: 1, stopS: 3,
+        cpuShare: 0.5, sizeBytes: 1023, status: 'erred', observedBy: 'scheduler'
+      },
+      {
+        key: 'text', group: 'inc-1', prefix: 'inc', run: 0, startS: 4, stopS: 4,
+        cpuShare: null, sizeBytes: null, status: 'finished', observedBy: 'worker'
+      },
+      null,
+      null
+    ]);
+  });
+
+  it('are sorted by start in each lane, though they come by their end', () => {
+    const store = new TaskStore();
+    store.append(batchOf([task(2), task(1), task(9, { lane: 1 })]));
+    store.append(batchOf([task(0), task(1.5), task(3)], { seq: 1, first: 3 }));
+    expect(starts(store)).toEqual({ 0: [0, 1, 1.5, 2, 3], 1: [9] });
+  });
+
+  it('that came already are skipped, in whole batches and in part', () => {
+    const store = new TaskStore();
+    const keys = (n: number): Row[] => Array.from({ length: n }, (_, i) => task(i, { key: i % 2 === 0 ? [i] : `t${i}` }));
+    store.append(batchOf(keys(3)));
+    expect(store.append(batchOf(keys(3), { seq: 1 }))).toEqual({ kind: 'appended', rows: 0 });
+    expect(store.append(batchOf(keys(6).slice(1), { seq: 2, first: 1 }))).toEqual({ kind: 'appended', rows: 3 });
+    expect({ n: store.nTasks, cursor: store.cursor, keys: [0, 1, 2, 3, 4, 5].map(i => store.detail(0, i)?.key) }).toEqual({
+      n: 6, cursor: 6, keys: ["('inc-1', 0)", 't1', "('inc-1', 2)", 't3', "('inc-1', 4)", 't5']
+    });
+  });
+
+  it('that the recorder dropped are counted as missing', () => {
+    const store = new TaskStore();
+    store.append(batchOf([task(0)]));
+    store.append(batchOf([task(5)], { seq: 1, first: 11, dropped: 11 }));
+    expect([store.nTasks, store.missing, store.dropped, store.recorded, store.cursor]).toEqual([2, 10, 11, 12, 12]);
+  });
+});
+
+describe('lost messages', () => {
+  it('are reported with the row to go on from, and nothing of what follows is taken over', () => {
+    const store = new TaskStore();
+    store.append(batchOf([task(0)]));
+    const gap = { kind: 'gap', cursor: 1, reason: 'message 2 came where 1 was due' };
+    expect(store.append(batchOf([task(9)], { seq: 2, first: 5 }))).toEqual(gap);
+    expect([store.nTasks, store.cursor]).toEqual([1, 1]);
+  });
+
+  it('are healed by a stream that starts anew', () => {
+    const store = new TaskStore();
+    store.append(batchOf([task(0)]));
+    store.append(batchOf([task(2)], { seq: 5, first: 2 }));
+    expect(store.append(batchOf([task(1), task(2)], { seq: 0, first: 1 }))).toEqual({ kind: 'appended', rows: 2 });
+    expect(starts(store)).toEqual({ 0: [0, 1, 2] });
+  });
+
+  it('rows that are not where they should be are a gap as well', () => {
+    const store = new TaskStore();
+    store.append(batchOf([task(0)]));
+    expect(store.append(batchOf([task(3)], { seq: 1, first: 3 }))).toEqual({
+      kind: 'gap', cursor: 1, reason: 'row 3 came where 1 was due'
+    });
+  });
+
+  it('a group nobody announced is a gap, not a wrong name', () => {
+    const store = new TaskStore();
+    expect(store.append(batchOf([task(0, { group: 9 })]))).toEqual({
+      kind: 'gap', cursor: 0, reason: 'group 9 is used but was never announced'
+    });
+    expect(store.nTasks).toBe(0);
+  });
+
+  it('any order, loss and repetition of messages ends with the rows that were sent', () => {
+    const rows = Array.from({ length: 30 }, (_, i) => task((i * 7) % 30, { lane: i % 2, key: [i] }));
+    const whole = new TaskStore();
+    whole.append(batchOf(rows));
+    fc.assert(
+      fc.property(fc.array(fc.tuple(fc.nat({ max: 29 }), fc.nat({ max: 12 }), fc.boolean()), { maxLength: 12 }), steps => {
+        const store = new TaskStore();
+        let seq = 0;
+        for (const [at, n, lost] of steps) {
+          const first = Math.min(at, store.cursor);
+          const batch = batchOf(rows.slice(first, first + n), { seq, first });
+          seq += 1;
+          if (!lost && store.append(batch).kind === 'gap') {
+            seq = 0;
+          }
+        }
+        store.append(batchOf(rows.slice(store.cursor), { seq: 0, first: store.cursor }));
+        expect(starts(store)).toEqual(starts(whole));
+        expect([0, 1].map(lane => Array.from({ length: 15 }, (_, i) => store.detail(lane, i)))).toEqual(
+          [0, 1].map(lane => Array.from({ length: 15 }, (_, i) => whole.detail(lane, i)))
+        );
+      }),
+      { seed: 11, numRuns: 200 }
+    );
+  });
+});
+
+describe('tables', () => {
+  it('a new epoch starts from nothing', () => {
+    const store = new TaskStore();
+    store.append(batchOf([task(0)], { runs: [smallRun({ run: 3 })] }));
+    store.append(batchOf([task(7)], { epoch: 'r-2' }));
+    expect([starts(store), [...store.tables.runs.keys()], store.epoch]).toEqual([{ 0: [7] }, [0], 'r-2']);
+  });
+
+  it('progress of the computes in a window, newest numbers in the first order', () => {
+    const store = new TaskStore();
+    const [a0, b0, a2] = [smallProgress({ prefix: 'b' }), smallProgress({ prefix: 'a' }), smallProgress({ run: 2 })];
+    store.append(batchOf([], { progress: [a2, a0, b0] }));
+    store.append(batchOf([], { seq: 1, progress: [{ ...a0, finished: 5 }] }));
+    expect(store.tables.progressIn({ firstRun: 0, lastRun: null })).toEqual([{ ...a0, finished: 5 }, b0, a2]);
+    expect(store.tables.progressIn({ firstRun: 1, lastRun: 2 })).toEqual([a2]);
+    expect(store.tables.progressIn({ firstRun: 0, lastRun: 0 })).toEqual([{ ...a0, finished: 5 }, b0]);
+  });
+
+  it('a repeated stream does not repeat remarks', () => {
+    const store = new TaskStore();
+    const batch: Partial<Batch> = { remarks: [{ timeS: 1, level: 'info', text: 'one' }] };
+    store.append(batchOf([], batch));
+    store.append(batchOf([], { seq: 1, remarks: [{ timeS: 2, level: 'info', text: 'two' }] }));
+    expect(store.tables.remarks.map(remark => remark.text)).toEqual(['one', 'two']);
+    store.append(batchOf([], batch));
+    expect(store.tables.remarks.map(remark => remark.text)).toEqual(['one']);
+  });
+
+  it('colours go by first appearance in the window and never change', () => {
+    const store = new TaskStore();
+    const row = (run: number, prefix: string): ReturnType<typeof smallProgress> => smallProgress({ run, prefix });
+    store.append(batchOf([], { progress: [row(1, 'sum'), row(1, 'inc'), row(0, 'add')] }));
+    const of = (firstRun: number): string[] => {
+      const colours = store.colours({ firstRun, lastRun: null });
+      return ['add', 'sum', 'inc'].map(prefix => colours.colour(store.tables.prefixId(prefix)));
+    };
+    const first = of(0);
+    expect([first, of(1).slice(1)]).toEqual([['#b11f4b', '#4cd676', '#6887ff'], ['#b11f4b', '#4cd676']]);
+    store.append(batchOf([], { seq: 1, progress: [row(0, 'late')] }));
+    expect(of(0)).toEqual(first);
+  });
+});
+
+describe('time', () => {
+  const at = (): { store: TaskStore; pass: (ms: number) => void } => {
+    let now = 0;
+    return { store: new TaskStore({ clockMs: () => now }), pass: ms => (now += ms) };
+  };
+
+  it('goes on between messages while a compute runs, and stands still after', () => {
+    const { store, pass } = at();
+    store.append(batchOf([], { nowS: 100, active: true }));
+    pass(500);
+    expect(store.clock.nowS()).toBe(100.5);
+    store.append(batchOf([], { seq: 1, nowS: 100.75, active: false }));
+    pass(5000);
+    expect([store.clock.nowS(), store.silentMs]).toEqual([100.75, 5000]);
+  });
+
+  it('a late message does not set it back, a jump does', () => {
+    const { store, pass } = at();
+    store.append(batchOf([], { nowS: 100 }));
+    pass(1000);
+    store.append(batchOf([], { seq: 1, nowS: 100.9 }));
+    expect(store.clock.nowS()).toBe(101);
+    store.append(batchOf([], { seq: 2, nowS: 50 }));
+    expect(store.clock.nowS()).toBe(50);
+  });
+
+  it('freezes when the kernel is gone', () => {
+    const { store, pass } = at();
+    store.append(batchOf([], { nowS: 100 }));
+    pass(250);
+    store.freeze();
+    pass(1000);
+    expect([store.clock.nowS(), store.clock.active]).toEqual([100.25, false]);
+  });
+});
+
+it('listeners hear of each change until their signal aborts', () => {
+  const store = new TaskStore();
+  const controller = new AbortController();
+  const heard = vi.fn();
+  store.subscribe(heard, controller.signal);
+  store.append(batchOf([]));
+  controller.abort();
+  store.append(batchOf([], { seq: 1 }));
+  store.subscribe(heard, controller.signal);
+  expect([heard.mock.calls.length, store.listenerCount]).toEqual([1, 0]);
+});

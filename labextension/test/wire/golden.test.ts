@@ -1,0 +1,76 @@
+/** The kernel's tests write messages and what they mean; this side must read the same. */
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+
+import { TaskStore } from '../../src/store';
+import type { TaskDetail } from '../../src/store';
+import { STATUSES, decodeBatch } from '../../src/wire';
+
+interface Golden {
+  message: { task_runs: unknown };
+  buffers: string[];
+  expect: Record<'keys' | 'prefixes' | 'observed', string[]> &
+    Record<'start_s' | 'stop_s' | 'status' | 'lanes' | 'runs', number[]> &
+    Record<'cpu_s' | 'size_bytes', (number | null)[]>;
+}
+
+const FOLDER = join(import.meta.dirname, '../../../tests/fixtures/wire');
+
+function bytes(base64: string): ArrayBuffer {
+  return Uint8Array.from(Buffer.from(base64, 'base64')).buffer;
+}
+
+/** All rows of a store in the order they came, each with its lane. */
+function rowsOf(store: TaskStore): { lane: number; task: TaskDetail }[] {
+  const rows: { lane: number; task: TaskDetail }[] = [];
+  for (const lane of store.laneIds) {
+    const tasks = store.lane(lane);
+    for (let i = 0; i < (tasks?.n ?? 0); i += 1) {
+      const task = store.detail(lane, i);
+      if (task !== null) {
+        rows[tasks?.row[i] ?? 0] = { lane, task };
+      }
+    }
+  }
+  return rows;
+}
+
+describe.each(readdirSync(FOLDER).filter(name => name.endsWith('.json')))('%s', name => {
+  const golden = JSON.parse(readFileSync(join(FOLDER, name), 'utf8')) as Golden;
+
+  it('says here what it says in the kernel', () => {
+    const store = new TaskStore();
+    const batch = decodeBatch({ ...golden.message, seq: 0 }, golden.buffers.map(bytes));
+    expect(store.append(batch)).toEqual({ kind: 'appended', rows: golden.expect.keys.length });
+    const rows = rowsOf(store);
+    const near = (actual: (number | null)[], golden: (number | null)[], relative: number): (number | null)[] =>
+      actual.map((value, i) => (isNear(value, golden[i] ?? null, relative) ? (golden[i] ?? null) : value));
+    const durations = rows.map(({ task }) => task.stopS - task.startS);
+    expect({
+      keys: rows.map(({ task }) => task.key),
+      prefixes: rows.map(({ task }) => task.prefix),
+      observed: rows.map(({ task }) => task.observedBy),
+      status: rows.map(({ task }) => STATUSES.indexOf(task.status)),
+      lanes: rows.map(({ lane }) => lane),
+      runs: rows.map(({ task }) => task.run),
+      start_s: near(rows.map(({ task }) => task.startS), golden.expect.start_s, 1e-6),
+      stop_s: near(rows.map(({ task }) => task.stopS), golden.expect.stop_s, 1e-6),
+      cpu_s: near(rows.map(({ task }, i) => product(task.cpuShare, durations[i])), cpuSeconds(golden, durations), 1e-3),
+      size_bytes: near(rows.map(({ task }) => task.sizeBytes), golden.expect.size_bytes, 1e-3)
+    }).toEqual({ ...golden.expect, cpu_s: cpuSeconds(golden, durations) });
+  });
+});
+
+/** The wire carries a share of the duration, 1 at most. */
+function cpuSeconds({ expect: { cpu_s } }: Golden, durations: number[]): (number | null)[] {
+  return cpu_s.map((cpu, i) => (cpu === null ? null : Math.min(cpu, durations[i] ?? 0)));
+}
+
+function product(a: number | null, b: number | undefined): number | null {
+  return a === null ? null : a * (b ?? NaN);
+}
+
+function isNear(a: number | null, b: number | null, relative: number): boolean {
+  return a !== null && b !== null && Math.abs(a - b) <= Math.max(Math.abs(b) * relative, 1e-6);
+}
