@@ -118,7 +118,7 @@ def _graph(run: int, head: Mapping[str, Any], parts: Mapping[str, Mapping[str, A
     )
 
 
-def _values(graph: GraphColumns) -> NDArray[np.float32]:
+def _values(graph: GraphColumns) -> NDArray[np.floating[Any]]:
     return np.full(len(graph.group), np.nan, np.float32) if graph.values is None else graph.values
 
 

@@ -136,7 +136,7 @@ class GraphColumns:
     kept: NDArray[np.int32]
     data: NDArray[np.int32]
     data_sizes: NDArray[np.float64]
-    values: NDArray[np.float32] | None
+    values: NDArray[np.float64] | None
     errors: dict[int, str] = field(default_factory=dict)
 
     def edge_sources(self) -> NDArray[np.int64]:

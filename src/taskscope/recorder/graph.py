@@ -45,7 +45,7 @@ class GraphBuilder:
         self._enter = np.full(len(self._keys), np.nan)
         self._data = np.array([self.index[k] for k in source.data if k in self.index], np.int32)
         self._enter[self._data] = start
-        self._values: NDArray[np.float32] | None = None
+        self._values: NDArray[np.float64] | None = None
         self.errors: dict[int, str] = {}
         self.group_counts: Counter[int] = Counter()
         """How many tasks (not data) of each group were seen so far."""
@@ -83,7 +83,7 @@ class GraphBuilder:
     def measure(self, keys: Sequence[object], values: Sequence[float]) -> None:
         """Note what the user's cache metric gave for these keys."""
         if self._values is None:
-            self._values = np.full(len(self._keys), np.nan, np.float32)
+            self._values = np.full(len(self._keys), np.nan)
         for key, value in zip(keys, values, strict=True):
             self._values[self.index[key]] = value
 

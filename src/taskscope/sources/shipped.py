@@ -138,10 +138,20 @@ def clean(error: BaseException) -> BaseException:
     for each in (error, original):
         each.__dict__.pop(_CARRIED, None)
     if wrapped:
-        text = error.__dict__["traceback"]
-        error.__dict__["traceback"] = _OWN_FRAME.sub("", text)
-        error.args = tuple(error.__dict__["traceback"] if part is text else part for part in error.args)
+        _clean_text(error, "traceback")
+    cause = error.__cause__
+    # A bare pool says in the cause what the traceback was in the process.
+    if cause is not None and isinstance(vars(cause).get("tb"), str):
+        _clean_text(cause, "tb")
     return original
+
+
+def _clean_text(error: BaseException, attribute: str) -> None:
+    text = vars(error)[attribute]
+    clean_text = _OWN_FRAME.sub("", text)
+    if clean_text != text:
+        vars(error)[attribute] = clean_text
+        error.args = tuple(clean_text if part == text else part for part in error.args)
 
 
 def _shift(offset: Any) -> float:
