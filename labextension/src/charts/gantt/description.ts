@@ -53,9 +53,9 @@ export class Description {
       }, dueMs);
       return;
     }
-    this.#tableMs = performance.now();
     fillTable(this.parts.table, prefixes, this.t);
     if (scene !== null) {
+      this.#tableMs = performance.now();
       this.parts.canvas.setAttribute('aria-label', labelText(scene, prefixes, this.t));
     }
   }

@@ -147,7 +147,7 @@ export class GanttPainter {
     context.fillStyle = theme.faint;
     context.textAlign = 'right';
     for (const { label, topPx } of layout.boxes) {
-      const text = this.#texts.fit(context, label, layout.plotLeftPx - 14);
+      const text = this.#texts.fit(context, label, layout.plotLeftPx - 14, 'middle');
       context.fillText(text, layout.plotLeftPx - 8, topPx + layout.lanePx / 2 + 0.5);
     }
     context.restore();

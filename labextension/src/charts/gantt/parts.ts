@@ -26,8 +26,8 @@ export function makeParts(t: Translate): Parts {
   const state = element('div', { class: 'tsk-gantt-state' });
   const zoomOut = button('−', t('Zoom out'));
   const zoomIn = button('+', t('Zoom in'));
-  const fit = button(t('Fit'), t('Show everything (Home)'));
-  const follow = button(t('Follow'), t('Move with the present (F)'));
+  const fit = button(t('Fit'), t('Fit: show everything (Home)'));
+  const follow = button(t('Follow'), t('Follow: move with the present (F)'));
   const tools = element('div', { class: 'tsk-gantt-tools', role: 'toolbar', 'aria-label': t('View') });
   tools.append(zoomOut, zoomIn, fit, follow);
   const canvas = element('canvas', { tabindex: '0', role: 'img' });
@@ -40,10 +40,11 @@ export function makeParts(t: Translate): Parts {
   const tooltip = new Tooltip();
   const plot = element('div', { class: 'tsk-gantt-plot' }, scroll, empty, hint, tooltip.el);
   const legend = element('ul', { class: 'tsk-gantt-legend', 'aria-label': t('Prefixes') });
-  const table = element('table', { class: 'tsk-hidden' });
+  const table = element('table');
   const root = element('section', { class: 'tsk-chart tsk-gantt', 'aria-label': t('Tasks over time') });
   const head = element('div', { class: 'tsk-gantt-head' }, state, tools);
-  root.append(head, plot, legend, table);
+  // A table is as wide as its words, so it is a box around it that is hidden.
+  root.append(head, plot, legend, element('div', { class: 'tsk-hidden' }, table));
   return { root, head, state, follow, fit, zoomIn, zoomOut, plot, scroll, content, canvas, empty, hint, tooltip, legend, table };
 }
 

@@ -156,6 +156,7 @@ class GanttView implements GanttChart {
         this.#viewport.zoom(factor, atPx, this.#layout);
       }
     };
+    canvas.addEventListener('focus', () => { this.#parts.hint.hidden = true; }, { signal });
     const actions = {
       fit: () => { this.#viewport.fit(); },
       toggleFollow: () => { this.#viewport.toggleFollow(); }
@@ -268,7 +269,11 @@ class GanttView implements GanttChart {
   }
 
   #hint(): void {
-    const { hint } = this.#parts;
+    const { hint, scroll } = this.#parts;
+    if (scroll.scrollHeight > scroll.clientHeight) {
+      // The wheel did something: it scrolled the lanes.
+      return;
+    }
     hint.hidden = false;
     clearTimeout(this.#hintTimer);
     this.#hintTimer = setTimeout(() => {
