@@ -11,6 +11,7 @@ export const MARK = { erred: 2, interrupted: 4, lost: 8, running: 16, edge: 32, 
 
 /** A task at least this wide gets an edge, so that neighbours of one colour are told apart. */
 const EDGE_COLUMNS = 4;
+/** What a task of no duration weighs, so that it is seen where nothing else is. */
 const NO_WIDTH = 1e-12;
 
 /** A task in flight: from `startS` to now. */
@@ -32,7 +33,7 @@ export class LaneCoverage {
   visited = 0;
   #bestAmount = new Float32Array(0);
   #sums = new Float64Array(0);
-  #touched: number[] = [];
+  readonly #touched: number[] = [];
   #current = -1;
 
   /** Measure `lane` (undefined: it has no ended task yet) in `columns` equal parts of `span`. */
@@ -47,10 +48,9 @@ export class LaneCoverage {
     const last = lane.firstStarting(span.stopS);
     const first = lane.firstReaching(span.startS);
     let until = 0;
-    // Most tasks lie in the column in hand and have the colour in hand: those two sums stay in registers.
-    let handColumn = -1;
-    let handPrefix = 0;
-    let handSum = 0;
+    const sums = this.#sums;
+    const touched = this.#touched;
+    let column = -1;
     for (let i = first; i < last; i += 1) {
       if (runs !== null && ((run[i] as number) < runs[0] || (run[i] as number) > runs[1])) {
         continue;
@@ -58,27 +58,22 @@ export class LaneCoverage {
       const x0 = Math.max(((startS[i] as number) - span.startS) * scale, 0);
       const x1 = Math.min(((stopS[i] as number) - span.startS) * scale, columns);
       const id = prefix[i] as number;
-      if (x0 >= until && x0 >= handColumn && x1 < handColumn + 1 && x1 >= x0) {
-        const width = x1 - x0;
-        cover[handColumn] = (cover[handColumn] as number) + width;
-        until = x1;
-        if (id !== handPrefix) {
-          this.#sum(handPrefix, handSum);
-          handPrefix = id;
-          handSum = 0;
+      if (x0 >= until && x0 >= column && x1 < column + 1 && x1 >= x0) {
+        // Most tasks begin and end in the column in hand; all else is the same, at length.
+        const sum = sums[id] as number;
+        if (sum === 0) {
+          touched.push(id);
         }
-        // A task of no duration still is one, where nothing else is.
-        handSum += width > 0 ? width : NO_WIDTH;
+        sums[id] = sum + Math.max(x1 - x0, NO_WIDTH);
+        cover[column] = (cover[column] as number) + x1 - x0;
+        until = x1;
       } else if (x1 >= x0) {
-        this.#sum(handPrefix, handSum);
-        handSum = 0;
         if (x1 > until) {
           this.#addCover(Math.max(x0, until), x1);
           until = x1;
         }
         this.#addPrefix(x0, x1, id);
-        handColumn = this.#current;
-        handPrefix = id;
+        column = this.#current;
         if (x1 - x0 >= EDGE_COLUMNS && (startS[i] as number) >= span.startS) {
           this.#mark(x0 | 0, MARK.edge);
         }
@@ -88,7 +83,6 @@ export class LaneCoverage {
         this.#addBad(x0, x1, 1 << status);
       }
     }
-    this.#sum(handPrefix, handSum);
     this.#flush();
     this.visited = Math.max(last - first, 0);
   }
@@ -184,17 +178,11 @@ export class LaneCoverage {
       this.#offer(column, prefix, amount);
       return;
     }
-    this.#sum(prefix, amount > 0 ? amount : NO_WIDTH);
-  }
-
-  #sum(prefix: number, amount: number): void {
-    if (amount > 0) {
-      const sum = this.#sums[prefix] as number;
-      if (sum === 0) {
-        this.#touched.push(prefix);
-      }
-      this.#sums[prefix] = sum + amount;
+    const sum = this.#sums[prefix] as number;
+    if (sum === 0) {
+      this.#touched.push(prefix);
     }
+    this.#sums[prefix] = sum + Math.max(amount, NO_WIDTH);
   }
 
   #flush(): void {
