@@ -28,7 +28,7 @@ interface Row {
 }
 
 export class PrefixRows {
-  readonly el = element('div');
+  readonly el = element('div', { class: 'tsk-progress-prefixes' });
 
   readonly #list = element('ul', { class: 'tsk-progress-rows' });
   readonly #more = element('button', { class: 'tsk-progress-more', type: 'button' });

@@ -1,0 +1,2 @@
+export type { Dashboard, DashboardOptions } from './view';
+export { mount } from './view';
