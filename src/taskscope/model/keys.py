@@ -43,7 +43,7 @@ def key_text(key: Key) -> str:
     >>> key_text(("x-1", 0, 2))
     "('x-1', 0, 2)"
     """
-    text = key if type(key) is str else repr(key)
+    text = str.__str__(key) if isinstance(key, str) else repr(key)
     if len(text) > MAX_KEY_TEXT:
         text = f"{text[: MAX_KEY_TEXT - 40]}…[{len(text)} characters]"
     if not text.isascii():

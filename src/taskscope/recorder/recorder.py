@@ -82,7 +82,7 @@ class Recorder:
 
     def begin(self) -> RunLog:
         """Start a run; safe from any thread."""
-        log = RunLog(next(self._run_ids), self.clock)
+        log = RunLog(next(self._run_ids), self.clock, self.fault)
         self._arrived.append(log)
         return log
 
@@ -148,7 +148,7 @@ class Recorder:
         if state.seal():
             self._active.remove(state)
             return False
-        return state.pending or (state.builder is not None and not state.builder.complete)
+        return state.builder is not None and (state.pending or not state.builder.complete)
 
     def _drain(self) -> None:
         while self.pull(0.1):

@@ -77,6 +77,7 @@ class RunLog:
         "error",
         "failed",
         "failed_keys",
+        "fault",
         "graph_source",
         "label",
         "landed",
@@ -98,8 +99,9 @@ class RunLog:
     )
     REMOTE_WIDTH = 7
 
-    def __init__(self, run: int, clock: Clock) -> None:
+    def __init__(self, run: int, clock: Clock, fault: Callable[[str, BaseException], None]) -> None:
         self.run = run
+        self.fault = fault
         self.perf_counter = clock.perf_counter
         self.thread_time = clock.thread_time
         self.label: str | None = None
@@ -159,6 +161,13 @@ class RunLog:
         if task.key not in self.failed_keys:
             self.failed_keys.add(task.key)
             self.failed.append(task)
+
+    def discard(self) -> None:
+        """Forget all rows that wait to be read."""
+        for rows in (self.landed, self.values, self.remote, *self.lanes.values()):
+            rows.clear()
+        self.failed.clear()
+        self.unseen.clear()
 
     def in_flight(self) -> list[tuple[LaneKey, object, float]]:
         """Return lane, key and start of the tasks that threads of this process are running now."""

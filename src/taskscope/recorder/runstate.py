@@ -78,7 +78,12 @@ class RunState:
     def take_rows(self, lane_id: Callable[[LaneKey], int]) -> RowBlock | None:
         """Fold a bounded number of the rows that were appended since; None when there were none."""
         log, builder = self.log, self._builder()
-        if log is None or builder is None:
+        if log is None:
+            return None
+        if builder is None:
+            if log.stop is not None:
+                # A fault of ours kept the graph from us: what its rows are about will never be known.
+                log.discard()
             return None
         raw = take_rows(log, lane_id)
         self._take_landed(log, builder)

@@ -8,6 +8,7 @@ with the result.
 
 from __future__ import annotations
 
+import os
 import sys
 from threading import get_ident
 from types import TracebackType
@@ -15,7 +16,7 @@ from typing import Any
 
 from dask._task_spec import GraphNode, Task
 
-from taskscope.recorder import RunLog
+from taskscope.recorder import LaneBuffer, LaneKey, RunLog
 from taskscope.sources import shipped
 from taskscope.sources.shipped import ship
 from taskscope.sources.sizes import measures, result_size
@@ -56,15 +57,14 @@ class TimedTask(Task):
         try:
             lane = log.lanes[get_ident()]
         except KeyError:
-            lane = log.open_lane(get_ident())
+            lane = self._open_lane()
         cpu = log.thread_time()
         start = log.perf_counter()
         lane.open = (self.key, start)
         try:
             result = self.inner(values)
         except BaseException as error:
-            stop = log.perf_counter()
-            log.fail(self.key, lane.key, start, stop, log.thread_time() - cpu, error)
+            self._fail(lane, start, log.perf_counter(), log.thread_time() - cpu, error)
             lane.open = None
             raise
         stop = log.perf_counter()
@@ -76,6 +76,20 @@ class TimedTask(Task):
         lane.extend((self.key, start, stop, cpu, size))
         lane.open = None
         return result
+
+    def _open_lane(self) -> LaneBuffer:
+        ident = get_ident()
+        try:
+            return self.log.open_lane(ident)
+        except Exception as error:  # noqa: BLE001 - a fault of ours must not fail the user's task
+            self.log.fault("a task", error)
+            return LaneBuffer(LaneKey(os.getpid(), ident))
+
+    def _fail(self, lane: LaneBuffer, start: float, stop: float, cpu: float, error: BaseException) -> None:
+        try:
+            self.log.fail(self.key, lane.key, start, stop, cpu, error)
+        except Exception as fault:  # noqa: BLE001 - a fault of ours must not take the place of the user's error
+            self.log.fault("a task", fault)
 
     def __reduce__(self) -> Any:
         """Return what a process needs to run the task there; the run waits for its timing from now on."""

@@ -33,6 +33,7 @@ def shown(block: KeyBlock, written: Sequence[object]) -> list[str]:
         ("</script><b>&", "</script><b>&"),
         ("\u202egnp.exe", "\u202egnp.exe"),
         ("lone \ud800", "lone \\ud800"),
+        (np.str_("x-1"), "x-1"),
         (b"x-1", "b'x-1'"),
         (7, "7"),
         (1.5, "1.5"),
