@@ -44,40 +44,6 @@ export const PROGRESS_CSS = `
 }
 .tsk-segment.tsk-erred { background: repeating-linear-gradient(135deg, var(--tsk-error) 0 2px, #2a0000 2px 4px); }
 .tsk-segment.tsk-interrupted { background: repeating-linear-gradient(0deg, var(--tsk-error) 0 2px, #2a0000 2px 4px); }
-.tsk-progress-meta { display: flex; flex-wrap: wrap; column-gap: 16px; }
-.tsk-progress-state { display: flex; align-items: center; gap: 6px; font-weight: 600; }
-.tsk-progress-state svg { width: 16px; height: 16px; flex: none; fill: none; stroke: currentColor; stroke-width: 2; }
-.tsk-progress[data-state='waiting'] .tsk-progress-state svg { color: var(--tsk-faint); }
-.tsk-progress[data-state='running'] .tsk-progress-state svg { color: var(--tsk-accent); }
-.tsk-progress[data-state='finished'] .tsk-progress-state svg { color: var(--tsk-success); }
-.tsk-progress[data-state='erred'] .tsk-progress-state svg { color: var(--tsk-error); }
-.tsk-progress[data-state='interrupted'] .tsk-progress-state svg { color: var(--tsk-warn); }
-.tsk-progress-percent { margin-inline-start: auto; font-weight: 600; }
-.tsk-progress-bar {
-  display: flex;
-  overflow: hidden;
-  height: 12px;
-  margin: 4px 0;
-  border: 1px solid var(--tsk-line);
-  border-radius: 2px;
-  background: var(--tsk-track);
-}
-.tsk-progress-row .tsk-progress-bar { height: 10px; margin: 0; }
-.tsk-segment { flex: none; height: 100%; --tsk-fill: var(--tsk-prefix, var(--tsk-accent)); forced-color-adjust: none; }
-.tsk-segment.tsk-some { min-width: 3px; }
-.tsk-segment.tsk-finished { background: var(--tsk-fill); }
-.tsk-segment.tsk-running {
-  background: repeating-linear-gradient(135deg, var(--tsk-stripe) 0 3px, transparent 3px 6px), var(--tsk-fill);
-}
-.tsk-segment.tsk-erred {
-  background:
-    repeating-linear-gradient(45deg, var(--tsk-stripe) 0 1px, transparent 1px 4px),
-    repeating-linear-gradient(135deg, var(--tsk-stripe) 0 1px, transparent 1px 4px),
-    var(--tsk-error);
-}
-.tsk-segment.tsk-interrupted {
-  background: radial-gradient(circle, var(--tsk-stripe) 0 1px, transparent 1.4px) 0 0 / 4px 4px, var(--tsk-faint);
-}
 .tsk-progress-meta { color: var(--tsk-faint); }
 .tsk-progress-meta .tsk-key { display: inline-block; width: 10px; height: 10px; margin-inline-end: 5px; border-radius: 1px; }
 .tsk-progress-error { color: var(--tsk-ink); border-inline-start: 3px solid var(--tsk-error); padding-inline-start: 8px; margin-top: 4px; }

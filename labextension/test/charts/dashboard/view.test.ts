@@ -1,0 +1,74 @@
+import { afterEach, beforeEach, expect, it, vi } from 'vitest';
+
+import { mount } from '../../../src/charts/dashboard';
+import { TaskStore } from '../../../src/store';
+import { countListeners } from '../listener-count';
+import { smallBatch, smallProgress, smallRun } from '../small-batch';
+
+beforeEach(() => {
+  vi.useFakeTimers({
+    toFake: [
+      'setTimeout', 'clearTimeout', 'setInterval', 'clearInterval',
+      'requestAnimationFrame', 'cancelAnimationFrame', 'performance'
+    ]
+  });
+  // jsdom has no canvas; what is painted on it is the Gantt chart's own affair.
+  vi.spyOn(HTMLCanvasElement.prototype, 'getContext').mockReturnValue(null);
+});
+
+afterEach(() => {
+  vi.useRealTimers();
+  document.body.replaceChildren();
+});
+
+const TWO_RUNS = smallBatch({
+  nowS: 3,
+  runs: [smallRun({ stopS: 1, status: 'finished' }), smallRun({ run: 1, startS: 2 })],
+  progress: [
+    smallProgress({ prefix: 'before', finished: 10 }),
+    smallProgress({ run: 1, prefix: 'add', finished: 4 }),
+    smallProgress({ run: 1, prefix: 'mul' })
+  ]
+});
+
+function coloured(el: HTMLElement, item: string, swatch: string, name: string): [string, string][] {
+  return [...el.querySelectorAll(item)].map(row => [
+    row.querySelector(name)?.textContent ?? '',
+    row.querySelector<HTMLElement>(swatch)?.style.background ?? ''
+  ]);
+}
+
+it('shows the same computes and the same colours in both charts, progress first', () => {
+  const store = new TaskStore();
+  store.append(TWO_RUNS);
+  const { el } = mount(document.body, store, { signal: new AbortController().signal, firstRun: 1 });
+  const expected = [
+    ['add', 'rgb(177, 31, 75)'],
+    ['mul', 'rgb(76, 214, 118)']
+  ];
+  expect([...el.children].map(chart => chart.className)).toEqual(['tsk-chart tsk-progress', 'tsk-chart tsk-gantt']);
+  expect(coloured(el, '.tsk-progress-row', '.tsk-swatch', '.tsk-progress-name')).toEqual(expected);
+  expect(coloured(el, '.tsk-gantt-legend li', '.tsk-gantt-swatch', '.tsk-gantt-legend-name')).toEqual(expected);
+});
+
+it('names the prefixes once, in rows unless asked for the legend', () => {
+  const { signal } = new AbortController();
+  const kinds = [{}, { prefixes: 'legend' as const }].map(
+    options => mount(document.body, new TaskStore(), { signal, ...options }).el.dataset.prefixes
+  );
+  expect(kinds).toEqual(['rows', 'legend']);
+});
+
+it('leaves no listener, timer, frame or element behind', () => {
+  const listeners = countListeners();
+  const store = new TaskStore();
+  const controller = new AbortController();
+  const el = document.createElement('div');
+  document.body.append(el);
+  mount(el, store, { signal: controller.signal });
+  store.append(TWO_RUNS);
+  vi.advanceTimersByTime(500);
+  expect([store.listenerCount, listeners.alive() > 0, vi.getTimerCount() > 0]).toEqual([2, true, true]);
+  controller.abort();
+  expect([store.listenerCount, listeners.alive(), vi.getTimerCount(), el.childNodes.length]).toEqual([0, 0, 0, 0]);
+});
