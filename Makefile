@@ -98,7 +98,7 @@ $(PYTHON):
 # JupyterLab gets a link to the front end, which may not be built yet. pip would write through an old one.
 $(STAMPS)/python: pyproject.toml | $(PYTHON)
 	@echo 'installing taskscope and its development tools'
-	@mkdir -p $(@D) $(LABEXTENSION) && rm -f $(LINK)
+	@mkdir -p $(@D) $(LABEXTENSION) && rm -rf $(LINK)
 	@TASKSCOPE_SKIP_FRONTEND=1 $(PYTHON) -m pip install -qq --disable-pip-version-check -e '.[dev]'
 	@rm -rf $(LINK) && mkdir -p $(dir $(LINK)) && ln -s $(CURDIR)/$(LABEXTENSION) $(LINK)
 	@touch $@
