@@ -91,6 +91,7 @@ class Session:
         """Watch Dask until `owner` releases; holding twice only changes the options."""
         with self._lock:
             first = not self._holders
+            self._holders.pop(id(owner), None)
             self._holders[id(owner)] = (owner, options or Options())
             self._apply()
             if first:
@@ -161,7 +162,11 @@ class Session:
 
     def _compute_stopped(self) -> None:
         self.sampler.compute_stopped()
-        self.pump.wake()
+        if self.held:
+            self.pump.wake()
+        else:
+            # It outlived the last holder, and nobody else will come to clear up after it.
+            self.recorder.clear()
 
     def _tick(self, tick: Tick) -> None:
         if tick.active:

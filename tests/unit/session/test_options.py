@@ -1,0 +1,52 @@
+from __future__ import annotations
+
+import math
+import re
+from typing import Any
+
+import pytest
+
+from taskscope.errors import OptionError, TaskscopeError
+from taskscope.session import Options
+
+
+def test_what_is_not_said_is_the_default() -> None:
+    options = Options()
+    assert (options.dt, options.metric, options.max_tasks) == (0.25, "nbytes", 1_000_000)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"dt": -1}, "dt must be a positive number of seconds, got -1"),
+        ({"dt": math.nan}, "dt must be a positive number of seconds, got nan"),
+        (
+            {"metric": "nbyte"},
+            (
+                "unknown metric 'nbyte'; did you mean 'nbytes'?"
+                " Known: 'nbytes', 'count', or a function of a result"
+            ),
+        ),
+        (
+            {"metric": "weight"},
+            "unknown metric 'weight'; Known: 'nbytes', 'count', or a function of a result",
+        ),
+        ({"metric": None}, "unknown metric None; Known: 'nbytes', 'count', or a function of a result"),
+        ({"max_tasks": 0}, "max_tasks must be a positive whole number of tasks, got 0"),
+        ({"max_tasks": 1e6}, "max_tasks must be a positive whole number of tasks, got 1000000.0"),
+    ],
+)
+def test_a_value_that_cannot_work_is_refused_with_what_would(options: dict[str, Any], message: str) -> None:
+    with pytest.raises(OptionError, match=f"^{re.escape(message)}$") as caught:
+        Options(**options)
+    assert isinstance(caught.value, (TaskscopeError, ValueError))
+
+
+def test_an_unknown_option_is_refused() -> None:
+    with pytest.raises(TypeError, match="interval"):
+        Options(interval=1)  # type: ignore[call-arg]  # that is the point
+
+
+@pytest.mark.parametrize("metric", ["nbytes", "count", len])
+def test_metrics_that_work_are_names_and_functions(metric: Any) -> None:
+    assert Options(metric=metric).metric is metric

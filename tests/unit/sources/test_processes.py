@@ -1,0 +1,168 @@
+"""What the operating system says of this process and its children."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from select import select
+
+import psutil
+import pytest
+
+from taskscope.recorder import Recorder
+from taskscope.sources import processes as processes_module
+from taskscope.sources.processes import ProcessReading, read_processes
+from taskscope.sources.resources import ResourceSampler
+from taskscope.sources.watcher import ProcessWatcher
+
+WAITING_CHILD = "import sys; print('ready', flush=True); sys.stdin.read()"
+PATIENCE_S = 20.0
+
+
+@contextmanager
+def waiting_child() -> Iterator[int]:
+    """Provide a child process that lives until its input closes."""
+    child = subprocess.Popen(
+        [sys.executable, "-I", "-S", "-c", WAITING_CHILD],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    with child:
+        assert child.stdout is not None
+        assert child.stdout.readline() == "ready\n"
+        yield child.pid
+
+
+def burn(cpu_s: float) -> None:
+    end = time.process_time() + cpu_s
+    while time.process_time() < end:
+        pass
+
+
+def next_samples(watcher: ProcessWatcher) -> list[tuple[float, ProcessReading]]:
+    """Return the next samples of the helper, waited for on its pipe."""
+    while not (samples := watcher.read()):
+        assert select([watcher.samples], [], [], PATIENCE_S)[0], "the helper said nothing"
+    return samples
+
+
+def test_children_are_counted_while_they_live_and_found_anew_each_time() -> None:
+    own = os.getpid()
+    before = set(read_processes().cpu_s)
+    with waiting_child() as child:
+        reading = read_processes()
+        assert set(reading.cpu_s) == before | {child}
+        assert reading.rss_bytes > psutil.Process(own).memory_info().rss
+    assert set(read_processes().cpu_s) == before
+
+
+def test_without_children_only_this_process_is_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(processes_module, "_has_children", lambda: False)
+    rss_bytes = psutil.Process().memory_info().rss
+    reading = read_processes()
+    assert set(reading.cpu_s) == {os.getpid()}
+    assert reading.rss_bytes == pytest.approx(rss_bytes, rel=0.1)
+
+
+def test_asking_for_children_takes_nobody_s_exit_status_away() -> None:
+    child = subprocess.Popen([sys.executable, "-I", "-S", "-c", "raise SystemExit(3)"])
+    os.waitid(os.P_PID, child.pid, os.WEXITED | os.WNOWAIT)
+    read_processes()
+    assert child.wait() == 3
+
+
+def test_cpu_seconds_are_those_of_the_process() -> None:
+    used_s, read_s = time.process_time(), read_processes().cpu_s[os.getpid()]
+    burn(0.05)
+    used_s, read_s = time.process_time() - used_s, read_processes().cpu_s[os.getpid()] - read_s
+    assert read_s == pytest.approx(used_s, rel=0.2)
+
+
+def test_cpu_percent_times_its_interval_is_the_time_that_was_spent() -> None:
+    recorder = Recorder()
+    sampler = ResourceSampler(recorder)
+    sampler.compute_started()
+    start_s = time.process_time()
+    burn(0.1)
+    spent_s = time.process_time() - start_s
+    sampler.compute_stopped()
+    (first, last) = recorder.resources.between(0.0, None)
+    assert (last[0] - first[0]) * last[1] / 100 == pytest.approx(spent_s, rel=0.2)
+
+
+def test_the_helper_reads_what_this_process_would_and_not_itself() -> None:
+    with waiting_child() as child:
+        expected = set(read_processes().cpu_s)
+        watcher = ProcessWatcher.start(0.01)
+        try:
+            samples = next_samples(watcher)
+            after = set(read_processes().cpu_s)
+        finally:
+            watcher.stop()
+    assert child in expected
+    assert [set(reading.cpu_s) for _, reading in samples] == [expected] * len(samples)
+    # It is nobody's child that this process could wait for, or count.
+    assert after == expected
+    assert samples[0][1].rss_bytes == pytest.approx(psutil.Process().memory_info().rss, rel=0.5)
+
+
+def test_the_helper_s_times_are_on_this_process_s_axis_and_move_on() -> None:
+    before = time.perf_counter()
+    watcher = ProcessWatcher.start(0.01)
+    try:
+        times = [time_s for time_s, _ in next_samples(watcher) + next_samples(watcher)]
+    finally:
+        watcher.stop()
+    assert before < times[0]
+    assert times == sorted(set(times))
+    assert times[-1] < time.perf_counter()
+
+
+def test_the_helper_sees_a_child_that_came_later() -> None:
+    watcher = ProcessWatcher.start(0.01)
+    try:
+        before = set(next_samples(watcher)[0][1].cpu_s)
+        with waiting_child() as child:
+            while child not in (seen := set(next_samples(watcher)[-1][1].cpu_s)):
+                pass
+        assert seen == before | {child}
+    finally:
+        watcher.stop()
+
+
+def test_the_helper_ends_when_told_to() -> None:
+    watcher = ProcessWatcher.start(60.0)
+    samples = os.dup(watcher.samples)
+    try:
+        next_samples(watcher)
+        watcher.stop()
+        os.set_blocking(samples, True)
+        # Only the helper has the other end: this ends when it has.
+        while os.read(samples, 65_536):
+            pass
+    finally:
+        os.close(samples)
+
+
+def test_a_helper_that_cannot_start_says_why(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "executable", "/nowhere/python")
+    with pytest.raises(OSError, match=r"^the sampling process could not be started: .*/nowhere/python"):
+        ProcessWatcher.start(0.1)
+
+
+def test_what_the_helper_says_is_read_by_whole_lines() -> None:
+    reading, writing = os.pipe()
+    os.set_blocking(reading, False)
+    watcher = ProcessWatcher(os.dup(writing), reading)
+    os.write(writing, b"1.5 4096 7=0.25\n2.5 81")
+    assert watcher.read() == [(1.5, ProcessReading({7: 0.25}, 4096))]
+    assert watcher.read() == []
+    os.write(writing, b"92 7=0.5 8=0.125\n")
+    assert watcher.read() == [(2.5, ProcessReading({7: 0.5, 8: 0.125}, 8192))]
+    os.close(writing)
+    watcher.stop()

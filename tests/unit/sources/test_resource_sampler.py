@@ -1,0 +1,206 @@
+"""When samples are taken and what is made of them, with clock, reading and helper in the test's hand."""
+
+from __future__ import annotations
+
+import math
+import re
+import threading
+from collections.abc import Iterator
+
+import pytest
+
+from taskscope.errors import OptionError
+from taskscope.recorder import Recorder
+from taskscope.sources.processes import ProcessReading
+from taskscope.sources.resources import ResourceSampler, checked_dt
+from taskscope.sources.watcher import ProcessWatcher
+from tests.support.fake_clock import FakeClock
+
+Sample = tuple[float, float | None, float, int, bool]
+
+
+class FakeWatcher(ProcessWatcher):
+    """A helper process whose samples the test writes."""
+
+    def __init__(self, dt: float) -> None:
+        super().__init__(-1, -1)
+        self.dt = dt
+        self.waiting: list[tuple[float, ProcessReading]] = []
+        self.stopped = False
+
+    def read(self) -> list[tuple[float, ProcessReading]]:
+        waiting, self.waiting = self.waiting, []
+        return waiting
+
+    def stop(self) -> None:
+        self.stopped = True
+
+
+class Sampled:
+    def __init__(self, clock: FakeClock) -> None:
+        self.clock = clock
+        self.recorder = Recorder(clock=clock)
+        self.now = ProcessReading({1: 10.0}, 1_000)
+        self.watchers: list[FakeWatcher] = []
+        self.helper_available = True
+        self.reads = threading.Semaphore(0)
+        self.sampler = ResourceSampler(self.recorder, 0.25, self.read, self.start_watcher)
+
+    def read(self) -> ProcessReading:
+        self.reads.release()
+        return self.now
+
+    def start_watcher(self, dt: float) -> ProcessWatcher:
+        if not self.helper_available:
+            raise OSError("no helper here")
+        self.watchers.append(FakeWatcher(dt))
+        return self.watchers[-1]
+
+    def spend(self, wall_s: float, cpu_s: float, rss_bytes: int = 1_000) -> None:
+        self.clock.advance(wall_s)
+        self.now = ProcessReading({1: self.now.cpu_s[1] + cpu_s}, rss_bytes)
+
+    @property
+    def samples(self) -> list[Sample]:
+        rows = self.recorder.resources.between(0.0, None).tolist()
+        return [(t, None if math.isnan(cpu) else cpu, rss, int(n), bool(gap)) for t, cpu, rss, n, gap in rows]
+
+
+@pytest.fixture
+def sampled(fake_clock: FakeClock) -> Iterator[Sampled]:
+    sampled = Sampled(fake_clock)
+    yield sampled
+    sampled.sampler.stop()
+
+
+def test_the_shortest_compute_has_a_first_and_a_last_sample(sampled: Sampled) -> None:
+    sampled.sampler.compute_started()
+    sampled.spend(0.125, 0.0625, rss_bytes=3_000)
+    sampled.sampler.compute_stopped()
+    assert sampled.samples == [(0.0, None, 1_000.0, 1, False), (0.125, 50.0, 3_000.0, 1, False)]
+    assert sampled.watchers == []
+
+
+def test_the_first_sample_of_a_compute_does_not_average_over_the_time_before_it(sampled: Sampled) -> None:
+    for _ in range(2):
+        sampled.sampler.compute_started()
+        sampled.spend(1.0, 1.0)
+        sampled.sampler.compute_stopped()
+        sampled.spend(100.0, 0.0)
+    assert [cpu for _, cpu, *_ in sampled.samples] == [None, 100.0, None, 100.0]
+
+
+def test_a_compute_that_lasts_is_sampled_by_a_helper_that_ends_with_it(sampled: Sampled) -> None:
+    sampled.sampler.dt = 0.5
+    sampled.sampler.compute_started()
+    sampled.sampler.tick()
+    sampled.sampler.tick()
+    (watcher,) = sampled.watchers
+    assert watcher.dt == 0.5
+    watcher.waiting = [
+        (100.5, ProcessReading({1: 10.5}, 2_000)),
+        (101.0, ProcessReading({1: 11.0, 2: 0.5}, 4_000)),
+    ]
+    sampled.spend(2.0, 2.0)
+    sampled.sampler.compute_stopped()
+    assert sampled.samples == [
+        (0.0, None, 1_000.0, 1, False),
+        (0.5, 100.0, 2_000.0, 1, False),
+        (1.0, 200.0, 4_000.0, 2, False),
+        (2.0, 100.0, 1_000.0, 1, False),
+    ]
+    assert watcher.stopped
+
+
+def test_a_sample_that_is_late_by_more_than_five_intervals_comes_after_a_gap(sampled: Sampled) -> None:
+    sampled.sampler.compute_started()
+    sampled.spend(1.25, 0.0)
+    sampled.sampler.compute_started()
+    sampled.sampler.compute_stopped()
+    sampled.spend(1.375, 0.0)
+    sampled.sampler.compute_stopped()
+    assert [(t, gap) for t, *_, gap in sampled.samples] == [(0.0, False), (1.25, False), (2.625, True)]
+
+
+def test_samples_that_come_out_of_order_are_left_out(sampled: Sampled) -> None:
+    sampled.sampler.compute_started()
+    sampled.sampler.tick()
+    sampled.watchers[0].waiting = [(99.0, ProcessReading({1: 9.0}, 1)), (100.0, ProcessReading({1: 9.5}, 1))]
+    sampled.spend(1.0, 1.0)
+    sampled.sampler.compute_stopped()
+    assert [t for t, *_ in sampled.samples] == [0.0, 1.0]
+
+
+def test_a_child_that_ended_takes_no_time_away(sampled: Sampled) -> None:
+    sampled.now = ProcessReading({1: 10.0, 2: 50.0}, 1_000)
+    sampled.sampler.compute_started()
+    sampled.clock.advance(1.0)
+    sampled.now = ProcessReading({1: 10.5}, 1_000)
+    sampled.sampler.compute_stopped()
+    assert sampled.samples[-1] == (1.0, 50.0, 1_000.0, 1, False)
+
+
+def test_computes_at_the_same_time_are_sampled_once(sampled: Sampled) -> None:
+    sampled.sampler.compute_started()
+    sampled.sampler.compute_started()
+    sampled.sampler.tick()
+    sampled.spend(1.0, 1.0)
+    sampled.sampler.compute_stopped()
+    assert (len(sampled.watchers), sampled.watchers[0].stopped) == (1, False)
+    sampled.spend(1.0, 1.0)
+    sampled.sampler.compute_stopped()
+    assert sampled.watchers[0].stopped
+    assert [t for t, *_ in sampled.samples] == [0.0, 1.0, 2.0]
+
+
+def test_without_a_helper_a_thread_samples_and_ends_with_the_compute(sampled: Sampled) -> None:
+    sampled.helper_available = False
+    sampled.sampler.dt = 0.001
+    sampled.sampler.compute_started()
+    sampled.sampler.tick()
+    thread = sampled.sampler._thread
+    assert thread is not None
+    for _ in range(3):
+        assert sampled.reads.acquire(timeout=20.0)
+    sampled.sampler.compute_stopped()
+    thread.join(20.0)
+    assert not thread.is_alive()
+
+
+def test_a_tick_between_computes_starts_nothing(sampled: Sampled) -> None:
+    sampled.sampler.tick()
+    sampled.sampler.compute_started()
+    sampled.sampler.compute_stopped()
+    sampled.sampler.tick()
+    assert sampled.watchers == []
+
+
+def test_an_error_while_reading_is_a_fault_of_ours_and_no_sample(sampled: Sampled) -> None:
+    def broken() -> ProcessReading:
+        raise RuntimeError("no")
+
+    sampled.sampler._read = broken
+    sampled.sampler.compute_started()
+    sampled.sampler.compute_stopped()
+    text = "taskscope failed in the resource sampler: RuntimeError: no; the computation was not affected"
+    assert [message.text for message in sampled.recorder.messages] == [f"{text} (2 times)"]
+    assert sampled.samples == []
+
+
+def test_stopping_ends_the_helper(sampled: Sampled) -> None:
+    sampled.sampler.compute_started()
+    sampled.sampler.tick()
+    sampled.sampler.stop()
+    assert sampled.watchers[0].stopped
+
+
+@pytest.mark.parametrize("dt", [0, -1, math.nan, math.inf, True, "0.1", None])
+def test_an_interval_that_cannot_work_is_refused(dt: object) -> None:
+    message = re.escape(f"dt must be a positive number of seconds, got {dt!r}")
+    with pytest.raises(OptionError, match=f"^{message}$"):
+        checked_dt(dt)
+
+
+@pytest.mark.parametrize("dt", [1, 0.001, 60.0])
+def test_an_interval_that_works_is_a_float(dt: float) -> None:
+    assert (checked_dt(dt), type(checked_dt(dt))) == (dt, float)
