@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TypeVar
+from typing import TypeVar, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -74,6 +74,7 @@ def take_rows(log: RunLog, lane_id: Callable[[LaneKey], int]) -> RawRows | None:
     for lane in list(log.lanes.values()):
         flat = take(lane, LaneBuffer.WIDTH)
         if flat:
+            lane.folded = (flat[-LaneBuffer.WIDTH], cast("float", flat[1 - LaneBuffer.WIDTH]))
             numbers = [_floats(flat[i :: LaneBuffer.WIDTH]) for i in range(1, LaneBuffer.WIDTH)]
             lanes = np.full(len(numbers[0]), lane_id(lane.key), np.uint16)
             parts.append(_finished(log, flat[:: LaneBuffer.WIDTH], lanes, numbers))

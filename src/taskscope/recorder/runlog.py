@@ -30,13 +30,15 @@ class LaneKey:
 class LaneBuffer(list[object]):
     """Rows of one thread in one compute, flat: key, start, stop, CPU seconds, result size in bytes."""
 
-    __slots__ = ("key", "open")
+    __slots__ = ("folded", "key", "open")
     WIDTH = 5
 
     def __init__(self, key: LaneKey) -> None:
         self.key = key
         self.open: tuple[object, float] | None = None
         """The key and start of the task that is being run right now."""
+        self.folded: tuple[object, float] | None = None
+        """The key and start of the last row that was read."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -174,7 +176,8 @@ class RunLog:
         found = []
         for lane in list(self.lanes.values()):
             task = lane.open
-            if task is not None:
+            # A worker writes its row before it closes the task, so for a moment it is both.
+            if task is not None and task != lane.folded and task[0] not in self.failed_keys:
                 found.append((lane.key, task[0], task[1]))
         return found
 

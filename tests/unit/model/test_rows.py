@@ -28,7 +28,7 @@ def identify(tasks: NDArray[np.int32]) -> tuple[NDArray[np.uint32], KeyBlock]:
 
 
 def test_rows_of_several_runs_join_with_times_after_the_given_zero() -> None:
-    first, second = block_of_run(0, [0, 1, 2]), block_of_run(4, [3 + 8])
+    first, second = block_of_run(0, [0, 1, 2]), block_of_run(4, [4 + 8])
     joined = join_rows([(first, slice(1, 3), identify), (second, slice(None), identify)], zero_s=100.0)
     assert joined.run.tolist() == [0, 0, 4]
     assert joined.group.tolist() == [7, 7, 7]
@@ -37,7 +37,7 @@ def test_rows_of_several_runs_join_with_times_after_the_given_zero() -> None:
     assert joined.stop.tolist() == [1.5, 2.5, 0.5]
     assert joined.cpu.tolist() == [0.25, 0.25, 0.25]
     assert joined.size.tolist() == [8.0, 8.0, 8.0]
-    assert [STATUSES[s] for s in joined.status] == ["erred", "interrupted", "lost"]
+    assert [STATUSES[s] for s in joined.status] == ["erred", "interrupted", "running"]
     assert [OBSERVED_BY[o] for o in joined.observed] == ["worker", "worker", "scheduler"]
     assert list(joined.keys.iter_text(["x"] * 3)) == ["('x', 1)", "('x', 2)", "('x', 0)"]
 

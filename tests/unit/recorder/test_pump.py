@@ -90,6 +90,8 @@ def test_state_is_told_once_more_a_second_after_the_end_and_then_no_more(pumped:
     pumped.clock.advance(0.25)
     assert pumped.tick(is_final) == Tick(2.125, active=False, final=True)
     assert pumped.ticks.empty()
+    pumped.pump.wake()
+    assert pumped.tick(lambda _tick: True) == Tick(2.125, active=False, final=False)
     thread = pumped.thread
     assert thread is not None
     assert thread.daemon

@@ -170,6 +170,19 @@ def test_a_snapshot_of_a_running_compute_shows_tasks_in_flight_as_rows(
     ]
 
 
+def test_a_task_that_was_written_but_not_yet_closed_is_one_task(recorder: Recorder) -> None:
+    log = begin_run(recorder, independent(["done", "bad", "next"]))
+    write_task(log, "done", 100.5, 101.0)
+    lane_of(log).open = ("done", 100.5)
+    log.fail("bad", LaneKey(os.getpid(), 2), 100.0, 101.0, 0.5, ValueError("no"))
+    lane_of(log, 2).open = ("bad", 100.0)
+    tasks = recorder.snapshot().to_pandas("tasks")
+    assert tasks[["key", "status"]].to_numpy().tolist() == [["done", "finished"], ["bad", "erred"]]
+    assert recorder.running() == []
+    lane_of(log).open = ("next", 101.0)
+    assert [task.key_text for task in recorder.running()] == ["next"]
+
+
 def test_a_task_in_flight_when_its_compute_failed_is_interrupted_once_it_ends(recorder: Recorder) -> None:
     log = begin_run(recorder, independent(["late"]))
     lane_of(log).open = ("late", 101.0)

@@ -4,7 +4,8 @@ import os
 import platform
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from importlib.metadata import version
 from typing import Any
 
@@ -17,6 +18,7 @@ import pytest
 from taskscope import session as session_module
 from taskscope.recorder.pump import Tick
 from taskscope.session import Options, Session, current
+from taskscope.sources import registration
 from tests.support.child_process import in_forked_child
 from tests.support.local_computes import run_facts, statuses
 
@@ -34,6 +36,28 @@ def session() -> Iterator[Session]:
 
 def compute(key: str) -> None:
     dask.get({key: (int, "7")}, key)
+
+
+@contextmanager
+def held_by_another_thread(locks: Iterable[AbstractContextManager[Any]]) -> Iterator[None]:
+    """Have another thread hold these locks, as the pump's may at the moment of a fork."""
+    holding, let_go = threading.Event(), threading.Event()
+
+    def hold() -> None:
+        with ExitStack() as stack:
+            for lock in locks:
+                stack.enter_context(lock)
+            holding.set()
+            let_go.wait()
+
+    thread = threading.Thread(target=hold)
+    thread.start()
+    holding.wait()
+    try:
+        yield
+    finally:
+        let_go.set()
+        thread.join()
 
 
 def own_threads() -> list[str]:
@@ -210,7 +234,12 @@ class TestFork:
     def test_a_child_records_for_itself_and_the_parent_is_unaffected(self, session: Session) -> None:
         session.hold("a")
         compute("parent before")
-        locks: list[Any] = [session.recorder._lock, session.pump._lock, session.sampler._lock]
+        locks: list[Any] = [
+            session.recorder._lock,
+            session.pump._lock,
+            session.sampler._lock,
+            registration._lock,
+        ]
 
         def child() -> tuple[dict[str, str], list[str], set[str]]:
             compute("child")
@@ -218,13 +247,8 @@ class TestFork:
             workers = {lane.worker for lane in session.recorder.lanes}
             return recorded, [m.text for m in session.recorder.messages], workers - {str(os.getpid())}
 
-        for lock in locks:
-            lock.acquire()
-        try:
+        with held_by_another_thread(locks):
             recorded, messages, others = in_forked_child(child)
-        finally:
-            for lock in locks:
-                lock.release()
         assert recorded == {"parent before": "finished", "child": "finished"}
         assert (messages, others) == ([], {str(os.getpid())})
         compute("parent after")

@@ -95,9 +95,7 @@ def someone_else(
         yield active
 
 
-def test_another_tool_that_replaced_the_same_name_later_is_left_in_place(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_another_tool_that_replaced_the_same_name_later_is_left_in_place() -> None:
     seen: list[object] = []
     held = counting(seen)
     registration.hold(held)
@@ -123,6 +121,26 @@ def test_another_tool_that_replaced_the_same_name_later_is_left_in_place(
         registration.release(held)
     assert seen == ["held again"]
     assert dask.local.local_callbacks is original
+
+
+def test_a_tool_that_came_while_nothing_was_held_is_asked_like_dask_itself(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    seen: list[object] = []
+    held = counting(seen)
+    registration.hold(held)
+    registration.release(held)
+
+    def theirs(
+        callbacks: Iterable[CallbackTuple] | None = None,
+    ) -> AbstractContextManager[Iterable[CallbackTuple]]:
+        return someone_else(original, callbacks)
+
+    monkeypatch.setattr(dask.local, "local_callbacks", theirs)
+    registration.hold(held)
+    compute("held")
+    registration.release(held)
+    assert (seen, dask.local.local_callbacks) == (["held"], theirs)
 
 
 def test_a_registration_of_ours_that_another_tool_removed_is_made_again() -> None:
