@@ -19,6 +19,9 @@ AS_ROOT := $(filter 0,$(shell id -u))
 LAB_OPTIONS := --LabApp.news_url=None --LabApp.check_for_updates_class=jupyterlab.NeverCheckForUpdate \
 	$(if $(AS_ROOT),--allow-root)
 
+# Dask runs a task per core already; a BLAS with threads of its own would fight it for them (Dask's own advice).
+export OPENBLAS_NUM_THREADS ?= 1
+
 export PATH := $(CURDIR)/$(VENV)/bin:$(PATH)
 
 .PHONY: demo test setup lint typecheck unit packaging notebooks browser bench bench-quick clean help

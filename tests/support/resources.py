@@ -44,9 +44,9 @@ def held_now() -> Held:
 
 
 def unpooled_threads() -> list[threading.Thread]:
-    """Return the live threads, without those that dask itself keeps for its next compute."""
+    """Return the live threads, without those that dask and Playwright's event loop keep for their next use."""
     pooled = _dask_pool_threads()
-    return [t for t in threading.enumerate() if t not in pooled]
+    return [t for t in threading.enumerate() if t not in pooled and not t.name.startswith("asyncio_")]
 
 
 def _dask_pool_threads() -> set[threading.Thread]:
@@ -85,7 +85,10 @@ def _file_descriptors() -> list[str]:
 
 def _dask_callbacks() -> list[str]:
     callbacks: Any = sys.modules.get("dask.callbacks")
-    return [] if callbacks is None else [repr(entry) for entry in callbacks.Callback.active]
+    registration: Any = sys.modules.get("taskscope.sources.registration")
+    active = [] if callbacks is None else list(callbacks.Callback.active)
+    held = [] if registration is None else list(registration._held)
+    return [repr(entry) for entry in (*active, *held)]
 
 
 def _session_holds() -> list[str]:

@@ -18,12 +18,15 @@ __all__ = ["MAX_EMBEDDED_TASKS", "result_bundle", "result_html"]
 MAX_EMBEDDED_TASKS = 20_000
 """Tasks put into a notebook for the interactive chart, about 35 bytes each."""
 
-_MIN_CHART_PX = 260
+_HEAD_PX = 210
+_MAX_LANES_PX = 420
+# Those of laneHeightPx in labextension/src/charts/gantt/layout.ts.
+_LANE_PX = ((4, 30), (8, 26), (16, 22), (32, 18), (float("inf"), 14))
 
 # Where styles are stripped, so is the frame, and the picture needs no room for it.
 # Notebooks have a theme of their own; without this, frames and pictures would follow the operating system's.
 _THEME = (
-    f"<style>.taskscope-chart{{position:relative;min-height:{_MIN_CHART_PX}px}}"
+    "<style>.taskscope-chart{position:relative}"
     ".taskscope-chart iframe{position:absolute;inset:0;width:100%;height:100%;border:0}"
     ".taskscope-result :is(iframe,img){color-scheme:light}"
     'body[data-jp-theme-light="false"] .taskscope-result :is(iframe,img),'
@@ -65,7 +68,15 @@ def _chart(recording: Recording, totals: Totals) -> str:
             ' <code>%%profile -o run</code> and save it: <code>run.save("run.html")</code>'
         )
         return f"<div>{picture}</div><div>{note}</div>"
-    return f'<div class="taskscope-chart">{picture}{_frame(recording)}</div>'
+    style = f"min-height:{_chart_px(recording)}px"
+    return f'<div class="taskscope-chart" style="{style}">{picture}{_frame(recording)}</div>'
+
+
+def _chart_px(recording: Recording) -> int:
+    """Return the height that the interactive chart will have, which a frame cannot tell its page."""
+    n_lanes = len(set().union(*(set(block.lane.tolist()) for block in recording.blocks)))
+    lane_px = next(px for most, px in _LANE_PX if n_lanes <= most)
+    return _HEAD_PX + min(n_lanes * lane_px, _MAX_LANES_PX)
 
 
 def _frame(recording: Recording) -> str:

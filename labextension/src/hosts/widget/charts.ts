@@ -1,7 +1,8 @@
 /** The charts of widgets: mounted with the widget's window, and kept in step with the traits a person may change. */
 import type { WidgetModel } from '@jupyter-widgets/base';
 
-import { mount as mountGantt } from '../../charts/gantt';
+import { mount as mountDashboard } from '../../charts/dashboard';
+import { type GanttChart, type GanttOptions, mount as mountGantt } from '../../charts/gantt';
 import { mount as mountProgress } from '../../charts/progress';
 import type { MountChart } from './view';
 
@@ -10,16 +11,30 @@ export const mountProgressOf: MountChart = ({ el, store, signal, firstRun, lastR
 };
 
 export const mountGanttOf: MountChart = (place, model, { trans }) => {
-  const { el, store, signal, firstRun, lastRun } = place;
-  const traits = new SharedTraits(model, signal);
-  const chart = mountGantt(el, store, {
+  const traits = new SharedTraits(model, place.signal);
+  follow(traits, model, mountGantt(place.el, place.store, ganttOptions(place, model, traits, trans)));
+};
+
+export const mountDashboardOf: MountChart = (place, model, { trans }) => {
+  const traits = new SharedTraits(model, place.signal);
+  const { gantt } = mountDashboard(place.el, place.store, ganttOptions(place, model, traits, trans));
+  follow(traits, model, gantt);
+};
+
+function ganttOptions(
+  { signal, firstRun, lastRun }: Parameters<MountChart>[0],
+  model: WidgetModel,
+  traits: SharedTraits,
+  trans: Parameters<MountChart>[2]['trans']
+): GanttOptions {
+  return {
     signal,
     firstRun,
     lastRun,
     follow: lastRun === null && model.get('follow') === true,
     translate: trans.__.bind(trans),
-    onFollow: follow => {
-      traits.tell('follow', follow);
+    onFollow: value => {
+      traits.tell('follow', value);
     },
     onTimeRange: range => {
       traits.tell('time_range', range);
@@ -27,7 +42,11 @@ export const mountGanttOf: MountChart = (place, model, { trans }) => {
     onSelectedKey: key => {
       traits.tell('selected_key', key);
     }
-  });
+  };
+}
+
+/** Have a chart follow what the kernel sets. */
+function follow(traits: SharedTraits, model: WidgetModel, chart: GanttChart): void {
   const range = spanOf(model.get('time_range'));
   if (range !== null) {
     chart.setTimeRange(range);
@@ -43,7 +62,7 @@ export const mountGanttOf: MountChart = (place, model, { trans }) => {
       chart.clearSelection();
     }
   });
-};
+}
 
 /** Traits that both sides change: what this view told comes back as a change, and is not news to it. */
 class SharedTraits {

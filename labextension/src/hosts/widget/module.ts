@@ -1,7 +1,7 @@
 /** What the widget manager loads: models, and views that know their surroundings. */
 import type { ExportMap } from '@jupyter-widgets/base';
 
-import { mountGanttOf, mountProgressOf } from './charts';
+import { mountDashboardOf, mountGanttOf, mountProgressOf } from './charts';
 import { DashboardModel, GanttModel, ProgressModel } from './models';
 import { type Surroundings, chartView } from './view';
 
@@ -10,8 +10,8 @@ export function widgetModule(surroundings: Surroundings): ExportMap {
     ProgressModel,
     GanttModel,
     DashboardModel,
-    ProgressView: chartView(surroundings, [mountProgressOf]),
-    GanttView: chartView(surroundings, [mountGanttOf]),
-    DashboardView: chartView(surroundings, [mountProgressOf, mountGanttOf])
+    ProgressView: chartView(surroundings, mountProgressOf),
+    GanttView: chartView(surroundings, mountGanttOf),
+    DashboardView: chartView(surroundings, mountDashboardOf)
   };
 }

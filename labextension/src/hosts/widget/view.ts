@@ -1,4 +1,4 @@
-/** What all widget views do: take the shared store of their kernel and recorder, mount charts, and let go. */
+/** What all widget views do: take the shared store of their kernel and recorder, mount a chart, and let go. */
 import { DOMWidgetView, type WidgetModel } from '@jupyter-widgets/base';
 import type { Kernel } from '@jupyterlab/services';
 import type { TranslationBundle } from '@jupyterlab/translation';
@@ -25,8 +25,8 @@ export interface Place {
 /** Mounts one chart; it goes when the place's signal aborts. */
 export type MountChart = (place: Place, model: WidgetModel, surroundings: Surroundings) => void;
 
-/** Make the class of a view that shows these charts, one below the other. */
-export function chartView(surroundings: Surroundings, charts: readonly MountChart[]): typeof DOMWidgetView {
+/** Make the class of a view that shows this chart. */
+export function chartView(surroundings: Surroundings, mount: MountChart): typeof DOMWidgetView {
   return class ChartView extends DOMWidgetView {
     override render(): void {
       super.render();
@@ -45,19 +45,19 @@ export function chartView(surroundings: Surroundings, charts: readonly MountChar
     private _mount(): void {
       this._mounted?.abort();
       this._mounted = new AbortController();
-      mountCharts(this.el, this.model, this._mounted.signal, surroundings, charts);
+      mountChart(this.el, this.model, this._mounted.signal, surroundings, mount);
     }
 
     private _mounted: AbortController | undefined;
   };
 }
 
-function mountCharts(
+function mountChart(
   el: HTMLElement,
   model: WidgetModel,
   signal: AbortSignal,
   surroundings: Surroundings,
-  charts: readonly MountChart[]
+  mount: MountChart
 ): void {
   const kernel = kernelOf(model.widget_manager);
   const feed = kernel === null ? null : surroundings.feeds.hold(kernel);
@@ -74,11 +74,7 @@ function mountCharts(
     firstRun: numberOf(model.get('first_run')) ?? 0,
     lastRun: numberOf(model.get('last_run'))
   };
-  for (const mount of charts) {
-    const place = document.createElement('div');
-    body.append(place);
-    mount({ el: place, store: held.store, signal, ...window }, model, surroundings);
-  }
+  mount({ el: body, store: held.store, signal, ...window }, model, surroundings);
 }
 
 /** The kernel a widget manager serves; the base type does not say that Lab's manager has one. */
