@@ -214,6 +214,7 @@ def _renew_in_child(session: Session) -> None:
         alive = reference()
         if alive is not None:
             registration.renew_lock()
+            alive._lock = threading.Lock()
             alive.recorder.renew_lock()
             alive.pump.forget_thread()
             alive.sampler.forget_thread()

@@ -129,6 +129,20 @@ def test_the_runs_held_are_bounded_and_a_forgotten_run_takes_its_rows_along(
     assert (held(recorder), recorder.dropped) == (["last"], 8)
 
 
+def test_a_run_whose_rows_were_cleared_can_be_forgotten(
+    fake_clock: FakeClock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(recorder_module, "_MAX_RUNS", 1)
+    recorder = Recorder(clock=fake_clock)
+    log = begin_run(recorder, independent(["slow"]))
+    write_task(log, "slow", 100.0, 101.0)
+    recorder.clear()
+    end_run(log)
+    for name in ("a", "b"):
+        record_run(recorder, [name])
+    assert ([run.run for run in recorder.runs()], held(recorder)) == ([2], ["b"])
+
+
 def test_a_run_that_goes_on_is_not_forgotten(fake_clock: FakeClock, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(recorder_module, "_MAX_RUNS", 2)
     recorder = Recorder(clock=fake_clock)

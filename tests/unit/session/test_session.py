@@ -272,5 +272,7 @@ class TestFork:
             session.release("a")
             return dask.local.local_callbacks is original
 
-        assert in_forked_child(child)
+        locks: list[Any] = [session._lock, registration._lock]
+        with held_by_another_thread(locks):
+            assert in_forked_child(child)
         assert session.held

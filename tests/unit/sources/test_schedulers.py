@@ -135,3 +135,17 @@ def test_several_computes_are_runs_of_their_own(recorder: Recorder) -> None:
     starts, stops = zip(*run_facts(recorder, "start_s", "stop_s"), strict=True)
     assert [*starts] == sorted(starts)
     assert all(stop <= start for stop, start in zip(stops, starts[1:], strict=False))
+
+
+def test_every_snapshot_of_a_running_compute_has_each_task_at_most_once(recorder: Recorder) -> None:
+    _, graph = traced(300)
+    computing = threading.Thread(target=lambda: graph.compute(scheduler="threads", num_workers=3))
+    computing.start()
+    cursors = []
+    while computing.is_alive():
+        seen = statuses(recorder)
+        assert set(seen.values()) <= {"finished", "running"}
+        assert all(0 <= p.running and p.finished + p.running <= p.total for p in recorder.progress())
+        cursors.append(recorder.cursor)
+    assert cursors == sorted(cursors)
+    assert list(statuses(recorder).values()) == ["finished"] * 301
