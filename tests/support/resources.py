@@ -44,7 +44,7 @@ def held_now() -> Held:
 
 
 def unpooled_threads() -> list[threading.Thread]:
-    """Return the live threads, without those that dask and Playwright's event loop keep for their next use."""
+    """Return the live threads, without those that dask and Playwright keep for their next use."""
     pooled = _dask_pool_threads()
     return [t for t in threading.enumerate() if t not in pooled and not t.name.startswith("asyncio_")]
 
