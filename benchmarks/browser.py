@@ -31,10 +31,8 @@ def busy(seconds):
 def run_tasks(n, function, seconds):
     dask.threaded.get({i: Task(i, function, seconds) for i in range(n)}, list(range(n)), num_workers=4)
 """
-SLEEPING = "_ = dask.threaded.get({{i: Task(i, time.sleep, 0.02) for i in range({n})}}, list(range({n})), num_workers=4)"
-SPINNING = (
-    "_ = dask.threaded.get({{i: Task(i, busy, 0.002) for i in range({n})}}, list(range({n})), num_workers=4)"
-)
+SLEEPING = "run_tasks({n}, time.sleep, 0.02)"
+SPINNING = "run_tasks({n}, busy, 0.002)"
 FIRST = "print(float(run.to_pandas('tasks').start_s.min()), run.zero_s)"
 ZERO = "print(current().recorder.started_at.timestamp())"
 RECORD = """() => {
