@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from taskscope.model.columns import RowBlock, narrow_sizes, round_down_f4
+from taskscope.model.records import STATUSES
 from taskscope.recorder.runlog import FailedTask, LaneBuffer, LaneKey, RunLog, UnseenTask
 
 __all__ = [
@@ -127,9 +128,8 @@ def _failed(failed: list[FailedTask], lane_id: Callable[[LaneKey], int]) -> RawR
 
 
 def _unseen(unseen: list[UnseenTask], lane_id: Callable[[LaneKey], int]) -> RawRows:
-    lanes = [lane_id(unknown_lane(i)) for i in range(len(unseen))]
-    ends = [LOST if u.lost else INTERRUPTED if u.error is None else ERRED for u in unseen]
-    codes = [end | SCHEDULER_OBSERVED for end in ends]
+    lanes = [lane_id(unknown_lane(u.place)) for u in unseen]
+    codes = [STATUSES.index(u.status) | SCHEDULER_OBSERVED for u in unseen]
     errors = {i: u.error for i, u in enumerate(unseen) if u.error is not None}
     return RawRows(
         [u.key for u in unseen],
@@ -144,10 +144,7 @@ def _unseen(unseen: list[UnseenTask], lane_id: Callable[[LaneKey], int]) -> RawR
 
 
 def unknown_lane(place: int) -> LaneKey:
-    """Return a lane for a task no worker reported.
-
-    They get one each: when they really began is not known, only when they were submitted.
-    """
+    """Return a lane for tasks no worker reported, of which only the submission is known, not who ran them."""
     number = 1 + min(place, _MAX_UNSEEN_LANES)
     return LaneKey(os.getpid(), -number, label=f"worker unknown {number}")
 

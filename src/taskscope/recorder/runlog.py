@@ -10,6 +10,7 @@ import os
 import threading
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
+from typing import Literal
 
 from taskscope.model.clock import Clock
 from taskscope.model.errortext import describe
@@ -56,14 +57,16 @@ class FailedTask:
 
 @dataclass(frozen=True, slots=True)
 class UnseenTask:
-    """A task whose end no worker reported: it was in flight when its compute failed or its worker died."""
+    """A task whose end no worker reported: only the scheduler saw it being submitted, and how it ended."""
 
     key: object
     start: float
     stop: float
-    lost: bool
-    error: str | None = None
+    status: Literal["finished", "erred", "interrupted", "lost"]
+    error: str | None
     """What the scheduler says it raised."""
+    place: int
+    """Which of the lanes for unknown workers it is shown in; no two overlap in one."""
 
 
 class RunLog:
@@ -74,6 +77,7 @@ class RunLog:
 
     __slots__ = (
         "__weakref__",
+        "_free_from",
         "cell",
         "depth_of",
         "error",
@@ -96,12 +100,15 @@ class RunLog:
         "stop",
         "submitted",
         "thread_time",
+        "trusts_workers",
         "unseen",
         "values",
     )
     REMOTE_WIDTH = 7
 
-    def __init__(self, run: int, clock: Clock, fault: Callable[[str, BaseException], None]) -> None:
+    def __init__(  # noqa: PLR0915 - an attribute a line
+        self, run: int, clock: Clock, fault: Callable[[str, BaseException], None]
+    ) -> None:
         self.run = run
         self.fault = fault
         self.perf_counter = clock.perf_counter
@@ -130,7 +137,10 @@ class RunLog:
         self.failed_keys: set[object] = set()
         self.unseen: list[UnseenTask] = []
         self.submitted: dict[object, float] = {}
-        """Keys sent to other processes that have not come back, with the time they were sent."""
+        """Keys sent to where taskscope cannot look that have not come back, with the time they were sent."""
+        self.trusts_workers = True
+        """Whether the workers can be expected to have taskscope, so that they can time tasks."""
+        self._free_from: list[float] = []
 
     def open_lane(self, ident: int) -> LaneBuffer:
         """Return the lane of a thread that runs its first task of this compute."""
@@ -163,6 +173,21 @@ class RunLog:
         if task.key not in self.failed_keys:
             self.failed_keys.add(task.key)
             self.failed.append(task)
+
+    def end_unreported(
+        self,
+        key: object,
+        stop: float,
+        status: Literal["finished", "erred", "interrupted", "lost"],
+        error: str | None = None,
+    ) -> None:
+        """Record what the scheduler saw of a submitted task, unless its worker has reported it."""
+        start = self.submitted.pop(key, None)
+        if start is None:
+            return
+        place = next((i for i, free in enumerate(self._free_from) if free <= start), len(self._free_from))
+        self._free_from[place : place + 1] = [stop]
+        self.unseen.append(UnseenTask(key, start, stop, status, error, place))
 
     def discard(self) -> None:
         """Forget all rows that wait to be read."""

@@ -13,7 +13,7 @@ from functools import partial
 from typing import Any, TypeAlias
 
 from taskscope.model.errortext import describe
-from taskscope.recorder import GraphSource, Recorder, RunLog, UnseenTask
+from taskscope.recorder import GraphSource, Recorder, RunLog
 from taskscope.sources import registration
 from taskscope.sources.cell import current_cell
 from taskscope.sources.registration import CallbackTuple
@@ -76,6 +76,7 @@ class LocalSource:
             scheduler = find_scheduler()
             log.scheduler = scheduler.name
             log.n_workers = scheduler.n_workers
+            log.trusts_workers = scheduler.is_local
             log.label = run_label.get()
             log.cell = current_cell()
             log.metric = self.metric
@@ -130,10 +131,12 @@ class LocalSource:
             unlink_own_frames(error)
         lost = isinstance(error, BrokenExecutor)
         for key in list(state.get("running", ())):
-            start = log.submitted.pop(key, None)
-            if start is not None:
-                text = log.error if key in culprit and log.status == "erred" and not lost else None
-                log.unseen.append(UnseenTask(key, start, stop, lost, text))
+            if lost:
+                log.end_unreported(key, stop, "lost")
+            elif key in culprit and log.status == "erred":
+                log.end_unreported(key, stop, "erred", log.error)
+            else:
+                log.end_unreported(key, stop, "interrupted")
 
     def _depth(self, log: RunLog, ident: int) -> int:
         # A task that is in flight when its compute fails goes on, and may compute something itself.
@@ -149,21 +152,35 @@ def _task_hooks(
 
     def pretask(key: object, dsk: _Graph, _state: _State) -> None:
         try:
-            dsk[key] = TimedTask(key, dsk[key], logs[id(dsk)])
+            log = logs[id(dsk)]
+            if log.trusts_workers:
+                dsk[key] = TimedTask(key, dsk[key], log)
+            else:
+                log.submitted[key] = log.perf_counter()
         except Exception as error:  # noqa: BLE001 - a hook that raises would end the user's compute
             recorder.fault("pretask", error)
 
     def posttask(key: object, result: object, dsk: _Graph, _state: _State, _worker: object) -> None:
         try:
             log = logs[id(dsk)]
-            log.landed.extend((key, log.perf_counter()))
-            dsk[key] = dsk[key].inner
-            if log.metric is not None:
-                log.values.extend((key, measure(log.metric, result)))
+            now = log.perf_counter()
+            log.landed.extend((key, now))
+            if log.trusts_workers:
+                dsk[key] = dsk[key].inner
+            if log.submitted or log.metric is not None:
+                _settle(log, key, result, now, measure)
         except Exception as error:  # noqa: BLE001 - see pretask
             recorder.fault("posttask", error)
 
     return pretask, posttask
+
+
+def _settle(
+    log: RunLog, key: object, result: object, now: float, measure: Callable[[Metric, object], float]
+) -> None:
+    log.end_unreported(key, now, "finished")
+    if log.metric is not None:
+        log.values.extend((key, measure(log.metric, result)))
 
 
 def _graph_source(state: _State) -> GraphSource:

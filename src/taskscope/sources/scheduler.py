@@ -15,7 +15,7 @@ from types import FrameType
 from typing import Any
 
 import dask.local
-from dask.local import SynchronousExecutor
+from dask.local import MultiprocessingPoolExecutor, SynchronousExecutor
 
 __all__ = ["Scheduler", "find_culprit", "find_scheduler"]
 
@@ -39,6 +39,11 @@ class Scheduler:
     name: str | None = None
     n_workers: int | None = None
     requested: frozenset[object] | None = None
+
+    @property
+    def is_local(self) -> bool:
+        """Whether tasks run where taskscope is; an executor of another kind may be a cluster's."""
+        return self.name in {"synchronous", "threads", "processes"}
 
 
 def find_scheduler() -> Scheduler:
@@ -88,6 +93,6 @@ def _name(executor: object) -> str | None:
         return "synchronous"
     if isinstance(executor, ThreadPoolExecutor):
         return "threads"
-    if isinstance(executor, ProcessPoolExecutor) or "Process" in type(executor).__name__:
+    if isinstance(executor, (ProcessPoolExecutor, MultiprocessingPoolExecutor)):
         return "processes"
     return type(executor).__name__ if isinstance(executor, Executor) else None

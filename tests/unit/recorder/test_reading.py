@@ -122,8 +122,8 @@ def test_progress_counts_each_prefix_by_state(recorder: Recorder, fake_clock: Fa
     write_task(log, keys[0], 100.0, 101.0)
     write_task(log, keys[1], 101.0, 101.5)
     log.fail(keys[2], LaneKey(os.getpid(), 1), 101.0, 101.5, 0.5, ValueError("no"))
-    log.unseen.append(UnseenTask(keys[3], 101.0, 102.0, lost=True))
-    log.unseen.append(UnseenTask(keys[4], 101.0, 102.0, lost=False))
+    log.unseen.append(UnseenTask(keys[3], 101.0, 102.0, "lost", None, 0))
+    log.unseen.append(UnseenTask(keys[4], 101.0, 102.0, "interrupted", None, 1))
     lane_of(log).open = (keys[5], 102.0)
     log.submitted["sum"] = 101.0
     recorder.pull()
