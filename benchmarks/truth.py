@@ -72,7 +72,7 @@ def seen_by_taskscope(get: Callable[..., Any], dsk: dict[Any, Any]) -> tuple[dic
     with taskscope.profile(display=False) as run:
         spans = get(dsk, list(dsk))
     tasks = run.recording.to_pandas("tasks")
-    origin_s = current().recorder.origin
+    origin_s = current().recorder.origin + run.recording.zero_s
     columns = zip(tasks["key"], tasks["lane"], tasks["start_s"], tasks["stop_s"], strict=True)
     recorded = [Recorded(key, lane, start + origin_s, stop + origin_s) for key, lane, start, stop in columns]
     return dict(zip(map(str, dsk), spans, strict=True)), recorded
