@@ -131,6 +131,30 @@ def test_hostile_keys_are_shown_as_text(lab: LabPage) -> None:
     assert lab.page.locator("img[src=x], .tsk-widget script").count() == 0
 
 
+HOSTILE_CELL = """%%profile
+import dask.threaded
+key = "</script><img src=x onerror=alert(1)>"
+_ = dask.threaded.get({key: (time.sleep, 0.3)}, key)
+"""
+
+
+def test_a_hostile_key_is_text_in_the_static_result_and_its_tooltip(lab: LabPage) -> None:
+    lab.open(LOAD, HOSTILE_CELL)
+    lab.page.on("dialog", lambda dialog: lab.errors.append(f"dialog: {dialog.message}"))
+    lab.run_cell(0)
+    lab.run_cell(1)
+    frame = lab.page.frame_locator("iframe")
+    chart = frame.locator("canvas")
+    expect(chart).to_be_visible()
+    # The one task fills its lane, which is the upper part of the chart, right of the lane's name.
+    box = chart.bounding_box()
+    assert box is not None
+    chart.hover(position={"x": box["width"] / 2, "y": 15})
+    expect(frame.locator(".tsk-gantt-tip")).to_contain_text("</script><img src=x onerror=alert(1)>")
+    assert frame.locator("img[src=x]").count() == 0
+    assert lab.page.locator("img[src=x]").count() == 0
+
+
 def test_a_second_page_on_the_same_kernel_sees_the_same_tasks(lab: LabPage, open_lab: OpenLab) -> None:
     lab.open(LOAD, "_ = work(100)")
     lab.run_cell(0)

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from taskscope.errors import MissingDependencyError, UnknownNameError, unknown_name
 from taskscope.model.columns import GraphColumns, RowBlock
 from taskscope.model.keys import KeyBlock
-from taskscope.model.records import STATUSES, Group, GroupTotal, Lane, Message, Run, TaskBlock
+from taskscope.model.records import Group, GroupTotal, Lane, Message, Run, TaskBlock
 from taskscope.model.rows import join_rows
 from taskscope.model.tables import TABLES, Columns
 
@@ -151,11 +151,6 @@ class Recording:
         states = ", ".join(sorted({r.status for r in self.runs})) or "empty"
         dropped = f", {self.dropped:,} dropped" if self.dropped else ""
         return f"<Recording: {len(self.runs)} runs ({states}), {n_tasks:,} tasks{dropped}>"
-
-    @staticmethod
-    def status_code(status: str) -> int:
-        """Return the code of a task status."""
-        return STATUSES.index(status)
 
 
 class _Identifier:
