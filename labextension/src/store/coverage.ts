@@ -14,6 +14,34 @@ const EDGE_COLUMNS = 4;
 /** What a task of no duration weighs, so that it is seen where nothing else is. */
 const NO_WIDTH = 1e-12;
 
+/** What of a lane counts. */
+export interface Sight {
+  /** 1 for each prefix that is left out. */
+  readonly hidden: Uint8Array | null;
+  /** The prefix whose own part is measured too; -1: none. */
+  readonly focus: number;
+}
+
+/** Where the amounts of each prefix in each column are added up over lanes. */
+export interface AmountSink {
+  add(column: number, prefix: number, amount: number): void;
+}
+
+const ALL_OF_IT: Sight = { hidden: null, focus: -1 };
+
+/** What there is in each column, of one lane or of several. */
+export interface CoverageColumns {
+  /** Part of the column's time in which at least one task ran, 0 to 1. */
+  readonly cover: Float32Array;
+  /** The prefix that took most of it; NO_PREFIX where nothing ran. */
+  readonly prefix: Uint16Array;
+  /** Part of the column's time taken by the prefix in focus. */
+  readonly focus: Float32Array;
+  /** Part of the column's time taken by tasks that did not finish. */
+  readonly bad: Float32Array;
+  readonly marks: Uint8Array;
+}
+
 /** A task in flight: from `startS` to now. */
 export interface OpenTask {
   readonly startS: number;
@@ -21,12 +49,10 @@ export interface OpenTask {
 }
 
 /** The columns of one lane; made once, filled for each frame. */
-export class LaneCoverage {
-  /** Part of the column's time in which at least one task ran, 0 to 1. */
+export class LaneCoverage implements CoverageColumns {
   cover = new Float32Array(0);
-  /** The prefix that took most of it; NO_PREFIX where nothing ran. */
   prefix = new Uint16Array(0);
-  /** Part of the column's time taken by tasks that did not finish. */
+  focus = new Float32Array(0);
   bad = new Float32Array(0);
   marks = new Uint8Array(0);
   /** Tasks looked at. */
@@ -35,15 +61,21 @@ export class LaneCoverage {
   #sums = new Float64Array(0);
   readonly #touched: number[] = [];
   #current = -1;
+  #focusId = -1;
+
+  /** @param sink hears of every amount, if several lanes are added up */
+  constructor(private readonly sink: AmountSink | null = null) {}
 
   /** Measure `lane` (undefined: it has no ended task yet) in `columns` equal parts of `span`. */
-  measure(lane: LaneTasks | undefined, span: Span, columns: number, runs: RunRange = null, nPrefixes = 1): void {
+  measure(lane: LaneTasks | undefined, span: Span, columns: number, runs: RunRange = null, nPrefixes = 1, sight = ALL_OF_IT): void {
     this.#reset(columns, nPrefixes);
+    this.#focusId = sight.focus;
     if (lane === undefined || columns === 0) {
       return;
     }
     const { startS, stopS, prefix, flags, run } = lane;
     const { cover } = this;
+    const { hidden } = sight;
     const scale = columns / widthS(span);
     const last = lane.firstStarting(span.stopS);
     const first = lane.firstReaching(span.startS);
@@ -55,9 +87,12 @@ export class LaneCoverage {
       if (runs !== null && ((run[i] as number) < runs[0] || (run[i] as number) > runs[1])) {
         continue;
       }
+      const id = prefix[i] as number;
+      if (hidden !== null && hidden[id] === 1) {
+        continue;
+      }
       const x0 = Math.max(((startS[i] as number) - span.startS) * scale, 0);
       const x1 = Math.min(((stopS[i] as number) - span.startS) * scale, columns);
-      const id = prefix[i] as number;
       if (x0 >= until && x0 >= column && x1 < column + 1 && x1 >= x0) {
         // Most tasks begin and end in the column in hand; all else is the same, at length.
         const sum = sums[id] as number;
@@ -99,6 +134,7 @@ export class LaneCoverage {
         const free = Math.min(own, 1 - (this.cover[c] as number));
         if (free > 0) {
           this.#mark(c, MARK.running);
+          this.#tell(c, prefix, free);
         }
         if (free > (this.#bestAmount[c] as number)) {
           this.prefix[c] = prefix;
@@ -113,6 +149,7 @@ export class LaneCoverage {
     if (this.cover.length !== columns) {
       this.cover = new Float32Array(columns);
       this.prefix = new Uint16Array(columns);
+      this.focus = new Float32Array(columns);
       this.bad = new Float32Array(columns);
       this.marks = new Uint8Array(columns);
       this.#bestAmount = new Float32Array(columns);
@@ -122,6 +159,7 @@ export class LaneCoverage {
     }
     this.cover.fill(0);
     this.prefix.fill(NO_PREFIX);
+    this.focus.fill(0);
     this.bad.fill(0);
     this.marks.fill(0);
     this.#bestAmount.fill(0);
@@ -195,10 +233,18 @@ export class LaneCoverage {
 
   #offer(column: number, prefix: number, amount: number): void {
     this.#mark(column, MARK.any);
+    this.#tell(column, prefix, amount);
     if (amount > (this.#bestAmount[column] as number)) {
       this.#bestAmount[column] = amount;
       this.prefix[column] = prefix;
     }
+  }
+
+  #tell(column: number, prefix: number, amount: number): void {
+    if (prefix === this.#focusId) {
+      this.focus[column] = (this.focus[column] as number) + amount;
+    }
+    this.sink?.add(column, prefix, amount);
   }
 
   #addBad(x0: number, x1: number, mark: number): void {

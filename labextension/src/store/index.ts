@@ -1,7 +1,8 @@
-export type { OpenTask } from './coverage';
+export type { CoverageColumns, OpenTask, Sight } from './coverage';
 export { LaneCoverage, MARK, NO_PREFIX } from './coverage';
 export type { RunRange } from './lane-tasks';
 export { LaneTasks, SCHEDULER_BIT, STATUS_BITS } from './lane-tasks';
+export { MergedCoverage } from './merged-coverage';
 export type { PrefixColours } from './prefix-colours';
 export type { RunWindow } from './tables';
 export { ALL_RUNS, inWindow } from './tables';
