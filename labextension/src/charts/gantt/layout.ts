@@ -16,6 +16,8 @@ export interface LayoutInput {
   readonly zeroS: number;
   /** How far the lanes are scrolled. */
   readonly scrollPx: number;
+  /** Where the bars begin; left out: as far to the left as the labels allow. */
+  readonly leftPx?: number;
 }
 
 export interface LaneBox extends LaneLabel {
@@ -48,11 +50,11 @@ const MIN_PLOT_PX = 36;
 const CHARACTER_PX = 6.3;
 const TICK_PX = 88;
 
-export function layoutGantt({ widthPx, lanes, span, zeroS, scrollPx }: LayoutInput): GanttLayout {
+export function layoutGantt({ widthPx, lanes, span, zeroS, scrollPx, leftPx }: LayoutInput): GanttLayout {
   const lanePx = laneHeightPx(lanes.length);
   const bodyPx = Math.max(lanes.length * lanePx, MIN_PLOT_PX);
   const plotHeightPx = Math.min(bodyPx, MAX_PLOT_PX);
-  const plotLeftPx = gutterPx(lanes, widthPx);
+  const plotLeftPx = leftPx ?? gutterPx(lanes, widthPx);
   const plotWidthPx = Math.max(widthPx - plotLeftPx - RIGHT_PX, 40);
   const first = Math.max(Math.floor(scrollPx / lanePx), 0);
   const last = Math.ceil((scrollPx + plotHeightPx) / lanePx);
@@ -75,7 +77,8 @@ export function laneHeightPx(nLanes: number): number {
   return nLanes <= 4 ? 30 : nLanes <= 8 ? 26 : nLanes <= 16 ? 22 : nLanes <= 32 ? 18 : 14;
 }
 
-function gutterPx(lanes: readonly LaneLabel[], widthPx: number): number {
+/** How much room the labels ask for. */
+export function gutterPx(lanes: readonly LaneLabel[], widthPx: number): number {
   const longest = lanes.reduce((most, lane) => Math.max(most, lane.label.length), 0);
   const most = Math.max(Math.min(180, widthPx * 0.26), 48);
   return Math.round(Math.min(Math.max(longest * CHARACTER_PX + 18, 48), most));

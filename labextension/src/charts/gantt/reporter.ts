@@ -1,6 +1,5 @@
 /** What the person did, told to the host: at the end of a gesture, and only what changed. */
-
-import type { View } from './model';
+import type { View } from '../ui/time-frame';
 
 interface Listeners {
   readonly onFollow?: (follow: boolean) => void;

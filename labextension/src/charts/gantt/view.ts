@@ -1,4 +1,5 @@
 /** The Gantt chart in a page: what is seen follows the store and the person, painting waits for frames. */
+import { pxAt, timeAt } from '../../lib/span';
 import type { Theme } from '../../lib/theme';
 import type { Translate } from '../../lib/translate';
 import { english } from '../../lib/translate';
@@ -8,6 +9,7 @@ import type { Painted } from '../ui/frames';
 import { FrameLoop } from '../ui/frames';
 import { prefersStill, readTheme, watchTheme } from '../ui/page-theme';
 import { SHARED_CSS, adoptStyles } from '../ui/styles';
+import { TimeAxis } from '../ui/time-axis';
 import { Description } from './description';
 import type { TaskRef } from './draw';
 import { GanttPainter } from './draw';
@@ -15,7 +17,7 @@ import type { Found, Place } from './find-task';
 import { findTask } from './find-task';
 import { listenToGestures } from './gestures';
 import type { GanttLayout } from './layout';
-import { layoutGantt } from './layout';
+import { gutterPx, layoutGantt } from './layout';
 import type { Scene } from './model';
 import type { Parts } from './parts';
 import { makeParts } from './parts';
@@ -33,6 +35,8 @@ export interface GanttOptions {
   readonly lastRun?: number | null;
   /** Whether the chart starts by moving with the present; on where the window is open. */
   readonly follow?: boolean;
+  /** Shared with other charts of the same computes; left out: its own. */
+  readonly axis?: TimeAxis;
   readonly translate?: Translate;
   /** The person switched following on or off. */
   readonly onFollow?: (follow: boolean) => void;
@@ -77,6 +81,7 @@ class GanttView implements GanttChart {
   readonly #painter: GanttPainter;
   readonly #frames: FrameLoop;
   readonly #report: Reporter;
+  readonly #axis: TimeAxis;
   readonly #viewport: Viewport;
   readonly #words: Description;
   readonly #still = prefersStill();
@@ -98,9 +103,9 @@ class GanttView implements GanttChart {
     this.#frames = new FrameLoop(() => this.#paint(), options.signal);
     this.#report = new Reporter(options);
     const follow = options.follow ?? this.#window.lastRun === null;
-    this.#viewport = new Viewport(store, this.#window, follow, view => {
+    this.#axis = options.axis ?? new TimeAxis(follow);
+    this.#viewport = new Viewport(store, this.#window, this.#axis, view => {
       this.#report.view(view);
-      this.#frames.request();
     });
     this.#words = new Description(store, this.#window, this.#parts, this.#t);
   }
@@ -115,6 +120,7 @@ class GanttView implements GanttChart {
     watchTheme(() => { this.#readTheme(); }, signal);
     this.#watchWidth();
     this.#store.subscribe(() => { this.#frames.request(); }, signal);
+    this.#axis.subscribe(() => { this.#frames.request(); }, signal);
     this.#listenToParts();
     signal.addEventListener('abort', () => { this.#stop(); }, { once: true });
     this.#paint();
@@ -123,12 +129,10 @@ class GanttView implements GanttChart {
 
   setFollow(follow: boolean): void {
     this.#viewport.setFollow(follow);
-    this.#frames.request();
   }
 
   setTimeRange(range: readonly [startS: number, stopS: number] | null): void {
     this.#viewport.setTimeRange(range);
-    this.#frames.request();
   }
 
   clearSelection(): void {
@@ -224,7 +228,7 @@ class GanttView implements GanttChart {
       scene,
       theme: this.#theme,
       prefixColour: prefix => colours.colour(prefix),
-      cursorPx: cursorPx(layout, this.#pointer),
+      cursorPx: cursorPx(layout, scene, this.#axis.cursorS),
       hovered: this.#hovered,
       selected: this.#selected
     });
@@ -234,12 +238,21 @@ class GanttView implements GanttChart {
   #lay({ lanes, span, zeroS }: Scene): GanttLayout {
     const { scroll } = this.#parts;
     const widthPx = Math.max(scroll.clientWidth, MIN_WIDTH_PX);
-    return layoutGantt({ widthPx, lanes, span, zeroS, scrollPx: scroll.scrollTop });
+    const leftPx = this.#axis.reserve(this, gutterPx(lanes, widthPx));
+    return layoutGantt({ widthPx, lanes, span, zeroS, scrollPx: scroll.scrollTop, leftPx });
   }
 
   #hover(place: Place | null): void {
     this.#pointer = place;
+    this.#axis.point(place === null ? null : this.#timeAt(place));
     this.#frames.request();
+  }
+
+  #timeAt({ xPx }: Place): number | null {
+    const [scene, layout] = [this.#viewport.scene, this.#layout];
+    const px = xPx - (layout?.plotLeftPx ?? 0);
+    const inside = scene !== null && layout !== null && px >= 0 && px <= layout.plotWidthPx;
+    return inside ? timeAt(scene.span, layout.plotWidthPx, px) : null;
   }
 
   /** Bars move under a pointer that rests, so what it is on is found again for each painting. */
@@ -282,8 +295,8 @@ class GanttView implements GanttChart {
   }
 }
 
-/** Where the line under the pointer stands; null outside of the bars. */
-function cursorPx({ plotLeftPx, plotWidthPx }: GanttLayout, pointer: Place | null): number | null {
-  const x = pointer?.xPx ?? -1;
-  return x >= plotLeftPx && x <= plotLeftPx + plotWidthPx ? x : null;
+/** Where the line at the shared cursor stands; null outside of the bars. */
+function cursorPx({ plotLeftPx, plotWidthPx }: GanttLayout, { span }: Scene, cursorS: number | null): number | null {
+  const px = cursorS === null ? -1 : pxAt(span, plotWidthPx, cursorS);
+  return px >= 0 && px <= plotWidthPx ? plotLeftPx + px : null;
 }

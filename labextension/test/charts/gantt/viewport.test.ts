@@ -1,7 +1,9 @@
 import { describe, expect, it, vi } from 'vitest';
 
-import { lastStretch, sceneOf } from '../../../src/charts/gantt/model';
+import { sceneOf } from '../../../src/charts/gantt/model';
 import { Viewport } from '../../../src/charts/gantt/viewport';
+import { TimeAxis } from '../../../src/charts/ui/time-axis';
+import { lastStretch } from '../../../src/charts/ui/time-frame';
 import { ALL_RUNS, TaskStore } from '../../../src/store';
 import type { Batch, Run } from '../../../src/wire';
 import { batchOf } from '../../store/rows';
@@ -62,7 +64,7 @@ it('the last stretch of work ends at a long pause', () => {
 describe('viewport', () => {
   function made(follow: boolean): { viewport: Viewport; chosen: ReturnType<typeof vi.fn> } {
     const chosen = vi.fn();
-    const viewport = new Viewport(storeOf(TWO), ALL_RUNS, follow, chosen);
+    const viewport = new Viewport(storeOf(TWO), ALL_RUNS, new TimeAxis(follow), chosen);
     viewport.refresh();
     return { viewport, chosen };
   }
@@ -119,7 +121,7 @@ describe('viewport', () => {
 
   it('does nothing before the first compute', () => {
     const chosen = vi.fn();
-    const viewport = new Viewport(new TaskStore(), ALL_RUNS, false, chosen);
+    const viewport = new Viewport(new TaskStore(), ALL_RUNS, new TimeAxis(false), chosen);
     viewport.zoom(0.5, 1, BOX);
     viewport.pan(5, BOX);
     expect([viewport.refresh(), chosen.mock.calls]).toEqual([null, []]);

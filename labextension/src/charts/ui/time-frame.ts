@@ -1,0 +1,80 @@
+/** Which part of time a chart of some computes shows. */
+import type { Span } from '../../lib/span';
+import { padded } from '../../lib/span';
+import type { RunWindow, TaskStore } from '../../store';
+import type { Run } from '../../wire';
+
+/** Computes closer together than this belong to one stretch of work. */
+const PAUSE_S = 2;
+
+/** What to show: everything, the present, or a place somebody chose. */
+export type View =
+  | { readonly kind: 'fit' }
+  /** `widthS` null: the whole last stretch of work. */
+  | { readonly kind: 'follow'; readonly widthS: number | null }
+  | { readonly kind: 'free'; readonly span: Span };
+
+export interface TimeFrame {
+  /** All there is. */
+  readonly bounds: Span;
+  readonly span: Span;
+  readonly zeroS: number;
+  readonly nowS: number;
+  /** Whether something in flight grows. */
+  readonly growing: boolean;
+}
+
+/** Work out what `view` shows now; null before there is any compute. */
+export function timeFrame(store: TaskStore, window: RunWindow, view: View): TimeFrame | null {
+  const runs = store.tables.runsIn(window);
+  if (runs.length === 0) {
+    return null;
+  }
+  const nowS = store.clock.nowS();
+  const { startS, stopS } = extent(runs, nowS);
+  const bounds = padded(startS, stopS);
+  return {
+    bounds,
+    span: spanOf(view, runs, bounds, nowS),
+    zeroS: startS,
+    nowS,
+    growing: store.clock.active && runs.some(run => run.status === 'running')
+  };
+}
+
+function extent(runs: readonly Run[], nowS: number): Span {
+  const starts = runs.flatMap(run => run.startS ?? []);
+  const stops = runs.map(run => run.stopS ?? nowS);
+  return { startS: starts.reduce((a, b) => Math.min(a, b), Infinity), stopS: stops.reduce((a, b) => Math.max(a, b), 0) };
+}
+
+function spanOf(view: View, runs: readonly Run[], bounds: Span, nowS: number): Span {
+  switch (view.kind) {
+    case 'fit':
+      return bounds;
+    case 'free':
+      return view.span;
+    case 'follow': {
+      const { startS, stopS } = lastStretch(runs, nowS);
+      return view.widthS === null
+        ? padded(startS, stopS)
+        : { startS: stopS - view.widthS * 0.96, stopS: stopS + view.widthS * 0.04 };
+    }
+  }
+}
+
+/** The last computes without a long pause between them. */
+export function lastStretch(runs: readonly Run[], nowS: number): Span {
+  const spans = runs
+    .map(run => ({ startS: run.startS ?? nowS, stopS: run.stopS ?? nowS }))
+    .sort((a, b) => b.stopS - a.stopS);
+  let { startS, stopS } = spans[0] ?? { startS: nowS, stopS: nowS };
+  for (const span of spans) {
+    if (startS - span.stopS > Math.max(PAUSE_S, (stopS - startS) * 0.2)) {
+      break;
+    }
+    startS = Math.min(startS, span.startS);
+    stopS = Math.max(stopS, span.stopS);
+  }
+  return { startS, stopS };
+}
