@@ -6,6 +6,7 @@ from playwright.sync_api import expect
 
 from tests.browser.conftest import OpenLab
 from tests.browser.harness.lab_page import LabPage
+from tests.browser.harness.server import Server
 
 LOAD = """
 import time, dask
@@ -53,7 +54,7 @@ def test_two_views_share_one_store_and_cost_no_second_message(lab: LabPage) -> N
     assert sum(m["count"] for m in lab.data_messages()) == 300
 
 
-def test_a_page_reloaded_in_a_running_cell_shows_the_picture_again(lab: LabPage) -> None:
+def test_a_page_reloaded_in_a_running_cell_shows_the_picture_again(lab: LabPage, server: Server) -> None:
     lab.open(LOAD, "_ = work(1500)")
     lab.run_cell(0)
     lab.wait_feed(LIVE)
@@ -63,7 +64,8 @@ def test_a_page_reloaded_in_a_running_cell_shows_the_picture_again(lab: LabPage)
     lab.reload()
     lab.ask_for_feed()
     lab.wait_feed("feed?.active && feed.tasks > 50")
-    assert not lab.is_done(1)
+    (kernel,) = server.request("GET", "kernels")
+    assert (lab.is_done(1), kernel["execution_state"]) == (False, "busy")
     lab.wait_feed("!feed.active && feed.tasks === 1500")
 
 
@@ -99,6 +101,32 @@ def test_an_unknown_verb_is_answered_with_an_error_while_a_cell_runs(lab: LabPag
     reply = lab.ask_feed({"verb": "eval", "code": "1/0"})
     assert not lab.is_done(1)
     assert reply["error"] == ("unknown verb 'eval'; known are hello, snapshot, resync, rate, renew, stop")
+
+
+TALKING = """
+import threading
+def talk():
+    for i in range(300):
+        time.sleep(0.005)
+        print("line", i)
+thread = threading.Thread(target=talk); thread.start(); _ = work(400); thread.join()
+"""
+
+
+def test_what_a_page_says_while_a_cell_runs_leaves_the_kernel_busy_and_threads_their_output(
+    lab: LabPage, server: Server
+) -> None:
+    lab.open(LOAD, TALKING)
+    lab.run_cell(0)
+    lab.wait_feed(LIVE)
+    lab.start_cell(1)
+    lab.wait_feed(UNDER_WAY)
+    assert "error" not in lab.ask_feed({"verb": "renew"})
+    (kernel,) = server.request("GET", "kernels")
+    assert (lab.is_done(1), lab.kernel_status(), kernel["execution_state"]) == (False, "Busy", "busy")
+    lab.wait_cell(1)
+    printed = "".join("".join(output["text"]) for output in lab.outputs(1))
+    assert printed == "".join(f"line {i}\n" for i in range(300))
 
 
 def test_stop_interrupts_the_cell_that_computes(lab: LabPage) -> None:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 from jupyter_client.blocking.client import BlockingKernelClient
@@ -21,6 +22,7 @@ SRC = Path(__file__).parents[2] / "src"
 class Said:
     """What a kernel sent for one cell."""
 
+    request: str
     reply: dict[str, Any]
     messages: list[dict[str, Any]]
 
@@ -56,7 +58,56 @@ class Kernel:
         while True:
             reply = self._client.get_shell_msg(timeout=TIMEOUT_S)
             if reply["parent_header"].get("msg_id") == request:
-                return Said(reply["content"], messages)
+                return Said(request, reply["content"], messages)
+
+    def ask_control(self, kind: str) -> dict[str, Any]:
+        """Send a request on the control channel and return the answer's content."""
+        request = self._send(self._client.control_channel, kind, {}, {})
+        while True:
+            message = self._client.get_control_msg(timeout=TIMEOUT_S)
+            if message["parent_header"].get("msg_id") == request:
+                content: dict[str, Any] = message["content"]
+                return content
+
+    def send(
+        self,
+        kind: str,
+        content: Mapping[str, Any],
+        *,
+        metadata: Mapping[str, Any] = MappingProxyType({}),
+        subshell: str | None = None,
+    ) -> str:
+        """Send a message on the shell channel, as a page does, and return its id."""
+        return self._send(self._client.shell_channel, kind, content, metadata, subshell)
+
+    def until(self, is_last: Callable[[dict[str, Any]], bool]) -> list[dict[str, Any]]:
+        """Return what the kernel publishes up to a message."""
+        messages = []
+        while True:
+            messages.append(self._client.get_iopub_msg(timeout=TIMEOUT_S))
+            if is_last(messages[-1]):
+                return messages
+
+    def until_quiet(self) -> list[dict[str, Any]]:
+        """Return what the kernel has published in answer to all that it was sent."""
+        request = self._client.execute("", silent=True)
+        *messages, _ = self.until(lambda message: message["parent_header"].get("msg_id") == request)
+        self.until(lambda message: message["content"].get("execution_state") == "idle")
+        return messages
+
+    def _send(
+        self,
+        channel: Any,
+        kind: str,
+        content: Mapping[str, Any],
+        metadata: Mapping[str, Any],
+        subshell: str | None = None,
+    ) -> str:
+        message = self._client.session.msg(kind, dict(content), metadata=dict(metadata))
+        if subshell is not None:
+            message["header"]["subshell_id"] = subshell
+        channel.send(message)
+        return str(message["header"]["msg_id"])
 
     def interrupt(self) -> None:
         """Do what the Stop button does."""

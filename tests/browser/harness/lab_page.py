@@ -138,6 +138,11 @@ class LabPage:
         )
         return found
 
+    def kernel_status(self) -> str:
+        """Return what JupyterLab's status bar says of the kernel, ``Busy`` or ``Idle`` for example."""
+        shown = self.page.locator("#jp-main-statusbar").get_by_text("Python 3 (ipykernel) | ").inner_text()
+        return shown.rpartition("| ")[2]
+
     def feed(self) -> dict[str, Any] | None:
         """Return what the kernel's feed is doing; None without a feed.
 

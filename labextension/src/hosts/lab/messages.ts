@@ -6,6 +6,12 @@ export const ANNOUNCE = 'taskscope.announce';
 export const CONTROL = 'taskscope.control';
 export const DATA = 'taskscope.data';
 
+/**
+ * Marks what we send, so that the kernel neither says that it is idle (a cell may run) nor takes it for what
+ * prints of threads belong to: see `widgets/feed/quiet.py`.
+ */
+const METADATA = { taskscope: true };
+
 /** What we read of a reply on the control channel. */
 interface ControlAnswer {
   supported_features?: unknown;
@@ -27,9 +33,10 @@ export function openComm(
     msgType: 'comm_open',
     session: connection.clientId,
     subshellId,
+    metadata: METADATA,
     content: { comm_id: commId, target_name: target, data }
   });
-  connection.sendShellMessage(message, false, true);
+  send(connection, message);
 }
 
 export function sendComm(
@@ -43,9 +50,10 @@ export function sendComm(
     msgType: 'comm_msg',
     session: connection.clientId,
     subshellId,
+    metadata: METADATA,
     content: { comm_id: commId, data }
   });
-  connection.sendShellMessage(message, false, true);
+  send(connection, message);
 }
 
 export function closeComm(
@@ -58,9 +66,10 @@ export function closeComm(
     msgType: 'comm_close',
     session: connection.clientId,
     subshellId,
+    metadata: METADATA,
     content: { comm_id: commId, data: {} }
   });
-  connection.sendShellMessage(message, false, true);
+  send(connection, message);
 }
 
 /** Make a subshell; null where the kernel has none, so that messages go to the main shell. */
@@ -77,7 +86,12 @@ export async function createSubshell(connection: Kernel.IKernelConnection): Prom
 }
 
 export function deleteSubshell(connection: Kernel.IKernelConnection, subshellId: string): void {
-  sendControl(connection, 'delete_subshell_request', { subshell_id: subshellId }, false);
+  sendControl(connection, 'delete_subshell_request', { subshell_id: subshellId }, false).dispose();
+}
+
+function send(connection: Kernel.IKernelConnection, message: KernelMessage.IShellMessage): void {
+  // No idle will come that would end the future.
+  connection.sendShellMessage(message, false, true).dispose();
 }
 
 function sendControl(
@@ -91,6 +105,7 @@ function sendControl(
     channel: 'control',
     msgType: msgType as 'create_subshell_request',
     session: connection.clientId,
+    metadata: METADATA,
     content
   } as KernelMessage.IOptions<KernelMessage.ICreateSubshellRequestMsg>);
   return connection.sendControlMessage(message, expectReply, true);
@@ -109,8 +124,9 @@ async function askControl(
     future.onReply = reply => {
       clearTimeout(timer);
       resolve(reply.content as ControlAnswer);
+      future.dispose();
     };
-    // Disposed without a reply: timed out, or the connection went away.
+    // Without a reply before: timed out, or the connection went away.
     future.done.catch(() => {
       clearTimeout(timer);
       resolve(null);

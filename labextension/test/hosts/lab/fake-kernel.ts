@@ -6,6 +6,7 @@ export interface Sent {
   type: string;
   content: Record<string, unknown>;
   subshell: string | null;
+  metadata: object;
 }
 
 export class FakeKernel {
@@ -25,7 +26,7 @@ export class FakeKernel {
 
   connectTo = (): this => this;
 
-  sendShellMessage(message: KernelMessage.IShellMessage): void {
+  sendShellMessage(message: KernelMessage.IShellMessage): { dispose(): void } {
     this.note(message);
     const { comm_id: id, target_name: target } = message.content as Record<string, string>;
     if (message.header.msg_type === 'comm_open') {
@@ -33,6 +34,7 @@ export class FakeKernel {
     } else if (message.header.msg_type === 'comm_close') {
       this.comms.delete(String(id));
     }
+    return { dispose: (): void => undefined };
   }
 
   sendControlMessage(message: KernelMessage.IControlMessage): unknown {
@@ -104,7 +106,8 @@ export class FakeKernel {
     this.sent.push({
       type: message.header.msg_type,
       content: message.content as Record<string, unknown>,
-      subshell: (message.header as { subshell_id?: string }).subshell_id ?? null
+      subshell: (message.header as { subshell_id?: string }).subshell_id ?? null,
+      metadata: message.metadata
     });
   }
 }

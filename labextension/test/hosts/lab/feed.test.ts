@@ -67,6 +67,24 @@ describe('a feed', () => {
     expect(kernel.verbs()).toEqual([{ verb: 'hello', cursor: 0, epoch: '' }]);
   });
 
+  it('marks all that it sends, so that the kernel takes it quietly', async () => {
+    const kernel = new FakeKernel();
+    const feed = await live(kernel);
+    feed.dispose();
+    expect(kernel.sent.map(m => [m.type, m.metadata])).toEqual(
+      [
+        'kernel_info_request',
+        'create_subshell_request',
+        'comm_open',
+        'comm_open',
+        'comm_msg',
+        'comm_close',
+        'comm_close',
+        'delete_subshell_request'
+      ].map(type => [type, { taskscope: true }])
+    );
+  });
+
   it('uses the main shell where there are no subshells', async () => {
     const kernel = new FakeKernel([]);
     const feed = await live(kernel, { subshell: false });
@@ -195,7 +213,7 @@ describe('a feed', () => {
     const feed = await live(kernel);
     feed.dispose();
     expect(kernel.comms.size).toBe(0);
-    expect(kernel.sent.at(-1)).toEqual({
+    expect(kernel.sent.at(-1)).toMatchObject({
       type: 'delete_subshell_request',
       content: { subshell_id: 'sub' },
       subshell: null

@@ -13,6 +13,7 @@ from taskscope.widgets.feed.control import Control, interrupt_main
 from taskscope.widgets.feed.idle import IdleClock
 from taskscope.widgets.feed.pages import Page, Pages
 from taskscope.widgets.feed.publisher import Publisher, Sender
+from taskscope.widgets.feed.quiet import keep_quiet
 from taskscope.wire import PROTOCOL
 
 __all__ = ["ANNOUNCE", "CONTROL", "DATA", "Feed", "current"]
@@ -99,9 +100,7 @@ class Feed:
         self._channels.register(DATA, self._control.data_opened)
         self._undo.append(lambda: self._channels.unregister(DATA))
         self._undo.append(self.session.pump.subscribe(self.publisher.tick))
-        unwatch = self.idle_clock.watch_cells()
-        if unwatch is not None:
-            self._undo.append(unwatch)
+        self._undo += [undo for undo in (self.idle_clock.watch_cells(), keep_quiet()) if undo is not None]
 
     def _drop(self, sender: Sender) -> None:
         if isinstance(sender, Page):
