@@ -15,6 +15,14 @@ settings.register_profile("taskscope", derandomize=True, deadline=None, print_bl
 settings.load_profile("taskscope")
 
 
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption(
+        "--thorough",
+        action="store_true",
+        help="try as many damaged files and kills as are claimed (minutes)",
+    )
+
+
 @pytest.fixture
 def fake_clock() -> FakeClock:
     return FakeClock()

@@ -2,5 +2,6 @@
 
 from taskscope.export.load import load
 from taskscope.export.save import FORMATS, check_target, save
+from taskscope.export.stream import FileStream
 
-__all__ = ["FORMATS", "check_target", "load", "save"]
+__all__ = ["FORMATS", "FileStream", "check_target", "load", "save"]

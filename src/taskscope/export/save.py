@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import BinaryIO, TypeAlias
 
 from taskscope.errors import OptionError
-from taskscope.export import arrow, documents, tabular
+from taskscope.export import documents, native, tabular
 from taskscope.export.atomic import check_writable, write_atomically
 from taskscope.model.recording import Recording
 
@@ -18,7 +18,7 @@ __all__ = ["FORMATS", "check_target", "save"]
 Writer: TypeAlias = Callable[[Recording, BinaryIO], None]
 
 FORMATS: Mapping[str, Writer] = {
-    ".taskscope": arrow.write,
+    ".taskscope": native.write,
     ".html": documents.write_html,
     ".txt": documents.write_text,
     ".parquet": tabular.write_parquet,

@@ -145,6 +145,12 @@ class Recording:
         """
         importlib.import_module("taskscope.export.save").save(self, path, overwrite=overwrite)
 
+    @classmethod
+    def load(cls, path: str | PathLike[str], *, partial: bool = False) -> Recording:
+        """Return the recording in a ``.taskscope`` file; see `taskscope.load`."""
+        recording: Recording = importlib.import_module("taskscope.export.load").load(path, partial=partial)
+        return recording
+
     def __repr__(self) -> str:
         """Return one line that says what is in it."""
         n_tasks = sum(map(len, self.blocks))

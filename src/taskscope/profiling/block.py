@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import logging
 from asyncio import CancelledError
+from collections.abc import Callable
 from dataclasses import replace
+from pathlib import Path
 
-from taskscope.export import save
+from taskscope.export import FileStream, save
 from taskscope.model.errortext import describe
 from taskscope.model.recording import Recording
 from taskscope.model.records import Message
@@ -37,6 +39,7 @@ class Block:
         self._start_s = 0.0
         self._outer_label: str | None = None
         self._recording: Recording | None = None
+        self._streams: list[tuple[FileStream, Callable[[], None]]] = []
 
     def start(self) -> None:
         """Open the window."""
@@ -45,6 +48,31 @@ class Block:
         self._start_s = self.session.recorder.now_s()
         self._outer_label = run_label.get()
         run_label.set(self.options.label)
+        for path in self.options.save:
+            target = Path(path).expanduser()
+            if target.suffix.lower() == ".taskscope":
+                self._write_while_recording(target)
+
+    def _write_while_recording(self, path: Path) -> None:
+        stream = FileStream(
+            self.session.recorder,
+            path,
+            first_run=self.first_run,
+            start_s=self._start_s,
+            metadata=self._metadata(),
+        )
+        self._streams.append((stream, self.session.pump.subscribe(stream.tick)))
+
+    def _end_streams(self) -> None:
+        while self._streams:
+            stream, unsubscribe = self._streams.pop()
+            unsubscribe()
+            stream.stop()
+
+    def cancel(self) -> None:
+        """Close the window of a block whose code will not run; nothing is saved."""
+        self._end_streams()
+        self.session.release(self)
 
     def stop(self, error: BaseException | None) -> Recording:
         """Close the window and save; `error` is what ended the block, if it was one.
@@ -53,6 +81,7 @@ class Block:
         """
         # Not reset by its token: a cell with await ends in another context than it began in.
         run_label.set(self._outer_label)
+        self._end_streams()
         try:
             recording = self._snapshot(error)
         finally:
@@ -72,7 +101,7 @@ class Block:
 
     def _snapshot(self, error: BaseException | None) -> Recording:
         recorder = self.session.recorder
-        metadata = {**self.session.metadata(), "label": self.options.label}
+        metadata = self._metadata()
         if error is not None:
             metadata["error"] = describe(error)
             metadata["interrupted"] = isinstance(error, KeyboardInterrupt | CancelledError)
@@ -80,6 +109,9 @@ class Block:
         return recorder.snapshot(
             self.first_run, last_run, start_s=self._start_s, stop_s=recorder.now_s(), metadata=metadata
         )
+
+    def _metadata(self) -> dict[str, object]:
+        return {**self.session.metadata(), "label": self.options.label}
 
     def _note(self, recording: Recording, failure: str) -> Recording:
         text = f"not saved: {failure}"

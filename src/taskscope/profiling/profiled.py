@@ -46,7 +46,7 @@ class ProfiledBlock:
             self._session.recorder.fault("showing a block", error)
         except BaseException:
             # Stop was pressed before the user's code began; nobody will end this block.
-            self._session.release(self._block)
+            self._block.cancel()
             raise
 
     def stop(self, error: BaseException | None) -> Recording | None:

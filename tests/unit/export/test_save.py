@@ -6,44 +6,14 @@ import json
 from pathlib import Path
 from typing import BinaryIO
 
-import numpy as np
 import pytest
 
 import taskscope
-from taskscope.errors import DamagedFileError, FileError, OptionError
-from taskscope.export import arrow, check_target
+from taskscope.errors import FileError, OptionError
+from taskscope.export import check_target
 from taskscope.model.recording import Recording
-from taskscope.model.records import Message
-from taskscope.model.tables import TABLES
-from tests.support.recordings import ZERO_S, recording_of, run_of
-from tests.support.task_blocks import Row
-
-
-@pytest.fixture
-def recording() -> Recording:
-    rows = [
-        Row(key=("inc-1", 0, 7), stop_s=1.0, cpu_s=0.5, size_bytes=8.0),
-        Row(key="=cmd|'/c'!A1", lane=1, stop_s=0.5, status="erred"),
-        Row(key=("add-1",), run=1, start_s=1.0, stop_s=1.5, observed_by="scheduler"),
-    ]
-    runs = [run_of(n_tasks=2, status="erred", error="ValueError: no"), run_of(1, n_tasks=1, start_s=1.0)]
-    return recording_of(
-        rows,
-        runs,
-        resources=[(0.5, np.nan, 7e6, 1, 0.0)],
-        messages=[Message(ZERO_S, "info", "hello")],
-        metadata={"label": "x", "dt_s": 0.25},
-    )
-
-
-def as_lists(recording: Recording) -> dict[str, dict[str, list[object]]]:
-    return {
-        name: {
-            column: [repr(v) for v in np.asarray(values, object)]
-            for column, values in recording.table(name).items()
-        }
-        for name in TABLES
-    }
+from tests.support.recordings import recording_of
+from tests.support.tables import as_lists
 
 
 def test_a_saved_recording_comes_back_with_all_its_tables(recording: Recording, tmp_path: Path) -> None:
@@ -60,24 +30,6 @@ def test_a_saved_recording_comes_back_with_all_its_tables(recording: Recording, 
 def test_an_empty_recording_comes_back(tmp_path: Path) -> None:
     recording_of([]).save(tmp_path / "a.taskscope")
     assert as_lists(taskscope.load(tmp_path / "a.taskscope")) == as_lists(recording_of([]))
-
-
-def test_a_truncated_file_is_damaged_at_every_length(recording: Recording, tmp_path: Path) -> None:
-    path = tmp_path / "a.taskscope"
-    recording.save(path)
-    whole = path.read_bytes()
-    for length in range(0, len(whole) - 1, 97):
-        path.write_bytes(whole[:length])
-        with pytest.raises(DamagedFileError, match="cannot load"):
-            taskscope.load(path)
-
-
-@pytest.mark.parametrize("content", [b"", b"PAR1", b"hello", b"\x80\x04K\x01."])
-def test_a_file_of_another_kind_is_refused(content: bytes, tmp_path: Path) -> None:
-    path = tmp_path / "a.taskscope"
-    path.write_bytes(content)
-    with pytest.raises(DamagedFileError, match="not a"):
-        taskscope.load(path)
 
 
 def test_a_missing_file_is_an_error_of_ours(tmp_path: Path) -> None:
@@ -164,13 +116,3 @@ def test_what_could_not_be_saved_is_said_before_there_is_anything_to_save(tmp_pa
         check_target(tmp_path / "d.txt")
     with pytest.raises(OptionError, match=r"by its extension; did you mean '\.html'\?"):
         check_target(tmp_path / "a.htm")
-
-
-def test_a_newer_version_of_the_format_is_named(
-    recording: Recording, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(arrow, "_VERSION", 2)
-    recording.save(tmp_path / "a.taskscope")
-    monkeypatch.undo()
-    with pytest.raises(DamagedFileError, match="version 2 of the format, this taskscope reads 1"):
-        taskscope.load(tmp_path / "a.taskscope")

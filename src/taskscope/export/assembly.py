@@ -1,0 +1,199 @@
+"""A recording put together from the frames of a file, complete or not."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from datetime import datetime
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from taskscope.errors import DamagedFileError
+from taskscope.export.checks import check_record, check_recording, number, require, whole_number
+from taskscope.export.pack import keys_of, unpack, unpack_json
+from taskscope.export.schema import GRAPH, KEYS, RECORDS, ROWS, SAMPLES
+from taskscope.export.streamed import StreamedTasks
+from taskscope.model.columns import GraphColumns, RowBlock
+from taskscope.model.recording import Recording
+from taskscope.model.records import Message, Run
+
+__all__ = ["Assembly"]
+
+_Columns = Mapping[str, NDArray[Any]]
+
+
+class Assembly:
+    """Takes frames in order, and gives the recording of as many as came."""
+
+    def __init__(self) -> None:
+        self._head: dict[str, Any] | None = None
+        self._last: dict[str, Any] | None = None
+        self._now_s = 0.0
+        self._records: dict[str, list[Any]] = {table: [] for table in RECORDS}
+        self._graphs: dict[int, list[tuple[dict[str, Any], _Columns]]] = defaultdict(list)
+        self._blocks: list[RowBlock] = []
+        self._streamed = StreamedTasks()
+        self._samples: list[_Columns] = []
+
+    @property
+    def begun(self) -> bool:
+        """Whether the frame that everything else needs has come."""
+        return self._head is not None
+
+    def add(self, kind: str, content: bytes) -> None:
+        """Take the next frame.
+
+        Raises
+        ------
+        DamagedFileError
+            If it is none that this version knows, or contradicts itself.
+        """
+        take: dict[str, Callable[[bytes], None]] = {
+            "RECS": self._add_records,
+            "GRPH": self._add_graph,
+            "ROWS": self._add_rows,
+            "TASK": self._streamed.add,
+            "SMPL": self._add_samples,
+            "TICK": self._add_tick,
+            "LAST": self._add_last,
+        }
+        if not self.begun:
+            require(kind == "HEAD", "a file begins with its head")
+            self._head = _checked_head(unpack_json(content))
+            self._now_s = self._head["zero_s"]
+            return
+        require(kind in take, f"a part of kind {kind!r} is not known")
+        take[kind](content)
+
+    def _add_records(self, content: bytes) -> None:
+        value = unpack_json(content)
+        table, rows = value.get("table"), value.get("rows")
+        require(isinstance(table, str) and isinstance(rows, list), "a table has a name and rows")
+        assert isinstance(table, str)
+        assert isinstance(rows, list)
+        found = [check_record(table, row) for row in rows]
+        if table == "messages":
+            self._records[table].clear()
+        self._records[table].extend(found)
+
+    def _add_graph(self, content: bytes) -> None:
+        head, columns = unpack(content, GRAPH)
+        self._graphs[whole_number(head.get("run"), "the number of a run")].append((head, columns))
+
+    def _add_rows(self, content: bytes) -> None:
+        head, columns = unpack(content, ROWS)
+        require(columns.keys() == ROWS.keys(), "tasks have all columns")
+        self._blocks.append(RowBlock(whole_number(head.get("run"), "the number of a run"), **columns))
+
+    def _add_samples(self, content: bytes) -> None:
+        _, columns = unpack(content, SAMPLES)
+        self._samples.append(columns)
+
+    def _add_tick(self, content: bytes) -> None:
+        value = unpack_json(content)
+        self._now_s = number(value.get("now_s"), "now_s")
+        self._streamed.set_running(value.get("running"))
+
+    def _add_last(self, content: bytes) -> None:
+        self._last = unpack_json(content)
+        self._now_s = number(self._last.get("now_s"), "now_s")
+
+    def recording(self, problem: str | None) -> Recording:
+        """Return what has come; `problem` says why that is not all.
+
+        Raises
+        ------
+        DamagedFileError
+            If it contradicts itself.
+        """
+        require(self._head is not None, "a file begins with its head")
+        assert self._head is not None
+        graphs = {run: graph for run in self._graphs if (graph := self._graph(run)) is not None}
+        blocks = [block for block in self._blocks if block.run in graphs]
+        if problem is None:
+            require(len(blocks) == len(self._blocks), "tasks have a graph")
+        synthetic, streamed = self._streamed.tables(self._now_s)
+        recording = Recording(
+            started_at=datetime.fromisoformat(self._head["started_at"]),
+            zero_s=self._head["zero_s"],
+            runs=tuple({run.run: run for run in self._records["runs"]}.values()),
+            groups=tuple(self._records["groups"]),
+            lanes=tuple(self._records["lanes"]),
+            blocks=(*blocks, *streamed),
+            graphs={**graphs, **synthetic},
+            resources=_joined_samples(self._samples),
+            messages=tuple(self._records["messages"]),
+            totals=tuple(self._records["totals"]),
+            now_s=self._now_s,
+            dropped=self._dropped(blocks),
+            metadata=self._head["metadata"],
+        )
+        check_recording(recording)
+        return recording if problem is None else self._cut_off(recording, problem)
+
+    def _dropped(self, blocks: Sequence[RowBlock]) -> int:
+        assert self._head is not None
+        if self._last is not None:
+            return whole_number(self._last.get("dropped"), "the number of dropped tasks")
+        return max((self._head["n_rows"] or 0) - sum(map(len, blocks)), 0)
+
+    def _graph(self, run: int) -> GraphColumns | None:
+        """Return the graph of a run, None where parts of it are missing."""
+        head, _ = self._graphs[run][0]
+        columns: dict[str, NDArray[Any]] = {}
+        for name in {name for _, piece in self._graphs[run] for name in piece}:
+            columns[name] = np.concatenate([piece[name] for _, piece in self._graphs[run] if name in piece])
+        lengths = {name: len(values) for name, values in columns.items()}
+        if lengths != head.get("lengths") or not (GRAPH.keys() - {"values"}) <= columns.keys():
+            return None
+        errors = {e["task"]: e["text"] for e in self._records["errors"] if e["run"] == run}
+        return GraphColumns(
+            keys=keys_of({name: columns.pop(name) for name in KEYS}),
+            enter_zero=number(head.get("enter_zero"), "enter_zero"),
+            values=columns.pop("values", None),
+            errors=errors,
+            **columns,
+        )
+
+    def _cut_off(self, recording: Recording, problem: str) -> Recording:
+        assert self._head is not None
+        text = f"this file is not complete: {problem}; what follows after that is missing"
+        runs = recording.runs
+        if self._head["streamed"]:
+            text += ", and so are dependencies and the cache, which are written at the end"
+            runs = tuple(_ended(run, recording.now_s) for run in runs)
+        return replace(
+            recording,
+            runs=runs,
+            messages=(*recording.messages, Message(recording.now_s, "warning", text)),
+            metadata={**recording.metadata, "truncated": True},
+        )
+
+
+def _ended(run: Run, now_s: float) -> Run:
+    return replace(run, status="interrupted", stop_s=now_s) if run.status == "running" else run
+
+
+def _checked_head(head: dict[str, Any]) -> dict[str, Any]:
+    head["zero_s"] = number(head.get("zero_s"), "zero_s")
+    require(isinstance(head.get("metadata"), dict), "metadata must be an object")
+    if head.get("n_rows") is not None:
+        whole_number(head["n_rows"], "n_rows")
+    try:
+        started_at = datetime.fromisoformat(head["started_at"])
+    except (KeyError, TypeError, ValueError) as error:
+        raise DamagedFileError(f"it does not say when it was recorded: {error}") from error
+    require(started_at.tzinfo is not None, "started_at must have a time zone")
+    return {"streamed": False, "n_rows": None, **head}
+
+
+def _joined_samples(parts: Sequence[_Columns]) -> NDArray[np.float64]:
+    rows = [np.empty((0, len(SAMPLES)))]
+    for columns in parts:
+        require(columns.keys() == SAMPLES.keys(), "samples have all columns")
+        require(len({len(c) for c in columns.values()}) == 1, "columns of samples must be equally long")
+        rows.append(np.column_stack([columns[name] for name in SAMPLES]))
+    return np.concatenate(rows)

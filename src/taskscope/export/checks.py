@@ -1,0 +1,141 @@
+"""What a file says, held against itself: a recording that was loaded can be read without surprises."""
+
+from __future__ import annotations
+
+import math
+from typing import Any, get_args
+
+import numpy as np
+from numpy.typing import NDArray
+
+from taskscope.errors import DamagedFileError
+from taskscope.export.schema import RECORDS
+from taskscope.model.columns import GraphColumns, RowBlock
+from taskscope.model.keys import TEXT, KeyBlock
+from taskscope.model.recording import Recording
+from taskscope.model.records import OBSERVED_BY, STATUSES, Message, Run, RunStatus
+
+__all__ = ["check_keys", "check_record", "check_recording", "number", "require", "whole_number"]
+
+_MAX_DIMS = 200
+_LEVELS = ("info", "warning")
+# Beyond this, numbers of seconds no longer fit into what is computed of them; 300 years of uptime do.
+_MAX_S = 1e10
+
+
+def require(condition: object, expectation: str) -> None:
+    """Raise unless the condition holds.
+
+    Raises
+    ------
+    DamagedFileError
+        Naming the expectation.
+    """
+    if not condition:
+        raise DamagedFileError(f"it contradicts itself: {expectation}")
+
+
+def number(value: object, name: str) -> float:
+    """Return a finite number of seconds or bytes."""
+    is_number = isinstance(value, int | float) and not isinstance(value, bool)
+    require(is_number and abs(value) < math.inf, f"{name} must be a number")  # type: ignore[arg-type]  # it is one
+    return float(value)  # type: ignore[arg-type]  # it is a number
+
+
+def whole_number(value: object, name: str) -> int:
+    """Return a whole number that a column can hold."""
+    require(type(value) is int and 0 <= value < 2**31, f"{name} must be a whole number from 0 on")
+    assert isinstance(value, int)
+    return value
+
+
+def check_record(table: str, row: object) -> object:
+    """Return the record that a row of a small table describes."""
+    require(table in RECORDS, f"a table {table!r} is not known")
+    make, kinds = RECORDS[table]
+    require(isinstance(row, dict) and row.keys() == kinds.keys(), f"rows of {table} must have {list(kinds)}")
+    assert isinstance(row, dict)
+    for name, allowed in kinds.items():
+        require(type(row[name]) in allowed, f"{name} of {table} cannot be {row[name]!r:.80}")
+    record: object = make(**row)
+    if isinstance(record, Run):
+        _check_run(record)
+    if isinstance(record, Message):
+        require(record.level in _LEVELS, f"the level of a message must be one of {_LEVELS}")
+        _check_time(record.time_s)
+    return record
+
+
+def _check_run(run: Run) -> None:
+    whole_number(run.run, "the number of a run")
+    require(abs(run.n_tasks) < 2**53, "the number of tasks must be possible")
+    require(run.n_workers is None or abs(run.n_workers) < 2**31, "the number of workers must be possible")
+    require(run.status in get_args(RunStatus), f"the status of a run must be one of {get_args(RunStatus)}")
+    _check_time(run.start_s)
+    if run.stop_s is not None:
+        _check_time(run.stop_s)
+
+
+def _check_time(seconds: float) -> None:
+    require(abs(seconds) < _MAX_S, "a time must be possible")
+
+
+def check_keys(keys: KeyBlock) -> None:
+    """Raise unless the parts of the keys fit each other."""
+    is_text = keys.dims == TEXT
+    require((is_text | (keys.dims <= _MAX_DIMS)).all(), f"a key has at most {_MAX_DIMS} integers")
+    require(int(keys.dims[~is_text].sum(dtype=np.int64)) == len(keys.ints), "every integer belongs to a key")
+    require(int(is_text.sum()) == len(keys.texts), "every text belongs to a key")
+
+
+def check_recording(recording: Recording) -> None:
+    """Raise unless groups, lanes, runs and tasks that are referred to are there.
+
+    Raises
+    ------
+    DamagedFileError
+        If not.
+    """
+    _check_time(recording.zero_s)
+    _check_time(recording.now_s)
+    for name in ("groups", "lanes"):
+        ids = [record.id for record in getattr(recording, name)]
+        require(ids == list(range(len(ids))), f"{name} must be numbered by place")
+    require(all(abs(lane.thread) < 2**63 for lane in recording.lanes), "a thread must be possible")
+    known = {run.run for run in recording.runs}
+    require(recording.graphs.keys() <= known, "a graph belongs to a run")
+    require(not np.isnan(recording.resources[:, 3:]).any(), "processes of a sample are counted")
+    require((np.abs(recording.resources[:, 3:]) < 2**53).all(), "the number of processes must be possible")
+    for graph in recording.graphs.values():
+        _check_graph(graph, len(recording.groups))
+    for block in recording.blocks:
+        _check_rows(block, len(recording.graphs[block.run].group), len(recording.lanes))
+
+
+def _check_graph(graph: GraphColumns, n_groups: int) -> None:
+    n = len(graph.group)
+    check_keys(graph.keys)
+    lengths = {len(graph.keys), len(graph.n_dependencies), len(graph.enter)}
+    lengths |= set() if graph.values is None else {len(graph.values)}
+    require(lengths == {n}, "columns of a graph must be equally long")
+    require(_below(graph.group, n_groups), "a group must be known")
+    require(int(graph.n_dependencies.sum(dtype=np.int64)) == len(graph.edges), "dependencies must add up")
+    require(all(_below(a, n) for a in (graph.edges, graph.kept, graph.data)), "a key must be in its graph")
+    require(len(graph.data) == len(graph.data_sizes), "data must have sizes")
+    require(all(0 <= task < n for task in graph.errors), "an error must be of a task")
+    _check_time(graph.enter_zero)
+
+
+def _check_rows(block: RowBlock, n_keys: int, n_lanes: int) -> None:
+    columns = (block.task, block.start, block.duration, block.cpu, block.size, block.lane, block.flags)
+    require(len({len(column) for column in columns}) == 1, "columns of tasks must be equally long")
+    require(_below(block.task, n_keys), "a task must be in its graph")
+    require(_below(block.lane, n_lanes), "a lane must be known")
+    require((block.flags & 7 < len(STATUSES)).all(), "a status must be known")
+    require((block.flags >> 3 < len(OBSERVED_BY)).all(), "who observed a task must be known")
+    possible = (np.abs(block.start) < _MAX_S) & (block.duration >= 0) & (block.duration < _MAX_S)
+    require(possible.all(), "a time must be possible")
+
+
+def _below(numbers: NDArray[Any], limit: int) -> bool:
+    return bool(not len(numbers) or (numbers.min() >= 0 and numbers.max() < limit))

@@ -1,0 +1,124 @@
+"""A whole recording in the format ``.taskscope``."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict
+from typing import Any, BinaryIO
+
+from numpy.typing import NDArray
+
+from taskscope.export.frames import LAST, FrameWriter
+from taskscope.export.pack import Packed, keys_columns, pack, pack_json, pieces
+from taskscope.export.schema import SAMPLES, Head, Last
+from taskscope.model.columns import GraphColumns, RowBlock
+from taskscope.model.recording import Recording
+
+__all__ = ["record_frames", "sample_columns", "write"]
+
+_RECORDS_BYTES = 4 * 2**20
+_ROWS_PER_FRAME = 65_536
+
+
+def write(recording: Recording, file: BinaryIO) -> None:
+    """Write a recording as one complete file."""
+    frames = FrameWriter(file)
+    for kind, content in _frames(recording):
+        frames.write(kind, content)
+
+
+def _frames(recording: Recording) -> Iterator[tuple[str, bytes]]:
+    yield "HEAD", pack_json(_head(recording))
+    for table in ("runs", "groups", "lanes", "messages", "totals"):
+        yield from record_frames(table, map(asdict, getattr(recording, table)))
+    for run, graph in recording.graphs.items():
+        yield from _graph_frames(run, graph)
+        yield from _row_frames([block for block in recording.blocks if block.run == run])
+    for piece in pieces(sample_columns(recording.resources)):
+        yield "SMPL", pack({}, piece)
+    last: Last = {"now_s": recording.now_s, "dropped": recording.dropped}
+    yield LAST, pack_json(last)
+
+
+def _head(recording: Recording) -> Head:
+    return {
+        "started_at": recording.started_at.isoformat(),
+        "zero_s": recording.zero_s,
+        "metadata": dict(recording.metadata),
+        "streamed": False,
+        "n_rows": sum(map(len, recording.blocks)),
+    }
+
+
+def record_frames(table: str, rows: Iterable[Mapping[str, object]]) -> Iterator[tuple[str, bytes]]:
+    """Yield the frames of rows of a small table, of about four megabytes at most; none for no rows."""
+    texts: list[bytes] = []
+    size = 0
+    for row in rows:
+        texts.append(pack_json(row))
+        size += len(texts[-1])
+        if size > _RECORDS_BYTES:
+            yield _records(table, texts)
+            texts, size = [], 0
+    if texts:
+        yield _records(table, texts)
+
+
+def _records(table: str, texts: Sequence[bytes]) -> tuple[str, bytes]:
+    return "RECS", b'{"table":%s,"rows":[%s]}' % (pack_json(table), b",".join(texts))
+
+
+def _graph_frames(run: int, graph: GraphColumns) -> Iterator[tuple[str, bytes]]:
+    columns: dict[str, NDArray[Any]] = {
+        "group": graph.group,
+        "n_dependencies": graph.n_dependencies,
+        "edges": graph.edges,
+        "enter": graph.enter,
+        "kept": graph.kept,
+        "data": graph.data,
+        "data_sizes": graph.data_sizes,
+        **({} if graph.values is None else {"values": graph.values}),
+        **keys_columns(graph.keys),
+    }
+    lengths = {name: len(values) for name, values in columns.items()}
+    for piece in pieces(columns):
+        yield "GRPH", pack({"run": run, "enter_zero": graph.enter_zero, "lengths": lengths}, piece)
+    errors = ({"run": run, "task": task, "text": text} for task, text in graph.errors.items())
+    yield from record_frames("errors", errors)
+
+
+def _row_frames(blocks: Sequence[RowBlock]) -> Iterator[tuple[str, bytes]]:
+    for block in _joined(blocks):
+        for first in range(0, len(block), _ROWS_PER_FRAME):
+            rows = slice(first, first + _ROWS_PER_FRAME)
+            columns = {name: values[rows] for name, values in _row_columns(block).items()}
+            yield "ROWS", pack({"run": block.run}, columns)
+
+
+def _joined(blocks: Sequence[RowBlock]) -> Iterator[RowBlock]:
+    """Yield small neighbours as one block."""
+    waiting: list[RowBlock] = []
+    for block in blocks:
+        waiting.append(block)
+        if sum(map(len, waiting)) >= _ROWS_PER_FRAME:
+            yield RowBlock.concat(waiting)
+            waiting = []
+    if waiting:
+        yield RowBlock.concat(waiting)
+
+
+def _row_columns(block: RowBlock) -> Packed:
+    return {
+        "task": block.task,
+        "start": block.start,
+        "duration": block.duration,
+        "cpu": block.cpu,
+        "size": block.size,
+        "lane": block.lane,
+        "flags": block.flags,
+    }
+
+
+def sample_columns(samples: NDArray[Any]) -> Packed:
+    """Return rows of samples as columns."""
+    return {name: samples[:, place].copy() for place, name in enumerate(SAMPLES)}

@@ -1,0 +1,145 @@
+"""What the frames of a ``.taskscope`` file hold, version 1.
+
+===== ==================================================================================================
+kind  content
+===== ==================================================================================================
+HEAD  JSON: when and where it was recorded, and whether it is written while recording (`Head`)
+RECS  JSON: rows of one small table (`RECORDS`); a later row of a run replaces an earlier one, later
+      messages replace all earlier ones
+TASK  columns `TASK`: tasks that name their own key, as written while recording
+GRPH  columns `GRAPH` of one run, in pieces
+ROWS  columns `ROWS`: tasks that name their key by its number in the graph of their run
+SMPL  columns `SAMPLES`: CPU and memory
+TICK  JSON: how late it is, and the tasks in flight (while recording, after everything else)
+LAST  JSON: the end of a complete file
+===== ==================================================================================================
+
+Times are seconds after the recorder's zero. Columns follow a JSON head that
+names them (`taskscope.export.pack`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TypeAlias, TypedDict
+
+from taskscope.model.records import Group, GroupTotal, Lane, Message, Run
+
+__all__ = ["GRAPH", "RECORDS", "ROWS", "SAMPLES", "TASK", "Head", "Kinds", "Last", "TickState"]
+
+Kinds: TypeAlias = Mapping[str, tuple[str, ...]]
+
+ROWS: Kinds = {
+    "task": ("<i4",),
+    "start": ("<f8",),
+    "duration": ("<f4",),
+    "cpu": ("<f4",),
+    "size": ("<u4", "<f8"),
+    "lane": ("<u2",),
+    "flags": ("|u1",),
+}
+"""As in `taskscope.model.columns.RowBlock`; the run is in the head."""
+
+KEYS: Kinds = {
+    "dims": ("|u1",),
+    "ints": ("<i4",),
+    "text_bytes": ("<u4",),
+    "texts": ("|u1",),
+}
+"""As in `taskscope.model.keys.KeyBlock`, texts as UTF-8 one after the other."""
+
+TASK: Kinds = {
+    "run": ("<i4",),
+    "group": ("<u4",),
+    "lane": ("<u2",),
+    "start": ("<f8",),
+    "duration": ("<f4",),
+    "cpu": ("<f4",),
+    "size": ("<u4", "<f8"),
+    "flags": ("|u1",),
+    **KEYS,
+}
+
+GRAPH: Kinds = {
+    "group": ("<u4",),
+    "n_dependencies": ("|u1", "<u4"),
+    "edges": ("<i4",),
+    "enter": ("<u4", "<f8"),
+    "kept": ("<i4",),
+    "data": ("<i4",),
+    "data_sizes": ("<f8",),
+    "values": ("<f8",),
+    **KEYS,
+}
+"""As in `taskscope.model.columns.GraphColumns`; `values` may be absent."""
+
+SAMPLES: Kinds = {
+    "time": ("<f8",),
+    "cpu_percent": ("<f8",),
+    "rss_bytes": ("<f8",),
+    "n_processes": ("<f8",),
+    "gap": ("<f8",),
+}
+
+_NUMBER = (int, float)
+_TEXT_OR_NONE = (str, type(None))
+
+RECORDS: Mapping[str, tuple[type, Mapping[str, tuple[type, ...]]]] = {
+    "runs": (
+        Run,
+        {
+            "run": (int,),
+            "label": _TEXT_OR_NONE,
+            "cell": _TEXT_OR_NONE,
+            "scheduler": _TEXT_OR_NONE,
+            "n_workers": (int, type(None)),
+            "n_tasks": (int,),
+            "start_s": _NUMBER,
+            "stop_s": (*_NUMBER, type(None)),
+            "status": (str,),
+            "error": _TEXT_OR_NONE,
+        },
+    ),
+    "groups": (Group, {"id": (int,), "name": (str,), "prefix": (str,)}),
+    "lanes": (Lane, {"id": (int,), "worker": (str,), "thread": (int,), "label": (str,)}),
+    "messages": (Message, {"time_s": _NUMBER, "level": (str,), "text": (str,)}),
+    "totals": (
+        GroupTotal,
+        {
+            "group": (str,),
+            "prefix": (str,),
+            "n_tasks": (int,),
+            "n_erred": (int,),
+            "duration_s": _NUMBER,
+            "cpu_s": _NUMBER,
+            "result_bytes": _NUMBER,
+        },
+    ),
+    "errors": (dict, {"run": (int,), "task": (int,), "text": (str,)}),
+}
+"""The record of each small table, and the types of its fields."""
+
+
+class Head(TypedDict):
+    """The content of ``HEAD``."""
+
+    started_at: str
+    zero_s: float
+    metadata: dict[str, object]
+    streamed: bool
+    n_rows: int | None
+    """How many tasks follow; None while recording."""
+
+
+class TickState(TypedDict):
+    """The content of ``TICK``; tasks in flight as run, lane, group, text of the key, start."""
+
+    now_s: float
+    running: list[tuple[int, int | None, int, str, float]]
+
+
+class Last(TypedDict):
+    """The content of ``LAST``."""
+
+    now_s: float
+    dropped: int

@@ -1,0 +1,87 @@
+"""A file that is written while recording, so that a killed process leaves what it had recorded."""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Mapping
+from pathlib import Path
+
+from taskscope.export.changes import Changes
+from taskscope.export.frames import FrameWriter
+from taskscope.recorder import Recorder
+from taskscope.recorder.pump import Tick
+
+__all__ = ["FileStream"]
+
+_INTERVAL_S = 0.5
+_JOIN_S = 10.0
+
+
+class FileStream:
+    """Writes what is new every half second while computes run, on a thread of its own.
+
+    Nothing is written of a block whose computes last less than a tenth of a second; the file is made when
+    there is something to write. Its owner puts the complete recording into its place at the end.
+
+    Parameters
+    ----------
+    recorder
+        What to write of.
+    path
+        The file; one that exists is replaced, a symbolic link too.
+    first_run, start_s
+        The first run that belongs to the file, and the zero of its times after the recorder's.
+    metadata
+        Facts to write at its beginning.
+    """
+
+    def __init__(
+        self,
+        recorder: Recorder,
+        path: Path,
+        *,
+        first_run: int,
+        start_s: float,
+        metadata: Mapping[str, object],
+    ) -> None:
+        self._recorder = recorder
+        self._path = path
+        self._metadata = metadata
+        self._changes = Changes(recorder, first_run=first_run, start_s=start_s)
+        self._thread: threading.Thread | None = None
+        self._wake = threading.Event()
+        self._stop = threading.Event()
+        self._pid = os.getpid()
+
+    def tick(self, tick: Tick) -> None:
+        """Have something written soon; called on the pump's thread."""
+        if os.getpid() != self._pid or not (tick.active or tick.final) or self._stop.is_set():
+            return
+        self._wake.set()
+        if self._thread is None and tick.active:
+            self._thread = threading.Thread(target=self._run, name="taskscope-file", daemon=True)
+            self._thread.start()
+
+    def stop(self) -> None:
+        """End the thread and wait for it; the file is left as far as it was written."""
+        self._stop.set()
+        self._wake.set()
+        if self._thread is not None and os.getpid() == self._pid:
+            self._thread.join(_JOIN_S)
+
+    def _run(self) -> None:
+        try:
+            self._path.unlink(missing_ok=True)
+            with self._path.open("xb") as file:
+                frames = FrameWriter(file)
+                frames.write("HEAD", self._changes.head(self._metadata))
+                while not self._stop.is_set():
+                    self._wake.clear()
+                    for kind, content in self._changes.next():
+                        frames.write(kind, content)
+                    file.flush()
+                    self._stop.wait(_INTERVAL_S)
+                    self._wake.wait()
+        except Exception as error:  # noqa: BLE001 - a full disk must not end the recording
+            self._recorder.fault(f"writing {str(self._path)!r} while recording", error)

@@ -1,0 +1,24 @@
+"""All tables of a recording as plain values, to be compared."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from taskscope.model.recording import Recording
+from taskscope.model.tables import TABLES
+
+
+def as_lists(recording: Recording, *names: str) -> dict[str, dict[str, list[str]]]:
+    """Return these tables, by default all of them, with every value as its ``repr``."""
+    return {
+        name: {
+            column: [repr(value) for value in np.asarray(values, object).tolist()]
+            for column, values in recording.table(name).items()
+        }
+        for name in names or TABLES
+    }
+
+
+def rows(recording: Recording, name: str) -> list[tuple[str, ...]]:
+    """Return the rows of a table, with every value as its ``repr``."""
+    return list(zip(*as_lists(recording, name)[name].values(), strict=True))

@@ -1,0 +1,91 @@
+from __future__ import annotations
+
+import random
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from io import BytesIO
+from pathlib import Path
+
+import pytest
+
+import taskscope
+from taskscope.errors import DamagedFileError
+from taskscope.export.load import _read
+from taskscope.model.recording import Recording
+from tests.support.tables import rows
+
+ENDLESS = """
+import sys, time, dask, taskscope
+
+def work(i):
+    time.sleep(0.001)
+    return i
+
+with taskscope.profile(save=sys.argv[1], display=False, dt=0.05):
+    while True:
+        dask.compute(*[dask.delayed(work)(i) for i in range(1000)], scheduler="threads", num_workers=4)
+"""
+START_S = 60.0
+FLUSH_S = 10.0
+
+
+@contextmanager
+def recording_process(path: Path) -> Iterator[subprocess.Popen[bytes]]:
+    process = subprocess.Popen([sys.executable, "-c", ENDLESS, str(path)])
+    try:
+        yield process
+    finally:
+        process.kill()
+        process.wait()
+
+
+def wait_for_tasks(path: Path, process: subprocess.Popen[bytes], more_than: int) -> int:
+    """Wait until the file holds more tasks than this, and return how many."""
+    deadline = time.monotonic() + START_S
+    while time.monotonic() < deadline:
+        assert process.poll() is None, "the process ended by itself"
+        try:
+            n_tasks = len(taskscope.load(path).tasks)
+        except (OSError, DamagedFileError):
+            n_tasks = -1
+        if n_tasks > more_than:
+            return n_tasks
+        time.sleep(0.02)
+    raise AssertionError(f"no more than {more_than} tasks in {path} after {START_S} s")
+
+
+def ended(recording: Recording) -> list[tuple[str, ...]]:
+    return [row for row in rows(recording, "tasks") if row[10] == "'finished'"]
+
+
+def test_what_was_flushed_survives_a_kill_at_any_moment(
+    tmp_path: Path, request: pytest.FixtureRequest
+) -> None:
+    chance = random.Random(1)
+    for number in range(40 if request.config.getoption("--thorough") else 3):
+        path = tmp_path / f"{number}.taskscope"
+        with recording_process(path) as process:
+            wait_for_tasks(path, process, 0)
+            time.sleep(chance.random())  # the moment is what is random
+            before = path.read_bytes()
+            process.kill()
+            process.wait()
+        flushed = ended(_read(BytesIO(before), partial=False, max_bytes=2**30))
+        left = taskscope.load(path)
+        assert flushed
+        assert ended(left)[: len(flushed)] == flushed
+        assert left.metadata["truncated"] is True
+        assert {run.status for run in left.runs} <= {"finished", "interrupted"}
+        assert len(left.resources) > 0
+        assert "this file is not complete" in left.summary()
+
+
+def test_a_file_takes_the_place_of_an_older_one_and_grows(tmp_path: Path) -> None:
+    path = tmp_path / "a.taskscope"
+    path.write_text("an older file")
+    with recording_process(path) as process:
+        first = wait_for_tasks(path, process, 0)
+        wait_for_tasks(path, process, first)

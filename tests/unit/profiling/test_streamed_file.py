@@ -1,0 +1,90 @@
+"""What `save=` leaves on disk while a block runs, and after it."""
+
+from __future__ import annotations
+
+import threading
+import time
+from pathlib import Path
+
+import dask
+import pytest
+
+import taskscope
+from taskscope.export import FileStream
+from taskscope.session import current
+from tests.support.tables import as_lists
+
+
+def compute_until_a_message_has(text: str) -> None:
+    def wait() -> None:
+        deadline = time.monotonic() + 60
+        while not any(text in m.text for m in current().recorder.messages) and time.monotonic() < deadline:
+            time.sleep(0.01)
+
+    dask.compute(dask.delayed(wait)(), scheduler="threads", num_workers=1)
+
+
+def watch_flushes(monkeypatch: pytest.MonkeyPatch) -> threading.Event:
+    """Return an event that is set when a stream has written its first frames, or failed to."""
+    flushed = threading.Event()
+    wait = threading.Event.wait
+
+    class Stop(threading.Event):
+        def wait(self, timeout: float | None = None) -> bool:
+            flushed.set()
+            return wait(self, timeout)
+
+    init = FileStream.__init__
+
+    def watched(self: FileStream, *args: object, **options: object) -> None:
+        init(self, *args, **options)  # type: ignore[arg-type]  # passed on as they came
+        self._stop = Stop()
+
+    monkeypatch.setattr(FileStream, "__init__", watched)
+    return flushed
+
+
+def test_the_file_is_there_while_the_block_runs_and_complete_after_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path, target = tmp_path / "a.taskscope", tmp_path / "target"
+    target.write_text("not ours")
+    path.symlink_to(target)
+    flushed = watch_flushes(monkeypatch)
+    seen: list[taskscope.Recording] = []
+
+    def look() -> None:
+        assert flushed.wait(60)
+        seen.append(taskscope.load(path))
+
+    with taskscope.profile(label="a", save=path, display=False) as run:
+        dask.compute(dask.delayed(int)(1), dask.delayed(look)(), scheduler="threads", num_workers=2)
+    (early,) = seen
+    assert (early.metadata["truncated"], early.metadata["label"], early.runs[0].status) == (
+        True,
+        "a",
+        "interrupted",
+    )
+    assert as_lists(taskscope.load(path)) == as_lists(run.recording)
+    assert (target.read_text(), path.is_symlink()) == ("not ours", False)
+
+
+def test_a_short_block_writes_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    flushed = watch_flushes(monkeypatch)
+    with taskscope.profile(save=tmp_path / "a.taskscope", display=False) as run:
+        dask.delayed(int)(1).compute(scheduler="synchronous")
+    assert not flushed.is_set()
+    assert as_lists(taskscope.load(tmp_path / "a.taskscope")) == as_lists(run.recording)
+
+
+def test_a_folder_that_vanishes_is_noted_and_harms_nothing(tmp_path: Path) -> None:
+    folder = tmp_path / "folder"
+    folder.mkdir()
+    with taskscope.profile(save=folder / "a.taskscope", display=False) as run:
+        folder.rmdir()
+        compute_until_a_message_has(str(folder))
+    notes = [message.text for message in run.recording.messages]
+    assert [run.status for run in run.recording.runs] == ["finished"]
+    assert len(notes) == 2
+    assert notes[0].startswith("taskscope failed in writing")
+    assert notes[1].startswith("not saved: FileError: cannot write")
