@@ -145,6 +145,21 @@ export class LaneCoverage implements CoverageColumns {
     }
   }
 
+  /** Forget what comes after a column, of which the part before `x` stays. */
+  cutFrom(x: number): void {
+    const first = Math.max(Math.floor(x), 0);
+    if (first >= this.cover.length) {
+      return;
+    }
+    const part = Math.min(this.cover[first] as number, Math.max(x - first, 0));
+    this.cover[first] = part;
+    const from = part > 0 ? first + 1 : first;
+    for (const column of [this.cover, this.focus, this.bad, this.marks]) {
+      column.fill(0, from);
+    }
+    this.prefix.fill(NO_PREFIX, from);
+  }
+
   #reset(columns: number, nPrefixes: number): void {
     if (this.cover.length !== columns) {
       this.cover = new Float32Array(columns);

@@ -4,6 +4,8 @@ export type { RunRange } from './lane-tasks';
 export { LaneTasks, SCHEDULER_BIT, STATUS_BITS } from './lane-tasks';
 export { MergedCoverage } from './merged-coverage';
 export type { PrefixColours } from './prefix-colours';
+export type { Selected, TaskRef } from './selection';
+export { Selection } from './selection';
 export type { RunWindow } from './tables';
 export { ALL_RUNS, inWindow } from './tables';
 export type { Appended, TaskDetail, TaskStoreOptions } from './task-store';

@@ -41,11 +41,21 @@ export class KeyTable {
 
   /** The key of a row whose group has this name. */
   text(row: number, groupName: string): string {
+    const parts = this.parts(row);
+    return typeof parts === 'string' ? parts : tupleKey(groupName, parts);
+  }
+
+  isText(row: number): boolean {
+    return this.#dims[row] === TEXT_KEY;
+  }
+
+  /** The integers that follow the group's name in the key of a row, or the key itself where it is text. */
+  parts(row: number): string | readonly number[] {
     const mark = this.#marks[Math.floor(row / STRIDE)] ?? { int: 0, length: 0, byte: 0 };
     const at = walk(this.#dims, this.#lengths, row - (row % STRIDE), row, mark);
     const dims = this.#dims[row] ?? 0;
     if (dims !== TEXT_KEY) {
-      return tupleKey(groupName, [...this.#ints.subarray(at.int, at.int + dims)]);
+      return [...this.#ints.subarray(at.int, at.int + dims)];
     }
     const length = this.#lengths[at.length] ?? 0;
     return this.#decoder.decode(this.#text.subarray(at.byte, at.byte + length));

@@ -6,6 +6,7 @@ import { KernelClock } from './kernel-clock';
 import { KeyTable } from './key-table';
 import { LaneTasks, SCHEDULER_BIT, STATUS_BITS } from './lane-tasks';
 import { PrefixColours } from './prefix-colours';
+import { Selection } from './selection';
 import type { RunWindow } from './tables';
 import { Tables } from './tables';
 
@@ -37,6 +38,7 @@ export interface TaskStoreOptions {
 export class TaskStore {
   tables = new Tables();
   readonly clock: KernelClock;
+  readonly selection = new Selection();
 
   #epoch: string | null = null;
   #lanes: (LaneTasks | undefined)[] = [];
@@ -172,6 +174,12 @@ export class TaskStore {
     return this.#keys.text(row, this.tables.groups[group]?.name ?? '?');
   }
 
+  /** The key of a row where it is text; null: it is a name and integers. */
+  textKey(row: number): string | null {
+    const parts = this.#keys.isText(row) ? this.#keys.parts(row) : null;
+    return typeof parts === 'string' ? parts : null;
+  }
+
   /** The `i`-th task of a lane. */
   detail(laneId: number, i: number): TaskDetail | null {
     const lane = this.#lanes[laneId];
@@ -204,6 +212,7 @@ export class TaskStore {
   #clear(epoch: string | null): void {
     this.tables = new Tables();
     this.#colours.clear();
+    this.selection.select(null, this);
     this.#epoch = epoch;
     this.#lanes = [];
     this.#keys = new KeyTable();

@@ -181,3 +181,18 @@ it('the same tasks in any order are one lane', () => {
     { seed: 44, numRuns: 200 }
   );
 });
+
+it('can be cut where time is held', () => {
+  const coverage = measured([{ start: 0, stop: 4 }], 5);
+  coverage.cutFrom(2.5);
+  expect([round(coverage.cover), [...coverage.prefix], coverage.marks[3]]).toEqual([
+    [1, 1, 0.5, 0, 0], [0, 0, 0, NO_PREFIX, NO_PREFIX], 0
+  ]);
+});
+
+it('of some prefixes leaves the others out, and knows the part of the one in focus', () => {
+  const coverage = new LaneCoverage();
+  const lane = laneOf([{ start: 0, stop: 1 }, { start: 1, stop: 1.25, prefix: 1, status: 1 }, { start: 1.25, stop: 2, prefix: 2 }]);
+  coverage.measure(lane, { startS: 0, stopS: 2 }, 2, null, 5, { hidden: Uint8Array.of(0, 1, 0), focus: 2 });
+  expect([round(coverage.cover), round(coverage.focus), round(coverage.bad)]).toEqual([[1, 0.75], [0, 0.75], [0, 0]]);
+});

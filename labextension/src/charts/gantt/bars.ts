@@ -1,12 +1,16 @@
 /** The bars of one lane as pixels: blended by exact coverage, never as anti-aliased rectangles. */
 import type { Rgb } from '../../lib/palette';
-import type { LaneCoverage} from '../../store';
+import type { CoverageColumns } from '../../store';
 import { MARK, NO_PREFIX } from '../../store';
 
 /** Everything the bars are coloured with, as parts of 0 to 255. */
 export interface BarColours {
   readonly ground: Rgb;
   readonly paper: Rgb;
+  /** What other prefixes become while one is in focus. */
+  readonly other: Rgb;
+  /** The prefix in focus; -1: none. */
+  readonly focus: number;
   readonly error: Rgb;
   /** What error stripes alternate with. */
   readonly errorGap: Rgb;
@@ -28,7 +32,7 @@ export function paintBars(
   pixels: Uint32Array,
   width: number,
   box: BarBox,
-  coverage: LaneCoverage,
+  coverage: CoverageColumns,
   colours: BarColours
 ): void {
   const rows = Math.floor(pixels.length / width);
@@ -38,7 +42,7 @@ export function paintBars(
     return;
   }
   const line = pixels.subarray(top * width, top * width + width);
-  const special = paintLine(line, coverage, colours);
+  const special = colours.focus < 0 ? paintLine(line, coverage, colours) : paintFocus(line, coverage, colours);
   for (let y = top + 1; y < bottom; y += 1) {
     pixels.copyWithin(y * width, top * width, top * width + width);
   }
@@ -48,7 +52,7 @@ export function paintBars(
 }
 
 /** One row of the bars; returns the columns that have a pattern on top. */
-function paintLine(line: Uint32Array, { cover, prefix, marks }: LaneCoverage, colours: BarColours): number[] {
+function paintLine(line: Uint32Array, { cover, prefix, marks }: CoverageColumns, colours: BarColours): number[] {
   const special: number[] = [];
   const { ground } = colours;
   const empty = pack(ground);
@@ -79,6 +83,21 @@ function paintLine(line: Uint32Array, { cover, prefix, marks }: LaneCoverage, co
   return special;
 }
 
+/** One row while a prefix is in focus: its own part in its colour, all else in one shade. */
+function paintFocus(line: Uint32Array, { cover, focus, marks }: CoverageColumns, colours: BarColours): number[] {
+  const special: number[] = [];
+  const colour = colours.prefix(colours.focus);
+  for (let x = 0; x < line.length; x += 1) {
+    const share = Math.min(cover[x] as number, 1);
+    const own = Math.min(focus[x] as number, share);
+    line[x] = blend(colours.ground, colours.other, share - own, colour, own);
+    if (((marks[x] as number) & BAD) !== 0) {
+      special.push(x);
+    }
+  }
+  return special;
+}
+
 function paintPattern(
   pixels: Uint32Array,
   width: number,
@@ -86,7 +105,7 @@ function paintPattern(
   top: number,
   bottom: number,
   box: BarBox,
-  { cover, prefix, bad, marks }: LaneCoverage,
+  { cover, prefix, bad, marks }: CoverageColumns,
   colours: BarColours
 ): void {
   const mark = marks[x] as number;
@@ -108,21 +127,29 @@ function paintPattern(
   }
 }
 
-/**
- * Columns in which a failure is lost among others: they need a mark of their own.
- * Marks keep `gap` columns apart.
- */
-export function lostFailures({ cover, bad, marks }: LaneCoverage, gap: number): number[] {
-  const places: number[] = [];
+/** A failure that needs a mark of its own. */
+export interface Failure {
+  readonly column: number;
+  /** MARK.erred, MARK.interrupted or MARK.lost: the first of these that is there. */
+  readonly kind: number;
+}
+
+/** Columns in which a failure is lost among others; they keep `gap` columns apart. */
+export function lostFailures({ cover, bad, marks }: CoverageColumns, gap: number): Failure[] {
+  const places: Failure[] = [];
   let last = -Infinity;
   for (let x = 0; x < marks.length; x += 1) {
     const drowned = ((marks[x] as number) & BAD) !== 0 && (bad[x] as number) * 2 < (cover[x] as number);
     if (drowned && x - last >= gap) {
-      places.push(x);
+      places.push({ column: x, kind: firstBad(marks[x] as number) });
       last = x;
     }
   }
   return places;
+}
+
+function firstBad(mark: number): number {
+  return [MARK.erred, MARK.interrupted].find(kind => (mark & kind) !== 0) ?? MARK.lost;
 }
 
 /** Erred: steep stripes; interrupted: level ones; lost: dots. */
@@ -165,5 +192,11 @@ export function pack([red, green, blue]: Rgb): number {
 /** `share` of `b` on `a`. */
 export function mix(a: Rgb, b: Rgb, share: number): number {
   const part = (i: 0 | 1 | 2): number => Math.round(a[i] + (b[i] - a[i]) * share);
+  return pack([part(0), part(1), part(2)]);
+}
+
+/** `shareB` of `b` and `shareC` of `c` on `a`. */
+function blend(a: Rgb, b: Rgb, shareB: number, c: Rgb, shareC: number): number {
+  const part = (i: 0 | 1 | 2): number => Math.round(a[i] + (b[i] - a[i]) * shareB + (c[i] - a[i]) * shareC);
   return pack([part(0), part(1), part(2)]);
 }

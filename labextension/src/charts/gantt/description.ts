@@ -1,62 +1,70 @@
-/** The chart in words: state line, legend, label and table, kept up to date. */
+/** The chart in words: state line, legend, label and tables, kept up to date. */
 import type { Translate } from '../../lib/translate';
 import type { RunWindow, TaskStore } from '../../store';
 import { setText } from '../ui/dom';
-import type { PrefixSummary } from './legend';
-import { fillLegend, fillTable, summarise } from './legend';
+import { fillTable } from '../ui/text-table';
+import type { Emphasis } from './emphasis';
+import type { Legend, PrefixSummary } from './legend';
+import { summarise } from './legend';
 import type { Scene } from './model';
 import type { Parts } from './parts';
+import { laneTable, prefixTable } from './tables';
 import { labelText, stateText } from './words';
 
 const TABLE_MS = 5000;
 
 export class Description {
-  #seenVersion = -1;
+  prefixes: readonly PrefixSummary[] = [];
+  #seen = '';
   #tableMs = -Infinity;
   #timer: ReturnType<typeof setTimeout> | undefined;
-  #latest: { scene: Scene | null; prefixes: PrefixSummary[] } = { scene: null, prefixes: [] };
+  #scene: Scene | null = null;
 
   constructor(
     private readonly store: TaskStore,
     private readonly window: RunWindow,
+    private readonly emphasis: Emphasis,
     private readonly parts: Parts,
+    private readonly legend: Legend,
     private readonly t: Translate
   ) {}
 
   /** Say what changed since the last time. */
   refresh(scene: Scene | null): void {
-    if (this.#seenVersion === this.store.version) {
+    const seen = `${this.store.version} ${this.emphasis.version} ${scene?.held ?? ''} ${this.window.firstRun}`;
+    this.#scene = scene;
+    if (this.#seen === seen) {
       return;
     }
-    this.#seenVersion = this.store.version;
-    const prefixes = summarise(this.store.tables.progressIn(this.window));
-    this.#latest = { scene, prefixes };
-    setText(this.parts.state, scene === null ? '' : stateText(this.store, scene, prefixes, this.t));
-    const colours = this.store.colours(this.window);
-    const colourOf = (prefix: string): string => colours.colour(this.store.tables.prefixId(prefix));
-    fillLegend(this.parts.legend, prefixes, colourOf, this.t);
-    this.#refreshTable();
+    this.#seen = seen;
+    this.prefixes = summarise(this.store.tables.progressIn(this.window));
+    const latest = this.store.tables.runsIn(this.window).at(-1);
+    const text = scene === null ? '' : stateText(this.store, scene, this.prefixes, latest, this.emphasis.nHidden, this.t);
+    setText(this.parts.state, text);
+    this.legend.refresh(this.prefixes);
+    this.#refreshTables();
   }
 
   stop(): void {
     clearTimeout(this.#timer);
   }
 
-  /** The table is for screen readers, which should not be interrupted ten times a second. */
-  #refreshTable(): void {
-    const { scene, prefixes } = this.#latest;
+  /** Tables are for screen readers too, which should not be interrupted ten times a second. */
+  #refreshTables(): void {
+    const scene = this.#scene;
     const dueMs = this.#tableMs + TABLE_MS - performance.now();
     if (dueMs > 0 && scene?.growing === true) {
       this.#timer ??= setTimeout(() => {
         this.#timer = undefined;
-        this.#refreshTable();
+        this.#refreshTables();
       }, dueMs);
       return;
     }
-    fillTable(this.parts.table, prefixes, this.t);
+    fillTable(this.parts.prefixTable, prefixTable(this.prefixes, this.t));
     if (scene !== null) {
       this.#tableMs = performance.now();
-      this.parts.canvas.setAttribute('aria-label', labelText(scene, prefixes, this.t));
+      fillTable(this.parts.laneTable, laneTable(this.store, scene, this.t));
+      this.parts.canvas.setAttribute('aria-label', labelText(scene, this.prefixes, this.t));
     }
   }
 }

@@ -1,11 +1,12 @@
 /** What is under the pointer. */
 import { timeAt, widthS } from '../../lib/span';
-import type { TaskDetail, TaskStore } from '../../store';
-import type { TaskRef } from './draw';
+import type { Sight, TaskDetail, TaskRef, TaskStore } from '../../store';
+import { LaneCoverage } from '../../store';
 import { countTouching, hitTask } from './hit';
 import type { GanttLayout } from './layout';
-import { laneAt } from './layout';
-import type { Scene } from './model';
+import { rowAt } from './layout';
+import type { OpenBar, Scene } from './model';
+import type { WorkerRow } from './rows';
 
 /** A place of the canvas. */
 export interface Place {
@@ -13,7 +14,8 @@ export interface Place {
   readonly yPx: number;
 }
 
-export interface Found {
+export interface FoundTask {
+  readonly kind: 'ended';
   readonly ref: TaskRef;
   readonly detail: TaskDetail;
   /** Of its lane. */
@@ -22,27 +24,87 @@ export interface Found {
   readonly sharing: number;
 }
 
+/** A task in flight. */
+export interface FoundOpen {
+  readonly kind: 'open';
+  readonly bar: OpenBar;
+  readonly lane: number;
+  readonly label: string;
+}
+
+/** A moment of a collapsed worker. */
+export interface FoundWorker {
+  readonly kind: 'worker';
+  readonly row: WorkerRow;
+  readonly timeS: number;
+  /** Lanes of it that were busy then, at the width of a pixel: 0 to their number. */
+  readonly busyLanes: number;
+  /** Tasks that touch the pixel. */
+  readonly nTasks: number;
+}
+
+export type Found = FoundTask | FoundOpen | FoundWorker;
+
 const TOLERANCE_PX = 3;
 
-/** The task at a place, or the nearest one within a few pixels. */
-export function findTask(store: TaskStore, scene: Scene, layout: GanttLayout, place: Place): Found | null {
-  const box = laneAt(layout, place.yPx);
-  const lane = box === null ? undefined : store.lane(box.id);
+/** What is at a place: a task, or the nearest one within a few pixels, or a collapsed worker. */
+export function findTask(store: TaskStore, scene: Scene, layout: GanttLayout, place: Place, sight: Sight): Found | null {
+  const row = rowAt(layout, place.yPx)?.row;
   const x = place.xPx - layout.plotLeftPx;
-  if (box === null || lane === undefined || x < 0 || x > layout.plotWidthPx) {
+  if (row === undefined || x < 0 || x > layout.plotWidthPx) {
     return null;
   }
   const timeS = timeAt(scene.span, layout.plotWidthPx, x);
   const pixelS = widthS(scene.span) / layout.plotWidthPx;
-  const i = hitTask(lane, timeS, pixelS * TOLERANCE_PX, scene.runs);
-  const detail = i === null ? null : store.detail(box.id, i);
-  if (i === null || detail === null) {
+  if (row.kind === 'lane') {
+    return taskAt(store, scene, row, timeS, pixelS, sight);
+  }
+  return row.collapsed ? workerAt(store, scene, row, timeS, pixelS, sight) : null;
+}
+
+function taskAt(
+  store: TaskStore,
+  scene: Scene,
+  { id, label }: { readonly id: number; readonly label: string },
+  timeS: number,
+  pixelS: number,
+  sight: Sight
+): Found | null {
+  const lane = store.lane(id);
+  const i = lane === undefined ? null : hitTask(lane, timeS, pixelS * TOLERANCE_PX, scene.runs, sight);
+  const detail = i === null ? null : store.detail(id, i);
+  const isIn = detail !== null && timeS >= detail.startS && timeS <= detail.stopS;
+  if (!isIn) {
+    const bar = openAt(scene, id, timeS, sight);
+    if (bar !== undefined) {
+      return { kind: 'open', bar, lane: id, label };
+    }
+  }
+  if (lane === undefined || i === null || detail === null) {
     return null;
   }
-  return {
-    ref: { lane: box.id, row: lane.row[i] ?? 0, startS: detail.startS },
-    detail,
-    label: box.label,
-    sharing: countTouching(lane, timeS - pixelS / 2, timeS + pixelS / 2)
-  };
+  const sharing = countTouching(lane, timeS - pixelS / 2, timeS + pixelS / 2, scene.runs, sight);
+  return { kind: 'ended', ref: { lane: id, row: lane.row[i] ?? 0, startS: detail.startS }, detail, label, sharing };
+}
+
+/** The innermost one of the tasks in flight. */
+function openAt({ open, nowS }: Scene, lane: number, timeS: number, { hidden }: Sight): OpenBar | undefined {
+  return open.get(lane)?.findLast(bar => timeS >= bar.startS && timeS <= nowS && hidden?.[bar.prefix] !== 1);
+}
+
+function workerAt(store: TaskStore, scene: Scene, row: WorkerRow, timeS: number, pixelS: number, sight: Sight): FoundWorker {
+  const coverage = new LaneCoverage();
+  const span = { startS: timeS - pixelS / 2, stopS: timeS + pixelS / 2 };
+  let busyLanes = 0;
+  let nTasks = 0;
+  for (const id of row.lanes) {
+    const open = (scene.open.get(id) ?? []).filter(bar => sight.hidden?.[bar.prefix] !== 1);
+    const lane = store.lane(id);
+    coverage.measure(lane, span, 1, scene.runs, store.tables.prefixes.length, sight);
+    coverage.addOpen(open, scene.nowS, span);
+    busyLanes += coverage.cover[0] ?? 0;
+    nTasks += lane === undefined ? 0 : countTouching(lane, span.startS, span.stopS, scene.runs, sight);
+    nTasks += open.filter(bar => bar.startS < span.stopS && scene.nowS > span.startS).length;
+  }
+  return { kind: 'worker', row, timeS, busyLanes, nTasks };
 }

@@ -1,5 +1,6 @@
 /** Which task is under the pointer; binary searches only. */
-import type { LaneTasks, RunRange } from '../../store';
+import type { LaneTasks, RunRange, Sight } from '../../store';
+import { isShown } from './picture';
 
 /** How many tasks back a nested one may hide the one that contains it. */
 const MAX_BACK = 1000;
@@ -7,12 +8,12 @@ const MAX_BACK = 1000;
 /**
  * The place of the innermost task at `timeS`, else of the nearest one within `toleranceS`, else null.
  */
-export function hitTask(lane: LaneTasks, timeS: number, toleranceS: number, runs: RunRange): number | null {
+export function hitTask(lane: LaneTasks, timeS: number, toleranceS: number, runs: RunRange, sight: Sight): number | null {
   const after = lane.firstStartingAfter(timeS);
   let nearest: number | null = null;
   let distanceS = toleranceS;
   const consider = (i: number): boolean => {
-    if (!isShown(lane, i, runs)) {
+    if (!isShown(lane, i, runs, sight)) {
       return false;
     }
     const away = Math.max((lane.startS[i] ?? 0) - timeS, timeS - (lane.stopS[i] ?? 0), 0);
@@ -33,12 +34,16 @@ export function hitTask(lane: LaneTasks, timeS: number, toleranceS: number, runs
   return nearest;
 }
 
-/** How many tasks touch a span of time. */
-export function countTouching(lane: LaneTasks, startS: number, stopS: number): number {
-  return Math.max(lane.firstStarting(stopS) - lane.firstReaching(startS), 0);
-}
-
-function isShown(lane: LaneTasks, i: number, runs: RunRange): boolean {
-  const run = lane.run[i] ?? 0;
-  return runs === null || (run >= runs[0] && run <= runs[1]);
+/** How many tasks that are shown touch a span of time. */
+export function countTouching(lane: LaneTasks, startS: number, stopS: number, runs: RunRange, sight: Sight): number {
+  const first = lane.firstReaching(startS);
+  const last = lane.firstStarting(stopS);
+  if (runs === null && sight.hidden === null) {
+    return Math.max(last - first, 0);
+  }
+  let n = 0;
+  for (let i = first; i < last; i += 1) {
+    n += isShown(lane, i, runs, sight) ? 1 : 0;
+  }
+  return n;
 }

@@ -1,2 +1,2 @@
-export type { GanttChart, GanttOptions } from './view';
+export type { GanttChart, GanttOptions } from './options';
 export { mount } from './view';

@@ -2,44 +2,41 @@
 import type { Span } from '../../lib/span';
 import type { Tick } from '../../lib/ticks';
 import { timeTicks } from '../../lib/ticks';
-
-export interface LaneLabel {
-  readonly id: number;
-  readonly label: string;
-}
+import type { Row } from './rows';
 
 export interface LayoutInput {
   readonly widthPx: number;
-  readonly lanes: readonly LaneLabel[];
+  readonly rows: readonly Row[];
   readonly span: Span;
   /** What the axis calls 0. */
   readonly zeroS: number;
-  /** How far the lanes are scrolled. */
+  /** How far the rows are scrolled. */
   readonly scrollPx: number;
   /** Where the bars begin; left out: as far to the left as the labels allow. */
   readonly leftPx?: number;
 }
 
-export interface LaneBox extends LaneLabel {
+export interface RowBox {
+  readonly row: Row;
   readonly topPx: number;
 }
 
 export interface GanttLayout {
   readonly widthPx: number;
-  /** The canvas: lanes in sight and the axis. */
+  /** The canvas: rows in sight and the axis. */
   readonly heightPx: number;
-  /** All lanes and the axis, what the scroller holds. */
+  /** All rows and the axis, what the scroller holds. */
   readonly contentPx: number;
   /** Left edge and width of the bars. */
   readonly plotLeftPx: number;
   readonly plotWidthPx: number;
-  /** Height of the part with lanes. */
+  /** Height of the part with rows. */
   readonly plotHeightPx: number;
-  readonly lanePx: number;
-  /** Height of a bar; the rest of the lane is the gap below. */
+  readonly rowPx: number;
+  /** Height of a bar; the rest of the row is the gap below. */
   readonly barPx: number;
-  /** Lanes in sight, top to bottom; the first may begin above the edge. */
-  readonly boxes: readonly LaneBox[];
+  /** Rows in sight, top to bottom; the first may begin above the edge. */
+  readonly boxes: readonly RowBox[];
   readonly ticks: readonly Tick[];
 }
 
@@ -50,14 +47,14 @@ const MIN_PLOT_PX = 36;
 const CHARACTER_PX = 6.3;
 const TICK_PX = 88;
 
-export function layoutGantt({ widthPx, lanes, span, zeroS, scrollPx, leftPx }: LayoutInput): GanttLayout {
-  const lanePx = laneHeightPx(lanes.length);
-  const bodyPx = Math.max(lanes.length * lanePx, MIN_PLOT_PX);
+export function layoutGantt({ widthPx, rows, span, zeroS, scrollPx, leftPx }: LayoutInput): GanttLayout {
+  const rowPx = rowHeightPx(rows.length);
+  const bodyPx = Math.max(rows.length * rowPx, MIN_PLOT_PX);
   const plotHeightPx = Math.min(bodyPx, MAX_PLOT_PX);
-  const plotLeftPx = leftPx ?? gutterPx(lanes, widthPx);
+  const plotLeftPx = leftPx ?? gutterPx(rows, widthPx);
   const plotWidthPx = Math.max(widthPx - plotLeftPx - RIGHT_PX, 40);
-  const first = Math.max(Math.floor(scrollPx / lanePx), 0);
-  const last = Math.ceil((scrollPx + plotHeightPx) / lanePx);
+  const first = Math.max(Math.floor(scrollPx / rowPx), 0);
+  const last = Math.ceil((scrollPx + plotHeightPx) / rowPx);
   return {
     widthPx,
     heightPx: plotHeightPx + AXIS_PX,
@@ -65,31 +62,36 @@ export function layoutGantt({ widthPx, lanes, span, zeroS, scrollPx, leftPx }: L
     plotLeftPx,
     plotWidthPx,
     plotHeightPx,
-    lanePx,
-    barPx: lanePx - (lanePx >= 18 ? 4 : 2),
-    boxes: lanes.slice(first, last).map((lane, i) => ({ ...lane, topPx: (first + i) * lanePx - scrollPx })),
+    rowPx,
+    barPx: rowPx - (rowPx >= 18 ? 4 : 2),
+    boxes: rows.slice(first, last).map((row, i) => ({ row, topPx: (first + i) * rowPx - scrollPx })),
     ticks: timeTicks(span, zeroS, Math.max(Math.floor(plotWidthPx / TICK_PX), 1))
   };
 }
 
-/** Few lanes are tall and easy to hit; many are as low as a label allows. */
-export function laneHeightPx(nLanes: number): number {
-  return nLanes <= 4 ? 30 : nLanes <= 8 ? 26 : nLanes <= 16 ? 22 : nLanes <= 32 ? 18 : 14;
+/** Few rows are tall and easy to hit; many are as low as a label allows. */
+export function rowHeightPx(nRows: number): number {
+  return nRows <= 4 ? 30 : nRows <= 8 ? 26 : nRows <= 16 ? 22 : nRows <= 32 ? 18 : 14;
 }
 
 /** How much room the labels ask for. */
-export function gutterPx(lanes: readonly LaneLabel[], widthPx: number): number {
-  const longest = lanes.reduce((most, lane) => Math.max(most, lane.label.length), 0);
+export function gutterPx(rows: readonly Row[], widthPx: number): number {
+  const longest = rows.reduce((most, row) => Math.max(most, charactersOf(row)), 0);
   const most = Math.max(Math.min(180, widthPx * 0.26), 48);
   return Math.round(Math.min(Math.max(longest * CHARACTER_PX + 18, 48), most));
 }
 
-/** The lane at a height of the canvas; null above, below and between the last lane and the axis. */
-export function laneAt(layout: GanttLayout, yPx: number): LaneBox | null {
+/** How wide a label is: the row of a worker also has a mark that opens it and its number of lanes. */
+function charactersOf(row: Row): number {
+  return row.kind === 'lane' ? row.label.length + (row.inset ? 2 : 0) : row.label.length + 5 + `${row.lanes.length}`.length;
+}
+
+/** The row at a height of the canvas; null above, below and between the last row and the axis. */
+export function rowAt(layout: GanttLayout, yPx: number): RowBox | null {
   if (yPx < 0 || yPx >= layout.plotHeightPx) {
     return null;
   }
-  return layout.boxes.find(box => yPx >= box.topPx && yPx < box.topPx + layout.lanePx) ?? null;
+  return layout.boxes.find(box => yPx >= box.topPx && yPx < box.topPx + layout.rowPx) ?? null;
 }
 
 /** Ticks whose labels neither overlap nor leave the plot, given how wide each label is. */

@@ -1,8 +1,10 @@
-/** The legend, and the same chart as a table for those who do not see it. */
-import { formatCount, formatDuration, printable } from '../../lib/format';
+/** The legend: a button for each prefix, which shows or hides its tasks; what is under the pointer stands out. */
+import { formatCount, printable } from '../../lib/format';
 import type { Translate } from '../../lib/translate';
 import type { PrefixProgress } from '../../wire';
-import { element } from '../ui/dom';
+import { element, setText } from '../ui/dom';
+import { makeButton, setPressed } from '../ui/toolbar';
+import type { Emphasis } from './emphasis';
 
 /** One prefix over all computes of a view. */
 export interface PrefixSummary {
@@ -16,8 +18,9 @@ export interface PrefixSummary {
   readonly meanS: number | null;
 }
 
-/** Beyond these the legend says how many more there are. */
+/** Beyond these the legend says how many more there are, and shows them when asked. */
 export const MAX_LEGEND = 24;
+const MAX_OPEN_LEGEND = 500;
 
 export function summarise(rows: readonly PrefixProgress[]): PrefixSummary[] {
   const sums = new Map<string, { total: number; finished: number; erred: number; interrupted: number; running: number; durationS: number }>();
@@ -38,56 +41,109 @@ export function summarise(rows: readonly PrefixProgress[]): PrefixSummary[] {
   });
 }
 
-/** Fill the legend: a swatch, a name and a count for each prefix, and what the patterns mean. */
-export function fillLegend(
-  list: HTMLElement,
-  prefixes: readonly PrefixSummary[],
-  colourOf: (prefix: string) => string,
-  t: Translate
-): void {
-  const items = prefixes.slice(0, MAX_LEGEND).map(row => {
-    const swatch = element('span', { class: 'tsk-gantt-swatch' });
-    swatch.style.background = colourOf(row.prefix);
-    return entry(swatch, printable(row.prefix, 60), formatCount(row.total), row.prefix);
-  });
-  if (prefixes.length > MAX_LEGEND) {
-    items.push(element('li', {}, t('%1 more prefixes', formatCount(prefixes.length - MAX_LEGEND))));
+export class Legend {
+  readonly el: HTMLElement;
+  readonly #items = new Map<string, { readonly li: HTMLElement; readonly button: HTMLButtonElement; readonly count: HTMLElement }>();
+  readonly #statuses = element('li', { class: 'tsk-gantt-legend-statuses' });
+  readonly #more: HTMLButtonElement;
+  readonly #reset: HTMLButtonElement;
+  #prefixes: readonly PrefixSummary[] = [];
+  #open = false;
+
+  constructor(
+    private readonly emphasis: Emphasis,
+    private readonly colourOf: (prefix: string) => string,
+    private readonly signal: AbortSignal,
+    private readonly t: Translate
+  ) {
+    this.#more = makeButton('', t('Show more or fewer prefixes'), () => { this.#toggleMore(); }, signal);
+    this.#reset = makeButton(t('Show all'), t('Show all prefixes again'), () => { emphasis.showAll(); }, signal);
+    const [more, reset] = [element('li', {}, this.#more), element('li', {}, this.#reset)];
+    this.el = element('ul', { class: 'tsk-gantt-legend', 'aria-label': t('Prefixes: press one to hide or show its tasks') }, this.#statuses, more, reset);
+    this.refresh([]);
   }
-  for (const status of ['erred', 'interrupted'] as const) {
-    const n = prefixes.reduce((sum, row) => sum + row[status], 0);
-    if (n > 0) {
-      items.push(entry(element('span', { class: `tsk-gantt-swatch tsk-${status}` }), t(status), formatCount(n), null));
+
+  /** Say what there is now; buttons stay the same, so that none loses the focus. */
+  refresh(prefixes: readonly PrefixSummary[]): void {
+    this.#prefixes = prefixes;
+    const shown = prefixes.slice(0, this.#open ? MAX_OPEN_LEGEND : MAX_LEGEND);
+    const seen = new Set(shown.map(row => row.prefix));
+    for (const [prefix, { li }] of this.#items) {
+      if (!seen.has(prefix)) {
+        li.remove();
+        this.#items.delete(prefix);
+      }
+    }
+    for (const row of shown) {
+      this.#refreshItem(row);
+    }
+    this.#refreshStatuses();
+    this.#refreshMore(prefixes.length - shown.length);
+    this.#setShown(this.#reset, this.emphasis.nHidden > 0);
+  }
+
+  #refreshItem({ prefix, total }: PrefixSummary): void {
+    const item = this.#items.get(prefix) ?? this.#makeItem(prefix);
+    setText(item.count, formatCount(total));
+    const isShown = !this.emphasis.isHidden(prefix);
+    setPressed(item.button, isShown);
+    item.button.title = isShown ? this.t('%1: press to hide', printable(prefix)) : this.t('%1: hidden, press to show', printable(prefix));
+  }
+
+  #makeItem(prefix: string): { li: HTMLElement; button: HTMLButtonElement; count: HTMLElement } {
+    const swatch = element('span', { class: 'tsk-gantt-swatch' });
+    swatch.style.background = this.colourOf(prefix);
+    const count = element('span', { class: 'tsk-gantt-legend-count' });
+    const button = element('button', { type: 'button' }, swatch, element('span', { class: 'tsk-gantt-legend-name' }, printable(prefix, 60)), count);
+    const { signal, emphasis } = this;
+    for (const name of ['pointerenter', 'focus']) {
+      button.addEventListener(name, () => { emphasis.look(prefix); }, { signal });
+    }
+    for (const name of ['pointerleave', 'blur']) {
+      button.addEventListener(name, () => { emphasis.look(null); }, { signal });
+    }
+    button.addEventListener('click', () => { emphasis.toggle(prefix); }, { signal });
+    const item = { li: element('li', {}, button), button, count };
+    this.#statuses.before(item.li);
+    this.#items.set(prefix, item);
+    return item;
+  }
+
+  /** What the patterns mean, where there are any. */
+  #refreshStatuses(): void {
+    const entries = (['erred', 'interrupted'] as const).flatMap(status => {
+      const n = this.#prefixes.reduce((sum, row) => sum + row[status], 0);
+      const text = status === 'interrupted' ? this.t('interrupted or lost') : this.t('erred');
+      return n === 0 ? [] : [{ status, text: `${text} ${formatCount(n)}` }];
+    });
+    const said = entries.map(({ text }) => text).join();
+    if (said !== this.#statuses.dataset.said) {
+      this.#statuses.dataset.said = said;
+      this.#statuses.replaceChildren(
+        ...entries.map(({ status, text }) => {
+          const swatches = status === 'erred' ? ['erred'] : ['interrupted', 'lost'];
+          return element('span', {}, ...swatches.map(name => element('span', { class: `tsk-gantt-swatch tsk-${name}` })), text);
+        })
+      );
+    }
+    this.#statuses.hidden = entries.length === 0;
+  }
+
+  #refreshMore(nMore: number): void {
+    this.#setShown(this.#more, nMore > 0 || this.#open);
+    const fewer = nMore > 0 ? this.t('Fewer; %1 more are not listed', formatCount(nMore)) : this.t('Fewer');
+    setText(this.#more, this.#open ? fewer : this.t('%1 more prefixes', formatCount(nMore)));
+    this.#more.setAttribute('aria-expanded', String(this.#open));
+  }
+
+  #toggleMore(): void {
+    this.#open = !this.#open;
+    this.refresh(this.#prefixes);
+  }
+
+  #setShown(button: HTMLButtonElement, shown: boolean): void {
+    if (button.parentElement !== null) {
+      button.parentElement.hidden = !shown;
     }
   }
-  list.replaceChildren(...items);
-}
-
-function entry(swatch: HTMLElement, name: string, count: string, title: string | null): HTMLElement {
-  const label = element('span', { class: 'tsk-gantt-legend-name' }, name);
-  if (title !== null) {
-    label.title = printable(title);
-  }
-  return element('li', {}, swatch, label, element('span', { class: 'tsk-gantt-legend-count' }, count));
-}
-
-/** Fill the hidden table: one row a prefix. */
-export function fillTable(table: HTMLTableElement, prefixes: readonly PrefixSummary[], t: Translate): void {
-  const head = [t('Prefix'), t('Tasks'), t('Finished'), t('Erred'), t('Interrupted'), t('Running'), t('Mean duration')];
-  const row = (tag: 'td' | 'th', cells: readonly string[]): HTMLTableRowElement =>
-    element('tr', {}, ...cells.map(cell => element(tag, tag === 'th' ? { scope: 'col' } : {}, cell)));
-  table.replaceChildren(
-    element('caption', {}, t('Tasks of each prefix')),
-    element('thead', {}, row('th', head)),
-    element(
-      'tbody',
-      {},
-      ...prefixes.map(p =>
-        row('td', [
-          printable(p.prefix),
-          ...[p.total, p.finished, p.erred, p.interrupted, p.running].map(formatCount),
-          formatDuration(p.meanS)
-        ])
-      )
-    )
-  );
 }

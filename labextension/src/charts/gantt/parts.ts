@@ -1,37 +1,39 @@
 /** The elements of the Gantt chart. */
 import type { Translate } from '../../lib/translate';
 import { element } from '../ui/dom';
+import { KEY_HELP } from './keys';
 import { Tooltip } from './tooltip';
 
 export interface Parts {
   readonly root: HTMLElement;
   readonly head: HTMLElement;
   readonly state: HTMLElement;
-  readonly follow: HTMLButtonElement;
-  readonly fit: HTMLButtonElement;
-  readonly zoomIn: HTMLButtonElement;
-  readonly zoomOut: HTMLButtonElement;
   readonly plot: HTMLElement;
   readonly scroll: HTMLElement;
   readonly content: HTMLElement;
   readonly canvas: HTMLCanvasElement;
+  /** Holds the buttons of workers, over the left part of the canvas. */
+  readonly workers: HTMLElement;
   readonly empty: HTMLElement;
   readonly hint: HTMLElement;
   readonly tooltip: Tooltip;
-  readonly legend: HTMLElement;
-  readonly table: HTMLTableElement;
+  /** Where the details of the selected task stand. */
+  readonly card: HTMLElement;
+  readonly help: HTMLElement;
+  /** What was done, for those who do not see it. */
+  readonly said: HTMLElement;
+  readonly tables: HTMLElement;
+  readonly prefixTable: HTMLTableElement;
+  readonly laneTable: HTMLTableElement;
 }
 
 export function makeParts(t: Translate): Parts {
   const state = element('div', { class: 'tsk-gantt-state' });
-  const zoomOut = button('−', t('Zoom out'));
-  const zoomIn = button('+', t('Zoom in'));
-  const fit = button(t('Fit'), t('Fit: show everything (Home)'));
-  const follow = button(t('Follow'), t('Follow: move with the present (F)'));
-  const tools = element('div', { class: 'tsk-gantt-tools', role: 'toolbar', 'aria-label': t('View') });
-  tools.append(zoomOut, zoomIn, fit, follow);
+  const head = element('div', { class: 'tsk-gantt-head' }, state);
   const canvas = element('canvas', { tabindex: '0', role: 'img' });
-  const content = element('div', { class: 'tsk-gantt-content' }, canvas);
+  const workers = element('div', { class: 'tsk-gantt-workers' });
+  const view = element('div', { class: 'tsk-gantt-view' }, canvas, workers);
+  const content = element('div', { class: 'tsk-gantt-content' }, view);
   const scroll = element('div', { class: 'tsk-gantt-scroll' }, content);
   const empty = element('div', { class: 'tsk-gantt-empty' });
   const hint = element('div', { class: 'tsk-gantt-hint', 'aria-hidden': 'true' });
@@ -39,15 +41,17 @@ export function makeParts(t: Translate): Parts {
   hint.textContent = t('Click the chart first, or hold Ctrl, to zoom');
   const tooltip = new Tooltip();
   const plot = element('div', { class: 'tsk-gantt-plot' }, scroll, empty, hint, tooltip.el);
-  const legend = element('ul', { class: 'tsk-gantt-legend', 'aria-label': t('Prefixes') });
-  const table = element('table');
-  const root = element('section', { class: 'tsk-chart tsk-gantt', 'aria-label': t('Tasks over time') });
-  const head = element('div', { class: 'tsk-gantt-head' }, state, tools);
+  const card = element('div', { class: 'tsk-gantt-card', role: 'region', 'aria-label': t('Selected task') });
+  card.hidden = true;
+  const help = element('dl', { class: 'tsk-gantt-help', 'aria-label': t('Keys') });
+  help.hidden = true;
+  help.append(...KEY_HELP.flatMap(([keys, does]) => [element('dt', {}, keys), element('dd', {}, t(does))]));
+  const said = element('div', { class: 'tsk-hidden', role: 'status' });
+  const [prefixTable, laneTable] = [element('table'), element('table')];
   // A table is as wide as its words, so it is a box around it that is hidden.
-  root.append(head, plot, legend, element('div', { class: 'tsk-hidden' }, table));
-  return { root, head, state, follow, fit, zoomIn, zoomOut, plot, scroll, content, canvas, empty, hint, tooltip, legend, table };
-}
-
-function button(text: string, label: string): HTMLButtonElement {
-  return element('button', { type: 'button', 'aria-label': label, title: label }, text);
+  const tables = element('div', { class: 'tsk-gantt-tables tsk-hidden' }, prefixTable, laneTable);
+  // JupyterLab's shortcuts must not act on keys that are pressed in here.
+  const root = element('section', { class: 'tsk-chart tsk-gantt', 'aria-label': t('Tasks over time'), 'data-lm-suppress-shortcuts': 'true' });
+  root.append(head, plot, card, help, tables, said);
+  return { root, head, state, plot, scroll, content, canvas, workers, empty, hint, tooltip, card, help, said, tables, prefixTable, laneTable };
 }

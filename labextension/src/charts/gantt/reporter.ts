@@ -11,6 +11,7 @@ const SETTLE_MS = 250;
 
 export class Reporter {
   #follow: boolean | null = null;
+  #key: string | null = null;
   #timer: ReturnType<typeof setTimeout> | undefined;
 
   constructor(private readonly listeners: Listeners) {}
@@ -28,7 +29,15 @@ export class Reporter {
   }
 
   selectedKey(key: string | null): void {
-    this.listeners.onSelectedKey?.(key);
+    if (key !== this.#key) {
+      this.#key = key;
+      this.listeners.onSelectedKey?.(key);
+    }
+  }
+
+  /** The host knows this key: it comes from there. */
+  knownKey(key: string | null): void {
+    this.#key = key;
   }
 
   stop(): void {

@@ -8,28 +8,37 @@ export const GANTT_CSS = `
   padding: 0 12px 6px; min-height: 30px;
 }
 .tsk-gantt-state { flex: 1 1 180px; min-width: 0; color: var(--tsk-faint); overflow-wrap: anywhere; }
-.tsk-gantt-tools { display: flex; gap: 4px; }
-.tsk-gantt-tools button {
-  display: inline-flex; align-items: center; justify-content: center;
-  min-width: 26px; height: 24px; padding: 0 8px;
-  border: 1px solid var(--tsk-line); border-radius: 3px;
-  background: transparent; color: var(--tsk-ink); font: inherit; cursor: pointer;
-}
-.tsk-gantt-tools button:hover { background: color-mix(in srgb, var(--tsk-ink) 8%, transparent); }
-.tsk-gantt-tools button:focus-visible { outline: 2px solid var(--tsk-accent); outline-offset: 1px; }
-.tsk-gantt-tools button[aria-pressed='true'] {
-  border-color: var(--tsk-accent);
-  background: color-mix(in srgb, var(--tsk-accent) 16%, transparent);
-  font-weight: 600;
-}
 .tsk-gantt-plot { position: relative; }
 .tsk-gantt-scroll { overflow: hidden auto; overscroll-behavior: auto; scrollbar-width: thin; }
 .tsk-gantt-content { position: relative; }
-.tsk-gantt-scroll canvas {
-  position: sticky; top: 0; display: block;
-  touch-action: pan-y pinch-zoom; cursor: default; user-select: none;
+.tsk-gantt-view { position: sticky; top: 0; }
+.tsk-gantt-view canvas { display: block; touch-action: pan-y; cursor: default; user-select: none; }
+.tsk-gantt-workers { position: absolute; left: 0; top: 0; overflow: hidden; pointer-events: none; }
+.tsk-gantt-worker {
+  position: absolute; left: 0; width: 100%; padding: 0; border: 0; border-radius: 3px;
+  background: transparent; pointer-events: auto; cursor: pointer;
 }
-.tsk-gantt-scroll canvas:focus { outline: none; }
+.tsk-gantt-worker:hover { background: color-mix(in srgb, var(--tsk-ink) 10%, transparent); }
+.tsk-gantt-worker:focus-visible { outline: 2px solid var(--tsk-accent); outline-offset: -2px; }
+.tsk-gantt-find { padding: 0 12px 6px; }
+.tsk-gantt-find > span { color: var(--tsk-faint); }
+.tsk-gantt-card, .tsk-gantt-help, .tsk-gantt-tables { margin: 8px 12px 0; }
+.tsk-gantt-card { padding: 8px 10px; border: 1px solid var(--tsk-line); border-inline-start: 3px solid var(--tsk-accent); border-radius: 4px; }
+.tsk-gantt-card .tsk-bar { margin-top: 6px; }
+.tsk-gantt-card dl {
+  display: grid; grid-template-columns: repeat(auto-fill, minmax(min(190px, 100%), 1fr)); gap: 2px 16px; margin: 0;
+}
+.tsk-gantt-card dt { color: var(--tsk-faint); }
+.tsk-gantt-card dd { margin: 0; overflow-wrap: anywhere; unicode-bidi: isolate; }
+.tsk-gantt-help { display: grid; grid-template-columns: max-content minmax(0, 1fr); gap: 2px 12px; }
+.tsk-gantt-help dt { font: 600 11.5px/1.6 var(--tsk-code); }
+.tsk-gantt-help dd { margin: 0; }
+.tsk-gantt-tables:not(.tsk-hidden) { overflow: auto; max-height: 420px; }
+.tsk-gantt-tables table { border-collapse: collapse; margin: 0 0 10px; font: inherit; color: inherit; }
+.tsk-gantt-tables caption { text-align: start; font-weight: 600; padding: 2px 0; }
+.tsk-gantt-tables :is(th, td) { padding: 2px 12px 2px 0; text-align: end; border-bottom: 1px solid var(--tsk-line); }
+.tsk-gantt-tables :is(th, td):first-child { text-align: start; }
+.tsk-gantt-view canvas:focus { outline: none; }
 .tsk-gantt-scroll:has(canvas:focus-visible) { outline: 2px solid var(--tsk-accent); outline-offset: -2px; border-radius: 3px; }
 .tsk-gantt-empty {
   display: flex; align-items: center; justify-content: center;
@@ -52,16 +61,29 @@ export const GANTT_CSS = `
   overflow-wrap: anywhere; max-height: 8.4em; overflow: hidden; unicode-bidi: isolate;
 }
 .tsk-gantt-tip dl { display: grid; grid-template-columns: auto minmax(0, 1fr); gap: 1px 12px; margin: 0; }
+.tsk-gantt-tip dl > div { display: contents; }
 .tsk-gantt-tip dt { color: var(--tsk-faint); }
 .tsk-gantt-tip dd { margin: 0; overflow-wrap: anywhere; unicode-bidi: isolate; }
 .tsk-gantt-tip dd .tsk-gantt-swatch { margin-inline-end: 6px; vertical-align: -1px; }
 .tsk-gantt-tip-note { margin: 5px 0 0; color: var(--tsk-faint); }
 .tsk-gantt-legend {
-  display: flex; flex-wrap: wrap; gap: 3px 16px;
-  margin: 6px 0 0; padding: 0 12px; list-style: none;
+  display: flex; flex-wrap: wrap; gap: 2px 6px;
+  margin: 6px 0 0; padding: 0 8px; list-style: none;
   max-height: 8.9em; overflow: auto;
 }
-.tsk-gantt-legend li { display: flex; align-items: center; gap: 6px; min-width: 0; max-width: 100%; }
+.tsk-gantt-legend li { display: flex; min-width: 0; max-width: 100%; }
+.tsk-gantt-legend button {
+  display: inline-flex; align-items: center; gap: 6px; min-width: 0; max-width: 100%; height: 22px; padding: 0 6px;
+  border: 1px solid transparent; border-radius: 3px; background: transparent; color: var(--tsk-ink); font: inherit; cursor: pointer;
+}
+.tsk-gantt-legend button:hover { background: color-mix(in srgb, var(--tsk-ink) 8%, transparent); }
+.tsk-gantt-legend button:focus-visible { outline: 2px solid var(--tsk-accent); outline-offset: -1px; }
+.tsk-gantt-legend button:not([aria-pressed]) { border-color: var(--tsk-line); }
+.tsk-gantt-legend button[aria-pressed='false'] .tsk-gantt-legend-name { text-decoration: line-through; }
+.tsk-gantt-legend button[aria-pressed='false'] :is(.tsk-gantt-legend-name, .tsk-gantt-legend-count) { color: var(--tsk-faint); }
+.tsk-gantt-legend button[aria-pressed='false'] .tsk-gantt-swatch { background: transparent !important; box-shadow: inset 0 0 0 2px var(--tsk-faint); }
+.tsk-gantt-legend-statuses { align-items: center; gap: 14px; padding: 0 6px; }
+.tsk-gantt-legend-statuses > span { display: inline-flex; align-items: center; gap: 6px; }
 .tsk-gantt-legend-name { overflow: hidden; text-overflow: ellipsis; white-space: nowrap; max-width: 24ch; }
 .tsk-gantt-legend-count { color: var(--tsk-faint); }
 .tsk-gantt-swatch { display: inline-block; flex: none; width: 11px; height: 11px; border-radius: 2px; forced-color-adjust: none; }

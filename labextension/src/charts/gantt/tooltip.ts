@@ -2,8 +2,14 @@
 import { formatBytes, formatCount, formatDuration, formatPercent, printable } from '../../lib/format';
 import { clamp } from '../../lib/span';
 import type { Translate } from '../../lib/translate';
-import type { TaskDetail } from '../../store';
+import type { Group } from '../../wire';
 import { element } from '../ui/dom';
+import type { Found, FoundOpen, FoundTask, FoundWorker } from './find-task';
+
+/** What knows groups by their number. */
+export interface GroupNames {
+  readonly groups: readonly (Group | undefined)[];
+}
 
 export interface TipContent {
   readonly key: string;
@@ -11,31 +17,79 @@ export interface TipContent {
   readonly note: string | null;
 }
 
-/** What to say of a task: times since `zeroS`, and how many tasks share its pixel. */
-export function tipOf(task: TaskDetail, lane: string, zeroS: number, sharing: number, t: Translate): TipContent {
-  const durationS = task.stopS - task.startS;
+/** What to say of what was found: times since `zeroS`, up to `nowS` for what is in flight. */
+export function tipOf(found: Found, { zeroS, nowS }: { readonly zeroS: number; readonly nowS: number }, names: GroupNames, t: Translate): TipContent {
+  switch (found.kind) {
+    case 'ended':
+      return endedTip(found, zeroS, t);
+    case 'open':
+      return openTip(found, zeroS, nowS, names, t);
+    case 'worker':
+      return workerTip(found, zeroS, t);
+  }
+}
+
+function endedTip({ detail, label, sharing }: FoundTask, zeroS: number, t: Translate): TipContent {
+  const durationS = detail.stopS - detail.startS;
   const cpu =
-    task.cpuShare === null
+    detail.cpuShare === null
       ? t('unknown')
-      : t('%1 (%2 of the duration)', formatDuration(task.cpuShare * durationS), formatPercent(task.cpuShare));
+      : t('%1 (%2 of the duration)', formatDuration(detail.cpuShare * durationS), formatPercent(detail.cpuShare));
   const rows: [string, string][] = [
-    [t('Prefix'), printable(task.prefix)],
-    [t('Group'), printable(task.group)],
-    [t('Lane'), lane],
-    [t('Start'), formatDuration(task.startS - zeroS)],
+    [t('Prefix'), printable(detail.prefix)],
+    [t('Group'), printable(detail.group)],
+    [t('Lane'), label],
+    [t('Status'), t(detail.status)],
+    [t('Start'), formatDuration(detail.startS - zeroS)],
     [t('Duration'), formatDuration(durationS)],
     [t('CPU time'), cpu],
-    [t('Result size'), task.sizeBytes === null ? t('unknown') : formatBytes(task.sizeBytes)]
+    [t('Result size'), detail.sizeBytes === null ? t('unknown') : formatBytes(detail.sizeBytes)]
   ];
-  if (task.status !== 'finished') {
-    rows.push([t('Status'), t(task.status)]);
-  }
   const notes = [
-    task.observedBy === 'scheduler' ? t('Times as the scheduler saw them: they include waiting.') : null,
+    detail.observedBy === 'scheduler' ? t('Times as the scheduler saw them: they include waiting.') : null,
     sharing > 1 ? t('%1 more tasks at this pixel: zoom in to see them.', formatCount(sharing - 1)) : null
   ];
   const note = notes.filter(line => line !== null).join(' ');
-  return { key: printable(task.key, 400), rows, note: note === '' ? null : note };
+  return { key: printable(detail.key, 400), rows, note: note === '' ? null : note };
+}
+
+function openTip({ bar, label }: FoundOpen, zeroS: number, nowS: number, { groups }: GroupNames, t: Translate): TipContent {
+  const { key, group } = bar.task;
+  const rows: [string, string][] = [
+    [t('Prefix'), printable(groups[group]?.prefix ?? '?')],
+    [t('Group'), printable(groups[group]?.name ?? '?')],
+    [t('Lane'), label],
+    [t('Status'), t('running')],
+    [t('Start'), formatDuration(bar.startS - zeroS)],
+    [t('So far'), formatDuration(Math.max(nowS - bar.startS, 0))]
+  ];
+  return { key: printable(key, 400), rows, note: null };
+}
+
+function workerTip({ row, timeS, busyLanes, nTasks }: FoundWorker, zeroS: number, t: Translate): TipContent {
+  const lanes = row.lanes.length;
+  const rows: [string, string][] = [
+    [t('Time'), formatDuration(timeS - zeroS)],
+    [t('Busy'), t('%1 of %2 lanes (%3)', String(Math.round(busyLanes * 10) / 10), formatCount(lanes), formatPercent(busyLanes / lanes))],
+    [t('Tasks'), formatCount(nTasks)]
+  ];
+  return { key: row.label, rows, note: t('The mean of its lanes: open it to see tasks.') };
+}
+
+/** A definition list of a tip; the first row carries the colour, where there is one. */
+export function tipList({ rows }: TipContent, colour: string | null): HTMLElement {
+  const list = element('dl');
+  rows.forEach(([label, value], i) => {
+    const definition = element('dd');
+    if (i === 0 && colour !== null) {
+      const swatch = element('span', { class: 'tsk-gantt-swatch' });
+      swatch.style.background = colour;
+      definition.append(swatch);
+    }
+    definition.append(value);
+    list.append(element('div', {}, element('dt', {}, label), definition));
+  });
+  return list;
 }
 
 export class Tooltip {
@@ -51,7 +105,7 @@ export class Tooltip {
   }
 
   /** Show `content` beside a place of the box it stands in, where there is room. */
-  show(content: TipContent, colour: string, place: { xPx: number; yPx: number }): void {
+  show(content: TipContent, colour: string | null, place: { xPx: number; yPx: number }): void {
     const same = JSON.stringify([content, colour]);
     if (same !== this.#shown) {
       this.#shown = same;
@@ -73,21 +127,10 @@ export class Tooltip {
     this.el.style.top = `${Math.max(top, Math.min(4 - box.getBoundingClientRect().top, 0))}px`;
   }
 
-  #fill({ key, rows, note }: TipContent, colour: string): void {
-    const list = element('dl');
-    rows.forEach(([label, value], i) => {
-      const definition = element('dd');
-      if (i === 0) {
-        const swatch = element('span', { class: 'tsk-gantt-swatch' });
-        swatch.style.background = colour;
-        definition.append(swatch);
-      }
-      definition.append(value);
-      list.append(element('dt', {}, label), definition);
-    });
-    this.el.replaceChildren(element('p', { class: 'tsk-gantt-tip-key', dir: 'ltr' }, key), list);
-    if (note !== null) {
-      this.el.append(element('p', { class: 'tsk-gantt-tip-note' }, note));
+  #fill(content: TipContent, colour: string | null): void {
+    this.el.replaceChildren(element('p', { class: 'tsk-gantt-tip-key', dir: 'ltr' }, content.key), tipList(content, colour));
+    if (content.note !== null) {
+      this.el.append(element('p', { class: 'tsk-gantt-tip-note' }, content.note));
     }
   }
 }

@@ -1,117 +1,120 @@
 /** The Gantt chart in a page: what is seen follows the store and the person, painting waits for frames. */
-import { pxAt, timeAt } from '../../lib/span';
 import type { Theme } from '../../lib/theme';
 import type { Translate } from '../../lib/translate';
 import { english } from '../../lib/translate';
-import type { RunWindow, TaskStore } from '../../store';
+import type { PrefixColours, RunWindow, TaskRef, TaskStore } from '../../store';
 import { setText } from '../ui/dom';
 import type { Painted } from '../ui/frames';
 import { FrameLoop } from '../ui/frames';
 import { prefersStill, readTheme, watchTheme } from '../ui/page-theme';
 import { SHARED_CSS, adoptStyles } from '../ui/styles';
 import { TimeAxis } from '../ui/time-axis';
+import { makeButton } from '../ui/toolbar';
+import { TOOLBAR_CSS } from '../ui/toolbar-style';
+import type { Stage } from './actions';
+import { Actions } from './actions';
+import { cursorPx } from './axis';
+import { Card } from './card';
 import { Description } from './description';
-import type { TaskRef } from './draw';
 import { GanttPainter } from './draw';
-import type { Found, Place } from './find-task';
-import { findTask } from './find-task';
+import { Emphasis } from './emphasis';
+import { FindBar } from './find-bar';
 import { listenToGestures } from './gestures';
+import { WorkerButtons } from './gutter';
 import type { GanttLayout } from './layout';
 import { gutterPx, layoutGantt } from './layout';
+import { Legend } from './legend';
 import type { Scene } from './model';
+import type { GanttChart, GanttOptions } from './options';
+import { Output } from './output';
 import type { Parts } from './parts';
 import { makeParts } from './parts';
+import { Picker, placeOfBar } from './picker';
 import { Reporter } from './reporter';
+import { Folding, isFolded } from './rows';
+import { TaskSearch } from './search';
 import { GANTT_CSS } from './style';
 import { tipOf } from './tooltip';
+import { Tools } from './tools';
 import { Viewport } from './viewport';
-import { emptyText } from './words';
+import { emptyText, selectionText } from './words';
 
-export interface GanttOptions {
-  /** Unmounts the chart. */
-  readonly signal: AbortSignal;
-  readonly firstRun?: number;
-  /** Null or left out: and all that come. */
-  readonly lastRun?: number | null;
-  /** Whether the chart starts by moving with the present; on where the window is open. */
-  readonly follow?: boolean;
-  /** Shared with other charts of the same computes; left out: its own. */
-  readonly axis?: TimeAxis;
-  readonly translate?: Translate;
-  /** The person switched following on or off. */
-  readonly onFollow?: (follow: boolean) => void;
-  /** The person chose a span, in seconds after the recorder's zero; null: no certain one. */
-  readonly onTimeRange?: (range: [startS: number, stopS: number] | null) => void;
-  /** The person selected a task, or none. */
-  readonly onSelectedKey?: (key: string | null) => void;
-}
-
-export interface GanttChart {
-  readonly el: HTMLElement;
-  /** These three are not reported back. */
-  setFollow(follow: boolean): void;
-  setTimeRange(range: readonly [startS: number, stopS: number] | null): void;
-  clearSelection(): void;
-  /** The span that is shown, null before the first compute. */
-  timeRange(): [startS: number, stopS: number] | null;
-}
-
-const HINT_MS = 1600;
-const KEY_LANES = 3;
 const MIN_WIDTH_PX = 200;
 
 /** Put a Gantt chart of some computes into `el`, until `signal` aborts. */
 export function mount(el: HTMLElement, store: TaskStore, options: GanttOptions): GanttChart {
   const view = new GanttView(store, options);
   if (!options.signal.aborted) {
-    adoptStyles(el, SHARED_CSS);
-    adoptStyles(el, GANTT_CSS);
+    [SHARED_CSS, TOOLBAR_CSS, GANTT_CSS].forEach(css => { adoptStyles(el, css); });
     el.append(view.el);
     view.start();
   }
   return view;
 }
 
-class GanttView implements GanttChart {
-  readonly #store: TaskStore;
-  readonly #window: RunWindow;
+class GanttView implements GanttChart, Stage {
+  readonly window: Stage['window'];
+  readonly axis: TimeAxis;
+  readonly viewport: Viewport;
+  readonly folding = new Folding();
+  readonly emphasis: Emphasis;
+  readonly picker: Picker;
+  readonly findBar: FindBar;
+  readonly parts: Parts;
+  readonly output: Output;
+  readonly t: Translate;
+  boxing = false;
+  bandPx: readonly [number, number] | null = null;
   readonly #signal: AbortSignal;
-  readonly #t: Translate;
-  readonly #parts: Parts;
+  readonly #colourWindow: RunWindow;
   readonly #painter: GanttPainter;
   readonly #frames: FrameLoop;
   readonly #report: Reporter;
-  readonly #axis: TimeAxis;
-  readonly #viewport: Viewport;
   readonly #words: Description;
+  readonly #actions: Actions;
+  readonly #tools: Tools;
+  readonly #card: Card;
+  readonly #workers: WorkerButtons;
   readonly #still = prefersStill();
   #theme: Theme;
   #layout: GanttLayout | null = null;
-  #pointer: Place | null = null;
-  #hovered: TaskRef | null = null;
-  #selected: TaskRef | null = null;
-  #hintTimer: ReturnType<typeof setTimeout> | undefined;
+  #wasLive = false;
 
-  constructor(store: TaskStore, options: GanttOptions) {
-    this.#store = store;
-    this.#signal = options.signal;
-    this.#window = { firstRun: options.firstRun ?? 0, lastRun: options.lastRun ?? null };
-    this.#t = options.translate ?? english;
-    this.#parts = makeParts(this.#t);
-    this.#painter = new GanttPainter(this.#parts.canvas);
+  constructor(readonly store: TaskStore, options: GanttOptions) {
+    const { signal } = options;
+    this.#signal = signal;
+    this.#colourWindow = { firstRun: options.firstRun ?? 0, lastRun: options.lastRun ?? null };
+    this.window = { ...this.#colourWindow };
+    this.t = options.translate ?? english;
+    this.parts = makeParts(this.t);
+    this.#painter = new GanttPainter(this.parts.canvas);
     this.#theme = readTheme(document.body);
-    this.#frames = new FrameLoop(() => this.#paint(), options.signal);
+    this.#frames = new FrameLoop(() => this.#paint(), signal);
     this.#report = new Reporter(options);
-    const follow = options.follow ?? this.#window.lastRun === null;
-    this.#axis = options.axis ?? new TimeAxis(follow);
-    this.#viewport = new Viewport(store, this.#window, this.#axis, view => {
-      this.#report.view(view);
+    this.axis = options.axis ?? new TimeAxis(options.follow ?? this.window.lastRun === null);
+    this.viewport = new Viewport(store, this.window, this.axis, this.folding, view => { this.#report.view(view); });
+    this.emphasis = new Emphasis(() => { this.#onEmphasis(); });
+    this.picker = new Picker(store, signal, selected => {
+      this.#report.selectedKey(selected?.key ?? null);
+      this.findBar.say();
+      this.request();
     });
-    this.#words = new Description(store, this.#window, this.#parts, this.#t);
+    this.findBar = new FindBar(this.#findHost(), this.t, signal);
+    const say = (text: string): void => { setText(this.parts.said, text); };
+    this.output = new Output(store, this.emphasis, () => this.#shown(), prefix => this.#colourOf(prefix), say, this.t);
+    this.#actions = new Actions(this);
+    this.#tools = new Tools(this.#actions, this.t, signal);
+    this.#card = new Card(this.parts.card, this.#cardButtons());
+    this.#workers = new WorkerButtons(this.parts.workers, (worker, open) => { this.#fold(worker, open); }, signal, this.t);
+    const legend = new Legend(this.emphasis, prefix => this.#colourOf(prefix), signal, this.t);
+    this.#words = new Description(store, this.window, this.emphasis, this.parts, legend, this.t);
+    this.parts.head.append(this.#tools.el);
+    this.parts.head.after(this.findBar.el);
+    this.parts.plot.after(legend.el);
   }
 
   get el(): HTMLElement {
-    return this.#parts.root;
+    return this.parts.root;
   }
 
   start(): void {
@@ -119,184 +122,210 @@ class GanttView implements GanttChart {
     this.#readTheme();
     watchTheme(() => { this.#readTheme(); }, signal);
     this.#watchWidth();
-    this.#store.subscribe(() => { this.#frames.request(); }, signal);
-    this.#axis.subscribe(() => { this.#frames.request(); }, signal);
-    this.#listenToParts();
+    this.store.subscribe(() => { this.#onNews(); }, signal);
+    this.axis.subscribe(() => { this.request(); }, signal);
+    const { canvas, scroll, hint } = this.parts;
+    canvas.addEventListener('focus', () => { hint.hidden = true; }, { signal });
+    scroll.addEventListener('scroll', () => { this.request(); }, { signal, passive: true });
+    listenToGestures(canvas, this.#actions, () => this.boxing, signal);
     signal.addEventListener('abort', () => { this.#stop(); }, { once: true });
     this.#paint();
-    this.#frames.request();
+    this.request();
   }
 
   setFollow(follow: boolean): void {
-    this.#viewport.setFollow(follow);
+    this.viewport.setFollow(follow);
   }
 
   setTimeRange(range: readonly [startS: number, stopS: number] | null): void {
-    this.#viewport.setTimeRange(range);
+    this.viewport.setTimeRange(range);
   }
 
-  clearSelection(): void {
-    this.#selected = null;
-    this.#frames.request();
+  setSelectedKey(key: string | null): void {
+    this.#report.knownKey(key);
+    this.picker.selectKey(key);
   }
 
   timeRange(): [startS: number, stopS: number] | null {
-    const span = this.#viewport.refresh()?.span;
+    const span = this.viewport.refresh()?.span;
     return span === undefined ? null : [span.startS, span.stopS];
   }
 
-  #stop(): void {
-    clearTimeout(this.#hintTimer);
-    this.#words.stop();
-    this.#report.stop();
-    this.#parts.root.remove();
+  layout(): GanttLayout | null {
+    return this.#layout;
   }
 
-  #listenToParts(): void {
-    const signal = this.#signal;
-    const { fit, follow, zoomIn, zoomOut, scroll, canvas } = this.#parts;
-    const zoom = (factor: number, atPx: number | null): void => {
-      if (this.#layout !== null) {
-        this.#viewport.zoom(factor, atPx, this.#layout);
-      }
+  request(): void {
+    this.#frames.request();
+  }
+
+  #stop(): void {
+    this.#actions.stop();
+    this.#words.stop();
+    this.#report.stop();
+    this.parts.root.remove();
+  }
+
+  #onNews(): void {
+    this.#wasLive ||= this.store.clock.active;
+    this.findBar.refresh('more');
+    if (this.axis.heldS === null) {
+      this.request();
+    }
+  }
+
+  #onEmphasis(): void {
+    this.findBar.refresh('others');
+    this.request();
+  }
+
+  #findHost(): ConstructorParameters<typeof FindBar>[0] {
+    return {
+      search: query => new TaskSearch(this.store, query, this.viewport.scene?.runs ?? null, this.emphasis.sight(this.store.tables)),
+      selected: () => this.store.selection.current?.ref ?? null,
+      goTo: (ref: TaskRef) => { this.#actions.goTo(ref); },
+      closed: () => { this.parts.canvas.focus(); }
     };
-    canvas.addEventListener('focus', () => { this.#parts.hint.hidden = true; }, { signal });
-    const actions = {
-      fit: () => { this.#viewport.fit(); },
-      toggleFollow: () => { this.#viewport.toggleFollow(); }
-    };
-    fit.addEventListener('click', actions.fit, { signal });
-    follow.addEventListener('click', actions.toggleFollow, { signal });
-    zoomIn.addEventListener('click', () => { zoom(0.5, null); }, { signal });
-    zoomOut.addEventListener('click', () => { zoom(2, null); }, { signal });
-    scroll.addEventListener('scroll', () => { this.#frames.request(); }, { signal, passive: true });
-    const intents = {
-      ...actions,
-      zoom,
-      pan: (px: number) => {
-        if (this.#layout !== null) {
-          this.#viewport.pan(px, this.#layout);
-        }
-      },
-      scrollLanes: (direction: number) => { scroll.scrollTop += direction * KEY_LANES * (this.#layout?.lanePx ?? 0); },
-      hover: (place: Place | null) => { this.#hover(place); },
-      click: (place: Place) => { this.#select(this.#find(place)); },
-      clearSelection: () => { this.#select(null); },
-      hint: () => { this.#hint(); }
-    };
-    listenToGestures(canvas, intents, signal);
+  }
+
+  #cardButtons(): HTMLButtonElement[] {
+    const { t } = this;
+    return [
+      makeButton(t('Zoom to it'), t('Zoom to the selected task (Z)'), () => { this.#actions.zoomToSelected(); }, this.#signal),
+      makeButton(t('Close'), t('Select nothing (Escape)'), () => {
+        this.#actions.clearSelection();
+        this.parts.canvas.focus();
+      }, this.#signal)
+    ];
+  }
+
+  #fold(worker: string, collapsed: boolean): void {
+    this.folding.set(worker, collapsed);
+    this.request();
+  }
+
+  #colours(): PrefixColours {
+    return this.store.colours(this.#colourWindow);
+  }
+
+  #colourOf(prefix: string): string {
+    return this.#colours().colour(this.store.tables.prefixId(prefix));
   }
 
   #readTheme(): void {
-    const { root } = this.#parts;
+    const { root } = this.parts;
     this.#theme = readTheme(root.isConnected ? root : document.body);
     root.classList.toggle('tsk-dark', this.#theme.dark);
-    this.#frames.request();
+    this.request();
   }
 
   #watchWidth(): void {
     if (typeof ResizeObserver === 'undefined') {
       return;
     }
-    const observer = new ResizeObserver(() => { this.#frames.request(); });
-    observer.observe(this.#parts.plot);
+    const observer = new ResizeObserver(() => { this.request(); });
+    observer.observe(this.parts.plot);
     this.#signal.addEventListener('abort', () => { observer.disconnect(); }, { once: true });
   }
 
   #paint(): Painted {
-    const scene = this.#viewport.refresh();
-    const { head, scroll, empty, content, follow } = this.#parts;
-    follow.setAttribute('aria-pressed', String(this.#viewport.following));
+    const scene = this.viewport.refresh();
+    const { head, scroll, empty } = this.parts;
     this.#words.refresh(scene);
-    const shown = scene !== null && scene.lanes.length > 0;
-    head.hidden = !shown;
+    const shown = scene !== null && scene.rows.length > 0;
+    head.hidden = !shown && !this.#actions.cleared;
     scroll.hidden = !shown;
     empty.hidden = shown;
+    this.#refreshTools(scene);
     if (!shown) {
-      setText(empty, emptyText(this.#store, scene, this.#t));
-      this.#parts.tooltip.hide();
+      setText(empty, emptyText(this.store, scene, this.#actions.cleared, this.t));
+      this.parts.tooltip.hide();
+      this.#card.hide();
       return 'still';
     }
+    this.#paintScene(scene);
+    return scene.growing && !this.#still ? 'growing' : 'still';
+  }
+
+  #paintScene(scene: Scene): void {
+    const { scroll, content } = this.parts;
     const layout = this.#lay(scene);
     this.#layout = layout;
     scroll.style.height = `${layout.heightPx}px`;
     content.style.height = `${layout.contentPx}px`;
-    this.#refreshHover(scene);
-    const colours = this.#store.colours(this.#window);
-    this.#painter.paint(this.#store, {
+    this.#workers.refresh(layout);
+    this.picker.refresh(scene);
+    const selected = this.picker.selected(scene);
+    const colours = this.#colours();
+    const sight = this.emphasis.sight(this.store.tables);
+    const hovered = this.#hover(scene, layout, sight);
+    this.#refreshCard(scene, selected);
+    this.#painter.paint(this.store, {
       layout,
       scene,
+      sight,
       theme: this.#theme,
       prefixColour: prefix => colours.colour(prefix),
-      cursorPx: cursorPx(layout, scene, this.#axis.cursorS),
-      hovered: this.#hovered,
-      selected: this.#selected
+      cursorPx: cursorPx(layout, scene, this.axis.cursorS),
+      bandPx: this.bandPx,
+      hovered: hovered === null ? null : placeOfBar(hovered, scene.nowS),
+      selected: selected === null ? null : placeOfBar(selected, scene.nowS)
     });
-    return scene.growing && !this.#still ? 'growing' : 'still';
   }
 
-  #lay({ lanes, span, zeroS }: Scene): GanttLayout {
-    const { scroll } = this.#parts;
+  #lay({ rows, span, zeroS }: Scene): GanttLayout {
+    const { scroll } = this.parts;
     const widthPx = Math.max(scroll.clientWidth, MIN_WIDTH_PX);
-    const leftPx = this.#axis.reserve(this, gutterPx(lanes, widthPx));
-    return layoutGantt({ widthPx, lanes, span, zeroS, scrollPx: scroll.scrollTop, leftPx });
-  }
-
-  #hover(place: Place | null): void {
-    this.#pointer = place;
-    this.#axis.point(place === null ? null : this.#timeAt(place));
-    this.#frames.request();
-  }
-
-  #timeAt({ xPx }: Place): number | null {
-    const [scene, layout] = [this.#viewport.scene, this.#layout];
-    const px = xPx - (layout?.plotLeftPx ?? 0);
-    const inside = scene !== null && layout !== null && px >= 0 && px <= layout.plotWidthPx;
-    return inside ? timeAt(scene.span, layout.plotWidthPx, px) : null;
+    const leftPx = this.axis.reserve(this, gutterPx(rows, widthPx));
+    return layoutGantt({ widthPx, rows, span, zeroS, scrollPx: scroll.scrollTop, leftPx });
   }
 
   /** Bars move under a pointer that rests, so what it is on is found again for each painting. */
-  #refreshHover(scene: Scene): void {
-    const { tooltip, canvas } = this.#parts;
-    const found = this.#pointer === null ? null : this.#find(this.#pointer);
-    this.#hovered = found?.ref ?? null;
-    canvas.style.cursor = found === null ? 'default' : 'pointer';
-    if (found === null || this.#pointer === null) {
+  #hover(scene: Scene, layout: GanttLayout, sight: ReturnType<Emphasis['sight']>): Parameters<typeof placeOfBar>[0] | null {
+    const { tooltip, canvas } = this.parts;
+    const { pointer } = this.picker;
+    const found = pointer === null ? null : this.picker.find(scene, layout, pointer, sight);
+    canvas.style.cursor = this.boxing ? 'crosshair' : found === null ? 'default' : 'pointer';
+    if (found === null || pointer === null) {
       tooltip.hide();
+      return null;
+    }
+    tooltip.show(tipOf(found, scene, this.store.tables, this.t), this.#colourOfFound(found), pointer);
+    return found.kind === 'worker' ? null : found;
+  }
+
+  #colourOfFound(found: ReturnType<Picker['find']>): string | null {
+    return found === null || found.kind === 'worker'
+      ? null
+      : found.kind === 'open' ? this.#colours().colour(found.bar.prefix) : this.#colourOf(found.detail.prefix);
+  }
+
+  #refreshCard(scene: Scene, selected: ReturnType<Picker['selected']>): void {
+    const { current } = this.store.selection;
+    if (selected === null) {
+      this.#card.hide();
+      setText(this.parts.said, current === null ? '' : this.t('%1 is not among these tasks', current.key.slice(0, 80)));
       return;
     }
-    const tip = tipOf(found.detail, found.label, scene.zeroS, found.sharing, this.#t);
-    const prefix = this.#store.tables.prefixId(found.detail.prefix);
-    tooltip.show(tip, this.#store.colours(this.#window).colour(prefix), this.#pointer);
+    const tip = tipOf(selected, scene, this.store.tables, this.t);
+    this.#card.show(tip, this.#colourOfFound(selected) ?? '', '');
+    setText(this.parts.said, selectionText(selected, this.t));
   }
 
-  #find(place: Place): Found | null {
-    const [scene, layout] = [this.#viewport.scene, this.#layout];
-    return scene === null || layout === null ? null : findTask(this.#store, scene, layout, place);
+  #refreshTools(scene: Scene | null): void {
+    this.#tools.refresh({
+      following: this.viewport.following,
+      paused: this.axis.heldS !== null,
+      boxing: this.boxing,
+      tables: !this.parts.tables.classList.contains('tsk-hidden'),
+      cleared: this.#actions.cleared,
+      live: this.#wasLive || this.store.clock.active,
+      collapsed: scene?.rows.some(row => row.kind === 'worker') === true ? isFolded(scene.rows) : null
+    });
   }
 
-  #select(found: Found | null): void {
-    this.#selected = found?.ref ?? null;
-    this.#report.selectedKey(found?.detail.key ?? null);
-    this.#frames.request();
+  #shown(): ReturnType<ConstructorParameters<typeof Output>[2]> {
+    const { canvas, state } = this.parts;
+    return { scene: this.viewport.scene, prefixes: this.#words.prefixes, canvas, title: state.textContent, theme: this.#theme };
   }
-
-  #hint(): void {
-    const { hint, scroll } = this.#parts;
-    if (scroll.scrollHeight > scroll.clientHeight) {
-      // The wheel did something: it scrolled the lanes.
-      return;
-    }
-    hint.hidden = false;
-    clearTimeout(this.#hintTimer);
-    this.#hintTimer = setTimeout(() => {
-      hint.hidden = true;
-    }, HINT_MS);
-  }
-}
-
-/** Where the line at the shared cursor stands; null outside of the bars. */
-function cursorPx({ plotLeftPx, plotWidthPx }: GanttLayout, { span }: Scene, cursorS: number | null): number | null {
-  const px = cursorS === null ? -1 : pxAt(span, plotWidthPx, cursorS);
-  return px >= 0 && px <= plotWidthPx ? plotLeftPx + px : null;
 }

@@ -1,15 +1,25 @@
 /** The sentences of the Gantt chart. */
-import { formatCount, formatDuration } from '../../lib/format';
+import { formatCount, formatDuration, printable } from '../../lib/format';
 import { widthS } from '../../lib/span';
 import type { Translate } from '../../lib/translate';
 import type { TaskStore } from '../../store';
+import type { Run } from '../../wire';
+import type { FoundOpen, FoundTask } from './find-task';
 import type { PrefixSummary } from './legend';
 import type { Scene } from './model';
 
-/** How many tasks and lanes there are, and what of them is not shown. */
-export function stateText(store: TaskStore, scene: Scene, prefixes: readonly PrefixSummary[], t: Translate): string {
+/** How the latest compute stands, how many tasks and lanes there are, and what of them is not shown. */
+export function stateText(
+  store: TaskStore,
+  scene: Scene,
+  prefixes: readonly PrefixSummary[],
+  latest: Run | undefined,
+  nHidden: number,
+  t: Translate
+): string {
   const ended = sum(prefixes, p => p.finished + p.erred + p.interrupted);
   const parts = [
+    ...(scene.held ? [t('paused at %1', formatDuration(scene.nowS - scene.zeroS))] : latest === undefined ? [] : outcome(latest, store.clock.active, t)),
     ended === 1 ? t('1 task') : t('%1 tasks', formatCount(ended)),
     lanesText(scene, t)
   ];
@@ -21,6 +31,9 @@ export function stateText(store: TaskStore, scene: Scene, prefixes: readonly Pre
   if (erred > 0) {
     parts.push(t('%1 erred', formatCount(erred)));
   }
+  if (nHidden > 0) {
+    parts.push(nHidden === 1 ? t('1 prefix hidden') : t('%1 prefixes hidden', formatCount(nHidden)));
+  }
   if (store.missing > 0) {
     const all = store.nTasks + store.missing;
     parts.push(t('showing %1 of %2: older tasks were dropped', formatCount(store.nTasks), formatCount(all)));
@@ -28,8 +41,25 @@ export function stateText(store: TaskStore, scene: Scene, prefixes: readonly Pre
   return parts.join(' · ');
 }
 
+/** What is worth saying of the latest compute: a good end is not. */
+function outcome(run: Run, connected: boolean, t: Translate): string[] {
+  switch (run.status) {
+    case 'running':
+      return connected ? [] : [t('no word from the kernel: the last known state')];
+    case 'erred':
+      return [run.error === null ? t('failed') : t('failed: %1', printable(run.error, 120))];
+    case 'interrupted':
+      return [t('interrupted')];
+    case 'finished':
+      return [];
+  }
+}
+
 /** What stands where the bars will be. */
-export function emptyText(store: TaskStore, scene: Scene | null, t: Translate): string {
+export function emptyText(store: TaskStore, scene: Scene | null, cleared: boolean, t: Translate): string {
+  if (scene === null && cleared) {
+    return t('cleared: waiting for the next compute');
+  }
   if (scene === null || scene.growing) {
     return t('waiting for the first task');
   }
@@ -40,7 +70,7 @@ export function emptyText(store: TaskStore, scene: Scene | null, t: Translate): 
 export function labelText(scene: Scene, prefixes: readonly PrefixSummary[], t: Translate): string {
   const most = [...prefixes].sort((a, b) => b.total - a.total).slice(0, 3);
   return t(
-    'Gantt chart: %1 over %2, mostly %3. Arrows or A and D pan, plus and minus zoom, Home shows all, F follows.',
+    'Gantt chart: %1 over %2, mostly %3. Press question mark for its keys.',
     lanesText(scene, t),
     formatDuration(widthS(scene.span)),
     most.map(p => `${p.prefix.slice(0, 60)} (${formatCount(p.total)})`).join(', ') || t('nothing')
@@ -53,4 +83,13 @@ function lanesText({ lanes }: Scene, t: Translate): string {
 
 function sum(prefixes: readonly PrefixSummary[], of: (prefix: PrefixSummary) => number): number {
   return prefixes.reduce((total, prefix) => total + of(prefix), 0);
+}
+
+/** The selected task in one sentence. */
+export function selectionText(found: FoundTask | FoundOpen, t: Translate): string {
+  if (found.kind === 'open') {
+    return t('selected %1 on %2: running', printable(found.bar.task.key, 80), found.label);
+  }
+  const { key, status, startS, stopS } = found.detail;
+  return t('selected %1 on %2: %3 after %4', printable(key, 80), found.label, t(status), formatDuration(stopS - startS));
 }

@@ -22,3 +22,15 @@ export function setText(target: HTMLElement, text: string): void {
     target.textContent = text;
   }
 }
+
+/** A place in CSS pixels from an element's top left corner. */
+export interface PointPx {
+  readonly xPx: number;
+  readonly yPx: number;
+}
+
+/** Where in an element a pointer is. */
+export function placeOf(target: Element, event: MouseEvent): PointPx {
+  const box = target.getBoundingClientRect();
+  return { xPx: event.clientX - box.left, yPx: event.clientY - box.top };
+}

@@ -4,11 +4,14 @@
 export type Painted = 'still' | 'growing';
 
 const GROWING_MS = 33;
+/** A picture that takes long to paint is painted less often, so that the page stays free at least half of the time. */
+const PAUSE_PER_PAINT = 2;
 
 export class FrameLoop {
   #frame: number | null = null;
   #dirty = false;
   #paintedMs = -Infinity;
+  #tookMs = 0;
 
   /** @param paint is called in an animation frame, after `request` or while it returned `growing` */
   constructor(
@@ -41,13 +44,16 @@ export class FrameLoop {
 
   readonly #onFrame = (timeMs: number): void => {
     this.#frame = null;
-    if (!this.#dirty && timeMs - this.#paintedMs < GROWING_MS) {
+    if (!this.#dirty && timeMs - this.#paintedMs < Math.max(GROWING_MS, this.#tookMs * PAUSE_PER_PAINT)) {
       this.#schedule();
       return;
     }
     this.#dirty = false;
     this.#paintedMs = timeMs;
-    if (this.paint() === 'growing') {
+    const beganMs = performance.now();
+    const painted = this.paint();
+    this.#tookMs = performance.now() - beganMs;
+    if (painted === 'growing') {
       this.#schedule();
     }
   };

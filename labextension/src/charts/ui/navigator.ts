@@ -1,6 +1,6 @@
 /** How gestures change which part of time is shown; no DOM. */
 import type { Span } from '../../lib/span';
-import { clamp, pan, timeAt, widthS, zoom } from '../../lib/span';
+import { MIN_SPAN_S, clamp, pan, timeAt, widthS, within, zoom } from '../../lib/span';
 import type { TimeAxis } from './time-axis';
 import type { TimeFrame, View } from './time-frame';
 
@@ -58,6 +58,43 @@ export class Navigator<Frame extends TimeFrame> {
     if (frame !== null) {
       const deltaS = (px / box.plotWidthPx) * widthS(frame.span);
       this.#chooseSpan(pan(frame.span, deltaS, frame.bounds), frame);
+    }
+  }
+
+  /** The time at a place of the canvas; null outside of the plot. */
+  timeAt(xPx: number, { plotLeftPx, plotWidthPx }: PlotBox): number | null {
+    const px = xPx - plotLeftPx;
+    return this.frame !== null && px >= 0 && px <= plotWidthPx ? timeAt(this.frame.span, plotWidthPx, px) : null;
+  }
+
+  /** Show the span between two places of the canvas. */
+  zoomTo([leftPx, rightPx]: readonly [number, number], box: PlotBox): void {
+    const { frame } = this;
+    if (frame !== null) {
+      const [startS, stopS] = [leftPx, rightPx].map(px =>
+        timeAt(frame.span, box.plotWidthPx, clamp(px - box.plotLeftPx, 0, box.plotWidthPx))
+      ) as [number, number];
+      this.look({ startS, stopS });
+    }
+  }
+
+  /** Show a span, as far as there is something; too short a one is widened. */
+  look({ startS, stopS }: Span): void {
+    const { frame } = this;
+    if (frame !== null) {
+      const width = clamp(stopS - startS, MIN_SPAN_S, widthS(frame.bounds));
+      const middleS = (startS + stopS) / 2;
+      this.#chooseSpan(within({ startS: middleS - width / 2, stopS: middleS + width / 2 }, frame.bounds), frame);
+    }
+  }
+
+  /** Move, at the same scale, so that a span is in sight. */
+  reveal({ startS, stopS }: Span): void {
+    const span = this.frame?.span;
+    if (span !== undefined && (startS < span.startS || stopS > span.stopS)) {
+      const width = Math.max(widthS(span), (stopS - startS) * 1.2);
+      const middleS = (startS + stopS) / 2;
+      this.look({ startS: middleS - width / 2, stopS: middleS + width / 2 });
     }
   }
 

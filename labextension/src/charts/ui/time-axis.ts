@@ -9,6 +9,7 @@ type Listener = () => void;
 export class TimeAxis {
   #view: View;
   #cursorS: number | null = null;
+  #heldS: number | null = null;
   readonly #gutters = new Map<object, number>();
   readonly #listeners = new Set<Listener>();
 
@@ -25,12 +26,22 @@ export class TimeAxis {
     return this.#cursorS;
   }
 
+  /** Where time is held for looking at it, in seconds after the recorder's zero; null: it goes on. */
+  get heldS(): number | null {
+    return this.#heldS;
+  }
+
   get listenerCount(): number {
     return this.#listeners.size;
   }
 
   show(view: View): void {
     this.#view = view;
+    this.#changed();
+  }
+
+  hold(heldS: number | null): void {
+    this.#heldS = heldS;
     this.#changed();
   }
 

@@ -19,18 +19,27 @@ export interface TimeFrame {
   readonly bounds: Span;
   readonly span: Span;
   readonly zeroS: number;
+  /** The present, or where time is held. */
   readonly nowS: number;
+  /** From the first compute's start to the last one's end or now: `bounds` without its margin, never empty. */
+  readonly worked: Span;
+  /** Whether time is held: what came later is not shown. */
+  readonly held: boolean;
   /** Whether something in flight grows. */
   readonly growing: boolean;
 }
 
-/** Work out what `view` shows now; null before there is any compute. */
-export function timeFrame(store: TaskStore, window: RunWindow, view: View): TimeFrame | null {
-  const runs = store.tables.runsIn(window);
+/**
+ * Work out what `view` shows now; null before there is any compute.
+ *
+ * @param heldS shows it as of then, in seconds after the recorder's zero; null: as of now
+ */
+export function timeFrame(store: TaskStore, window: RunWindow, view: View, heldS: number | null = null): TimeFrame | null {
+  const runs = store.tables.runsIn(window).flatMap(run => asOf(run, heldS));
   if (runs.length === 0) {
     return null;
   }
-  const nowS = store.clock.nowS();
+  const nowS = heldS ?? store.clock.nowS();
   const { startS, stopS } = extent(runs, nowS);
   const bounds = padded(startS, stopS);
   return {
@@ -38,8 +47,19 @@ export function timeFrame(store: TaskStore, window: RunWindow, view: View): Time
     span: spanOf(view, runs, bounds, nowS),
     zeroS: startS,
     nowS,
-    growing: store.clock.active && runs.some(run => run.status === 'running')
+    worked: { startS, stopS: Math.max(stopS, startS + 1e-9) },
+    held: heldS !== null,
+    growing: heldS === null && store.clock.active && runs.some(run => run.status === 'running')
   };
+}
+
+/** A compute as it was at a time: nothing before it began. */
+function asOf(run: Run, timeS: number | null): Run[] {
+  if (timeS === null) {
+    return [run];
+  }
+  const isEnded = run.stopS !== null && run.stopS <= timeS;
+  return (run.startS ?? Infinity) > timeS ? [] : [isEnded ? run : { ...run, stopS: null }];
 }
 
 function extent(runs: readonly Run[], nowS: number): Span {

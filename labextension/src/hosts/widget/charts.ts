@@ -57,10 +57,12 @@ function follow(traits: SharedTraits, model: WidgetModel, chart: GanttChart): vo
   traits.hear('time_range', value => {
     chart.setTimeRange(spanOf(value));
   });
+  const key: unknown = model.get('selected_key');
+  if (typeof key === 'string') {
+    chart.setSelectedKey(key);
+  }
   traits.hear('selected_key', value => {
-    if (value === null) {
-      chart.clearSelection();
-    }
+    chart.setSelectedKey(typeof value === 'string' ? value : null);
   });
 }
 

@@ -48,7 +48,7 @@ it('shows the same computes and the same colours in both charts, progress first'
   ];
   expect([...el.children].map(chart => chart.className)).toEqual(['tsk-chart tsk-progress', 'tsk-chart tsk-gantt']);
   expect(coloured(el, '.tsk-progress-row', '.tsk-swatch', '.tsk-progress-name')).toEqual(expected);
-  expect(coloured(el, '.tsk-gantt-legend li', '.tsk-gantt-swatch', '.tsk-gantt-legend-name')).toEqual(expected);
+  expect(coloured(el, '.tsk-gantt-legend [aria-pressed]', '.tsk-gantt-swatch', '.tsk-gantt-legend-name')).toEqual(expected);
 });
 
 it('names the prefixes once, in rows unless asked for the legend', () => {

@@ -2,10 +2,10 @@ import { describe, expect, it } from 'vitest';
 
 import type { BarColours } from '../../../src/charts/gantt/bars';
 import { lostFailures, mix, pack, paintBars } from '../../../src/charts/gantt/bars';
-import { LaneCoverage, LaneTasks } from '../../../src/store';
+import { LaneCoverage, LaneTasks, MARK } from '../../../src/store';
 
 const COLOURS: BarColours = {
-  ground: [200, 200, 200], paper: [255, 255, 255], error: [255, 0, 0], errorGap: [0, 0, 0],
+  ground: [200, 200, 200], paper: [255, 255, 255], other: [120, 120, 120], focus: -1, error: [255, 0, 0], errorGap: [0, 0, 0],
   prefix: id => [id * 10, 0, 100]
 };
 const GROUND = pack(COLOURS.ground);
@@ -64,14 +64,28 @@ describe('bars', () => {
   });
 });
 
-it('failures that drown among others are found, apart from each other', () => {
+it('a prefix in focus keeps its colour by its own part, all others take one shade', () => {
+  const lane = new LaneTasks();
+  ([[0, 0.5, 1], [0.5, 1, 2], [1, 2, 2], [2, 3, 1]] as const).forEach(([start, stop, prefix], row) => {
+    lane.push(start, stop, 0, prefix, 0, 0, row);
+  });
+  lane.settle();
+  const coverage = new LaneCoverage();
+  coverage.measure(lane, { startS: 0, stopS: 4 }, 4, null, 3, { hidden: null, focus: 1 });
+  const pixels = new Uint32Array(4);
+  paintBars(pixels, 4, { top: 0, height: 1, ratio: 1 }, coverage, { ...COLOURS, focus: 1 });
+  const half = pack([200 - 0.5 * 80 - 0.5 * 190, 200 - 0.5 * 80 - 0.5 * 200, 200 - 0.5 * 80 - 0.5 * 100].map(Math.round) as [number, number, number]);
+  expect([...pixels]).toEqual([half, pack([120, 120, 120]), pack([10, 0, 100]), GROUND]);
+});
+
+it('failures that drown among others are found with their kind, apart from each other', () => {
   const coverage = new LaneCoverage();
   const lane = new LaneTasks();
   for (let c = 0; c < 10; c += 1) {
     lane.push(c, c + 0.9, 0, 0, 0, 0, 2 * c);
-    lane.push(c + 0.9, c + 1, 0, 0, c === 2 || c === 3 || c === 8 ? 1 : 0, 0, 2 * c + 1);
+    lane.push(c + 0.9, c + 1, 0, 0, c === 2 || c === 3 ? 1 : c === 8 ? 2 : 0, 0, 2 * c + 1);
   }
   lane.settle();
   coverage.measure(lane, { startS: 0, stopS: 10 }, 10);
-  expect(lostFailures(coverage, 4)).toEqual([2, 8]);
+  expect(lostFailures(coverage, 4)).toEqual([{ column: 2, kind: MARK.erred }, { column: 8, kind: MARK.interrupted }]);
 });

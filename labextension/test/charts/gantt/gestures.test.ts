@@ -1,19 +1,24 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 
 import type { Intents } from '../../../src/charts/gantt/gestures';
-import { listenToGestures, press } from '../../../src/charts/gantt/gestures';
+import { listenToGestures } from '../../../src/charts/gantt/gestures';
+import { KEY_HELP, press } from '../../../src/charts/gantt/keys';
 
 let log: unknown[][] = [];
+
+const NAMES = [
+  'zoom', 'pan', 'scrollRows', 'fit', 'toggleFollow', 'hover', 'click', 'clearSelection', 'hint', 'band', 'zoomTo', 'stepTask', 'stepLane',
+  'zoomToSelected', 'find', 'nextMatch', 'toggleLanes', 'help'
+] as const satisfies (keyof Intents)[];
 
 function intents(): Intents {
   const note = (name: string) => (...args: unknown[]): void => {
     log.push([name, ...args]);
   };
-  return {
-    zoom: note('zoom'), pan: note('pan'), scrollLanes: note('scrollLanes'), fit: note('fit'), toggleFollow: note('toggleFollow'),
-    hover: note('hover'), click: note('click'), clearSelection: note('clearSelection'), hint: note('hint')
-  };
+  return Object.fromEntries(NAMES.map(name => [name, note(name)])) as unknown as Intents;
 }
+
+let boxByDrag = false;
 
 function listening(): { canvas: HTMLElement; controller: AbortController } {
   const canvas = document.createElement('canvas');
@@ -21,16 +26,17 @@ function listening(): { canvas: HTMLElement; controller: AbortController } {
   canvas.setPointerCapture = () => undefined;
   document.body.replaceChildren(canvas);
   const controller = new AbortController();
-  listenToGestures(canvas, intents(), controller.signal);
+  listenToGestures(canvas, intents(), () => boxByDrag, controller.signal);
   return { canvas, controller };
 }
 
 const fire = (canvas: HTMLElement, event: Event): boolean => canvas.dispatchEvent(event);
-const mouse = (name: string, clientX: number, clientY = 5): Event =>
-  Object.assign(new MouseEvent(name, { clientX, clientY, bubbles: true, cancelable: true }), { pointerId: 1 });
+const mouse = (name: string, clientX: number, { clientY = 5, shiftKey = false, pointerId = 1 } = {}): Event =>
+  Object.assign(new MouseEvent(name, { clientX, clientY, shiftKey, bubbles: true, cancelable: true }), { pointerId });
 
 beforeEach(() => {
   log = [];
+  boxByDrag = false;
 });
 
 describe('wheel', () => {
@@ -68,6 +74,36 @@ describe('pointer', () => {
     expect(log).toEqual([['hover', null], ['pan', -10], ['pan', 5]]);
   });
 
+  it.each([['shift', true, false], ['the mode', false, true]])('a drag with %s chooses a span', (_, shiftKey, mode) => {
+    boxByDrag = mode;
+    const { canvas } = listening();
+    fire(canvas, mouse('pointerdown', 50, { shiftKey }));
+    fire(canvas, mouse('pointermove', 20));
+    fire(canvas, mouse('pointerup', 20));
+    expect(log).toEqual([['hover', null], ['band', [50, 20]], ['band', null], ['zoomTo', [20, 50]]]);
+  });
+
+  it('a span that is given up or too short is not zoomed to', () => {
+    const { canvas } = listening();
+    fire(canvas, mouse('pointerdown', 50, { shiftKey: true }));
+    fire(canvas, mouse('pointermove', 20));
+    fire(canvas, mouse('pointercancel', 20));
+    fire(canvas, mouse('pointerdown', 50, { shiftKey: true }));
+    fire(canvas, mouse('pointermove', 60));
+    fire(canvas, mouse('pointerup', 51));
+    expect(log.filter(([name]) => name === 'zoomTo')).toEqual([]);
+    expect(log.at(-1)).toEqual(['band', null]);
+  });
+
+  it('two fingers zoom around their middle and move with it', () => {
+    const { canvas } = listening();
+    fire(canvas, mouse('pointerdown', 100));
+    fire(canvas, mouse('pointerdown', 200, { pointerId: 2 }));
+    fire(canvas, mouse('pointermove', 300, { pointerId: 2 }));
+    fire(canvas, mouse('pointerup', 300, { pointerId: 2 }));
+    expect(log).toEqual([['hover', null], ['pan', -50], ['zoom', 0.5, 200]]);
+  });
+
   it('moving hovers, leaving ends it, a double click fits', () => {
     const { canvas } = listening();
     fire(canvas, mouse('pointermove', 10));
@@ -78,12 +114,21 @@ describe('pointer', () => {
 });
 
 describe('keys', () => {
-  it('arrows, WASD, plus, minus, Home, F and Escape', () => {
-    const keys = ['ArrowLeft', 'a', 'ArrowRight', 'D', 'w', '+', '=', 's', '-', 'ArrowUp', 'ArrowDown', 'Home', 'f', 'Escape', 'x', 'toString'];
-    expect(keys.map(key => press(key, intents()))).toEqual([...Array<boolean>(14).fill(true), false, false]);
-    expect(log).toEqual([
-      ['pan', -80], ['pan', -80], ['pan', 80], ['pan', 80], ['zoom', 1 / 1.5, null], ['zoom', 1 / 1.5, null], ['zoom', 1 / 1.5, null],
-      ['zoom', 1.5, null], ['zoom', 1.5, null], ['scrollLanes', -1], ['scrollLanes', 1], ['fit'], ['toggleFollow'], ['clearSelection']
+  it.each([
+    ['ArrowLeft', ['pan', -80]], ['a', ['pan', -80]], ['ArrowRight', ['pan', 80]], ['D', ['pan', 80]], ['w', ['zoom', 1 / 1.5, null]],
+    ['+', ['zoom', 1 / 1.5, null]], ['=', ['zoom', 1 / 1.5, null]], ['s', ['zoom', 1.5, null]], ['-', ['zoom', 1.5, null]],
+    ['ArrowUp', ['scrollRows', -3]], ['ArrowDown', ['scrollRows', 3]], ['PageUp', ['scrollRows', -12]], ['PageDown', ['scrollRows', 12]],
+    ['Home', ['fit']], ['0', ['fit']], ['f', ['toggleFollow']], ['n', ['stepTask', 1]], ['P', ['stepTask', -1]], ['j', ['stepLane', 1]],
+    ['k', ['stepLane', -1]], ['z', ['zoomToSelected']], ['/', ['find']], ['g', ['nextMatch', 1]], ['G', ['nextMatch', -1]],
+    ['c', ['toggleLanes']], ['Escape', ['clearSelection']], ['?', ['help']]
+  ])('%s', (key, intent) => {
+    expect([press(key, intents()), log]).toEqual([true, [intent]]);
+  });
+
+  it('other keys do nothing, and those that do something are listed for people', () => {
+    expect(['x', 'toString', 'Enter', ' '].map(key => press(key, intents()))).toEqual([false, false, false, false]);
+    expect(KEY_HELP.map(([keys]) => keys)).toEqual([
+      '← → or A D', '+ − or W S', '↑ ↓, Page Up, Page Down', 'Home', 'F', 'N P', 'J K', 'Z', '/', 'G, Shift+G', 'C', 'Esc', '?'
     ]);
   });
 

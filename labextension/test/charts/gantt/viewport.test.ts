@@ -1,9 +1,13 @@
 import { describe, expect, it, vi } from 'vitest';
 
+import { LaneList } from '../../../src/charts/gantt/lanes';
+import type { Scene } from '../../../src/charts/gantt/model';
 import { sceneOf } from '../../../src/charts/gantt/model';
+import { Folding } from '../../../src/charts/gantt/rows';
 import { Viewport } from '../../../src/charts/gantt/viewport';
 import { TimeAxis } from '../../../src/charts/ui/time-axis';
 import { lastStretch } from '../../../src/charts/ui/time-frame';
+import type { RunWindow } from '../../../src/store';
 import { ALL_RUNS, TaskStore } from '../../../src/store';
 import type { Batch, Run } from '../../../src/wire';
 import { batchOf } from '../../store/rows';
@@ -18,26 +22,37 @@ function storeOf(runs: Run[], batch: Partial<Batch> = {}): TaskStore {
   return store;
 }
 
+const FIT = { kind: 'fit' } as const;
+
+function fitted(store: TaskStore, window: RunWindow, heldS: number | null = null): Scene | null {
+  const lanes = new LaneList(store, new Folding());
+  return sceneOf(store, window, FIT, (...of) => lanes.refresh(...of), heldS);
+}
+
+const LANES = [{ id: 0, label: 'thread 1', worker: 'main' }, { id: 1, label: 'thread 2', worker: 'main' }];
+
 const TWO = [smallRun({ startS: 0, stopS: 5, status: 'finished' }), smallRun({ run: 1, startS: 10, stopS: 20, status: 'finished' })];
 
 describe('scene', () => {
   it('is nothing before the first compute', () => {
-    expect(sceneOf(new TaskStore(), ALL_RUNS, { kind: 'fit' })).toBeNull();
+    expect(fitted(new TaskStore(), ALL_RUNS)).toBeNull();
   });
 
   it('shows all computes and their lanes', () => {
     const store = storeOf(TWO);
-    expect(sceneOf(store, ALL_RUNS, { kind: 'fit' })).toEqual({
-      lanes: [{ id: 0, label: 'thread 1' }, { id: 1, label: 'thread 2' }],
+    expect(fitted(store, ALL_RUNS)).toEqual({
+      lanes: LANES,
+      rows: [0, 1].map(id => ({ kind: 'lane', id, label: `thread ${id + 1}`, inset: false })),
+      worked: { startS: 0, stopS: 20 }, held: false,
       bounds: { startS: 0, stopS: 20.4 }, span: { startS: 0, stopS: 20.4 },
       zeroS: 0, runs: null, open: new Map(), nowS: 20, growing: false
     });
   });
 
   it('of one compute has only its time and its lanes', () => {
-    const scene = sceneOf(storeOf(TWO), { firstRun: 1, lastRun: 1 }, { kind: 'fit' });
+    const scene = fitted(storeOf(TWO), { firstRun: 1, lastRun: 1 });
     expect([scene?.lanes, scene?.bounds, scene?.zeroS, scene?.runs]).toEqual([
-      [{ id: 0, label: 'thread 1' }], { startS: 10, stopS: 20.2 }, 10, [1, 1]
+      [LANES[0]], { startS: 10, stopS: 20.2 }, 10, [1, 1]
     ]);
   });
 
@@ -48,11 +63,22 @@ describe('scene', () => {
       { run: 7, lane: 0, group: 2, key: 'k', startS: 19 }
     ];
     const store = storeOf(runs, { active: true, running });
-    const scene = sceneOf(store, { firstRun: 0, lastRun: 0 }, { kind: 'fit' });
+    const scene = fitted(store, { firstRun: 0, lastRun: 0 });
     expect([scene?.growing, scene?.nowS, scene?.bounds, scene?.open]).toEqual([
-      true, 20, { startS: 10, stopS: 20.2 }, new Map([[1, [{ startS: 19, prefix: store.tables.prefixId('sum') }]]])
+      true, 20, { startS: 10, stopS: 20.2 }, new Map([[1, [{ startS: 19, prefix: store.tables.prefixId('sum'), task: running[0] }]]])
     ]);
   });
+});
+
+it('held time shows what was known then, and grows no more', () => {
+  const store = storeOf([smallRun({ startS: 0, stopS: 5, status: 'finished' }), smallRun({ run: 1, startS: 10, stopS: null })], { active: true });
+  const scene = (heldS: number): unknown[] => {
+    const { bounds, nowS, growing, held } = fitted(store, ALL_RUNS, heldS) ?? {};
+    return [bounds, nowS, growing, held];
+  };
+  expect([scene(15), scene(4)]).toEqual([
+    [{ startS: 0, stopS: 15.3 }, 15, false, true], [{ startS: 0, stopS: 4.08 }, 4, false, true]
+  ]);
 });
 
 it('the last stretch of work ends at a long pause', () => {
@@ -64,7 +90,7 @@ it('the last stretch of work ends at a long pause', () => {
 describe('viewport', () => {
   function made(follow: boolean): { viewport: Viewport; chosen: ReturnType<typeof vi.fn> } {
     const chosen = vi.fn();
-    const viewport = new Viewport(storeOf(TWO), ALL_RUNS, new TimeAxis(follow), chosen);
+    const viewport = new Viewport(storeOf(TWO), ALL_RUNS, new TimeAxis(follow), new Folding(), chosen);
     viewport.refresh();
     return { viewport, chosen };
   }
@@ -121,7 +147,7 @@ describe('viewport', () => {
 
   it('does nothing before the first compute', () => {
     const chosen = vi.fn();
-    const viewport = new Viewport(new TaskStore(), ALL_RUNS, new TimeAxis(false), chosen);
+    const viewport = new Viewport(new TaskStore(), ALL_RUNS, new TimeAxis(false), new Folding(), chosen);
     viewport.zoom(0.5, 1, BOX);
     viewport.pan(5, BOX);
     expect([viewport.refresh(), chosen.mock.calls]).toEqual([null, []]);

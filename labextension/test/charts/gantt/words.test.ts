@@ -1,9 +1,17 @@
 import { describe, expect, it } from 'vitest';
 
-import { MAX_LEGEND, fillLegend, fillTable, summarise } from '../../../src/charts/gantt/legend';
+import { Emphasis } from '../../../src/charts/gantt/emphasis';
+import type { FoundTask } from '../../../src/charts/gantt/find-task';
+import { LaneList } from '../../../src/charts/gantt/lanes';
+import type { PrefixSummary } from '../../../src/charts/gantt/legend';
+import { Legend, MAX_LEGEND, summarise } from '../../../src/charts/gantt/legend';
+import type { Scene } from '../../../src/charts/gantt/model';
 import { sceneOf } from '../../../src/charts/gantt/model';
+import { Folding } from '../../../src/charts/gantt/rows';
+import { prefixTable } from '../../../src/charts/gantt/tables';
 import { tipOf } from '../../../src/charts/gantt/tooltip';
 import { emptyText, labelText, stateText } from '../../../src/charts/gantt/words';
+import { fillTable } from '../../../src/charts/ui/text-table';
 import { english } from '../../../src/lib/translate';
 import type { TaskDetail } from '../../../src/store';
 import { ALL_RUNS, TaskStore } from '../../../src/store';
@@ -14,13 +22,25 @@ const TASK: TaskDetail = {
   key: "('sum-1', 7)", group: 'sum-1', prefix: 'sum', run: 0, startS: 12, stopS: 14,
   cpuShare: 0.25, sizeBytes: 8_000_000, status: 'finished', observedBy: 'worker'
 };
+const TIMES = { zeroS: 10, nowS: 20 };
+const NAMES = { groups: [{ id: 0, name: 'sum-1', prefix: 'sum' }] };
+
+function tip(detail: Partial<TaskDetail> = {}, sharing = 1): ReturnType<typeof tipOf> {
+  const found: FoundTask = { kind: 'ended', ref: { lane: 0, row: 0, startS: 12 }, detail: { ...TASK, ...detail }, label: 'thread 1', sharing };
+  return tipOf(found, TIMES, NAMES, english);
+}
+
+function fitted(store: TaskStore): Scene | null {
+  const lanes = new LaneList(store, new Folding());
+  return sceneOf(store, ALL_RUNS, { kind: 'fit' }, (...of) => lanes.refresh(...of));
+}
 
 describe('tooltip', () => {
   it('says all that is known, with units', () => {
-    expect(tipOf(TASK, 'thread 1', 10, 1, english)).toEqual({
+    expect(tip()).toEqual({
       key: "('sum-1', 7)",
       rows: [
-        ['Prefix', 'sum'], ['Group', 'sum-1'], ['Lane', 'thread 1'], ['Start', '2 s'], ['Duration', '2 s'],
+        ['Prefix', 'sum'], ['Group', 'sum-1'], ['Lane', 'thread 1'], ['Status', 'finished'], ['Start', '2 s'], ['Duration', '2 s'],
         ['CPU time', '500 ms (25% of the duration)'], ['Result size', '8 MB']
       ],
       note: null
@@ -28,19 +48,51 @@ describe('tooltip', () => {
   });
 
   it('says what is unknown, failed, seen from afar or hidden', () => {
-    const task: TaskDetail = { ...TASK, cpuShare: null, sizeBytes: null, status: 'erred', observedBy: 'scheduler' };
-    const tip = tipOf(task, 'thread 1', 10, 4, english);
-    expect([tip.rows.slice(5), tip.note]).toEqual([
-      [['CPU time', 'unknown'], ['Result size', 'unknown'], ['Status', 'erred']],
+    const { rows, note } = tip({ cpuShare: null, sizeBytes: null, status: 'erred', observedBy: 'scheduler' }, 4);
+    expect([rows[3], rows.slice(6), note]).toEqual([
+      ['Status', 'erred'],
+      [['CPU time', 'unknown'], ['Result size', 'unknown']],
       'Times as the scheduler saw them: they include waiting. 3 more tasks at this pixel: zoom in to see them.'
     ]);
   });
 
+  it('of a task in flight says how long it has run', () => {
+    const bar = { startS: 15, prefix: 0, task: { run: 0, lane: 0, group: 0, key: 'k', startS: 15 } };
+    expect(tipOf({ kind: 'open', bar, lane: 0, label: 'thread 1' }, TIMES, NAMES, english)).toEqual({
+      key: 'k',
+      rows: [['Prefix', 'sum'], ['Group', 'sum-1'], ['Lane', 'thread 1'], ['Status', 'running'], ['Start', '5 s'], ['So far', '5 s']],
+      note: null
+    });
+  });
+
+  it('of a collapsed worker says how many of its lanes were busy', () => {
+    const row = { kind: 'worker', worker: '12', label: 'process 12', lanes: [0, 1, 2, 3], collapsed: true } as const;
+    expect(tipOf({ kind: 'worker', row, timeS: 11, busyLanes: 2.52, nTasks: 1234 }, TIMES, NAMES, english)).toEqual({
+      key: 'process 12',
+      rows: [['Time', '1 s'], ['Busy', '2.5 of 4 lanes (63%)'], ['Tasks', '1,234']],
+      note: 'The mean of its lanes: open it to see tasks.'
+    });
+  });
+
   it('hostile keys are cut and made visible', () => {
-    const tip = tipOf({ ...TASK, key: `\u202e</script>${'x'.repeat(1_000_000)}` }, 'l', 0, 1, english);
-    expect([tip.key.length, tip.key.slice(0, 16)]).toEqual([405, '\\u202e</script>x']);
+    const { key } = tip({ key: `\u202e</script>${'x'.repeat(1_000_000)}` });
+    expect([key.length, key.slice(0, 16)]).toEqual([405, '\\u202e</script>x']);
   });
 });
+
+function legendOf(prefixes: PrefixSummary[]): {
+  el: HTMLElement; legend: Legend; emphasis: Emphasis; entries: () => [string, string | null][]; shown: () => string[];
+} {
+  const emphasis: Emphasis = new Emphasis(() => { legend.refresh(prefixes); });
+  const legend = new Legend(emphasis, () => '#b11f4b', new AbortController().signal, english);
+  legend.refresh(prefixes);
+  const { el } = legend;
+  return {
+    el, legend, emphasis,
+    entries: () => [...el.querySelectorAll('[aria-pressed]')].map(button => [button.textContent, button.getAttribute('aria-pressed')]),
+    shown: () => [...el.querySelectorAll<HTMLElement>('li:not([hidden]) > button:not([aria-pressed])')].map(button => button.textContent)
+  };
+}
 
 describe('summary', () => {
   it('adds computes up and leaves unknown durations unknown', () => {
@@ -56,19 +108,60 @@ describe('summary', () => {
   it('legend and table show text as text', () => {
     const evil = '<img src=x onerror=alert(1)>';
     const prefixes = summarise([smallProgress({ prefix: evil, finished: 2, erred: 1, durationS: 3 })]);
-    const list = document.createElement('ul');
+    const { el, entries } = legendOf(prefixes);
     const table = document.createElement('table');
-    fillLegend(list, prefixes, () => '#b11f4b', english);
-    fillTable(table, prefixes, english);
-    expect([...list.children].map(item => item.textContent)).toEqual([`${evil}10`, 'erred1']);
+    fillTable(table, prefixTable(prefixes, english));
+    expect([entries(), el.querySelector('.tsk-gantt-legend-statuses')?.textContent]).toEqual([[[`${evil}10`, 'true']], 'erred 1']);
     expect([...table.querySelectorAll('td')].map(cell => cell.textContent)).toEqual([evil, '10', '2', '1', '0', '0', '1 s']);
-    expect([...list.querySelectorAll('img'), ...table.querySelectorAll('img')]).toEqual([]);
+    expect([...el.querySelectorAll('img'), ...table.querySelectorAll('img')]).toEqual([]);
+  });
+});
+
+describe('legend', () => {
+  const three = summarise(['a', 'b', 'c'].map(prefix => smallProgress({ prefix })));
+
+  it('hides and shows a prefix by its button, and all at once again', () => {
+    const { el, emphasis, entries, shown } = legendOf(three);
+    const names = { prefixes: ['a', 'b', 'c'], prefixId: (name: string) => 'abc'.indexOf(name) };
+    el.querySelectorAll<HTMLButtonElement>('[aria-pressed]')[1]?.click();
+    expect([entries().map(([, pressed]) => pressed), [...(emphasis.sight(names).hidden ?? [])], shown()]).toEqual([
+      ['true', 'false', 'true'], [0, 1, 0], ['Show all']
+    ]);
+    [...el.querySelectorAll('button')].find(button => button.textContent === 'Show all')?.click();
+    expect([entries().map(([, pressed]) => pressed), emphasis.sight(names), shown()]).toEqual([['true', 'true', 'true'], { hidden: null, focus: -1 }, []]);
   });
 
-  it('a legend of 2,000 prefixes says how many are left out', () => {
-    const list = document.createElement('ul');
-    fillLegend(list, summarise(Array.from({ length: 2000 }, (_, i) => smallProgress({ prefix: `p${i}` }))), () => '#fff', english);
-    expect([list.children.length, list.lastElementChild?.textContent]).toEqual([MAX_LEGEND + 1, '1,976 more prefixes']);
+  it.each([['pointerenter', 'pointerleave'], ['focus', 'blur']])('a prefix stands out from %s to %s', (enter, leave) => {
+    const { el, emphasis } = legendOf(three);
+    const names = { prefixes: ['a', 'b', 'c'], prefixId: (name: string) => 'abc'.indexOf(name) };
+    const button = el.querySelectorAll('[aria-pressed]')[2];
+    const focus = [enter, leave].map(name => {
+      button?.dispatchEvent(new Event(name));
+      return emphasis.sight(names).focus;
+    });
+    expect(focus).toEqual([2, -1]);
+  });
+
+  it('keeps its buttons when counts change, so that none loses the focus', () => {
+    const { el, legend, entries } = legendOf(three);
+    const before = [...el.querySelectorAll('[aria-pressed]')];
+    legend.refresh(summarise(['a', 'b', 'c', 'd'].map(prefix => smallProgress({ prefix, total: 11 }))));
+    expect([entries().map(([text]) => text), [...el.querySelectorAll('[aria-pressed]')].slice(0, 3)]).toEqual([['a11', 'b11', 'c11', 'd11'], before]);
+  });
+
+  it('of 2,000 prefixes says how many are left out, and shows more when asked', () => {
+    const { el, entries, shown } = legendOf(summarise(Array.from({ length: 2000 }, (_, i) => smallProgress({ prefix: `p${i}` }))));
+    const counts = [entries().length];
+    const said = [shown()];
+    const more = [...el.querySelectorAll('button')].find(button => button.textContent.includes('more'));
+    for (let i = 0; i < 2; i += 1) {
+      more?.click();
+      counts.push(entries().length);
+      said.push(shown());
+    }
+    expect([counts, said]).toEqual([
+      [MAX_LEGEND, 500, MAX_LEGEND], [['1,976 more prefixes'], ['Fewer; 1,500 more are not listed'], ['1,976 more prefixes']]
+    ]);
   });
 });
 
@@ -77,16 +170,31 @@ describe('state line', () => {
     const store = new TaskStore();
     const progress = [smallProgress({ total: 2000, finished: 1199, erred: 1, running: 2 })];
     store.append(batchOf([{ start: 0, stop: 1 }, { start: 0, stop: 1, lane: 1 }], { first: 1198, dropped: 1198, progress, nowS: 1 }));
-    const scene = sceneOf(store, ALL_RUNS, { kind: 'fit' })!;
-    expect(stateText(store, scene, summarise(progress), english)).toBe(
+    const scene = fitted(store)!;
+    expect(stateText(store, scene, summarise(progress), undefined, 0, english)).toBe(
       '1,200 tasks · 2 lanes · 2 running · 1 erred · showing 2 of 1,200: older tasks were dropped'
     );
     expect(labelText(scene, summarise(progress), english)).toContain('2 lanes over 1.02 s, mostly add (2,000)');
   });
 
+  it('says how the latest compute ended if not well, what is hidden, and that it is held', () => {
+    const store = new TaskStore();
+    store.append(batchOf([{ start: 0, stop: 1 }], { active: false }));
+    const scene = fitted(store)!;
+    const said = (run: Parameters<typeof smallRun>[0], held = false, nHidden = 0): string =>
+      stateText(store, { ...scene, held, nowS: 12 }, summarise([smallProgress({ finished: 1 })]), smallRun(run), nHidden, english);
+    expect([
+      said({ status: 'finished' }), said({ status: 'erred', error: 'ValueError: no' }), said({ status: 'erred' }), said({ status: 'interrupted' }),
+      said({ status: 'running' }), said({ status: 'running' }, true), said({ status: 'finished' }, false, 2)
+    ]).toEqual([
+      '1 task · 1 lane', 'failed: ValueError: no · 1 task · 1 lane', 'failed · 1 task · 1 lane', 'interrupted · 1 task · 1 lane',
+      'no word from the kernel: the last known state · 1 task · 1 lane', 'paused at 12 s · 1 task · 1 lane', '1 task · 1 lane · 2 prefixes hidden'
+    ]);
+  });
+
   it('says why there is nothing', () => {
     const store = new TaskStore({ clockMs: () => 0 });
-    const say = (): string => emptyText(store, sceneOf(store, ALL_RUNS, { kind: 'fit' }), english);
+    const say = (): string => emptyText(store, fitted(store), false, english);
     const said = [say()];
     store.append(batchOf([], { active: true }));
     said.push(say());

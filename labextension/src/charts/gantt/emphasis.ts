@@ -1,0 +1,65 @@
+/** Which prefixes a person has hidden, and which one is looked at. */
+import type { Sight } from '../../store';
+
+/** What knows prefixes by their number. */
+interface PrefixNames {
+  readonly prefixes: readonly string[];
+  prefixId(prefix: string): number;
+}
+
+export class Emphasis {
+  readonly #hidden = new Set<string>();
+  #focus: string | null = null;
+  #version = 0;
+
+  /** @param changed is called when something has to be painted anew */
+  constructor(private readonly changed: () => void) {}
+
+  /** Grows when other prefixes are hidden. */
+  get version(): number {
+    return this.#version;
+  }
+
+  get nHidden(): number {
+    return this.#hidden.size;
+  }
+
+  isHidden(prefix: string): boolean {
+    return this.#hidden.has(prefix);
+  }
+
+  toggle(prefix: string): void {
+    if (!this.#hidden.delete(prefix)) {
+      this.#hidden.add(prefix);
+    }
+    this.#version += 1;
+    this.changed();
+  }
+
+  showAll(): void {
+    this.#hidden.clear();
+    this.#version += 1;
+    this.changed();
+  }
+
+  /** Look at one prefix; null: at all alike. */
+  look(prefix: string | null): void {
+    if (prefix !== this.#focus) {
+      this.#focus = prefix;
+      this.changed();
+    }
+  }
+
+  /** The same by the numbers of a recorder's tables. */
+  sight(names: PrefixNames): Sight {
+    const focus = this.#focus === null || this.#hidden.has(this.#focus) ? -1 : names.prefixId(this.#focus);
+    if (this.#hidden.size === 0) {
+      return { hidden: null, focus };
+    }
+    const hidden = new Uint8Array(names.prefixes.length);
+    for (const prefix of this.#hidden) {
+      hidden[names.prefixId(prefix)] = 1;
+    }
+    return { hidden, focus };
+  }
+}

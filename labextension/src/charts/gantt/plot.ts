@@ -1,0 +1,126 @@
+/** The bars as pixels of one image: each row measured, then painted by its exact coverage. */
+import type { Rgb } from '../../lib/palette';
+import { parseColour } from '../../lib/palette';
+import { pxAt } from '../../lib/span';
+import type { Theme } from '../../lib/theme';
+import type { CoverageColumns, TaskStore } from '../../store';
+import { LaneCoverage, MARK, MergedCoverage } from '../../store';
+import type { BarColours } from './bars';
+import { mix, pack, paintBars } from './bars';
+import type { Picture } from './picture';
+import type { Row } from './rows';
+
+const BLACK: Rgb = [0, 0, 0];
+
+/** What was measured of a row in sight; null: it has no bars. */
+export interface RowCoverage {
+  readonly columns: CoverageColumns;
+  /** Tasks looked at. */
+  readonly visited: number;
+}
+
+export class Plot {
+  #image: ImageData | null = null;
+  readonly #lanes: LaneCoverage[] = [];
+  readonly #merged: MergedCoverage[] = [];
+
+  /** Paint into `context`, whose pixels are `ratio` to one of CSS; returns what each row in sight has. */
+  paint(context: CanvasRenderingContext2D, store: TaskStore, picture: Picture, ratio: number): (RowCoverage | null)[] {
+    const { layout, scene, theme } = picture;
+    const columns = Math.max(Math.round(layout.plotWidthPx * ratio), 1);
+    const rows = Math.max(Math.round(layout.plotHeightPx * ratio), 1);
+    if (this.#image?.width !== columns || this.#image.height !== rows) {
+      this.#image = context.createImageData(columns, rows);
+    }
+    const pixels = new Uint32Array(this.#image.data.buffer);
+    const colours = barColours(picture);
+    pixels.fill(pack(colours.paper));
+    const measured = layout.boxes.map(({ row, topPx }, i) => {
+      const coverage = this.#measure(store, picture, row, columns, i);
+      if (coverage !== null) {
+        const top = Math.round((topPx + (layout.rowPx - layout.barPx) / 2) * ratio);
+        const height = Math.round(layout.barPx * ratio);
+        paintBars(pixels, columns, { top, height, ratio }, coverage.columns, colours);
+        paintTraces(pixels, columns, top + height, coverage.columns, colours);
+      }
+      return coverage;
+    });
+    const places = layout.ticks.map(tick => Math.round(pxAt(scene.span, columns, tick.timeS)));
+    paintGrid(pixels, columns, places, colours, theme);
+    context.putImageData(this.#image, Math.round(layout.plotLeftPx * ratio), 0);
+    return measured;
+  }
+
+  #measure(store: TaskStore, picture: Picture, row: Row, columns: number, i: number): RowCoverage | null {
+    if (row.kind === 'lane') {
+      const coverage = (this.#lanes[i] ??= new LaneCoverage());
+      measureLane(coverage, store, picture, row.id, columns);
+      return { columns: coverage, visited: coverage.visited };
+    }
+    if (!row.collapsed) {
+      return null;
+    }
+    const merged = (this.#merged[i] ??= new MergedCoverage());
+    merged.measure(row.lanes.length, columns, (coverage, k) => {
+      measureLane(coverage, store, picture, row.lanes[k] ?? -1, columns);
+    });
+    return { columns: merged, visited: Infinity };
+  }
+}
+
+function measureLane(coverage: LaneCoverage, store: TaskStore, picture: Picture, lane: number, columns: number): void {
+  const { scene, sight } = picture;
+  coverage.measure(store.lane(lane), scene.span, columns, scene.runs, store.tables.prefixes.length, sight);
+  const open = scene.open.get(lane) ?? [];
+  const { hidden } = sight;
+  coverage.addOpen(hidden === null ? open : open.filter(task => hidden[task.prefix] !== 1), scene.nowS, scene.span);
+  if (scene.held) {
+    coverage.cutFrom(pxAt(scene.span, columns, scene.nowS));
+  }
+}
+
+/** Below the bar, a dot for tasks too short for their exact coverage to be seen. */
+function paintTraces(pixels: Uint32Array, width: number, y: number, { cover, marks, prefix }: CoverageColumns, colours: BarColours): void {
+  const row = pixels.subarray(y * width, (y + 1) * width);
+  const faint = (x: number): boolean => (cover[x] ?? 0) < 0.2;
+  for (let x = 0; x < row.length; x += 1) {
+    if (((marks[x] ?? 0) & MARK.any) !== 0 && faint(x) && faint(x - 1) && faint(x + 1)) {
+      row[x] = pack(colours.prefix(prefix[x] ?? 0));
+    }
+  }
+}
+
+/** Lines at the ticks, only where nothing was drawn. */
+function paintGrid(pixels: Uint32Array, width: number, places: number[], colours: BarColours, theme: Theme): void {
+  const paper = pack(colours.paper);
+  const ground = pack(colours.ground);
+  const grid = mix(colours.paper, parseColour(theme.line) ?? colours.ground, 0.8);
+  for (const x of places) {
+    for (let i = x; x >= 0 && x < width && i < pixels.length; i += width) {
+      if (pixels[i] === paper || pixels[i] === ground) {
+        pixels[i] = grid;
+      }
+    }
+  }
+}
+
+function barColours({ theme, prefixColour, sight }: Picture): BarColours {
+  const parsed = (text: string): Rgb => parseColour(text) ?? BLACK;
+  const known = new Map<number, Rgb>();
+  return {
+    ground: parsed(theme.lane),
+    paper: parsed(theme.paper),
+    other: theme.dark ? [74, 82, 92] : [196, 202, 209],
+    error: parsed(theme.error),
+    errorGap: theme.dark ? [48, 8, 8] : [40, 0, 0],
+    focus: sight.focus,
+    prefix(id) {
+      let colour = known.get(id);
+      if (colour === undefined) {
+        colour = parsed(prefixColour(id));
+        known.set(id, colour);
+      }
+      return colour;
+    }
+  };
+}

@@ -1,0 +1,107 @@
+/** The rows of the chart: lanes grouped by worker, where collapsed workers are one row; no DOM. */
+
+export interface LaneLabel {
+  readonly id: number;
+  readonly label: string;
+  readonly worker: string;
+}
+
+/** A row that shows one lane. */
+export interface LaneRow {
+  readonly kind: 'lane';
+  readonly id: number;
+  readonly label: string;
+  /** Whether a row of its worker stands above it. */
+  readonly inset: boolean;
+}
+
+/** A row that stands for all lanes of a worker; its bars are the mean of them while it is collapsed. */
+export interface WorkerRow {
+  readonly kind: 'worker';
+  readonly worker: string;
+  readonly label: string;
+  readonly lanes: readonly number[];
+  readonly collapsed: boolean;
+}
+
+export type Row = LaneRow | WorkerRow;
+
+/** With more lanes than these even a single worker has a row of its own. */
+const LONE_WORKER_LANES = 16;
+/** With more lanes than these several workers begin collapsed. */
+const MAX_OPEN_LANES = 64;
+
+/** Which workers are collapsed: as the person said, else by how many lanes there are. */
+export class Folding {
+  #all: boolean | null = null;
+  readonly #said = new Map<string, boolean>();
+  #version = 0;
+
+  /** Grows with every change. */
+  get version(): number {
+    return this.#version;
+  }
+
+  isCollapsed(worker: string, nLanes: number, nWorkers: number): boolean {
+    return this.#said.get(worker) ?? this.#all ?? (nWorkers > 1 && nLanes > MAX_OPEN_LANES);
+  }
+
+  set(worker: string, collapsed: boolean): void {
+    this.#said.set(worker, collapsed);
+    this.#version += 1;
+  }
+
+  setAll(collapsed: boolean): void {
+    this.#said.clear();
+    this.#all = collapsed;
+    this.#version += 1;
+  }
+}
+
+/** The rows for some lanes; a worker with several lanes has one above them if there is something to tell apart. */
+export function rowsOf(lanes: readonly LaneLabel[], folding: Folding): Row[] {
+  const workers = new Map<string, LaneLabel[]>();
+  for (const lane of lanes) {
+    const ofWorker = workers.get(lane.worker);
+    if (ofWorker === undefined) {
+      workers.set(lane.worker, [lane]);
+    } else {
+      ofWorker.push(lane);
+    }
+  }
+  const grouped = workers.size > 1 || lanes.length > LONE_WORKER_LANES;
+  const rows: Row[] = [];
+  for (const [worker, ofWorker] of workers) {
+    if (!grouped || ofWorker.length === 1) {
+      rows.push(...ofWorker.map(lane => laneRow(lane, false)));
+      continue;
+    }
+    const collapsed = folding.isCollapsed(worker, lanes.length, workers.size);
+    rows.push({ kind: 'worker', worker, label: workerLabel(worker), lanes: ofWorker.map(lane => lane.id), collapsed });
+    if (!collapsed) {
+      rows.push(...ofWorker.map(lane => laneRow(lane, true)));
+    }
+  }
+  return rows;
+}
+
+/** Whether every worker that can be collapsed is. */
+export function isFolded(rows: readonly Row[]): boolean {
+  const workers = rows.filter(row => row.kind === 'worker');
+  return workers.length > 0 && workers.every(row => row.collapsed);
+}
+
+/** The row in which a lane is seen. */
+export function rowOfLane(rows: readonly Row[], lane: number): number {
+  const own = rows.findIndex(row => row.kind === 'lane' && row.id === lane);
+  return own >= 0 ? own : rows.findIndex(row => row.kind === 'worker' && row.lanes.includes(lane));
+}
+
+function laneRow({ id, label }: LaneLabel, inset: boolean): LaneRow {
+  return { kind: 'lane', id, label, inset };
+}
+
+/** Local workers are known by the number of their process. */
+function workerLabel(worker: string): string {
+  return /^\d+$/.test(worker) ? `process ${worker}` : worker;
+}
