@@ -8,6 +8,8 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING
 
+from taskscope.model.version import __version__
+
 if TYPE_CHECKING:
     from IPython.core.interactiveshell import InteractiveShell
 
@@ -33,6 +35,7 @@ __all__ = [
     "ProgressWidget",
     "Recording",
     "TaskscopeError",
+    "__version__",
     "load",
     "profile",
 ]

@@ -13,12 +13,14 @@ import threading
 import weakref
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cache
-from importlib.metadata import PackageNotFoundError, version
 from typing import Literal, TypeAlias
+
+import dask
+import numpy as np
 
 from taskscope.errors import OptionError, unknown_name
 from taskscope.model.clock import SYSTEM_CLOCK, Clock
+from taskscope.model.version import __version__
 from taskscope.recorder import DEFAULT_MAX_TASKS, Recorder
 from taskscope.recorder.pump import Pump, Tick
 from taskscope.sources import registration
@@ -129,9 +131,9 @@ class Session:
     def metadata(self) -> dict[str, object]:
         """Return facts about this process that belong into a recording."""
         return {
-            "taskscope": _version("taskscope"),
-            "dask": _version("dask"),
-            "numpy": _version("numpy"),
+            "taskscope": __version__,
+            "dask": dask.__version__,
+            "numpy": np.__version__,
             "python": platform.python_version(),
             "platform": sys.platform,
             "host": platform.node(),
@@ -172,14 +174,6 @@ class Session:
     def _tick(self, tick: Tick) -> None:
         if tick.active:
             self.sampler.tick()
-
-
-@cache  # reading it takes half a millisecond
-def _version(package: str) -> str | None:
-    try:
-        return version(package)
-    except PackageNotFoundError:
-        return None
 
 
 class _Current:

@@ -6,8 +6,8 @@ import os
 import signal
 import threading
 from collections.abc import Callable
-from importlib.metadata import PackageNotFoundError, version
 
+from taskscope.model.version import __version__
 from taskscope.recorder import Recorder
 from taskscope.widgets.feed.channels import Channel
 from taskscope.widgets.feed.pages import LEASE_S, Page, Pages
@@ -144,13 +144,6 @@ class Control:
             "cursor": self._recorder.cursor,
             "lease_s": LEASE_S,
             "subshell": on_subshell,
-            "version": _version(),
+            "version": __version__,
         }
         return reply if error is None else reply | {"error": error}
-
-
-def _version() -> str:
-    try:
-        return version("taskscope")
-    except PackageNotFoundError:
-        return "unknown"
