@@ -9,14 +9,12 @@ from numpy.typing import NDArray
 
 from taskscope.analysis.colours import N_COLOURS, prefix_colours
 from taskscope.model.recording import Recording
-from taskscope.model.records import STATUSES, TaskBlock
+from taskscope.model.records import BAD_ENDS, TaskBlock
 
 __all__ = ["ENDED_BADLY", "Coverage", "column_overlap", "measure_coverage"]
 
 ENDED_BADLY = N_COLOURS
 """The colour of tasks that erred, were interrupted or lost."""
-
-_BAD = [STATUSES.index(status) for status in ("erred", "interrupted", "lost")]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -81,7 +79,7 @@ def measure_coverage(recording: Recording, n_columns: int) -> Coverage:
     scale = n_columns / (stop_s - start_s)
     first = np.clip((tasks.start - start_s) * scale, 0, n_columns)
     last = np.clip((tasks.stop - start_s) * scale, first, n_columns)
-    ended_badly = np.isin(tasks.status, _BAD)
+    ended_badly = np.isin(tasks.status, BAD_ENDS)
     colours = np.where(ended_badly, ENDED_BADLY, _colours(recording, tasks))
     shape = (len(lanes), n_columns)
     busy, best, colour = np.zeros(shape), np.zeros(shape), np.zeros(shape, np.uint8)

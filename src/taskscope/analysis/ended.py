@@ -5,11 +5,18 @@ from __future__ import annotations
 import numpy as np
 
 from taskscope.model.recording import Recording
-from taskscope.model.records import STATUSES, PrefixProgress, TaskBlock
+from taskscope.model.records import (
+    ERRED,
+    FINISHED,
+    INTERRUPTED,
+    LOST,
+    RUNNING,
+    STATUSES,
+    PrefixProgress,
+    TaskBlock,
+)
 
 __all__ = ["prefix_progress"]
-
-_FINISHED, _ERRED, _INTERRUPTED, _LOST, _RUNNING = range(len(STATUSES))
 
 
 def prefix_progress(recording: Recording) -> list[PrefixProgress]:
@@ -34,10 +41,10 @@ def _rows(recording: Recording, run: int, tasks: TaskBlock) -> list[PrefixProgre
             run,
             prefix,
             total=int(total[ids].sum()),
-            finished=int(counts[_FINISHED, ids].sum()),
-            erred=int(counts[_ERRED, ids].sum()),
-            running=int(counts[_RUNNING, ids].sum()),
-            interrupted=int(counts[_INTERRUPTED, ids].sum() + counts[_LOST, ids].sum()),
+            finished=int(counts[FINISHED, ids].sum()),
+            erred=int(counts[ERRED, ids].sum()),
+            running=int(counts[RUNNING, ids].sum()),
+            interrupted=int(counts[INTERRUPTED, ids].sum() + counts[LOST, ids].sum()),
             duration_s=float(seconds[ids].sum()),
         )
         for prefix, ids in places.items()

@@ -9,11 +9,9 @@ import numpy as np
 from taskscope.analysis.intervals import union_s
 from taskscope.analysis.status import State, state_of
 from taskscope.model.recording import Recording
-from taskscope.model.records import STATUSES, TaskBlock
+from taskscope.model.records import ERRED, FINISHED, TaskBlock
 
 __all__ = ["PrefixTotal", "Totals", "measure_totals"]
-
-_FINISHED, _ERRED = STATUSES.index("finished"), STATUSES.index("erred")
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,8 +96,8 @@ def measure_totals(recording: Recording) -> Totals:
     """Return what a recording amounts to."""
     runs, tasks = recording.runs, recording.tasks
     n_tasks = sum(run.n_tasks for run in runs)
-    n_finished = int((tasks.status == _FINISHED).sum())
-    n_erred = int((tasks.status == _ERRED).sum())
+    n_finished = int((tasks.status == FINISHED).sum())
+    n_erred = int((tasks.status == ERRED).sum())
     workers = [run.n_workers for run in runs if run.n_workers is not None]
     known_cpu = tasks.cpu[~np.isnan(tasks.cpu)].astype(np.float64)
     rss = recording.resources[:, 2] if len(recording.resources) else np.empty(0)
@@ -152,7 +150,7 @@ def _prefixes(recording: Recording, tasks: TaskBlock) -> tuple[PrefixTotal, ...]
     place = np.array([places[group.prefix] for group in recording.groups], np.int64)
     place = place[tasks.group] if len(tasks) else np.empty(0, np.int64)
     counts = np.bincount(place, minlength=len(names))
-    erred = np.bincount(place[tasks.status == _ERRED], minlength=len(names))
+    erred = np.bincount(place[tasks.status == ERRED], minlength=len(names))
     seconds = np.bincount(place, tasks.stop - tasks.start, len(names))
     all_s = float(seconds.sum())
     rows = [

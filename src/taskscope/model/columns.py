@@ -12,9 +12,19 @@ from numpy.typing import NDArray
 
 from taskscope.model.keys import KeyBlock
 
-__all__ = ["GraphColumns", "RowBlock", "narrow_sizes", "round_down_f4"]
+__all__ = [
+    "SCHEDULER_OBSERVED",
+    "GraphColumns",
+    "RowBlock",
+    "narrow_sizes",
+    "round_down_f4",
+    "split_flags",
+]
 
 UNKNOWN_SIZE = 2**32 - 1
+
+SCHEDULER_OBSERVED = 8
+"""The bit of `RowBlock.flags` that says that the scheduler took the times; the lower bits are the status."""
 
 
 def narrow_sizes(sizes: NDArray[np.float64]) -> NDArray[np.uint32] | NDArray[np.float64]:
@@ -22,6 +32,12 @@ def narrow_sizes(sizes: NDArray[np.float64]) -> NDArray[np.uint32] | NDArray[np.
     if len(sizes) and np.nanmax(sizes, initial=0.0) >= UNKNOWN_SIZE:
         return sizes
     return np.where(np.isnan(sizes), UNKNOWN_SIZE, sizes).astype(np.uint32)
+
+
+def split_flags(flags: NDArray[np.uint8]) -> tuple[NDArray[np.uint8], NDArray[np.uint8]]:
+    """Return the codes into `STATUSES` and `OBSERVED_BY` that flags are made of."""
+    observed = (flags >= SCHEDULER_OBSERVED).astype(np.uint8)
+    return np.bitwise_and(flags, SCHEDULER_OBSERVED - 1, dtype=np.uint8), observed
 
 
 def round_down_f4(values: NDArray[np.float64]) -> NDArray[np.float32]:
@@ -49,7 +65,7 @@ class RowBlock:
     lane
         ``u2`` lane ids.
     flags
-        ``u1``: status code, plus 8 where the scheduler observed the task.
+        ``u1``: status code, plus `SCHEDULER_OBSERVED` where the scheduler took the times.
     """
 
     run: int

@@ -11,7 +11,13 @@ from numpy.typing import NDArray
 from taskscope.model.keys import KeyBlock
 
 __all__ = [
+    "BAD_ENDS",
+    "ERRED",
+    "FINISHED",
+    "INTERRUPTED",
+    "LOST",
     "OBSERVED_BY",
+    "RUNNING",
     "STATUSES",
     "Group",
     "GroupTotal",
@@ -26,6 +32,9 @@ __all__ = [
 
 STATUSES = ("finished", "erred", "interrupted", "lost", "running")
 """Task statuses, by their code in `TaskBlock.status`; ``running`` only occurs in a snapshot of a live run."""
+
+FINISHED, ERRED, INTERRUPTED, LOST, RUNNING = range(len(STATUSES))
+BAD_ENDS = (ERRED, INTERRUPTED, LOST)
 
 OBSERVED_BY = ("worker", "scheduler")
 """Who took a task's times, by the code in `TaskBlock.observed`."""

@@ -8,7 +8,7 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from taskscope.model.columns import RowBlock
+from taskscope.model.columns import RowBlock, split_flags
 from taskscope.model.keys import KeyBlock
 from taskscope.model.records import TaskBlock
 
@@ -17,9 +17,6 @@ __all__ = ["Identify", "join_rows"]
 Identify: TypeAlias = Callable[[NDArray[np.int32]], tuple[NDArray[np.uint32], KeyBlock]]
 """Gives the group ids and the keys of a run's tasks by their numbers."""
 
-_STATUS_BITS = 7
-_OBSERVED_SHIFT = 3
-
 
 def join_rows(parts: Sequence[tuple[RowBlock, slice, Identify]], zero_s: float = 0.0) -> TaskBlock:
     """Return the rows of all parts in order, with times counted from `zero_s`."""
@@ -27,7 +24,9 @@ def join_rows(parts: Sequence[tuple[RowBlock, slice, Identify]], zero_s: float =
     starts = [np.empty(0), *(b.start[r] for b, r, _ in parts)]
     durations = [np.empty(0, np.float32), *(b.duration[r] for b, r, _ in parts)]
     start = np.concatenate(starts) - zero_s
-    flags = np.concatenate([np.empty(0, np.uint8), *(b.flags[r] for b, r, _ in parts)])
+    status, observed = split_flags(
+        np.concatenate([np.empty(0, np.uint8), *(b.flags[r] for b, r, _ in parts)])
+    )
     return TaskBlock(
         run=np.repeat(np.array([b.run for b, _, _ in parts], np.int32), [len(group) for group, _ in named]),
         group=np.concatenate([np.empty(0, np.uint32), *(group for group, _ in named)]),
@@ -36,7 +35,7 @@ def join_rows(parts: Sequence[tuple[RowBlock, slice, Identify]], zero_s: float =
         stop=start + np.concatenate(durations),
         cpu=np.concatenate([np.empty(0, np.float32), *(b.cpu[r] for b, r, _ in parts)]),
         size=np.concatenate([np.empty(0), *(b.sizes()[r] for b, r, _ in parts)]),
-        status=np.bitwise_and(flags, _STATUS_BITS, dtype=np.uint8),
-        observed=np.right_shift(flags, _OBSERVED_SHIFT, dtype=np.uint8),
+        status=status,
+        observed=observed,
         keys=KeyBlock.concat([keys for _, keys in named]),
     )

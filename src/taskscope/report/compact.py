@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from taskscope.analysis.colours import used_groups
 from taskscope.model.recording import Recording
-from taskscope.model.records import STATUSES, Group, Lane, Message, Run, RunningTask, TaskBlock
+from taskscope.model.records import RUNNING, Group, Lane, Message, Run, RunningTask, TaskBlock
 
 __all__ = ["CompactTables", "compact_tables", "take_rows"]
 
@@ -39,7 +39,7 @@ def compact_tables(recording: Recording) -> CompactTables:
         group=np.searchsorted(group_ids, tasks.group).astype(np.uint32),
         lane=np.searchsorted(lane_ids, tasks.lane).astype(np.uint16),
     )
-    in_flight = tasks.status == STATUSES.index("running")
+    in_flight = tasks.status == RUNNING
     return CompactTables(
         tasks=take_rows(tasks, np.flatnonzero(~in_flight)),
         running=_running(take_rows(tasks, np.flatnonzero(in_flight)), groups),

@@ -13,7 +13,9 @@ from taskscope.analysis.colours import prefix_colours
 from taskscope.analysis.coverage import Coverage, measure_coverage
 from taskscope.analysis.quantities import format_duration, printable
 from taskscope.analysis.totals import PrefixTotal
+from taskscope.model.columns import split_flags
 from taskscope.model.recording import Recording
+from taskscope.model.records import BAD_ENDS
 from taskscope.report.bars import LANE_PX, bar_palette, bar_pixels
 from taskscope.report.palette import DARK, ENDED_BADLY_RGB, LIGHT, PALETTE
 from taskscope.report.png import encode_png
@@ -86,7 +88,7 @@ def _more_px(coverage: Coverage) -> int:
 
 
 def _any_bad(recording: Recording) -> bool:
-    return any(bool(np.isin(block.flags & 7, (1, 2, 3)).any()) for block in recording.blocks)
+    return any(bool(np.isin(split_flags(block.flags)[0], BAD_ENDS).any()) for block in recording.blocks)
 
 
 def _style() -> str:
