@@ -28,7 +28,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from taskscope.model.columns import GraphColumns
-from taskscope.model.records import OBSERVED_BY, STATUSES
+from taskscope.model.records import OBSERVED_BY, RUNNING, STATUSES
 
 if TYPE_CHECKING:
     from taskscope.model.recording import Recording
@@ -84,7 +84,7 @@ def _tasks(recording: Recording) -> Columns:
         "worker": _texts([n.worker for n in recording.lanes])[lane],
         "thread": np.array([n.thread for n in recording.lanes], np.int64)[lane],
         "start_s": tasks.start,
-        "stop_s": np.where(tasks.status == STATUSES.index("running"), np.nan, tasks.stop),
+        "stop_s": np.where(tasks.status == RUNNING, np.nan, tasks.stop),
         "cpu_s": tasks.cpu.astype(np.float64),
         "status": _texts(STATUSES)[tasks.status],
         "observed_by": _texts(OBSERVED_BY)[tasks.observed],
@@ -143,8 +143,8 @@ def _cache(recording: Recording) -> Columns:
     }
     for run, graph in recording.graphs.items():
         enter = graph.enter_times()
-        held = ~np.isnan(enter)
-        parts["run"].append(np.full(int(held.sum()), run, np.int64))
+        held = np.argsort(enter, kind="stable")[: np.count_nonzero(~np.isnan(enter))]
+        parts["run"].append(np.full(len(held), run, np.int64))
         parts["key"].append(_key_texts(graph, groups)[held])
         parts["prefix"].append(prefixes[graph.group][held])
         parts["metric"].append(_metric(recording, run, graph)[held])

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TypeVar, cast
@@ -10,24 +9,16 @@ from typing import TypeVar, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from taskscope.model.columns import RowBlock, narrow_sizes, round_down_f4
-from taskscope.model.records import STATUSES
+from taskscope.model.columns import SCHEDULER_OBSERVED, RowBlock, narrow_sizes, round_down_f4
+from taskscope.model.records import ERRED, FINISHED, INTERRUPTED, STATUSES
 from taskscope.recorder.runlog import FailedTask, LaneBuffer, LaneKey, RunLog, UnseenTask
+from taskscope.recorder.unknown_lanes import UnknownLanes
 
-__all__ = [
-    "INTERRUPTED",
-    "RUNNING",
-    "SCHEDULER_OBSERVED",
-    "RawRows",
-    "take",
-    "take_rows",
-    "unknown_lane",
-]
+__all__ = ["MAX_ROWS", "RawRows", "take", "take_rows"]
 
-FINISHED, ERRED, INTERRUPTED, LOST, RUNNING = range(5)
-SCHEDULER_OBSERVED = 8
-_MAX_ROWS = 2_000
-_MAX_UNSEEN_LANES = 200
+MAX_ROWS = 10_000
+"""Most rows that are taken from one list at a time."""
+
 _T = TypeVar("_T")
 _Floats = NDArray[np.float64]
 
@@ -61,7 +52,7 @@ class RawRows:
         )
 
 
-def take(rows: list[_T], width: int, limit: int = _MAX_ROWS) -> list[_T]:
+def take(rows: list[_T], width: int, limit: int = MAX_ROWS) -> list[_T]:
     """Remove and return up to `limit` whole rows from the front; safe while others append."""
     count = min(len(rows) // width, limit) * width
     taken = rows[:count]
@@ -69,7 +60,7 @@ def take(rows: list[_T], width: int, limit: int = _MAX_ROWS) -> list[_T]:
     return taken
 
 
-def take_rows(log: RunLog, lane_id: Callable[[LaneKey], int]) -> RawRows | None:
+def take_rows(log: RunLog, lane_id: Callable[[LaneKey], int], unknown: UnknownLanes) -> RawRows | None:
     """Remove a bounded number of rows from each of a run's lists; None when there were none."""
     parts: list[RawRows] = []
     for lane in list(log.lanes.values()):
@@ -91,7 +82,7 @@ def take_rows(log: RunLog, lane_id: Callable[[LaneKey], int]) -> RawRows | None:
         parts.append(_failed(failed, lane_id))
     unseen = take(log.unseen, 1)
     if unseen:
-        parts.append(_unseen(unseen, lane_id))
+        parts.append(_unseen(unseen, lane_id, unknown))
     return _join(parts) if parts else None
 
 
@@ -127,8 +118,8 @@ def _failed(failed: list[FailedTask], lane_id: Callable[[LaneKey], int]) -> RawR
     )
 
 
-def _unseen(unseen: list[UnseenTask], lane_id: Callable[[LaneKey], int]) -> RawRows:
-    lanes = [lane_id(unknown_lane(u.place)) for u in unseen]
+def _unseen(unseen: list[UnseenTask], lane_id: Callable[[LaneKey], int], unknown: UnknownLanes) -> RawRows:
+    lanes = [lane_id(unknown.place(u.start, u.stop)) for u in unseen]
     codes = [STATUSES.index(u.status) | SCHEDULER_OBSERVED for u in unseen]
     errors = {i: u.error for i, u in enumerate(unseen) if u.error is not None}
     return RawRows(
@@ -141,12 +132,6 @@ def _unseen(unseen: list[UnseenTask], lane_id: Callable[[LaneKey], int]) -> RawR
         np.array(codes, np.uint8),
         errors,
     )
-
-
-def unknown_lane(place: int) -> LaneKey:
-    """Return a lane for tasks no worker reported, of which only the submission is known, not who ran them."""
-    number = 1 + min(place, _MAX_UNSEEN_LANES)
-    return LaneKey(os.getpid(), -number, label=f"worker unknown {number}")
 
 
 def _join(parts: list[RawRows]) -> RawRows:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from array import array
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable, Sequence
+from itertools import count, islice
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,10 +20,13 @@ __all__ = ["GraphBuilder"]
 class GraphBuilder:
     """Numbers the keys of a graph, and gathers groups and dependencies slice by slice.
 
+    Keys are numbered when they are first met, in a row or in the graph, so that starting costs nothing
+    however large the graph is.
+
     Parameters
     ----------
     source
-        What the scheduler knew at the start; it is dropped by `finish`.
+        What the scheduler knew at the start; its dependencies are let go when all were processed.
     start
         When the run started, on the recorder's axis; data is held from then on.
     groups_of
@@ -32,19 +36,20 @@ class GraphBuilder:
     def __init__(
         self, source: GraphSource, start: float, groups_of: Callable[[Sequence[object]], list[int]]
     ) -> None:
-        self._source = source
+        self._dependencies = source.dependencies
+        self._kept = source.kept
+        self._data = source.data
         self._groups_of = groups_of
-        self._keys = list(source.dependencies)
-        self._dependencies = list(source.dependencies.values())
-        self.index: dict[object, int] = dict(zip(self._keys, range(len(self._keys)), strict=True))
+        self._n_keys = len(source.dependencies)
+        self._unmet = iter(source.dependencies)
+        self._index: defaultdict[object, int] = defaultdict(count().__next__)
+        self._keys: list[object] = []
         self._builder = KeyBuilder()
         self._group = array("I")
         self._n_dependencies = array("I")
         self._edges = array("i")
         self._start = start
-        self._enter = np.full(len(self._keys), np.nan)
-        self._data = np.array([self.index[k] for k in source.data if k in self.index], np.int32)
-        self._enter[self._data] = start
+        self._enter = np.full(self._n_keys, np.nan)
         self._values: NDArray[np.float64] | None = None
         self.errors: dict[int, str] = {}
         self.group_counts: Counter[int] = Counter()
@@ -53,24 +58,40 @@ class GraphBuilder:
     @property
     def complete(self) -> bool:
         """Whether every key was processed."""
-        return len(self._group) == len(self._keys)
+        return len(self._group) == self._n_keys
 
-    def advance(self, count: int) -> None:
-        """Process the next `count` keys."""
-        first = len(self._group)
-        keys = self._keys[first : first + count]
+    def advance(self, n_keys: int) -> None:
+        """Process the next `n_keys` keys, or fewer."""
+        keys = self._next_keys(n_keys)
         groups = self._groups_of(keys)
         self._builder.extend(keys)
-        dependencies = self._dependencies[first : first + count]
+        dependencies = list(map(self._dependencies.__getitem__, keys))
         self._n_dependencies.fromlist(list(map(len, dependencies)))
-        index = self.index
-        self._edges.fromlist([index[d] for needed in dependencies for d in needed])
+        self._edges.fromlist(self._numbers([d for needed in dependencies for d in needed]))
         self.group_counts.update(groups)
-        if len(self._data):
-            data = self._source.data
-            self.group_counts.subtract(g for k, g in zip(keys, groups, strict=True) if k in data)
+        if self._data:
+            self.group_counts.subtract(g for k, g in zip(keys, groups, strict=True) if k in self._data)
         # Last, because `complete` is read from its length.
         self._group.fromlist(groups)
+        if self.complete:
+            # A million sets: their owner frees them with the compute, as without us.
+            self._dependencies, self._unmet = {}, iter(())
+
+    def _next_keys(self, n_keys: int) -> list[object]:
+        first = len(self._group)
+        lacking = first + n_keys - len(self._keys)
+        if lacking > 0:
+            self._numbers(list(islice(self._unmet, lacking)))
+        return self._keys[first : first + n_keys]
+
+    def _numbers(self, keys: Sequence[object]) -> list[int]:
+        index = self._index
+        numbers = list(map(index.__getitem__, keys))
+        n_new = len(index) - len(self._keys)
+        if n_new:
+            new = list(islice(reversed(index), n_new))
+            self._keys += reversed(new)
+        return numbers
 
     def land(self, keys: Sequence[object], times: NDArray[np.float64]) -> None:
         """Note when the results of these keys entered the scheduler's cache."""
@@ -78,14 +99,13 @@ class GraphBuilder:
 
     def numbers(self, keys: Sequence[object]) -> NDArray[np.int32]:
         """Return the number of every key."""
-        return np.array(list(map(self.index.__getitem__, keys)), np.int32)
+        return np.array(self._numbers(keys), np.int32)
 
     def measure(self, keys: Sequence[object], values: Sequence[float]) -> None:
         """Note what the user's cache metric gave for these keys."""
         if self._values is None:
-            self._values = np.full(len(self._keys), np.nan)
-        for key, value in zip(keys, values, strict=True):
-            self._values[self.index[key]] = value
+            self._values = np.full(self._n_keys, np.nan)
+        self._values[self.numbers(keys)] = values
 
     def identify(self, tasks: NDArray[np.int32]) -> tuple[NDArray[np.uint32], KeyBlock]:
         """Return group ids and keys of these tasks, which may not have been processed yet."""
@@ -104,8 +124,9 @@ class GraphBuilder:
             self.advance(4096)
         counts = np.array(self._n_dependencies, np.uint32)
         small = counts.astype(np.uint8) if not len(counts) or counts.max() < 256 else counts
-        kept = [self.index[k] for k in self._source.kept if k in self.index]
-        sizes = [self._source.data[self._keys[i]] for i in self._data.tolist()]
+        sizes = {self._index[k]: size for k, size in self._data.items() if k in self._index}
+        data = np.array(list(sizes), np.int32)
+        self._enter[data] = self._start
         return GraphColumns(
             keys=self._builder.build(),
             group=np.array(self._group, np.uint32),
@@ -113,9 +134,9 @@ class GraphBuilder:
             edges=np.array(self._edges, np.int32),
             enter=narrow_times(self._enter, self._start),
             enter_zero=self._start,
-            kept=np.array(kept, np.int32),
-            data=self._data,
-            data_sizes=np.array(sizes, np.float64),
+            kept=self.numbers([k for k in self._kept if k in self._index]),
+            data=data,
+            data_sizes=np.array(list(sizes.values()), np.float64),
             values=None if self._values is None else self._values.copy(),
             errors=dict(self.errors),
         )

@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Sequence
 
 from taskscope.model.records import Group, PrefixProgress, RunningTask
+from taskscope.recorder.grouped import GroupSums
 from taskscope.recorder.runstate import RunState
 
 __all__ = ["prefix_progress"]
@@ -17,11 +18,12 @@ def prefix_progress(
     """Return one row per prefix of this run, in order of appearance."""
     run = state.run.run
     in_flight = Counter(t.group for t in running if t.run == run)
-    ids = sorted({g for g, n in state.totals.items() if n > 0} | set(state.counts) | set(in_flight))
+    ids = sorted({g for g, n in state.totals.items() if n > 0} | set(state.ended) | set(in_flight))
     rows: dict[str, PrefixProgress] = {}
     for group_id in ids:
         prefix = groups[group_id].prefix
-        finished, erred, interrupted, lost = (state.counts.get(group_id, Counter())[i] for i in range(4))
+        ended = state.ended.get(group_id) or GroupSums.zero()
+        finished, erred, interrupted, lost, _ = ended.counts
         seen = finished + erred + interrupted + lost + in_flight[group_id]
         row = rows.get(prefix) or PrefixProgress(run, prefix, 0, 0, 0, 0, 0, 0.0)
         rows[prefix] = PrefixProgress(
@@ -33,6 +35,6 @@ def prefix_progress(
             erred=row.erred + erred,
             running=row.running + in_flight[group_id],
             interrupted=row.interrupted + interrupted + lost,
-            duration_s=row.duration_s + state.durations[group_id],
+            duration_s=row.duration_s + ended.duration_s,
         )
     return list(rows.values())

@@ -93,12 +93,13 @@ class Pump:
     def _run(self) -> None:
         seen = -1
         changed_s = self._recorder.now_s()
-        final_due = False
+        final_due = behind = False
         while not self._stop.is_set():
             self._wake.clear()
-            # A compute that is over within one tick costs a single beat, after it.
-            self._stop.wait(TICK_S)
-            self._fold()
+            if not behind:
+                # A compute that is over within one tick costs a single beat, after it.
+                self._stop.wait(TICK_S)
+            behind = self._fold()
             now_s = self._recorder.now_s()
             active = self._recorder.is_active()
             if active or self._recorder.version != seen:
@@ -120,15 +121,17 @@ class Pump:
             self._thread = None
             return True
 
-    def _fold(self) -> None:
+    def _fold(self) -> bool:
+        """Fold for at most a tick; return whether more waits."""
         deadline_s = self._recorder.now_s() + TICK_S
         try:
-            while self._recorder.pull(_SLICE_S) and self._recorder.now_s() < deadline_s:
+            while self._recorder.pull(_SLICE_S):
                 # Workers have the interpreter for four fifths of the time.
-                if self._stop.wait(_PAUSE_S):
-                    break
+                if self._stop.wait(_PAUSE_S) or self._recorder.now_s() >= deadline_s:
+                    return True
         except Exception as error:  # noqa: BLE001 - the thread must survive a fault of ours
             self._recorder.fault("the pump", error)
+        return False
 
     def _tell(self, tick: Tick) -> None:
         for subscriber in list(self._subscribers):

@@ -132,10 +132,14 @@ class Recorder:
 
     def _pull_run(self, state: RunState, deadline: float) -> bool:
         now = self.clock.perf_counter
-        # Rows before the graph: they are what a person waits for.
-        while (block := state.take_rows(self._lanes.id)) is not None:
-            state.rows_held += len(block)
-            self._store.append(block)
+        # Rows before the graph: they are what a person waits for. Those appended from here on can wait.
+        waiting = state.slices_waiting()
+        while waiting:
+            block = state.take_rows(self._lanes.id)
+            if block is not None:
+                state.rows_held += len(block)
+                self._store.append(block)
+            waiting -= 1
             if now() >= deadline:
                 break
         self._let_go(self._store.drop())
@@ -148,7 +152,7 @@ class Recorder:
         if state.seal():
             self._active.remove(state)
             return False
-        return state.builder is not None and (state.pending or not state.builder.complete)
+        return waiting > 0 or state.counts_graph
 
     def _drain(self) -> None:
         while self.pull(0.1):
@@ -297,7 +301,7 @@ class Recorder:
             held = sum(map(len, blocks))
             now_s = self.now_s()
             in_flight = [s.in_flight(now_s, self._lanes.id) for s in states]
-            seen = sum(sum(c.values()) for s in states for c in s.counts.values())
+            seen = sum(sum(sums.counts) for s in states for sums in s.ended.values())
             return Recording(
                 started_at=self.started_at + timedelta(seconds=start_s),
                 zero_s=start_s,

@@ -65,8 +65,6 @@ class UnseenTask:
     status: Literal["finished", "erred", "interrupted", "lost"]
     error: str | None
     """What the scheduler says it raised."""
-    place: int
-    """Which of the lanes for unknown workers it is shown in; no two overlap in one."""
 
 
 class RunLog:
@@ -77,7 +75,6 @@ class RunLog:
 
     __slots__ = (
         "__weakref__",
-        "_free_from",
         "cell",
         "depth_of",
         "error",
@@ -140,7 +137,6 @@ class RunLog:
         """Keys sent to where taskscope cannot look that have not come back, with the time they were sent."""
         self.trusts_workers = True
         """Whether the workers can be expected to have taskscope, so that they can time tasks."""
-        self._free_from: list[float] = []
 
     def open_lane(self, ident: int) -> LaneBuffer:
         """Return the lane of a thread that runs its first task of this compute."""
@@ -183,11 +179,8 @@ class RunLog:
     ) -> None:
         """Record what the scheduler saw of a submitted task, unless its worker has reported it."""
         start = self.submitted.pop(key, None)
-        if start is None:
-            return
-        place = next((i for i, free in enumerate(self._free_from) if free <= start), len(self._free_from))
-        self._free_from[place : place + 1] = [stop]
-        self.unseen.append(UnseenTask(key, start, stop, status, error, place))
+        if start is not None:
+            self.unseen.append(UnseenTask(key, start, stop, status, error))
 
     def discard(self) -> None:
         """Forget all rows that wait to be read."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter, defaultdict
 from collections.abc import Callable, Sequence
 from typing import cast
@@ -9,25 +10,20 @@ from typing import cast
 import numpy as np
 from numpy.typing import NDArray
 
-from taskscope.model.columns import GraphColumns, RowBlock, narrow_sizes, round_down_f4
+from taskscope.model.columns import SCHEDULER_OBSERVED, GraphColumns, RowBlock, narrow_sizes, round_down_f4
 from taskscope.model.keys import KeyBlock
-from taskscope.model.records import Run, RunStatus
-from taskscope.recorder.fold import (
-    INTERRUPTED,
-    RUNNING,
-    SCHEDULER_OBSERVED,
-    RawRows,
-    take,
-    take_rows,
-    unknown_lane,
-)
+from taskscope.model.records import INTERRUPTED, RUNNING, Run, RunStatus
+from taskscope.recorder.fold import MAX_ROWS, take, take_rows
 from taskscope.recorder.graph import GraphBuilder
-from taskscope.recorder.runlog import LaneKey, RunLog
+from taskscope.recorder.grouped import GroupSums, sum_by_group
+from taskscope.recorder.runlog import LaneBuffer, LaneKey, RunLog
 from taskscope.recorder.tables import GroupTable
+from taskscope.recorder.unknown_lanes import UnknownLanes
 
 __all__ = ["RunState"]
 
-_KEYS_PER_SLICE = 500
+_KEYS_PER_SLICE = 2_000
+_MAX_LANDED = 20_000
 
 
 class RunState:
@@ -49,12 +45,13 @@ class RunState:
         self.origin = origin
         self.builder: GraphBuilder | None = None
         self.graph: GraphColumns | None = None
-        self.counts: dict[int, Counter[int]] = defaultdict(Counter)
-        """Rows of every status, by group id."""
-        self.durations: Counter[int] = Counter()
+        self.ended: dict[int, GroupSums] = defaultdict(GroupSums.zero)
+        """Sums over the rows so far, by group id."""
         self.totals: Counter[int] = Counter()
+        """How many tasks the graph has, as far as it was counted, by group id."""
         self.rows_held = 0
         """How many of the run's rows the store holds."""
+        self._unknown = UnknownLanes()
         self.run = self.describe()
 
     def describe(self) -> Run:
@@ -85,14 +82,16 @@ class RunState:
                 # A fault of ours kept the graph from us: what its rows are about will never be known.
                 log.discard()
             return None
-        raw = take_rows(log, lane_id)
+        raw = take_rows(log, lane_id, self._unknown)
         self._take_landed(log, builder)
         if raw is None:
             return None
         tasks = builder.numbers(raw.keys)
         builder.errors.update({int(tasks[i]): text for i, text in raw.errors.items()})
         block = raw.to_block(log.run, tasks, self.origin)
-        self._count(raw, block, builder.groups(tasks, raw.keys))
+        for group_id, sums in sum_by_group(block, builder.groups(tasks, raw.keys)):
+            self.ended[group_id].add(sums)
+            self.groups.add(group_id, sums)
         return block
 
     def _builder(self) -> GraphBuilder | None:
@@ -103,22 +102,12 @@ class RunState:
         return self.builder
 
     def _take_landed(self, log: RunLog, builder: GraphBuilder) -> None:
-        landed = take(log.landed, 2, limit=10_000)
+        landed = take(log.landed, 2, _MAX_LANDED)
         if landed:
             builder.land(landed[::2], np.array(landed[1::2], np.float64) - self.origin)
-        values = take(log.values, 2, limit=10_000)
+        values = take(log.values, 2, _MAX_LANDED)
         if values:
             builder.measure(values[::2], cast("Sequence[float]", values[1::2]))
-
-    def _count(self, raw: RawRows, block: RowBlock, group: NDArray[np.uint32]) -> None:
-        status = block.flags & 7
-        self.groups.count(group, block.duration, block.cpu, raw.size, status == 1)
-        pairs, n = np.unique(group.astype(np.int64) * 8 + status, return_counts=True)
-        for pair, count in zip(pairs.tolist(), n.tolist(), strict=True):
-            self.counts[pair >> 3][pair & 7] += count
-        ids, place = np.unique(group, return_inverse=True)
-        for group_id, seconds in zip(ids.tolist(), np.bincount(place, block.duration).tolist(), strict=True):
-            self.durations[group_id] += seconds
 
     def in_flight(self, now_s: float, lane_id: Callable[[LaneKey], int]) -> RowBlock | None:
         """Return the tasks in flight as rows that stop now, interrupted if the run is over, else running."""
@@ -126,8 +115,8 @@ class RunState:
         if log is None or builder is None:
             return None
         found = log.in_flight()
-        sent = list(log.submitted.items())
-        found += [(unknown_lane(i), key, start) for i, (key, start) in enumerate(sent)]
+        sent, unknown = list(log.submitted.items()), self._unknown.copy()
+        found += [(unknown.place(start, math.inf), key, start) for key, start in sent]
         if not found:
             return None
         n = len(found)
@@ -154,21 +143,31 @@ class RunState:
         return not builder.complete
 
     @property
-    def pending(self) -> bool:
-        """Whether writers have appended something that was not folded yet."""
+    def counts_graph(self) -> bool:
+        """Whether the graph is known and not all of it was processed."""
+        return self.builder is not None and not self.builder.complete
+
+    def slices_waiting(self) -> int:
+        """Return how often `take_rows` must be called to fold all that writers have appended so far."""
         log = self.log
         if log is None:
-            return False
-        return bool(
-            log.landed or log.values or log.remote or log.failed or log.unseen or any(log.lanes.values())
-        )
+            return 0
+        sizes = [
+            len(log.landed) / (2 * _MAX_LANDED),
+            len(log.values) / (2 * _MAX_LANDED),
+            len(log.remote) / (RunLog.REMOTE_WIDTH * MAX_ROWS),
+            len(log.failed) / MAX_ROWS,
+            len(log.unseen) / MAX_ROWS,
+            *(len(lane) / (LaneBuffer.WIDTH * MAX_ROWS) for lane in list(log.lanes.values())),
+        ]
+        return math.ceil(max(sizes))
 
     def seal(self) -> bool:
         """Let go of the log and the key objects once the run is over and all is folded; True when done."""
         log = self.log
         if log is None:
             return True
-        over = log.stop is not None and not log.in_flight() and not self.pending
+        over = log.stop is not None and not log.in_flight() and not self.slices_waiting()
         if not over or (self.builder is not None and not self.builder.complete):
             return False
         if self.builder is None and log.graph_source is not None:

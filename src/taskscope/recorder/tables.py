@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import cast
 
-import numpy as np
-from numpy.typing import NDArray
-
 from taskscope.model.keys import split_key
-from taskscope.model.records import Group, GroupTotal, Lane
+from taskscope.model.records import ERRED, Group, GroupTotal, Lane
+from taskscope.recorder.grouped import GroupSums
 from taskscope.recorder.runlog import LaneKey
 
 __all__ = ["MAX_GROUPS", "MAX_LANES", "GroupTable", "LaneTable"]
@@ -25,7 +22,7 @@ class GroupTable:
     def __init__(self) -> None:
         self.groups: list[Group] = []
         self._ids: dict[object, int] = {}
-        self._sums: dict[int, _Sums] = {}
+        self._sums: dict[int, GroupSums] = {}
 
     def ids(self, keys: Sequence[object]) -> list[int]:
         """Return the group id of every key, adding the groups that are new."""
@@ -56,51 +53,19 @@ class GroupTable:
         self._ids[name] = len(self.groups) - 1
         return len(self.groups) - 1
 
-    def count(
-        self,
-        group: NDArray[np.uint32],
-        duration: NDArray[np.float32],
-        cpu: NDArray[np.float32],
-        size: NDArray[np.float64],
-        erred: NDArray[np.bool_],
-    ) -> None:
-        """Add rows to the totals of their groups."""
-        ids, place = np.unique(group, return_inverse=True)
-        columns = (
-            np.bincount(place),
-            np.bincount(place, erred),
-            np.bincount(place, duration),
-            np.bincount(place, np.nan_to_num(cpu)),
-            np.bincount(place, np.nan_to_num(size)),
-        )
-        for group_id, *sums in zip(ids.tolist(), *(c.tolist() for c in columns), strict=True):
-            self._sums.setdefault(group_id, _Sums()).add(*sums)
+    def add(self, group_id: int, sums: GroupSums) -> None:
+        """Add rows to the totals of a group."""
+        self._sums.setdefault(group_id, GroupSums.zero()).add(sums)
 
     def totals(self) -> list[GroupTotal]:
         """Return the totals of every group that had a task, by first appearance."""
         return [
             GroupTotal(
-                g.name, g.prefix, int(s.n_tasks), int(s.n_erred), s.duration_s, s.cpu_s, s.result_bytes
+                g.name, g.prefix, sum(s.counts), s.counts[ERRED], s.duration_s, s.cpu_s, s.result_bytes
             )
             for g in self.groups
             if (s := self._sums.get(g.id)) is not None
         ]
-
-
-@dataclass(slots=True)
-class _Sums:
-    n_tasks: float = 0
-    n_erred: float = 0
-    duration_s: float = 0.0
-    cpu_s: float = 0.0
-    result_bytes: float = 0.0
-
-    def add(self, n_tasks: float, n_erred: float, duration_s: float, cpu_s: float, size: float) -> None:
-        self.n_tasks += n_tasks
-        self.n_erred += n_erred
-        self.duration_s += duration_s
-        self.cpu_s += cpu_s
-        self.result_bytes += size
 
 
 class LaneTable:

@@ -61,7 +61,7 @@ def recording(fake_clock: FakeClock) -> Recording:
     log.label, log.cell, log.scheduler, log.n_workers = "quick", "cell-1", "threads", 2
     write_task(log, ("load-1", 0), 110.5, 111.0, cpu=0.25, size=800.0, thread=7)
     log.fail("total-ab12", LaneKey(os.getpid(), 7, 0, "thread 7"), 111.0, 111.5, 0.125, ValueError("no"))
-    log.unseen.append(UnseenTask(("load-1", 1), 110.25, 112.0, "lost", None, 0))
+    log.unseen.append(UnseenTask(("load-1", 1), 110.25, 112.0, "lost", None))
     log.error = "ValueError: no"
     fake_clock.advance(2.0)
     end_run(log, "erred")

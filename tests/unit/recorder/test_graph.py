@@ -11,7 +11,9 @@ from tests.support.run_writing import begin_run, end_run, independent, write_tas
 
 def builder_of(dependencies: dict[object, set[object]], data: dict[object, float]) -> GraphBuilder:
     source = GraphSource(dependencies, frozenset({"total"}), data)
-    return GraphBuilder(source, 0.0, GroupTable().ids)
+    table = GroupTable()
+    table.ids([("load-1", 0), "total", "given"])
+    return GraphBuilder(source, 0.0, table.ids)
 
 
 def test_a_graph_becomes_the_same_columns_in_slices_of_any_size() -> None:
@@ -19,17 +21,32 @@ def test_a_graph_becomes_the_same_columns_in_slices_of_any_size() -> None:
     dependencies: dict[object, set[object]] = {"total": {*leaves, "given"}, "given": set()}
     dependencies |= {leaf: set() for leaf in leaves}
     texts = ["total", "given", *(f"('load-1', {i})" for i in range(5))]
+    groups = {"total": 1, "given": 2, **dict.fromkeys(texts[2:], 0)}
     for size in (1, 3, 100):
         builder = builder_of(dependencies, {"given": 8.0})
         while not builder.complete:
             builder.advance(size)
         graph = builder.finish()
-        assert list(graph.keys.iter_text(["", "", *["load-1"] * 5])) == texts
-        assert graph.group.tolist() == [0, 1, 2, 2, 2, 2, 2]
-        assert graph.n_dependencies.tolist() == [6, 0, 0, 0, 0, 0, 0]
-        assert {texts[i] for i in graph.edges.tolist()} == set(texts[1:])
-        assert (graph.kept.tolist(), graph.data.tolist(), graph.data_sizes.tolist()) == ([0], [1], [8.0])
-        assert +builder.group_counts == {0: 1, 2: 5}
+        # Keys are numbered as they are met, and the dependencies of `total` are a set.
+        names = list(graph.keys.iter_text([["load-1", "total", "given"][g] for g in graph.group.tolist()]))
+        assert sorted(names) == sorted(texts)
+        assert dict(zip(names, graph.group.tolist(), strict=True)) == groups
+        assert graph.n_dependencies.tolist() == [6 if name == "total" else 0 for name in names]
+        assert {names[i] for i in graph.edges.tolist()} == set(texts[1:])
+        assert [names[i] for i in graph.kept.tolist()] == ["total"]
+        assert [names[i] for i in graph.data.tolist()] == ["given"]
+        assert graph.data_sizes.tolist() == [8.0]
+        assert +builder.group_counts == {0: 5, 1: 1}
+
+
+def test_keys_met_in_rows_first_keep_the_number_they_got() -> None:
+    keys = [("x-1", i) for i in range(10)]
+    builder = builder_of({key: set() for key in keys}, {})
+    assert builder.numbers([keys[7], keys[2]]).tolist() == [0, 1]
+    builder.advance(3)
+    assert builder.numbers(keys).tolist() == [2, 3, 1, 4, 5, 6, 7, 0, 8, 9]
+    graph = builder.finish()
+    assert list(graph.keys.iter_text(["x-1"] * 10)) == [repr(keys[i]) for i in (7, 2, 0, 1, 3, 4, 5, 6, 8, 9)]
 
 
 def test_a_task_with_more_dependencies_than_a_byte_counts_keeps_them_all() -> None:

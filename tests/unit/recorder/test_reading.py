@@ -69,7 +69,7 @@ def test_rows_can_be_read_before_their_graph_was_counted(recorder: Recorder) -> 
 
 
 def test_a_pull_folds_a_slice_and_says_that_more_waits(recorder: Recorder) -> None:
-    keys = [("x", i) for i in range(3_000)]
+    keys = [("x", i) for i in range(30_000)]
     log = begin_run(recorder, independent(keys))
     for key in keys:
         write_task(log, key, 100.0, 101.0)
@@ -77,8 +77,8 @@ def test_a_pull_folds_a_slice_and_says_that_more_waits(recorder: Recorder) -> No
     seen = []
     while recorder.pull(budget_s=0.0):
         seen.append(recorder.cursor)
-    assert seen[0] == 2_000
-    assert (recorder.cursor, recorder.is_active(), recorder.pull()) == (3_000, False, False)
+    assert seen[0] == 10_000
+    assert (recorder.cursor, recorder.is_active(), recorder.pull()) == (30_000, False, False)
 
 
 def test_runs_are_told_when_new_and_when_changed_and_never_twice(
@@ -122,8 +122,8 @@ def test_progress_counts_each_prefix_by_state(recorder: Recorder, fake_clock: Fa
     write_task(log, keys[0], 100.0, 101.0)
     write_task(log, keys[1], 101.0, 101.5)
     log.fail(keys[2], LaneKey(os.getpid(), 1), 101.0, 101.5, 0.5, ValueError("no"))
-    log.unseen.append(UnseenTask(keys[3], 101.0, 102.0, "lost", None, 0))
-    log.unseen.append(UnseenTask(keys[4], 101.0, 102.0, "interrupted", None, 1))
+    log.unseen.append(UnseenTask(keys[3], 101.0, 102.0, "lost", None))
+    log.unseen.append(UnseenTask(keys[4], 101.0, 102.0, "interrupted", None))
     lane_of(log).open = (keys[5], 102.0)
     log.submitted["sum"] = 101.0
     recorder.pull()
@@ -167,6 +167,17 @@ def test_a_snapshot_of_a_running_compute_shows_tasks_in_flight_as_rows(
         "finished",
         "interrupted",
         "interrupted",
+    ]
+
+
+def test_a_task_in_flight_overlaps_no_other_in_the_lanes_of_unknown_workers(recorder: Recorder) -> None:
+    log = begin_run(recorder, independent(["ended", "sent"]))
+    log.submitted.update(ended=101.0, sent=102.0)
+    log.end_unreported("ended", 103.0, "finished")
+    tasks = recorder.snapshot().to_pandas("tasks")
+    assert tasks[["key", "status", "thread"]].to_numpy().tolist() == [
+        ["ended", "finished", -1],
+        ["sent", "running", -2],
     ]
 
 
