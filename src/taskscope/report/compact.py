@@ -27,9 +27,9 @@ class CompactTables:
 
 
 def compact_tables(recording: Recording) -> CompactTables:
-    """Return what a view of this recording alone needs, tasks sorted by their end."""
+    """Return what a view of this recording alone needs, tasks sorted by their start."""
     tasks = recording.tasks
-    tasks = take_rows(tasks, np.argsort(tasks.stop, kind="stable"))
+    tasks = take_rows(tasks, np.lexsort((tasks.stop, tasks.start)))
     groups = used_groups(recording, tasks)
     group_ids = np.array([group.id for group in groups], np.int64)
     lane_ids = np.unique(tasks.lane)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import hashlib
 import json
+import zlib
 from collections.abc import Iterator
 from functools import lru_cache
 from importlib.resources import files
@@ -13,11 +14,13 @@ from taskscope.analysis.ended import prefix_progress
 from taskscope.model.recording import Recording
 from taskscope.model.records import TaskBlock
 from taskscope.report.compact import CompactTables, compact_tables, take_rows
-from taskscope.wire import Batch, encode_batch
+from taskscope.report.dense import DenseTasks, dense_tasks
+from taskscope.wire import Batch, BatchMessage, encode_batch
 
 __all__ = ["count_tasks", "data_json", "report_script", "script_hash"]
 
 _ROWS_PER_MESSAGE = 100_000
+_LEVEL = 9
 
 
 @lru_cache(maxsize=1)
@@ -46,26 +49,30 @@ def count_tasks(recording: Recording) -> int:
 def data_json(recording: Recording) -> str:
     """Return the recording as JSON for a ``<script type="application/json">``.
 
-    It is a list of the feed's messages with their buffers in base64; ``<``, ``>`` and ``&`` are escaped,
-    so that no key can end the element.
+    It holds the feed's messages without their buffers, and these in one piece: rewritten (see
+    `taskscope.report.dense`), deflated, in base64. ``<``, ``>`` and ``&`` are escaped, so that no key can end
+    the element.
     """
-    messages = [
-        {"message": message, "buffers": [base64.b64encode(b).decode("ascii") for b in buffers]}
-        for message, buffers in _messages(recording)
-    ]
-    text = json.dumps(messages, allow_nan=False, separators=(",", ":"))
+    entries, contents = [], []
+    for message, tasks in _messages(recording):
+        entries.append({"message": message, "start_s": tasks.start_s, "tick_s": tasks.tick_s})
+        contents.append(tasks.content)
+    content = b"".join(contents)
+    data = base64.b64encode(zlib.compress(content, _LEVEL)).decode("ascii")
+    text = json.dumps(
+        {"messages": entries, "bytes": len(content), "data": data}, allow_nan=False, separators=(",", ":")
+    )
     return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
 
 
-def _messages(recording: Recording) -> Iterator[tuple[object, list[bytes]]]:
+def _messages(recording: Recording) -> Iterator[tuple[BatchMessage, DenseTasks]]:
     compact = compact_tables(recording)
     n_tasks = len(compact.tasks)
     first, seq = 0, 0
     while first < n_tasks or seq == 0:
         rows = take_rows(compact.tasks, slice(first, first + _ROWS_PER_MESSAGE))
-        batch = _batch(recording, compact, rows, first=first, seq=seq)
-        message, buffers = encode_batch(batch)
-        yield message, buffers
+        message, buffers = encode_batch(_batch(recording, compact, rows, first=first, seq=seq))
+        yield message, dense_tasks(rows, buffers)
         first, seq = first + message["count"], seq + 1
 
 

@@ -23,7 +23,13 @@ def chart_page(recording: Recording) -> str:
 
 
 def page_html(recording: Recording) -> str:
-    """Return a whole document that needs neither kernel nor network."""
+    """Return a whole document that needs neither kernel nor network.
+
+    Notes
+    -----
+    The picture and the tables come first: they are painted before the interactive chart, which then takes
+    the picture's place, is unpacked; and they stay where scripts are off.
+    """
     totals = measure_totals(recording)
     name = title(recording, totals)
     picture = base64.b64encode(picture_svg(recording, totals.prefixes).encode("utf-8")).decode("ascii")
@@ -31,10 +37,10 @@ def page_html(recording: Recording) -> str:
     alt = escape(f"Gantt chart: {name}", quote=True)
     body = (
         f"<h1>{escape(name)}</h1>{facts_html(recording, totals)}"
-        f'<div class="taskscope-chart">{chart}</div>'
-        f"<details{'' if chart else ' open'}><summary>Picture</summary>"
+        f'<div class="taskscope-place"></div>'
+        f'<details class="taskscope-picture" open><summary>Picture</summary>'
         f'<img alt="{alt}" src="data:image/svg+xml;base64,{picture}"></details>'
-        f"{remarks_html(recording, totals)}{prefix_table_html(totals.prefixes)}"
+        f"{remarks_html(recording, totals)}{prefix_table_html(totals.prefixes)}{chart}"
     )
     return _document(name, _page_style(), body)
 

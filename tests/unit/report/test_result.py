@@ -1,7 +1,5 @@
 from __future__ import annotations
 
-import base64
-import json
 from html.parser import HTMLParser
 from xml.etree import ElementTree as ET
 
@@ -15,6 +13,7 @@ from taskscope.report import MAX_EMBEDDED_TASKS, page_html, result_bundle, resul
 from taskscope.report.embed import data_json
 from taskscope.report.picture import MAX_LANES, picture_svg
 from tests.support.recordings import recording_of
+from tests.support.report_fixture import PATH, content_of, dense_recording
 from tests.support.task_blocks import Row
 
 SCRIPT = "document.title = 'ran <b>'"
@@ -99,17 +98,22 @@ def test_the_picture_of_a_hostile_key_is_well_formed(key: str) -> None:
 def test_embedded_data_are_messages_of_the_feed_with_ids_from_zero() -> None:
     text = data_json(recording_of([Row(key=("</script>-1", 4), lane=1, start_s=0.5, stop_s=2.0)]))
     assert not set("<>&") & set(text)
-    (entry,) = json.loads(text)
+    ((entry,), content) = content_of(text)
     assert entry["message"]["groups"] == [[0, "</script>-1", "/script"]]
     assert entry["message"]["lanes"] == [[0, "1234", 51, "thread 1"]]
     assert (entry["message"]["first"], entry["message"]["count"], entry["message"]["cursor"]) == (0, 1, 1)
     assert entry["message"]["progress"] == [[0, "/script", 1, 1, 0, 0, 0, 1.5]]
-    assert [len(base64.b64decode(b)) for b in entry["buffers"]] == [2, 2, 4, 4, 2, 2, 1, 4, 0, 0]
+    assert len(content) == 2 + 2 + 4 + 4 + 1 + 2 + 1 + 4
 
 
 def test_a_task_in_flight_is_embedded_as_running_not_as_ended() -> None:
-    (entry,) = json.loads(data_json(recording_of([Row(key="a-1", status="running", stop_s=3.0)])))
+    ((entry,), content) = content_of(data_json(recording_of([Row(key="a-1", status="running", stop_s=3.0)])))
     assert (entry["message"]["count"], entry["message"]["running"]) == (0, [[0, 0, 0, "a-1", 0.0]])
+    assert content == b""
+
+
+def test_the_page_that_the_browser_tests_read_is_the_one_that_is_written() -> None:
+    assert content_of(data_json(dense_recording())) == content_of(PATH.read_text(encoding="utf-8"))
 
 
 def test_beyond_the_limit_the_picture_stands_alone_and_says_how_to_get_the_chart() -> None:

@@ -1,40 +1,66 @@
-/** A recording that was embedded in a page: the feed's messages, with their buffers in base64. */
+/** A recording that was embedded in a page: the feed's messages, with all task rows in one packed piece. */
 import { TaskStore } from '../../store';
 import { WireError, decodeBatch } from '../../wire';
+import { DenseReader, readDense } from './dense';
 
 /**
  * Make a store of the text of a data element.
  *
- * @throws WireError or SyntaxError where the text is damaged; then there is no store at all.
+ * Rejects with a WireError, SyntaxError or TypeError where the text is damaged; then there is no store at all.
  */
-export function storeFrom(text: string): TaskStore {
-  const entries: unknown = JSON.parse(text);
-  if (!Array.isArray(entries) || entries.length === 0) {
-    throw new WireError('data', 'a list of messages', entries);
+export async function storeFrom(text: string): Promise<TaskStore> {
+  const data: unknown = JSON.parse(text);
+  if (!isRecord(data) || !Array.isArray(data.messages) || data.messages.length === 0) {
+    throw new WireError('data', 'a list of messages', data);
   }
+  const reader = new DenseReader(await inflate(bytesOf(data.data, 'data.data'), size(data.bytes, 'data.bytes')));
   const store = new TaskStore();
-  entries.forEach((entry: unknown, i) => {
-    const { message, buffers } = checkEntry(entry, `data[${i}]`);
-    const appended = store.append(decodeBatch(message, buffers));
+  data.messages.forEach((entry: unknown, i) => {
+    const path = `data.messages[${i}]`;
+    const appended = store.append(decodeEntry(entry, path, reader));
     if (appended.kind === 'gap') {
-      throw new WireError(`data[${i}]`, 'the next message', appended.reason);
+      throw new WireError(path, 'the next message', appended.reason);
     }
   });
+  if (!reader.isAtEnd) {
+    throw new WireError('data.data', 'rows of the messages and nothing else', reader.bytes.length);
+  }
   return store;
 }
 
-function checkEntry(entry: unknown, path: string): { message: unknown; buffers: Uint8Array[] } {
-  if (typeof entry !== 'object' || entry === null || !('message' in entry) || !('buffers' in entry)) {
-    throw new WireError(path, 'an object with message and buffers', entry);
+function decodeEntry(entry: unknown, path: string, reader: DenseReader): ReturnType<typeof decodeBatch> {
+  if (!isRecord(entry) || !isRecord(entry.message)) {
+    throw new WireError(path, 'an object with a message', entry);
   }
-  const { message, buffers } = entry;
-  if (!Array.isArray(buffers)) {
-    throw new WireError(`${path}.buffers`, 'a list', buffers);
-  }
-  return { message, buffers: buffers.map((buffer: unknown, i) => bytesOf(buffer, `${path}.buffers[${i}]`)) };
+  const { message } = entry;
+  const head = {
+    count: size(message.count, `${path}.message.count`),
+    baseS: seconds(message.base_s, `${path}.message.base_s`),
+    startS: seconds(entry.start_s, `${path}.start_s`),
+    tickS: seconds(entry.tick_s, `${path}.tick_s`)
+  };
+  return decodeBatch(message, readDense(reader, head));
 }
 
-function bytesOf(base64: unknown, path: string): Uint8Array {
+function isRecord(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+function seconds(value: unknown, path: string): number {
+  if (typeof value !== 'number') {
+    throw new WireError(path, 'a number', value);
+  }
+  return value;
+}
+
+function size(value: unknown, path: string): number {
+  if (!Number.isSafeInteger(value) || (value as number) < 0) {
+    throw new WireError(path, 'a whole number, 0 or more', value);
+  }
+  return value as number;
+}
+
+function bytesOf(base64: unknown, path: string): Uint8Array<ArrayBuffer> {
   if (typeof base64 !== 'string') {
     throw new WireError(path, 'base64', base64);
   }
@@ -44,4 +70,23 @@ function bytesOf(base64: unknown, path: string): Uint8Array {
     bytes[i] = binary.charCodeAt(i);
   }
   return bytes;
+}
+
+async function inflate(packed: Uint8Array<ArrayBuffer>, nBytes: number): Promise<Uint8Array> {
+  const stream = new DecompressionStream('deflate');
+  const writer = stream.writable.getWriter();
+  // What goes wrong here goes wrong in reading, too, where it is awaited.
+  writer.write(packed).catch(() => undefined);
+  writer.close().catch(() => undefined);
+  const unpacked = new Uint8Array(nBytes);
+  const reader = stream.readable.getReader();
+  let at = 0;
+  for (let part = await reader.read(); !part.done; part = await reader.read()) {
+    unpacked.set(part.value, at);
+    at += part.value.length;
+  }
+  if (at !== nBytes) {
+    throw new WireError('data.data', `${nBytes} bytes unpacked`, at);
+  }
+  return unpacked;
 }

@@ -1,4 +1,4 @@
 /** The one script of a static result: it stands after the data, and lives as long as the page. */
 import { showReports } from './show';
 
-showReports(new AbortController().signal);
+void showReports(new AbortController().signal);

@@ -12,18 +12,25 @@ html { background: ${LIGHT.paper}; }
 `;
 
 /**
- * Show the charts of each data element below it, until `signal` aborts.
+ * Show the charts of each data element, until `signal` aborts: in the place that the page has for them, else below
+ * the element. The picture, which is there without scripts, is folded away then.
  *
  * A page whose data is damaged stays as it is; the error goes to its console.
  */
-export function showReports(signal: AbortSignal): void {
+export async function showReports(signal: AbortSignal): Promise<void> {
   for (const data of document.querySelectorAll('script.taskscope-data')) {
     try {
-      const store = storeFrom(data.textContent);
+      const store = await storeFrom(data.textContent);
       const el = element('div', { class: 'taskscope-view' });
-      data.after(el);
+      const place = document.querySelector('.taskscope-place');
+      if (place === null) {
+        data.after(el);
+      } else {
+        place.append(el);
+      }
       adoptStyles(el, REPORT_CSS);
       mount(el, store, { signal, prefixes: 'legend', follow: false });
+      document.querySelector('.taskscope-picture')?.removeAttribute('open');
     } catch (error) {
       reportError(error);
     }

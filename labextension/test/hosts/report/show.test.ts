@@ -6,20 +6,22 @@ import { afterEach, beforeEach, expect, it, vi } from 'vitest';
 import { storeFrom } from '../../../src/hosts/report/data';
 import { showReports } from '../../../src/hosts/report/show';
 
-const FIXTURES = join(import.meta.dirname, '../../../../tests/fixtures/wire');
+const FIXTURE = join(import.meta.dirname, '../../../../tests/fixtures/report/dense.json');
 
-interface Entry {
-  message: { seq: number; first: number; cursor: number };
-  buffers: string[];
+interface Data {
+  messages: { message: Record<string, unknown>; start_s: number; tick_s: number }[];
+  bytes: number;
+  data: string;
 }
 
-function fixture(name: string): Entry {
-  const { message, buffers } = JSON.parse(readFileSync(join(FIXTURES, name), 'utf8')) as Entry;
-  return { message, buffers };
-}
+const fixture = (): Data => JSON.parse(readFileSync(FIXTURE, 'utf8')) as Data;
 
-/** As Python writes it into a page. */
-const dataText = (...entries: unknown[]): string => JSON.stringify(entries).replaceAll('<', '\\u003c');
+/** The fixture with some of it changed, as Python writes it into a page. */
+function changed(change: (data: Data) => void): string {
+  const data = fixture();
+  change(data);
+  return JSON.stringify(data);
+}
 
 let controller: AbortController;
 
@@ -42,35 +44,64 @@ function embed(text: string): HTMLScriptElement {
   return data;
 }
 
-it('reads the messages that the kernel embeds', () => {
-  const store = storeFrom(dataText(fixture('statuses.json')));
-  const ends = store.laneIds.flatMap(lane => [0, 1].map(i => store.detail(lane, i)?.status));
-  expect([store.nTasks, ends.sort()]).toEqual([4, ['erred', 'finished', 'interrupted', 'lost']]);
+it('reads every task of the page as it was recorded', async () => {
+  const store = await storeFrom(JSON.stringify(fixture()));
+  const tasks = store.laneIds.flatMap(lane =>
+    Array.from({ length: store.lane(lane)?.n ?? 0 }, (_, i) => {
+      const task = store.detail(lane, i);
+      const round = (value: number | null | undefined): number | null => (value === null || value === undefined ? null : Math.round(value * 1e6) / 1e6);
+      return [lane, task?.key, round(task?.startS), round(task?.stopS), round(task?.cpuShare), task?.status, task?.observedBy];
+    })
+  );
+  expect(tasks).toEqual([
+    [0, "('inc-1', 0, 7)", 0.5, 1, 0.5, 'finished', 'worker'],
+    [0, "('inc-1', 0, 8)", 1.25, 2, 1, 'finished', 'worker'],
+    [0, "('inc-1', -70000, 2000000000)", 2, 2.000001, null, 'finished', 'worker'],
+    [1, "('add-1',)", 0, 3, null, 'erred', 'worker'],
+    [1, '<b>ünï', 3, 3.5, null, 'interrupted', 'worker'],
+    [1, "('add-1', 5)", 5000, 9500, null, 'finished', 'scheduler'],
+    [2, "('add-1', 6)", 9000, 9400, null, 'lost', 'worker']
+  ]);
+  expect([0, 1].map(i => store.detail(0, i)?.sizeBytes?.toFixed(0))).toEqual(['8', '8']);
 });
 
-it('shows hostile keys as text, right below the data', () => {
-  const data = embed(dataText(fixture('hostile_keys.json')));
-  showReports(controller.signal);
-  const view = data.nextElementSibling;
-  expect([view?.className, view?.querySelectorAll('.tsk-dashboard').length]).toEqual(['taskscope-view', 1]);
+it('shows hostile keys as text, in the place the page has for it, and folds the picture away', async () => {
+  const place = document.createElement('div');
+  place.className = 'taskscope-place';
+  const picture = document.createElement('details');
+  picture.className = 'taskscope-picture';
+  picture.open = true;
+  document.body.append(place, picture);
+  embed(JSON.stringify(fixture()));
+  await showReports(controller.signal);
+  const view = place.querySelector('.taskscope-view');
+  expect(view?.querySelectorAll('.tsk-dashboard').length).toBe(1);
   expect(view?.querySelectorAll('script, img, iframe, b').length).toBe(0);
+  expect(picture.open).toBe(false);
+});
+
+it('stands right below the data where there is no place for it', async () => {
+  const data = embed(JSON.stringify(fixture()));
+  await showReports(controller.signal);
+  expect(data.nextElementSibling?.className).toBe('taskscope-view');
 });
 
 it.each([
   ['no JSON', 'oops', 'SyntaxError'],
   ['no messages', '[]', 'WireError: data must be a list of messages, got an array of 0'],
-  ['no buffers', dataText({ message: {} }), 'WireError: data[0] must be an object with message and buffers'],
-  ['no base64', dataText({ message: {}, buffers: [7] }), 'WireError: data[0].buffers[0] must be base64, got 7'],
-  [
-    'a message missing',
-    dataText(fixture('empty.json'), { ...fixture('empty.json'), message: { ...fixture('empty.json').message, seq: 7 } }),
-    'WireError: data[1] must be the next message'
-  ]
-])('leaves a page alone whose data has %s, and tells its console', (_, text, error) => {
+  ['no message', '{"messages":[{}],"bytes":0,"data":"eJwDAAAAAAE="}', 'WireError: data.messages[0] must be an object with'],
+  ['no base64', changed(d => Object.assign(d, { data: 7 })), 'WireError: data.data must be base64, got 7'],
+  ['no size', changed(d => Object.assign(d, { bytes: -1 })), 'WireError: data.bytes must be a whole number, 0 or more'],
+  ['rows that do not unpack', changed(d => Object.assign(d, { data: 'AAAA' })), ''],
+  ['more rows than it says', changed(d => Object.assign(d, { bytes: 1 })), 'RangeError'],
+  ['fewer rows than it says', changed(d => Object.assign(d, { bytes: 1e5 })), 'WireError: data.data must be 100000 bytes'],
+  ['a count too many', changed(d => Object.assign(d.messages[0]?.message ?? {}, { count: 99 })), 'WireError: data.data must be'],
+  ['a message missing', changed(d => d.messages.splice(0, 1)), 'WireError']
+])('leaves a page alone whose data has %s, and tells its console', async (_, text, error) => {
   const reported = vi.fn();
   vi.stubGlobal('reportError', reported);
   embed(text);
-  showReports(controller.signal);
+  await showReports(controller.signal);
   expect(document.querySelectorAll('.taskscope-view').length).toBe(0);
   expect(reported.mock.calls.map(([reason]) => String(reason).slice(0, error.length))).toEqual([error]);
 });

@@ -1,0 +1,43 @@
+"""Make the data of a page that both languages test: ``python -m tests.support.report_fixture``."""
+
+from __future__ import annotations
+
+import base64
+import json
+import zlib
+from pathlib import Path
+from typing import Any
+
+from taskscope.model.recording import Recording
+from taskscope.report.embed import data_json
+from tests.support.recordings import recording_of
+from tests.support.task_blocks import Row
+
+PATH = Path(__file__).parents[1] / "fixtures" / "report" / "dense.json"
+
+
+def dense_recording() -> Recording:
+    """Return tasks of every shape: two lanes, two groups, all statuses, keys of three kinds, unknowns."""
+    return recording_of(
+        [
+            Row(key=("inc-1", 0, 7), start_s=0.5, stop_s=1.0, cpu_s=0.25, size_bytes=8.0),
+            Row(key=("inc-1", 0, 8), start_s=1.25, stop_s=2.0, cpu_s=0.75, size_bytes=8.0),
+            Row(key=("inc-1", -70_000, 2_000_000_000), start_s=2.0, stop_s=2.000001),
+            Row(key=("add-1",), lane=1, stop_s=3.0, status="erred"),
+            Row(key="<b>ünï", lane=1, start_s=3.0, stop_s=3.5, status="interrupted", size_bytes=5e9),
+            Row(key=("add-1", 5), lane=1, start_s=5000.0, stop_s=9500.0, observed_by="scheduler"),
+            Row(key=("add-1", 6), run=1, lane=2, start_s=9000.0, stop_s=9400.0, status="lost"),
+        ]
+    )
+
+
+def content_of(text: str) -> tuple[list[dict[str, Any]], bytes]:
+    """Return the messages and the unpacked rows of embedded data."""
+    data = json.loads(text)
+    content = zlib.decompress(base64.b64decode(data["data"]))
+    assert len(content) == data["bytes"]
+    return data["messages"], content
+
+
+if __name__ == "__main__":
+    PATH.write_text(data_json(dense_recording()) + "\n", encoding="utf-8")
