@@ -45,10 +45,12 @@ def main() -> None:
         parser.error(f"no benchmark is called {', '.join(unknown)}; there are {', '.join(NAMES)}")
     head = f"# Results of `make bench`\n\n{machine()}\n"
     print(head)
-    sections = [run(name, quick=options.quick) for name in options.names or NAMES]
-    if not options.quick and not options.names:
-        RESULTS.write_text("\n".join([head, *sections]), encoding="utf-8")
-        print(f"written to {RESULTS}")
+    sections = [head]
+    for name in options.names or NAMES:
+        sections.append(run(name, quick=options.quick))
+        if not options.quick and not options.names:
+            RESULTS.write_text("\n".join(sections), encoding="utf-8")
+            print(f"written to {RESULTS}")
 
 
 if __name__ == "__main__":

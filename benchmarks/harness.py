@@ -4,17 +4,20 @@ from __future__ import annotations
 
 import argparse
 import gc
+import math
 import os
 import platform
 import statistics
 import sys
-from collections.abc import Callable, Mapping, Sequence
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
 from typing import Protocol, TypeVar
 
 Name = TypeVar("Name", bound=str)
+_LEAST_REPETITIONS = 3
 
 
 class Measure(Protocol):
@@ -25,17 +28,18 @@ class Measure(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """One measurement, ready to be printed."""
+    """One measurement; rows may still be to come."""
 
     title: str
     columns: Sequence[str]
-    rows: Sequence[Sequence[str]]
+    rows: Iterable[Sequence[str]]
     note: str = ""
 
-    def markdown(self) -> str:
-        lines = [f"### {self.title}", "", _row(self.columns), _row(["---"] * len(self.columns))]
-        lines += [_row(row) for row in self.rows]
-        return "\n".join([*lines, *(["", self.note] if self.note else []), ""])
+    def lines(self) -> Iterator[str]:
+        """Yield the table as lines of Markdown, each row as soon as it was measured."""
+        yield from (f"### {self.title}", "", _row(self.columns), _row(["---"] * len(self.columns)))
+        yield from map(_row, self.rows)
+        yield from (("", self.note, "") if self.note else ("",))
 
 
 def _row(cells: Sequence[str]) -> str:
@@ -48,10 +52,18 @@ def spread(values: Sequence[float], form: str = "{:.2f}") -> str:
     return f"{form.format(middle)} ({form.format(low)} to {form.format(high)})"
 
 
-def interleaved(variants: Mapping[Name, Callable[[], float]], *, repetitions: int) -> dict[Name, list[float]]:
-    """Call every variant in turn, again and again, so that drift of the machine hits all alike."""
+def interleaved(
+    variants: Mapping[Name, Callable[[], float]], *, repetitions: int, patience_s: float = math.inf
+) -> dict[Name, list[float]]:
+    """Call every variant in turn, again and again, so that drift of the machine hits all alike.
+
+    What takes long is repeated less often, but three times: no round begins after `patience_s` seconds.
+    """
     measured: dict[Name, list[float]] = {name: [] for name in variants}
+    start_s = time.perf_counter()
     for repetition in range(repetitions):
+        if repetition >= _LEAST_REPETITIONS and time.perf_counter() - start_s > patience_s:
+            break
         order = list(variants)
         for name in order if repetition % 2 else reversed(order):
             gc.collect()
@@ -92,4 +104,5 @@ def main(doc: str | None, measure: Measure) -> None:
     quick = parser.parse_args().quick
     print(f"## {Path(sys.argv[0]).stem}\n\n{(doc or '').strip()}\n")
     for table in measure(quick=quick):
-        print(table.markdown(), flush=True)
+        for line in table.lines():
+            print(line, flush=True)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import statistics
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import partial
 
 from dask._task_spec import Task
@@ -18,8 +18,9 @@ from benchmarks.harness import Table, differences, interleaved, main, spread
 from benchmarks.variants import VARIANTS, Variant, watched_by
 from benchmarks.workloads import Scheduler, Workload, chains, qr, rechunk_matmul, tree
 
+_PATIENCE_S = 60.0
 COLUMNS = [
-    "graph", "tasks", "scheduler", "bare, µs/task", "dask, µs/task more", "taskscope, µs/task more",
+    "graph", "tasks", "scheduler", "rounds", "bare, µs/task", "dask, µs/task more", "taskscope, µs/task more",
     "taskscope / dask", "whole run / bare",
 ]  # fmt: skip
 
@@ -44,8 +45,9 @@ def timed(workload: Workload, scheduler: Scheduler, variant: Variant) -> float:
 
 
 def compared(workload: Workload, scheduler: Scheduler, *, repetitions: int) -> list[str]:
+    """Return one row of the table."""
     variants = {variant: partial(timed, workload, scheduler, variant) for variant in VARIANTS}
-    seconds = interleaved(variants, repetitions=repetitions)
+    seconds = interleaved(variants, repetitions=repetitions, patience_s=_PATIENCE_S)
     n_tasks = workload.n_tasks
     more = {
         variant: differences(seconds[variant], seconds["no-op"], scale=1e6 / n_tasks)
@@ -57,6 +59,7 @@ def compared(workload: Workload, scheduler: Scheduler, *, repetitions: int) -> l
         workload.name,
         f"{n_tasks:,}",
         scheduler,
+        str(len(whole)),
         spread([s * 1e6 / n_tasks for s in seconds["bare"]], "{:.1f}"),
         spread(more["dask"]),
         spread(more["taskscope"]),
@@ -79,16 +82,19 @@ def suite(*, quick: bool) -> list[tuple[Callable[[], Workload], tuple[Scheduler,
     ]
 
 
-def measure(*, quick: bool) -> list[Table]:
-    rows = []
+def rows(*, quick: bool) -> Iterator[list[str]]:
+    """Yield a row per graph and scheduler, as soon as it was measured."""
     for make, schedulers in suite(quick=quick):
         workload = make()
-        repetitions = 3 if quick or workload.n_tasks > 100_000 else 7
-        rows += [compared(workload, scheduler, repetitions=repetitions) for scheduler in schedulers]
+        for scheduler in schedulers:
+            yield compared(workload, scheduler, repetitions=5 if quick else 11)
+
+
+def measure(*, quick: bool) -> list[Table]:
     note = (
         "Dask's bar waits up to 100 ms for its own thread: below 10,000 tasks that is most of dask's figure."
     )
-    return [Table("Cost of watching, median (smallest to largest)", COLUMNS, rows, note)]
+    return [Table("Cost of watching, median (smallest to largest)", COLUMNS, rows(quick=quick), note)]
 
 
 if __name__ == "__main__":
