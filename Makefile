@@ -24,7 +24,7 @@ export OPENBLAS_NUM_THREADS ?= 1
 
 export PATH := $(CURDIR)/$(VENV)/bin:$(PATH)
 
-.PHONY: demo test setup lint typecheck unit packaging notebooks browser bench bench-quick clean help
+.PHONY: demo test setup lint typecheck unit upstream packaging notebooks browser bench bench-quick clean help
 
 demo: setup ## open the quickstart in JupyterLab (with CI=true: run it headless, keep the results)
 	@if [ -z "$${CI:-}" ]; then exec jupyter lab $(LAB_OPTIONS) $(NOTEBOOK); fi
@@ -33,7 +33,7 @@ demo: setup ## open the quickstart in JupyterLab (with CI=true: run it headless,
 	@cd build/demo && jupyter nbconvert --log-level=WARN --to html 01-quickstart.ipynb
 	@printf 'executed notebook: %s\nreport:            %s\n' build/demo/01-quickstart.ipynb build/demo/01-quickstart.html
 
-test: lint typecheck unit packaging notebooks browser ## check everything
+test: lint typecheck unit upstream packaging notebooks browser ## check everything
 
 # ------------------------------------------------------------------ single checks
 
@@ -48,8 +48,11 @@ typecheck: setup ## mypy and tsc, both strict
 	npm run --silent typecheck
 
 unit: setup ## Python and TypeScript unit tests, doctests
-	pytest --ignore=tests/browser --ignore=tests/packaging
+	pytest --ignore=tests/browser --ignore=tests/packaging --ignore=tests/upstream
 	npm run --silent test
+
+upstream: setup ## dask's own tests of dask.diagnostics, run against ours
+	pytest -c tests/upstream/pytest.ini dask.diagnostics.tests dask.tests.test_callbacks dask.tests.test_cache
 
 packaging: setup ## build wheel and sdist, look inside, install without Node
 	pytest tests/packaging

@@ -23,7 +23,6 @@ from taskscope.model.clock import SYSTEM_CLOCK, Clock
 from taskscope.model.version import __version__
 from taskscope.recorder import DEFAULT_MAX_TASKS, Recorder
 from taskscope.recorder.pump import Pump, Tick
-from taskscope.sources import registration
 from taskscope.sources.cluster import cluster_is_default
 from taskscope.sources.limits import cpu_limit, memory_limit_bytes
 from taskscope.sources.local import LocalSource, Metric
@@ -46,9 +45,10 @@ class Options:
     Parameters
     ----------
     dt
-        Seconds between resource samples; with several holders the shortest wins.
+        Seconds between resource samples; with several holders the shortest wins, and None has no say.
     metric
-        What the cache is measured in: ``nbytes``, ``count``, or a function of a result; the latest wins.
+        What the cache is measured in: ``nbytes``, ``count``, or a function of a result; the latest wins, and
+        None has no say.
     max_tasks
         How many tasks are held at most; the largest wins.
 
@@ -58,14 +58,15 @@ class Options:
         If a value cannot work.
     """
 
-    dt: float = DEFAULT_DT
-    metric: MetricOption = "nbytes"
+    dt: float | None = DEFAULT_DT
+    metric: MetricOption | None = "nbytes"
     max_tasks: int = DEFAULT_MAX_TASKS
 
     def __post_init__(self) -> None:
         """Check the values."""
-        checked_dt(self.dt)
-        if not callable(self.metric) and self.metric not in _METRICS:
+        if self.dt is not None:
+            checked_dt(self.dt)
+        if self.metric is not None and not callable(self.metric) and self.metric not in _METRICS:
             raise OptionError(unknown_name("metric", self.metric, _METRICS) + ", or a function of a result")
         if type(self.max_tasks) is not int or self.max_tasks < 1:
             raise OptionError(f"max_tasks must be a positive whole number of tasks, got {self.max_tasks!r}")
@@ -149,14 +150,14 @@ class Session:
         return [options for _, options in self._holders.values()]
 
     def _metric(self) -> MetricOption:
-        options = self._options()
-        return options[-1].metric if options else "nbytes"
+        metrics = [o.metric for o in self._options() if o.metric is not None]
+        return metrics[-1] if metrics else "nbytes"
 
     def _apply(self) -> None:
         options = self._options()
         metric = self._metric()
         self.source.metric = metric if callable(metric) else None
-        self.sampler.dt = min(o.dt for o in options)
+        self.sampler.dt = min((o.dt for o in options if o.dt is not None), default=DEFAULT_DT)
         self.recorder.max_tasks = max(o.max_tasks for o in options)
 
     def _compute_started(self) -> None:
@@ -209,7 +210,6 @@ def _renew_in_child(session: Session) -> None:
     def renew() -> None:
         alive = reference()
         if alive is not None:
-            registration.renew_lock()
             alive._lock = threading.Lock()
             alive.recorder.renew_lock()
             alive.pump.forget_thread()

@@ -8,9 +8,15 @@ from taskscope.analysis.ended import prefix_progress
 from taskscope.model.recording import Recording
 from taskscope.model.records import Group, TaskBlock
 
-__all__ = ["N_COLOURS", "prefix_colours", "used_groups"]
+__all__ = ["N_COLOURS", "PALETTE", "prefix_colours", "used_groups"]
 
-N_COLOURS = 20
+PALETTE: tuple[str, ...] = (
+    *("b11f4b", "4cd676", "6887ff", "a67f38", "006d91", "dca0d6", "3ca694", "9b54c8", "f86685", "94ab39"),
+    *("ac5107", "9c84c7", "ac606d", "7b566e", "667b9e", "97c4aa", "ccb93e", "aa9afc", "7541b8", "3375e3"),
+)
+"""Given by first appearance; far apart for colour-blind eyes, on light and on dark."""
+
+N_COLOURS = len(PALETTE)
 """Prefixes take turns with this many colours."""
 
 

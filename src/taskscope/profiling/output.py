@@ -8,7 +8,7 @@ from typing import Protocol
 from taskscope.model.recording import Recording
 from taskscope.profiling.block import Block
 
-__all__ = ["Output", "Silent", "Terminal", "choose_output"]
+__all__ = ["Output", "Silent", "Terminal", "choose_output", "in_kernel"]
 
 
 class Output(Protocol):
@@ -51,11 +51,16 @@ def choose_output(*, display: bool) -> Output:
     """Return where a block that starts here and now shows itself."""
     if not display:
         return Silent()
-    # Not imported: a script that has not loaded IPython is not in a notebook.
-    ipython = sys.modules.get("IPython")
-    shell = ipython.get_ipython() if ipython is not None else None
-    if getattr(shell, "kernel", None) is None:
+    if not in_kernel():
         return Terminal()
     from taskscope.profiling.cell_output import CellOutput
 
     return CellOutput()
+
+
+def in_kernel() -> bool:
+    """Return whether this is a Jupyter kernel, so that something can be shown under a cell."""
+    # Not imported: a script that has not loaded IPython is not in a notebook.
+    ipython = sys.modules.get("IPython")
+    shell = ipython.get_ipython() if ipython is not None else None
+    return getattr(shell, "kernel", None) is not None

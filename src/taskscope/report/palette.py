@@ -2,13 +2,9 @@
 
 from __future__ import annotations
 
-__all__ = ["DARK", "ENDED_BADLY_RGB", "LIGHT", "PALETTE", "rgb"]
+from taskscope.analysis.colours import PALETTE
 
-PALETTE: tuple[str, ...] = (
-    *("b11f4b", "4cd676", "6887ff", "a67f38", "006d91", "dca0d6", "3ca694", "9b54c8", "f86685", "94ab39"),
-    *("ac5107", "9c84c7", "ac606d", "7b566e", "667b9e", "97c4aa", "ccb93e", "aa9afc", "7541b8", "3375e3"),
-)
-"""Given by first appearance; far apart for colour-blind eyes, on light and on dark."""
+__all__ = ["DARK", "ENDED_BADLY_RGB", "LIGHT", "PALETTE", "rgb"]
 
 ENDED_BADLY_RGB = (214, 0, 0)
 """Tasks that erred, were interrupted or lost; the picture hatches them, so that colour is not all."""

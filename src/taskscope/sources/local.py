@@ -41,7 +41,7 @@ class LocalSource:
     Parameters
     ----------
     recorder
-        Where to.
+        Where to; `callback` holds the hooks that do it.
     on_start, on_stop
         Called on the computing thread when a compute starts and ends.
     """
@@ -59,15 +59,20 @@ class LocalSource:
         self._logs: dict[int, RunLog] = {}
         self._outlived: list[RunLog] = []
         pretask, posttask = _task_hooks(self._logs, recorder, self._measure)
-        self._callback: CallbackTuple = (self._start, self._start_state, pretask, posttask, self._finish)
+        self.callback: CallbackTuple = (self._start, self._start_state, pretask, posttask, self._finish)
 
     def attach(self) -> None:
         """See every local compute that starts from now on."""
-        registration.hold(self._callback)
+        registration.hold(self.callback)
 
     def detach(self) -> None:
         """See none that starts from now on."""
-        registration.release(self._callback)
+        registration.release(self.callback)
+
+    def run_of(self, dsk: Mapping[Any, Any]) -> int | None:
+        """Return the number of the run that a graph is being computed as, None if it is not recorded."""
+        log = self._logs.get(id(dsk))
+        return None if log is None else log.run
 
     def _start(self, dsk: _Graph) -> None:
         try:

@@ -1,10 +1,11 @@
-"""Put our callback into every local compute, whatever else happens to ``Callback.active``.
+"""Put our callbacks into local computes, whatever else happens to ``Callback.active``.
 
 Dask swaps that class attribute for an empty set during each compute and puts back what it found, so two
 computes at a time from two threads see, and may put back for good, a set that lacks a registered callback.
 `dask.local.get_async` asks ``dask.local.local_callbacks`` which callbacks a compute has; while something is
-held here, that answer has the held callbacks appended. The user's own set is never touched, computes with an
-explicit ``callbacks=`` and computes nested in tasks are seen too, and nothing can be lost.
+registered here, ours answers. What is held (`hold`) is part of every compute, also of those with an explicit
+``callbacks=`` and of those that tasks start. What listens (`listen`) stands in ``Callback.active`` like a
+registered callback of Dask's, and is put back where Dask has lost it. Other callbacks are never touched.
 
 This is the only module that knows this private detail; ``tests/unit/sources/test_registration.py`` fails when
 Dask changes it.
@@ -12,20 +13,28 @@ Dask changes it.
 
 from __future__ import annotations
 
+import os
 import threading
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from typing import TypeAlias
 
 import dask.local
+from dask.callbacks import Callback
 
-__all__ = ["CallbackTuple", "hold", "release"]
+from taskscope.sources.scheduler import is_nested
+
+__all__ = ["CallbackTuple", "hold", "listen", "release", "unlisten"]
 
 CallbackTuple: TypeAlias = tuple[Callable[..., None] | None, ...]
 _LocalCallbacks: TypeAlias = Callable[..., AbstractContextManager[Iterable[CallbackTuple]]]
 
 _lock = threading.Lock()
 _held: tuple[CallbackTuple, ...] = ()
+_listening: dict[object, CallbackTuple] = {}
+_withdrawn: set[CallbackTuple] = set()
+"""What stopped listening while a compute had ``Callback.active`` in its hands, and will put it back."""
+_n_computes = 0
 _original: _LocalCallbacks | None = None
 _installed = False
 
@@ -38,34 +47,96 @@ def _local_callbacks(callbacks: Iterable[CallbackTuple] | None = None) -> Iterat
     held = _held
     # At the end we come first: one that raises there keeps all after it from hearing of the end.
     ends: list[CallbackTuple] = [(None, None, None, None, finish) for *_, finish in held]
-    with original(callbacks) as active:
+    with _listeners(callbacks) as listening, original(callbacks) as found:
+        active = list(found)
+        lost = [c for c in listening if c not in active]
         # Otherwise last: what others do at the start of a task is not in the task's way.
-        yield [*ends, *active, *((*hooks, None) for *hooks, _ in held)]
+        yield [*ends, *active, *lost, *((*hooks, None) for *hooks, _ in held)]
+
+
+@contextmanager
+def _listeners(callbacks: Iterable[CallbackTuple] | None) -> Iterator[list[CallbackTuple]]:
+    """Yield what must hear of a compute, and see to it that Dask puts back nothing else of ours."""
+    global _n_computes  # noqa: PLW0603 - see hold
+    if callbacks is not None or is_nested():
+        yield []
+        return
+    with _lock:
+        _n_computes += 1
+        listening = list(dict.fromkeys(_listening.values()))
+    try:
+        yield listening
+    finally:
+        with _lock:
+            _n_computes = max(_n_computes - 1, 0)
+            Callback.active.difference_update(_withdrawn)
+            Callback.active.update(_listening.values())
+            if not _n_computes:
+                _withdrawn.clear()
 
 
 def hold(callback: CallbackTuple) -> None:
     """Make a callback part of every local compute of this process that starts before `release`."""
-    global _held, _installed, _original  # noqa: PLW0603 - there is one dask.local per process
+    global _held  # noqa: PLW0603 - there is one dask.local per process
     with _lock:
-        # Another tool may have wrapped ours since; asking it would then ask us again, for ever.
-        if not _installed or dask.local.local_callbacks is _original:
-            _original = dask.local.local_callbacks
-            dask.local.local_callbacks = _local_callbacks
-            _installed = True
+        _install()
         _held = (*_held, callback)
 
 
 def release(callback: CallbackTuple) -> None:
-    """Take a callback out again; Dask is as it was once nothing is held."""
-    global _held, _installed  # noqa: PLW0603 - see hold
+    """Take a callback out again; Dask is as it was once nothing is registered."""
+    global _held  # noqa: PLW0603 - see hold
     with _lock:
         _held = tuple(c for c in _held if c is not callback)
-        if not _held and dask.local.local_callbacks is _local_callbacks:
-            dask.local.local_callbacks = _original  # type: ignore[assignment]  # what was found there
-            _installed = False
+        _uninstall()
 
 
-def renew_lock() -> None:
-    """Replace the lock, in a child process whose parent may have held it at the fork."""
-    global _lock  # noqa: PLW0603 - a lock cannot be told to forget who holds it
+def listen(owner: object, callback: CallbackTuple) -> None:
+    """Register a callback as Dask would, for one owner, until `unlisten`; once more changes nothing.
+
+    It hears of the computes that a registered callback hears of: not of those that tasks start, nor of those
+    with callbacks of their own.
+    """
+    with _lock:
+        _install()
+        _listening[owner] = callback
+        _withdrawn.discard(callback)
+        Callback.active.add(callback)
+
+
+def unlisten(owner: object) -> None:
+    """End what `listen` began for this owner, if it did."""
+    with _lock:
+        callback = _listening.pop(owner, None)
+        if callback is not None and callback not in _listening.values():
+            Callback.active.discard(callback)
+            if _n_computes:
+                _withdrawn.add(callback)
+        _uninstall()
+
+
+def _install() -> None:
+    global _installed, _original  # noqa: PLW0603 - see hold
+    # Another tool may have wrapped ours since; asking it would then ask us again, for ever.
+    if not _installed or dask.local.local_callbacks is _original:
+        _original = dask.local.local_callbacks
+        dask.local.local_callbacks = _local_callbacks
+        _installed = True
+
+
+def _uninstall() -> None:
+    global _installed  # noqa: PLW0603 - see hold
+    if not _held and not _listening and dask.local.local_callbacks is _local_callbacks:
+        dask.local.local_callbacks = _original  # type: ignore[assignment]  # what was found there
+        _installed = False
+
+
+def _renew_in_child() -> None:
+    """Replace the lock, which a thread of the parent may have held at the fork."""
+    global _lock, _n_computes  # noqa: PLW0603 - a lock cannot be told to forget who holds it
     _lock = threading.Lock()
+    _n_computes = 0
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_renew_in_child)

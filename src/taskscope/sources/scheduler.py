@@ -17,9 +17,9 @@ from typing import Any
 import dask.local
 from dask.local import MultiprocessingPoolExecutor, SynchronousExecutor
 
-__all__ = ["Scheduler", "find_culprit", "find_scheduler"]
+__all__ = ["Scheduler", "find_callbacks", "find_culprit", "find_scheduler", "is_nested"]
 
-_MAX_FRAMES = 6
+_MAX_FRAMES = 8
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +56,24 @@ def find_scheduler() -> Scheduler:
         names.get("num_workers"),
         None if requested is None else frozenset(requested),
     )
+
+
+def find_callbacks() -> Collection[tuple[Any, ...]]:
+    """Return the callbacks of the compute whose hook is being called."""
+    callbacks: Collection[tuple[Any, ...]] = _scheduler_locals().get("callbacks") or ()
+    return callbacks
+
+
+def is_nested() -> bool:
+    """Return whether the compute that is starting was started by a task, or by a hook, of another one."""
+    loops = 0
+    frame: FrameType | None = sys._getframe(1)
+    while frame is not None:
+        loops += frame.f_code is dask.local.get_async.__code__
+        if loops == 2 or frame.f_code is dask.local.batch_execute_tasks.__code__:
+            return True
+        frame = frame.f_back
+    return False
 
 
 def find_culprit(error: BaseException, in_flight: Collection[object]) -> list[object]:

@@ -1,0 +1,18 @@
+"""Bokeh figures of a recording. Bokeh is loaded when something here is."""
+
+from taskscope.charts.cache import plot_cache
+from taskscope.charts.document import html_document
+from taskscope.charts.resources import plot_resources
+from taskscope.charts.scheme import Scheme
+from taskscope.charts.stack import stacked
+from taskscope.charts.tasks import MAX_GLYPHS, plot_tasks
+
+__all__ = [
+    "MAX_GLYPHS",
+    "Scheme",
+    "html_document",
+    "plot_cache",
+    "plot_resources",
+    "plot_tasks",
+    "stacked",
+]

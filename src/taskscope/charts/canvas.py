@@ -1,0 +1,93 @@
+"""An empty figure with the user's options over ours, and what figures have in common."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+from bokeh.models import HoverTool
+from bokeh.models.annotations import Legend, LegendItem, Title
+from bokeh.models.renderers import GlyphRenderer
+from bokeh.plotting import figure
+
+from taskscope.analysis.quantities import printable
+from taskscope.charts.scheme import ENDED_BADLY, Scheme
+
+__all__ = ["add_legend", "add_note", "cut", "height_is_free", "new_figure", "set_tooltips"]
+
+LEGEND_COLUMNS = 4
+MAX_LEGEND = 20
+_ROW_PX = 24
+_LABEL_SIZE = 60
+_OLD_NAMES = {"plot_width": "width", "plot_height": "height"}
+
+
+def new_figure(options: dict[str, Any], **defaults: Any) -> figure:
+    """Return a figure with `defaults` and over them the user's `options`.
+
+    Raises
+    ------
+    AttributeError
+        If Bokeh's figures have no such attribute; the message names it.
+    """
+    chosen = {_OLD_NAMES.get(name, name): value for name, value in options.items()}
+    common = {"title": "Profile Results", "toolbar_location": "above", "width": 800, "height": 300}
+    return figure(**{**common, "tools": "hover,save,reset,xwheel_zoom,xpan", **defaults, **chosen})
+
+
+def height_is_free(options: Iterable[str]) -> bool:
+    """Return whether the user leaves the height to us."""
+    return {"height", "plot_height"}.isdisjoint(options)
+
+
+def set_tooltips(plot: figure, tooltips: str | list[tuple[str, str]], **options: Any) -> None:
+    """Have the figure's hover tools, if the user wants any, say this."""
+    for hover in (tool for tool in plot.tools if isinstance(tool, HoverTool)):
+        hover.tooltips = tooltips
+        hover.point_policy = "follow_mouse"
+        for name, value in options.items():
+            setattr(hover, name, value)
+
+
+def add_note(plot: figure, text: str) -> None:
+    """Say in small print what is shown."""
+    plot.add_layout(
+        Title(text=text, text_font_size="9pt", text_font_style="normal", text_color="#59636e"), "above"
+    )
+
+
+def add_legend(
+    plot: figure, scheme: Scheme, prefixes: Iterable[str], *, ended_badly: bool = False, grow: bool = True
+) -> None:
+    """Add one legend of these prefixes below the plot, and, to `grow`, the room it needs."""
+    named = [p for p in scheme.prefixes if p in set(prefixes)]
+    items = [_item(plot, cut(prefix, 26), scheme.colour(prefix)) for prefix in named[:MAX_LEGEND]]
+    if len(named) > MAX_LEGEND:
+        items.append(LegendItem(label=f"{len(named) - MAX_LEGEND:,} more", renderers=[]))
+    if ended_badly:
+        items.append(_item(plot, "erred or interrupted", ENDED_BADLY))
+    if not items:
+        return
+    rows = -(-len(items) // LEGEND_COLUMNS)
+    legend = Legend(
+        items=items, ncols=min(LEGEND_COLUMNS, len(items)), border_line_color=None, margin=0, spacing=2,
+        label_text_font_size="9pt", glyph_width=14, glyph_height=14,
+    )  # fmt: skip
+    plot.add_layout(legend, "below")
+    if grow:
+        plot.height = (plot.height or 300) + rows * _ROW_PX
+
+
+def _item(plot: figure, label: str, colour: str) -> LegendItem:
+    # A legend shows renderers, and one drawing of all prefixes has no renderer for each.
+    swatch: GlyphRenderer[Any] = plot.scatter(
+        x=[np.nan], y=[np.nan], marker="square", size=12, color=colour, name="swatch"
+    )
+    return LegendItem(label=label, renderers=[swatch])
+
+
+def cut(text: str, size: int | None) -> str:
+    """Return one line of at most `size` characters (60 if None) in which every character can be seen."""
+    limit = _LABEL_SIZE if size is None else max(int(size), 2)
+    return printable(text, limit)

@@ -1,0 +1,93 @@
+"""A drop-in for ``dask.diagnostics``: change one import.
+
+::
+
+    from taskscope.diagnostics import ProgressBar, Profiler, ResourceProfiler, CacheProfiler, visualize
+
+Every documented call of ``dask.diagnostics`` works as it did. What is different, and why:
+
+=========================================== ===========================================================
+with ``dask.diagnostics``                   here
+=========================================== ===========================================================
+``Profiler`` times submission to dequeue    tasks are timed by the worker that runs them
+failed and running tasks never appear       they are in ``prof.recording``; ``results`` means what it did
+``task`` holds functions and arguments      it holds the key, the name of what is called and the keys needed
+``ResourceProfiler`` counts its own process it counts yours and its children; the first CPU use, which nobody
+                                            can know, is left out instead of being 0
+a metric that raises ends the compute       the value is ``None``, and the recording says so
+concurrent computes lose registrations      nothing is lost; ``register`` twice is once, ``unregister`` of
+                                            what is not registered does nothing, and ``with`` nests
+``visualize`` overwrites, also by links     only ``profile.html`` is replaced unasked, and never a link:
+                                            else pass ``overwrite=True``
+HTML needs the network                      it does not; pass ``mode="cdn"`` for small files that do
+every task has a colour of its own          colours are by prefix, with one legend
+``register`` then ``visualize`` raises      it draws
+a slower bar, a process, a quadratic cache  the cost per task is flat, and the bar costs no time
+=========================================== ===========================================================
+
+Under a `distributed.Client` as default scheduler nothing is recorded yet; a warning says so instead of
+silence. Results have times on the axis of ``time.perf_counter``, as ``dask.diagnostics`` has them in fact.
+The interface of 2015 works too: ``Profiler(get)``, ``prof.get``, ``prof.results()``, ``thread_prof``,
+``process_prof``.
+
+``performance_report`` and ``MemorySampler`` are those of ``distributed``.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING
+
+from taskscope.diagnostics.cache_profiler import CacheProfiler
+from taskscope.diagnostics.callback import Callback
+from taskscope.diagnostics.drawing import visualize
+from taskscope.diagnostics.profiler import Profiler
+from taskscope.diagnostics.progress import ProgressBar
+from taskscope.diagnostics.resource_profiler import ResourceProfiler
+from taskscope.errors import MissingDependencyError
+
+if TYPE_CHECKING:
+    from distributed import performance_report
+    from distributed.diagnostics import MemorySampler
+
+    thread_prof: Profiler
+    process_prof: Profiler
+
+__all__ = [
+    "CacheProfiler",
+    "Callback",
+    "MemorySampler",
+    "Profiler",
+    "ProgressBar",
+    "ResourceProfiler",
+    "performance_report",
+    "process_prof",
+    "thread_prof",
+    "visualize",
+]
+
+_SCHEDULERS = {"thread_prof": "dask.threaded", "process_prof": "dask.multiprocessing"}
+_OF_DISTRIBUTED = {"performance_report": "distributed", "MemorySampler": "distributed.diagnostics"}
+
+
+def __getattr__(name: str) -> object:
+    """Make the profilers of 2015, and find what is distributed's, when first asked for."""
+    value: object
+    if name in _SCHEDULERS:
+        value = Profiler(importlib.import_module(_SCHEDULERS[name]).get)
+    elif name in _OF_DISTRIBUTED:
+        try:
+            value = getattr(importlib.import_module(_OF_DISTRIBUTED[name]), name)
+        except ImportError as error:
+            raise MissingDependencyError(
+                f"{name} needs distributed; install it: pip install 'taskscope[distributed]'"
+            ) from error
+    else:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    """List the public names."""
+    return sorted({*globals(), *__all__})

@@ -1,0 +1,123 @@
+"""The progress bar under a cell: a widget where the browser can show it, else a line of text."""
+
+from __future__ import annotations
+
+import threading
+import time
+import uuid
+from collections.abc import Callable
+from contextvars import Context, copy_context
+from typing import Any
+
+from IPython.display import display, update_display
+
+from taskscope.recorder.pump import Tick
+from taskscope.session import Options
+from taskscope.session import current as current_session
+from taskscope.widgets import ProgressWidget
+from taskscope.widgets.feed import current as current_feed
+from taskscope.widgets.window import Window
+
+__all__ = ["NotebookBar"]
+
+_INTERVAL_S = 0.5
+
+
+class NotebookBar:
+    """Shows one burst of computes after the other, each under the cell that started it.
+
+    Parameters
+    ----------
+    text
+        Returns the line as it is now.
+    minimum_s
+        Seconds before which nothing is shown.
+
+    Notes
+    -----
+    It is drawn on the thread and within the budget of messages that all views of a kernel share. A compute
+    that is over before its first turn leaves one line on standard output.
+    """
+
+    name = "a progress bar"
+    interval_s = _INTERVAL_S
+
+    def __init__(self, text: Callable[[], str], minimum_s: float) -> None:
+        self._text = text
+        self._minimum_s = minimum_s
+        self._lock = threading.Lock()
+        self._running = False
+        self._visible_from_s = 0.0
+        self._context: Context = copy_context()
+        self._window = Window()
+        self._display_id: str | None = None
+        self._widget: ProgressWidget | None = None
+        self._remove: Callable[[], None] = lambda: None
+        self.is_open = False
+
+    def open(self) -> None:
+        """Have computes recorded from now on, and ask the browser whether it can show widgets."""
+        current_session().hold(self, Options(dt=None, metric=None))
+        self.is_open = True
+        feed = current_feed()
+        if not feed.is_open:
+            feed.announce()
+
+    def close(self) -> None:
+        """Undo `open`."""
+        self.is_open = False
+        current_session().release(self)
+
+    def begin(self) -> None:
+        """Follow the computes that start from now on; called on the thread that computes."""
+        session = current_session()
+        self._window = Window(session.recorder.next_run)
+        self._visible_from_s = time.perf_counter() + self._minimum_s
+        # Where output belongs is part of a thread's context, and this one is the cell's.
+        self._context = copy_context()
+        self._running = True
+        self._remove = current_feed().publisher.add_sender(self)
+
+    def end(self) -> None:
+        """Show the last state as text, which a saved notebook keeps; called on the thread that computes."""
+        self._remove()
+        with self._lock:
+            self._running = False
+            display_id, self._display_id = self._display_id, None
+            widget, self._widget = self._widget, None
+        try:
+            if display_id is not None:
+                update_display(self._as_text(), raw=True, display_id=display_id)
+            elif time.perf_counter() >= self._visible_from_s:
+                print(self._text())  # noqa: T201 - a front end groups what is printed, so many are cheap
+        finally:
+            if widget is not None:
+                widget.close()
+
+    def wants(self, tick: Tick) -> bool:
+        """Return whether there is something new to show."""
+        visible = time.perf_counter() >= self._visible_from_s
+        return self._running and visible and self._widget is None and tick.active
+
+    def send(self, tick: Tick) -> None:
+        """Show the widget, or what is known now; called on the pump's thread."""
+        self._context.run(self._show)
+
+    def _show(self) -> None:
+        with self._lock:
+            if not self._running:
+                return
+            bundle = self._as_widget() if current_feed().has_front_end() else self._as_text()
+            if self._display_id is None:
+                self._display_id = f"taskscope-{uuid.uuid4().hex}"
+                display(bundle, raw=True, display_id=self._display_id)
+            else:
+                update_display(bundle, raw=True, display_id=self._display_id)
+
+    def _as_widget(self) -> dict[str, Any]:
+        self._widget = ProgressWidget(window=self._window)
+        bundle: dict[str, Any] = self._widget._repr_mimebundle_()
+        return {**bundle, **self._as_text()}
+
+    def _as_text(self) -> dict[str, str]:
+        return {"text/plain": self._text()}

@@ -1,0 +1,225 @@
+"""The computes that belong to one profiler: a window of the session's recorder that can open many times."""
+
+from __future__ import annotations
+
+import math
+import threading
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from functools import reduce
+from typing import Any, TypeAlias
+
+import numpy as np
+from dask.utils import funcname
+
+from taskscope.model.errortext import describe
+from taskscope.model.keys import split_key
+from taskscope.model.recording import Recording
+from taskscope.recorder import Recorder
+from taskscope.session import Options, Session, current
+from taskscope.sources import registration
+from taskscope.sources.registration import CallbackTuple
+from taskscope.sources.scheduler import is_nested
+
+__all__ = ["Metric", "Watch", "WatchedRun"]
+
+Metric: TypeAlias = Callable[[Any], object]
+_Graph: TypeAlias = Mapping[Any, Any]
+
+_MAX_SAMPLED = 1024
+_SUBGRAPH = "_execute_subgraph"
+
+
+@dataclass(slots=True)
+class WatchedRun:
+    """What a recording does not say of a compute.
+
+    Parameters
+    ----------
+    run
+        Its number.
+    start_s, stop_s
+        When it started, and when it had ended, None before; seconds after the recorder's zero.
+    kinds
+        The types of the graph's keys.
+    functions
+        Names of the functions that tasks call, by group, as far as a sample of the graph tells.
+    values
+        Flat: key, what the metric gave for its result.
+    """
+
+    run: int
+    start_s: float
+    stop_s: float | None = None
+    kinds: frozenset[type] = frozenset()
+    functions: Mapping[str, str] = field(default_factory=dict)
+    values: list[object] = field(default_factory=list)
+
+
+class Watch:
+    """Watches Dask for one profiler while it is open, and keeps what was recorded.
+
+    Parameters
+    ----------
+    options
+        What the profiler wants recorded.
+    metric
+        A function of every task's result, None for none.
+    """
+
+    def __init__(self, options: Options, metric: Metric | None = None) -> None:
+        self._options = options
+        self._metric = metric
+        self._session: Session | None = None
+        self._parts: list[Recording] = []
+        self._n_open = 0
+        self._first_run = 0
+        self._start_s = 0.0
+        self._lock = threading.RLock()
+        self._running: dict[int, WatchedRun] = {}
+        self.runs: dict[int, WatchedRun] = {}
+        """The computes that neither a task nor a hook of another one started, by number."""
+        self.cleared_s = -math.inf
+        """When `clear` was called last, in seconds after the recorder's zero."""
+        posttask = None if metric is None else self._posttask
+        self.callback: CallbackTuple = (self._start, None, None, posttask, self._finish)
+
+    @property
+    def is_open(self) -> bool:
+        """Whether computes are being watched."""
+        return self._n_open > 0
+
+    @property
+    def recorder(self) -> Recorder:
+        """Where it is recorded."""
+        return (self._session or current()).recorder
+
+    def open(self) -> Session:
+        """Watch from now on; each call needs a `close` of its own."""
+        with self._lock:
+            session = current()
+            if not self._n_open:
+                session.hold(self, self._options)
+                # After the source, which is to know of a compute before we ask it.
+                registration.hold(self.callback)
+                self._session = session
+                self._first_run = session.recorder.next_run
+                self._start_s = session.recorder.now_s()
+            self._n_open += 1
+            return session
+
+    def close(self) -> None:
+        """Undo one `open`; with the last one what was recorded is kept and nothing is watched any more."""
+        with self._lock:
+            if self._n_open != 1:
+                self._n_open = max(self._n_open - 1, 0)
+                return
+            session = self._session or current()
+            try:
+                self._parts.append(self._snapshot(session))
+            finally:
+                self._n_open = 0
+                registration.release(self.callback)
+                session.release(self)
+
+    def clear(self) -> None:
+        """Forget what was recorded; of a compute in flight, what ends from now on is recorded still."""
+        with self._lock:
+            recorder = self.recorder
+            self._parts.clear()
+            self.runs = {run.run: run for run in self._running.values()}
+            self._first_run = min(self.runs, default=recorder.next_run)
+            self._start_s = min([r.start_s for r in self.runs.values()], default=recorder.now_s())
+            self.cleared_s = recorder.now_s()
+
+    def recording(self) -> Recording:
+        """Return everything recorded while it was open, up to now."""
+        with self._lock:
+            session = self._session or current()
+            parts = list(self._parts)
+            if self._n_open or not parts:
+                parts.append(self._snapshot(session))
+            return reduce(_joined, parts)
+
+    def state(self) -> tuple[object, ...]:
+        """Return a value that changes whenever there is something new to read."""
+        with self._lock:
+            recorder = self.recorder
+            if self._n_open:
+                while recorder.pull(0.1):
+                    pass
+                seen = (recorder.version, recorder.cursor)
+            else:
+                seen = (0, 0)
+            return (*seen, len(self._parts), self.cleared_s, self._n_open)
+
+    def _snapshot(self, session: Session) -> Recording:
+        recorder = session.recorder
+        first_run = self._first_run if self._n_open else recorder.next_run
+        start_s = self._start_s if self._n_open else recorder.now_s()
+        return recorder.snapshot(
+            first_run,
+            max(recorder.next_run - 1, 0),
+            start_s=start_s,
+            stop_s=recorder.now_s(),
+            metadata=session.metadata(),
+        )
+
+    # Called by Dask's schedulers: these must never raise ---------------------------------------------------
+
+    def _start(self, dsk: _Graph) -> None:
+        recorder = self.recorder
+        try:
+            run = None if self._session is None else self._session.source.run_of(dsk)
+            if run is None or is_nested():
+                return
+            watched = WatchedRun(run, recorder.now_s(), None, frozenset(map(type, dsk)), _functions(dsk))
+            self.runs[run] = self._running[id(dsk)] = watched
+            # In a compute that was given several profilers, the first one begins the run.
+            self._first_run = min(self._first_run, run)
+        except Exception as error:  # noqa: BLE001 - a hook that raises would end the user's compute
+            recorder.fault("a profiler's start", error)
+
+    def _posttask(self, key: object, result: object, dsk: _Graph, _state: object, _worker: object) -> None:
+        try:
+            watched = self._running.get(id(dsk))
+            if watched is not None and self._metric is not None:
+                watched.values.extend((key, self._metric(result)))
+        except Exception as error:  # noqa: BLE001 - the user's metric may raise anything
+            self.recorder.warn(f"the cache metric failed and gave no value: {describe(error)}")
+
+    def _finish(self, dsk: _Graph, _state: object, _failed: object) -> None:
+        try:
+            watched = self._running.pop(id(dsk), None)
+            if watched is not None:
+                watched.stop_s = self.recorder.now_s()
+        except Exception as error:  # noqa: BLE001 - see _start
+            self.recorder.fault("a profiler's finish", error)
+
+
+def _functions(dsk: _Graph) -> dict[str, str]:
+    """Return what some tasks call, by group; a task itself is not kept, for it holds its arguments."""
+    found: dict[str, str] = {}
+    keys = list(dsk)
+    for key in keys[:: -(-len(keys) // _MAX_SAMPLED) or 1]:
+        group = key[0] if type(key) is tuple and key else split_key(key)[0]
+        if group not in found:
+            name = funcname(getattr(dsk[key], "func", None) or type(dsk[key]))
+            found[group] = "" if name == _SUBGRAPH else name
+    return found
+
+
+def _joined(first: Recording, second: Recording) -> Recording:
+    """Return two recordings of one recorder as one; the later one's tables of groups and lanes hold all."""
+    messages = dict.fromkeys([*first.messages, *second.messages])
+    return replace(
+        second,
+        started_at=first.started_at,
+        zero_s=first.zero_s,
+        runs=(*first.runs, *second.runs),
+        blocks=(*first.blocks, *second.blocks),
+        graphs={**first.graphs, **second.graphs},
+        resources=np.concatenate([first.resources, second.resources]),
+        messages=tuple(messages),
+        dropped=first.dropped + second.dropped,
+    )
