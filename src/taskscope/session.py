@@ -45,10 +45,10 @@ class Options:
     Parameters
     ----------
     dt
-        Seconds between resource samples; with several holders the shortest wins, and None has no say.
+        Seconds between resource samples; with several holders the shortest wins, and ``any`` has no say.
     metric
         What the cache is measured in: ``nbytes``, ``count``, or a function of a result; the latest wins, and
-        None has no say.
+        ``any`` has no say.
     max_tasks
         How many tasks are held at most; the largest wins.
 
@@ -58,15 +58,15 @@ class Options:
         If a value cannot work.
     """
 
-    dt: float | None = DEFAULT_DT
-    metric: MetricOption | None = "nbytes"
+    dt: float | Literal["any"] = DEFAULT_DT
+    metric: MetricOption | Literal["any"] = "nbytes"
     max_tasks: int = DEFAULT_MAX_TASKS
 
     def __post_init__(self) -> None:
         """Check the values."""
-        if self.dt is not None:
+        if self.dt != "any":
             checked_dt(self.dt)
-        if self.metric is not None and not callable(self.metric) and self.metric not in _METRICS:
+        if not callable(self.metric) and self.metric not in (*_METRICS, "any"):
             raise OptionError(unknown_name("metric", self.metric, _METRICS) + ", or a function of a result")
         if type(self.max_tasks) is not int or self.max_tasks < 1:
             raise OptionError(f"max_tasks must be a positive whole number of tasks, got {self.max_tasks!r}")
@@ -150,14 +150,14 @@ class Session:
         return [options for _, options in self._holders.values()]
 
     def _metric(self) -> MetricOption:
-        metrics = [o.metric for o in self._options() if o.metric is not None]
+        metrics = [o.metric for o in self._options() if o.metric != "any"]
         return metrics[-1] if metrics else "nbytes"
 
     def _apply(self) -> None:
         options = self._options()
         metric = self._metric()
         self.source.metric = metric if callable(metric) else None
-        self.sampler.dt = min((o.dt for o in options if o.dt is not None), default=DEFAULT_DT)
+        self.sampler.dt = min((o.dt for o in options if o.dt != "any"), default=DEFAULT_DT)
         self.recorder.max_tasks = max(o.max_tasks for o in options)
 
     def _compute_started(self) -> None:

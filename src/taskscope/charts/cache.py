@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from taskscope.analysis.held import Held
 from taskscope.analysis.quantities import format_count
-from taskscope.charts.canvas import add_legend, add_note, cut, height_is_free, new_figure, set_tooltips
+from taskscope.charts.canvas import add_legend, add_note, cut, height_is_free, label, new_figure, set_tooltips
 from taskscope.charts.scheme import PaletteOption, Scheme
 from taskscope.charts.series import Series, running_sum, thinned
 
@@ -48,7 +48,7 @@ def plot_cache(
     right = max(until_s - zero_s, 1e-6)
     scheme = scheme or Scheme.of(held.prefixes, palette)
     plot = new_figure(options, x_range=Range1d(start=0, end=right))
-    plot.yaxis.axis_label = f"Cache Size ({cut(metric_name, 40)})"
+    plot.yaxis.axis_label = f"Cache Size ({label(metric_name, 40)})"
     plot.xaxis.axis_label = "Time (s)"
     lines = _lines(held)
     if not lines:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from typing import Any
 
@@ -14,12 +15,13 @@ from bokeh.plotting import figure
 from taskscope.analysis.quantities import printable
 from taskscope.charts.scheme import ENDED_BADLY, Scheme
 
-__all__ = ["add_legend", "add_note", "cut", "height_is_free", "new_figure", "set_tooltips"]
+__all__ = ["add_legend", "add_note", "cut", "height_is_free", "label", "new_figure", "set_tooltips"]
 
 LEGEND_COLUMNS = 4
 MAX_LEGEND = 20
 _ROW_PX = 24
 _LABEL_SIZE = 60
+_FORMULA = re.compile(r"\$\$|\\[\[\](){}]")
 _OLD_NAMES = {"plot_width": "width", "plot_height": "height"}
 
 
@@ -62,7 +64,7 @@ def add_legend(
 ) -> None:
     """Add one legend of these prefixes below the plot, and, to `grow`, the room it needs."""
     named = [p for p in scheme.prefixes if p in set(prefixes)]
-    items = [_item(plot, cut(prefix, 26), scheme.colour(prefix)) for prefix in named[:MAX_LEGEND]]
+    items = [_item(plot, label(prefix, 26), scheme.colour(prefix)) for prefix in named[:MAX_LEGEND]]
     if len(named) > MAX_LEGEND:
         items.append(LegendItem(label=f"{len(named) - MAX_LEGEND:,} more", renderers=[]))
     if ended_badly:
@@ -79,15 +81,20 @@ def add_legend(
         plot.height = (plot.height or 300) + rows * _ROW_PX
 
 
-def _item(plot: figure, label: str, colour: str) -> LegendItem:
+def _item(plot: figure, name: str, colour: str) -> LegendItem:
     # A legend shows renderers, and one drawing of all prefixes has no renderer for each.
     swatch: GlyphRenderer[Any] = plot.scatter(
         x=[np.nan], y=[np.nan], marker="square", size=12, color=colour, name="swatch"
     )
-    return LegendItem(label=label, renderers=[swatch])
+    return LegendItem(label=name, renderers=[swatch])
 
 
 def cut(text: str, size: int | None) -> str:
     """Return one line of at most `size` characters (60 if None) in which every character can be seen."""
     limit = _LABEL_SIZE if size is None else max(int(size), 2)
     return printable(text, limit)
+
+
+def label(text: str, size: int) -> str:
+    """Return the same for where Bokeh looks for formulas, which it would draw with scripts of a network."""
+    return _FORMULA.sub(lambda found: " ".join(found[0]), cut(text, size))

@@ -30,9 +30,9 @@ def thinned(series: Series, n_columns: int) -> Series:
 
     Examples
     --------
-    >>> times, values = thinned((np.arange(9.0), np.array([0.0, 5, 1, 2, 9, 3, 1, 0, 0])), 2)
+    >>> times, values = thinned((np.arange(9.0), np.array([0.0, 5, 1, 2, 9, 3, 1, 0, 2])), 2)
     >>> times.tolist(), values.tolist()
-    ([0.0, 1.0, 3.0, 4.0, 8.0], [0.0, 5.0, 2.0, 9.0, 0.0])
+    ([0.0, 1.0, 3.0, 4.0, 7.0, 8.0], [0.0, 5.0, 2.0, 9.0, 0.0, 2.0])
     """
     times, values = series
     if len(times) <= 3 * n_columns:

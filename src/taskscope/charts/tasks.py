@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from taskscope.analysis.colours import prefix_colours
 from taskscope.analysis.quantities import format_count
-from taskscope.charts.canvas import add_legend, add_note, cut, height_is_free, new_figure, set_tooltips
+from taskscope.charts.canvas import add_legend, add_note, cut, height_is_free, label, new_figure, set_tooltips
 from taskscope.charts.density import draw_density
 from taskscope.charts.scheme import ENDED_BADLY, PaletteOption, Scheme
 from taskscope.model.recording import Recording
@@ -112,7 +112,7 @@ def _name_rows(plot: figure, labels: list[str]) -> None:
     step = -(-len(labels) // _MAX_LABELS) or 1
     shown = range(0, len(labels), step)
     plot.yaxis.ticker = FixedTicker(ticks=list(shown))
-    plot.yaxis.major_label_overrides = {place: cut(labels[place], 24) for place in shown}
+    plot.yaxis.major_label_overrides = {place: label(labels[place], 24) for place in shown}
 
 
 def _draw_bars(

@@ -50,7 +50,7 @@ class CacheProfiler(RecordedProfiler):
     def __init__(self, metric: Metric | None = None, metric_name: str | None = None) -> None:
         if metric is not None and not callable(metric):
             raise OptionError(f"metric must be a function of a result, such as cachey.nbytes, got {metric!r}")
-        super().__init__(Options(dt=None, metric=None), metric)
+        super().__init__(Options(dt="any", metric="any"), metric)
         self._counts = metric is None
         self._metric_name = metric_name or _name(metric)
 

@@ -33,8 +33,9 @@ def key_objects(
 
     Notes
     -----
-    Keys that were recorded as text only (longer than 4,096 characters, or of a graph in which both a string
-    and another key read the same) come back as text or as the other key.
+    What was recorded as text only comes back as text: keys longer than 4,096 characters, and those with a
+    float that is not finite. Where a graph has a string that reads like another kind of key it has, it
+    becomes that.
     """
     block = graph.keys.take(tasks)
     names = [groups[i] for i in graph.group[tasks].tolist()]

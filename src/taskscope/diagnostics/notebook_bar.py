@@ -57,7 +57,7 @@ class NotebookBar:
 
     def open(self) -> None:
         """Have computes recorded from now on, and ask the browser whether it can show widgets."""
-        current_session().hold(self, Options(dt=None, metric=None))
+        current_session().hold(self, Options(dt="any", metric="any"))
         self.is_open = True
         feed = current_feed()
         if not feed.is_open:

@@ -49,7 +49,7 @@ class Profiler(RecordedProfiler):
     def __init__(self, get: _Get | None = None) -> None:
         if get is not None and not callable(get):
             raise OptionError(f"get must be a scheduler such as dask.threaded.get, got {get!r}")
-        super().__init__(Options(dt=None, metric=None))
+        super().__init__(Options(dt="any", metric="any"))
         self._get = get
 
     @property

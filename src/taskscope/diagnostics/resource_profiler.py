@@ -50,7 +50,7 @@ class ResourceProfiler(RecordedProfiler):
     has_prefixes = False
 
     def __init__(self, dt: float = 1) -> None:
-        super().__init__(Options(dt=dt, metric=None))
+        super().__init__(Options(dt=dt, metric="any"))
         self._spans_s: list[tuple[float, float]] = []
         self._entered_s = 0.0
         self._unsubscribe: Callable[[], None] | None = None

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import threading
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import reduce
@@ -12,6 +11,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from dask.utils import funcname
 
+from taskscope.diagnostics.forklock import ForkLock
 from taskscope.model.errortext import describe
 from taskscope.model.keys import split_key
 from taskscope.model.recording import Recording
@@ -75,7 +75,7 @@ class Watch:
         self._n_open = 0
         self._first_run = 0
         self._start_s = 0.0
-        self._lock = threading.RLock()
+        self._lock = ForkLock()
         self._running: dict[int, WatchedRun] = {}
         self.runs: dict[int, WatchedRun] = {}
         """The computes that neither a task nor a hook of another one started, by number."""

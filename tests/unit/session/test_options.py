@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from taskscope.errors import OptionError, TaskscopeError
-from taskscope.session import Options
+from taskscope.session import Options, Session
 
 
 def test_what_is_not_said_is_the_default() -> None:
@@ -50,3 +50,14 @@ def test_an_unknown_option_is_refused() -> None:
 @pytest.mark.parametrize("metric", ["nbytes", "count", len])
 def test_metrics_that_work_are_names_and_functions(metric: Any) -> None:
     assert Options(metric=metric).metric is metric
+
+
+def test_a_holder_without_a_say_leaves_interval_and_metric_to_the_others() -> None:
+    session = Session()
+    first, second = object(), object()
+    session.hold(first, Options(dt=2.0, metric="count"))
+    session.hold(second, Options(dt="any", metric="any"))
+    assert (session.sampler.dt, session.metric_name) == (2.0, "count")
+    session.release(first)
+    assert (session.sampler.dt, session.metric_name) == (0.25, "nbytes")
+    session.release(second)

@@ -1,0 +1,169 @@
+"""What goes wrong around profilers must not touch the user's result."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import threading
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import dask
+import dask.threaded
+import pytest
+
+from taskscope.diagnostics import CacheProfiler, Profiler, ResourceProfiler
+from taskscope.diagnostics.recorded import RecordedProfiler
+from taskscope.session import current
+
+KINDS: list[Callable[[], RecordedProfiler]] = [
+    Profiler,
+    lambda: ResourceProfiler(dt=0.01),
+    CacheProfiler,
+    lambda: CacheProfiler(metric=abs),
+]
+GRAPH = {"a": (abs, -1), "b": (abs, "a")}
+
+
+@pytest.fixture(params=KINDS, ids=["tasks", "resources", "cache", "metric"])
+def profiler(request: pytest.FixtureRequest) -> RecordedProfiler:
+    made: RecordedProfiler = request.param()
+    return made
+
+
+def results(profiler: RecordedProfiler) -> list[Any]:
+    found: list[Any] = profiler.results  # type: ignore[attr-defined]  # each kind has some
+    return found
+
+
+def test_register_twice_and_unregister_when_absent(profiler: RecordedProfiler) -> None:
+    profiler.unregister()
+    profiler.register()
+    profiler.register()
+    assert dask.get(GRAPH, "b") == 1
+    profiler.unregister()
+    profiler.unregister()
+    assert len(profiler.recording.runs) == 1
+    assert dask.get(GRAPH, "b") == 1
+    assert len(profiler.recording.runs) == 1
+    assert not current().held
+
+
+def test_clear_while_running_and_before_anything(profiler: RecordedProfiler) -> None:
+    profiler.clear()
+    assert results(profiler) == []
+
+    def clear(value: int) -> int:
+        profiler.clear()
+        return value
+
+    with profiler:
+        assert dask.get({"a": (abs, -1), "b": (clear, "a")}, "b") == 1
+    assert profiler.recording.runs[0].status == "finished"
+
+
+def test_two_threads_that_enter_the_same_profiler(profiler: RecordedProfiler) -> None:
+    both = threading.Barrier(2)
+    answers: list[object] = []
+
+    def work() -> None:
+        with profiler:
+            both.wait(10)
+            answers.append(dask.get(GRAPH, "b"))
+            both.wait(10)
+
+    threads = [threading.Thread(target=work) for _ in range(2)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert answers == [1, 1]
+    assert len(profiler.recording.runs) == 2
+    assert not current().held
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="this system cannot fork")
+def test_a_forked_child_records_for_itself_and_the_parent_goes_on(profiler: RecordedProfiler) -> None:
+    profiler.register()
+    assert dask.get(GRAPH, "b") == 1
+    held = threading.Event()
+    forked = threading.Event()
+
+    def hold_locks() -> None:
+        with current().recorder._lock, profiler._watch._lock:
+            held.set()
+            forked.wait(10)
+
+    thread = threading.Thread(target=hold_locks)
+    thread.start()
+    assert held.wait(10)
+    child = os.fork()
+    if child == 0:
+        code = 1
+        try:
+            good = dask.get(GRAPH, "b") == 1
+            profiler.unregister()
+            code = 0 if good and len(profiler.recording.runs) == 2 else 2
+        finally:
+            os._exit(code)
+    forked.set()
+    thread.join()
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+    assert dask.get(GRAPH, "b") == 1
+    profiler.unregister()
+    assert len(profiler.recording.runs) == 2
+
+
+def test_the_user_s_own_exception_comes_through(profiler: RecordedProfiler) -> None:
+    error = LookupError("mine")
+
+    def fail() -> None:
+        raise error
+
+    with pytest.raises(LookupError) as raised, profiler:
+        dask.threaded.get({"a": (fail,)}, "a")
+    assert raised.value is error
+    assert [run.status for run in profiler.recording.runs] == ["erred"]
+
+
+UNDER_A_CLIENT = """
+import warnings, dask
+from distributed import Client
+from taskscope.diagnostics import CacheProfiler, Profiler, ProgressBar
+
+def compute(**options):
+    assert dask.delayed(sum)([1, 2]).compute(**options) == 3
+
+def warned(work):
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        work()
+    print([str(w.message).partition(":")[0] for w in caught if w.filename == __file__])
+
+def entered(watcher, **options):
+    with watcher:
+        compute(**options)
+
+with Client(processes=False, n_workers=1, threads_per_worker=1, dashboard_address=None):
+    prof, registered = Profiler(), CacheProfiler()
+    warned(lambda: entered(prof))
+    warned(lambda: entered(ProgressBar()))
+    registered.register()
+    compute()
+    warned(lambda: registered.results)
+    registered.unregister()
+    warned(lambda: entered(prof, scheduler="threads"))
+    warned(lambda: entered(ProgressBar(), scheduler="threads"))
+    warned(lambda: print(len(prof.results)))
+"""
+
+
+def test_under_a_client_a_warning_says_that_nothing_was_recorded(tmp_path: Path) -> None:
+    script = tmp_path / "under_a_client.py"
+    script.write_text(UNDER_A_CLIENT)
+    done = subprocess.run([sys.executable, script], capture_output=True, text=True, check=True, timeout=60)
+    lines = [line for line in done.stdout.splitlines() if line and "Completed" not in line]
+    nothing = "['nothing was recorded']"
+    assert lines == [nothing, "['the progress bar saw no compute']", nothing, "[]", "[]", "1", "[]"]

@@ -1,0 +1,303 @@
+from __future__ import annotations
+
+import gc
+import pickle
+import threading
+import time
+import weakref
+from itertools import pairwise
+from operator import add, mul
+from typing import Any
+
+import dask
+import dask.array as da
+import dask.multiprocessing
+import dask.threaded
+import numpy as np
+import pytest
+from dask._task_spec import Task
+from dask.callbacks import add_callbacks
+from hypothesis import given
+from hypothesis import strategies as st
+
+from taskscope import diagnostics
+from taskscope.diagnostics import CacheProfiler, Profiler, ResourceProfiler
+from taskscope.diagnostics.results import TaskData
+from taskscope.errors import OptionError, TaskscopeError
+from taskscope.session import current
+from tests.support.process_tasks import pid
+
+GRAPH = {"x": 1, "y": (add, "x", 10), "z": (mul, "y", 2)}
+
+
+def keys(prof: Profiler) -> list[Any]:
+    return [row.key for row in prof.results]
+
+
+def statuses(prof: Profiler) -> dict[object, object]:
+    table = prof.recording.table("tasks")
+    return dict(zip(table["key"], table["status"], strict=True))
+
+
+def test_a_result_has_what_upstream_documents() -> None:
+    with Profiler() as prof:
+        inside = time.perf_counter()
+        assert dask.threaded.get(GRAPH, "z") == 22
+    assert prof.start_time is not None
+    assert prof.end_time is not None
+    assert prof.start_time < inside < prof.end_time
+    first, second = prof.results
+    assert first._fields == ("key", "task", "start_time", "end_time", "worker_id")
+    assert (first.key, second.key) == ("y", "z")
+    assert inside < first.start_time < first.end_time < second.start_time < second.end_time < prof.end_time
+    pool = {t.ident for t in threading.enumerate() if t.name.startswith("ThreadPoolExecutor")}
+    assert {first.worker_id, second.worker_id} <= pool
+
+
+def test_worker_ids_are_those_that_schedulers_give() -> None:
+    with Profiler() as prof:
+        dask.get(GRAPH, "z")
+    assert [row.worker_id for row in prof.results] == [None, None]
+    with Profiler() as prof:
+        answer = dask.delayed(pid)(dask_key_name="p").compute(scheduler="processes", num_workers=1)
+    assert [(row.key, row.worker_id) for row in prof.results] == [("p", answer)]
+
+
+def test_times_are_those_of_the_worker_not_of_submission_and_collection() -> None:
+    seen: list[tuple[float, float]] = []
+
+    def spin() -> None:
+        start = time.perf_counter()
+        while time.perf_counter() < start + 0.001:
+            pass
+        seen.append((start, time.perf_counter()))
+
+    with Profiler() as prof:
+        names = [("spin", i) for i in range(100)]
+        dask.threaded.get(dict.fromkeys(names, (spin,)), names, num_workers=4)
+    true = sum(stop - start for start, stop in seen)
+    shown = sum(row.end_time - row.start_time for row in prof.results)
+    assert len(prof.results) == 100
+    assert true <= shown + 1e-4
+    by_worker: dict[Any, list[TaskData]] = {}
+    for row in prof.results:
+        by_worker.setdefault(row.worker_id, []).append(row)
+    for rows in by_worker.values():
+        assert all(a.end_time <= b.start_time for a, b in pairwise(rows))
+
+
+def test_failed_tasks_are_in_the_recording_and_not_in_the_results() -> None:
+    graph = {"a": (abs, -1), "b": (lambda x: x / 0, "a"), "c": (abs, "b")}
+    with pytest.raises(ZeroDivisionError), Profiler() as prof:
+        dask.get(graph, "c")
+    assert keys(prof) == ["a"]
+    assert statuses(prof) == {"a": "finished", "b": "erred"}
+    assert [run.error for run in prof.recording.runs] == ["ZeroDivisionError: division by zero"]
+
+
+def test_a_block_begins_afresh_and_a_registration_goes_on() -> None:
+    prof = Profiler()
+    with prof:
+        dask.get(GRAPH, "z")
+        dask.get(GRAPH, "y")
+    assert keys(prof) == ["y", "z", "y"]
+    with prof:
+        assert prof.results == []
+    assert prof.results == []
+    prof.register()
+    prof.register()
+    dask.get(GRAPH, "y")
+    assert keys(prof) == ["y"]
+    dask.get(GRAPH, "z")
+    prof.unregister()
+    prof.unregister()
+    dask.get(GRAPH, "z")
+    prof.register()
+    dask.get(GRAPH, "y")
+    prof.unregister()
+    assert keys(prof) == ["y", "y", "z", "y"]
+    assert [run.n_tasks for run in prof.recording.runs] == [1, 2, 1]
+    prof.clear()
+    assert (prof.results, prof.start_time, prof.end_time) == ([], None, None)
+    prof.close()
+    assert not current().held
+
+
+def test_blocks_of_one_profiler_nest() -> None:
+    with Profiler() as prof:
+        dask.get(GRAPH, "y")
+        with prof:
+            dask.get(GRAPH, "y")
+        dask.get(GRAPH, "z")
+    assert keys(prof) == ["y", "y", "y", "z"]
+    assert not current().held
+
+
+def test_results_grow_while_it_watches_and_are_the_same_object_while_nothing_happens() -> None:
+    with Profiler() as prof:
+        dask.get(GRAPH, "y")
+        first = prof.results
+        assert prof.results is first
+        dask.get(GRAPH, "z")
+        assert keys(prof) == ["y", "y", "z"]
+
+
+def test_clear_while_a_compute_runs_keeps_what_ends_afterwards() -> None:
+    prof = Profiler()
+
+    def clear() -> int:
+        prof.clear()
+        return 3
+
+    with prof:
+        dask.get(
+            {"first": (abs, -1), "cleared": (lambda _: clear(), "first"), "last": (abs, "cleared")}, "last"
+        )
+    assert keys(prof) == ["cleared", "last"]
+
+
+def test_computes_that_tasks_start_are_in_the_recording_only() -> None:
+    def nested() -> int:
+        return int(dask.get({"inner": (abs, -1)}, "inner"))
+
+    with Profiler() as prof:
+        dask.threaded.get({"outer": (nested,)}, "outer")
+    assert keys(prof) == ["outer"]
+    assert statuses(prof) == {"outer": "finished", "inner": "finished"}
+
+
+def test_several_at_once_see_the_same() -> None:
+    with (
+        Profiler() as prof,
+        ResourceProfiler(dt=0.01) as rprof,
+        CacheProfiler() as cprof,
+        Profiler() as second,
+    ):
+        dask.threaded.get(GRAPH, "z")
+    assert keys(prof) == keys(second) == [row.key for row in cprof.results] == ["y", "z"]
+    assert [row.task for row in prof.results] == [row.task for row in cprof.results]
+    assert len(rprof.results) > 0
+
+
+def test_the_tuple_form_works_alone_and_beside_a_block() -> None:
+    for beside in (Profiler(), None):
+        prof, cprof = Profiler(), CacheProfiler()
+        with beside or Profiler(), add_callbacks(prof, cprof):
+            dask.get(GRAPH, "z")
+        with pytest.raises(ZeroDivisionError), add_callbacks(prof, cprof):
+            dask.get({"a": (lambda: 1 / 0,)}, "a")
+        dask.get({"b": (abs, -1)}, "b", callbacks=[prof._callback])
+        assert keys(prof) == ["y", "z", "b"]
+        assert [row.key for row in cprof.results] == ["y", "z"]
+        assert statuses(prof) == {"y": "finished", "z": "finished", "a": "erred", "b": "finished"}
+        assert not current().held
+
+
+def test_computes_of_two_threads_are_all_recorded() -> None:
+    together = threading.Barrier(2)
+
+    def computes(name: str) -> None:
+        together.wait(10)
+        for n in range(30):
+            assert dask.get({(name, n): (abs, -1)}, (name, n)) == 1
+
+    prof = Profiler()
+    prof.register()
+    threads = [threading.Thread(target=computes, args=(name,)) for name in "ab"]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    prof.unregister()
+    assert sorted(keys(prof)) == [(name, n) for name in "ab" for n in range(30)]
+
+
+def test_a_task_reads_like_the_task_and_has_nothing_of_it() -> None:
+    with Profiler() as prof:
+        dask.get({"a": (add, 1, 2), "b": (mul, "a", 3), "c": "b"}, "c")
+    a, b, *_ = (row.task for row in prof.results)
+    assert (repr(a), repr(b)) == ("<Task 'a' add()>", "<Task 'b' mul('a')>")
+    assert isinstance(b, Task)
+    assert (b.key, b.dependencies) == ("b", frozenset({"a"}))
+    with pytest.raises(AttributeError, match="a recorded task has no 'args'"):
+        _ = b.args
+    with pytest.raises(TaskscopeError, match="is a record of a task and cannot be run"):
+        b()
+
+
+def test_results_can_be_pickled() -> None:
+    with Profiler() as prof:
+        dask.get(GRAPH, "z")
+    again = pickle.loads(pickle.dumps(prof.results))
+    assert again == prof.results
+    assert repr(again[1].task) == "<Task 'z' mul('y')>"
+
+
+def test_nothing_of_a_compute_is_kept_alive() -> None:
+    refs: list[weakref.ref[Any]] = []
+
+    def make() -> Any:
+        array = np.ones(10)
+        refs.append(weakref.ref(array))
+        return array
+
+    argument = np.ones(10)
+    refs.append(weakref.ref(argument))
+    prof, cprof = Profiler(), CacheProfiler(metric=len)
+    with prof, cprof:
+        dask.get({"made": (make,), "given": (np.negative, argument), "n": (add, "made", "given")}, "n")
+    assert len(prof.results) == len(cprof.results) == 3
+    del argument
+    gc.collect()
+    assert [ref() for ref in refs] == [None, None]
+
+
+odd_keys = st.recursive(
+    st.text(max_size=5)
+    | st.binary(max_size=3)
+    | st.integers()
+    | st.floats(allow_nan=False, allow_infinity=False),
+    lambda inner: st.lists(inner, min_size=1, max_size=3).map(tuple),
+    max_leaves=4,
+)
+
+
+@given(
+    names=st.lists(
+        st.one_of(odd_keys, st.tuples(st.text(max_size=5), st.integers())),
+        min_size=1,
+        max_size=5,
+        unique=True,
+    )
+)
+def test_keys_come_back_as_the_objects_they_were(names: list[Any]) -> None:
+    # A text that reads like another key of the same graph is the one thing that cannot be told apart.
+    texts = {name for name in names if isinstance(name, str)}
+    names = [name for name in names if isinstance(name, str) or repr(name) not in texts]
+    literal = [
+        n for n in texts if n and (n[0].isdigit() or n[0] in "-([{b'\"." or n in {"True", "None", "inf"})
+    ]
+    names = [name for name in names if name not in literal]
+    if not names:
+        return
+    with Profiler() as prof:
+        dask.get({name: Task(name, int) for name in names}, names)
+    assert sorted(map(repr, keys(prof))) == sorted(map(repr, names))
+
+
+def test_the_interface_of_2015() -> None:
+    a = da.ones(10, chunks=5)
+    for prof in (Profiler(dask.threaded.get), diagnostics.thread_prof):
+        assert a.sum().compute(scheduler=prof.get) == 10
+        assert prof.get({"x": (abs, -1)}, "x") == 1
+        assert prof.results() is prof.results
+        assert prof.results()[-1].key == "x"
+        prof.clear()
+    assert diagnostics.thread_prof is diagnostics.thread_prof
+    assert diagnostics.process_prof._get is dask.multiprocessing.get
+    with pytest.raises(TaskscopeError, match=r"write Profiler\(dask.threaded.get\)"):
+        Profiler().get({}, [])
+    with pytest.raises(
+        OptionError, match=r"get must be a scheduler such as dask\.threaded\.get, got 'threads'"
+    ):
+        Profiler("threads")  # type: ignore[arg-type]  # wrong on purpose

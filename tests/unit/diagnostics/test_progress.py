@@ -1,0 +1,240 @@
+from __future__ import annotations
+
+import gc
+import io
+import logging
+import os
+import threading
+import time
+import weakref
+from typing import Any
+
+import dask
+import dask.threaded
+import numpy as np
+import pytest
+from dask.callbacks import add_callbacks
+
+from taskscope.diagnostics import Callback, ProgressBar
+from taskscope.diagnostics.tally import Tally
+from taskscope.diagnostics.textbar import TextBar, bar_text
+from taskscope.errors import OptionError
+
+FULL = "[" + "#" * 40 + "] | 100% Completed | "
+
+
+class Counting(io.StringIO):
+    """Counts writes and flushes."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.writes = self.flushes = 0
+        self.written = threading.Event()
+
+    def write(self, text: str) -> int:
+        self.writes += 1
+        self.written.set()
+        return super().write(text)
+
+    def flush(self) -> None:
+        self.flushes += 1
+        super().flush()
+
+
+def compute() -> int:
+    return int(dask.get({"x": (abs, -1)}, "x"))
+
+
+def last_line(out: io.StringIO) -> str:
+    assert out.getvalue().endswith("\n")
+    return out.getvalue().split("\r")[-1].rstrip("\n")
+
+
+def test_a_short_compute_writes_one_line_once() -> None:
+    out = Counting()
+    with ProgressBar(out=out) as bar:
+        assert compute() == 1
+    assert out.getvalue().startswith(f"\r{FULL}")
+    assert (out.writes, out.flushes, out.getvalue().count("\n")) == (1, 1, 1)
+    assert 0 < bar.last_duration < 60
+
+
+def test_it_moves_while_a_compute_lasts() -> None:
+    out = Counting()
+
+    def wait(_: object) -> int:
+        assert out.written.wait(10)
+        return 1
+
+    with ProgressBar(out=out, width=10, dt=0.01):
+        dask.get({"a": 1, "b": (abs, "a"), "c": (wait, "b")}, "c")
+    lines = [line.rpartition(" | ")[0] for line in out.getvalue().rstrip("\n").split("\r")[1:]]
+    assert set(lines) == {"[#####     ] | 50% Completed", "[##########] | 100% Completed"}
+    assert lines == sorted(lines, key=lambda line: line.count("#"))
+
+
+def test_there_is_no_write_and_no_flush_for_a_task() -> None:
+    out = Counting()
+    with ProgressBar(out=out, dt=1000):
+        dask.get({("x", i): (abs, -1) for i in range(500)}, [("x", i) for i in range(500)])
+    assert (out.writes, out.flushes) == (1, 1)
+
+
+def test_a_failed_compute_shows_how_far_it_came() -> None:
+    out = io.StringIO()
+    with pytest.raises(ZeroDivisionError), ProgressBar(out=out, width=10) as bar:
+        dask.get({"a": (abs, -1), "b": (lambda x: x / 0, "a")}, "b")
+    assert last_line(out).startswith("[#####     ] | 50% Completed | ")
+    assert not bar._running
+    assert not bar._timer.is_alive()
+
+
+def test_a_compute_shorter_than_the_minimum_shows_nothing() -> None:
+    out = Counting()
+    with ProgressBar(100.0, out=out) as bar:
+        assert compute() == 1
+    assert (out.getvalue(), out.writes) == ("", 0)
+    assert bar.last_duration > 0
+
+
+def test_registered_it_shows_every_compute_and_once_in_a_block_of_its_own() -> None:
+    out = io.StringIO()
+    bar = ProgressBar(out=out)
+    bar.unregister()
+    bar.register()
+    bar.register()
+    compute()
+    with bar:
+        compute()
+    bar.unregister()
+    compute()
+    assert out.getvalue().count("100% Completed") == 2
+    with add_callbacks(bar):
+        compute()
+    assert out.getvalue().count("100% Completed") == 3
+    assert Callback.active == set()
+
+
+@pytest.mark.parametrize("out", ["closed", "without flush", "broken"])
+def test_an_out_that_fails_costs_nobody_a_result(out: str, caplog: pytest.LogCaptureFixture) -> None:
+    class NoFlush:
+        def write(self, text: str) -> None:
+            pass
+
+    class Broken(NoFlush):
+        def write(self, text: str) -> None:
+            raise RuntimeError("gone")
+
+        def flush(self) -> None:
+            pass
+
+    closed = io.StringIO()
+    closed.close()
+    targets: dict[str, Any] = {"closed": closed, "without flush": NoFlush(), "broken": Broken()}
+    with ProgressBar(out=targets[out], dt=0.001):
+        assert dask.get({"x": (time.sleep, 0.02), "y": (lambda _: 7, "x")}, "y") == 7
+    assert [(r.levelno, r.msg.partition(",")[0]) for r in caplog.records] == [
+        (logging.WARNING, "the progress bar stopped")
+    ]
+
+
+def test_without_a_standard_output_it_shows_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sys.stdout", None)
+    with ProgressBar() as bar:
+        assert compute() == 1
+    assert bar.last_duration > 0
+
+
+def test_it_keeps_no_result_alive() -> None:
+    refs: list[weakref.ref[Any]] = []
+
+    def make() -> Any:
+        array = np.ones(10)
+        refs.append(weakref.ref(array))
+        return array
+
+    bar = ProgressBar(out=io.StringIO())
+    with bar:
+        dask.get({"x": (make,), "y": (len, "x")}, "y")
+    gc.collect()
+    assert [ref() for ref in refs] == [None]
+
+
+def test_computes_at_the_same_time_share_one_bar() -> None:
+    out = io.StringIO()
+    both, ended = threading.Barrier(2), threading.Event()
+
+    def first() -> int:
+        both.wait(10)
+        return 1
+
+    def second() -> int:
+        both.wait(10)
+        assert ended.wait(10)
+        return 1
+
+    bar = ProgressBar(out=out)
+    bar.register()
+    thread = threading.Thread(target=dask.get, args=({"b": (second,)}, "b"))
+    thread.start()
+    assert dask.get({"a": (first,)}, "a") == 1
+    assert out.getvalue().count("\n") == 0
+    ended.set()
+    thread.join()
+    bar.unregister()
+    assert last_line(out).startswith(FULL)
+    assert out.getvalue().count("\n") == 1
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="this system cannot fork")
+def test_a_forked_child_has_a_bar_of_its_own_though_its_parent_was_computing() -> None:
+    bar = ProgressBar(out=io.StringIO())
+    bar.register()
+    try:
+        bar._tally.begin(0)
+        with bar._tally._lock:
+            child = os.fork()
+            if child == 0:
+                out = io.StringIO()
+                bar._given_out = out
+                compute()
+                os._exit(0 if FULL in out.getvalue() else 1)
+            assert os.waitpid(child, 0)[1] == 0
+        bar._tally.end(0, failed=False)
+    finally:
+        bar.unregister()
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"minimum": -1}, "minimum must be a number of seconds, at least 0, got -1"),
+        ({"minimum": "1"}, "minimum must be a number of seconds, at least 0, got '1'"),
+        ({"dt": 0}, "dt must be a number of seconds, at least 0.001, got 0"),
+        ({"width": 2.5}, "width must be a number of characters from 0 to 1,000, got 2.5"),
+    ],
+)
+def test_bad_options_are_told_at_once(options: dict[str, Any], message: str) -> None:
+    with pytest.raises(OptionError) as raised:
+        ProgressBar(**options)
+    assert str(raised.value) == message
+
+
+def test_a_line_covers_what_a_longer_one_left() -> None:
+    out = io.StringIO()
+    texts = iter(["a long line", "short"])
+    bar = TextBar(out, lambda: next(texts), 0.0, 1.0)
+    bar._write(bar._line())
+    bar._write(bar._line())
+    assert out.getvalue() == "\ra long line\rshort      "
+
+
+def test_a_bar_is_full_only_when_all_is_done() -> None:
+    tally = Tally()
+    assert tally.begin(1)
+    tally.watch(1, {"finished": range(999_999), "ready": [1], "waiting": [], "running": []})
+    assert bar_text(tally.fraction, 1.0, 10).startswith("[######### ] | 99% Completed")
+    assert not tally.begin(2)
+    assert not tally.end(1, failed=False)
+    assert tally.end(2, failed=False)
+    assert tally.fraction == 1.0
