@@ -74,13 +74,18 @@ def figure(gigabytes: float) -> Table:
 
 
 def first_write_s(peer: Peer, n_bytes: int) -> float:
-    """Return the seconds that the first in-place change of an array takes while sampling is on."""
+    """Return the seconds that the first in-place change of an array takes in a task that is being sampled."""
     values = np.ones(n_bytes // 8)
-    with sampling(peer):
-        dask.get({"wait": Task("wait", time.sleep, 4 * INTERVAL_S)}, "wait")
+
+    def write() -> float:
+        time.sleep(4 * INTERVAL_S)
         start_s = time.perf_counter()
-        values += 1.0
+        values.__iadd__(1.0)
         return time.perf_counter() - start_s
+
+    with sampling(peer):
+        seconds: float = dask.get({"write": Task("write", write)}, "write")
+    return seconds
 
 
 def sampling(peer: Peer) -> AbstractContextManager[object]:

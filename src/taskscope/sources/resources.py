@@ -94,6 +94,8 @@ class ResourceSampler:
         """See to it that a compute that lasts is sampled, and take over what the helper has."""
         with self._lock:
             if self._n_active and self._watcher is None and self._thread is None:
+                # The helper needs some 30 ms before its first sample.
+                self._sample()
                 self._begin()
             self._read_watcher()
 
