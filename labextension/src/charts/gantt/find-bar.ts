@@ -110,8 +110,6 @@ export class FindBar {
   }
 
   #onKey(event: KeyboardEvent): void {
-    // What is typed here is no shortcut of the page.
-    event.stopPropagation();
     if (event.key === 'Escape') {
       this.close();
     } else if (event.key === 'Enter' && event.target === this.#input) {

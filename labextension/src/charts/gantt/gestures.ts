@@ -20,8 +20,6 @@ export function listenToGestures(canvas: HTMLElement, intents: Intents, boxByDra
     event => {
       if (!event.ctrlKey && !event.metaKey && !event.altKey && press(event.key, intents)) {
         event.preventDefault();
-        // JupyterLab's own shortcuts must not act on the same key.
-        event.stopPropagation();
       }
     },
     { signal }

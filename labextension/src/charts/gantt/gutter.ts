@@ -16,7 +16,7 @@ export function paintGutter(context: CanvasRenderingContext2D, { layout, theme }
       if (row.kind === 'lane') {
         context.fillStyle = theme.faint;
         context.textAlign = 'right';
-        context.fillText(texts.fit(context, row.label, layout.plotLeftPx - (row.inset ? 26 : 14), 'middle'), layout.plotLeftPx - 8, y);
+        context.fillText(texts.fit(context, row.label, layout.plotLeftPx - (row.inset ? 20 : 14), 'middle'), layout.plotLeftPx - 8, y);
       } else {
         paintWorker(context, row, y, layout.plotLeftPx, theme, texts);
       }
@@ -32,15 +32,18 @@ function paintWorker(
   { ink, paper }: Theme,
   texts: TextFitter
 ): void {
-  const count = `×${formatCount(lanes.length)}`;
-  const countPx = context.measureText(count).width;
+  const roomPx = rightPx - 8 - 18;
+  const full = `×${formatCount(lanes.length)}`;
+  const fullPx = context.measureText(full).width + 6;
+  // Where both do not fit, the name says more than the number, which is in the button's title too.
+  const [count, countPx] = context.measureText(label).width + fullPx <= roomPx || rightPx > 100 ? [full, fullPx] : ['', 0];
   context.fillStyle = ink;
   context.strokeStyle = paper;
   shape(context, collapsed ? [[6, y - 4.5], [12, y], [6, y + 4.5]] : [[4.5, y - 3], [13.5, y - 3], [9, y + 3]]);
   context.textAlign = 'right';
   context.fillText(count, rightPx - 8, y);
   context.textAlign = 'left';
-  context.fillText(texts.fit(context, label, rightPx - 8 - countPx - 6 - 18, 'middle'), 18, y);
+  context.fillText(texts.fit(context, label, roomPx - countPx, 'middle'), 18, y);
 }
 
 /** The buttons that open and close workers; only those in sight exist, and one that has the focus stays. */

@@ -3,6 +3,8 @@
 export const GANTT_CSS = `
 .tsk-gantt { position: relative; padding: 6px 0 8px; }
 .tsk-gantt [hidden] { display: none !important; }
+.tsk-chart.tsk-gantt :is(dl, dt, dd, ul, li, table, caption, th, td) { float: none; width: auto; font-weight: normal; }
+.tsk-chart.tsk-gantt :is(dt, dd) { display: block; margin: 0; padding: 0; }
 .tsk-gantt-head {
   display: flex; flex-wrap: wrap; align-items: center; gap: 4px 12px;
   padding: 0 12px 6px; min-height: 30px;
@@ -26,16 +28,16 @@ export const GANTT_CSS = `
 .tsk-gantt-card { padding: 8px 10px; border: 1px solid var(--tsk-line); border-inline-start: 3px solid var(--tsk-accent); border-radius: 4px; }
 .tsk-gantt-card .tsk-bar { margin-top: 6px; }
 .tsk-gantt-card dl {
-  display: grid; grid-template-columns: repeat(auto-fill, minmax(min(190px, 100%), 1fr)); gap: 2px 16px; margin: 0;
+  display: grid; grid-template-columns: repeat(auto-fill, minmax(min(230px, 100%), 1fr)); gap: 2px 16px; margin: 0;
 }
-.tsk-gantt-card dt { color: var(--tsk-faint); }
-.tsk-gantt-card dd { margin: 0; overflow-wrap: anywhere; unicode-bidi: isolate; }
+.tsk-gantt-card dl > div { display: flex; gap: 8px; min-width: 0; }
+.tsk-gantt-card dt { color: var(--tsk-faint); flex: none; min-width: 5.2em; }
+.tsk-gantt-card dd { min-width: 0; overflow-wrap: anywhere; unicode-bidi: isolate; }
 .tsk-gantt-help { display: grid; grid-template-columns: max-content minmax(0, 1fr); gap: 2px 12px; }
 .tsk-gantt-help dt { font: 600 11.5px/1.6 var(--tsk-code); }
-.tsk-gantt-help dd { margin: 0; }
 .tsk-gantt-tables:not(.tsk-hidden) { overflow: auto; max-height: 420px; }
 .tsk-gantt-tables table { border-collapse: collapse; margin: 0 0 10px; font: inherit; color: inherit; }
-.tsk-gantt-tables caption { text-align: start; font-weight: 600; padding: 2px 0; }
+.tsk-gantt-tables caption { text-align: start; padding: 2px 0; }
 .tsk-gantt-tables :is(th, td) { padding: 2px 12px 2px 0; text-align: end; border-bottom: 1px solid var(--tsk-line); }
 .tsk-gantt-tables :is(th, td):first-child { text-align: start; }
 .tsk-gantt-view canvas:focus { outline: none; }
@@ -63,8 +65,8 @@ export const GANTT_CSS = `
 .tsk-gantt-tip dl { display: grid; grid-template-columns: auto minmax(0, 1fr); gap: 1px 12px; margin: 0; }
 .tsk-gantt-tip dl > div { display: contents; }
 .tsk-gantt-tip dt { color: var(--tsk-faint); }
-.tsk-gantt-tip dd { margin: 0; overflow-wrap: anywhere; unicode-bidi: isolate; }
-.tsk-gantt-tip dd .tsk-gantt-swatch { margin-inline-end: 6px; vertical-align: -1px; }
+.tsk-gantt-tip dd { overflow-wrap: anywhere; unicode-bidi: isolate; }
+:is(.tsk-gantt-tip, .tsk-gantt-card) dd .tsk-gantt-swatch { margin-inline-end: 6px; vertical-align: -1px; }
 .tsk-gantt-tip-note { margin: 5px 0 0; color: var(--tsk-faint); }
 .tsk-gantt-legend {
   display: flex; flex-wrap: wrap; gap: 2px 6px;

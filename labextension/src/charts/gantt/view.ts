@@ -6,6 +6,7 @@ import type { PrefixColours, RunWindow, TaskRef, TaskStore } from '../../store';
 import { setText } from '../ui/dom';
 import type { Painted } from '../ui/frames';
 import { FrameLoop } from '../ui/frames';
+import { keepKeys } from '../ui/own-keys';
 import { prefersStill, readTheme, watchTheme } from '../ui/page-theme';
 import { SHARED_CSS, adoptStyles } from '../ui/styles';
 import { TimeAxis } from '../ui/time-axis';
@@ -124,6 +125,7 @@ class GanttView implements GanttChart, Stage {
     this.#watchWidth();
     this.store.subscribe(() => { this.#onNews(); }, signal);
     this.axis.subscribe(() => { this.request(); }, signal);
+    keepKeys(this.parts.root, signal);
     const { canvas, scroll, hint } = this.parts;
     canvas.addEventListener('focus', () => { hint.hidden = true; }, { signal });
     scroll.addEventListener('scroll', () => { this.request(); }, { signal, passive: true });

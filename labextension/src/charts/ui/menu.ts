@@ -63,7 +63,6 @@ export class Menu {
       return;
     }
     event.preventDefault();
-    event.stopPropagation();
   }
 
   #onFocusOut(event: FocusEvent): void {

@@ -74,7 +74,6 @@ export class Toolbar {
       return;
     }
     event.preventDefault();
-    event.stopPropagation();
     buttons[(to + buttons.length) % buttons.length]?.focus();
   }
 }

@@ -1,0 +1,323 @@
+"""What a person does with the Gantt chart in a real JupyterLab, and what the kernel hears of it."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+from playwright.sync_api import Locator, expect
+
+from tests.browser.harness.lab_page import LabPage
+
+# The labels show what the kernel knows, after a round trip.
+SHOW = """%load_ext taskscope
+import dask, ipywidgets, json, time, traitlets
+from taskscope import GanttWidget
+w = GanttWidget()
+labels = [ipywidgets.Label() for _ in range(3)]
+for name, label in zip(("time_range", "follow", "selected_key"), labels):
+    label.add_class(f"told-{name}")
+    traitlets.dlink((w, name), (label, "value"), json.dumps)
+display(w, *labels)"""
+# Forty tasks of 20 ms with two prefixes, on two threads.
+COMPUTE = """def nap(*_):
+    time.sleep(0.02)
+graph = {("load", i): (nap, i) for i in range(20)} | {("scale", i): (nap, ("load", i)) for i in range(20)}
+dask.threaded.get(graph, [("scale", i) for i in range(20)], num_workers=2);"""
+
+COUNT = """(colour) => {
+  const canvas = document.querySelector('.tsk-gantt canvas');
+  const { data } = canvas.getContext('2d').getImageData(0, 0, canvas.width, canvas.height);
+  let n = 0;
+  for (let i = 0; i < data.length; i += 4) {
+    if (data[i] === colour[0] && data[i + 1] === colour[1] && data[i + 2] === colour[2]) n += 1;
+  }
+  return n;
+}"""
+
+
+def chart(lab: LabPage) -> Locator:
+    return lab.page.locator(".tsk-gantt").first
+
+
+def canvas(lab: LabPage) -> Locator:
+    return chart(lab).locator("canvas")
+
+
+def state(lab: LabPage) -> Locator:
+    return chart(lab).locator(".tsk-gantt-state")
+
+
+def card(lab: LabPage) -> Locator:
+    return chart(lab).get_by_role("region", name="Selected task")
+
+
+def press(lab: LabPage, *keys: str) -> None:
+    for key in keys:
+        canvas(lab).press(key)
+
+
+def choose(lab: LabPage, action: str) -> None:
+    """Take an action from the menu."""
+    chart(lab).get_by_role("button", name="More actions").click()
+    chart(lab).get_by_role("menuitem", name=action).click()
+
+
+def colour_of(lab: LabPage, prefix: str) -> tuple[int, int, int]:
+    """Return the colour that the legend gives a prefix."""
+    swatch = chart(lab).get_by_role("button", name=prefix).locator(".tsk-gantt-swatch")
+    red, green, blue = map(int, re.findall(r"\d+", swatch.evaluate("el => el.style.background")))
+    return red, green, blue
+
+
+def wait_pixels(lab: LabPage, colour: tuple[int, int, int], condition: str) -> None:
+    """Wait until the number of pixels of a colour fulfils a condition such as ``> 0``."""
+    lab.page.wait_for_function(f"(colour) => ({COUNT})(colour) {condition}", arg=list(colour))
+
+
+def told(lab: LabPage, trait: str, pattern: str) -> Any:
+    """Wait until the kernel knows a trait's value as JSON that matches, and return the value."""
+    label = lab.page.locator(f".told-{trait}").first
+    expect(label).to_have_text(re.compile(f"^{pattern}$"))
+    return json.loads(label.inner_text())
+
+
+def use_theme(lab: LabPage, name: str) -> None:
+    lab.page.evaluate(
+        "(theme) => window.jupyterapp.commands.execute('apputils:change-theme', { theme })", name
+    )
+
+
+def opened(lab: LabPage, *more: str, compute: str = COMPUTE, says: str = "40 tasks · 2 lanes") -> None:
+    lab.open(SHOW, compute, *more)
+    lab.run_cell(0)
+    expect(chart(lab)).to_be_visible()
+    lab.start_cell(1)
+    lab.wait_cell(1)
+    expect(state(lab)).to_have_text(says)
+
+
+def plot(lab: LabPage) -> tuple[float, float, float]:
+    """Left and right edge of the bars on the page, and the middle of the first lane."""
+    canvas(lab).scroll_into_view_if_needed()
+    box = canvas(lab).bounding_box()
+    assert box is not None
+    left = chart(lab).locator(".tsk-gantt-workers").evaluate("el => el.offsetWidth")
+    return box["x"] + left, box["x"] + box["width"] - 12, box["y"] + 15
+
+
+def drag(lab: LabPage, start: float, stop: float, y: float) -> None:
+    lab.page.mouse.move(start, y)
+    lab.page.mouse.down()
+    lab.page.mouse.move((start + stop) / 2, y)
+    lab.page.mouse.move(stop, y)
+    lab.page.mouse.up()
+
+
+def test_a_box_the_wheel_and_keys_zoom_and_the_kernel_hears_of_it(lab: LabPage) -> None:
+    opened(lab)
+    chart(lab).get_by_role("button", name="Fit: show everything (Home)").click()
+    told(lab, "follow", "false")
+    left, right, y = plot(lab)
+    lab.page.keyboard.down("Shift")
+    drag(lab, left + (right - left) / 4, left + (right - left) / 2, y)
+    lab.page.keyboard.up("Shift")
+    quarter = told(lab, "time_range", r"\[.*\]")
+    width = quarter[1] - quarter[0]
+    # The chart began with all of it: at least twenty rounds of 20 ms.
+    assert 0.08 < width < 5
+
+    press(lab, "w")
+    zoomed = told(lab, "time_range", rf"\[(?!{re.escape(json.dumps(quarter)[1:-1])}).*\]")
+    assert zoomed[1] - zoomed[0] == pytest.approx(width / 1.5)
+    press(lab, "d")
+    moved = told(lab, "time_range", rf"\[(?!{re.escape(json.dumps(zoomed)[1:-1])}).*\]")
+    assert moved[1] - moved[0] == pytest.approx(width / 1.5)
+    assert moved[0] - zoomed[0] == pytest.approx(80 / (right - left) * width / 1.5, rel=0.02)
+
+    lab.page.mouse.move(left + 10, y)
+    lab.page.mouse.wheel(0, -200)
+    wheeled = told(lab, "time_range", rf"\[(?!{re.escape(json.dumps(moved)[1:-1])}).*\]")
+    assert wheeled[1] - wheeled[0] < moved[1] - moved[0]
+    canvas(lab).dblclick(position={"x": 300, "y": 10})
+    told(lab, "time_range", "null")
+
+
+def test_two_fingers_zoom(lab: LabPage) -> None:
+    opened(lab)
+    left, right, y = plot(lab)
+    cdp = lab.page.context.new_cdp_session(lab.page)
+    middle = (left + right) / 2
+    for kind, apart in (("touchStart", 100), ("touchMove", 200), ("touchEnd", None)):
+        sides = [] if apart is None else [-apart, apart]
+        fingers = [{"x": middle + side, "y": y, "id": i} for i, side in enumerate(sides)]
+        cdp.send("Input.dispatchTouchEvent", {"type": kind, "touchPoints": fingers})
+    start, stop = told(lab, "time_range", r"\[.*\]")
+    chart(lab).get_by_role("button", name="Fit: show everything (Home)").click()
+    told(lab, "time_range", "null")
+    assert 0.2 < stop - start < 5
+
+
+def test_keys_in_the_chart_do_not_reach_the_notebook(lab: LabPage) -> None:
+    opened(lab)
+    canvas(lab).click(position={"x": 4, "y": 60})
+    press(lab, "d", "d", "a", "b", "c", "x", "Shift+M")
+    chart(lab).get_by_role("button", name="load").press("d")
+    chart(lab).get_by_role("button", name="load").press("d")
+    n_cells = lab.page.evaluate("window.jupyterapp.shell.currentWidget.content.widgets.length")
+    assert n_cells == 2
+
+
+def test_tasks_are_found_by_prefix_and_by_key(lab: LabPage) -> None:
+    opened(lab)
+    press(lab, "/")
+    field = chart(lab).get_by_role("searchbox", name="Find tasks by key or prefix")
+    expect(field).to_be_focused()
+    said = chart(lab).locator(".tsk-gantt-find").get_by_role("status")
+    field.fill("SCALE")
+    expect(said).to_have_text("20 matches")
+    field.press("Enter")
+    expect(said).to_have_text("1 of 20 matches")
+    expect(card(lab)).to_contain_text("Prefix" + "scale")
+    field.press("Shift+Enter")
+    expect(said).to_have_text("20 of 20 matches")
+    field.fill("load, 7")
+    expect(said).to_have_text("1 matches")
+    field.press("Enter")
+    expect(card(lab)).to_contain_text("('load', 7)")
+    assert told(lab, "selected_key", r'"\(.load., 7\)"') == "('load', 7)"
+    field.fill("nowhere")
+    expect(said).to_have_text("no match")
+    field.press("Escape")
+    expect(field).to_be_hidden()
+    expect(canvas(lab)).to_be_focused()
+
+
+def test_a_prefix_is_hidden_and_stands_out_from_the_legend(lab: LabPage, shots: Path) -> None:
+    opened(lab)
+    load = chart(lab).get_by_role("button", name="load")
+    scale = chart(lab).get_by_role("button", name="scale")
+    load_colour, scale_colour = colour_of(lab, "load"), colour_of(lab, "scale")
+    wait_pixels(lab, load_colour, "> 1000")
+    load.click()
+    expect(load).to_have_attribute("aria-pressed", "false")
+    expect(state(lab)).to_have_text("40 tasks · 2 lanes · 1 prefix hidden")
+    wait_pixels(lab, load_colour, "=== 0")
+    wait_pixels(lab, scale_colour, "> 1000")
+    chart(lab).screenshot(path=shots / "gantt-hidden.png")
+    chart(lab).get_by_role("button", name="Show all prefixes again").click()
+    wait_pixels(lab, load_colour, "> 1000")
+
+    scale.hover()
+    wait_pixels(lab, load_colour, "=== 0")
+    wait_pixels(lab, scale_colour, "> 1000")
+    chart(lab).screenshot(path=shots / "gantt-highlighted.png")
+    load.focus()
+    lab.page.mouse.move(0, 0)
+    load.press("Space")
+    expect(load).to_have_attribute("aria-pressed", "false")
+    load.press("Space")
+    expect(load).to_have_attribute("aria-pressed", "true")
+
+
+def test_the_lanes_of_a_worker_collapse_into_their_mean(lab: LabPage, shots: Path) -> None:
+    compute = COMPUTE.replace("num_workers=2", "num_workers=20").replace("0.02", "0.1")
+    opened(lab, compute=compute, says="40 tasks · 20 lanes")
+    worker = chart(lab).locator(".tsk-gantt-worker")
+    expect(worker).to_have_attribute("aria-expanded", "true")
+    tall = canvas(lab).evaluate("canvas => canvas.clientHeight")
+    chart(lab).screenshot(path=shots / "gantt-lanes-open.png")
+    worker.click()
+    expect(worker).to_have_attribute("aria-expanded", "false")
+    lab.page.wait_for_function(f"() => document.querySelector('.tsk-gantt canvas').clientHeight < {tall}")
+    left, right, y = plot(lab)
+    lab.page.mouse.move(left + (right - left) / 3, y)
+    tip = chart(lab).get_by_role("tooltip")
+    expect(tip).to_contain_text(re.compile(r"Busy\d+(\.\d)? of 20 lanes \(\d+%\)"))
+    chart(lab).screenshot(path=shots / "gantt-lanes-collapsed.png")
+    # Finding a task opens its worker again.
+    press(lab, "/")
+    field = chart(lab).get_by_role("searchbox")
+    field.fill("scale, 3")
+    expect(chart(lab).locator(".tsk-gantt-find").get_by_role("status")).to_have_text("1 matches")
+    field.press("Enter")
+    expect(worker).to_have_attribute("aria-expanded", "true")
+
+
+def test_the_selected_key_goes_both_ways_also_while_a_cell_runs(lab: LabPage) -> None:
+    live = """w.selected_key = "('scale', 4)"
+time.sleep(60)"""
+    opened(lab, "w.selected_key = \"('load', 3)\"", "w.selected_key = None", live)
+    lab.run_cell(2)
+    expect(card(lab)).to_contain_text("('load', 3)")
+    lab.run_cell(3)
+    expect(card(lab)).to_be_hidden()
+    lab.start_cell(4)
+    expect(card(lab)).to_contain_text("('scale', 4)")
+    assert not lab.is_done(4)
+    lab.page.evaluate("window.jupyterapp.commands.execute('notebook:interrupt-kernel')")
+    lab.wait_cell(4)
+    press(lab, "Escape")
+    told(lab, "selected_key", "null")
+    press(lab, "n")
+    key = told(lab, "selected_key", r'".*"')
+    expect(card(lab)).to_contain_text(key)
+
+
+def test_a_failed_task_has_a_pattern_and_says_what_it_raised(lab: LabPage, shots: Path) -> None:
+    compute = """def fail(i):
+    time.sleep(0.1)
+    raise ValueError(f"no <b>good</b> {i}")
+try:
+    dask.threaded.get({("bad", 0): (fail, 0)}, [("bad", 0)], num_workers=2)
+except ValueError:
+    pass"""
+    opened(lab, compute=compute, says="failed: ValueError: no <b>good</b> 0 · 1 task · 1 lane · 1 erred")
+    wait_pixels(lab, (214, 0, 0), "> 500")
+    press(lab, "n")
+    expect(card(lab)).to_contain_text("Status" + "erred")
+    chart(lab).screenshot(path=shots / "gantt-failed.png")
+
+
+def test_the_theme_changes_while_the_chart_is_open(lab: LabPage, shots: Path) -> None:
+    opened(lab)
+    expect(chart(lab)).not_to_have_class(re.compile("tsk-dark"))
+    wait_pixels(lab, (255, 255, 255), "> 1000")
+    lab.page.evaluate(
+        "window.jupyterapp.commands.execute('apputils:change-theme', { theme: 'JupyterLab Dark' })"
+    )
+    expect(chart(lab)).to_have_class(re.compile("tsk-dark"))
+    wait_pixels(lab, (255, 255, 255), "=== 0")
+    chart(lab).screenshot(path=shots / "gantt-dark.png")
+    lab.page.evaluate(
+        "window.jupyterapp.commands.execute('apputils:change-theme', { theme: 'JupyterLab Light' })"
+    )
+    expect(chart(lab)).not_to_have_class(re.compile("tsk-dark"))
+
+
+def test_the_chart_is_copied_as_a_table_and_saved_as_a_picture(lab: LabPage) -> None:
+    lab.page.context.grant_permissions(["clipboard-read", "clipboard-write"])
+    opened(lab)
+    choose(lab, "Copy prefixes and lanes as a table")
+    expect(chart(lab).get_by_role("status").last).to_have_text("copied 4 rows")
+    lines = lab.page.evaluate("navigator.clipboard.readText()").split("\n")
+    assert [line.split("\t")[:3] for line in lines] == [
+        ["Prefix", "Tasks", "Finished"],
+        ["load", "20", "20"],
+        ["scale", "20", "20"],
+        [""],
+        ["Lane", "Worker", "Tasks"],
+        [lines[5].split("\t")[0], lines[5].split("\t")[1], lines[5].split("\t")[2]],
+        [lines[6].split("\t")[0], lines[6].split("\t")[1], str(40 - int(lines[5].split("\t")[2]))],
+    ]
+    choose(lab, "Copy tasks in sight as a table")
+    expect(chart(lab).get_by_role("status").last).to_have_text("copied 40 rows (40 tasks in sight)")
+    choose(lab, "Show as tables")
+    expect(chart(lab).get_by_role("cell", name="scale")).to_be_visible()
+    with lab.page.expect_download() as saved:
+        choose(lab, "Save as PNG")
+    assert saved.value.suggested_filename == "taskscope-gantt.png"
+    assert saved.value.path().read_bytes()[:8] == b"\x89PNG\r\n\x1a\n"
