@@ -90,6 +90,13 @@ def test_the_first_sample_of_a_compute_does_not_average_over_the_time_before_it(
     assert [cpu for _, cpu, *_ in sampled.samples] == [None, 100.0, None, 100.0]
 
 
+def test_the_time_that_the_helper_takes_to_start_is_not_one_long_gap(sampled: Sampled) -> None:
+    sampled.sampler.compute_started()
+    sampled.spend(0.125, 0.0625, rss_bytes=3_000)
+    sampled.sampler.tick()
+    assert sampled.samples == [(0.0, None, 1_000.0, 1, False), (0.125, 50.0, 3_000.0, 1, False)]
+
+
 def test_a_compute_that_lasts_is_sampled_by_a_helper_that_ends_with_it(sampled: Sampled) -> None:
     sampled.sampler.dt = 0.5
     sampled.sampler.compute_started()
