@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from datetime import timedelta
 
 import numpy as np
 
+from taskscope.analysis.redaction import without_credentials
 from taskscope.export.native import record_frames, sample_columns
 from taskscope.export.pack import keys_columns, pack, pack_json
 from taskscope.export.schema import Head, TickState
 from taskscope.model.columns import narrow_sizes
-from taskscope.model.records import Group, Lane, Message, TaskBlock
+from taskscope.model.records import Group, Lane, Message, Run, TaskBlock
 from taskscope.recorder import Recorder
 
 __all__ = ["Changes"]
@@ -50,7 +51,7 @@ class Changes:
         head: Head = {
             "started_at": (self._recorder.started_at + timedelta(seconds=self._start_s)).isoformat(),
             "zero_s": self._start_s,
-            "metadata": dict(metadata),
+            "metadata": _cleaned(metadata),
             "streamed": True,
             "n_rows": None,
         }
@@ -68,7 +69,11 @@ class Changes:
         yield from self._tables()
         yield from self._tasks(tasks)
         yield from self._samples()
-        mine = [(t.run, t.lane, t.group, t.key_text, t.start_s) for t in running if t.run >= self._first_run]
+        mine = [
+            (t.run, t.lane, t.group, without_credentials(t.key_text), t.start_s)
+            for t in running
+            if t.run >= self._first_run
+        ]
         state: TickState = {"now_s": recorder.now_s(), "running": mine}
         yield "TICK", pack_json(state)
 
@@ -80,20 +85,21 @@ class Changes:
     def _tables(self) -> Iterator[tuple[str, bytes]]:
         recorder = self._recorder
         self._version, runs = recorder.runs_since(self._version)
-        yield from record_frames("runs", (asdict(run) for run in runs if run.run >= self._first_run))
+        yield from record_frames("runs", _rows(run for run in runs if run.run >= self._first_run))
         groups, lanes = recorder.groups[self._n_groups :], recorder.lanes[self._n_lanes :]
         self._n_groups += len(groups)
         self._n_lanes += len(lanes)
-        yield from record_frames("groups", _dicts(groups))
-        yield from record_frames("lanes", _dicts(lanes))
+        yield from record_frames("groups", _rows(groups))
+        yield from record_frames("lanes", _rows(lanes))
         messages = recorder.messages_log.messages(self._start_s)
         if messages != self._messages:
             self._messages = messages
-            yield from record_frames("messages", _dicts(messages))
+            yield from record_frames("messages", _rows(messages))
 
     def _tasks(self, tasks: TaskBlock) -> Iterator[tuple[str, bytes]]:
         mine = np.flatnonzero(tasks.run >= self._first_run)
         if len(mine):
+            keys = tasks.keys.take(mine)
             columns = {
                 "run": tasks.run[mine],
                 "group": tasks.group[mine],
@@ -103,7 +109,7 @@ class Changes:
                 "cpu": tasks.cpu[mine],
                 "size": narrow_sizes(tasks.size[mine]),
                 "flags": (tasks.status | tasks.observed << _OBSERVED_SHIFT)[mine],
-                **keys_columns(tasks.keys.take(mine)),
+                **keys_columns(replace(keys, texts=tuple(map(without_credentials, keys.texts)))),
             }
             yield "TASK", pack({}, columns)
 
@@ -115,5 +121,9 @@ class Changes:
             yield "SMPL", pack({}, sample_columns(samples))
 
 
-def _dicts(records: Iterable[Group | Lane | Message]) -> Iterator[dict[str, object]]:
-    return (asdict(record) for record in records)
+def _rows(records: Iterable[Group | Lane | Message | Run]) -> Iterator[dict[str, object]]:
+    return (_cleaned(asdict(record)) for record in records)
+
+
+def _cleaned(row: Mapping[str, object]) -> dict[str, object]:
+    return {k: without_credentials(v) if isinstance(v, str) else v for k, v in row.items()}

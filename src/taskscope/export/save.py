@@ -8,12 +8,14 @@ from os import PathLike
 from pathlib import Path
 from typing import BinaryIO, TypeAlias
 
+from taskscope.analysis.redaction import Redact, redacted
 from taskscope.errors import OptionError
 from taskscope.export import documents, native, tabular
 from taskscope.export.atomic import check_writable, write_atomically
+from taskscope.export.chrome_trace import write_chrome_trace
 from taskscope.model.recording import Recording
 
-__all__ = ["FORMATS", "check_target", "save"]
+__all__ = ["FORMATS", "check_target", "save", "to_chrome_trace", "to_html"]
 
 Writer: TypeAlias = Callable[[Recording, BinaryIO], None]
 
@@ -44,11 +46,29 @@ def check_target(path: str | PathLike[str], *, overwrite: bool = False) -> Path:
     return target
 
 
-def save(recording: Recording, path: str | PathLike[str], *, overwrite: bool = False) -> None:
+def save(
+    recording: Recording, path: str | PathLike[str], *, overwrite: bool = False, redact: Redact = False
+) -> None:
     """Write a recording; see `taskscope.Recording.save`."""
     target = check_target(path, overwrite=overwrite)
-    writer = _writer(target)
-    write_atomically(target, lambda file: writer(recording, file), overwrite=overwrite)
+    _write(recording, target, _writer(target), overwrite=overwrite, redact=redact)
+
+
+def to_html(recording: Recording, path: str | PathLike[str], *, overwrite: bool, redact: Redact) -> None:
+    """Write one offline document; see `taskscope.Recording.to_html`."""
+    _write(recording, Path(path).expanduser(), documents.write_html, overwrite=overwrite, redact=redact)
+
+
+def to_chrome_trace(
+    recording: Recording, path: str | PathLike[str], *, overwrite: bool, redact: Redact
+) -> None:
+    """Write a trace; see `taskscope.Recording.to_chrome_trace`."""
+    _write(recording, Path(path).expanduser(), write_chrome_trace, overwrite=overwrite, redact=redact)
+
+
+def _write(recording: Recording, target: Path, write: Writer, *, overwrite: bool, redact: Redact) -> None:
+    leaving = redacted(recording, redact=redact)
+    write_atomically(target, lambda file: write(leaving, file), overwrite=overwrite)
 
 
 def _writer(path: Path) -> Writer:

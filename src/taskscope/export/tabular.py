@@ -1,4 +1,4 @@
-"""The tasks of a recording as one table that other tools read."""
+"""The tables of a recording as files that other tools read."""
 
 from __future__ import annotations
 
@@ -6,14 +6,19 @@ import csv
 import io
 import json
 import math
-from typing import BinaryIO
+from typing import TYPE_CHECKING, BinaryIO
 
 import numpy as np
 
 from taskscope.export.requirements import pyarrow
 from taskscope.model.recording import Recording
 
+if TYPE_CHECKING:
+    import pyarrow as pa
+
 __all__ = ["write_csv", "write_json", "write_parquet"]
+
+_WHOLE_NUMBERS_OR_NONE = ("n_workers",)
 
 
 def _columns(recording: Recording, table: str = "tasks") -> dict[str, list[object]]:
@@ -23,20 +28,30 @@ def _columns(recording: Recording, table: str = "tasks") -> dict[str, list[objec
     }
 
 
-def write_parquet(recording: Recording, file: BinaryIO) -> None:
-    """Write the table of tasks as Parquet; needs PyArrow."""
+def write_parquet(recording: Recording, file: BinaryIO, table: str = "tasks") -> None:
+    """Write one table as Parquet, with what is unknown as null; needs PyArrow."""
     arrow = pyarrow()
     import pyarrow.parquet as pq
 
-    table = arrow.table(
-        {name: arrow.array(column, from_pandas=True) for name, column in _columns(recording).items()}
-    )
-    pq.write_table(table, file)
+    columns = recording.table(table)
+    names = list(columns)
+    arrays = [
+        arrow.array(column, type=_type(arrow, name, column), from_pandas=True)
+        for name, column in columns.items()
+    ]
+    pq.write_table(arrow.table(arrays, names=names), file, compression="zstd")
 
 
-def write_csv(recording: Recording, file: BinaryIO) -> None:
-    """Write the table of tasks as comma-separated values, with what is unknown left empty."""
-    columns = _columns(recording)
+def _type(arrow: pa, name: str, column: object) -> pa.DataType | None:
+    if isinstance(column, np.ndarray) and column.dtype != object:
+        return None
+    # Said, because a column in which nothing is known would have no type.
+    return arrow.int64() if name in _WHOLE_NUMBERS_OR_NONE else arrow.string()
+
+
+def write_csv(recording: Recording, file: BinaryIO, table: str = "tasks") -> None:
+    """Write one table as comma-separated values, with what is unknown left empty."""
+    columns = _columns(recording, table)
     text = io.TextIOWrapper(file, "utf-8", newline="", write_through=True)
     writer = csv.writer(text)
     writer.writerow(columns)

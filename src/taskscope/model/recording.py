@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import importlib
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from os import PathLike
@@ -126,7 +126,13 @@ class Recording:
         text: str = importlib.import_module("taskscope.analysis.summary").summary_text(self)
         return text
 
-    def save(self, path: str | PathLike[str], *, overwrite: bool = False) -> None:
+    def save(
+        self,
+        path: str | PathLike[str],
+        *,
+        overwrite: bool = False,
+        redact: bool | Callable[[str], str] = False,
+    ) -> None:
         """Write the recording to a file in the format of its extension.
 
         Parameters
@@ -135,6 +141,9 @@ class Recording:
             Where to; ``.taskscope`` is the format that `taskscope.load` reads back.
         overwrite
             Replace a file that exists; without it that is an error.
+        redact
+            True: names of keys, groups, labels and threads are replaced by numbers. A function gives each
+            name its replacement. Credentials in URLs never reach a file.
 
         Raises
         ------
@@ -143,7 +152,66 @@ class Recording:
         OptionError
             If the extension is not a known one.
         """
-        importlib.import_module("taskscope.export.save").save(self, path, overwrite=overwrite)
+        export = importlib.import_module("taskscope.export.save")
+        export.save(self, path, overwrite=overwrite, redact=redact)
+
+    def to_html(
+        self,
+        path: str | PathLike[str],
+        *,
+        overwrite: bool = False,
+        redact: bool | Callable[[str], str] = False,
+    ) -> None:
+        """Write one page that needs neither kernel nor network: picture, table, and the interactive chart.
+
+        Parameters and errors are those of `save`. Times are rounded to a microsecond, CPU shares to 0.4 %.
+        """
+        export = importlib.import_module("taskscope.export.save")
+        export.to_html(self, path, overwrite=overwrite, redact=redact)
+
+    def to_chrome_trace(
+        self,
+        path: str | PathLike[str],
+        *,
+        overwrite: bool = False,
+        redact: bool | Callable[[str], str] = False,
+    ) -> None:
+        """Write a JSON trace that Perfetto (ui.perfetto.dev) and ``chrome://tracing`` open.
+
+        Lanes are threads; CPU, memory and what the scheduler held are counters; dependencies are arrows.
+        Parameters and errors are those of `save`.
+        """
+        export = importlib.import_module("taskscope.export.save")
+        export.to_chrome_trace(self, path, overwrite=overwrite, redact=redact)
+
+    def to_parquet(
+        self,
+        directory: str | PathLike[str],
+        *,
+        overwrite: bool = False,
+        redact: bool | Callable[[str], str] = False,
+    ) -> None:
+        """Write every table as a Parquet file of its name into a directory, which is made if need be.
+
+        Parameters and errors are those of `save`; needs PyArrow.
+        """
+        export = importlib.import_module("taskscope.export.folder")
+        export.to_parquet(self, directory, overwrite=overwrite, redact=redact)
+
+    def to_csv(
+        self,
+        directory: str | PathLike[str],
+        *,
+        overwrite: bool = False,
+        redact: bool | Callable[[str], str] = False,
+    ) -> None:
+        """Write every table as a CSV file of its name into a directory, which is made if need be.
+
+        Parameters and errors are those of `save`. What is unknown is left empty, and text that a spreadsheet
+        would take for a formula gets an apostrophe in front.
+        """
+        export = importlib.import_module("taskscope.export.folder")
+        export.to_csv(self, directory, overwrite=overwrite, redact=redact)
 
     @classmethod
     def load(cls, path: str | PathLike[str], *, partial: bool = False) -> Recording:

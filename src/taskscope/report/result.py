@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 from html import escape
 
+from taskscope.analysis.redaction import redacted
 from taskscope.analysis.summary import summary_text, title
 from taskscope.analysis.totals import Totals, measure_totals
 from taskscope.model.recording import Recording
@@ -36,7 +37,8 @@ _THEME = (
 
 def result_bundle(recording: Recording) -> dict[str, str]:
     """Return the static result as a MIME bundle of ``text/plain`` and ``text/html``."""
-    return {"text/plain": summary_text(recording), "text/html": result_html(recording)}
+    leaving = redacted(recording)
+    return {"text/plain": summary_text(leaving), "text/html": _html(leaving)}
 
 
 def result_html(recording: Recording) -> str:
@@ -44,8 +46,13 @@ def result_html(recording: Recording) -> str:
 
     Notes
     -----
-    A viewer that strips frames, styles and scripts still shows title, picture, totals and table.
+    A viewer that strips frames, styles and scripts still shows title, picture, totals and table. Credentials
+    in URLs are hidden.
     """
+    return _html(redacted(recording))
+
+
+def _html(recording: Recording) -> str:
     totals = measure_totals(recording)
     parts = [f"<div><b>{escape(title(recording, totals))}</b></div>"]
     if recording.runs:
