@@ -10,6 +10,8 @@ MAKEFLAGS += --no-builtin-rules --no-print-directory
 VENV := .venv
 PYTHON := $(VENV)/bin/python
 STAMPS := build/stamps
+MINIMUM := build/minimum
+IPYKERNEL6 := build/ipykernel6
 LABEXTENSION := src/taskscope/labextension
 LINK := $(VENV)/share/jupyter/labextensions/taskscope
 NOTEBOOK := notebooks/01-quickstart.ipynb
@@ -24,7 +26,7 @@ export OPENBLAS_NUM_THREADS ?= 1
 
 export PATH := $(CURDIR)/$(VENV)/bin:$(PATH)
 
-.PHONY: demo test setup lint typecheck unit upstream packaging notebooks browser bench bench-quick clean help
+.PHONY: demo test setup lint typecheck unit upstream minimum packaging notebooks browser bench bench-quick clean help
 
 demo: setup ## open the quickstart in JupyterLab (with CI=true: run it headless, keep the results)
 	@if [ -z "$${CI:-}" ]; then exec jupyter lab $(LAB_OPTIONS) $(NOTEBOOK); fi
@@ -54,13 +56,16 @@ unit: setup ## Python and TypeScript unit tests, doctests
 upstream: setup ## dask's own tests of dask.diagnostics, run against ours
 	pytest -c tests/upstream/pytest.ini dask.diagnostics.tests dask.tests.test_callbacks dask.tests.test_cache
 
+minimum: setup $(STAMPS)/minimum ## unit tests with the oldest releases we allow (not part of test)
+	$(MINIMUM)/bin/python -m pytest --ignore=tests/browser --ignore=tests/packaging --ignore=tests/upstream
+
 packaging: setup ## build wheel and sdist, look inside, install without Node
 	pytest tests/packaging
 
 notebooks: setup ## run every notebook
 	pytest --nbval-lax notebooks
 
-browser: setup $(STAMPS)/chromium ## JupyterLab and Notebook 7 in a real Chromium
+browser: setup $(STAMPS)/chromium $(STAMPS)/ipykernel6 ## JupyterLab and Notebook 7 in a real Chromium
 	pytest tests/browser
 
 bench: setup $(STAMPS)/chromium ## measure against dask.diagnostics, write benchmarks/RESULTS.md (long)
@@ -101,6 +106,15 @@ $(PYTHON):
 	$$python -c 'import ensurepip, venv' 2>/dev/null || install "the venv module of $$python" python3-venv; \
 	$$python -m venv $(VENV)
 
+$(STAMPS)/minimum: pyproject.toml | $(STAMPS)/python
+	@echo 'installing the oldest releases that pyproject.toml allows'
+	@$(PYTHON) -m venv --clear $(MINIMUM)
+	@$(PYTHON) -c 'import tomllib; project = tomllib.load(open("pyproject.toml", "rb"))["project"]; \
+		print(*(r.split(",")[0].replace(">=", "==") for r in project["dependencies"]), sep="\n")' >$(MINIMUM)/constraints.txt
+	@TASKSCOPE_SKIP_FRONTEND=1 $(MINIMUM)/bin/python -m pip install -qq --disable-pip-version-check -e '.[dev]' \
+		-c $(MINIMUM)/constraints.txt
+	@touch $@
+
 # JupyterLab gets a link to the front end, which may not be built yet. pip would write through an old one.
 $(STAMPS)/python: pyproject.toml | $(PYTHON)
 	@echo 'installing taskscope and its development tools'
@@ -118,6 +132,13 @@ $(STAMPS)/node_modules: package-lock.json | $(STAMPS)/python
 $(STAMPS)/frontend: $(FRONTEND_SOURCES) $(STAMPS)/node_modules | $(STAMPS)/python
 	@echo 'building the front end'
 	@npm run --silent build >build/frontend.log 2>&1 || { cat build/frontend.log; exit 1; }
+	@touch $@
+
+# A kernel without subshells shares the environment, but for these two packages.
+$(STAMPS)/ipykernel6: | $(STAMPS)/python
+	@echo 'installing ipykernel 6 beside the newest'
+	@rm -rf $(IPYKERNEL6) && $(PYTHON) -m pip install -qq --disable-pip-version-check --no-deps --target $(IPYKERNEL6) \
+		'ipykernel>=6.29,<7' nest-asyncio
 	@touch $@
 
 $(STAMPS)/chromium:

@@ -13,9 +13,9 @@ from tests.browser.harness.lab_page import LabPage
 
 NOTEBOOK = Path(__file__).parents[2] / "notebooks" / "01-quickstart.ipynb"
 # Every change of the bar and of the chart's state line, with whether the cell was still running then.
-WATCH = """() => {
+WATCH = """(index) => {
   window.seen = [];
-  const cell = window.jupyterapp.shell.currentWidget.content.widgets[1];
+  const cell = window.jupyterapp.shell.currentWidget.content.widgets[index];
   new MutationObserver(() => {
     const bar = document.querySelector('.tsk-widget [role=progressbar]');
     const state = document.querySelector('.tsk-widget .tsk-gantt-state');
@@ -35,23 +35,33 @@ def quickstart_cells() -> list[str]:
     return ["".join(cell["source"]) for cell in cells if cell["cell_type"] == "code"]
 
 
+def watch_cell(lab: LabPage, index: int) -> None:
+    """Note from now on what the views of a cell show."""
+    lab.page.evaluate(WATCH, index)
+
+
+def live_changes(lab: LabPage) -> list[dict[str, Any]]:
+    """Return what the views showed, one entry per change, while the cell was still running."""
+    seen = [json.loads(entry) for entry in lab.page.evaluate("window.seen")]
+    return [entry for entry in seen if entry["running"]]
+
+
 def test_the_quickstart_is_live_while_its_cell_runs_and_leaves_a_static_result(
     lab: LabPage, shots: Path
 ) -> None:
     lab.open(*quickstart_cells())
     lab.run_cell(0)
-    lab.page.evaluate(WATCH)
+    watch_cell(lab, 1)
     lab.start_cell(1)
     expect(lab.page.locator(".tsk-widget [role=progressbar]").first).to_be_visible()
     lab.page.screenshot(path=shots / "quickstart-live.png")
     lab.wait_cell(1)
 
-    seen = [json.loads(entry) for entry in lab.page.evaluate("window.seen")]
-    live = [entry for entry in seen if entry["running"]]
+    live = live_changes(lab)
     # The bar moved, never backwards, and the chart grew, all before the cell had ended.
-    assert len({entry["done"] for entry in live}) >= 3, seen
-    assert [e["done"] for e in live] == sorted(e["done"] for e in live), seen
-    assert len({entry["chart"] for entry in live}) >= 3, seen
+    assert len({entry["done"] for entry in live}) >= 3, live
+    assert [e["done"] for e in live] == sorted(e["done"] for e in live), live
+    assert len({entry["chart"] for entry in live}) >= 3, live
 
     (output,) = lab.outputs(1)
     summary = "".join(output["data"]["text/plain"])

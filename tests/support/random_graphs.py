@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import dask
-from dask._task_spec import Alias, DataNode, GraphNode, List, Task, TaskRef
+from dask._task_spec import Alias, DataNode, GraphNode, Task, TaskRef
 from hypothesis import strategies as st
 
 from taskscope.model.keys import key_text
@@ -84,6 +84,14 @@ class Plan:
     scheduler: str
     max_tasks: int
 
+    def needed(self) -> list[Step]:
+        """Return the steps that the requested keys depend on."""
+        needed = set(self.requested)
+        for step in reversed(self.steps):
+            if step.key in needed:
+                needed.update(step.needs)
+        return [step for step in self.steps if step.key in needed]
+
 
 @st.composite
 def plans(draw: st.DrawFn) -> Plan:
@@ -126,7 +134,8 @@ class Outcome:
 
 def compute(plan: Plan) -> Outcome:
     outcome = Outcome()
-    graph = {step.key: _node(step, outcome.truth) for step in plan.steps}
+    # Some releases of Dask leave out what nobody asked for, others compute it.
+    graph = {step.key: _node(step, outcome.truth) for step in plan.needed()}
     with ThreadPoolExecutor(3) as pool:
         options: dict[str, Any] = {"pool": pool} if plan.scheduler == "threads" else {}
         get = dask.base.get_scheduler(scheduler=plan.scheduler)
@@ -142,10 +151,10 @@ def _node(step: Step, truth: GroundTruth) -> GraphNode:
         return DataNode(step.key, 5)
     if step.kind == "alias":
         return Alias(step.key, step.needs[0])
-    return Task(step.key, _work, step, truth, List(*(TaskRef(key) for key in step.needs)))
+    return Task(step.key, _work, step, truth, *(TaskRef(key) for key in step.needs))
 
 
-def _work(step: Step, truth: GroundTruth, _needed: list[Any]) -> Any:
+def _work(step: Step, truth: GroundTruth, *_needed: Any) -> Any:
     def work() -> Any:
         if step.kind == "raise":
             raise ERRORS[step.outcome]()  # noqa: RSE102 - it makes the exception
@@ -193,11 +202,7 @@ def _status_of_run(outcome: Outcome) -> str:
 
 def _how_many_began(plan: Plan, outcome: Outcome) -> range:
     """Return how many tasks began; aliases cannot say so themselves, and not all do when a compute fails."""
-    needed = set(plan.requested)
-    for step in reversed(plan.steps):
-        if step.key in needed:
-            needed.update(step.needs)
-    n_aliases = sum(step.kind == "alias" and step.key in needed for step in plan.steps)
+    n_aliases = sum(step.kind == "alias" for step in plan.needed())
     n_began = len(outcome.truth.seen)
     return range(n_began + (n_aliases if outcome.error is None else 0), n_began + n_aliases + 1)
 

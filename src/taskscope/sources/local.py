@@ -194,6 +194,9 @@ def _graph_source(state: _State) -> GraphSource:
     if kept is None:
         kept = frozenset(k for k, dependents in state["dependents"].items() if not dependents)
     dependencies = state["dependencies"]
+    if not isinstance(dependencies, dict):
+        # Dask before 2025.4 looks them up in the graph, which must not be kept alive with all its arguments.
+        dependencies = dict(dependencies)
     cache = state["cache"]
     data = {
         key: result_size(cache[key]) if place < _MAX_DATA_SIZED else _NAN

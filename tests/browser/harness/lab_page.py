@@ -1,17 +1,19 @@
-"""A JupyterLab page with one notebook, as a test drives it."""
+"""A page of JupyterLab or Notebook 7 with one notebook, as a test drives it."""
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
-from playwright.sync_api import Page
+from playwright.sync_api import Error, Page
 
-from tests.browser.harness.server import TOKEN, Server
+from tests.browser.harness.server import PYTHON3, Server
 
 READY_MS = 60_000
 DONE_MS = 60_000
 
 _PANEL = "window.jupyterapp.shell.currentWidget"
+_PANEL_OR_NONE = "window.jupyterapp?.shell?.currentWidget"
 _READY = """(path) => {
   const panel = window.jupyterapp?.shell?.currentWidget;
   const session = panel?.context?.sessionContext;
@@ -61,7 +63,7 @@ _RECORD = f"""(() => {{
 
 
 class LabPage:
-    """One notebook open in JupyterLab.
+    """One notebook open in JupyterLab or Notebook 7.
 
     Parameters
     ----------
@@ -80,23 +82,34 @@ class LabPage:
         self._workspace = workspace
         self._path = ""
         page.set_default_timeout(DONE_MS)
-        page.on("pageerror", lambda error: self.errors.append(f"page error: {error}"))
+        page.on(
+            "pageerror", lambda error: self.errors.append(f"page error: {error.message} in {_file(error)}")
+        )
         page.on("console", lambda m: self.errors.append(f"console: {m.text}") if m.type == "error" else None)
 
-    def open(self, *cells: str, path: str | None = None) -> None:
+    def open(self, *cells: str, path: str | None = None, kernel: str = PYTHON3) -> None:
         """Make a notebook with these cells, open it, and wait until its kernel is idle."""
-        path = path or f"{self._workspace}.ipynb"
-        self._server.write_notebook(path, cells)
-        self._open(path)
+        self.go(*cells, path=path, kernel=kernel)
+        self.wait_ready()
 
-    def _open(self, path: str) -> None:
-        self._path = path
-        self.page.goto(f"{self._server.url}lab/workspaces/{self._workspace}/tree/{self._path}?token={TOKEN}")
+    def go(self, *cells: str, path: str | None = None, kernel: str = PYTHON3) -> None:
+        """Make a notebook with these cells and open it, without waiting for anything."""
+        path = path or f"{self._workspace}.ipynb"
+        self._server.write_notebook(path, cells, kernel)
+        self._go(path)
+
+    def wait_ready(self) -> None:
+        """Wait until the notebook is there and its kernel is idle."""
         self.page.wait_for_function(_READY, arg=self._path, timeout=READY_MS)
+
+    def _go(self, path: str) -> None:
+        self._path = path
+        self.page.goto(self._server.page_url(path, self._workspace))
 
     def join(self, other: LabPage) -> None:
         """Open the notebook that another page has open, on its kernel."""
-        self._open(other._path)
+        self._go(other._path)
+        self.wait_ready()
 
     def save(self) -> None:
         """Save the notebook."""
@@ -137,6 +150,10 @@ class LabPage:
             f"(index) => {_PANEL}.content.widgets[index].model.outputs.toJSON()", index
         )
         return found
+
+    def forgive(self, text: str) -> None:
+        """Forget errors that begin with this; the caller says why they are not ours."""
+        self.errors = [error for error in self.errors if not error.startswith(text)]
 
     def kernel_status(self) -> str:
         """Return what JupyterLab's status bar says of the kernel, ``Busy`` or ``Idle`` for example."""
@@ -179,5 +196,21 @@ class LabPage:
 
     def restart_kernel(self) -> None:
         """Restart the kernel and wait until it is idle."""
-        self.page.evaluate(f"{_PANEL}.context.sessionContext.session.kernel.restart()")
-        self.page.wait_for_function(_READY, arg=self._path)
+        self.page.wait_for_function(f"() => {_PANEL_OR_NONE}?.context?.sessionContext.session?.kernel")
+        self.page.evaluate(f"{_KERNEL}.restart()")
+        self.wait_ready()
+
+    def change_kernel(self, name: str) -> None:
+        """Give the notebook another kernel and wait until it is idle."""
+        self.page.evaluate(f"(name) => {_PANEL}.context.sessionContext.changeKernel({{ name }})", name)
+        self.wait_ready()
+
+    def stop(self) -> None:
+        """Do what the Stop button of a view does."""
+        self.page.evaluate(f"{_FEEDS}.get({_KERNEL}.id).stop()")
+
+
+def _file(error: Error) -> str:
+    """Return the script that an error comes from, without the hash in its name."""
+    frame = re.search(r"https?://[^/]+/(?:[^/?:]+/)*([^/?:.]+)", error.stack or "")
+    return frame[1] if frame else "an unknown script"

@@ -19,7 +19,9 @@ from typing import Any
 TOKEN = "browser-test"
 START_S = 60.0
 STOP_S = 20.0
-KERNEL = {"kernelspec": {"name": "python3", "display_name": "Python 3"}}
+PYTHON3 = "python3"
+WITHOUT_SUBSHELLS = "ipykernel6"
+IPYKERNEL6 = Path(__file__).parents[3] / "build" / "ipykernel6"
 APPS = {
     "lab": ["-m", "jupyterlab", "--LabApp.expose_app_in_browser=True"],
     "notebook": ["-m", "notebook", "--JupyterNotebookApp.expose_app_in_browser=True"],
@@ -28,8 +30,19 @@ APPS = {
 
 @dataclass(frozen=True, slots=True)
 class Server:
+    """A running JupyterLab or Notebook 7.
+
+    It offers this Python's kernel and, as `WITHOUT_SUBSHELLS`, the same with ipykernel 6.
+    """
+
     url: str
     log: Path
+    app: str
+
+    def page_url(self, path: str, workspace: str) -> str:
+        """Return where a notebook opens; JupyterLab keeps the layout of `workspace`."""
+        where = f"lab/workspaces/{workspace}/tree" if self.app == "lab" else "notebooks"
+        return f"{self.url}{where}/{path}?token={TOKEN}"
 
     def request(self, method: str, path: str, body: object = None) -> Any:
         """Call the REST API and return the decoded answer."""
@@ -43,8 +56,9 @@ class Server:
             text = answer.read()
         return json.loads(text) if text else None
 
-    def write_notebook(self, path: str, sources: Sequence[str]) -> None:
+    def write_notebook(self, path: str, sources: Sequence[str], kernel: str = PYTHON3) -> None:
         """Make a notebook with these code cells."""
+        metadata = {"kernelspec": {"name": kernel, "display_name": kernel}}
         cells: list[dict[str, Any]] = [
             {
                 "cell_type": "code",
@@ -56,7 +70,7 @@ class Server:
             }
             for i, s in enumerate(sources)
         ]
-        content = {"cells": cells, "metadata": KERNEL, "nbformat": 4, "nbformat_minor": 5}
+        content = {"cells": cells, "metadata": metadata, "nbformat": 4, "nbformat_minor": 5}
         self.request("PUT", f"contents/{path}", {"type": "notebook", "content": content})
 
     def shut_down_kernels(self) -> None:
@@ -73,9 +87,10 @@ def running_server(folder: Path, app: str = "lab") -> Iterator[Server]:
     add to that.
     """
     port = _free_port()
-    server = Server(f"http://127.0.0.1:{port}/", folder / "server.log")
+    server = Server(f"http://127.0.0.1:{port}/", folder / "server.log", app)
     (folder / "notebooks").mkdir()
     _silence_news(folder)
+    _offer_ipykernel6(folder)
     command = [
         sys.executable,
         *APPS[app],
@@ -111,6 +126,22 @@ def _silence_news(folder: Path) -> None:
     settings.mkdir(parents=True)
     text = json.dumps({"fetchNews": "false", "checkForUpdates": False})
     (settings / "notification.jupyterlab-settings").write_text(text)
+
+
+def _offer_ipykernel6(folder: Path) -> None:
+    if not (IPYKERNEL6 / "ipykernel").is_dir():
+        raise RuntimeError(
+            f"the browser tests need ipykernel 6 in {IPYKERNEL6}; `make browser` puts it there"
+        )
+    kernel = folder / "data" / "kernels" / WITHOUT_SUBSHELLS
+    kernel.mkdir(parents=True)
+    spec = {
+        "argv": [sys.executable, "-m", "ipykernel_launcher", "-f", "{connection_file}"],
+        "display_name": WITHOUT_SUBSHELLS,
+        "language": "python",
+        "env": {"PYTHONPATH": str(IPYKERNEL6)},
+    }
+    (kernel / "kernel.json").write_text(json.dumps(spec))
 
 
 def _free_port() -> int:

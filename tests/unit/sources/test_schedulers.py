@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import threading
 from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
+from functools import partial
 from typing import Any
 
 import dask
@@ -25,7 +26,9 @@ def busy() -> int:
 def traced(n: int) -> tuple[GroundTruth, Any]:
     """Return a graph of tasks that note their own times, and what they noted."""
     seen = GroundTruth()
-    parts = [dask.delayed(seen.task)(f"part{i}", busy, dask_key_name=f"part{i}") for i in range(n)]
+    keys = [f"part{i}" for i in range(n)]
+    # A text argument may be taken for a key: of the task itself, for one.
+    parts = [dask.delayed(partial(seen.task, key, busy))(dask_key_name=key) for key in keys]
     return seen, dask.delayed(len)(parts, dask_key_name="whole")
 
 
@@ -49,7 +52,8 @@ def test_a_thread_pool_of_the_user_is_recorded_with_a_lane_per_thread(
 ) -> None:
     together = threading.Barrier(4)
     seen = GroundTruth()
-    parts = [dask.delayed(seen.task)(f"part{i}", together.wait, dask_key_name=f"part{i}") for i in range(4)]
+    keys = [f"part{i}" for i in range(4)]
+    parts = [dask.delayed(partial(seen.task, key, together.wait))(dask_key_name=key) for key in keys]
     dask.compute(*parts, scheduler=thread_pool)
     assert seen.violations(recorder) == []
     lanes = recorder.snapshot().lanes
@@ -75,7 +79,7 @@ def test_tasks_in_other_processes_are_timed_there(
 ) -> None:
     options = {"scheduler": processes} if bare else {"scheduler": "processes", "pool": processes}
     keys = [f"part{i}" for i in range(8)]
-    parts = [dask.delayed(truth)(key, dask_key_name=key) for key in keys]
+    parts = [dask.delayed(truth)(f"of {key}", dask_key_name=key) for key in keys]
     seen = dict(zip(keys, dask.compute(*parts, **options), strict=True))
     tasks = recorder.snapshot().to_pandas("tasks")
     assert statuses(recorder) == dict.fromkeys(keys, "finished")
