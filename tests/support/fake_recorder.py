@@ -5,8 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import cast
 
+import numpy as np
+from numpy.typing import NDArray
+
 from taskscope.model.records import Group, Lane, Message, PrefixProgress, Run, RunningTask, TaskBlock
 from taskscope.recorder import Recorder
+from taskscope.recorder.graph import Outline
 from tests.support.task_blocks import Row, block_of
 
 
@@ -56,6 +60,12 @@ class FakeRecorder:
         self.progress_asked.append((first_run, last_run))
         last = max(self.progress_rows, default=-1) if last_run is None else last_run
         return [row for run, rows in self.progress_rows.items() if first_run <= run <= last for row in rows]
+
+    def outline(self, run: int) -> Outline | None:
+        return None
+
+    def ended(self, run: int) -> NDArray[np.int32] | None:
+        return None
 
     def is_active(self) -> bool:
         return self.active

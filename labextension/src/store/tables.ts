@@ -1,5 +1,5 @@
 /** The small tables of a recorder: what there is a handful of, unlike tasks. */
-import type { Batch, Group, Lane, PrefixProgress, Remark, Run, RunningTask } from '../wire';
+import type { Batch, Estimate, Group, Lane, PrefixProgress, Remark, Run, RunningTask } from '../wire';
 
 /** The computes a view shows, both ends included; `lastRun` null: and all that come. */
 export interface RunWindow {
@@ -22,6 +22,7 @@ export class Tables {
   readonly runs = new Map<number, Run>();
   remarks: Remark[] = [];
   running: readonly RunningTask[] = [];
+  estimates: readonly Estimate[] = [];
 
   readonly #prefixIds = new Map<string, number>();
   readonly #prefixOfGroup: number[] = [];
@@ -49,6 +50,7 @@ export class Tables {
       this.prefixId(row.prefix);
     }
     this.running = batch.running;
+    this.estimates = batch.estimates;
     const before = batch.seq === 0 ? [] : this.remarks;
     this.remarks = [...before, ...batch.remarks].slice(-MAX_REMARKS);
   }

@@ -2,7 +2,7 @@
 import { Field, WireError } from './check';
 import type { WireBuffer } from './columns';
 import { checkBuffers, decodeColumns } from './columns';
-import type { Batch, Group, Lane, PrefixProgress, Remark, Run, RunningTask } from './schema';
+import type { Batch, Estimate, Group, Lane, PrefixProgress, Remark, Run, RunningTask } from './schema';
 import { PROTOCOL, RUN_STATUSES } from './schema';
 
 /** More rows than any message has; a hostile count must not allocate. */
@@ -42,6 +42,7 @@ export function decodeBatch(data: unknown, buffers: readonly WireBuffer[]): Batc
     lanes: message.at('lanes').list().map(decodeLane),
     runs: message.at('runs').list().map(decodeRun),
     progress: message.at('progress').list().map(decodeProgress),
+    estimates: message.at('estimates').list().map(decodeEstimate),
     running: message.at('running').list().map(decodeRunning),
     remarks: message.at('messages').list().map(decodeRemark)
   };
@@ -102,6 +103,16 @@ function decodeProgress(field: Field): PrefixProgress {
     running: running.count(),
     interrupted: interrupted.count(),
     durationS: durationS.orNull(f => f.number())
+  };
+}
+
+function decodeEstimate(field: Field): Estimate {
+  const [run, stopS, earliestS, latestS] = field.tuple(4) as [Field, Field, Field, Field];
+  return {
+    run: run.count(MAX_RUN),
+    stopS: stopS.number(),
+    earliestS: earliestS.number(),
+    latestS: latestS.number()
   };
 }
 

@@ -90,6 +90,14 @@ export interface RunningTask {
   readonly startS: number | null;
 }
 
+/** When a compute will end; about four of five true ends lie between `earliestS` and `latestS`. */
+export interface Estimate {
+  readonly run: number;
+  readonly stopS: number;
+  readonly earliestS: number;
+  readonly latestS: number;
+}
+
 /** What was dropped, restored or estimated. */
 export interface Remark {
   readonly timeS: number | null;
@@ -121,7 +129,7 @@ export interface TaskColumns {
   readonly keys: KeyColumns;
 }
 
-/** One message. Tables hold only what is new or changed since the last one, `running` all there is. */
+/** One message. Tables hold only what is new or changed since the last one, `estimates` and `running` all there is. */
 export interface Batch {
   readonly recorder: string;
   /** Which loading of taskscope in which kernel; ids and rows of another epoch mean something else. */
@@ -144,6 +152,7 @@ export interface Batch {
   readonly lanes: readonly Lane[];
   readonly runs: readonly Run[];
   readonly progress: readonly PrefixProgress[];
+  readonly estimates: readonly Estimate[];
   readonly running: readonly RunningTask[];
   readonly remarks: readonly Remark[];
 }

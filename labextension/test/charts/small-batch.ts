@@ -11,7 +11,7 @@ export function smallBatch(batch: Partial<Batch> = {}): Batch {
       cpuShare: new Uint16Array(), sizeCode: new Uint16Array(),
       keys: { dims: new Uint8Array(), ints: new Int32Array(), lengths: new Uint16Array(), text: new Uint8Array() }
     },
-    groups: [], lanes: [], runs: [], progress: [], running: [], remarks: [],
+    groups: [], lanes: [], runs: [], progress: [], estimates: [], running: [], remarks: [],
     ...batch
   };
 }

@@ -1,15 +1,17 @@
-"""How far computes are, and an estimate of how long they will still take."""
+"""How far computes are."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
 
 import numpy as np
 
+from taskscope.analysis.eta import TimeLeft, time_left
 from taskscope.analysis.intervals import union_s
 from taskscope.analysis.status import State, state_of
-from taskscope.model.records import PrefixProgress, Run
+from taskscope.model.records import Estimate, PrefixProgress, Run
 
 __all__ = ["PrefixCount", "Progress", "measure_progress"]
 
@@ -37,7 +39,7 @@ class Progress:
         `finished` of `total`, 0 without any tasks.
     elapsed_s
         Seconds during which at least one compute ran.
-    eta_s
+    left
         An estimate of the seconds that are left; None without evidence, and when nothing runs.
     state
         One word for all computes, see `taskscope.analysis.status`.
@@ -52,12 +54,17 @@ class Progress:
     interrupted: int
     fraction: float
     elapsed_s: float
-    eta_s: float | None
+    left: TimeLeft | None
     state: State
     prefixes: tuple[PrefixCount, ...]
 
 
-def measure_progress(rows: Sequence[PrefixProgress], runs: Sequence[Run], now_s: float) -> Progress:
+def measure_progress(
+    rows: Sequence[PrefixProgress],
+    runs: Sequence[Run],
+    now_s: float,
+    estimates: Mapping[int, Estimate] = MappingProxyType({}),
+) -> Progress:
     """Return how far these computes are.
 
     Parameters
@@ -68,12 +75,8 @@ def measure_progress(rows: Sequence[PrefixProgress], runs: Sequence[Run], now_s:
         The computes.
     now_s
         The present, on the same axis as the computes' times.
-
-    Notes
-    -----
-    The estimate takes the mean duration of each prefix's ended tasks (of all tasks, where none of a prefix
-    has ended) and the concurrency reached so far. It knows nothing of the graph's shape, so it is too low
-    before a serial tail and too high while workers warm up.
+    estimates
+        When each compute that runs will end, as far as there is evidence.
     """
     planned = {run.run: run.n_tasks for run in runs}
     counted: dict[int, int] = dict.fromkeys(planned, 0)
@@ -81,6 +84,7 @@ def measure_progress(rows: Sequence[PrefixProgress], runs: Sequence[Run], now_s:
         counted[row.run] = counted.get(row.run, 0) + row.total
     total = sum(max(counted[run], n) for run, n in planned.items())
     finished = sum(row.finished for row in rows)
+    running = [estimates.get(run.run) for run in runs if run.status == "running"]
     return Progress(
         total=total,
         finished=finished,
@@ -89,7 +93,7 @@ def measure_progress(rows: Sequence[PrefixProgress], runs: Sequence[Run], now_s:
         interrupted=sum(row.interrupted for row in rows),
         fraction=finished / total if total else 0.0,
         elapsed_s=_elapsed_s(runs, now_s),
-        eta_s=_eta_s(rows, [run for run in runs if run.status == "running"], now_s),
+        left=time_left(running, now_s),
         state=state_of(runs),
         prefixes=_by_prefix(rows),
     )
@@ -108,28 +112,3 @@ def _by_prefix(rows: Sequence[PrefixProgress]) -> tuple[PrefixCount, ...]:
         for place, n in enumerate((row.total, row.finished, row.running, row.erred)):
             entry[place] += n
     return tuple(PrefixCount(prefix, *entry) for prefix, entry in sums.items())
-
-
-def _eta_s(rows: Sequence[PrefixProgress], active: Sequence[Run], now_s: float) -> float | None:
-    ids = {run.run for run in active}
-    rows = [row for row in rows if row.run in ids]
-    ended = sum(_ended(row) for row in rows)
-    spent_s = sum(row.duration_s for row in rows)
-    elapsed_s = _elapsed_s(active, now_s)
-    if not ended or spent_s <= 0 or elapsed_s <= 0:
-        return None
-    mean_s = spent_s / ended
-    ahead_s = sum(_remaining(row) * (row.duration_s / _ended(row) if _ended(row) else mean_s) for row in rows)
-    uncounted = sum(run.n_tasks for run in active) - sum(row.total for row in rows)
-    ahead_s += max(uncounted, 0) * mean_s
-    # Tasks in flight are no evidence yet; without them the first tick would look almost serial.
-    concurrency = max(spent_s / elapsed_s, min(1.0, float(sum(row.running for row in rows))))
-    return ahead_s / concurrency
-
-
-def _ended(row: PrefixProgress) -> int:
-    return row.finished + row.erred + row.interrupted
-
-
-def _remaining(row: PrefixProgress) -> int:
-    return max(row.total - _ended(row), 0)

@@ -4,8 +4,17 @@ from __future__ import annotations
 
 import math
 import unicodedata
+from collections.abc import Callable
 
-__all__ = ["UNKNOWN", "format_bytes", "format_count", "format_duration", "format_percent", "printable"]
+__all__ = [
+    "UNKNOWN",
+    "format_bytes",
+    "format_count",
+    "format_duration",
+    "format_left",
+    "format_percent",
+    "printable",
+]
 
 UNKNOWN = "–"
 """Shown where a number is not known."""
@@ -43,6 +52,31 @@ def format_duration(seconds: float | None) -> str:
         if round(seconds * factor, 4) >= 1:
             return f"{_three_digits(seconds * factor)} {unit}"
     return f"{_three_digits(seconds * 1e9)} ns" if seconds else "0 s"
+
+
+def format_left(guess_s: float, low_s: float, high_s: float) -> str:
+    """Return an estimate of the time left with its band; coarser the further away.
+
+    Parameters
+    ----------
+    guess_s, low_s, high_s
+        The estimate, and between which it may lie.
+
+    Examples
+    --------
+    >>> format_left(12.3, 9.8, 31.0)
+    'about 13 s left (estimate: 9 s to 35 s)'
+    >>> format_left(0.2, 0.1, 0.3)
+    'about 1 s left (estimate: 0 s to 1 s)'
+    """
+    low, high = _coarse(low_s, math.floor), _coarse(high_s, math.ceil)
+    band = f"{format_duration(low)} to {format_duration(high)}"
+    return f"about {format_duration(_coarse(guess_s, math.ceil))} left (estimate: {band})"
+
+
+def _coarse(seconds: float, to_whole: Callable[[float], int]) -> int:
+    step = 1 if seconds < 20 else 5 if seconds < 120 else 60 if seconds < 7200 else 600
+    return to_whole(seconds / step) * step
 
 
 def _long_duration(seconds: int) -> str:

@@ -19,6 +19,7 @@ __all__ = [
     "OBSERVED_BY",
     "RUNNING",
     "STATUSES",
+    "Estimate",
     "Group",
     "GroupTotal",
     "Lane",
@@ -75,6 +76,23 @@ class Run:
     stop_s: float | None
     status: RunStatus
     error: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Estimate:
+    """When computes will end, in seconds after the recorder's zero.
+
+    Parameters
+    ----------
+    stop_s
+        The best guess.
+    earliest_s, latest_s
+        About four of five true ends lie between these.
+    """
+
+    stop_s: float
+    earliest_s: float
+    latest_s: float
 
 
 @dataclass(frozen=True, slots=True)

@@ -84,4 +84,6 @@ class CellOutput:
             bundle: dict[str, Any] = self._dashboard._repr_mimebundle_()
             return bundle
         recorder = self._block.session.recorder
-        return live_bundle(live_progress(recorder, window, recorder.now_s()), recorder.running())
+        return live_bundle(
+            live_progress(recorder, window, self._feed.estimates, recorder.now_s()), recorder.running()
+        )

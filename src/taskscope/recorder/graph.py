@@ -5,6 +5,7 @@ from __future__ import annotations
 from array import array
 from collections import Counter, defaultdict
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from itertools import count, islice
 
 import numpy as np
@@ -14,7 +15,17 @@ from taskscope.model.columns import GraphColumns, narrow_times
 from taskscope.model.keys import KeyBlock, KeyBuilder, key_block
 from taskscope.recorder.runlog import GraphSource
 
-__all__ = ["GraphBuilder"]
+__all__ = ["GraphBuilder", "Outline"]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Outline:
+    """The shape of a graph: group ids, how many dependencies each key has, which, and which keys are data."""
+
+    group: NDArray[np.uint32]
+    n_dependencies: NDArray[np.uint32]
+    edges: NDArray[np.int32]
+    data: NDArray[np.int32]
 
 
 class GraphBuilder:
@@ -117,6 +128,13 @@ class GraphBuilder:
         if self.complete:
             return np.frombuffer(self._group, np.uint32)[tasks]
         return np.array(self._groups_of(keys), np.uint32)
+
+    def outline(self) -> Outline | None:
+        """Return the shape of the graph; None before all of it was processed."""
+        if not self.complete:
+            return None
+        group, n_dependencies = np.array(self._group, np.uint32), np.array(self._n_dependencies, np.uint32)
+        return Outline(group, n_dependencies, np.array(self._edges, np.int32), self.numbers(list(self._data)))
 
     def finish(self) -> GraphColumns:
         """Process what is left and return the columns; what was gathered so far stays usable."""

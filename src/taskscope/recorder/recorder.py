@@ -11,6 +11,9 @@ from collections import OrderedDict, deque
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 
+import numpy as np
+from numpy.typing import NDArray
+
 from taskscope.errors import OptionError
 from taskscope.model.clock import SYSTEM_CLOCK, Clock
 from taskscope.model.keys import key_text
@@ -26,6 +29,7 @@ from taskscope.model.records import (
     TaskBlock,
 )
 from taskscope.model.rows import join_rows
+from taskscope.recorder.graph import Outline
 from taskscope.recorder.messages import MessageLog
 from taskscope.recorder.progress import prefix_progress
 from taskscope.recorder.resources import ResourceLog
@@ -254,6 +258,21 @@ class Recorder:
             RunningTask(log.run, lane, group, key_text(key), start - self.origin)
             for (lane, key, start), group in zip(tasks, groups, strict=True)
         ]
+
+    def outline(self, run: int) -> Outline | None:
+        """Return the shape of the graph of a run that goes on; None before all of it was seen."""
+        with self._lock:
+            state = self._runs.get(run)
+            return None if state is None or state.builder is None else state.builder.outline()
+
+    def ended(self, run: int) -> NDArray[np.int32] | None:
+        """Return the numbers of a run's tasks that came to an end; None if some are no longer held."""
+        with self._lock:
+            state = self._runs.get(run)
+            blocks = [block.task for block in self._store.blocks() if block.run == run]
+            if state is None or sum(map(len, blocks)) < sum(sum(c.values()) for c in state.counts.values()):
+                return None
+            return np.concatenate(blocks) if blocks else np.empty(0, np.int32)
 
     def progress(self, first_run: int = 0, last_run: int | None = None) -> list[PrefixProgress]:
         """Return how far each prefix of each run in the window is, in order of appearance."""

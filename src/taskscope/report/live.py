@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from html import escape
 
 from taskscope.analysis.progress import PrefixCount, Progress
-from taskscope.analysis.quantities import format_duration, format_percent, printable
+from taskscope.analysis.quantities import format_duration, format_left, format_percent, printable
 from taskscope.model.records import RunningTask
 from taskscope.report.palette import DARK, LIGHT, PALETTE
 
@@ -48,13 +48,13 @@ def _line(progress: Progress) -> str:
     if progress.erred:
         parts.append(f"{progress.erred:,} erred")
     if progress.state == "running":
-        left = (
-            "estimating"
-            if progress.eta_s is None
-            else f"about {format_duration(progress.eta_s)} left (estimate)"
-        )
-        parts.append(left)
+        parts.append(_left(progress))
     return " · ".join(parts)
+
+
+def _left(progress: Progress) -> str:
+    left = progress.left
+    return "estimating" if left is None else format_left(left.guess_s, left.low_s, left.high_s)
 
 
 def _longest(running: Sequence[RunningTask]) -> str:

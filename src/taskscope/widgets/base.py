@@ -7,12 +7,14 @@ from collections.abc import Callable, Mapping
 import traitlets
 from ipywidgets import DOMWidget
 
+from taskscope.analysis.progress import Progress
 from taskscope.model.recording import Recording
 from taskscope.session import Session
 from taskscope.session import current as current_session
 from taskscope.widgets.feed import Feed
 from taskscope.widgets.feed import current as current_feed
 from taskscope.widgets.sender import TraitSender
+from taskscope.widgets.values import live_progress
 from taskscope.widgets.window import Window
 
 __all__ = ["MODULE_VERSION", "RecorderWidget", "following"]
@@ -102,6 +104,9 @@ class RecorderWidget(DOMWidget):  # type: ignore[misc]  # ipywidgets is untyped
             TraitSender(type(self).__name__, session.recorder, self.refresh)
         )
         session.pump.wake()
+
+    def _progress(self, session: Session, now_s: float) -> Progress:
+        return live_progress(session.recorder, self.window, current_feed().estimates, now_s)
 
     def _live(self, session: Session, now_s: float) -> Mapping[str, object]:
         """Return the values of the traits now."""

@@ -12,7 +12,6 @@ from taskscope.widgets.base import RecorderWidget
 from taskscope.widgets.traits import GanttTraits, ProgressTraits
 from taskscope.widgets.values import (
     gantt_values,
-    live_progress,
     progress_values,
     still_gantt_values,
     still_progress,
@@ -36,7 +35,7 @@ class Dashboard(RecorderWidget, ProgressTraits, GanttTraits):
     _view_name = traitlets.Unicode("DashboardView").tag(sync=True)
 
     def _live(self, session: Session, now_s: float) -> Mapping[str, object]:
-        progress = live_progress(session.recorder, self.window, now_s)
+        progress = self._progress(session, now_s)
         return {**progress_values(progress), **gantt_values(session.recorder, progress)}
 
     def _still(self, recording: Recording) -> Mapping[str, object]:

@@ -10,7 +10,7 @@ from taskscope.model.recording import Recording
 from taskscope.session import Session
 from taskscope.widgets.base import RecorderWidget
 from taskscope.widgets.traits import GanttTraits
-from taskscope.widgets.values import gantt_values, live_progress, still_gantt_values
+from taskscope.widgets.values import gantt_values, still_gantt_values
 
 __all__ = ["GanttWidget"]
 
@@ -34,7 +34,7 @@ class GanttWidget(RecorderWidget, GanttTraits):
     _view_name = traitlets.Unicode("GanttView").tag(sync=True)
 
     def _live(self, session: Session, now_s: float) -> Mapping[str, object]:
-        return gantt_values(session.recorder, live_progress(session.recorder, self.window, now_s))
+        return gantt_values(session.recorder, self._progress(session, now_s))
 
     def _still(self, recording: Recording) -> Mapping[str, object]:
         return still_gantt_values(recording)

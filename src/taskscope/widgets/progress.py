@@ -10,7 +10,7 @@ from taskscope.model.recording import Recording
 from taskscope.session import Session
 from taskscope.widgets.base import RecorderWidget
 from taskscope.widgets.traits import ProgressTraits
-from taskscope.widgets.values import live_progress, progress_values, still_progress
+from taskscope.widgets.values import progress_values, still_progress
 
 __all__ = ["ProgressWidget"]
 
@@ -27,7 +27,8 @@ class ProgressWidget(RecorderWidget, ProgressTraits):
 
     Notes
     -----
-    ``eta_s`` is an estimate from the mean duration of what has ended; it is None before there is evidence.
+    ``eta_s`` is an estimate with a band from ``eta_low_s`` to ``eta_high_s``, in which about four of five
+    true ends lie; all are None before there is evidence. `taskscope.analysis.eta.estimate_stop` has the rule.
     Traits change at most twice a second.
     """
 
@@ -35,7 +36,7 @@ class ProgressWidget(RecorderWidget, ProgressTraits):
     _view_name = traitlets.Unicode("ProgressView").tag(sync=True)
 
     def _live(self, session: Session, now_s: float) -> Mapping[str, object]:
-        return progress_values(live_progress(session.recorder, self.window, now_s))
+        return progress_values(self._progress(session, now_s))
 
     def _still(self, recording: Recording) -> Mapping[str, object]:
         return progress_values(still_progress(recording))

@@ -19,6 +19,10 @@ class ProgressTraits(traitlets.HasTraits):
     eta_s = traitlets.Float(
         None, allow_none=True, help="An estimate of the seconds left; None: unknown."
     ).tag(sync=True)
+    eta_low_s = traitlets.Float(
+        None, allow_none=True, help="About four of five true ends lie between this and eta_high_s."
+    ).tag(sync=True)
+    eta_high_s = traitlets.Float(None, allow_none=True, help="See eta_low_s.").tag(sync=True)
     state = traitlets.Enum(
         ["waiting", "running", "finished", "erred", "interrupted"],
         "waiting",

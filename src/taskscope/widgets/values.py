@@ -9,6 +9,7 @@ from taskscope.analysis.ended import prefix_progress
 from taskscope.analysis.progress import Progress, measure_progress
 from taskscope.model.recording import Recording
 from taskscope.recorder import Recorder
+from taskscope.widgets.estimates import Estimates
 from taskscope.widgets.window import Window
 from taskscope.wire import wire_text
 
@@ -17,9 +18,10 @@ __all__ = ["gantt_values", "live_progress", "progress_values", "still_gantt_valu
 _MAX_GROUPS = 200
 
 
-def live_progress(recorder: Recorder, window: Window, now_s: float) -> Progress:
+def live_progress(recorder: Recorder, window: Window, estimates: Estimates, now_s: float) -> Progress:
     """Return how far the computes of a window are."""
-    return measure_progress(window.progress(recorder), window.runs(recorder), now_s)
+    runs = window.runs(recorder)
+    return measure_progress(window.progress(recorder), runs, now_s, estimates.of(runs, now_s))
 
 
 def still_progress(recording: Recording) -> Progress:
@@ -29,6 +31,7 @@ def still_progress(recording: Recording) -> Progress:
 
 def progress_values(progress: Progress) -> Mapping[str, object]:
     """Return the traits of `ProgressWidget`; at most 200 groups, by first appearance."""
+    left = progress.left
     return {
         "total": progress.total,
         "finished": progress.finished,
@@ -36,7 +39,9 @@ def progress_values(progress: Progress) -> Mapping[str, object]:
         "erred": progress.erred,
         "fraction": _finite(progress.fraction) or 0.0,
         "elapsed_s": _finite(progress.elapsed_s) or 0.0,
-        "eta_s": _finite(progress.eta_s),
+        "eta_s": None if left is None else _finite(left.guess_s),
+        "eta_low_s": None if left is None else _finite(left.low_s),
+        "eta_high_s": None if left is None else _finite(left.high_s),
         "state": progress.state,
         "groups": [
             {

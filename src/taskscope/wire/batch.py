@@ -3,11 +3,20 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 
-from taskscope.model.records import Group, Lane, Message, PrefixProgress, Run, RunningTask, TaskBlock
-from taskscope.wire.schema import PROTOCOL, BatchMessage, ProgressRow, RunningRow, RunRow
+from taskscope.model.records import (
+    Estimate,
+    Group,
+    Lane,
+    Message,
+    PrefixProgress,
+    Run,
+    RunningTask,
+    TaskBlock,
+)
+from taskscope.wire.schema import PROTOCOL, BatchMessage, EstimateRow, ProgressRow, RunningRow, RunRow
 from taskscope.wire.tasks import encode_tasks
 from taskscope.wire.text import wire_text
 
@@ -32,6 +41,8 @@ class Batch:
         Rows from `first` on.
     groups, lanes, runs, progress, messages
         Only what is new or changed.
+    estimates
+        When each compute that runs will end, by its number, as far as there is evidence.
     running
         All tasks in flight.
     """
@@ -50,6 +61,7 @@ class Batch:
     lanes: Sequence[Lane] = ()
     runs: Sequence[Run] = ()
     progress: Sequence[PrefixProgress] = ()
+    estimates: Mapping[int, Estimate] = field(default_factory=dict)
     running: Sequence[RunningTask] = ()
     messages: Sequence[Message] = ()
 
@@ -88,6 +100,7 @@ def encode_batch(batch: Batch) -> tuple[BatchMessage, list[bytes]]:
         "lanes": [(n.id, wire_text(n.worker), n.thread, wire_text(n.label)) for n in batch.lanes],
         "runs": [_run_row(run) for run in batch.runs],
         "progress": [_progress_row(row) for row in batch.progress],
+        "estimates": [_estimate_row(run, estimate) for run, estimate in batch.estimates.items()],
         "running": [_running_row(task) for task in batch.running],
         "messages": [(_finite(m.time_s), m.level, wire_text(m.text)) for m in batch.messages],
     }
@@ -121,6 +134,10 @@ def _run_row(run: Run) -> RunRow:
 def _progress_row(row: PrefixProgress) -> ProgressRow:
     counts = (row.total, row.finished, row.erred, row.running, row.interrupted)
     return (row.run, wire_text(row.prefix), *counts, _finite(row.duration_s))
+
+
+def _estimate_row(run: int, estimate: Estimate) -> EstimateRow:
+    return (run, estimate.stop_s, estimate.earliest_s, estimate.latest_s)
 
 
 def _running_row(task: RunningTask) -> RunningRow:

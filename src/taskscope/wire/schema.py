@@ -15,6 +15,7 @@ __all__ = [
     "SPAN_S",
     "UNKNOWN",
     "BatchMessage",
+    "EstimateRow",
     "GroupRow",
     "LaneRow",
     "MessageRow",
@@ -55,6 +56,9 @@ TaskRunRow: TypeAlias = tuple[int, int]
 
 ProgressRow: TypeAlias = tuple[int, str, int, int, int, int, int, float | None]
 """run, prefix, total, finished, erred, running, interrupted, duration_s"""
+
+EstimateRow: TypeAlias = tuple[int, float, float, float]
+"""run, stop_s, earliest_s, latest_s: when it will end"""
 
 RunningRow: TypeAlias = tuple[int, int | None, int, str, float | None]
 """run, lane, group, key_text, start_s"""
@@ -99,5 +103,6 @@ class BatchMessage(TypedDict):
     lanes: list[LaneRow]
     runs: list[RunRow]
     progress: list[ProgressRow]
+    estimates: list[EstimateRow]
     running: list[RunningRow]
     messages: list[MessageRow]

@@ -1,16 +1,19 @@
 from __future__ import annotations
 
+from taskscope.analysis.eta import TimeLeft
 from taskscope.analysis.progress import PrefixCount, Progress
 from taskscope.model.records import RunningTask
 from taskscope.report import live_bundle
 
 
 def test_a_running_block_says_how_far_it_is_and_labels_its_estimate() -> None:
-    progress = Progress(10, 4, 2, 1, 0, 0.4, 2.0, 3.0, "running", (PrefixCount("<inc>", 10, 4, 2, 1),))
+    progress = Progress(
+        10, 4, 2, 1, 0, 0.4, 2.0, TimeLeft(3.0, 2.2, 4.1), "running", (PrefixCount("<inc>", 10, 4, 2, 1),)
+    )
     bundle = live_bundle(progress, [RunningTask(0, 0, 0, "<inc>", 1.0)])
     assert bundle["text/plain"] == (
         "taskscope · running · 4 of 10 tasks (40%) · 2 running · 2 s elapsed · 1 erred"
-        " · about 3 s left (estimate)"
+        " · about 3 s left (estimate: 2 s to 5 s)"
     )
     assert "longest running: &lt;inc&gt;" in bundle["text/html"]
 

@@ -4,6 +4,7 @@ import json
 import math
 from typing import Any
 
+from taskscope.analysis.eta import TimeLeft
 from taskscope.analysis.progress import PrefixCount, Progress
 from taskscope.recorder.pump import Tick
 from taskscope.widgets.sender import TraitSender
@@ -19,7 +20,7 @@ def progress(**values: Any) -> Progress:
         "interrupted": 0,
         "fraction": 0.25,
         "elapsed_s": 2.0,
-        "eta_s": 3.0,
+        "left": TimeLeft(3.0, 2.0, 5.0),
         "state": "running",
         "prefixes": (PrefixCount("inc", 4, 1, 2, 1),),
     }
@@ -35,6 +36,8 @@ def test_traits_are_the_counts_as_plain_json() -> None:
         "fraction": 0.25,
         "elapsed_s": 2.0,
         "eta_s": 3.0,
+        "eta_low_s": 2.0,
+        "eta_high_s": 5.0,
         "state": "running",
         "groups": [{"prefix": "inc", "total": 4, "finished": 1, "running": 2, "erred": 1}],
     }
@@ -42,7 +45,9 @@ def test_traits_are_the_counts_as_plain_json() -> None:
 
 def test_unknown_numbers_are_none_and_any_text_can_be_sent() -> None:
     odd = progress(
-        eta_s=math.inf, elapsed_s=math.nan, prefixes=(PrefixCount("\ud800" + "x" * 10_000, 1, 0, 0, 0),)
+        left=TimeLeft(math.inf, 0.0, math.inf),
+        elapsed_s=math.nan,
+        prefixes=(PrefixCount("\ud800" + "x" * 10_000, 1, 0, 0, 0),),
     )
     values = progress_values(odd)
     json.dumps(values, allow_nan=False, ensure_ascii=False).encode("utf-8")

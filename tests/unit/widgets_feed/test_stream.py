@@ -4,6 +4,7 @@ from dataclasses import replace
 
 from taskscope.model.records import Group, Message, RunningTask
 from taskscope.recorder.pump import Tick
+from taskscope.widgets.estimates import Estimates
 from taskscope.widgets.feed.stream import PageStream
 from tests.support.fake_recorder import FakeRecorder, run_of
 from tests.support.task_blocks import Row
@@ -17,7 +18,7 @@ def rows(n: int) -> list[Row]:
 
 
 def stream_of(recorder: FakeRecorder, cursor: int = 0) -> PageStream:
-    return PageStream(recorder.as_recorder(), "rec-1", cursor)
+    return PageStream(recorder.as_recorder(), "rec-1", cursor, Estimates(recorder.as_recorder()))
 
 
 def test_each_row_and_table_entry_is_sent_once() -> None:

@@ -3,7 +3,7 @@ from __future__ import annotations
 import json
 import math
 
-from taskscope.model.records import Group, Lane, Message, PrefixProgress, Run, RunningTask
+from taskscope.model.records import Estimate, Group, Lane, Message, PrefixProgress, Run, RunningTask
 from taskscope.wire import Batch, encode_batch, no_tasks
 
 
@@ -27,6 +27,7 @@ def test_the_message_says_all_tables_in_plain_json() -> None:
                 Run(1, None, None, None, None, 1, 0.5, math.nan, "erred", "ValueError: " + "x" * 600),
             ],
             progress=[PrefixProgress(0, "sum", 12, 3, 1, 4, 0, math.nan)],
+            estimates={0: Estimate(7.5, 7.0, 9.25)},
             running=[RunningTask(0, None, 0, "k" * 600, 1.5)],
             messages=[Message(0.25, "warning", "some events may be missing")],
         )
@@ -76,6 +77,7 @@ def test_the_message_says_all_tables_in_plain_json() -> None:
             },
         ],
         "progress": [[0, "sum", 12, 3, 1, 4, 0, None]],
+        "estimates": [[0, 7.5, 7.0, 9.25]],
         "running": [[0, None, 0, "k" * 512 + "…", 1.5]],
         "messages": [[0.25, "warning", "some events may be missing"]],
     }

@@ -1,11 +1,12 @@
 /** What the progress chart shows, from counts and times alone; no DOM. */
 
-import type { PrefixProgress, Run } from '../../wire';
+import type { Estimate, PrefixProgress, Run } from '../../wire';
 
 /** How far computes are at one moment; all times on one axis. */
 export interface ProgressInput {
   readonly rows: readonly PrefixProgress[];
   readonly runs: readonly RunTimes[];
+  readonly estimates: readonly Estimate[];
   readonly nowS: number;
 }
 
@@ -17,7 +18,7 @@ export type ProgressState = 'waiting' | 'running' | 'finished' | 'erred' | 'inte
 export type Eta =
   | { readonly kind: 'none' }
   | { readonly kind: 'estimating' }
-  | { readonly kind: 'estimate'; readonly seconds: number };
+  | { readonly kind: 'estimate'; readonly seconds: number; readonly lowS: number; readonly highS: number };
 
 export interface Counts {
   readonly total: number;
@@ -46,15 +47,12 @@ export interface ProgressLayout extends Counts {
   readonly prefixes: readonly PrefixRow[];
 }
 
-/** Evidence below which an estimate would mislead more than it tells. */
-export const MIN_ENDED = 3;
-export const MIN_ELAPSED_S = 0.5;
-
 /** Running while anything runs; after that the worst end of all computes. */
 const WORST_FIRST = ['running', 'interrupted', 'erred', 'finished'] as const;
 
 /** Work out what to show of these computes at this moment. */
-export function layoutProgress({ rows, runs, nowS }: ProgressInput): ProgressLayout {
+export function layoutProgress(input: ProgressInput): ProgressLayout {
+  const { rows, runs, nowS } = input;
   const sums = sumCounts(rows);
   const total = plannedTasks(rows, runs);
   return {
@@ -65,7 +63,7 @@ export function layoutProgress({ rows, runs, nowS }: ProgressInput): ProgressLay
     error: runs.find(run => run.error !== null)?.error ?? null,
     fraction: total === 0 ? 0 : sums.finished / total,
     elapsedS: elapsedS(runs, nowS),
-    eta: estimate(rows, runs, nowS),
+    eta: timeLeft(input),
     prefixes: byPrefix(rows)
   };
 }
@@ -123,41 +121,22 @@ function elapsedS(runs: readonly RunTimes[], nowS: number): number {
   return sum;
 }
 
-/**
- * Mean duration of each prefix times its tasks ahead, over the concurrency reached so far.
- * It knows nothing of the graph's shape, so it is too low before a serial tail.
- */
-function estimate(all: readonly PrefixProgress[], runs: readonly RunTimes[], nowS: number): Eta {
+/** The kernel knows the durations and the graph, so it estimates; here the computes are only put together. */
+function timeLeft({ runs, estimates, nowS }: ProgressInput): Eta {
   const active = runs.filter(run => run.status === 'running');
   if (active.length === 0) {
     return { kind: 'none' };
   }
   const ids = new Set(active.map(run => run.run));
-  const rows = all.filter(row => ids.has(row.run));
-  const ended = rows.reduce((sum, row) => sum + endedOf(row), 0);
-  const spentS = rows.reduce((sum, row) => sum + (row.durationS ?? 0), 0);
-  const sinceS = elapsedS(active, nowS);
-  if (ended < MIN_ENDED || sinceS < MIN_ELAPSED_S || spentS <= 0) {
+  const known = estimates.filter(estimate => ids.has(estimate.run));
+  if (known.length < active.length) {
     return { kind: 'estimating' };
   }
-  const meanS = spentS / ended;
-  let aheadS = 0;
-  let counted = 0;
-  let running = 0;
-  for (const row of rows) {
-    const done = endedOf(row);
-    const ofPrefixS = done > 0 && row.durationS !== null ? row.durationS / done : meanS;
-    aheadS += Math.max(0, row.total - done) * ofPrefixS;
-    counted += row.total;
-    running += row.running;
-  }
-  const planned = active.reduce((sum, run) => sum + run.nTasks, 0);
-  aheadS += Math.max(0, planned - counted) * meanS;
-  // Tasks in flight are no evidence yet; without them the first moments would look almost serial.
-  const concurrency = Math.max(spentS / sinceS, Math.min(1, running));
-  return { kind: 'estimate', seconds: aheadS / concurrency };
-}
-
-function endedOf(row: Counts): number {
-  return row.finished + row.erred + row.interrupted;
+  const last = (stops: readonly number[]): number => Math.max(...stops.map(stopS => stopS - nowS), 0);
+  return {
+    kind: 'estimate',
+    seconds: last(known.map(estimate => estimate.stopS)),
+    lowS: last(known.map(estimate => estimate.earliestS)),
+    highS: last(known.map(estimate => estimate.latestS))
+  };
 }

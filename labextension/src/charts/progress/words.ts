@@ -96,13 +96,16 @@ function etaText(eta: Eta, translate: Translate): string {
       return '';
     case 'estimating':
       return translate('estimating…');
-    case 'estimate':
-      return translate('about %1 left (estimate)', formatDuration(coarse(eta.seconds)));
+    case 'estimate': {
+      const [low, high] = [coarse(eta.lowS, Math.floor), coarse(eta.highS, Math.ceil)].map(formatDuration);
+      const guess = formatDuration(coarse(eta.seconds, Math.ceil));
+      return translate('about %1 left (estimate: %2 to %3)', guess, low ?? '', high ?? '');
+    }
   }
 }
 
 /** Whole seconds, and coarser the further away: an estimate has no more digits than that. */
-function coarse(seconds: number): number {
+function coarse(seconds: number, toWhole: (value: number) => number): number {
   const step = seconds < 20 ? 1 : seconds < 120 ? 5 : seconds < 7200 ? 60 : 600;
-  return Math.max(step, Math.ceil(seconds / step) * step);
+  return toWhole(seconds / step) * step;
 }

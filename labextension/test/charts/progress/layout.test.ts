@@ -12,7 +12,7 @@ const ROW: PrefixProgress = {
 };
 
 const layout = (input: Partial<ProgressInput>): ReturnType<typeof layoutProgress> =>
-  layoutProgress({ rows: [], runs: [], nowS: 12, ...input });
+  layoutProgress({ rows: [], runs: [], estimates: [], nowS: 12, ...input });
 
 describe('layoutProgress', () => {
   it('waits where there is no compute', () => {
@@ -35,8 +35,7 @@ describe('layoutProgress', () => {
     expect(layout({ rows, runs })).toEqual({
       total: 55, finished: 34, erred: 1, running: 2, interrupted: 0,
       state: 'running', nRuns: 2, error: null, fraction: 34 / 55, elapsedS: 1.5,
-      // 15 + 5 uncounted tasks of 0.2 s each, at the 1 s of work per 0.5 s that was reached.
-      eta: { kind: 'estimate', seconds: 2 },
+      eta: { kind: 'estimating' },
       prefixes: [
         { prefix: 'mul', total: 10, finished: 10, erred: 0, running: 0, interrupted: 0 },
         { prefix: 'add', total: 40, finished: 24, erred: 1, running: 2, interrupted: 0 }
@@ -44,27 +43,28 @@ describe('layoutProgress', () => {
     });
   });
 
-  it('takes each prefix for as long as its own tasks took, and an unseen one for the mean', () => {
-    const rows = [
-      { ...ROW, prefix: 'slow', total: 8, finished: 4, durationS: 8 },
-      { ...ROW, prefix: 'fast', total: 80, finished: 40, durationS: 2 },
-      { ...ROW, prefix: 'unseen', total: 11, durationS: 0 }
+  it('says how long it takes until all computes that run have ended, as the kernel estimates it', () => {
+    const runs: RunTimes[] = [{ ...RUN, stopS: 11, status: 'finished' }, { ...RUN, run: 1 }, { ...RUN, run: 2 }];
+    const estimates = [
+      { run: 1, stopS: 15, earliestS: 14, latestS: 19 },
+      { run: 2, stopS: 16, earliestS: 11, latestS: 17 }
     ];
-    // 4 × 2 s + 40 × 0.05 s + 11 × 10/44 s, at a concurrency of 10 s / 2 s.
-    expect(layout({ rows, runs: [{ ...RUN, nTasks: 99 }] }).eta).toEqual({ kind: 'estimate', seconds: 2.5 });
+    const eta = (nowS: number): unknown => layout({ runs, estimates, nowS }).eta;
+    expect([eta(12), eta(18)]).toEqual([
+      { kind: 'estimate', seconds: 4, lowS: 2, highS: 7 },
+      { kind: 'estimate', seconds: 0, lowS: 0, highS: 1 }
+    ]);
   });
 
-  it.each([
-    ['two tasks have ended', { finished: 2, durationS: 4 }, 12],
-    ['half a second has not passed', { finished: 50, durationS: 0.8 }, 10.4],
-    ['durations are not known', { finished: 50, durationS: null }, 12]
-  ])('gives no estimate while only %s', (_, counts, nowS) => {
-    expect(layout({ rows: [{ ...ROW, ...counts }], runs: [RUN], nowS }).eta).toEqual({ kind: 'estimating' });
+  it('gives no estimate before there is one for each compute that runs', () => {
+    const estimates = [{ run: 0, stopS: 15, earliestS: 14, latestS: 19 }];
+    expect(layout({ runs: [RUN, { ...RUN, run: 1 }], estimates }).eta).toEqual({ kind: 'estimating' });
   });
 
   it('gives no estimate once nothing runs', () => {
     const runs: RunTimes[] = [{ ...RUN, stopS: 12, status: 'interrupted' }];
-    expect(layout({ rows: [{ ...ROW, finished: 50, durationS: 4 }], runs }).eta).toEqual({ kind: 'none' });
+    const estimates = [{ run: 0, stopS: 15, earliestS: 14, latestS: 19 }];
+    expect(layout({ rows: [{ ...ROW, finished: 50 }], runs, estimates }).eta).toEqual({ kind: 'none' });
   });
 
   it.each([

@@ -48,6 +48,7 @@ const widths = (bar: Element | null): (string | undefined)[] =>
 const RUNNING = smallBatch({
   nowS: 2,
   runs: [smallRun()],
+  estimates: [{ run: 0, stopS: 3.9, earliestS: 3.2, latestS: 6 }],
   progress: [
     smallProgress({ total: 6, finished: 4, running: 1, durationS: 2 }),
     smallProgress({ prefix: 'mul', total: 4, finished: 1, erred: 1, running: 1, durationS: 1 })
@@ -68,7 +69,7 @@ describe('the progress chart', () => {
     vi.advanceTimersToNextFrame();
     expect(shown(el)).toEqual({
       head: ['Running', '5 of 10 tasks', '50%'],
-      meta: ['2.0 s elapsed', 'about 2 s left (estimate)', '2 running', '1 erred'],
+      meta: ['2.0 s elapsed', 'about 2 s left (estimate: 1 s to 4 s)', '2 running', '1 erred'],
       error: [],
       rows: ['add', '4 / 6', 'mul', '1 / 4'],
       more: []
@@ -83,7 +84,7 @@ describe('the progress chart', () => {
     const { el } = mounted(store);
     const bar = el.querySelector('[role=progressbar]');
     const names = ['aria-valuemin', 'aria-valuemax', 'aria-valuenow', 'aria-valuetext'];
-    const sentence = 'Running: 5 of 10 tasks, 50%, 2 running, 1 erred, 2.0 s elapsed, about 2 s left (estimate)';
+    const sentence = 'Running: 5 of 10 tasks, 50%, 2 running, 1 erred, 2.0 s elapsed, about 2 s left (estimate: 1 s to 4 s)';
     expect(names.map(name => bar?.getAttribute(name))).toEqual(['0', '10', '5', sentence]);
     expect(el.querySelector('[aria-live=polite]')?.textContent).toBe(sentence);
   });
@@ -93,7 +94,7 @@ describe('the progress chart', () => {
     const { el } = mounted(store);
     store.append(RUNNING);
     vi.advanceTimersByTime(1050);
-    expect(shown(el).meta).toEqual(['3.0 s elapsed', 'about 2 s left (estimate)', '2 running', '1 erred']);
+    expect(shown(el).meta).toEqual(['3.0 s elapsed', 'about 1 s left (estimate: 0 s to 3 s)', '2 running', '1 erred']);
     store.append(
       smallBatch({
         seq: 1, nowS: 4, active: false,

@@ -21,14 +21,14 @@ describe('describeProgress', () => {
     const layout: ProgressLayout = {
       ...WAITING,
       total: 1000, finished: 742, running: 4, erred: 1, interrupted: 2,
-      state: 'running', nRuns: 3, fraction: 0.742, elapsedS: 12.34, eta: { kind: 'estimate', seconds: 3.2 }
+      state: 'running', nRuns: 3, fraction: 0.742, elapsedS: 12.34, eta: { kind: 'estimate', seconds: 3.2, lowS: 2.9, highS: 21 }
     };
     expect(describeProgress(layout, english)).toEqual({
       state: 'Running', count: '742 of 1,000 tasks', percent: '74%', elapsed: '12.3 s elapsed',
-      eta: 'about 4 s left (estimate)', running: '4 running', erred: '1 erred', interrupted: '2 interrupted',
+      eta: 'about 4 s left (estimate: 2 s to 25 s)', running: '4 running', erred: '1 erred', interrupted: '2 interrupted',
       runs: '3 computes', error: '',
       sentence:
-        'Running: 742 of 1,000 tasks, 74%, 4 running, 1 erred, 2 interrupted, 12.3 s elapsed, about 4 s left (estimate)'
+        'Running: 742 of 1,000 tasks, 74%, 4 running, 1 erred, 2 interrupted, 12.3 s elapsed, about 4 s left (estimate: 2 s to 25 s)'
     });
   });
 
@@ -41,13 +41,13 @@ describe('describeProgress', () => {
   });
 
   it.each([
-    [0.1, 'about 1 s left (estimate)'],
-    [12.1, 'about 13 s left (estimate)'],
-    [57.2, 'about 1 min left (estimate)'],
-    [1234, 'about 21 min left (estimate)'],
-    [8000, 'about 2 h 20 min left (estimate)']
-  ])('gives an estimate of %d s no more digits than it deserves', (seconds, text) => {
-    expect(describeProgress({ ...WAITING, eta: { kind: 'estimate', seconds } }, english).eta).toBe(text);
+    [0.1, 0, 0.2, 'about 1 s left (estimate: 0 s to 1 s)'],
+    [12.1, 9.9, 30, 'about 13 s left (estimate: 9 s to 30 s)'],
+    [57.2, 44, 125, 'about 1 min left (estimate: 40 s to 3 min)'],
+    [1234, 1100, 7300, 'about 21 min left (estimate: 18 min to 2 h 10 min)']
+  ])('gives an estimate of %d s no more digits than it deserves', (seconds, lowS, highS, text) => {
+    const eta = { kind: 'estimate', seconds, lowS, highS } as const;
+    expect(describeProgress({ ...WAITING, eta }, english).eta).toBe(text);
   });
 
   it('says what a row shows', () => {

@@ -27,7 +27,7 @@ function batch(seq: number, first: number, count: number, changes: object = {}):
   const message = {
     protocol: 1, kind: 'batch', recorder: 'r', epoch: 'r-1', seq, now_s: 1, active: true, final: false,
     first, count, cursor: first + count, dropped: 0, base_s: 0, task_runs: count === 0 ? [] : [[0, count]],
-    groups: seq === 0 ? [[0, 'x-1', 'x']] : [], lanes: [], runs: [], progress: [], running: [], messages: [],
+    groups: seq === 0 ? [[0, 'x-1', 'x']] : [], lanes: [], runs: [], progress: [], estimates: [], running: [], messages: [],
     ...changes
   };
   return [message, [...bytes, dims, ints, new ArrayBuffer(0), new ArrayBuffer(0)]];

@@ -9,6 +9,7 @@ from collections.abc import Callable
 
 from taskscope.model.version import __version__
 from taskscope.recorder import Recorder
+from taskscope.widgets.estimates import Estimates
 from taskscope.widgets.feed.channels import Channel
 from taskscope.widgets.feed.pages import LEASE_S, Page, Pages
 from taskscope.widgets.feed.stream import PageStream
@@ -47,6 +48,8 @@ class Control:
         What pages are told of.
     pages
         Where they are kept.
+    estimates
+        When the computes that run will end.
     epoch
         Returns the present epoch.
     wake
@@ -59,6 +62,7 @@ class Control:
         self,
         recorder: Recorder,
         pages: Pages,
+        estimates: Estimates,
         *,
         epoch: Callable[[], str],
         wake: Callable[[], None],
@@ -66,6 +70,7 @@ class Control:
     ) -> None:
         self._recorder = recorder
         self._pages = pages
+        self._estimates = estimates
         self._epoch = epoch
         self._wake = wake
         self._interrupt = interrupt
@@ -121,7 +126,7 @@ class Control:
         return None
 
     def _start(self, page: Page, cursor: int) -> None:
-        page.stream = PageStream(self._recorder, self._epoch(), cursor)
+        page.stream = PageStream(self._recorder, self._epoch(), cursor, self._estimates)
         # An expired page that speaks again is let in again.
         self._pages.readmit(page)
         self._wake()

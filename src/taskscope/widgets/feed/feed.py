@@ -8,6 +8,7 @@ from collections.abc import Callable
 
 from taskscope.session import Session
 from taskscope.session import current as current_session
+from taskscope.widgets.estimates import Estimates
 from taskscope.widgets.feed.channels import Channels, KernelChannels
 from taskscope.widgets.feed.control import Control, interrupt_main
 from taskscope.widgets.feed.idle import IdleClock
@@ -48,6 +49,7 @@ class Feed:
     ) -> None:
         self.session = session
         self.idle_clock = IdleClock(clock)
+        self.estimates = Estimates(session.recorder)
         self._channels = channels or KernelChannels()
         self._pages = Pages(clock, self.idle_clock)
         self._loads = 0
@@ -55,6 +57,7 @@ class Feed:
         self._control = Control(
             session.recorder,
             self._pages,
+            self.estimates,
             epoch=lambda: self.epoch,
             wake=session.pump.wake,
             interrupt=interrupt,

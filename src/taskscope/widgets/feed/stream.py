@@ -8,6 +8,7 @@ from itertools import groupby
 from taskscope.model.records import Group, Lane, Message, PrefixProgress, Run, RunningTask
 from taskscope.recorder import Recorder
 from taskscope.recorder.pump import Tick
+from taskscope.widgets.estimates import Estimates
 from taskscope.wire import LAST_GROUP, LAST_LANE, Batch, BatchMessage, encode_batch
 
 __all__ = ["MAX_ROWS", "PageStream"]
@@ -30,16 +31,19 @@ class PageStream:
         What rows and ids belong to.
     cursor
         First row to send.
+    estimates
+        When the computes that run will end.
     """
 
-    def __init__(self, recorder: Recorder, epoch: str, cursor: int) -> None:
+    def __init__(self, recorder: Recorder, epoch: str, cursor: int, estimates: Estimates) -> None:
         self._recorder = recorder
+        self._estimates = estimates
         self._epoch = epoch
         self._cursor = min(cursor, recorder.cursor)
         self._seq = 0
         self._n_groups = self._n_lanes = self._n_messages = 0
         self._runs_version = 0
-        self._unsettled: set[int] = set()
+        self._going: dict[int, Run] = {}
         self._progress: dict[tuple[int, str], PrefixProgress] = {}
         self._running: list[RunningTask] = []
         self._sent_s = float("-inf")
@@ -76,6 +80,7 @@ class PageStream:
         recorder = self._recorder
         first, tasks = recorder.tasks_since(self._cursor, MAX_ROWS)
         runs = self._new_runs()
+        estimates = self._estimates.of([*self._going.values(), *runs], tick.now_s)
         progress = self._new_progress(runs)
         self._running = recorder.running() if tick.active else []
         # Groups and lanes last: the rows above may name ones that are only now known.
@@ -92,6 +97,7 @@ class PageStream:
             tasks=tasks,
             runs=runs,
             progress=progress,
+            estimates=estimates,
             running=[replace(t, group=min(t.group, LAST_GROUP)) for t in self._running],
             groups=self._new_groups(),
             lanes=self._new_lanes(),
@@ -103,13 +109,13 @@ class PageStream:
         return runs
 
     def _new_progress(self, changed: list[Run]) -> list[PrefixProgress]:
-        looked_at = sorted(self._unsettled | {run.run for run in changed})
-        self._unsettled |= {run.run for run in changed}
-        self._unsettled -= {run.run for run in changed if run.status != "running"}
+        looked_at = sorted(self._going | {run.run: run for run in changed})
+        self._going |= {run.run: run for run in changed}
+        self._going = {number: run for number, run in self._going.items() if run.status == "running"}
         rows = [row for first, last in _spans(looked_at) for row in self._recorder.progress(first, last)]
         new = [row for row in rows if self._progress.get((row.run, row.prefix)) != row]
         self._progress |= {(row.run, row.prefix): row for row in new}
-        self._progress = {k: row for k, row in self._progress.items() if k[0] in self._unsettled}
+        self._progress = {k: row for k, row in self._progress.items() if k[0] in self._going}
         return new
 
     def _new_groups(self) -> list[Group]:

@@ -1,0 +1,168 @@
+"""When a compute will end: an estimate with a band, from durations of tasks and what is left of the graph."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from taskscope.model.records import Estimate, PrefixProgress, Run
+
+__all__ = ["MIN_ELAPSED_S", "Evidence", "TimeLeft", "estimate_stop", "time_left"]
+
+MIN_ENDED = 3
+MIN_ELAPSED_S = 0.5
+MIN_KNOWN = 0.5
+"""Least share of the tasks ahead that must be of prefixes of which a task has ended."""
+
+_QUANTILE = 1.28
+"""Half-width of a band that holds four of five, in standard deviations."""
+_UNSEEN_FACTOR = 4.0
+"""A task of a prefix of which nothing has ended may take so many times the mean of all others."""
+_FLOOR = 0.05
+"""The band is never narrower than this share of what is left, to either side."""
+_FEW = 5
+
+
+@dataclass(frozen=True, slots=True)
+class TimeLeft:
+    """An estimate of the seconds until computes end, and the band around it."""
+
+    guess_s: float
+    low_s: float
+    high_s: float
+
+
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """What is known of one compute that runs.
+
+    Parameters
+    ----------
+    run, now_s
+        The compute, and the present on the axis of its times.
+    rows
+        Its counts per prefix.
+    recent_s
+        Durations of the tasks that ended last, by prefix.
+    in_flight_s
+        For how long the tasks in flight have run, by prefix.
+    chain_s
+        Returns the longest chain that is left, given seconds per task of each prefix; None where the graph
+        is not known, or too large.
+    """
+
+    run: Run
+    now_s: float
+    rows: Sequence[PrefixProgress]
+    recent_s: Mapping[str, NDArray[np.float64]]
+    in_flight_s: Mapping[str, Sequence[float]]
+    chain_s: Callable[[Mapping[str, float]], float] | None = None
+
+
+def estimate_stop(evidence: Evidence) -> Estimate | None:
+    """Return when a compute will end; None before there is evidence.
+
+    Notes
+    -----
+    There is evidence once three tasks have ended, half a second has passed, and at least half of the tasks
+    ahead are of prefixes of which a task has ended. Greedy schedulers end no later than the work ahead over
+    the workers plus the longest chain (Graham), and no earlier than the longer of the two; the durations are
+    means, with the spread that was seen and the difference between all tasks and the last ones. What no
+    ended task hints at, such as the first of a few stragglers, is outside of the band.
+    """
+    elapsed_s = evidence.now_s - evidence.run.start_s
+    ended = sum(map(_ended, evidence.rows))
+    if ended < MIN_ENDED or elapsed_s < MIN_ELAPSED_S or _known_share(evidence) < MIN_KNOWN:
+        return None
+    spent_s = sum(row.duration_s for row in evidence.rows)
+    if spent_s <= 0:
+        return None
+    flying_s = sum(sum(ages) for ages in evidence.in_flight_s.values())
+    concurrency = max((spent_s + flying_s) / elapsed_s, 1.0)
+    n_workers = max(evidence.run.n_workers or 1, concurrency)
+    costs = _costs(evidence)
+    work = [_work_s(evidence, costs, bound) for bound in range(3)]
+    chain = [_chain_s(evidence, costs, bound) for bound in range(3)]
+    # A chain begins with a task in flight, of which a part is over.
+    ages = [age for ages in evidence.in_flight_s.values() for age in ages]
+    begun_s = sum(ages) / len(ages) if ages else 0.0
+    stop_s = max(work[1] / concurrency, chain[1] - begun_s, 0.0)
+    spread_s = _QUANTILE * math.sqrt(sum(cost.variance for cost in costs.values()))
+    least_s, most_s = (1 - _FLOOR) * work[0] - spread_s, (1 + _FLOOR) * work[2] + spread_s
+    earliest_s = max(least_s / n_workers, (1 - _FLOOR) * chain[0] - max(ages, default=0.0) - spread_s, 0.0)
+    latest_s = most_s / concurrency + chain[2] * (1 - 1 / n_workers)
+    now_s = evidence.now_s
+    return Estimate(now_s + stop_s, now_s + min(earliest_s, stop_s), now_s + max(latest_s, stop_s))
+
+
+def time_left(estimates: Iterable[Estimate | None], now_s: float) -> TimeLeft | None:
+    """Return how long it takes until all computes have ended; None if one is not known, or there is none."""
+    known = list(estimates)
+    ends = [(e.stop_s, e.earliest_s, e.latest_s) for e in known if e is not None]
+    if not ends or len(ends) < len(known):
+        return None
+    return TimeLeft(*(max(max(column) - now_s, 0.0) for column in zip(*ends, strict=True)))
+
+
+@dataclass(frozen=True, slots=True)
+class _Cost:
+    """Seconds per task of a prefix: least, best guess, most; and the variance of what is ahead in sum."""
+
+    task_s: tuple[float, float, float]
+    variance: float
+
+
+def _known_share(evidence: Evidence) -> float:
+    ahead = sum(map(_ahead, evidence.rows))
+    uncounted = max(evidence.run.n_tasks - sum(row.total for row in evidence.rows), 0)
+    known = sum(_ahead(row) for row in evidence.rows if _ended(row))
+    return known / (ahead + uncounted) if ahead + uncounted else 1.0
+
+
+def _costs(evidence: Evidence) -> dict[str, _Cost]:
+    seen = [row for row in evidence.rows if _ended(row)]
+    mean_s = sum(row.duration_s for row in seen) / sum(map(_ended, seen))
+    unseen = (0.0, mean_s, _UNSEEN_FACTOR * mean_s)
+    return {
+        row.prefix: _seen_cost(evidence, row) if _ended(row) else _Cost(unseen, 0.0) for row in evidence.rows
+    }
+
+
+def _seen_cost(evidence: Evidence, row: PrefixProgress) -> _Cost:
+    ended, ahead = _ended(row), _ahead(row)
+    all_s = row.duration_s / ended
+    recent = evidence.recent_s.get(row.prefix, np.empty(0))
+    last_s = float(recent.mean()) if len(recent) else all_s
+    # Tasks in flight have shown that they take at least as long as they have run.
+    with_flying_s = (row.duration_s + sum(evidence.in_flight_s.get(row.prefix, ()))) / ended
+    # With few seen, as uncertain as if their ends came at random.
+    deviation_s = float(recent.std()) if len(recent) >= _FEW else last_s
+    variance = (deviation_s * ahead) ** 2 * (1 / max(len(recent), 1) + 1 / ahead) if ahead else 0.0
+    return _Cost((min(all_s, last_s), last_s, max(all_s, last_s, with_flying_s)), variance)
+
+
+def _work_s(evidence: Evidence, costs: Mapping[str, _Cost], bound: int) -> float:
+    work_s = 0.0
+    for row in evidence.rows:
+        task_s = costs[row.prefix].task_s[bound]
+        begun_s = sum(min(age, task_s) for age in evidence.in_flight_s.get(row.prefix, ()))
+        work_s += max(_ahead(row) * task_s - begun_s, 0.0)
+    return work_s
+
+
+def _chain_s(evidence: Evidence, costs: Mapping[str, _Cost], bound: int) -> float:
+    if evidence.chain_s is None:
+        return 0.0
+    return evidence.chain_s({prefix: cost.task_s[bound] for prefix, cost in costs.items()})
+
+
+def _ended(row: PrefixProgress) -> int:
+    return row.finished + row.erred + row.interrupted
+
+
+def _ahead(row: PrefixProgress) -> int:
+    return max(row.total - _ended(row), 0)

@@ -1,0 +1,92 @@
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from taskscope.analysis.eta import Evidence, TimeLeft, estimate_stop, time_left
+from taskscope.model.records import Estimate, PrefixProgress, Run
+
+RUN = Run(0, None, None, "threads", 4, 100, 10.0, None, "running", None)
+
+
+def row(prefix: str = "inc", *, total: int, finished: int = 0, duration_s: float = 0.0) -> PrefixProgress:
+    return PrefixProgress(0, prefix, total, finished, 0, 0, 0, duration_s)
+
+
+HALFWAY = Evidence(
+    run=RUN,
+    now_s=12.0,
+    rows=[row(total=100, finished=40, duration_s=8.0)],
+    recent_s={"inc": np.full(40, 0.2)},
+    in_flight_s={},
+)
+
+
+def rounded(estimate: Estimate | None) -> tuple[float, ...] | None:
+    if estimate is None:
+        return None
+    return tuple(round(v, 2) for v in (estimate.stop_s, estimate.earliest_s, estimate.latest_s))
+
+
+def test_even_tasks_end_after_the_work_ahead_over_the_workers() -> None:
+    # 60 × 0.2 s by 4 workers, 5% to either side.
+    assert rounded(estimate_stop(HALFWAY)) == (15.0, 14.85, 15.15)
+
+
+def test_the_band_is_as_wide_as_the_durations_spread() -> None:
+    spread = {"inc": np.tile([0.1, 0.3], 20)}
+    # The mean of 40 and the sum of 60 tasks, each off by 0.1 s: 1.28 × 0.1 × 60 × √(1/40 + 1/60) = 1.57 s.
+    assert rounded(estimate_stop(replace(HALFWAY, recent_s=spread))) == (15.0, 14.46, 15.54)
+
+
+def test_the_last_tasks_count_and_their_difference_to_all_tasks_widens_the_band() -> None:
+    faster = {"inc": np.full(20, 0.1)}
+    assert rounded(estimate_stop(replace(HALFWAY, recent_s=faster))) == (13.5, 13.43, 15.15)
+
+
+def test_it_does_not_end_before_the_longest_chain() -> None:
+    def five_at_the_end(task_s: Mapping[str, float]) -> float:
+        return 50 * task_s["inc"]
+
+    estimate = estimate_stop(replace(HALFWAY, chain_s=five_at_the_end))
+    # Graham's bound: the work over the workers, and three quarters of the chain.
+    assert rounded(estimate) == (22.0, 21.5, 22.65)
+
+
+def test_a_prefix_of_which_nothing_has_ended_may_take_nothing_or_four_times_the_mean() -> None:
+    rows = [row(total=70, finished=40, duration_s=8.0), row("sum", total=30)]
+    assert rounded(estimate_stop(replace(HALFWAY, rows=rows))) == (15.0, 13.43, 19.88)
+
+
+def test_a_task_in_flight_is_partly_done_and_shows_that_its_kind_may_take_longer() -> None:
+    # 9 s of work in 2 s are 4.5 at a time; 60 × 0.2 s less the one that is due; at most 9 s / 40 a task.
+    assert rounded(estimate_stop(replace(HALFWAY, in_flight_s={"inc": [1.0]}))) == (14.62, 14.49, 15.1)
+
+
+@pytest.mark.parametrize(
+    "evidence",
+    [
+        replace(HALFWAY, rows=[row(total=100, finished=2, duration_s=0.4)]),
+        replace(HALFWAY, now_s=10.4),
+        replace(HALFWAY, rows=[row(total=70, finished=40, duration_s=8.0), row("sum", total=31)]),
+        replace(HALFWAY, rows=[row(total=60, finished=30, duration_s=8.0)], run=replace(RUN, n_tasks=121)),
+        replace(HALFWAY, rows=[row(total=100, finished=40)]),
+    ],
+    ids=["two ended", "0.4 s", "most of unseen prefixes", "most not counted yet", "no duration known"],
+)
+def test_before_there_is_evidence_there_is_no_estimate(evidence: Evidence) -> None:
+    assert estimate_stop(evidence) is None
+
+
+def test_several_computes_have_ended_when_the_last_one_has() -> None:
+    ends = [Estimate(5.0, 4.0, 9.0), Estimate(6.0, 3.0, 7.0)]
+    assert time_left(ends, 1.0) == TimeLeft(5.0, 3.0, 8.0)
+    assert time_left([*ends, None], 1.0) is None
+    assert time_left([], 1.0) is None
+
+
+def test_an_estimate_that_has_passed_leaves_no_time() -> None:
+    assert time_left([Estimate(5.0, 4.0, 9.0)], 6.0) == TimeLeft(0.0, 0.0, 3.0)
