@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
@@ -14,6 +13,7 @@ from numpy.typing import NDArray
 
 from taskscope.errors import MissingDependencyError, UnknownNameError, unknown_name
 from taskscope.model.columns import GraphColumns, RowBlock
+from taskscope.model.faces import face
 from taskscope.model.keys import KeyBlock
 from taskscope.model.records import Group, GroupTotal, Lane, Message, Run, TaskBlock
 from taskscope.model.rows import join_rows
@@ -123,7 +123,7 @@ class Recording:
 
     def summary(self) -> str:
         """Return the text face of the recording."""
-        text: str = importlib.import_module("taskscope.analysis.summary").summary_text(self)
+        text: str = face("summary_text")(self)
         return text
 
     def save(
@@ -152,8 +152,7 @@ class Recording:
         OptionError
             If the extension is not a known one.
         """
-        export = importlib.import_module("taskscope.export.save")
-        export.save(self, path, overwrite=overwrite, redact=redact)
+        face("save")(self, path, overwrite=overwrite, redact=redact)
 
     def to_html(
         self,
@@ -166,8 +165,7 @@ class Recording:
 
         Parameters and errors are those of `save`. Times are rounded to a microsecond, CPU shares to 0.4 %.
         """
-        export = importlib.import_module("taskscope.export.save")
-        export.to_html(self, path, overwrite=overwrite, redact=redact)
+        face("to_html")(self, path, overwrite=overwrite, redact=redact)
 
     def to_chrome_trace(
         self,
@@ -181,8 +179,7 @@ class Recording:
         Lanes are threads; CPU, memory and what the scheduler held are counters; dependencies are arrows.
         Parameters and errors are those of `save`.
         """
-        export = importlib.import_module("taskscope.export.save")
-        export.to_chrome_trace(self, path, overwrite=overwrite, redact=redact)
+        face("to_chrome_trace")(self, path, overwrite=overwrite, redact=redact)
 
     def to_parquet(
         self,
@@ -195,8 +192,7 @@ class Recording:
 
         Parameters and errors are those of `save`; needs PyArrow.
         """
-        export = importlib.import_module("taskscope.export.folder")
-        export.to_parquet(self, directory, overwrite=overwrite, redact=redact)
+        face("to_parquet")(self, directory, overwrite=overwrite, redact=redact)
 
     def to_csv(
         self,
@@ -210,14 +206,18 @@ class Recording:
         Parameters and errors are those of `save`. What is unknown is left empty, and text that a spreadsheet
         would take for a formula gets an apostrophe in front.
         """
-        export = importlib.import_module("taskscope.export.folder")
-        export.to_csv(self, directory, overwrite=overwrite, redact=redact)
+        face("to_csv")(self, directory, overwrite=overwrite, redact=redact)
 
     @classmethod
     def load(cls, path: str | PathLike[str], *, partial: bool = False) -> Recording:
         """Return the recording in a ``.taskscope`` file; see `taskscope.load`."""
-        recording: Recording = importlib.import_module("taskscope.export.load").load(path, partial=partial)
+        recording: Recording = face("load")(path, partial=partial)
         return recording
+
+    def _repr_mimebundle_(self, include: object = None, exclude: object = None) -> dict[str, str]:
+        """Return the static result, which a notebook shows where a cell's last value is a recording."""
+        bundle: dict[str, str] = face("result_bundle")(self)
+        return bundle
 
     def __repr__(self) -> str:
         """Return one line that says what is in it."""

@@ -134,7 +134,8 @@ class GraphBuilder:
         if not self.complete:
             return None
         group, n_dependencies = np.array(self._group, np.uint32), np.array(self._n_dependencies, np.uint32)
-        return Outline(group, n_dependencies, np.array(self._edges, np.int32), self.numbers(list(self._data)))
+        data = self.numbers([k for k in self._data if k in self._index])
+        return Outline(group, n_dependencies, np.array(self._edges, np.int32), data)
 
     def finish(self) -> GraphColumns:
         """Process what is left and return the columns; what was gathered so far stays usable."""

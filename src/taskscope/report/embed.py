@@ -6,20 +6,15 @@ import base64
 import hashlib
 import json
 import zlib
-from collections.abc import Iterator
 from functools import lru_cache
 from importlib.resources import files
 
-from taskscope.analysis.ended import prefix_progress
+from taskscope.analysis.batches import recorded_messages
 from taskscope.model.recording import Recording
-from taskscope.model.records import TaskBlock
-from taskscope.report.compact import CompactTables, compact_tables, take_rows
-from taskscope.report.dense import DenseTasks, dense_tasks
-from taskscope.wire import Batch, BatchMessage, encode_batch
+from taskscope.report.dense import dense_tasks
 
 __all__ = ["count_tasks", "data_json", "report_script", "script_hash"]
 
-_ROWS_PER_MESSAGE = 100_000
 _LEVEL = 9
 
 
@@ -54,8 +49,9 @@ def data_json(recording: Recording) -> str:
     the element.
     """
     entries, contents = [], []
-    for message, tasks in _messages(recording):
-        entries.append({"message": message, "start_s": tasks.start_s, "tick_s": tasks.tick_s})
+    for recorded in recorded_messages(recording):
+        tasks = dense_tasks(recorded.rows, recorded.buffers)
+        entries.append({"message": recorded.message, "start_s": tasks.start_s, "tick_s": tasks.tick_s})
         contents.append(tasks.content)
     content = b"".join(contents)
     data = base64.b64encode(zlib.compress(content, _LEVEL)).decode("ascii")
@@ -63,36 +59,3 @@ def data_json(recording: Recording) -> str:
         {"messages": entries, "bytes": len(content), "data": data}, allow_nan=False, separators=(",", ":")
     )
     return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
-
-
-def _messages(recording: Recording) -> Iterator[tuple[BatchMessage, DenseTasks]]:
-    compact = compact_tables(recording)
-    n_tasks = len(compact.tasks)
-    first, seq = 0, 0
-    while first < n_tasks or seq == 0:
-        rows = take_rows(compact.tasks, slice(first, first + _ROWS_PER_MESSAGE))
-        message, buffers = encode_batch(_batch(recording, compact, rows, first=first, seq=seq))
-        yield message, dense_tasks(rows, buffers)
-        first, seq = first + message["count"], seq + 1
-
-
-def _batch(recording: Recording, compact: CompactTables, rows: TaskBlock, *, first: int, seq: int) -> Batch:
-    head = seq == 0
-    return Batch(
-        recorder="static",
-        epoch="static-0",
-        seq=seq,
-        now_s=recording.now_s - recording.zero_s,
-        active=False,
-        final=True,
-        first=first,
-        cursor=len(compact.tasks),
-        dropped=0,
-        tasks=rows,
-        groups=compact.groups if head else (),
-        lanes=compact.lanes if head else (),
-        runs=compact.runs if head else (),
-        progress=prefix_progress(recording) if head else (),
-        messages=compact.messages if head else (),
-        running=compact.running,
-    )

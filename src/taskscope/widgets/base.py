@@ -1,29 +1,31 @@
-"""What all widgets have in common: a window of the kernel's recorder, and traits that follow it."""
+"""What all widgets have in common: computes of the kernel's recorder or a recording, and traits of them."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
 import traitlets
-from ipywidgets import DOMWidget
+from ipywidgets import DOMWidget, widget_serialization
 
 from taskscope.analysis.progress import Progress
+from taskscope.model.faces import face
 from taskscope.model.recording import Recording
 from taskscope.session import Session
 from taskscope.session import current as current_session
 from taskscope.widgets.feed import Feed
 from taskscope.widgets.feed import current as current_feed
+from taskscope.widgets.output import Bundle, WidgetOutput
+from taskscope.widgets.recorded import RecordingModel, recordings
 from taskscope.widgets.sender import TraitSender
 from taskscope.widgets.values import live_progress
+from taskscope.widgets.version import MODULE_VERSION
 from taskscope.widgets.window import Window
 
-__all__ = ["MODULE_VERSION", "RecorderWidget", "following"]
-
-MODULE_VERSION = "^0.1.0"
+__all__ = ["RecorderWidget", "following"]
 
 
 class RecorderWidget(DOMWidget):  # type: ignore[misc]  # ipywidgets is untyped
-    """A view of a window of the kernel's recorder.
+    """A view of a window of the kernel's recorder, or of a recording.
 
     Parameters
     ----------
@@ -44,14 +46,19 @@ class RecorderWidget(DOMWidget):  # type: ignore[misc]  # ipywidgets is untyped
     last_run = traitlets.Int(None, allow_none=True, help="The last one; None while more may come.").tag(
         sync=True
     )
+    recorded = traitlets.Instance(
+        RecordingModel, allow_none=True, help="What is shown instead of the recorder's tasks."
+    ).tag(sync=True, **widget_serialization)
 
     def __init__(
         self, recording: Recording | None = None, *, window: Window | None = None, **traits: object
     ) -> None:
         self._session: Session | None = None
         self._remove: Callable[[], None] | None = None
+        self._recording = recording
+        self._outputs: list[WidgetOutput] = []
         if recording is not None:
-            super().__init__(**{**self._still(recording), **traits})
+            super().__init__(**{**self._still_window(recording), **self._still(recording), **traits})
             return
         session, feed = current_session(), current_feed()
         window = window or Window.from_now(session.recorder)
@@ -79,6 +86,8 @@ class RecorderWidget(DOMWidget):  # type: ignore[misc]  # ipywidgets is untyped
 
     def close(self) -> None:
         """End the widget: it follows nothing, and neither kernel nor browser keeps anything of it."""
+        while self._outputs:
+            self._outputs.pop().finish()
         if self._remove is not None:
             self._remove()
             self._remove = None
@@ -90,11 +99,30 @@ class RecorderWidget(DOMWidget):  # type: ignore[misc]  # ipywidgets is untyped
         super().close()
         if layout is not None:
             layout.close()
+        recordings.release(self)
 
     @property
     def window(self) -> Window:
         """Which computes are shown."""
         return Window(self.first_run, self.last_run)
+
+    def _ipython_display_(self) -> None:
+        output = WidgetOutput(
+            current_feed(), self._repr_mimebundle_, self._picture, moves=self._recording is None
+        )
+        self._outputs.append(output)
+        output.start()
+
+    def _picture(self) -> Bundle:
+        """Return what front ends without our extension show."""
+        bundle: Bundle
+        if self._recording is not None:
+            bundle = face("result_bundle")(self._recording)
+        else:
+            session = current_session()
+            progress = self._progress(session, session.recorder.now_s())
+            bundle = face("live_bundle")(progress, session.recorder.running())
+        return bundle
 
     def _follow(self, session: Session, feed: Feed) -> None:
         self._session = session
@@ -111,6 +139,14 @@ class RecorderWidget(DOMWidget):  # type: ignore[misc]  # ipywidgets is untyped
     def _live(self, session: Session, now_s: float) -> Mapping[str, object]:
         """Return the values of the traits now."""
         raise NotImplementedError
+
+    def _still_window(self, recording: Recording) -> Mapping[str, object]:
+        numbers = [run.run for run in recording.runs]
+        return {
+            "recorded": recordings.use(recording, self),
+            "first_run": min(numbers, default=0),
+            "last_run": max(numbers, default=0),
+        }
 
     def _still(self, recording: Recording) -> Mapping[str, object]:
         """Return the values of the traits for a recording."""

@@ -133,6 +133,31 @@ def test_a_widget_of_a_recording_stands_still(kernel: Kernel) -> None:
     assert ast.literal_eval(kernel.run(code).text()) == (4, 4, "finished", 4, 0, "")
 
 
+def test_a_recording_is_sent_once_however_many_widgets_show_it(kernel: Kernel) -> None:
+    kernel.run("%%profile -q -o run\n_ = dask.compute(*tasks)")
+    kernel.run("feed().has_front_end = lambda: True")
+    said = kernel.run(
+        "from taskscope import Dashboard, GanttWidget, ProgressWidget\n"
+        "shown = [kind(run) for _ in range(4) for kind in (ProgressWidget, GanttWidget, Dashboard)]\n"
+        "for widget in shown: display(widget)"
+    )
+    kernel.run("del feed().has_front_end")
+    opened = [m for m in said.messages if m["msg_type"] == "comm_open"]
+    models = [m["content"]["data"]["state"]["_model_name"] for m in opened]
+    carrying = [model for model, m in zip(models, opened, strict=True) if any(map(len, m["buffers"]))]
+    assert (models.count("RecordingModel"), models.count("GanttModel"), carrying) == (
+        1,
+        4,
+        ["RecordingModel"],
+    )
+    assert [WIDGET in output["data"] for output in outputs(said)] == [True] * 12
+    kernel.run("for widget in shown[1:]: widget.close()")
+    last = kernel.run("shown[0].close()")
+    recording = opened[models.index("RecordingModel")]["content"]["comm_id"]
+    assert recording in {m["comm_id"] for m in last.of("comm_close")}
+    assert kernel.run("len(_instances)").text() == "0"
+
+
 def test_unloading_closes_widgets_and_ends_threads(kernel: Kernel) -> None:
     kernel.run("from taskscope import GanttWidget\ng = GanttWidget()\n_ = dask.compute(*tasks)")
     kernel.run("%unload_ext taskscope")

@@ -1,12 +1,12 @@
 /** Progress above the Gantt chart of the same computes; their colours are the store's, so they agree. */
 import type { TaskStore } from '../../store';
 import { type GanttChart, type GanttOptions, mount as mountGantt } from '../gantt';
-import { type ProgressChart, mount as mountProgress } from '../progress';
+import { type ProgressChart, type ProgressOptions, mount as mountProgress } from '../progress';
 import { element } from '../ui/dom';
 import { adoptStyles } from '../ui/styles';
 import { DASHBOARD_CSS } from './style';
 
-export interface DashboardOptions extends GanttOptions {
+export interface DashboardOptions extends GanttOptions, ProgressOptions {
   /**
    * Which chart names the prefixes: `rows` of progress, each with a bar of its own, or the Gantt
    * chart's `legend`, which is lower and enough once all is over.

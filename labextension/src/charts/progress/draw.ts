@@ -6,11 +6,13 @@ import { makeBar } from './bar';
 import { makeIcon, setIcon } from './icons';
 import type { ProgressLayout } from './layout';
 import { PrefixRows } from './rows';
+import { StopButton } from './stop-button';
 import { describeProgress } from './words';
 
 export interface DrawOptions {
   readonly signal: AbortSignal;
   readonly translate: Translate;
+  readonly stop: (() => Promise<string | null>) | null;
 }
 
 /** What comes under the bar, in this order; a key shows the pattern of the segment it counts. */
@@ -27,6 +29,7 @@ export class ProgressDrawing {
   readonly #bar = makeBar();
   readonly #meta = META.map(name => ({ name, ...metaItem(name) }));
   readonly #error = element('div', { class: 'tsk-progress-error' });
+  readonly #stop: StopButton;
   readonly #rows: PrefixRows;
   readonly #announcer: Announcer;
   #drawnState: string | null = null;
@@ -35,19 +38,24 @@ export class ProgressDrawing {
     const { translate, signal } = options;
     const region = element('div', { class: 'tsk-hidden' });
     this.#rows = new PrefixRows(options);
+    this.#stop = new StopButton(options);
     this.#announcer = new Announcer(region, signal);
     const title = element('span', { class: 'tsk-progress-state' }, this.#icon, this.#state);
-    const head = element('div', { class: 'tsk-progress-head' }, title, this.#count, this.#percent);
+    const head = element('div', { class: 'tsk-progress-head' }, title, this.#count, this.#percent, this.#stop.el);
     const meta = element('div', { class: 'tsk-progress-meta' }, ...this.#meta.map(item => item.el));
     this.el.setAttribute('aria-label', translate('Progress of Dask tasks'));
     this.#bar.el.setAttribute('role', 'progressbar');
     this.#bar.el.setAttribute('aria-label', translate('Finished tasks'));
     this.#bar.el.setAttribute('aria-valuemin', '0');
-    this.el.append(head, this.#bar.el, meta, this.#error, this.#rows.el, region);
+    this.el.append(head, this.#stop.note, this.#bar.el, meta, this.#error, this.#rows.el, region);
   }
 
-  /** @param colourOf gives a prefix's colour in CSS */
-  draw(layout: ProgressLayout, colourOf: (prefix: string) => string): void {
+  /**
+   * @param colourOf gives a prefix's colour in CSS
+   * @param alive whether the kernel says that something runs
+   */
+  draw(layout: ProgressLayout, colourOf: (prefix: string) => string, alive: boolean): void {
+    this.#stop.show(alive);
     const words = describeProgress(layout, this.options.translate);
     this.el.dataset.state = layout.state;
     setIcon(this.#icon, layout.state);

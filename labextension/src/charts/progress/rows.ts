@@ -31,7 +31,7 @@ export class PrefixRows {
   readonly el = element('div', { class: 'tsk-progress-prefixes' });
 
   readonly #list = element('ul', { class: 'tsk-progress-rows' });
-  readonly #more = element('button', { class: 'tsk-progress-more', type: 'button' });
+  readonly #more = element('button', { class: 'tsk-button tsk-progress-more', type: 'button' });
   readonly #rows: Row[] = [];
   #unfolded = false;
   #prefixes: readonly PrefixRow[] = [];

@@ -59,18 +59,22 @@ export const PROGRESS_CSS = `
 .tsk-swatch { width: 10px; height: 10px; border-radius: 1px; forced-color-adjust: none; }
 .tsk-progress-name { overflow: hidden; text-overflow: ellipsis; white-space: nowrap; }
 .tsk-progress-number { color: var(--tsk-faint); text-align: end; min-width: 9ch; }
-.tsk-progress-more {
-  margin: 4px 0 0;
+.tsk-progress .tsk-button {
   padding: 2px 8px;
   border: 1px solid var(--tsk-line);
   border-radius: 2px;
   background: none;
   color: var(--tsk-ink);
   font: inherit;
+  line-height: 16px;
   cursor: pointer;
 }
-.tsk-progress-more:hover { background: var(--tsk-track); }
-.tsk-progress-more:focus-visible { outline: 2px solid var(--tsk-accent); outline-offset: 1px; }
+.tsk-progress .tsk-button:hover { background: var(--tsk-track); }
+.tsk-progress .tsk-button:disabled { color: var(--tsk-faint); cursor: default; }
+.tsk-progress .tsk-button:focus-visible { outline: 2px solid var(--tsk-accent); outline-offset: 1px; }
+.tsk-progress-more { margin: 4px 0 0; }
+.tsk-progress-stop { min-width: 76px; }
+.tsk-progress-note { color: var(--tsk-ink); }
 @media (prefers-reduced-motion: no-preference) {
   .tsk-progress-bar > .tsk-segment { transition: width 120ms linear; }
 }

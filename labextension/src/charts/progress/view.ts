@@ -17,6 +17,8 @@ export interface ProgressOptions {
   /** Null or left out: and all that come. */
   readonly lastRun?: number | null;
   readonly translate?: Translate;
+  /** Interrupts the compute that runs; resolves to why there is nothing to stop, or null. */
+  readonly stop?: () => Promise<string | null>;
 }
 
 export interface ProgressChart {
@@ -29,7 +31,7 @@ export interface ProgressChart {
 export function mount(el: HTMLElement, store: TaskStore, options: ProgressOptions): ProgressChart {
   const { signal, firstRun = 0, lastRun = null, translate = english } = options;
   const window = { firstRun, lastRun };
-  const drawing = new ProgressDrawing({ signal, translate });
+  const drawing = new ProgressDrawing({ signal, translate, stop: options.stop ?? null });
   const read = reader(store, window);
   const layout = (): ProgressLayout => layoutProgress({ ...read(), nowS: store.clock.nowS() });
   const colourOf = (prefix: string): string => read().colours.colour(store.tables.prefixId(prefix));
@@ -44,8 +46,8 @@ export function mount(el: HTMLElement, store: TaskStore, options: ProgressOption
   let ticking: ReturnType<typeof setInterval> | undefined;
   const draw = (): void => {
     const current = layout();
-    drawing.draw(current, colourOf);
     const alive = store.clock.active && current.state === 'running';
+    drawing.draw(current, colourOf, alive);
     if (!alive) {
       clearInterval(ticking);
       ticking = undefined;

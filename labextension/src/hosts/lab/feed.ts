@@ -85,13 +85,31 @@ export class Feed implements IDisposable {
     this._link.replaced();
   }
 
-  /** Interrupt the compute that runs: through the feed where it is heard, else through the server. */
-  async stop(): Promise<void> {
-    if (this._state.kind === 'live' && this._state.subshell) {
-      this._link.ask({ verb: 'stop' });
-    } else {
-      await this._link.interrupt();
+  /**
+   * Interrupt the compute that runs: through the feed where it is heard, else through the server.
+   * Resolves to why there is nothing to stop, or null.
+   */
+  async stop(): Promise<string | null> {
+    const reply = this._state.kind === 'live' && this._state.subshell ? await this._askToStop() : null;
+    if (reply !== null) {
+      return reply.error;
     }
+    await this._link.interrupt();
+    return null;
+  }
+
+  /** Null if the kernel does not answer in time: a C call may hold it up, which a signal may yet end. */
+  private _askToStop(): Promise<Reply | null> {
+    return new Promise(resolve => {
+      const timer = setTimeout(() => {
+        resolve(null);
+      }, RESUME_MS);
+      this._onStopReply = reply => {
+        clearTimeout(timer);
+        resolve(reply);
+      };
+      this._link.ask({ verb: 'stop' });
+    });
   }
 
   dispose(): void {
@@ -208,6 +226,9 @@ export class Feed implements IDisposable {
   private _onReply(reply: Reply): void {
     clearTimeout(this._resume);
     this._replaced = false;
+    if (reply.re === 'stop') {
+      this._onStopReply(reply);
+    }
     this._subshell = reply.subshell;
     this._lastMs = performance.now();
     if (reply.re === 'hello' || this._renewal === undefined) {
@@ -263,6 +284,7 @@ export class Feed implements IDisposable {
   private _subshell = false;
   private _replaced = false;
   private _nBatches = 0;
+  private _onStopReply: (reply: Reply) => void = () => undefined;
   private _lastMs = performance.now();
   private _renewal: ReturnType<typeof setInterval> | undefined;
   private _resume: ReturnType<typeof setTimeout> | undefined;

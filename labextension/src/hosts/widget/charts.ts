@@ -6,8 +6,8 @@ import { type GanttChart, type GanttOptions, mount as mountGantt } from '../../c
 import { mount as mountProgress } from '../../charts/progress';
 import type { MountChart } from './view';
 
-export const mountProgressOf: MountChart = ({ el, store, signal, firstRun, lastRun }, _model, { trans }) => {
-  mountProgress(el, store, { signal, firstRun, lastRun, translate: trans.__.bind(trans) });
+export const mountProgressOf: MountChart = ({ el, store, ...place }, _model, { trans }) => {
+  mountProgress(el, store, { ...place, translate: trans.__.bind(trans) });
 };
 
 export const mountGanttOf: MountChart = (place, model, { trans }) => {
@@ -17,7 +17,10 @@ export const mountGanttOf: MountChart = (place, model, { trans }) => {
 
 export const mountDashboardOf: MountChart = (place, model, { trans }) => {
   const traits = new SharedTraits(model, place.signal);
-  const { gantt } = mountDashboard(place.el, place.store, ganttOptions(place, model, traits, trans));
+  const { gantt } = mountDashboard(place.el, place.store, {
+    ...ganttOptions(place, model, traits, trans),
+    ...(place.stop === undefined ? {} : { stop: place.stop })
+  });
   follow(traits, model, gantt);
 };
 

@@ -22,10 +22,16 @@ export interface Frame {
   readonly body: HTMLElement;
 }
 
-/** Put a frame into `el` that follows the feed until `signal` aborts; without a feed it shows `absent`. */
+/** Where what is shown comes from. */
+export type Source =
+  | { readonly kind: 'live'; readonly feed: Feed }
+  | { readonly kind: 'recorded' }
+  | { readonly kind: 'no-kernel' };
+
+/** Put a frame into `el` that says what is wrong with the source, until `signal` aborts. */
 export function mountFrame(
   el: HTMLElement,
-  feed: Feed | null,
+  source: Source,
   trans: TranslationBundle,
   signal: AbortSignal
 ): Frame {
@@ -39,10 +45,7 @@ export function mountFrame(
   el.replaceChildren(note, body);
 
   const show = (): void => {
-    const text =
-      feed === null
-        ? trans.__('no kernel')
-        : describeState(feed.state, feed.silentMs, feed.active, trans);
+    const text = describeSource(source, trans);
     note.hidden = text === null;
     // Setting equal text would make screen readers say it again.
     if (text !== null && note.textContent !== text) {
@@ -50,7 +53,8 @@ export function mountFrame(
     }
   };
   show();
-  if (feed !== null) {
+  if (source.kind === 'live') {
+    const { feed } = source;
     feed.stateChanged.connect(show);
     const timer = setInterval(show, LOOK_MS);
     signal.addEventListener('abort', () => {
@@ -63,4 +67,15 @@ export function mountFrame(
     el.classList.remove('tsk-widget');
   });
   return { body };
+}
+
+function describeSource(source: Source, trans: TranslationBundle): string | null {
+  switch (source.kind) {
+    case 'live':
+      return describeState(source.feed.state, source.feed.silentMs, source.feed.active, trans);
+    case 'recorded':
+      return null;
+    case 'no-kernel':
+      return trans.__('no kernel');
+  }
 }

@@ -1,10 +1,12 @@
 /** The widget models: their traits' defaults. The tasks themselves come by the feed, never in traits. */
-import { DOMWidgetModel } from '@jupyter-widgets/base';
+import { DOMWidgetModel, type ISerializers, WidgetModel, unpack_models } from '@jupyter-widgets/base';
 import type { ObjectHash } from 'backbone';
 
+import type { TaskStore } from '../../store';
+import { storeOf } from '../recorded';
 import { MODULE_NAME, MODULE_VERSION } from './version';
 
-const WINDOW = { recorder_id: '', epoch: '', first_run: 0, last_run: null };
+const WINDOW = { recorder_id: '', epoch: '', first_run: 0, last_run: null, recorded: null };
 
 const PROGRESS = {
   total: 0,
@@ -38,19 +40,46 @@ function identity(name: string): ObjectHash {
   };
 }
 
-export class ProgressModel extends DOMWidgetModel {
+/** A finished recording; all widgets that show it share its store. */
+export class RecordingModel extends WidgetModel {
+  override defaults(): ObjectHash {
+    return {
+      ...super.defaults(),
+      _model_name: 'RecordingModel',
+      _model_module: MODULE_NAME,
+      _model_module_version: MODULE_VERSION,
+      messages: []
+    };
+  }
+
+  /** Made of the messages when first asked for. */
+  get store(): TaskStore {
+    return (this._store ??= storeOf(this.get('messages')));
+  }
+
+  private _store: TaskStore | undefined;
+}
+
+class ChartModel extends DOMWidgetModel {
+  static override serializers: ISerializers = {
+    ...DOMWidgetModel.serializers,
+    recorded: { deserialize: unpack_models }
+  };
+}
+
+export class ProgressModel extends ChartModel {
   override defaults(): ObjectHash {
     return { ...super.defaults(), ...identity('Progress'), ...WINDOW, ...PROGRESS };
   }
 }
 
-export class GanttModel extends DOMWidgetModel {
+export class GanttModel extends ChartModel {
   override defaults(): ObjectHash {
     return { ...super.defaults(), ...identity('Gantt'), ...WINDOW, ...GANTT };
   }
 }
 
-export class DashboardModel extends DOMWidgetModel {
+export class DashboardModel extends ChartModel {
   override defaults(): ObjectHash {
     return { ...super.defaults(), ...identity('Dashboard'), ...WINDOW, ...PROGRESS, ...GANTT };
   }

@@ -2,11 +2,12 @@
 import type { ExportMap } from '@jupyter-widgets/base';
 
 import { mountDashboardOf, mountGanttOf, mountProgressOf } from './charts';
-import { DashboardModel, GanttModel, ProgressModel } from './models';
+import { DashboardModel, GanttModel, ProgressModel, RecordingModel } from './models';
 import { type Surroundings, chartView } from './view';
 
 export function widgetModule(surroundings: Surroundings): ExportMap {
   return {
+    RecordingModel,
     ProgressModel,
     GanttModel,
     DashboardModel,

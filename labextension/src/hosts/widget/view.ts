@@ -3,9 +3,10 @@ import { DOMWidgetView, type WidgetModel } from '@jupyter-widgets/base';
 import type { Kernel } from '@jupyterlab/services';
 import type { TranslationBundle } from '@jupyterlab/translation';
 
-import type { TaskStore } from '../../store/task-store';
+import type { RunWindow, TaskStore } from '../../store';
 import type { IFeeds } from '../lab/feeds';
 import { mountFrame } from './frame';
+import { RecordingModel } from './models';
 
 /** What views need of the plugin. */
 export interface Surroundings {
@@ -20,6 +21,8 @@ export interface Place {
   signal: AbortSignal;
   firstRun: number;
   lastRun: number | null;
+  /** Interrupts the compute that runs; resolves to why there is nothing to stop, or null. */
+  stop?: () => Promise<string | null>;
 }
 
 /** Mounts one chart; it goes when the place's signal aborts. */
@@ -59,9 +62,15 @@ function mountChart(
   surroundings: Surroundings,
   mount: MountChart
 ): void {
+  const recorded: unknown = model.get('recorded');
+  if (recorded instanceof RecordingModel) {
+    const { body } = mountFrame(el, { kind: 'recorded' }, surroundings.trans, signal);
+    mount({ el: body, store: recorded.store, signal, ...windowOf(model) }, model, surroundings);
+    return;
+  }
   const kernel = kernelOf(model.widget_manager);
   const feed = kernel === null ? null : surroundings.feeds.hold(kernel);
-  const { body } = mountFrame(el, feed?.feed ?? null, surroundings.trans, signal);
+  const { body } = mountFrame(el, feed === null ? { kind: 'no-kernel' } : { kind: 'live', feed: feed.feed }, surroundings.trans, signal);
   if (feed === null) {
     return;
   }
@@ -70,11 +79,11 @@ function mountChart(
     held.release();
     feed.release();
   });
-  const window = {
-    firstRun: numberOf(model.get('first_run')) ?? 0,
-    lastRun: numberOf(model.get('last_run'))
-  };
-  mount({ el: body, store: held.store, signal, ...window }, model, surroundings);
+  mount({ el: body, store: held.store, signal, ...windowOf(model), stop: () => feed.feed.stop() }, model, surroundings);
+}
+
+function windowOf(model: WidgetModel): RunWindow {
+  return { firstRun: numberOf(model.get('first_run')) ?? 0, lastRun: numberOf(model.get('last_run')) };
 }
 
 /** The kernel a widget manager serves; the base type does not say that Lab's manager has one. */

@@ -34,7 +34,7 @@ function shown(el: HTMLElement): Record<'head' | 'meta' | 'error' | 'rows' | 'mo
       .filter(part => part.closest('[hidden]') === null)
       .map(part => part.textContent);
   return {
-    head: visible('.tsk-progress-head > *'),
+    head: visible('.tsk-progress-head > :not(button)'),
     meta: visible('.tsk-progress-meta > *'),
     error: visible('.tsk-progress-error'),
     rows: visible('.tsk-progress-name, .tsk-progress-number'),
@@ -138,7 +138,7 @@ describe('the progress chart', () => {
     const { el } = mounted(store);
     const names = (): string[] => [...el.querySelectorAll('.tsk-progress-name')].map(name => name.textContent);
     const all = progress.map(row => row.prefix);
-    const more = el.querySelector('button');
+    const more = el.querySelector<HTMLElement>('.tsk-progress-more');
     expect([names(), more?.textContent, more?.getAttribute('aria-expanded')]).toEqual([
       all.slice(0, 8), 'Show 202 more prefixes', 'false'
     ]);

@@ -202,10 +202,27 @@ describe('a feed', () => {
 
   it('stops through the feed where it is heard, else through the server', async () => {
     const heard = new FakeKernel();
-    await (await live(heard)).stop();
+    const stopped = (await live(heard)).stop();
+    heard.push(CONTROL, reply('stop'));
     const unheard = new FakeKernel([]);
-    await (await live(unheard, { subshell: false })).stop();
-    expect([heard.verbs().at(-1), heard.interrupts, unheard.interrupts]).toEqual([{ verb: 'stop' }, 0, 1]);
+    const answers = [await stopped, await (await live(unheard, { subshell: false })).stop()];
+    expect([answers, heard.verbs().at(-1), heard.interrupts, unheard.interrupts]).toEqual([
+      [null, null], { verb: 'stop' }, 0, 1
+    ]);
+  });
+
+  it('says why there is nothing to stop', async () => {
+    const kernel = new FakeKernel();
+    const stopped = (await live(kernel)).stop();
+    kernel.push(CONTROL, reply('stop', { error: 'nothing is running' }));
+    expect([await stopped, kernel.interrupts]).toEqual(['nothing is running', 0]);
+  });
+
+  it('stops through the server when the kernel does not answer', async () => {
+    const kernel = new FakeKernel();
+    const stopped = (await live(kernel)).stop();
+    await vi.advanceTimersByTimeAsync(3_001);
+    expect([await stopped, kernel.interrupts]).toEqual([null, 1]);
   });
 
   it('leaves nothing behind', async () => {

@@ -1,0 +1,40 @@
+"""What layers above do for those below: each function named here, and loaded when first used."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Callable
+from typing import Any, Literal, TypeAlias
+
+__all__ = ["HOMES", "Face", "face"]
+
+Face: TypeAlias = Literal[
+    "live_bundle",
+    "load",
+    "result_bundle",
+    "save",
+    "summary_text",
+    "to_chrome_trace",
+    "to_csv",
+    "to_html",
+    "to_parquet",
+]
+
+HOMES: dict[Face, str] = {
+    "live_bundle": "taskscope.report",
+    "load": "taskscope.export",
+    "result_bundle": "taskscope.report",
+    "save": "taskscope.export",
+    "summary_text": "taskscope.analysis.summary",
+    "to_chrome_trace": "taskscope.export.save",
+    "to_csv": "taskscope.export.folder",
+    "to_html": "taskscope.export.save",
+    "to_parquet": "taskscope.export.folder",
+}
+"""The module of each function."""
+
+
+def face(name: Face) -> Callable[..., Any]:
+    """Return the function of this name."""
+    found: Callable[..., Any] = getattr(importlib.import_module(HOMES[name]), name)
+    return found

@@ -1,0 +1,92 @@
+"""An output under a cell: a picture until a page says that it has our extension, then the widget."""
+
+from __future__ import annotations
+
+import threading
+import uuid
+from collections.abc import Callable, Mapping
+from typing import Any, TypeAlias
+
+from IPython.display import display, update_display
+
+from taskscope.recorder.pump import Tick
+from taskscope.widgets.feed import Feed
+
+__all__ = ["Bundle", "WidgetOutput"]
+
+Bundle: TypeAlias = Mapping[str, Any]
+
+_INTERVAL_S = 1.0
+
+
+class WidgetOutput:
+    """One output, found again by its display id whichever cell runs by then.
+
+    Parameters
+    ----------
+    feed
+        Knows whether a page has our extension.
+    widget
+        Returns the bundle that shows the widget; called once, when a page can show it.
+    picture
+        Returns the bundle for front ends without the extension; called at most once a second.
+    moves
+        Whether the picture changes while a compute runs.
+    """
+
+    name = "an output"
+    interval_s = _INTERVAL_S
+
+    def __init__(
+        self, feed: Feed, widget: Callable[[], Bundle], picture: Callable[[], Bundle], *, moves: bool
+    ) -> None:
+        self._feed = feed
+        self._widget = widget
+        self._picture = picture
+        self._moves = moves
+        self._id = f"taskscope-{uuid.uuid4().hex}"
+        self._remove: Callable[[], None] | None = None
+        self._shows_widget = False
+        self._finished = False
+        self._lock = threading.Lock()
+
+    def start(self) -> None:
+        """Show the widget if a browser can, else the picture."""
+        if not self._feed.is_open:
+            self._feed.announce()
+        display(self._bundle(), raw=True, display_id=self._id)
+        if not self._shows_widget:
+            self._remove = self._feed.publisher.add_sender(self)
+
+    def wants(self, tick: Tick) -> bool:
+        """Return whether the picture has to change, or can give way to the widget."""
+        if self._finished or self._shows_widget:
+            return False
+        return (self._moves and (tick.active or tick.final)) or self._feed.has_front_end()
+
+    def send(self, tick: Tick) -> None:
+        """Show what is known now; called on the pump's thread."""
+        with self._lock:
+            if not self._finished:
+                update_display(self._bundle(), raw=True, display_id=self._id)
+        if self._shows_widget:
+            self._leave()
+
+    def finish(self, bundle: Bundle | None = None) -> None:
+        """Change no more; show `bundle` from now on, if there is one."""
+        with self._lock:
+            self._finished = True
+        self._leave()
+        if bundle is not None:
+            update_display(bundle, raw=True, display_id=self._id)
+
+    def _leave(self) -> None:
+        if self._remove is not None:
+            self._remove()
+            self._remove = None
+
+    def _bundle(self) -> Bundle:
+        if self._feed.has_front_end():
+            self._shows_widget = True
+            return self._widget()
+        return self._picture()

@@ -1,0 +1,60 @@
+"""Finished recordings in the browser: each is sent once, however many widgets show it."""
+
+from __future__ import annotations
+
+import traitlets
+from ipywidgets import Widget
+
+from taskscope.analysis.batches import recorded_messages
+from taskscope.model.recording import Recording
+from taskscope.widgets.version import MODULE_VERSION
+
+__all__ = ["RecordingModel", "recordings"]
+
+
+class RecordingModel(Widget):  # type: ignore[misc]  # ipywidgets is untyped
+    """What a recording holds, as messages of the feed; widgets refer to it.
+
+    Parameters
+    ----------
+    recording
+        What to send.
+    """
+
+    _model_module = traitlets.Unicode("taskscope").tag(sync=True)
+    _model_module_version = traitlets.Unicode(MODULE_VERSION).tag(sync=True)
+    _model_name = traitlets.Unicode("RecordingModel").tag(sync=True)
+
+    messages = traitlets.List(
+        traitlets.Dict(), help="Messages with their buffers, in the order of the feed."
+    ).tag(sync=True)
+
+    def __init__(self, recording: Recording) -> None:
+        messages = recorded_messages(recording)
+        super().__init__(messages=[{"message": m.message, "buffers": m.buffers} for m in messages])
+
+
+class _Recordings:
+    """The recordings that widgets show."""
+
+    def __init__(self) -> None:
+        self._shown: dict[int, tuple[Recording, RecordingModel, set[int]]] = {}
+
+    def use(self, recording: Recording, user: object) -> RecordingModel:
+        """Return the model of a recording, sent now if nobody uses it yet."""
+        if id(recording) not in self._shown:
+            self._shown[id(recording)] = (recording, RecordingModel(recording), set())
+        _, model, users = self._shown[id(recording)]
+        users.add(id(user))
+        return model
+
+    def release(self, user: object) -> None:
+        """Forget the recordings that nobody else uses, here and in the browser."""
+        for key, (_, model, users) in list(self._shown.items()):
+            users.discard(id(user))
+            if not users:
+                del self._shown[key]
+                model.close()
+
+
+recordings = _Recordings()
