@@ -79,7 +79,8 @@ class RecorderWidget(DOMWidget):  # type: ignore[misc]  # ipywidgets is untyped
         if session is None or self.comm is None:
             return
         values = self._live(session, now_s)
-        with self.hold_sync():
+        # Observers see all of it changed, and the browser gets one message.
+        with self.hold_sync(), self.hold_trait_notifications():
             self.set_trait("epoch", current_feed().epoch)
             for trait, value in values.items():
                 self.set_trait(trait, value)

@@ -181,6 +181,10 @@ class LabPage:
         reply: dict[str, Any] = self.page.evaluate(_ASK, data)
         return reply
 
+    def on_feed(self, function: str) -> None:
+        """Call a JavaScript function with the kernel's feed, to bring about what a test cannot otherwise."""
+        self.page.evaluate(f"({function})({_FEEDS}.get({_KERNEL}.id))")
+
     def drop_websocket(self) -> None:
         """Cut the feed's connection, as a network does."""
         self.page.evaluate(_DROP)

@@ -1,0 +1,110 @@
+"""The progress bar in a real JupyterLab: while a compute runs, and when its page or kernel goes away."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from playwright.sync_api import expect
+
+from tests.browser.harness.lab_page import LabPage
+from tests.browser.workloads import LOAD
+
+WIDGET = "w = ProgressWidget(); display(w)"
+
+
+def test_more_than_eight_groups_fold_and_a_key_press_shows_them_all(lab: LabPage, shots: Path) -> None:
+    lab.open(LOAD, WIDGET, "_ = in_groups(11, 2)")
+    lab.run_cell(0)
+    lab.run_cell(1)
+    lab.run_cell(2)
+    names = lab.page.locator(".tsk-progress-name")
+    expect(names).to_have_count(8)
+    more = lab.page.get_by_role("button", name="Show 3 more prefixes")
+    more.focus()
+    lab.page.keyboard.press("Enter")
+    expect(names).to_have_count(11)
+    assert sorted(names.all_inner_texts()) == [f"group{i:02}" for i in range(11)]
+    lab.page.screenshot(path=shots / "progress-groups.png")
+
+
+def test_the_time_left_is_an_estimate_with_a_band_and_the_traits_say_the_same(lab: LabPage) -> None:
+    lab.open(
+        LOAD,
+        WIDGET,
+        "seen = []\n"
+        "w.observe(lambda change: seen.append((w.eta_low_s, w.eta_s, w.eta_high_s)), 'eta_s')\n"
+        "_ = computed(slow, 500)",
+        "ends = [band for band in seen if None not in band]\n"
+        "assert ends and all(low <= mid <= high for low, mid, high in ends), seen\n"
+        "assert seen[-1] == (None, None, None), seen",
+    )
+    lab.run_cell(0)
+    lab.run_cell(1)
+    lab.start_cell(2)
+    left = lab.page.get_by_text("left (estimate:")
+    expect(left).to_be_visible()
+    assert not lab.is_done(2)
+    lab.wait_cell(2)
+    expect(left).to_have_count(0)
+    lab.wait_feed("!feed.active && feed.tasks === 500")
+    expect(lab.page.locator(".tsk-progress-state")).to_have_text("Finished")
+    lab.run_cell(3)
+
+
+def test_a_widget_closed_while_its_compute_runs_leaves_nothing_behind(lab: LabPage) -> None:
+    lab.open(
+        LOAD,
+        WIDGET,
+        "for seconds, act in ((1.0, w.close), (2.0, gate.set)): threading.Timer(seconds, act).start()\n"
+        "_ = computed(wait, 4)",
+    )
+    lab.run_cell(0)
+    lab.run_cell(1)
+    lab.start_cell(2)
+    bar = lab.page.get_by_role("progressbar", name="Finished tasks")
+    expect(bar).to_be_visible()
+    lab.wait_feed("feed.active && feed.nListeners > 0")
+    expect(bar).to_have_count(0)
+    assert not lab.is_done(2)
+    lab.wait_feed("feed.nListeners === 0")
+    lab.wait_cell(2)
+    lab.wait_feed("!feed.active && feed.tasks === 4")
+
+
+def test_a_widget_of_a_kernel_that_was_restarted_says_so_and_stands_still(lab: LabPage) -> None:
+    lab.open(LOAD, WIDGET, "_ = computed(slow, 40)")
+    lab.run_cell(0)
+    lab.run_cell(1)
+    lab.run_cell(2)
+    expect(lab.page.locator(".tsk-progress-count")).to_have_text("40 of 40 tasks")
+    lab.restart_kernel()
+    expect(lab.page.locator(".tsk-note")).to_have_text("kernel restarted")
+    expect(lab.page.locator(".tsk-progress-count")).to_have_text("40 of 40 tasks")
+
+
+# What a browser does to a hidden tab: no animation frames. They all come at once when it is shown again.
+HIDE = """() => {
+  window.shown = window.requestAnimationFrame;
+  window.waiting = [];
+  window.requestAnimationFrame = callback => window.waiting.push(callback);
+}"""
+SHOW = """() => {
+  window.requestAnimationFrame = window.shown;
+  for (const callback of window.waiting) window.requestAnimationFrame(callback);
+}"""
+
+
+def test_a_tab_that_was_hidden_for_a_whole_compute_shows_its_end(lab: LabPage) -> None:
+    lab.open(LOAD, "d = Dashboard(); display(d)", "_ = computed(slow, 300)")
+    lab.run_cell(0)
+    lab.run_cell(1)
+    state = lab.page.locator(".tsk-progress-state")
+    expect(state).to_have_text("Waiting for a Dask compute")
+    lab.page.evaluate(HIDE)
+    lab.start_cell(2)
+    lab.wait_feed("!feed.active && feed.tasks === 300")
+    assert state.inner_text() == "Waiting for a Dask compute"
+    lab.page.evaluate(SHOW)
+    expect(state).to_have_text("Finished")
+    expect(lab.page.locator(".tsk-progress-count")).to_have_text("300 of 300 tasks")
+    expect(lab.page.locator(".tsk-gantt canvas")).to_be_visible()

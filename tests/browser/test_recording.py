@@ -1,0 +1,63 @@
+"""Finished recordings in a real JupyterLab: interactive, without the kernel's live traffic, and sent once."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from playwright.sync_api import WebSocket, expect
+
+from tests.browser.harness.lab_page import LabPage
+from tests.browser.workloads import LOAD
+
+RECORD = """
+with taskscope.profile(display=False) as run: _ = computed(int, 3000, 'synchronous')
+recording = run.recording
+"""
+SHOW_ONE = "display(GanttWidget(recording))"
+SHOW_TEN = "for kind in (ProgressWidget, GanttWidget, Dashboard) * 3: display(kind(recording))"
+RELOAD_FROM_FILE = "recording.save('again.taskscope'); display(Dashboard(taskscope.load('again.taskscope')))"
+
+
+class Received:
+    """Counts the bytes that come over the page's websockets."""
+
+    def __init__(self, lab: LabPage) -> None:
+        self.n_bytes = 0
+        lab.page.on("websocket", self._watch)
+
+    def _watch(self, socket: WebSocket) -> None:
+        socket.on("framereceived", self._add)
+
+    def _add(self, frame: str | bytes) -> None:
+        self.n_bytes += len(frame)
+
+
+def test_ten_views_of_one_recording_are_sent_as_one(lab: LabPage, shots: Path) -> None:
+    received = Received(lab)
+    lab.open(LOAD, RECORD, SHOW_ONE, SHOW_TEN)
+    lab.run_cell(0)
+    lab.wait_feed("feed?.state === 'live'")
+    lab.run_cell(1)
+    lab.wait_feed("!feed.active && feed.tasks === 3000")
+    before = received.n_bytes
+    lab.run_cell(2)
+    gantt = lab.page.locator(".tsk-gantt-state")
+    expect(gantt).to_have_text(["3,000 tasks · 1 lane"])
+    for_one = received.n_bytes - before
+    lab.run_cell(3)
+    expect(gantt).to_have_count(7)
+    expect(lab.page.locator(".tsk-progress-count")).to_have_text(["3,000 of 3,000 tasks"] * 6)
+    expect(lab.page.locator(".tsk-note:visible")).to_have_count(0)
+    for_nine_more = received.n_bytes - before - for_one
+    # 3,000 tasks are at least 16 bytes each; a widget's own traits and outputs are about 10 kB.
+    assert for_one > 3000 * 16, (for_one, for_nine_more)
+    assert for_nine_more < for_one * 3, (for_one, for_nine_more)
+    lab.page.screenshot(path=shots / "recording.png")
+
+
+def test_a_recording_from_a_file_is_shown_like_one_from_memory(lab: LabPage) -> None:
+    lab.open(LOAD, RECORD.replace("3000", "30"), RELOAD_FROM_FILE)
+    for cell in range(3):
+        lab.run_cell(cell)
+    expect(lab.page.locator(".tsk-progress-count")).to_have_text("30 of 30 tasks")
+    expect(lab.page.locator(".tsk-gantt canvas")).to_be_visible()
