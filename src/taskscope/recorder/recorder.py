@@ -270,7 +270,7 @@ class Recorder:
         with self._lock:
             state = self._runs.get(run)
             blocks = [block.task for block in self._store.blocks() if block.run == run]
-            if state is None or sum(map(len, blocks)) < sum(sum(c.values()) for c in state.counts.values()):
+            if state is None or sum(map(len, blocks)) < sum(sum(n.counts) for n in state.ended.values()):
                 return None
             return np.concatenate(blocks) if blocks else np.empty(0, np.int32)
 
