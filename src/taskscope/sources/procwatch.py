@@ -2,8 +2,9 @@
 
 Run as a script with ``python -I -S``, it imports only what starts in milliseconds. It forks once, so that it
 is no child of the watched process: that process's own waiting for children is not disturbed, and it does
-not count itself. It writes one line per sample: time, resident bytes, then ``pid=cpu_seconds`` for each
-process. It ends when told to, when its input closes, or when the watched process is gone.
+not count itself. A line of its input is the seconds between samples, an empty one means none. It writes
+one line per sample: time, resident bytes, then ``pid=cpu_seconds`` for each process. It ends when its input
+closes or when the watched process is gone.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ import time
 
 _CPUCLOCK_SCHED = 2
 _PAGE = os.sysconf("SC_PAGE_SIZE")
+_IDLE_S = 5.0
 
 
 def family(pid: int, ignored: tuple[int, ...]) -> list[int]:
@@ -54,14 +56,21 @@ def sample(pid: int, ignored: tuple[int, ...]) -> bytes:
     return f"{now!r} {rss_bytes} {' '.join(cpu)}\n".encode()
 
 
-def watch(pid: int, dt: float, launcher: int) -> None:
-    """Write a line every `dt` seconds until the input says anything or closes."""
-    due = time.perf_counter()
+def watch(pid: int, launcher: int) -> None:
+    """Write a line as often as the input says."""
+    dt, due = None, 0.0
     while os.path.exists(f"/proc/{pid}"):
-        os.write(1, sample(pid, (launcher, os.getpid())))
-        due = max(due + dt, time.perf_counter())
-        if select.select([0], [], [], max(due - time.perf_counter(), 0))[0]:
-            return
+        wait = _IDLE_S
+        if dt is not None:
+            os.write(1, sample(pid, (launcher, os.getpid())))
+            due = max(due + dt, time.perf_counter())
+            wait = max(due - time.perf_counter(), 0)
+        if select.select([0], [], [], wait)[0]:
+            commands = os.read(0, 4096)
+            if not commands:
+                return
+            newest = commands.split(b"\n")[-2]
+            dt, due = float(newest) if newest else None, time.perf_counter()
 
 
 if __name__ == "__main__":
@@ -69,4 +78,4 @@ if __name__ == "__main__":
     if os.fork():
         os._exit(0)
     with contextlib.suppress(BrokenPipeError, KeyboardInterrupt):
-        watch(int(sys.argv[1]), float(sys.argv[2]), launcher)
+        watch(int(sys.argv[1]), launcher)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import threading
 from collections.abc import Callable
 
@@ -35,7 +36,7 @@ class ResourceSampler:
 
     The computing thread takes the first and the last sample itself. A compute that lasts is sampled by a
     helper process, which keeps its pace while a C call holds the interpreter's lock; where none can be
-    started a thread does it.
+    started a thread does it. Between computes the helper waits.
 
     Parameters
     ----------
@@ -46,7 +47,7 @@ class ResourceSampler:
     read
         Reads the processes.
     start_watcher
-        Starts the helper process, or raises `OSError` where that cannot be.
+        Starts the helper process, waiting, or raises `OSError` where that cannot be.
 
     Notes
     -----
@@ -60,7 +61,7 @@ class ResourceSampler:
         recorder: Recorder,
         dt: float = DEFAULT_DT,
         read: Callable[[], ProcessReading] = read_processes,
-        start_watcher: Callable[[float], ProcessWatcher] = ProcessWatcher.start,
+        start_watcher: Callable[[], ProcessWatcher] = ProcessWatcher.start,
     ) -> None:
         self.dt = checked_dt(dt)
         self._recorder = recorder
@@ -73,6 +74,13 @@ class ResourceSampler:
         self._thread: threading.Thread | None = None
         self._stop = threading.Event()
 
+    def prepare(self) -> None:
+        """Start the helper already, so that it samples computes from their first moment."""
+        with self._lock:
+            if self._watcher is None:
+                with contextlib.suppress(OSError):  # the first compute that lasts starts a thread instead
+                    self._watcher = self._start_watcher()
+
     def compute_started(self) -> None:
         """Take the first sample of a compute."""
         with self._lock:
@@ -80,6 +88,8 @@ class ResourceSampler:
             if self._n_active == 1:
                 self._last = None
                 self._sample()
+                if self._watcher is not None:
+                    self._watcher.run(self.dt)
 
     def compute_stopped(self) -> None:
         """Take the last sample of a compute."""
@@ -88,7 +98,7 @@ class ResourceSampler:
             self._read_watcher()
             self._sample()
             if self._n_active == 0:
-                self._end()
+                self._pause()
 
     def tick(self) -> None:
         """See to it that a compute that lasts is sampled, and take over what the helper has."""
@@ -111,12 +121,16 @@ class ResourceSampler:
         """Start over in a child process, to which neither the thread nor the helper belongs."""
         self._lock = threading.Lock()
         self._stop = threading.Event()
-        self._watcher = self._thread = None
+        self._thread = None
+        if self._watcher is not None:
+            self._watcher.stop()  # closes the child's ends only
+        self._watcher = None
         self._n_active = 0
 
     def _begin(self) -> None:
         try:
-            self._watcher = self._start_watcher(self.dt)
+            self._watcher = self._start_watcher()
+            self._watcher.run(self.dt)
         except OSError:
             self._stop = threading.Event()
             self._thread = threading.Thread(
@@ -128,6 +142,11 @@ class ResourceSampler:
         watcher, self._watcher = self._watcher, None
         if watcher is not None:
             watcher.stop()
+        self._pause()
+
+    def _pause(self) -> None:
+        if self._watcher is not None:
+            self._watcher.pause()
         self._stop.set()
         if self._thread is not None and not self._n_active:
             self._thread = None

@@ -32,8 +32,8 @@ class ProcessWatcher:
     _rest: bytes = field(default=b"", repr=False)
 
     @classmethod
-    def start(cls, dt: float) -> ProcessWatcher:
-        """Start a helper that samples this process every `dt` seconds.
+    def start(cls) -> ProcessWatcher:
+        """Start a helper that waits to be told when to sample this process.
 
         Raises
         ------
@@ -48,7 +48,7 @@ class ProcessWatcher:
         try:
             # It forks and ends at once, so this waits some 10 ms; no copy of this process is ever made.
             subprocess.run(  # noqa: S603 - our own script, our own arguments
-                [sys.executable, "-I", "-S", str(_SCRIPT), str(os.getpid()), repr(dt)],
+                [sys.executable, "-I", "-S", str(_SCRIPT), str(os.getpid())],
                 stdin=command_out,
                 stdout=sample_in,
                 stderr=subprocess.DEVNULL,
@@ -78,10 +78,20 @@ class ProcessWatcher:
         whole, newline, self._rest = b"".join(chunks).rpartition(b"\n")
         return parse_lines(whole) if newline else []
 
+    def run(self, dt: float) -> None:
+        """Have a sample taken every `dt` seconds from now on."""
+        self._tell(f"{dt!r}\n".encode())
+
+    def pause(self) -> None:
+        """Have none taken until `run` is called again."""
+        self._tell(b"\n")
+
+    def _tell(self, command: bytes) -> None:
+        with contextlib.suppress(OSError):  # it may be gone, for instance killed
+            os.write(self.commands, command)
+
     def stop(self) -> None:
         """End the helper."""
-        with contextlib.suppress(OSError):  # it may be gone already
-            os.write(self.commands, b"q")
         os.close(self.commands)
         os.close(self.samples)
 

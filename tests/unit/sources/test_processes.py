@@ -44,6 +44,12 @@ def burn(cpu_s: float) -> None:
         pass
 
 
+def running_watcher(dt: float) -> ProcessWatcher:
+    watcher = ProcessWatcher.start()
+    watcher.run(dt)
+    return watcher
+
+
 def next_samples(watcher: ProcessWatcher) -> list[tuple[float, ProcessReading]]:
     """Return the next samples of the helper, waited for on its pipe."""
     while not (samples := watcher.read()):
@@ -98,7 +104,7 @@ def test_cpu_percent_times_its_interval_is_the_time_that_was_spent() -> None:
 def test_the_helper_reads_what_this_process_would_and_not_itself() -> None:
     with waiting_child() as child:
         expected = set(read_processes().cpu_s)
-        watcher = ProcessWatcher.start(0.01)
+        watcher = running_watcher(0.01)
         try:
             samples = next_samples(watcher)
             after = set(read_processes().cpu_s)
@@ -113,7 +119,7 @@ def test_the_helper_reads_what_this_process_would_and_not_itself() -> None:
 
 def test_the_helper_s_times_are_on_this_process_s_axis_and_move_on() -> None:
     before = time.perf_counter()
-    watcher = ProcessWatcher.start(0.01)
+    watcher = running_watcher(0.01)
     try:
         times = [time_s for time_s, _ in next_samples(watcher) + next_samples(watcher)]
     finally:
@@ -124,7 +130,7 @@ def test_the_helper_s_times_are_on_this_process_s_axis_and_move_on() -> None:
 
 
 def test_the_helper_sees_a_child_that_came_later() -> None:
-    watcher = ProcessWatcher.start(0.01)
+    watcher = running_watcher(0.01)
     try:
         before = set(next_samples(watcher)[0][1].cpu_s)
         with waiting_child() as child:
@@ -136,7 +142,7 @@ def test_the_helper_sees_a_child_that_came_later() -> None:
 
 
 def test_the_helper_ends_when_told_to() -> None:
-    watcher = ProcessWatcher.start(60.0)
+    watcher = running_watcher(60.0)
     samples = os.dup(watcher.samples)
     try:
         next_samples(watcher)
@@ -149,10 +155,38 @@ def test_the_helper_ends_when_told_to() -> None:
         os.close(samples)
 
 
+def test_the_helper_waits_until_it_is_told_to_sample_and_while_it_is_paused() -> None:
+    watcher = ProcessWatcher.start()
+    try:
+        started = time.perf_counter()
+        watcher.run(60.0)
+        (first,) = next_samples(watcher)
+        watcher.pause()
+        resumed = time.perf_counter()
+        watcher.run(60.0)
+        (second,) = next_samples(watcher)
+    finally:
+        watcher.stop()
+    assert started < first[0] < resumed < second[0]
+
+
+def test_a_helper_that_was_killed_harms_nobody() -> None:
+    reading, writing = os.pipe()
+    os.set_blocking(reading, False)
+    commands_out, commands_in = os.pipe()
+    os.close(commands_out)
+    os.close(writing)
+    watcher = ProcessWatcher(commands_in, reading)
+    watcher.run(0.1)
+    watcher.pause()
+    assert watcher.read() == []
+    watcher.stop()
+
+
 def test_a_helper_that_cannot_start_says_why(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "executable", "/nowhere/python")
     with pytest.raises(OSError, match=r"^the sampling process could not be started: .*/nowhere/python"):
-        ProcessWatcher.start(0.1)
+        ProcessWatcher.start()
 
 
 def test_what_the_helper_says_is_read_by_whole_lines() -> None:

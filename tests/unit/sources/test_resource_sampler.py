@@ -22,15 +22,21 @@ Sample = tuple[float, float | None, float, int, bool]
 class FakeWatcher(ProcessWatcher):
     """A helper process whose samples the test writes."""
 
-    def __init__(self, dt: float) -> None:
+    def __init__(self) -> None:
         super().__init__(-1, -1)
-        self.dt = dt
+        self.told: list[float | None] = []
         self.waiting: list[tuple[float, ProcessReading]] = []
         self.stopped = False
 
     def read(self) -> list[tuple[float, ProcessReading]]:
         waiting, self.waiting = self.waiting, []
         return waiting
+
+    def run(self, dt: float) -> None:
+        self.told.append(dt)
+
+    def pause(self) -> None:
+        self.told.append(None)
 
     def stop(self) -> None:
         self.stopped = True
@@ -50,10 +56,10 @@ class Sampled:
         self.reads.release()
         return self.now
 
-    def start_watcher(self, dt: float) -> ProcessWatcher:
+    def start_watcher(self) -> ProcessWatcher:
         if not self.helper_available:
             raise OSError("no helper here")
-        self.watchers.append(FakeWatcher(dt))
+        self.watchers.append(FakeWatcher())
         return self.watchers[-1]
 
     def spend(self, wall_s: float, cpu_s: float, rss_bytes: int = 1_000) -> None:
@@ -97,13 +103,13 @@ def test_the_time_that_the_helper_takes_to_start_is_not_one_long_gap(sampled: Sa
     assert sampled.samples == [(0.0, None, 1_000.0, 1, False), (0.125, 50.0, 3_000.0, 1, False)]
 
 
-def test_a_compute_that_lasts_is_sampled_by_a_helper_that_ends_with_it(sampled: Sampled) -> None:
+def test_a_compute_that_lasts_is_sampled_by_a_helper_that_pauses_with_it(sampled: Sampled) -> None:
     sampled.sampler.dt = 0.5
     sampled.sampler.compute_started()
     sampled.sampler.tick()
     sampled.sampler.tick()
     (watcher,) = sampled.watchers
-    assert watcher.dt == 0.5
+    assert watcher.told == [0.5]
     watcher.waiting = [
         (100.5, ProcessReading({1: 10.5}, 2_000)),
         (101.0, ProcessReading({1: 11.0, 2: 0.5}, 4_000)),
@@ -116,7 +122,7 @@ def test_a_compute_that_lasts_is_sampled_by_a_helper_that_ends_with_it(sampled: 
         (1.0, 200.0, 4_000.0, 2, False),
         (2.0, 100.0, 1_000.0, 1, False),
     ]
-    assert watcher.stopped
+    assert (watcher.told, watcher.stopped) == ([0.5, None], False)
 
 
 def test_a_sample_that_is_late_by_more_than_five_intervals_comes_after_a_gap(sampled: Sampled) -> None:
@@ -153,10 +159,10 @@ def test_computes_at_the_same_time_are_sampled_once(sampled: Sampled) -> None:
     sampled.sampler.tick()
     sampled.spend(1.0, 1.0)
     sampled.sampler.compute_stopped()
-    assert (len(sampled.watchers), sampled.watchers[0].stopped) == (1, False)
+    assert [watcher.told for watcher in sampled.watchers] == [[0.25]]
     sampled.spend(1.0, 1.0)
     sampled.sampler.compute_stopped()
-    assert sampled.watchers[0].stopped
+    assert [watcher.told for watcher in sampled.watchers] == [[0.25, None]]
     assert [t for t, *_ in sampled.samples] == [0.0, 1.0, 2.0]
 
 
@@ -192,6 +198,38 @@ def test_an_error_while_reading_is_a_fault_of_ours_and_no_sample(sampled: Sample
     text = "taskscope failed in the resource sampler: RuntimeError: no; the computation was not affected"
     assert [message.text for message in sampled.recorder.messages] == [f"{text} (2 times)"]
     assert sampled.samples == []
+
+
+def test_a_helper_that_is_there_samples_the_next_compute_from_its_start(sampled: Sampled) -> None:
+    sampled.sampler.prepare()
+    sampled.sampler.prepare()
+    (watcher,) = sampled.watchers
+    assert watcher.told == []
+    sampled.sampler.compute_started()
+    assert watcher.told == [0.25]
+    watcher.waiting = [(100.25, ProcessReading({1: 10.125}, 2_000))]
+    sampled.spend(0.5, 0.25)
+    sampled.sampler.tick()
+    sampled.sampler.compute_stopped()
+    sampled.sampler.compute_started()
+    # Written before it was paused, and read too late: it belongs to no compute.
+    watcher.waiting = [(100.5, ProcessReading({1: 10.25}, 2_000))]
+    sampled.sampler.compute_stopped()
+    assert watcher.told == [0.25, None, 0.25, None]
+    assert sampled.samples == [
+        (0.0, None, 1_000.0, 1, False),
+        (0.25, 50.0, 2_000.0, 1, False),
+        (0.5, 50.0, 1_000.0, 1, False),
+        (0.5, None, 1_000.0, 1, False),
+    ]
+
+
+def test_without_a_helper_nothing_can_be_prepared(sampled: Sampled) -> None:
+    sampled.helper_available = False
+    sampled.sampler.prepare()
+    sampled.sampler.compute_started()
+    sampled.sampler.compute_stopped()
+    assert [t for t, *_ in sampled.samples] == [0.0]
 
 
 def test_stopping_ends_the_helper(sampled: Sampled) -> None:
