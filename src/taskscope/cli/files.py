@@ -1,0 +1,84 @@
+"""The commands that work on a saved recording."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import tempfile
+import webbrowser
+from pathlib import Path
+
+from taskscope.analysis.quantities import printable
+from taskscope.export import load
+from taskscope.model.recording import Recording
+
+__all__ = ["EXPORTS", "export", "info", "view"]
+
+EXPORTS = {
+    "html": ".html",
+    "txt": ".txt",
+    "json": ".json",
+    "trace": ".trace.json",
+    "parquet": "-parquet",
+    "csv": "-csv",
+    "taskscope": "-copy.taskscope",
+}
+"""The formats, and what takes the place of the file's extension by default."""
+
+
+def view(given: argparse.Namespace) -> int:
+    """Write a page and open it; the page stays where its path says."""
+    recording = _load(given)
+    folder = Path(tempfile.mkdtemp(prefix="taskscope-"))
+    page = folder / f"{Path(given.file).stem}.html"
+    recording.to_html(page)
+    sys.stdout.write(f"{page}\n")
+    if not given.no_open and not webbrowser.open(page.as_uri()):
+        sys.stderr.write("taskscope: no browser could be started; open the page above\n")
+        return 1
+    return 0
+
+
+def export(given: argparse.Namespace) -> int:
+    """Write the recording in another format."""
+    recording = _load(given)
+    source = Path(given.file)
+    target = Path(given.output or source.with_name(source.stem + EXPORTS[given.to]))
+    options = {"overwrite": given.overwrite, "redact": given.redact}
+    writers = {
+        "html": recording.to_html,
+        "trace": recording.to_chrome_trace,
+        "parquet": recording.to_parquet,
+        "csv": recording.to_csv,
+    }
+    writers.get(given.to, recording.save)(target, **options)
+    sys.stdout.write(f"{target}\n")
+    return 0
+
+
+def info(given: argparse.Namespace) -> int:
+    """Print the summary, the size of every table, and the facts."""
+    recording = _load(given)
+    lines = [recording.summary(), "", f"  started at  {recording.started_at.isoformat(timespec='seconds')}"]
+    lines += [f"  {name:<12}  {n:>9,} rows" for name, n in _sizes(recording).items()]
+    facts = {name: value for name, value in recording.metadata.items() if value is not None}
+    lines += [f"  {printable(name, 40)}: {printable(str(value), 80)}" for name, value in facts.items()]
+    text = "\n".join(lines)
+    encoding = sys.stdout.encoding or "utf-8"
+    sys.stdout.write(text.encode(encoding, "replace").decode(encoding) + "\n")
+    return 0
+
+
+def _load(given: argparse.Namespace) -> Recording:
+    return load(given.file, partial=given.partial)
+
+
+def _sizes(recording: Recording) -> dict[str, int]:
+    """Return how many rows the tables have that a recording is made of."""
+    return {
+        "runs": len(recording.runs),
+        "tasks": sum(map(len, recording.blocks)),
+        "resources": len(recording.resources),
+        "dependencies": sum(len(graph.edges) for graph in recording.graphs.values()),
+        "messages": len(recording.messages),
+    }

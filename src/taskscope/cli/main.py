@@ -1,0 +1,91 @@
+"""Read the command line and do what it says."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Sequence
+
+from taskscope.cli.files import EXPORTS, export, info, view
+from taskscope.cli.run import run
+from taskscope.errors import TaskscopeError
+
+__all__ = ["main"]
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the command.
+
+    Parameters
+    ----------
+    arguments
+        What follows the command's name; those of this process by default.
+
+    Returns
+    -------
+    int
+        The exit status: that of the script for ``run``, else 0, or 1 where a file could not be used; the
+        reason is on standard error.
+    """
+    given = _parser().parse_args(arguments)
+    try:
+        status: int = given.function(given)
+    except TaskscopeError as error:
+        sys.stderr.write(f"taskscope: {error}\n")
+        return 1
+    return status
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="taskscope", description="See what Dask computations did: view, export or compute a recording."
+    )
+    commands = parser.add_subparsers(required=True, metavar="COMMAND")
+    _add_view(commands.add_parser("view", help="open a recording in a browser"))
+    _add_export(commands.add_parser("export", help="write a recording in another format"))
+    _add_info(commands.add_parser("info", help="print what a recording holds"))
+    _add_run(commands.add_parser("run", help="run a Python script and record what Dask does in it"))
+    return parser
+
+
+def _add_file(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("file", metavar="FILE", help="a .taskscope file")
+    parser.add_argument(
+        "--partial", action="store_true", help="of a damaged file, take what stands before the damage"
+    )
+
+
+def _add_view(parser: argparse.ArgumentParser) -> None:
+    _add_file(parser)
+    parser.add_argument("--no-open", action="store_true", help="only print where the page was written")
+    parser.set_defaults(function=view)
+
+
+def _add_export(parser: argparse.ArgumentParser) -> None:
+    _add_file(parser)
+    parser.add_argument("--to", required=True, choices=EXPORTS, help="the format")
+    parser.add_argument("-o", "--output", metavar="PATH", help="where to; by default beside FILE")
+    parser.add_argument("--overwrite", action="store_true", help="replace what is there")
+    parser.add_argument("--redact", action="store_true", help="replace names of keys, labels and threads")
+    parser.set_defaults(function=export)
+
+
+def _add_info(parser: argparse.ArgumentParser) -> None:
+    _add_file(parser)
+    parser.set_defaults(function=info)
+
+
+def _add_run(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("-D", "--dump", metavar="FILE", help="save the recording, by FILE's extension")
+    parser.add_argument("-T", "--text", metavar="FILE", help="save the summary; .txt")
+    parser.add_argument("-q", "--quiet", action="store_true", help="show neither progress nor summary")
+    parser.add_argument("--label", metavar="TEXT", help="a name for the computes; the script's by default")
+    parser.add_argument(
+        "--dt", metavar="SECONDS", type=float, default=0.25, help="time between samples (0.25)"
+    )
+    parser.add_argument("--overwrite", action="store_true", help="replace files that are there")
+    parser.add_argument("script", metavar="SCRIPT", help="a Python script")
+    parser.add_argument(
+        "arguments", metavar="...", nargs=argparse.REMAINDER, help="the script's own arguments"
+    )
+    parser.set_defaults(function=run)

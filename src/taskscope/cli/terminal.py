@@ -1,0 +1,94 @@
+"""One line on a terminal that says how far the computes of a script are."""
+
+from __future__ import annotations
+
+import shutil
+import sys
+from typing import Self, TextIO
+
+from taskscope.analysis.progress import Progress, measure_progress
+from taskscope.analysis.quantities import format_duration, format_percent, printable
+from taskscope.profiling import Block
+from taskscope.recorder.pump import Tick
+
+__all__ = ["TerminalProgress", "progress_line"]
+
+_INTERVAL_S = 0.25
+_BAR = 20
+_CLEAR = "\r\x1b[K"
+
+
+def progress_line(progress: Progress, width: int) -> str:
+    """Return the line, at most `width` characters long.
+
+    Examples
+    --------
+    >>> from taskscope.analysis.progress import PrefixCount
+    >>> done = Progress(10, 5, 1, 0, 0, 0.5, 2.0, 2.0, "running", (PrefixCount("inc", 10, 5, 1, 0),))
+    >>> progress_line(done, 80)
+    '##########---------- 50% · 5 / 10 tasks · about 2 s left · inc 5/10'
+    """
+    filled = round(progress.fraction * _BAR)
+    left = "estimating" if progress.eta_s is None else f"about {format_duration(progress.eta_s)} left"
+    parts = [
+        f"{'#' * filled}{'-' * (_BAR - filled)} {format_percent(progress.fraction)}",
+        f"{progress.finished:,} / {progress.total:,} tasks",
+        *([f"{progress.erred:,} erred"] if progress.erred else []),
+        left,
+    ]
+    waiting = [p for p in progress.prefixes if p.finished + p.erred < p.total]
+    waiting.sort(key=lambda p: -p.running)
+    parts += [f"{printable(p.prefix, 24)} {p.finished:,}/{p.total:,}" for p in waiting]
+    return " · ".join(parts)[:width]
+
+
+class TerminalProgress:
+    """Rewrites the line while a compute runs, and takes it away afterwards.
+
+    Parameters
+    ----------
+    block
+        What is running.
+    stream
+        The terminal.
+    """
+
+    def __init__(self, block: Block, stream: TextIO) -> None:
+        self._block = block
+        self._stream = stream
+        self._shown = False
+        self._shown_s = float("-inf")
+        self._unsubscribe = block.session.pump.subscribe(self.tick)
+
+    @classmethod
+    def on_a_terminal(cls, block: Block) -> Self | None:
+        """Return one on standard error, None where that is no terminal."""
+        stream = sys.stderr
+        return cls(block, stream) if stream is not None and stream.isatty() else None
+
+    def tick(self, tick: Tick) -> None:
+        """Write the line if it is time; called on the pump's thread."""
+        if not tick.active:
+            self._clear()
+        elif tick.now_s - self._shown_s >= _INTERVAL_S:
+            self._shown_s = tick.now_s
+            recorder, first = self._block.session.recorder, self._block.first_run
+            progress = measure_progress(recorder.progress(first), recorder.runs(first), tick.now_s)
+            line = progress_line(progress, shutil.get_terminal_size().columns - 1)
+            encoding = self._stream.encoding or "utf-8"
+            self._write(_CLEAR + line.encode(encoding, "replace").decode(encoding))
+            self._shown = True
+
+    def close(self) -> None:
+        """Take the line away for good."""
+        self._unsubscribe()
+        self._clear()
+
+    def _clear(self) -> None:
+        if self._shown:
+            self._write(_CLEAR)
+            self._shown = False
+
+    def _write(self, text: str) -> None:
+        self._stream.write(text)
+        self._stream.flush()

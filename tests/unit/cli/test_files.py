@@ -1,0 +1,88 @@
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+import taskscope
+from taskscope.cli import main
+from tests.support.recordings import recording_of
+from tests.support.task_blocks import Row
+
+
+@pytest.fixture
+def saved(tmp_path: Path) -> Path:
+    path = tmp_path / "run.taskscope"
+    recording_of([Row(key=("inc-1", 0)), Row(key="a\x1b[31m")], metadata={"dask": "2026.8"}).save(path)
+    return path
+
+
+def test_info_prints_summary_tables_and_facts(saved: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["info", str(saved)]) == 0
+    text = capsys.readouterr().out
+    assert text.startswith(taskscope.load(saved).summary())
+    assert "  started at  2026-01-02T03:04:05+00:00\n" in text
+    assert "  tasks                 2 rows\n" in text
+    assert "  dask: 2026.8\n" in text
+    assert "\x1b" not in text
+
+
+@pytest.mark.parametrize(
+    ("to", "name", "beginning"),
+    [
+        ("html", "run.html", "<!DOCTYPE html>"),
+        ("txt", "run.txt", "taskscope"),
+        ("json", "run.json", '{"started_at"'),
+        ("trace", "run.trace.json", '{"displayTimeUnit"'),
+        ("csv", "run-csv/tasks.csv", "run,key"),
+    ],
+)
+def test_export_writes_beside_the_file(
+    to: str, name: str, beginning: str, saved: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["export", str(saved), "--to", to]) == 0
+    assert (saved.parent / name).read_text(encoding="utf-8").startswith(beginning)
+    assert capsys.readouterr().out.startswith(str(saved.parent / Path(name).parts[0]))
+
+
+def test_export_asks_before_it_replaces_and_redacts_on_request(
+    saved: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    target = saved.parent / "out.json"
+    target.write_text("mine")
+    command = ["export", str(saved), "--to", "json", "-o", str(target), "--redact"]
+    assert main(command) == 1
+    assert "pass overwrite=True" in capsys.readouterr().err
+    assert main([*command, "--overwrite"]) == 0
+    assert json.loads(target.read_text(encoding="utf-8"))["tasks"]["key"] == ["('name-1', 0)", "name-3"]
+
+
+def test_view_opens_a_page(
+    saved: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    opened: list[str] = []
+
+    def open_page(url: str) -> bool:
+        opened.append(url)
+        return True
+
+    monkeypatch.setattr("webbrowser.open", open_page)
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    assert main(["view", str(saved)]) == 0
+    page = Path(capsys.readouterr().out.strip())
+    assert opened == [page.as_uri()]
+    assert page.read_text(encoding="utf-8").startswith("<!DOCTYPE html>")
+    assert page.parent.stat().st_mode & 0o077 == 0
+
+
+def test_a_damaged_file_is_said_and_its_sound_part_taken_on_request(
+    saved: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    content = bytearray(saved.read_bytes())
+    content[-5] ^= 1
+    saved.write_bytes(content)
+    assert main(["info", str(saved)]) == 1
+    assert capsys.readouterr().err.startswith(f"taskscope: cannot load {str(saved)!r}: part ")
+    assert main(["info", "--partial", str(saved)]) == 0
+    assert "this file is not complete" in capsys.readouterr().out

@@ -1,0 +1,122 @@
+"""A script that is profiled does what it does without taskscope; output and exit status stay its own."""
+
+from __future__ import annotations
+
+import os
+import pty
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import taskscope
+
+SCRIPT = """
+import sys, dask
+print("args", sys.argv[1:], __name__)
+print("sum", dask.delayed(sum)([1, 2, 3]).compute(scheduler="threads"))
+"""
+
+
+def command(*arguments: str) -> list[str]:
+    return [sys.executable, "-m", "taskscope.cli", *arguments]
+
+
+def run(folder: Path, source: str, *options: str) -> subprocess.CompletedProcess[str]:
+    script = folder / "script.py"
+    script.write_text(source)
+    line = command("run", *options, str(script), "-D", "x")
+    return subprocess.run(line, capture_output=True, text=True, check=False, timeout=120)
+
+
+def test_a_script_keeps_its_arguments_and_output_and_is_recorded(tmp_path: Path) -> None:
+    done = run(tmp_path, SCRIPT, "-D", str(tmp_path / "a.taskscope"), "-T", str(tmp_path / "a.txt"))
+    assert (done.returncode, done.stdout) == (0, "args ['-D', 'x'] __main__\nsum 6\n")
+    recording = taskscope.load(tmp_path / "a.taskscope")
+    assert [(r.label, r.status) for r in recording.runs] == [("script.py", "finished")]
+    assert done.stderr == recording.summary() + "\n"
+    assert (tmp_path / "a.txt").read_text(encoding="utf-8") == done.stderr
+
+
+@pytest.mark.parametrize(
+    ("end", "status", "said"),
+    [
+        ("sys.exit(3)", 3, ""),
+        ("sys.exit()", 0, ""),
+        ("sys.exit('no')", 1, "no\n"),
+        ("raise ValueError('mine')", 1, "ValueError: mine\n"),
+    ],
+)
+def test_the_exit_status_is_that_of_the_script(end: str, status: int, said: str, tmp_path: Path) -> None:
+    done = run(tmp_path, f"{SCRIPT}\n{end}\n", "-q", "-D", str(tmp_path / "a.taskscope"))
+    plain = subprocess.run(
+        [sys.executable, tmp_path / "script.py"], capture_output=True, text=True, check=False, timeout=120
+    )
+    assert (done.returncode, done.stderr) == (plain.returncode, plain.stderr)
+    assert (done.returncode, done.stderr.endswith(said)) == (status, True)
+    assert [r.status for r in taskscope.load(tmp_path / "a.taskscope").runs] == ["finished"]
+
+
+def test_an_interrupt_ends_the_script_and_leaves_the_recording(tmp_path: Path) -> None:
+    script = tmp_path / "script.py"
+    script.write_text(
+        "import dask, sys, time\n"
+        "def work():\n"
+        "    print('started', flush=True)\n"
+        "    while True: time.sleep(0.01)\n"
+        "dask.delayed(work)().compute(scheduler='synchronous')\n"
+    )
+    line = command("run", "-D", str(tmp_path / "a.taskscope"), str(script))
+    with subprocess.Popen(line, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == "started\n"
+        process.send_signal(signal.SIGINT)
+        _, said = process.communicate(timeout=60)
+    assert process.returncode == 130
+    assert "KeyboardInterrupt" in said
+    assert [r.status for r in taskscope.load(tmp_path / "a.taskscope").runs] == ["interrupted"]
+
+
+def test_a_terminal_shows_progress_with_prefixes_and_what_is_left(tmp_path: Path) -> None:
+    script = tmp_path / "script.py"
+    script.write_text(
+        "import dask, time\n"
+        "def work(i): time.sleep(0.05)\n"
+        "dask.compute(*[dask.delayed(work)(i) for i in range(40)], scheduler='threads', num_workers=2)\n"
+    )
+    main, terminal = pty.openpty()
+    process = subprocess.Popen(command("run", str(script)), stdout=subprocess.DEVNULL, stderr=terminal)
+    os.close(terminal)
+    shown = b""
+    try:
+        while part := os.read(main, 4096):
+            shown += part
+    except OSError:
+        pass  # the terminal's other end is closed
+    finally:
+        os.close(main)
+    assert process.wait(60) == 0
+    lines = [line for line in shown.decode().split("\r\x1b[K") if " tasks · " in line]
+    assert len(lines) >= 2
+    assert all(" / 40 tasks · " in line and "· work " in line for line in lines[:-1])
+    assert "about " in lines[-2]
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["no-such-script.py"], "cannot run 'no-such-script.py': there is no such file"),
+        (["-D", "there.txt", __file__], "pass overwrite=True to replace it"),
+        (["-D", "a.what", __file__], "cannot tell the format"),
+    ],
+)
+def test_what_cannot_work_is_said_before_the_script_runs(
+    options: list[str], message: str, tmp_path: Path
+) -> None:
+    (tmp_path / "there.txt").write_text("mine")
+    done = subprocess.run(
+        command("run", *options), cwd=tmp_path, capture_output=True, text=True, check=False, timeout=60
+    )
+    assert (done.returncode, done.stdout, message in done.stderr) == (1, "", True)
