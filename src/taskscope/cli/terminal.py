@@ -7,7 +7,7 @@ import sys
 from typing import Self, TextIO
 
 from taskscope.analysis.progress import Progress, measure_progress
-from taskscope.analysis.quantities import format_duration, format_percent, printable
+from taskscope.analysis.quantities import format_left, format_percent, printable
 from taskscope.profiling import Block
 from taskscope.recorder.pump import Tick
 
@@ -24,12 +24,13 @@ def progress_line(progress: Progress, width: int) -> str:
     Examples
     --------
     >>> from taskscope.analysis.progress import PrefixCount
-    >>> done = Progress(10, 5, 1, 0, 0, 0.5, 2.0, 2.0, "running", (PrefixCount("inc", 10, 5, 1, 0),))
+    >>> done = Progress(10, 5, 1, 0, 0, 0.5, 2.0, None, "running", (PrefixCount("inc", 10, 5, 1, 0),))
     >>> progress_line(done, 80)
-    '##########---------- 50% · 5 / 10 tasks · about 2 s left · inc 5/10'
+    '##########---------- 50% · 5 / 10 tasks · estimating · inc 5/10'
     """
     filled = round(progress.fraction * _BAR)
-    left = "estimating" if progress.eta_s is None else f"about {format_duration(progress.eta_s)} left"
+    time = progress.left
+    left = "estimating" if time is None else format_left(time.guess_s, time.low_s, time.high_s)
     parts = [
         f"{'#' * filled}{'-' * (_BAR - filled)} {format_percent(progress.fraction)}",
         f"{progress.finished:,} / {progress.total:,} tasks",
@@ -58,6 +59,10 @@ class TerminalProgress:
         self._stream = stream
         self._shown = False
         self._shown_s = float("-inf")
+        # Here, because a script whose progress nobody sees needs none of the widgets.
+        from taskscope.widgets.estimates import Estimates
+
+        self._estimates = Estimates(block.session.recorder)
         self._unsubscribe = block.session.pump.subscribe(self.tick)
 
     @classmethod
@@ -73,7 +78,9 @@ class TerminalProgress:
         elif tick.now_s - self._shown_s >= _INTERVAL_S:
             self._shown_s = tick.now_s
             recorder, first = self._block.session.recorder, self._block.first_run
-            progress = measure_progress(recorder.progress(first), recorder.runs(first), tick.now_s)
+            runs = recorder.runs(first)
+            estimates = self._estimates.of(runs, tick.now_s)
+            progress = measure_progress(recorder.progress(first), runs, tick.now_s, estimates)
             line = progress_line(progress, shutil.get_terminal_size().columns - 1)
             encoding = self._stream.encoding or "utf-8"
             self._write(_CLEAR + line.encode(encoding, "replace").decode(encoding))
