@@ -92,5 +92,5 @@ def _graph(rows: Sequence[Row], groups: Mapping[str, Group]) -> GraphColumns:
         data=np.empty(0, "i4"),
         data_sizes=np.empty(0, "f8"),
         values=None,
-        errors={i: "ValueError: no" for i, row in enumerate(rows) if row.status == "erred"},
+        errors={i: row.error or "ValueError: no" for i, row in enumerate(rows) if row.status == "erred"},
     )

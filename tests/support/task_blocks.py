@@ -26,6 +26,7 @@ class Row:
     size_bytes: float = math.nan
     status: str = "finished"
     observed_by: str = "worker"
+    error: str | None = None
 
 
 def block_of(rows: Sequence[Row]) -> TaskBlock:
@@ -42,4 +43,5 @@ def block_of(rows: Sequence[Row]) -> TaskBlock:
         np.array([STATUSES.index(r.status) for r in rows], "u1"),
         np.array([OBSERVED_BY.index(r.observed_by) for r in rows], "u1"),
         keys.build(),
+        {i: row.error for i, row in enumerate(rows) if row.error is not None},
     )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import struct
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -21,18 +21,19 @@ class DecodedRow:
     size_bytes: float | None
     status: str
     observed_by: str
+    error: str | None = None
 
 
 def decode_rows(
     message: Mapping[str, Any], buffers: Sequence[bytes], names: Mapping[int, str] | None = None
 ) -> list[DecodedRow]:
-    lane_status, group, stop_us, duration_s, cpu, size, dims, ints, lengths = (
+    lane_status, group, stop_us, duration_s, cpu, size, dims, ints, lengths, text, error = (
         struct.unpack(f"<{len(buffer) // struct.calcsize(code)}{code}", buffer)
-        for code, buffer in zip("HHIfHHBiH", buffers[:-1], strict=True)
+        for code, buffer in zip("HHIfHHBiHBH", buffers, strict=True)
     )
-    text = buffers[-1]
+    errors = iter(error)
     names = names or {row[0]: row[1] for row in message["groups"]}
-    keys = _keys(dims, iter(ints), iter(lengths), text, [names.get(g, "?") for g in group])
+    keys = _keys(dims, iter(ints), iter(lengths), bytes(text), [names.get(g, "?") for g in group])
     return [
         DecodedRow(
             key=keys[i],
@@ -44,9 +45,15 @@ def decode_rows(
             size_bytes=None if size[i] == 65535 else 2 ** (size[i] / 1024) - 1,
             status=STATUSES[lane_status[i] >> 13 & 3],
             observed_by=OBSERVED_BY[lane_status[i] >> 15],
+            error=_error(message["errors"], errors) if lane_status[i] >> 13 & 3 else None,
         )
         for i in range(message["count"])
     ]
+
+
+def _error(texts: Sequence[str], codes: Iterator[int]) -> str | None:
+    code = next(codes)
+    return None if code == 65535 else texts[code]
 
 
 def _keys(dims: Any, ints: Any, lengths: Any, text: bytes, names: list[str]) -> list[str]:

@@ -2,6 +2,8 @@
 import type { Batch, TaskColumns, TaskStatus } from '../wire';
 import { STATUSES, UNKNOWN_CODE } from '../wire';
 import { roomFor } from './columns';
+import type { FailureKind } from './failures';
+import { Failures } from './failures';
 import { KernelClock } from './kernel-clock';
 import { KeyTable } from './key-table';
 import { LaneTasks, SCHEDULER_BIT, STATUS_BITS } from './lane-tasks';
@@ -28,6 +30,8 @@ export interface TaskDetail {
   readonly sizeBytes: number | null;
   readonly status: TaskStatus;
   readonly observedBy: 'worker' | 'scheduler';
+  /** What it raised, type and message; null: nothing, or nobody knows. */
+  readonly error: string | null;
 }
 
 export interface TaskStoreOptions {
@@ -43,6 +47,7 @@ export class TaskStore {
   #epoch: string | null = null;
   #lanes: (LaneTasks | undefined)[] = [];
   #keys = new KeyTable();
+  #failures = new Failures();
   #cpuShare = new Uint16Array(0);
   #sizeCode = new Uint16Array(0);
   #nextRow = 0;
@@ -201,8 +206,14 @@ export class TaskStore {
       cpuShare: share === UNKNOWN_CODE ? null : share / 65534,
       sizeBytes: size === UNKNOWN_CODE ? null : 2 ** (size / 1024) - 1,
       status: STATUSES[flags & STATUS_BITS] ?? 'finished',
-      observedBy: (flags & SCHEDULER_BIT) === 0 ? 'worker' : 'scheduler'
+      observedBy: (flags & SCHEDULER_BIT) === 0 ? 'worker' : 'scheduler',
+      error: this.#failures.error(row)
     };
+  }
+
+  /** Which tasks of these computes did not finish and why, by first appearance. */
+  failures(window: RunWindow): FailureKind[] {
+    return this.#failures.in(window);
   }
 
   #gap(fresh: boolean, reason: string): Appended {
@@ -216,6 +227,7 @@ export class TaskStore {
     this.#epoch = epoch;
     this.#lanes = [];
     this.#keys = new KeyTable();
+    this.#failures = new Failures();
     this.#nextRow = 0;
     this.#missing = 0;
     this.#nextSeq = null;
@@ -230,7 +242,8 @@ export class TaskStore {
     return null;
   }
 
-  #appendRows({ tasks, first, count }: Batch): number {
+  #appendRows(batch: Batch): number {
+    const { tasks, first, count } = batch;
     this.#missing += Math.max(first - this.#nextRow, 0);
     const skip = Math.min(Math.max(this.#nextRow - first, 0), count);
     const base = this.#keys.length - skip;
@@ -257,8 +270,29 @@ export class TaskStore {
     touched.forEach(lane => {
       lane.settle();
     });
+    this.#noteFailures(batch, skip, base);
     this.#nextRow = Math.max(this.#nextRow, first + count);
     return count - skip;
+  }
+
+  /** Row `i` of the batch is row `base + i` here; the first `skip` are known already. */
+  #noteFailures({ tasks, errors, count }: Batch, skip: number, base: number): void {
+    let nFailed = 0;
+    for (let i = 0; i < count; i += 1) {
+      const status = STATUSES[tasks.status[i] ?? 0];
+      if (status === undefined || status === 'finished') {
+        continue;
+      }
+      const error = errors[tasks.error[nFailed] ?? UNKNOWN_CODE] ?? null;
+      nFailed += 1;
+      if (i >= skip) {
+        const [row, group] = [base + i, tasks.group[i] ?? 0];
+        const prefix = this.tables.groups[group]?.prefix ?? '?';
+        this.#failures.add(tasks.run[i] ?? 0, { prefix, status, error }, row, () => ({
+          row, lane: tasks.lane[i] ?? 0, startS: tasks.startS[i] ?? 0, key: this.keyText(row, group)
+        }));
+      }
+    }
   }
 
   #laneOf(id: number): LaneTasks {

@@ -1,7 +1,7 @@
-/** The ten buffers of a batch to task columns; every length is checked before anything is read. */
+/** The buffers of a batch to task columns; every length is checked before anything is read. */
 import { Field, WireError } from './check';
 import type { KeyColumns, TaskColumns } from './schema';
-import { BUFFERS, MAX_KEY_DIMS, TEXT_KEY } from './schema';
+import { BUFFERS, MAX_KEY_DIMS, TEXT_KEY, UNKNOWN_CODE } from './schema';
 
 export type WireBuffer = ArrayBuffer | ArrayBufferView;
 
@@ -34,7 +34,12 @@ function bytesOf(buffer: WireBuffer | undefined, name: string): Uint8Array {
 }
 
 /** Decode checked buffers; `run` says which compute each task belongs to. */
-export function decodeColumns(views: readonly Uint8Array[], run: Int32Array, baseS: number): TaskColumns {
+export function decodeColumns(
+  views: readonly Uint8Array[],
+  run: Int32Array,
+  baseS: number,
+  nErrors: number
+): TaskColumns {
   const view = (i: number): Uint8Array => views[i] ?? new Uint8Array();
   const count = run.length;
   const laneStatus = u16(view(0));
@@ -50,8 +55,10 @@ export function decodeColumns(views: readonly Uint8Array[], run: Int32Array, bas
     stopS: new Float64Array(count),
     cpuShare: u16(view(4)),
     sizeCode: u16(view(5)),
-    keys: decodeKeys(view(6), view(7), view(8), view(9))
+    keys: decodeKeys(view(6), view(7), view(8), view(9)),
+    error: u16(view(10))
   };
+  let nFailed = 0;
   for (let i = 0; i < count; i += 1) {
     const code = laneStatus[i] ?? 0;
     const duration = durationS[i] ?? NaN;
@@ -60,11 +67,19 @@ export function decodeColumns(views: readonly Uint8Array[], run: Int32Array, bas
     }
     const stop = baseS + (stopUs[i] ?? 0) * 1e-6;
     columns.lane[i] = code & 0x1fff;
-    columns.status[i] = (code >> 13) & 3;
+    const status = (code >> 13) & 3;
+    columns.status[i] = status;
+    nFailed += status === 0 ? 0 : 1;
     columns.scheduler[i] = code >> 15;
     columns.stopS[i] = stop;
     columns.startS[i] = stop - duration;
   }
+  expectLength('error', nFailed, columns.error.length);
+  columns.error.forEach((code, i) => {
+    if (code >= nErrors && code !== UNKNOWN_CODE) {
+      new Field(code, `buffers.error[${i}]`).fail(`less than ${nErrors}, or ${UNKNOWN_CODE}`);
+    }
+  });
   return columns;
 }
 

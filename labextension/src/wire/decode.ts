@@ -25,6 +25,7 @@ export function decodeBatch(data: unknown, buffers: readonly WireBuffer[]): Batc
   message.at('kind').oneOf(['batch']);
   const count = message.at('count').count(MAX_ROWS);
   const views = checkBuffers(buffers, count);
+  const errors = message.at('errors').list().map(field => field.text());
   const runOfRow = decodeTaskRuns(message.at('task_runs'), count);
   return {
     recorder: message.at('recorder').text(),
@@ -37,7 +38,8 @@ export function decodeBatch(data: unknown, buffers: readonly WireBuffer[]): Batc
     count,
     cursor: message.at('cursor').count(),
     dropped: message.at('dropped').count(),
-    tasks: decodeColumns(views, runOfRow, message.at('base_s').number()),
+    tasks: decodeColumns(views, runOfRow, message.at('base_s').number(), errors.length),
+    errors,
     groups: message.at('groups').list().map(decodeGroup),
     lanes: message.at('lanes').list().map(decodeLane),
     runs: message.at('runs').list().map(decodeRun),

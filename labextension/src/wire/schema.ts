@@ -1,7 +1,7 @@
 /**
  * What comes from the kernel, protocol 1, as the browser uses it.
  *
- * On the wire it is one JSON message in `snake_case` and ten little-endian buffers (see `BUFFERS`);
+ * On the wire it is one JSON message in `snake_case` and little-endian buffers (see `BUFFERS`);
  * `decodeBatch` turns both into this. Times are seconds after the recorder's zero, on one axis.
  * Unknown is `null`.
  */
@@ -26,7 +26,9 @@ export const BUFFERS = [
   { name: 'key_ints', bytes: 4, row: false },
   /** UTF-8 bytes of each text key. */
   { name: 'key_lengths', bytes: 2, row: false },
-  { name: 'key_text', bytes: 1, row: false }
+  { name: 'key_text', bytes: 1, row: false },
+  /** Of each task that did not finish: the place of its text in `errors`, or UNKNOWN_CODE. */
+  { name: 'error', bytes: 2, row: false }
 ] as const;
 
 export const UNKNOWN_CODE = 65535;
@@ -127,6 +129,8 @@ export interface TaskColumns {
   readonly cpuShare: Uint16Array;
   readonly sizeCode: Uint16Array;
   readonly keys: KeyColumns;
+  /** Of each task that did not finish, in order: its place in the batch's `errors`, or UNKNOWN_CODE. */
+  readonly error: Uint16Array;
 }
 
 /** One message. Tables hold only what is new or changed since the last one, `estimates` and `running` all there is. */
@@ -148,6 +152,8 @@ export interface Batch {
   readonly cursor: number;
   readonly dropped: number;
   readonly tasks: TaskColumns;
+  /** The different texts of this message's failed tasks: type and message. */
+  readonly errors: readonly string[];
   readonly groups: readonly Group[];
   readonly lanes: readonly Lane[];
   readonly runs: readonly Run[];

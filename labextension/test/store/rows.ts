@@ -14,6 +14,7 @@ export interface Row {
   share?: number;
   size?: number;
   key?: number[] | string;
+  error?: string;
 }
 
 const GROUPS = ['inc', 'add', 'sum'].map((prefix, id) => ({ id, name: `${prefix}-1`, prefix }));
@@ -22,6 +23,7 @@ const LANES = [0, 1].map(id => ({ id, worker: 'main', thread: id, label: `thread
 /** A batch with these rows; two lanes, groups inc, add and sum, one compute that runs. */
 export function batchOf(rows: readonly Row[], batch: Partial<Batch> = {}): Batch {
   const texts = rows.flatMap(row => (typeof row.key === 'string' ? [new TextEncoder().encode(row.key)] : []));
+  const errors = [...new Set(rows.flatMap(row => row.error ?? []))];
   const first = batch.first ?? 0;
   return smallBatch({
     count: rows.length,
@@ -41,8 +43,13 @@ export function batchOf(rows: readonly Row[], batch: Partial<Batch> = {}): Batch
         ints: Int32Array.from(rows.flatMap(row => (typeof row.key === 'string' ? [] : (row.key ?? [])))),
         lengths: Uint16Array.from(texts, text => text.length),
         text: Uint8Array.from(texts.flatMap(text => [...text]))
-      }
+      },
+      error: Uint16Array.from(
+        rows.filter(row => (row.status ?? 0) !== 0),
+        row => (row.error === undefined ? UNKNOWN_CODE : errors.indexOf(row.error))
+      )
     },
+    errors,
     groups: GROUPS,
     lanes: LANES,
     runs: [smallRun()],

@@ -6,7 +6,7 @@ import type { FixtureRow, WireMessage } from './wire-fixture';
 import { wireMessage } from './wire-fixture';
 
 const ROWS: FixtureRow[] = [
-  { lane: 1, status: 1, stopUs: 2_000_000, durationS: 0.5, share: 65534, size: 1024, key: [3, -4] },
+  { lane: 1, status: 1, stopUs: 2_000_000, durationS: 0.5, share: 65534, size: 1024, key: [3, -4], error: 'ValueError: no' },
   { lane: 8191, status: 3, scheduler: true, group: 1, stopUs: 0, durationS: 0, key: 'é' }
 ];
 
@@ -31,8 +31,10 @@ it('a message becomes a batch, whole and converted', () => {
         ints: Int32Array.of(3, -4),
         lengths: Uint16Array.of(2),
         text: Uint8Array.of(0xc3, 0xa9)
-      }
+      },
+      error: Uint16Array.of(0, 65535)
     },
+    errors: ['ValueError: no'],
     groups: [{ id: 0, name: 'sum-1a', prefix: 'sum' }, { id: 1, name: "it's", prefix: "it's" }],
     lanes: [
       { id: 0, worker: 'main', thread: 11, label: 'thread 1' },
@@ -85,6 +87,8 @@ describe('what does not follow the protocol is refused by name', () => {
     [{ lanes: [[9000, 'w', 1, 'l']] }, 'message.lanes[0][0] must be a whole number from 0 to 8191, got 9000'],
     [{ runs: [{ run: 0 }] }, 'message.runs[0].n_tasks must be a whole number, 0 or more, got undefined'],
     [{ task_runs: [[0, 1]] }, 'message.task_runs must be runs of 2 tasks altogether, got 1'],
+    [{ errors: [] }, 'buffers.error[0] must be less than 0, or 65535, got 0'],
+    [{ errors: [7] }, 'message.errors[0] must be a string, got 7'],
     [{ running: [[0, 0, 0, 5, 1]] }, 'message.running[0][3] must be a string, got 5']
   ])('%o', (change, text) => {
     if ('runs' in change) {
@@ -103,7 +107,7 @@ describe('what does not follow the protocol is refused by name', () => {
 
   it('too few buffers, and buffers that are none', () => {
     const { message, buffers } = wireMessage(ROWS);
-    expect(() => decodeBatch(message, buffers.slice(1))).toThrow('buffers must be 10 buffers, got 9');
+    expect(() => decodeBatch(message, buffers.slice(1))).toThrow('buffers must be 11 buffers, got 10');
     const wrong = [...buffers];
     wrong[2] = 'x' as never;
     expect(() => decodeBatch(message, wrong)).toThrow('buffers.stop_us must be an ArrayBuffer or a view of one, got "x"');
@@ -131,7 +135,7 @@ describe('what does not follow the protocol is refused by name', () => {
   it('random bytes never decode into a wrong number of rows', () => {
     const bytes = fc.uint8Array({ maxLength: 64 }).map(array => array.slice().buffer);
     fc.assert(
-      fc.property(fc.array(bytes, { minLength: 10, maxLength: 10 }), fc.nat({ max: 20 }), (buffers, count) => {
+      fc.property(fc.array(bytes, { minLength: BUFFERS.length, maxLength: BUFFERS.length }), fc.nat({ max: 20 }), (buffers, count) => {
         const { message } = wireMessage([], { count, task_runs: [[0, count]] });
         try {
           expect(decodeBatch(message, buffers).tasks.stopS.length).toBe(count);

@@ -12,6 +12,7 @@ interface Golden {
   buffers: string[];
   expect: Record<'keys' | 'prefixes' | 'observed', string[]> &
     Record<'start_s' | 'stop_s' | 'status' | 'lanes' | 'runs', number[]> &
+    Record<'errors', (string | null)[]> &
     Record<'cpu_s' | 'size_bytes', (number | null)[]>;
 }
 
@@ -50,6 +51,7 @@ describe.each(readdirSync(FOLDER).filter(name => name.endsWith('.json')))('%s', 
     expect({
       keys: rows.map(({ task }) => task.key),
       prefixes: rows.map(({ task }) => task.prefix),
+      errors: rows.map(({ task }) => task.error),
       observed: rows.map(({ task }) => task.observedBy),
       status: rows.map(({ task }) => STATUSES.indexOf(task.status)),
       lanes: rows.map(({ lane }) => lane),

@@ -10,6 +10,7 @@ export interface FixtureRow {
   share?: number;
   size?: number;
   key?: number[] | string;
+  error?: string;
 }
 
 export interface WireMessage {
@@ -21,6 +22,7 @@ export interface WireMessage {
 export function wireMessage(rows: FixtureRow[], message: Record<string, unknown> = {}): WireMessage {
   const texts = rows.flatMap(row => (typeof row.key === 'string' ? [new TextEncoder().encode(row.key)] : []));
   const ints = rows.flatMap(row => (typeof row.key === 'string' ? [] : (row.key ?? [])));
+  const errors = [...new Set(rows.flatMap(row => row.error ?? []))];
   const code = (row: FixtureRow): number =>
     (row.lane ?? 0) | ((row.status ?? 0) << 13) | (row.scheduler === true ? 0x8000 : 0);
   return {
@@ -28,6 +30,7 @@ export function wireMessage(rows: FixtureRow[], message: Record<string, unknown>
       protocol: 1, kind: 'batch', recorder: 'rec', epoch: 'rec-1', seq: 0, now_s: 10, active: true, final: false,
       first: 0, count: rows.length, cursor: rows.length, dropped: 0, base_s: 1,
       task_runs: rows.length === 0 ? [] : [[0, rows.length]],
+      errors,
       groups: [[0, 'sum-1a', 'sum'], [1, "it's", "it's"]],
       lanes: [[0, 'main', 11, 'thread 1'], [1, 'main', 12, 'thread 2']],
       runs: [{
@@ -50,7 +53,11 @@ export function wireMessage(rows: FixtureRow[], message: Record<string, unknown>
       Uint8Array.from(rows, row => (typeof row.key === 'string' ? 255 : (row.key ?? []).length)).buffer,
       Int32Array.from(ints).buffer,
       Uint16Array.from(texts, text => text.length).buffer,
-      Uint8Array.from(texts.flatMap(text => [...text])).buffer
+      Uint8Array.from(texts.flatMap(text => [...text])).buffer,
+      Uint16Array.from(
+        rows.filter(row => (row.status ?? 0) !== 0),
+        row => (row.error === undefined ? 65535 : errors.indexOf(row.error))
+      ).buffer
     ]
   };
 }

@@ -67,7 +67,9 @@ def _running(tasks: TaskBlock, groups: list[Group]) -> list[RunningTask]:
 
 
 def take_rows(tasks: TaskBlock, rows: NDArray[np.int64] | slice) -> TaskBlock:
-    """Return these rows of a block, keys included."""
+    """Return these rows of a block, keys and errors included."""
+    numbers = np.arange(len(tasks))[rows]
+    failed = np.flatnonzero(np.isin(numbers, list(tasks.errors)))
     return TaskBlock(
         run=tasks.run[rows],
         group=tasks.group[rows],
@@ -78,5 +80,6 @@ def take_rows(tasks: TaskBlock, rows: NDArray[np.int64] | slice) -> TaskBlock:
         size=tasks.size[rows],
         status=tasks.status[rows],
         observed=tasks.observed[rows],
-        keys=tasks.keys.take(np.arange(len(tasks))[rows]),
+        keys=tasks.keys.take(numbers),
+        errors={i: tasks.errors[int(numbers[i])] for i in failed.tolist()},
     )

@@ -16,7 +16,7 @@ from taskscope.model.columns import GraphColumns, RowBlock
 from taskscope.model.faces import face
 from taskscope.model.keys import KeyBlock
 from taskscope.model.records import Group, GroupTotal, Lane, Message, Run, TaskBlock
-from taskscope.model.rows import join_rows
+from taskscope.model.rows import Part, join_rows
 from taskscope.model.tables import TABLES, Columns
 
 if TYPE_CHECKING:
@@ -75,11 +75,11 @@ class Recording:
         A task that was in flight at the snapshot stops at the snapshot: with status ``interrupted`` where
         its compute was over, else ``running``.
         """
-        parts = [(b, slice(None), self._identifier(b.run)) for b in self.blocks]
-        return join_rows(parts, self.zero_s)
+        return join_rows([self._part(block) for block in self.blocks], self.zero_s)
 
-    def _identifier(self, run: int) -> _Identifier:
-        return _Identifier(self.graphs[run])
+    def _part(self, block: RowBlock) -> Part:
+        graph = self.graphs[block.run]
+        return block, slice(None), _Identifier(graph), graph.errors
 
     def table(self, name: str) -> Columns:
         """Return a table as a mapping of column names to equally long arrays or lists.

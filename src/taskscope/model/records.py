@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
 
 import numpy as np
@@ -160,6 +161,8 @@ class TaskBlock:
         ``u1`` codes into `STATUSES` and `OBSERVED_BY`.
     keys
         The key of every row.
+    errors
+        What a task raised, type and message, by row; rows without one have no entry.
     """
 
     run: NDArray[np.int32]
@@ -172,6 +175,7 @@ class TaskBlock:
     status: NDArray[np.uint8]
     observed: NDArray[np.uint8]
     keys: KeyBlock
+    errors: Mapping[int, str] = field(default_factory=dict)
 
     def __len__(self) -> int:
         """Return the number of tasks."""

@@ -28,7 +28,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from taskscope.model.columns import GraphColumns
-from taskscope.model.records import OBSERVED_BY, RUNNING, STATUSES
+from taskscope.model.records import OBSERVED_BY, RUNNING, STATUSES, TaskBlock
 
 if TYPE_CHECKING:
     from taskscope.model.recording import Recording
@@ -89,18 +89,15 @@ def _tasks(recording: Recording) -> Columns:
         "status": _texts(STATUSES)[tasks.status],
         "observed_by": _texts(OBSERVED_BY)[tasks.observed],
         "result_bytes": tasks.size,
-        "error": _errors(recording),
+        "error": _errors(tasks),
     }
 
 
-def _errors(recording: Recording) -> NDArray[np.object_]:
-    found: list[object] = []
-    for block in recording.blocks:
-        errors = recording.graphs[block.run].errors
-        found.extend(errors.get(i) for i in block.task.tolist()) if errors else found.extend(
-            [None] * len(block)
-        )
-    return _texts(found)
+def _errors(tasks: TaskBlock) -> NDArray[np.object_]:
+    column = np.full(len(tasks), None, object)
+    for row, text in tasks.errors.items():
+        column[row] = text
+    return column
 
 
 def _activities(recording: Recording) -> Columns:

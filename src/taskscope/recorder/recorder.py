@@ -228,7 +228,8 @@ class Recorder:
         """
         with self._lock:
             first, parts = self._store.since(cursor, limit)
-            return first, join_rows([(b, s, self._runs[b.run].identify) for b, s in parts])
+            runs = self._runs
+            return first, join_rows([(b, s, runs[b.run].identify, runs[b.run].errors) for b, s in parts])
 
     def runs_since(self, version: int) -> tuple[int, list[Run]]:
         """Return the newest version and the runs that are new or changed since `version`, oldest first."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter, defaultdict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import cast
 
 import numpy as np
@@ -186,6 +186,12 @@ class RunState:
         if self.builder is None:
             raise LookupError(f"run {self.run.run} has rows but no graph")
         return self.builder.identify(tasks)
+
+    @property
+    def errors(self) -> Mapping[int, str]:
+        """What tasks raised, by their numbers."""
+        graph = self.graph or self.builder
+        return {} if graph is None else graph.errors
 
     def columns(self) -> GraphColumns | None:
         """Return the graph's columns, finished if need be."""

@@ -35,7 +35,7 @@ class DenseTasks:
     content
         Columns, uncompressed: lane and status (u16), group (u16), ticks since the lane's last stop (u32),
         duration in ticks (u32), CPU share × 254 or 255 (u8), size code (u16), key dimensions (u8), key
-        integers dimension by dimension (i32, zigzag), lengths (u16) and UTF-8 of text keys.
+        integers dimension by dimension (i32, zigzag), lengths (u16) and UTF-8 of text keys, errors (u16).
     """
 
     start_s: float
@@ -53,7 +53,7 @@ def dense_tasks(tasks: TaskBlock, buffers: Sequence[bytes]) -> DenseTasks:
     buffers
         What `taskscope.wire.encode_batch` made of them.
     """
-    lane_status, group, _, _, cpu_share, size_code, dims, ints, lengths, text = buffers
+    lane_status, group, _, _, cpu_share, size_code, dims, ints, lengths, text, error = buffers
     lanes = np.frombuffer(lane_status, "<u2")
     groups = np.frombuffer(group, "<u2")
     start_s, tick_s, gap, duration = _ticks(tasks, lanes & (2**LANE_BITS - 1))
@@ -68,6 +68,7 @@ def dense_tasks(tasks: TaskBlock, buffers: Sequence[bytes]) -> DenseTasks:
         *_key_ints(np.frombuffer(dims, "u1"), np.frombuffer(ints, "<i4"), groups),
         _planes(np.frombuffer(lengths, "<u2")),
         text,
+        _planes(np.frombuffer(error, "<u2")),
     ]
     return DenseTasks(start_s, tick_s, b"".join(columns))
 

@@ -1,4 +1,4 @@
-"""What crosses the wire to the browser: protocol 1, one batch message with ten binary buffers."""
+"""What crosses the wire to the browser: protocol 1, one batch message and its binary buffers."""
 
 from __future__ import annotations
 

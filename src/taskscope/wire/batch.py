@@ -67,7 +67,7 @@ class Batch:
 
 
 def encode_batch(batch: Batch) -> tuple[BatchMessage, list[bytes]]:
-    """Return the JSON part and the ten buffers of a batch.
+    """Return the JSON part and the buffers of a batch.
 
     The message's ``count`` is smaller than ``len(batch.tasks)`` where stop times span more than 4,000 s;
     the rest belongs into the next message.
@@ -78,7 +78,7 @@ def encode_batch(batch: Batch) -> tuple[BatchMessage, list[bytes]]:
     >>> message, buffers = encode_batch(Batch(recorder="r", epoch="r-1", seq=0, now_s=1.5,
     ...     active=True, final=False, first=0, cursor=0, dropped=0, tasks=no_tasks()))
     >>> message["count"], [len(b) for b in buffers]
-    (0, [0, 0, 0, 0, 0, 0, 0, 0, 0, 0])
+    (0, [0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0])
     """
     tasks = encode_tasks(batch.tasks)
     message: BatchMessage = {
@@ -96,6 +96,7 @@ def encode_batch(batch: Batch) -> tuple[BatchMessage, list[bytes]]:
         "dropped": batch.dropped,
         "base_s": tasks.base_s,
         "task_runs": tasks.task_runs,
+        "errors": tasks.errors,
         "groups": [(g.id, wire_text(g.name), wire_text(g.prefix)) for g in batch.groups],
         "lanes": [(n.id, wire_text(n.worker), n.thread, wire_text(n.label)) for n in batch.lanes],
         "runs": [_run_row(run) for run in batch.runs],

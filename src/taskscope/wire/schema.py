@@ -1,7 +1,7 @@
 """The messages of the feed, as types: the browser's decoder has the same ones.
 
 Times are seconds after the recorder's zero. A binary column is little endian and a buffer of its own, in
-the order of `BUFFERS`; 16 bytes per task, keys apart.
+the order of `BUFFERS`; 16 bytes per task, keys and failures apart.
 """
 
 from __future__ import annotations
@@ -38,6 +38,7 @@ BUFFERS = (
     "key_ints",  # i32: the integers of all rows in row order
     "key_lengths",  # u16: UTF-8 bytes of each text key
     "key_text",  # UTF-8 of all text keys, one after the other
+    "error",  # u16: of each row that did not finish, the place of its text in `errors`, or UNKNOWN
 )
 
 LANE_BITS = 13
@@ -99,6 +100,7 @@ class BatchMessage(TypedDict):
     dropped: int
     base_s: float
     task_runs: list[TaskRunRow]
+    errors: list[str]
     groups: list[GroupRow]
     lanes: list[LaneRow]
     runs: list[RunRow]

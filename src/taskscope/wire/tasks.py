@@ -1,7 +1,8 @@
-"""Task columns to the ten binary buffers of a batch; vectorised, a few nanoseconds per task."""
+"""Task columns to the binary buffers of a batch; vectorised, a few nanoseconds per task."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -12,13 +13,16 @@ from taskscope.model.records import TaskBlock
 from taskscope.wire.schema import LANE_BITS, SPAN_S, UNKNOWN, TaskRunRow
 from taskscope.wire.text import wire_text
 
-__all__ = ["LAST_GROUP", "LAST_LANE", "EncodedTasks", "encode_tasks", "no_tasks"]
+__all__ = ["LAST_GROUP", "LAST_LANE", "MAX_ERRORS", "EncodedTasks", "encode_tasks", "no_tasks"]
 
 LAST_GROUP = 65535
 """The highest group id the wire holds; all further groups share it."""
 
 LAST_LANE = 2**LANE_BITS - 1
 """The highest lane id the wire holds; all further lanes share it."""
+
+MAX_ERRORS = 1_000
+"""Most different error texts in one message; rows with further ones share an entry that says so."""
 
 _SHARE_SCALE = 65534
 _SIZE_SCALE = 1024
@@ -31,6 +35,7 @@ class EncodedTasks:
     count: int
     base_s: float
     task_runs: list[TaskRunRow]
+    errors: list[str]
     buffers: list[bytes]
 
 
@@ -59,8 +64,13 @@ def encode_tasks(tasks: TaskBlock) -> EncodedTasks:
         _cpu_share(tasks.cpu[:count], duration),
         _size_code(tasks.size[:count]),
     ]
-    buffers = [column.tobytes() for column in columns] + _key_buffers(tasks.keys, count)
-    return EncodedTasks(count, base_s, _task_runs(tasks.run[:count]), buffers)
+    codes, errors = _error_codes(np.flatnonzero(tasks.status[:count]).tolist(), tasks.errors)
+    buffers = [
+        *(column.tobytes() for column in columns),
+        *_key_buffers(tasks.keys, count),
+        codes.tobytes(),
+    ]
+    return EncodedTasks(count, base_s, _task_runs(tasks.run[:count]), errors, buffers)
 
 
 def no_tasks() -> TaskBlock:
@@ -108,6 +118,20 @@ def _key_buffers(keys: KeyBlock, count: int) -> list[bytes]:
         lengths.tobytes(),
         b"".join(texts),
     ]
+
+
+def _error_codes(failed: list[int], errors: Mapping[int, str]) -> tuple[NDArray[np.uint16], list[str]]:
+    """Return a code for each failed row, and the texts that the codes are places of."""
+    places: dict[str, int] = {}
+    codes = np.full(len(failed), UNKNOWN, "<u2")
+    for i, row in enumerate(failed):
+        error = errors.get(row)
+        if error is not None:
+            text = wire_text(error)
+            if text not in places and len(places) >= MAX_ERRORS:
+                text = f"(more than {MAX_ERRORS:,} different errors)"
+            codes[i] = places.setdefault(text, len(places))
+    return codes, list(places)
 
 
 def _task_runs(run: NDArray[np.int32]) -> list[TaskRunRow]:

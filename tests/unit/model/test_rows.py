@@ -29,7 +29,11 @@ def identify(tasks: NDArray[np.int32]) -> tuple[NDArray[np.uint32], KeyBlock]:
 
 def test_rows_of_several_runs_join_with_times_after_the_given_zero() -> None:
     first, second = block_of_run(0, [0, 1, 2]), block_of_run(4, [4 + 8])
-    joined = join_rows([(first, slice(1, 3), identify), (second, slice(None), identify)], zero_s=100.0)
+    parts = [
+        (first, slice(1, 3), identify, {1: "ValueError: no", 0: "of a row before"}),
+        (second, slice(None), identify, {}),
+    ]
+    joined = join_rows(parts, zero_s=100.0)
     assert joined.run.tolist() == [0, 0, 4]
     assert joined.group.tolist() == [7, 7, 7]
     assert joined.lane.tolist() == [0, 0, 4]
@@ -40,6 +44,7 @@ def test_rows_of_several_runs_join_with_times_after_the_given_zero() -> None:
     assert [STATUSES[s] for s in joined.status] == ["erred", "interrupted", "running"]
     assert [OBSERVED_BY[o] for o in joined.observed] == ["worker", "worker", "scheduler"]
     assert list(joined.keys.iter_text(["x"] * 3)) == ["('x', 1)", "('x', 2)", "('x', 0)"]
+    assert joined.errors == {0: "ValueError: no"}
 
 
 def test_no_rows_join_to_empty_columns_of_the_right_types() -> None:

@@ -68,6 +68,20 @@ def test_rows_can_be_read_before_their_graph_was_counted(recorder: Recorder) -> 
     assert (list(rows.keys.iter_text(["x"])), rows.group.tolist()) == (["('x', 4999)"], [0])
 
 
+def test_rows_say_what_tasks_raised_while_the_run_lasts_and_after(recorder: Recorder) -> None:
+    log = begin_run(recorder, independent(["a", "b", "c"]))
+    write_task(log, "a", 100.0, 101.0)
+    log.fail("b", LaneKey(os.getpid(), 2), 100.0, 101.0, 0.5, ValueError("no"))
+    recorder.pull()
+    live = recorder.tasks_since(0, 10)[1]
+    end_run(log, "erred", 102.0)
+    recorder.pull()
+    names = ["a", "b"]
+    assert list(live.keys.iter_text(names)) == names
+    assert live.errors == recorder.tasks_since(0, 10)[1].errors == {1: "ValueError: no"}
+    assert recorder.tasks_since(1, 1)[1].errors == {0: "ValueError: no"}
+
+
 def test_a_pull_folds_a_slice_and_says_that_more_waits(recorder: Recorder) -> None:
     keys = [("x", i) for i in range(30_000)]
     log = begin_run(recorder, independent(keys))

@@ -106,6 +106,15 @@ def test_embedded_data_are_messages_of_the_feed_with_ids_from_zero() -> None:
     assert len(content) == 2 + 2 + 4 + 4 + 1 + 2 + 1 + 4
 
 
+def test_embedded_failures_keep_their_errors_though_tasks_are_sorted() -> None:
+    late = Row(key="a-1", status="erred", start_s=2.0, stop_s=3.0, error="ValueError: late")
+    early = Row(key="a-2", status="erred", stop_s=1.0, error="<b>KeyError</b>")
+    rows = [late, Row(key="a-3", start_s=1.0, stop_s=2.0), early]
+    ((entry,), content) = content_of(data_json(recording_of(rows)))
+    assert entry["message"]["errors"] == ["<b>KeyError</b>", "ValueError: late"]
+    assert content[-4:] == b"\0\1\0\0"
+
+
 def test_a_task_in_flight_is_embedded_as_running_not_as_ended() -> None:
     ((entry,), content) = content_of(data_json(recording_of([Row(key="a-1", status="running", stop_s=3.0)])))
     assert (entry["message"]["count"], entry["message"]["running"]) == (0, [[0, 0, 0, "a-1", 0.0]])

@@ -62,7 +62,7 @@ def test_hello_is_answered_and_starts_the_data_stream(world: World) -> None:
     assert data.sent == []
     world.tick()
     assert [(m["kind"], m["seq"], m["first"]) for m in data.sent] == [("batch", 0, 0)]
-    assert len(data.buffers[0]) == 10
+    assert len(data.buffers[0]) == 11
     assert world.feed.has_front_end()
 
 

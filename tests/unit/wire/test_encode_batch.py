@@ -32,7 +32,7 @@ def test_the_message_says_all_tables_in_plain_json() -> None:
             messages=[Message(0.25, "warning", "some events may be missing")],
         )
     )
-    assert buffers == [b""] * 10
+    assert buffers == [b""] * 11
     assert json.loads(json.dumps(message, allow_nan=False)) == {
         "protocol": 1,
         "kind": "batch",
@@ -48,6 +48,7 @@ def test_the_message_says_all_tables_in_plain_json() -> None:
         "dropped": 10,
         "base_s": 0.0,
         "task_runs": [],
+        "errors": [],
         "groups": [[0, "sum-1", "sum"]],
         "lanes": [[0, "main", 140_000_000_000_000, "main thread 1"]],
         "runs": [

@@ -50,7 +50,7 @@ def test_a_task_decodes_to_what_was_recorded() -> None:
 def test_a_task_takes_16_bytes_besides_its_key() -> None:
     rows = [Row(key=("x-1", i), start_s=i, stop_s=i + 1.0) for i in range(10)]
     buffers = encode_tasks(block_of(rows)).buffers
-    assert [len(b) for b in buffers] == [20, 20, 40, 40, 20, 20, 10, 40, 0, 0]
+    assert [len(b) for b in buffers] == [20, 20, 40, 40, 20, 20, 10, 40, 0, 0, 0]
 
 
 def test_unknown_cpu_time_and_size_stay_unknown_and_zero_stays_zero() -> None:
@@ -98,6 +98,33 @@ def test_a_cut_block_keeps_keys_with_their_rows() -> None:
     message, buffers = encode_batch(batch_of(rows, groups=[Group(0, "x", "x")]))
     assert [r.key for r in decode_rows(message, buffers)] == ["a", "('x', 1, 2)", "é"]
     assert (len(buffers[7]), len(buffers[8]), buffers[9]) == (8, 4, "aé".encode())
+
+
+def test_a_failed_task_carries_its_error_and_each_text_crosses_once() -> None:
+    rows = [
+        Row(status="erred", error="ValueError: no"),
+        Row(),
+        Row(status="erred", error="KeyError: 'x'"),
+        Row(status="interrupted"),
+        Row(status="erred", error="ValueError: no"),
+        Row(status="erred", error="late", stop_s=9000.0),
+    ]
+    message, buffers = encode_batch(batch_of(rows))
+    assert message["errors"] == ["ValueError: no", "KeyError: 'x'"]
+    assert len(buffers[10]) == 2 * 4
+    assert [r.error for r in decode_rows(message, buffers)] == [
+        "ValueError: no", None, "KeyError: 'x'", None, "ValueError: no",
+    ]  # fmt: skip
+
+
+def test_more_different_errors_than_a_message_holds_are_told_of_as_one() -> None:
+    rows = [Row(status="erred", error=f"ValueError: {i}") for i in range(1_002)]
+    message, buffers = encode_batch(batch_of(rows))
+    further = "(more than 1,000 different errors)"
+    assert message["errors"] == [f"ValueError: {i}" for i in range(1_000)] + [further]
+    assert [r.error for r in decode_rows(message, buffers)][998:] == [
+        "ValueError: 998", "ValueError: 999", further, further,
+    ]  # fmt: skip
 
 
 @pytest.mark.parametrize("text", ["x" * 1_000_000, "\ud800", "</script><b>", "\u202eabc", ""])

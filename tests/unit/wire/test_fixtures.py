@@ -70,6 +70,14 @@ CASES: dict[str, list[Row]] = {
         Row(key=("sum-1a2b", i), lane=i % 2, status=status, start_s=i, stop_s=i + 1.0)
         for i, status in enumerate(STATUSES[:4])
     ],
+    "errors": [
+        Row(key=("sum-1a2b", 0), status="erred", error="ValueError: no"),
+        Row(key=("sum-1a2b", 1)),
+        Row(key=("sum-1a2b", 2), status="erred", error="<img src=x onerror=alert(1)> \ud800 \u202e"),
+        Row(key=("sum-1a2b", 3), status="lost", error="KilledWorker: " + "x" * 600),
+        Row(key=("sum-1a2b", 4), status="interrupted"),
+        Row(key=("sum-1a2b", 5), status="erred", error="ValueError: no"),
+    ],
     "scheduler_observed": [
         Row(key=("sum-1a2b", 0), observed_by="scheduler", status="erred", lane=1),
         Row(key=("sum-1a2b", 1), observed_by="worker"),
@@ -107,7 +115,10 @@ def batch_of(name: str, rows: list[Row]) -> Batch:
 
 def key_of(row: Row) -> str:
     """Say independently of the encoder what a reader must show."""
-    text = row.key if isinstance(row.key, str) else repr(row.key)
+    return shown(row.key if isinstance(row.key, str) else repr(row.key))
+
+
+def shown(text: str) -> str:
     cut = text if len(text) <= 512 else text[:512] + "…"
     return cut.encode("utf-8", "backslashreplace").decode()
 
@@ -125,6 +136,7 @@ def fixture_of(name: str, rows: list[Row]) -> dict[str, Any]:
             "lanes": [row.lane for row in rows],
             "prefixes": [GROUPS[row.group].prefix for row in rows],
             "observed": [row.observed_by for row in rows],
+            "errors": [None if row.error is None else shown(row.error) for row in rows],
             "cpu_s": [None if math.isnan(row.cpu_s) else row.cpu_s for row in rows],
             "size_bytes": [None if math.isnan(row.size_bytes) else row.size_bytes for row in rows],
             "runs": [row.run for row in rows],

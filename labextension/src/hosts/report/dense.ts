@@ -2,6 +2,7 @@
 import { BUFFERS, TEXT_KEY, UNKNOWN_CODE, WireError } from '../../wire';
 
 const LANE_MASK = 0x1fff;
+const STATUS_MASK = 0x6000;
 const UNKNOWN_SHARE = 255;
 const SHARE_SCALE = (UNKNOWN_CODE - 1) / 254;
 
@@ -68,7 +69,8 @@ export function readDense(reader: DenseReader, head: DenseHead): Uint8Array[] {
   const ints = keyInts(reader, dims, group);
   const lengths = reader.u16(dims.reduce((n, d) => n + (d === TEXT_KEY ? 1 : 0), 0));
   const text = reader.take(lengths.reduce((sum, n) => sum + n, 0));
-  const buffers = [laneStatus, group, stopUs, durationS, cpuShare, sizeCode, dims, ints, lengths, text];
+  const error = reader.u16(laneStatus.reduce((n, code) => n + ((code & STATUS_MASK) === 0 ? 0 : 1), 0));
+  const buffers = [laneStatus, group, stopUs, durationS, cpuShare, sizeCode, dims, ints, lengths, text, error];
   return BUFFERS.map((_, i) => {
     const { buffer, byteOffset, byteLength } = buffers[i] ?? text;
     return new Uint8Array(buffer, byteOffset, byteLength);

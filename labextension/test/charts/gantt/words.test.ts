@@ -20,7 +20,7 @@ import { smallProgress, smallRun } from '../small-batch';
 
 const TASK: TaskDetail = {
   key: "('sum-1', 7)", group: 'sum-1', prefix: 'sum', run: 0, startS: 12, stopS: 14,
-  cpuShare: 0.25, sizeBytes: 8_000_000, status: 'finished', observedBy: 'worker'
+  cpuShare: 0.25, sizeBytes: 8_000_000, status: 'finished', observedBy: 'worker', error: null
 };
 const TIMES = { zeroS: 10, nowS: 20 };
 const NAMES = { groups: [{ id: 0, name: 'sum-1', prefix: 'sum' }] };

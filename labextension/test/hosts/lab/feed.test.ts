@@ -1,6 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 
 import { Feed } from '../../../src/hosts/lab/feed';
+import { wireMessage } from '../../wire/wire-fixture';
 import { FakeKernel } from './fake-kernel';
 
 const MODEL = { id: 'k', name: 'python3' };
@@ -21,16 +22,13 @@ function reply(re: string, changes: object = {}): object {
 
 /** A batch of `count` tasks from row `first` on, named by their row. */
 function batch(seq: number, first: number, count: number, changes: object = {}): [object, ArrayBuffer[]] {
-  const bytes = [2, 2, 4, 4, 2, 2].map(width => new ArrayBuffer(width * count));
-  const dims = new Uint8Array(count).fill(1).buffer;
-  const ints = Int32Array.from({ length: count }, (_, i) => first + i).buffer;
-  const message = {
-    protocol: 1, kind: 'batch', recorder: 'r', epoch: 'r-1', seq, now_s: 1, active: true, final: false,
-    first, count, cursor: first + count, dropped: 0, base_s: 0, task_runs: count === 0 ? [] : [[0, count]],
+  const rows = Array.from({ length: count }, (_, i) => ({ key: [first + i] }));
+  const { message, buffers } = wireMessage(rows, {
+    recorder: 'r', epoch: 'r-1', seq, first, cursor: first + count,
     groups: seq === 0 ? [[0, 'x-1', 'x']] : [], lanes: [], runs: [], progress: [], estimates: [], running: [], messages: [],
     ...changes
-  };
-  return [message, [...bytes, dims, ints, new ArrayBuffer(0), new ArrayBuffer(0)]];
+  });
+  return [message, buffers];
 }
 
 async function live(kernel: FakeKernel, changes: object = {}): Promise<Feed> {
