@@ -1,5 +1,5 @@
 /** Everything a page knows of one recorder; any number of views share it. */
-import type { Batch, TaskColumns, TaskStatus } from '../wire';
+import type { Batch, LinksAnswer, TaskColumns, TaskStatus } from '../wire';
 import { STATUSES, UNKNOWN_CODE } from '../wire';
 import { roomFor } from './columns';
 import type { FailureKind } from './failures';
@@ -7,7 +7,10 @@ import { Failures } from './failures';
 import { KernelClock } from './kernel-clock';
 import { KeyTable } from './key-table';
 import { LaneTasks, SCHEDULER_BIT, STATUS_BITS } from './lane-tasks';
+import type { AskLinks, Links, TaskPlace } from './links';
+import { LinkTable } from './links';
 import { PrefixColours } from './prefix-colours';
+import { RowNumbers } from './row-numbers';
 import { Selection } from './selection';
 import type { RunWindow } from './tables';
 import { Tables } from './tables';
@@ -37,6 +40,8 @@ export interface TaskDetail {
 export interface TaskStoreOptions {
   /** A steady clock in milliseconds. */
   readonly clockMs?: () => number;
+  /** Asks the kernel what a task needs; without it nobody knows. */
+  readonly ask?: AskLinks;
 }
 
 export class TaskStore {
@@ -48,6 +53,8 @@ export class TaskStore {
   #lanes: (LaneTasks | undefined)[] = [];
   #keys = new KeyTable();
   #failures = new Failures();
+  #numbers = new RowNumbers();
+  #links: LinkTable;
   #cpuShare = new Uint16Array(0);
   #sizeCode = new Uint16Array(0);
   #nextRow = 0;
@@ -58,11 +65,14 @@ export class TaskStore {
   #heardMs: number | null = null;
   #version = 0;
   readonly #clockMs: () => number;
+  readonly #ask: AskLinks;
   readonly #colours = new Map<string, PrefixColours>();
   readonly #listeners = new Set<() => void>();
 
   constructor(options: TaskStoreOptions = {}) {
     this.#clockMs = options.clockMs ?? (() => performance.now());
+    this.#ask = options.ask ?? (() => false);
+    this.#links = this.#newLinks();
     this.clock = new KernelClock(() => this.#clockMs() / 1000);
   }
 
@@ -124,6 +134,9 @@ export class TaskStore {
     }
     if (batch.seq !== 0 && batch.first > this.#nextRow && batch.first > batch.dropped) {
       return this.#gap(false, `row ${batch.first} came where ${this.#nextRow} was due`);
+    }
+    if (batch.seq === 0) {
+      this.#links.forgetAsked();
     }
     this.tables.merge(batch);
     const unknown = this.#unknownGroup(batch.tasks);
@@ -211,6 +224,19 @@ export class TaskStore {
     };
   }
 
+  /** What the task of a row needs and what needs it; asks the kernel where that is not known yet. */
+  links(row: number): Links {
+    return this.#links.of(row);
+  }
+
+  /** Take over the kernel's answer. */
+  answerLinks(epoch: string, { row, links }: LinksAnswer): void {
+    if (epoch === this.#epoch) {
+      this.#links.answer(row, links);
+      this.#changed();
+    }
+  }
+
   /** Which tasks of these computes did not finish and why, by first appearance. */
   failures(window: RunWindow): FailureKind[] {
     return this.#failures.in(window);
@@ -218,6 +244,33 @@ export class TaskStore {
 
   #gap(fresh: boolean, reason: string): Appended {
     return { kind: 'gap', cursor: fresh ? 0 : this.#nextRow, reason };
+  }
+
+  #newLinks(): LinkTable {
+    return new LinkTable({
+      ask: this.#ask,
+      nowMs: this.#clockMs,
+      numberOf: row => this.#numbers.numberOf(row),
+      placesOf: numbers => this.#placesOf(numbers)
+    });
+  }
+
+  #placesOf(numbers: readonly number[]): Map<number, TaskPlace> {
+    const byRow = new Map(numbers.flatMap(number => {
+      const row = this.#numbers.rowOf(number);
+      return row === null ? [] : [[row, number] as const];
+    }));
+    const places = new Map<number, TaskPlace>();
+    this.#lanes.forEach((lane, id) => {
+      for (let i = 0; lane !== undefined && i < lane.n && places.size < byRow.size; i += 1) {
+        const row = lane.row[i] as number;
+        const number = byRow.get(row);
+        if (number !== undefined) {
+          places.set(number, { lane: id, row, startS: lane.startS[i] as number });
+        }
+      }
+    });
+    return places;
   }
 
   #clear(epoch: string | null): void {
@@ -228,6 +281,8 @@ export class TaskStore {
     this.#lanes = [];
     this.#keys = new KeyTable();
     this.#failures = new Failures();
+    this.#numbers = new RowNumbers();
+    this.#links = this.#newLinks();
     this.#nextRow = 0;
     this.#missing = 0;
     this.#nextSeq = null;
@@ -247,6 +302,9 @@ export class TaskStore {
     this.#missing += Math.max(first - this.#nextRow, 0);
     const skip = Math.min(Math.max(this.#nextRow - first, 0), count);
     const base = this.#keys.length - skip;
+    if (skip < count) {
+      this.#numbers.begin(base + skip, first + skip);
+    }
     this.#keys.append(tasks.keys, skip);
     this.#cpuShare = roomFor(this.#cpuShare, base + count);
     this.#sizeCode = roomFor(this.#sizeCode, base + count);

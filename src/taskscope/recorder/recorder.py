@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from taskscope.errors import OptionError
 from taskscope.model.clock import SYSTEM_CLOCK, Clock
 from taskscope.model.keys import key_text
+from taskscope.model.links import TaskLinks
 from taskscope.model.recording import Recording
 from taskscope.model.records import (
     Group,
@@ -30,6 +31,7 @@ from taskscope.model.records import (
 )
 from taskscope.model.rows import join_rows
 from taskscope.recorder.graph import Outline
+from taskscope.recorder.links import links_of
 from taskscope.recorder.messages import MessageLog
 from taskscope.recorder.progress import prefix_progress
 from taskscope.recorder.resources import ResourceLog
@@ -230,6 +232,15 @@ class Recorder:
             first, parts = self._store.since(cursor, limit)
             runs = self._runs
             return first, join_rows([(b, s, runs[b.run].identify, runs[b.run].errors) for b, s in parts])
+
+    def links(self, row: int, limit: int) -> TaskLinks | None:
+        """Return up to `limit` dependencies and as many dependents of a task; None if it is not held."""
+        with self._lock:
+            at = self._store.task_at(row)
+            if at is None:
+                return None
+            run, task = at
+            return links_of(self._runs[run], task, self._store, self._groups.groups, limit)
 
     def runs_since(self, version: int) -> tuple[int, list[Run]]:
         """Return the newest version and the runs that are new or changed since `version`, oldest first."""

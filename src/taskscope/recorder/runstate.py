@@ -187,6 +187,13 @@ class RunState:
             raise LookupError(f"run {self.run.run} has rows but no graph")
         return self.builder.identify(tasks)
 
+    def neighbours(self, task: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Return the numbers of a task's dependencies and of its dependents, ascending."""
+        graph = self.graph or self.builder
+        if graph is None:
+            raise LookupError(f"run {self.run.run} has rows but no graph")
+        return graph.neighbours(task)
+
     @property
     def errors(self) -> Mapping[int, str]:
         """What tasks raised, by their numbers."""

@@ -5,6 +5,9 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Iterator
 
+import numpy as np
+from numpy.typing import NDArray
+
 from taskscope.model.columns import RowBlock
 
 __all__ = ["RowStore"]
@@ -67,6 +70,23 @@ class RowStore:
     def blocks(self) -> Iterator[RowBlock]:
         """Yield the blocks that are held, oldest first."""
         return iter(list(self._blocks))
+
+    def task_at(self, row: int) -> tuple[int, int] | None:
+        """Return the run and the task number of a row; None if it is not held."""
+        if not self.dropped <= row < self.cursor:
+            return None
+        place = bisect_right(self._firsts, row) - 1
+        block = self._blocks[place]
+        return block.run, int(block.task[row - self._firsts[place]])
+
+    def rows_of(self, run: int, tasks: NDArray[np.int32]) -> dict[int, int]:
+        """Return the rows of these tasks of a run by their numbers; those that are not held are left out."""
+        rows: dict[int, int] = {}
+        for first, block in zip(self._firsts, self._blocks, strict=True):
+            if block.run == run:
+                found = np.flatnonzero(np.isin(block.task, tasks))
+                rows.update(zip(block.task[found].tolist(), (found + first).tolist(), strict=True))
+        return rows
 
     def since(self, cursor: int, limit: int) -> tuple[int, list[tuple[RowBlock, slice]]]:
         """Return the first row still held from `cursor` on, and up to `limit` rows as slices of blocks."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from taskscope.wire.batch import Batch, encode_batch
+from taskscope.wire.links import encode_links
 from taskscope.wire.schema import PROTOCOL, BatchMessage
 from taskscope.wire.tasks import LAST_GROUP, LAST_LANE, EncodedTasks, encode_tasks, no_tasks
 from taskscope.wire.text import MAX_TEXT, wire_text
@@ -16,6 +17,7 @@ __all__ = [
     "BatchMessage",
     "EncodedTasks",
     "encode_batch",
+    "encode_links",
     "encode_tasks",
     "no_tasks",
     "wire_text",

@@ -18,6 +18,8 @@ __all__ = [
     "EstimateRow",
     "GroupRow",
     "LaneRow",
+    "LinkRow",
+    "LinksRow",
     "MessageRow",
     "ProgressRow",
     "RunRow",
@@ -64,6 +66,9 @@ EstimateRow: TypeAlias = tuple[int, float, float, float]
 RunningRow: TypeAlias = tuple[int, int | None, int, str, float | None]
 """run, lane, group, key_text, start_s"""
 
+LinkRow: TypeAlias = tuple[int | None, str]
+"""row, key_text"""
+
 MessageRow: TypeAlias = tuple[float | None, str, str]
 """time_s, level, text"""
 
@@ -81,6 +86,15 @@ class RunRow(TypedDict):
     stop_s: float | None
     status: str
     error: str | None
+
+
+class LinksRow(TypedDict):
+    """A task's neighbours; the lists may be cut, the counts are of all."""
+
+    dependencies: list[LinkRow]
+    n_dependencies: int
+    dependents: list[LinkRow]
+    n_dependents: int
 
 
 class BatchMessage(TypedDict):

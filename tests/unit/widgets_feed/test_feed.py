@@ -11,6 +11,7 @@ from taskscope.session import Session
 from taskscope.widgets.feed import Feed
 from taskscope.widgets.feed.pages import LEASE_S, MAX_PAGES
 from tests.support.fake_channels import FakeChannels
+from tests.support.run_writing import begin_run, end_run, write_task
 
 
 class World:
@@ -64,6 +65,24 @@ def test_hello_is_answered_and_starts_the_data_stream(world: World) -> None:
     assert [(m["kind"], m["seq"], m["first"]) for m in data.sent] == [("batch", 0, 0)]
     assert len(data.buffers[0]) == 11
     assert world.feed.has_front_end()
+
+
+def test_a_selected_task_is_answered_with_its_neighbours_on_the_control_comm_alone(world: World) -> None:
+    recorder = world.session.recorder
+    log = begin_run(recorder, {"a": (), "b": ("a",)})
+    write_task(log, "a", log.start, log.start + 1.0)
+    end_run(log)
+    while recorder.pull():
+        pass
+    control, data = world.channels.open_page("p")
+    known, unknown = (control.ask({"verb": "dependencies", "row": row}) for row in (0, 1))
+    assert (known["re"], known["row"], known["links"]) == (
+        "dependencies",
+        0,
+        {"dependencies": [], "n_dependencies": 0, "dependents": [(None, "b")], "n_dependents": 1},
+    )
+    assert (unknown["row"], unknown["links"]) == (1, None)
+    assert data.sent == []
 
 
 def facts(world: World) -> dict[str, Any]:

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from taskscope.widgets.feed.verbs import (
     BadRequestError,
+    Dependencies,
     Hello,
     Rate,
     Renew,
@@ -31,17 +32,22 @@ from taskscope.widgets.feed.verbs import (
         ({"verb": "rate", "per_second": 2}, Rate(2.0)),
         ({"verb": "renew"}, Renew()),
         ({"verb": "stop", "extra": [1]}, Stop()),
+        ({"verb": "dependencies", "row": 12}, Dependencies(12)),
     ],
 )
 def test_known_verbs(data: object, request_: object) -> None:
     assert parse_request(data) == request_
 
 
+KNOWN = "hello, snapshot, resync, rate, renew, stop, dependencies"
+
+
 @pytest.mark.parametrize(
     ("data", "error"),
     [
-        ({"verb": "rm -rf"}, "unknown verb 'rm -rf'; known are hello, snapshot, resync, rate, renew, stop"),
-        (None, "unknown verb None; known are hello, snapshot, resync, rate, renew, stop"),
+        ({"verb": "rm -rf"}, f"unknown verb 'rm -rf'; known are {KNOWN}"),
+        (None, f"unknown verb None; known are {KNOWN}"),
+        ({"verb": "dependencies", "row": "3"}, "row must be a row number from 0, got '3'"),
         ({"verb": "resync"}, "cursor must be a row number from 0, got None"),
         ({"verb": "resync", "cursor": True}, "cursor must be a row number from 0, got True"),
         ({"verb": "hello", "cursor": -1}, "cursor must be a row number from 0, got -1"),

@@ -5,7 +5,7 @@ import type { IDisposable } from '@lumino/disposable';
 import { Signal } from '@lumino/signaling';
 
 import { TaskStore } from '../../store/task-store';
-import { type Batch, type WireBuffer, WireError, decodeBatch } from '../../wire';
+import { type Batch, type LinksAnswer, WireError, decodeBatch, decodeLinks } from '../../wire';
 import { type Arrival, KernelLink, type LinkEvent } from './link';
 import { type Reply, parseRefusal, parseReply } from './replies';
 import type { FeedState } from './state';
@@ -134,7 +134,9 @@ export class Feed implements IDisposable {
   private _entry(recorder: string): { store: TaskStore; holds: number } {
     let entry = this._stores.get(recorder);
     if (entry === undefined) {
-      entry = { store: new TaskStore(), holds: 0 };
+      const ask = (row: number): boolean =>
+        recorder === this._recorder && this._state.kind === 'live' && this._link.ask({ verb: 'dependencies', row });
+      entry = { store: new TaskStore({ ask }), holds: 0 };
       this._stores.set(recorder, entry);
     }
     return entry;
@@ -197,7 +199,10 @@ export class Feed implements IDisposable {
 
   private readonly _onArrived = (_: KernelLink, arrival: Arrival): void => {
     if (arrival.channel === 'data') {
-      this._decode(arrival.data, arrival.buffers);
+      const batch = this._decoded(() => decodeBatch(arrival.data, arrival.buffers));
+      if (batch !== null) {
+        this._onBatch(batch);
+      }
       return;
     }
     const refusal = parseRefusal(arrival.data);
@@ -206,21 +211,29 @@ export class Feed implements IDisposable {
       this._setState({ kind: 'refused', error: refusal });
     } else if (reply !== null) {
       this._onReply(reply);
+      if (reply.re === 'dependencies' && reply.error === null) {
+        this._onLinks(reply, this._decoded(() => decodeLinks(arrival.data)));
+      }
     }
   };
 
-  private _decode(data: unknown, buffers: readonly WireBuffer[]): void {
-    let batch: Batch;
+  /** What `decode` gives; null where the message does not follow the protocol, which the state then says. */
+  private _decoded<T>(decode: () => T): T | null {
     try {
-      batch = decodeBatch(data, buffers);
+      return decode();
     } catch (error) {
       if (!(error instanceof WireError)) {
         throw error;
       }
       this._setState({ kind: 'refused', error: error.message });
-      return;
+      return null;
     }
-    this._onBatch(batch);
+  }
+
+  private _onLinks({ recorder, epoch }: Reply, answer: LinksAnswer | null): void {
+    if (answer !== null) {
+      this._stores.get(recorder)?.store.answerLinks(epoch, answer);
+    }
   }
 
   private _onReply(reply: Reply): void {

@@ -62,11 +62,13 @@ export class KernelLink implements IDisposable {
     return true;
   }
 
-  /** Send a verb on the control comm; nothing is sent while it is not open. */
-  ask(data: JSONObject): void {
-    if (this._comms !== null && this.isConnected) {
-      sendComm(this._connection, this._comms.control, data, this._comms.subshellId);
+  /** Send a verb on the control comm; false while it is not open, and nothing is sent. */
+  ask(data: JSONObject): boolean {
+    if (this._comms === null || !this.isConnected) {
+      return false;
     }
+    sendComm(this._connection, this._comms.control, data, this._comms.subshellId);
+    return true;
   }
 
   /** The kernel's process is another one: comms and subshell died with the former, so nobody is told. */

@@ -191,6 +191,24 @@ describe('a feed', () => {
     expect(feed.state).toEqual({ kind: 'live', subshell: true });
   });
 
+  it('asks the kernel what a task needs, once, and gives the answer to the store', async () => {
+    const kernel = new FakeKernel();
+    const feed = await live(kernel);
+    kernel.push(DATA, ...batch(0, 5, 2, { dropped: 5 }));
+    const { store } = feed.hold('r');
+    expect([store.links(1), store.links(1)]).toEqual([{ kind: 'asked' }, { kind: 'asked' }]);
+    expect(kernel.verbs().slice(1)).toEqual([{ verb: 'dependencies', row: 6 }]);
+    const links = { dependencies: [[5, "('x-1', 5)"]], n_dependencies: 1, dependents: [[null, 'last']], n_dependents: 1 };
+    kernel.push(CONTROL, reply('dependencies', { row: 6, links }));
+    expect(store.links(1)).toEqual({
+      kind: 'known',
+      dependencies: [{ key: "('x-1', 5)", place: { lane: 0, row: 0, startS: 1 } }], nDependencies: 1,
+      dependents: [{ key: 'last', place: null }], nDependents: 1
+    });
+    kernel.push(CONTROL, reply('dependencies', { row: 6, links: 7 }));
+    expect(feed.state).toEqual({ kind: 'refused', error: 'reply.links must be an object, got 7' });
+  });
+
   it('refuses a damaged message and says why', async () => {
     const kernel = new FakeKernel();
     const feed = await live(kernel);

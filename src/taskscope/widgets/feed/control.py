@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import signal
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 from taskscope.model.version import __version__
 from taskscope.recorder import Recorder
@@ -15,6 +15,7 @@ from taskscope.widgets.feed.pages import LEASE_S, Page, Pages
 from taskscope.widgets.feed.stream import PageStream
 from taskscope.widgets.feed.verbs import (
     BadRequestError,
+    Dependencies,
     Hello,
     Rate,
     Renew,
@@ -25,9 +26,13 @@ from taskscope.widgets.feed.verbs import (
     parse_page,
     parse_request,
 )
-from taskscope.wire import PROTOCOL
+from taskscope.wire import PROTOCOL, encode_links
 
-__all__ = ["Control", "interrupt_main"]
+__all__ = ["MAX_LINKS", "Control", "interrupt_main"]
+
+
+MAX_LINKS = 200
+"""Most dependencies, and most dependents, in one answer."""
 
 
 def interrupt_main() -> None:
@@ -103,13 +108,19 @@ class Control:
         try:
             request = parse_request(asked)
             self._pages.renew(page, on_subshell=on_subshell)
-            error = self._do(page, request)
+            answer = self._do(page, request)
         except BadRequestError as bad:
-            error = str(bad)
-        channel.send(self._reply(asked, error, on_subshell=on_subshell))
+            answer = {"error": str(bad)}
+        channel.send({**self._facts(asked, on_subshell=on_subshell), **answer})
 
-    def _do(self, page: Page, request: Request) -> str | None:
-        """Do it; return what went wrong, in words."""
+    def _do(self, page: Page, request: Request) -> Mapping[str, object]:
+        """Do it; return what the answer says besides the facts.
+
+        Raises
+        ------
+        BadRequestError
+            If it cannot be done.
+        """
         match request:
             case Hello(cursor, epoch):
                 self._start(page, cursor if epoch == self._epoch() else 0)
@@ -120,10 +131,12 @@ class Control:
             case Rate(per_second):
                 page.interval_s = 1 / per_second
             case Stop():
-                return self._stop(page)
+                self._stop(page)
+            case Dependencies(row):
+                return self._dependencies(row)
             case Renew():
                 pass
-        return None
+        return {}
 
     def _start(self, page: Page, cursor: int) -> None:
         page.stream = PageStream(self._recorder, self._epoch(), cursor, self._estimates)
@@ -131,17 +144,20 @@ class Control:
         self._pages.readmit(page)
         self._wake()
 
-    def _stop(self, page: Page) -> str | None:
+    def _stop(self, page: Page) -> None:
         if not self._recorder.is_active():
-            return "nothing is running"
+            raise BadRequestError("nothing is running")
         if not page.on_subshell:
-            return "this kernel is heard only between cells; interrupt it from the menu"
+            raise BadRequestError("this kernel is heard only between cells; interrupt it from the menu")
         self._interrupt()
-        return None
 
-    def _reply(self, asked: object, error: str | None, *, on_subshell: bool) -> dict[str, object]:
+    def _dependencies(self, row: int) -> Mapping[str, object]:
+        links = self._recorder.links(row, MAX_LINKS)
+        return {"row": row, "links": None if links is None else encode_links(links)}
+
+    def _facts(self, asked: object, *, on_subshell: bool) -> dict[str, object]:
         verb = asked.get("verb") if isinstance(asked, dict) else None
-        reply: dict[str, object] = {
+        return {
             "re": verb if isinstance(verb, str) and len(verb) <= 20 and verb.isascii() else None,
             "protocol": PROTOCOL,
             "recorder": self._recorder.id,
@@ -151,4 +167,3 @@ class Control:
             "subshell": on_subshell,
             "version": __version__,
         }
-        return reply if error is None else reply | {"error": error}

@@ -9,6 +9,7 @@ from typing import TypeAlias
 __all__ = [
     "VERBS",
     "BadRequestError",
+    "Dependencies",
     "Hello",
     "Rate",
     "Renew",
@@ -20,7 +21,7 @@ __all__ = [
     "parse_request",
 ]
 
-VERBS = ("hello", "snapshot", "resync", "rate", "renew", "stop")
+VERBS = ("hello", "snapshot", "resync", "rate", "renew", "stop", "dependencies")
 _MAX_SHOWN = 60
 _MAX_ID = 100
 
@@ -66,7 +67,14 @@ class Stop:
     """Interrupt the running compute."""
 
 
-Request: TypeAlias = Hello | Snapshot | Resync | Rate | Renew | Stop
+@dataclass(frozen=True, slots=True)
+class Dependencies:
+    """Tell what the task of `row` needs, and what needs it."""
+
+    row: int
+
+
+Request: TypeAlias = Hello | Snapshot | Resync | Rate | Renew | Stop | Dependencies
 
 
 def parse_request(data: object) -> Request:
@@ -81,9 +89,11 @@ def parse_request(data: object) -> Request:
     verb = fields.get("verb")
     match verb:
         case "hello":
-            return Hello(_row(fields.get("cursor", 0)), _epoch(fields.get("epoch")))
+            return Hello(_row("cursor", fields.get("cursor", 0)), _epoch(fields.get("epoch")))
         case "resync":
-            return Resync(_row(fields.get("cursor")))
+            return Resync(_row("cursor", fields.get("cursor")))
+        case "dependencies":
+            return Dependencies(_row("row", fields.get("row")))
         case "rate":
             return Rate(_per_second(fields.get("per_second")))
         case "snapshot" | "renew" | "stop":
@@ -113,9 +123,9 @@ def parse_page(data: object) -> str:
     return page
 
 
-def _row(value: object) -> int:
+def _row(name: str, value: object) -> int:
     if type(value) is not int or not 0 <= value < 2**53:
-        raise BadRequestError(f"cursor must be a row number from 0, got {_shown(value)}")
+        raise BadRequestError(f"{name} must be a row number from 0, got {_shown(value)}")
     return value
 
 

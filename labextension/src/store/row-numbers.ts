@@ -1,0 +1,36 @@
+/** The recorder's numbers of the rows of a store, which has no places for rows that were dropped before they came. */
+
+interface Stretch {
+  /** First row here, and its number there. */
+  readonly row: number;
+  readonly number: number;
+}
+
+export class RowNumbers {
+  #stretches: Stretch[] = [];
+
+  /** Row `row` is number `number`, and so on from there. */
+  begin(row: number, number: number): void {
+    const last = this.#stretches.at(-1);
+    if (last === undefined || last.number - last.row !== number - row) {
+      this.#stretches.push({ row, number });
+    }
+  }
+
+  /** The recorder's number of a row. */
+  numberOf(row: number): number {
+    const stretch = this.#stretches.findLast(candidate => candidate.row <= row);
+    return stretch === undefined ? row : stretch.number + row - stretch.row;
+  }
+
+  /** The row with a number, if it came; rows beyond the last are not told apart from those to come. */
+  rowOf(number: number): number | null {
+    const i = this.#stretches.findLastIndex(candidate => candidate.number <= number);
+    const stretch = this.#stretches[i];
+    if (stretch === undefined) {
+      return null;
+    }
+    const row = stretch.row + number - stretch.number;
+    return row < (this.#stretches[i + 1]?.row ?? Infinity) ? row : null;
+  }
+}

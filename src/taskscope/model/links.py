@@ -1,0 +1,63 @@
+"""Which tasks a task needs, and which need it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = ["Link", "TaskLinks", "needed_by"]
+
+
+@dataclass(frozen=True, slots=True)
+class Link:
+    """The other end of a dependency.
+
+    Parameters
+    ----------
+    row
+        The recorder's row of the task; None where it has not ended, is not held any more or is data.
+    key_text
+        Its key.
+    """
+
+    row: int | None
+    key_text: str
+
+
+@dataclass(frozen=True, slots=True)
+class TaskLinks:
+    """A task's neighbours in its graph; the sequences may be cut, the counts are of all.
+
+    Parameters
+    ----------
+    dependencies, n_dependencies
+        What the task needs.
+    dependents, n_dependents
+        What needs the task.
+    """
+
+    dependencies: tuple[Link, ...]
+    n_dependencies: int
+    dependents: tuple[Link, ...]
+    n_dependents: int
+
+
+def needed_by(task: int, n_dependencies: NDArray[np.integer], edges: NDArray[np.int32]) -> NDArray[np.int64]:
+    """Return the numbers of the tasks that need `task`, ascending.
+
+    Parameters
+    ----------
+    task
+        A number in the graph.
+    n_dependencies, edges
+        How many dependencies each key has, and their numbers, in key order.
+
+    Examples
+    --------
+    >>> needed_by(0, np.array([0, 1, 2]), np.array([0, 0, 1], np.int32)).tolist()
+    [1, 2]
+    """
+    ends = np.cumsum(n_dependencies, dtype=np.int64)
+    return np.searchsorted(ends, np.flatnonzero(edges == task), side="right")

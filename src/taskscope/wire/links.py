@@ -1,0 +1,31 @@
+"""A task's neighbours as a page gets them when somebody selects the task."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from taskscope.model.links import Link, TaskLinks
+from taskscope.wire.schema import LinkRow, LinksRow
+from taskscope.wire.text import wire_text
+
+__all__ = ["encode_links"]
+
+
+def encode_links(links: TaskLinks) -> LinksRow:
+    """Return links as plain JSON.
+
+    Examples
+    --------
+    >>> encode_links(TaskLinks((Link(3, "x"),), 1, (), 0))
+    {'dependencies': [(3, 'x')], 'n_dependencies': 1, 'dependents': [], 'n_dependents': 0}
+    """
+    return {
+        "dependencies": _rows(links.dependencies),
+        "n_dependencies": links.n_dependencies,
+        "dependents": _rows(links.dependents),
+        "n_dependents": links.n_dependents,
+    }
+
+
+def _rows(links: Iterable[Link]) -> list[LinkRow]:
+    return [(link.row, wire_text(link.key_text)) for link in links]
