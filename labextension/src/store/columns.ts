@@ -1,4 +1,4 @@
-/** Typed arrays that grow by half when they are full. */
+/** Typed arrays that grow by half when they are full, and lose their oldest entries. */
 
 type Growable = Float64Array | Uint32Array | Int32Array | Uint16Array | Uint8Array;
 
@@ -11,4 +11,13 @@ export function roomFor<T extends Growable>(array: T, length: number): T {
   const larger = new make(Math.max(length, Math.ceil(array.length * 1.5), 64));
   larger.set(array);
   return larger;
+}
+
+/** The first `n` entries without the first `count`; a copy only where most of the room would stay unused. */
+export function withoutFirst<T extends Growable>(array: T, count: number, n: number): T {
+  if ((n - count) * 4 < array.length) {
+    return array.slice(count, n) as T;
+  }
+  array.copyWithin(0, count, n);
+  return array;
 }

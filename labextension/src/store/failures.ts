@@ -1,7 +1,7 @@
 /** Why tasks failed: the text of each one, and how often each text came, kept even when its rows are gone. */
 import { lowerBound } from '../lib/search';
 import type { TaskStatus } from '../wire';
-import { roomFor } from './columns';
+import { roomFor, withoutFirst } from './columns';
 import type { RunWindow } from './tables';
 import { inWindow } from './tables';
 
@@ -51,6 +51,19 @@ export class Failures {
     const known = ofRun.get(name);
     const error = this.#texts[text] ?? null;
     ofRun.set(name, known === undefined ? { ...kind, error, n: 1, first: first() } : { ...known, n: known.n + 1 });
+  }
+
+  /** Forget the tasks of rows before `row`; what was counted stays. */
+  drop(row: number): void {
+    const count = lowerBound(this.#row, this.#n, row);
+    this.#row = withoutFirst(this.#row, count, this.#n);
+    this.#text = withoutFirst(this.#text, count, this.#n);
+    this.#n -= count;
+  }
+
+  /** Forget all about a compute. */
+  dropRun(run: number): void {
+    this.#kinds.delete(run);
   }
 
   /** What a task raised, type and message; null where nobody knows, or it did not fail. */

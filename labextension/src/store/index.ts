@@ -1,7 +1,7 @@
 export type { CoverageColumns, OpenTask, Sight } from './coverage';
 export { LaneCoverage, MARK, NO_PREFIX } from './coverage';
 export type { FailedTask, FailureKind } from './failures';
-export type { Link, Links, TaskPlace } from './links';
+export type { Link, Links } from './links';
 export type { RunRange } from './lane-tasks';
 export { LaneTasks, SCHEDULER_BIT, STATUS_BITS } from './lane-tasks';
 export { MergedCoverage } from './merged-coverage';

@@ -1,24 +1,45 @@
 /** The keys of all rows, kept as the columns they came in; text is made when somebody asks. */
 import type { KeyColumns } from '../wire';
 import { TEXT_KEY, tupleKey } from '../wire';
-import { roomFor } from './columns';
+import { roomFor, withoutFirst } from './columns';
 
 /** Rows between two places where the way into the other columns is written down. */
 const STRIDE = 256;
 
 export class KeyTable {
+  /** Rows that were dropped, a multiple of STRIDE; everything below counts from there. */
+  #first = 0;
   #n = 0;
   #dims = new Uint8Array(0);
   #ints = new Int32Array(0);
   #lengths = new Uint16Array(0);
   #text = new Uint8Array(0);
   /** Rows, ints, texts and bytes so far. */
-  #end = { int: 0, length: 0, byte: 0 };
-  #marks: { int: number; length: number; byte: number }[] = [];
+  #end: Place = { int: 0, length: 0, byte: 0 };
+  #marks: Place[] = [];
   readonly #decoder = new TextDecoder();
 
+  /** Rows that ever came. */
   get length(): number {
-    return this.#n;
+    return this.#first + this.#n;
+  }
+
+  /** Forget the keys before a row, but for a few. */
+  drop(row: number): void {
+    const count = Math.floor((row - this.#first) / STRIDE);
+    if (count <= 0) {
+      return;
+    }
+    const gone = this.#marks[count] ?? this.#end;
+    const { int, length, byte } = gone;
+    this.#dims = withoutFirst(this.#dims, Math.min(count * STRIDE, this.#n), this.#n);
+    this.#ints = withoutFirst(this.#ints, int, this.#end.int);
+    this.#lengths = withoutFirst(this.#lengths, length, this.#end.length);
+    this.#text = withoutFirst(this.#text, byte, this.#end.byte);
+    this.#marks = this.#marks.slice(count).map(mark => minus(mark, gone));
+    this.#end = minus(this.#end, gone);
+    this.#n -= count * STRIDE;
+    this.#first += count * STRIDE;
   }
 
   /** Append all rows but the first `skip`. */
@@ -39,18 +60,19 @@ export class KeyTable {
     this.#mark(this.#n + n);
   }
 
-  /** The key of a row whose group has this name. */
+  /** The key of a row that is held and whose group has this name. */
   text(row: number, groupName: string): string {
     const parts = this.parts(row);
     return typeof parts === 'string' ? parts : tupleKey(groupName, parts);
   }
 
   isText(row: number): boolean {
-    return this.#dims[row] === TEXT_KEY;
+    return this.#dims[row - this.#first] === TEXT_KEY;
   }
 
   /** The integers that follow the group's name in the key of a row, or the key itself where it is text. */
-  parts(row: number): string | readonly number[] {
+  parts(absolute: number): string | readonly number[] {
+    const row = absolute - this.#first;
     const mark = this.#marks[Math.floor(row / STRIDE)] ?? { int: 0, length: 0, byte: 0 };
     const at = walk(this.#dims, this.#lengths, row - (row % STRIDE), row, mark);
     const dims = this.#dims[row] ?? 0;
@@ -71,6 +93,10 @@ export class KeyTable {
       this.#n = next;
     }
   }
+}
+
+function minus(place: Place, start: Place): Place {
+  return { int: place.int - start.int, length: place.length - start.length, byte: place.byte - start.byte };
 }
 
 interface Place {

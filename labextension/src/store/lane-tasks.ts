@@ -1,7 +1,7 @@
 /** The ended tasks of one lane, as columns sorted by start. */
 import { lowerBound, upperBound } from '../lib/search';
 import type { Span } from '../lib/span';
-import { roomFor } from './columns';
+import { roomFor, withoutFirst } from './columns';
 
 /** Only tasks of these computes count; null: of all. */
 export type RunRange = readonly [first: number, last: number] | null;
@@ -54,13 +54,60 @@ export class LaneTasks {
     if (!isSorted(this.startS, Math.max(from, 0), this.n)) {
       this.#sortFrom(from);
     }
+    this.#measureReach(from);
+    this.#sortedN = this.n;
+    this.#earliestNewS = Infinity;
+  }
+
+  /** Forget the tasks of rows before `row`. */
+  drop(row: number): void {
+    const { n } = this;
+    let count = 0;
+    while (count < n && (this.row[count] as number) < row) {
+      count += 1;
+    }
+    const kept = this.#keep(row, count);
+    this.startS = withoutFirst(this.startS, count, count + kept);
+    this.stopS = withoutFirst(this.stopS, count, count + kept);
+    this.reachS = withoutFirst(this.reachS, count, count + kept);
+    this.group = withoutFirst(this.group, count, count + kept);
+    this.prefix = withoutFirst(this.prefix, count, count + kept);
+    this.flags = withoutFirst(this.flags, count, count + kept);
+    this.run = withoutFirst(this.run, count, count + kept);
+    this.row = withoutFirst(this.row, count, count + kept);
+    this.n = this.#sortedN = kept;
+    this.#measureReach(0);
+  }
+
+  /** Move the tasks of row `row` and later together, from place `first` on; returns how many there are. */
+  #keep(row: number, first: number): number {
+    const places = new Uint32Array(this.n - first);
+    let kept = 0;
+    for (let i = first; i < this.n; i += 1) {
+      if ((this.row[i] as number) >= row) {
+        places[kept] = i;
+        kept += 1;
+      }
+    }
+    // Fewer only where a task that began early but ended late stands before some that go.
+    for (const column of kept < places.length ? this.#columns : []) {
+      for (let i = 0; i < kept; i += 1) {
+        column[first + i] = column[places[i] as number] as number;
+      }
+    }
+    return kept;
+  }
+
+  get #columns(): (Float64Array | Uint32Array | Int32Array | Uint16Array | Uint8Array)[] {
+    return [this.startS, this.stopS, this.group, this.prefix, this.flags, this.run, this.row];
+  }
+
+  #measureReach(from: number): void {
     let reach = from > 0 ? (this.reachS[from - 1] as number) : -Infinity;
     for (let i = from; i < this.n; i += 1) {
       reach = Math.max(reach, this.stopS[i] as number);
       this.reachS[i] = reach;
     }
-    this.#sortedN = this.n;
-    this.#earliestNewS = Infinity;
   }
 
   /** The first task that may reach past `timeS`; all before it have ended by then. */
@@ -115,7 +162,7 @@ export class LaneTasks {
     const order = Uint32Array.from(startS, (_, i) => i);
     // Equal starts keep the order they came in, so that a picture does not flicker.
     order.sort((a, b) => (startS[a] as number) - (startS[b] as number) || a - b);
-    for (const column of [this.startS, this.stopS, this.group, this.prefix, this.flags, this.run, this.row]) {
+    for (const column of this.#columns) {
       const old = column.slice(from, this.n);
       for (let i = 0; i < order.length; i += 1) {
         column[from + i] = old[order[i] as number] as number;

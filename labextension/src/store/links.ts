@@ -1,17 +1,11 @@
 /** What selected tasks need and what needs them: asked for when somebody wants to know, kept for a while. */
 import type { LinkRows } from '../wire';
-
-/** Where a task is: `row` does not change when others come or go. */
-export interface TaskPlace {
-  readonly lane: number;
-  readonly row: number;
-  readonly startS: number;
-}
+import type { TaskRef } from './selection';
 
 /** The other end of a dependency; `place` null: it has not ended, is not held or is data. */
 export interface Link {
   readonly key: string;
-  readonly place: TaskPlace | null;
+  readonly place: TaskRef | null;
 }
 
 export type Links =
@@ -37,7 +31,7 @@ export interface LinkSurroundings {
   readonly nowMs: () => number;
   numberOf(row: number): number;
   /** Where the tasks with these numbers of the recorder are, as far as they are here. */
-  placesOf(numbers: readonly number[]): ReadonlyMap<number, TaskPlace>;
+  placesOf(numbers: readonly number[]): ReadonlyMap<number, TaskRef>;
 }
 
 interface Entry {

@@ -23,6 +23,20 @@ export class RowNumbers {
     return stretch === undefined ? row : stretch.number + row - stretch.row;
   }
 
+  /** The first row whose number is `number` or more, if it came or is the next to come. */
+  firstRowFrom(number: number): number {
+    const i = this.#stretches.findLastIndex(candidate => candidate.number <= number);
+    const stretch = this.#stretches[i];
+    const next = this.#stretches[i + 1]?.row ?? Infinity;
+    return stretch === undefined ? 0 : Math.min(stretch.row + number - stretch.number, next);
+  }
+
+  /** Forget rows before `row`. */
+  drop(row: number): void {
+    const i = this.#stretches.findLastIndex(candidate => candidate.row <= row);
+    this.#stretches.splice(0, i);
+  }
+
   /** The row with a number, if it came; rows beyond the last are not told apart from those to come. */
   rowOf(number: number): number | null {
     const i = this.#stretches.findLastIndex(candidate => candidate.number <= number);

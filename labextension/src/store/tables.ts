@@ -10,6 +10,8 @@ export interface RunWindow {
 export const ALL_RUNS: RunWindow = { firstRun: 0, lastRun: null };
 
 const MAX_REMARKS = 1000;
+/** As many as the kernel keeps. */
+const MAX_RUNS = 10_000;
 
 export function inWindow(run: number, { firstRun, lastRun }: RunWindow): boolean {
   return run >= firstRun && (lastRun === null || run <= lastRun);
@@ -28,8 +30,12 @@ export class Tables {
   readonly #prefixOfGroup: number[] = [];
   readonly #progress = new Map<number, Map<string, PrefixProgress>>();
 
-  /** Take over what a batch says; the first one of a stream repeats everything. */
-  merge(batch: Batch): void {
+  /**
+   * Take over what a batch says; the first one of a stream repeats everything.
+   *
+   * Returns the computes that are forgotten for lack of room.
+   */
+  merge(batch: Batch): number[] {
     for (const group of batch.groups) {
       this.groups[group.id] = group;
       this.#prefixOfGroup[group.id] = this.prefixId(group.prefix);
@@ -53,6 +59,12 @@ export class Tables {
     this.estimates = batch.estimates;
     const before = batch.seq === 0 ? [] : this.remarks;
     this.remarks = [...before, ...batch.remarks].slice(-MAX_REMARKS);
+    const oldest = [...this.runs.keys()].slice(0, Math.max(this.runs.size - MAX_RUNS, 0));
+    for (const run of oldest) {
+      this.runs.delete(run);
+      this.#progress.delete(run);
+    }
+    return oldest;
   }
 
   /** The number of a prefix, by first appearance. */

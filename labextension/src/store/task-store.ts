@@ -1,16 +1,16 @@
 /** Everything a page knows of one recorder; any number of views share it. */
 import type { Batch, LinksAnswer, TaskColumns, TaskStatus } from '../wire';
 import { STATUSES, UNKNOWN_CODE } from '../wire';
-import { roomFor } from './columns';
 import type { FailureKind } from './failures';
 import { Failures } from './failures';
 import { KernelClock } from './kernel-clock';
-import { KeyTable } from './key-table';
 import { LaneTasks, SCHEDULER_BIT, STATUS_BITS } from './lane-tasks';
-import type { AskLinks, Links, TaskPlace } from './links';
+import type { AskLinks, Links } from './links';
 import { LinkTable } from './links';
 import { PrefixColours } from './prefix-colours';
+import { RowColumns } from './row-columns';
 import { RowNumbers } from './row-numbers';
+import type { TaskRef } from './selection';
 import { Selection } from './selection';
 import type { RunWindow } from './tables';
 import { Tables } from './tables';
@@ -40,9 +40,16 @@ export interface TaskDetail {
 export interface TaskStoreOptions {
   /** A steady clock in milliseconds. */
   readonly clockMs?: () => number;
+  /** Most tasks that are held, whatever the recorder holds. */
+  readonly maxTasks?: number;
   /** Asks the kernel what a task needs; without it nobody knows. */
   readonly ask?: AskLinks;
 }
+
+/** About 300 MB. */
+const MAX_TASKS = 5_000_000;
+/** As many tasks more may be held before old ones go. */
+const SLACK = 65_536;
 
 export class TaskStore {
   tables = new Tables();
@@ -51,14 +58,12 @@ export class TaskStore {
 
   #epoch: string | null = null;
   #lanes: (LaneTasks | undefined)[] = [];
-  #keys = new KeyTable();
+  #rows = new RowColumns();
   #failures = new Failures();
   #numbers = new RowNumbers();
   #links: LinkTable;
-  #cpuShare = new Uint16Array(0);
-  #sizeCode = new Uint16Array(0);
   #nextRow = 0;
-  #missing = 0;
+  #neverCame = 0;
   #dropped = 0;
   #recorded = 0;
   #nextSeq: number | null = null;
@@ -66,12 +71,14 @@ export class TaskStore {
   #version = 0;
   readonly #clockMs: () => number;
   readonly #ask: AskLinks;
+  readonly #maxTasks: number;
   readonly #colours = new Map<string, PrefixColours>();
   readonly #listeners = new Set<() => void>();
 
   constructor(options: TaskStoreOptions = {}) {
     this.#clockMs = options.clockMs ?? (() => performance.now());
     this.#ask = options.ask ?? (() => false);
+    this.#maxTasks = options.maxTasks ?? MAX_TASKS;
     this.#links = this.#newLinks();
     this.clock = new KernelClock(() => this.#clockMs() / 1000);
   }
@@ -85,7 +92,7 @@ export class TaskStore {
   }
   /** Rows held. */
   get nTasks(): number {
-    return this.#keys.length;
+    return this.#rows.next - this.#rows.first;
   }
   /** The recorder's number of the next row to come: the cursor of a hello or resync. */
   get cursor(): number {
@@ -95,11 +102,11 @@ export class TaskStore {
   get recorded(): number {
     return this.#recorded;
   }
-  /** Rows that were dropped before they got here. */
+  /** Rows before the next one that are not here: dropped before they came, or since. */
   get missing(): number {
-    return this.#missing;
+    return this.#neverCame + this.#rows.first;
   }
-  /** Rows the recorder no longer holds; this store may still hold some of them. */
+  /** Rows the recorder no longer holds; some of them may still be here. */
   get dropped(): number {
     return this.#dropped;
   }
@@ -138,12 +145,15 @@ export class TaskStore {
     if (batch.seq === 0) {
       this.#links.forgetAsked();
     }
-    this.tables.merge(batch);
+    for (const run of this.tables.merge(batch)) {
+      this.#failures.dropRun(run);
+    }
     const unknown = this.#unknownGroup(batch.tasks);
     if (unknown !== null) {
       return this.#gap(false, `group ${unknown} is used but was never announced`);
     }
     const rows = this.#appendRows(batch);
+    this.#dropOld(batch.dropped);
     this.#nextSeq = batch.seq + 1;
     this.#dropped = batch.dropped;
     this.#recorded = Math.max(batch.cursor, this.#nextRow);
@@ -189,12 +199,12 @@ export class TaskStore {
   }
 
   keyText(row: number, group: number): string {
-    return this.#keys.text(row, this.tables.groups[group]?.name ?? '?');
+    return this.#rows.keys.text(row, this.tables.groups[group]?.name ?? '?');
   }
 
   /** The key of a row where it is text; null: it is a name and integers. */
   textKey(row: number): string | null {
-    const parts = this.#keys.isText(row) ? this.#keys.parts(row) : null;
+    const parts = this.#rows.keys.isText(row) ? this.#rows.keys.parts(row) : null;
     return typeof parts === 'string' ? parts : null;
   }
 
@@ -207,8 +217,6 @@ export class TaskStore {
     const row = lane.row[i] ?? 0;
     const group = lane.group[i] ?? 0;
     const flags = lane.flags[i] ?? 0;
-    const share = this.#cpuShare[row] ?? UNKNOWN_CODE;
-    const size = this.#sizeCode[row] ?? UNKNOWN_CODE;
     return {
       key: this.keyText(row, group),
       group: this.tables.groups[group]?.name ?? '?',
@@ -216,8 +224,8 @@ export class TaskStore {
       run: lane.run[i] ?? 0,
       startS: lane.startS[i] ?? 0,
       stopS: lane.stopS[i] ?? 0,
-      cpuShare: share === UNKNOWN_CODE ? null : share / 65534,
-      sizeBytes: size === UNKNOWN_CODE ? null : 2 ** (size / 1024) - 1,
+      cpuShare: this.#rows.cpuShare(row),
+      sizeBytes: this.#rows.sizeBytes(row),
       status: STATUSES[flags & STATUS_BITS] ?? 'finished',
       observedBy: (flags & SCHEDULER_BIT) === 0 ? 'worker' : 'scheduler',
       error: this.#failures.error(row)
@@ -255,12 +263,12 @@ export class TaskStore {
     });
   }
 
-  #placesOf(numbers: readonly number[]): Map<number, TaskPlace> {
+  #placesOf(numbers: readonly number[]): Map<number, TaskRef> {
     const byRow = new Map(numbers.flatMap(number => {
       const row = this.#numbers.rowOf(number);
       return row === null ? [] : [[row, number] as const];
     }));
-    const places = new Map<number, TaskPlace>();
+    const places = new Map<number, TaskRef>();
     this.#lanes.forEach((lane, id) => {
       for (let i = 0; lane !== undefined && i < lane.n && places.size < byRow.size; i += 1) {
         const row = lane.row[i] as number;
@@ -279,12 +287,12 @@ export class TaskStore {
     this.selection.select(null, this);
     this.#epoch = epoch;
     this.#lanes = [];
-    this.#keys = new KeyTable();
+    this.#rows = new RowColumns();
     this.#failures = new Failures();
     this.#numbers = new RowNumbers();
     this.#links = this.#newLinks();
     this.#nextRow = 0;
-    this.#missing = 0;
+    this.#neverCame = 0;
     this.#nextSeq = null;
   }
 
@@ -299,21 +307,17 @@ export class TaskStore {
 
   #appendRows(batch: Batch): number {
     const { tasks, first, count } = batch;
-    this.#missing += Math.max(first - this.#nextRow, 0);
+    this.#neverCame += Math.max(first - this.#nextRow, 0);
     const skip = Math.min(Math.max(this.#nextRow - first, 0), count);
-    const base = this.#keys.length - skip;
+    const base = this.#rows.next - skip;
     if (skip < count) {
       this.#numbers.begin(base + skip, first + skip);
     }
-    this.#keys.append(tasks.keys, skip);
-    this.#cpuShare = roomFor(this.#cpuShare, base + count);
-    this.#sizeCode = roomFor(this.#sizeCode, base + count);
+    this.#rows.append(tasks, skip);
     const touched = new Set<LaneTasks>();
     for (let i = skip; i < count; i += 1) {
       const lane = this.#laneOf(tasks.lane[i] ?? 0);
       const group = tasks.group[i] ?? 0;
-      this.#cpuShare[base + i] = tasks.cpuShare[i] ?? UNKNOWN_CODE;
-      this.#sizeCode[base + i] = tasks.sizeCode[i] ?? UNKNOWN_CODE;
       touched.add(lane);
       lane.push(
         tasks.startS[i] ?? 0,
@@ -331,6 +335,21 @@ export class TaskStore {
     this.#noteFailures(batch, skip, base);
     this.#nextRow = Math.max(this.#nextRow, first + count);
     return count - skip;
+  }
+
+  /** Keep what the recorder keeps, and no more than fits; not for each message, because it moves all that stays. */
+  #dropOld(dropped: number): void {
+    const { first, next } = this.#rows;
+    const row = Math.min(Math.max(this.#numbers.firstRowFrom(dropped), next - this.#maxTasks, first), next);
+    if (row - first < SLACK && (row < next || row === first)) {
+      return;
+    }
+    this.#rows.drop(row);
+    this.#failures.drop(row);
+    this.#numbers.drop(row);
+    for (const lane of this.#lanes) {
+      lane?.drop(row);
+    }
   }
 
   /** Row `i` of the batch is row `base + i` here; the first `skip` are known already. */

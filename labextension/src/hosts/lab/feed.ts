@@ -75,6 +75,7 @@ export class Feed implements IDisposable {
     void this._link.open().then(opened => {
       if (opened) {
         this._awaitsStart = true;
+        this._startIsDue = false;
         this._link.ask(this._hello());
       }
     });
@@ -251,19 +252,37 @@ export class Feed implements IDisposable {
       }, (reply.leaseS * 1000) / 3);
     }
     this._setState({ kind: 'live', subshell: reply.subshell });
+    this._lookForLost(reply);
+  }
+
+  /** Messages may be lost when no others follow that would show the gap. */
+  private _lookForLost({ re, cursor }: Reply): void {
+    this._startIsDue = true;
+    if (re === 'renew' && (this._awaitsStart || this._rows() < this._promised)) {
+      this._resync(this._rows());
+    }
+    this._promised = re === 'renew' ? cursor : 0;
+  }
+
+  private _resync(cursor: number): void {
+    this._awaitsStart = true;
+    this._startIsDue = false;
+    this._link.ask({ verb: 'resync', cursor });
   }
 
   private _onBatch(batch: Batch): void {
     this._lastMs = performance.now();
-    // What still comes of a stream that is to start anew does not count.
+    // What still comes of a stream that is to start anew does not count, unless its start must have been lost.
     if (this._awaitsStart && batch.seq !== 0) {
+      if (this._startIsDue) {
+        this._resync(this._rows());
+      }
       return;
     }
     const { store } = this._entry(batch.recorder);
     const appended = store.append(batch);
     if (appended.kind === 'gap') {
-      this._awaitsStart = true;
-      this._link.ask({ verb: 'resync', cursor: appended.cursor });
+      this._resync(appended.cursor);
       return;
     }
     this._awaitsStart = false;
@@ -293,6 +312,10 @@ export class Feed implements IDisposable {
   private _recorder = '';
   private _epoch = '';
   private _awaitsStart = true;
+  /** Whether the kernel has answered since the start was asked for, so that the start was sent before. */
+  private _startIsDue = false;
+  /** How many rows the kernel had at the last renewal; they should be here by the next one. */
+  private _promised = 0;
   private _active = false;
   private _subshell = false;
   private _replaced = false;

@@ -119,6 +119,7 @@ describe('a feed', () => {
   it('renews its lease three times as often as it must', async () => {
     const kernel = new FakeKernel();
     await live(kernel);
+    kernel.push(DATA, ...batch(0, 0, 0));
     await vi.advanceTimersByTimeAsync(10_000);
     kernel.push(CONTROL, reply('renew'));
     await vi.advanceTimersByTimeAsync(10_000);
@@ -137,6 +138,7 @@ describe('a feed', () => {
   it('keeps its comms over a lost connection', async () => {
     const kernel = new FakeKernel();
     const feed = await live(kernel);
+    kernel.push(DATA, ...batch(0, 0, 0));
     kernel.connection('connecting');
     expect(feed.state).toEqual({ kind: 'disconnected' });
     kernel.connection('connected');
@@ -165,6 +167,31 @@ describe('a feed', () => {
     expect(kernel.verbs().at(-1)).toEqual({ verb: 'hello', cursor: 0, epoch: '' });
     kernel.refuse(CONTROL);
     expect(feed.state).toEqual({ kind: 'not-loaded' });
+  });
+
+  it('asks for a start that was lost when the next renewal is answered', async () => {
+    const kernel = new FakeKernel();
+    await live(kernel);
+    await vi.advanceTimersByTimeAsync(10_000);
+    kernel.push(CONTROL, reply('renew'));
+    expect(kernel.verbs().slice(1)).toEqual([{ verb: 'renew' }, { verb: 'resync', cursor: 0 }]);
+  });
+
+  it('notices at the next renewals that the last messages were lost', async () => {
+    const kernel = new FakeKernel();
+    await live(kernel);
+    kernel.push(DATA, ...batch(0, 0, 3));
+    for (const cursor of [5, 5, 5]) {
+      await vi.advanceTimersByTimeAsync(10_000);
+      kernel.push(CONTROL, reply('renew', { cursor }));
+    }
+    expect(kernel.verbs().slice(1)).toEqual([
+      { verb: 'renew' }, { verb: 'renew' }, { verb: 'resync', cursor: 3 }, { verb: 'renew' }, { verb: 'resync', cursor: 3 }
+    ]);
+    kernel.push(DATA, ...batch(0, 3, 2));
+    await vi.advanceTimersByTimeAsync(10_000);
+    kernel.push(CONTROL, reply('renew', { cursor: 5 }));
+    expect(kernel.verbs().at(-1)).toEqual({ verb: 'renew' });
   });
 
   it('says that the kernel was restarted by this page', async () => {

@@ -1,0 +1,141 @@
+/** What a store forgets, and that nothing else changes by it. */
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+
+import { ALL_RUNS, LaneTasks, TaskStore } from '../../src/store';
+import type { TaskDetail } from '../../src/store';
+import { KeyTable } from '../../src/store/key-table';
+import type { Batch } from '../../src/wire';
+import { smallRun } from '../charts/small-batch';
+import { batchOf } from './rows';
+import type { Row } from './rows';
+
+const SLACK = 65_536;
+
+/** Task `i`: on lane i mod 3, every seventh one erred, keys of both kinds. */
+function task(i: number): Row {
+  return {
+    lane: i % 3, start: i, stop: i + 0.5, group: i % 2, share: i % 1000, size: i % 1000,
+    key: i % 5 === 0 ? `text ${i}` : [i],
+    ...(i % 7 === 0 ? { status: 1, error: `E: ${i % 2}` } : {})
+  };
+}
+
+function tasks(first: number, stop: number): Row[] {
+  return Array.from({ length: stop - first }, (_, i) => task(first + i));
+}
+
+function feed(store: TaskStore, stop: number, step: number, more: (stop: number) => Partial<Batch>): void {
+  for (let first = 0, seq = 0; first < stop; first += step, seq += 1) {
+    const end = Math.min(first + step, stop);
+    store.append(batchOf(tasks(first, end), { seq, first, ...more(end) }));
+  }
+}
+
+function details(store: TaskStore): (TaskDetail | null)[] {
+  return store.laneIds.flatMap(id => Array.from({ length: store.lane(id)?.n ?? 0 }, (_, i) => store.detail(id, i)));
+}
+
+describe('a store', () => {
+  it('keeps what the recorder keeps and a little more, exactly counted, with all that is known of it', () => {
+    const store = new TaskStore();
+    const n = SLACK + 3_000;
+    feed(store, n, 10_000, end => ({ dropped: Math.max(end - 2_000, 0) }));
+    const dropped = n - 2_000;
+    expect([store.nTasks, store.missing, store.recorded, store.cursor]).toEqual([2_000, dropped, n, n]);
+    const whole = new TaskStore();
+    whole.append(batchOf(tasks(dropped, n), { first: dropped, dropped }));
+    expect(details(store)).toEqual(details(whole));
+    expect(store.failures(ALL_RUNS).map(kind => kind.n).reduce((a, b) => a + b)).toBe(Math.ceil(n / 7));
+  });
+
+  it('forgets everything that the recorder was told to forget, at once', () => {
+    const store = new TaskStore();
+    store.append(batchOf(tasks(0, 10)));
+    store.append(batchOf([], { seq: 1, first: 10, cursor: 10, dropped: 10 }));
+    expect([store.nTasks, store.missing, store.recorded, details(store)]).toEqual([0, 10, 10, []]);
+    store.append(batchOf(tasks(10, 12), { seq: 2, first: 10, dropped: 10 }));
+    expect(details(store).map(detail => detail?.key)).toEqual(['text 10', "('add-1', 11)"]);
+  });
+
+  it('has a bound of its own, oldest first', () => {
+    const store = new TaskStore({ maxTasks: 1_000 });
+    const n = 1_000 + SLACK;
+    feed(store, n, 9_999, () => ({}));
+    expect([store.nTasks, store.missing, store.lane(0)?.startS[0]]).toEqual([1_000, SLACK, n - 1_000 + 2]);
+  });
+
+  it('counts rows that never came and rows that went as missing alike', () => {
+    const store = new TaskStore({ maxTasks: 1 });
+    store.append(batchOf(tasks(100, 110), { first: 100, dropped: 100 }));
+    store.append(batchOf(tasks(200, 200 + SLACK), { seq: 1, first: 200, dropped: 200 }));
+    expect([store.nTasks, store.missing, store.nTasks + store.missing]).toEqual([1, 199 + SLACK, 200 + SLACK]);
+  });
+
+  it('keeps ten thousand computes', () => {
+    const store = new TaskStore();
+    const runs = Array.from({ length: 10_002 }, (_, run) => smallRun({ run }));
+    const progress = runs.map(({ run }) => ({
+      run, prefix: 'x', total: 1, finished: 1, erred: 0, running: 0, interrupted: 0, durationS: 1
+    }));
+    store.append(batchOf([{ start: 0, stop: 1, status: 1, run: 1, error: 'E' }]));
+    store.append(batchOf([], { seq: 1, runs, progress }));
+    const { tables } = store;
+    expect([tables.runs.size, tables.runsIn(ALL_RUNS)[0]?.run, tables.progressIn(ALL_RUNS)[0]?.run]).toEqual([10_000, 2, 2]);
+    expect(store.failures(ALL_RUNS)).toEqual([]);
+  });
+});
+
+it('dropping rows of a lane is the same as never having had them', () => {
+  const bars = fc.array(fc.tuple(fc.nat({ max: 50 }), fc.nat({ max: 30 })), { maxLength: 40 });
+  fc.assert(
+    fc.property(bars, fc.nat({ max: 45 }), (list, from) => {
+      const [all, some] = [new LaneTasks(), new LaneTasks()];
+      list.forEach(([start, length], row) => {
+        for (const lane of row >= from ? [all, some] : [all]) {
+          lane.push(start, start + length, row, row, row % 4, row, row);
+        }
+      });
+      all.settle();
+      some.settle();
+      all.drop(from);
+      const columns = ({ n, startS, stopS, reachS, group, prefix, flags, run, row }: LaneTasks): number[][] =>
+        [startS, stopS, reachS, group, prefix, flags, run, row].map(column => [...column.subarray(0, n)]);
+      expect(columns(all)).toEqual(columns(some));
+      all.push(1, 2, 0, 0, 0, 0, 99);
+      some.push(1, 2, 0, 0, 0, 0, 99);
+      all.settle();
+      some.settle();
+      expect(columns(all)).toEqual(columns(some));
+    }),
+    { seed: 8, numRuns: 300 }
+  );
+});
+
+it('keys keep their rows however often older ones are dropped', () => {
+  const key = fc.oneof(fc.array(fc.nat({ max: 9 }), { maxLength: 3 }), fc.string({ maxLength: 4 }));
+  const steps = fc.array(fc.tuple(fc.array(key, { maxLength: 600 }), fc.nat({ max: 700 })), { maxLength: 6 });
+  fc.assert(
+    fc.property(steps, list => {
+      const table = new KeyTable();
+      const kept: (string | number[])[] = [];
+      let first = 0;
+      for (const [keys, gone] of list) {
+        const texts = keys.flatMap(k => (typeof k === 'string' ? [new TextEncoder().encode(k)] : []));
+        table.append({
+          dims: Uint8Array.from(keys, k => (typeof k === 'string' ? 255 : k.length)),
+          ints: Int32Array.from(keys.flatMap(k => (typeof k === 'string' ? [] : k))),
+          lengths: Uint16Array.from(texts, text => text.length),
+          text: Uint8Array.from(texts.flatMap(text => [...text]))
+        }, 0);
+        kept.push(...keys);
+        first = Math.min(first + gone, kept.length);
+        table.drop(first);
+        expect(table.length).toBe(kept.length);
+        const shown = (k: string | number[]): string => (typeof k === 'string' ? k : `('g'${k.length === 0 ? ',' : ''}${k.map(i => `, ${i}`).join('')})`);
+        expect(kept.slice(first).map((_, i) => table.text(first + i, 'g'))).toEqual(kept.slice(first).map(shown));
+      }
+    }),
+    { seed: 6, numRuns: 60 }
+  );
+});
