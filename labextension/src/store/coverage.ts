@@ -1,6 +1,7 @@
-/** How busy a lane is in each pixel column, exactly, and with what; one pass over the tasks in sight. */
+/** How busy a lane is in each pixel column, exactly, and with what; one pass over the tasks or blocks in sight. */
 import type { Span } from '../lib/span';
 import { widthS } from '../lib/span';
+import { BLOCK, BLOCK_BITS, BLOCK_KIND, SLOTS } from './blocks';
 import type { LaneTasks, RunRange } from './lane-tasks';
 import { STATUS_BITS } from './lane-tasks';
 
@@ -20,6 +21,8 @@ export interface Sight {
   readonly hidden: Uint8Array | null;
   /** The prefix whose own part is measured too; -1: none. */
   readonly focus: number;
+  /** Whether the prefix of a column may be a guess where eight tasks in a row have more than three; for haste. */
+  readonly rough?: boolean;
 }
 
 /** Where the amounts of each prefix in each column are added up over lanes. */
@@ -73,7 +76,7 @@ export class LaneCoverage implements CoverageColumns {
     if (lane === undefined || columns === 0) {
       return;
     }
-    const { startS, stopS, prefix, flags, run } = lane;
+    const { startS, stopS, reachS, prefix, flags, run } = lane;
     const { cover } = this;
     const { hidden } = sight;
     const scale = columns / widthS(span);
@@ -83,7 +86,20 @@ export class LaneCoverage implements CoverageColumns {
     const sums = this.#sums;
     const touched = this.#touched;
     let column = -1;
+    const roughest = sight.rough === true ? BLOCK_KIND.mixed : BLOCK_KIND.plain;
     for (let i = first; i < last; i += 1) {
+      if ((i & (BLOCK - 1)) === 0 && i + BLOCK <= last) {
+        const x0 = ((startS[i] as number) - span.startS) * scale;
+        const x1 = ((reachS[i + BLOCK - 1] as number) - span.startS) * scale;
+        const c = x0 | 0;
+        // A block that lies within one column, behind all before it, counts as a whole.
+        if (c === (x1 | 0) && x0 >= until && c >= column && this.#addBlock(lane, i, c, scale, roughest, runs, hidden)) {
+          column = c;
+          until = x1;
+          i += BLOCK - 1;
+          continue;
+        }
+      }
       if (runs !== null && ((run[i] as number) < runs[0] || (run[i] as number) > runs[1])) {
         continue;
       }
@@ -180,6 +196,50 @@ export class LaneCoverage implements CoverageColumns {
     this.#bestAmount.fill(0);
     this.visited = 0;
     this.#current = -1;
+  }
+
+  /** Add the block that begins with task `i` to a column, if its sums are all that is to be known. */
+  #addBlock(
+    { blocks, run }: LaneTasks,
+    i: number,
+    column: number,
+    scale: number,
+    roughest: number,
+    runs: RunRange,
+    hidden: Uint8Array | null
+  ): boolean {
+    const block = i >> BLOCK_BITS;
+    const kind = blocks.kind[block] as number;
+    if (kind === BLOCK_KIND.none || kind > roughest || column >= this.cover.length) {
+      return false;
+    }
+    if (runs !== null && ((run[i] as number) < runs[0] || (run[i] as number) > runs[1])) {
+      return false;
+    }
+    const { prefix, seconds } = blocks;
+    const slot = block * SLOTS;
+    for (let k = slot; hidden !== null && k < slot + SLOTS; k += 1) {
+      if ((seconds[k] as number) > 0 && hidden[prefix[k] as number] === 1) {
+        return false;
+      }
+    }
+    if (column > this.#current) {
+      this.#flush();
+      this.#current = column;
+    }
+    for (let k = slot; k < slot + SLOTS; k += 1) {
+      const amount = (seconds[k] as number) * scale;
+      if (amount > 0) {
+        const id = prefix[k] as number;
+        const sum = this.#sums[id] as number;
+        if (sum === 0) {
+          this.#touched.push(id);
+        }
+        this.#sums[id] = sum + amount;
+        this.cover[column] = (this.cover[column] as number) + amount;
+      }
+    }
+    return true;
   }
 
   #addCover(x0: number, x1: number): void {

@@ -1,6 +1,7 @@
 /** The ended tasks of one lane, as columns sorted by start. */
 import { lowerBound, upperBound } from '../lib/search';
 import type { Span } from '../lib/span';
+import { TaskBlocks } from './blocks';
 import { roomFor, withoutFirst } from './columns';
 
 /** Only tasks of these computes count; null: of all. */
@@ -22,6 +23,8 @@ export class LaneTasks {
   run = new Int32Array(0);
   /** Row of the store. */
   row = new Uint32Array(0);
+
+  readonly blocks = new TaskBlocks();
 
   #sortedN = 0;
   #earliestNewS = Infinity;
@@ -54,7 +57,7 @@ export class LaneTasks {
     if (!isSorted(this.startS, Math.max(from, 0), this.n)) {
       this.#sortFrom(from);
     }
-    this.#measureReach(from);
+    this.#summarize(from);
     this.#sortedN = this.n;
     this.#earliestNewS = Infinity;
   }
@@ -76,7 +79,7 @@ export class LaneTasks {
     this.run = withoutFirst(this.run, count, count + kept);
     this.row = withoutFirst(this.row, count, count + kept);
     this.n = this.#sortedN = kept;
-    this.#measureReach(0);
+    this.#summarize(0);
   }
 
   /** Move the tasks of row `row` and later together, from place `first` on; returns how many there are. */
@@ -102,12 +105,13 @@ export class LaneTasks {
     return [this.startS, this.stopS, this.group, this.prefix, this.flags, this.run, this.row];
   }
 
-  #measureReach(from: number): void {
+  #summarize(from: number): void {
     let reach = from > 0 ? (this.reachS[from - 1] as number) : -Infinity;
     for (let i = from; i < this.n; i += 1) {
       reach = Math.max(reach, this.stopS[i] as number);
       this.reachS[i] = reach;
     }
+    this.blocks.update(this, from);
   }
 
   /** The first task that may reach past `timeS`; all before it have ended by then. */
