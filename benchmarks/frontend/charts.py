@@ -1,0 +1,60 @@
+"""The Gantt chart alone: frames at three sizes, truth at five zooms, memory per task."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+
+from benchmarks.frontend.page import ChartPage
+from benchmarks.harness import spread
+
+__all__ = ["busy_rows", "frame_rows", "live_rows"]
+
+ZOOMS = (1.0, 1 / 4, 1 / 20, 1 / 100, 1 / 400)
+ROUNDS = 5
+
+
+def frame_rows(page: ChartPage, sizes: Sequence[int], *, frames: int) -> Iterator[list[str]]:
+    """Yield, by number of tasks, what the store and the frames took."""
+    empty = page.bytes_held()
+    for n in sizes:
+        took = page.load(n)
+        held = (page.bytes_held() - empty) / n
+        first = page.mount()
+        page.frames("pan(3)")
+        full = [page.frames(f"pan({frames})") for _ in range(ROUNDS)]
+        page.zoom(0.01)
+        page.frames("pan(3)")
+        zoomed = [page.frames(f"pan({frames})") for _ in range(ROUNDS)]
+        hover = [page.frames(f"hover({frames})") for _ in range(ROUNDS)]
+        rate = [one / 1.0 for one in took if n >= 100_000]
+        cells = [f"{n:,}", f"{spread(rate, '{:.1f}')}", f"{held:.0f}", f"{first:.0f}"]
+        yield cells + [_p50_p95(rounds) for rounds in (full, zoomed, hover)]
+
+
+def busy_rows(page: ChartPage, n: int) -> Iterator[list[str]]:
+    """Yield, by zoom, which part of the time lanes look busy and are, in percent."""
+    page.load(n, prefixes=1)
+    page.mount()
+    for part in ZOOMS:
+        page.zoom(part)
+        apparent, actual = (100 * value for value in page.busy())
+        yield [f"1 / {1 / part:.0f}", f"{apparent:.2f}", f"{actual:.2f}", f"{apparent - actual:+.2f}"]
+
+
+def live_rows(page: ChartPage, n: int, *, seconds: float) -> Iterator[list[str]]:
+    """Yield what frames do while 10,000 tasks a second come on top of `n`."""
+    page.load(n, active=True)
+    page.mount(follow=True)
+    growth = page.frames("grow(30, 1000)")
+    paints, gaps = page.live(seconds, 1000)
+    yield ["frame after 1,000 more tasks", _p50_p95([growth])]
+    yield [f"painting, {seconds:.0f} s of 10 messages a second", _p50_p95([paints])]
+    yield ["from one animation frame to the next", _p50_p95([gaps])]
+
+
+def _p50_p95(rounds: Sequence[Sequence[float]]) -> str:
+    """Return the median and the 95th percentile in ms, each with its spread over rounds."""
+    p50, p95 = ([float(np.percentile(times, q)) for times in rounds] for q in (50, 95))
+    return f"{spread(p50, '{:.1f}')} / {spread(p95, '{:.1f}')}"

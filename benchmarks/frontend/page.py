@@ -1,0 +1,101 @@
+"""A page of headless Chromium with the charts in it and nothing else."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from playwright.sync_api import CDPSession, Page, sync_playwright
+
+__all__ = ["ROOT", "ChartPage", "bundle", "chart_page", "chromium_page"]
+
+ROOT = Path(__file__).parents[2]
+HTML = """<!doctype html><meta charset="utf-8"><style>body { margin: 0 }</style>
+<div id="chart" style="width: 1200px"></div><script src="page.js"></script>"""
+FLAGS = ["--no-sandbox", "--js-flags=--expose-gc"]
+
+
+class ChartPage:
+    """Calls of ``labextension/bench/page.ts``; all times are milliseconds."""
+
+    def __init__(self, page: Page) -> None:
+        self._page = page
+        self._devtools: CDPSession = page.context.new_cdp_session(page)
+
+    def load(self, n: int, *, lanes: int = 16, prefixes: int = 10, active: bool = False) -> list[float]:
+        """Begin anew with `n` tasks; return what each 100,000 took to get into the store."""
+        took: list[float] = self._call(f"load({n}, {{lanes: {lanes}, prefixes: {prefixes}}}, {_js(active)})")
+        return took
+
+    def mount(self, *, follow: bool = False) -> float:
+        """Show the chart and return how long it took."""
+        return float(self._call(f"mount({_js(follow)})"))
+
+    def frames(self, call: str) -> list[float]:
+        """Return what each frame of ``pan(60)``, ``hover(60)`` or ``grow(30, 1000)`` took."""
+        took: list[float] = self._call(call)
+        return took
+
+    def zoom(self, part: float) -> None:
+        """Show a part of everything."""
+        self._call(f"zoom({part})")
+
+    def busy(self) -> tuple[float, float]:
+        """Return which part of the time the lanes look busy, and are."""
+        found = self._call("busy()")
+        return found["apparent"], found["actual"]
+
+    def live(self, seconds: float, rows: int) -> tuple[list[float], list[float]]:
+        """Feed ten messages a second; return what frames took and how far apart they were."""
+        found = self._call(f"live({seconds * 1000}, {rows})")
+        return found["paints"], found["gaps"]
+
+    def bytes_held(self) -> float:
+        """Return what the page holds after a collection: objects and the memory of arrays."""
+        self._devtools.send("HeapProfiler.collectGarbage")
+        usage = self._devtools.send("Runtime.getHeapUsage")
+        return float(usage["usedSize"] + usage.get("backingStorageSize", 0))
+
+    def _call(self, call: str) -> Any:
+        return self._page.evaluate(f"window.bench.{call}")
+
+
+def bundle(source: str, target: Path) -> None:
+    """Bundle and minify one TypeScript file, as the offline report is."""
+    options = ["--bundle", "--format=iife", "--target=es2022", "--minify", "--log-level=error"]
+    command = [str(ROOT / "node_modules/.bin/esbuild"), str(ROOT / source), *options, f"--outfile={target}"]
+    subprocess.run(command, check=True)
+
+
+@contextmanager
+def chromium_page(width: int = 1280) -> Iterator[Page]:
+    """Open a page of Debian's Chromium, without a GPU."""
+    with (
+        sync_playwright() as playwright,
+        playwright.chromium.launch(executable_path=shutil.which("chromium"), args=FLAGS) as browser,
+    ):
+        page = browser.new_page(viewport={"width": width, "height": 720})
+        page.set_default_timeout(120_000)
+        yield page
+
+
+@contextmanager
+def chart_page(folder: Path) -> Iterator[ChartPage]:
+    """Open the page with the charts; it fails where the page's console has an error."""
+    bundle("labextension/bench/page.ts", folder / "page.js")
+    (folder / "index.html").write_text(HTML, encoding="utf-8")
+    errors: list[str] = []
+    with chromium_page() as page:
+        page.on("pageerror", lambda error: errors.append(str(error)))
+        page.goto((folder / "index.html").as_uri())
+        yield ChartPage(page)
+    if errors:
+        raise RuntimeError(f"the page raised: {errors}")
+
+
+def _js(value: object) -> str:
+    return "true" if value else "false"

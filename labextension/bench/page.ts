@@ -1,0 +1,140 @@
+/** What `benchmarks/frontend` drives in a headless page: a store, a chart, and a clock on its frames. */
+import type { GanttChart } from '../src/charts/gantt';
+import { mount } from '../src/charts/gantt';
+import { paletteColour, parseColour } from '../src/lib/palette';
+import { readTheme } from '../src/charts/ui/page-theme';
+import { TaskStore } from '../src/store';
+import { apparentBusy } from './busy';
+import type { Workload } from './data';
+import { TaskMaker, trueBusy } from './data';
+import { FrameTimes } from './frames';
+
+const ROWS = 100_000;
+const frames = new FrameTimes();
+
+class Bench {
+  #workload: Workload = { lanes: 16, prefixes: 10 };
+  #n = 0;
+  #seq = 0;
+  #store = new TaskStore();
+  #maker = new TaskMaker(this.#workload);
+  #chart: GanttChart | null = null;
+  #mounted = new AbortController();
+
+  /** Begin anew with `n` tasks; milliseconds the store took for each 100,000. */
+  load(n: number, workload: Workload, active: boolean): number[] {
+    this.#mounted.abort();
+    this.#workload = workload;
+    this.#n = n;
+    this.#seq = 0;
+    this.#maker = new TaskMaker(workload);
+    this.#store = new TaskStore();
+    const took: number[] = [];
+    for (let left = n; left > 0; left -= ROWS) {
+      took.push(this.#append(Math.min(left, ROWS), active));
+    }
+    return took;
+  }
+
+  /** Show the chart; milliseconds until it was painted. */
+  async mount(follow: boolean): Promise<number> {
+    this.#mounted = new AbortController();
+    const el = document.getElementById('chart') ?? document.body;
+    const beganMs = performance.now();
+    await frames.after(() => {
+      this.#chart = mount(el, this.#store, { signal: this.#mounted.signal, follow });
+    });
+    return performance.now() - beganMs;
+  }
+
+  /** Milliseconds of `count` frames, each after a step of a person who pans. */
+  async pan(count: number): Promise<number[]> {
+    const canvas = this.#canvas();
+    canvas.focus();
+    return this.#each(count, i => {
+      const key = i % 2 === 0 ? 'ArrowRight' : 'ArrowLeft';
+      canvas.dispatchEvent(new KeyboardEvent('keydown', { key, bubbles: true, cancelable: true }));
+    });
+  }
+
+  /** Show a part of everything, around its middle. */
+  async zoom(part: number): Promise<void> {
+    const nowS = this.#maker.nowS;
+    const startS = (nowS * (1 - part)) / 2;
+    await frames.after(() => this.#chart?.setTimeRange([startS, startS + nowS * part]));
+  }
+
+  /** Milliseconds of frames after the pointer moved to places all over the chart. */
+  async hover(count: number): Promise<number[]> {
+    const canvas = this.#canvas();
+    const box = canvas.getBoundingClientRect();
+    return this.#each(count, i => {
+      const [clientX, clientY] = [box.left + 200 + ((i * 379) % 900), box.top + ((i * 131) % (box.height - 30))];
+      canvas.dispatchEvent(new PointerEvent('pointermove', { clientX, clientY, bubbles: true }));
+    });
+  }
+
+  /** Milliseconds of frames after `rows` more tasks came. */
+  async grow(count: number, rows: number): Promise<number[]> {
+    return this.#each(count, () => { this.#append(rows, true); });
+  }
+
+  /** Ten messages a second for a while; what frames took and how far apart they were. */
+  async live(ms: number, rows: number): Promise<{ paints: number[]; gaps: number[] }> {
+    const timer = setInterval(() => { this.#append(rows, true); }, 100);
+    try {
+      return await frames.during(ms);
+    } finally {
+      clearInterval(timer);
+    }
+  }
+
+  /** What part of the time the lanes look busy, and are. */
+  busy(): { apparent: number; actual: number } {
+    const canvas = this.#canvas();
+    const theme = readTheme(document.body);
+    const [ground, bar] = [parseColour(theme.lane), parseColour(paletteColour(0))];
+    const [startS, stopS] = this.#chart?.timeRange() ?? [0, 1];
+    if (ground === null || bar === null) {
+      throw new Error('the theme has no colours');
+    }
+    return {
+      apparent: apparentBusy(canvas, ground, bar),
+      actual: trueBusy(this.#workload, this.#n, startS, stopS)
+    };
+  }
+
+  get nTasks(): number {
+    return this.#store.nTasks;
+  }
+
+  #append(count: number, active: boolean): number {
+    const batch = this.#maker.nextBatch(count, this.#seq, active);
+    const beganMs = performance.now();
+    const appended = this.#store.append(batch);
+    const tookMs = performance.now() - beganMs;
+    if (appended.kind === 'gap') {
+      throw new Error(appended.reason);
+    }
+    this.#seq += 1;
+    return tookMs;
+  }
+
+  async #each(count: number, action: (i: number) => void): Promise<number[]> {
+    const took: number[] = [];
+    for (let i = 0; i < count; i += 1) {
+      took.push(await frames.after(() => { action(i); }));
+    }
+    return took;
+  }
+
+  #canvas(): HTMLCanvasElement {
+    const canvas = document.querySelector('canvas');
+    if (canvas === null) {
+      throw new Error('no chart is shown');
+    }
+    return canvas;
+  }
+}
+
+(window as unknown as { bench: Bench }).bench = new Bench();
