@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from taskscope.model.keys import KeyBlock
-from taskscope.model.links import needed_by
+from taskscope.model.links import neighbours
 
 __all__ = [
     "SCHEDULER_OBSERVED",
@@ -158,9 +158,7 @@ class GraphColumns:
 
     def neighbours(self, task: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """Return the numbers of a task's dependencies and of its dependents, ascending."""
-        stop = int(self.n_dependencies[: task + 1].sum(dtype=np.int64))
-        dependencies = np.sort(self.edges[stop - int(self.n_dependencies[task]) : stop]).astype(np.int64)
-        return dependencies, needed_by(task, self.n_dependencies, self.edges)
+        return neighbours(task, self.n_dependencies, self.edges)
 
     def edge_sources(self) -> NDArray[np.int64]:
         """Return, for every edge, the number of the task that has the dependency."""

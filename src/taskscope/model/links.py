@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Link", "TaskLinks", "needed_by"]
+__all__ = ["Link", "TaskLinks", "neighbours"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,8 +44,10 @@ class TaskLinks:
     n_dependents: int
 
 
-def needed_by(task: int, n_dependencies: NDArray[np.integer], edges: NDArray[np.int32]) -> NDArray[np.int64]:
-    """Return the numbers of the tasks that need `task`, ascending.
+def neighbours(
+    task: int, n_dependencies: NDArray[np.integer], edges: NDArray[np.int32]
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return the numbers of a task's dependencies and of its dependents, ascending.
 
     Parameters
     ----------
@@ -56,8 +58,9 @@ def needed_by(task: int, n_dependencies: NDArray[np.integer], edges: NDArray[np.
 
     Examples
     --------
-    >>> needed_by(0, np.array([0, 1, 2]), np.array([0, 0, 1], np.int32)).tolist()
-    [1, 2]
+    >>> [found.tolist() for found in neighbours(1, np.array([0, 1, 2]), np.array([0, 0, 1], np.int32))]
+    [[0], [2]]
     """
     ends = np.cumsum(n_dependencies, dtype=np.int64)
-    return np.searchsorted(ends, np.flatnonzero(edges == task), side="right")
+    dependencies = np.sort(edges[ends[task] - int(n_dependencies[task]) : ends[task]])
+    return dependencies.astype(np.int64), np.searchsorted(ends, np.flatnonzero(edges == task), side="right")

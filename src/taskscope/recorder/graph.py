@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from taskscope.model.columns import GraphColumns, narrow_times
 from taskscope.model.keys import KeyBlock, KeyBuilder, key_block
-from taskscope.model.links import needed_by
+from taskscope.model.links import neighbours
 from taskscope.recorder.runlog import GraphSource
 
 __all__ = ["GraphBuilder", "Outline"]
@@ -140,11 +140,12 @@ class GraphBuilder:
 
     def neighbours(self, task: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """Return the numbers of a task's dependencies and of its dependents, ascending."""
-        key, first = self._keys[task], len(self._group)
-        known = needed_by(task, np.array(self._n_dependencies), np.array(self._edges))
-        later = [i for i in range(first, len(self._keys)) if key in self._dependencies[i]]
-        dependencies = np.sort(self.numbers(list(self._dependencies[task])))
-        return dependencies.astype(np.int64), np.concatenate((known, np.array(later, np.int64)))
+        if self.complete:
+            return neighbours(task, np.array(self._n_dependencies), np.array(self._edges))
+        key = self._keys[task]
+        dependents = [k for k, needed in self._dependencies.items() if key in needed]
+        found = (np.sort(self.numbers(list(keys))) for keys in (self._dependencies[key], dependents))
+        return next(found).astype(np.int64), next(found).astype(np.int64)
 
     def finish(self) -> GraphColumns:
         """Process what is left and return the columns; what was gathered so far stays usable."""

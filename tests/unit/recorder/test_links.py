@@ -1,8 +1,12 @@
 from __future__ import annotations
 
+from collections.abc import Iterable
+
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from numpy.typing import NDArray
 
 from taskscope.model.links import Link, TaskLinks
 from taskscope.recorder import Recorder
@@ -45,7 +49,7 @@ def test_a_task_knows_what_it_needs_and_what_needs_it_with_the_rows_of_those_tha
     assert [recorder.links(row, 10) for row in (0, 1, 3, 4)] == [
         TaskLinks((), 0, (), 0),
         TaskLinks((data,), 1, (Link(3, "sum"),), 1),
-        TaskLinks((x0, x1), 2, (Link(4, "last"),), 1),
+        TaskLinks((x1, x0), 2, (Link(4, "last"),), 1),
         TaskLinks((Link(3, "sum"),), 1, (), 0),
     ]
 
@@ -58,7 +62,7 @@ def test_while_the_compute_runs_what_has_not_ended_has_no_row(recorder: Recorder
 def test_more_links_than_asked_for_are_counted(recorder: Recorder) -> None:
     record_diamond(recorder)
     links = recorder.links(2, 1)
-    assert links == TaskLinks((Link(1, "('x', 0)"),), 2, (Link(3, "last"),), 1)
+    assert links == TaskLinks((Link(0, "('x', 1)"),), 2, (Link(3, "last"),), 1)
 
 
 def test_rows_that_are_not_held_have_no_links_and_are_no_ends(fake_clock: FakeClock) -> None:
@@ -66,7 +70,7 @@ def test_rows_that_are_not_held_have_no_links_and_are_no_ends(fake_clock: FakeCl
     record_diamond(recorder)
     assert [recorder.links(row, 10) for row in (0, 1, 4)] == [None, None, None]
     assert recorder.links(2, 10) == TaskLinks(
-        (Link(None, "('x', 0)"), Link(None, "('x', 1)")), 2, (Link(3, "last"),), 1
+        (Link(None, "('x', 1)"), Link(None, "('x', 0)")), 2, (Link(3, "last"),), 1
     )
 
 
@@ -84,7 +88,16 @@ def test_neighbours_are_the_same_however_far_the_graph_was_processed(
     )
     builder = GraphBuilder(source, 0.0, lambda keys: [0] * len(keys))
     builder.advance(data.draw(st.integers(0, len(needs))))
-    task = data.draw(st.integers(0, len(needs) - 1))
-    expected = (sorted(needs[task]), [i for i, needed in enumerate(needs) if task in needed])
-    assert tuple(found.tolist() for found in builder.neighbours(task)) == expected
-    assert tuple(found.tolist() for found in builder.finish().neighbours(task)) == expected
+    place = data.draw(st.integers(0, len(needs) - 1))
+    (task,) = builder.numbers([f"k{place}"]).tolist()
+
+    def names(found: Iterable[NDArray[np.int64]]) -> list[set[str]]:
+        blocks = [builder.identify(numbers.astype(np.int32))[1] for numbers in found]
+        return [set(block.iter_text([""] * len(block))) for block in blocks]
+
+    expected = [
+        {f"k{n}" for n in needs[place]},
+        {f"k{i}" for i, needed in enumerate(needs) if place in needed},
+    ]
+    assert names(builder.neighbours(task)) == expected
+    assert names(builder.finish().neighbours(task)) == expected
