@@ -74,7 +74,7 @@ export class TaskMaker {
     const head = seq === 0;
     const ids = (n: number): number[] => Array.from({ length: head ? n : 0 }, (_, id) => id);
     return {
-      recorder: 'bench', epoch: 'bench-1', seq, nowS: this.nowS, active, final: false,
+      recorder: 'bench', epoch: 'bench-1', seq, nowS: this.nowS, active, final: false, estimates: [],
       first, count, cursor: this.#row, dropped: 0, tasks, errors: [], running: [], remarks: [],
       groups: ids(prefixes).map(id => ({ id, name: `step-${id}`, prefix: `step-${id}` })),
       lanes: ids(lanes).map(id => ({ id, worker: 'main', thread: id, label: `thread ${id + 1}` })),
