@@ -22,7 +22,9 @@ from taskscope.errors import OptionError, unknown_name
 from taskscope.model.clock import SYSTEM_CLOCK, Clock
 from taskscope.model.version import __version__
 from taskscope.recorder import DEFAULT_MAX_TASKS, Recorder
+from taskscope.recorder.occupancy import metric_name
 from taskscope.recorder.pump import Pump, Tick
+from taskscope.recorder.resources import ResourceLimits
 from taskscope.sources.cluster import cluster_is_default
 from taskscope.sources.limits import cpu_limit, memory_limit_bytes
 from taskscope.sources.local import LocalSource, Metric
@@ -83,6 +85,7 @@ class Session:
 
     def __init__(self, clock: Clock = SYSTEM_CLOCK) -> None:
         self.recorder = Recorder(clock=clock)
+        self.recorder.resources.limits = ResourceLimits(cpu_limit(), memory_limit_bytes())
         self.pump = Pump(self.recorder)
         self.sampler = ResourceSampler(self.recorder)
         self.source = LocalSource(self.recorder, self._compute_started, self._compute_stopped)
@@ -127,7 +130,7 @@ class Session:
     def metric_name(self) -> str:
         """What the cache is measured in."""
         metric = self._metric()
-        return getattr(metric, "__name__", type(metric).__name__) if callable(metric) else metric
+        return metric_name(metric) if callable(metric) else metric
 
     def metadata(self) -> dict[str, object]:
         """Return facts about this process that belong into a recording."""

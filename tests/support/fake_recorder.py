@@ -11,6 +11,8 @@ from numpy.typing import NDArray
 from taskscope.model.records import Group, Lane, Message, PrefixProgress, Run, RunningTask, TaskBlock
 from taskscope.recorder import Recorder
 from taskscope.recorder.graph import Outline
+from taskscope.recorder.heldlog import HeldLog
+from taskscope.recorder.resources import ResourceLog
 from tests.support.task_blocks import Row, block_of
 
 
@@ -24,6 +26,8 @@ class FakeRecorder:
         self.messages: list[Message] = []
         self.now_running: list[RunningTask] = []
         self.active = False
+        self.resources = ResourceLog()
+        self.held = HeldLog()
         self.faults: list[tuple[str, BaseException]] = []
         self.version = 0
         self._runs: dict[int, tuple[int, Run]] = {}

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from taskscope.model.records import OBSERVED_BY, STATUSES
+from taskscope.wire.schema import BUFFERS
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +30,7 @@ def decode_rows(
 ) -> list[DecodedRow]:
     lane_status, group, stop_us, duration_s, cpu, size, dims, ints, lengths, text, error = (
         struct.unpack(f"<{len(buffer) // struct.calcsize(code)}{code}", buffer)
-        for code, buffer in zip("HHIfHHBiHBH", buffers, strict=True)
+        for code, buffer in zip("HHIfHHBiHBH", buffers[: len(BUFFERS)], strict=True)
     )
     errors = iter(error)
     names = names or {row[0]: row[1] for row in message["groups"]}

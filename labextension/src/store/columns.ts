@@ -1,6 +1,6 @@
 /** Typed arrays that grow by half when they are full, and lose their oldest entries. */
 
-type Growable = Float64Array | Uint32Array | Int32Array | Uint16Array | Uint8Array;
+type Growable = Float64Array | Float32Array | Uint32Array | Int32Array | Uint16Array | Uint8Array;
 
 /** `array` if it has room for `length` entries, else a larger copy. */
 export function roomFor<T extends Growable>(array: T, length: number): T {

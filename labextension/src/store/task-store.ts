@@ -3,11 +3,13 @@ import type { Batch, LinksAnswer, TaskColumns, TaskStatus } from '../wire';
 import { STATUSES, UNKNOWN_CODE } from '../wire';
 import type { FailureKind } from './failures';
 import { Failures } from './failures';
+import { HeldStore } from './held-store';
 import { KernelClock } from './kernel-clock';
 import { LaneTasks, SCHEDULER_BIT, STATUS_BITS } from './lane-tasks';
 import type { AskLinks, Links } from './links';
 import { LinkTable } from './links';
 import { PrefixColours } from './prefix-colours';
+import { ResourceStore } from './resource-store';
 import { RowColumns } from './row-columns';
 import { RowNumbers } from './row-numbers';
 import type { TaskRef } from './selection';
@@ -53,6 +55,8 @@ const SLACK = 65_536;
 
 export class TaskStore {
   tables = new Tables();
+  resources = new ResourceStore();
+  held = new HeldStore();
   readonly clock: KernelClock;
   readonly selection = new Selection();
 
@@ -154,6 +158,8 @@ export class TaskStore {
     }
     const rows = this.#appendRows(batch);
     this.#dropOld(batch.dropped);
+    this.resources.append(batch.resources);
+    this.held.append(batch.held);
     this.#nextSeq = batch.seq + 1;
     this.#dropped = batch.dropped;
     this.#recorded = Math.max(batch.cursor, this.#nextRow);
@@ -283,6 +289,8 @@ export class TaskStore {
 
   #clear(epoch: string | null): void {
     this.tables = new Tables();
+    this.resources = new ResourceStore();
+    this.held = new HeldStore();
     this.#colours.clear();
     this.selection.select(null, this);
     this.#epoch = epoch;

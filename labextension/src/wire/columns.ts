@@ -1,15 +1,12 @@
-/** The buffers of a batch to task columns; every length is checked before anything is read. */
+/** The first buffers of a batch to task columns; every length is checked before anything is read. */
 import { Field, WireError } from './check';
 import type { KeyColumns, TaskColumns } from './schema';
 import { BUFFERS, MAX_KEY_DIMS, TEXT_KEY, UNKNOWN_CODE } from './schema';
 
 export type WireBuffer = ArrayBuffer | ArrayBufferView;
 
-/** Views of the buffers' bytes, as many as there should be and as long as `count` asks for. */
+/** Views of the buffers' bytes, as long as `count` asks for. */
 export function checkBuffers(buffers: readonly WireBuffer[], count: number): Uint8Array[] {
-  if (buffers.length !== BUFFERS.length) {
-    throw new WireError('buffers', `${BUFFERS.length} buffers`, buffers.length);
-  }
   return BUFFERS.map(({ name, bytes, row }, i) => {
     const view = bytesOf(buffers[i], name);
     if (row && view.byteLength !== count * bytes) {
@@ -22,7 +19,8 @@ export function checkBuffers(buffers: readonly WireBuffer[], count: number): Uin
   });
 }
 
-function bytesOf(buffer: WireBuffer | undefined, name: string): Uint8Array {
+/** The bytes of the buffer called `name`. */
+export function bytesOf(buffer: WireBuffer | undefined, name: string): Uint8Array {
   if (buffer !== undefined && ArrayBuffer.isView(buffer)) {
     return new Uint8Array(buffer.buffer, buffer.byteOffset, buffer.byteLength);
   }

@@ -3,7 +3,8 @@ import { Field, WireError } from './check';
 import type { WireBuffer } from './columns';
 import { checkBuffers, decodeColumns } from './columns';
 import type { Batch, Estimate, Group, Lane, PrefixProgress, Remark, Run, RunningTask } from './schema';
-import { PROTOCOL, RUN_STATUSES } from './schema';
+import { BUFFERS, HELD_BUFFERS, PROTOCOL, RESOURCE_BUFFERS, RUN_STATUSES } from './schema';
+import { decodeSeries } from './series';
 
 /** More rows than any message has; a hostile count must not allocate. */
 const MAX_ROWS = 1_000_000;
@@ -24,7 +25,12 @@ export function decodeBatch(data: unknown, buffers: readonly WireBuffer[]): Batc
   }
   message.at('kind').oneOf(['batch']);
   const count = message.at('count').count(MAX_ROWS);
-  const views = checkBuffers(buffers, count);
+  const nBuffers = BUFFERS.length + RESOURCE_BUFFERS.length + HELD_BUFFERS.length;
+  if (buffers.length !== nBuffers) {
+    throw new WireError('buffers', `${nBuffers} buffers`, buffers.length);
+  }
+  const views = checkBuffers(buffers.slice(0, BUFFERS.length), count);
+  const series = decodeSeries(message, buffers.slice(BUFFERS.length));
   const errors = message.at('errors').list().map(field => field.text());
   const runOfRow = decodeTaskRuns(message.at('task_runs'), count);
   return {
@@ -46,7 +52,8 @@ export function decodeBatch(data: unknown, buffers: readonly WireBuffer[]): Batc
     progress: message.at('progress').list().map(decodeProgress),
     estimates: message.at('estimates').list().map(decodeEstimate),
     running: message.at('running').list().map(decodeRunning),
-    remarks: message.at('messages').list().map(decodeRemark)
+    remarks: message.at('messages').list().map(decodeRemark),
+    ...series
   };
 }
 

@@ -31,6 +31,29 @@ export const BUFFERS = [
   { name: 'error', bytes: 2, row: false }
 ] as const;
 
+/** After those, one entry for each sample. */
+export const RESOURCE_BUFFERS = [
+  { name: 'sample_time_s', bytes: 8 },
+  /** f32, 100 per core, the mean since the sample before; NaN: unknown. */
+  { name: 'cpu_percent', bytes: 4 },
+  { name: 'rss_bytes', bytes: 8 },
+  { name: 'n_processes', bytes: 2 },
+  /** 1 where samples are missing before this one. */
+  { name: 'gap', bytes: 1 }
+] as const;
+
+/** After those, one entry for each row of what was held; the last two are empty where no run has a metric. */
+export const HELD_BUFFERS = [
+  { name: 'held_group', bytes: 2 },
+  /** Microseconds after the section's `base_s`. */
+  { name: 'held_time_us', bytes: 4 },
+  { name: 'held_n_keys', bytes: 4 },
+  { name: 'held_nbytes', bytes: 8 },
+  { name: 'held_n_unsized', bytes: 4 },
+  { name: 'held_value', bytes: 8 },
+  { name: 'held_n_unvalued', bytes: 4 }
+] as const;
+
 export const UNKNOWN_CODE = 65535;
 export const TEXT_KEY = 255;
 export const MAX_KEY_DIMS = 200;
@@ -133,6 +156,41 @@ export interface TaskColumns {
   readonly error: Uint16Array;
 }
 
+/** Samples of CPU and memory, by time; all columns are equally long. */
+export interface ResourceColumns {
+  /** The recorder's number of the first sample, and how many samples the recorder no longer holds. */
+  readonly first: number;
+  readonly dropped: number;
+  /** What the process may use; null: unknown. */
+  readonly nCores: number | null;
+  readonly limitBytes: number | null;
+  readonly timeS: Float64Array;
+  /** 100 per core; NaN: unknown. */
+  readonly cpuPercent: Float32Array;
+  readonly rssBytes: Float64Array;
+  readonly nProcesses: Uint16Array;
+  /** 1 where samples are missing before this one. */
+  readonly gap: Uint8Array;
+}
+
+/** From a moment on, what the scheduler holds of a group; all columns are equally long. */
+export interface HeldColumns {
+  readonly first: number;
+  readonly dropped: number;
+  readonly run: Int32Array;
+  readonly group: Uint16Array;
+  readonly timeS: Float64Array;
+  readonly nKeys: Uint32Array;
+  /** Of the keys whose size is known; `nUnsized` are not. */
+  readonly nbytes: Float64Array;
+  readonly nUnsized: Uint32Array;
+  /** In the user's metric of the run; null: no run of these has one. */
+  readonly value: Float64Array | null;
+  readonly nUnvalued: Uint32Array | null;
+  /** The names of users' metrics, by run. */
+  readonly metrics: ReadonlyMap<number, string>;
+}
+
 /** One message. Tables hold only what is new or changed since the last one, `estimates` and `running` all there is. */
 export interface Batch {
   readonly recorder: string;
@@ -161,4 +219,6 @@ export interface Batch {
   readonly estimates: readonly Estimate[];
   readonly running: readonly RunningTask[];
   readonly remarks: readonly Remark[];
+  readonly resources: ResourceColumns;
+  readonly held: HeldColumns;
 }

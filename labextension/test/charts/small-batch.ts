@@ -1,5 +1,6 @@
 /** Batches as small as a test needs them: no tasks, and only what it says. */
 import type { Batch, PrefixProgress, Run } from '../../src/wire';
+import { heldColumns, resourceColumns } from '../store/series';
 
 export function smallBatch(batch: Partial<Batch> = {}): Batch {
   return {
@@ -14,6 +15,7 @@ export function smallBatch(batch: Partial<Batch> = {}): Batch {
     },
     errors: [],
     groups: [], lanes: [], runs: [], progress: [], estimates: [], running: [], remarks: [],
+    resources: resourceColumns(), held: heldColumns(),
     ...batch
   };
 }

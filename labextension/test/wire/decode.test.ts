@@ -2,6 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 
 import { BUFFERS, WireError, decodeBatch, pythonRepr, tupleKey } from '../../src/wire';
+import { heldColumns, resourceColumns } from '../store/series';
 import type { FixtureRow, WireMessage } from './wire-fixture';
 import { wireMessage } from './wire-fixture';
 
@@ -47,7 +48,9 @@ it('a message becomes a batch, whole and converted', () => {
     progress: [{ run: 0, prefix: 'sum', total: 4, finished: 2, erred: 1, running: 1, interrupted: 0, durationS: 0.75 }],
     running: [{ run: 0, lane: null, group: 1, key: 'x', startS: 5.5 }],
     estimates: [{ run: 0, stopS: 12.5, earliestS: 11, latestS: 15 }],
-    remarks: [{ timeS: 0.5, level: 'info', text: 'hello' }]
+    remarks: [{ timeS: 0.5, level: 'info', text: 'hello' }],
+    resources: resourceColumns([], { nCores: null, limitBytes: null }),
+    held: heldColumns()
   });
 });
 
@@ -107,7 +110,7 @@ describe('what does not follow the protocol is refused by name', () => {
 
   it('too few buffers, and buffers that are none', () => {
     const { message, buffers } = wireMessage(ROWS);
-    expect(() => decodeBatch(message, buffers.slice(1))).toThrow('buffers must be 11 buffers, got 10');
+    expect(() => decodeBatch(message, buffers.slice(1))).toThrow(`buffers must be ${buffers.length} buffers, got ${buffers.length - 1}`);
     const wrong = [...buffers];
     wrong[2] = 'x' as never;
     expect(() => decodeBatch(message, wrong)).toThrow('buffers.stop_us must be an ArrayBuffer or a view of one, got "x"');

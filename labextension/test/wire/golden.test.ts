@@ -5,6 +5,7 @@ import { describe, expect, it } from 'vitest';
 
 import { TaskStore } from '../../src/store';
 import type { TaskDetail } from '../../src/store';
+import type { HeldColumns, ResourceColumns } from '../../src/wire';
 import { STATUSES, decodeBatch } from '../../src/wire';
 
 interface Golden {
@@ -13,7 +14,8 @@ interface Golden {
   expect: Record<'keys' | 'prefixes' | 'observed', string[]> &
     Record<'start_s' | 'stop_s' | 'status' | 'lanes' | 'runs', number[]> &
     Record<'errors', (string | null)[]> &
-    Record<'cpu_s' | 'size_bytes', (number | null)[]>;
+    Record<'cpu_s' | 'size_bytes', (number | null)[]> &
+    Record<'samples' | 'held', (number | null)[][]>;
 }
 
 const FOLDER = join(import.meta.dirname, '../../../tests/fixtures/wire');
@@ -59,10 +61,25 @@ describe.each(readdirSync(FOLDER).filter(name => name.endsWith('.json')))('%s', 
       start_s: near(rows.map(({ task }) => task.startS), golden.expect.start_s, 1e-6),
       stop_s: near(rows.map(({ task }) => task.stopS), golden.expect.stop_s, 1e-6),
       cpu_s: near(rows.map(({ task }, i) => product(task.cpuShare, durations[i])), cpuSeconds(golden, durations), 1e-3),
+      samples: samplesOf(batch.resources),
+      held: heldOf(batch.held),
       size_bytes: near(rows.map(({ task }) => task.sizeBytes), golden.expect.size_bytes, 1e-3)
     }).toEqual({ ...golden.expect, cpu_s: cpuSeconds(golden, durations) });
   });
 });
+
+function samplesOf(r: ResourceColumns): (number | null)[][] {
+  const known = (value: number | undefined): number | null => (value === undefined || Number.isNaN(value) ? null : value);
+  return Array.from(r.timeS, (timeS, i) =>
+    [timeS, r.cpuPercent[i], r.rssBytes[i], r.nProcesses[i], r.gap[i]].map(known)
+  );
+}
+
+function heldOf(h: HeldColumns): (number | null)[][] {
+  return Array.from(h.timeS, (timeS, i) =>
+    [h.run[i], h.group[i], timeS, h.nKeys[i], h.nbytes[i], h.nUnsized[i], h.value?.[i], h.nUnvalued?.[i]].map(v => v ?? null)
+  );
+}
 
 /** The wire carries a share of the duration, 1 at most. */
 function cpuSeconds({ expect: { cpu_s } }: Golden, durations: number[]): (number | null)[] {

@@ -1,5 +1,7 @@
 /** Messages as the kernel would send them, written by hand. */
 
+import { HELD_BUFFERS, RESOURCE_BUFFERS } from '../../src/wire';
+
 export interface FixtureRow {
   lane?: number;
   status?: number;
@@ -41,6 +43,8 @@ export function wireMessage(rows: FixtureRow[], message: Record<string, unknown>
       estimates: [[0, 12.5, 11, 15]],
       running: [[0, null, 1, 'x', 5.5]],
       messages: [[0.5, 'info', 'hello']],
+      resources: { first: 0, count: 0, dropped: 0, n_cores: null, limit_bytes: null },
+      held: { first: 0, count: 0, dropped: 0, base_s: 0, runs: [] },
       ...message
     },
     buffers: [
@@ -57,7 +61,8 @@ export function wireMessage(rows: FixtureRow[], message: Record<string, unknown>
       Uint16Array.from(
         rows.filter(row => (row.status ?? 0) !== 0),
         row => (row.error === undefined ? 65535 : errors.indexOf(row.error))
-      ).buffer
+      ).buffer,
+      ...[...RESOURCE_BUFFERS, ...HELD_BUFFERS].map(() => new ArrayBuffer(0))
     ]
   };
 }

@@ -7,9 +7,11 @@ from dataclasses import dataclass
 
 from taskscope.analysis.compact import CompactTables, compact_tables, take_rows
 from taskscope.analysis.ended import prefix_progress
+from taskscope.analysis.held_rows import held_metrics
+from taskscope.analysis.series import resources_part
 from taskscope.model.recording import Recording
 from taskscope.model.records import TaskBlock
-from taskscope.wire import Batch, BatchMessage, encode_batch
+from taskscope.wire import Batch, BatchMessage, HeldPart, ResourcesPart, encode_batch
 
 __all__ = ["RecordedMessage", "recorded_messages"]
 
@@ -33,15 +35,19 @@ def recorded_messages(recording: Recording) -> Iterator[RecordedMessage]:
     """
     compact = compact_tables(recording)
     n_tasks = len(compact.tasks)
-    first, seq = 0, 0
-    while first < n_tasks or seq == 0:
+    first, first_held, seq = 0, 0, 0
+    while first < n_tasks or first_held < len(compact.held) or seq == 0:
         rows = take_rows(compact.tasks, slice(first, first + _ROWS_PER_MESSAGE))
-        message, buffers = encode_batch(_batch(recording, compact, rows, first=first, seq=seq))
+        batch = _batch(recording, compact, rows, first=first, first_held=first_held, seq=seq)
+        message, buffers = encode_batch(batch)
         yield RecordedMessage(message, buffers, rows)
         first, seq = first + message["count"], seq + 1
+        first_held += message["held"]["count"]
 
 
-def _batch(recording: Recording, compact: CompactTables, rows: TaskBlock, *, first: int, seq: int) -> Batch:
+def _batch(
+    recording: Recording, compact: CompactTables, rows: TaskBlock, *, first: int, first_held: int, seq: int
+) -> Batch:
     head = seq == 0
     return Batch(
         recorder="static",
@@ -60,4 +66,10 @@ def _batch(recording: Recording, compact: CompactTables, rows: TaskBlock, *, fir
         progress=prefix_progress(recording) if head else (),
         messages=compact.messages if head else (),
         running=compact.running,
+        resources=resources_part(recording) if head else ResourcesPart(),
+        held=HeldPart(
+            first=first_held,
+            rows=compact.held.part(slice(first_held, None)),
+            metrics=held_metrics(recording),
+        ),
     )

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import numpy as np
-
 from taskscope.analysis.ended import prefix_progress
 from taskscope.model.recording import Recording
-from taskscope.model.records import Group, TaskBlock
 
-__all__ = ["N_COLOURS", "PALETTE", "prefix_colours", "used_groups"]
+__all__ = ["N_COLOURS", "PALETTE", "prefix_colours"]
 
 PALETTE: tuple[str, ...] = (
     *("b11f4b", "4cd676", "6887ff", "a67f38", "006d91", "dca0d6", "3ca694", "9b54c8", "f86685", "94ab39"),
@@ -18,11 +15,6 @@ PALETTE: tuple[str, ...] = (
 
 N_COLOURS = len(PALETTE)
 """Prefixes take turns with this many colours."""
-
-
-def used_groups(recording: Recording, tasks: TaskBlock) -> list[Group]:
-    """Return the groups that have tasks, by first appearance; a kernel may have seen many others before."""
-    return [recording.groups[i] for i in np.unique(tasks.group).tolist()]
 
 
 def prefix_colours(recording: Recording) -> dict[str, int]:

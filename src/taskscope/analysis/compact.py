@@ -7,7 +7,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from taskscope.analysis.colours import used_groups
+from taskscope.analysis.series import few_held_rows
+from taskscope.model.held import HeldRows
 from taskscope.model.recording import Recording
 from taskscope.model.records import RUNNING, Group, Lane, Message, Run, RunningTask, TaskBlock
 
@@ -24,14 +25,17 @@ class CompactTables:
     runs: list[Run]
     messages: list[Message]
     running: list[RunningTask]
+    held: HeldRows
 
 
 def compact_tables(recording: Recording) -> CompactTables:
     """Return what a view of this recording alone needs, tasks sorted by their start."""
     tasks = recording.tasks
     tasks = take_rows(tasks, np.lexsort((tasks.stop, tasks.start)))
-    groups = used_groups(recording, tasks)
-    group_ids = np.array([group.id for group in groups], np.int64)
+    held = few_held_rows(recording)
+    # Data was held too, and has no tasks.
+    group_ids = np.union1d(tasks.group, held.group)
+    groups = [recording.groups[i] for i in group_ids.tolist()]
     lane_ids = np.unique(tasks.lane)
     zero = recording.zero_s
     tasks = replace(
@@ -50,6 +54,9 @@ def compact_tables(recording: Recording) -> CompactTables:
             for run in recording.runs
         ],
         messages=[replace(m, time_s=m.time_s - zero) for m in recording.messages],
+        held=replace(
+            held, group=np.searchsorted(group_ids, held.group).astype(np.uint32), time=held.time - zero
+        ),
     )
 
 

@@ -52,7 +52,7 @@ class GraphBuilder:
         self._kept = source.kept
         self._data = source.data
         self._groups_of = groups_of
-        self._n_keys = len(source.dependencies)
+        self.n_keys = len(source.dependencies)
         self._unmet = iter(source.dependencies)
         self._index: defaultdict[object, int] = defaultdict(count().__next__)
         self._keys: list[object] = []
@@ -60,8 +60,8 @@ class GraphBuilder:
         self._group = array("I")
         self._n_dependencies = array("I")
         self._edges = array("i")
-        self._start = start
-        self._enter = np.full(self._n_keys, np.nan)
+        self.start = start
+        self._enter = np.full(self.n_keys, np.nan)
         self._values: NDArray[np.float64] | None = None
         self.errors: dict[int, str] = {}
         self.group_counts: Counter[int] = Counter()
@@ -70,7 +70,7 @@ class GraphBuilder:
     @property
     def complete(self) -> bool:
         """Whether every key was processed."""
-        return len(self._group) == self._n_keys
+        return len(self._group) == self.n_keys
 
     def advance(self, n_keys: int) -> None:
         """Process the next `n_keys` keys, or fewer."""
@@ -105,9 +105,9 @@ class GraphBuilder:
             self._keys += reversed(new)
         return numbers
 
-    def land(self, keys: Sequence[object], times: NDArray[np.float64]) -> None:
-        """Note when the results of these keys entered the scheduler's cache."""
-        self._enter[self.numbers(keys)] = times
+    def land(self, tasks: NDArray[np.int32], times: NDArray[np.float64]) -> None:
+        """Note when the results of these tasks entered the scheduler's cache."""
+        self._enter[tasks] = times
 
     def numbers(self, keys: Sequence[object]) -> NDArray[np.int32]:
         """Return the number of every key."""
@@ -116,8 +116,29 @@ class GraphBuilder:
     def measure(self, keys: Sequence[object], values: Sequence[float]) -> None:
         """Note what the user's cache metric gave for these keys."""
         if self._values is None:
-            self._values = np.full(self._n_keys, np.nan)
+            self._values = np.full(self.n_keys, np.nan)
         self._values[self.numbers(keys)] = values
+
+    def values_of(self, tasks: NDArray[np.generic]) -> NDArray[np.float64]:
+        """Return what the user's cache metric gave for these tasks, NaN where it gave nothing so far."""
+        return np.full(len(tasks), np.nan) if self._values is None else self._values[tasks]
+
+    def links(self) -> tuple[NDArray[np.uint32], NDArray[np.uint32], NDArray[np.int32]]:
+        """Return the group of every key, how many dependencies it has, and which; only once `complete`."""
+        return (
+            np.frombuffer(self._group, np.uint32),
+            np.frombuffer(self._n_dependencies, np.uint32),
+            np.frombuffer(self._edges, np.int32) if self._edges else np.empty(0, np.int32),
+        )
+
+    def kept(self) -> NDArray[np.int32]:
+        """Return the numbers of the keys whose result was asked for."""
+        return self.numbers([k for k in self._kept if k in self._index])
+
+    def held_data(self) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
+        """Return the numbers of the keys that were data, as far as they were met, and their bytes."""
+        sizes = {self._index[k]: size for k, size in self._data.items() if k in self._index}
+        return np.array(list(sizes), np.int32), np.array(list(sizes.values()), np.float64)
 
     def identify(self, tasks: NDArray[np.int32]) -> tuple[NDArray[np.uint32], KeyBlock]:
         """Return group ids and keys of these tasks, which may not have been processed yet."""
@@ -153,19 +174,18 @@ class GraphBuilder:
             self.advance(4096)
         counts = np.array(self._n_dependencies, np.uint32)
         small = counts.astype(np.uint8) if not len(counts) or counts.max() < 256 else counts
-        sizes = {self._index[k]: size for k, size in self._data.items() if k in self._index}
-        data = np.array(list(sizes), np.int32)
-        self._enter[data] = self._start
+        data, data_sizes = self.held_data()
+        self._enter[data] = self.start
         return GraphColumns(
             keys=self._builder.build(),
             group=np.array(self._group, np.uint32),
             n_dependencies=small,
             edges=np.array(self._edges, np.int32),
-            enter=narrow_times(self._enter, self._start),
-            enter_zero=self._start,
-            kept=self.numbers([k for k in self._kept if k in self._index]),
+            enter=narrow_times(self._enter, self.start),
+            enter_zero=self.start,
+            kept=self.kept(),
             data=data,
-            data_sizes=np.array(list(sizes.values()), np.float64),
+            data_sizes=data_sizes,
             values=None if self._values is None else self._values.copy(),
             errors=dict(self.errors),
         )

@@ -31,6 +31,7 @@ from taskscope.model.records import (
 )
 from taskscope.model.rows import join_rows
 from taskscope.recorder.graph import Outline
+from taskscope.recorder.heldlog import HeldLog
 from taskscope.recorder.links import links_of
 from taskscope.recorder.messages import MessageLog
 from taskscope.recorder.progress import prefix_progress
@@ -73,6 +74,7 @@ class Recorder:
         self.started_at = datetime.fromtimestamp(clock.time(), UTC)
         self.messages_log = MessageLog(self.now_s)
         self.resources = ResourceLog()
+        self.held = HeldLog()
         self._store = RowStore(_checked(max_tasks))
         self._groups = GroupTable()
         self._lanes = LaneTable(os.getpid())
@@ -155,10 +157,11 @@ class Recorder:
         if current != state.run:
             state.run = current
             self._touch(state)
+        self.held.append(state.take_held(self.now_s()), state.metric_name)
         if state.seal():
             self._active.remove(state)
             return False
-        return waiting > 0 or state.counts_graph
+        return waiting > 0 or state.counts_graph or state.owes_held
 
     def _drain(self) -> None:
         while self.pull(0.1):
@@ -354,6 +357,7 @@ class Recorder:
         with self._lock:
             self._drain()
             self._store.clear()
+            self.held.clear()
             for state in self._runs.values():
                 state.rows_held = 0
             for run in [n for n, s in self._runs.items() if s.log is None]:

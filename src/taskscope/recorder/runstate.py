@@ -11,11 +11,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from taskscope.model.columns import SCHEDULER_OBSERVED, GraphColumns, RowBlock, narrow_sizes, round_down_f4
+from taskscope.model.held import HeldRows
 from taskscope.model.keys import KeyBlock
 from taskscope.model.records import INTERRUPTED, RUNNING, Run, RunStatus
 from taskscope.recorder.fold import MAX_ROWS, take, take_rows
 from taskscope.recorder.graph import GraphBuilder
 from taskscope.recorder.grouped import GroupSums, sum_by_group
+from taskscope.recorder.occupancy import Occupancy, metric_name
 from taskscope.recorder.runlog import LaneBuffer, LaneKey, RunLog
 from taskscope.recorder.tables import GroupTable
 from taskscope.recorder.unknown_lanes import UnknownLanes
@@ -49,6 +51,7 @@ class RunState:
         """Sums over the rows so far, by group id."""
         self.totals: Counter[int] = Counter()
         """How many tasks the graph has, as far as it was counted, by group id."""
+        self.occupancy: Occupancy | None = None
         self.rows_held = 0
         """How many of the run's rows the store holds."""
         self._unknown = UnknownLanes()
@@ -89,6 +92,8 @@ class RunState:
         tasks = builder.numbers(raw.keys)
         builder.errors.update({int(tasks[i]): text for i, text in raw.errors.items()})
         block = raw.to_block(log.run, tasks, self.origin)
+        if self.occupancy is not None:
+            self.occupancy.note_sizes(tasks, raw.size)
         for group_id, sums in sum_by_group(block, builder.groups(tasks, raw.keys)):
             self.ended[group_id].add(sums)
             self.groups.add(group_id, sums)
@@ -99,15 +104,22 @@ class RunState:
         if self.builder is None and log is not None and log.graph_source is not None:
             self.builder = GraphBuilder(log.graph_source, log.start - self.origin, self.groups.ids)
             log.graph_source = None
+            self.occupancy = Occupancy(log.run, self.builder, has_metric=log.metric is not None)
         return self.builder
 
     def _take_landed(self, log: RunLog, builder: GraphBuilder) -> None:
         landed = take(log.landed, 2, _MAX_LANDED)
         if landed:
-            builder.land(landed[::2], np.array(landed[1::2], np.float64) - self.origin)
+            tasks = builder.numbers(landed[::2])
+            times = np.array(landed[1::2], np.float64) - self.origin
+            builder.land(tasks, times)
+            if self.occupancy is not None:
+                self.occupancy.note_landings(tasks, times)
         values = take(log.values, 2, _MAX_LANDED)
         if values:
             builder.measure(values[::2], cast("Sequence[float]", values[1::2]))
+            if self.occupancy is not None:
+                self.occupancy.note_values(len(values) // 2)
 
     def in_flight(self, now_s: float, lane_id: Callable[[LaneKey], int]) -> RowBlock | None:
         """Return the tasks in flight as rows that stop now, interrupted if the run is over, else running."""
@@ -162,13 +174,40 @@ class RunState:
         ]
         return math.ceil(max(sizes))
 
+    def take_held(self, now_s: float) -> HeldRows:
+        """Return the rows of what the scheduler held that are settled by now; with the end, the last ones."""
+        occupancy, log = self.occupancy, self.log
+        if occupancy is None or log is None or self.builder is None:
+            return HeldRows.empty()
+        over = self.over
+        rows = occupancy.advance(now_s, over=over)
+        if over and log.stop is not None and self.builder.complete and not occupancy.behind:
+            self.occupancy = None
+            rows = HeldRows.concat([rows, occupancy.close(log.stop - self.origin)])
+        return rows
+
+    @property
+    def metric_name(self) -> str | None:
+        """The name of the user's cache metric; None without one."""
+        return None if self.log is None or self.log.metric is None else metric_name(self.log.metric)
+
+    @property
+    def owes_held(self) -> bool:
+        """Whether the run is over and not all of what was held has been told."""
+        return self.occupancy is not None and self.over
+
+    @property
+    def over(self) -> bool:
+        """Whether the compute has ended, none of its tasks is in flight, and all was folded."""
+        log = self.log
+        return log is None or (log.stop is not None and not log.in_flight() and not self.slices_waiting())
+
     def seal(self) -> bool:
         """Let go of the log and the key objects once the run is over and all is folded; True when done."""
         log = self.log
         if log is None:
             return True
-        over = log.stop is not None and not log.in_flight() and not self.slices_waiting()
-        if not over or (self.builder is not None and not self.builder.complete):
+        if not self.over or self.counts_graph or self.occupancy is not None:
             return False
         if self.builder is None and log.graph_source is not None:
             return False

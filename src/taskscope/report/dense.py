@@ -51,7 +51,7 @@ def dense_tasks(tasks: TaskBlock, buffers: Sequence[bytes]) -> DenseTasks:
     tasks
         The rows that were encoded, in the order in which they began.
     buffers
-        What `taskscope.wire.encode_batch` made of them.
+        What `taskscope.wire.encode_batch` made of them, `taskscope.wire.BUFFERS`.
     """
     lane_status, group, _, _, cpu_share, size_code, dims, ints, lengths, text, error = buffers
     lanes = np.frombuffer(lane_status, "<u2")

@@ -12,6 +12,7 @@ from importlib.resources import files
 from taskscope.analysis.batches import recorded_messages
 from taskscope.model.recording import Recording
 from taskscope.report.dense import dense_tasks
+from taskscope.wire import BUFFERS
 
 __all__ = ["count_tasks", "data_json", "report_script", "script_hash"]
 
@@ -44,15 +45,15 @@ def count_tasks(recording: Recording) -> int:
 def data_json(recording: Recording) -> str:
     """Return the recording as JSON for a ``<script type="application/json">``.
 
-    It holds the feed's messages without their buffers, and these in one piece: rewritten (see
-    `taskscope.report.dense`), deflated, in base64. ``<``, ``>`` and ``&`` are escaped, so that no key can end
-    the element.
+    It holds the feed's messages without their buffers, and these in one piece: those of tasks rewritten (see
+    `taskscope.report.dense`), all deflated, in base64. ``<``, ``>`` and ``&`` are escaped, so that no key can
+    end the element.
     """
     entries, contents = [], []
     for recorded in recorded_messages(recording):
-        tasks = dense_tasks(recorded.rows, recorded.buffers)
+        tasks = dense_tasks(recorded.rows, recorded.buffers[: len(BUFFERS)])
         entries.append({"message": recorded.message, "start_s": tasks.start_s, "tick_s": tasks.tick_s})
-        contents.append(tasks.content)
+        contents += [tasks.content, *recorded.buffers[len(BUFFERS) :]]
     content = b"".join(contents)
     data = base64.b64encode(zlib.compress(content, _LEVEL)).decode("ascii")
     text = json.dumps(

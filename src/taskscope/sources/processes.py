@@ -32,6 +32,9 @@ class ProcessReading:
 
 def read_processes() -> ProcessReading:
     """Read this process and all its children, found anew each time."""
+    # Before anything that may wait: the caller has just looked at the clock, and a busy thread that gets the
+    # interpreter's lock meanwhile would be counted into a time that is over.
+    own_s = _clock_s(os.getpid())
     own = psutil.Process()
     processes = [own]
     if _has_children():
@@ -43,17 +46,24 @@ def read_processes() -> ProcessReading:
         # A child may end between being listed and being read.
         with contextlib.suppress(psutil.Error, OSError):
             rss_bytes += process.memory_info().rss
-            cpu_s[process.pid] = _cpu_s(process)
+            cpu_s[process.pid] = own_s if process is own and own_s is not None else _cpu_s(process)
     return ProcessReading(cpu_s, rss_bytes)
 
 
 def _cpu_s(process: psutil.Process) -> float:
+    seconds = _clock_s(process.pid)
+    if seconds is not None:
+        return seconds
+    times = process.cpu_times()
+    return float(times.user + times.system)
+
+
+def _clock_s(pid: int) -> float | None:
     try:
         # Linux: the process CPU clock, to the nanosecond (clock_getcpuclockid(3)); /proc steps by 10 ms.
-        return time.clock_gettime(~process.pid << 3 | _CPUCLOCK_SCHED)
+        return time.clock_gettime(~pid << 3 | _CPUCLOCK_SCHED)
     except (OSError, AttributeError):
-        times = process.cpu_times()
-        return float(times.user + times.system)
+        return None
 
 
 def _has_children() -> bool:

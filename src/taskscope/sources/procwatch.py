@@ -16,6 +16,8 @@ import sys
 import time
 
 _CPUCLOCK_SCHED = 2
+_ATTEMPTS = 3
+_PROMPT_S = 0.001
 _PAGE = os.sysconf("SC_PAGE_SIZE")
 _IDLE_S = 5.0
 
@@ -43,16 +45,31 @@ def read(path: str) -> bytes:
         return b""
 
 
+def cpu_seconds(members: list[int]) -> tuple[float, list[str]]:
+    """Return when the CPU clocks of these processes were read, and ``pid=cpu_seconds`` of each."""
+    found: list[str] = []
+    start = stop = 0.0
+    for _ in range(_ATTEMPTS):
+        found = []
+        start = time.perf_counter()
+        for member in members:
+            with contextlib.suppress(OSError):  # it has ended
+                found.append(f"{member}={time.clock_gettime(~member << 3 | _CPUCLOCK_SCHED)!r}")
+        stop = time.perf_counter()
+        # Who is interrupted here reads clocks that are later than the time it says they were read at.
+        if stop - start < _PROMPT_S:
+            break
+    return (start + stop) / 2, found
+
+
 def sample(pid: int, ignored: tuple[int, ...]) -> bytes:
     """Return one line about a process and its descendants."""
-    rss_bytes, cpu = 0, []
-    now = time.perf_counter()
-    for member in family(pid, ignored):
-        try:
+    members = family(pid, ignored)
+    now, cpu = cpu_seconds(members)
+    rss_bytes = 0
+    for member in members:
+        with contextlib.suppress(IndexError):  # it has ended
             rss_bytes += int(read(f"/proc/{member}/statm").split()[1]) * _PAGE
-            cpu.append(f"{member}={time.clock_gettime(~member << 3 | _CPUCLOCK_SCHED)!r}")
-        except (OSError, IndexError):
-            continue
     return f"{now!r} {rss_bytes} {' '.join(cpu)}\n".encode()
 
 

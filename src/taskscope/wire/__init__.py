@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from taskscope.wire.batch import Batch, encode_batch
 from taskscope.wire.links import encode_links
-from taskscope.wire.schema import PROTOCOL, BatchMessage
-from taskscope.wire.tasks import LAST_GROUP, LAST_LANE, EncodedTasks, encode_tasks, no_tasks
+from taskscope.wire.schema import BUFFERS, LAST_GROUP, PROTOCOL, BatchMessage
+from taskscope.wire.series import HeldPart, ResourcesPart
+from taskscope.wire.tasks import LAST_LANE, EncodedTasks, encode_tasks, no_tasks
 from taskscope.wire.text import MAX_TEXT, wire_text
 
 __all__ = [
+    "BUFFERS",
     "LAST_GROUP",
     "LAST_LANE",
     "MAX_TEXT",
@@ -16,6 +18,8 @@ __all__ = [
     "Batch",
     "BatchMessage",
     "EncodedTasks",
+    "HeldPart",
+    "ResourcesPart",
     "encode_batch",
     "encode_links",
     "encode_tasks",

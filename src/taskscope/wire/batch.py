@@ -17,6 +17,7 @@ from taskscope.model.records import (
     TaskBlock,
 )
 from taskscope.wire.schema import PROTOCOL, BatchMessage, EstimateRow, ProgressRow, RunningRow, RunRow
+from taskscope.wire.series import HeldPart, ResourcesPart, encode_held, encode_resources
 from taskscope.wire.tasks import encode_tasks
 from taskscope.wire.text import wire_text
 
@@ -45,6 +46,8 @@ class Batch:
         When each compute that runs will end, by its number, as far as there is evidence.
     running
         All tasks in flight.
+    resources, held
+        Samples, and rows of what schedulers held, that are new.
     """
 
     recorder: str
@@ -64,23 +67,27 @@ class Batch:
     estimates: Mapping[int, Estimate] = field(default_factory=dict)
     running: Sequence[RunningTask] = ()
     messages: Sequence[Message] = ()
+    resources: ResourcesPart = field(default_factory=ResourcesPart)
+    held: HeldPart = field(default_factory=HeldPart)
 
 
 def encode_batch(batch: Batch) -> tuple[BatchMessage, list[bytes]]:
     """Return the JSON part and the buffers of a batch.
 
     The message's ``count`` is smaller than ``len(batch.tasks)`` where stop times span more than 4,000 s;
-    the rest belongs into the next message.
+    the rest belongs into the next message. So it is with the ``count`` of its ``held``.
 
     Examples
     --------
     >>> from taskscope.wire import no_tasks
     >>> message, buffers = encode_batch(Batch(recorder="r", epoch="r-1", seq=0, now_s=1.5,
     ...     active=True, final=False, first=0, cursor=0, dropped=0, tasks=no_tasks()))
-    >>> message["count"], [len(b) for b in buffers]
-    (0, [0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0])
+    >>> message["count"], sum(map(len, buffers))
+    (0, 0)
     """
     tasks = encode_tasks(batch.tasks)
+    resources, resource_buffers = encode_resources(batch.resources)
+    held, held_buffers = encode_held(batch.held)
     message: BatchMessage = {
         "protocol": PROTOCOL,
         "kind": "batch",
@@ -104,8 +111,10 @@ def encode_batch(batch: Batch) -> tuple[BatchMessage, list[bytes]]:
         "estimates": [_estimate_row(run, estimate) for run, estimate in batch.estimates.items()],
         "running": [_running_row(task) for task in batch.running],
         "messages": [(_finite(m.time_s), m.level, wire_text(m.text)) for m in batch.messages],
+        "resources": resources,
+        "held": held,
     }
-    return message, tasks.buffers
+    return message, [*tasks.buffers, *resource_buffers, *held_buffers]
 
 
 def _finite(value: float | None) -> float | None:

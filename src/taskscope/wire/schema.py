@@ -10,18 +10,24 @@ from typing import Literal, TypeAlias, TypedDict
 
 __all__ = [
     "BUFFERS",
+    "HELD_BUFFERS",
     "LANE_BITS",
+    "LAST_GROUP",
     "PROTOCOL",
+    "RESOURCE_BUFFERS",
     "SPAN_S",
     "UNKNOWN",
     "BatchMessage",
     "EstimateRow",
     "GroupRow",
+    "HeldRunRow",
+    "HeldSection",
     "LaneRow",
     "LinkRow",
     "LinksRow",
     "MessageRow",
     "ProgressRow",
+    "ResourcesSection",
     "RunRow",
     "RunningRow",
     "TaskRunRow",
@@ -42,6 +48,29 @@ BUFFERS = (
     "key_text",  # UTF-8 of all text keys, one after the other
     "error",  # u16: of each row that did not finish, the place of its text in `errors`, or UNKNOWN
 )
+
+RESOURCE_BUFFERS = (
+    "sample_time_s",  # f8
+    "cpu_percent",  # f4: 100 per core, the mean since the sample before; NaN: unknown
+    "rss_bytes",  # f8
+    "n_processes",  # u16
+    "gap",  # u8: 1 where samples are missing before this one
+)
+"""These follow `BUFFERS`, one entry a sample."""
+
+HELD_BUFFERS = (
+    "held_group",  # u16
+    "held_time_us",  # u32: microseconds after base_s
+    "held_n_keys",  # u32
+    "held_nbytes",  # f8: bytes of the keys whose size is known
+    "held_n_unsized",  # u32: how many keys have no known size
+    "held_value",  # f8: in the user's metric; empty if no run of the message has one
+    "held_n_unvalued",  # u32, likewise
+)
+"""These follow `RESOURCE_BUFFERS`, one entry a row."""
+
+LAST_GROUP = 65535
+"""The highest group id the wire holds; all further groups share it."""
 
 LANE_BITS = 13
 UNKNOWN = 65535
@@ -71,6 +100,30 @@ LinkRow: TypeAlias = tuple[int | None, str]
 
 MessageRow: TypeAlias = tuple[float | None, str, str]
 """time_s, level, text"""
+
+
+HeldRunRow: TypeAlias = tuple[int, int, str | None]
+"""run, number of consecutive held rows that belong to it, name of its user's metric"""
+
+
+class ResourcesSection(TypedDict):
+    """Samples `first` to ``first + count - 1``, and what they are to be compared with."""
+
+    first: int
+    count: int
+    dropped: int
+    n_cores: int | None
+    limit_bytes: int | None
+
+
+class HeldSection(TypedDict):
+    """Rows `first` to ``first + count - 1`` of what schedulers held."""
+
+    first: int
+    count: int
+    dropped: int
+    base_s: float
+    runs: list[HeldRunRow]
 
 
 class RunRow(TypedDict):
@@ -122,3 +175,5 @@ class BatchMessage(TypedDict):
     estimates: list[EstimateRow]
     running: list[RunningRow]
     messages: list[MessageRow]
+    resources: ResourcesSection
+    held: HeldSection

@@ -10,13 +10,10 @@ from numpy.typing import NDArray
 
 from taskscope.model.keys import TEXT, KeyBlock
 from taskscope.model.records import TaskBlock
-from taskscope.wire.schema import LANE_BITS, SPAN_S, UNKNOWN, TaskRunRow
+from taskscope.wire.schema import LANE_BITS, LAST_GROUP, SPAN_S, UNKNOWN, TaskRunRow
 from taskscope.wire.text import wire_text
 
-__all__ = ["LAST_GROUP", "LAST_LANE", "MAX_ERRORS", "EncodedTasks", "encode_tasks", "no_tasks"]
-
-LAST_GROUP = 65535
-"""The highest group id the wire holds; all further groups share it."""
+__all__ = ["LAST_LANE", "MAX_ERRORS", "EncodedTasks", "encode_tasks", "no_tasks"]
 
 LAST_LANE = 2**LANE_BITS - 1
 """The highest lane id the wire holds; all further lanes share it."""

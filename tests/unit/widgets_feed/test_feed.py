@@ -10,6 +10,7 @@ from taskscope.recorder.pump import Tick
 from taskscope.session import Session
 from taskscope.widgets.feed import Feed
 from taskscope.widgets.feed.pages import LEASE_S, MAX_PAGES
+from taskscope.wire.schema import BUFFERS, HELD_BUFFERS, RESOURCE_BUFFERS
 from tests.support.fake_channels import FakeChannels
 from tests.support.run_writing import begin_run, end_run, write_task
 
@@ -63,7 +64,7 @@ def test_hello_is_answered_and_starts_the_data_stream(world: World) -> None:
     assert data.sent == []
     world.tick()
     assert [(m["kind"], m["seq"], m["first"]) for m in data.sent] == [("batch", 0, 0)]
-    assert len(data.buffers[0]) == 11
+    assert len(data.buffers[0]) == len((*BUFFERS, *RESOURCE_BUFFERS, *HELD_BUFFERS))
     assert world.feed.has_front_end()
 
 

@@ -5,6 +5,7 @@ import math
 
 from taskscope.model.records import Estimate, Group, Lane, Message, PrefixProgress, Run, RunningTask
 from taskscope.wire import Batch, encode_batch, no_tasks
+from taskscope.wire.schema import BUFFERS, HELD_BUFFERS, RESOURCE_BUFFERS
 
 
 def test_the_message_says_all_tables_in_plain_json() -> None:
@@ -32,7 +33,7 @@ def test_the_message_says_all_tables_in_plain_json() -> None:
             messages=[Message(0.25, "warning", "some events may be missing")],
         )
     )
-    assert buffers == [b""] * 11
+    assert buffers == [b""] * len((*BUFFERS, *RESOURCE_BUFFERS, *HELD_BUFFERS))
     assert json.loads(json.dumps(message, allow_nan=False)) == {
         "protocol": 1,
         "kind": "batch",
@@ -81,4 +82,6 @@ def test_the_message_says_all_tables_in_plain_json() -> None:
         "estimates": [[0, 7.5, 7.0, 9.25]],
         "running": [[0, None, 0, "k" * 512 + "…", 1.5]],
         "messages": [[0.25, "warning", "some events may be missing"]],
+        "resources": {"first": 0, "count": 0, "dropped": 0, "n_cores": None, "limit_bytes": None},
+        "held": {"first": 0, "count": 0, "dropped": 0, "base_s": 0.0, "runs": []},
     }

@@ -9,11 +9,14 @@ import base64
 import json
 import math
 import os
+from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
+from taskscope.model.held import HeldRows
 from taskscope.model.records import (
     STATUSES,
     Estimate,
@@ -24,7 +27,7 @@ from taskscope.model.records import (
     Run,
     RunningTask,
 )
-from taskscope.wire import Batch, encode_batch
+from taskscope.wire import Batch, HeldPart, ResourcesPart, encode_batch
 from tests.support.task_blocks import Row, block_of
 
 FOLDER = Path(__file__).parents[2] / "fixtures" / "wire"
@@ -83,11 +86,53 @@ CASES: dict[str, list[Row]] = {
         Row(key=("sum-1a2b", 1), observed_by="worker"),
     ],
     "empty": [],
+    "series": [],
     "dropped_rows": [
         Row(key=("sum-1a2b", 9), start_s=5000.0, stop_s=5000.25, run=1),
         Row(key=("sum-1a2b", 8), start_s=4999.0, stop_s=4999.5, run=2),
     ],
 }
+
+
+SAMPLES = [
+    (0.5, math.nan, 1e9, 1, 0),
+    (0.75, 187.5, 1.25e9, 3, 0),
+    (3.0, 50.0, 2.0**40, 70_000, 1),
+]
+HELD = HeldRows(
+    run=np.array([0, 0, 0, 1], "i4"),
+    group=np.array([0, 1, 0, 70_000], "u4"),
+    time=np.array([0.5, 0.75, 0.75, 0.625]),
+    n_keys=np.array([1, 2, 0, 4_000_000_000], "u4"),
+    nbytes=np.array([8e12, 1.5, 0.0, 0.0]),
+    n_unsized=np.array([0, 1, 0, 4_000_000_000], "u4"),
+    value=np.array([0.0, 0.0, 0.0, 2.5]),
+    n_unvalued=np.array([1, 2, 0, 3], "u4"),
+)
+
+
+def series_of(name: str) -> dict[str, Any]:
+    if name != "series":
+        return {}
+    metrics = {1: "how_long"}
+    samples = np.array(SAMPLES, "f8")
+    return {
+        "resources": ResourcesPart(first=7, dropped=7, samples=samples, n_cores=2, limit_bytes=2**33),
+        "held": HeldPart(first=100, dropped=99, rows=HELD, metrics=metrics),
+    }
+
+
+def expected_series(name: str) -> dict[str, Any]:
+    """Say independently of the encoder what a reader must find."""
+    if name != "series":
+        return {"samples": [], "held": []}
+    held = [getattr(HELD, f.name).tolist() for f in fields(HELD)]
+    return {
+        "samples": [
+            [None if math.isnan(v) else v for v in (*row[:3], min(row[3], 65535), row[4])] for row in SAMPLES
+        ],
+        "held": [[run, min(group, 65535), *rest] for run, group, *rest in zip(*held, strict=True)],
+    }
 
 
 def batch_of(name: str, rows: list[Row]) -> Batch:
@@ -110,6 +155,7 @@ def batch_of(name: str, rows: list[Row]) -> Batch:
         estimates={0: Estimate(6001.5, 6000.75, 6004.0)},
         running=[RunningTask(0, 1, 0, "('sum-1a2b', 5)", 5.5), RunningTask(0, None, 2, "inc", 5.75)],
         messages=[Message(0.5, "info", "hello")],
+        **series_of(name),
     )
 
 
@@ -140,6 +186,7 @@ def fixture_of(name: str, rows: list[Row]) -> dict[str, Any]:
             "cpu_s": [None if math.isnan(row.cpu_s) else row.cpu_s for row in rows],
             "size_bytes": [None if math.isnan(row.size_bytes) else row.size_bytes for row in rows],
             "runs": [row.run for row in rows],
+            **expected_series(name),
         },
     }
 

@@ -26,7 +26,10 @@ export function listenToGestures(canvas: HTMLElement, intents: Intents, boxByDra
   );
 }
 
-function listenToWheel(canvas: HTMLElement, intents: Intents, signal: AbortSignal): void {
+/** What the wheel asks for. */
+type WheelIntents = Pick<Intents, 'zoom' | 'pan' | 'hint'>;
+
+export function listenToWheel(canvas: HTMLElement, intents: WheelIntents, signal: AbortSignal): void {
   canvas.addEventListener(
     'wheel',
     event => {

@@ -1,7 +1,10 @@
 /** A recording that was embedded in a page: the feed's messages, with all task rows in one packed piece. */
 import { TaskStore } from '../../store';
-import { WireError, decodeBatch } from '../../wire';
+import { HELD_BUFFERS, RESOURCE_BUFFERS, WireError, decodeBatch } from '../../wire';
 import { DenseReader, readDense } from './dense';
+
+/** From this one on, buffers of held rows are empty where no run has a metric. */
+const FIRST_VALUED = HELD_BUFFERS.findIndex(({ name }) => name === 'held_value');
 
 /**
  * Make a store of the text of a data element.
@@ -39,7 +42,23 @@ function decodeEntry(entry: unknown, path: string, reader: DenseReader): ReturnT
     startS: seconds(entry.start_s, `${path}.start_s`),
     tickS: seconds(entry.tick_s, `${path}.tick_s`)
   };
-  return decodeBatch(message, readDense(reader, head));
+  const tasks = readDense(reader, head);
+  return decodeBatch(message, [...tasks, ...readSeries(reader, message, path)]);
+}
+
+/** The buffers of samples and held rows stand as they are. */
+function readSeries(reader: DenseReader, message: Record<string, unknown>, path: string): Uint8Array[] {
+  const section = (name: string): Record<string, unknown> => {
+    const found = message[name];
+    return isRecord(found) ? found : {};
+  };
+  const count = (name: string): number => size(section(name).count, `${path}.message.${name}.count`);
+  const { runs } = section('held');
+  const valued = Array.isArray(runs) && runs.some((run: unknown) => Array.isArray(run) && run[2] !== null);
+  return [
+    ...RESOURCE_BUFFERS.map(({ bytes }) => reader.take(bytes * count('resources'))),
+    ...HELD_BUFFERS.map(({ bytes }, i) => reader.take(i < FIRST_VALUED || valued ? bytes * count('held') : 0))
+  ];
 }
 
 function isRecord(value: unknown): value is Record<string, unknown> {

@@ -9,13 +9,22 @@ from taskscope.model.records import Group, Lane, Message, PrefixProgress, Run, R
 from taskscope.recorder import Recorder
 from taskscope.recorder.pump import Tick
 from taskscope.widgets.estimates import Estimates
-from taskscope.wire import LAST_GROUP, LAST_LANE, Batch, BatchMessage, encode_batch
+from taskscope.wire import (
+    LAST_GROUP,
+    LAST_LANE,
+    Batch,
+    BatchMessage,
+    HeldPart,
+    ResourcesPart,
+    encode_batch,
+)
 
 __all__ = ["MAX_ROWS", "PageStream"]
 
 MAX_ROWS = 100_000
 """Most task rows in one message."""
 
+_MAX_SERIES_ROWS = 20_000
 _HEARTBEAT_S = 1.0
 _FURTHER_GROUPS = Group(LAST_GROUP, "further groups", "further groups")
 
@@ -42,6 +51,7 @@ class PageStream:
         self._cursor = min(cursor, recorder.cursor)
         self._seq = 0
         self._n_groups = self._n_lanes = self._n_messages = 0
+        self._n_samples = self._n_held = 0
         self._runs_version = 0
         self._going: dict[int, Run] = {}
         self._progress: dict[tuple[int, str], PrefixProgress] = {}
@@ -57,6 +67,8 @@ class PageStream:
             or self._cursor < recorder.cursor
             or self._runs_version != recorder.version
             or self._n_messages < len(recorder.messages)
+            or self._n_samples < recorder.resources.cursor
+            or self._n_held < recorder.held.cursor
         )
 
     def wants(self, tick: Tick) -> bool:
@@ -72,6 +84,8 @@ class PageStream:
         batch = self._batch(tick)
         message, buffers = encode_batch(batch)
         self._cursor = message["first"] + message["count"]
+        self._n_samples = message["resources"]["first"] + message["resources"]["count"]
+        self._n_held = message["held"]["first"] + message["held"]["count"]
         self._seq += 1
         self._sent_s = tick.now_s
         return message, buffers
@@ -83,6 +97,7 @@ class PageStream:
         estimates = self._estimates.of([*self._going.values(), *runs], tick.now_s)
         progress = self._new_progress(runs)
         self._running = recorder.running() if tick.active else []
+        resources, held = self._new_samples(), self._new_held()
         # Groups and lanes last: the rows above may name ones that are only now known.
         return Batch(
             recorder=recorder.id,
@@ -102,7 +117,25 @@ class PageStream:
             groups=self._new_groups(),
             lanes=self._new_lanes(),
             messages=self._new_messages(),
+            resources=resources,
+            held=held,
         )
+
+    def _new_samples(self) -> ResourcesPart:
+        log = self._recorder.resources
+        first, samples = log.since(self._n_samples, _MAX_SERIES_ROWS)
+        return ResourcesPart(
+            first=first,
+            dropped=log.dropped,
+            samples=samples,
+            n_cores=log.limits.n_cores,
+            limit_bytes=log.limits.memory_bytes,
+        )
+
+    def _new_held(self) -> HeldPart:
+        log = self._recorder.held
+        first, rows = log.since(self._n_held, _MAX_SERIES_ROWS)
+        return HeldPart(first=first, dropped=log.dropped, rows=rows, metrics=log.metrics)
 
     def _new_runs(self) -> list[Run]:
         self._runs_version, runs = self._recorder.runs_since(self._runs_version)

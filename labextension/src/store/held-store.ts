@@ -1,0 +1,105 @@
+/** What schedulers held, by time: rows that say what is held of a group from a moment on. */
+import { upperBound } from '../lib/search';
+import type { HeldColumns } from '../wire';
+import { roomFor } from './columns';
+
+export class HeldStore {
+  timeS = new Float64Array(0);
+  run = new Int32Array(0);
+  group = new Uint16Array(0);
+  nKeys = new Uint32Array(0);
+  /** Bytes of the keys whose size is known; `nUnsized` are not. */
+  nbytes = new Float64Array(0);
+  nUnsized = new Uint32Array(0);
+  /** In the user's metric of the run; of `nUnvalued` keys it gave nothing. */
+  value = new Float64Array(0);
+  nUnvalued = new Uint32Array(0);
+  /** The names of users' metrics, by run. */
+  readonly metrics = new Map<number, string>();
+
+  #n = 0;
+  #next = 0;
+  #missing = 0;
+  #version = 0;
+
+  /** Rows held, in order of time. */
+  get n(): number {
+    return this.#n;
+  }
+
+  /** Rows that were dropped before they got here. */
+  get missing(): number {
+    return this.#missing;
+  }
+
+  /** Grows with every change. */
+  get version(): number {
+    return this.#version;
+  }
+
+  /** Take over new rows; those that are already here are skipped. */
+  append(columns: HeldColumns): void {
+    const count = columns.timeS.length;
+    const skip = Math.min(Math.max(this.#next - columns.first, 0), count);
+    if (count > 0) {
+      this.#missing += Math.max(columns.first - this.#next, 0);
+    }
+    this.#next = Math.max(this.#next, columns.first + count);
+    columns.metrics.forEach((name, run) => this.metrics.set(run, name));
+    if (skip === count) {
+      return;
+    }
+    const from = this.#n;
+    this.#makeRoom(from + count - skip);
+    const put = (into: Float64Array | Int32Array | Uint32Array | Uint16Array, column: ArrayLike<number>): void => {
+      for (let i = skip; i < count; i += 1) {
+        into[from + i - skip] = column[i] as number;
+      }
+    };
+    put(this.timeS, columns.timeS);
+    put(this.run, columns.run);
+    put(this.group, columns.group);
+    put(this.nKeys, columns.nKeys);
+    put(this.nbytes, columns.nbytes);
+    put(this.nUnsized, columns.nUnsized);
+    put(this.value, columns.value ?? new Float64Array(count));
+    put(this.nUnvalued, columns.nUnvalued ?? columns.nKeys);
+    this.#n += count - skip;
+    this.#settle(from);
+    this.#version += 1;
+  }
+
+  #makeRoom(length: number): void {
+    this.timeS = roomFor(this.timeS, length);
+    this.run = roomFor(this.run, length);
+    this.group = roomFor(this.group, length);
+    this.nKeys = roomFor(this.nKeys, length);
+    this.nbytes = roomFor(this.nbytes, length);
+    this.nUnsized = roomFor(this.nUnsized, length);
+    this.value = roomFor(this.value, length);
+    this.nUnvalued = roomFor(this.nUnvalued, length);
+  }
+
+  /** Rows of one run come in order, those of computes at the same time in turns. */
+  #settle(from: number): void {
+    let earliestS = Infinity;
+    let sorted = true;
+    for (let i = from; i < this.#n; i += 1) {
+      const timeS = this.timeS[i] as number;
+      sorted &&= i === 0 || timeS >= (this.timeS[i - 1] as number);
+      earliestS = Math.min(earliestS, timeS);
+    }
+    if (sorted) {
+      return;
+    }
+    const first = upperBound(this.timeS, from, earliestS);
+    const order = Uint32Array.from({ length: this.#n - first }, (_, i) => first + i);
+    order.sort((a, b) => (this.timeS[a] as number) - (this.timeS[b] as number) || a - b);
+    for (const column of [
+      this.timeS, this.run, this.group, this.nKeys, this.nbytes, this.nUnsized, this.value, this.nUnvalued
+    ]) {
+      const moved = Array.from(order, place => column[place] as number);
+      column.set(moved, first);
+    }
+  }
+}

@@ -1,0 +1,117 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+
+import { stackHeld } from '../../../src/charts/cache/stack';
+import { byPrefix, metricName, summariseHeld } from '../../../src/charts/cache/summary';
+import { amountText, nowText, peakText, unknownText } from '../../../src/charts/cache/words';
+import { english } from '../../../src/lib/translate';
+import type { Measure } from '../../../src/store';
+import { ALL_RUNS, TaskStore } from '../../../src/store';
+import type { HeldColumns } from '../../../src/wire';
+import type { HeldRow } from '../../store/series';
+import { heldColumns } from '../../store/series';
+import { smallBatch, smallProgress, smallRun } from '../small-batch';
+
+const GROUPS = ['inc-1', 'add-1', 'add-2'].map((name, id) => ({ id, name, prefix: name.slice(0, 3) }));
+
+function storeOf(rows: HeldRow[], section: Partial<HeldColumns> = {}): TaskStore {
+  const store = new TaskStore();
+  const progress = [smallProgress({ prefix: 'inc' }), smallProgress({ prefix: 'add' })];
+  store.append(smallBatch({ groups: GROUPS, runs: [smallRun()], progress, held: heldColumns(rows, section) }));
+  return store;
+}
+
+/** The stack of 10 s in ten columns, as a list of amounts for each. */
+function columns(rows: HeldRow[], presentS = 10, measure: Measure = 'bytes'): (number[] | null)[] {
+  const { amounts, from, to, prefixes } = stackHeld(storeOf(rows), ALL_RUNS, measure, { startS: 0, stopS: 10 }, 10, presentS);
+  return Array.from({ length: 10 }, (_, c) =>
+    c < from || c >= to ? null : [...amounts.subarray(c * prefixes.length, (c + 1) * prefixes.length)]
+  );
+}
+
+describe('a stack', () => {
+  it('has in each column the moment of the most, and what goes on from the column before', () => {
+    const rows = [
+      { at: 2.1, group: 0, keys: 1, bytes: 10 },
+      { at: 4.2, group: 1, keys: 1, bytes: 5 },
+      { at: 4.5, group: 2, keys: 1, bytes: 7 },
+      { at: 4.8, group: 0, keys: 0 },
+      { at: 6.5, group: 1, keys: 0 }
+    ];
+    expect(columns(rows, 7.5)).toEqual([
+      null, null, [10, 0], [10, 0], [10, 12], [0, 12], [0, 12], [0, 7], null, null
+    ]);
+  });
+
+  it('begins with what was held before it, and says nothing of what is still to come', () => {
+    expect(columns([{ at: -3, group: 0, keys: 2, bytes: 4 }], 1.5)).toEqual([
+      [4, 0], [4, 0], ...Array.from({ length: 8 }, () => null)
+    ]);
+    expect(columns([], 5)).toEqual(Array.from({ length: 10 }, () => null));
+  });
+
+  it('never shows less than the most of a column, whatever came when', () => {
+    const row = fc.record({ at: fc.integer({ min: -128, max: 768 }).map(n => n / 64), bytes: fc.nat(100), group: fc.nat(2) });
+    fc.assert(
+      fc.property(fc.array(row, { minLength: 1 }), rows => {
+        const sorted = rows.sort((a, b) => a.at - b.at).map(r => ({ ...r, keys: 1 }));
+        const after = (n: number): number =>
+          [0, 1, 2].reduce((sum, g) => sum + (sorted.slice(0, n).filter(r => r.group === g).at(-1)?.bytes ?? 0), 0);
+        const before = (timeS: number): number => sorted.filter(r => r.at < timeS).length;
+        columns(sorted).forEach((parts, c) => {
+          const within = sorted.filter(r => r.at >= c && r.at < c + 1);
+          const ends = within.map(r => sorted.filter(other => other.at <= r.at).length);
+          const most = Math.max(...[before(c), ...ends].map(after));
+          expect((parts ?? [0]).reduce((a, b) => a + b, 0)).toBe(most);
+        });
+      })
+    );
+  });
+});
+
+describe('numbers and words', () => {
+  const ROWS = [
+    { at: 1, group: 0, keys: 3, bytes: 30, unsized: 1, value: 1.5, unvalued: 2 },
+    { at: 2, group: 1, keys: 1, bytes: 60, value: 2, unvalued: 0 },
+    { at: 2, group: 2, keys: 1, bytes: 10, value: 0, unvalued: 1 },
+    { at: 3, group: 0, keys: 0, bytes: 0, value: 0, unvalued: 0 }
+  ];
+
+  it('are of now and of the peak, with the groups that made it up', () => {
+    expect(summariseHeld(storeOf(ROWS), ALL_RUNS, 'bytes')).toEqual({
+      measure: 'bytes', total: 70, unknown: 0, nKeys: 2, overlapping: false,
+      peak: { timeS: 2, total: 100, unknown: 1, nKeys: 5, groups: [[1, 60], [0, 30], [2, 10]] }
+    });
+    expect(summariseHeld(storeOf([]), ALL_RUNS, 'bytes')).toBeNull();
+  });
+
+  it('name the prefixes of the peak, their shares, and the keys nobody knows the size of', () => {
+    const store = storeOf(ROWS);
+    const summary = summariseHeld(store, ALL_RUNS, 'bytes')!;
+    const prefixes = byPrefix(store, summary.peak.groups);
+    expect(peakText(summary, prefixes, null, 0.5, english)).toBe(
+      'Peak 100 B at 1.5 s: add 70 B (70%), inc 30 B (30%) · 1 key of unknown size'
+    );
+    expect(peakText({ ...summary, overlapping: true }, [], null, 0, english)).toBe(
+      'Peak at least 100 B at 2 s · 1 key of unknown size'
+    );
+    expect(nowText(summary, null, true, english)).toBe('now 70 B · 2 keys');
+    expect(nowText({ ...summary, nKeys: 0, total: 0 }, null, false, english)).toBe('nothing is held any more');
+  });
+
+  it('call a metric by its name', () => {
+    const store = storeOf(ROWS, { metrics: new Map([[0, 'how_long']]) });
+    const name = metricName(store, ALL_RUNS);
+    const summary = summariseHeld(store, ALL_RUNS, 'metric')!;
+    expect([name, metricName(store, { firstRun: 1, lastRun: null })]).toEqual(['how_long', null]);
+    expect(amountText('metric', summary.peak.total, name, english)).toBe('3.5 how_long');
+    expect(unknownText('metric', summary.peak.unknown, name, english)).toBe('3 keys without a value of how_long');
+  });
+
+  it('say that computes at the same time were added up', () => {
+    const store = new TaskStore();
+    const runs = [smallRun({ stopS: 5 }), smallRun({ run: 1, startS: 4, stopS: 6 })];
+    store.append(smallBatch({ groups: GROUPS, runs, held: heldColumns([{ at: 1, keys: 1, bytes: 1 }]) }));
+    expect(summariseHeld(store, ALL_RUNS, 'bytes')?.overlapping).toBe(true);
+  });
+});

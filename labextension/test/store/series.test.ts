@@ -1,0 +1,87 @@
+import { describe, expect, it } from 'vitest';
+
+import type { Measure } from '../../src/store';
+import { ALL_RUNS, HeldStore, ResourceStore, TaskStore, walkHeld } from '../../src/store';
+import { smallBatch } from '../charts/small-batch';
+import type { HeldRow } from './series';
+import { heldColumns, resourceColumns } from './series';
+
+describe('samples', () => {
+  it('are taken over once, however often they are sent', () => {
+    const store = new ResourceStore();
+    store.append(resourceColumns([{ at: 1 }, { at: 2 }]));
+    const { version } = store;
+    store.append(resourceColumns([{ at: 1 }, { at: 2 }]));
+    expect([store.n, store.version]).toEqual([2, version]);
+    store.append(resourceColumns([{ at: 2 }, { at: 3, cpu: 50 }], { first: 1, nCores: null }));
+    expect([[...store.timeS.subarray(0, store.n)], store.cpuPercent[2], store.nCores]).toEqual([[1, 2, 3], 50, 2]);
+    expect(store.within({ startS: 2, stopS: 9 })).toEqual([1, 3]);
+  });
+
+  it('beyond half a million lose their oldest tenth', () => {
+    const store = new ResourceStore();
+    const many = resourceColumns(Array.from({ length: 500_000 }, (_, i) => ({ at: i })));
+    store.append(many);
+    store.append(resourceColumns([{ at: 500_000 }], { first: 500_000 }));
+    expect([store.n, store.timeS[0], store.timeS[store.n - 1]]).toEqual([450_001, 50_000, 500_000]);
+  });
+});
+
+/** Every moment as [time, total, unknown, groups]. */
+function moments(rows: readonly HeldRow[], measure: Measure, window = ALL_RUNS): unknown[] {
+  const store = new HeldStore();
+  store.append(heldColumns(rows));
+  const found: unknown[] = [];
+  walkHeld(store, window, measure, ({ timeS, total, unknown, byGroup }, changed) => {
+    found.push([timeS, total, unknown, Object.fromEntries(byGroup), [...changed]]);
+  });
+  return found;
+}
+
+describe('what was held', () => {
+  const ROWS: HeldRow[] = [
+    { at: 1, group: 0, keys: 1, bytes: 10 },
+    { at: 2, group: 0, keys: 2, bytes: 15, unsized: 1 },
+    { at: 2, group: 1, keys: 1, bytes: 7 },
+    { at: 3, group: 0, keys: 0 }
+  ];
+
+  it('adds up group by group, moment by moment', () => {
+    expect(moments(ROWS, 'bytes')).toEqual([
+      [1, 10, 0, { 0: 10 }, [0]],
+      [2, 22, 1, { 0: 15, 1: 7 }, [0, 1]],
+      [3, 7, 0, { 0: 0, 1: 7 }, [0]]
+    ]);
+    expect(moments(ROWS, 'count').map(m => (m as number[])[1])).toEqual([1, 3, 1]);
+  });
+
+  it('of computes at the same time is their sum, in order of time whatever order they came in', () => {
+    const rows = [
+      { at: 1, run: 0, keys: 1, bytes: 10 }, { at: 5, run: 0, keys: 0 },
+      { at: 2, run: 1, keys: 1, bytes: 4 }, { at: 6, run: 1, keys: 0 }
+    ];
+    expect(moments(rows, 'bytes').map(m => (m as number[]).slice(0, 2))).toEqual([[1, 10], [2, 14], [5, 4], [6, 0]]);
+    expect(moments(rows, 'bytes', { firstRun: 1, lastRun: 1 }).map(m => (m as number[])[1])).toEqual([4, 0]);
+  });
+
+  it('in a metric counts the keys that it gave nothing for', () => {
+    const rows = [{ at: 1, keys: 3, value: 2.5, unvalued: 1 }, { at: 2, keys: 0, value: 0, unvalued: 0 }];
+    expect(moments(rows, 'metric')).toEqual([[1, 2.5, 1, { 0: 2.5 }, [0]], [2, 0, 0, { 0: 0 }, [0]]]);
+  });
+
+  it('knows how many rows were dropped before they came', () => {
+    const store = new HeldStore();
+    store.append(heldColumns([{ at: 1, keys: 1 }], { first: 40 }));
+    store.append(heldColumns([], { first: 41 }));
+    expect([store.n, store.missing]).toEqual([1, 40]);
+  });
+});
+
+it('a new epoch begins without samples and rows', () => {
+  const store = new TaskStore();
+  const series = { resources: resourceColumns([{ at: 1 }]), held: heldColumns([{ at: 1, keys: 1 }]) };
+  store.append(smallBatch(series));
+  expect([store.resources.n, store.held.n]).toEqual([1, 1]);
+  store.append(smallBatch({ epoch: 'r-2' }));
+  expect([store.resources.n, store.held.n]).toEqual([0, 0]);
+});

@@ -1,0 +1,247 @@
+"""What a scheduler held in its cache over time: comings and goings of keys in, few rows of the truth out.
+
+A compute of a million tasks has two million comings and goings, and a screen has some thousand pixel columns.
+So time is cut into short stretches, and of each one only the moments matter at which the most and the least
+was held, and the last one. Their states are kept exactly; whatever lies between them is within them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, fields
+from functools import partial
+from typing import TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = ["HeldEvents", "HeldRows", "HeldSeries", "Stretches"]
+
+_Floats: TypeAlias = NDArray[np.float64]
+_Ints: TypeAlias = NDArray[np.int64]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class HeldRows:
+    """From a moment on, a run's keys of a group that are held: equally long columns, each run's in order.
+
+    Parameters
+    ----------
+    run, group
+        ``i4`` and ``u4`` ids.
+    time
+        ``f8`` seconds after the recorder's zero; rows of a run with equal time are one moment.
+    n_keys
+        ``u4``: how many keys are held.
+    nbytes, n_unsized
+        ``f8``: bytes of those whose size is known, and ``u4``: how many have none.
+    value, n_unvalued
+        The same in the user's cache metric; 0 and `n_keys` for a run without one.
+    """
+
+    run: NDArray[np.int32]
+    group: NDArray[np.uint32]
+    time: NDArray[np.float64]
+    n_keys: NDArray[np.uint32]
+    nbytes: NDArray[np.float64]
+    n_unsized: NDArray[np.uint32]
+    value: NDArray[np.float64]
+    n_unvalued: NDArray[np.uint32]
+
+    def __len__(self) -> int:
+        """Return the number of rows."""
+        return len(self.time)
+
+    def part(self, rows: slice | NDArray[np.int64]) -> HeldRows:
+        """Return these rows."""
+        return HeldRows(*(getattr(self, f.name)[rows] for f in fields(self)))
+
+    @staticmethod
+    def concat(parts: Sequence[HeldRows]) -> HeldRows:
+        """Return the rows of all parts in order."""
+        if not parts:
+            return HeldRows.empty()
+        return HeldRows(*(np.concatenate([getattr(p, f.name) for p in parts]) for f in fields(HeldRows)))
+
+    @staticmethod
+    def empty() -> HeldRows:
+        """Return no rows."""
+        codes = ("i4", "u4", "f8", "u4", "f8", "u4", "f8", "u4")
+        return HeldRows(*(np.empty(0, code) for code in codes))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class HeldEvents:
+    """Keys that came (`sign` 1) or went (-1), by time; events of one `step` happened at once.
+
+    `size` and `value` are NaN where unknown.
+    """
+
+    step: _Ints
+    time: _Floats
+    group: _Ints
+    sign: _Ints
+    size: _Floats
+    value: _Floats
+
+    def __len__(self) -> int:
+        """Return the number of events."""
+        return len(self.step)
+
+    def part(self, rows: slice | NDArray[np.int64]) -> HeldEvents:
+        """Return these events."""
+        return HeldEvents(*(getattr(self, f.name)[rows] for f in fields(self)))
+
+    @staticmethod
+    def concat(parts: Sequence[HeldEvents]) -> HeldEvents:
+        """Return the events of all parts in order; at least one part."""
+        return HeldEvents(*(np.concatenate([getattr(p, f.name) for p in parts]) for f in fields(HeldEvents)))
+
+
+@dataclass(frozen=True, slots=True)
+class Stretches:
+    """How time after a run's start is cut: at first evenly, then ever longer, up to a second.
+
+    Parameters
+    ----------
+    shortest_s
+        Length of the first stretches.
+    per_run
+        About how many there are to be, whatever the run's length, up to a second times this.
+    """
+
+    shortest_s: float = 0.005
+    per_run: int = 500
+
+    def numbers(self, elapsed: _Floats) -> _Floats:
+        """Return the number of the stretch that each time falls into."""
+        even_s = self.shortest_s * self.per_run
+        slow_s = max(float(self.per_run), even_s)
+        grown = np.log(np.clip(elapsed, even_s, slow_s) / even_s) * self.per_run
+        late = np.maximum(elapsed - slow_s, 0.0)
+        numbers: _Floats = np.floor(np.clip(elapsed, 0.0, even_s) / self.shortest_s + grown + late)
+        return numbers
+
+
+_N_SUMS = 5
+
+
+class HeldSeries:
+    """Turns the events of one run into rows.
+
+    Parameters
+    ----------
+    run, start
+        The run, and when it started on the axis of the events' times.
+    has_value
+        Whether the run has a metric of the user's.
+    stretches
+        How finely time is cut.
+    """
+
+    def __init__(
+        self, run: int, start: float, *, has_value: bool, stretches: Stretches | None = None
+    ) -> None:
+        self._run = run
+        self._start = start
+        self._n_measures = 3 if has_value else 2
+        self._stretches = stretches or Stretches()
+        self._waiting: list[HeldEvents] = []
+        self._totals = np.zeros(3)
+        self._held: dict[int, NDArray[np.float64]] = {}
+
+    def add(self, events: HeldEvents, now: float) -> HeldRows:
+        """Take events not earlier than those before; return the rows of stretches that are over at `now`."""
+        pending = HeldEvents.concat([*self._waiting, events])
+        number = self._numbers(pending)
+        n_over = int(np.searchsorted(number, self._stretches.numbers(np.array([now - self._start]))[0]))
+        self._waiting = [pending.part(slice(n_over, None))]
+        return self._rows(pending.part(slice(n_over)), number[:n_over])
+
+    def flush(self) -> HeldRows:
+        """Return the rows of the stretch that is not over."""
+        if not self._waiting:
+            return HeldRows.empty()
+        pending = HeldEvents.concat(self._waiting)
+        self._waiting = []
+        return self._rows(pending, self._numbers(pending))
+
+    def close(self, stop: float) -> HeldRows:
+        """Return the rows that are left, the last of which say that nothing is held from `stop` on."""
+        rows = self.flush()
+        groups = sorted(g for g, sums in self._held.items() if sums[0])
+        zero = np.zeros((len(groups), _N_SUMS))
+        return HeldRows.concat(
+            [rows, self._block(np.array(groups, np.int64), np.full(len(groups), float(stop)), zero)]
+        )
+
+    def _numbers(self, events: HeldEvents) -> _Floats:
+        return self._stretches.numbers(events.time - self._start)
+
+    def _rows(self, events: HeldEvents, number: _Floats) -> HeldRows:
+        if not len(events):
+            return HeldRows.empty()
+        deltas = _deltas(events)
+        ends = np.flatnonzero(np.diff(events.step, append=-1))
+        totals = self._totals + np.cumsum(deltas[:, (0, 1, 3)], axis=0)[ends]
+        self._totals = totals[-1]
+        moments = ends[_extremes(totals[:, : self._n_measures], number[ends])]
+        return self._states(events, deltas, moments)
+
+    def _states(self, events: HeldEvents, deltas: NDArray[np.float64], moments: _Ints) -> HeldRows:
+        """Return the state of every group that changed, at each moment (given by its last event's place)."""
+        moment = np.searchsorted(moments, np.arange(len(events)))
+        pairs, place = np.unique(events.group * len(moments) + moment, return_inverse=True)
+        group, at = pairs // len(moments), pairs % len(moments)
+        sums = np.column_stack([np.bincount(place, deltas[:, i], len(pairs)) for i in range(_N_SUMS)])
+        firsts = np.flatnonzero(np.diff(group, prepend=-1))
+        before = np.array([self._held.get(g, np.zeros(_N_SUMS)) for g in group[firsts].tolist()])
+        sums[firsts] += before
+        states: _Floats = np.cumsum(sums, axis=0)
+        states -= np.repeat(states[firsts] - sums[firsts], np.diff(firsts, append=len(group)), axis=0)
+        # Sums of floats do not come back to 0 by themselves.
+        states[states[:, 0] == 0] = 0.0
+        lasts = np.append(firsts[1:], len(group)) - 1
+        self._held.update(zip(group[lasts].tolist(), states[lasts], strict=True))
+        order = np.argsort(at, kind="stable")
+        return self._block(group[order], events.time[moments[at[order]]], states[order])
+
+    def _block(self, group: _Ints, time: _Floats, states: _Floats) -> HeldRows:
+        count = partial(np.asarray, dtype=np.uint32)
+        return HeldRows(
+            run=np.full(len(group), self._run, np.int32),
+            group=group.astype(np.uint32),
+            time=time,
+            n_keys=count(states[:, 0]),
+            nbytes=states[:, 1],
+            n_unsized=count(states[:, 2]),
+            value=states[:, 3],
+            n_unvalued=count(states[:, 4]),
+        )
+
+
+def _deltas(events: HeldEvents) -> NDArray[np.float64]:
+    unsized, unvalued = ~np.isfinite(events.size), ~np.isfinite(events.value)
+    amounts = (
+        np.ones(len(events)),
+        np.where(unsized, 0.0, events.size),
+        unsized,
+        np.where(unvalued, 0.0, events.value),
+        unvalued,
+    )
+    return np.column_stack(amounts) * events.sign[:, None]
+
+
+def _extremes(totals: NDArray[np.float64], number: _Floats) -> _Ints:
+    """Return the places of the most, the least and the last of every stretch, in order, each once."""
+    starts = np.flatnonzero(np.diff(number, prepend=-1.0))
+    sizes = np.diff(starts, append=len(number))
+    found = [starts + sizes - 1]
+    stretch = np.repeat(np.arange(len(starts)), sizes)
+    for measure in totals.T:
+        for ufunc in (np.maximum, np.minimum):
+            best = np.repeat(ufunc.reduceat(measure, starts), sizes)
+            places = np.flatnonzero(measure == best)
+            _, first = np.unique(stretch[places], return_index=True)
+            found.append(places[first])
+    return np.unique(np.concatenate(found))

@@ -1,0 +1,56 @@
+"""The rows of what schedulers held, as they are made: bounded, with a cursor, and each run's metric."""
+
+from __future__ import annotations
+
+from collections import deque
+
+from taskscope.model.held import HeldRows
+
+__all__ = ["HeldLog"]
+
+_MAX_ROWS = 300_000
+
+
+class HeldLog:
+    """Rows in the order they were made; the oldest go first."""
+
+    def __init__(self) -> None:
+        self._blocks: deque[tuple[int, HeldRows]] = deque()
+        self.cursor = 0
+        """How many rows were ever appended."""
+        self.metrics: dict[int, str] = {}
+        """The name of the user's metric, by run; runs without one are not here."""
+
+    @property
+    def dropped(self) -> int:
+        """How many rows are no longer held, always the oldest."""
+        return self._blocks[0][0] if self._blocks else self.cursor
+
+    def append(self, rows: HeldRows, metric: str | None) -> None:
+        """Append rows of one run, and note its metric's name; for the one reader that folds."""
+        if len(rows):
+            if metric is not None:
+                self.metrics[int(rows.run[0])] = metric
+            self._blocks.append((self.cursor, rows))
+            self.cursor += len(rows)
+        while self.cursor - self.dropped > _MAX_ROWS and len(self._blocks) > 1:
+            self._blocks.popleft()
+
+    def clear(self) -> None:
+        """Forget all rows; the cursor goes on."""
+        self._blocks.clear()
+        self.metrics.clear()
+
+    def since(self, cursor: int, limit: int) -> tuple[int, HeldRows]:
+        """Return the first row still held from `cursor` on, and up to about `limit` rows, whole blocks."""
+        parts: list[HeldRows] = []
+        first = max(min(cursor, self.cursor), self.dropped)
+        count = 0
+        for start, rows in list(self._blocks):
+            if start + len(rows) <= first:
+                continue
+            if parts and count + len(rows) > limit:
+                break
+            parts.append(rows.part(slice(max(first - start, 0), None)))
+            count += len(parts[-1])
+        return first, HeldRows.concat(parts)
