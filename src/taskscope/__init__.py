@@ -13,6 +13,7 @@ from taskscope.model.version import __version__
 if TYPE_CHECKING:
     from IPython.core.interactiveshell import InteractiveShell
 
+    from taskscope.analysis.compare import compare
     from taskscope.errors import TaskscopeError
     from taskscope.export import load
     from taskscope.model.recording import Recording
@@ -25,6 +26,7 @@ _HOMES = {
     "ProgressWidget": "taskscope.widgets",
     "Recording": "taskscope.model.recording",
     "TaskscopeError": "taskscope.errors",
+    "compare": "taskscope.analysis.compare",
     "load": "taskscope.export",
     "profile": "taskscope.profiling",
 }
@@ -36,6 +38,7 @@ __all__ = [
     "Recording",
     "TaskscopeError",
     "__version__",
+    "compare",
     "load",
     "profile",
 ]

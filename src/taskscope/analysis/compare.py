@@ -1,0 +1,279 @@
+"""Two recordings side by side: what changed, and whether that is more than chance."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from taskscope.analysis.totals import Totals, measure_totals
+from taskscope.errors import MissingDependencyError
+from taskscope.model.recording import Recording
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+__all__ = ["Change", "Comparison", "Difference", "compare"]
+
+_RESAMPLES = 1_000
+_LEVEL = 0.95
+_MAX_SAMPLE = 2_000
+_VERSIONS = ("dask", "distributed", "numpy", "python", "taskscope")
+_MACHINE = ("host", "platform", "n_cores", "memory_limit_bytes")
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """One quantity before and after; None is unknown.
+
+    Parameters
+    ----------
+    before, after
+        The quantity in the first and in the second recording.
+    """
+
+    before: float | None
+    after: float | None
+
+    @property
+    def ratio(self) -> float | None:
+        """How many times `before` is `after`; None where that says nothing."""
+        return self.after / self.before if self.before and self.after is not None else None
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """What changed for the tasks of one prefix.
+
+    Parameters
+    ----------
+    prefix
+        The prefix.
+    n_tasks
+        How many of its tasks came to an end.
+    time_s
+        The sum of their durations.
+    cpu_s
+        The sum of their CPU time, of the tasks for which it is known.
+    mean_ratio
+        How many times the mean duration before is the one after; None unless both have tasks.
+    low, high
+        The interval that holds that ratio with 95 % confidence, by bootstrap; None with fewer than two
+        tasks on either side.
+    kind
+        ``new`` (only after), ``gone`` (only before), or ``both``.
+    """
+
+    prefix: str
+    n_tasks: Change
+    time_s: Change
+    cpu_s: Change
+    mean_ratio: float | None
+    low: float | None
+    high: float | None
+    kind: str
+
+    @property
+    def is_clear(self) -> bool:
+        """Whether the interval excludes that nothing changed."""
+        return self.low is not None and self.high is not None and not self.low <= 1.0 <= self.high
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """Two recordings side by side.
+
+    Parameters
+    ----------
+    makespan_s, time_s, cpu_s, n_tasks, peak_rss_bytes
+        Quantities of the whole recordings.
+    prefixes
+        The same per prefix, largest change of time first.
+    warnings
+        Why the two may not be comparable.
+    """
+
+    makespan_s: Change
+    time_s: Change
+    cpu_s: Change
+    n_tasks: Change
+    peak_rss_bytes: Change
+    prefixes: tuple[Difference, ...]
+    warnings: tuple[str, ...]
+
+    def __str__(self) -> str:
+        """Return it as lines of text."""
+        text: str = importlib.import_module("taskscope.analysis.compare_text").comparison_text(self)
+        return text
+
+    def to_pandas(self) -> pd.DataFrame:
+        """Return one row per prefix as a pandas DataFrame.
+
+        Raises
+        ------
+        MissingDependencyError
+            If pandas is not installed.
+        """
+        try:
+            import pandas as pd
+        except ImportError as error:
+            raise MissingDependencyError("to_pandas needs pandas; install it: pip install pandas") from error
+        text = importlib.import_module("taskscope.analysis.compare_text")
+        return pd.DataFrame(text.comparison_columns(self))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Tasks:
+    duration_s: NDArray[np.float64]
+    cpu_s: NDArray[np.float64]
+
+
+def compare(before: Recording, after: Recording) -> Comparison:
+    """Return what changed from one recording to the other: per prefix and in total.
+
+    Parameters
+    ----------
+    before, after
+        The recordings; ``print`` the result, or ask it for `Comparison.to_pandas`.
+
+    Examples
+    --------
+    >>> import dask, taskscope
+    >>> with taskscope.profile(display=False) as run:
+    ...     _ = dask.delayed(sum)([1, 2]).compute(scheduler="synchronous")
+    >>> [row.kind for row in taskscope.compare(run.recording, run.recording).prefixes]
+    ['both']
+
+    Notes
+    -----
+    The interval is that of a percentile bootstrap over tasks (1,000 resamples, of at most 2,000 tasks drawn
+    from each side). It takes tasks for independent, and knows nothing of what differs from run to run: two
+    recordings of the same code can differ clearly. Makespan and memory are one number per recording, so they
+    have no interval.
+    """
+    totals = measure_totals(before), measure_totals(after)
+    tasks = _by_prefix(before), _by_prefix(after)
+    chance = np.random.default_rng(0)
+    names = dict.fromkeys([*tasks[0], *tasks[1]])
+    rows = [_difference(name, tasks[0].get(name), tasks[1].get(name), chance) for name in names]
+    return Comparison(
+        makespan_s=_change(totals, lambda t: t.makespan_s),
+        time_s=_change(totals, lambda t: t.task_s),
+        cpu_s=_change(totals, lambda t: t.cpu_s),
+        n_tasks=_change(totals, lambda t: t.n_tasks),
+        peak_rss_bytes=_change(totals, lambda t: t.peak_rss_bytes),
+        prefixes=tuple(sorted(rows, key=lambda row: -abs(_gain(row.time_s)))),
+        warnings=tuple(_warnings(before, after, totals, rows)),
+    )
+
+
+def _change(totals: tuple[Totals, Totals], of: Callable[[Totals], float | None]) -> Change:
+    return Change(of(totals[0]), of(totals[1]))
+
+
+def _gain(change: Change) -> float:
+    return (change.after or 0.0) - (change.before or 0.0)
+
+
+def _by_prefix(recording: Recording) -> Mapping[str, _Tasks]:
+    tasks = recording.tasks
+    duration_s = tasks.stop - tasks.start
+    names = list(dict.fromkeys(group.prefix for group in recording.groups))
+    number = {name: place for place, name in enumerate(names)}
+    of_group = np.array([number[group.prefix] for group in recording.groups], np.int64)
+    place = of_group[tasks.group] if len(tasks) else np.empty(0, np.int64)
+    order = np.argsort(place, kind="stable")
+    bounds = np.searchsorted(place[order], np.arange(len(names) + 1))
+    found = {}
+    for name, first, last in zip(names, bounds[:-1].tolist(), bounds[1:].tolist(), strict=True):
+        if last > first:
+            mine = order[first:last]
+            found[name] = _Tasks(duration_s[mine], tasks.cpu[mine].astype(np.float64))
+    return found
+
+
+def _difference(
+    prefix: str, before: _Tasks | None, after: _Tasks | None, chance: np.random.Generator
+) -> Difference:
+    ratio = low = high = None
+    if before is not None and after is not None:
+        means = before.duration_s.mean(), after.duration_s.mean()
+        ratio = float(means[1] / means[0]) if means[0] > 0 else None
+        low, high = _interval(before.duration_s, after.duration_s, chance)
+    return Difference(
+        prefix=prefix,
+        n_tasks=Change(_count(before), _count(after)),
+        time_s=Change(_sum(before), _sum(after)),
+        cpu_s=Change(_cpu(before), _cpu(after)),
+        mean_ratio=ratio,
+        low=low,
+        high=high,
+        kind="new" if before is None else "gone" if after is None else "both",
+    )
+
+
+def _count(tasks: _Tasks | None) -> float:
+    return 0 if tasks is None else len(tasks.duration_s)
+
+
+def _sum(tasks: _Tasks | None) -> float:
+    return 0.0 if tasks is None else float(tasks.duration_s.sum())
+
+
+def _cpu(tasks: _Tasks | None) -> float | None:
+    if tasks is None or np.isnan(tasks.cpu_s).all():
+        return None
+    return float(np.nansum(tasks.cpu_s))
+
+
+def _interval(
+    before: NDArray[np.float64], after: NDArray[np.float64], chance: np.random.Generator
+) -> tuple[float | None, float | None]:
+    if min(len(before), len(after)) < 2:
+        return None, None
+    means = [_resampled_means(values, chance) for values in (before, after)]
+    if not (means[0] > 0).all():
+        return None, None
+    tail = (1 - _LEVEL) / 2
+    low, high = np.quantile(means[1] / means[0], [tail, 1 - tail])
+    return float(low), float(high)
+
+
+def _resampled_means(values: NDArray[np.float64], chance: np.random.Generator) -> NDArray[np.float64]:
+    n = min(len(values), _MAX_SAMPLE)
+    means = np.empty(_RESAMPLES)
+    for i in range(_RESAMPLES):
+        means[i] = values[chance.integers(0, len(values), n)].mean()
+    # A mean of fewer values varies more; around the true mean, by the root of how many fewer.
+    mean = values.mean()
+    shrunk: NDArray[np.float64] = mean + (means - mean) * np.sqrt(n / len(values))
+    return shrunk
+
+
+def _warnings(
+    before: Recording, after: Recording, totals: tuple[Totals, Totals], rows: list[Difference]
+) -> list[str]:
+    found = [
+        f"{name} differs: {before.metadata.get(name)} before, {after.metadata.get(name)} after"
+        for name in (*_VERSIONS, *_MACHINE)
+        if before.metadata.get(name) != after.metadata.get(name)
+    ]
+    for field, name in (("schedulers", "the scheduler"), ("n_workers", "the number of workers")):
+        values = [getattr(t, field) for t in totals]
+        if values[0] != values[1]:
+            found.append(f"{name} differs: {_shown(values[0])} before, {_shown(values[1])} after")
+    changed = [row.prefix for row in rows if row.kind == "both" and row.n_tasks.before != row.n_tasks.after]
+    if changed:
+        found.append(f"the number of tasks differs for {', '.join(changed[:5])}: the chunks may be others")
+    for name, recording in (("before", before), ("after", after)):
+        if recording.dropped or recording.metadata.get("truncated"):
+            found.append(f"the recording {name} is not complete")
+    return found
+
+
+def _shown(value: object) -> str:
+    return " + ".join(map(str, value)) if isinstance(value, tuple) else str(value)
