@@ -18,13 +18,15 @@ if TYPE_CHECKING:
     from taskscope.export import load
     from taskscope.model.recording import Recording
     from taskscope.profiling import profile
-    from taskscope.widgets import Dashboard, GanttWidget, ProgressWidget
+    from taskscope.widgets import CacheWidget, Dashboard, GanttWidget, ProgressWidget, ResourceWidget
 
 _HOMES = {
+    "CacheWidget": "taskscope.widgets",
     "Dashboard": "taskscope.widgets",
     "GanttWidget": "taskscope.widgets",
     "ProgressWidget": "taskscope.widgets",
     "Recording": "taskscope.model.recording",
+    "ResourceWidget": "taskscope.widgets",
     "TaskscopeError": "taskscope.errors",
     "compare": "taskscope.analysis.compare",
     "load": "taskscope.export",
@@ -32,10 +34,12 @@ _HOMES = {
 }
 
 __all__ = [
+    "CacheWidget",
     "Dashboard",
     "GanttWidget",
     "ProgressWidget",
     "Recording",
+    "ResourceWidget",
     "TaskscopeError",
     "__version__",
     "compare",

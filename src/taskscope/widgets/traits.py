@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import traitlets
 
-__all__ = ["GanttTraits", "ProgressTraits"]
+__all__ = ["CacheTraits", "GanttTraits", "ProgressTraits", "ResourceTraits"]
 
 
 class ProgressTraits(traitlets.HasTraits):
@@ -49,3 +49,41 @@ class GanttTraits(traitlets.HasTraits):
         help="Shown: [start_s, stop_s]; None: all.",
     ).tag(sync=True)
     selected_key = traitlets.Unicode(None, allow_none=True, help="Key of the selected task.").tag(sync=True)
+
+
+def _known(trait: type, help_text: str) -> traitlets.TraitType[object, object]:
+    return trait(None, allow_none=True, help=f"{help_text}; None: unknown.").tag(sync=True)  # type: ignore[no-any-return]  # traitlets types its factories loosely
+
+
+class ResourceTraits(traitlets.HasTraits):
+    """CPU and memory of this process and its children; set by the kernel."""
+
+    cpu_percent = _known(traitlets.Float, "CPU at the last sample, 100 per core")
+    cpu_peak_percent = _known(traitlets.Float, "The most of all samples, 100 per core")
+    n_cores = _known(traitlets.Int, "Cores that may be used")
+    rss_bytes = _known(traitlets.Int, "Resident memory at the last sample")
+    rss_peak_bytes = _known(traitlets.Int, "The most of all samples")
+    limit_bytes = _known(traitlets.Int, "Memory that may be used")
+    n_processes = traitlets.Int(0, help="Processes at the last sample.").tag(sync=True)
+    n_samples = traitlets.Int(0, help="Samples taken.").tag(sync=True)
+    n_gaps = traitlets.Int(0, help="How often samples were missing.").tag(sync=True)
+
+
+class CacheTraits(traitlets.HasTraits):
+    """What the scheduler holds; set by the kernel."""
+
+    metric = traitlets.Unicode("nbytes", help="nbytes, count, or the name of the user's metric.").tag(
+        sync=True
+    )
+    n_keys = traitlets.Int(0, help="Keys held now.").tag(sync=True)
+    nbytes = traitlets.Int(0, help="Bytes of those whose size is known.").tag(sync=True)
+    n_unsized = traitlets.Int(0, help="Keys of unknown size.").tag(sync=True)
+    value = _known(traitlets.Float, "What is held in the user's metric")
+    n_unvalued = traitlets.Int(0, help="Keys the user's metric gave nothing for.").tag(sync=True)
+    peak_n_keys = traitlets.Int(0, help="The most keys held at once.").tag(sync=True)
+    peak_nbytes = traitlets.Int(0, help="The most bytes held at once.").tag(sync=True)
+    peak_value = _known(traitlets.Float, "The most held at once in the user's metric")
+    peak_s = _known(traitlets.Float, "When most was held in the metric, seconds after the zero")
+    peak_groups = traitlets.List(
+        traitlets.Dict(), help="At that moment, per group: group, prefix and the fields above, largest first."
+    ).tag(sync=True)

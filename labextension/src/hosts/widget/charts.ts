@@ -1,9 +1,11 @@
 /** The charts of widgets: mounted with the widget's window, and kept in step with the traits a person may change. */
 import type { WidgetModel } from '@jupyter-widgets/base';
 
+import { mount as mountCache } from '../../charts/cache';
 import { mount as mountDashboard } from '../../charts/dashboard';
 import { type GanttChart, type GanttOptions, mount as mountGantt } from '../../charts/gantt';
 import { mount as mountProgress } from '../../charts/progress';
+import { mount as mountResources } from '../../charts/resources';
 import type { MountChart } from './view';
 
 export const mountProgressOf: MountChart = ({ el, store, ...place }, _model, { trans }) => {
@@ -13,6 +15,15 @@ export const mountProgressOf: MountChart = ({ el, store, ...place }, _model, { t
 export const mountGanttOf: MountChart = (place, model, { trans }) => {
   const traits = new SharedTraits(model, place.signal);
   follow(traits, model, mountGantt(place.el, place.store, ganttOptions(place, model, traits, trans)));
+};
+
+export const mountResourcesOf: MountChart = ({ el, store, ...place }, _model, { trans }) => {
+  mountResources(el, store, { ...place, translate: trans.__.bind(trans) });
+};
+
+export const mountCacheOf: MountChart = ({ el, store, ...place }, model, { trans }) => {
+  const translate = trans.__.bind(trans);
+  mountCache(el, store, { ...place, translate, ...(model.get('metric') === 'count' ? { measure: 'count' } : {}) });
 };
 
 export const mountDashboardOf: MountChart = (place, model, { trans }) => {

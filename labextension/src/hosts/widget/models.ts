@@ -29,6 +29,32 @@ const GANTT = {
   selected_key: null
 };
 
+const RESOURCE = {
+  cpu_percent: null,
+  cpu_peak_percent: null,
+  n_cores: null,
+  rss_bytes: null,
+  rss_peak_bytes: null,
+  limit_bytes: null,
+  n_processes: 0,
+  n_samples: 0,
+  n_gaps: 0
+};
+
+const CACHE = {
+  metric: 'nbytes',
+  n_keys: 0,
+  nbytes: 0,
+  n_unsized: 0,
+  value: null,
+  n_unvalued: 0,
+  peak_n_keys: 0,
+  peak_nbytes: 0,
+  peak_value: null,
+  peak_s: null,
+  peak_groups: []
+};
+
 function identity(name: string): ObjectHash {
   return {
     _model_name: `${name}Model`,
@@ -82,5 +108,17 @@ export class GanttModel extends ChartModel {
 export class DashboardModel extends ChartModel {
   override defaults(): ObjectHash {
     return { ...super.defaults(), ...identity('Dashboard'), ...WINDOW, ...PROGRESS, ...GANTT };
+  }
+}
+
+export class ResourceModel extends ChartModel {
+  override defaults(): ObjectHash {
+    return { ...super.defaults(), ...identity('Resource'), ...WINDOW, ...RESOURCE };
+  }
+}
+
+export class CacheModel extends ChartModel {
+  override defaults(): ObjectHash {
+    return { ...super.defaults(), ...identity('Cache'), ...WINDOW, ...CACHE };
   }
 }

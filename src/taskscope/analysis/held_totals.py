@@ -1,0 +1,123 @@
+"""What the scheduler holds now, the most it ever held, and which groups made that up."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TypeAlias
+
+import numpy as np
+
+from taskscope.model.held import HeldRows
+
+__all__ = ["BYTES", "KEYS", "VALUE", "HeldPeak", "HeldSums", "HeldTotals"]
+
+KEYS, BYTES, VALUE = "n_keys", "nbytes", "value"
+_MEASURES = (KEYS, BYTES, VALUE)
+
+
+@dataclass(frozen=True, slots=True)
+class HeldSums:
+    """What is held at one moment; `n_unsized` and `n_unvalued` keys are not in `nbytes` and `value`."""
+
+    n_keys: int = 0
+    nbytes: float = 0.0
+    n_unsized: int = 0
+    value: float = 0.0
+    n_unvalued: int = 0
+
+    def plus(self, other: HeldSums, sign: int = 1) -> HeldSums:
+        """Return the sum, or with `sign` -1 the difference."""
+        n_keys = self.n_keys + sign * other.n_keys
+        return HeldSums(
+            n_keys,
+            # Sums of floats do not come back to 0 by themselves.
+            self.nbytes + sign * other.nbytes if n_keys else 0.0,
+            self.n_unsized + sign * other.n_unsized,
+            self.value + sign * other.value if n_keys else 0.0,
+            self.n_unvalued + sign * other.n_unvalued,
+        )
+
+    def amount(self, measure: str) -> float:
+        """Return one of ``n_keys nbytes value``."""
+        return float({KEYS: self.n_keys, BYTES: self.nbytes, VALUE: self.value}[measure])
+
+
+@dataclass(frozen=True, slots=True)
+class HeldPeak:
+    """The moment of the most, in seconds after the recorder's zero, and what each group had then, by id."""
+
+    time_s: float
+    groups: dict[int, HeldSums]
+
+    @property
+    def sums(self) -> HeldSums:
+        """What was held altogether."""
+        total = HeldSums()
+        for sums in self.groups.values():
+            total = total.plus(sums)
+        return total
+
+
+_State: TypeAlias = dict[tuple[int, int], HeldSums]
+
+
+class HeldTotals:
+    """Adds up rows as they come.
+
+    Parameters
+    ----------
+    first_run, last_run
+        Rows of other runs are left out; None: no end.
+
+    Notes
+    -----
+    The peak is exact for computes one after the other. Of computes at the same time it is the most at the
+    moments that the rows name.
+    """
+
+    def __init__(self, first_run: int = 0, last_run: int | None = None) -> None:
+        self._runs = first_run, float("inf") if last_run is None else last_run
+        self._state: _State = {}
+        self.now = HeldSums()
+        self.peaks: dict[str, HeldPeak] = {}
+        """The peak in each of ``n_keys nbytes value``; none before anything was held."""
+        self._most = dict.fromkeys(_MEASURES, 0.0)
+
+    def add(self, rows: HeldRows) -> None:
+        """Take further rows."""
+        first, last = self._runs
+        rows = rows.part(np.flatnonzero((rows.run >= first) & (rows.run <= last)))
+        order = np.argsort(rows.time, kind="stable")
+        changes = _changes(rows.part(order))
+        before = dict(self._state)
+        best: dict[str, int] = {}
+        for place, (time, key, sums) in enumerate(changes):
+            self.now = self.now.plus(self._state.get(key, HeldSums()), -1).plus(sums)
+            self._state[key] = sums
+            if place + 1 == len(changes) or changes[place + 1][0] != time:
+                for measure in _MEASURES:
+                    if self.now.amount(measure) > self._most[measure]:
+                        self._most[measure] = self.now.amount(measure)
+                        best[measure] = place
+        for measure, place in best.items():
+            self.peaks[measure] = _peak(before, changes[: place + 1])
+        self._state = {key: sums for key, sums in self._state.items() if sums.n_keys}
+
+
+_Change: TypeAlias = tuple[float, tuple[int, int], HeldSums]
+
+
+def _changes(rows: HeldRows) -> list[_Change]:
+    sums = (rows.n_keys, rows.nbytes, rows.n_unsized, rows.value, rows.n_unvalued)
+    values = zip(*(column.tolist() for column in sums), strict=True)
+    keys = zip(rows.run.tolist(), rows.group.tolist(), strict=True)
+    return [(t, key, HeldSums(*of)) for t, key, of in zip(rows.time.tolist(), keys, values, strict=True)]
+
+
+def _peak(before: _State, changes: list[_Change]) -> HeldPeak:
+    state = before | {key: sums for _, key, sums in changes}
+    groups: dict[int, HeldSums] = {}
+    for (_, group), sums in state.items():
+        if sums.n_keys:
+            groups[group] = groups.get(group, HeldSums()).plus(sums)
+    return HeldPeak(changes[-1][0], groups)
