@@ -50,6 +50,7 @@ class GraphBuilder:
     ) -> None:
         self._dependencies = source.dependencies
         self._kept = source.kept
+        self._kept_numbers: NDArray[np.int32] | None = None
         self._data = source.data
         self._groups_of = groups_of
         self.n_keys = len(source.dependencies)
@@ -132,8 +133,10 @@ class GraphBuilder:
         )
 
     def kept(self) -> NDArray[np.int32]:
-        """Return the numbers of the keys whose result was asked for."""
-        return self.numbers([k for k in self._kept if k in self._index])
+        """Return the numbers of the keys whose result was asked for; only once `complete`."""
+        if self._kept_numbers is None:
+            self._kept_numbers = self.numbers([k for k in self._kept if k in self._index])
+        return self._kept_numbers
 
     def held_data(self) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
         """Return the numbers of the keys that were data, as far as they were met, and their bytes."""

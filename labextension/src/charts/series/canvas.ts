@@ -102,6 +102,7 @@ export class Brush {
     context.lineWidth = 1.5;
     context.stroke();
     context.lineWidth = 1;
+    this.reserve({ leftPx: x - 5, topPx: y - 4, widthPx: 10, heightPx: 8 });
     this.label(text, [
       { x, y: y - 12, align: 'center' },
       { x: x + 9, y, align: 'left' },
