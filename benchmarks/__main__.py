@@ -15,7 +15,10 @@ from pathlib import Path
 
 from benchmarks.harness import machine
 
-NAMES = ("truth", "overhead", "in_situ", "fixed_cost", "retained", "memory", "feed", "browser", "frontend")
+NAMES = (
+    *("truth", "overhead", "in_situ", "fixed_cost", "retained", "memory", "feed", "diagnostics"),
+    *("browser", "frontend"),
+)
 RESULTS = Path(__file__).with_name("RESULTS.md")
 
 
