@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
-from bokeh.models import HoverTool
+from bokeh.models import ColumnDataSource, HoverTool
 from bokeh.models.annotations import Legend, LegendItem, Title
 from bokeh.models.renderers import GlyphRenderer
 from bokeh.plotting import figure
@@ -63,30 +63,33 @@ def add_legend(
     plot: figure, scheme: Scheme, prefixes: Iterable[str], *, ended_badly: bool = False, grow: bool = True
 ) -> None:
     """Add one legend of these prefixes below the plot, and, to `grow`, the room it needs."""
-    named = [p for p in scheme.prefixes if p in set(prefixes)]
-    items = [_item(plot, label(prefix, 26), scheme.colour(prefix)) for prefix in named[:MAX_LEGEND]]
+    present = set(prefixes)
+    named = [p for p in scheme.prefixes if p in present]
+    entries = [(label(prefix, 26), scheme.colour(prefix)) for prefix in named[:MAX_LEGEND]]
     if len(named) > MAX_LEGEND:
-        items.append(LegendItem(label=f"{len(named) - MAX_LEGEND:,} more", renderers=[]))
+        entries.append((f"{len(named) - MAX_LEGEND:,} more", "#ffffff"))
     if ended_badly:
-        items.append(_item(plot, "erred or interrupted", ENDED_BADLY))
-    if not items:
+        entries.append(("erred or interrupted", ENDED_BADLY))
+    if not entries:
         return
-    rows = -(-len(items) // LEGEND_COLUMNS)
+    rows = -(-len(entries) // LEGEND_COLUMNS)
     legend = Legend(
-        items=items, ncols=min(LEGEND_COLUMNS, len(items)), border_line_color=None, margin=0, spacing=2,
-        label_text_font_size="9pt", glyph_width=14, glyph_height=14,
+        items=_items(plot, entries), ncols=min(LEGEND_COLUMNS, len(entries)), border_line_color=None,
+        location="left", margin=0, spacing=2, label_text_font_size="9pt", glyph_width=14, glyph_height=14,
     )  # fmt: skip
     plot.add_layout(legend, "below")
     if grow:
         plot.height = (plot.height or 300) + rows * _ROW_PX
 
 
-def _item(plot: figure, name: str, colour: str) -> LegendItem:
+def _items(plot: figure, entries: list[tuple[str, str]]) -> list[LegendItem]:
     # A legend shows renderers, and one drawing of all prefixes has no renderer for each.
-    swatch: GlyphRenderer[Any] = plot.scatter(
-        x=[np.nan], y=[np.nan], marker="square", size=12, color=colour, name="swatch"
+    nowhere = np.full(len(entries), np.nan)
+    source = ColumnDataSource({"x": nowhere, "y": nowhere, "colour": [colour for _, colour in entries]})
+    swatches: GlyphRenderer[Any] = plot.scatter(
+        "x", "y", source=source, marker="square", size=12, color="colour", name="swatch"
     )
-    return LegendItem(label=name, renderers=[swatch])
+    return [LegendItem(label=name, renderers=[swatches], index=i) for i, (name, _) in enumerate(entries)]
 
 
 def cut(text: str, size: int | None) -> str:

@@ -33,7 +33,7 @@ def legend(plot: Any) -> list[tuple[str, str]]:
     """Return the names and colours of the one legend."""
     found: list[Any] = [part for part in plot.below if isinstance(part, Legend)]
     (items,) = (part.items for part in found)
-    return [(item.label.value, item.renderers[0].glyph.fill_color) for item in items]
+    return [(item.label.value, item.renderers[0].data_source.data["colour"][item.index]) for item in items]
 
 
 @pytest.fixture
