@@ -32,14 +32,19 @@ export interface BlockSource {
 
 export class TaskBlocks {
   kind = new Uint8Array(0);
+  /** When the first task began and the last one ended; only of blocks that have sums. */
+  startS = new Float64Array(0);
+  stopS = new Float64Array(0);
   /** `SLOTS` entries for each block; unused ones have no seconds. */
   prefix = new Uint16Array(0);
-  seconds = new Float64Array(0);
+  seconds = new Float32Array(0);
 
   /** Make the blocks of all tasks from place `from` on; a last one that is not full has none. */
   update(tasks: BlockSource, from: number): void {
     const n = tasks.n >> BLOCK_BITS;
     this.kind = roomFor(this.kind, n);
+    this.startS = roomFor(this.startS, n);
+    this.stopS = roomFor(this.stopS, n);
     this.prefix = roomFor(this.prefix, n * SLOTS);
     this.seconds = roomFor(this.seconds, n * SLOTS);
     for (let block = from >> BLOCK_BITS; block < n; block += 1) {
@@ -75,6 +80,8 @@ export class TaskBlocks {
       }
       this.seconds[slot + at] = (this.seconds[slot + at] as number) + stop - start;
     }
+    this.startS[block] = startS[first] as number;
+    this.stopS[block] = reach;
     return kind;
   }
 }

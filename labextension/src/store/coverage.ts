@@ -1,6 +1,7 @@
 /** How busy a lane is in each pixel column, exactly, and with what; one pass over the tasks or blocks in sight. */
 import type { Span } from '../lib/span';
 import { widthS } from '../lib/span';
+import type { TaskBlocks } from './blocks';
 import { BLOCK, BLOCK_BITS, BLOCK_KIND, SLOTS } from './blocks';
 import type { LaneTasks, RunRange } from './lane-tasks';
 import { STATUS_BITS } from './lane-tasks';
@@ -51,6 +52,15 @@ export interface OpenTask {
   readonly prefix: number;
 }
 
+/** What is the same for all blocks of a lane. */
+interface Measure {
+  readonly span: Span;
+  readonly scale: number;
+  readonly runs: RunRange;
+  readonly hidden: Uint8Array | null;
+  readonly roughest: number;
+}
+
 /** The columns of one lane; made once, filled for each frame. */
 export class LaneCoverage implements CoverageColumns {
   cover = new Float32Array(0);
@@ -65,6 +75,7 @@ export class LaneCoverage implements CoverageColumns {
   readonly #touched: number[] = [];
   #current = -1;
   #focusId = -1;
+  #until = 0;
 
   /** @param sink hears of every amount, if several lanes are added up */
   constructor(private readonly sink: AmountSink | null = null) {}
@@ -76,7 +87,7 @@ export class LaneCoverage implements CoverageColumns {
     if (lane === undefined || columns === 0) {
       return;
     }
-    const { startS, stopS, reachS, prefix, flags, run } = lane;
+    const { startS, stopS, prefix, flags, run } = lane;
     const { cover } = this;
     const { hidden } = sight;
     const scale = columns / widthS(span);
@@ -86,17 +97,14 @@ export class LaneCoverage implements CoverageColumns {
     const sums = this.#sums;
     const touched = this.#touched;
     let column = -1;
-    const roughest = sight.rough === true ? BLOCK_KIND.mixed : BLOCK_KIND.plain;
+    const how: Measure = { span, scale, runs, hidden, roughest: sight.rough === true ? BLOCK_KIND.mixed : BLOCK_KIND.plain };
     for (let i = first; i < last; i += 1) {
-      if ((i & (BLOCK - 1)) === 0 && i + BLOCK <= last) {
-        const x0 = ((startS[i] as number) - span.startS) * scale;
-        const x1 = ((reachS[i + BLOCK - 1] as number) - span.startS) * scale;
-        const c = x0 | 0;
-        // A block that lies within one column, behind all before it, counts as a whole.
-        if (c === (x1 | 0) && x0 >= until && c >= column && this.#addBlock(lane, i, c, scale, roughest, runs, hidden)) {
-          column = c;
-          until = x1;
-          i += BLOCK - 1;
+      if ((i & (BLOCK - 1)) === 0) {
+        const block = this.#addBlocks(lane, i >> BLOCK_BITS, last >> BLOCK_BITS, until, how);
+        if (block << BLOCK_BITS > i) {
+          column = this.#current;
+          until = this.#until;
+          i = (block << BLOCK_BITS) - 1;
           continue;
         }
       }
@@ -198,48 +206,55 @@ export class LaneCoverage implements CoverageColumns {
     this.#current = -1;
   }
 
-  /** Add the block that begins with task `i` to a column, if its sums are all that is to be known. */
-  #addBlock(
-    { blocks, run }: LaneTasks,
-    i: number,
-    column: number,
-    scale: number,
-    roughest: number,
-    runs: RunRange,
-    hidden: Uint8Array | null
-  ): boolean {
-    const block = i >> BLOCK_BITS;
-    const kind = blocks.kind[block] as number;
-    if (kind === BLOCK_KIND.none || kind > roughest || column >= this.cover.length) {
-      return false;
-    }
-    if (runs !== null && ((run[i] as number) < runs[0] || (run[i] as number) > runs[1])) {
-      return false;
-    }
-    const { prefix, seconds } = blocks;
-    const slot = block * SLOTS;
-    for (let k = slot; hidden !== null && k < slot + SLOTS; k += 1) {
-      if ((seconds[k] as number) > 0 && hidden[prefix[k] as number] === 1) {
-        return false;
+  /**
+   * Add blocks from `block` on, as long as each lies within one column and behind all before it.
+   *
+   * Returns the first one that does not; `#until` is then where the last one ended.
+   */
+  #addBlocks({ blocks, run }: LaneTasks, block: number, stop: number, until: number, { span, scale, runs, hidden, roughest }: Measure): number {
+    const { kind, startS, stopS, prefix, seconds } = blocks;
+    const { cover } = this;
+    const sums = this.#sums;
+    const touched = this.#touched;
+    const origin = span.startS;
+    let b = block;
+    let column = this.#current;
+    for (; b < stop; b += 1) {
+      const of = kind[b] as number;
+      const x0 = ((startS[b] as number) - origin) * scale;
+      const x1 = ((stopS[b] as number) - origin) * scale;
+      const c = x0 | 0;
+      if (of === BLOCK_KIND.none || of > roughest || c !== (x1 | 0) || x0 < until || c < column || c >= cover.length) {
+        break;
       }
-    }
-    if (column > this.#current) {
-      this.#flush();
-      this.#current = column;
-    }
-    for (let k = slot; k < slot + SLOTS; k += 1) {
-      const amount = (seconds[k] as number) * scale;
-      if (amount > 0) {
-        const id = prefix[k] as number;
-        const sum = this.#sums[id] as number;
-        if (sum === 0) {
-          this.#touched.push(id);
+      const slot = b * SLOTS;
+      if (runs !== null && !inRange(run[b << BLOCK_BITS] as number, runs)) {
+        break;
+      }
+      if (hidden !== null && hasHidden(blocks, slot, hidden)) {
+        break;
+      }
+      if (c > column) {
+        this.#flush();
+        this.#current = column = c;
+      }
+      for (let k = slot; k < slot + SLOTS; k += 1) {
+        const amount = (seconds[k] as number) * scale;
+        if (amount === 0) {
+          break;
         }
-        this.#sums[id] = sum + amount;
-        this.cover[column] = (this.cover[column] as number) + amount;
+        const id = prefix[k] as number;
+        const sum = sums[id] as number;
+        if (sum === 0) {
+          touched.push(id);
+        }
+        sums[id] = sum + amount;
+        cover[c] = (cover[c] as number) + amount;
       }
+      until = x1;
     }
-    return true;
+    this.#until = until;
+    return b;
   }
 
   #addCover(x0: number, x1: number): void {
@@ -333,4 +348,17 @@ export class LaneCoverage implements CoverageColumns {
   #mark(column: number, mark: number): void {
     this.marks[column] = (this.marks[column] as number) | mark;
   }
+}
+
+function inRange(run: number, [first, last]: readonly [number, number]): boolean {
+  return run >= first && run <= last;
+}
+
+function hasHidden({ prefix, seconds }: TaskBlocks, slot: number, hidden: Uint8Array): boolean {
+  for (let k = slot; k < slot + SLOTS; k += 1) {
+    if ((seconds[k] as number) > 0 && hidden[prefix[k] as number] === 1) {
+      return true;
+    }
+  }
+  return false;
 }
