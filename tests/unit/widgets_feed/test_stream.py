@@ -2,9 +2,12 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import pytest
+
 from taskscope.model.records import Group, Message, RunningTask
 from taskscope.recorder.pump import Tick
 from taskscope.widgets.estimates import Estimates
+from taskscope.widgets.feed import stream as stream_module
 from taskscope.widgets.feed.stream import PageStream
 from tests.support.fake_recorder import FakeRecorder, run_of
 from tests.support.task_blocks import Row
@@ -39,6 +42,13 @@ def test_each_row_and_table_entry_is_sent_once() -> None:
 def test_a_stream_starts_where_the_page_is() -> None:
     message, _ = stream_of(FakeRecorder(rows(5)), cursor=3).next(IDLE)
     assert (message["seq"], message["first"], message["count"]) == (0, 3, 2)
+
+
+def test_messages_are_longer_while_nothing_runs(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(stream_module, "MAX_ROWS", 2)
+    monkeypatch.setattr(stream_module, "MAX_IDLE_ROWS", 3)
+    stream = stream_of(FakeRecorder(rows(9)))
+    assert [stream.next(tick)[0]["count"] for tick in (IDLE, ACTIVE, IDLE, IDLE)] == [3, 2, 3, 1]
 
 
 def test_a_cursor_beyond_the_recorder_starts_at_its_end() -> None:

@@ -19,10 +19,13 @@ from taskscope.wire import (
     encode_batch,
 )
 
-__all__ = ["MAX_ROWS", "PageStream"]
+__all__ = ["MAX_IDLE_ROWS", "MAX_ROWS", "PageStream"]
 
 MAX_ROWS = 100_000
-"""Most task rows in one message."""
+"""Most task rows in one message while a compute runs."""
+
+MAX_IDLE_ROWS = 250_000
+"""Most task rows in one message while nothing runs that a long message could hold up."""
 
 _MAX_SERIES_ROWS = 20_000
 _HEARTBEAT_S = 1.0
@@ -92,7 +95,7 @@ class PageStream:
 
     def _batch(self, tick: Tick) -> Batch:
         recorder = self._recorder
-        first, tasks = recorder.tasks_since(self._cursor, MAX_ROWS)
+        first, tasks = recorder.tasks_since(self._cursor, MAX_ROWS if tick.active else MAX_IDLE_ROWS)
         runs = self._new_runs()
         estimates = self._estimates.of([*self._going.values(), *runs], tick.now_s)
         progress = self._new_progress(runs)
