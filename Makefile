@@ -68,10 +68,10 @@ notebooks: setup ## run every notebook
 browser: setup $(STAMPS)/chromium $(STAMPS)/ipykernel6 ## JupyterLab and Notebook 7 in a real Chromium
 	pytest tests/browser
 
-bench: setup $(STAMPS)/chromium ## measure against dask.diagnostics, write benchmarks/RESULTS.md (long)
+bench: setup $(STAMPS)/chromium $(STAMPS)/ipykernel6 ## measure against dask.diagnostics, write benchmarks/RESULTS.md (long)
 	$(PYTHON) -m benchmarks
 
-bench-quick: setup $(STAMPS)/chromium ## the same, small, printed only
+bench-quick: setup $(STAMPS)/chromium $(STAMPS)/ipykernel6 ## the same, small, printed only
 	$(PYTHON) -m benchmarks --quick
 
 clean: ## back to a fresh clone

@@ -15,8 +15,12 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from benchmarks.frontend.charts import busy_rows, frame_rows, live_rows
+from benchmarks.frontend import lab
+from benchmarks.frontend.beside import bokeh_rows
+from benchmarks.frontend.charts import busy_rows, endurance_rows, frame_rows, live_rows
+from benchmarks.frontend.lab import replay_rows
 from benchmarks.frontend.page import ChartPage, chart_page
+from benchmarks.frontend.sizes import size_rows
 from benchmarks.harness import Table
 
 
@@ -50,7 +54,50 @@ def live(*, quick: bool) -> Iterator[Table]:
         yield Table("A growing chart, ms", ("what", "p50 / p95"), rows)
 
 
-SECTIONS: dict[str, Callable[..., Iterator[Table]]] = {"chart": chart, "busy": busy, "live": live}
+def sizes(*, quick: bool) -> Iterator[Table]:
+    columns = ("bundle", "kB", "kB, gzip", "budget, kB")
+    yield Table("What a browser loads", columns, size_rows())
+
+
+def replay(*, quick: bool) -> Iterator[Table]:
+    rows = replay_rows(100_000 if quick else 1_000_000, rounds=3 if quick else 5)
+    yield Table(
+        "A page that joins late, in JupyterLab", ("tasks", "first rows after, s", "all after, s"), rows
+    )
+
+
+def latency(*, quick: bool) -> Iterator[Table]:
+    rows = lab.live_rows(100_000 if quick else 1_000_000, seconds=5 if quick else 20)
+    yield Table("10,000 tasks a second on top, in JupyterLab", ("what", "value"), rows)
+
+
+def bokeh(*, quick: bool) -> Iterator[Table]:
+    numbers = (10_000, 100_000) if quick else (100_000, 1_000_000)
+    columns = ("bars", "MB of page", "first paint, s", "panning, ms")
+    with tempfile.TemporaryDirectory() as folder:
+        rows = bokeh_rows(Path(folder), numbers, frames=5 if quick else 10)
+        yield Table("The same bars by Bokeh's canvas", columns, rows)
+
+
+def endurance(*, quick: bool) -> Iterator[Table]:
+    minutes = 0.25 if quick else 30.0
+    columns = ("minutes", "tasks held", "tasks that came", "page holds, MB")
+    with _page() as page:
+        yield Table("A long session, 10,000 tasks a second", columns, endurance_rows(page, minutes))
+
+
+SECTIONS: dict[str, Callable[..., Iterator[Table]]] = {
+    "chart": chart,
+    "busy": busy,
+    "live": live,
+    "sizes": sizes,
+    "replay": replay,
+    "latency": latency,
+    "bokeh": bokeh,
+}
+LONG: dict[str, Callable[..., Iterator[Table]]] = {"endurance": endurance}
+"""Only when named: half an hour."""
+EVERY = SECTIONS | LONG
 
 
 def main() -> None:
@@ -58,14 +105,14 @@ def main() -> None:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--quick", action="store_true", help="smaller sizes, fewer repetitions: noisy")
-    parser.add_argument("sections", nargs="*", metavar="section", help=", ".join(SECTIONS))
+    parser.add_argument("sections", nargs="*", metavar="section", help=", ".join(EVERY))
     options = parser.parse_args()
-    unknown = sorted(set(options.sections) - set(SECTIONS))
+    unknown = sorted(set(options.sections) - set(EVERY))
     if unknown:
-        parser.error(f"no section is called {', '.join(unknown)}; there are {', '.join(SECTIONS)}")
+        parser.error(f"no section is called {', '.join(unknown)}; there are {', '.join(EVERY)}")
     print(f"## frontend\n\n{(__doc__ or '').strip()}\n")
     for name in options.sections or SECTIONS:
-        for table in SECTIONS[name](quick=options.quick):
+        for table in EVERY[name](quick=options.quick):
             for line in table.lines():
                 print(line, flush=True)
 

@@ -9,7 +9,7 @@ import numpy as np
 from benchmarks.frontend.page import ChartPage
 from benchmarks.harness import spread
 
-__all__ = ["busy_rows", "frame_rows", "live_rows"]
+__all__ = ["busy_rows", "endurance_rows", "frame_rows", "live_rows"]
 
 ZOOMS = (1.0, 1 / 4, 1 / 20, 1 / 100, 1 / 400)
 ROUNDS = 5
@@ -52,6 +52,17 @@ def live_rows(page: ChartPage, n: int, *, seconds: float) -> Iterator[list[str]]
     yield ["frame after 1,000 more tasks", _p50_p95([growth])]
     yield [f"painting, {seconds:.0f} s of 10 messages a second", _p50_p95([paints])]
     yield ["from one animation frame to the next", _p50_p95([gaps])]
+
+
+def endurance_rows(page: ChartPage, minutes: float) -> Iterator[list[str]]:
+    """Yield, ten times, what a page holds while 10,000 tasks a second come to a recorder that keeps 1M."""
+    page.load(1_000_000, active=True, keep=1_000_000)
+    page.mount(follow=True)
+    for step in range(11):
+        held, came = page.counts()
+        yield [f"{step * minutes / 10:.1f}", f"{held:,}", f"{came:,}", f"{page.bytes_held() / 1e6:.0f}"]
+        if step < 10:
+            page.live(minutes * 6, 1000)
 
 
 def _p50_p95(rounds: Sequence[Sequence[float]]) -> str:

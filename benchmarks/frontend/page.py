@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import shutil
 import subprocess
 from collections.abc import Iterator
@@ -26,9 +27,14 @@ class ChartPage:
         self._page = page
         self._devtools: CDPSession = page.context.new_cdp_session(page)
 
-    def load(self, n: int, *, lanes: int = 16, prefixes: int = 10, active: bool = False) -> list[float]:
-        """Begin anew with `n` tasks; return what each 100,000 took to get into the store."""
-        took: list[float] = self._call(f"load({n}, {{lanes: {lanes}, prefixes: {prefixes}}}, {_js(active)})")
+    def load(
+        self, n: int, *, lanes: int = 16, prefixes: int = 10, active: bool = False, keep: float = math.inf
+    ) -> list[float]:
+        """Begin anew with `n` tasks, of a recorder that keeps `keep`; return what each 100,000 took."""
+        workload = (
+            f"{{lanes: {lanes}, prefixes: {prefixes}, keep: {keep if keep < math.inf else 'Infinity'}}}"
+        )
+        took: list[float] = self._call(f"load({n}, {workload}, {_js(active)})")
         return took
 
     def mount(self, *, follow: bool = False) -> float:
@@ -53,6 +59,11 @@ class ChartPage:
         """Feed ten messages a second; return what frames took and how far apart they were."""
         found = self._call(f"live({seconds * 1000}, {rows})")
         return found["paints"], found["gaps"]
+
+    def counts(self) -> tuple[int, int]:
+        """Return how many tasks the store holds, and how many ever came."""
+        held, came = self._call("counts()")
+        return held, came
 
     def bytes_held(self) -> float:
         """Return what the page holds after a collection: objects and the memory of arrays."""

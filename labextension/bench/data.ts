@@ -4,6 +4,8 @@ import type { Batch, TaskColumns } from '../src/wire';
 export interface Workload {
   readonly lanes: number;
   readonly prefixes: number;
+  /** How many tasks the recorder keeps. */
+  readonly keep: number;
 }
 
 const MEAN_S = 0.01;
@@ -75,7 +77,7 @@ export class TaskMaker {
     const ids = (n: number): number[] => Array.from({ length: head ? n : 0 }, (_, id) => id);
     return {
       recorder: 'bench', epoch: 'bench-1', seq, nowS: this.nowS, active, final: false, estimates: [],
-      first, count, cursor: this.#row, dropped: 0, tasks, errors: [], running: [], remarks: [],
+      first, count, cursor: this.#row, dropped: Math.max(this.#row - this.workload.keep, 0), tasks, errors: [], running: [], remarks: [],
       groups: ids(prefixes).map(id => ({ id, name: `step-${id}`, prefix: `step-${id}` })),
       lanes: ids(lanes).map(id => ({ id, worker: 'main', thread: id, label: `thread ${id + 1}` })),
       runs: [{

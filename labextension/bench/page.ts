@@ -13,7 +13,7 @@ const ROWS = 100_000;
 const frames = new FrameTimes();
 
 class Bench {
-  #workload: Workload = { lanes: 16, prefixes: 10 };
+  #workload: Workload = { lanes: 16, prefixes: 10, keep: Infinity };
   #n = 0;
   #seq = 0;
   #store = new TaskStore();
@@ -104,8 +104,9 @@ class Bench {
     };
   }
 
-  get nTasks(): number {
-    return this.#store.nTasks;
+  /** Tasks that are held, and that ever came. */
+  counts(): [held: number, came: number] {
+    return [this.#store.nTasks, this.#store.recorded];
   }
 
   #append(count: number, active: boolean): number {
