@@ -279,6 +279,7 @@ except ValueError:
     wait_pixels(lab, (214, 0, 0), "> 500")
     press(lab, "n")
     expect(card(lab)).to_contain_text("Status" + "erred")
+    expect(card(lab)).to_contain_text("Error" + "ValueError: no <b>good</b> 0")
     chart(lab).screenshot(path=shots / "gantt-failed.png")
 
 
@@ -321,3 +322,23 @@ def test_the_chart_is_copied_as_a_table_and_saved_as_a_picture(lab: LabPage) -> 
         choose(lab, "Save as PNG")
     assert saved.value.suggested_filename == "taskscope-gantt.png"
     assert saved.value.path().read_bytes()[:8] == b"\x89PNG\r\n\x1a\n"
+
+
+def test_dependencies_of_the_selected_task_are_drawn_when_asked_for(lab: LabPage, shots: Path) -> None:
+    compute = COMPUTE.replace(
+        '("scale", i): (nap, ("load", i))', '("scale", i): (nap, ("load", i), ("load", 0))'
+    )
+    opened(lab, "w.selected_key = \"('load', 0)\"", "w.selected_key = \"('scale', 3)\"", compute=compute)
+    lab.run_cell(2)
+    expect(card(lab)).to_contain_text("('load', 0)")
+    draw = card(lab).get_by_role("button", name="Draw what it needs and what needs it (R)")
+    expect(draw).to_have_attribute("aria-pressed", "false")
+    draw.click()
+    expect(draw).to_have_attribute("aria-pressed", "true")
+    expect(card(lab)).to_contain_text("needed by 20 tasks (dashed)")
+    chart(lab).screenshot(path=shots / "gantt-dependents.png")
+    lab.run_cell(3)
+    expect(card(lab)).to_contain_text("Needs 2 tasks (solid lines), needed by 0 tasks (dashed).")
+    press(lab, "r")
+    expect(draw).to_have_attribute("aria-pressed", "false")
+    expect(card(lab)).not_to_contain_text("Needs 2 tasks")

@@ -28,6 +28,10 @@ class GanttWidget(RecorderWidget, GanttTraits):
     Notes
     -----
     The tasks themselves are no traits: the browser holds them once for all views of a kernel.
+
+    `selected_key` is one selection for all charts of a recorder. Set it to select a task, also while a cell
+    runs; observe it to hear what a person selected, which the kernel does when it next listens to widgets:
+    at the end of a running cell.
     """
 
     _model_name = traitlets.Unicode("GanttModel").tag(sync=True)

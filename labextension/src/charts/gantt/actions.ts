@@ -33,6 +33,8 @@ export interface Stage {
   readonly output: Output;
   readonly t: Translate;
   boxing: boolean;
+  /** Whether dependencies are drawn. */
+  relating: boolean;
   bandPx: readonly [number, number] | null;
   layout(): GanttLayout | null;
   /** Paint soon. */
@@ -103,7 +105,9 @@ export class Actions implements Intents, ToolActions {
   }
 
   toggleTables(): void {
-    this.stage.parts.tables.classList.toggle('tsk-hidden');
+    const { tables } = this.stage.parts;
+    // What scrolls has to be reached by keys, and what is not seen must not be.
+    tables.tabIndex = tables.classList.toggle('tsk-hidden') ? -1 : 0;
     this.stage.request();
   }
 
@@ -203,6 +207,11 @@ export class Actions implements Intents, ToolActions {
       viewport.look({ startS: startS - margin, stopS: stopS + margin });
       this.#scrollTo(found.ref.lane);
     }
+  }
+
+  toggleRelations(): void {
+    this.stage.relating = !this.stage.relating;
+    this.stage.request();
   }
 
   find(): void {

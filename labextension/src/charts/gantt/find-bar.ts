@@ -82,7 +82,7 @@ export class FindBar {
       return;
     }
     const count = `${formatCount(search.count)}${this.#isComplete ? '' : '…'}`;
-    const selected = this.host.selected();
+    const selected = this.#isComplete ? this.host.selected() : null;
     const place = selected === null ? 0 : search.ordinal(selected);
     const none = this.#isComplete ? this.t('no match') : this.t('searching…');
     const some = place === 0 ? this.t('%1 matches', count) : this.t('%1 of %2 matches', formatCount(place), count);

@@ -14,6 +14,8 @@ export interface KeyIntents {
   /** Select the task at the same time in the next or previous lane. */
   stepLane(direction: 1 | -1): void;
   zoomToSelected(): void;
+  /** Draw what the selected task needs and what needs it, or no longer. */
+  toggleRelations(): void;
   find(): void;
   nextMatch(direction: 1 | -1): void;
   /** Collapse all workers, or show all lanes. */
@@ -48,6 +50,7 @@ const ACTIONS: readonly KeyAction[] = [
   { keys: ['j', 'J'], said: ['J K', 'select in the lane below or above'], run: to => { to.stepLane(1); } },
   { keys: ['k', 'K'], said: null, run: to => { to.stepLane(-1); } },
   { keys: ['z', 'Z'], said: ['Z', 'zoom to the selected task'], run: to => { to.zoomToSelected(); } },
+  { keys: ['r', 'R'], said: ['R', 'draw the dependencies and dependents of the selected task'], run: to => { to.toggleRelations(); } },
   { keys: ['/'], said: ['/', 'find tasks'], run: to => { to.find(); } },
   { keys: ['g'], said: ['G, Shift+G', 'next or previous match'], run: to => { to.nextMatch(1); } },
   { keys: ['G'], said: null, run: to => { to.nextMatch(-1); } },

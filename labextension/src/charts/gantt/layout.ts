@@ -33,6 +33,8 @@ export interface GanttLayout {
   /** Height of the part with rows. */
   readonly plotHeightPx: number;
   readonly rowPx: number;
+  /** How far the rows are scrolled. */
+  readonly scrollPx: number;
   /** Height of a bar; the rest of the row is the gap below. */
   readonly barPx: number;
   /** Rows in sight, top to bottom; the first may begin above the edge. */
@@ -63,6 +65,7 @@ export function layoutGantt({ widthPx, rows, span, zeroS, scrollPx, leftPx }: La
     plotWidthPx,
     plotHeightPx,
     rowPx,
+    scrollPx,
     barPx: rowPx - (rowPx >= 18 ? 4 : 2),
     boxes: rows.slice(first, last).map((row, i) => ({ row, topPx: (first + i) * rowPx - scrollPx })),
     ticks: timeTicks(span, zeroS, Math.max(Math.floor(plotWidthPx / TICK_PX), 1))

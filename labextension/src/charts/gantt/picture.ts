@@ -4,6 +4,7 @@ import type { Theme } from '../../lib/theme';
 import type { LaneTasks, RunRange, Sight } from '../../store';
 import type { GanttLayout } from './layout';
 import type { Scene } from './model';
+import type { Relation } from './relations';
 
 /** Where a bar is; one that is in flight has no row yet. */
 export interface BarPlace {
@@ -22,6 +23,8 @@ export interface Picture {
   readonly cursorPx: number | null;
   /** A band that is being chosen; null: none. */
   readonly bandPx: readonly [number, number] | null;
+  /** Lines between the selected task and others. */
+  readonly relations: readonly Relation[];
   readonly hovered: BarPlace | null;
   readonly selected: BarPlace | null;
 }

@@ -61,15 +61,14 @@ export class TaskSearch {
     let isMatch = false;
     for (const hits of this.#lanes) {
       const lane = this.store.lane(hits.lane);
-      for (let k = lane === undefined ? 0 : this.#firstAt(lane, hits, task.startS); lane !== undefined && k < hits.n; k += 1) {
-        const ref = refAt(lane, hits, k);
-        if (ref.startS > task.startS || compare(ref, task) > 0) {
-          break;
-        }
-        isMatch ||= compare(ref, task) === 0;
-        n += 1;
+      if (lane === undefined || hits.n === 0) {
+        continue;
       }
-      n += lane === undefined ? 0 : this.#firstAt(lane, hits, task.startS);
+      let k = this.#firstAt(lane, hits, task.startS);
+      for (; k < hits.n && compare(refAt(lane, hits, k), task) <= 0; k += 1) {
+        isMatch ||= hits.lane === task.lane && refAt(lane, hits, k).row === task.row;
+      }
+      n += k;
     }
     return isMatch ? n : 0;
   }

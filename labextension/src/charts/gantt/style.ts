@@ -36,6 +36,7 @@ export const GANTT_CSS = `
 .tsk-gantt-help { display: grid; grid-template-columns: max-content minmax(0, 1fr); gap: 2px 12px; }
 .tsk-gantt-help dt { font: 600 11.5px/1.6 var(--tsk-code); }
 .tsk-gantt-tables:not(.tsk-hidden) { overflow: auto; max-height: 420px; }
+.tsk-gantt-tables:focus-visible { outline: 2px solid var(--tsk-accent); }
 .tsk-gantt-tables table { border-collapse: collapse; margin: 0 0 10px; font: inherit; color: inherit; }
 .tsk-gantt-tables caption { text-align: start; padding: 2px 0; }
 .tsk-gantt-tables :is(th, td) { padding: 2px 12px 2px 0; text-align: end; border-bottom: 1px solid var(--tsk-line); }

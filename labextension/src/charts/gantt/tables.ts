@@ -52,11 +52,11 @@ export function taskTable(store: TaskStore, { lanes, span, runs, zeroS }: Scene,
     for (let i = lane?.firstReaching(span.startS) ?? 0; lane !== undefined && i < last; i += 1) {
       const detail = isShown(lane, i, runs, sight) ? (n += 1) <= MAX_TASKS && store.detail(id, i) : false;
       if (detail) {
-        const { key, prefix, status, startS, stopS, cpuShare, sizeBytes } = detail;
+        const { key, prefix, status, startS, stopS, cpuShare, sizeBytes, error } = detail;
         const cpu = cpuShare === null ? null : cpuShare * (stopS - startS);
         rows.push([
           printable(key, 400), printable(prefix), label, status, formatDuration(startS - zeroS), formatDuration(stopS - startS),
-          formatDuration(cpu), formatBytes(sizeBytes)
+          formatDuration(cpu), formatBytes(sizeBytes), printable(error ?? '', 400)
         ]);
       }
     }
@@ -64,7 +64,7 @@ export function taskTable(store: TaskStore, { lanes, span, runs, zeroS }: Scene,
   const caption = n > rows.length ? t('The first %1 of %2 tasks in sight', formatCount(rows.length), formatCount(n)) : t('%1 tasks in sight', formatCount(n));
   return {
     caption,
-    columns: [t('Key'), t('Prefix'), t('Lane'), t('Status'), t('Start'), t('Duration'), t('CPU time'), t('Result size')],
+    columns: [t('Key'), t('Prefix'), t('Lane'), t('Status'), t('Start'), t('Duration'), t('CPU time'), t('Result size'), t('Error')],
     rows
   };
 }

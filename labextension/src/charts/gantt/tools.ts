@@ -1,5 +1,6 @@
 /** The buttons of the Gantt chart. */
 import type { Translate } from '../../lib/translate';
+import { setText } from '../ui/dom';
 import { maySaveFiles } from '../ui/save-picture';
 import { Toolbar, setPressed } from '../ui/toolbar';
 
@@ -72,11 +73,11 @@ export class Tools {
     setPressed(this.#follow, following);
     setPressed(this.#pause, paused);
     this.#pause.hidden = !live && !paused;
-    this.#box.textContent = boxing ? t('Drag moves the chart') : t('Drag zooms to a box (Shift+drag)');
+    setText(this.#box, boxing ? t('Drag moves the chart') : t('Drag zooms to a box (Shift+drag)'));
     this.#lanes.hidden = collapsed === null;
-    this.#lanes.textContent = collapsed === true ? t('Show the lanes of workers (C)') : t('Collapse workers (C)');
-    this.#tables.textContent = tables ? t('Hide the tables') : t('Show as tables');
-    this.#clear.textContent = cleared ? t('Show all computes again') : t('Clear: show only what comes');
+    setText(this.#lanes, collapsed === true ? t('Show the lanes of workers (C)') : t('Collapse workers (C)'));
+    setText(this.#tables, tables ? t('Hide the tables') : t('Show as tables'));
+    setText(this.#clear, cleared ? t('Show all computes again') : t('Clear: show only what comes'));
     this.#clear.hidden = !live && !cleared;
     this.#toolbar.keepStop();
   }

@@ -45,6 +45,9 @@ function endedTip({ detail, label, sharing }: FoundTask, zeroS: number, t: Trans
     [t('CPU time'), cpu],
     [t('Result size'), detail.sizeBytes === null ? t('unknown') : formatBytes(detail.sizeBytes)]
   ];
+  if (detail.error !== null) {
+    rows.push([t('Error'), printable(detail.error, 400)]);
+  }
   const notes = [
     detail.observedBy === 'scheduler' ? t('Times as the scheduler saw them: they include waiting.') : null,
     sharing > 1 ? t('%1 more tasks at this pixel: zoom in to see them.', formatCount(sharing - 1)) : null

@@ -10,7 +10,7 @@ import { keepKeys } from '../ui/own-keys';
 import { prefersStill, readTheme, watchTheme } from '../ui/page-theme';
 import { SHARED_CSS, adoptStyles } from '../ui/styles';
 import { TimeAxis } from '../ui/time-axis';
-import { makeButton } from '../ui/toolbar';
+import { makeButton, setPressed } from '../ui/toolbar';
 import { TOOLBAR_CSS } from '../ui/toolbar-style';
 import type { Stage } from './actions';
 import { Actions } from './actions';
@@ -31,6 +31,8 @@ import { Output } from './output';
 import type { Parts } from './parts';
 import { makeParts } from './parts';
 import { Picker, placeOfBar } from './picker';
+import type { Relation } from './relations';
+import { relationsOf, relationsText } from './relations';
 import { Reporter } from './reporter';
 import { Folding, isFolded } from './rows';
 import { TaskSearch } from './search';
@@ -65,6 +67,7 @@ class GanttView implements GanttChart, Stage {
   readonly output: Output;
   readonly t: Translate;
   boxing = false;
+  relating = false;
   bandPx: readonly [number, number] | null = null;
   readonly #signal: AbortSignal;
   readonly #colourWindow: RunWindow;
@@ -75,6 +78,7 @@ class GanttView implements GanttChart, Stage {
   readonly #actions: Actions;
   readonly #tools: Tools;
   readonly #card: Card;
+  readonly #relate: HTMLButtonElement;
   readonly #workers: WorkerButtons;
   readonly #still = prefersStill();
   #theme: Theme;
@@ -105,7 +109,9 @@ class GanttView implements GanttChart, Stage {
     this.output = new Output(store, this.emphasis, () => this.#shown(), prefix => this.#colourOf(prefix), say, this.t);
     this.#actions = new Actions(this);
     this.#tools = new Tools(this.#actions, this.t, signal);
-    this.#card = new Card(this.parts.card, this.#cardButtons());
+    const relate = this.t('Draw what it needs and what needs it (R)');
+    this.#relate = makeButton(this.t('Dependencies'), relate, () => { this.#actions.toggleRelations(); }, signal);
+    this.#card = new Card(this.parts.card, [this.#relate, ...this.#cardButtons()]);
     this.#workers = new WorkerButtons(this.parts.workers, (worker, open) => { this.#fold(worker, open); }, signal, this.t);
     const legend = new Legend(this.emphasis, prefix => this.#colourOf(prefix), signal, this.t);
     this.#words = new Description(store, this.window, this.emphasis, this.parts, legend, this.t);
@@ -261,7 +267,7 @@ class GanttView implements GanttChart, Stage {
     const colours = this.#colours();
     const sight = this.emphasis.sight(this.store.tables);
     const hovered = this.#hover(scene, layout, sight);
-    this.#refreshCard(scene, selected);
+    const relations = this.#refreshCard(scene, selected);
     this.#painter.paint(this.store, {
       layout,
       scene,
@@ -270,6 +276,7 @@ class GanttView implements GanttChart, Stage {
       prefixColour: prefix => colours.colour(prefix),
       cursorPx: cursorPx(layout, scene, this.axis.cursorS),
       bandPx: this.bandPx,
+      relations,
       hovered: hovered === null ? null : placeOfBar(hovered, scene.nowS),
       selected: selected === null ? null : placeOfBar(selected, scene.nowS)
     });
@@ -302,16 +309,22 @@ class GanttView implements GanttChart, Stage {
       : found.kind === 'open' ? this.#colours().colour(found.bar.prefix) : this.#colourOf(found.detail.prefix);
   }
 
-  #refreshCard(scene: Scene, selected: ReturnType<Picker['selected']>): void {
+  #refreshCard(scene: Scene, selected: ReturnType<Picker['selected']>): Relation[] {
     const { current } = this.store.selection;
     if (selected === null) {
       this.#card.hide();
       setText(this.parts.said, current === null ? '' : this.t('%1 is not among these tasks', current.key.slice(0, 80)));
-      return;
+      return [];
     }
     const tip = tipOf(selected, scene, this.store.tables, this.t);
-    this.#card.show(tip, this.#colourOfFound(selected) ?? '', '');
-    setText(this.parts.said, selectionText(selected, this.t));
+    const links = this.relating && selected.kind === 'ended' ? this.store.links(selected.ref.row) : null;
+    const relations = links === null || selected.kind === 'open' ? [] : relationsOf(this.store, selected, links);
+    const note = links === null ? '' : relationsText(links, relations, this.t);
+    setPressed(this.#relate, this.relating);
+    this.#relate.disabled = selected.kind === 'open';
+    this.#card.show(tip, this.#colourOfFound(selected) ?? '', note);
+    setText(this.parts.said, `${selectionText(selected, this.t)} ${note}`.trim());
+    return relations;
   }
 
   #refreshTools(scene: Scene | null): void {

@@ -12,7 +12,7 @@ export const TOOLBAR_CSS = `
 .tsk-chart :is(.tsk-toolbar, .tsk-bar) button:hover { background: color-mix(in srgb, var(--tsk-ink) 8%, transparent); }
 .tsk-chart :is(.tsk-toolbar, .tsk-bar, .tsk-menu-list) button:focus-visible { outline: 2px solid var(--tsk-accent); outline-offset: 1px; }
 .tsk-chart :is(.tsk-toolbar, .tsk-bar) button:disabled { color: var(--tsk-faint); opacity: 0.55; cursor: default; }
-.tsk-chart .tsk-toolbar button[aria-pressed='true'] {
+.tsk-chart :is(.tsk-toolbar, .tsk-bar) button[aria-pressed='true'] {
   border-color: var(--tsk-accent);
   background: color-mix(in srgb, var(--tsk-accent) 16%, transparent);
   font-weight: 600;

@@ -9,7 +9,7 @@ let log: unknown[][] = [];
 
 const NAMES = [
   'zoom', 'pan', 'scrollRows', 'fit', 'toggleFollow', 'hover', 'click', 'clearSelection', 'hint', 'band', 'zoomTo', 'stepTask', 'stepLane',
-  'zoomToSelected', 'find', 'nextMatch', 'toggleLanes', 'help'
+  'zoomToSelected', 'toggleRelations', 'find', 'nextMatch', 'toggleLanes', 'help'
 ] as const satisfies (keyof Intents)[];
 
 function intents(): Intents {
@@ -120,7 +120,7 @@ describe('keys', () => {
     ['+', ['zoom', 1 / 1.5, null]], ['=', ['zoom', 1 / 1.5, null]], ['s', ['zoom', 1.5, null]], ['-', ['zoom', 1.5, null]],
     ['ArrowUp', ['scrollRows', -3]], ['ArrowDown', ['scrollRows', 3]], ['PageUp', ['scrollRows', -12]], ['PageDown', ['scrollRows', 12]],
     ['Home', ['fit']], ['0', ['fit']], ['f', ['toggleFollow']], ['n', ['stepTask', 1]], ['P', ['stepTask', -1]], ['j', ['stepLane', 1]],
-    ['k', ['stepLane', -1]], ['z', ['zoomToSelected']], ['/', ['find']], ['g', ['nextMatch', 1]], ['G', ['nextMatch', -1]],
+    ['k', ['stepLane', -1]], ['z', ['zoomToSelected']], ['r', ['toggleRelations']], ['/', ['find']], ['g', ['nextMatch', 1]], ['G', ['nextMatch', -1]],
     ['c', ['toggleLanes']], ['Escape', ['clearSelection']], ['?', ['help']]
   ])('%s', (key, intent) => {
     expect([press(key, intents()), log]).toEqual([true, [intent]]);
@@ -129,7 +129,7 @@ describe('keys', () => {
   it('other keys do nothing, and those that do something are listed for people', () => {
     expect(['x', 'toString', 'Enter', ' '].map(key => press(key, intents()))).toEqual([false, false, false, false]);
     expect(KEY_HELP.map(([keys]) => keys)).toEqual([
-      '← → or A D', '+ − or W S', '↑ ↓, Page Up, Page Down', 'Home', 'F', 'N P', 'J K', 'Z', '/', 'G, Shift+G', 'C', 'Esc', '?'
+      '← → or A D', '+ − or W S', '↑ ↓, Page Up, Page Down', 'Home', 'F', 'N P', 'J K', 'Z', 'R', '/', 'G, Shift+G', 'C', 'Esc', '?'
     ]);
   });
 

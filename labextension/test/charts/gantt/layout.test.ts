@@ -9,7 +9,7 @@ const SPAN = { startS: 0, stopS: 10 };
 
 it('places two lanes and an axis', () => {
   expect(layoutGantt({ widthPx: 600, rows: rows(2), span: SPAN, zeroS: 0, scrollPx: 0 })).toEqual({
-    widthPx: 600, heightPx: 86, contentPx: 86, plotLeftPx: 68, plotWidthPx: 520, plotHeightPx: 60, rowPx: 30, barPx: 26,
+    widthPx: 600, heightPx: 86, contentPx: 86, plotLeftPx: 68, plotWidthPx: 520, plotHeightPx: 60, rowPx: 30, scrollPx: 0, barPx: 26,
     boxes: rows(2).map((row, i) => ({ row, topPx: 30 * i })),
     ticks: [0, 2, 4, 6, 8, 10].map(timeS => ({ timeS, label: `${timeS} s` }))
   });

@@ -48,10 +48,10 @@ describe('tooltip', () => {
   });
 
   it('says what is unknown, failed, seen from afar or hidden', () => {
-    const { rows, note } = tip({ cpuShare: null, sizeBytes: null, status: 'erred', observedBy: 'scheduler' }, 4);
+    const { rows, note } = tip({ cpuShare: null, sizeBytes: null, status: 'erred', observedBy: 'scheduler', error: 'ValueError: no' }, 4);
     expect([rows[3], rows.slice(6), note]).toEqual([
       ['Status', 'erred'],
-      [['CPU time', 'unknown'], ['Result size', 'unknown']],
+      [['CPU time', 'unknown'], ['Result size', 'unknown'], ['Error', 'ValueError: no']],
       'Times as the scheduler saw them: they include waiting. 3 more tasks at this pixel: zoom in to see them.'
     ]);
   });
