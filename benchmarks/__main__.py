@@ -16,7 +16,7 @@ from pathlib import Path
 from benchmarks.harness import machine
 
 NAMES = (
-    *("truth", "overhead", "in_situ", "fixed_cost", "retained", "memory", "feed", "diagnostics"),
+    *("truth", "overhead", "in_situ", "fixed_cost", "retained", "memory", "files", "feed", "diagnostics"),
     *("browser", "frontend"),
 )
 RESULTS = Path(__file__).with_name("RESULTS.md")

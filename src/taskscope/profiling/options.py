@@ -27,7 +27,8 @@ class BlockOptions:
     max_tasks
         How many tasks are held at most.
     save
-        Files to write at the end, in the format of their extensions. Files of these names are replaced.
+        Files to write at the end (``.taskscope`` while recording, too), in the format of their extensions.
+        Files of these names are replaced.
 
     Raises
     ------

@@ -30,7 +30,8 @@ class profile:  # noqa: N801 - read as a verb: with taskscope.profile() as run
     display
         Show it: live under the cell in a notebook, elsewhere as a summary on standard error at the end.
     save
-        A file to write at the end, in the format of its extension; a file of that name is replaced.
+        A file to write at the end, in the format of its extension; a file of that name is replaced. A
+        ``.taskscope`` file is also written while computes run, for the case that the process is killed.
     client
         Reserved for clusters; must be None.
     max_tasks
