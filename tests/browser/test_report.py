@@ -1,0 +1,139 @@
+"""The offline page in a real Chromium: hostile text stays text, nothing is fetched, scripts may be off."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from playwright.sync_api import Browser, Page, expect
+
+from taskscope.model.recording import Recording
+from taskscope.model.records import Message
+from taskscope.report import result_html
+from tests.support.payloads import PAYLOADS
+from tests.support.recordings import ZERO_S, recording_of, run_of
+from tests.support.task_blocks import Row
+
+# Which elements a page is made of, frames included; attributes that run code are elements of their own here.
+ELEMENTS = """() => {
+  const counts = {};
+  const count = name => { counts[name] = (counts[name] ?? 0) + 1; };
+  for (const el of document.querySelectorAll('*')) {
+    count(el.tagName.toLowerCase());
+    for (const { name } of el.attributes) if (name.startsWith('on')) count(`${el.tagName} ${name}`);
+  }
+  return counts;
+}"""
+
+
+def hostile(text: str) -> Recording:
+    """Return a recording with this text in every field that holds any."""
+    rows = [
+        Row(key=(text, 1), start_s=0.0, stop_s=1.0),
+        Row(key=text, lane=1, start_s=0.0, stop_s=0.5, status="erred"),
+        Row(key=(text, 2), start_s=1.0, stop_s=2.0, status="running"),
+    ]
+    run = replace(
+        run_of(n_tasks=3, status="erred", error=text, stop_s=2.0), label=text, cell=text, scheduler=text
+    )
+    recording = recording_of(
+        rows,
+        [run],
+        messages=[Message(ZERO_S, "warning", text)],
+        metadata={"label": text, "error": text, "host": text, text[:20]: text},
+    )
+    graph = replace(recording.graphs[0], errors={1: text})
+    lanes = tuple(replace(lane, label=text, worker=text) for lane in recording.lanes)
+    groups = tuple(replace(group, prefix=text) for group in recording.groups)
+    return replace(recording, graphs={0: graph}, lanes=lanes, groups=groups)
+
+
+@contextmanager
+def opened(chromium: Browser, path: Path, **options: Any) -> Iterator[tuple[Page, list[str]]]:
+    """Open a file; whatever it says on the console, asks for or fetches is listed."""
+    context = chromium.new_context(viewport={"width": 1000, "height": 800}, offline=True, **options)
+    page = context.new_page()
+    said: list[str] = []
+    page.on("console", lambda message: said.append(f"console: {message.text}"))
+    page.on("pageerror", lambda error: said.append(f"error: {error}"))
+    page.on("dialog", lambda dialog: said.append(f"dialog: {dialog.message}"))
+    page.on("request", lambda r: said.append(f"request: {r.url}") if is_foreign(r.url) else None)
+    page.goto(path.as_uri())
+    yield page, said
+    context.close()
+
+
+def is_foreign(url: str) -> bool:
+    return not url.startswith(("file:", "data:", "about:"))
+
+
+def look_everywhere(page: Page) -> list[dict[str, int]]:
+    """Wait for the charts, hover over tasks, open what is folded; return the elements of every frame."""
+    frame = page.frames[-1]
+    chart = frame.locator(".tsk-dashboard canvas").first
+    expect(chart).to_be_visible()
+    for summary in page.locator("summary").all():
+        summary.click()
+    box = chart.bounding_box()
+    assert box is not None
+    for x in (0.3, 0.5, 0.7):
+        for y in (0.2, 0.5):
+            page.mouse.move(box["x"] + box["width"] * x, box["y"] + box["height"] * y)
+    chart.focus()
+    chart.press("ArrowRight")
+    assert [f.evaluate("window.pwned ?? null") for f in page.frames] == [None] * len(page.frames)
+    return [f.evaluate(ELEMENTS) for f in page.frames]
+
+
+def write(kind: str, recording: Recording, path: Path) -> Path:
+    if kind == "page":
+        recording.to_html(path)
+    else:
+        path.write_text(
+            f"<!DOCTYPE html><meta charset=utf-8><title>x</title>{result_html(recording)}", "utf-8"
+        )
+    return path
+
+
+@pytest.mark.parametrize("kind", ["page", "result"])
+def test_hostile_text_in_every_field_adds_no_element_and_runs_nothing(
+    kind: str, chromium: Browser, tmp_path: Path
+) -> None:
+    with opened(chromium, write(kind, hostile("harmless"), tmp_path / "harmless.html")) as (page, said):
+        expected = look_everywhere(page)
+        assert said == []
+    for number, payload in enumerate(PAYLOADS):
+        path = write(kind, hostile(payload), tmp_path / f"{number}.html")
+        with opened(chromium, path) as (page, said):
+            assert (look_everywhere(page), said) == (expected, []), payload
+
+
+def test_with_scripts_off_there_are_the_picture_and_the_table(
+    chromium: Browser, tmp_path: Path, shots: Path
+) -> None:
+    rows = [Row(key=(f"work-{i % 3}", i), lane=i % 2, start_s=i / 2, stop_s=i / 2 + 0.9) for i in range(60)]
+    recording = recording_of(rows, [run_of(n_tasks=60, stop_s=31.0)])
+    path = write("page", recording, tmp_path / "a.html")
+    with opened(chromium, path, java_script_enabled=False) as (page, said):
+        picture = page.get_by_role("img", name="Gantt chart")
+        expect(picture).to_be_visible()
+        page.locator("summary", has_text="By prefix").click()
+        expect(page.get_by_role("cell", name="work", exact=True).first).to_be_visible()
+        page.screenshot(path=shots / "report-without-scripts.png")
+        assert said == []
+
+
+def test_the_picture_gives_way_to_the_chart(chromium: Browser, tmp_path: Path, shots: Path) -> None:
+    rows = [Row(key=(f"work-{i % 3}", i), lane=i % 2, start_s=i / 2, stop_s=i / 2 + 0.9) for i in range(60)]
+    recording = recording_of(rows, [run_of(n_tasks=60, stop_s=31.0)])
+    path = write("page", recording, tmp_path / "a.html")
+    for theme in ("light", "dark"):
+        with opened(chromium, path, color_scheme=theme) as (page, said):
+            expect(page.locator(".taskscope-place .tsk-dashboard canvas").first).to_be_visible()
+            expect(page.locator(".taskscope-picture img")).to_be_hidden()
+            page.screenshot(path=shots / f"report-{theme}.png")
+            assert said == []
