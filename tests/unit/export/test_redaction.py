@@ -20,8 +20,8 @@ from taskscope.report import result_html
 from tests.support.recordings import ZERO_S, recording_of, run_of
 from tests.support.task_blocks import Row
 
-URL = "s3://user:hunter2@host/x?X-Amz-Signature=hunter2&part=7"
-SAFE_URL = "s3://***@host/x?X-Amz-Signature=***&part=7"
+URL = "s3://user:hunter2@bucket7/x?X-Amz-Signature=hunter2&part=7"
+SAFE_URL = "s3://***@bucket7/x?X-Amz-Signature=***&part=7"
 
 
 @pytest.fixture
@@ -60,8 +60,7 @@ def test_credentials_in_urls_reach_no_file(secret: Recording, tmp_path: Path) ->
 
 def test_with_redact_no_name_is_left_and_equal_names_stay_equal(secret: Recording, tmp_path: Path) -> None:
     for name, text in save_all(secret, tmp_path, redact=True).items():
-        assert "host" not in text.replace('"host"', ""), name
-        assert "read-" not in text, name
+        assert [word for word in ("bucket7", "example.org", "read-s3") if word in text] == [], name
     loaded = taskscope.load(tmp_path / "a.taskscope")
     tasks = {column: list(values) for column, values in loaded.table("tasks").items()}
     assert (loaded.runs[0].error, loaded.messages[0].text) == ("OSError", "cannot read")
