@@ -172,7 +172,7 @@ def test_a_hostile_key_is_text_in_the_static_result_and_its_tooltip(lab: LabPage
     lab.run_cell(0)
     lab.run_cell(1)
     frame = lab.page.frame_locator("iframe")
-    chart = frame.locator("canvas")
+    chart = frame.locator(".tsk-gantt canvas")
     expect(chart).to_be_visible()
     # The one task fills its lane, which is the upper part of the chart, right of the lane's name.
     box = chart.bounding_box()

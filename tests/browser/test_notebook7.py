@@ -25,7 +25,7 @@ def test_the_quickstart_is_live_in_notebook_7_and_leaves_a_static_result(
     assert len({entry["done"] for entry in live}) >= 3, live
     assert len({entry["chart"] for entry in live}) >= 3, live
     assert [sorted(output["data"]) for output in notebook.outputs(1)] == [["text/html", "text/plain"]]
-    expect(notebook.page.frame_locator("iframe").locator("canvas")).to_be_visible()
+    expect(notebook.page.frame_locator("iframe").locator(".tsk-gantt canvas")).to_be_visible()
     notebook.page.screenshot(path=shots / "notebook7-result.png")
 
 

@@ -69,7 +69,7 @@ def test_the_quickstart_is_live_while_its_cell_runs_and_leaves_a_static_result(
     assert re.match(title, summary), summary
     assert sorted(output["data"]) == ["text/html", "text/plain"]
     expect(lab.page.locator(".tsk-widget")).to_have_count(0)
-    chart = lab.page.frame_locator("iframe").locator("canvas")
+    chart = lab.page.frame_locator("iframe").locator(".tsk-gantt canvas")
     expect(chart).to_be_visible()
     lab.page.screenshot(path=shots / "quickstart-result.png")
 

@@ -4,7 +4,7 @@ LOAD = """
 import threading, time, dask
 from IPython.display import display
 import taskscope
-from taskscope import Dashboard, GanttWidget, ProgressWidget
+from taskscope import CacheWidget, Dashboard, GanttWidget, ProgressWidget, ResourceWidget
 %load_ext taskscope
 
 gate = threading.Event()

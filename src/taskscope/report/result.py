@@ -19,7 +19,7 @@ __all__ = ["MAX_EMBEDDED_TASKS", "result_bundle", "result_html"]
 MAX_EMBEDDED_TASKS = 20_000
 """Tasks put into a notebook for the interactive chart, about 35 bytes each."""
 
-_HEAD_PX = 210
+_HEAD_PX = 860
 _MAX_LANES_PX = 420
 # Those of laneHeightPx in labextension/src/charts/gantt/layout.ts.
 _LANE_PX = ((4, 30), (8, 26), (16, 22), (32, 18), (float("inf"), 14))

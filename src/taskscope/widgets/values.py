@@ -42,7 +42,6 @@ def progress_values(progress: Progress) -> Mapping[str, object]:
         "eta_s": None if left is None else _finite(left.guess_s),
         "eta_low_s": None if left is None else _finite(left.low_s),
         "eta_high_s": None if left is None else _finite(left.high_s),
-        "state": progress.state,
         "groups": [
             {
                 "prefix": wire_text(row.prefix),
@@ -53,6 +52,8 @@ def progress_values(progress: Progress) -> Mapping[str, object]:
             }
             for row in progress.prefixes[:_MAX_GROUPS]
         ],
+        # Last, so that who sees it end finds everything else up to date.
+        "state": progress.state,
     }
 
 

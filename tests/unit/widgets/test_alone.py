@@ -14,6 +14,8 @@ HINT = "For the interactive view, install taskscope where Jupyter itself runs, a
 SETUP = """
 import dask, threading
 import taskscope
+from taskscope import CacheWidget, Dashboard, GanttWidget, ProgressWidget, ResourceWidget
+KINDS = ProgressWidget, GanttWidget, ResourceWidget, CacheWidget, Dashboard
 gate = threading.Event()
 def wait(i):
     gate.wait(30)
@@ -45,13 +47,11 @@ def executed(*cells: str) -> list[list[dict[str, Any]]]:
 @pytest.fixture(scope="module")
 def alone() -> list[list[dict[str, Any]]]:
     return executed(
-        "live = [taskscope.ProgressWidget(), taskscope.GanttWidget(), taskscope.Dashboard()]\n"
-        "for widget in live: display(widget)",
+        "live = [kind() for kind in KINDS]\nfor widget in live: display(widget)",
         "threading.Timer(2.5, gate.set).start()\ncompute(4)",
         UNTIL_THE_FINAL_PICTURES + "for widget in live: widget.close()",
         "with taskscope.profile(display=False) as run: compute(3)\nrun.recording",
-        "for kind in (taskscope.ProgressWidget, taskscope.GanttWidget, taskscope.Dashboard):\n"
-        "    display(kind(run.recording))",
+        "for kind in KINDS: display(kind(run.recording))",
         "taskscope.ProgressWidget()",
     )
 
@@ -60,9 +60,9 @@ def test_each_live_widget_shows_a_picture_that_has_followed_the_compute(
     alone: list[list[dict[str, Any]]],
 ) -> None:
     shown = alone[0]
-    assert [sorted(output["data"]) for output in shown] == [["text/html", "text/plain"]] * 3
+    assert [sorted(output["data"]) for output in shown] == [["text/html", "text/plain"]] * 5
     line = r"taskscope · finished · 4 of 4 tasks \(100%\) · 0 running · [\d.]+ s elapsed"
-    assert [bool(re.fullmatch(line, output["data"]["text/plain"])) for output in shown] == [True] * 3, shown
+    assert [bool(re.fullmatch(line, output["data"]["text/plain"])) for output in shown] == [True] * 5, shown
     for output in shown:
         html = output["data"]["text/html"]
         assert ("<img alt=" in html, HINT in html) == (True, True)
@@ -77,5 +77,5 @@ def test_a_widget_as_the_value_of_a_cell_waits_in_words(alone: list[list[dict[st
 def test_a_recording_and_each_widget_of_it_is_the_static_result(alone: list[list[dict[str, Any]]]) -> None:
     outputs = [*alone[3], *alone[4]]
     titles = [output["data"]["text/plain"].splitlines()[0] for output in outputs]
-    assert titles == ["taskscope · finished · threads · 2 workers · 1 compute · 3 tasks"] * 4
-    assert [sorted(output["data"]) for output in outputs] == [["text/html", "text/plain"]] * 4
+    assert titles == ["taskscope · finished · threads · 2 workers · 1 compute · 3 tasks"] * 6
+    assert [sorted(output["data"]) for output in outputs] == [["text/html", "text/plain"]] * 6

@@ -49,8 +49,8 @@ export function makeParts(t: Translate): Parts {
   const said = element('div', { class: 'tsk-hidden', role: 'status' });
   const [prefixTable, laneTable] = [element('table'), element('table')];
   // A table is as wide as its words, so it is a box around it that is hidden.
-  const tables = element('div', { class: 'tsk-gantt-tables tsk-hidden', role: 'region', 'aria-label': t('Tables'), tabindex: '-1' }, prefixTable, laneTable);
-  const root = element('section', { class: 'tsk-chart tsk-gantt', 'aria-label': t('Tasks over time') });
+  const tables = element('div', { class: 'tsk-gantt-tables tsk-hidden', role: 'group', 'aria-label': t('Tables'), tabindex: '-1' }, prefixTable, laneTable);
+  const root = element('section', { class: 'tsk-chart tsk-gantt', role: 'group', 'aria-label': t('Tasks over time') });
   root.append(head, plot, card, help, tables, said);
   return { root, head, state, plot, scroll, content, canvas, workers, empty, hint, tooltip, card, help, said, tables, prefixTable, laneTable };
 }

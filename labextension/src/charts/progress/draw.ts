@@ -3,6 +3,7 @@ import type { Translate } from '../../lib/translate';
 import { element, setText } from '../ui/dom';
 import { Announcer } from './announcer';
 import { makeBar } from './bar';
+import { ErrorList } from './errors';
 import { makeIcon, setIcon } from './icons';
 import type { ProgressLayout } from './layout';
 import { PrefixRows } from './rows';
@@ -20,7 +21,7 @@ const META = ['elapsed', 'eta', 'running', 'erred', 'interrupted', 'runs'] as co
 const WITH_KEY: ReadonlySet<string> = new Set(['running', 'erred', 'interrupted']);
 
 export class ProgressDrawing {
-  readonly el = element('section', { class: 'tsk-chart tsk-progress' });
+  readonly el = element('section', { class: 'tsk-chart tsk-progress', role: 'group' });
 
   readonly #icon = makeIcon();
   readonly #state = element('span');
@@ -30,6 +31,7 @@ export class ProgressDrawing {
   readonly #meta = META.map(name => ({ name, ...metaItem(name) }));
   readonly #error = element('div', { class: 'tsk-progress-error' });
   readonly #stop: StopButton;
+  readonly #errors: ErrorList;
   readonly #rows: PrefixRows;
   readonly #announcer: Announcer;
   #drawnState: string | null = null;
@@ -37,6 +39,7 @@ export class ProgressDrawing {
   constructor(private readonly options: DrawOptions) {
     const { translate, signal } = options;
     const region = element('div', { class: 'tsk-hidden' });
+    this.#errors = new ErrorList(options);
     this.#rows = new PrefixRows(options);
     this.#stop = new StopButton(options);
     this.#announcer = new Announcer(region, signal);
@@ -47,7 +50,7 @@ export class ProgressDrawing {
     this.#bar.el.setAttribute('role', 'progressbar');
     this.#bar.el.setAttribute('aria-label', translate('Finished tasks'));
     this.#bar.el.setAttribute('aria-valuemin', '0');
-    this.el.append(head, this.#stop.note, this.#bar.el, meta, this.#error, this.#rows.el, region);
+    this.el.append(head, this.#stop.note, this.#bar.el, meta, this.#error, this.#errors.el, this.#rows.el, region);
   }
 
   /**
@@ -70,6 +73,7 @@ export class ProgressDrawing {
     setText(this.#error, words.error);
     this.#bar.set(layout, layout.total);
     this.#describeBar(layout, words.sentence);
+    this.#errors.set(layout.errors);
     this.#rows.set(layout.prefixes, colourOf);
     this.#announce(layout.state, words.sentence);
   }

@@ -1,5 +1,6 @@
 /** What the progress chart shows, from counts and times alone; no DOM. */
 
+import type { FailureKind } from '../../store';
 import type { Estimate, PrefixProgress, Run } from '../../wire';
 
 /** How far computes are at one moment; all times on one axis. */
@@ -7,6 +8,7 @@ export interface ProgressInput {
   readonly rows: readonly PrefixProgress[];
   readonly runs: readonly RunTimes[];
   readonly estimates: readonly Estimate[];
+  readonly failures: readonly FailureKind[];
   readonly nowS: number;
 }
 
@@ -36,8 +38,10 @@ export interface ProgressLayout extends Counts {
   readonly state: ProgressState;
   /** How many computes these are. */
   readonly nRuns: number;
-  /** What the first failed compute failed with. */
+  /** What the first failed compute failed with, where no task says so. */
   readonly error: string | null;
+  /** What tasks raised, by prefix and message. */
+  readonly errors: readonly FailureKind[];
   /** Finished tasks of all, 0 without any. */
   readonly fraction: number;
   /** Seconds during which at least one compute ran. */
@@ -52,15 +56,17 @@ const WORST_FIRST = ['running', 'interrupted', 'erred', 'finished'] as const;
 
 /** Work out what to show of these computes at this moment. */
 export function layoutProgress(input: ProgressInput): ProgressLayout {
-  const { rows, runs, nowS } = input;
+  const { rows, runs, failures, nowS } = input;
   const sums = sumCounts(rows);
   const total = plannedTasks(rows, runs);
+  const errors = failures.filter(kind => kind.status === 'erred');
   return {
     ...sums,
     total,
     state: stateOf(runs),
     nRuns: runs.length,
-    error: runs.find(run => run.error !== null)?.error ?? null,
+    error: runs.find(run => run.error !== null && !errors.some(kind => kind.error === run.error))?.error ?? null,
+    errors,
     fraction: total === 0 ? 0 : sums.finished / total,
     elapsedS: elapsedS(runs, nowS),
     eta: timeLeft(input),

@@ -102,5 +102,11 @@ function reader(store: TaskStore, window: RunWindow): () => Tables {
 
 function readTables(store: TaskStore, window: RunWindow): Tables {
   const { tables } = store;
-  return { rows: tables.progressIn(window), runs: tables.runsIn(window), estimates: tables.estimates, colours: store.colours(window) };
+  return {
+    rows: tables.progressIn(window),
+    runs: tables.runsIn(window),
+    estimates: tables.estimates,
+    failures: store.failures(window),
+    colours: store.colours(window)
+  };
 }

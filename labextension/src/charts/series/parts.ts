@@ -27,7 +27,7 @@ export function makeSeriesParts(name: string, label: string, t: Translate): Seri
   const plot = element('div', { class: 'tsk-series-plot' }, canvas, empty, hint, readout);
   const foot = element('div', { class: 'tsk-series-foot' });
   const table = element('table');
-  const root = element('section', { class: `tsk-chart tsk-series tsk-${name}`, 'aria-label': label });
+  const root = element('section', { class: `tsk-chart tsk-series tsk-${name}`, role: 'group', 'aria-label': label });
   // A table is as wide as its words, so it is a box around it that is hidden.
   root.append(head, plot, foot, element('div', { class: 'tsk-hidden' }, table));
   return { root, head, plot, canvas, empty, hint, readout, foot, table };

@@ -28,11 +28,15 @@ export const mountCacheOf: MountChart = ({ el, store, ...place }, model, { trans
 
 export const mountDashboardOf: MountChart = (place, model, { trans }) => {
   const traits = new SharedTraits(model, place.signal);
-  const { gantt } = mountDashboard(place.el, place.store, {
+  const dashboard = mountDashboard(place.el, place.store, {
     ...ganttOptions(place, model, traits, trans),
-    ...(place.stop === undefined ? {} : { stop: place.stop })
+    ...(place.stop === undefined ? {} : { stop: place.stop }),
+    compact: model.get('compact') === true
   });
-  follow(traits, model, gantt);
+  follow(traits, model, dashboard.gantt);
+  traits.hear('compact', value => {
+    dashboard.setCompact(value === true);
+  });
 };
 
 function ganttOptions(

@@ -16,6 +16,8 @@ const PROGRESS = {
   fraction: 0,
   elapsed_s: 0,
   eta_s: null,
+  eta_low_s: null,
+  eta_high_s: null,
   state: 'waiting',
   groups: []
 };
@@ -107,7 +109,7 @@ export class GanttModel extends ChartModel {
 
 export class DashboardModel extends ChartModel {
   override defaults(): ObjectHash {
-    return { ...super.defaults(), ...identity('Dashboard'), ...WINDOW, ...PROGRESS, ...GANTT };
+    return { ...super.defaults(), ...identity('Dashboard'), ...WINDOW, ...PROGRESS, ...GANTT, ...RESOURCE, ...CACHE, compact: false };
   }
 }
 

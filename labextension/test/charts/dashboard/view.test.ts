@@ -46,7 +46,9 @@ it('shows the same computes and the same colours in both charts, progress first'
     ['add', 'rgb(177, 31, 75)'],
     ['mul', 'rgb(76, 214, 118)']
   ];
-  expect([...el.children].map(chart => chart.className)).toEqual(['tsk-chart tsk-progress', 'tsk-chart tsk-gantt']);
+  expect([...el.children].map(chart => chart.className)).toEqual([
+    'tsk-chart tsk-progress', 'tsk-chart tsk-gantt', 'tsk-chart tsk-series tsk-resources', 'tsk-chart tsk-series tsk-cache'
+  ]);
   expect(coloured(el, '.tsk-progress-row', '.tsk-swatch', '.tsk-progress-name')).toEqual(expected);
   expect(coloured(el, '.tsk-gantt-legend [aria-pressed]', '.tsk-gantt-swatch', '.tsk-gantt-legend-name')).toEqual(expected);
 });
@@ -68,7 +70,7 @@ it('leaves no listener, timer, frame or element behind', () => {
   mount(el, store, { signal: controller.signal });
   store.append(TWO_RUNS);
   vi.advanceTimersByTime(500);
-  expect([store.listenerCount, listeners.alive() > 0, vi.getTimerCount() > 0]).toEqual([2, true, true]);
+  expect([store.listenerCount, listeners.alive() > 0, vi.getTimerCount() > 0]).toEqual([4, true, true]);
   controller.abort();
   expect([store.listenerCount, listeners.alive(), vi.getTimerCount(), el.childNodes.length]).toEqual([0, 0, 0, 0]);
 });

@@ -12,13 +12,13 @@ const ROW: PrefixProgress = {
 };
 
 const layout = (input: Partial<ProgressInput>): ReturnType<typeof layoutProgress> =>
-  layoutProgress({ rows: [], runs: [], estimates: [], nowS: 12, ...input });
+  layoutProgress({ rows: [], runs: [], estimates: [], failures: [], nowS: 12, ...input });
 
 describe('layoutProgress', () => {
   it('waits where there is no compute', () => {
     expect(layout({})).toEqual({
       total: 0, finished: 0, erred: 0, running: 0, interrupted: 0,
-      state: 'waiting', nRuns: 0, error: null, fraction: 0, elapsedS: 0, eta: { kind: 'none' }, prefixes: []
+      state: 'waiting', nRuns: 0, error: null, errors: [], fraction: 0, elapsedS: 0, eta: { kind: 'none' }, prefixes: []
     });
   });
 
@@ -34,7 +34,7 @@ describe('layoutProgress', () => {
     ];
     expect(layout({ rows, runs })).toEqual({
       total: 55, finished: 34, erred: 1, running: 2, interrupted: 0,
-      state: 'running', nRuns: 2, error: null, fraction: 34 / 55, elapsedS: 1.5,
+      state: 'running', nRuns: 2, error: null, errors: [], fraction: 34 / 55, elapsedS: 1.5,
       eta: { kind: 'estimating' },
       prefixes: [
         { prefix: 'mul', total: 10, finished: 10, erred: 0, running: 0, interrupted: 0 },
@@ -75,6 +75,15 @@ describe('layoutProgress', () => {
   ] as const)('calls %j %s', (statuses, state) => {
     const runs = statuses.map((status, run) => ({ ...RUN, run, status }));
     expect(layout({ runs }).state).toBe(state);
+  });
+
+  it('lists what tasks raised, and what a compute failed with where no task says so', () => {
+    const first = { row: 0, lane: 0, startS: 10, key: 'k' };
+    const raised = { prefix: 'add', status: 'erred', error: 'ValueError: boom', n: 2, first } as const;
+    const lost = { ...raised, status: 'lost', error: null } as const;
+    const runs = ['ValueError: boom', 'KeyError: x'].map((error, run) => ({ ...RUN, run, status: 'erred' as const, error }));
+    const { error, errors } = layout({ runs, failures: [raised, lost] });
+    expect({ error, errors }).toEqual({ error: 'KeyError: x', errors: [raised] });
   });
 
   it('says what the first failed compute failed with', () => {

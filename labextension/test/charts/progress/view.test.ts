@@ -138,7 +138,7 @@ describe('the progress chart', () => {
     const { el } = mounted(store);
     const names = (): string[] => [...el.querySelectorAll('.tsk-progress-name')].map(name => name.textContent);
     const all = progress.map(row => row.prefix);
-    const more = el.querySelector<HTMLElement>('.tsk-progress-more');
+    const more = el.querySelector<HTMLElement>('.tsk-progress-prefixes .tsk-progress-more');
     expect([names(), more?.textContent, more?.getAttribute('aria-expanded')]).toEqual([
       all.slice(0, 8), 'Show 202 more prefixes', 'false'
     ]);

@@ -6,7 +6,7 @@ import { english } from '../../../src/lib/translate';
 
 const WAITING: ProgressLayout = {
   total: 0, finished: 0, erred: 0, running: 0, interrupted: 0,
-  state: 'waiting', nRuns: 0, error: null, fraction: 0, elapsedS: 0, eta: { kind: 'none' }, prefixes: []
+  state: 'waiting', nRuns: 0, error: null, errors: [], fraction: 0, elapsedS: 0, eta: { kind: 'none' }, prefixes: []
 };
 
 describe('describeProgress', () => {

@@ -1,0 +1,96 @@
+"""An axe-core run over every widget in each of its states, light and dark, in a real JupyterLab."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from playwright.sync_api import expect
+
+from tests.browser.harness.lab_page import LabPage
+from tests.browser.workloads import LOAD
+
+AXE = Path(__file__).parents[2] / "node_modules" / "axe-core" / "axe.min.js"
+THEMES = ("JupyterLab Light", "JupyterLab Dark")
+SHOW_EACH = """
+live = [kind() for kind in (ProgressWidget, GanttWidget, ResourceWidget, CacheWidget, Dashboard)]
+for w in live: display(w)
+"""
+# What is around our elements is JupyterLab's, and one element of a page cannot have landmarks of a page.
+RUN_AXE = """async () => {
+  const found = await axe.run({ include: ['.tsk-widget'] }, { rules: { region: { enabled: false } } });
+  const told = node => node.html.slice(0, 200) + ' ' + node.failureSummary;
+  return found.violations.map(violation => [violation.id, violation.nodes.map(told)]);
+}"""
+
+
+def set_theme(lab: LabPage, theme: str) -> None:
+    lab.page.evaluate(
+        "theme => window.jupyterapp.commands.execute('apputils:change-theme', { theme })", theme
+    )
+    light = str(theme == "JupyterLab Light").lower()
+    expect(lab.page.locator(f"body[data-jp-theme-light='{light}']")).to_have_count(1)
+
+
+def violations(lab: LabPage) -> list[Any]:
+    if not lab.page.evaluate("() => 'axe' in window"):
+        lab.page.add_script_tag(path=AXE)
+    found: list[Any] = lab.page.evaluate(RUN_AXE)
+    return found
+
+
+@pytest.fixture(autouse=True)
+def light_again(lab: LabPage) -> Iterator[None]:
+    """The theme is a setting of the server, which other tests share."""
+    yield
+    set_theme(lab, THEMES[0])
+
+
+@pytest.mark.parametrize("theme", THEMES)
+def test_no_widget_in_any_state_violates_a_rule(lab: LabPage, shots: Path, theme: str) -> None:
+    lab.open(LOAD, SHOW_EACH, "_ = computed(wait, 6)", "_ = in_groups(11, 2)", "_ = computed(fail, 3)")
+    set_theme(lab, theme)
+    name = theme.rpartition(" ")[2].lower()
+    lab.run_cell(0)
+    lab.run_cell(1)
+    states = lab.page.locator(".tsk-progress-state")
+    expect(states).to_have_text(["Waiting for a Dask compute"] * 2)
+    found = {"waiting": violations(lab)}
+    lab.start_cell(2)
+    expect(states).to_have_text(["Running"] * 2)
+    found["running"] = violations(lab)
+    lab.page.screenshot(path=shots / f"axe-running-{name}.png")
+    lab.page.get_by_role("button", name="Stop", exact=True).first.click()
+    lab.wait_cell(2)
+    expect(states).to_have_text(["Interrupted"] * 2)
+    found["interrupted"] = violations(lab)
+    lab.run_cell(3)
+    expect(lab.page.get_by_role("button", name="Show 4 more prefixes")).to_have_count(2)
+    found["many groups"] = violations(lab)
+    lab.start_cell(4)
+    lab.wait_cell(4)
+    lab.wait_feed("!feed.active")
+    found["failed"] = violations(lab)
+    lab.page.screenshot(path=shots / f"axe-failed-{name}.png")
+    lab.restart_kernel()
+    expect(lab.page.locator(".tsk-note:visible")).to_have_text(["kernel restarted"] * 5)
+    found["restarted"] = violations(lab)
+    # One line a violation, so that a red test says it all.
+    assert [f"{state}: {violation}" for state in found for violation in found[state]] == []
+
+
+def test_widgets_follow_the_theme_while_they_are_open(lab: LabPage) -> None:
+    lab.open(LOAD, SHOW_EACH, "_ = in_groups(3, 2)")
+    for cell in range(3):
+        lab.run_cell(cell)
+    charts = lab.page.locator(".tsk-chart")
+    n_charts = charts.count()
+    dark = lab.page.locator(".tsk-chart.tsk-dark")
+    grounds = []
+    for theme in (*THEMES, *THEMES):
+        set_theme(lab, theme)
+        expect(dark).to_have_count(n_charts if theme == "JupyterLab Dark" else 0)
+        grounds.append(charts.first.evaluate("el => getComputedStyle(el).backgroundColor"))
+    assert (grounds[:2], grounds[0] != grounds[1]) == (grounds[2:], True)
