@@ -26,7 +26,7 @@ export OPENBLAS_NUM_THREADS ?= 1
 
 export PATH := $(CURDIR)/$(VENV)/bin:$(PATH)
 
-.PHONY: demo test setup lint typecheck unit upstream minimum packaging notebooks browser bench bench-quick clean help
+.PHONY: demo test setup lint typecheck unit upstream minimum packaging notebooks browser bench bench-quick pictures clean help
 
 demo: setup ## open the quickstart in JupyterLab (with CI=true: run it headless, keep the results)
 	@if [ -z "$${CI:-}" ]; then exec jupyter lab $(LAB_OPTIONS) $(NOTEBOOK); fi
@@ -73,6 +73,9 @@ bench: setup $(STAMPS)/chromium $(STAMPS)/ipykernel6 ## measure against dask.dia
 
 bench-quick: setup $(STAMPS)/chromium $(STAMPS)/ipykernel6 ## the same, small, printed only
 	$(PYTHON) -m benchmarks --quick
+
+pictures: setup $(STAMPS)/chromium $(STAMPS)/ipykernel6 ## take the pictures of the documentation anew
+	$(PYTHON) -m docs.pictures
 
 clean: ## back to a fresh clone
 	rm -rf $(VENV) build dist node_modules labextension/lib $(LABEXTENSION) src/taskscope/static

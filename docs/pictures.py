@@ -1,0 +1,73 @@
+"""Makes the pictures of the documentation, of real computes in a real JupyterLab: ``make pictures``."""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+from pathlib import Path
+
+from playwright.sync_api import Browser, sync_playwright
+
+from tests.browser.harness.lab_page import LabPage
+from tests.browser.harness.server import Server, running_server
+
+FOLDER = Path(__file__).parent / "pictures"
+LOAD = """
+import numpy as np, dask, dask.array as da
+from taskscope import Dashboard, ProgressWidget
+%load_ext taskscope
+"""
+SHOW = "d = Dashboard(); display(d)"
+COMPUTE = """
+x = da.random.random((6000, 6000), chunks=(750, 750))
+q = (x @ x.T - x.mean(axis=0)).std(axis=1)
+_ = dask.compute(q, scheduler="threads", num_workers=4)
+"""
+CLOSE_SIDE_BAR = "() => window.jupyterapp.shell.collapseLeft()"
+THEMES = {"light": "JupyterLab Light", "dark": "JupyterLab Dark"}
+SIZES = {"wide": (1280, 1800), "narrow": (480, 2200)}
+
+
+def take(server: Server, browser: Browser, theme: str, size: str) -> None:
+    """Take the picture of the dashboard in one theme and one width: live where it is wide, else finished."""
+    width, height = SIZES[size]
+    context = browser.new_context(viewport={"width": width, "height": height})
+    lab = LabPage(context.new_page(), server, f"{theme}-{size}")
+    lab.open(LOAD, SHOW, COMPUTE)
+    lab.page.evaluate(CLOSE_SIDE_BAR)
+    lab.page.evaluate(
+        "theme => window.jupyterapp.commands.execute('apputils:change-theme', { theme })", THEMES[theme]
+    )
+    lab.run_cell(0)
+    lab.wait_feed("feed?.state === 'live'")
+    lab.run_cell(1)
+    lab.start_cell(2)
+    dashboard = lab.page.locator(".tsk-dashboard")
+    if size == "wide":
+        lab.wait_feed("feed.active && feed.tasks > 300")
+    else:
+        lab.wait_cell(2)
+        lab.page.locator(".tsk-progress-state", has_text="Finished").wait_for()
+    dashboard.screenshot(path=FOLDER / f"dashboard-{size}-{theme}.png")
+    context.close()
+    server.shut_down_kernels()
+
+
+def main() -> None:
+    """Take all pictures."""
+    FOLDER.mkdir(exist_ok=True)
+    chromium = shutil.which("chromium") or shutil.which("chromium-browser")
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        running_server(Path(folder)) as server,
+        sync_playwright() as playwright,
+    ):
+        browser = playwright.chromium.launch(executable_path=chromium, args=["--no-sandbox"])
+        for theme in THEMES:
+            for size in SIZES:
+                take(server, browser, theme, size)
+        browser.close()
+
+
+if __name__ == "__main__":
+    main()
