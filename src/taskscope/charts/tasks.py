@@ -97,7 +97,7 @@ def plot_tasks(
     elif len(tasks):
         shift = recording.zero_s - zero_s
         _draw_bars(plot, recording, tasks, row, shift, scheme, texts, label_size)
-        add_note(plot, f"{format_count(len(tasks))} tasks{_dropped(recording)}")
+        add_note(plot, f"{format_count(len(tasks))} task{'s' * (len(tasks) != 1)}{_dropped(recording)}")
     if legend:
         prefixes = {recording.groups[i].prefix for i in np.unique(tasks.group).tolist()}
         add_legend(plot, scheme, prefixes, ended_badly=bad, grow=height_is_free(options))

@@ -147,14 +147,13 @@ def _show(layout: LayoutDOM, mode: str | None, saved: Path | None, *, in_noteboo
 
 
 def _show_under_cell(layout: LayoutDOM, mode: str | None) -> None:
-    from IPython.display import HTML, display
+    from IPython.display import display
 
     # In a frame of its own it needs neither an extension nor a trusted notebook, and cannot reach either.
     page = html.escape(_page(layout, mode).decode("utf-8"))
     style = f"width:100%;height:{_height_px(layout)}px;border:0"
-    display(
-        HTML(f'<iframe sandbox="allow-scripts allow-downloads" style="{style}" srcdoc="{page}"></iframe>')
-    )
+    frame = f'<iframe sandbox="allow-scripts allow-downloads" style="{style}" srcdoc="{page}"></iframe>'
+    display({"text/plain": "Profile Results", "text/html": frame}, raw=True)
 
 
 def _height_px(layout: Any) -> int:
