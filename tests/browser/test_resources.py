@@ -1,0 +1,100 @@
+"""CPU and memory in a real JupyterLab: growing while a cell runs, true at its end, and without a kernel."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+from playwright.sync_api import expect
+
+from tests.browser.harness.lab_page import LabPage
+from tests.browser.workloads import LOAD
+
+WIDGET = """
+import numpy as np, psutil
+from taskscope import ResourceWidget
+w = ResourceWidget()
+display(w)
+def hold(i):
+    block = np.ones(30_000_000)
+    truth.append(psutil.Process().memory_info().rss)
+    end = time.thread_time() + 0.8
+    while time.thread_time() < end:
+        block[:1000].sum()
+    return float(block[0])
+truth = []
+"""
+COMPUTE = """
+before = psutil.Process().memory_info().rss
+start, cpu = time.perf_counter(), time.process_time()
+_ = computed(hold, 3, 'synchronous')
+mean_percent = 100 * (time.process_time() - cpu) / (time.perf_counter() - start)
+"""
+# 240 MB of ones, seen from inside of the tasks; no mean is above the peak, and no peak above all cores.
+TRUE = """
+assert w.rss_peak_bytes >= before + 200_000_000, (w.rss_peak_bytes, before)
+assert 0.9 * max(truth) <= w.rss_peak_bytes <= 1.1 * max(truth), (w.rss_peak_bytes, truth)
+assert 0.95 * mean_percent <= w.cpu_peak_percent <= 110 * w.n_cores, (w.cpu_peak_percent, mean_percent)
+assert w.limit_bytes > w.rss_peak_bytes and w.n_cores >= 1
+"""
+WATCH = """() => {
+  window.seen = [];
+  const cell = window.jupyterapp.shell.currentWidget.content.widgets[2];
+  new MutationObserver(() => {
+    const memory = document.querySelectorAll('.tsk-resources [role=meter]')[1];
+    const now = memory?.getAttribute('aria-valuetext') ?? '';
+    const running = cell.model.executionState !== 'idle';
+    if (running && window.seen.at(-1) !== now) window.seen.push(now);
+  }).observe(document.body, { subtree: true, childList: true, attributes: true });
+}"""
+
+
+def test_cpu_and_memory_grow_while_a_cell_runs_and_are_true(lab: LabPage, shots: Path) -> None:
+    lab.open(LOAD, WIDGET, COMPUTE, TRUE)
+    lab.run_cell(0)
+    lab.run_cell(1)
+    expect(lab.page.locator(".tsk-resources .tsk-series-empty")).to_have_text("waiting for the first compute")
+    lab.page.evaluate(WATCH)
+    lab.start_cell(2)
+    expect(lab.page.locator(".tsk-resources canvas")).to_be_visible()
+    lab.page.screenshot(path=shots / "resources-live.png")
+    lab.wait_cell(2)
+    seen = lab.page.evaluate("window.seen")
+    assert len(set(filter(None, seen))) >= 3, seen
+    assert all(re.search(r"B, peak .*B · limit .*B$", text) for text in filter(None, seen)), seen
+    lab.wait_feed("!feed.active")
+    lab.run_cell(3)
+    canvas = lab.page.locator(".tsk-resources canvas")
+    expect(canvas).to_have_attribute("aria-label", re.compile(r"^At the end: CPU .*all? ?.*core"))
+    lab.page.screenshot(path=shots / "resources-done.png")
+
+
+def test_values_are_read_by_keys_and_follow_the_theme(lab: LabPage, shots: Path) -> None:
+    lab.open(LOAD, WIDGET, COMPUTE)
+    for cell in range(3):
+        lab.run_cell(cell)
+    lab.wait_feed("!feed.active")
+    canvas = lab.page.locator(".tsk-resources canvas")
+    canvas.focus()
+    for _ in range(12):
+        lab.page.keyboard.press("Shift+ArrowRight")
+    readout = lab.page.locator(".tsk-resources .tsk-series-readout")
+    expect(readout).to_contain_text(re.compile(r"^at .*sCPU \d+%memory .*B"))
+    lab.page.evaluate(
+        "window.jupyterapp.commands.execute('apputils:change-theme', { theme: 'JupyterLab Dark' })"
+    )
+    expect(lab.page.locator(".tsk-resources")).to_have_class(re.compile("tsk-dark"))
+    lab.page.screenshot(path=shots / "resources-dark.png")
+
+
+def test_a_recording_is_shown_without_the_live_feed(lab: LabPage) -> None:
+    record = "with taskscope.profile(display=False, dt=0.05) as run: _ = computed(hold, 2, 'synchronous')"
+    show = "display(ResourceWidget(run.recording))"
+    lab.open(LOAD, WIDGET, record, "w.close()", show)
+    for cell in range(5):
+        lab.run_cell(cell)
+    charts = lab.page.locator(".tsk-resources")
+    expect(charts).to_have_count(1)
+    expect(charts.locator("[role=meter]").nth(1)).to_have_attribute(
+        "aria-valuetext", re.compile(r"peak \d+ MB · limit")
+    )
