@@ -15,6 +15,8 @@ class HeldLog:
     """Rows in the order they were made; the oldest go first."""
 
     def __init__(self) -> None:
+        self.followed = False
+        """Whether anyone may want rows while computes run; those of a recording are made from its tables."""
         self._blocks: deque[tuple[int, HeldRows]] = deque()
         self.cursor = 0
         """How many rows were ever appended."""

@@ -116,7 +116,9 @@ class Recorder:
 
     def _admit(self) -> None:
         while self._arrived:
-            state = RunState(self._arrived.popleft(), self._groups, self.origin)
+            state = RunState(
+                self._arrived.popleft(), self._groups, self.origin, follow_held=self.held.followed
+            )
             self._active.append(state)
             self._runs[state.run.run] = state
             self._touch(state)

@@ -39,9 +39,11 @@ class RunState:
         The recorder's group table.
     origin
         The recorder's zero on the clock's axis.
+    follow_held
+        Whether to tell what the scheduler holds while the run goes on.
     """
 
-    def __init__(self, log: RunLog, groups: GroupTable, origin: float) -> None:
+    def __init__(self, log: RunLog, groups: GroupTable, origin: float, *, follow_held: bool = False) -> None:
         self.log: RunLog | None = log
         self.groups = groups
         self.origin = origin
@@ -54,6 +56,7 @@ class RunState:
         self.occupancy: Occupancy | None = None
         self.rows_held = 0
         """How many of the run's rows the store holds."""
+        self._follow_held = follow_held
         self._unknown = UnknownLanes()
         self.run = self.describe()
 
@@ -104,7 +107,8 @@ class RunState:
         if self.builder is None and log is not None and log.graph_source is not None:
             self.builder = GraphBuilder(log.graph_source, log.start - self.origin, self.groups.ids)
             log.graph_source = None
-            self.occupancy = Occupancy(log.run, self.builder, has_metric=log.metric is not None)
+            if self._follow_held:
+                self.occupancy = Occupancy(log.run, self.builder, has_metric=log.metric is not None)
         return self.builder
 
     def _take_landed(self, log: RunLog, builder: GraphBuilder) -> None:

@@ -54,6 +54,7 @@ def run_chains(recorder: Recorder, clock: FakeClock, n: int, pull_every: int) ->
 def test_followed_live_or_at_the_end_it_is_what_the_recording_says(pull_every: int) -> None:
     clock = FakeClock()
     recorder = Recorder(clock=clock)
+    recorder.held.followed = True
     run_chains(recorder, clock, 200, pull_every)
     _, rows = recorder.held.since(0, 10**9)
     names = [g.prefix for g in recorder.groups]
@@ -70,6 +71,7 @@ def test_followed_live_or_at_the_end_it_is_what_the_recording_says(pull_every: i
 def test_a_landing_waits_for_its_size_while_the_compute_goes_on() -> None:
     clock = FakeClock()
     recorder = Recorder(clock=clock)
+    recorder.held.followed = True
     log = begin_run(recorder, {"a": set(), "b": {"a"}}, kept=["b"])
     log.landed.extend(("a", log.start + 0.5))
     clock.advance(1.0)
@@ -116,6 +118,7 @@ def told_times(found: tuple[int, HeldRows]) -> tuple[int, list[float]]:
 @pytest.mark.parametrize(("metric", "names"), [(None, {}), (len, {0: "len"})])
 def test_the_name_of_a_metric_is_kept_with_its_run(metric: Any, names: dict[int, str]) -> None:
     recorder = Recorder(clock=FakeClock())
+    recorder.held.followed = True
     log = begin_run(recorder, {"a": set()})
     log.metric = metric
     write_task(log, "a", log.start, log.start + 1.0, size=7.0)
@@ -126,3 +129,10 @@ def test_the_name_of_a_metric_is_kept_with_its_run(metric: Any, names: dict[int,
     value = (3.0, 0) if metric else (0.0, 1)
     assert told(recorder.held.since(0, 9)[1])[0][2] == (1, 7.0, 0, *value)
     assert recorder.held.metrics == names
+
+
+def test_nothing_is_followed_where_nobody_may_look() -> None:
+    clock = FakeClock()
+    recorder = Recorder(clock=clock)
+    run_chains(recorder, clock, 4, pull_every=1)
+    assert (recorder.held.cursor, len(recorder.snapshot().to_pandas("cache"))) == (0, 9)

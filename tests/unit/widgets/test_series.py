@@ -89,6 +89,7 @@ EMPTY = bytes(0).__sizeof__()
 
 def test_the_cache_says_its_peak_and_the_groups_that_made_it_up() -> None:
     with watching() as recorder:
+        recorder.held.followed = True
         dask.get(GRAPH, "c-1")
     while recorder.pull():
         pass

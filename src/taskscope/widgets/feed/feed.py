@@ -103,6 +103,7 @@ class Feed:
         self._channels.register(DATA, self._control.data_opened)
         self._undo.append(lambda: self._channels.unregister(DATA))
         self._undo.append(self.session.pump.subscribe(self.publisher.tick))
+        self.session.recorder.held.followed = True
         self._undo += [undo for undo in (self.idle_clock.watch_cells(), keep_quiet()) if undo is not None]
 
     def _drop(self, sender: Sender) -> None:
