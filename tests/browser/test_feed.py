@@ -100,7 +100,9 @@ def test_an_unknown_verb_is_answered_with_an_error_while_a_cell_runs(lab: LabPag
     lab.wait_feed(UNDER_WAY)
     reply = lab.ask_feed({"verb": "eval", "code": "1/0"})
     assert not lab.is_done(1)
-    assert reply["error"] == ("unknown verb 'eval'; known are hello, snapshot, resync, rate, renew, stop")
+    assert reply["error"] == (
+        "unknown verb 'eval'; known are hello, snapshot, resync, rate, renew, stop, dependencies"
+    )
 
 
 TALKING = """
