@@ -7,12 +7,11 @@ from collections.abc import Mapping
 from taskscope.diagnostics.results import Results, TaskData
 from taskscope.diagnostics.tasktext import TaskText, graph_texts
 from taskscope.diagnostics.watch import WatchedRun
+from taskscope.model.columns import split_flags
 from taskscope.model.recording import Recording
-from taskscope.model.records import STATUSES
+from taskscope.model.records import FINISHED
 
 __all__ = ["task_data", "task_texts"]
-
-_FINISHED = STATUSES.index("finished")
 
 
 def task_data(
@@ -39,7 +38,7 @@ def task_data(
         if of_run is None:
             continue
         stop = block.start + block.duration
-        mine = ((block.flags & 7) == _FINISHED) & (stop >= since_s)
+        mine = (split_flags(block.flags)[0] == FINISHED) & (stop >= since_s)
         tasks = block.task[mine].tolist()
         columns = (of_run.keys(tasks), tasks, block.start[mine] + origin, stop[mine] + origin)
         keys, tasks, starts, stops = (c if isinstance(c, list) else c.tolist() for c in columns)

@@ -12,7 +12,7 @@ from taskscope.analysis.redaction import without_credentials
 from taskscope.export.native import record_frames, sample_columns
 from taskscope.export.pack import keys_columns, pack, pack_json
 from taskscope.export.schema import Head, TickState
-from taskscope.model.columns import narrow_sizes
+from taskscope.model.columns import SCHEDULER_OBSERVED, narrow_sizes
 from taskscope.model.records import Group, Lane, Message, Run, TaskBlock
 from taskscope.recorder import Recorder
 
@@ -20,7 +20,6 @@ __all__ = ["Changes"]
 
 _ROWS_PER_FRAME = 10_000
 _MAX_RUNNING = 200
-_OBSERVED_SHIFT = 3
 
 
 class Changes:
@@ -108,7 +107,7 @@ class Changes:
                 "duration": (tasks.stop - tasks.start)[mine].astype(np.float32),
                 "cpu": tasks.cpu[mine],
                 "size": narrow_sizes(tasks.size[mine]),
-                "flags": (tasks.status | tasks.observed << _OBSERVED_SHIFT)[mine],
+                "flags": (tasks.status | tasks.observed * SCHEDULER_OBSERVED)[mine].astype(np.uint8),
                 **keys_columns(replace(keys, texts=tuple(map(without_credentials, keys.texts)))),
             }
             yield "TASK", pack({}, columns)

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from taskscope.errors import DamagedFileError
 from taskscope.export.schema import RECORDS
-from taskscope.model.columns import GraphColumns, RowBlock
+from taskscope.model.columns import SCHEDULER_OBSERVED, GraphColumns, RowBlock, split_flags
 from taskscope.model.keys import TEXT, KeyBlock
 from taskscope.model.recording import Recording
 from taskscope.model.records import OBSERVED_BY, STATUSES, Message, Run, RunStatus
@@ -131,8 +131,8 @@ def _check_rows(block: RowBlock, n_keys: int, n_lanes: int) -> None:
     require(len({len(column) for column in columns}) == 1, "columns of tasks must be equally long")
     require(_below(block.task, n_keys), "a task must be in its graph")
     require(_below(block.lane, n_lanes), "a lane must be known")
-    require((block.flags & 7 < len(STATUSES)).all(), "a status must be known")
-    require((block.flags >> 3 < len(OBSERVED_BY)).all(), "who observed a task must be known")
+    require((block.flags < SCHEDULER_OBSERVED * len(OBSERVED_BY)).all(), "who observed a task must be known")
+    require((split_flags(block.flags)[0] < len(STATUSES)).all(), "a status must be known")
     possible = (np.abs(block.start) < _MAX_S) & (block.duration >= 0) & (block.duration < _MAX_S)
     require(possible.all(), "a time must be possible")
 

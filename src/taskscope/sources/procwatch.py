@@ -62,29 +62,15 @@ def cpu_seconds(members: list[int]) -> tuple[float, list[str]]:
     return (start + stop) / 2, found
 
 
-def cpu_s(pid: int) -> float | None:
-    """Return the CPU seconds of a process, None if it is gone."""
-    try:
-        return time.clock_gettime(~pid << 3 | _CPUCLOCK_SCHED)
-    except OSError:
-        return None
-
-
-def resident_pages(pid: int) -> int:
-    """Return the resident memory of a process, 0 if it is gone."""
-    fields = read(f"/proc/{pid}/statm").split()
-    return int(fields[1]) if fields else 0
-
-
 def sample(pid: int, ignored: tuple[int, ...]) -> bytes:
     """Return one line about a process and its descendants."""
     members = family(pid, ignored)
-    # One right after the other: what is used between the two readings would look like a peak.
-    now = time.perf_counter()
-    cpu = {member: seconds for member in members if (seconds := cpu_s(member)) is not None}
-    pages = sum(resident_pages(member) for member in cpu)
-    used = " ".join(f"{member}={seconds!r}" for member, seconds in cpu.items())
-    return f"{now!r} {pages * _PAGE} {used}\n".encode()
+    now, cpu = cpu_seconds(members)
+    rss_bytes = 0
+    for member in members:
+        with contextlib.suppress(IndexError):  # it has ended
+            rss_bytes += int(read(f"/proc/{member}/statm").split()[1]) * _PAGE
+    return f"{now!r} {rss_bytes} {' '.join(cpu)}\n".encode()
 
 
 def watch(pid: int, launcher: int) -> None:
