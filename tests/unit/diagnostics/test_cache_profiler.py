@@ -16,6 +16,8 @@ from taskscope.errors import OptionError
 from tests.support.process_tasks import total
 
 GRAPH = {"x": 1, "y": (add, "x", 10), "z": (mul, "y", 2)}
+# Older releases of Dask also compute what nobody asked for.
+GRAPH_OF_Y = {key: GRAPH[key] for key in ("x", "y")}
 
 
 def metrics(cprof: CacheProfiler) -> list[tuple[object, object]]:
@@ -105,7 +107,7 @@ def test_registered_it_goes_on_and_the_metric_of_others_is_left_alone() -> None:
     cprof.register()
     dask.get(GRAPH, "z")
     assert len(cprof.results) == 2
-    dask.get(GRAPH, "y")
+    dask.get(GRAPH_OF_Y, "y")
     assert len(cprof.results) == 3
     cprof.unregister()
     assert cprof.recording.metadata["metric"] == "nbytes"
