@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 from playwright.sync_api import expect
 
 from tests.browser.conftest import OpenLab
@@ -10,6 +11,7 @@ from tests.browser.harness.server import Server
 
 LOAD = """
 import time, dask
+from taskscope.session import current
 from IPython.display import display
 from taskscope import ProgressWidget, GanttWidget, Dashboard
 %load_ext taskscope
@@ -142,35 +144,48 @@ def test_stop_interrupts_the_cell_that_computes(lab: LabPage) -> None:
     assert [o["ename"] for o in lab.outputs(1)] == ["KeyboardInterrupt"]
 
 
-HOSTILE = """
+# What a page shows of a prefix, as Dask makes it of the key, and of the key itself: a lone surrogate has no
+# UTF-8, a direction mark is spelt out, and long keys are cut.
+HOSTILE_KEYS = [
+    ("/script><script>alert(1)</script", "</script><script>alert(1)</script>"),
+    ("img", "<img src=x onerror=alert(1)>"),
+    ("bidi \\u202egnp.exe", "bidi \\u202egnp.exe"),
+    ("\\ud800 lone", "\\ud800 lone"),
+    ("xxxxxxxxxxxxxxxxxxxx", "xxxxxxxxxxxxxxxxxxxx"),
+]
+HOSTILE_SETUP = """
+import dask.threaded
 keys = ["</script><script>alert(1)</script>", "<img src=x onerror=alert(1)>"]
 keys += ["bidi \\u202egnp.exe", "\\ud800 lone", "x" * 1_000_000]
-tasks = {key: (slow_plain, i) for i, key in enumerate(keys)}
-w = Dashboard(); display(w)
-_ = dask.threaded.get(tasks, keys)
+def lasting(i):
+    time.sleep(0.3)
+    return i
 """
+
+
+def fail_on_dialogs(lab: LabPage) -> None:
+    lab.page.on("dialog", lambda dialog: lab.errors.append(f"dialog: {dialog.message}"))
 
 
 def test_hostile_keys_are_shown_as_text(lab: LabPage) -> None:
-    lab.open(LOAD + "\ndef slow_plain(i):\n    return i\nimport dask.threaded\n", HOSTILE)
-    lab.page.on("dialog", lambda dialog: lab.errors.append(f"dialog: {dialog.message}"))
+    compute = "_ = dask.threaded.get({key: (lasting, i) for i, key in enumerate(keys)}, keys)"
+    lab.open(LOAD + HOSTILE_SETUP, f"w = Dashboard(); display(w)\n{compute}")
+    fail_on_dialogs(lab)
     lab.run_cell(0)
     lab.run_cell(1)
     lab.wait_feed("!feed.active && feed.tasks === 5")
-    expect(lab.page.get_by_text("<img src=x onerror=alert").first).to_be_attached()
+    for prefix, _ in HOSTILE_KEYS:
+        expect(lab.page.locator(".tsk-widget").get_by_role("cell", name=prefix)).to_be_attached()
     assert lab.page.locator("img[src=x], .tsk-widget script").count() == 0
 
 
-HOSTILE_CELL = """%%profile
-import dask.threaded
-key = "</script><img src=x onerror=alert(1)>"
-_ = dask.threaded.get({key: (time.sleep, 0.3)}, key)
-"""
-
-
-def test_a_hostile_key_is_text_in_the_static_result_and_its_tooltip(lab: LabPage) -> None:
-    lab.open(LOAD, HOSTILE_CELL)
-    lab.page.on("dialog", lambda dialog: lab.errors.append(f"dialog: {dialog.message}"))
+@pytest.mark.parametrize(
+    "place", range(len(HOSTILE_KEYS)), ids=["script", "img", "bidi", "surrogate", "long"]
+)
+def test_a_hostile_key_is_text_in_the_static_result_and_its_tooltip(lab: LabPage, place: int) -> None:
+    cell = f"%%profile\n_ = dask.threaded.get({{keys[{place}]: (lasting, 1)}}, keys[{place}])"
+    lab.open(LOAD + HOSTILE_SETUP, cell)
+    fail_on_dialogs(lab)
     lab.run_cell(0)
     lab.run_cell(1)
     frame = lab.page.frame_locator("iframe")
@@ -180,9 +195,21 @@ def test_a_hostile_key_is_text_in_the_static_result_and_its_tooltip(lab: LabPage
     box = chart.bounding_box()
     assert box is not None
     chart.hover(position={"x": box["width"] / 2, "y": 15})
-    expect(frame.locator(".tsk-gantt-tip")).to_contain_text("</script><img src=x onerror=alert(1)>")
-    assert frame.locator("img[src=x]").count() == 0
-    assert lab.page.locator("img[src=x]").count() == 0
+    expect(frame.locator(".tsk-gantt-tip")).to_contain_text(HOSTILE_KEYS[place][1])
+    assert (frame.locator("img[src=x]").count(), lab.page.locator("img[src=x]").count()) == (0, 0)
+
+
+def test_a_browser_that_goes_away_changes_nothing_for_the_cell(lab: LabPage, open_lab: OpenLab) -> None:
+    lab.open(LOAD, "result = work(400)", "assert result == tuple(range(400)); current().recorder.messages")
+    lab.run_cell(0)
+    lab.wait_feed(LIVE)
+    lab.start_cell(1)
+    lab.wait_feed(UNDER_WAY)
+    lab.crash()
+    second = open_lab()
+    second.join(lab)
+    second.run_cell(2)
+    assert [output["data"]["text/plain"] for output in second.outputs(2)] == ["[]"]
 
 
 def test_a_second_page_on_the_same_kernel_sees_the_same_tasks(lab: LabPage, open_lab: OpenLab) -> None:
@@ -194,6 +221,14 @@ def test_a_second_page_on_the_same_kernel_sees_the_same_tasks(lab: LabPage, open
     second.ask_for_feed()
     second.wait_feed("feed?.tasks === 100")
     lab.wait_feed("feed.tasks === 100")
+
+
+def test_a_compute_knows_the_cell_that_ran_it(lab: LabPage) -> None:
+    lab.open(LOAD, "_ = work(4)", "[run.cell for run in current().recorder.snapshot().runs]")
+    for cell in range(3):
+        lab.run_cell(cell)
+    (output,) = lab.outputs(2)
+    assert output["data"]["text/plain"] == "['cell-1']"
 
 
 def test_closing_a_widget_leaves_no_listener_behind(lab: LabPage) -> None:

@@ -62,6 +62,9 @@ _RECORD = f"""(() => {{
 }})()"""
 
 
+_OFFLINE = {"offline": True, "latency": 0, "downloadThroughput": -1, "uploadThroughput": -1}
+
+
 class LabPage:
     """One notebook open in JupyterLab or Notebook 7.
 
@@ -188,6 +191,11 @@ class LabPage:
     def drop_websocket(self) -> None:
         """Cut the feed's connection, as a network does."""
         self.page.evaluate(_DROP)
+
+    def crash(self) -> None:
+        """Go away without a word, as a killed browser does; the page is gone afterwards."""
+        self.page.context.new_cdp_session(self.page).send("Network.emulateNetworkConditions", _OFFLINE)
+        self.page.close()
 
     def record_messages(self) -> None:
         """Keep the data messages that come from now on, for `data_messages`."""
