@@ -31,9 +31,13 @@ def test_the_time_left_is_an_estimate_with_a_band_and_the_traits_say_the_same(la
     lab.open(
         LOAD,
         WIDGET,
-        "seen = []\n"
-        "w.observe(lambda change: seen.append((w.eta_low_s, w.eta_s, w.eta_high_s)), 'eta_s')\n"
+        "seen, over = [], threading.Event()\n"
+        "def note(change):\n"
+        "    seen.append((w.eta_low_s, w.eta_s, w.eta_high_s))\n"
+        "    if change.new is None: over.set()\n"
+        "w.observe(note, 'eta_s')\n"
         "_ = computed(slow, 500)",
+        "assert over.wait(20), 'traits change twice a second, and not this one'\n"
         "ends = [band for band in seen if None not in band]\n"
         "assert ends and all(low <= mid <= high for low, mid, high in ends), seen\n"
         "assert seen[-1] == (None, None, None), seen",
