@@ -158,14 +158,13 @@ class GraphBuilder:
         """Return the shape of the graph; None before all of it was processed."""
         if not self.complete:
             return None
-        group, n_dependencies = np.array(self._group, np.uint32), np.array(self._n_dependencies, np.uint32)
-        data = self.numbers([k for k in self._data if k in self._index])
-        return Outline(group, n_dependencies, np.array(self._edges, np.int32), data)
+        return Outline(*self.links(), self.held_data()[0])
 
     def neighbours(self, task: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """Return the numbers of a task's dependencies and of its dependents, ascending."""
         if self.complete:
-            return neighbours(task, np.array(self._n_dependencies), np.array(self._edges))
+            _, n_dependencies, edges = self.links()
+            return neighbours(task, n_dependencies, edges)
         key = self._keys[task]
         dependents = [k for k, needed in self._dependencies.items() if key in needed]
         found = (np.sort(self.numbers(list(keys))) for keys in (self._dependencies[key], dependents))
