@@ -1,13 +1,19 @@
-/** Listens for kernels that load taskscope or restart, on the connections that notebooks and consoles have anyway. */
+/** Listens for what kernels announce on the connections that notebooks and consoles have anyway. */
 import type { ISessionContext } from '@jupyterlab/apputils';
 import type { Kernel } from '@jupyterlab/services';
 
-import { ANNOUNCE } from './messages';
+import { ANNOUNCE, SHOW } from './messages';
 
 export interface KernelNews {
+  /** It has loaded taskscope, perhaps anew. */
   announced(model: Kernel.IModel): void;
   restarted(kernelId: string): void;
+  /** A cell that this page ran asks for a panel. */
+  asksForPanel(model: Kernel.IModel, ask: PanelAsk): void;
 }
+
+/** `dock`: open one; `auto`: open one if the person has set so. */
+export type PanelAsk = 'dock' | 'auto';
 
 /** Tell the news of whatever kernel the session has, for as long as it lives. */
 export function watchSession(session: ISessionContext, news: KernelNews): void {
@@ -16,6 +22,14 @@ export function watchSession(session: ISessionContext, news: KernelNews): void {
     kernel?.registerCommTarget(ANNOUNCE, comm => {
       comm.onMsg = ignore;
       news.announced(kernel.model);
+    });
+    kernel?.registerCommTarget(SHOW, (comm, message) => {
+      comm.onMsg = ignore;
+      const ask = panelAsk(message.content.data);
+      const parent = message.parent_header as { session?: unknown };
+      if (ask !== null && parent.session === kernel.clientId) {
+        news.asksForPanel(kernel.model, ask);
+      }
     });
   };
   session.kernelChanged.connect((_, change) => {
@@ -28,6 +42,12 @@ export function watchSession(session: ISessionContext, news: KernelNews): void {
     }
   });
   watch(session.session?.kernel);
+}
+
+/** What the comm's data asks for, null if it follows another protocol. */
+function panelAsk(data: unknown): PanelAsk | null {
+  const { protocol, panel } = data as { protocol?: unknown; panel?: unknown };
+  return protocol === 1 && (panel === 'dock' || panel === 'auto') ? panel : null;
 }
 
 function ignore(): void {

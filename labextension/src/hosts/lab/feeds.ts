@@ -2,8 +2,9 @@
 import type { Kernel } from '@jupyterlab/services';
 import { Token } from '@lumino/coreutils';
 import type { IDisposable } from '@lumino/disposable';
-import { Signal } from '@lumino/signaling';
+import { type ISignal, Signal } from '@lumino/signaling';
 
+import type { PanelAsk } from './announcements';
 import { Feed } from './feed';
 
 /** A feed in use by one view; `release` it when the view goes. */
@@ -17,6 +18,8 @@ export interface IFeeds {
   get(kernelId: string): Feed | undefined;
   /** Use the feed of a kernel, made if need be. */
   hold(model: Kernel.IModel): FeedHold;
+  /** A cell that this page ran asks for a panel. */
+  readonly panelAsked: ISignal<IFeeds, { readonly model: Kernel.IModel; readonly ask: PanelAsk }>;
 }
 
 export const IFeeds = new Token<IFeeds>(
@@ -29,6 +32,8 @@ export class Feeds implements IFeeds, IDisposable {
     this._kernels = kernels;
     kernels.runningChanged.connect(this._onRunning);
   }
+
+  readonly panelAsked = new Signal<this, { readonly model: Kernel.IModel; readonly ask: PanelAsk }>(this);
 
   get isDisposed(): boolean {
     return this._isDisposed;
@@ -63,6 +68,10 @@ export class Feeds implements IFeeds, IDisposable {
   /** Someone restarted a kernel. */
   restarted(kernelId: string): void {
     this.get(kernelId)?.restarted();
+  }
+
+  asksForPanel(model: Kernel.IModel, ask: PanelAsk): void {
+    this.panelAsked.emit({ model, ask });
   }
 
   dispose(): void {

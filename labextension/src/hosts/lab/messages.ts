@@ -3,6 +3,8 @@ import { type Kernel, KernelMessage } from '@jupyterlab/services';
 import type { JSONObject } from '@lumino/coreutils';
 
 export const ANNOUNCE = 'taskscope.announce';
+/** By which a cell asks for a panel. */
+export const SHOW = 'taskscope.show';
 export const CONTROL = 'taskscope.control';
 export const DATA = 'taskscope.data';
 
