@@ -84,7 +84,10 @@ export interface Lane {
 export interface Run {
   readonly run: number;
   readonly label: string | null;
+  /** The notebook's id of the cell that asked for it; `In [n]` where the front end tells none. */
   readonly cell: string | null;
+  /** The `n` of `In [n]` that the cell had then. */
+  readonly executionCount: number | null;
   readonly scheduler: string | null;
   readonly nWorkers: number | null;
   readonly nTasks: number;

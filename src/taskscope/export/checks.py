@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from taskscope.errors import DamagedFileError
-from taskscope.export.schema import RECORDS
+from taskscope.export.schema import OPTIONAL, RECORDS
 from taskscope.model.columns import SCHEDULER_OBSERVED, GraphColumns, RowBlock, split_flags
 from taskscope.model.keys import TEXT, KeyBlock
 from taskscope.model.recording import Recording
@@ -53,10 +53,12 @@ def check_record(table: str, row: object) -> object:
     """Return the record that a row of a small table describes."""
     require(table in RECORDS, f"a table {table!r} is not known")
     make, kinds = RECORDS[table]
-    require(isinstance(row, dict) and row.keys() == kinds.keys(), f"rows of {table} must have {list(kinds)}")
+    required = kinds.keys() - OPTIONAL.get(table, set())
+    is_row = isinstance(row, dict) and required <= row.keys() <= kinds.keys()
+    require(is_row, f"rows of {table} must have {list(kinds)}")
     assert isinstance(row, dict)
-    for name, allowed in kinds.items():
-        require(type(row[name]) in allowed, f"{name} of {table} cannot be {row[name]!r:.80}")
+    for name, value in row.items():
+        require(type(value) in kinds[name], f"{name} of {table} cannot be {value!r:.80}")
     record: object = make(**row)
     if isinstance(record, Run):
         _check_run(record)
@@ -68,6 +70,7 @@ def check_record(table: str, row: object) -> object:
 
 def _check_run(run: Run) -> None:
     whole_number(run.run, "the number of a run")
+    require(run.execution_count is None or 0 < run.execution_count < 2**53, "a cell is counted from 1")
     require(abs(run.n_tasks) < 2**53, "the number of tasks must be possible")
     require(run.n_workers is None or abs(run.n_workers) < 2**31, "the number of workers must be possible")
     require(run.status in get_args(RunStatus), f"the status of a run must be one of {get_args(RunStatus)}")

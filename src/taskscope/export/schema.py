@@ -25,7 +25,7 @@ from typing import TypeAlias, TypedDict
 
 from taskscope.model.records import Group, GroupTotal, Lane, Message, Run
 
-__all__ = ["GRAPH", "RECORDS", "ROWS", "SAMPLES", "TASK", "Head", "Kinds", "Last", "TickState"]
+__all__ = ["GRAPH", "OPTIONAL", "RECORDS", "ROWS", "SAMPLES", "TASK", "Head", "Kinds", "Last", "TickState"]
 
 Kinds: TypeAlias = Mapping[str, tuple[str, ...]]
 
@@ -98,6 +98,7 @@ RECORDS: Mapping[str, tuple[type, Mapping[str, tuple[type, ...]]]] = {
             "stop_s": (*_NUMBER, type(None)),
             "status": (str,),
             "error": _TEXT_OR_NONE,
+            "execution_count": (int, type(None)),
         },
     ),
     "groups": (Group, {"id": (int,), "name": (str,), "prefix": (str,)}),
@@ -118,6 +119,9 @@ RECORDS: Mapping[str, tuple[type, Mapping[str, tuple[type, ...]]]] = {
     "errors": (dict, {"run": (int,), "task": (int,), "text": (str,)}),
 }
 """The record of each small table, and the types of its fields."""
+
+OPTIONAL = {"runs": {"execution_count"}}
+"""Fields that the first files did not have."""
 
 
 class Head(TypedDict):

@@ -65,7 +65,11 @@ class Lane:
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """One compute. Times are seconds after the recorder's (or the recording's) zero."""
+    """One compute. Times are seconds after the recorder's (or the recording's) zero.
+
+    `cell` is the notebook's id of the cell that asked for it, else ``In [n]``; `execution_count` is the ``n``
+    that the cell had then. Both are None where nobody knows.
+    """
 
     run: int
     label: str | None
@@ -77,6 +81,7 @@ class Run:
     stop_s: float | None
     status: RunStatus
     error: str | None
+    execution_count: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

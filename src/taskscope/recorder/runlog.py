@@ -78,6 +78,7 @@ class RunLog:
         "cell",
         "depth_of",
         "error",
+        "execution_count",
         "failed",
         "failed_keys",
         "fault",
@@ -112,6 +113,7 @@ class RunLog:
         self.thread_time = clock.thread_time
         self.label: str | None = None
         self.cell: str | None = None
+        self.execution_count: int | None = None
         self.scheduler: str | None = None
         self.n_workers: int | None = None
         self.n_tasks = 0

@@ -76,6 +76,7 @@ class RunState:
             stop_s=None if log.stop is None else log.stop - self.origin,
             status=cast("RunStatus", log.status),
             error=log.error,
+            execution_count=log.execution_count,
         )
 
     def take_rows(self, lane_id: Callable[[LaneKey], int]) -> RowBlock | None:

@@ -4,21 +4,57 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
-__all__ = ["current_cell"]
+__all__ = ["NO_CELL", "Cell", "current_cell"]
 
 
-def current_cell() -> str | None:
-    """Return the id of the cell whose code runs now, or ``In [n]`` in a terminal; None outside IPython."""
+class Cell(NamedTuple):
+    """The cell whose code runs.
+
+    Parameters
+    ----------
+    name
+        The cell's id in its notebook where the front end tells it, else ``In [n]``; None outside of cells.
+    execution_count
+        The ``n`` of ``In [n]``; None where it is not certain.
+    """
+
+    name: str | None
+    execution_count: int | None
+
+
+NO_CELL = Cell(None, None)
+
+
+def current_cell() -> Cell:
+    """Return the cell whose code runs on this thread now."""
     ipython = sys.modules.get("IPython")
     shell: Any = ipython.get_ipython() if ipython is not None else None
     if shell is None:
-        return None
+        return NO_CELL
     kernel = getattr(shell, "kernel", None)
-    parent: Any = kernel.get_parent() if kernel is not None and hasattr(kernel, "get_parent") else None
-    if isinstance(parent, Mapping):
-        cell = parent.get("metadata", {}).get("cellId")
-        if cell:
-            return str(cell)
-    return f"In [{shell.execution_count}]"
+    if kernel is None or not hasattr(kernel, "get_parent"):
+        return _prompt(_execution_count(shell))
+    parent: Any = kernel.get_parent()
+    if not isinstance(parent, Mapping) or parent.get("header", {}).get("msg_type") != "execute_request":
+        # A button's callback, for one, runs in no cell.
+        return NO_CELL
+    count = _execution_count(shell, parent.get("content", {}).get("code"))
+    cell_id = parent.get("metadata", {}).get("cellId")
+    return Cell(str(cell_id), count) if cell_id else _prompt(count)
+
+
+def _prompt(count: int | None) -> Cell:
+    return NO_CELL if count is None else Cell(f"In [{count}]", count)
+
+
+def _execution_count(shell: Any, code: str | None = None) -> int | None:  # noqa: ANN401 - an IPython shell
+    # `shell.execution_count` is that of the running cell in IPython 8, and of the next one from 9.18 on.
+    inputs = shell.history_manager.input_hist_raw
+    count = len(inputs) - 1
+    if shell.execution_count not in (count, count + 1):
+        return None
+    # What an earlier cell left behind (a task of asyncio, for one) may run while the latest cell is another.
+    is_latest = code is None or inputs[-1] == code.rstrip("\n")
+    return count if is_latest and count > 0 else None

@@ -132,6 +132,7 @@ class RunRow(TypedDict):
     run: int
     label: str | None
     cell: str | None
+    execution_count: int | None
     scheduler: str | None
     n_workers: int | None
     n_tasks: int

@@ -5,6 +5,7 @@ import struct
 import zlib
 from collections.abc import Callable, Iterator
 from contextlib import suppress
+from dataclasses import replace
 from io import BytesIO
 from pathlib import Path
 from typing import TypeAlias
@@ -25,7 +26,7 @@ from taskscope.export.schema import SAMPLES
 from taskscope.model.recording import Recording
 from tests.support.fake_clock import FakeClock
 from tests.support.random_graphs import Plan, plans, record
-from tests.support.recordings import recording_of
+from tests.support.recordings import recording_of, run_of
 from tests.support.streaming import streamed
 from tests.support.tables import as_lists, rows
 from tests.support.task_blocks import Row
@@ -83,6 +84,11 @@ def assert_prefix(part: Recording, full: Recording) -> None:
     assert set(rows(part, "dependencies")) <= set(rows(full, "dependencies"))
     assert part.metadata["truncated"] is True
     assert part.messages[-1].text.startswith(LOST_WITH_THE_END)
+
+
+def test_a_file_keeps_the_cell_of_a_compute_and_its_prompt_number(load: Load) -> None:
+    run = replace(run_of(n_tasks=1), cell="0f3c-77", execution_count=3)
+    assert load(whole(recording_of([Row(key="a")], [run]))).runs == (run,)
 
 
 def test_every_truncation_is_a_prefix_or_an_error(recording: Recording, load: Load) -> None:

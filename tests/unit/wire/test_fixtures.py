@@ -34,7 +34,7 @@ FOLDER = Path(__file__).parents[2] / "fixtures" / "wire"
 
 GROUPS = (Group(0, "sum-1a2b", "sum"), Group(1, "it's-\"é\\", "it's"), Group(2, "inc", "inc"))
 LANES = (Lane(0, "main", 11, "thread 1"), Lane(1, "main", 12, "thread 2"))
-RUN = Run(0, "qr", "Cell [1]", "threads", 2, 4, 0.5, None, "running", None)
+RUN = Run(0, "qr", "Cell [1]", "threads", 2, 4, 0.5, None, "running", None, 1)
 
 HOSTILE = (
     "</script><script>alert(1)</script>",

@@ -32,6 +32,8 @@ export class Feed implements IDisposable {
 
   readonly kernelId: string;
   readonly stateChanged = new Signal<this, FeedState>(this);
+  /** The kernel told of its recorder for the first time, or has another one since. */
+  readonly recorderChanged = new Signal<this, TaskStore>(this);
 
   get state(): FeedState {
     return this._state;
@@ -39,6 +41,11 @@ export class Feed implements IDisposable {
 
   get isDisposed(): boolean {
     return this._link.isDisposed;
+  }
+
+  /** The store of the recorder that the kernel has now; null before it said anything. */
+  get store(): TaskStore | null {
+    return this._stores.get(this._recorder)?.store ?? null;
   }
 
   /** Milliseconds since something last came; views show it. */
@@ -286,11 +293,15 @@ export class Feed implements IDisposable {
       return;
     }
     this._awaitsStart = false;
+    const isOther = this._recorder !== batch.recorder;
     this._recorder = batch.recorder;
     this._epoch = batch.epoch;
     this._active = batch.active;
     this._nBatches++;
     this._forgetUnused();
+    if (isOther) {
+      this.recorderChanged.emit(store);
+    }
     if (this._state.kind === 'connecting') {
       this._setState({ kind: 'live', subshell: this._subshell });
     }

@@ -14,6 +14,8 @@ export interface FeedHold {
 }
 
 export interface IFeeds {
+  /** A kernel has a feed now that had none. */
+  readonly added: ISignal<IFeeds, Feed>;
   /** The feed of a kernel, if there is one. */
   get(kernelId: string): Feed | undefined;
   /** Use the feed of a kernel, made if need be. */
@@ -34,6 +36,7 @@ export class Feeds implements IFeeds, IDisposable {
   }
 
   readonly panelAsked = new Signal<this, { readonly model: Kernel.IModel; readonly ask: PanelAsk }>(this);
+  readonly added = new Signal<this, Feed>(this);
 
   get isDisposed(): boolean {
     return this._isDisposed;
@@ -91,6 +94,7 @@ export class Feeds implements IFeeds, IDisposable {
     if (entry === undefined) {
       entry = { feed: new Feed(this._kernels, model), holds: 0, seen: false, gone: false };
       this._entries.set(model.id, entry);
+      this.added.emit(entry.feed);
     }
     return entry;
   }

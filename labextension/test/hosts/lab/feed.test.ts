@@ -281,3 +281,25 @@ describe('a feed', () => {
     expect([kernel.isDisposed, vi.getTimerCount()]).toEqual([true, 0]);
   });
 });
+
+describe('the recorder of a feed', () => {
+  it('is told when the kernel first speaks, and when it is another one after a restart', async () => {
+    const kernel = new FakeKernel();
+    const feed = await live(kernel);
+    const told: unknown[] = [];
+    feed.recorderChanged.connect((_, store) => {
+      told.push(store);
+    });
+    expect(feed.store).toBeNull();
+    kernel.push(DATA, ...batch(0, 0, 2));
+    kernel.push(DATA, ...batch(1, 2, 1));
+    const first = feed.store;
+    kernel.statusChanged.emit('restarting');
+    feed.attach();
+    await vi.advanceTimersByTimeAsync(0);
+    kernel.push(CONTROL, reply('hello', { recorder: 's', epoch: 's-1' }));
+    kernel.push(DATA, ...batch(0, 0, 1, { recorder: 's', epoch: 's-1' }));
+    expect(told).toEqual([first, feed.store]);
+    expect(feed.store?.nTasks).toBe(1);
+  });
+});
