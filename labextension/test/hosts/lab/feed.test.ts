@@ -295,6 +295,7 @@ describe('the recorder of a feed', () => {
     kernel.push(DATA, ...batch(1, 2, 1));
     const first = feed.store;
     kernel.statusChanged.emit('restarting');
+    kernel.comms.clear();
     feed.attach();
     await vi.advanceTimersByTimeAsync(0);
     kernel.push(CONTROL, reply('hello', { recorder: 's', epoch: 's-1' }));
