@@ -55,6 +55,8 @@ def test_the_quickstart_is_live_while_its_cell_runs_and_leaves_a_static_result(
     lab.start_cell(1)
     expect(lab.page.locator(".tsk-widget [role=progressbar]").first).to_be_visible()
     lab.page.screenshot(path=shots / "quickstart-live.png")
+    # For each widget JupyterLab asks for a subshell, about which the kernel says that it is idle.
+    assert (lab.is_done(1), lab.kernel_status()) == (False, "Busy")
     lab.wait_cell(1)
 
     live = live_changes(lab)

@@ -97,6 +97,22 @@ def test_a_request_that_is_no_message_of_a_page_is_never_quiet(quiet_kernel: Ker
     assert said_about(quiet_kernel.until_quiet(), request) == ["status", "status"]
 
 
+def test_what_is_asked_while_a_cell_runs_leaves_it_busy(quiet_kernel: Kernel) -> None:
+    states = []
+
+    def ask_then_stop(message: dict[str, Any]) -> None:
+        states.append(message["content"].get("execution_state"))
+        if message["msg_type"] == "display_data":
+            quiet_kernel.ask_control("create_subshell_request")
+        elif states.count("busy") == 2 and states[-1] == "busy":
+            quiet_kernel.interrupt()
+
+    said = quiet_kernel.run("display('runs')\nthreading.Event().wait(60)", ask_then_stop)
+    assert said.reply["ename"] == "KeyboardInterrupt"
+    # The second time after the kernel had said that it is idle about the subshell.
+    assert [s["execution_state"] for s in said.of("status")] == ["busy", "busy"]
+
+
 def test_the_kernel_is_as_it_was_afterwards(kernel: Kernel) -> None:
     names = "[n for n in ('set_parent', '_publish_status') if n in vars(get_ipython().kernel)]"
     kernel.run(SETUP + "undo = keep_quiet()")
