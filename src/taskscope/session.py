@@ -29,6 +29,12 @@ from taskscope.sources.cluster import cluster_is_default
 from taskscope.sources.limits import cpu_limit, memory_limit_bytes
 from taskscope.sources.local import LocalSource, Metric
 from taskscope.sources.resources import DEFAULT_DT, ResourceSampler, checked_dt
+from taskscope.sources.stacks import (
+    DEFAULT_CYCLE_S,
+    DEFAULT_INTERVAL_S,
+    StackSampler,
+    checked_seconds,
+)
 
 __all__ = ["Options", "Session", "current"]
 
@@ -53,6 +59,10 @@ class Options:
         ``any`` has no say.
     max_tasks
         How many tasks are held at most; the largest wins.
+    stacks
+        Whether to sample what the worker threads are doing; one holder that wants it is enough.
+    profile_interval, profile_cycle
+        Seconds between these samples, and for how many seconds they are counted together; the shortest wins.
 
     Raises
     ------
@@ -63,6 +73,9 @@ class Options:
     dt: float | Literal["any"] = DEFAULT_DT
     metric: MetricOption | Literal["any"] = "nbytes"
     max_tasks: int = DEFAULT_MAX_TASKS
+    stacks: bool = False
+    profile_interval: float = DEFAULT_INTERVAL_S
+    profile_cycle: float = DEFAULT_CYCLE_S
 
     def __post_init__(self) -> None:
         """Check the values."""
@@ -72,6 +85,15 @@ class Options:
             raise OptionError(unknown_name("metric", self.metric, _METRICS) + ", or a function of a result")
         if type(self.max_tasks) is not int or self.max_tasks < 1:
             raise OptionError(f"max_tasks must be a positive whole number of tasks, got {self.max_tasks!r}")
+        if type(self.stacks) is not bool:
+            raise OptionError(f"stacks must be True or False, got {self.stacks!r}")
+        checked_seconds("profile_interval", self.profile_interval)
+        checked_seconds("profile_cycle", self.profile_cycle)
+        if self.profile_cycle < self.profile_interval:
+            raise OptionError(
+                f"profile_cycle must not be shorter than profile_interval ({self.profile_interval} s), "
+                f"got {self.profile_cycle!r}"
+            )
 
 
 class Session:
@@ -89,6 +111,7 @@ class Session:
         self.pump = Pump(self.recorder)
         self.sampler = ResourceSampler(self.recorder)
         self.source = LocalSource(self.recorder, self._compute_started, self._compute_stopped)
+        self.stacks = StackSampler(self.recorder, self.source.lanes)
         self._holders: dict[int, tuple[object, Options]] = {}
         self._lock = threading.Lock()
         self.pump.subscribe(self._tick)
@@ -119,6 +142,7 @@ class Session:
         if last:
             self.pump.stop()
             self.sampler.stop()
+            self.stacks.stop()
             self.recorder.clear()
 
     @property
@@ -162,13 +186,18 @@ class Session:
         self.source.metric = metric if callable(metric) else None
         self.sampler.dt = min((o.dt for o in options if o.dt != "any"), default=DEFAULT_DT)
         self.recorder.max_tasks = max(o.max_tasks for o in options)
+        sampled = [o for o in options if o.stacks]
+        self.stacks.interval_s = min((o.profile_interval for o in sampled), default=None)
+        self.stacks.cycle_s = min((o.profile_cycle for o in sampled), default=DEFAULT_CYCLE_S)
 
     def _compute_started(self) -> None:
         self.sampler.compute_started()
+        self.stacks.compute_started()
         self.pump.wake()
 
     def _compute_stopped(self) -> None:
         self.sampler.compute_stopped()
+        self.stacks.compute_stopped()
         if self.held:
             self.pump.wake()
         else:
@@ -178,6 +207,7 @@ class Session:
     def _tick(self, tick: Tick) -> None:
         if tick.active:
             self.sampler.tick()
+            self.stacks.tick()
 
 
 class _Current:
@@ -217,5 +247,6 @@ def _renew_in_child(session: Session) -> None:
             alive.recorder.renew_lock()
             alive.pump.forget_thread()
             alive.sampler.forget_thread()
+            alive.stacks.forget_thread()
 
     os.register_at_fork(after_in_child=renew)

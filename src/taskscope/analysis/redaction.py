@@ -12,6 +12,7 @@ from taskscope.model.columns import GraphColumns
 from taskscope.model.keys import KeyBlock
 from taskscope.model.recording import Recording
 from taskscope.model.records import Group, GroupTotal, Lane, Message, Run
+from taskscope.model.stacks import Function, StackColumns
 
 __all__ = ["Redact", "redacted", "without_credentials"]
 
@@ -46,9 +47,10 @@ def redacted(recording: Recording, *, redact: Redact = False) -> Recording:
     recording
         What was recorded.
     redact
-        False: credentials in URLs are hidden. True: names of keys, groups and labels become ``name-1``,
-        ``name-2``…, of errors and messages only the beginning is left, and host and threads lose their
-        names. A function gives each of these texts (but those of threads) its replacement.
+        False: credentials in URLs are hidden. True: names of keys, groups, labels, functions and their
+        files become ``name-1``, ``name-2``…, of errors and messages only the beginning is left, and host
+        and threads lose their names. A function gives each of these texts (but those of threads) its
+        replacement.
 
     Raises
     ------
@@ -105,6 +107,7 @@ def _renamed(recording: Recording, name: _Rename, remark: _Rename) -> Recording:
         messages=tuple(Message(m.time_s, m.level, remark(m.text)) for m in recording.messages),
         totals=tuple(_total(total, name) for total in recording.totals),
         metadata=_metadata(recording.metadata, name, remark),
+        stacks=_stacks(recording.stacks, name),
     )
 
 
@@ -125,6 +128,15 @@ def _graph(graph: GraphColumns, name: _Rename, remark: _Rename) -> GraphColumns:
         graph,
         keys=KeyBlock(graph.keys.dims, graph.keys.ints, tuple(map(name, graph.keys.texts))),
         errors={task: remark(text) for task, text in graph.errors.items()},
+    )
+
+
+def _stacks(stacks: StackColumns, name: _Rename) -> StackColumns:
+    return replace(
+        stacks,
+        functions=tuple(Function(name(f.name), name(f.file), f.line) for f in stacks.functions),
+        prefixes=tuple(map(name, stacks.prefixes)),
+        workers=tuple(map(without_credentials, stacks.workers)),
     )
 
 

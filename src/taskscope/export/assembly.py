@@ -15,6 +15,7 @@ from taskscope.errors import DamagedFileError
 from taskscope.export.checks import check_record, check_recording, number, require, whole_number
 from taskscope.export.pack import keys_of, unpack, unpack_json
 from taskscope.export.schema import GRAPH, KEYS, RECORDS, ROWS, SAMPLES
+from taskscope.export.stacks import StackParts
 from taskscope.export.streamed import StreamedTasks
 from taskscope.model.columns import GraphColumns, RowBlock
 from taskscope.model.recording import Recording
@@ -37,6 +38,7 @@ class Assembly:
         self._blocks: list[RowBlock] = []
         self._streamed = StreamedTasks()
         self._samples: list[_Columns] = []
+        self._stacks = StackParts()
 
     @property
     def begun(self) -> bool:
@@ -57,6 +59,7 @@ class Assembly:
             "ROWS": self._add_rows,
             "TASK": self._streamed.add,
             "SMPL": self._add_samples,
+            "STCK": self._stacks.add,
             "TICK": self._add_tick,
             "LAST": self._add_last,
         }
@@ -130,6 +133,7 @@ class Assembly:
             now_s=self._now_s,
             dropped=self._dropped(blocks),
             metadata=self._head["metadata"],
+            stacks=self._stacks.columns(self._records),
         )
         check_recording(recording)
         return recording if problem is None else self._cut_off(recording, problem)
@@ -163,7 +167,7 @@ class Assembly:
         text = f"this file is not complete: {problem}; what follows after that is missing"
         runs = recording.runs
         if self._head["streamed"]:
-            text += ", and so are dependencies and the cache, which are written at the end"
+            text += ", and so are dependencies, cache and call stacks, which are written at the end"
             runs = tuple(_ended(run, recording.now_s) for run in runs)
         return replace(
             recording,

@@ -9,8 +9,9 @@ from datetime import timedelta
 import numpy as np
 
 from taskscope.analysis.redaction import without_credentials
-from taskscope.export.native import record_frames, sample_columns
+from taskscope.export.native import sample_columns
 from taskscope.export.pack import keys_columns, pack, pack_json
+from taskscope.export.records import record_frames
 from taskscope.export.schema import Head, TickState
 from taskscope.model.columns import SCHEDULER_OBSERVED, narrow_sizes
 from taskscope.model.records import Group, Lane, Message, Run, TaskBlock

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 from typing import Any, BinaryIO
 
@@ -10,13 +10,14 @@ from numpy.typing import NDArray
 
 from taskscope.export.frames import LAST, FrameWriter
 from taskscope.export.pack import Packed, keys_columns, pack, pack_json, pieces
+from taskscope.export.records import record_frames
 from taskscope.export.schema import SAMPLES, Head, Last
+from taskscope.export.stacks import stack_frames
 from taskscope.model.columns import GraphColumns, RowBlock
 from taskscope.model.recording import Recording
 
-__all__ = ["record_frames", "sample_columns", "write"]
+__all__ = ["sample_columns", "write"]
 
-_RECORDS_BYTES = 4 * 2**20
 _ROWS_PER_FRAME = 65_536
 
 
@@ -36,6 +37,7 @@ def _frames(recording: Recording) -> Iterator[tuple[str, bytes]]:
         yield from _row_frames([block for block in recording.blocks if block.run == run])
     for piece in pieces(sample_columns(recording.resources)):
         yield "SMPL", pack({}, piece)
+    yield from stack_frames(recording.stacks)
     last: Last = {"now_s": recording.now_s, "dropped": recording.dropped}
     yield LAST, pack_json(last)
 
@@ -48,24 +50,6 @@ def _head(recording: Recording) -> Head:
         "streamed": False,
         "n_rows": sum(map(len, recording.blocks)),
     }
-
-
-def record_frames(table: str, rows: Iterable[Mapping[str, object]]) -> Iterator[tuple[str, bytes]]:
-    """Yield the frames of rows of a small table, of about four megabytes at most; none for no rows."""
-    texts: list[bytes] = []
-    size = 0
-    for row in rows:
-        texts.append(pack_json(row))
-        size += len(texts[-1])
-        if size > _RECORDS_BYTES:
-            yield _records(table, texts)
-            texts, size = [], 0
-    if texts:
-        yield _records(table, texts)
-
-
-def _records(table: str, texts: Sequence[bytes]) -> tuple[str, bytes]:
-    return "RECS", b'{"table":%s,"rows":[%s]}' % (pack_json(table), b",".join(texts))
 
 
 def _graph_frames(run: int, graph: GraphColumns) -> Iterator[tuple[str, bytes]]:

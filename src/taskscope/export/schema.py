@@ -10,6 +10,7 @@ TASK  columns `TASK`: tasks that name their own key, as written while recording
 GRPH  columns `GRAPH` of one run, in pieces
 ROWS  columns `ROWS`: tasks that name their key by its number in the graph of their run
 SMPL  columns `SAMPLES`: CPU and memory
+STCK  columns `STACKS`: samples of call stacks, in pieces
 TICK  JSON: how late it is, and the tasks in flight (while recording, after everything else)
 LAST  JSON: the end of a complete file
 ===== ==================================================================================================
@@ -24,8 +25,21 @@ from collections.abc import Mapping
 from typing import TypeAlias, TypedDict
 
 from taskscope.model.records import Group, GroupTotal, Lane, Message, Run
+from taskscope.model.stacks import Function
 
-__all__ = ["GRAPH", "OPTIONAL", "RECORDS", "ROWS", "SAMPLES", "TASK", "Head", "Kinds", "Last", "TickState"]
+__all__ = [
+    "GRAPH",
+    "OPTIONAL",
+    "RECORDS",
+    "ROWS",
+    "SAMPLES",
+    "STACKS",
+    "TASK",
+    "Head",
+    "Kinds",
+    "Last",
+    "TickState",
+]
 
 Kinds: TypeAlias = Mapping[str, tuple[str, ...]]
 
@@ -81,6 +95,19 @@ SAMPLES: Kinds = {
     "gap": ("<f8",),
 }
 
+STACKS: Kinds = {
+    "parent": ("<i4",),
+    "function": ("<i4",),
+    "start": ("<f8",),
+    "run": ("<i4",),
+    "prefix": ("<u4",),
+    "worker": ("<u4",),
+    "node": ("<i4",),
+    "count": ("<u4",),
+    "seconds": ("<f8",),
+}
+"""As in `taskscope.model.stacks.StackColumns` and its rows; names are in the small tables."""
+
 _NUMBER = (int, float)
 _TEXT_OR_NONE = (str, type(None))
 
@@ -117,6 +144,9 @@ RECORDS: Mapping[str, tuple[type, Mapping[str, tuple[type, ...]]]] = {
         },
     ),
     "errors": (dict, {"run": (int,), "task": (int,), "text": (str,)}),
+    "functions": (Function, {"name": (str,), "file": (str,), "line": (int,)}),
+    "stack_prefixes": (dict, {"name": (str,)}),
+    "stack_workers": (dict, {"name": (str,)}),
 }
 """The record of each small table, and the types of its fields."""
 

@@ -11,6 +11,7 @@ __all__ = ["HOMES", "Face", "face"]
 Face: TypeAlias = Literal[
     "live_bundle",
     "load",
+    "profile",
     "result_bundle",
     "save",
     "summary_text",
@@ -23,6 +24,7 @@ Face: TypeAlias = Literal[
 HOMES: dict[Face, str] = {
     "live_bundle": "taskscope.report",
     "load": "taskscope.export",
+    "profile": "taskscope.analysis.profile",
     "result_bundle": "taskscope.report",
     "save": "taskscope.export",
     "summary_text": "taskscope.analysis.summary",

@@ -17,10 +17,13 @@ from taskscope.model.faces import face
 from taskscope.model.keys import KeyBlock
 from taskscope.model.records import Group, GroupTotal, Lane, Message, Run, TaskBlock
 from taskscope.model.rows import Part, join_rows
+from taskscope.model.stacks import NO_STACKS, StackColumns
 from taskscope.model.tables import TABLES, Columns
 
 if TYPE_CHECKING:
     import pandas as pd
+
+    from taskscope.analysis.profile import Profile
 
 __all__ = ["Recording"]
 
@@ -52,6 +55,8 @@ class Recording:
         How many tasks of these runs are no longer held.
     metadata
         Versions, host, cores, limits, options.
+    stacks
+        Samples of what worker threads were doing; see `profile`.
     """
 
     started_at: datetime
@@ -67,6 +72,7 @@ class Recording:
     now_s: float
     dropped: int
     metadata: Mapping[str, object]
+    stacks: StackColumns = NO_STACKS
 
     @property
     def tasks(self) -> TaskBlock:
@@ -120,6 +126,33 @@ class Recording:
         except ImportError as error:
             raise MissingDependencyError("to_pandas needs pandas; install it: pip install pandas") from error
         return pd.DataFrame(dict(columns))
+
+    def profile(
+        self,
+        prefix: str | None = None,
+        start_s: float | None = None,
+        stop_s: float | None = None,
+        worker: str | None = None,
+    ) -> Profile:
+        """Return what the worker threads were doing, from samples of their call stacks.
+
+        Parameters
+        ----------
+        prefix
+            Only tasks of this prefix.
+        start_s, stop_s
+            Only samples of this time, in seconds after `started_at`, to the nearest cycle (one second, where
+            nothing else was asked for).
+        worker
+            Only this worker: the number of its process, or its address in a cluster.
+
+        Raises
+        ------
+        UnknownNameError
+            If no task of such a prefix, or on such a worker, was recorded.
+        """
+        found: Profile = face("profile")(self, prefix=prefix, start_s=start_s, stop_s=stop_s, worker=worker)
+        return found
 
     def summary(self) -> str:
         """Return the text face of the recording."""

@@ -8,6 +8,7 @@ from os import PathLike
 from taskscope.errors import OptionError
 from taskscope.export import check_target
 from taskscope.session import MetricOption, Options
+from taskscope.sources.stacks import DEFAULT_CYCLE_S, DEFAULT_INTERVAL_S
 
 __all__ = ["BlockOptions"]
 
@@ -29,6 +30,10 @@ class BlockOptions:
     save
         Files to write at the end (``.taskscope`` while recording, too), in the format of their extensions.
         Files of these names are replaced.
+    stacks
+        Whether to sample what the worker threads are doing.
+    profile_interval, profile_cycle
+        Seconds between these samples, and for how many seconds they are counted together.
 
     Raises
     ------
@@ -43,12 +48,23 @@ class BlockOptions:
     metric: MetricOption = "nbytes"
     max_tasks: int = 1_000_000
     save: tuple[str | PathLike[str], ...] = ()
+    stacks: bool = True
+    profile_interval: float = DEFAULT_INTERVAL_S
+    profile_cycle: float = DEFAULT_CYCLE_S
     recorded: Options = field(init=False)
 
     def __post_init__(self) -> None:
         """Check the values."""
         if self.label is not None and not isinstance(self.label, str):
             raise OptionError(f"label must be text, got {self.label!r}")
-        object.__setattr__(self, "recorded", Options(self.dt, self.metric, self.max_tasks))
+        recorded = Options(
+            self.dt,
+            self.metric,
+            self.max_tasks,
+            self.stacks,
+            profile_interval=self.profile_interval,
+            profile_cycle=self.profile_cycle,
+        )
+        object.__setattr__(self, "recorded", recorded)
         for path in self.save:
             check_target(path, overwrite=True)

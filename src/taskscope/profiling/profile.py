@@ -11,6 +11,7 @@ from taskscope.model.recording import Recording
 from taskscope.profiling.options import BlockOptions
 from taskscope.profiling.profiled import ProfiledBlock
 from taskscope.session import MetricOption, current
+from taskscope.sources.stacks import DEFAULT_CYCLE_S, DEFAULT_INTERVAL_S
 
 __all__ = ["profile"]
 
@@ -36,6 +37,12 @@ class profile:  # noqa: N801 - read as a verb: with taskscope.profile() as run
         Reserved for clusters; must be None.
     max_tasks
         How many tasks are held at most, 1,000,000 by default; the oldest go first and are counted.
+    stacks
+        Sample what the worker threads of this process are doing, for `Recording.profile`; True by default.
+    profile_interval
+        Seconds between these samples, 0.01 by default.
+    profile_cycle
+        For how many seconds samples are counted together, 1 by default: what the profile tells apart in time.
 
     Raises
     ------
@@ -68,11 +75,16 @@ class profile:  # noqa: N801 - read as a verb: with taskscope.profile() as run
         save: str | PathLike[str] | None = None,
         client: object = None,
         max_tasks: int = 1_000_000,
+        stacks: bool = True,
+        profile_interval: float = DEFAULT_INTERVAL_S,
+        profile_cycle: float = DEFAULT_CYCLE_S,
     ) -> None:
         if client is not None:
             raise OptionError(f"client must be None: clusters are not recorded yet, got {client!r}")
         files = () if save is None else (save,)
-        self._options = BlockOptions(label, dt, metric, max_tasks, files)
+        self._options = BlockOptions(
+            label, dt, metric, max_tasks, files, stacks, profile_interval, profile_cycle
+        )
         self._display = display
         self._block: ProfiledBlock | None = None
 

@@ -38,6 +38,7 @@ from taskscope.recorder.progress import prefix_progress
 from taskscope.recorder.resources import ResourceLog
 from taskscope.recorder.runlog import RunLog
 from taskscope.recorder.runstate import RunState
+from taskscope.recorder.stacklog import StackLog
 from taskscope.recorder.store import RowStore
 from taskscope.recorder.tables import GroupTable, LaneTable
 
@@ -75,6 +76,7 @@ class Recorder:
         self.messages_log = MessageLog(self.now_s)
         self.resources = ResourceLog()
         self.held = HeldLog()
+        self.stacks = StackLog(self.now_s)
         self._store = RowStore(_checked(max_tasks))
         self._groups = GroupTable()
         self._lanes = LaneTable(os.getpid())
@@ -352,6 +354,7 @@ class Recorder:
                 now_s=now_s,
                 dropped=seen - held,
                 metadata=dict(metadata or {}),
+                stacks=self.stacks.between(first_run, last_run),
             )
 
     def clear(self) -> None:
@@ -360,6 +363,7 @@ class Recorder:
             self._drain()
             self._store.clear()
             self.held.clear()
+            self.stacks.clear()
             for state in self._runs.values():
                 state.rows_held = 0
             for run in [n for n, s in self._runs.items() if s.log is None]:
@@ -368,6 +372,7 @@ class Recorder:
     def renew_lock(self) -> None:
         """Replace the lock, in a child process whose parent may have held it at the fork."""
         self._lock = threading.RLock()
+        self.stacks.renew_lock()
 
 
 def _checked(max_tasks: int) -> int:

@@ -13,7 +13,7 @@ from functools import partial
 from typing import Any, TypeAlias
 
 from taskscope.model.errortext import describe
-from taskscope.recorder import GraphSource, Recorder, RunLog
+from taskscope.recorder import GraphSource, LaneBuffer, Recorder, RunLog
 from taskscope.sources import registration
 from taskscope.sources.cell import current_cell
 from taskscope.sources.registration import CallbackTuple
@@ -73,6 +73,12 @@ class LocalSource:
         """Return the number of the run that a graph is being computed as, None if it is not recorded."""
         log = self._logs.get(id(dsk))
         return None if log is None else log.run
+
+    def lanes(self) -> list[tuple[int, LaneBuffer]]:
+        """Return the lanes of the computes that go on, each with the number of its run."""
+        # A task that is in flight when its compute fails goes on.
+        logs = [*list(self._logs.values()), *self._outlived]
+        return [(log.run, lane) for log in logs for lane in list(log.lanes.values())]
 
     def _start(self, dsk: _Graph) -> None:
         try:

@@ -1,0 +1,249 @@
+"""What worker threads were doing, as a tree of calls with the time they took: a statistical profile."""
+
+from __future__ import annotations
+
+import math
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from taskscope.errors import MissingDependencyError, UnknownNameError, unknown_name
+from taskscope.model.recording import Recording
+from taskscope.model.stacks import Function, StackColumns, StackRows
+from taskscope.model.tables import Columns
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+__all__ = ["CallNode", "Profile", "profile"]
+
+_ALL = Function("all tasks", "", 0)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class CallNode:
+    """A call with all calls that were made from it.
+
+    Parameters
+    ----------
+    kind
+        ``all`` for the root, ``prefix`` for a task prefix below it, ``function`` for all others.
+    name, file, line
+        The function and where it is defined; file and line are empty and 0 for the other kinds.
+    n_samples, seconds
+        How many samples saw it, and the time they stand for, calls made from it included.
+    self_samples, self_seconds
+        Those that saw it as the innermost call: its own code, or C code it called. For a prefix: C code that
+        Dask called directly.
+    children
+        The calls made from it, the longest first.
+    """
+
+    kind: Literal["all", "prefix", "function"]
+    name: str
+    file: str
+    line: int
+    n_samples: int
+    seconds: float
+    self_samples: int
+    self_seconds: float
+    children: tuple[CallNode, ...] = field(default=(), repr=False)
+
+    def walk(self) -> Iterator[tuple[int, CallNode]]:
+        """Yield this call and all below it with their depth, each before the calls made from it."""
+        waiting = [(0, self)]
+        while waiting:
+            depth, node = waiting.pop()
+            yield depth, node
+            waiting += [(depth + 1, child) for child in reversed(node.children)]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Profile:
+    """Call stacks of worker threads, sampled while tasks ran.
+
+    Parameters
+    ----------
+    root
+        The tree: all tasks, then one child per prefix, then functions.
+    interval_s
+        Seconds between samples as they were asked for; None if nothing sampled.
+    note
+        Why there is nothing, or less than was run; None if there is nothing to say.
+
+    Notes
+    -----
+    Seconds are estimates: each sample stands for the time since the one before. A share of ``p`` in ``n``
+    samples has a standard error of about ``sqrt(p (1 - p) / n)``, which the table has as ``share_error``.
+    """
+
+    root: CallNode
+    interval_s: float | None
+    note: str | None
+
+    @property
+    def n_samples(self) -> int:
+        """How many samples it is made of."""
+        return self.root.n_samples
+
+    def table(self) -> Columns:
+        """Return one row per call as equally long columns, each call before those made from it.
+
+        Columns: ``parent`` (number of a row, -1 for the first), ``depth, kind, prefix, function, file, line,
+        n_samples, seconds, self_samples, self_seconds, share`` (of all seconds), ``share_error``.
+        """
+        nodes = list(self.root.walk())
+        prefixes, parents = _places(nodes)
+        seconds = np.array([node.seconds for _, node in nodes])
+        share = seconds / self.root.seconds if self.root.seconds else np.full(len(nodes), np.nan)
+        return {
+            "parent": np.array(parents, np.int64),
+            "depth": np.array([depth for depth, _ in nodes], np.int64),
+            "kind": _texts([node.kind for _, node in nodes]),
+            "prefix": _texts(prefixes),
+            "function": _texts([node.name for _, node in nodes]),
+            "file": _texts([node.file for _, node in nodes]),
+            "line": np.array([node.line for _, node in nodes], np.int64),
+            "n_samples": np.array([node.n_samples for _, node in nodes], np.int64),
+            "seconds": seconds,
+            "self_samples": np.array([node.self_samples for _, node in nodes], np.int64),
+            "self_seconds": np.array([node.self_seconds for _, node in nodes]),
+            "share": share,
+            "share_error": np.sqrt(np.clip(share * (1 - share), 0.0, None) / max(self.n_samples, 1)),
+        }
+
+    def to_pandas(self) -> pd.DataFrame:
+        """Return the table as a pandas DataFrame.
+
+        Raises
+        ------
+        MissingDependencyError
+            If pandas is not installed.
+        """
+        try:
+            import pandas as pd
+        except ImportError as error:
+            raise MissingDependencyError("to_pandas needs pandas; install it: pip install pandas") from error
+        return pd.DataFrame(dict(self.table()))
+
+    def __repr__(self) -> str:
+        """Return one line that says what is in it."""
+        note = f"; {self.note}" if self.note else ""
+        return f"<Profile: {self.n_samples:,} samples, {self.root.seconds:.3g} s{note}>"
+
+
+def profile(
+    recording: Recording,
+    *,
+    prefix: str | None = None,
+    start_s: float | None = None,
+    stop_s: float | None = None,
+    worker: str | None = None,
+) -> Profile:
+    """Return the profile of a recording; see `taskscope.Recording.profile`."""
+    stacks = recording.stacks
+    start = -math.inf if start_s is None else start_s + recording.zero_s
+    stop = math.inf if stop_s is None else stop_s + recording.zero_s
+    chosen = (stacks.rows.start >= start) & (stacks.rows.start < stop)
+    if prefix is not None:
+        chosen &= _is(
+            stacks.rows.prefix, stacks.prefixes, prefix, [g.prefix for g in recording.groups], "prefix"
+        )
+    if worker is not None:
+        chosen &= _is(
+            stacks.rows.worker, stacks.workers, worker, [n.worker for n in recording.lanes], "worker"
+        )
+    rows = stacks.rows.take(chosen)
+    return Profile(_tree(stacks, rows), stacks.interval_s, _note(recording, rows))
+
+
+def _is(
+    column: NDArray[np.uint32], names: tuple[str, ...], name: str, others: list[str], kind: str
+) -> NDArray[np.bool_]:
+    if name in names:
+        found: NDArray[np.bool_] = column == names.index(name)
+        return found
+    known = dict.fromkeys([*names, *others])
+    if name not in known:
+        raise UnknownNameError(unknown_name(kind, name, known))
+    return np.zeros(len(column), bool)
+
+
+def _tree(stacks: StackColumns, rows: StackRows) -> CallNode:
+    children = [
+        _prefix_tree(stacks, rows.take(rows.prefix == place), stacks.prefixes[place])
+        for place in np.unique(rows.prefix).tolist()
+    ]
+    return _node("all", _ALL, 0, 0.0, children)
+
+
+def _prefix_tree(stacks: StackColumns, rows: StackRows, prefix: str) -> CallNode:
+    n = len(stacks.parent)
+    # The last place is that of samples that saw no call, whose node is -1.
+    count = np.bincount(rows.node % (n + 1), rows.count, n + 1).astype(np.int64)
+    seconds = np.bincount(rows.node % (n + 1), rows.seconds, n + 1)
+    below: defaultdict[int, list[CallNode]] = defaultdict(list)
+    # A call stands after the one it was made from, so its own children are all there when it is its turn.
+    for call in range(n - 1, -1, -1):
+        if count[call] or call in below:
+            function = stacks.functions[stacks.function[call]]
+            made = _node("function", function, int(count[call]), float(seconds[call]), below.pop(call, []))
+            below[int(stacks.parent[call])].append(made)
+    return _node("prefix", Function(prefix, "", 0), int(count[n]), float(seconds[n]), below.pop(-1, []))
+
+
+def _node(
+    kind: Literal["all", "prefix", "function"],
+    function: Function,
+    count: int,
+    seconds: float,
+    children: list[CallNode],
+) -> CallNode:
+    return CallNode(
+        kind,
+        function.name,
+        function.file,
+        function.line,
+        count + sum(child.n_samples for child in children),
+        seconds + math.fsum(child.seconds for child in children),
+        count,
+        seconds,
+        tuple(sorted(children, key=lambda c: (-c.seconds, c.name, c.file, c.line))),
+    )
+
+
+def _places(nodes: list[tuple[int, CallNode]]) -> tuple[list[str | None], list[int]]:
+    """Return the prefix and the row of the caller for every row."""
+    prefixes: list[str | None] = []
+    parents: list[int] = []
+    above: list[int] = []
+    for row, (depth, node) in enumerate(nodes):
+        del above[depth:]
+        parents.append(above[-1] if above else -1)
+        prefixes.append(node.name if node.kind == "prefix" else prefixes[above[-1]] if above else None)
+        above.append(row)
+    return prefixes, parents
+
+
+def _texts(values: Sequence[str | None]) -> NDArray[np.object_]:
+    column = np.empty(len(values), object)
+    column[:] = values
+    return column
+
+
+def _note(recording: Recording, rows: StackRows) -> str | None:
+    stacks = recording.stacks
+    unseen = sorted({str(r.scheduler) for r in recording.runs} - {"synchronous", "threads"})
+    if stacks.dropped:
+        return f"{stacks.dropped:,} of the oldest samples are no longer held"
+    if len(rows):
+        return None
+    if stacks.interval_s is None:
+        return "nothing was sampled: profile with stacks=True"
+    if recording.runs and unseen:
+        return f"tasks of the scheduler {', '.join(unseen)} run where taskscope does not sample"
+    return "no sample was taken: sampling begins a tenth of a second after the first compute"

@@ -1,0 +1,176 @@
+"""Call stacks as the sampler saw them: a tree of calls, and counts per cycle."""
+
+from __future__ import annotations
+
+import threading
+from array import array
+from collections import deque
+from collections.abc import Callable, Sequence
+from types import CodeType
+
+import numpy as np
+
+from taskscope.model.keys import key_text
+from taskscope.model.stacks import Function, StackColumns, StackRows
+
+__all__ = ["StackLog"]
+
+_MAX_NODES = 100_000
+_MAX_DEPTH = 256
+_MAX_ROWS = 500_000
+_MAX_PREFIXES = 10_000
+_MORE = "(more)"
+
+
+class StackLog:
+    """Samples of the threads of this process, and those that others hand over.
+
+    One thread writes; others may read meanwhile. The tree has at most 100,000 calls of at most 256 levels:
+    what is beyond counts for the call it was made from. The oldest cycles go beyond half a million rows.
+
+    Parameters
+    ----------
+    now_s
+        Tells the seconds after the recorder's zero.
+    """
+
+    def __init__(self, now_s: Callable[[], float]) -> None:
+        self.interval_s: float | None = None
+        self.cycle_s: float | None = None
+        self._now_s = now_s
+        self._lock = threading.Lock()
+        self.clear()
+
+    def note(self, interval_s: float, cycle_s: float) -> None:
+        """Say how often samples are taken from now on, and for how long they are counted together."""
+        self.interval_s, self.cycle_s = interval_s, cycle_s
+
+    def clear(self) -> None:
+        """Forget all samples, and the code that they are about."""
+        with self._lock:
+            self._functions: list[Function] = []
+            self._places: dict[Function, int] = {}
+            # The code objects are kept, so that no other one gets their identity.
+            self._code: dict[int, tuple[int, CodeType]] = {}
+            self._parent = array("i")
+            self._function = array("i")
+            self._nodes: dict[tuple[int, int], int] = {}
+            self._prefixes: dict[str, int] = {}
+            self._workers: dict[str, int] = {}
+            self._open: dict[tuple[int, int, int, int], list[float]] = {}
+            self._open_s: float | None = None
+            self._parts: deque[StackRows] = deque()
+            self._n_rows = 0
+            self._dropped = 0
+            self.interval_s = self.cycle_s = None
+
+    def add(self, run: int, prefix: str, worker: str, stack: Sequence[CodeType], seconds: float) -> None:
+        """Count one sample.
+
+        Parameters
+        ----------
+        run, prefix, worker
+            Whose task was being run.
+        stack
+            The code of the calls, innermost first.
+        seconds
+            The time the sample stands for.
+        """
+        with self._lock:
+            key = (run, self._prefix(prefix), self._worker(worker), self._node(stack))
+            if self._open_s is None:
+                self._open_s = self._now_s()
+            counted = self._open.get(key)
+            if counted is None:
+                self._open[key] = [1, seconds]
+            else:
+                counted[0] += 1
+                counted[1] += seconds
+
+    def end_cycle(self) -> None:
+        """Close the cycle; the next sample begins a new one."""
+        with self._lock:
+            self._end_cycle()
+
+    def between(self, first_run: int, last_run: int | None) -> StackColumns:
+        """Return the samples of the tasks of these runs, both ends included; None means up to now."""
+        with self._lock:
+            self._end_cycle()
+            rows = StackRows.concat(list(self._parts))
+            mine = rows.run >= first_run
+            if last_run is not None:
+                mine &= rows.run <= last_run
+            columns = StackColumns(
+                tuple(self._functions),
+                np.array(self._parent, np.int32),
+                np.array(self._function, np.int32),
+                tuple(self._prefixes),
+                tuple(self._workers),
+                rows.take(mine),
+                self.interval_s,
+                self.cycle_s,
+                self._dropped,
+            )
+        return columns.pruned()
+
+    def renew_lock(self) -> None:
+        """Replace the lock, in a child process whose parent may have held it at the fork."""
+        self._lock = threading.Lock()
+
+    def _end_cycle(self) -> None:
+        if self._open_s is None:
+            return
+        n = len(self._open)
+        keys = np.array(list(self._open), np.int64).reshape(n, 4)
+        sums = np.array(list(self._open.values()), np.float64).reshape(n, 2)
+        self._parts.append(
+            StackRows(
+                np.full(n, self._open_s),
+                keys[:, 0].astype(np.int32),
+                keys[:, 1].astype(np.uint32),
+                keys[:, 2].astype(np.uint32),
+                keys[:, 3].astype(np.int32),
+                sums[:, 0].astype(np.uint32),
+                sums[:, 1],
+            )
+        )
+        self._n_rows += n
+        self._open, self._open_s = {}, None
+        while self._n_rows > _MAX_ROWS:
+            gone = self._parts.popleft()
+            self._n_rows -= len(gone)
+            self._dropped += int(gone.count.sum())
+
+    def _prefix(self, name: str) -> int:
+        known = self._prefixes.get(name)
+        if known is None:
+            name = name if len(self._prefixes) < _MAX_PREFIXES else _MORE
+            known = self._prefixes.setdefault(name, len(self._prefixes))
+        return known
+
+    def _worker(self, name: str) -> int:
+        return self._workers.setdefault(name, len(self._workers))
+
+    def _node(self, stack: Sequence[CodeType]) -> int:
+        node = -1
+        code_of, nodes = self._code, self._nodes
+        for code in stack[: -_MAX_DEPTH - 1 : -1]:
+            known = code_of.get(id(code))
+            function = self._see(code) if known is None else known[0]
+            child = nodes.get((node, function))
+            if child is None:
+                if len(nodes) >= _MAX_NODES:
+                    return node
+                child = nodes[node, function] = len(nodes)
+                self._parent.append(node)
+                self._function.append(function)
+            node = child
+        return node
+
+    def _see(self, code: CodeType) -> int:
+        function = Function(key_text(code.co_qualname), key_text(code.co_filename), code.co_firstlineno)
+        place = self._places.setdefault(function, len(self._places))
+        if place == len(self._functions):
+            self._functions.append(function)
+        self._code[id(code)] = (place, code)
+        return place

@@ -1,0 +1,198 @@
+"""Sample what the worker threads of this process are doing, while computes last.
+
+One thread looks at the stacks of those threads that run a task, by ``sys._current_frames``. A stack is cut
+where the task was called: neither our own frames nor those with which Dask calls a function are in it.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import threading
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from types import CodeType, FrameType
+
+import dask.utils
+from dask import _task_spec, core, optimization
+
+from taskscope.errors import OptionError
+from taskscope.model.keys import split_key
+from taskscope.recorder import LaneBuffer, Recorder
+from taskscope.sources.timing import TimedTask
+
+__all__ = ["DEFAULT_CYCLE_S", "DEFAULT_INTERVAL_S", "StackSampler", "checked_seconds", "task_stack"]
+
+DEFAULT_INTERVAL_S = 0.01
+DEFAULT_CYCLE_S = 1.0
+
+_MAX_SHARE = 0.02
+_LINGER_S = 1.0
+_GOLDEN = 0.6180339887498949
+_TASK = TimedTask.__call__.__code__
+_OWN = f"{Path(__file__).parents[1]}{os.sep}"
+_DASK_FILES = frozenset(str(module.__file__) for module in (_task_spec, core, optimization))
+_DASK_CODE = (dask.utils.apply.__code__, dask.utils.methodcaller.__call__.__code__)
+
+
+def checked_seconds(name: str, value: object) -> float:
+    """Return a positive number of seconds, or say what is wrong with it.
+
+    Raises
+    ------
+    OptionError
+        If it is none.
+    """
+    if isinstance(value, bool) or not isinstance(value, (int, float)) or not 0 < value < float("inf"):
+        raise OptionError(f"{name} must be a positive number of seconds, got {value!r}")
+    return float(value)
+
+
+def task_stack(frame: FrameType | None) -> list[CodeType] | None:
+    """Return the calls that a task has made, innermost first; None where the thread runs no code of a task.
+
+    An empty list means that Dask called something that is no Python function.
+    """
+    stack: list[CodeType] = []
+    while frame is not None:
+        code = frame.f_code
+        if code is _TASK:
+            break
+        stack.append(code)
+        frame = frame.f_back
+    else:
+        return None
+    # What we do for the task itself, such as measuring its result, is not the task's.
+    if not stack or stack[-1].co_filename.startswith(_OWN):
+        return None
+    while stack and (stack[-1].co_filename in _DASK_FILES or any(stack[-1] is c for c in _DASK_CODE)):
+        stack.pop()
+    return stack
+
+
+class StackSampler:
+    """Samples while computes run, from a tenth of a second on: shorter ones cost nothing.
+
+    Parameters
+    ----------
+    recorder
+        Where samples go.
+    open_lanes
+        Gives the runs' numbers with the lanes that belong to them.
+
+    Notes
+    -----
+    Every sample stands for the time since the one before: with many threads that need the interpreter, a
+    sampler gets it late, and what it then sees went on for longer. The pauses vary around `interval_s`, so
+    that tasks of the same rhythm are not always met at the same place. Sampling takes at most 2% of the
+    time: where there are many threads, or deep stacks, there are fewer samples.
+    """
+
+    def __init__(
+        self, recorder: Recorder, open_lanes: Callable[[], Iterable[tuple[int, LaneBuffer]]]
+    ) -> None:
+        self.interval_s: float | None = None
+        """Seconds between samples; None: there are none."""
+        self.cycle_s = DEFAULT_CYCLE_S
+        self._recorder = recorder
+        self._open_lanes = open_lanes
+        self._worker = str(os.getpid())
+        self._lock = threading.Lock()
+        self._n_active = 0
+        self._thread: threading.Thread | None = None
+        self._stop = threading.Event()
+
+    def compute_started(self) -> None:
+        """Note that a compute began."""
+        with self._lock:
+            self._n_active += 1
+            if self.interval_s is not None:
+                self._recorder.stacks.note(self.interval_s, self.cycle_s)
+
+    def compute_stopped(self) -> None:
+        """Note that a compute ended."""
+        with self._lock:
+            self._n_active = max(self._n_active - 1, 0)
+
+    def tick(self) -> None:
+        """See to it that a compute that lasts is sampled."""
+        with self._lock:
+            if self.interval_s is None or not self._n_active or self._thread is not None:
+                return
+            self._stop = threading.Event()
+            self._thread = threading.Thread(
+                target=self._run, args=(self._stop,), name="taskscope-stacks", daemon=True
+            )
+            self._thread.start()
+
+    def stop(self) -> None:
+        """End the thread and wait for it."""
+        with self._lock:
+            self._stop.set()
+            thread, self._thread = self._thread, None
+        if thread is not None and thread is not threading.current_thread():
+            thread.join()
+
+    def forget_thread(self) -> None:
+        """Start over in a child process, where the thread does not exist."""
+        self._lock = threading.Lock()
+        self._stop = threading.Event()
+        self._thread = None
+        self._n_active = 0
+        self._worker = str(os.getpid())
+
+    def _run(self, stop: threading.Event) -> None:
+        try:
+            self._sample_until(stop)
+        except Exception as error:  # noqa: BLE001 - sampling must not end the user's compute
+            self._recorder.fault("sampling call stacks", error)
+        finally:
+            self._recorder.stacks.end_cycle()
+
+    def _sample_until(self, stop: threading.Event) -> None:
+        log, clock = self._recorder.stacks, self._recorder.clock
+        before = cycle = active = clock.perf_counter()
+        n = 0
+        pause = self.interval_s or DEFAULT_INTERVAL_S
+        while not stop.wait(pause):
+            interval = self.interval_s
+            now, busy = clock.perf_counter(), clock.thread_time()
+            if interval is None or (now - active > _LINGER_S and self._leave(stop)):
+                return
+            if self._sample(now - before) or self._n_active:
+                active = now
+            before = now
+            if now - cycle >= self.cycle_s:
+                log.end_cycle()
+                cycle = now
+            n += 1
+            cost = clock.thread_time() - busy
+            pause = max(interval * (0.5 + n * _GOLDEN % 1), cost / _MAX_SHARE)
+
+    def _leave(self, stop: threading.Event) -> bool:
+        with self._lock:
+            if self._n_active:
+                return False
+            if self._stop is stop:
+                self._thread = None
+            return True
+
+    def _sample(self, seconds: float) -> bool:
+        """Look at all threads once; True if one was running a task."""
+        tasks: dict[int, tuple[int, LaneBuffer, tuple[object, float]]] = {}
+        for run, lane in self._open_lanes():
+            task = lane.open
+            thread = lane.key.thread
+            # Of computes that are nested in one thread, the innermost began last.
+            if task is not None and (thread not in tasks or tasks[thread][2][1] < task[1]):
+                tasks[thread] = run, lane, task
+        if not tasks:
+            return False
+        frames = sys._current_frames()
+        for thread, (run, lane, task) in tasks.items():
+            # One that has ended meanwhile is not what the stack is about.
+            stack = task_stack(frames.pop(thread, None)) if lane.open is task else None
+            if stack is not None:
+                prefix = split_key(task[0])[1]
+                self._recorder.stacks.add(run, prefix, self._worker, stack, seconds)
+        return True

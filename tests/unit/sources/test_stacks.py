@@ -1,0 +1,287 @@
+from __future__ import annotations
+
+import os
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from types import CodeType, FrameType
+from typing import Any
+
+import dask
+import pytest
+from dask import delayed
+from dask.utils import apply, methodcaller
+
+from taskscope.analysis.profile import CallNode
+from taskscope.errors import OptionError
+from taskscope.model.recording import Recording
+from taskscope.recorder import Recorder
+from taskscope.session import Options, Session
+from taskscope.sources.stacks import StackSampler, task_stack
+from tests.support.local_computes import watching
+
+PATIENCE_S = 30.0
+
+
+def names(stack: list[CodeType] | None) -> list[str] | None:
+    return None if stack is None else [code.co_name for code in stack]
+
+
+def own_stack() -> list[str] | None:
+    return names(task_stack(sys._getframe(1)))
+
+
+def stack_seen_by(function: Callable[..., Any], *args: Any, **options: Any) -> Any:
+    """Return what a task sees of its own stack."""
+    with watching():
+        return delayed(function, name="look")(*args).compute(scheduler="synchronous", **options)
+
+
+def test_a_stack_begins_with_the_function_of_the_task() -> None:
+    def inner() -> list[str] | None:
+        return own_stack()
+
+    def task() -> list[str] | None:
+        return inner()
+
+    assert stack_seen_by(task) == ["inner", "task"]
+
+
+def test_calls_by_dask_between_the_task_and_its_function_are_left_out() -> None:
+    class Looks:
+        def look(self) -> list[str] | None:
+            return own_stack()
+
+    def by_keyword(*, unused: int) -> list[str] | None:
+        return own_stack()
+
+    assert stack_seen_by(methodcaller("look"), Looks()) == ["look"]
+    assert stack_seen_by(apply, by_keyword, [], {"unused": 1}) == ["by_keyword"]
+
+
+def test_a_function_of_dask_that_the_task_itself_calls_is_kept() -> None:
+    seen = []
+
+    def task() -> None:
+        apply(lambda: seen.append(own_stack()), [])
+
+    stack_seen_by(task)
+    assert seen == [["<lambda>", "apply", "task"]]
+
+
+def test_of_a_nested_compute_the_stack_is_that_of_the_inner_task() -> None:
+    def outer() -> object:
+        return delayed(own_stack)().compute(scheduler="synchronous")
+
+    assert stack_seen_by(outer) == []
+
+
+def test_a_thread_that_runs_no_task_has_no_stack() -> None:
+    assert own_stack() is None
+    assert task_stack(None) is None
+
+
+class Sized:
+    """Tells what its stack looks like while it is being measured."""
+
+    seen: list[list[str] | None]
+
+    def __init__(self) -> None:
+        self.seen = []
+
+    def __sizeof__(self) -> int:
+        self.seen.append(own_stack())
+        return 8
+
+
+def test_the_time_we_take_to_measure_a_result_is_not_the_tasks() -> None:
+    result = stack_seen_by(Sized)
+    assert result.seen
+    assert set(map(str, result.seen)) == {"None"}
+
+
+# ------------------------------------------------------------------------------------------ the sampler
+
+
+@pytest.fixture
+def session() -> Iterator[Session]:
+    session = Session()
+    yield session
+    session.release(session)
+
+
+class Watched:
+    """Tasks that run until they were sampled often enough, so that no test depends on a clock."""
+
+    def __init__(self, session: Session) -> None:
+        self.recorder = session.recorder
+
+    def n_samples(self) -> int:
+        return int(self.recorder.stacks.between(0, None).rows.count.sum())
+
+    def until(self, n: int) -> None:
+        wait = threading.Event()
+        for _ in range(int(PATIENCE_S / 0.005)):
+            if self.n_samples() >= n:
+                return
+            wait.wait(0.005)
+        raise AssertionError(f"not sampled within {PATIENCE_S} s")
+
+
+def tree(node: CallNode) -> dict[str, Any]:
+    return {child.name.rpartition(".")[2]: tree(child) for child in node.children}
+
+
+def profile_of(session: Session) -> dict[str, Any]:
+    return tree(session.recorder.snapshot().profile().root)
+
+
+@pytest.mark.parametrize("scheduler", ["synchronous", "threads"])
+def test_a_task_that_lasts_is_seen_where_it_is(session: Session, scheduler: str) -> None:
+    session.hold(session, Options(stacks=True, profile_interval=0.001))
+    watched = Watched(session)
+
+    def task() -> None:
+        watched.until(3)
+
+    delayed(task)().compute(scheduler=scheduler)
+    found = session.recorder.snapshot()
+    profile = found.profile()
+    assert profile.n_samples >= 3
+    assert profile.root.seconds > 0
+    assert [child.name for child in profile.root.children] == ["task"]
+    assert list(tree(profile.root.children[0])) == ["task"]
+    assert "until" in tree(profile.root.children[0].children[0])
+    assert found.stacks.workers == (str(os.getpid()),)
+    assert (found.stacks.interval_s, found.stacks.cycle_s) == (0.001, 1.0)
+    assert profile.note is None
+
+
+def test_samples_of_tasks_at_a_time_are_kept_apart_by_prefix(session: Session) -> None:
+    session.hold(session, Options(stacks=True, profile_interval=0.001))
+    watched, barrier = Watched(session), threading.Barrier(2)
+
+    def wait_as(name: str) -> object:
+        def task() -> None:
+            barrier.wait(PATIENCE_S)
+            watched.until(10)
+            barrier.wait(PATIENCE_S)
+
+        return delayed(task)(dask_key_name=f"{name}-1")
+
+    dask.compute(wait_as("left"), wait_as("right"), scheduler="threads", num_workers=2)
+    assert sorted(profile_of(session)) == ["left", "right"]
+
+
+def test_nothing_is_sampled_unless_someone_wants_it(session: Session) -> None:
+    session.hold(session, Options())
+    ticked = threading.Event()
+    session.pump.subscribe(lambda _: ticked.set())
+    delayed(ticked.wait)(PATIENCE_S).compute(scheduler="synchronous")
+    profile = session.recorder.snapshot().profile()
+    assert ticked.is_set()
+    assert (profile.n_samples, profile.interval_s) == (0, None)
+    assert profile.note == "nothing was sampled: profile with stacks=True"
+
+
+def test_tasks_in_other_processes_are_not_sampled_and_the_profile_says_so(
+    session: Session, processes: Any
+) -> None:
+    session.hold(session, Options(stacks=True))
+    delayed(abs)(-2).compute(scheduler="processes", pool=processes)
+    profile = session.recorder.snapshot().profile()
+    assert profile.n_samples == 0
+    assert profile.note == "tasks of the scheduler processes run where taskscope does not sample"
+
+
+def test_a_compute_that_is_over_at_once_says_why_there_are_no_samples(session: Session) -> None:
+    session.hold(session, Options(stacks=True))
+    delayed(int)("7").compute(scheduler="synchronous")
+    note = session.recorder.snapshot().profile().note
+    assert note == "no sample was taken: sampling begins a tenth of a second after the first compute"
+
+
+def test_the_shortest_interval_that_anyone_asked_for_holds(session: Session) -> None:
+    session.hold(session, Options(stacks=True, profile_interval=0.05))
+    session.hold("other", Options(stacks=True, profile_interval=0.002, profile_cycle=0.5))
+    session.hold("third", Options(profile_interval=0.001))
+    assert (session.stacks.interval_s, session.stacks.cycle_s) == (0.002, 0.5)
+    session.release("other")
+    assert (session.stacks.interval_s, session.stacks.cycle_s) == (0.05, 1.0)
+    session.hold(session, Options())
+    assert session.stacks.interval_s is None
+    session.release("third")
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"stacks": "yes"}, "stacks must be True or False, got 'yes'"),
+        ({"profile_interval": 0}, "profile_interval must be a positive number of seconds, got 0"),
+        ({"profile_cycle": True}, "profile_cycle must be a positive number of seconds, got True"),
+        (
+            {"profile_cycle": 0.001},
+            "profile_cycle must not be shorter than profile_interval (0.01 s), got 0.001",
+        ),
+    ],
+)
+def test_options_that_cannot_work_are_refused(options: dict[str, Any], message: str) -> None:
+    with pytest.raises(OptionError, match=f"^{message.replace('(', '[(]').replace(')', '[)]')}$"):
+        Options(**options)
+
+
+def test_a_fault_while_sampling_is_told_and_the_compute_goes_on(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(_: FrameType) -> None:
+        raise ValueError("broken")
+
+    monkeypatch.setattr("taskscope.sources.stacks.task_stack", fail)
+    session = Session()
+    session.hold(session, Options(stacks=True, profile_interval=0.001))
+    told = threading.Event()
+
+    def tell(where: str, error: BaseException) -> None:
+        Recorder.fault(session.recorder, where, error)
+        told.set()
+
+    monkeypatch.setattr(session.recorder, "fault", tell)
+    try:
+        assert delayed(told.wait)(PATIENCE_S).compute(scheduler="threads")
+        texts = [m.text for m in session.recorder.messages]
+        assert texts == [
+            "taskscope failed in sampling call stacks: ValueError: broken; the computation was not affected"
+        ]
+    finally:
+        session.release(session)
+
+
+def test_what_a_task_holds_is_not_kept_alive_by_samples(session: Session) -> None:
+    session.hold(session, Options(stacks=True, profile_interval=0.001))
+    watched, let_go = Watched(session), threading.Event()
+
+    class Big:
+        def __del__(self) -> None:
+            let_go.set()
+
+    def task() -> None:
+        big = Big()
+        watched.until(3)
+        del big
+        assert let_go.is_set()
+
+    delayed(task)().compute(scheduler="synchronous")
+    assert isinstance(session.recorder.snapshot(), Recording)
+
+
+def test_a_sampler_whose_computes_are_over_for_a_second_ends(fake_clock: Any) -> None:
+    recorder = Recorder(clock=fake_clock)
+    sampler = StackSampler(recorder, list)
+    sampler.interval_s = 0.001
+    sampler.compute_started()
+    sampler.tick()
+    thread = sampler._thread
+    assert thread is not None
+    fake_clock.advance(0.5)
+    sampler.compute_stopped()
+    fake_clock.advance(2.0)
+    thread.join(PATIENCE_S)
+    assert (thread.is_alive(), sampler._thread) == (False, None)
