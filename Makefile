@@ -26,7 +26,8 @@ export OPENBLAS_NUM_THREADS ?= 1
 
 export PATH := $(CURDIR)/$(VENV)/bin:$(PATH)
 
-.PHONY: demo test setup lint typecheck unit upstream minimum packaging notebooks browser bench bench-quick pictures clean help
+.PHONY: demo test setup lint typecheck unit upstream minimum packaging notebooks browser docs docs-check bench bench-quick \
+	pictures clean help
 
 demo: setup ## open the quickstart in JupyterLab (with CI=true: run it headless, keep the results)
 	@if [ -z "$${CI:-}" ]; then exec jupyter lab $(LAB_OPTIONS) $(NOTEBOOK); fi
@@ -35,7 +36,7 @@ demo: setup ## open the quickstart in JupyterLab (with CI=true: run it headless,
 	@cd build/demo && jupyter nbconvert --log-level=WARN --to html 01-quickstart.ipynb
 	@printf 'executed notebook: %s\nreport:            %s\n' build/demo/01-quickstart.ipynb build/demo/01-quickstart.html
 
-test: lint typecheck unit upstream packaging notebooks browser ## check everything
+test: lint typecheck unit upstream docs docs-check packaging notebooks browser ## check everything
 
 # ------------------------------------------------------------------ single checks
 
@@ -67,6 +68,13 @@ notebooks: setup ## run every notebook
 
 browser: setup $(STAMPS)/chromium $(STAMPS)/ipykernel6 ## JupyterLab and Notebook 7 in a real Chromium
 	pytest tests/browser
+
+docs: setup ## build the documentation into build/docs, without a warning
+	sphinx-build -W --keep-going -q -b html docs build/docs
+	@echo 'build/docs/index.html'
+
+docs-check: setup ## run what the documents tell people to type, and follow their links
+	$(PYTHON) -m docs.check
 
 bench: setup $(STAMPS)/chromium $(STAMPS)/ipykernel6 ## measure against dask.diagnostics, write benchmarks/RESULTS.md (long)
 	$(PYTHON) -m benchmarks
