@@ -55,8 +55,8 @@ def live_rows(page: ChartPage, n: int, *, seconds: float) -> Iterator[list[str]]
 
 
 def endurance_rows(page: ChartPage, minutes: float) -> Iterator[list[str]]:
-    """Yield, ten times, what a page holds while 10,000 tasks a second come to a recorder that keeps 1M."""
-    page.load(1_000_000, active=True, keep=1_000_000)
+    """Yield, ten times, what a page holds while 10,000 tasks a second come to a recorder that keeps 2M."""
+    page.load(2_000_000, active=True, keep=2_000_000)
     page.mount(follow=True)
     for step in range(11):
         held, came = page.counts()

@@ -1,20 +1,17 @@
-/** How busy a lane is in each pixel column, exactly, and with what; one pass over the tasks or blocks in sight. */
+/** How busy lanes are in each pixel column, exactly, and with what. */
 import type { Span } from '../lib/span';
 import { widthS } from '../lib/span';
-import type { TaskBlocks } from './blocks';
-import { BLOCK, BLOCK_BITS, BLOCK_KIND, SLOTS } from './blocks';
+import { Amounts, NO_PREFIX } from './amounts';
 import type { LaneTasks, RunRange } from './lane-tasks';
 import { STATUS_BITS } from './lane-tasks';
-
-export const NO_PREFIX = 65535;
+import type { Stretch } from './sweep';
+import { isCounted, sweep } from './sweep';
 
 /** Bits of `marks`: what else there is in a column. */
 export const MARK = { erred: 2, interrupted: 4, lost: 8, running: 16, edge: 32, any: 64 } as const;
 
-/** A task at least this wide gets an edge, so that neighbours of one colour are told apart. */
-const EDGE_COLUMNS = 4;
-/** What a task of no duration weighs, so that it is seen where nothing else is. */
-const NO_WIDTH = 1e-12;
+/** What a column of several lanes can say of one of them. */
+const SHARED_MARKS = MARK.erred | MARK.interrupted | MARK.lost | MARK.any;
 
 /** What of a lane counts. */
 export interface Sight {
@@ -22,20 +19,39 @@ export interface Sight {
   readonly hidden: Uint8Array | null;
   /** The prefix whose own part is measured too; -1: none. */
   readonly focus: number;
-  /** Whether the prefix of a column may be a guess where eight tasks in a row have more than three; for haste. */
-  readonly rough?: boolean;
 }
 
-/** Where the amounts of each prefix in each column are added up over lanes. */
-export interface AmountSink {
-  add(column: number, prefix: number, amount: number): void;
+/** A task in flight: from `startS` to now. */
+export interface OpenTask {
+  readonly startS: number;
+  readonly prefix: number;
 }
 
-const ALL_OF_IT: Sight = { hidden: null, focus: -1 };
+/** What is in a lane. */
+export interface LaneInSight {
+  /** Undefined: no task has ended in it yet. */
+  readonly tasks: LaneTasks | undefined;
+  readonly open: readonly OpenTask[];
+}
+
+/** What is measured, alike in all lanes of a picture. */
+export interface Look {
+  readonly span: Span;
+  /** Equal parts of the span. */
+  readonly columns: number;
+  /** More than any number of a prefix. */
+  readonly nPrefixes: number;
+  readonly runs: RunRange;
+  readonly sight: Sight;
+  /** The present: how far tasks in flight have come. */
+  readonly nowS: number;
+  /** Where time is held: what came later does not count; infinite: nowhere. */
+  readonly untilS: number;
+}
 
 /** What there is in each column, of one lane or of several. */
 export interface CoverageColumns {
-  /** Part of the column's time in which at least one task ran, 0 to 1. */
+  /** Part of the column's time in which a task ran, 0 to 1; the mean of several lanes. */
   readonly cover: Float32Array;
   /** The prefix that took most of it; NO_PREFIX where nothing ran. */
   readonly prefix: Uint16Array;
@@ -46,302 +62,115 @@ export interface CoverageColumns {
   readonly marks: Uint8Array;
 }
 
-/** A task in flight: from `startS` to now. */
-export interface OpenTask {
-  readonly startS: number;
-  readonly prefix: number;
-}
-
-/** What is the same for all blocks of a lane. */
-interface Measure {
-  readonly span: Span;
-  readonly scale: number;
-  readonly runs: RunRange;
-  readonly hidden: Uint8Array | null;
-  readonly roughest: number;
-}
-
-/** The columns of one lane; made once, filled for each frame. */
-export class LaneCoverage implements CoverageColumns {
+/** The columns of a row; made once, filled for each frame. */
+export class Coverage implements CoverageColumns {
   cover = new Float32Array(0);
   prefix = new Uint16Array(0);
   focus = new Float32Array(0);
   bad = new Float32Array(0);
   marks = new Uint8Array(0);
-  /** Tasks looked at. */
-  visited = 0;
-  #bestAmount = new Float32Array(0);
-  #sums = new Float64Array(0);
-  readonly #touched: number[] = [];
-  #current = -1;
-  #focusId = -1;
-  #until = 0;
 
-  /** @param sink hears of every amount, if several lanes are added up */
-  constructor(private readonly sink: AmountSink | null = null) {}
+  /** @param amounts room to work in, which several rows may share */
+  constructor(private readonly amounts = new Amounts()) {}
 
-  /** Measure `lane` (undefined: it has no ended task yet) in `columns` equal parts of `span`. */
-  measure(lane: LaneTasks | undefined, span: Span, columns: number, runs: RunRange = null, nPrefixes = 1, sight = ALL_OF_IT): void {
-    this.#reset(columns, nPrefixes);
-    this.#focusId = sight.focus;
-    if (lane === undefined || columns === 0) {
-      return;
-    }
-    const { startS, stopS, prefix, flags, run } = lane;
-    const { cover } = this;
-    const { hidden } = sight;
-    const scale = columns / widthS(span);
-    const last = lane.firstStarting(span.stopS);
-    const first = lane.firstReaching(span.startS);
-    let until = 0;
-    const sums = this.#sums;
-    const touched = this.#touched;
-    let column = -1;
-    const how: Measure = { span, scale, runs, hidden, roughest: sight.rough === true ? BLOCK_KIND.mixed : BLOCK_KIND.plain };
-    for (let i = first; i < last; i += 1) {
-      if ((i & (BLOCK - 1)) === 0) {
-        const block = this.#addBlocks(lane, i >> BLOCK_BITS, last >> BLOCK_BITS, until, how);
-        if (block << BLOCK_BITS > i) {
-          column = this.#current;
-          until = this.#until;
-          i = (block << BLOCK_BITS) - 1;
-          continue;
-        }
-      }
-      if (runs !== null && ((run[i] as number) < runs[0] || (run[i] as number) > runs[1])) {
-        continue;
-      }
-      const id = prefix[i] as number;
-      if (hidden !== null && hidden[id] === 1) {
-        continue;
-      }
-      const x0 = Math.max(((startS[i] as number) - span.startS) * scale, 0);
-      const x1 = Math.min(((stopS[i] as number) - span.startS) * scale, columns);
-      if (x0 >= until && x0 >= column && x1 < column + 1 && x1 >= x0) {
-        // Most tasks begin and end in the column in hand; all else is the same, at length.
-        const sum = sums[id] as number;
-        if (sum === 0) {
-          touched.push(id);
-        }
-        sums[id] = sum + Math.max(x1 - x0, NO_WIDTH);
-        cover[column] = (cover[column] as number) + x1 - x0;
-        until = x1;
-      } else if (x1 >= x0) {
-        if (x1 > until) {
-          this.#addCover(Math.max(x0, until), x1);
-          until = x1;
-        }
-        this.#addPrefix(x0, x1, id);
-        column = this.#current;
-        if (x1 - x0 >= EDGE_COLUMNS && (startS[i] as number) >= span.startS) {
-          this.#mark(x0 | 0, MARK.edge);
-        }
-      }
-      const status = (flags[i] as number) & STATUS_BITS;
-      if (status !== 0) {
-        this.#addBad(x0, x1, 1 << status);
-      }
-    }
-    this.#flush();
-    this.visited = Math.max(last - first, 0);
-  }
-
-  /** Add what is in flight, where nothing else ran. */
-  addOpen(tasks: readonly OpenTask[], nowS: number, span: Span): void {
-    const columns = this.cover.length;
-    const scale = columns / widthS(span);
-    for (const { startS, prefix } of tasks) {
-      const x0 = Math.max((startS - span.startS) * scale, 0);
-      const x1 = Math.min((nowS - span.startS) * scale, columns);
-      for (let c = x0 | 0; c < x1; c += 1) {
-        const own = Math.min(x1, c + 1) - Math.max(x0, c);
-        const free = Math.min(own, 1 - (this.cover[c] as number));
-        if (free > 0) {
-          this.#mark(c, MARK.running);
-          this.#tell(c, prefix, free);
-        }
-        if (free > (this.#bestAmount[c] as number)) {
-          this.prefix[c] = prefix;
-          this.#bestAmount[c] = free;
-        }
-        this.cover[c] = (this.cover[c] as number) + Math.max(free, 0);
-      }
-    }
-  }
-
-  /** Forget what comes after a column, of which the part before `x` stays. */
-  cutFrom(x: number): void {
-    const first = Math.max(Math.floor(x), 0);
-    if (first >= this.cover.length) {
-      return;
-    }
-    const part = Math.min(this.cover[first] as number, Math.max(x - first, 0));
-    this.cover[first] = part;
-    const from = part > 0 ? first + 1 : first;
-    for (const column of [this.cover, this.focus, this.bad, this.marks]) {
-      column.fill(0, from);
-    }
-    this.prefix.fill(NO_PREFIX, from);
-  }
-
-  #reset(columns: number, nPrefixes: number): void {
+  /** Have `columns` columns; those of another number are forgotten. */
+  resize(columns: number): void {
     if (this.cover.length !== columns) {
       this.cover = new Float32Array(columns);
       this.prefix = new Uint16Array(columns);
       this.focus = new Float32Array(columns);
       this.bad = new Float32Array(columns);
       this.marks = new Uint8Array(columns);
-      this.#bestAmount = new Float32Array(columns);
     }
-    if (this.#sums.length < nPrefixes) {
-      this.#sums = new Float64Array(nPrefixes);
-    }
-    this.cover.fill(0);
-    this.prefix.fill(NO_PREFIX);
-    this.focus.fill(0);
-    this.bad.fill(0);
-    this.marks.fill(0);
-    this.#bestAmount.fill(0);
-    this.visited = 0;
-    this.#current = -1;
   }
 
-  /**
-   * Add blocks from `block` on, as long as each lies within one column and behind all before it.
-   *
-   * Returns the first one that does not; `#until` is then where the last one ended.
-   */
-  #addBlocks({ blocks, run }: LaneTasks, block: number, stop: number, until: number, { span, scale, runs, hidden, roughest }: Measure): number {
-    const { kind, startS, stopS, prefix, seconds } = blocks;
-    const { cover } = this;
-    const sums = this.#sums;
-    const touched = this.#touched;
-    const origin = span.startS;
-    let b = block;
-    let column = this.#current;
-    for (; b < stop; b += 1) {
-      const of = kind[b] as number;
-      const x0 = ((startS[b] as number) - origin) * scale;
-      const x1 = ((stopS[b] as number) - origin) * scale;
-      const c = x0 | 0;
-      if (of === BLOCK_KIND.none || of > roughest || c !== (x1 | 0) || x0 < until || c < column || c >= cover.length) {
-        break;
+  /** Measure some lanes together, from column `first` up to `last`; the other columns stay. */
+  measure(lanes: readonly LaneInSight[], look: Look, first = 0, last = look.columns): void {
+    const { columns, span, nPrefixes } = look;
+    this.resize(columns);
+    this.amounts.resize(last - first, nPrefixes);
+    const { stride } = this.amounts;
+    const scale = columns / widthS(span);
+    const own = lanes.length > 1 ? new Float32Array(stride) : null;
+    for (let from = first; from < last; from += stride) {
+      this.#measurePart(lanes, { look, scale, from, to: Math.min(from + stride, last) }, own);
+    }
+  }
+
+  /** @param own room for one of several lanes */
+  #measurePart(lanes: readonly LaneInSight[], part: Stretch, own: Float32Array | null): void {
+    const { amounts } = this;
+    const { look: { sight }, from, to } = part;
+    for (const column of [this.cover, this.focus, this.bad, this.marks]) {
+      column.fill(0, from, to);
+    }
+    amounts.begin();
+    const sum = this.cover.subarray(from, to);
+    const cover = own ?? sum;
+    for (const { tasks, open } of lanes) {
+      if (tasks !== undefined) {
+        sweep(tasks, part, cover, amounts, this.marks);
+        this.#addBad(tasks, part);
       }
-      const slot = b * SLOTS;
-      if (runs !== null && !inRange(run[b << BLOCK_BITS] as number, runs)) {
-        break;
+      this.#addOpen(open, part, cover);
+      if (own !== null) {
+        move(own, sum);
       }
-      if (hidden !== null && hasHidden(blocks, slot, hidden)) {
-        break;
+    }
+    this.prefix.set(amounts.strongest.subarray(0, to - from), from);
+    for (let c = from; c < to; c += 1) {
+      if (this.prefix[c] !== NO_PREFIX) {
+        this.#mark(c, MARK.any);
+        this.focus[c] = sight.focus < 0 ? 0 : amounts.get(c - from, sight.focus);
       }
-      if (c > column) {
-        this.#flush();
-        this.#current = column = c;
-      }
-      for (let k = slot; k < slot + SLOTS; k += 1) {
-        const amount = (seconds[k] as number) * scale;
-        if (amount === 0) {
-          break;
+    }
+    if (own !== null) {
+      this.#average(lanes.length, from, to);
+    }
+  }
+
+  /** Add what is in flight, where nothing else ran. */
+  #addOpen(open: readonly OpenTask[], { look, scale, from, to }: Stretch, cover: Float32Array): void {
+    const { span, nowS, sight } = look;
+    for (const { startS, prefix } of open) {
+      const x0 = Math.max((startS - span.startS) * scale, from);
+      const x1 = sight.hidden?.[prefix] === 1 ? 0 : Math.min((nowS - span.startS) * scale, to);
+      for (let c = x0 | 0; c < x1; c += 1) {
+        const covered = cover[c - from] as number;
+        const free = Math.min(Math.min(x1, c + 1) - Math.max(x0, c), 1 - covered);
+        if (free > 0) {
+          this.#mark(c, MARK.running);
+          this.amounts.add(c - from, prefix, free);
+          cover[c - from] = covered + free;
         }
-        const id = prefix[k] as number;
-        const sum = sums[id] as number;
-        if (sum === 0) {
-          touched.push(id);
+      }
+    }
+  }
+
+  /** Mark and weigh what failed; few tasks do, so they are gone through on their own. */
+  #addBad(tasks: LaneTasks, { look, scale, from, to }: Stretch): void {
+    const { span, untilS } = look;
+    for (const i of tasks.failedIn({ startS: span.startS + from / scale, stopS: Math.min(span.startS + to / scale, untilS) })) {
+      if (isCounted(tasks, i, look)) {
+        const x0 = Math.max(((tasks.startS[i] as number) - span.startS) * scale, from);
+        const x1 = Math.min((Math.min(tasks.stopS[i] as number, untilS) - span.startS) * scale, to);
+        const last = Math.min(Math.max(Math.ceil(x1) - 1, x0 | 0), to - 1);
+        for (let c = x0 | 0; c <= last; c += 1) {
+          this.#mark(c, 1 << ((tasks.flags[i] as number) & STATUS_BITS));
+          this.bad[c] = (this.bad[c] as number) + Math.max(Math.min(x1, c + 1) - Math.max(x0, c), 0);
         }
-        sums[id] = sum + amount;
-        cover[c] = (cover[c] as number) + amount;
-      }
-      until = x1;
-    }
-    this.#until = until;
-    return b;
-  }
-
-  #addCover(x0: number, x1: number): void {
-    const c0 = x0 | 0;
-    const c1 = Math.min(x1 | 0, this.cover.length);
-    if (c0 === c1) {
-      this.cover[c0] = (this.cover[c0] as number) + x1 - x0;
-      return;
-    }
-    this.cover[c0] = (this.cover[c0] as number) + c0 + 1 - x0;
-    this.cover.fill(1, c0 + 1, c1);
-    if (c1 < this.cover.length) {
-      this.cover[c1] = x1 - c1;
-    }
-  }
-
-  /** Sums are kept for the column in hand alone: tasks come sorted by start, so earlier ones are settled. */
-  #addPrefix(x0: number, x1: number, prefix: number): void {
-    const n = this.cover.length;
-    const c0 = Math.min(x0 | 0, n - 1);
-    const c1 = Math.min(x1 | 0, n - 1);
-    if (c0 > this.#current) {
-      this.#flush();
-      this.#current = c0;
-    }
-    if (c0 === c1) {
-      this.#addTo(c0, prefix, x1 - x0);
-      return;
-    }
-    this.#addTo(c0, prefix, c0 + 1 - x0);
-    for (let c = c0 + 1; c < c1; c += 1) {
-      if (c !== this.#current) {
-        this.#offer(c, prefix, 1);
-      } else {
-        this.#addTo(c, prefix, 1);
       }
     }
-    if (c1 > this.#current) {
-      this.#flush();
-      this.#current = c1;
-    }
-    if (x1 > c1) {
-      this.#addTo(c1, prefix, x1 - c1);
-    }
   }
 
-  #addTo(column: number, prefix: number, amount: number): void {
-    if (column !== this.#current) {
-      this.#offer(column, prefix, amount);
-      return;
+  #average(nLanes: number, from: number, to: number): void {
+    for (const column of [this.cover, this.focus, this.bad]) {
+      for (let c = from; c < to; c += 1) {
+        column[c] = (column[c] as number) / nLanes;
+      }
     }
-    const sum = this.#sums[prefix] as number;
-    if (sum === 0) {
-      this.#touched.push(prefix);
-    }
-    this.#sums[prefix] = sum + Math.max(amount, NO_WIDTH);
-  }
-
-  #flush(): void {
-    for (const prefix of this.#touched) {
-      this.#offer(this.#current, prefix, this.#sums[prefix] as number);
-      this.#sums[prefix] = 0;
-    }
-    this.#touched.length = 0;
-  }
-
-  #offer(column: number, prefix: number, amount: number): void {
-    this.#mark(column, MARK.any);
-    this.#tell(column, prefix, amount);
-    if (amount > (this.#bestAmount[column] as number)) {
-      this.#bestAmount[column] = amount;
-      this.prefix[column] = prefix;
-    }
-  }
-
-  #tell(column: number, prefix: number, amount: number): void {
-    if (prefix === this.#focusId) {
-      this.focus[column] = (this.focus[column] as number) + amount;
-    }
-    this.sink?.add(column, prefix, amount);
-  }
-
-  #addBad(x0: number, x1: number, mark: number): void {
-    const last = Math.min(Math.max(Math.ceil(x1) - 1, x0 | 0), this.cover.length - 1);
-    for (let c = x0 | 0; c <= last; c += 1) {
-      this.#mark(c, mark);
-      this.bad[c] = (this.bad[c] as number) + Math.max(Math.min(x1, c + 1) - Math.max(x0, c), 0);
+    for (let c = from; c < to; c += 1) {
+      this.marks[c] = (this.marks[c] as number) & SHARED_MARKS;
     }
   }
 
@@ -350,15 +179,10 @@ export class LaneCoverage implements CoverageColumns {
   }
 }
 
-function inRange(run: number, [first, last]: readonly [number, number]): boolean {
-  return run >= first && run <= last;
-}
-
-function hasHidden({ prefix, seconds }: TaskBlocks, slot: number, hidden: Uint8Array): boolean {
-  for (let k = slot; k < slot + SLOTS; k += 1) {
-    if ((seconds[k] as number) > 0 && hidden[prefix[k] as number] === 1) {
-      return true;
-    }
+/** Add `from` to `to`, and leave nothing. */
+function move(from: Float32Array, to: Float32Array): void {
+  for (let c = 0; c < to.length; c += 1) {
+    to[c] = (to[c] as number) + (from[c] as number);
   }
-  return false;
+  from.fill(0);
 }

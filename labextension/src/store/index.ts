@@ -1,5 +1,6 @@
-export type { CoverageColumns, OpenTask, Sight } from './coverage';
-export { LaneCoverage, MARK, NO_PREFIX } from './coverage';
+export { Amounts, NO_PREFIX } from './amounts';
+export type { CoverageColumns, LaneInSight, Look, OpenTask, Sight } from './coverage';
+export { Coverage, MARK } from './coverage';
 export type { FailedTask, FailureKind } from './failures';
 export type { Link, Links } from './links';
 export { HeldStore } from './held-store';
@@ -7,7 +8,6 @@ export type { Measure, Moment } from './held-walk';
 export { walkHeld } from './held-walk';
 export type { RunRange } from './lane-tasks';
 export { LaneTasks, SCHEDULER_BIT, STATUS_BITS } from './lane-tasks';
-export { MergedCoverage } from './merged-coverage';
 export type { PrefixColours } from './prefix-colours';
 export { ResourceStore } from './resource-store';
 export type { Selected, TaskRef } from './selection';

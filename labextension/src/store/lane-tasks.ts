@@ -25,6 +25,8 @@ export class LaneTasks {
   row = new Uint32Array(0);
 
   readonly blocks = new TaskBlocks();
+  /** The places of tasks that did not finish, in ascending order. */
+  #failed: number[] = [];
 
   #sortedN = 0;
   #earliestNewS = Infinity;
@@ -106,10 +108,16 @@ export class LaneTasks {
   }
 
   #summarize(from: number): void {
+    while ((this.#failed.at(-1) ?? -1) >= from) {
+      this.#failed.pop();
+    }
     let reach = from > 0 ? (this.reachS[from - 1] as number) : -Infinity;
     for (let i = from; i < this.n; i += 1) {
       reach = Math.max(reach, this.stopS[i] as number);
       this.reachS[i] = reach;
+      if (((this.flags[i] as number) & STATUS_BITS) !== 0) {
+        this.#failed.push(i);
+      }
     }
     this.blocks.update(this, from);
   }
@@ -122,6 +130,15 @@ export class LaneTasks {
   /** The first task that starts at `timeS` or later. */
   firstStarting(timeS: number): number {
     return lowerBound(this.startS, this.n, timeS);
+  }
+
+  /** The places of tasks in a span that did not finish. */
+  failedIn(span: Span): readonly number[] {
+    if (this.#failed.length === 0) {
+      return this.#failed;
+    }
+    const [first, last] = [this.firstReaching(span.startS), this.firstStarting(span.stopS)];
+    return this.#failed.filter(i => i >= first && i < last);
   }
 
   /** Whether a task of these computes touches `span`. */

@@ -1,16 +1,16 @@
 /** Recordings at the edges of what there can be: still exact, and nothing throws. */
 import { describe, expect, it } from 'vitest';
 
-import { ALL_RUNS, LaneCoverage, NO_PREFIX, TaskStore } from '../../src/store';
+import type { Coverage } from '../../src/store';
+import { ALL_RUNS, NO_PREFIX, TaskStore } from '../../src/store';
 import { smallProgress } from '../charts/small-batch';
+import { lookAt, measured as measuredLanes } from './measured';
 import { batchOf } from './rows';
 
 const DAY_S = 86_400;
 
-function measured(store: TaskStore, lane: number, startS: number, stopS: number, columns: number): LaneCoverage {
-  const coverage = new LaneCoverage();
-  coverage.measure(store.lane(lane), { startS, stopS }, columns, null, store.tables.prefixes.length);
-  return coverage;
+function measured(store: TaskStore, lane: number, startS: number, stopS: number, columns: number): Coverage {
+  return measuredLanes([store.lane(lane)], lookAt(columns, { span: { startS, stopS }, nPrefixes: store.tables.prefixes.length }));
 }
 
 describe('durations', () => {

@@ -1,26 +1,15 @@
 import { describe, expect, it } from 'vitest';
 
-import { LaneTasks, MARK, MergedCoverage, NO_PREFIX } from '../../src/store';
+import type { Coverage } from '../../src/store';
+import { MARK, NO_PREFIX } from '../../src/store';
+import { laneOf, lookAt, measured } from './measured';
 
 type Bar = [start: number, stop: number, prefix: number, status?: number];
 
-function merged(lanes: readonly (readonly Bar[])[], columns: number, hidden: Uint8Array | null = null): MergedCoverage {
-  const tasks = lanes.map(bars => {
-    const lane = new LaneTasks();
-    bars.forEach(([start, stop, prefix, status = 0], row) => {
-      lane.push(start, stop, 0, prefix, status, 0, row);
-    });
-    lane.settle();
-    return lane;
-  });
-  const coverage = new MergedCoverage();
-  // Measured twice: what is left of an earlier frame must not count.
-  for (const width of [columns + 1, columns]) {
-    coverage.measure(tasks.length, width, (lane, i) => {
-      lane.measure(tasks[i], { startS: 0, stopS: width }, width, null, 5, { hidden, focus: 1 });
-    });
-  }
-  return coverage;
+const barOf = ([start, stop, prefix, status = 0]: Bar): Parameters<typeof laneOf>[0][number] => ({ start, stop, prefix, status });
+
+function merged(lanes: readonly (readonly Bar[])[], columns: number, hidden: Uint8Array | null = null): Coverage {
+  return measured(lanes.map(bars => laneOf(bars.map(barOf))), lookAt(columns, { sight: { hidden, focus: 1 } }));
 }
 
 const list = (values: Iterable<number>): number[] => Array.from(values, v => Math.round(v * 1e4) / 1e4);
@@ -46,5 +35,10 @@ describe('merged coverage', () => {
   it('failures stay marked, with their part of all lanes', () => {
     const { bad, marks } = merged([[[0, 0.5, 0, 1]], [[0, 1, 0, 2]]], 1);
     expect([list(bad), marks[0]]).toEqual([[0.75], MARK.any | MARK.erred | MARK.interrupted]);
+  });
+
+  it('what is in flight fills what is free in its own lane', () => {
+    const [busy, idle] = [{ tasks: laneOf([{ start: 0, stop: 1 }]), open: [{ startS: 0.5, prefix: 1 }] }, { tasks: undefined, open: [] }];
+    expect(list(measured([busy, idle], lookAt(3, { nowS: 2 })).cover)).toEqual([0.5, 0.5, 0]);
   });
 });

@@ -5,7 +5,6 @@ import type { LaneTasks, TaskStore } from '../../store';
 import { STATUS_BITS } from '../../store';
 import type { Picture } from './picture';
 import { barPx, isShown } from './picture';
-import type { RowCoverage } from './plot';
 import type { TextFitter } from './text-fitter';
 
 /** Narrower bars have no text. */
@@ -19,16 +18,15 @@ export function paintBarTexts(
   context: CanvasRenderingContext2D,
   store: TaskStore,
   picture: Picture,
-  measured: readonly (RowCoverage | null)[],
   texts: TextFitter
 ): void {
   const { layout, prefixColour, sight } = picture;
   if (layout.barPx < MIN_BAR_PX) {
     return;
   }
-  layout.boxes.forEach(({ row, topPx }, i) => {
+  layout.boxes.forEach(({ row, topPx }) => {
     const lane = row.kind === 'lane' ? store.lane(row.id) : undefined;
-    if (lane === undefined || (measured[i]?.visited ?? 0) > MAX_TEXTS) {
+    if (lane === undefined) {
       return;
     }
     for (const task of tasksInSight(lane, picture)) {
@@ -44,10 +42,11 @@ export function paintBarTexts(
   });
 }
 
-/** The tasks of a lane that the span touches. */
+/** The tasks of a lane that the span touches; none where they are too many. */
 function* tasksInSight(lane: LaneTasks, { scene, sight }: Picture): Generator<number> {
   const last = lane.firstStarting(scene.span.stopS);
-  for (let i = lane.firstReaching(scene.span.startS); i < last; i += 1) {
+  const first = lane.firstReaching(scene.span.startS);
+  for (let i = last - first > MAX_TEXTS ? last : first; i < last; i += 1) {
     if (isShown(lane, i, scene.runs, sight)) {
       yield i;
     }

@@ -191,12 +191,13 @@ export function pack([red, green, blue]: Rgb): number {
 
 /** `share` of `b` on `a`. */
 export function mix(a: Rgb, b: Rgb, share: number): number {
-  const part = (i: 0 | 1 | 2): number => Math.round(a[i] + (b[i] - a[i]) * share);
-  return pack([part(0), part(1), part(2)]);
+  return blend(a, b, share, a, 0);
 }
 
-/** `shareB` of `b` and `shareC` of `c` on `a`. */
+/** `shareB` of `b` and `shareC` of `c` on `a`; once for each pixel column, so without anything to collect. */
 function blend(a: Rgb, b: Rgb, shareB: number, c: Rgb, shareC: number): number {
-  const part = (i: 0 | 1 | 2): number => Math.round(a[i] + (b[i] - a[i]) * shareB + (c[i] - a[i]) * shareC);
-  return pack([part(0), part(1), part(2)]);
+  const red = a[0] + (b[0] - a[0]) * shareB + (c[0] - a[0]) * shareC + 0.5;
+  const green = a[1] + (b[1] - a[1]) * shareB + (c[1] - a[1]) * shareC + 0.5;
+  const blue = a[2] + (b[2] - a[2]) * shareB + (c[2] - a[2]) * shareC + 0.5;
+  return ((255 << 24) | (blue << 16) | (green << 8) | red) >>> 0;
 }

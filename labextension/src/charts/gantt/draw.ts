@@ -36,7 +36,7 @@ export class GanttPainter {
     context.setTransform(ratio, 0, 0, ratio, 0, 0);
     context.font = `11px ${theme.font}`;
     context.textBaseline = 'middle';
-    paintBarTexts(context, store, picture, measured, this.#texts);
+    paintBarTexts(context, store, picture, this.#texts);
     paintFlags(context, picture, measured, ratio);
     paintRelations(context, picture);
     paintOutlines(context, picture);

@@ -1,10 +1,11 @@
 /** What is under the pointer. */
 import { timeAt, widthS } from '../../lib/span';
 import type { Sight, TaskDetail, TaskRef, TaskStore } from '../../store';
-import { LaneCoverage } from '../../store';
+import { Coverage } from '../../store';
 import { countTouching, hitTask } from './hit';
 import type { GanttLayout } from './layout';
 import { rowAt } from './layout';
+import { lookOf } from './look';
 import type { OpenBar, Scene } from './model';
 import type { WorkerRow } from './rows';
 
@@ -93,18 +94,14 @@ function openAt({ open, nowS }: Scene, lane: number, timeS: number, { hidden }: 
 }
 
 function workerAt(store: TaskStore, scene: Scene, row: WorkerRow, timeS: number, pixelS: number, sight: Sight): FoundWorker {
-  const coverage = new LaneCoverage();
   const span = { startS: timeS - pixelS / 2, stopS: timeS + pixelS / 2 };
-  let busyLanes = 0;
+  const lanes = row.lanes.map(id => ({ tasks: store.lane(id), open: scene.open.get(id) ?? [] }));
+  const coverage = new Coverage();
+  coverage.measure(lanes, lookOf(store, { ...scene, span }, sight, 1));
   let nTasks = 0;
-  for (const id of row.lanes) {
-    const open = (scene.open.get(id) ?? []).filter(bar => sight.hidden?.[bar.prefix] !== 1);
-    const lane = store.lane(id);
-    coverage.measure(lane, span, 1, scene.runs, store.tables.prefixes.length, sight);
-    coverage.addOpen(open, scene.nowS, span);
-    busyLanes += coverage.cover[0] ?? 0;
-    nTasks += lane === undefined ? 0 : countTouching(lane, span.startS, span.stopS, scene.runs, sight);
-    nTasks += open.filter(bar => bar.startS < span.stopS && scene.nowS > span.startS).length;
+  for (const { tasks, open } of lanes) {
+    nTasks += tasks === undefined ? 0 : countTouching(tasks, span.startS, span.stopS, scene.runs, sight);
+    nTasks += open.filter(bar => sight.hidden?.[bar.prefix] !== 1 && bar.startS < span.stopS && scene.nowS > span.startS).length;
   }
-  return { kind: 'worker', row, timeS, busyLanes, nTasks };
+  return { kind: 'worker', row, timeS, busyLanes: (coverage.cover[0] ?? 0) * lanes.length, nTasks };
 }

@@ -1,9 +1,9 @@
 /** Flags for failures too short to be seen among their neighbours, a shape for each kind. */
+import type { CoverageColumns } from '../../store';
 import { MARK } from '../../store';
 import type { Failure } from './bars';
 import { lostFailures } from './bars';
 import type { Picture } from './picture';
-import type { RowCoverage } from './plot';
 import { line, shape } from './strokes';
 
 const GAP_PX = 6;
@@ -11,7 +11,7 @@ const GAP_PX = 6;
 export function paintFlags(
   context: CanvasRenderingContext2D,
   { layout, theme }: Picture,
-  measured: readonly (RowCoverage | null)[],
+  measured: readonly (CoverageColumns | null)[],
   ratio: number
 ): void {
   context.fillStyle = theme.error;
@@ -19,7 +19,7 @@ export function paintFlags(
   layout.boxes.forEach(({ topPx }, i) => {
     const coverage = measured[i];
     const top = topPx + (layout.rowPx - layout.barPx) / 2;
-    for (const failure of coverage ? lostFailures(coverage.columns, GAP_PX * ratio) : []) {
+    for (const failure of coverage ? lostFailures(coverage, GAP_PX * ratio) : []) {
       flag(context, layout.plotLeftPx + (failure.column + 0.5) / ratio, top, failure);
     }
   });

@@ -3,29 +3,23 @@ import type { Rgb } from '../../lib/palette';
 import { parseColour } from '../../lib/palette';
 import { pxAt } from '../../lib/span';
 import type { Theme } from '../../lib/theme';
-import type { CoverageColumns, TaskStore } from '../../store';
-import { LaneCoverage, MARK, MergedCoverage } from '../../store';
+import type { CoverageColumns, Look, TaskStore } from '../../store';
+import { Amounts, Coverage, MARK } from '../../store';
 import type { BarColours } from './bars';
 import { mix, pack, paintBars } from './bars';
+import { lookOf } from './look';
 import type { Picture } from './picture';
 import type { Row } from './rows';
 
 const BLACK: Rgb = [0, 0, 0];
 
-/** What was measured of a row in sight; null: it has no bars. */
-export interface RowCoverage {
-  readonly columns: CoverageColumns;
-  /** Tasks looked at. */
-  readonly visited: number;
-}
-
 export class Plot {
   #image: ImageData | null = null;
-  readonly #lanes: LaneCoverage[] = [];
-  readonly #merged: MergedCoverage[] = [];
+  readonly #amounts = new Amounts();
+  readonly #rows: Coverage[] = [];
 
-  /** Paint into `context`, whose pixels are `ratio` to one of CSS; returns what each row in sight has. */
-  paint(context: CanvasRenderingContext2D, store: TaskStore, picture: Picture, ratio: number): (RowCoverage | null)[] {
+  /** Paint into `context`, whose pixels are `ratio` to one of CSS; returns what each row in sight has, null: no bars. */
+  paint(context: CanvasRenderingContext2D, store: TaskStore, picture: Picture, ratio: number): (CoverageColumns | null)[] {
     const { layout, scene, theme } = picture;
     const columns = Math.max(Math.round(layout.plotWidthPx * ratio), 1);
     const rows = Math.max(Math.round(layout.plotHeightPx * ratio), 1);
@@ -35,13 +29,14 @@ export class Plot {
     const pixels = new Uint32Array(this.#image.data.buffer);
     const colours = barColours(picture);
     pixels.fill(pack(colours.paper));
+    const look = lookOf(store, scene, picture.sight, columns);
     const measured = layout.boxes.map(({ row, topPx }, i) => {
-      const coverage = this.#measure(store, picture, row, columns, i);
+      const coverage = this.#measure(store, picture, row, look, i);
       if (coverage !== null) {
         const top = Math.round((topPx + (layout.rowPx - layout.barPx) / 2) * ratio);
         const height = Math.round(layout.barPx * ratio);
-        paintBars(pixels, columns, { top, height, ratio }, coverage.columns, colours);
-        paintTraces(pixels, columns, top + height, coverage.columns, colours);
+        paintBars(pixels, columns, { top, height, ratio }, coverage, colours);
+        paintTraces(pixels, columns, top + height, coverage, colours);
       }
       return coverage;
     });
@@ -51,31 +46,14 @@ export class Plot {
     return measured;
   }
 
-  #measure(store: TaskStore, picture: Picture, row: Row, columns: number, i: number): RowCoverage | null {
-    if (row.kind === 'lane') {
-      const coverage = (this.#lanes[i] ??= new LaneCoverage());
-      measureLane(coverage, store, picture, row.id, columns);
-      return { columns: coverage, visited: coverage.visited };
-    }
-    if (!row.collapsed) {
+  #measure(store: TaskStore, { scene }: Picture, row: Row, look: Look, i: number): CoverageColumns | null {
+    if (row.kind === 'worker' && !row.collapsed) {
       return null;
     }
-    const merged = (this.#merged[i] ??= new MergedCoverage());
-    merged.measure(row.lanes.length, columns, (coverage, k) => {
-      measureLane(coverage, store, picture, row.lanes[k] ?? -1, columns);
-    });
-    return { columns: merged, visited: Infinity };
-  }
-}
-
-function measureLane(coverage: LaneCoverage, store: TaskStore, picture: Picture, lane: number, columns: number): void {
-  const { scene, sight } = picture;
-  coverage.measure(store.lane(lane), scene.span, columns, scene.runs, store.tables.prefixes.length, sight);
-  const open = scene.open.get(lane) ?? [];
-  const { hidden } = sight;
-  coverage.addOpen(hidden === null ? open : open.filter(task => hidden[task.prefix] !== 1), scene.nowS, scene.span);
-  if (scene.held) {
-    coverage.cutFrom(pxAt(scene.span, columns, scene.nowS));
+    const ids = row.kind === 'lane' ? [row.id] : row.lanes;
+    const coverage = (this.#rows[i] ??= new Coverage(this.#amounts));
+    coverage.measure(ids.map(id => ({ tasks: store.lane(id), open: scene.open.get(id) ?? [] })), look);
+    return coverage;
   }
 }
 

@@ -2,10 +2,11 @@
 import { formatBytes, formatCount, formatDuration, formatPercent, printable } from '../../lib/format';
 import type { Translate } from '../../lib/translate';
 import type { Sight, TaskStore } from '../../store';
-import { LaneCoverage } from '../../store';
+import { Coverage } from '../../store';
 import type { TextTable } from '../ui/text-table';
 import { countTouching } from './hit';
 import type { PrefixSummary } from './legend';
+import { lookOf } from './look';
 import type { Scene } from './model';
 import { isShown } from './picture';
 
@@ -25,17 +26,18 @@ export function prefixTable(prefixes: readonly PrefixSummary[], t: Translate): T
 }
 
 /** How busy each lane was over all the time there is. */
-export function laneTable(store: TaskStore, { lanes, worked, runs, open, nowS }: Scene, t: Translate): TextTable {
+export function laneTable(store: TaskStore, scene: Scene, t: Translate): TextTable {
+  const { lanes, worked, runs, open } = scene;
   const more = lanes.length - MAX_LANES;
-  const coverage = new LaneCoverage();
+  const coverage = new Coverage();
   const seen = { hidden: null, focus: -1 };
+  const look = lookOf(store, { ...scene, span: worked }, seen, 1);
   return {
     caption: more > 0 ? t('The first %1 of %2 lanes', formatCount(MAX_LANES), formatCount(lanes.length)) : t('Lanes'),
     columns: [t('Lane'), t('Worker'), t('Tasks'), t('Busy')],
     rows: lanes.slice(0, MAX_LANES).map(({ id, label, worker }) => {
       const lane = store.lane(id);
-      coverage.measure(lane, worked, 1, runs, store.tables.prefixes.length);
-      coverage.addOpen(open.get(id) ?? [], nowS, worked);
+      coverage.measure([{ tasks: lane, open: open.get(id) ?? [] }], look);
       const n = lane === undefined ? 0 : countTouching(lane, worked.startS, worked.stopS, runs, seen);
       return [label, worker, formatCount(n), formatPercent(coverage.cover[0] ?? 0)];
     })

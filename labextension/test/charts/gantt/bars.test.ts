@@ -2,7 +2,8 @@ import { describe, expect, it } from 'vitest';
 
 import type { BarColours } from '../../../src/charts/gantt/bars';
 import { lostFailures, mix, pack, paintBars } from '../../../src/charts/gantt/bars';
-import { LaneCoverage, LaneTasks, MARK } from '../../../src/store';
+import { MARK } from '../../../src/store';
+import { laneOf, lookAt, measured } from '../../store/measured';
 
 const COLOURS: BarColours = {
   ground: [200, 200, 200], paper: [255, 255, 255], other: [120, 120, 120], focus: -1, error: [255, 0, 0], errorGap: [0, 0, 0],
@@ -11,13 +12,7 @@ const COLOURS: BarColours = {
 const GROUND = pack(COLOURS.ground);
 
 function painted(bars: [start: number, stop: number, prefix: number, status?: number][], columns: number, height = 2): number[][] {
-  const lane = new LaneTasks();
-  bars.forEach(([start, stop, prefix, status = 0], row) => {
-    lane.push(start, stop, 0, prefix, status, 0, row);
-  });
-  lane.settle();
-  const coverage = new LaneCoverage();
-  coverage.measure(lane, { startS: 0, stopS: columns }, columns, null, 10);
+  const coverage = measured([laneOf(bars.map(([start, stop, prefix, status]) => ({ start, stop, prefix, status })))], lookAt(columns));
   const pixels = new Uint32Array(columns * (height + 2)).fill(7);
   paintBars(pixels, columns, { top: 1, height, ratio: 1 }, coverage, COLOURS);
   return Array.from({ length: height + 2 }, (_, y) => [...pixels.subarray(y * columns, (y + 1) * columns)]);
@@ -55,9 +50,8 @@ describe('bars', () => {
   });
 
   it('bars above and below the image are cut, not drawn elsewhere', () => {
-    const coverage = new LaneCoverage();
+    const coverage = measured([undefined], lookAt(2));
     const pixels = new Uint32Array(6).fill(7);
-    coverage.measure(undefined, { startS: 0, stopS: 1 }, 2);
     paintBars(pixels, 2, { top: -5, height: 6, ratio: 1 }, coverage, COLOURS);
     paintBars(pixels, 2, { top: 30, height: 6, ratio: 1 }, coverage, COLOURS);
     expect([...pixels]).toEqual([GROUND, GROUND, 7, 7, 7, 7]);
@@ -65,13 +59,8 @@ describe('bars', () => {
 });
 
 it('a prefix in focus keeps its colour by its own part, all others take one shade', () => {
-  const lane = new LaneTasks();
-  ([[0, 0.5, 1], [0.5, 1, 2], [1, 2, 2], [2, 3, 1]] as const).forEach(([start, stop, prefix], row) => {
-    lane.push(start, stop, 0, prefix, 0, 0, row);
-  });
-  lane.settle();
-  const coverage = new LaneCoverage();
-  coverage.measure(lane, { startS: 0, stopS: 4 }, 4, null, 3, { hidden: null, focus: 1 });
+  const bars = ([[0, 0.5, 1], [0.5, 1, 2], [1, 2, 2], [2, 3, 1]] as const).map(([start, stop, prefix]) => ({ start, stop, prefix }));
+  const coverage = measured([laneOf(bars)], lookAt(4, { sight: { hidden: null, focus: 1 } }));
   const pixels = new Uint32Array(4);
   paintBars(pixels, 4, { top: 0, height: 1, ratio: 1 }, coverage, { ...COLOURS, focus: 1 });
   const half = pack([200 - 0.5 * 80 - 0.5 * 190, 200 - 0.5 * 80 - 0.5 * 200, 200 - 0.5 * 80 - 0.5 * 100].map(Math.round) as [number, number, number]);
@@ -79,13 +68,9 @@ it('a prefix in focus keeps its colour by its own part, all others take one shad
 });
 
 it('failures that drown among others are found with their kind, apart from each other', () => {
-  const coverage = new LaneCoverage();
-  const lane = new LaneTasks();
-  for (let c = 0; c < 10; c += 1) {
-    lane.push(c, c + 0.9, 0, 0, 0, 0, 2 * c);
-    lane.push(c + 0.9, c + 1, 0, 0, c === 2 || c === 3 ? 1 : c === 8 ? 2 : 0, 0, 2 * c + 1);
-  }
-  lane.settle();
-  coverage.measure(lane, { startS: 0, stopS: 10 }, 10);
+  const bars = Array.from({ length: 10 }, (_, c) => [
+    { start: c, stop: c + 0.9 }, { start: c + 0.9, stop: c + 1, status: c === 2 || c === 3 ? 1 : c === 8 ? 2 : 0 }
+  ]).flat();
+  const coverage = measured([laneOf(bars)], lookAt(10));
   expect(lostFailures(coverage, 4)).toEqual([{ column: 2, kind: MARK.erred }, { column: 8, kind: MARK.interrupted }]);
 });
