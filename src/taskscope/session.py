@@ -25,7 +25,7 @@ from taskscope.recorder import DEFAULT_MAX_TASKS, Recorder
 from taskscope.recorder.occupancy import metric_name
 from taskscope.recorder.pump import Pump, Tick
 from taskscope.recorder.resources import ResourceLimits
-from taskscope.sources.cluster import cluster_is_default
+from taskscope.sources.cluster import ClusterSource
 from taskscope.sources.limits import cpu_limit, memory_limit_bytes
 from taskscope.sources.local import LocalSource, Metric
 from taskscope.sources.resources import DEFAULT_DT, ResourceSampler, checked_dt
@@ -40,10 +40,6 @@ __all__ = ["Options", "Session", "current"]
 
 MetricOption: TypeAlias = Literal["nbytes", "count"] | Metric
 _METRICS = ("nbytes", "count")
-_CLUSTER = (
-    "a distributed.Client is Dask's default scheduler, and computes on a cluster are not recorded yet; "
-    "pass scheduler='threads' to compute() to record one here"
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,6 +108,7 @@ class Session:
         self.sampler = ResourceSampler(self.recorder)
         self.source = LocalSource(self.recorder, self._compute_started, self._compute_stopped)
         self.stacks = StackSampler(self.recorder, self.source.lanes)
+        self.cluster = ClusterSource(self.recorder, self._compute_started, self._compute_stopped)
         self._holders: dict[int, tuple[object, Options]] = {}
         self._lock = threading.Lock()
         self.pump.subscribe(self._tick)
@@ -126,8 +123,7 @@ class Session:
             self._apply()
             if first:
                 self.source.attach()
-        if cluster_is_default():
-            self.recorder.warn(_CLUSTER)
+                self.cluster.attach()
 
     def release(self, owner: object) -> None:
         """Stop watching for `owner`; with the last one, sources are detached and threads end."""
@@ -140,6 +136,7 @@ class Session:
             else:
                 self._apply()
         if last:
+            self.cluster.detach()
             self.pump.stop()
             self.sampler.stop()
             self.stacks.stop()
@@ -248,5 +245,6 @@ def _renew_in_child(session: Session) -> None:
             alive.pump.forget_thread()
             alive.sampler.forget_thread()
             alive.stacks.forget_thread()
+            alive.cluster.forget_thread()
 
     os.register_at_fork(after_in_child=renew)

@@ -43,9 +43,10 @@ class Block:
 
     def start(self) -> None:
         """Open the window."""
-        self.session.hold(self, self.options.recorded)
+        # Before it is held: what a client waits for already becomes a compute of this block.
         self.first_run = self.session.recorder.next_run
         self._start_s = self.session.recorder.now_s()
+        self.session.hold(self, self.options.recorded)
         self._outer_label = run_label.get()
         run_label.set(self.options.label)
         for path in self.options.save:
@@ -101,6 +102,7 @@ class Block:
 
     def _snapshot(self, error: BaseException | None) -> Recording:
         recorder = self.session.recorder
+        self.session.cluster.settle()
         metadata = self._metadata()
         if error is not None:
             metadata["error"] = describe(error)

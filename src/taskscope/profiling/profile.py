@@ -11,6 +11,7 @@ from taskscope.model.recording import Recording
 from taskscope.profiling.options import BlockOptions
 from taskscope.profiling.profiled import ProfiledBlock
 from taskscope.session import MetricOption, current
+from taskscope.sources.cluster import is_client
 from taskscope.sources.stacks import DEFAULT_CYCLE_S, DEFAULT_INTERVAL_S
 
 __all__ = ["profile"]
@@ -34,7 +35,8 @@ class profile:  # noqa: N801 - read as a verb: with taskscope.profile() as run
         A file to write at the end, in the format of its extension; a file of that name is replaced. A
         ``.taskscope`` file is also written while computes run, for the case that the process is killed.
     client
-        Reserved for clusters; must be None.
+        A ``distributed.Client`` to watch from the start of the block, though it is not Dask's default
+        scheduler. What clients of this process are given to do in the block is recorded anyway.
     max_tasks
         How many tasks are held at most, 1,000,000 by default; the oldest go first and are counted.
     stacks
@@ -79,12 +81,13 @@ class profile:  # noqa: N801 - read as a verb: with taskscope.profile() as run
         profile_interval: float = DEFAULT_INTERVAL_S,
         profile_cycle: float = DEFAULT_CYCLE_S,
     ) -> None:
-        if client is not None:
-            raise OptionError(f"client must be None: clusters are not recorded yet, got {client!r}")
+        if client is not None and not is_client(client):
+            raise OptionError(f"client must be a distributed.Client or None, got {client!r}")
         files = () if save is None else (save,)
         self._options = BlockOptions(
             label, dt, metric, max_tasks, files, stacks, profile_interval, profile_cycle
         )
+        self._client = client
         self._display = display
         self._block: ProfiledBlock | None = None
 
@@ -106,6 +109,8 @@ class profile:  # noqa: N801 - read as a verb: with taskscope.profile() as run
             raise TaskscopeError("this profile was used before; make a new one for each block")
         self._block = ProfiledBlock(current(), self._options, display=self._display)
         self._block.start()
+        if self._client is not None:
+            current().cluster.watch(self._client)
         return self
 
     def __exit__(

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from array import array
 from collections import Counter, defaultdict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import count, islice
+from itertools import chain, count, islice
 
 import numpy as np
 from numpy.typing import NDArray
@@ -51,10 +51,11 @@ class GraphBuilder:
         self._dependencies = source.dependencies
         self._kept = source.kept
         self._kept_numbers: NDArray[np.int32] | None = None
+        self._grows = source.grows
         self._data = source.data
         self._groups_of = groups_of
         self.n_keys = len(source.dependencies)
-        self._unmet = iter(source.dependencies)
+        self._unmet: Iterator[object] = iter(source.dependencies)
         self._index: defaultdict[object, int] = defaultdict(count().__next__)
         self._keys: list[object] = []
         self._builder = KeyBuilder()
@@ -73,9 +74,18 @@ class GraphBuilder:
         """Whether every key was processed."""
         return len(self._group) == self.n_keys
 
+    def grow(self, source: GraphSource) -> None:
+        """Add keys that are new to a graph that grows, before any row of them is numbered."""
+        self._dependencies = {**self._dependencies, **source.dependencies}
+        self._unmet = chain(self._unmet, list(source.dependencies))
+        self._kept |= source.kept
+        self._kept_numbers = None
+        self.n_keys += len(source.dependencies)
+        self._enter = np.concatenate((self._enter, np.full(len(source.dependencies), np.nan)))
+
     def advance(self, n_keys: int) -> None:
         """Process the next `n_keys` keys, or fewer."""
-        keys = self._next_keys(n_keys)
+        keys = self._next_keys(min(n_keys, self.n_keys - len(self._group)))
         groups = self._groups_of(keys)
         self._builder.extend(keys)
         dependencies = list(map(self._dependencies.__getitem__, keys))
@@ -126,10 +136,12 @@ class GraphBuilder:
 
     def links(self) -> tuple[NDArray[np.uint32], NDArray[np.uint32], NDArray[np.int32]]:
         """Return the group of every key, how many dependencies it has, and which; only once `complete`."""
+        # An array cannot grow while anyone looks at its memory.
+        columns = np.array if self._grows else np.asarray
         return (
-            np.frombuffer(self._group, np.uint32),
-            np.frombuffer(self._n_dependencies, np.uint32),
-            np.frombuffer(self._edges, np.int32) if self._edges else np.empty(0, np.int32),
+            columns(np.frombuffer(self._group, np.uint32)),
+            columns(np.frombuffer(self._n_dependencies, np.uint32)),
+            columns(np.frombuffer(self._edges, np.int32)) if self._edges else np.empty(0, np.int32),
         )
 
     def kept(self) -> NDArray[np.int32]:

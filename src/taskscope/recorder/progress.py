@@ -25,16 +25,20 @@ def prefix_progress(
         ended = state.ended.get(group_id) or GroupSums.zero()
         finished, erred, interrupted, lost, _ = ended.counts
         seen = finished + erred + interrupted + lost + in_flight[group_id]
+        # While a large graph is still being counted, a prefix has at least the tasks seen of it.
+        total = state.totals[group_id] if state.counted else max(state.totals[group_id], seen)
+        # On a cluster a task whose worker died or whose result was lost runs again, and is one task still.
+        finished = min(finished, total)
+        erred = min(erred, total - finished)
         row = rows.get(prefix) or PrefixProgress(run, prefix, 0, 0, 0, 0, 0, 0.0)
         rows[prefix] = PrefixProgress(
             run=run,
             prefix=prefix,
-            # While a large graph is still being counted, a prefix has at least the tasks seen of it.
-            total=row.total + max(state.totals[group_id], seen),
+            total=row.total + total,
             finished=row.finished + finished,
             erred=row.erred + erred,
             running=row.running + in_flight[group_id],
-            interrupted=row.interrupted + interrupted + lost,
+            interrupted=row.interrupted + min(interrupted + lost, total - finished - erred),
             duration_s=row.duration_s + ended.duration_s,
         )
     return list(rows.values())

@@ -8,24 +8,28 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
 from taskscope.model.clock import Clock
 from taskscope.model.errortext import describe
 
-__all__ = ["FailedTask", "LaneBuffer", "LaneKey", "RunLog", "UnseenTask"]
+__all__ = ["FailedTask", "LaneBuffer", "LaneKey", "RunLog", "UnseenTask", "joined_sources"]
 
 
 @dataclass(frozen=True, slots=True)
 class LaneKey:
-    """What makes a lane: the process, the thread, and how deep this compute is nested in that thread."""
+    """What makes a lane: the process, the thread, and how deep this compute is nested in that thread.
+
+    A thread of a cluster's worker is known by the worker's address instead of a process.
+    """
 
     pid: int
     thread: int
     depth: int = 0
     label: str = field(default="", compare=False)
+    worker: str = ""
 
 
 class LaneBuffer(list[object]):
@@ -65,6 +69,9 @@ class UnseenTask:
     status: Literal["finished", "erred", "interrupted", "lost"]
     error: str | None
     """What the scheduler says it raised."""
+    worker: str = ""
+    """The address of the cluster's worker it was sent to."""
+    worker_label: str = ""
 
 
 class RunLog:
@@ -82,6 +89,7 @@ class RunLog:
         "failed",
         "failed_keys",
         "fault",
+        "graph_growth",
         "graph_source",
         "label",
         "landed",
@@ -93,6 +101,7 @@ class RunLog:
         "remote",
         "run",
         "scheduler",
+        "sent_to",
         "start",
         "status",
         "stop",
@@ -125,7 +134,9 @@ class RunLog:
         self.depth_of: Callable[[int], int] = lambda _ident: 0
         """Tells how deep this compute is nested in a thread."""
         self.graph_source: GraphSource | None = None
-        self.lanes: dict[int, LaneBuffer] = {}
+        self.graph_growth: list[GraphSource] = []
+        """What has come to a graph that grows; a key is announced here before any row of it."""
+        self.lanes: dict[Hashable, LaneBuffer] = {}
         self.landed: list[object] = []
         """Flat: key, time at which its result entered the scheduler's cache."""
         self.values: list[object] = []
@@ -137,6 +148,8 @@ class RunLog:
         self.unseen: list[UnseenTask] = []
         self.submitted: dict[object, float] = {}
         """Keys sent to where taskscope cannot look that have not come back, with the time they were sent."""
+        self.sent_to: dict[object, tuple[str, str]] = {}
+        """The address and the label of the cluster's worker that a submitted key was sent to."""
         self.trusts_workers = True
         """Whether the workers can be expected to have taskscope, so that they can time tasks."""
 
@@ -181,8 +194,9 @@ class RunLog:
     ) -> None:
         """Record what the scheduler saw of a submitted task, unless its worker has reported it."""
         start = self.submitted.pop(key, None)
+        worker = self.sent_to.pop(key, ("", ""))
         if start is not None:
-            self.unseen.append(UnseenTask(key, start, stop, status, error))
+            self.unseen.append(UnseenTask(key, start, stop, status, error, *worker))
 
     def discard(self) -> None:
         """Forget all rows that wait to be read."""
@@ -214,8 +228,21 @@ class GraphSource:
         The requested keys.
     data
         Keys that are data, not tasks, with their size in bytes (NaN where unknown).
+    grows
+        Whether more keys may come.
     """
 
     dependencies: Mapping[object, Collection[object]]
     kept: frozenset[object]
     data: dict[object, float]
+    grows: bool = False
+
+
+def joined_sources(sources: Sequence[GraphSource]) -> GraphSource:
+    """Return what came to a graph in several pieces as one piece."""
+    dependencies: dict[object, Collection[object]] = {}
+    kept: set[object] = set()
+    for source in sources:
+        dependencies.update(source.dependencies)
+        kept |= source.kept
+    return GraphSource(dependencies, frozenset(kept), {}, grows=True)

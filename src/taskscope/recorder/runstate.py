@@ -18,7 +18,7 @@ from taskscope.recorder.fold import MAX_ROWS, take, take_rows
 from taskscope.recorder.graph import GraphBuilder
 from taskscope.recorder.grouped import GroupSums, sum_by_group
 from taskscope.recorder.occupancy import Occupancy, metric_name
-from taskscope.recorder.runlog import LaneBuffer, LaneKey, RunLog
+from taskscope.recorder.runlog import LaneBuffer, LaneKey, RunLog, joined_sources
 from taskscope.recorder.tables import GroupTable
 from taskscope.recorder.unknown_lanes import UnknownLanes
 
@@ -90,7 +90,9 @@ class RunState:
                 log.discard()
             return None
         raw = take_rows(log, lane_id, self._unknown)
-        self._take_landed(log, builder)
+        landed = take(log.landed, 2, _MAX_LANDED)
+        self._grow(log, builder)
+        self._take_landed(log, builder, landed)
         if raw is None:
             return None
         tasks = builder.numbers(raw.keys)
@@ -106,14 +108,20 @@ class RunState:
     def _builder(self) -> GraphBuilder | None:
         log = self.log
         if self.builder is None and log is not None and log.graph_source is not None:
+            grows = log.graph_source.grows
             self.builder = GraphBuilder(log.graph_source, log.start - self.origin, self.groups.ids)
             log.graph_source = None
-            if self._follow_held:
+            if self._follow_held and not grows:
                 self.occupancy = Occupancy(log.run, self.builder, has_metric=log.metric is not None)
         return self.builder
 
-    def _take_landed(self, log: RunLog, builder: GraphBuilder) -> None:
-        landed = take(log.landed, 2, _MAX_LANDED)
+    def _grow(self, log: RunLog, builder: GraphBuilder) -> None:
+        # After rows and landings were taken: a key is announced before either.
+        sources = take(log.graph_growth, 1)
+        if sources:
+            builder.grow(joined_sources(sources))
+
+    def _take_landed(self, log: RunLog, builder: GraphBuilder, landed: list[object]) -> None:
         if landed:
             tasks = builder.numbers(landed[::2])
             times = np.array(landed[1::2], np.float64) - self.origin
@@ -133,9 +141,12 @@ class RunState:
             return None
         found = log.in_flight()
         sent, unknown = list(log.submitted.items()), self._unknown.copy()
-        found += [(unknown.place(start, math.inf), key, start) for key, start in sent]
+        found += [
+            (unknown.place(start, math.inf, *log.sent_to.get(key, ())), key, start) for key, start in sent
+        ]
         if not found:
             return None
+        self._grow(log, builder)
         n = len(found)
         start = np.array([start for _, _, start in found], np.float64) - self.origin
         unseen = np.arange(n) >= n - len(sent)
@@ -164,6 +175,11 @@ class RunState:
         """Whether the graph is known and not all of it was processed."""
         return self.builder is not None and not self.builder.complete
 
+    @property
+    def counted(self) -> bool:
+        """Whether `totals` has all tasks of the graph."""
+        return self.graph is not None or (self.builder is not None and self.builder.complete)
+
     def slices_waiting(self) -> int:
         """Return how often `take_rows` must be called to fold all that writers have appended so far."""
         log = self.log
@@ -175,6 +191,7 @@ class RunState:
             len(log.remote) / (RunLog.REMOTE_WIDTH * MAX_ROWS),
             len(log.failed) / MAX_ROWS,
             len(log.unseen) / MAX_ROWS,
+            len(log.graph_growth) / MAX_ROWS,
             *(len(lane) / (LaneBuffer.WIDTH * MAX_ROWS) for lane in list(log.lanes.values())),
         ]
         return math.ceil(max(sizes))

@@ -83,13 +83,13 @@ class LaneTable:
             return known
         if len(self.lanes) >= MAX_LANES:
             return MAX_LANES - 1
-        own = key.pid == self._own_pid
-        label = key.label if own else f"process {key.pid}"
+        named = bool(key.worker) or key.pid == self._own_pid
+        label = key.label if named else f"process {key.pid}"
         if key.depth:
             label = f"{label} (nested {key.depth})"
         if len(self.lanes) == MAX_LANES - 1:
             label = f"beyond {MAX_LANES - 1:,} lanes"
-        worker = f"{key.pid}"
+        worker = key.worker or f"{key.pid}"
         self.lanes.append(Lane(len(self.lanes), worker, key.thread, label))
         self._ids[key] = len(self.lanes) - 1
         return len(self.lanes) - 1

@@ -1,0 +1,92 @@
+"""Which tasks workers have been given and not given back, and which went down with their worker."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping
+from typing import Any
+
+from taskscope.recorder import Recorder
+from taskscope.sources.cluster.link import Link
+from taskscope.sources.cluster.ownership import Ownership
+from taskscope.sources.cluster.pace import Pace
+from taskscope.sources.cluster.runs import TrackedRun
+from taskscope.sources.cluster.workers import Workers
+
+__all__ = ["InFlight"]
+
+_EVERY_S = 0.5
+_S_PER_KEY = 50e-6
+
+
+class InFlight:
+    """Follows what the scheduler calls processing.
+
+    Parameters
+    ----------
+    link
+        Where to ask.
+    workers, ownership
+        Whose the tasks are.
+    recorder
+        Where to tell.
+    """
+
+    def __init__(self, link: Link, workers: Workers, ownership: Ownership, recorder: Recorder) -> None:
+        self._link = link
+        self._workers = workers
+        self._ownership = ownership
+        self._recorder = recorder
+        self._every_s = _EVERY_S
+        self._sent: dict[Hashable, TrackedRun] = {}
+        self._events_s = float("-inf")
+
+    async def ask(self, pace: Pace) -> bool:
+        """Read who has what, if it is time; True if a worker that had something is gone.
+
+        The more there is, the more seldom.
+        """
+        if not pace.is_due("processing", self._every_s):
+            return False
+        processing: Mapping[str, Any] = await self._link.ask("processing")
+        self._every_s = max(_EVERY_S, sum(map(len, processing.values())) * _S_PER_KEY)
+        now = self._recorder.clock.perf_counter()
+        sent: dict[Hashable, TrackedRun] = {}
+        for address, keys in processing.items():
+            place = (address, self._workers.get(address).label)
+            for key in keys:
+                run = self._ownership.of(key)
+                if run is not None:
+                    sent[key] = run
+                    run.log.sent_to[key] = place
+                    run.log.submitted.setdefault(key, now)
+        gone = False
+        for key, run in self._sent.items():
+            if key not in sent and key in run.log.submitted:
+                if run.log.sent_to[key][0] in processing:
+                    # It has ended, and the stream will tell; or it waits to be tried once more.
+                    run.log.submitted.pop(key, None)
+                    run.log.sent_to.pop(key, None)
+                else:
+                    gone = True
+        self._sent = sent
+        return gone
+
+    async def ask_losses(self) -> None:
+        """Read which tasks were with workers that are gone."""
+        clock = self._recorder.clock
+        for time_s, event in await self._link.ask("events", topic="all"):
+            is_new = time_s > self._events_s
+            if is_new and isinstance(event, Mapping) and event.get("action") == "remove-worker":
+                self._lose(event, time_s + clock.perf_counter() - clock.time())
+            self._events_s = max(self._events_s, time_s)
+
+    def _lose(self, event: Mapping[str, Any], moment: float) -> None:
+        worker = self._workers.get(str(event.get("worker", "")))
+        verb = "left" if event.get("expected") else "died"
+        for key in event.get("processing-tasks", ()):
+            run = self._ownership.of(key)
+            if run is not None:
+                log = run.log
+                log.submitted.setdefault(key, moment)
+                log.sent_to[key] = (worker.address, worker.label)
+                log.end_unreported(key, max(moment, log.submitted[key]), "lost", f"{worker.label} {verb}")

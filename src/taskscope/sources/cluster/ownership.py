@@ -1,0 +1,43 @@
+"""Which run a key belongs to."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable
+
+from taskscope.sources.cluster.runs import TrackedRun, announce
+
+__all__ = ["Ownership"]
+
+
+class Ownership:
+    """The keys of the runs that go on; a key that several runs need belongs to the one that asked first."""
+
+    def __init__(self) -> None:
+        self._owners: dict[Hashable, TrackedRun] = {}
+        self._runs: dict[TrackedRun, None] = {}
+
+    def take(self, run: TrackedRun, keys: Iterable[Hashable]) -> None:
+        """Note the keys of a run."""
+        self._runs[run] = None
+        for key in keys:
+            self._owners.setdefault(key, run)
+
+    def of(self, key: Hashable) -> TrackedRun | None:
+        """Return the run of a key, None if it is not ours."""
+        run = self._owners.get(key)
+        if run is None:
+            run = next((r for r in self._runs if r.assumed), None)
+            if run is not None:
+                self._owners[key] = run
+                announce(run, {key: ()}, ())
+        return run
+
+    def forget(self, run: TrackedRun) -> None:
+        """Let go of a run that has ended; what others asked for too becomes theirs."""
+        self._runs.pop(run, None)
+        for key in run.keys:
+            if self._owners.get(key) is run:
+                del self._owners[key]
+                heir = next((r for r in self._runs if key in r.keys), None)
+                if heir is not None:
+                    self._owners[key] = heir

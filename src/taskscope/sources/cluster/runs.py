@@ -1,0 +1,123 @@
+"""What counts as one compute on a cluster, and which of them a task belongs to.
+
+What `dask.compute` or ``persist`` hands to the scheduler is a run. Tasks of ``submit`` and ``map`` are one
+run together while any of them is unfinished, as long as they come from the same client, label and cell;
+otherwise a loop that submits would make a run per task.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Hashable, Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from taskscope.model.errortext import describe
+from taskscope.recorder import GraphSource, RunLog
+
+__all__ = ["TrackedRun", "announce"]
+
+_DONE = ("finished", "error", "cancelled", "lost")
+
+
+@dataclass(slots=True, eq=False)
+class TrackedRun:
+    """One run while it goes on.
+
+    Parameters
+    ----------
+    log
+        Where it is recorded.
+    client
+        Whose it is; None for the tasks of others.
+    call
+        The call that waits for it; None if nobody does, and its futures tell when it is over.
+    collects
+        Whether tasks of ``submit`` and ``map`` join it.
+    wake
+        Has its scheduler looked at soon.
+    waiting
+        What the client knows of the requested keys that are not done, in the order they were asked for.
+    keys
+        All keys of its graph as far as they are known.
+    assumed
+        Whether the graph was too large to be looked at, so that keys of nobody are taken for its own.
+    """
+
+    log: RunLog
+    client: Any
+    call: object
+    collects: bool
+    wake: Callable[[], None]
+    waiting: dict[Hashable, Any] = field(default_factory=dict)
+    keys: set[Hashable] = field(default_factory=set)
+    landed: set[Hashable] = field(default_factory=set)
+    failed: dict[Hashable, str] = field(default_factory=dict)
+    unfinished: set[Hashable] = field(default_factory=set)
+    last_stop: float = 0.0
+    is_known: bool = False
+    assumed: bool = False
+    over: float | None = None
+    """When it was over for the user, None before."""
+    status: str | None = None
+    error: str | None = None
+
+    __hash__ = object.__hash__
+
+    def ask(self, states: Mapping[Hashable, Any]) -> None:
+        """Wait for these keys, too."""
+        self.waiting.update(states)
+
+    def returned(self, now: float, error: BaseException | None) -> None:
+        """Note that the call that waited for it has come back."""
+        self.over = now
+        if isinstance(error, KeyboardInterrupt):
+            self.status = "interrupted"
+        else:
+            self.status = "finished" if error is None else "erred"
+        self.error = None if error is None else describe(error)
+
+    def look(self, now: float) -> None:
+        """See whether the requested keys are done; looks at few of them as long as they are not."""
+        if self.call is not None or self.over is not None:
+            return
+        for key in list(self.waiting):
+            state = self.waiting[key]
+            status = "cancelled" if state is None else state.status
+            if status not in _DONE:
+                return
+            del self.waiting[key]
+            if status == "error":
+                self.failed.setdefault(key, describe(state.exception))
+            elif status != "finished":
+                self.unfinished.add(key)
+        self.over = now
+
+    def end(self, now: float) -> None:
+        """Tell the recorder how it ended, once all that the scheduler knows of it was read."""
+        log = self.log
+        for key in list(log.submitted):
+            log.end_unreported(key, now, "interrupted")
+        self.unfinished -= self.landed
+        status = self.status or ("erred" if self.failed else "interrupted" if self.unfinished else "finished")
+        log.error = self.error or next(iter(self.failed.values()), None)
+        log.status = status
+        over = now if self.over is None else self.over
+        if self.call is None and status == "finished" and self.last_stop:
+            # We look at futures now and then; the last task is when they were done.
+            over = min(over, self.last_stop)
+        log.stop = max(log.start, over)
+
+
+def announce(
+    run: TrackedRun, graph: Mapping[Hashable, Collection[Hashable]], kept: Iterable[Hashable]
+) -> None:
+    """Add keys to the run's graph; those that it has are left out."""
+    new = {key: needed for key, needed in graph.items() if key not in run.keys}
+    source = GraphSource(new, frozenset(k for k in kept if k in new), {}, grows=run.collects or run.assumed)
+    run.keys.update(new)
+    run.log.n_tasks = len(run.keys)
+    if not run.is_known:
+        run.is_known = True
+        run.log.graph_source = source
+    elif new:
+        run.log.graph_growth.append(source)

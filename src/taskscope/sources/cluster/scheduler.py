@@ -1,0 +1,231 @@
+"""One scheduler that is being watched: asked for what is new, as long as there is anything to hear."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import threading
+from collections import deque
+from collections.abc import Callable, Hashable, Mapping
+from typing import Any
+
+from taskscope.model.errortext import describe
+from taskscope.recorder import Recorder
+from taskscope.sources.cluster import adapter
+from taskscope.sources.cluster.adapter import Submission
+from taskscope.sources.cluster.inflight import InFlight
+from taskscope.sources.cluster.link import Link, LoopThread
+from taskscope.sources.cluster.ownership import Ownership
+from taskscope.sources.cluster.pace import Pace
+from taskscope.sources.cluster.runs import TrackedRun, announce
+from taskscope.sources.cluster.stream import TaskStream
+from taskscope.sources.cluster.workers import Workers
+
+__all__ = ["WatchedScheduler"]
+
+
+class WatchedScheduler:
+    """Asks a scheduler, and tells the recorder.
+
+    Everything but `add`, `wake` and `abandon` happens on the loop's thread.
+
+    Parameters
+    ----------
+    address, arguments
+        How to reach it.
+    recorder
+        Where runs are recorded.
+    lock
+        Held while it is decided whether a run is over.
+    ended
+        Told of each run that was.
+    """
+
+    def __init__(
+        self,
+        address: str,
+        arguments: Mapping[str, Any],
+        recorder: Recorder,
+        lock: threading.Lock,
+        ended: Callable[[TrackedRun], None],
+    ) -> None:
+        self.address = address
+        self.ready = threading.Event()
+        self.broken = False
+        """Whether it cannot be asked any more."""
+        self.refuses = False
+        """Whether it can be reached, and does not answer what we have to ask."""
+        self._recorder = recorder
+        self._lock = lock
+        self._ended = ended
+        self._link = Link(address, arguments)
+        self._workers = Workers(address)
+        self._ownership = Ownership()
+        self._stream = TaskStream(self._link, self._workers, self._ownership, recorder)
+        self._in_flight = InFlight(self._link, self._workers, self._ownership, recorder)
+        self._pace = Pace(recorder.clock.perf_counter)
+        self._incoming: deque[tuple[TrackedRun, Submission]] = deque()
+        self._runs: list[TrackedRun] = []
+        self._graphs: set[asyncio.Task[None]] = set()
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._wanted = asyncio.Event()
+        self._stepping = asyncio.Lock()
+
+    @property
+    def has_runs(self) -> bool:
+        """Whether there are runs that have not ended."""
+        return bool(self._incoming or self._runs)
+
+    @property
+    def n_threads(self) -> int | None:
+        """How many tasks its workers run at a time, None while that is not known."""
+        return self._workers.n_threads or None
+
+    def start(self, thread: LoopThread) -> None:
+        """Connect, on that thread."""
+        thread.submit(self._serve())
+
+    def add(self, run: TrackedRun, submission: Submission) -> None:
+        """Watch a run; called on users' threads."""
+        self._incoming.append((run, submission))
+        self.wake()
+
+    def wake(self) -> None:
+        """Have it look soon; called on any thread."""
+        loop = self._loop
+        if loop is not None and not loop.is_closed():
+            loop.call_soon_threadsafe(self._wanted.set)
+
+    def abandon(self) -> None:
+        """End all runs as they stand, because nobody watches any more; called once the thread has ended."""
+        self.broken = True
+        self._end_all("interrupted", None)
+
+    async def _serve(self) -> None:
+        self._loop = asyncio.get_running_loop()
+        try:
+            await self._stream.open()
+            await self._ask_identity()
+            await self._in_flight.ask_losses()
+            self.ready.set()
+            while True:
+                if not self.has_runs:
+                    self._wanted.clear()
+                    if not self.has_runs:
+                        await self._wanted.wait()
+                await self._step()
+                await self._pause()
+        except Exception as error:  # noqa: BLE001 - a scheduler may answer anything, or nothing more
+            self._lose(error)
+        finally:
+            self.ready.set()
+            for task in self._graphs:
+                task.cancel()
+            await self._link.close()
+
+    async def _pause(self) -> None:
+        self._wanted.clear()
+        with contextlib.suppress(TimeoutError):
+            await asyncio.wait_for(self._wanted.wait(), self._pace.pause_s())
+
+    async def step(self) -> None:
+        """Ask once for everything that is new, and end the runs that are over by now."""
+        if not self.broken:
+            try:
+                await self._step()
+            except Exception as error:  # noqa: BLE001 - see _serve
+                self._lose(error)
+
+    async def _step(self) -> None:
+        async with self._stepping:
+            self._admit()
+            now = self._recorder.clock.perf_counter()
+            with self._lock:
+                for run in self._runs:
+                    run.look(now)
+            over = [run for run in self._runs if run.over is not None]
+            if self._graphs and over:
+                await asyncio.wait(self._graphs)
+            with self._pace:
+                if self._pace.is_identity_due():
+                    await self._ask_identity()
+                if await self._in_flight.ask(self._pace):
+                    await self._ask_identity()
+                await self._stream.ask()
+                if self._stream.has_strangers:
+                    await self._ask_identity()
+                self._stream.fold(wait_for_graphs=bool(self._graphs))
+            for run in over:
+                self._end(run)
+
+    async def _ask_identity(self) -> None:
+        identity = await self._link.ask("identity", n_workers=-1)
+        gone = self._workers.update(identity)
+        for run in self._runs:
+            run.log.n_workers = max(run.log.n_workers or 0, self._workers.n_threads)
+        if gone:
+            await self._in_flight.ask_losses()
+
+    def _admit(self) -> None:
+        while self._incoming:
+            run, submission = self._incoming.popleft()
+            if run not in self._runs:
+                self._runs.append(run)
+            if submission.expr is None:
+                self._know(run, dict.fromkeys(submission.keys, ()), submission)
+            else:
+                task = asyncio.get_running_loop().create_task(self._learn(run, submission))
+                self._graphs.add(task)
+                task.add_done_callback(self._graphs.discard)
+
+    async def _learn(self, run: TrackedRun, submission: Submission) -> None:
+        """Find out which keys a graph has, next to the loop: it may take seconds."""
+        graph: dict[Hashable, tuple[Hashable, ...]] | None = None
+        try:
+            graph = await asyncio.to_thread(adapter.materialize, submission.expr, submission.keys)
+        except Exception as error:  # noqa: BLE001 - a user's collection may raise anything
+            self._recorder.fault("reading a graph", error)
+        if graph is None:
+            run.assumed = True
+            self._recorder.warn(
+                f"a graph of more than {adapter.MAX_GRAPH_TASKS:,} tasks was not looked at: it has no "
+                "dependencies here, and tasks of other clients may be taken for its own"
+            )
+        self._know(run, graph or dict.fromkeys(submission.keys, ()), submission)
+
+    def _know(
+        self, run: TrackedRun, graph: Mapping[Hashable, tuple[Hashable, ...]], submission: Submission
+    ) -> None:
+        announce(run, graph, submission.keys)
+        self._ownership.take(run, graph)
+
+    def _end(self, run: TrackedRun) -> None:
+        self._runs.remove(run)
+        self._ownership.forget(run)
+        if not run.is_known:
+            announce(run, {}, ())
+        run.end(self._recorder.clock.perf_counter())
+        self._ended(run)
+
+    def _end_all(self, status: str, error: str | None) -> None:
+        runs = [*self._runs, *(run for run, _ in self._incoming if run not in self._runs)]
+        self._incoming.clear()
+        now = self._recorder.clock.perf_counter()
+        for run in dict.fromkeys(runs):
+            if run not in self._runs:
+                self._runs.append(run)
+            # A client whose scheduler is gone gives its futures up.
+            if run.over is None or run.unfinished:
+                run.over, run.status, run.error = now, status, error
+            self._end(run)
+
+    def _lose(self, error: Exception) -> None:
+        """Give up: the scheduler is gone, or does not let itself be asked. The client may go on."""
+        if self.broken:
+            return
+        self.broken = True
+        self.refuses = not isinstance(error, OSError)
+        text = f"{self.address} could not be asked any more: {describe(error)}"
+        if self.has_runs or self.refuses:
+            self._recorder.warn(f"the scheduler {text}; what was running there is recorded no further")
+        self._end_all("erred", f"the scheduler {text}")

@@ -1,0 +1,213 @@
+"""Record what clients compute on clusters: the face of this package."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import Callable, Hashable
+from concurrent.futures import TimeoutError as WaitTimeoutError
+from typing import Any
+
+from taskscope.recorder import Recorder
+from taskscope.sources.cell import current_cell
+from taskscope.sources.cluster import adapter
+from taskscope.sources.cluster.adapter import Call, Submission
+from taskscope.sources.cluster.importing import ImportNotice
+from taskscope.sources.cluster.link import LoopThread
+from taskscope.sources.cluster.runs import TrackedRun
+from taskscope.sources.cluster.scheduler import WatchedScheduler
+from taskscope.sources.local import run_label
+
+__all__ = ["ClusterSource"]
+
+_READY_S = 0.5
+_SETTLE_S = 2.0
+
+
+class ClusterSource:
+    """Feeds a recorder from the schedulers of the clients in this process.
+
+    Parameters
+    ----------
+    recorder
+        Where to.
+    on_start, on_stop
+        Called when a run starts, on the user's thread, and when it has ended.
+
+    Notes
+    -----
+    The user's threads wait for a scheduler in two moments only, and not for long: the first time that a
+    client is met, half a second at most, until the scheduler keeps records; and when a profiled block ends or
+    a client is closed, two seconds at most, until the last of them have been read (`settle`).
+    """
+
+    def __init__(
+        self,
+        recorder: Recorder,
+        on_start: Callable[[], None] = lambda: None,
+        on_stop: Callable[[], None] = lambda: None,
+    ) -> None:
+        self.recorder = recorder
+        self._on_start = on_start
+        self._on_stop = on_stop
+        self._thread = LoopThread()
+        self._lock = threading.Lock()
+        self._notice = ImportNotice(self._imported)
+        self._schedulers: dict[str, WatchedScheduler] = {}
+        self._joinable: dict[tuple[Hashable, ...], TrackedRun] = {}
+        self._calls: dict[int, list[TrackedRun]] = {}
+        self._attached = False
+
+    def attach(self) -> None:
+        """See what clients hand to their schedulers from now on, also those that are made later."""
+        self._attached = True
+        if adapter.watch(self):
+            client = adapter.default_client()
+            if client is not None:
+                self.watch(client)
+        else:
+            self._notice.wait()
+
+    def detach(self) -> None:
+        """See nothing that comes from now on; connections are closed and the thread ends."""
+        self._attached = False
+        self._notice.cancel()
+        adapter.release(self)
+        with self._lock:
+            schedulers = list(self._schedulers.values())
+            self._schedulers.clear()
+            self._joinable.clear()
+            self._calls.clear()
+        self._thread.stop()
+        for scheduler in schedulers:
+            scheduler.abandon()
+
+    def watch(self, client: Any) -> None:
+        """Connect to a client's scheduler, and record what the client waits for already."""
+        try:
+            scheduler = self._scheduler_of(client)
+            keys = adapter.unfinished_keys(client)
+            if scheduler is not None and keys:
+                self._add(scheduler, Submission(client, None, frozenset(keys), None, single=True))
+        except Exception as error:  # noqa: BLE001 - a fault of ours must not reach the user's code
+            self.fault("watching a client", error)
+
+    def settle(self, timeout_s: float = _SETTLE_S) -> None:
+        """Wait until what has ended on clusters was read, for a bounded time."""
+        with self._lock:
+            schedulers = [s for s in self._schedulers.values() if s.has_runs]
+        if not schedulers or self._thread.is_current:
+            return
+
+        async def step_all() -> None:
+            await asyncio.gather(*(s.step() for s in schedulers))
+
+        waiting = self._thread.submit(step_all())
+        try:
+            waiting.result(timeout_s)
+        except WaitTimeoutError:
+            waiting.cancel()
+            self.recorder.warn(
+                f"the scheduler did not answer within {timeout_s:g} s, so its last tasks may be missing here"
+            )
+        except Exception as error:  # noqa: BLE001 - see watch
+            self.fault("reading a scheduler", error)
+
+    def forget_thread(self) -> None:
+        """Start over in a child process, where neither the thread nor its connections exist."""
+        self._lock = threading.Lock()
+        self._thread.forget()
+        self._schedulers.clear()
+
+    # Called on the threads of users ----------------------------------------------------------------------
+
+    def submitting(self, client: object) -> None:
+        """Be ready: a scheduler keeps records only once it was asked for some."""
+        scheduler = self._scheduler_of(client)
+        if scheduler is not None and not _in_event_loop():
+            scheduler.ready.wait(_READY_S)
+
+    def submitted(self, submission: Submission) -> None:
+        """Begin a run, or add to one."""
+        scheduler = self._scheduler_of(submission.client)
+        if scheduler is not None:
+            self._add(scheduler, submission)
+
+    def returned(self, call: Call, error: BaseException | None) -> None:
+        """End the runs of a call that waited."""
+        now = self.recorder.clock.perf_counter()
+        with self._lock:
+            runs = self._calls.pop(id(call), [])
+            for run in runs:
+                run.returned(now, error)
+        for run in runs:
+            run.wake()
+
+    def closing(self, client: object) -> None:
+        """Read what there is while it can be read."""
+        if not _in_event_loop():
+            self.settle()
+
+    def fault(self, where: str, error: BaseException) -> None:
+        """Count a fault of ours."""
+        self.recorder.fault(where, error)
+
+    def _imported(self) -> None:
+        if self._attached:
+            adapter.watch(self)
+
+    def _scheduler_of(self, client: Any) -> WatchedScheduler | None:
+        found = adapter.connection_of(client)
+        if found is None or not self._attached:
+            return None
+        address, arguments = found
+        with self._lock:
+            known = self._schedulers.get(address)
+            if known is not None and known.refuses:
+                return None
+            if known is None or known.broken:
+                known = WatchedScheduler(address, arguments, self.recorder, self._lock, self._ended)
+                self._schedulers[address] = known
+                known.start(self._thread)
+            return known
+
+    def _add(self, scheduler: WatchedScheduler, submission: Submission) -> None:
+        recorder = self.recorder
+        label, cell = run_label.get(), current_cell()
+        place = (id(submission.client), label, cell)
+        states = adapter.future_states(submission.client, submission.keys)
+        with self._lock:
+            run = self._joinable.get(place) if submission.single and submission.call is None else None
+            if run is not None:
+                run.look(recorder.clock.perf_counter())
+            if run is None or run.over is not None:
+                log = recorder.begin()
+                log.label, log.scheduler = label, "distributed"
+                log.cell, log.execution_count = cell
+                log.n_workers = scheduler.n_threads
+                run = TrackedRun(log, submission.client, submission.call, submission.single, scheduler.wake)
+                if submission.single:
+                    self._joinable[place] = run
+                if submission.call is not None:
+                    self._calls.setdefault(id(submission.call), []).append(run)
+                started = True
+            else:
+                started = False
+            run.ask(states)
+        scheduler.add(run, submission)
+        if started:
+            self._on_start()
+
+    def _ended(self, run: TrackedRun) -> None:
+        with self._lock:
+            self._joinable = {place: r for place, r in self._joinable.items() if r is not run}
+        self._on_stop()
+
+
+def _in_event_loop() -> bool:
+    """Return whether waiting here would keep an event loop, perhaps the scheduler's own, from running."""
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        return False
+    return True

@@ -1,0 +1,135 @@
+"""Read the scheduler's task stream from where we left off, and tell it to the recorder."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Hashable, Iterable, Mapping
+from typing import Any
+
+from taskscope.recorder import LaneBuffer, Recorder
+from taskscope.recorder.runlog import FailedTask
+from taskscope.sources.cluster.clock import applied_corrections
+from taskscope.sources.cluster.link import Link
+from taskscope.sources.cluster.ownership import Ownership
+from taskscope.sources.cluster.records import Execution, read_execution
+from taskscope.sources.cluster.runs import TrackedRun
+from taskscope.sources.cluster.workers import Worker, Workers
+
+__all__ = ["TaskStream"]
+
+_MAX_HELD = 200_000
+
+
+class TaskStream:
+    """The records that have not been told yet.
+
+    Parameters
+    ----------
+    link
+        Where to ask.
+    workers, ownership
+        Whose they are.
+    recorder
+        Where to tell.
+    """
+
+    def __init__(self, link: Link, workers: Workers, ownership: Ownership, recorder: Recorder) -> None:
+        self._link = link
+        self._workers = workers
+        self._ownership = ownership
+        self._recorder = recorder
+        self._cursor = 0
+        self._held: list[Execution] = []
+
+    async def open(self) -> None:
+        """Have the scheduler keep records from now on."""
+        self._cursor = int(await self._link.ask("get_task_stream_index"))
+
+    async def ask(self) -> None:
+        """Read what is new.
+
+        Raises
+        ------
+        ConnectionResetError
+            If the scheduler is not the one that was asked before.
+        """
+        index = int(await self._link.ask("get_task_stream_index"))
+        if index < self._cursor:
+            raise ConnectionResetError("it was started anew")
+        if index == self._cursor:
+            return
+        records = await self._link.ask("get_task_stream", start_index=self._cursor)
+        lost = index - self._cursor - len(records)
+        self._cursor += len(records)
+        if lost > 0:
+            self._cursor = int(await self._link.ask("get_task_stream_index"))
+            self._recorder.warn(
+                f"{lost:,} tasks or more are missing: the scheduler did not keep their records"
+            )
+        self._read(records)
+
+    @property
+    def has_strangers(self) -> bool:
+        """Whether there are records of workers that the scheduler has not told of."""
+        return any(e.worker not in self._workers for e in self._held)
+
+    def _read(self, records: Iterable[Mapping[str, Any]]) -> None:
+        for record in records:
+            try:
+                self._held.append(read_execution(record))
+            except Exception as error:  # noqa: BLE001 - a record of another release may hold anything
+                self._recorder.fault("reading a record of the task stream", error)
+
+    def fold(self, *, wait_for_graphs: bool) -> None:
+        """Tell the recorder what was read.
+
+        Parameters
+        ----------
+        wait_for_graphs
+            Whether keys of nobody may turn out to be somebody's.
+        """
+        held, self._held = self._held, []
+        by_worker: dict[str, list[Execution]] = {}
+        for execution in held:
+            by_worker.setdefault(execution.worker, []).append(execution)
+        for address, executions in by_worker.items():
+            worker = self._workers.get(address)
+            corrections = applied_corrections(executions)
+            worker.clock.note(corrections)
+            for execution, correction in zip(executions, corrections, strict=True):
+                run = self._ownership.of(execution.key)
+                if run is not None:
+                    self._tell(run, worker, execution, correction)
+                elif wait_for_graphs and len(self._held) < _MAX_HELD:
+                    self._held.append(execution)
+
+    def _tell(self, run: TrackedRun, worker: Worker, execution: Execution, correction: float | None) -> None:
+        log, key, lane = run.log, execution.key, worker.lane(execution.thread)
+        start, stop = self._computed(worker, execution, correction)
+        log.submitted.pop(key, None)
+        log.sent_to.pop(key, None)
+        run.last_stop = max(run.last_stop, stop)
+        if execution.error is not None:
+            run.failed[key] = execution.error
+            log.failed.append(FailedTask(key, lane, start, stop, math.nan, False, execution.error))
+            return
+        run.failed.pop(key, None)
+        if key not in run.landed:
+            run.landed.add(key)
+            log.landed.extend((key, stop))
+        place: Hashable = (lane.worker, lane.thread)
+        buffer = log.lanes.get(place)
+        if buffer is None:
+            buffer = log.lanes[place] = LaneBuffer(lane)
+        buffer.extend((key, start, stop, math.nan, execution.nbytes))
+
+    def _computed(
+        self, worker: Worker, execution: Execution, correction: float | None
+    ) -> tuple[float, float]:
+        """Return when the task ran, on the axis of the recorder's clock."""
+        computed = [a for a in execution.activities if a.action == "compute"] or execution.activities[-1:]
+        times = [worker.clock.scheduler_times(a, correction) for a in computed]
+        # This machine's two clocks are compared anew each time: the wall clock may be set.
+        clock = self._recorder.clock
+        shift = clock.perf_counter() - clock.time()
+        return times[-1][0] + shift, times[-1][1] + shift

@@ -1,0 +1,91 @@
+"""The workers of a cluster: what they are called, and what becomes of their times."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from taskscope.recorder import LaneKey
+from taskscope.sources.cluster.clock import WorkerClock, is_same_host
+
+__all__ = ["Worker", "Workers"]
+
+
+@dataclass(slots=True, eq=False)
+class Worker:
+    """One worker.
+
+    Parameters
+    ----------
+    address
+        Where it listens; never used for two workers.
+    name
+        What its cluster calls it.
+    n_threads
+        How many tasks it runs at a time.
+    clock
+        Its clock.
+    """
+
+    address: str
+    name: str
+    n_threads: int
+    clock: WorkerClock
+    threads: dict[int, LaneKey] = field(default_factory=dict)
+
+    @property
+    def label(self) -> str:
+        """What to call it on screen."""
+        return self.name if self.name == self.address else f"worker {self.name}"
+
+    def lane(self, thread: int) -> LaneKey:
+        """Return the lane of a thread; threads are numbered as they appear."""
+        known = self.threads.get(thread)
+        if known is None:
+            label = f"{self.label}, thread {len(self.threads) + 1}"
+            known = self.threads[thread] = LaneKey(0, thread, label=label, worker=self.address)
+        return known
+
+
+class Workers:
+    """All workers that were ever seen of a cluster.
+
+    Parameters
+    ----------
+    scheduler
+        The scheduler's address.
+    """
+
+    def __init__(self, scheduler: str) -> None:
+        self._scheduler = scheduler
+        self._known: dict[str, Worker] = {}
+        self.present: frozenset[str] = frozenset()
+        """The addresses of those that the scheduler had at last."""
+        self.n_threads = 0
+        """How many tasks they run at a time."""
+
+    def update(self, identity: Mapping[str, Any]) -> frozenset[str]:
+        """Take over what the scheduler says of its workers; return the addresses of those that are gone."""
+        told: Mapping[str, Any] = identity["workers"]
+        for address, facts in told.items():
+            worker = self.get(str(address))
+            # Names are numbers, texts, or anything else that was given.
+            worker.name = str(facts.get("name", address))
+            worker.n_threads = int(facts.get("nthreads", 0))
+        gone = self.present - told.keys()
+        self.present = frozenset(map(str, told))
+        self.n_threads = sum(self._known[address].n_threads for address in self.present)
+        return gone
+
+    def get(self, address: str) -> Worker:
+        """Return a worker, which may be one that was never heard of."""
+        known = self._known.get(address)
+        if known is None:
+            clock = WorkerClock(same_host=is_same_host(address, self._scheduler))
+            known = self._known[address] = Worker(address, address, 0, clock)
+        return known
+
+    def __contains__(self, address: object) -> bool:
+        """Return whether the scheduler has told of this worker."""
+        return address in self._known

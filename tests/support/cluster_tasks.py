@@ -1,0 +1,46 @@
+"""Tasks that write down what they did, and what was written: the truth that a recording is held against."""
+
+from __future__ import annotations
+
+import os
+import threading
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+
+@dataclass(frozen=True, slots=True)
+class Done:
+    """What one execution of a task wrote; times are wall-clock seconds."""
+
+    name: str
+    pid: int
+    thread: int
+    start: float
+    stop: float
+
+
+def work(folder: Path, name: str, seconds: float, *needed: object) -> str:
+    """Take some time, and write down from when to when."""
+    start = time.time()
+    time.sleep(seconds)
+    stop = time.time()
+    line = f"{name} {os.getpid()} {threading.get_ident()} {start!r} {stop!r}\n"
+    # One write of a short line to a file of the process's own: nothing of it is torn or lost by a kill.
+    with (folder / str(os.getpid())).open("a", buffering=1) as file:
+        file.write(line)
+    return name
+
+
+def fail(message: str) -> None:
+    raise ValueError(message)
+
+
+def read_truth(folder: Path) -> list[Done]:
+    """Return what tasks wrote, by name."""
+    found = []
+    for file in folder.iterdir():
+        for line in file.read_text().splitlines():
+            name, pid, thread, start, stop = line.split()
+            found.append(Done(name, int(pid), int(thread), float(start), float(stop)))
+    return sorted(found, key=lambda done: done.name)

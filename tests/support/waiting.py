@@ -1,0 +1,18 @@
+"""Wait for what another process will bring about."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable
+
+_PATIENCE_S = 30.0
+
+
+def until(happened: Callable[[], bool]) -> None:
+    """Return once this is true; fail after half a minute."""
+    deadline = time.monotonic() + _PATIENCE_S
+    nothing = threading.Event()
+    while not happened():
+        assert time.monotonic() < deadline, "it did not happen within half a minute"
+        nothing.wait(0.02)

@@ -1,0 +1,34 @@
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from distributed import Client, LocalCluster, Scheduler, __version__
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _cursor() -> None:
+    if not hasattr(Scheduler, "get_task_stream_index"):
+        pytest.skip(f"the task stream of distributed {__version__} has no cursor")
+
+
+@pytest.fixture(scope="module")
+def cluster() -> Iterator[LocalCluster]:
+    """Two worker processes with two threads each; nobody may stop or kill anything of it."""
+    with LocalCluster(n_workers=2, threads_per_worker=2, dashboard_address=":0", memory_limit=0) as cluster:
+        yield cluster
+
+
+@pytest.fixture
+def client(cluster: LocalCluster) -> Iterator[Client]:
+    with Client(cluster) as client:
+        yield client
+
+
+@pytest.fixture
+def truth(tmp_path: Path) -> Path:
+    """A folder into which tasks write what they did."""
+    folder = tmp_path / "truth"
+    folder.mkdir()
+    return folder

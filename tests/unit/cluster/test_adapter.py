@@ -1,0 +1,104 @@
+"""Fails when distributed changes what the adapter knows of it."""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+
+from dask.delayed import delayed
+from distributed import Client, LocalCluster
+
+from taskscope.sources.cluster import adapter
+from taskscope.sources.cluster.adapter import Call, Submission
+
+
+class Watching:
+    def __init__(self) -> None:
+        self.heard: list[object] = []
+
+    def submitting(self, client: object) -> None:
+        self.heard.append("submitting")
+
+    def submitted(self, submission: Submission) -> None:
+        self.heard.append(submission)
+
+    def returned(self, call: Call, error: BaseException | None) -> None:
+        self.heard.append((call, error))
+
+    def closing(self, client: object) -> None:
+        self.heard.append("closing")
+
+    def fault(self, where: str, error: BaseException) -> None:
+        self.heard.append(error)
+
+
+def test_the_private_names_are_there(cluster: LocalCluster) -> None:
+    graph_to_futures = inspect.signature(Client._graph_to_futures)
+    assert list(graph_to_futures.parameters)[:3] == ["self", "expr", "keys"]
+    assert "sync" in inspect.signature(Client.get).parameters
+    assert cluster.scheduler is not None
+    assert {"get_task_stream", "get_task_stream_index", "processing", "events", "identity"} <= set(
+        cluster.scheduler.handlers
+    )
+
+
+def test_what_clients_hand_over_is_told_with_its_call_and_its_kind(client: Client) -> None:
+    watching = Watching()
+    assert adapter.watch(watching)
+    try:
+        assert delayed(sum)([1, 2], dask_key_name="sum-1").compute() == 3
+        future = client.submit(abs, -1, key="abs-1")
+        futures = client.map(abs, [-2, -3], key=["abs-2", "abs-3"])
+        kept = delayed(abs)(-4, dask_key_name="abs-4").persist()
+        client.gather([future, *futures, *client.futures_of(kept)])
+    finally:
+        adapter.release(watching)
+    found = [h for h in watching.heard if isinstance(h, Submission)]
+    assert [(sorted(map(str, s.keys)), s.call is not None, s.single) for s in found[1:]] == [
+        (["abs-1"], False, True),
+        (["abs-2", "abs-3"], False, True),
+        (["abs-4"], False, False),
+    ]
+    assert (found[0].call is not None, found[0].single) == (True, False)
+    assert watching.heard.count("submitting") == 4
+    assert [h for h in watching.heard if isinstance(h, tuple)] == [(found[0].call, None)]
+    assert [adapter.materialize(s.expr, s.keys) for s in found[1:]] == [
+        {"abs-1": ()},
+        {"abs-2": (), "abs-3": ()},
+        {"abs-4": ()},
+    ]
+
+
+def test_an_observer_that_fails_changes_nothing(client: Client) -> None:
+    class Failing(Watching):
+        def submitting(self, client: object) -> None:
+            raise RuntimeError("ours")
+
+        def submitted(self, submission: Submission) -> None:
+            raise RuntimeError("ours")
+
+        def returned(self, call: Call, error: BaseException | None) -> None:
+            raise RuntimeError("ours")
+
+    failing = Failing()
+    adapter.watch(failing)
+    try:
+        assert delayed(sum)([1, 2]).compute() == 3
+    finally:
+        adapter.release(failing)
+    assert [type(error) for error in failing.heard] == [RuntimeError] * 3
+
+
+def test_what_a_client_knows_of_its_futures_keeps_no_result(client: Client) -> None:
+    future = client.submit(abs, -5, key="abs-5")
+    future.result()
+    states = adapter.future_states(client, ["abs-5", "no such key"])
+    assert {key: getattr(state, "status", None) for key, state in states.items()} == {
+        "abs-5": "finished",
+        "no such key": None,
+    }
+    assert adapter.unfinished_keys(client) == []
+    del future
+    for _ in range(2):
+        client.sync(asyncio.sleep, 0)  # a future is released by its client's loop
+    assert list(client.futures) == []

@@ -1,0 +1,147 @@
+from __future__ import annotations
+
+import asyncio
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import dask
+import dask.array as da
+import pytest
+from dask.delayed import delayed
+from distributed import Client, LocalCluster, wait
+
+import taskscope
+from taskscope.model.recording import Recording
+from tests.support.cluster_tasks import fail, read_truth, work
+
+
+def rows(recording: Recording, table: str, *columns: str) -> list[tuple[Any, ...]]:
+    found = recording.table(table)
+    return list(zip(*(list(found[c]) for c in columns), strict=True))
+
+
+def chain(folder: Path, n: int) -> Any:
+    leaves = [
+        delayed(work, pure=False)(folder, f"leaf{i}", 0.02, dask_key_name=f"leaf-{i}") for i in range(n)
+    ]
+    return delayed(work, pure=False)(folder, "root", 0.02, *leaves, dask_key_name="root-0")
+
+
+def test_a_compute_is_recorded_as_its_tasks_wrote_it(client: Client, truth: Path) -> None:
+    with taskscope.profile(label="chain", display=False) as run:
+        assert chain(truth, 8).compute() == "root"
+    recording = run.recording
+    assert rows(recording, "runs", "label", "scheduler", "n_workers", "n_tasks", "status", "error") == [
+        ("chain", "distributed", 4, 9, "finished", None)
+    ]
+    done = {f"{d.name.rstrip('0123456789')}-{d.name.strip('leafrot') or 0}": d for d in read_truth(truth)}
+    columns = ("key", "prefix", "thread", "status", "observed_by", "start_s", "stop_s")
+    found = {key: row for key, *row in rows(recording, "tasks", *columns)}
+    assert {key: row[:4] for key, row in found.items()} == {
+        key: [key.partition("-")[0], d.thread, "finished", "worker"] for key, d in done.items()
+    }
+    zero = recording.started_at.timestamp()
+    for key, (*_, start_s, stop_s) in found.items():
+        # It is the same machine, and the worker's report comes right after the task.
+        assert done[key].start - zero == pytest.approx(start_s, abs=0.02)
+        assert done[key].stop - zero == pytest.approx(stop_s, abs=0.02)
+    assert sorted(rows(recording, "dependencies", "key", "dependency")) == [
+        ("root-0", f"leaf-{i}") for i in range(8)
+    ]
+    assert rows(recording, "messages", "text") == []
+
+
+def test_lanes_are_the_threads_of_workers(client: Client, cluster: LocalCluster, truth: Path) -> None:
+    with taskscope.profile(display=False) as run:
+        chain(truth, 16).compute()
+    lanes = {
+        (lane.worker, lane.thread): lane.label
+        for lane in run.recording.lanes
+        if lane.worker in _addresses(cluster)
+    }
+    threads = {(d.pid, d.thread) for d in read_truth(truth)}
+    assert len(lanes) == len(threads) == 4
+    assert sorted(lanes.values()) == [
+        "worker 0, thread 1",
+        "worker 0, thread 2",
+        "worker 1, thread 1",
+        "worker 1, thread 2",
+    ]
+
+
+def _addresses(cluster: LocalCluster) -> set[str]:
+    return {worker.worker_address for worker in cluster.workers.values()}
+
+
+def test_persist_submit_map_and_futures_are_runs(client: Client, truth: Path) -> None:
+    with taskscope.profile(display=False) as run:
+        kept = da.ones((40,), chunks=10).persist()
+        wait(kept)
+        futures = client.map(work, [truth] * 6, [f"m{i}" for i in range(6)], [0.05] * 6, pure=False)
+        futures.append(client.submit(work, truth, "s", 0.05, *futures, pure=False))
+        assert client.gather(futures)[-1] == "s"
+        later = client.submit(work, truth, "later", 0.0, pure=False)
+        assert later.result() == "later"
+    assert rows(run.recording, "runs", "n_tasks", "status") == [
+        (4, "finished"),
+        (7, "finished"),
+        (1, "finished"),
+    ]
+    first = run.recording.runs[0].run
+    counts = Counter((n - first, prefix) for n, prefix in rows(run.recording, "tasks", "run", "prefix"))
+    assert counts == {(0, "ones_like"): 4, (1, "work"): 7, (2, "work"): 1}
+
+
+def test_an_error_has_its_cause_and_reaches_the_user_unchanged(client: Client) -> None:
+    bad = delayed(fail)("no such thing", dask_key_name="bad-1")
+    with taskscope.profile(display=False) as run, pytest.raises(ValueError, match="no such thing"):
+        delayed(list)([bad, 1], dask_key_name="list-1").compute()
+    assert rows(run.recording, "runs", "status", "error") == [("erred", "ValueError: no such thing")]
+    assert rows(run.recording, "tasks", "key", "status", "error") == [
+        ("bad-1", "erred", "ValueError: no such thing")
+    ]
+
+
+def test_an_asynchronous_client_is_recorded(cluster: LocalCluster, truth: Path) -> None:
+    async def main() -> Recording:
+        async with Client(cluster.scheduler_address, asynchronous=True) as client:
+            with taskscope.profile(display=False) as run:
+                first = client.submit(work, truth, "a", 0.01, pure=False)
+                assert await first == "a"
+                assert await client.compute(delayed(work)(truth, "b", 0.01, dask_key_name="b-1")) == "b"
+            return run.recording
+
+    recording = asyncio.run(main())
+    assert rows(recording, "runs", "n_tasks", "status") == [(1, "finished"), (1, "finished")]
+    first = recording.runs[0].run
+    assert rows(recording, "tasks", "run", "status") == [(first, "finished"), (first + 1, "finished")]
+
+
+def test_futures_that_were_asked_for_before_are_recorded_too(client: Client, truth: Path) -> None:
+    futures = client.map(work, [truth] * 8, [f"m{i}" for i in range(8)], [0.1] * 8, pure=False)
+    with taskscope.profile(display=False) as run:
+        client.gather(futures)
+    recording = run.recording
+    unfinished = recording.runs[0].n_tasks
+    assert 0 < unfinished <= 8
+    assert rows(recording, "tasks", "status") == [("finished",)] * unfinished
+
+
+def test_explicit_local_schedulers_go_on_being_recorded_as_local(client: Client) -> None:
+    with taskscope.profile(display=False) as run:
+        da.ones((40,), chunks=10).sum().compute(scheduler="threads")
+    assert rows(run.recording, "runs", "scheduler") == [("threads",)]
+
+
+def test_the_client_is_as_it_was_when_nobody_watches(client: Client) -> None:
+    before = Client.get, Client._graph_to_futures
+    with taskscope.profile(display=False):
+        assert (Client.get, Client._graph_to_futures) != before
+    assert (Client.get, Client._graph_to_futures) == before
+
+
+def test_nothing_is_imported_without_a_client() -> None:
+    with dask.config.set(scheduler="threads"), taskscope.profile(display=False) as run:
+        delayed(sum)([1, 2]).compute()
+    assert [r.scheduler for r in run.recording.runs] == ["threads"]

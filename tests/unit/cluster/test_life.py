@@ -1,0 +1,153 @@
+"""Workers, schedulers and clients that come, go and die."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from collections import Counter
+from pathlib import Path
+
+import dask
+import pytest
+from dask.delayed import delayed
+from distributed import Client, LocalCluster, wait
+
+import taskscope
+from tests.support.cluster_tasks import read_truth, work
+from tests.support.scheduler_process import scheduler_process
+from tests.support.waiting import until
+from tests.unit.cluster.test_computes import rows
+
+_OTHER = """
+import sys, time
+from distributed import Client
+with Client(sys.argv[1]) as client:
+    futures = client.map(time.sleep, [0.01] * 1000, pure=False)
+    print("ready", flush=True)
+    sys.stdin.readline()
+"""
+
+
+def test_tasks_of_other_clients_are_not_ours(client: Client, cluster: LocalCluster, truth: Path) -> None:
+    with subprocess.Popen(
+        [sys.executable, "-c", _OTHER, cluster.scheduler_address],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    ) as other:
+        assert other.stdout is not None
+        assert other.stdout.readline() == "ready\n"
+        with taskscope.profile(display=False) as run:
+            delayed(list)(
+                [delayed(work)(truth, f"mine{i}", 0.01, dask_key_name=f"mine-{i}") for i in range(20)],
+                dask_key_name="all-0",
+            ).compute()
+        other.communicate("\n")
+    assert Counter(rows(run.recording, "tasks", "prefix", "status")) == {
+        ("mine", "finished"): 20,
+        ("all", "finished"): 1,
+    }
+
+
+def test_tasks_lost_with_a_killed_worker_are_told_and_run_again(truth: Path) -> None:
+    with (
+        LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=":0", memory_limit=0) as cluster,
+        Client(cluster) as client,
+        taskscope.profile(display=False) as run,
+    ):
+        pids = client.run(os.getpid)
+        futures = client.map(work, [truth] * 6, [f"w{i}" for i in range(6)], [0.4] * 6, pure=False)
+        wait(futures[:1], timeout=20)
+        victim = cluster.workers[1].worker_address
+        os.kill(pids[victim], signal.SIGKILL)
+        client.gather(futures)
+    recording = run.recording
+    assert rows(recording, "runs", "n_tasks", "status") == [(6, "finished")]
+    told = Counter(rows(recording, "tasks", "key", "status"))
+    finished = {key for key, status in told if status == "finished"}
+    assert len(finished) == 6
+    lost = [
+        row
+        for row in rows(recording, "tasks", "status", "error", "worker", "observed_by")
+        if row[0] == "lost"
+    ]
+    assert lost
+    assert set(lost) == {("lost", "worker 1 died", victim, "scheduler")}
+    counts = Counter(d.name for d in read_truth(truth))
+    assert told.total() == counts.total() + len(lost)
+
+
+def test_a_client_made_after_the_block_began_is_recorded(truth: Path) -> None:
+    script = """
+import sys, pathlib
+import taskscope
+if __name__ == "__main__":
+    with taskscope.profile(display=False) as run:
+        assert "distributed" not in sys.modules
+        from distributed import Client
+        with Client(n_workers=1, threads_per_worker=1, dashboard_address=":0", processes=False) as client:
+            assert client.gather(client.map(abs, range(5))) == list(range(5))
+    assert "distributed.client" in sys.modules
+    assert type(sys.modules["distributed.client"].__loader__).__name__ == "SourceFileLoader"
+    print(run.recording.runs[0].n_tasks, run.recording.runs[0].status, len(run.recording.tasks))
+"""
+    done = subprocess.run(
+        [sys.executable, "-W", "error", "-c", script], capture_output=True, text=True, check=True
+    )
+    assert done.stdout == "5 finished 5\n"
+
+
+def test_a_scheduler_that_blocks_handlers_is_recorded_in_full() -> None:
+    blocked = ["run_function", "feed", "register_scheduler_plugin", "register_worker_plugin"]
+    with (
+        dask.config.set({"distributed.scheduler.blocked-handlers": blocked}),
+        Client(n_workers=1, threads_per_worker=2, dashboard_address=":0", processes=False) as client,
+        taskscope.profile(display=False) as run,
+    ):
+        with pytest.raises(ValueError, match="explicitly disallowed"):
+            client.run_on_scheduler(abs)
+        assert sum(client.gather(client.map(abs, range(10)))) == 45
+    assert rows(run.recording, "tasks", "status") == [("finished",)] * 10
+    assert rows(run.recording, "messages", "text") == []
+
+
+def test_a_scheduler_that_dies_breaks_the_run_and_holds_nobody_up(truth: Path) -> None:
+    with scheduler_process() as (address, process):
+        client = Client(address, timeout=1, set_as_default=False)
+        with taskscope.profile(display=False) as run:
+            futures = client.map(work, [truth] * 4, [f"w{i}" for i in range(4)], [30.0] * 4, pure=False)
+            until(lambda: len(run.recording.tasks) == 4)
+            process.kill()
+            process.wait()
+            del futures
+        client.close(timeout=1)
+    ((n_tasks, status, error),) = rows(run.recording, "runs", "n_tasks", "status", "error")
+    assert (n_tasks, status) == (4, "erred")
+    assert error.startswith(f"the scheduler {address} could not be asked any more: ")
+    assert rows(run.recording, "tasks", "status") == [("interrupted",)] * 4
+
+
+def test_a_scheduler_that_stands_still_holds_nobody_up_and_is_told(truth: Path) -> None:
+    with scheduler_process() as (address, process), Client(address) as client:
+        with taskscope.profile(display=False) as run:
+            future = client.submit(work, truth, "w", 30.0)
+            until(lambda: len(run.recording.tasks) == 1)
+            process.send_signal(signal.SIGSTOP)
+            stopped = client.submit(work, truth, "never")
+        process.send_signal(signal.SIGCONT)
+        del future, stopped
+    recording = run.recording
+    assert rows(recording, "runs", "n_tasks", "status") == [(2, "running")]
+    assert [text for _, text in rows(recording, "messages", "level", "text")] == [
+        "the scheduler did not answer within 2 s, so its last tasks may be missing here"
+    ]
+
+
+def test_a_client_goes_on_with_a_scheduler_that_was_started_anew(truth: Path) -> None:
+    with taskscope.profile(display=False) as run:
+        for _ in range(2):
+            with scheduler_process() as (address, _process), Client(address) as client:
+                assert client.submit(abs, -1).result() == 1
+    assert rows(run.recording, "runs", "n_tasks", "status") == [(1, "finished")] * 2
