@@ -10,6 +10,7 @@ import os
 import sys
 import threading
 from collections.abc import Callable, Iterable
+from itertools import count
 from pathlib import Path
 from types import CodeType, FrameType
 
@@ -28,6 +29,7 @@ DEFAULT_CYCLE_S = 1.0
 
 _MAX_SHARE = 0.02
 _LINGER_S = 1.0
+_MAX_LATE_S = 0.01
 _GOLDEN = 0.6180339887498949
 _TASK = TimedTask.__call__.__code__
 _OWN = f"{Path(__file__).parents[1]}{os.sep}"
@@ -83,9 +85,11 @@ class StackSampler:
     Notes
     -----
     Every sample stands for the time since the one before: with many threads that need the interpreter, a
-    sampler gets it late, and what it then sees went on for longer. The pauses vary around `interval_s`, so
-    that tasks of the same rhythm are not always met at the same place. Sampling takes at most 2% of the
-    time: where there are many threads, or deep stacks, there are fewer samples.
+    sampler gets it late, and what it then sees went on for longer. A task that holds the lock gives it away
+    after 5 ms (`sys.getswitchinterval`) or when it ends, so the first milliseconds of such a task are never
+    seen; the first sample in a task stands for them, too. Such tasks that are shorter are hardly met at all.
+    The pauses vary around `interval_s`, so that tasks of the same rhythm are not always met at the same
+    place. Sampling takes at most 2% of the time: where there are many threads, there are fewer samples.
     """
 
     def __init__(
@@ -97,6 +101,7 @@ class StackSampler:
         self._recorder = recorder
         self._open_lanes = open_lanes
         self._worker = str(os.getpid())
+        self._seen: dict[int, tuple[object, float]] = {}
         self._lock = threading.Lock()
         self._n_active = 0
         self._thread: threading.Thread | None = None
@@ -152,20 +157,21 @@ class StackSampler:
     def _sample_until(self, stop: threading.Event) -> None:
         log, clock = self._recorder.stacks, self._recorder.clock
         before = cycle = active = clock.perf_counter()
-        n = 0
         pause = self.interval_s or DEFAULT_INTERVAL_S
-        while not stop.wait(pause):
+        for n in count(1):
+            due = clock.perf_counter() + pause
             interval = self.interval_s
-            now, busy = clock.perf_counter(), clock.thread_time()
-            if interval is None or (now - active > _LINGER_S and self._leave(stop)):
+            if stop.wait(pause) or interval is None:
                 return
-            if self._sample(now - before) or self._n_active:
+            now, busy = clock.perf_counter(), clock.thread_time()
+            if now - active > _LINGER_S and self._leave(stop):
+                return
+            if self._sample(now, now - before, now - due) or self._n_active:
                 active = now
             before = now
             if now - cycle >= self.cycle_s:
                 log.end_cycle()
                 cycle = now
-            n += 1
             cost = clock.thread_time() - busy
             pause = max(interval * (0.5 + n * _GOLDEN % 1), cost / _MAX_SHARE)
 
@@ -177,7 +183,7 @@ class StackSampler:
                 self._thread = None
             return True
 
-    def _sample(self, seconds: float) -> bool:
+    def _sample(self, now: float, elapsed_s: float, late_s: float) -> bool:
         """Look at all threads once; True if one was running a task."""
         tasks: dict[int, tuple[int, LaneBuffer, tuple[object, float]]] = {}
         for run, lane in self._open_lanes():
@@ -186,6 +192,7 @@ class StackSampler:
             # Of computes that are nested in one thread, the innermost began last.
             if task is not None and (thread not in tasks or tasks[thread][2][1] < task[1]):
                 tasks[thread] = run, lane, task
+        seen, self._seen = self._seen, {thread: task for thread, (_, _, task) in tasks.items()}
         if not tasks:
             return False
         frames = sys._current_frames()
@@ -193,6 +200,8 @@ class StackSampler:
             # One that has ended meanwhile is not what the stack is about.
             stack = task_stack(frames.pop(thread, None)) if lane.open is task else None
             if stack is not None:
+                # What a task does before the lock can be had from it is seen by nobody.
+                unseen_s = 0.0 if seen.get(thread) is task else min(late_s, now - task[1], _MAX_LATE_S)
                 prefix = split_key(task[0])[1]
-                self._recorder.stacks.add(run, prefix, self._worker, stack, seconds)
+                self._recorder.stacks.add(run, prefix, self._worker, stack, elapsed_s + max(unseen_s, 0.0))
         return True
