@@ -68,10 +68,9 @@ class NotebookBar:
         self.is_open = False
         current_session().release(self)
 
-    def begin(self) -> None:
-        """Follow the computes that start from now on; called on the thread that computes."""
-        session = current_session()
-        self._window = Window(session.recorder.next_run)
+    def begin(self, first_run: int | None = None) -> None:
+        """Follow the computes from now or this one on; called on the thread that computes."""
+        self._window = Window(current_session().recorder.next_run if first_run is None else first_run)
         self._visible_from_s = time.perf_counter() + self._minimum_s
         # Where output belongs is part of a thread's context, and this one is the cell's.
         self._context = copy_context()

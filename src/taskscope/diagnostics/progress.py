@@ -6,16 +6,15 @@ import logging
 import sys
 import threading
 import time
-import warnings
-from collections.abc import Mapping
+from collections.abc import Mapping, Sized
 from typing import TYPE_CHECKING, Any
 
 from taskscope.diagnostics.callback import Callback
+from taskscope.diagnostics.remote import RemoteComputes
 from taskscope.diagnostics.tally import Tally
 from taskscope.diagnostics.textbar import TextBar, TextOut, bar_text
 from taskscope.errors import OptionError
 from taskscope.profiling.output import in_kernel
-from taskscope.sources.cluster import cluster_is_default
 
 if TYPE_CHECKING:
     from taskscope.diagnostics.notebook_bar import NotebookBar
@@ -23,10 +22,6 @@ if TYPE_CHECKING:
 __all__ = ["ProgressBar"]
 
 _MAX_WIDTH = 1_000
-_ON_A_CLUSTER = (
-    "the progress bar saw no compute: a distributed.Client is Dask's default scheduler, and computes on a "
-    "cluster are not shown yet; use distributed.progress, or pass scheduler='threads' to compute()"
-)
 _log = logging.getLogger("taskscope")
 
 
@@ -78,7 +73,7 @@ class ProgressBar(Callback):
         self._timer = threading.Thread()
         self._started = 0.0
         self._owners: set[object] = set()
-        self._seen = False
+        self._remote = RemoteComputes(self._begin_remote, self._end_compute)
         self._running = False
         self.last_duration: float = 0.0
 
@@ -88,8 +83,9 @@ class ProgressBar(Callback):
 
             self._notebook = self._notebook or NotebookBar(self._text, self._minimum_s)
             self._notebook.open()
+        if not self._owners:
+            self._remote.open()
         self._owners.add(owner)
-        self._seen = False
         super()._listen(owner)
 
     def _unlisten(self, owner: object) -> None:
@@ -97,23 +93,36 @@ class ProgressBar(Callback):
         if owner not in self._owners:
             return
         self._owners.discard(owner)
-        if self._notebook is not None and not self._owners:
+        if self._owners:
+            return
+        self._remote.close()
+        if self._notebook is not None:
             self._notebook.close()
-        if not self._seen and cluster_is_default():
-            warnings.warn(_ON_A_CLUSTER, stacklevel=3)
 
     def _text(self) -> str:
         return bar_text(self._tally.fraction, time.perf_counter() - self._started, self._width)
+
+    def _begin_remote(self, compute: int, run: int, counts: Mapping[str, Sized]) -> None:
+        self._begin_compute(compute, run)
+        self._tally.watch(compute, counts)
+
+    def _begin_compute(self, compute: int, run: int | None = None) -> None:
+        if self._tally.begin(compute):
+            self._started = time.perf_counter()
+            self._running = True
+            self._begin(run)
+
+    def _end_compute(self, compute: int, failed: bool) -> None:  # noqa: FBT001 - as Dask's schedulers call it
+        if self._tally.end(compute, failed=failed):
+            self.last_duration = time.perf_counter() - self._started
+            self._end()
+            self._running = False
 
     # Called by Dask's schedulers: these must never raise ---------------------------------------------------
 
     def _start(self, dsk: Mapping[Any, Any]) -> None:
         try:
-            self._seen = True
-            if self._tally.begin(id(dsk)):
-                self._started = time.perf_counter()
-                self._running = True
-                self._begin()
+            self._begin_compute(id(dsk))
         except Exception:  # noqa: BLE001 - a hook that raises would end the user's compute
             _log.exception("taskscope failed in the progress bar; the computation was not affected")
 
@@ -122,16 +131,13 @@ class ProgressBar(Callback):
 
     def _finish(self, dsk: Mapping[Any, Any], _state: Mapping[str, Any], errored: bool) -> None:  # noqa: FBT001 - Dask calls it so
         try:
-            if self._tally.end(id(dsk), failed=errored):
-                self.last_duration = time.perf_counter() - self._started
-                self._end()
-                self._running = False
+            self._end_compute(id(dsk), errored)
         except Exception:  # noqa: BLE001 - a hook that raises would end the user's compute
             _log.exception("taskscope failed in the progress bar; the computation was not affected")
 
-    def _begin(self) -> None:
+    def _begin(self, run: int | None) -> None:
         if self._notebook is not None and self._notebook.is_open:
-            self._notebook.begin()
+            self._notebook.begin(run)
             return
         out = sys.stdout if self._given_out is None else self._given_out
         # Without a console, as in a window application on Windows, there is no stdout.

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-import warnings
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
@@ -13,19 +12,13 @@ from taskscope.diagnostics.explicit import ExplicitHooks
 from taskscope.diagnostics.watch import Metric, Watch
 from taskscope.model.recording import Recording
 from taskscope.session import Options
-from taskscope.sources.cluster import cluster_is_default
 from taskscope.sources.registration import CallbackTuple
 
 if TYPE_CHECKING:
     from bokeh.models import LayoutDOM
     from bokeh.plotting import figure
 
-__all__ = ["ON_A_CLUSTER", "RecordedProfiler"]
-
-ON_A_CLUSTER = (
-    "nothing was recorded: a distributed.Client is Dask's default scheduler, and computes on a cluster "
-    "are not recorded yet; pass scheduler='threads' to compute() to record one here"
-)
+__all__ = ["RecordedProfiler"]
 
 
 class RecordedProfiler(Callback):
@@ -79,8 +72,6 @@ class RecordedProfiler(Callback):
         self._n_entered -= 1
         self._end()
         self.end_time = time.perf_counter()
-        if kind is None:
-            self._mention_cluster(stacklevel=3)
 
     def register(self) -> None:
         """Watch every compute from now on; once more changes nothing."""
@@ -153,12 +144,7 @@ class RecordedProfiler(Callback):
         if self._results is None or state != self._results_state:
             self._results = self._made()
             self._results_state = state
-            self._mention_cluster(stacklevel=4)
         return self._results
 
     def _made(self) -> Any:
         raise NotImplementedError
-
-    def _mention_cluster(self, stacklevel: int) -> None:
-        if not self._watch.runs and self.start_time is not None and cluster_is_default():
-            warnings.warn(ON_A_CLUSTER, stacklevel=stacklevel)

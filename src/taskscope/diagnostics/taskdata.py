@@ -70,7 +70,9 @@ def _workers(recording: Recording) -> dict[int, list[int | None]]:
     """Return the worker id of every lane, by run: what each scheduler calls its workers."""
     # A task that no worker reported has a lane with a negative thread.
     threads = [lane.thread if lane.thread >= 0 else None for lane in recording.lanes]
-    processes = [int(lane.worker) if lane.thread >= 0 else None for lane in recording.lanes]
+    # A cluster's worker is known by its address, and its threads are what runs its tasks.
+    local = [lane.thread >= 0 and lane.worker.isdecimal() for lane in recording.lanes]
+    processes = [int(n.worker) if here else None for n, here in zip(recording.lanes, local, strict=True)]
     alone: list[int | None] = [None] * len(recording.lanes)
     ids = {"synchronous": alone, "processes": processes}
     return {run.run: ids.get(run.scheduler or "", threads) for run in recording.runs}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import reduce
 from typing import Any, TypeAlias
@@ -15,9 +15,11 @@ from taskscope.diagnostics.forklock import ForkLock
 from taskscope.model.errortext import describe
 from taskscope.model.keys import split_key
 from taskscope.model.recording import Recording
+from taskscope.model.records import Run
 from taskscope.recorder import Recorder
 from taskscope.session import Options, Session, current
 from taskscope.sources import registration
+from taskscope.sources.cluster import CLUSTER
 from taskscope.sources.registration import CallbackTuple
 from taskscope.sources.scheduler import is_nested
 
@@ -28,6 +30,7 @@ _Graph: TypeAlias = Mapping[Any, Any]
 
 _MAX_SAMPLED = 1024
 _SUBGRAPH = "_execute_subgraph"
+_CLUSTER_KINDS: frozenset[type] = frozenset({str, tuple})
 
 
 @dataclass(slots=True)
@@ -157,6 +160,8 @@ class Watch:
         recorder = session.recorder
         first_run = self._first_run if self._n_open else recorder.next_run
         start_s = self._start_s if self._n_open else recorder.now_s()
+        session.cluster.settle()
+        self._adopt(recorder.runs(first_run))
         return recorder.snapshot(
             first_run,
             max(recorder.next_run - 1, 0),
@@ -164,6 +169,16 @@ class Watch:
             stop_s=recorder.now_s(),
             metadata=session.metadata(),
         )
+
+    def _adopt(self, runs: Sequence[Run]) -> None:
+        """Count computes on clusters, which call no hook, among ours."""
+        for run in runs:
+            if run.scheduler == CLUSTER and run.run not in self.runs:
+                self.runs[run.run] = WatchedRun(run.run, run.start_s, kinds=_CLUSTER_KINDS)
+                if self._metric is not None:
+                    self.recorder.warn("results stay on the workers, so the cache metric gave them no value")
+            if run.scheduler == CLUSTER:
+                self.runs[run.run].stop_s = run.stop_s
 
     # Called by Dask's schedulers: these must never raise ---------------------------------------------------
 

@@ -3,11 +3,8 @@
 from __future__ import annotations
 
 import os
-import subprocess
-import sys
 import threading
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import dask
@@ -126,44 +123,3 @@ def test_the_user_s_own_exception_comes_through(profiler: RecordedProfiler) -> N
         dask.threaded.get({"a": (fail,)}, "a")
     assert raised.value is error
     assert [run.status for run in profiler.recording.runs] == ["erred"]
-
-
-UNDER_A_CLIENT = """
-import warnings, dask
-from distributed import Client
-from taskscope.diagnostics import CacheProfiler, Profiler, ProgressBar
-
-def compute(**options):
-    assert dask.delayed(sum)([1, 2]).compute(**options) == 3
-
-def warned(work):
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
-        work()
-    print([str(w.message).partition(":")[0] for w in caught if w.filename == __file__])
-
-def entered(watcher, **options):
-    with watcher:
-        compute(**options)
-
-with Client(processes=False, n_workers=1, threads_per_worker=1, dashboard_address=None):
-    prof, registered = Profiler(), CacheProfiler()
-    warned(lambda: entered(prof))
-    warned(lambda: entered(ProgressBar()))
-    registered.register()
-    compute()
-    warned(lambda: registered.results)
-    registered.unregister()
-    warned(lambda: entered(prof, scheduler="threads"))
-    warned(lambda: entered(ProgressBar(), scheduler="threads"))
-    warned(lambda: print(len(prof.results)))
-"""
-
-
-def test_under_a_client_a_warning_says_that_nothing_was_recorded(tmp_path: Path) -> None:
-    script = tmp_path / "under_a_client.py"
-    script.write_text(UNDER_A_CLIENT)
-    done = subprocess.run([sys.executable, script], capture_output=True, text=True, check=True, timeout=60)
-    lines = [line for line in done.stdout.splitlines() if line and "Completed" not in line]
-    nothing = "['nothing was recorded']"
-    assert lines == [nothing, "['the progress bar saw no compute']", nothing, "[]", "[]", "1", "[]"]

@@ -1,6 +1,22 @@
 """Record what clients compute on clusters of dask.distributed, by asking the scheduler."""
 
-from taskscope.sources.cluster.adapter import cluster_is_default, is_client
-from taskscope.sources.cluster.source import ClusterSource
+from taskscope.sources.cluster.adapter import (
+    Call,
+    Submission,
+    is_client,
+    may_have_clients,
+    release,
+    watch,
+)
+from taskscope.sources.cluster.source import CLUSTER, ClusterSource
 
-__all__ = ["ClusterSource", "cluster_is_default", "is_client"]
+__all__ = [
+    "CLUSTER",
+    "Call",
+    "ClusterSource",
+    "Submission",
+    "is_client",
+    "may_have_clients",
+    "release",
+    "watch",
+]

@@ -28,12 +28,12 @@ __all__ = [
     "Call",
     "Observer",
     "Submission",
-    "cluster_is_default",
     "connection_of",
     "default_client",
     "future_states",
     "is_client",
     "materialize",
+    "may_have_clients",
     "release",
     "unfinished_keys",
     "watch",
@@ -209,6 +209,11 @@ def _is_single(client: Any, caller: FrameType) -> bool:
     return caller.f_code in codes or (caller.f_back is not None and caller.f_back.f_code in codes)
 
 
+def may_have_clients() -> bool:
+    """Return whether distributed was imported."""
+    return "distributed.client" in sys.modules
+
+
 def is_client(thing: object) -> bool:
     """Return whether this is a ``distributed.Client``."""
     module = sys.modules.get("distributed.client")
@@ -224,11 +229,6 @@ def default_client() -> Any:
         return distributed.default_client()
     except ValueError:
         return None
-
-
-def cluster_is_default() -> bool:
-    """Return whether a `distributed.Client` is Dask's default scheduler; never imports distributed."""
-    return default_client() is not None
 
 
 def connection_of(client: Any) -> tuple[str, Mapping[str, Any]] | None:

@@ -18,7 +18,10 @@ from taskscope.sources.cluster.runs import TrackedRun
 from taskscope.sources.cluster.scheduler import WatchedScheduler
 from taskscope.sources.local import run_label
 
-__all__ = ["ClusterSource"]
+__all__ = ["CLUSTER", "ClusterSource"]
+
+CLUSTER = "distributed"
+"""What runs on a cluster call their scheduler."""
 
 _READY_S = 0.5
 _SETTLE_S = 2.0
@@ -91,6 +94,12 @@ class ClusterSource:
                 self._add(scheduler, Submission(client, None, frozenset(keys), None, single=True))
         except Exception as error:  # noqa: BLE001 - a fault of ours must not reach the user's code
             self.fault("watching a client", error)
+
+    def run_of(self, call: Call) -> int | None:
+        """Return the number of the run that a call of ``Client.get`` waits for, None before it began."""
+        with self._lock:
+            runs = self._calls.get(id(call))
+            return runs[0].log.run if runs else None
 
     def settle(self, timeout_s: float = _SETTLE_S) -> None:
         """Wait until what has ended on clusters was read, for a bounded time."""
@@ -182,7 +191,7 @@ class ClusterSource:
                 run.look(recorder.clock.perf_counter())
             if run is None or run.over is not None:
                 log = recorder.begin()
-                log.label, log.scheduler = label, "distributed"
+                log.label, log.scheduler = label, CLUSTER
                 log.cell, log.execution_count = cell
                 log.n_workers = scheduler.n_threads
                 run = TrackedRun(log, submission.client, submission.call, submission.single, scheduler.wake)
