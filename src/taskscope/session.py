@@ -29,12 +29,7 @@ from taskscope.sources.cluster import ClusterSource
 from taskscope.sources.limits import cpu_limit, memory_limit_bytes
 from taskscope.sources.local import LocalSource, Metric
 from taskscope.sources.resources import DEFAULT_DT, ResourceSampler, checked_dt
-from taskscope.sources.stacks import (
-    DEFAULT_CYCLE_S,
-    DEFAULT_INTERVAL_S,
-    StackSampler,
-    checked_seconds,
-)
+from taskscope.sources.stacks import DEFAULT_CYCLE_S, DEFAULT_INTERVAL_S, StackSampler
 
 __all__ = ["Options", "Session", "current"]
 
@@ -83,8 +78,8 @@ class Options:
             raise OptionError(f"max_tasks must be a positive whole number of tasks, got {self.max_tasks!r}")
         if type(self.stacks) is not bool:
             raise OptionError(f"stacks must be True or False, got {self.stacks!r}")
-        checked_seconds("profile_interval", self.profile_interval)
-        checked_seconds("profile_cycle", self.profile_cycle)
+        checked_dt(self.profile_interval, "profile_interval")
+        checked_dt(self.profile_cycle, "profile_cycle")
         if self.profile_cycle < self.profile_interval:
             raise OptionError(
                 f"profile_cycle must not be shorter than profile_interval ({self.profile_interval} s), "

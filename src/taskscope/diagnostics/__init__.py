@@ -30,7 +30,8 @@ silence. Results have times on the axis of ``time.perf_counter``, as ``dask.diag
 The interface of 2015 works too: ``Profiler(get)``, ``prof.get``, ``prof.results()``, ``thread_prof``,
 ``process_prof``.
 
-``performance_report`` and ``MemorySampler`` are those of ``distributed``.
+``performance_report`` is that of ``distributed``. ``MemorySampler`` has the interface of that of
+``distributed``, and works without a cluster, too.
 """
 
 from __future__ import annotations
@@ -41,6 +42,7 @@ from typing import TYPE_CHECKING
 from taskscope.diagnostics.cache_profiler import CacheProfiler
 from taskscope.diagnostics.callback import Callback
 from taskscope.diagnostics.drawing import visualize
+from taskscope.diagnostics.memory_sampler import MemorySampler
 from taskscope.diagnostics.profiler import Profiler
 from taskscope.diagnostics.progress import ProgressBar
 from taskscope.diagnostics.resource_profiler import ResourceProfiler
@@ -48,7 +50,6 @@ from taskscope.errors import MissingDependencyError
 
 if TYPE_CHECKING:
     from distributed import performance_report
-    from distributed.diagnostics import MemorySampler
 
     thread_prof: Profiler
     process_prof: Profiler
@@ -67,7 +68,7 @@ __all__ = [
 ]
 
 _SCHEDULERS = {"thread_prof": "dask.threaded", "process_prof": "dask.multiprocessing"}
-_OF_DISTRIBUTED = {"performance_report": "distributed", "MemorySampler": "distributed.diagnostics"}
+_OF_DISTRIBUTED = {"performance_report": "distributed"}
 
 
 def __getattr__(name: str) -> object:

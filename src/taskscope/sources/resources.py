@@ -18,7 +18,7 @@ _GAP = 5.0
 _NAN = float("nan")
 
 
-def checked_dt(dt: object) -> float:
+def checked_dt(dt: object, name: str = "dt") -> float:
     """Return a sampling interval, or say what is wrong with it.
 
     Raises
@@ -27,7 +27,7 @@ def checked_dt(dt: object) -> float:
         If it is not a positive number of seconds.
     """
     if isinstance(dt, bool) or not isinstance(dt, (int, float)) or not 0 < dt < float("inf"):
-        raise OptionError(f"dt must be a positive number of seconds, got {dt!r}")
+        raise OptionError(f"{name} must be a positive number of seconds, got {dt!r}")
     return float(dt)
 
 
@@ -99,6 +99,11 @@ class ResourceSampler:
             self._sample()
             if self._n_active == 0:
                 self._pause()
+
+    def sample(self) -> None:
+        """Take a sample now."""
+        with self._lock:
+            self._sample()
 
     def tick(self) -> None:
         """See to it that a compute that lasts is sampled, and take over what the helper has."""

@@ -17,12 +17,11 @@ from types import CodeType, FrameType
 import dask.utils
 from dask import _task_spec, core, optimization
 
-from taskscope.errors import OptionError
 from taskscope.model.keys import split_key
 from taskscope.recorder import LaneBuffer, Recorder
 from taskscope.sources.timing import TimedTask
 
-__all__ = ["DEFAULT_CYCLE_S", "DEFAULT_INTERVAL_S", "StackSampler", "checked_seconds", "task_stack"]
+__all__ = ["DEFAULT_CYCLE_S", "DEFAULT_INTERVAL_S", "StackSampler", "task_stack"]
 
 DEFAULT_INTERVAL_S = 0.01
 DEFAULT_CYCLE_S = 1.0
@@ -35,19 +34,6 @@ _TASK = TimedTask.__call__.__code__
 _OWN = f"{Path(__file__).parents[1]}{os.sep}"
 _DASK_FILES = frozenset(str(module.__file__) for module in (_task_spec, core, optimization))
 _DASK_CODE = (dask.utils.apply.__code__, dask.utils.methodcaller.__call__.__code__)
-
-
-def checked_seconds(name: str, value: object) -> float:
-    """Return a positive number of seconds, or say what is wrong with it.
-
-    Raises
-    ------
-    OptionError
-        If it is none.
-    """
-    if isinstance(value, bool) or not isinstance(value, (int, float)) or not 0 < value < float("inf"):
-        raise OptionError(f"{name} must be a positive number of seconds, got {value!r}")
-    return float(value)
 
 
 def task_stack(frame: FrameType | None) -> list[CodeType] | None:

@@ -1,0 +1,95 @@
+"""What distributed's own tests of its MemorySampler ask for, asked of ours; its packages bring no tests."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import threading
+from collections.abc import Callable
+
+import pytest
+from distributed import Client, LocalCluster
+
+from taskscope.diagnostics import MemorySampler
+from taskscope.errors import TaskscopeError
+
+PATIENCE_S = 20.0
+
+
+def wait_until(true: Callable[[], bool]) -> None:
+    wait = threading.Event()
+    for _ in range(int(PATIENCE_S / 0.01)):
+        if true():
+            return
+        wait.wait(0.01)
+    raise AssertionError(f"not within {PATIENCE_S} s")
+
+
+def managed(client: Client) -> int:
+    workers = client.scheduler_info(n_workers=-1)["workers"].values()
+    return sum(worker["metrics"]["managed_bytes"] for worker in workers)
+
+
+def test_the_memory_of_the_cluster_is_sampled(client: Client) -> None:
+    ms = MemorySampler()
+    with ms.sample("foo", client=client, measure="managed", interval=0.001):
+        future = client.submit(bytes, 1_000_000)
+        future.result()
+        wait_until(lambda: managed(client) >= 1_000_000)
+    assert ms.samples["foo"][0][1] == 0
+    assert ms.samples["foo"][-1][1] >= 1_000_000
+
+
+def test_the_current_client_is_the_default_and_the_first_sample_is_taken_at_once(client: Client) -> None:
+    ms = MemorySampler()
+    with ms.sample():
+        pass
+    ((label, samples),) = ms.samples.items()
+    assert (len(label), len(samples)) == (36, 1)
+    assert samples[0][1] > 0
+
+
+def test_an_asynchronous_client_is_sampled_asynchronously(cluster: LocalCluster) -> None:
+    ms = MemorySampler()
+
+    async def block() -> None:
+        async with Client(cluster.scheduler_address, asynchronous=True) as client:
+            with pytest.raises(TaskscopeError, match="this client is asynchronous: use `async with`"):
+                ms.sample("x", client=client).__enter__()
+            async with (
+                ms.sample("one", client=client, interval=0.001),
+                ms.sample("two", client=client, measure="managed", interval=0.001),
+            ):
+                await client.submit(int, 7)
+
+    asyncio.run(block())
+    assert sorted(ms.samples) == ["one", "two"]
+    assert min(map(len, ms.samples.values())) >= 1
+
+
+def test_the_scheduler_keeps_nothing_of_a_block_that_is_over(client: Client) -> None:
+    with MemorySampler().sample("x", client=client):
+        pass
+
+    def kept(dask_scheduler: object) -> int:
+        return len(dask_scheduler.extensions["memory_sampler"].samples)  # type: ignore[attr-defined]  # the scheduler
+
+    assert client.run_on_scheduler(kept) == 0
+
+
+def test_a_scheduler_that_goes_away_never_takes_the_place_of_the_users_exception(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    ms = MemorySampler()
+    with LocalCluster(n_workers=1, processes=False, dashboard_address=":0") as cluster:
+        client = Client(cluster)
+
+        def block() -> None:
+            with ms.sample("x", client=client):
+                client.close()
+                _ = 1 / 0
+
+        with caplog.at_level(logging.WARNING, "taskscope"), pytest.raises(ZeroDivisionError):
+            block()
+        assert ms.samples == {}
+        assert [r.message for r in caplog.records if r.message.startswith("the samples of 'x' are lost")]

@@ -1,0 +1,180 @@
+from __future__ import annotations
+
+import asyncio
+import sys
+import threading
+import time
+
+import dask
+import pandas as pd
+import pytest
+
+from taskscope.diagnostics import MemorySampler
+from taskscope.errors import MissingDependencyError, OptionError, TaskscopeError
+from taskscope.session import current
+
+PATIENCE_S = 20.0
+
+
+@pytest.fixture(autouse=True)
+def no_cluster(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Other tests may have imported it."""
+    monkeypatch.delitem(sys.modules, "distributed", raising=False)
+
+
+@pytest.fixture
+def series() -> MemorySampler:
+    """Return two series, the second of which began 10 s later and has a sample where the first has none."""
+    ms = MemorySampler()
+    ms.samples["a"] = [(1000.0, 100), (1001.0, 200), (1003.0, 300)]
+    ms.samples["b"] = [(1010.0, 50), (1012.0, 70)]
+    return ms
+
+
+def enough(ms: MemorySampler, interval: float, n: int) -> list[tuple[float, int]]:
+    """Return samples of a block that lasts until the sampler has taken some."""
+    recorder, wait = current().recorder, threading.Event()
+    with ms.sample("x", interval=interval):
+        first = recorder.resources.cursor
+        for _ in range(int(PATIENCE_S / 0.01)):
+            if recorder.resources.cursor >= first + n:
+                break
+            wait.wait(0.01)
+    return ms.samples["x"]
+
+
+def test_this_process_is_sampled_from_the_first_moment_to_the_last() -> None:
+    before = time.time()
+    samples = enough(MemorySampler(), 0.02, 3)
+    times, sizes = zip(*samples, strict=True)
+    assert len(samples) >= 5
+    assert before - 0.01 <= times[0] <= times[-1] <= time.time() + 0.01
+    assert list(times) == sorted(times)
+    assert all(type(size) is int and size > 10e6 for size in sizes)
+
+
+def test_memory_that_the_block_takes_is_seen() -> None:
+    ms = MemorySampler()
+    with ms.sample("x", interval=0.05):
+        held = b"x" * 200_000_000
+    samples = ms.samples["x"]
+    assert samples[-1][1] - samples[0][1] > 150e6
+    del held
+
+
+def test_the_shortest_block_has_samples_and_a_label_is_made_up_where_none_is_given() -> None:
+    ms = MemorySampler()
+    with ms.sample():
+        pass
+    ((label, samples),) = ms.samples.items()
+    assert len(label) > 10
+    assert len(samples) >= 1
+
+
+def test_blocks_can_overlap_and_nothing_is_left_behind() -> None:
+    ms = MemorySampler()
+    with ms.sample("outer", interval=0.02):
+        with ms.sample("inner", interval=0.02):
+            dask.delayed(sum)([1]).compute(scheduler="synchronous")
+        assert len(ms.samples["inner"]) >= 1
+        assert current().held
+    assert len(ms.samples["outer"]) >= len(ms.samples["inner"])
+    assert not current().held
+
+
+def test_a_block_may_be_asynchronous() -> None:
+    ms = MemorySampler()
+
+    async def block() -> None:
+        async with ms.sample("x"):
+            await asyncio.sleep(0)
+
+    asyncio.run(block())
+    assert len(ms.samples["x"]) >= 1
+
+
+def test_the_samples_of_a_block_that_raises_are_kept_and_its_exception_comes_through() -> None:
+    ms = MemorySampler()
+    with pytest.raises(ZeroDivisionError), ms.sample("x"):
+        _ = 1 / 0
+    assert len(ms.samples["x"]) >= 1
+    assert not current().held
+
+
+def test_samples_are_on_the_way_to_the_live_views_too() -> None:
+    recorder = current().recorder
+    with MemorySampler().sample("x"):
+        first = recorder.resources.cursor
+    assert recorder.resources.cursor > first
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"measure": "proces"}, "unknown measure 'proces'; did you mean 'process'[?]"),
+        ({"measure": "managed"}, "measure must be 'process' without a cluster, got 'managed'; pass client="),
+        ({"interval": 0}, "interval must be a positive number of seconds, got 0"),
+        ({"interval": "fast"}, "interval must be a positive number of seconds, got 'fast'"),
+    ],
+)
+def test_what_cannot_work_is_refused_at_once(options: dict[str, object], message: str) -> None:
+    with pytest.raises(OptionError, match=message):
+        MemorySampler().sample("x", **options)  # type: ignore[arg-type]  # that is what is tested
+
+
+def test_a_block_cannot_be_entered_twice() -> None:
+    block = MemorySampler().sample("x")
+    with block, pytest.raises(TaskscopeError, match="this block is being sampled"):
+        block.__enter__()
+    assert not current().held
+
+
+def test_series_stand_side_by_side_as_they_came(series: MemorySampler) -> None:
+    frame = series.to_pandas()
+    times = pd.to_datetime([1000, 1001, 1003, 1010, 1012], unit="s")
+    nan = float("nan")
+    expected = pd.DataFrame({"a": [100, 200, 300, nan, nan], "b": [nan, nan, nan, 50, 70]}, index=times)
+    pd.testing.assert_frame_equal(frame, expected, check_index_type=False, check_freq=False)
+
+
+def test_aligned_series_begin_together_and_hold_their_values_no_longer_than_they_last(
+    series: MemorySampler,
+) -> None:
+    frame = series.to_pandas(align=True)
+    times = pd.to_timedelta([0, 1, 2, 3], unit="s")
+    nan = float("nan")
+    expected = pd.DataFrame({"a": [100.0, 200, 200, 300], "b": [50.0, 50, 70, nan]}, index=times)
+    pd.testing.assert_frame_equal(frame, expected, check_index_type=False, check_freq=False)
+
+
+def test_without_a_series_the_table_is_empty_and_there_is_nothing_to_plot() -> None:
+    assert MemorySampler().to_pandas().empty
+    with pytest.raises(TaskscopeError, match="nothing was sampled yet"):
+        MemorySampler().plot()
+
+
+def test_a_plot_is_that_of_pandas_in_gib(series: MemorySampler, monkeypatch: pytest.MonkeyPatch) -> None:
+    drawn: list[tuple[pd.DataFrame, dict[str, object]]] = []
+
+    class Plot:
+        def __init__(self, frame: pd.DataFrame) -> None:
+            self.frame = frame
+
+        def __call__(self, **options: object) -> str:
+            drawn.append((self.frame, options))
+            return "axes"
+
+    monkeypatch.setattr(pd.DataFrame, "plot", property(Plot))
+    assert series.plot(align=True, grid=True, ylabel="mine") == "axes"
+    ((frame, options),) = drawn
+    pd.testing.assert_frame_equal(frame * 2**30, series.to_pandas(align=True))
+    assert options == {"xlabel": "time", "ylabel": "mine", "grid": True}
+
+
+def test_without_matplotlib_the_error_says_what_to_install(
+    series: MemorySampler, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    monkeypatch.setitem(sys.modules, "matplotlib.pyplot", None)
+    with pytest.raises(MissingDependencyError, match="pip install matplotlib"):
+        series.plot()
