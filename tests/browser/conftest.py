@@ -27,6 +27,7 @@ import shutil
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import pytest
 from playwright.sync_api import Browser, sync_playwright
@@ -34,7 +35,8 @@ from playwright.sync_api import Browser, sync_playwright
 from tests.browser.harness.lab_page import LabPage
 from tests.browser.harness.server import Server, running_server
 
-OpenLab = Callable[[], LabPage]
+OpenLab = Callable[..., LabPage]
+"""Opens one more page; keywords are those of Playwright's browser contexts."""
 
 
 @pytest.fixture(scope="session")
@@ -82,12 +84,13 @@ def notebook(notebook_server: Server, chromium: Browser, request: pytest.Fixture
 
 
 @contextmanager
-def opening_pages(server: Server, chromium: Browser, test: str) -> Iterator[OpenLab]:
+def opening_pages(server: Server, chromium: Browser, test: str, *, keep: bool = False) -> Iterator[OpenLab]:
+    """Open pages for a test, and shut down all kernels after it, or `keep` them."""
     opened: list[LabPage] = []
     workspace = re.sub(r"\W+", "-", test)
 
-    def open_one() -> LabPage:
-        context = chromium.new_context(viewport={"width": 1200, "height": 900})
+    def open_one(**options: Any) -> LabPage:
+        context = chromium.new_context(**({"viewport": {"width": 1200, "height": 900}} | options))
         name = f"{workspace}-{len(opened)}" if opened else workspace
         opened.append(LabPage(context.new_page(), server, name))
         return opened[-1]
@@ -95,7 +98,8 @@ def opening_pages(server: Server, chromium: Browser, test: str) -> Iterator[Open
     yield open_one
     for lab in opened:
         lab.page.context.close()
-    server.shut_down_kernels()
+    if not keep:
+        server.shut_down_kernels()
     errors = [error for lab in opened for error in lab.errors]
     if errors:
         pytest.fail("the page reported\n  " + "\n  ".join(errors), pytrace=False)

@@ -1,4 +1,4 @@
-"""What the scheduler holds in a real JupyterLab, true by construction."""
+"""What the scheduler holds in a real JupyterLab: growing while a cell runs, and true by construction."""
 
 from __future__ import annotations
 
@@ -10,14 +10,18 @@ from playwright.sync_api import expect
 from tests.browser.harness.lab_page import LabPage
 from tests.browser.workloads import LOAD
 
-# Results of 1 MB are held until all have landed; then one sum of them is made.
+# Results of 1 MB are held until all have landed; then one sum of them is made. From the 13th on they wait.
 WIDGET = """
+import itertools
 from dask._task_spec import Task, TaskRef
 from taskscope import CacheWidget
+made = itertools.count()
 w = CacheWidget()
 display(w)
 def make(i):
     time.sleep(0.1)
+    if next(made) >= 12:
+        until(1)
     return bytes(1_000_000)
 def total(*parts):
     return sum(map(len, parts))
@@ -26,6 +30,46 @@ def held_graph(n):
     graph["total"] = Task("total", total, *(TaskRef(("block-1", i)) for i in range(n)))
     return graph
 """
+COMPUTE = "dask.threaded.get(held_graph(20), 'total', num_workers=2)"
+TRUE = """
+size = 20 * (1_000_000 + bytes(0).__sizeof__())
+assert (w.metric, w.n_keys, w.nbytes, w.n_unsized) == ('nbytes', 0, 0, 0), w.get_state()
+assert (w.peak_n_keys, w.peak_nbytes) == (20, size), (w.peak_n_keys, w.peak_nbytes)
+(group,) = w.peak_groups
+assert [group[f] for f in ('group', 'prefix', 'n_keys', 'nbytes')] == ['block-1', 'block', 20, size], group
+"""
+WATCH = """() => {
+  window.seen = [];
+  new MutationObserver(() => {
+    const now = document.querySelector('.tsk-cache-now')?.textContent ?? '';
+    if (now && window.seen.at(-1) !== now) window.seen.push(now);
+  }).observe(document.body, { subtree: true, childList: true, characterData: true });
+}"""
+
+
+def test_what_is_held_grows_while_a_cell_runs_and_its_peak_is_exact(lab: LabPage, shots: Path) -> None:
+    lab.open(LOAD, WIDGET, COMPUTE, TRUE)
+    lab.run_cell(0)
+    lab.run_cell(1)
+    expect(lab.page.locator(".tsk-cache .tsk-series-empty")).to_have_text("waiting for the first compute")
+    lab.page.evaluate(WATCH)
+    lab.start_cell(2)
+    now = lab.page.locator(".tsk-cache-now")
+    expect(now).to_have_text("now 12 MB · 12 keys")
+    assert not lab.is_done(2)
+    amounts = [int(text.split()[1]) for text in lab.page.evaluate("window.seen")]
+    assert len(set(amounts)) >= 3, amounts
+    assert amounts == sorted(amounts), amounts
+    lab.page.screenshot(path=shots / "cache-live.png")
+    lab.release()
+    lab.wait_cell(2)
+    expect(now).to_have_text("nothing is held any more")
+    peak = lab.page.locator(".tsk-cache-peak")
+    expect(peak).to_have_text(re.compile(r"^Peak 20 MB at .*s: block 20 MB \(100%\)$"))
+    lab.wait_feed("!feed.active")
+    lab.run_cell(3)
+    lab.page.get_by_role("button", name="Keys").click()
+    expect(peak).to_have_text(re.compile(r"^Peak 20 keys at .*: block 20 \(100%\)$"))
 
 
 def test_a_recording_in_the_users_metric_is_shown_by_its_name(lab: LabPage, shots: Path) -> None:

@@ -2,13 +2,40 @@
 
 from __future__ import annotations
 
-from playwright.sync_api import expect
+import re
+from base64 import b64encode
+from pathlib import Path
+from typing import Any
+
+from playwright.sync_api import Locator, expect
 
 from tests.browser.harness.lab_page import LabPage
+from tests.browser.harness.server import WITHOUT_SUBSHELLS
 from tests.browser.workloads import LOAD
 
 WIDGET = "w = ProgressWidget(); display(w)"
-UNHEARD = "feed => { feed._state = { kind: 'live', subshell: false }; }"
+CHARTS = ("progress", "gantt", "resources", "cache")
+SHOW_EACH = """
+ws = [kind() for kind in (ProgressWidget, GanttWidget, ResourceWidget, CacheWidget)]
+for w in ws: display(w)
+def two_prefixes():
+    graph = {("load", i): (held, i) for i in range(4)} | {("scale", i): (slow, ("load", i)) for i in range(4)}
+    return dask.threaded.get(graph, [("scale", i) for i in range(4)], num_workers=2)
+"""
+# How large a picture is, and how many colours it has at least, up to 100.
+LOOK = """async (base64) => {
+  const image = new Image();
+  image.src = `data:image/png;base64,${base64}`;
+  await image.decode();
+  const canvas = new OffscreenCanvas(image.naturalWidth, image.naturalHeight);
+  const context = canvas.getContext('2d');
+  context.drawImage(image, 0, 0);
+  const pixels = new Uint32Array(context.getImageData(0, 0, canvas.width, canvas.height).data.buffer);
+  const seen = new Set();
+  for (let i = 0; i < pixels.length && seen.size < 100; i++) seen.add(pixels[i]);
+  return { width: canvas.width, height: canvas.height, colours: seen.size };
+}"""
+SHOWN = "canvas => canvas.toDataURL()"
 
 
 def start_waiting(lab: LabPage) -> None:
@@ -42,10 +69,138 @@ def test_stop_can_be_reached_and_pressed_by_keyboard(lab: LabPage) -> None:
 
 
 def test_stop_goes_through_the_server_where_the_kernel_does_not_hear_us(lab: LabPage) -> None:
-    start_waiting(lab)
+    lab.open(LOAD, WIDGET, "_ = computed(wait, 8)", kernel=WITHOUT_SUBSHELLS)
+    lab.run_cell(0)
+    lab.wait_feed("feed?.state === 'live' && !feed.subshell")
+    lab.run_cell(1)
+    lab.start_cell(2)
     stop = lab.page.get_by_role("button", name="Stop", exact=True)
     expect(stop).to_be_visible()
-    lab.on_feed(UNHEARD)
     with lab.page.expect_request(lambda request: request.url.partition("?")[0].endswith("/interrupt")):
         stop.click()
     expect_interrupted(lab)
+
+
+def chart(lab: LabPage, name: str) -> Locator:
+    return lab.page.locator(f".tsk-{name}.tsk-chart").first
+
+
+def choose(lab: LabPage, name: str, action: str) -> None:
+    """Take an action from a chart's menu."""
+    chart(lab, name).get_by_role("button", name="More actions").click()
+    chart(lab, name).get_by_role("menuitem", name=action).click()
+
+
+def copied(lab: LabPage, name: str) -> list[list[str]]:
+    action = "Copy prefixes and lanes as a table" if name == "gantt" else "Copy as a table"
+    choose(lab, name, action)
+    expect(chart(lab, name).locator(".tsk-notice")).to_have_text(re.compile(r"^copied \d+ rows"))
+    text: str = lab.page.evaluate("navigator.clipboard.readText()")
+    return [line.split("\t") for line in text.split("\n")]
+
+
+def saved(lab: LabPage, name: str, shots: Path) -> dict[str, Any]:
+    with lab.page.expect_download() as download:
+        choose(lab, name, "Save as PNG")
+    assert download.value.suggested_filename == f"taskscope-{name}.png"
+    download.value.save_as(shots / f"saved-{name}.png")
+    looked: dict[str, Any] = lab.page.evaluate(
+        LOOK, b64encode((shots / f"saved-{name}.png").read_bytes()).decode()
+    )
+    return looked
+
+
+def test_every_chart_by_itself_is_copied_as_a_table_and_saved_as_a_picture(lab: LabPage, shots: Path) -> None:
+    lab.page.context.grant_permissions(["clipboard-read", "clipboard-write"])
+    lab.open(LOAD, SHOW_EACH, "_ = two_prefixes()")
+    lab.run_cell(0)
+    lab.run_cell(1)
+    lab.start_cell(2)
+    expect(chart(lab, "resources").locator("canvas")).to_be_visible()
+    lab.release()
+    lab.wait_cell(2)
+    lab.wait_feed("!feed.active && feed.tasks === 8")
+    expect(chart(lab, "cache").locator("canvas")).to_be_visible()
+    tables = {name: copied(lab, name) for name in CHARTS}
+    counts = [["load", "4", "4", "0", "0", "0"], ["scale", "4", "4", "0", "0", "0"]]
+    assert [tables["progress"][0], *sorted(tables["progress"][1:])] == [
+        ["Prefix", "Tasks", "Finished", "Running", "Erred", "Interrupted or lost"],
+        *counts,
+    ]
+    assert sorted(row[:3] for row in tables["gantt"][1:3]) == [row[:3] for row in counts]
+    assert [row[0] for row in tables["resources"][2:4]] == ["Memory", ""]
+    assert tables["resources"][4][:3] == ["Time (s)", "CPU (% of one core)", "Resident memory (bytes)"]
+    assert all(float(row[2]) > 10e6 for row in tables["resources"][5:]), tables["resources"]
+    assert tables["cache"][0] == ["Group", "Prefix", "Bytes"]
+    assert {row[0] for row in tables["cache"][1:]} in ({"load"}, {"scale"}, {"load", "scale"})
+    for name in CHARTS:
+        looked = saved(lab, name, shots)
+        canvas = chart(lab, name).locator("canvas")
+        width = 1280 if name == "progress" else canvas.evaluate("canvas => canvas.width")
+        tall = 100 if name == "progress" else canvas.evaluate("canvas => canvas.height")
+        assert (looked["width"], looked["height"] > tall, looked["colours"] > 10) == (width, True, True), (
+            name,
+            looked,
+        )
+
+
+def test_every_chart_by_itself_is_held_and_cleared(lab: LabPage) -> None:
+    lab.open(LOAD, SHOW_EACH, "_ = two_prefixes()", "_ = computed(slow, 5)")
+    lab.run_cell(0)
+    lab.run_cell(1)
+    lab.start_cell(2)
+    for name in CHARTS[1:3]:
+        expect(chart(lab, name).locator("canvas")).to_be_visible()
+    hold = [chart(lab, name).get_by_role("button", name="Pause: hold the picture") for name in CHARTS[:3]]
+    for button in hold:
+        button.click()
+        expect(button).to_have_attribute("aria-pressed", "true")
+    expect(chart(lab, "gantt").locator(".tsk-gantt-state")).to_contain_text("paused at")
+    # What was measured before may still have been under way.
+    feed = lab.feed()
+    assert feed is not None
+    lab.wait_feed(f"feed.nBatches > {feed['nBatches'] + 2}")
+    pictures = [chart(lab, name).locator("canvas").evaluate(SHOWN) for name in CHARTS[1:3]]
+    expect(chart(lab, "progress").locator(".tsk-progress-count")).to_have_text("0 of 8 tasks")
+    lab.release()
+    lab.wait_cell(2)
+    lab.wait_feed("!feed.active && feed.tasks === 8")
+    expect(chart(lab, "cache").locator(".tsk-cache-now")).to_have_text("nothing is held any more")
+    expect(chart(lab, "progress").locator(".tsk-progress-count")).to_have_text("0 of 8 tasks")
+    assert pictures == [chart(lab, name).locator("canvas").evaluate(SHOWN) for name in CHARTS[1:3]]
+    for button in hold:
+        button.click()
+    expect(chart(lab, "progress").locator(".tsk-progress-count")).to_have_text("8 of 8 tasks")
+    expect(chart(lab, "gantt").locator(".tsk-gantt-state")).to_have_text("8 tasks · 2 lanes")
+    for name in CHARTS:
+        choose(lab, name, "Clear: show only what comes")
+    expect(chart(lab, "progress").locator(".tsk-progress-state")).to_have_text("Waiting for a Dask compute")
+    for name in CHARTS[1:]:
+        expect(chart(lab, name)).to_contain_text("cleared: waiting for the next compute")
+    lab.run_cell(3)
+    expect(chart(lab, "progress").locator(".tsk-progress-count")).to_have_text("5 of 5 tasks")
+    choose(lab, "progress", "Show all computes again")
+    expect(chart(lab, "progress").locator(".tsk-progress-count")).to_have_text("13 of 13 tasks")
+
+
+def test_a_dashboard_is_held_and_cleared_as_one(lab: LabPage) -> None:
+    lab.open(LOAD, "display(Dashboard())", "_ = computed(held, 4)")
+    lab.run_cell(0)
+    lab.run_cell(1)
+    lab.start_cell(2)
+    expect(chart(lab, "gantt").locator("canvas")).to_be_visible()
+    expect(lab.page.get_by_role("button", name="Pause: hold the picture")).to_have_count(1)
+    lab.page.get_by_role("button", name="Pause: hold the picture").click()
+    expect(chart(lab, "progress").locator(".tsk-progress-held")).to_have_text("paused")
+    lab.release()
+    lab.wait_cell(2)
+    lab.wait_feed("!feed.active && feed.tasks === 4")
+    expect(chart(lab, "progress").locator(".tsk-progress-count")).to_have_text("0 of 4 tasks")
+    lab.page.get_by_role("button", name="Pause: hold the picture").click()
+    expect(chart(lab, "progress").locator(".tsk-progress-count")).to_have_text("4 of 4 tasks")
+    choose(lab, "gantt", "Clear: show only what comes")
+    expect(chart(lab, "progress").locator(".tsk-progress-state")).to_have_text("Waiting for a Dask compute")
+    for name in CHARTS[1:]:
+        expect(chart(lab, name)).to_contain_text("cleared: waiting for the next compute")
+    choose(lab, "gantt", "Show all computes again")
+    expect(chart(lab, "cache")).not_to_contain_text("cleared")

@@ -303,7 +303,7 @@ def test_the_chart_is_copied_as_a_table_and_saved_as_a_picture(lab: LabPage) -> 
     lab.page.context.grant_permissions(["clipboard-read", "clipboard-write"])
     opened(lab)
     choose(lab, "Copy prefixes and lanes as a table")
-    expect(chart(lab).get_by_role("status").last).to_have_text("copied 4 rows")
+    expect(chart(lab).locator(".tsk-notice")).to_have_text("copied 4 rows")
     lines = lab.page.evaluate("navigator.clipboard.readText()").split("\n")
     assert [line.split("\t")[:3] for line in lines] == [
         ["Prefix", "Tasks", "Finished"],
@@ -315,7 +315,7 @@ def test_the_chart_is_copied_as_a_table_and_saved_as_a_picture(lab: LabPage) -> 
         [lines[6].split("\t")[0], lines[6].split("\t")[1], str(40 - int(lines[5].split("\t")[2]))],
     ]
     choose(lab, "Copy tasks in sight as a table")
-    expect(chart(lab).get_by_role("status").last).to_have_text("copied 40 rows (40 tasks in sight)")
+    expect(chart(lab).locator(".tsk-notice")).to_have_text("copied 40 rows (40 tasks in sight)")
     choose(lab, "Show as tables")
     expect(chart(lab).get_by_role("cell", name="scale")).to_be_visible()
     with lab.page.expect_download() as saved:

@@ -1,7 +1,7 @@
 """Cells that browser tests share: taskscope loaded, and computes that end when a test lets them."""
 
 LOAD = """
-import threading, time, dask
+import os, threading, time, dask
 from IPython.display import display
 import taskscope
 from taskscope import CacheWidget, Dashboard, GanttWidget, ProgressWidget, ResourceWidget
@@ -17,6 +17,14 @@ def wait(i):
     gate.wait(60)
     return i
 
+def until(stage):
+    while not os.path.exists(os.environ["JPY_SESSION_NAME"].removesuffix(".ipynb") + f".stage{stage}"):
+        time.sleep(0.01)
+
+def held(i):
+    until(1)
+    return i
+
 def fail(i):
     raise ValueError(f"no <b>{i}</b>")
 
@@ -29,4 +37,7 @@ def in_groups(n_groups, n_each):
     return dask.threaded.get(graph, list(graph), num_workers=4)
 import dask.threaded
 """
-"""Loads taskscope; ``slow`` takes 20 ms, ``wait`` until ``gate`` is set, ``fail`` raises."""
+"""Loads taskscope; ``slow`` takes 20 ms, ``wait`` until ``gate`` is set, ``fail`` raises.
+
+``held`` takes until `LabPage.release`, which reaches a kernel that is busy.
+"""

@@ -10,7 +10,7 @@ import sys
 import time
 import urllib.error
 import urllib.request
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -38,6 +38,11 @@ class Server:
     url: str
     log: Path
     app: str
+    _kill: Callable[[], None]
+
+    def kill(self) -> None:
+        """Have the server die without a word."""
+        self._kill()
 
     def page_url(self, path: str, workspace: str) -> str:
         """Return where a notebook opens; JupyterLab keeps the layout of `workspace`."""
@@ -87,7 +92,6 @@ def running_server(folder: Path, app: str = "lab") -> Iterator[Server]:
     add to that.
     """
     port = _free_port()
-    server = Server(f"http://127.0.0.1:{port}/", folder / "server.log", app)
     (folder / "notebooks").mkdir()
     _silence_news(folder)
     _offer_ipykernel6(folder)
@@ -101,18 +105,24 @@ def running_server(folder: Path, app: str = "lab") -> Iterator[Server]:
         f"--IdentityProvider.token={TOKEN}",
         f"--ServerApp.root_dir={folder / 'notebooks'}",
     ]
-    with server.log.open("wb") as log:
-        process = subprocess.Popen(command, env=_environment(folder), stdout=log, stderr=subprocess.STDOUT)
+    log = folder / "server.log"
+    with log.open("wb") as file:
+        process = subprocess.Popen(command, env=_environment(folder), stdout=file, stderr=subprocess.STDOUT)
+    server = Server(f"http://127.0.0.1:{port}/", log, app, process.kill)
     try:
         _wait_until_up(server, process)
         yield server
     finally:
-        process.terminate()
-        try:
-            process.wait(STOP_S)
-        except subprocess.TimeoutExpired:
-            process.kill()
-            process.wait()
+        _end(process)
+
+
+def _end(process: subprocess.Popen[bytes]) -> None:
+    process.terminate()
+    try:
+        process.wait(STOP_S)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        process.wait()
 
 
 def _environment(folder: Path) -> dict[str, str]:

@@ -161,6 +161,18 @@ def test_an_expired_page_that_says_hello_is_told_again(world: World) -> None:
     assert len(data.sent) == 1
 
 
+def test_an_expired_page_that_renews_is_told_what_came_meanwhile(world: World) -> None:
+    control, data = world.channels.open_page("p")
+    control.ask({"verb": "hello"})
+    world.tick()
+    world.now_s += 2 * LEASE_S
+    world.tick(final=True)
+    assert (len(data.sent), world.feed.has_front_end()) == (1, False)
+    control.ask({"verb": "renew"})
+    world.tick(final=True)
+    assert [message["seq"] for message in data.sent] == [0, 1]
+
+
 def test_a_page_that_closes_is_forgotten(world: World) -> None:
     control, data = world.channels.open_page("p")
     control.ask({"verb": "hello"})

@@ -2,15 +2,18 @@
 import { formatDuration, printable } from '../../lib/format';
 import type { Translate } from '../../lib/translate';
 import { valueAxis } from '../../lib/value-ticks';
-import type { Measure, RunWindow, TaskStore } from '../../store';
+import type { Measure, TaskStore } from '../../store';
 import type { Brush } from '../series/canvas';
 import type { PlotSpec } from '../series/layout';
 import type { SeriesParts } from '../series/parts';
 import type { SeriesContent } from '../series/view';
+import type { ShownWindow } from '../ui/shown-window';
 import { element, setText } from '../ui/dom';
+import type { TextTable } from '../ui/text-table';
 import { fillTable } from '../ui/text-table';
 import type { TimeFrame } from '../ui/time-frame';
 import { drawStack } from './draw';
+import type { LegendEntry } from './legend';
 import { fillLegend } from './legend';
 import { stackHeld } from './stack';
 import { CACHE_CSS } from './style';
@@ -37,11 +40,14 @@ export class CacheContent implements SeriesContent {
   #summary: HeldSummary | null = null;
   #zeroS = 0;
   #seen = '';
+  #heldChoice: Measure | null = null;
+  #entries: readonly LegendEntry[] = [];
+  #table: TextTable | null = null;
 
   /** @param measure what is shown at first; null: the user's metric where there is one, else bytes */
   constructor(
     private readonly store: TaskStore,
-    private readonly window: RunWindow,
+    private readonly window: ShownWindow,
     private readonly t: Translate,
     measure: Measure | null
   ) {
@@ -95,7 +101,7 @@ export class CacheContent implements SeriesContent {
     const columns = Math.max(Math.round(brush.layout.plotWidthPx * brush.ratio), 1);
     const { span, nowS } = brush.frame;
     const stack = stackHeld(this.store, this.window, this.#measure, span, columns, nowS);
-    const colours = this.store.colours(this.window);
+    const colours = this.store.colours(this.window.whole);
     brush.inside(plot, () => {
       drawStack(brush, plot, stack, prefix => colours.colour(prefix));
     });
@@ -136,13 +142,29 @@ export class CacheContent implements SeriesContent {
     return frame.growing ? this.t('nothing is held yet') : this.t('nothing was held');
   }
 
+  title(): string {
+    const prefixes = byPrefix(this.store, this.#summary?.peak.groups ?? []);
+    const peak = this.#summary === null ? '' : peakText(this.#summary, prefixes, this.#metric, this.#zeroS, this.t);
+    return `${this.label}: ${peak}`;
+  }
+
+  legend(): readonly { name: string; colour: string }[] {
+    return this.#entries.map(({ prefix, colour, amount }) => ({ name: `${prefix} ${amount}`, colour }));
+  }
+
+  tables(): readonly TextTable[] {
+    return this.#table === null ? [] : [this.#table];
+  }
+
   #refresh(frame: TimeFrame | null): void {
     const { held, version } = this.store;
-    const seen = `${held.version} ${version} ${String(this.#chosen)} ${String(frame?.growing)}`;
-    if (seen === this.#seen) {
+    const seen = `${held.version} ${version} ${String(this.#chosen)} ${String(frame?.growing)} ${this.window.firstRun}`;
+    // While time is held, words that were said before stand.
+    if (seen === this.#seen || (frame?.held === true && this.#summary !== null && this.#heldChoice === this.#chosen)) {
       return;
     }
     this.#seen = seen;
+    this.#heldChoice = this.#chosen;
     this.#zeroS = frame?.zeroS ?? 0;
     this.#metric = metricName(this.store, this.window);
     this.#summary = summariseHeld(this.store, this.window, this.#measure);
@@ -166,21 +188,18 @@ export class CacheContent implements SeriesContent {
   #tell(summary: HeldSummary, growing: boolean): void {
     const { t } = this;
     const prefixes = byPrefix(this.store, summary.peak.groups);
-    const colours = this.store.colours(this.window);
+    const colours = this.store.colours(this.window.whole);
     const format = formatterOf(summary.measure);
     const now = nowText(summary, this.#metric, growing, t);
     const peak = peakText(summary, prefixes, this.#metric, this.#zeroS, t);
     setText(this.#now, now);
     setText(this.#peak, peak);
-    fillLegend(
-      this.#legend,
-      prefixes.map(([prefix, amount]) => ({
-        prefix,
-        colour: colours.colour(this.store.tables.prefixId(prefix)),
-        amount: format(amount)
-      })),
-      t
-    );
+    this.#entries = prefixes.map(([prefix, amount]) => ({
+      prefix,
+      colour: colours.colour(this.store.tables.prefixId(prefix)),
+      amount: format(amount)
+    }));
+    fillLegend(this.#legend, this.#entries, t);
     this.#parts?.canvas.setAttribute('aria-label', labelText(now, peak, t));
     if (this.#parts !== null) {
       const rows = summary.peak.groups.slice(0, MAX_TABLE).map(([group, amount]) => {
@@ -188,7 +207,8 @@ export class CacheContent implements SeriesContent {
         return [printable(name), printable(prefix), format(amount)];
       });
       const columns = [t('Group'), t('Prefix'), measureName(summary.measure, this.#metric, t)];
-      fillTable(this.#parts.table, { caption: t('Held at the peak'), columns, rows });
+      this.#table = { caption: t('Held at the peak'), columns, rows };
+      fillTable(this.#parts.table, this.#table);
     }
   }
 }

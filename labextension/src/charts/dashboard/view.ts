@@ -53,7 +53,7 @@ export function mount(el: HTMLElement, store: TaskStore, options: DashboardOptio
       { once: true }
     );
   }
-  const shared = { ...options, axis: options.axis ?? new TimeAxis(follow ?? lastRun === null) };
+  const shared = { ...options, joined: true, axis: options.axis ?? new TimeAxis(follow ?? lastRun === null) };
   return {
     el: root,
     progress: mountProgress(root, store, shared),

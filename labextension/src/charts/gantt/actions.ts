@@ -1,7 +1,8 @@
 /** What gestures, keys and buttons do to the chart. */
 import { clamp } from '../../lib/span';
 import type { Translate } from '../../lib/translate';
-import type { RunWindow, TaskRef, TaskStore } from '../../store';
+import type { TaskRef, TaskStore } from '../../store';
+import type { ShownWindow } from '../ui/shown-window';
 import type { TimeAxis } from '../ui/time-axis';
 import type { Emphasis } from './emphasis';
 import type { FindBar } from './find-bar';
@@ -22,7 +23,7 @@ import type { Viewport } from './viewport';
 /** What actions work on. */
 export interface Stage {
   readonly store: TaskStore;
-  readonly window: { -readonly [name in keyof RunWindow]: RunWindow[name] };
+  readonly window: ShownWindow;
   readonly axis: TimeAxis;
   readonly viewport: Viewport;
   readonly folding: Folding;
@@ -45,14 +46,11 @@ const HINT_MS = 1600;
 
 export class Actions implements Intents, ToolActions {
   #hintTimer: ReturnType<typeof setTimeout> | undefined;
-  readonly #firstRun: number;
 
-  constructor(private readonly stage: Stage) {
-    this.#firstRun = stage.window.firstRun;
-  }
+  constructor(private readonly stage: Stage) {}
 
   get cleared(): boolean {
-    return this.stage.window.firstRun !== this.#firstRun;
+    return this.stage.axis.sinceRun !== null;
   }
 
   stop(): void {
@@ -113,13 +111,8 @@ export class Actions implements Intents, ToolActions {
 
   /** Leave out the computes that are over, or show them again. */
   toggleClear(): void {
-    const { window, store } = this.stage;
-    const runs = store.tables.runsIn(window);
-    const open = runs.filter(run => run.status === 'running').map(run => run.run);
-    const next = Math.min(...open, (runs.at(-1)?.run ?? this.#firstRun - 1) + 1);
-    window.firstRun = this.cleared ? this.#firstRun : next;
+    this.stage.window.toggleClear(this.stage.store);
     this.stage.viewport.fit();
-    this.stage.request();
   }
 
   scrollRows(rows: number): void {

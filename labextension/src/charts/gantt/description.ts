@@ -41,7 +41,7 @@ export class Description {
     const latest = this.store.tables.runsIn(this.window).at(-1);
     const text = scene === null ? '' : stateText(this.store, scene, this.prefixes, latest, this.emphasis.nHidden, this.t);
     setText(this.parts.state, text);
-    this.legend.refresh(this.prefixes);
+    this.legend.refresh(this.prefixes, this.store.failures(this.window).reduce((n, kind) => n + (kind.status === 'lost' ? kind.n : 0), 0));
     this.#refreshTables();
   }
 

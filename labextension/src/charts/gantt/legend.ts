@@ -48,6 +48,7 @@ export class Legend {
   readonly #more: HTMLButtonElement;
   readonly #reset: HTMLButtonElement;
   #prefixes: readonly PrefixSummary[] = [];
+  #nLost = 0;
   #open = false;
 
   constructor(
@@ -60,12 +61,13 @@ export class Legend {
     this.#reset = makeButton(t('Show all'), t('Show all prefixes again'), () => { emphasis.showAll(); }, signal);
     const [more, reset] = [element('li', {}, this.#more), element('li', {}, this.#reset)];
     this.el = element('ul', { class: 'tsk-gantt-legend', 'aria-label': t('Prefixes: press one to hide or show its tasks') }, this.#statuses, more, reset);
-    this.refresh([]);
+    this.refresh([], 0);
   }
 
   /** Say what there is now; buttons stay the same, so that none loses the focus. */
-  refresh(prefixes: readonly PrefixSummary[]): void {
+  refresh(prefixes: readonly PrefixSummary[], nLost: number): void {
     this.#prefixes = prefixes;
+    this.#nLost = nLost;
     const shown = prefixes.slice(0, this.#open ? MAX_OPEN_LEGEND : MAX_LEGEND);
     const seen = new Set(shown.map(row => row.prefix));
     for (const [prefix, { li }] of this.#items) {
@@ -111,19 +113,19 @@ export class Legend {
 
   /** What the patterns mean, where there are any. */
   #refreshStatuses(): void {
-    const entries = (['erred', 'interrupted'] as const).flatMap(status => {
-      const n = this.#prefixes.reduce((sum, row) => sum + row[status], 0);
-      const text = status === 'interrupted' ? this.t('interrupted or lost') : this.t('erred');
-      return n === 0 ? [] : [{ status, text: `${text} ${formatCount(n)}` }];
-    });
+    const { t } = this;
+    const sum = (of: (row: PrefixSummary) => number): number => this.#prefixes.reduce((n, row) => n + of(row), 0);
+    const counts = [
+      ['erred', t('erred'), sum(row => row.erred)],
+      ['interrupted', t('interrupted'), sum(row => row.interrupted) - this.#nLost],
+      ['lost', t('lost'), this.#nLost]
+    ] as const;
+    const entries = counts.filter(([, , n]) => n > 0).map(([status, name, n]) => ({ status, text: `${name} ${formatCount(n)}` }));
     const said = entries.map(({ text }) => text).join();
     if (said !== this.#statuses.dataset.said) {
       this.#statuses.dataset.said = said;
       this.#statuses.replaceChildren(
-        ...entries.map(({ status, text }) => {
-          const swatches = status === 'erred' ? ['erred'] : ['interrupted', 'lost'];
-          return element('span', {}, ...swatches.map(name => element('span', { class: `tsk-gantt-swatch tsk-${name}` })), text);
-        })
+        ...entries.map(({ status, text }) => element('span', {}, element('span', { class: `tsk-gantt-swatch tsk-${status}` }), text))
       );
     }
     this.#statuses.hidden = entries.length === 0;
@@ -138,7 +140,7 @@ export class Legend {
 
   #toggleMore(): void {
     this.#open = !this.#open;
-    this.refresh(this.#prefixes);
+    this.refresh(this.#prefixes, this.#nLost);
   }
 
   #setShown(button: HTMLButtonElement, shown: boolean): void {

@@ -6,8 +6,11 @@ import type { PrefixColours, RunWindow, TaskRef, TaskStore } from '../../store';
 import { setText } from '../ui/dom';
 import type { Painted } from '../ui/frames';
 import { FrameLoop } from '../ui/frames';
+import { Notice } from '../ui/notice';
+import { Outlet } from '../ui/outlet';
 import { keepKeys } from '../ui/own-keys';
 import { prefersStill, readTheme, watchTheme } from '../ui/page-theme';
+import { ShownWindow } from '../ui/shown-window';
 import { SHARED_CSS, adoptStyles } from '../ui/styles';
 import { TimeAxis } from '../ui/time-axis';
 import { makeButton, setPressed } from '../ui/toolbar';
@@ -89,14 +92,14 @@ class GanttView implements GanttChart, Stage {
     const { signal } = options;
     this.#signal = signal;
     this.#colourWindow = { firstRun: options.firstRun ?? 0, lastRun: options.lastRun ?? null };
-    this.window = { ...this.#colourWindow };
+    this.axis = options.axis ?? new TimeAxis(options.follow ?? this.#colourWindow.lastRun === null);
+    this.window = new ShownWindow(this.#colourWindow, this.axis);
     this.t = options.translate ?? english;
     this.parts = makeParts(this.t);
     this.#painter = new GanttPainter(this.parts.canvas);
     this.#theme = readTheme(document.body);
     this.#frames = new FrameLoop(() => this.#paint(), signal);
     this.#report = new Reporter(options);
-    this.axis = options.axis ?? new TimeAxis(options.follow ?? this.window.lastRun === null);
     this.viewport = new Viewport(store, this.window, this.axis, this.folding, view => { this.#report.view(view); });
     this.emphasis = new Emphasis(() => { this.#onEmphasis(); });
     this.picker = new Picker(store, signal, selected => {
@@ -105,8 +108,8 @@ class GanttView implements GanttChart, Stage {
       this.request();
     });
     this.findBar = new FindBar(this.#findHost(), this.t, signal);
-    const say = (text: string): void => { setText(this.parts.said, text); };
-    this.output = new Output(store, this.emphasis, () => this.#shown(), prefix => this.#colourOf(prefix), say, this.t);
+    const notice = new Notice(signal);
+    this.output = new Output(store, this.emphasis, () => this.#shown(), prefix => this.#colourOf(prefix), new Outlet(notice, this.t), this.t);
     this.#actions = new Actions(this);
     this.#tools = new Tools(this.#actions, this.t, signal);
     const relate = this.t('Draw what it needs and what needs it (R)');
@@ -116,7 +119,7 @@ class GanttView implements GanttChart, Stage {
     const legend = new Legend(this.emphasis, prefix => this.#colourOf(prefix), signal, this.t);
     this.#words = new Description(store, this.window, this.emphasis, this.parts, legend, this.t);
     this.parts.head.append(this.#tools.el);
-    this.parts.head.after(this.findBar.el);
+    this.parts.head.after(notice.el, this.findBar.el);
     this.parts.plot.after(legend.el);
   }
 

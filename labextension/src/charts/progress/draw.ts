@@ -14,10 +14,13 @@ export interface DrawOptions {
   readonly signal: AbortSignal;
   readonly translate: Translate;
   readonly stop: (() => Promise<string | null>) | null;
+  /** Buttons, and the line that says what they did. */
+  readonly tools: HTMLElement;
+  readonly notice: HTMLElement;
 }
 
 /** What comes under the bar, in this order; a key shows the pattern of the segment it counts. */
-const META = ['elapsed', 'eta', 'running', 'erred', 'interrupted', 'runs'] as const;
+const META = ['elapsed', 'eta', 'running', 'erred', 'interrupted', 'lost', 'runs'] as const;
 const WITH_KEY: ReadonlySet<string> = new Set(['running', 'erred', 'interrupted']);
 
 export class ProgressDrawing {
@@ -27,6 +30,7 @@ export class ProgressDrawing {
   readonly #state = element('span');
   readonly #count = element('span', { class: 'tsk-progress-count' });
   readonly #percent = element('span', { class: 'tsk-progress-percent' });
+  readonly #held = element('span', { class: 'tsk-progress-held' });
   readonly #bar = makeBar();
   readonly #meta = META.map(name => ({ name, ...metaItem(name) }));
   readonly #error = element('div', { class: 'tsk-progress-error' });
@@ -44,21 +48,31 @@ export class ProgressDrawing {
     this.#stop = new StopButton(options);
     this.#announcer = new Announcer(region, signal);
     const title = element('span', { class: 'tsk-progress-state' }, this.#icon, this.#state);
-    const head = element('div', { class: 'tsk-progress-head' }, title, this.#count, this.#percent, this.#stop.el);
+    setText(this.#held, translate('paused'));
+    this.hold(false);
+    const head = element('div', { class: 'tsk-progress-head' }, title, this.#held, this.#count, this.#percent, this.#stop.el, options.tools);
     const meta = element('div', { class: 'tsk-progress-meta' }, ...this.#meta.map(item => item.el));
     this.el.setAttribute('aria-label', translate('Progress of Dask tasks'));
     this.#bar.el.setAttribute('role', 'progressbar');
     this.#bar.el.setAttribute('aria-label', translate('Finished tasks'));
     this.#bar.el.setAttribute('aria-valuemin', '0');
-    this.el.append(head, this.#stop.note, this.#bar.el, meta, this.#error, this.#errors.el, this.#rows.el, region);
+    this.el.append(head, options.notice, this.#stop.note, this.#bar.el, meta, this.#error, this.#errors.el, this.#rows.el, region);
+  }
+
+  /** Say whether the picture is held. */
+  hold(held: boolean): void {
+    this.#held.hidden = !held;
+  }
+
+  /** @param alive whether there is something to stop */
+  showStop(alive: boolean): void {
+    this.#stop.show(alive);
   }
 
   /**
    * @param colourOf gives a prefix's colour in CSS
-   * @param alive whether the kernel says that something runs
    */
-  draw(layout: ProgressLayout, colourOf: (prefix: string) => string, alive: boolean): void {
-    this.#stop.show(alive);
+  draw(layout: ProgressLayout, colourOf: (prefix: string) => string): void {
     const words = describeProgress(layout, this.options.translate);
     this.el.dataset.state = layout.state;
     setIcon(this.#icon, layout.state);

@@ -42,12 +42,14 @@ export interface ProgressLayout extends Counts {
   readonly error: string | null;
   /** What tasks raised, by prefix and message. */
   readonly errors: readonly FailureKind[];
+  /** Of the interrupted ones, those whose worker died. */
+  readonly lost: number;
   /** Finished tasks of all, 0 without any. */
   readonly fraction: number;
   /** Seconds during which at least one compute ran. */
   readonly elapsedS: number;
   readonly eta: Eta;
-  /** One row per prefix, in order of appearance. */
+  /** One row per prefix, those with the most tasks first, else in order of appearance. */
   readonly prefixes: readonly PrefixRow[];
 }
 
@@ -67,6 +69,7 @@ export function layoutProgress(input: ProgressInput): ProgressLayout {
     nRuns: runs.length,
     error: runs.find(run => run.error !== null && !errors.some(kind => kind.error === run.error))?.error ?? null,
     errors,
+    lost: failures.reduce((n, kind) => n + (kind.status === 'lost' ? kind.n : 0), 0),
     fraction: total === 0 ? 0 : sums.finished / total,
     elapsedS: elapsedS(runs, nowS),
     eta: timeLeft(input),
@@ -110,7 +113,8 @@ function byPrefix(rows: readonly PrefixProgress[]): PrefixRow[] {
       same.push(row);
     }
   }
-  return Array.from(found, ([prefix, same]) => ({ prefix, ...sumCounts(same) }));
+  // The number of tasks hardly changes once a graph is known, so rows stay where they are.
+  return Array.from(found, ([prefix, same]) => ({ prefix, ...sumCounts(same) })).sort((a, b) => b.total - a.total);
 }
 
 /** Length of the union of the computes' times: what ran at once counts once. */

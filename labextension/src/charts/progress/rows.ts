@@ -4,7 +4,7 @@ import type { Translate } from '../../lib/translate';
 import { element, setText } from '../ui/dom';
 import { type Bar, makeBar } from './bar';
 import type { PrefixRow } from './layout';
-import { rowCount, rowSentence } from './words';
+import { hiddenText, rowCount, rowSentence } from './words';
 
 /** Rows shown before a button asks for the others. */
 const FOLDED_ROWS = 8;
@@ -75,7 +75,9 @@ export class PrefixRows {
   #moreText(n: number): string {
     const { translate } = this.options;
     if (!this.#unfolded) {
-      return translate('Show %1 more prefixes', formatCount(n - FOLDED_ROWS));
+      const doing = hiddenText(this.#prefixes.slice(FOLDED_ROWS), translate);
+      const more = translate('Show %1 more prefixes', formatCount(n - FOLDED_ROWS));
+      return doing === '' ? more : `${more} (${doing})`;
     }
     return n > MAX_ROWS
       ? translate('Show fewer (%1 more prefixes are not listed)', formatCount(n - MAX_ROWS))

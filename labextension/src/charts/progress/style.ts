@@ -25,6 +25,9 @@ export const PROGRESS_CSS = `
 .tsk-progress[data-state='finished'] .tsk-progress-state svg { color: var(--tsk-success); }
 .tsk-progress[data-state='erred'] .tsk-progress-state svg { color: var(--tsk-error); }
 .tsk-progress[data-state='interrupted'] .tsk-progress-state svg { color: var(--tsk-warn); }
+.tsk-progress-held { color: var(--tsk-warn); }
+.tsk-progress-head { align-items: center; row-gap: 4px; }
+.tsk-progress .tsk-notice { padding: 0; }
 .tsk-progress-percent { margin-inline-start: auto; font-weight: 600; }
 .tsk-progress-bar {
   display: flex;

@@ -1,12 +1,23 @@
 /** The progress chart in a page: draws when the store changes, and lets time pass in between. */
 import { english, type Translate } from '../../lib/translate';
-import type { PrefixColours, RunWindow, TaskStore } from '../../store';
+import type { PrefixColours, TaskStore } from '../../store';
 import { FrameLoop } from '../ui/frames';
+import { ChartTools } from '../ui/chart-tools';
+import { Notice } from '../ui/notice';
+import { Outlet } from '../ui/outlet';
+import { keepKeys } from '../ui/own-keys';
 import { readTheme, watchTheme } from '../ui/page-theme';
+import { ShownWindow } from '../ui/shown-window';
 import { SHARED_CSS, adoptStyles } from '../ui/styles';
+import { TimeAxis } from '../ui/time-axis';
+import { TOOLBAR_CSS } from '../ui/toolbar-style';
 import { ProgressDrawing } from './draw';
+import { errorText } from './errors';
 import { layoutProgress, type ProgressInput, type ProgressLayout } from './layout';
+import { progressPicture } from './picture';
 import { PROGRESS_CSS } from './style';
+import { progressTables } from './tables';
+import { describeProgress } from './words';
 
 const TICK_MS = 200;
 
@@ -19,6 +30,10 @@ export interface ProgressOptions {
   readonly translate?: Translate;
   /** Interrupts the compute that runs; resolves to why there is nothing to stop, or null. */
   readonly stop?: () => Promise<string | null>;
+  /** Shared with other charts of the same computes, which are held and cleared together; left out: its own. */
+  readonly axis?: TimeAxis;
+  /** Whether the buttons that concern all charts of a dashboard stand elsewhere. */
+  readonly joined?: boolean;
 }
 
 export interface ProgressChart {
@@ -29,50 +44,113 @@ export interface ProgressChart {
 
 /** Put a progress chart of some computes into `el`, until `signal` aborts. */
 export function mount(el: HTMLElement, store: TaskStore, options: ProgressOptions): ProgressChart {
-  const { signal, firstRun = 0, lastRun = null, translate = english } = options;
-  const window = { firstRun, lastRun };
-  const drawing = new ProgressDrawing({ signal, translate, stop: options.stop ?? null });
-  const read = reader(store, window);
-  const layout = (): ProgressLayout => layoutProgress({ ...read(), nowS: store.clock.nowS() });
-  const colourOf = (prefix: string): string => read().colours.colour(store.tables.prefixId(prefix));
-  if (signal.aborted) {
-    return { el: drawing.el, layout };
+  const view = new ProgressView(store, options);
+  if (!options.signal.aborted) {
+    [SHARED_CSS, TOOLBAR_CSS, PROGRESS_CSS].forEach(css => { adoptStyles(el, css); });
+    el.append(view.el);
+    view.start();
   }
-  adoptStyles(el, SHARED_CSS);
-  adoptStyles(el, PROGRESS_CSS);
-  el.append(drawing.el);
-  followTheme(drawing.el, signal);
+  return view;
+}
 
-  let ticking: ReturnType<typeof setInterval> | undefined;
-  const draw = (): void => {
-    const current = layout();
-    const alive = store.clock.active && current.state === 'running';
-    drawing.draw(current, colourOf, alive);
-    if (!alive) {
-      clearInterval(ticking);
-      ticking = undefined;
-    } else {
-      ticking ??= setInterval(soon, TICK_MS);
+class ProgressView implements ProgressChart {
+  readonly #axis: TimeAxis;
+  readonly #window: ShownWindow;
+  readonly #drawing: ProgressDrawing;
+  readonly #tools: ChartTools;
+  readonly #outlet: Outlet;
+  readonly #frames: FrameLoop;
+  readonly #read: () => Tables;
+  readonly #signal: AbortSignal;
+  readonly #t: Translate;
+  #ticking: ReturnType<typeof setInterval> | undefined;
+  #wasLive = false;
+  #drawn: ProgressLayout | null = null;
+
+  constructor(private readonly store: TaskStore, options: ProgressOptions) {
+    const { signal, firstRun = 0, lastRun = null, translate = english, stop = null, joined = false } = options;
+    this.#signal = signal;
+    this.#t = translate;
+    this.#axis = options.axis ?? new TimeAxis(false);
+    this.#window = new ShownWindow({ firstRun, lastRun }, this.#axis);
+    this.#read = reader(store, this.#window);
+    const notice = new Notice(signal);
+    this.#outlet = new Outlet(notice, translate);
+    this.#tools = new ChartTools(this, null, !joined, translate, signal);
+    this.#drawing = new ProgressDrawing({ signal, translate, stop, tools: this.#tools.el, notice: notice.el });
+    this.#frames = new FrameLoop(() => this.#draw(), signal);
+  }
+
+  get el(): HTMLElement {
+    return this.#drawing.el;
+  }
+
+  start(): void {
+    const signal = this.#signal;
+    followTheme(this.el, signal);
+    keepKeys(this.el, signal);
+    this.#draw();
+    this.store.subscribe(this.#soon, signal);
+    this.#axis.subscribe(this.#soon, signal);
+    signal.addEventListener(
+      'abort',
+      () => {
+        clearInterval(this.#ticking);
+        this.el.remove();
+      },
+      { once: true }
+    );
+  }
+
+  layout(): ProgressLayout {
+    return layoutProgress({ ...this.#read(), nowS: this.store.clock.nowS() });
+  }
+
+  togglePause(): void {
+    this.#axis.hold(this.#axis.heldS === null ? this.store.clock.nowS() : null);
+  }
+
+  toggleClear(): void {
+    this.#window.toggleClear(this.store);
+  }
+
+  copy(): void {
+    this.#outlet.copy(progressTables(this.#drawn ?? this.layout(), this.#t));
+  }
+
+  savePicture(): void {
+    const layout = this.#drawn ?? this.layout();
+    const errors = layout.errors.map(kind => errorText(kind, this.#t));
+    const picture = progressPicture(layout, describeProgress(layout, this.#t), errors, this.#colourOf, readTheme(this.el));
+    this.#outlet.save(picture, 'taskscope-progress.png');
+  }
+
+  readonly #soon = (): void => {
+    this.#frames.request();
+  };
+
+  readonly #colourOf = (prefix: string): string => this.#read().colours.colour(this.store.tables.prefixId(prefix));
+
+  #draw(): 'still' {
+    const current = this.layout();
+    const held = this.#axis.heldS !== null;
+    const alive = this.store.clock.active && current.state === 'running';
+    this.#wasLive ||= this.store.clock.active;
+    this.#tools.refresh({ paused: held, cleared: this.#axis.sinceRun !== null, live: this.#wasLive });
+    this.#drawing.hold(held);
+    this.#drawing.showStop(alive);
+    if (!held || this.#drawn === null) {
+      this.#drawn = current;
+      this.#drawing.draw(current, this.#colourOf);
     }
-  };
-  const frames = new FrameLoop(() => {
-    draw();
+    if (!alive) {
+      clearInterval(this.#ticking);
+      this.#ticking = undefined;
+    } else {
+      this.#ticking ??= setInterval(this.#soon, TICK_MS);
+    }
     return 'still';
-  }, signal);
-  const soon = (): void => {
-    frames.request();
-  };
-  draw();
-  store.subscribe(soon, signal);
-  signal.addEventListener(
-    'abort',
-    () => {
-      clearInterval(ticking);
-      drawing.el.remove();
-    },
-    { once: true }
-  );
-  return { el: drawing.el, layout };
+  }
 }
 
 function followTheme(chart: HTMLElement, signal: AbortSignal): void {
@@ -88,25 +166,26 @@ function followTheme(chart: HTMLElement, signal: AbortSignal): void {
 type Tables = Omit<ProgressInput, 'nowS'> & { readonly colours: PrefixColours };
 
 /** The tables change with messages only; time passes more often than that. */
-function reader(store: TaskStore, window: RunWindow): () => Tables {
-  let version = store.version;
-  let tables = readTables(store, window);
+function reader(store: TaskStore, window: ShownWindow): () => Tables {
+  let seen = '';
+  let tables: Tables | null = null;
   return () => {
-    if (version !== store.version) {
-      version = store.version;
+    const now = `${store.version} ${window.firstRun}`;
+    if (tables === null || seen !== now) {
+      seen = now;
       tables = readTables(store, window);
     }
     return tables;
   };
 }
 
-function readTables(store: TaskStore, window: RunWindow): Tables {
+function readTables(store: TaskStore, window: ShownWindow): Tables {
   const { tables } = store;
   return {
     rows: tables.progressIn(window),
     runs: tables.runsIn(window),
     estimates: tables.estimates,
     failures: store.failures(window),
-    colours: store.colours(window)
+    colours: store.colours(window.whole)
   };
 }

@@ -15,6 +15,7 @@ export interface ProgressWords {
   readonly running: string;
   readonly erred: string;
   readonly interrupted: string;
+  readonly lost: string;
   readonly runs: string;
   readonly error: string;
   /** All of it in one line, for those who do not see the bar. */
@@ -23,7 +24,7 @@ export interface ProgressWords {
 
 /** Empty texts stand for what need not be shown. */
 export function describeProgress(layout: ProgressLayout, translate: Translate): ProgressWords {
-  const { total, finished, running, erred, interrupted, nRuns, error } = layout;
+  const { total, finished, running, erred, interrupted, lost, nRuns, error } = layout;
   const count =
     total > 0
       ? translate('%1 of %2 tasks', formatCount(finished), formatCount(total))
@@ -38,12 +39,13 @@ export function describeProgress(layout: ProgressLayout, translate: Translate): 
     eta: etaText(layout.eta, translate),
     running: running > 0 ? translate('%1 running', formatCount(running)) : '',
     erred: erred > 0 ? translate('%1 erred', formatCount(erred)) : '',
-    interrupted: interrupted > 0 ? translate('%1 interrupted', formatCount(interrupted)) : '',
+    interrupted: interrupted > lost ? translate('%1 interrupted', formatCount(interrupted - lost)) : '',
+    lost: lost > 0 ? translate('%1 lost with their worker', formatCount(lost)) : '',
     runs: nRuns > 1 ? translate('%1 computes', formatCount(nRuns)) : '',
     error: error === null ? '' : printable(error, MAX_ERROR_CHARS)
   };
   const { state, percent, eta, elapsed } = words;
-  const said = [count, percent, words.running, words.erred, words.interrupted, elapsed, eta];
+  const said = [count, percent, words.running, words.erred, words.interrupted, words.lost, elapsed, eta];
   const details = said.filter(text => text !== '').join(', ');
   return { ...words, sentence: details === '' ? state : `${state}: ${details}` };
 }
@@ -66,6 +68,17 @@ export function rowSentence(row: PrefixRow, translate: Translate): string {
     parts.push(translate('%1 interrupted', formatCount(row.interrupted)));
   }
   return parts.join(', ');
+}
+
+/** What the rows that are not listed do: `3 running, 1 erred`; empty where nothing. */
+export function hiddenText(rows: readonly PrefixRow[], translate: Translate): string {
+  const running = rows.filter(row => row.running > 0).length;
+  const erred = rows.filter(row => row.erred > 0).length;
+  const parts = [
+    running > 0 ? translate('%1 running', formatCount(running)) : '',
+    erred > 0 ? translate('%1 erred', formatCount(erred)) : ''
+  ];
+  return parts.filter(part => part !== '').join(', ');
 }
 
 function stateWord({ state }: ProgressLayout, translate: Translate): string {

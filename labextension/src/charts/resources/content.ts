@@ -10,6 +10,7 @@ import type { PlotSpec } from '../series/layout';
 import type { SeriesParts } from '../series/parts';
 import type { SeriesContent } from '../series/view';
 import { element, setText } from '../ui/dom';
+import type { TextTable } from '../ui/text-table';
 import { fillTable } from '../ui/text-table';
 import type { TimeFrame } from '../ui/time-frame';
 import { drawResources } from './draw';
@@ -17,7 +18,7 @@ import { Gauge } from './gauge';
 import { RESOURCES_CSS } from './style';
 import type { ResourceSummary } from './summary';
 import { cpuShareOf, sampleSpan, summariseResources } from './summary';
-import { coresText, formatCpu, gapText, labelText, processText, tableRows } from './words';
+import { coresText, formatCpu, gapText, labelText, processText, sampleTable, summaryText, tableRows } from './words';
 
 const CPU_PX = 72;
 const MEMORY_PX = 96;
@@ -36,6 +37,7 @@ export class ResourcesContent implements SeriesContent {
   #summary: ResourceSummary | null = null;
   #zeroS = 0;
   #seen = '';
+  #table: TextTable | null = null;
 
   constructor(
     private readonly store: TaskStore,
@@ -109,6 +111,19 @@ export class ResourcesContent implements SeriesContent {
     return [at, cpu, t('memory %1', formatBytes(resources.rssBytes[i] ?? null)), ...processes];
   }
 
+  title(): string {
+    return this.#summary === null ? this.label : summaryText(this.#summary, false, this.t);
+  }
+
+  legend(): readonly [] {
+    return [];
+  }
+
+  tables(): readonly TextTable[] {
+    const samples = this.#own === null ? [] : [sampleTable(this.store.resources, this.#own, this.#zeroS, this.t)];
+    return this.#table === null ? [] : [this.#table, ...samples];
+  }
+
   #nothing(frame: TimeFrame | null): string | null {
     if (this.#summary !== null) {
       return null;
@@ -121,8 +136,9 @@ export class ResourcesContent implements SeriesContent {
 
   #refresh(frame: TimeFrame | null): void {
     const span = sampleSpan(this.store.tables, this.window);
-    const seen = `${this.store.resources.version} ${span?.startS ?? ''} ${span?.stopS ?? ''} ${String(frame?.growing)}`;
-    if (seen === this.#seen) {
+    const seen = `${this.store.resources.version} ${span?.startS ?? ''} ${span?.stopS ?? ''} ${String(frame?.growing)} ${this.window.firstRun}`;
+    // While time is held, words that were said before stand.
+    if (seen === this.#seen || (frame?.held === true && this.#summary !== null)) {
       return;
     }
     this.#seen = seen;
@@ -155,7 +171,8 @@ export class ResourcesContent implements SeriesContent {
     this.#parts?.canvas.setAttribute('aria-label', labelText(summary, growing, t));
     if (this.#parts !== null) {
       const columns = [t('Resource'), growing ? t('Now') : t('Last'), t('Peak'), t('Peak at'), t('Limit')];
-      fillTable(this.#parts.table, { caption: t('CPU and memory'), columns, rows: tableRows(summary, this.#zeroS, t) });
+      this.#table = { caption: t('CPU and memory'), columns, rows: tableRows(summary, this.#zeroS, t) };
+      fillTable(this.#parts.table, this.#table);
     }
   }
 }

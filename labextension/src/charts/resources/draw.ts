@@ -18,7 +18,9 @@ export function drawResources(brush: Brush, store: ResourceStore, own: Span, sum
   if (cpu === undefined || memory === undefined) {
     return;
   }
-  const range = inSight(store, own, brush.frame.span);
+  const { span, nowS, held } = brush.frame;
+  // What came while time is held is not shown.
+  const range = inSight(store, held ? { ...own, stopS: Math.min(own.stopS, nowS) } : own, span);
   for (const plot of [cpu, memory]) {
     brush.inside(plot, () => {
       drawGaps(brush, store, range, plot, t);

@@ -1,7 +1,12 @@
 /** The sentences of the chart of CPU and memory. */
 import { formatBytes, formatCount, formatDuration, formatPercent } from '../../lib/format';
 import type { Translate } from '../../lib/translate';
+import type { Span } from '../../lib/span';
+import type { ResourceStore } from '../../store';
+import type { TextTable } from '../ui/text-table';
 import type { ResourceSummary } from './summary';
+
+const MAX_SAMPLES = 10_000;
 
 /** CPU as a percentage, exact where `formatPercent` would only say that it is not quite all. */
 export function formatCpu(share: number | null): string {
@@ -33,11 +38,32 @@ export function processText({ nProcesses }: ResourceSummary, t: Translate): stri
 
 /** The chart in one sentence, for those who do not see it. */
 export function labelText(summary: ResourceSummary, growing: boolean, t: Translate): string {
+  const keys = t('Arrows or A and D pan, plus and minus zoom, Shift with arrows reads values, Home shows all, F follows.');
+  return `${summaryText(summary, growing, t)}. ${keys}`;
+}
+
+/** What there is now, or at the end, with peaks and limits. */
+export function summaryText(summary: ResourceSummary, growing: boolean, t: Translate): string {
   const { cpuShare, cpuPeak, rssBytes, rssPeak, limitBytes } = summary;
   const cpu = t('CPU %1, peak %2, %3', formatCpu(cpuShare), formatCpu(cpuPeak?.value ?? null), coresText(summary, t));
   const memory = t('memory %1, peak %2, limit %3', formatBytes(rssBytes), formatBytes(rssPeak.value), formatBytes(limitBytes));
-  const keys = t('Arrows or A and D pan, plus and minus zoom, Shift with arrows reads values, Home shows all, F follows.');
-  return `${growing ? t('Now') : t('At the end')}: ${cpu}; ${memory}. ${keys}`;
+  return `${growing ? t('Now') : t('At the end')}: ${cpu}; ${memory}`;
+}
+
+/** Every sample, the latest where there are too many, in plain numbers. */
+export function sampleTable(store: ResourceStore, span: Span, zeroS: number, t: Translate): TextTable {
+  const [first, to] = store.within(span);
+  const from = Math.max(first, to - MAX_SAMPLES);
+  const number = (value: number | undefined): string => (value === undefined || Number.isNaN(value) ? '' : String(value));
+  const rows = Array.from({ length: to - from }, (_, k) => {
+    const i = from + k;
+    const timeS = (store.timeS[i] ?? NaN) - zeroS;
+    return [timeS.toFixed(3), number(store.cpuPercent[i]), number(store.rssBytes[i]), number(store.nProcesses[i]), store.gap[i] === 1 ? t('yes') : t('no')];
+  });
+  const columns = [t('Time (s)'), t('CPU (% of one core)'), t('Resident memory (bytes)'), t('Processes'), t('After a gap')];
+  const all = to - first;
+  const caption = from > first ? t('The last %1 of %2 samples', formatCount(rows.length), formatCount(all)) : t('%1 samples', formatCount(all));
+  return { caption, columns, rows };
 }
 
 /** The same as rows of a table. */

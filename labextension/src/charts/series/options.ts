@@ -3,6 +3,8 @@ import type { Translate } from '../../lib/translate';
 import type { TimeAxis } from '../ui/time-axis';
 
 export interface SeriesOptions {
+  /** Whether the buttons that concern all charts of a dashboard stand elsewhere. */
+  readonly joined?: boolean;
   /** Unmounts the chart. */
   readonly signal: AbortSignal;
   readonly firstRun?: number;

@@ -4,6 +4,8 @@ import { element } from '../ui/dom';
 
 export interface SeriesParts {
   readonly root: HTMLElement;
+  /** Holds the head, and room for the chart's buttons right of it. */
+  readonly top: HTMLElement;
   readonly head: HTMLElement;
   readonly plot: HTMLElement;
   readonly canvas: HTMLCanvasElement;
@@ -12,6 +14,8 @@ export interface SeriesParts {
   /** What there is at the cursor; read out while the cursor is moved by keys. */
   readonly readout: HTMLElement;
   readonly foot: HTMLElement;
+  /** Around the table, which only screen readers see unless somebody shows it. */
+  readonly tables: HTMLElement;
   readonly table: HTMLTableElement;
 }
 
@@ -28,7 +32,9 @@ export function makeSeriesParts(name: string, label: string, t: Translate): Seri
   const foot = element('div', { class: 'tsk-series-foot' });
   const table = element('table');
   const root = element('section', { class: `tsk-chart tsk-series tsk-${name}`, role: 'group', 'aria-label': label });
+  const top = element('div', { class: 'tsk-series-top' }, head);
   // A table is as wide as its words, so it is a box around it that is hidden.
-  root.append(head, plot, foot, element('div', { class: 'tsk-hidden' }, table));
-  return { root, head, plot, canvas, empty, hint, readout, foot, table };
+  const tables = element('div', { class: 'tsk-text-table tsk-hidden', role: 'group', 'aria-label': t('Table'), tabindex: '-1' }, table);
+  root.append(top, plot, foot, tables);
+  return { root, top, head, plot, canvas, empty, hint, readout, foot, tables, table };
 }

@@ -3,10 +3,9 @@
 export const SERIES_CSS = `
 .tsk-series { position: relative; padding: 6px 0 8px; }
 .tsk-series [hidden] { display: none !important; }
-.tsk-series-head {
-  display: flex; flex-wrap: wrap; align-items: flex-start; gap: 6px 28px;
-  padding: 0 12px 4px; min-height: 26px;
-}
+.tsk-series-top { display: flex; flex-wrap: wrap; gap: 4px 12px; padding: 0 12px 4px; }
+.tsk-series-top .tsk-toolbar { margin-inline-start: auto; }
+.tsk-series-head { display: flex; flex: 1 1 220px; flex-wrap: wrap; align-items: flex-start; gap: 6px 28px; min-width: 0; }
 .tsk-series-foot { padding: 4px 12px 0; color: var(--tsk-faint); overflow-wrap: anywhere; }
 .tsk-series-foot p { margin: 0; }
 .tsk-series-plot { position: relative; }
@@ -31,21 +30,7 @@ export const SERIES_CSS = `
   overflow-wrap: anywhere;
 }
 .tsk-series-readout div:first-child { color: var(--tsk-faint); }
-.tsk-series button {
-  display: inline-flex; align-items: center; justify-content: center;
-  min-width: 26px; height: 24px; padding: 0 8px; max-width: 24ch;
-  border: 1px solid var(--tsk-line); border-radius: 3px;
-  background: transparent; color: var(--tsk-ink); font: inherit; cursor: pointer;
-}
-.tsk-series button span { overflow: hidden; text-overflow: ellipsis; white-space: nowrap; }
-.tsk-series button:hover { background: color-mix(in srgb, var(--tsk-ink) 8%, transparent); }
-.tsk-series button:focus-visible { outline: 2px solid var(--tsk-accent); outline-offset: 1px; }
-.tsk-series button[aria-pressed='true'] {
-  border-color: var(--tsk-accent);
-  background: color-mix(in srgb, var(--tsk-accent) 16%, transparent);
-  font-weight: 600;
-}
 @media (max-width: 480px) {
-  .tsk-series-head, .tsk-series-foot { padding-inline: 8px; }
+  .tsk-series-top, .tsk-series-foot { padding-inline: 8px; }
 }
 `;

@@ -3,19 +3,25 @@ import { clamp, pxAt, widthS } from '../../lib/span';
 import type { Theme } from '../../lib/theme';
 import type { Translate } from '../../lib/translate';
 import { english } from '../../lib/translate';
-import type { RunWindow, TaskStore } from '../../store';
+import type { TaskStore } from '../../store';
+import type { LegendEntry } from '../gantt/exporter';
 import { Reporter } from '../gantt/reporter';
 import { element, setText } from '../ui/dom';
 import type { Painted } from '../ui/frames';
 import { FrameLoop } from '../ui/frames';
 import { Navigator } from '../ui/navigator';
+import { keepKeys } from '../ui/own-keys';
 import { prefersStill, readTheme, watchTheme } from '../ui/page-theme';
+import { ShownWindow } from '../ui/shown-window';
 import { SHARED_CSS, adoptStyles } from '../ui/styles';
+import type { TextTable } from '../ui/text-table';
 import { TimeAxis } from '../ui/time-axis';
 import type { TimeFrame } from '../ui/time-frame';
 import { timeFrame } from '../ui/time-frame';
+import { TOOLBAR_CSS } from '../ui/toolbar-style';
 import type { Brush } from './canvas';
 import { SeriesCanvas } from './canvas';
+import { SeriesControls } from './controls';
 import { listenToPlot } from './gestures';
 import type { PlotSpec, SeriesLayout } from './layout';
 import { gutterPx, layoutSeries } from './layout';
@@ -37,6 +43,11 @@ export interface SeriesContent {
   draw(brush: Brush): void;
   /** What there is at a time, a line each; null: nothing. */
   readout(timeS: number): readonly string[] | null;
+  /** The chart in a line, for a picture of it. */
+  title(): string;
+  legend(): readonly LegendEntry[];
+  /** What there is as tables of text. */
+  tables(): readonly TextTable[];
 }
 
 export interface SeriesChart {
@@ -54,15 +65,15 @@ export function mountSeries(
   el: HTMLElement,
   store: TaskStore,
   options: SeriesOptions,
-  makeContent: (store: TaskStore, window: RunWindow, t: Translate) => SeriesContent
+  makeContent: (store: TaskStore, window: ShownWindow, t: Translate) => SeriesContent
 ): SeriesChart {
-  const window = { firstRun: options.firstRun ?? 0, lastRun: options.lastRun ?? null };
+  const whole = { firstRun: options.firstRun ?? 0, lastRun: options.lastRun ?? null };
+  const axis = options.axis ?? new TimeAxis(options.follow ?? whole.lastRun === null);
+  const window = new ShownWindow(whole, axis);
   const content = makeContent(store, window, options.translate ?? english);
-  const view = new SeriesView(store, window, options, content);
+  const view = new SeriesView(store, window, axis, options, content);
   if (!options.signal.aborted) {
-    adoptStyles(el, SHARED_CSS);
-    adoptStyles(el, SERIES_CSS);
-    adoptStyles(el, content.css);
+    [SHARED_CSS, TOOLBAR_CSS, SERIES_CSS, content.css].forEach(css => { adoptStyles(el, css); });
     el.append(view.el);
     view.start();
   }
@@ -72,12 +83,13 @@ export function mountSeries(
 class SeriesView implements SeriesChart {
   readonly #parts: SeriesParts;
   readonly #canvas: SeriesCanvas;
-  readonly #axis: TimeAxis;
   readonly #navigator: Navigator<TimeFrame>;
+  readonly #controls: SeriesControls;
   readonly #report: Reporter;
   readonly #frames: FrameLoop;
   readonly #signal: AbortSignal;
   readonly #still = prefersStill();
+  readonly #t: Translate;
   #theme: Theme;
   #layout: SeriesLayout | null = null;
   #bandPx: readonly [number, number] | null = null;
@@ -87,21 +99,38 @@ class SeriesView implements SeriesChart {
 
   constructor(
     private readonly store: TaskStore,
-    window: RunWindow,
+    window: ShownWindow,
+    private readonly axis: TimeAxis,
     options: SeriesOptions,
     private readonly content: SeriesContent
   ) {
     this.#signal = options.signal;
-    this.#parts = makeSeriesParts(content.name, content.label, options.translate ?? english);
+    this.#t = options.translate ?? english;
+    this.#parts = makeSeriesParts(content.name, content.label, this.#t);
     this.#canvas = new SeriesCanvas(this.#parts.canvas);
     this.#theme = readTheme(document.body);
-    this.#axis = options.axis ?? new TimeAxis(options.follow ?? window.lastRun === null);
     this.#report = new Reporter(options);
     this.#navigator = new Navigator(
-      view => timeFrame(store, window, view, this.#axis.heldS),
-      this.#axis,
+      view => timeFrame(store, window, view, this.axis.heldS),
+      this.axis,
       view => { this.#report.view(view); }
     );
+    this.#controls = new SeriesControls({
+      name: content.name,
+      store,
+      window,
+      axis,
+      navigator: this.#navigator,
+      parts: this.#parts,
+      t: this.#t,
+      signal: options.signal,
+      joined: options.joined ?? false,
+      theme: () => this.#theme,
+      title: () => content.title(),
+      legend: () => content.legend(),
+      tables: () => content.tables(),
+      request: () => { this.#frames.request(); }
+    });
     this.#frames = new FrameLoop(() => this.#paint(), options.signal);
   }
 
@@ -116,8 +145,9 @@ class SeriesView implements SeriesChart {
     this.#readTheme();
     watchTheme(() => { this.#readTheme(); }, signal);
     this.store.subscribe(soon, signal);
-    this.#axis.subscribe(soon, signal);
+    this.axis.subscribe(soon, signal);
     this.#watchWidth();
+    keepKeys(this.#parts.root, signal);
     this.#listen();
     signal.addEventListener('abort', () => { this.#stop(); }, { once: true });
     this.#paint();
@@ -172,9 +202,9 @@ class SeriesView implements SeriesChart {
     const { frame } = this.#navigator;
     if (frame !== null) {
       const { startS, stopS } = frame.span;
-      const from = this.#axis.cursorS ?? (direction > 0 ? startS : stopS);
+      const from = this.axis.cursorS ?? (direction > 0 ? startS : stopS);
       this.#keyed = this.#hovering = true;
-      this.#axis.point(clamp(from + (direction * widthS(frame.span)) / KEY_STEPS, startS, stopS));
+      this.axis.point(clamp(from + (direction * widthS(frame.span)) / KEY_STEPS, startS, stopS));
     }
   }
 
@@ -182,7 +212,7 @@ class SeriesView implements SeriesChart {
     const timeS = xPx === null || this.#layout === null ? null : this.#navigator.timeAt(xPx, this.#layout);
     this.#keyed = false;
     this.#hovering = timeS !== null;
-    this.#axis.point(timeS);
+    this.axis.point(timeS);
   }
 
   #hint(): void {
@@ -211,20 +241,23 @@ class SeriesView implements SeriesChart {
   #paint(): Painted {
     const frame = this.#navigator.refresh();
     const { canvas, empty, readout, plot } = this.#parts;
-    const nothing = this.content.describe(frame);
+    const cleared = frame === null && this.axis.sinceRun !== null ? this.#t('cleared: waiting for the next compute') : null;
+    const said = this.content.describe(frame);
+    const nothing = cleared ?? said;
     canvas.hidden = nothing !== null;
     empty.hidden = nothing === null;
+    setText(empty, nothing ?? '');
+    this.#controls.refresh(nothing === null);
     if (nothing !== null || frame === null) {
-      setText(empty, nothing ?? '');
       readout.hidden = true;
       return 'still';
     }
     const specs = this.content.plots(frame);
-    const leftPx = this.#axis.reserve(this, gutterPx(specs));
+    const leftPx = this.axis.reserve(this, gutterPx(specs));
     const widthPx = Math.max(plot.clientWidth, MIN_WIDTH_PX);
     const layout = layoutSeries({ widthPx, leftPx, specs, span: frame.span, zeroS: frame.zeroS });
     this.#layout = layout;
-    const pointed = { cursorS: this.#axis.cursorS, bandPx: this.#bandPx };
+    const pointed = { cursorS: this.axis.cursorS, bandPx: this.#bandPx };
     this.#canvas.paint(layout, frame, this.#theme, pointed, brush => { this.content.draw(brush); });
     this.#read(frame, layout);
     return frame.growing && !this.#still ? 'growing' : 'still';
@@ -233,7 +266,7 @@ class SeriesView implements SeriesChart {
   /** Show what is at the cursor while it is this chart's own. */
   #read(frame: TimeFrame, layout: SeriesLayout): void {
     const { readout } = this.#parts;
-    const { cursorS } = this.#axis;
+    const { cursorS } = this.axis;
     const lines = cursorS === null || !this.#hovering ? null : this.content.readout(cursorS);
     readout.hidden = lines === null;
     if (lines === null || cursorS === null) {

@@ -50,6 +50,7 @@ export const SHARED_CSS = `
   --tsk-error: #ff6b6b;
 }
 .tsk-chart *, .tsk-chart *::before, .tsk-chart *::after { box-sizing: border-box; }
+.tsk-notice { padding: 0 12px; color: var(--tsk-faint); }
 .tsk-hidden {
   position: absolute !important;
   width: 1px; height: 1px;

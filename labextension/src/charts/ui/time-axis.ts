@@ -10,6 +10,7 @@ export class TimeAxis {
   #view: View;
   #cursorS: number | null = null;
   #heldS: number | null = null;
+  #sinceRun: number | null = null;
   readonly #gutters = new Map<object, number>();
   readonly #listeners = new Set<Listener>();
 
@@ -31,6 +32,11 @@ export class TimeAxis {
     return this.#heldS;
   }
 
+  /** The first compute that is shown since those before it were cleared away; null: nothing was. */
+  get sinceRun(): number | null {
+    return this.#sinceRun;
+  }
+
   get listenerCount(): number {
     return this.#listeners.size;
   }
@@ -42,6 +48,11 @@ export class TimeAxis {
 
   hold(heldS: number | null): void {
     this.#heldS = heldS;
+    this.#changed();
+  }
+
+  clear(sinceRun: number | null): void {
+    this.#sinceRun = sinceRun;
     this.#changed();
   }
 

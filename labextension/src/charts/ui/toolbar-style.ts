@@ -25,6 +25,12 @@ export const TOOLBAR_CSS = `
   background: var(--tsk-raised); box-shadow: 0 2px 10px rgb(0 0 0 / 22%);
 }
 .tsk-chart .tsk-toolbar .tsk-menu-list button { justify-content: flex-start; border-color: transparent; height: 26px; }
+.tsk-text-table { overflow: auto; max-height: 420px; margin: 8px 12px 0; }
+.tsk-text-table:focus-visible { outline: 2px solid var(--tsk-accent); }
+.tsk-chart .tsk-text-table table { border-collapse: collapse; margin: 0 0 10px; font: inherit; color: inherit; }
+.tsk-text-table caption { text-align: start; padding: 2px 0; }
+.tsk-text-table :is(th, td) { padding: 2px 12px 2px 0; text-align: end; border-bottom: 1px solid var(--tsk-line); }
+.tsk-text-table :is(th, td):first-child { text-align: start; }
 .tsk-bar { display: flex; flex-wrap: wrap; align-items: center; gap: 4px 8px; }
 .tsk-bar input[type='search'] {
   flex: 1 1 140px; min-width: 90px; max-width: 320px; height: 24px; padding: 0 8px;

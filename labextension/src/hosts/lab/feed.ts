@@ -88,6 +88,13 @@ export class Feed implements IDisposable {
     });
   }
 
+  /** The tab is seen again; while it was hidden its timers were too slow to keep the lease. */
+  shown(): void {
+    if (this._state.kind === 'live') {
+      this._renew();
+    }
+  }
+
   /** Someone restarted the kernel; the feed's own connection is not told reliably. */
   restarted(): void {
     this._link.replaced();

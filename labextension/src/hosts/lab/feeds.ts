@@ -77,6 +77,13 @@ export class Feeds implements IFeeds, IDisposable {
     this.panelAsked.emit({ model, ask });
   }
 
+  /** The tab is seen again. */
+  shown(): void {
+    for (const { feed } of this._entries.values()) {
+      feed.shown();
+    }
+  }
+
   dispose(): void {
     if (this._isDisposed) {
       return;

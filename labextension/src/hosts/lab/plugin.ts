@@ -34,6 +34,11 @@ export const plugin: JupyterFrontEndPlugin<IFeeds> = {
     window.addEventListener('pagehide', () => {
       feeds.dispose();
     });
+    document.addEventListener('visibilitychange', () => {
+      if (document.visibilityState === 'visible') {
+        feeds.shown();
+      }
+    });
     return feeds;
   }
 };

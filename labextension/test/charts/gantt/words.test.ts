@@ -80,12 +80,12 @@ describe('tooltip', () => {
   });
 });
 
-function legendOf(prefixes: PrefixSummary[]): {
+function legendOf(prefixes: PrefixSummary[], nLost = 0): {
   el: HTMLElement; legend: Legend; emphasis: Emphasis; entries: () => [string, string | null][]; shown: () => string[];
 } {
-  const emphasis: Emphasis = new Emphasis(() => { legend.refresh(prefixes); });
+  const emphasis: Emphasis = new Emphasis(() => { legend.refresh(prefixes, nLost); });
   const legend = new Legend(emphasis, () => '#b11f4b', new AbortController().signal, english);
-  legend.refresh(prefixes);
+  legend.refresh(prefixes, nLost);
   const { el } = legend;
   return {
     el, legend, emphasis,
@@ -145,8 +145,14 @@ describe('legend', () => {
   it('keeps its buttons when counts change, so that none loses the focus', () => {
     const { el, legend, entries } = legendOf(three);
     const before = [...el.querySelectorAll('[aria-pressed]')];
-    legend.refresh(summarise(['a', 'b', 'c', 'd'].map(prefix => smallProgress({ prefix, total: 11 }))));
+    legend.refresh(summarise(['a', 'b', 'c', 'd'].map(prefix => smallProgress({ prefix, total: 11 }))), 0);
     expect([entries().map(([text]) => text), [...el.querySelectorAll('[aria-pressed]')].slice(0, 3)]).toEqual([['a11', 'b11', 'c11', 'd11'], before]);
+  });
+
+  it('tells tasks that were lost from those that were interrupted', () => {
+    const rows = summarise([smallProgress({ total: 9, erred: 1, interrupted: 5 })]);
+    const said = [5, 2, 0].map(nLost => legendOf(rows, nLost).el.querySelector('.tsk-gantt-legend-statuses')?.textContent);
+    expect(said).toEqual(['erred 1lost 5', 'erred 1interrupted 3lost 2', 'erred 1interrupted 5']);
   });
 
   it('of 2,000 prefixes says how many are left out, and shows more when asked', () => {
@@ -167,7 +173,7 @@ describe('legend', () => {
 
 describe('state line', () => {
   it('counts tasks, lanes, what runs, what failed and what was dropped', () => {
-    const store = new TaskStore();
+    const store = new TaskStore({ clockMs: () => 0 });
     const progress = [smallProgress({ total: 2000, finished: 1199, erred: 1, running: 2 })];
     store.append(batchOf([{ start: 0, stop: 1 }, { start: 0, stop: 1, lane: 1 }], { first: 1198, dropped: 1198, progress, nowS: 1 }));
     const scene = fitted(store)!;

@@ -18,11 +18,11 @@ describe('layoutProgress', () => {
   it('waits where there is no compute', () => {
     expect(layout({})).toEqual({
       total: 0, finished: 0, erred: 0, running: 0, interrupted: 0,
-      state: 'waiting', nRuns: 0, error: null, errors: [], fraction: 0, elapsedS: 0, eta: { kind: 'none' }, prefixes: []
+      state: 'waiting', nRuns: 0, error: null, errors: [], lost: 0, fraction: 0, elapsedS: 0, eta: { kind: 'none' }, prefixes: []
     });
   });
 
-  it('sums counts of all prefixes and computes, and keeps prefixes in order of appearance', () => {
+  it('sums counts of all prefixes and computes, and puts the prefixes with most tasks first', () => {
     const runs: RunTimes[] = [
       { ...RUN, nTasks: 30, stopS: 11, status: 'finished' },
       { ...RUN, run: 1, nTasks: 25, startS: 11.5 }
@@ -34,11 +34,11 @@ describe('layoutProgress', () => {
     ];
     expect(layout({ rows, runs })).toEqual({
       total: 55, finished: 34, erred: 1, running: 2, interrupted: 0,
-      state: 'running', nRuns: 2, error: null, errors: [], fraction: 34 / 55, elapsedS: 1.5,
+      state: 'running', nRuns: 2, error: null, errors: [], lost: 0, fraction: 34 / 55, elapsedS: 1.5,
       eta: { kind: 'estimating' },
       prefixes: [
-        { prefix: 'mul', total: 10, finished: 10, erred: 0, running: 0, interrupted: 0 },
-        { prefix: 'add', total: 40, finished: 24, erred: 1, running: 2, interrupted: 0 }
+        { prefix: 'add', total: 40, finished: 24, erred: 1, running: 2, interrupted: 0 },
+        { prefix: 'mul', total: 10, finished: 10, erred: 0, running: 0, interrupted: 0 }
       ]
     });
   });

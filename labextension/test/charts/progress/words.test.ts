@@ -6,14 +6,14 @@ import { english } from '../../../src/lib/translate';
 
 const WAITING: ProgressLayout = {
   total: 0, finished: 0, erred: 0, running: 0, interrupted: 0,
-  state: 'waiting', nRuns: 0, error: null, errors: [], fraction: 0, elapsedS: 0, eta: { kind: 'none' }, prefixes: []
+  state: 'waiting', nRuns: 0, error: null, errors: [], lost: 0, fraction: 0, elapsedS: 0, eta: { kind: 'none' }, prefixes: []
 };
 
 describe('describeProgress', () => {
   it('says what it waits for', () => {
     expect(describeProgress(WAITING, english)).toEqual({
       state: 'Waiting for a Dask compute', count: '', percent: '', elapsed: '', eta: '',
-      running: '', erred: '', interrupted: '', runs: '', error: '', sentence: 'Waiting for a Dask compute'
+      running: '', erred: '', interrupted: '', lost: '', runs: '', error: '', sentence: 'Waiting for a Dask compute'
     });
   });
 
@@ -26,10 +26,17 @@ describe('describeProgress', () => {
     expect(describeProgress(layout, english)).toEqual({
       state: 'Running', count: '742 of 1,000 tasks', percent: '74%', elapsed: '12.3 s elapsed',
       eta: 'about 4 s left (estimate: 2 s to 25 s)', running: '4 running', erred: '1 erred', interrupted: '2 interrupted',
-      runs: '3 computes', error: '',
+      lost: '', runs: '3 computes', error: '',
       sentence:
         'Running: 742 of 1,000 tasks, 74%, 4 running, 1 erred, 2 interrupted, 12.3 s elapsed, about 4 s left (estimate: 2 s to 25 s)'
     });
+  });
+
+  it('tells tasks that were lost from those that were interrupted', () => {
+    const told = [[5, 5], [5, 2], [5, 0]].map(([interrupted = 0, lost = 0]) => describeProgress({ ...WAITING, interrupted, lost }, english));
+    expect(told.map(words => [words.interrupted, words.lost])).toEqual([
+      ['', '5 lost with their worker'], ['3 interrupted', '2 lost with their worker'], ['5 interrupted', '']
+    ]);
   });
 
   it('shows hostile errors as text that can be seen, and not all of a long one', () => {

@@ -114,7 +114,7 @@ it('the cache says its peak as text and group by group, and can be counted in ke
   const el = mounted('cache', SERIES);
   expect(text(el, '.tsk-cache-peak')).toBe('Peak 3 kB at 2 s: <b> 3 kB (100%)');
   expect([...el.querySelectorAll('td')].map(cell => cell.textContent)).toEqual(['<b>-1', '<b>', '3 kB']);
-  const buttons = [...el.querySelectorAll('button')];
+  const buttons = [...el.querySelectorAll<HTMLElement>('.tsk-cache-measures button')];
   expect(buttons.map(b => [b.textContent, b.hidden, b.getAttribute('aria-pressed')])).toEqual([
     ['Bytes', false, 'true'], ['Keys', false, 'false'], ['Metric', true, 'false']
   ]);

@@ -135,7 +135,9 @@ class Control:
             case Dependencies(row):
                 return self._dependencies(row)
             case Renew():
-                pass
+                # A hidden tab's timers are slow: what it was not told since its lease ran out comes now.
+                self._pages.readmit(page)
+                self._wake()
         return {}
 
     def _start(self, page: Page, cursor: int) -> None:

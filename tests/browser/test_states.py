@@ -1,0 +1,147 @@
+"""States of a page: its server is gone, its tab was hidden, its screen is fine, motion is unwanted."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from playwright.sync_api import Browser, expect
+
+from tests.browser.conftest import OpenLab, opening_pages
+from tests.browser.harness.lab_page import LabPage
+from tests.browser.harness.server import running_server
+from tests.browser.workloads import LOAD
+
+SHOW_EACH = "for kind in (ProgressWidget, GanttWidget, ResourceWidget, CacheWidget): display(kind())"
+CANVASES = ".tsk-widget canvas"
+# JupyterLab says of its own polling that the server is gone.
+SERVER_GONE = (
+    "console: Failed to load resource: net::ERR_CONNECTION_REFUSED",
+    "console: WebSocket connection to",
+    "console: Connection lost",
+    "console: Failed to fetch",
+    "page error: Failed to fetch",
+    "console: TypeError: Failed to fetch",
+)
+
+
+def drawn(lab: LabPage) -> list[str]:
+    pictures: list[str] = lab.page.locator(CANVASES).evaluate_all("all => all.map(one => one.toDataURL())")
+    return pictures
+
+
+def test_a_server_that_stops_is_said_and_the_last_picture_stays(
+    chromium: Browser, tmp_path: Path, shots: Path
+) -> None:
+    with (
+        running_server(tmp_path) as server,
+        opening_pages(server, chromium, "stopped", keep=True) as open_one,
+    ):
+        lab = open_one()
+        lab.open(LOAD, SHOW_EACH, "_ = in_groups(3, 4); _ = computed(held, 4)")
+        lab.run_cell(0)
+        lab.run_cell(1)
+        lab.start_cell(2)
+        count = lab.page.locator(".tsk-progress-count")
+        expect(count).to_have_text("12 of 16 tasks")
+        server.kill()
+        expect(lab.page.locator(".tsk-note:visible")).to_have_text(["disconnected, trying again"] * 4)
+        expect(count).to_have_text("12 of 16 tasks")
+        state = lab.page.locator(".tsk-gantt-state")
+        expect(state).to_contain_text("no word from the kernel: the last known state")
+        expect(lab.page.get_by_role("button", name="Stop", exact=True)).to_have_count(0)
+        # Nothing grows any more.
+        before = drawn(lab)
+        lab.page.evaluate("() => new Promise(done => setTimeout(done, 300))")
+        assert (len(before), drawn(lab)) == (3, before)
+        lab.page.screenshot(path=shots / "states-disconnected.png")
+        for text in SERVER_GONE:
+            lab.forgive(text)
+
+
+# The page's timers are throttled to once a minute, so that it does not say in time that it is still there.
+HIDE = """feed => {
+  clearInterval(feed._renewal);
+  window.shown = window.requestAnimationFrame;
+  window.waiting = [];
+  window.requestAnimationFrame = callback => window.waiting.push(callback);
+  Object.defineProperty(document, 'visibilityState', { configurable: true, get: () => 'hidden' });
+  document.dispatchEvent(new Event('visibilitychange'));
+}"""
+SHOW = """() => {
+  delete document.visibilityState;
+  document.dispatchEvent(new Event('visibilitychange'));
+  window.requestAnimationFrame = window.shown;
+  for (const callback of window.waiting) window.requestAnimationFrame(callback);
+}"""
+TEN_MINUTES_LATER = """
+from taskscope.widgets.feed import current as feed
+pages = feed()._pages
+pages._clock = lambda: time.monotonic() + 600
+assert not feed().has_front_end()
+_ = computed(slow, 100)
+"""
+
+
+def test_a_tab_hidden_for_ten_minutes_has_everything_when_it_is_shown_again(lab: LabPage) -> None:
+    lab.open(LOAD, SHOW_EACH, "_ = computed(slow, 20)", TEN_MINUTES_LATER)
+    for cell in range(3):
+        lab.run_cell(cell)
+    count = lab.page.locator(".tsk-progress-count")
+    expect(count).to_have_text("20 of 20 tasks")
+    lab.wait_feed("!feed.active && feed.tasks === 20")
+    lab.on_feed(HIDE)
+    lab.run_cell(3)
+    # A page that has been silent for so long is not told anything.
+    assert (count.inner_text(), lab.feed()["tasks"]) == ("20 of 20 tasks", 20)
+    lab.page.evaluate(SHOW)
+    expect(count).to_have_text("120 of 120 tasks")
+    expect(lab.page.locator(".tsk-gantt-state")).to_contain_text("120 tasks")
+    expect(lab.page.locator(".tsk-note:visible")).to_have_count(0)
+
+
+def test_a_fine_screen_gets_fine_pictures_and_nothing_moves_where_that_is_unwanted(
+    open_lab: OpenLab, shots: Path
+) -> None:
+    lab = open_lab(device_scale_factor=2, reduced_motion="reduce")
+    lab.open(LOAD, SHOW_EACH, "_ = in_groups(3, 4); _ = computed(held, 4)")
+    lab.run_cell(0)
+    lab.run_cell(1)
+    lab.start_cell(2)
+    expect(lab.page.locator(CANVASES)).to_have_count(3)
+    expect(lab.page.locator(".tsk-progress-count")).to_have_text("12 of 16 tasks")
+    for canvas in lab.page.locator(CANVASES).all():
+        sizes = canvas.evaluate("c => [c.width, c.height, 2 * c.clientWidth, 2 * c.clientHeight]")
+        assert sizes[:2] == sizes[2:]
+    moving = lab.page.locator(".tsk-chart *").evaluate_all(
+        "all => all.filter(one => { const s = getComputedStyle(one);"
+        " return s.transitionDuration !== '0s' || s.animationName !== 'none'; }).length"
+    )
+    assert moving == 0
+    # Between two messages the picture stands, though tasks are in flight.
+    still = lab.page.evaluate(STILL)
+    assert still == [True, True, True]
+    lab.page.locator(".tsk-gantt").screenshot(path=shots / "states-fine-gantt.png")
+    lab.page.locator(".tsk-resources").screenshot(path=shots / "states-fine-resources.png")
+    lab.release()
+    lab.wait_cell(2)
+
+
+# Samples the pictures twice between two messages of the feed.
+STILL = """async () => {
+  const feeds = window.jupyterapp.pluginRegistry._plugins.get('taskscope:plugin').service;
+  const { kernel } = window.jupyterapp.shell.currentWidget.context.sessionContext.session;
+  const feed = feeds.get(kernel.id);
+  const frames = async n => {
+    for (let i = 0; i < n; i++) await new Promise(done => requestAnimationFrame(done));
+  };
+  const look = () => [...document.querySelectorAll('.tsk-widget canvas')].map(one => one.toDataURL());
+  for (;;) {
+    const from = feed.nBatches;
+    while (feed.nBatches === from) await frames(1);
+    await frames(2);
+    const [n, before] = [feed.nBatches, look()];
+    await frames(6);
+    const after = look();
+    if (feed.nBatches === n) return before.map((picture, i) => picture === after[i]);
+  }
+}"""
