@@ -92,7 +92,9 @@ def test_a_tab_hidden_for_ten_minutes_has_everything_when_it_is_shown_again(lab:
     lab.on_feed(HIDE)
     lab.run_cell(3)
     # A page that has been silent for so long is not told anything.
-    assert (count.inner_text(), lab.feed()["tasks"]) == ("20 of 20 tasks", 20)
+    feed = lab.feed()
+    assert feed is not None
+    assert (count.inner_text(), feed["tasks"]) == ("20 of 20 tasks", 20)
     lab.page.evaluate(SHOW)
     expect(count).to_have_text("120 of 120 tasks")
     expect(lab.page.locator(".tsk-gantt-state")).to_contain_text("120 tasks")
