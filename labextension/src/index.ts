@@ -1,9 +1,10 @@
 /** The prebuilt JupyterLab extension. */
 import type { JupyterFrontEndPlugin } from '@jupyterlab/application';
 
+import { plugin as panelsPlugin } from './hosts/lab/panels/plugin';
 import { plugin as labPlugin } from './hosts/lab/plugin';
 import { plugin as widgetPlugin } from './hosts/widget/plugin';
 
-const plugins: JupyterFrontEndPlugin<unknown>[] = [labPlugin, widgetPlugin];
+const plugins: JupyterFrontEndPlugin<unknown>[] = [labPlugin, panelsPlugin, widgetPlugin];
 
 export default plugins;

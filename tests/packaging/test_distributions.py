@@ -21,6 +21,7 @@ def test_the_wheel_holds_the_whole_front_end(built: Distributions) -> None:
     expected = {
         f"{extension}/install.json",
         f"{extension}/package.json",
+        f"{extension}/schemas/taskscope/plugin.json",
         "taskscope/py.typed",
         "taskscope/static/report.js",
     }

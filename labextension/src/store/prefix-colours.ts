@@ -7,7 +7,8 @@ export class PrefixColours {
 
   constructor(
     private readonly tables: Tables,
-    private readonly window: RunWindow
+    private readonly window: RunWindow,
+    private readonly palette: () => readonly string[]
   ) {}
 
   /** Give colours to prefixes that are new; those that have one keep it. */
@@ -19,7 +20,7 @@ export class PrefixColours {
 
   /** The colour of a prefix, by its number in the tables. */
   colour(prefix: number): string {
-    return paletteColour(this.#place(prefix));
+    return paletteColour(this.#place(prefix), this.palette());
   }
 
   #place(prefix: number): number {

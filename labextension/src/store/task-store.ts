@@ -1,4 +1,6 @@
 /** Everything a page knows of one recorder; any number of views share it. */
+import type { PaletteName } from '../lib/palette';
+import { PALETTES } from '../lib/palette';
 import type { Batch, LinksAnswer, TaskColumns, TaskStatus } from '../wire';
 import { STATUSES, UNKNOWN_CODE } from '../wire';
 import type { FailureKind } from './failures';
@@ -75,7 +77,8 @@ export class TaskStore {
   #version = 0;
   readonly #clockMs: () => number;
   readonly #ask: AskLinks;
-  readonly #maxTasks: number;
+  #maxTasks: number;
+  #palette: PaletteName = 'taskscope';
   readonly #colours = new Map<string, PrefixColours>();
   readonly #listeners = new Set<() => void>();
 
@@ -180,6 +183,13 @@ export class TaskStore {
     signal.addEventListener('abort', () => this.#listeners.delete(listener), { once: true });
   }
 
+  /** Hold at most so many tasks, as of the next batch, and give prefixes these colours. */
+  configure({ maxTasks, palette }: { readonly maxTasks: number; readonly palette: PaletteName }): void {
+    this.#maxTasks = maxTasks;
+    this.#palette = palette;
+    this.#changed();
+  }
+
   /** The kernel is gone or out of reach: what runs grows no further. */
   freeze(): void {
     this.clock.freeze();
@@ -197,7 +207,7 @@ export class TaskStore {
     const name = `${window.firstRun}-${window.lastRun ?? ''}`;
     let colours = this.#colours.get(name);
     if (colours === undefined) {
-      colours = new PrefixColours(this.tables, window);
+      colours = new PrefixColours(this.tables, window, () => PALETTES[this.#palette]);
       this.#colours.set(name, colours);
     }
     colours.refresh();

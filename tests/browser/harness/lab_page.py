@@ -128,6 +128,13 @@ class LabPage:
             timeout=READY_MS,
         )
 
+    def command(self, name: str, **arguments: Any) -> None:
+        """Execute a command of JupyterLab and wait for its end."""
+        self.page.evaluate(
+            "([name, arguments]) => window.jupyterapp.commands.execute(name, arguments).then(() => null)",
+            [name, arguments],
+        )
+
     def start_cell(self, index: int) -> None:
         """Run a cell without waiting for its end."""
         self.page.evaluate(_RUN, index)

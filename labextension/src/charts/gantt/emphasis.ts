@@ -8,12 +8,20 @@ interface PrefixNames {
 }
 
 export class Emphasis {
-  readonly #hidden = new Set<string>();
+  readonly #hidden: Set<string>;
   #focus: string | null = null;
   #version = 0;
 
-  /** @param changed is called when something has to be painted anew */
-  constructor(private readonly changed: () => void) {}
+  /**
+   * @param changed is called when something has to be painted anew
+   * @param hidden at first
+   */
+  constructor(
+    private readonly changed: () => void,
+    hidden: readonly string[] = []
+  ) {
+    this.#hidden = new Set(hidden);
+  }
 
   /** Grows when other prefixes are hidden. */
   get version(): number {
@@ -22,6 +30,10 @@ export class Emphasis {
 
   get nHidden(): number {
     return this.#hidden.size;
+  }
+
+  get hidden(): readonly string[] {
+    return [...this.#hidden];
   }
 
   isHidden(prefix: string): boolean {

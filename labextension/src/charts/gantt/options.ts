@@ -13,6 +13,10 @@ export interface GanttOptions {
   /** Shared with other charts of the same computes; left out: its own. */
   readonly axis?: TimeAxis;
   readonly translate?: Translate;
+  /** Prefixes that are hidden at first. */
+  readonly hidden?: readonly string[];
+  /** The person hid some prefixes, or showed them again. */
+  readonly onHidden?: (hidden: readonly string[]) => void;
   /** The person switched following on or off. */
   readonly onFollow?: (follow: boolean) => void;
   /** The person chose a span, in seconds after the recorder's zero; null: no certain one. */

@@ -5,6 +5,7 @@ interface Listeners {
   readonly onFollow?: (follow: boolean) => void;
   readonly onTimeRange?: (range: [startS: number, stopS: number] | null) => void;
   readonly onSelectedKey?: (key: string | null) => void;
+  readonly onHidden?: (hidden: readonly string[]) => void;
 }
 
 const SETTLE_MS = 250;
@@ -12,6 +13,7 @@ const SETTLE_MS = 250;
 export class Reporter {
   #follow: boolean | null = null;
   #key: string | null = null;
+  #hiddenVersion = 0;
   #timer: ReturnType<typeof setTimeout> | undefined;
 
   constructor(private readonly listeners: Listeners) {}
@@ -32,6 +34,13 @@ export class Reporter {
     if (key !== this.#key) {
       this.#key = key;
       this.listeners.onSelectedKey?.(key);
+    }
+  }
+
+  hidden({ version, hidden }: { readonly version: number; readonly hidden: readonly string[] }): void {
+    if (version !== this.#hiddenVersion) {
+      this.#hiddenVersion = version;
+      this.listeners.onHidden?.(hidden);
     }
   }
 

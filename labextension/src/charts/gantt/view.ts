@@ -101,7 +101,7 @@ class GanttView implements GanttChart, Stage {
     this.#frames = new FrameLoop(() => this.#paint(), signal);
     this.#report = new Reporter(options);
     this.viewport = new Viewport(store, this.window, this.axis, this.folding, view => { this.#report.view(view); });
-    this.emphasis = new Emphasis(() => { this.#onEmphasis(); });
+    this.emphasis = new Emphasis(() => { this.#onEmphasis(); }, options.hidden);
     this.picker = new Picker(store, signal, selected => {
       this.#report.selectedKey(selected?.key ?? null);
       this.findBar.say();
@@ -186,6 +186,7 @@ class GanttView implements GanttChart, Stage {
   }
 
   #onEmphasis(): void {
+    this.#report.hidden(this.emphasis);
     this.findBar.refresh('others');
     this.request();
   }

@@ -4,14 +4,27 @@ import { UUID } from '@lumino/coreutils';
 import type { IDisposable } from '@lumino/disposable';
 import { Signal } from '@lumino/signaling';
 
+import type { PaletteName } from '../../lib/palette';
 import { TaskStore } from '../../store/task-store';
 import { type Batch, type LinksAnswer, WireError, decodeBatch, decodeLinks } from '../../wire';
 import { type Arrival, KernelLink, type LinkEvent } from './link';
+import type { KernelError } from './messages';
 import { type Reply, parseRefusal, parseReply } from './replies';
 import type { FeedState } from './state';
 
 /** How long a kernel with a subshell may take to answer. */
 const RESUME_MS = 3_000;
+
+/** What a person has set for all feeds. */
+export interface FeedSettings {
+  /** Messages a second, at most. */
+  readonly updatesPerSecond: number;
+  /** How many tasks a store holds at most. */
+  readonly maxTasks: number;
+  readonly palette: PaletteName;
+}
+
+export const FEED_DEFAULTS: FeedSettings = { updatesPerSecond: 10, maxTasks: 5_000_000, palette: 'taskscope' };
 
 /** A store in use by one view; `release` it when the view goes. */
 export interface StoreHold {
@@ -20,7 +33,11 @@ export interface StoreHold {
 }
 
 export class Feed implements IDisposable {
-  constructor(kernels: Kernel.IManager, model: Kernel.IModel) {
+  constructor(
+    kernels: Kernel.IManager,
+    model: Kernel.IModel,
+    private _settings: FeedSettings = FEED_DEFAULTS
+  ) {
     this.kernelId = model.id;
     this._link = new KernelLink(kernels, model, UUID.uuid4());
     this._link.arrived.connect(this._onArrived);
@@ -63,7 +80,12 @@ export class Feed implements IDisposable {
     return this._nBatches;
   }
 
-  /** Use the store of a recorder; without a name the recorder that the kernel has now. */
+  /** The recorder that the kernel has now; empty while none is known. */
+  get recorder(): string {
+    return this._recorder;
+  }
+
+  /** Use the store of a recorder. */
   hold(recorder: string): StoreHold {
     const entry = this._entry(recorder);
     entry.holds++;
@@ -76,6 +98,17 @@ export class Feed implements IDisposable {
     return { store: entry.store, release };
   }
 
+  configure(settings: FeedSettings): void {
+    const before = this._settings;
+    this._settings = settings;
+    if (settings.updatesPerSecond !== before.updatesPerSecond) {
+      this._askForRate();
+    }
+    for (const { store } of this._stores.values()) {
+      store.configure(settings);
+    }
+  }
+
   /** Open the comms (again) and say hello. */
   attach(): void {
     this._setState({ kind: 'connecting' });
@@ -84,6 +117,9 @@ export class Feed implements IDisposable {
         this._awaitsStart = true;
         this._startIsDue = false;
         this._link.ask(this._hello());
+        if (this._settings.updatesPerSecond !== FEED_DEFAULTS.updatesPerSecond) {
+          this._askForRate();
+        }
       }
     });
   }
@@ -93,6 +129,16 @@ export class Feed implements IDisposable {
     if (this._state.kind === 'live') {
       this._renew();
     }
+  }
+
+  /** Have the kernel load taskscope, when it is free to; resolves to the error it raised, or null. */
+  async load(): Promise<KernelError | null> {
+    const error = await this._link.execute('%load_ext taskscope');
+    // Where it was loaded before, loading it again announces nothing.
+    if (error === null && (this._state.kind === 'not-loaded' || this._state.kind === 'restarted')) {
+      this.attach();
+    }
+    return error;
   }
 
   /** Someone restarted the kernel; the feed's own connection is not told reliably. */
@@ -142,6 +188,10 @@ export class Feed implements IDisposable {
     return { verb: 'hello', cursor: this._rows(), epoch: this._epoch };
   }
 
+  private _askForRate(): void {
+    this._link.ask({ verb: 'rate', per_second: this._settings.updatesPerSecond });
+  }
+
   private _rows(): number {
     return this._stores.get(this._recorder)?.store.cursor ?? 0;
   }
@@ -152,6 +202,7 @@ export class Feed implements IDisposable {
       const ask = (row: number): boolean =>
         recorder === this._recorder && this._state.kind === 'live' && this._link.ask({ verb: 'dependencies', row });
       entry = { store: new TaskStore({ ask }), holds: 0 };
+      entry.store.configure(this._settings);
       this._stores.set(recorder, entry);
     }
     return entry;
@@ -183,7 +234,7 @@ export class Feed implements IDisposable {
         return;
       case 'refused':
         if (this._state.kind !== 'refused') {
-          this._setState({ kind: this._replaced ? 'restarted' : 'not-loaded' });
+          this._setState(this._replaced ? { kind: 'restarted' } : { kind: 'not-loaded', language: this._link.language });
         }
     }
   };

@@ -5,7 +5,7 @@ import type { IDisposable } from '@lumino/disposable';
 import { type ISignal, Signal } from '@lumino/signaling';
 
 import type { PanelAsk } from './announcements';
-import { Feed } from './feed';
+import { FEED_DEFAULTS, Feed, type FeedSettings } from './feed';
 
 /** A feed in use by one view; `release` it when the view goes. */
 export interface FeedHold {
@@ -20,6 +20,10 @@ export interface IFeeds {
   get(kernelId: string): Feed | undefined;
   /** Use the feed of a kernel, made if need be. */
   hold(model: Kernel.IModel): FeedHold;
+  /** Change what a person has set. */
+  configure(settings: FeedSettings): void;
+  /** Views take colours when they are mounted, so they are to be mounted anew. */
+  readonly paletteChanged: ISignal<IFeeds, void>;
   /** A cell that this page ran asks for a panel. */
   readonly panelAsked: ISignal<IFeeds, { readonly model: Kernel.IModel; readonly ask: PanelAsk }>;
 }
@@ -35,6 +39,7 @@ export class Feeds implements IFeeds, IDisposable {
     kernels.runningChanged.connect(this._onRunning);
   }
 
+  readonly paletteChanged = new Signal<this, void>(this);
   readonly panelAsked = new Signal<this, { readonly model: Kernel.IModel; readonly ask: PanelAsk }>(this);
   readonly added = new Signal<this, Feed>(this);
 
@@ -73,6 +78,17 @@ export class Feeds implements IFeeds, IDisposable {
     this.get(kernelId)?.restarted();
   }
 
+  configure(settings: FeedSettings): void {
+    const { palette } = this._settings;
+    this._settings = settings;
+    for (const { feed } of this._entries.values()) {
+      feed.configure(settings);
+    }
+    if (palette !== settings.palette) {
+      this.paletteChanged.emit();
+    }
+  }
+
   asksForPanel(model: Kernel.IModel, ask: PanelAsk): void {
     this.panelAsked.emit({ model, ask });
   }
@@ -99,7 +115,7 @@ export class Feeds implements IFeeds, IDisposable {
   private _entry(model: Kernel.IModel): Entry {
     let entry = this._entries.get(model.id);
     if (entry === undefined) {
-      entry = { feed: new Feed(this._kernels, model), holds: 0, seen: false, gone: false };
+      entry = { feed: new Feed(this._kernels, model, this._settings), holds: 0, seen: false, gone: false };
       this._entries.set(model.id, entry);
       this.added.emit(entry.feed);
     }
@@ -115,9 +131,10 @@ export class Feeds implements IFeeds, IDisposable {
     }
   };
 
-  /** A feed lives as long as its kernel, or its last view. */
+  /** A feed lives as long as its kernel, or its last view; where there is nothing to hear, only for its views. */
   private _forget(entry: Entry): void {
-    if (entry.gone && entry.holds === 0) {
+    const isIdle = entry.gone || entry.feed.state.kind === 'not-loaded';
+    if (isIdle && entry.holds === 0) {
       entry.feed.dispose();
       this._entries.delete(entry.feed.kernelId);
     }
@@ -125,6 +142,7 @@ export class Feeds implements IFeeds, IDisposable {
 
   private readonly _kernels: Kernel.IManager;
   private readonly _entries = new Map<string, Entry>();
+  private _settings = FEED_DEFAULTS;
   private _isDisposed = false;
 }
 

@@ -5,7 +5,18 @@ import { UUID } from '@lumino/coreutils';
 import type { IDisposable } from '@lumino/disposable';
 import { Signal } from '@lumino/signaling';
 
-import { CONTROL, DATA, closeComm, createSubshell, deleteSubshell, openComm, sendComm } from './messages';
+import {
+  CONTROL,
+  DATA,
+  type KernelError,
+  askFacts,
+  closeComm,
+  createSubshell,
+  deleteSubshell,
+  execute,
+  openComm,
+  sendComm
+} from './messages';
 
 /** What a comm brought. */
 export type Arrival =
@@ -44,12 +55,29 @@ export class KernelLink implements IDisposable {
     return this._connection.isDisposed;
   }
 
-  /** Open both comms, anew if they are open; resolves to whether this call was not overtaken by another. */
+  /** The kernel's language, null while it is not known. */
+  get language(): string | null {
+    return this._language;
+  }
+
+  /**
+   * Open both comms, anew if they are open; resolves to whether they are. They are not where the kernel refused,
+   * or where another call has overtaken this one.
+   */
   async open(): Promise<boolean> {
     const turn = ++this._turn;
     this._close();
-    const subshellId = await createSubshell(this._connection);
-    if (turn !== this._turn || this.isDisposed) {
+    const facts = await askFacts(this._connection);
+    if (!this._isTurn(turn)) {
+      return false;
+    }
+    this._language = facts?.language ?? this._language;
+    if (facts?.hasFeed === false) {
+      this.happened.emit('refused');
+      return false;
+    }
+    const subshellId = facts?.hasSubshells === true ? await createSubshell(this._connection) : null;
+    if (!this._isTurn(turn)) {
       if (subshellId !== null && !this.isDisposed) {
         deleteSubshell(this._connection, subshellId);
       }
@@ -78,6 +106,11 @@ export class KernelLink implements IDisposable {
     this.happened.emit('replaced');
   }
 
+  /** Run code on the main shell, when that is free; resolves to the error it raised, or null. */
+  execute(code: string): Promise<KernelError | null> {
+    return execute(this._connection, code);
+  }
+
   /** Interrupt by the server, for kernels that do not hear us while a cell runs. */
   interrupt(): Promise<void> {
     return this._connection.interrupt();
@@ -91,6 +124,11 @@ export class KernelLink implements IDisposable {
     this._close();
     Signal.clearData(this);
     this._connection.dispose();
+  }
+
+  /** Whether no other call has overtaken this one meanwhile. */
+  private _isTurn(turn: number): boolean {
+    return turn === this._turn && !this.isDisposed;
   }
 
   private _close(): void {
@@ -140,4 +178,5 @@ export class KernelLink implements IDisposable {
   private readonly _page: string;
   private _comms: { control: string; data: string; subshellId: string | null } | null = null;
   private _turn = 0;
+  private _language: string | null = null;
 }

@@ -17,7 +17,17 @@ const METADATA = { taskscope: true };
 /** What we read of a reply on the control channel. */
 interface ControlAnswer {
   supported_features?: unknown;
+  language_info?: { name?: unknown };
   subshell_id?: unknown;
+}
+
+/** What a kernel says of itself. */
+export interface KernelFacts {
+  /** Whether it can open our comms: see `widgets/feed/presence.py`. */
+  readonly hasFeed: boolean;
+  readonly hasSubshells: boolean;
+  /** Null: it does not say. */
+  readonly language: string | null;
 }
 
 /** How long a kernel may take to say whether it has subshells: one C call may keep it from answering for long. */
@@ -74,17 +84,49 @@ export function closeComm(
   send(connection, message);
 }
 
-/** Make a subshell; null where the kernel has none, so that messages go to the main shell. */
-export async function createSubshell(connection: Kernel.IKernelConnection): Promise<string | null> {
+/** Ask a kernel what it is; null where it does not answer. */
+export async function askFacts(connection: Kernel.IKernelConnection): Promise<KernelFacts | null> {
   // `connection.info` waits for the main shell, which may run a cell; the control channel answers at once.
   const info = await askControl(connection, 'kernel_info_request', {});
-  const features = info?.supported_features;
-  if (!Array.isArray(features) || !features.includes('kernel subshells')) {
+  if (info === null) {
     return null;
   }
+  const features: unknown[] = Array.isArray(info.supported_features) ? info.supported_features : [];
+  const language = info.language_info?.name;
+  return {
+    hasFeed: features.includes('taskscope'),
+    hasSubshells: features.includes('kernel subshells'),
+    language: typeof language === 'string' ? language : null
+  };
+}
+
+/** Make a subshell; null where that fails, so that messages go to the main shell. */
+export async function createSubshell(connection: Kernel.IKernelConnection): Promise<string | null> {
   const reply = await askControl(connection, 'create_subshell_request', {});
   const id = reply?.subshell_id;
   return typeof id === 'string' ? id : null;
+}
+
+/** Run code as a person would who clicks, but without history and output; resolves to the error it raised, or null. */
+export async function execute(connection: Kernel.IKernelConnection, code: string): Promise<KernelError | null> {
+  const message = KernelMessage.createMessage<KernelMessage.IExecuteRequestMsg>({
+    channel: 'shell',
+    msgType: 'execute_request',
+    session: connection.clientId,
+    content: { code, silent: true, store_history: false, allow_stdin: false, stop_on_error: false }
+  });
+  const { content } = (await connection.sendShellMessage(message, true, true).done) as KernelMessage.IExecuteReplyMsg;
+  if (content.status === 'ok') {
+    return null;
+  }
+  return content.status === 'error'
+    ? { name: content.ename, text: content.evalue }
+    : { name: 'Aborted', text: 'a cell before it failed' };
+}
+
+export interface KernelError {
+  readonly name: string;
+  readonly text: string;
 }
 
 export function deleteSubshell(connection: Kernel.IKernelConnection, subshellId: string): void {

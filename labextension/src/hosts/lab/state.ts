@@ -6,8 +6,8 @@ export type FeedState =
   | { kind: 'connecting' }
   /** Answered; `subshell` says whether it also answers while a cell runs. */
   | { kind: 'live'; subshell: boolean }
-  /** The kernel knows no taskscope. */
-  | { kind: 'not-loaded' }
+  /** The kernel knows no taskscope; its language is null where it does not say. */
+  | { kind: 'not-loaded'; language: string | null }
   /** The kernel began anew, and has not loaded taskscope since. */
   | { kind: 'restarted' }
   /** The connection is lost; it is being tried again. */
@@ -18,6 +18,11 @@ export type FeedState =
   | { kind: 'refused'; error: string };
 
 const SILENT_AFTER_MS = 3_000;
+
+/** Whether a kernel that has not loaded taskscope could. */
+export function isPython({ language }: { readonly language: string | null }): boolean {
+  return language === null || language === 'python';
+}
 
 /** Say in words what is not as it should be; null when all is well. */
 export function describeState(
@@ -30,7 +35,9 @@ export function describeState(
     case 'connecting':
       return trans.__('waiting for the kernel');
     case 'not-loaded':
-      return trans.__('this kernel has not loaded taskscope');
+      return isPython(state)
+        ? trans.__('this kernel has not loaded taskscope')
+        : trans.__('this kernel runs %1; Dask computes are watched in Python kernels', state.language);
     case 'restarted':
       return trans.__('kernel restarted');
     case 'disconnected':

@@ -34,6 +34,7 @@ export function chartView(surroundings: Surroundings, mount: MountChart): typeof
     override render(): void {
       super.render();
       this._mount();
+      surroundings.feeds.paletteChanged.connect(this._mount);
       this.listenTo(this.model, 'change:recorder_id change:first_run change:last_run', () => {
         this._mount();
       });
@@ -42,14 +43,15 @@ export function chartView(surroundings: Surroundings, mount: MountChart): typeof
     override remove(): unknown {
       this._mounted?.abort();
       this._mounted = undefined;
+      surroundings.feeds.paletteChanged.disconnect(this._mount);
       return super.remove();
     }
 
-    private _mount(): void {
+    private readonly _mount = (): void => {
       this._mounted?.abort();
       this._mounted = new AbortController();
       mountChart(this.el, this.model, this._mounted.signal, surroundings, mount);
-    }
+    };
 
     private _mounted: AbortController | undefined;
   };

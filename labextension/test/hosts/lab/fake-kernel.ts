@@ -10,8 +10,9 @@ export interface Sent {
 }
 
 export class FakeKernel {
-  constructor(private readonly features: string[] = ['kernel subshells']) {}
+  constructor(private readonly features: string[] = ['kernel subshells', 'taskscope']) {}
 
+  language = 'python';
   readonly clientId = 'client';
   readonly connectionStatusChanged = new Signal<this, Kernel.ConnectionStatus>(this);
   readonly statusChanged = new Signal<this, Kernel.Status>(this);
@@ -46,7 +47,7 @@ export class FakeKernel {
     };
     const content =
       (message.header.msg_type as string) === 'kernel_info_request'
-        ? { supported_features: this.features }
+        ? { supported_features: this.features, language_info: { name: this.language } }
         : { subshell_id: 'sub' };
     queueMicrotask(() => {
       future.onReply?.({ content });

@@ -84,7 +84,7 @@ describe('a feed', () => {
   });
 
   it('uses the main shell where there are no subshells', async () => {
-    const kernel = new FakeKernel([]);
+    const kernel = new FakeKernel(['taskscope']);
     const feed = await live(kernel, { subshell: false });
     expect(kernel.sent.map(m => [m.type, m.subshell])).toEqual([
       ['kernel_info_request', null],
@@ -132,7 +132,7 @@ describe('a feed', () => {
     const feed = feedOf(kernel);
     await vi.advanceTimersByTimeAsync(0);
     kernel.refuse(CONTROL);
-    expect(feed.state).toEqual({ kind: 'not-loaded' });
+    expect(feed.state).toEqual({ kind: 'not-loaded', language: 'python' });
   });
 
   it('keeps its comms over a lost connection', async () => {
@@ -166,7 +166,7 @@ describe('a feed', () => {
     await vi.advanceTimersByTimeAsync(13_001);
     expect(kernel.verbs().at(-1)).toEqual({ verb: 'hello', cursor: 0, epoch: '' });
     kernel.refuse(CONTROL);
-    expect(feed.state).toEqual({ kind: 'not-loaded' });
+    expect(feed.state).toEqual({ kind: 'not-loaded', language: 'python' });
   });
 
   it('asks for a start that was lost when the next renewal is answered', async () => {
@@ -247,7 +247,7 @@ describe('a feed', () => {
     const heard = new FakeKernel();
     const stopped = (await live(heard)).stop();
     heard.push(CONTROL, reply('stop'));
-    const unheard = new FakeKernel([]);
+    const unheard = new FakeKernel(['taskscope']);
     const answers = [await stopped, await (await live(unheard, { subshell: false })).stop()];
     expect([answers, heard.verbs().at(-1), heard.interrupts, unheard.interrupts]).toEqual([
       [null, null], { verb: 'stop' }, 0, 1

@@ -13,6 +13,7 @@ from taskscope.widgets.feed.channels import Channels, KernelChannels
 from taskscope.widgets.feed.control import Control, interrupt_main
 from taskscope.widgets.feed.idle import IdleClock
 from taskscope.widgets.feed.pages import Page, Pages
+from taskscope.widgets.feed.presence import show_presence
 from taskscope.widgets.feed.publisher import Publisher, Sender
 from taskscope.widgets.feed.quiet import keep_quiet
 from taskscope.wire import PROTOCOL
@@ -104,7 +105,8 @@ class Feed:
         self._undo.append(lambda: self._channels.unregister(DATA))
         self._undo.append(self.session.pump.subscribe(self.publisher.tick))
         self.session.recorder.held.followed = True
-        self._undo += [undo for undo in (self.idle_clock.watch_cells(), keep_quiet()) if undo is not None]
+        kernel = (self.idle_clock.watch_cells(), keep_quiet(), show_presence())
+        self._undo += [undo for undo in kernel if undo is not None]
 
     def _drop(self, sender: Sender) -> None:
         if isinstance(sender, Page):

@@ -1,0 +1,58 @@
+/** Commands, and where they are offered besides the menu and the shortcuts, which the schema declares. */
+import type { JupyterFrontEnd } from '@jupyterlab/application';
+import type { ICommandPalette } from '@jupyterlab/apputils';
+import type { ILauncher } from '@jupyterlab/launcher';
+import type { TranslationBundle } from '@jupyterlab/translation';
+
+import { CHARTS, chartOf } from './charts';
+import { dashboardIcon } from './icons';
+import type { Panels } from './panels';
+
+/** For the layout restorer only; not offered anywhere. */
+export const RESTORE = 'taskscope:restore-panel';
+
+export interface Offers {
+  readonly palette: ICommandPalette | null;
+  readonly launcher: ILauncher | null;
+}
+
+export function addCommands(app: JupyterFrontEnd, panels: Panels, offers: Offers, trans: TranslationBundle): void {
+  const { commands } = app;
+  const offered = [
+    ...CHARTS.map(chart => {
+      const command = `taskscope:open-${chart}`;
+      commands.addCommand(command, {
+        label: chartOf(chart).label(trans),
+        caption: trans.__('Open it as a tab that follows the notebook in use'),
+        icon: chartOf(chart).icon,
+        execute: () => panels.open(chart)
+      });
+      return command;
+    }),
+    'taskscope:open-side-panel',
+    'taskscope:open-layout'
+  ];
+  commands.addCommand('taskscope:open-side-panel', {
+    label: trans.__('Dask Side Panel'),
+    caption: trans.__('Open the compact dashboard at the side'),
+    icon: dashboardIcon,
+    execute: () => {
+      panels.openSidePanel();
+    }
+  });
+  commands.addCommand('taskscope:open-layout', {
+    label: trans.__('Open the Default Layout'),
+    caption: trans.__('Open the panels that the settings name, where they say'),
+    execute: () => panels.openLayout()
+  });
+  commands.addCommand(RESTORE, {
+    execute: ({ id }) => (typeof id === 'string' ? panels.restore(id) : undefined)
+  });
+  const category = trans.__('Taskscope');
+  offered.forEach((command, rank) => {
+    offers.palette?.addItem({ command, category });
+    if (command !== 'taskscope:open-layout') {
+      offers.launcher?.add({ command, category, rank });
+    }
+  });
+}

@@ -1,0 +1,75 @@
+/** The chart of whatever recorder a kernel has: mounted anew when that is another one, after a restart for example. */
+import type { TranslationBundle } from '@jupyterlab/translation';
+import type { IDisposable } from '@lumino/disposable';
+
+import type { Feed } from '../feed';
+import type { FeedHold } from '../feeds';
+import { type ChartName, chartOf } from './charts';
+import type { Views } from './views';
+
+export interface LiveChartOptions {
+  readonly chart: ChartName;
+  readonly compact: boolean;
+  readonly views: Views;
+  readonly trans: TranslationBundle;
+}
+
+export interface LiveChart extends IDisposable {
+  readonly feed: Feed;
+}
+
+/** Show a kernel's chart in `el` until it is disposed, which also lets go of the feed. */
+export function showLive(el: HTMLElement, hold: FeedHold, { chart, ...options }: LiveChartOptions): LiveChart {
+  const { feed } = hold;
+  const { views } = options;
+  let mounted: AbortController | null = null;
+  let shown = '';
+  const refresh = (): void => {
+    const { recorder } = feed;
+    if (recorder === shown) {
+      return;
+    }
+    mounted?.abort();
+    shown = recorder;
+    mounted = new AbortController();
+    const { signal } = mounted;
+    const held = feed.hold(recorder);
+    signal.addEventListener(
+      'abort',
+      () => {
+        held.release();
+      },
+      { once: true }
+    );
+    chartOf(chart).mount({
+      el,
+      store: held.store,
+      signal,
+      axis: views.axis(recorder, signal),
+      hidden: views.hidden(recorder),
+      onHidden: prefixes => {
+        views.setHidden(recorder, prefixes);
+      },
+      stop: () => feed.stop(),
+      ...options
+    });
+  };
+  feed.recorderChanged.connect(refresh);
+  refresh();
+  let isDisposed = false;
+  return {
+    feed,
+    get isDisposed() {
+      return isDisposed;
+    },
+    dispose: () => {
+      if (isDisposed) {
+        return;
+      }
+      isDisposed = true;
+      feed.recorderChanged.disconnect(refresh);
+      mounted?.abort();
+      hold.release();
+    }
+  };
+}

@@ -1,0 +1,218 @@
+/** A panel of JupyterLab with one chart of one kernel, mounted while it can be seen. */
+import type { Kernel, Session } from '@jupyterlab/services';
+import type { TranslationBundle } from '@jupyterlab/translation';
+import type { Message } from '@lumino/messaging';
+import { type ISignal, Signal } from '@lumino/signaling';
+import { Widget } from '@lumino/widgets';
+
+import type { IFeeds } from '../feeds';
+import { type ChartName, chartOf } from './charts';
+import { Face } from './face';
+import { type LiveChart, showLive } from './live-chart';
+import { loadTaskscope } from './load';
+import type { Memory, PanelMemory } from './memory';
+import type { Owners } from './owners';
+import { statusOf } from './status';
+import { type Pin, Subject } from './subject';
+import { Views } from './views';
+
+const LOOK_MS = 1_000;
+
+/** What all panels share. */
+export interface PanelContext {
+  readonly owners: Owners;
+  readonly sessions: Session.IManager;
+  readonly kernels: Kernel.IManager;
+  readonly feeds: IFeeds;
+  readonly memory: Memory;
+  readonly trans: TranslationBundle;
+}
+
+export interface PanelSpec {
+  /** Unique in the page, and the same after a reload. */
+  readonly id: string;
+  readonly chart: ChartName;
+  readonly compact: boolean;
+}
+
+export class ChartPanel extends Widget {
+  constructor(
+    readonly spec: PanelSpec,
+    private readonly _context: PanelContext
+  ) {
+    super();
+    const { owners, sessions, kernels, feeds, trans } = _context;
+    this.id = spec.id;
+    this.node.tabIndex = -1;
+    this.title.icon = chartOf(spec.chart).icon;
+    this._subject = new Subject(owners, sessions, kernels);
+    this._subject.changed.connect(this._onSubject);
+    feeds.paletteChanged.connect(this._remount);
+    this._face = new Face(
+      this.node,
+      {
+        setPinned: pinned => {
+          this._subject.setPinned(pinned);
+        },
+        load: () => {
+          void this._load();
+        }
+      },
+      trans
+    );
+    this._refresh();
+  }
+
+  /** Begin, where the panel was left. */
+  begin({ pin, views }: PanelMemory): void {
+    this._views = new Views(views, () => {
+      this._save();
+    });
+    this._subject.setPin(pin);
+    this._save();
+    this._refresh();
+  }
+
+  get pin(): Pin | null {
+    return this._subject.pin;
+  }
+
+  /** The kernel that is looked at, null: none. */
+  get kernelId(): string | null {
+    const { state } = this._subject;
+    return state.kind === 'kernel' ? state.model.id : null;
+  }
+
+  get pinChanged(): ISignal<this, void> {
+    return this._pinChanged;
+  }
+
+  override dispose(): void {
+    if (this.isDisposed) {
+      return;
+    }
+    this._release();
+    this._context.feeds.paletteChanged.disconnect(this._remount);
+    this._views?.dispose();
+    this._subject.dispose();
+    super.dispose();
+  }
+
+  protected override onActivateRequest(message: Message): void {
+    super.onActivateRequest(message);
+    this.node.focus();
+  }
+
+  protected override onAfterShow(message: Message): void {
+    super.onAfterShow(message);
+    this._refresh();
+  }
+
+  protected override onAfterHide(message: Message): void {
+    super.onAfterHide(message);
+    this._refresh();
+  }
+
+  protected override onAfterAttach(message: Message): void {
+    super.onAfterAttach(message);
+    this._refresh();
+  }
+
+  protected override onAfterDetach(message: Message): void {
+    super.onAfterDetach(message);
+    this._refresh();
+  }
+
+  private readonly _onSubject = (): void => {
+    this._error = null;
+    this._save();
+    this._pinChanged.emit();
+    this._refresh();
+  };
+
+  private _save(): void {
+    // Before it has begun it knows nothing, which is not to replace what was kept.
+    if (this._views !== null) {
+      this._context.memory.save(this.spec.id, { pin: this.pin, views: this._views.all });
+    }
+  }
+
+  private readonly _remount = (): void => {
+    this._release();
+    this._refresh();
+  };
+
+  /** Bring everything up to date with what is looked at and whether anybody can see it. */
+  private _refresh(): void {
+    const { state } = this._subject;
+    const model = this.isVisible && state.kind === 'kernel' ? state.model : null;
+    if (model?.id !== this._live?.feed.kernelId) {
+      this._release();
+      if (model !== null && this._views !== null) {
+        this._hold(model, this._views);
+      }
+    }
+    this._say();
+  }
+
+  private _hold(model: Kernel.IModel, views: Views): void {
+    const { feeds, trans } = this._context;
+    const { chart, compact } = this.spec;
+    this._live = showLive(this._face.body, feeds.hold(model), { chart, compact, views, trans });
+    this._live.feed.stateChanged.connect(this._say);
+    this._looking = setInterval(() => {
+      this._say();
+    }, LOOK_MS);
+  }
+
+  private _release(): void {
+    clearInterval(this._looking);
+    this._live?.feed.stateChanged.disconnect(this._say);
+    this._live?.dispose();
+    this._live = null;
+  }
+
+  private async _load(): Promise<void> {
+    const feed = this._live?.feed;
+    if (feed === undefined || this._loading) {
+      return;
+    }
+    this._loading = true;
+    this._error = null;
+    this._say();
+    const error = await loadTaskscope(feed, this._context.trans);
+    this._loading = false;
+    if (!this.isDisposed && feed === this._live?.feed) {
+      this._error = error;
+      this._say();
+    }
+  }
+
+  private readonly _say = (): void => {
+    const { trans } = this._context;
+    const { state, pin } = this._subject;
+    const name = state.kind === 'none' ? '' : state.name;
+    const status = statusOf(state, this._live?.feed ?? null, trans);
+    const label = chartOf(this.spec.chart).label(trans);
+    // At the side there is room for an icon only.
+    this.title.label = this.spec.compact ? '' : pin === null ? label : `${label}: ${name}`;
+    this.title.caption = name === '' ? label : `${label}: ${name}`;
+    this._face.show({
+      name,
+      text: (status.mayLoad ? this._error : null) ?? status.text,
+      mayLoad: status.mayLoad,
+      loading: this._loading,
+      pinned: pin !== null,
+      mayPin: state.kind !== 'none'
+    });
+  };
+
+  private readonly _face: Face;
+  private readonly _subject: Subject;
+  private _views: Views | null = null;
+  private readonly _pinChanged = new Signal<this, void>(this);
+  private _live: LiveChart | null = null;
+  private _looking: ReturnType<typeof setInterval> | undefined;
+  private _loading = false;
+  private _error: string | null = null;
+}

@@ -1,0 +1,81 @@
+/** The panels' plugin: puts together what its neighbours make. */
+import {
+  ILabShell,
+  ILayoutRestorer,
+  type JupyterFrontEnd,
+  type JupyterFrontEndPlugin
+} from '@jupyterlab/application';
+import { ICommandPalette } from '@jupyterlab/apputils';
+import { IConsoleTracker } from '@jupyterlab/console';
+import { ILauncher } from '@jupyterlab/launcher';
+import { INotebookTracker } from '@jupyterlab/notebook';
+import { ISettingRegistry } from '@jupyterlab/settingregistry';
+import { IStateDB } from '@jupyterlab/statedb';
+import { ITranslator, nullTranslator } from '@jupyterlab/translation';
+
+import { IFeeds } from '../feeds';
+import { RESTORE, addCommands } from './commands';
+import { Memory } from './memory';
+import { type OwnerTracker, Owners } from './owners';
+import { IPanels, Panels, SIDE_PANEL } from './panels';
+import { followSettings } from './settings';
+
+export const plugin: JupyterFrontEndPlugin<IPanels> = {
+  id: 'taskscope:panels',
+  description: 'Panels with live Dask diagnostics, which follow the notebook in use.',
+  autoStart: true,
+  requires: [IFeeds],
+  optional: [
+    ILabShell,
+    ILayoutRestorer,
+    INotebookTracker,
+    IConsoleTracker,
+    ICommandPalette,
+    ILauncher,
+    IStateDB,
+    ISettingRegistry,
+    ITranslator
+  ],
+  provides: IPanels,
+  activate: (
+    app: JupyterFrontEnd,
+    feeds: IFeeds,
+    labShell: ILabShell | null,
+    restorer: ILayoutRestorer | null,
+    notebooks: INotebookTracker | null,
+    consoles: IConsoleTracker | null,
+    palette: ICommandPalette | null,
+    launcher: ILauncher | null,
+    stateDB: IStateDB | null,
+    settings: ISettingRegistry | null,
+    translator: ITranslator | null
+  ): IPanels => {
+    const trans = (translator ?? nullTranslator).load('taskscope');
+    const trackers = [notebooks, consoles].filter(tracker => tracker !== null) as OwnerTracker[];
+    const { kernels, sessions } = app.serviceManager;
+    const memory = new Memory(stateDB);
+    const owners = new Owners(trackers, labShell);
+    const panels = new Panels(app.shell, labShell, { owners, sessions, kernels, feeds, memory, trans });
+    addCommands(app, panels, { palette, launcher }, trans);
+    restorer?.add(panels.addSidePanel(), SIDE_PANEL);
+    void restorer?.restore(panels.tracker, {
+      command: RESTORE,
+      args: ({ id }) => ({ id }),
+      name: ({ id }) => id
+    });
+    if (settings !== null) {
+      void followSettings(settings, read => {
+        panels.settings = read;
+        feeds.configure(read);
+      });
+    }
+    feeds.panelAsked.connect((_, { model, ask }) => {
+      if (ask === 'dock' || panels.settings.autoOpen === 'side-panel') {
+        void panels.show(model.id);
+      } else if (panels.settings.autoOpen === 'layout') {
+        void panels.openLayout();
+      }
+    });
+    return panels;
+  }
+};
