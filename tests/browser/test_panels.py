@@ -33,3 +33,15 @@ def test_the_side_panel_loads_taskscope_when_asked_and_shows_what_is_computed(
     expect(side.locator(".tsk-gantt canvas")).to_be_visible()
     lab.wait_feed("feed.tasks === 200 && !feed.active")
     lab.page.screenshot(path=shots / "side-live.png")
+
+
+def test_an_inline_widget_opens_a_tab_pinned_to_its_notebook(lab: LabPage, shots: Path) -> None:
+    lab.open(LOAD, "display(GanttWidget())", "_ = in_groups(3, 20)")
+    for cell in range(3):
+        lab.run_cell(cell)
+    lab.page.screenshot(path=shots / "pop-out-button.png")
+    lab.page.get_by_role("button", name="Open as a tab of its own").click()
+    tab = lab.page.locator("#taskscope-panel-task-stream-2")
+    expect(tab.locator(".tsk-gantt canvas")).to_be_visible()
+    expect(tab.get_by_role("button", name="Pin to this notebook")).to_have_attribute("aria-pressed", "true")
+    lab.page.screenshot(path=shots / "pop-out.png")

@@ -1,20 +1,28 @@
-/** The frame around a widget's charts: a line that says what is not as it should be, and the charts. */
+/** The frame around a widget's charts: a line that says what is not as it should be and leads to a panel, and the charts. */
 import type { TranslationBundle } from '@jupyterlab/translation';
 
 import { adoptStyles } from '../../charts/ui/styles';
 import type { Feed } from '../lab/feed';
+import { popOutIcon } from '../lab/panels/icons';
 import { describeState } from '../lab/state';
 
 const LOOK_MS = 1_000;
 
 const CSS = `
 .tsk-widget { min-width: 0; width: 100%; }
+.tsk-frame-head { display: flex; justify-content: flex-end; }
 .tsk-note {
-  padding: 2px 12px;
+  flex: 1; padding: 2px 12px;
   color: var(--jp-ui-font-color2, #59636e);
   font: 12px/1.45 var(--jp-ui-font-family, system-ui, sans-serif);
 }
 .tsk-note[hidden] { display: none; }
+.tsk-pop-out {
+  display: inline-flex; align-items: center; justify-content: center; width: 24px; height: 24px; padding: 0;
+  border: 0; border-radius: 3px; background: none; cursor: pointer;
+}
+.tsk-pop-out:hover { background: var(--jp-layout-color2, #e5e5e5); }
+.tsk-pop-out:focus-visible { outline: 2px solid var(--jp-brand-color1, #1565c0); outline-offset: -1px; }
 `;
 
 export interface Frame {
@@ -24,7 +32,8 @@ export interface Frame {
 
 /** Where what is shown comes from. */
 export type Source =
-  | { readonly kind: 'live'; readonly feed: Feed }
+  /** `popOut` opens a panel that stays with the kernel; null where there are no panels. */
+  | { readonly kind: 'live'; readonly feed: Feed; readonly popOut: (() => void) | null }
   | { readonly kind: 'recorded' }
   | { readonly kind: 'no-kernel' };
 
@@ -42,7 +51,10 @@ export function mountFrame(
   note.setAttribute('role', 'status');
   const body = document.createElement('div');
   body.className = 'tsk-body';
-  el.replaceChildren(note, body);
+  const head = document.createElement('div');
+  head.className = 'tsk-frame-head';
+  head.append(note);
+  el.replaceChildren(head, body);
 
   const show = (): void => {
     const text = describeSource(source, trans);
@@ -54,7 +66,10 @@ export function mountFrame(
   };
   show();
   if (source.kind === 'live') {
-    const { feed } = source;
+    const { feed, popOut } = source;
+    if (popOut !== null) {
+      head.append(popOutButton(popOut, trans));
+    }
     feed.stateChanged.connect(show);
     const timer = setInterval(show, LOOK_MS);
     signal.addEventListener('abort', () => {
@@ -67,6 +82,18 @@ export function mountFrame(
     el.classList.remove('tsk-widget');
   });
   return { body };
+}
+
+function popOutButton(popOut: () => void, trans: TranslationBundle): HTMLButtonElement {
+  const label = trans.__('Open as a tab of its own');
+  const button = document.createElement('button');
+  button.type = 'button';
+  button.className = 'tsk-pop-out';
+  button.title = label;
+  button.setAttribute('aria-label', label);
+  popOutIcon.element({ container: button, width: '14px', height: '14px' });
+  button.addEventListener('click', popOut);
+  return button;
 }
 
 function describeSource(source: Source, trans: TranslationBundle): string | null {

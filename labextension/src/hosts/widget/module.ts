@@ -13,10 +13,10 @@ export function widgetModule(surroundings: Surroundings): ExportMap {
     DashboardModel,
     ResourceModel,
     CacheModel,
-    ProgressView: chartView(surroundings, mountProgressOf),
-    GanttView: chartView(surroundings, mountGanttOf),
-    DashboardView: chartView(surroundings, mountDashboardOf),
-    ResourceView: chartView(surroundings, mountResourcesOf),
-    CacheView: chartView(surroundings, mountCacheOf)
+    ProgressView: chartView(surroundings, 'progress', mountProgressOf),
+    GanttView: chartView(surroundings, 'task-stream', mountGanttOf),
+    DashboardView: chartView(surroundings, 'dashboard', mountDashboardOf),
+    ResourceView: chartView(surroundings, 'resources', mountResourcesOf),
+    CacheView: chartView(surroundings, 'cache', mountCacheOf)
   };
 }

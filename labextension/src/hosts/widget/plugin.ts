@@ -4,6 +4,7 @@ import type { JupyterFrontEnd, JupyterFrontEndPlugin } from '@jupyterlab/applica
 import { ITranslator, nullTranslator } from '@jupyterlab/translation';
 
 import { IFeeds } from '../lab/feeds';
+import { IPanels } from '../lab/panels/panels';
 import { MODULE_NAME, MODULE_VERSION } from './version';
 
 export const plugin: JupyterFrontEndPlugin<void> = {
@@ -11,18 +12,19 @@ export const plugin: JupyterFrontEndPlugin<void> = {
   description: 'The taskscope widgets: ProgressWidget, GanttWidget, ResourceWidget, CacheWidget, Dashboard.',
   autoStart: true,
   requires: [IJupyterWidgetRegistry, IFeeds],
-  optional: [ITranslator],
+  optional: [IPanels, ITranslator],
   activate: (
     _app: JupyterFrontEnd,
     registry: IJupyterWidgetRegistry,
     feeds: IFeeds,
+    panels: IPanels | null,
     translator: ITranslator | null
   ): void => {
     const trans = (translator ?? nullTranslator).load('taskscope');
     registry.registerWidget({
       name: MODULE_NAME,
       version: MODULE_VERSION,
-      exports: async () => (await import('./module')).widgetModule({ feeds, trans })
+      exports: async () => (await import('./module')).widgetModule({ feeds, panels, trans })
     });
   }
 };

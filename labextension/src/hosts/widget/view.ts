@@ -5,12 +5,16 @@ import type { TranslationBundle } from '@jupyterlab/translation';
 
 import type { RunWindow, TaskStore } from '../../store';
 import type { IFeeds } from '../lab/feeds';
+import type { ChartName } from '../lab/panels/charts';
+import type { IPanels } from '../lab/panels/panels';
 import { mountFrame } from './frame';
 import { RecordingModel } from './models';
 
 /** What views need of the plugin. */
 export interface Surroundings {
   feeds: IFeeds;
+  /** Null where there are none. */
+  panels: IPanels | null;
   trans: TranslationBundle;
 }
 
@@ -29,7 +33,7 @@ export interface Place {
 export type MountChart = (place: Place, model: WidgetModel, surroundings: Surroundings) => void;
 
 /** Make the class of a view that shows this chart. */
-export function chartView(surroundings: Surroundings, mount: MountChart): typeof DOMWidgetView {
+export function chartView(surroundings: Surroundings, chart: ChartName, mount: MountChart): typeof DOMWidgetView {
   return class ChartView extends DOMWidgetView {
     override render(): void {
       super.render();
@@ -50,7 +54,7 @@ export function chartView(surroundings: Surroundings, mount: MountChart): typeof
     private readonly _mount = (): void => {
       this._mounted?.abort();
       this._mounted = new AbortController();
-      mountChart(this.el, this.model, this._mounted.signal, surroundings, mount);
+      mountChart(this.el, this.model, this._mounted.signal, surroundings, chart, mount);
     };
 
     private _mounted: AbortController | undefined;
@@ -62,20 +66,24 @@ function mountChart(
   model: WidgetModel,
   signal: AbortSignal,
   surroundings: Surroundings,
+  chart: ChartName,
   mount: MountChart
 ): void {
+  const { feeds, panels, trans } = surroundings;
   const recorded: unknown = model.get('recorded');
   if (recorded instanceof RecordingModel) {
-    const { body } = mountFrame(el, { kind: 'recorded' }, surroundings.trans, signal);
+    const { body } = mountFrame(el, { kind: 'recorded' }, trans, signal);
     mount({ el: body, store: recorded.store, signal, ...windowOf(model) }, model, surroundings);
     return;
   }
   const kernel = kernelOf(model.widget_manager);
-  const feed = kernel === null ? null : surroundings.feeds.hold(kernel);
-  const { body } = mountFrame(el, feed === null ? { kind: 'no-kernel' } : { kind: 'live', feed: feed.feed }, surroundings.trans, signal);
-  if (feed === null) {
+  if (kernel === null) {
+    mountFrame(el, { kind: 'no-kernel' }, trans, signal);
     return;
   }
+  const feed = feeds.hold(kernel);
+  const popOut = panels === null ? null : (): void => void panels.openFor(chart, kernel.id);
+  const { body } = mountFrame(el, { kind: 'live', feed: feed.feed, popOut }, trans, signal);
   const held = feed.feed.hold(textOf(model.get('recorder_id')));
   signal.addEventListener('abort', () => {
     held.release();
