@@ -30,8 +30,8 @@ silence. Results have times on the axis of ``time.perf_counter``, as ``dask.diag
 The interface of 2015 works too: ``Profiler(get)``, ``prof.get``, ``prof.results()``, ``thread_prof``,
 ``process_prof``.
 
-``performance_report`` is that of ``distributed``. ``MemorySampler`` has the interface of that of
-``distributed``, and works without a cluster, too.
+``performance_report`` and ``MemorySampler`` have the interface of those of ``distributed``, and work
+without a cluster, too.
 """
 
 from __future__ import annotations
@@ -43,14 +43,12 @@ from taskscope.diagnostics.cache_profiler import CacheProfiler
 from taskscope.diagnostics.callback import Callback
 from taskscope.diagnostics.drawing import visualize
 from taskscope.diagnostics.memory_sampler import MemorySampler
+from taskscope.diagnostics.performance_report import performance_report
 from taskscope.diagnostics.profiler import Profiler
 from taskscope.diagnostics.progress import ProgressBar
 from taskscope.diagnostics.resource_profiler import ResourceProfiler
-from taskscope.errors import MissingDependencyError
 
 if TYPE_CHECKING:
-    from distributed import performance_report
-
     thread_prof: Profiler
     process_prof: Profiler
 
@@ -68,21 +66,13 @@ __all__ = [
 ]
 
 _SCHEDULERS = {"thread_prof": "dask.threaded", "process_prof": "dask.multiprocessing"}
-_OF_DISTRIBUTED = {"performance_report": "distributed"}
 
 
 def __getattr__(name: str) -> object:
-    """Make the profilers of 2015, and find what is distributed's, when first asked for."""
+    """Make the profilers of 2015 when first asked for."""
     value: object
     if name in _SCHEDULERS:
         value = Profiler(importlib.import_module(_SCHEDULERS[name]).get)
-    elif name in _OF_DISTRIBUTED:
-        try:
-            value = getattr(importlib.import_module(_OF_DISTRIBUTED[name]), name)
-        except ImportError as error:
-            raise MissingDependencyError(
-                f"{name} needs distributed; install it: pip install 'taskscope[distributed]'"
-            ) from error
     else:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     globals()[name] = value

@@ -12,6 +12,7 @@ from taskscope.export import FileStream, save
 from taskscope.model.errortext import describe
 from taskscope.model.recording import Recording
 from taskscope.model.records import Message
+from taskscope.profiling.cluster_profile import wait_for_profile
 from taskscope.profiling.options import BlockOptions
 from taskscope.session import Session
 from taskscope.sources.local import run_label
@@ -85,6 +86,8 @@ class Block:
         self._end_streams()
         try:
             recording = self._snapshot(error)
+            if self.options.stacks:
+                recording = wait_for_profile(recording)
         finally:
             self.session.release(self)
         for path in self.options.save:

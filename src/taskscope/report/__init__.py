@@ -2,6 +2,14 @@
 
 from taskscope.report.live import live_bundle
 from taskscope.report.page import page_html
+from taskscope.report.performance import performance_html
 from taskscope.report.result import MAX_EMBEDDED_TASKS, result_bundle, result_html
 
-__all__ = ["MAX_EMBEDDED_TASKS", "live_bundle", "page_html", "result_bundle", "result_html"]
+__all__ = [
+    "MAX_EMBEDDED_TASKS",
+    "live_bundle",
+    "page_html",
+    "performance_html",
+    "result_bundle",
+    "result_html",
+]

@@ -22,8 +22,15 @@ def chart_page(recording: Recording) -> str:
     return _document("taskscope", style, _interactive(recording))
 
 
-def page_html(recording: Recording) -> str:
+def page_html(recording: Recording, sections: str = "") -> str:
     """Return a whole document that needs neither kernel nor network.
+
+    Parameters
+    ----------
+    recording
+        What to show.
+    sections
+        HTML to end with.
 
     Notes
     -----
@@ -40,7 +47,7 @@ def page_html(recording: Recording) -> str:
         f'<div class="taskscope-place"></div>'
         f'<details class="taskscope-picture" open><summary>Picture</summary>'
         f'<img alt="{alt}" src="data:image/svg+xml;base64,{picture}"></details>'
-        f"{remarks_html(recording, totals)}{prefix_table_html(totals.prefixes)}{chart}"
+        f"{remarks_html(recording, totals)}{prefix_table_html(totals.prefixes)}{sections}{chart}"
     )
     return _document(name, _page_style(), body)
 
@@ -75,6 +82,6 @@ def _page_style() -> str:
         "body{margin:1rem;font:14px/1.5 system-ui,sans-serif}"
         f"body{{color:{LIGHT['ink']};background:{LIGHT['paper']}}}"
         f"@media(prefers-color-scheme:dark){{body{{color:{DARK['ink']};background:{DARK['paper']}}}}}"
-        "h1{font-size:1.1rem}img{max-width:100%}table{border-collapse:collapse}"
+        "h1{font-size:1.1rem}h2{font-size:1rem}pre{overflow:auto}img{max-width:100%}table{border-collapse:collapse}"
         "th,td{padding:0 .8em 0 0;text-align:right}th:first-child,td:first-child{text-align:left}"
     )

@@ -205,4 +205,6 @@ def test_nothing_heavy_is_loaded_before_it_is_needed() -> None:
         "print(performance_report.__module__, MemorySampler.__module__)\n"
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
-    assert done.stdout == "[]\ndistributed.client taskscope.diagnostics.memory_sampler\n"
+    assert (
+        done.stdout == "[]\ntaskscope.diagnostics.performance_report taskscope.diagnostics.memory_sampler\n"
+    )

@@ -1,0 +1,176 @@
+"""Write what a block computed into one offline page."""
+
+from __future__ import annotations
+
+import inspect
+import logging
+import sys
+import warnings
+from collections.abc import Mapping
+from os import PathLike, fspath
+from pathlib import Path
+from types import FrameType, TracebackType
+from typing import Any, Self
+
+from taskscope.diagnostics.clients import find_client
+from taskscope.errors import OptionError, TaskscopeError
+from taskscope.export.atomic import check_writable, write_atomically
+from taskscope.model.errortext import describe
+from taskscope.model.recording import Recording
+from taskscope.profiling import Block, BlockOptions
+from taskscope.profiling.cluster_profile import ask_profile
+from taskscope.report import performance_html
+from taskscope.session import current
+
+__all__ = ["performance_report"]
+
+_log = logging.getLogger("taskscope")
+
+
+class performance_report:  # noqa: N801 - its name in distributed
+    """Record the computes of a block, here and on clusters, and write an HTML page of them at its end.
+
+    The page needs no network and no server: summary, task stream, CPU and memory, profile, transfers,
+    versions, and the code that called. It is written also if the block raises, whose exception comes through.
+
+    Parameters
+    ----------
+    filename
+        Where to, ``dask-report.html`` by default; a file of that name is replaced. What has a ``://`` is
+        written by ``fsspec``.
+    stacklevel
+        Whose code the page shows: 1 (default) is what uses ``performance_report``, 2 what called that, ….
+    mode
+        Without meaning, for compatibility: the page is always whole.
+    storage_options
+        For ``fsspec``.
+
+    Raises
+    ------
+    OptionError, FileError
+        Before the block runs, if the page could not be written.
+
+    Notes
+    -----
+    A page that cannot be written at the end all the same is a warning; `recording` still has everything.
+
+    Examples
+    --------
+    >>> import dask, tempfile
+    >>> from pathlib import Path
+    >>> folder = Path(tempfile.mkdtemp())
+    >>> with performance_report(filename=folder / "report.html"):
+    ...     dask.delayed(sum)([1, 2]).compute(scheduler="synchronous")
+    3
+    >>> (folder / "report.html").read_text(encoding="utf-8").startswith("<!DOCTYPE html>")
+    True
+    """
+
+    def __init__(
+        self,
+        filename: str | PathLike[str] = "dask-report.html",
+        stacklevel: int = 1,
+        mode: str | None = None,
+        storage_options: Mapping[str, Any] | None = None,
+    ) -> None:
+        if type(stacklevel) is not int:
+            raise OptionError(f"stacklevel must be a whole number of frames, got {stacklevel!r}")
+        self.filename = filename
+        self._target = _checked(filename, dict(storage_options or {}))
+        self._stacklevel = max(stacklevel, 1)
+        self._block: Block | None = None
+        self._code: str | None = None
+
+    @property
+    def recording(self) -> Recording:
+        """What was recorded; inside of the block, what was recorded so far.
+
+        Raises
+        ------
+        TaskscopeError
+            If the block has not started.
+        """
+        if self._block is None:
+            raise TaskscopeError("nothing is recorded yet: use it as `with performance_report(): ...`")
+        return self._block.recording
+
+    def __enter__(self) -> Self:
+        self._start(sys._getframe(self._depth()))
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._write(self._stop(error))
+
+    async def __aenter__(self) -> Self:
+        self._start(sys._getframe(self._depth()))
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        recording = self._stop(error)
+        client = find_client()
+        if client is not None and client.asynchronous:
+            recording = await ask_profile(recording, client)
+        self._write(recording)
+
+    def _depth(self) -> int:
+        """Return how far from our caller the frame is whose code is shown, or the outermost there is."""
+        depth, frame = 0, sys._getframe(1)
+        while depth < self._stacklevel and frame.f_back is not None:
+            depth, frame = depth + 1, frame.f_back
+        return depth
+
+    def _start(self, frame: FrameType) -> None:
+        if self._block is not None:
+            raise TaskscopeError("this report was used before; make a new one for each block")
+        self._code = _source(frame)
+        self._block = Block(current(), BlockOptions())
+        self._block.start()
+
+    def _stop(self, error: BaseException | None) -> Recording:
+        assert self._block is not None
+        return self._block.stop(error)
+
+    def _write(self, recording: Recording) -> None:
+        try:
+            page = performance_html(recording, self._code).encode()
+            if isinstance(self._target, Path):
+                write_atomically(self._target, lambda file: file.write(page), overwrite=True)
+            else:
+                with self._target as file:
+                    file.write(page)
+        except Exception as failure:  # noqa: BLE001 - neither the block's work nor its exception may be lost over a page
+            text = f"the report {fspath(self.filename)!r} was not written: {describe(failure)}"
+            _log.error(text)
+            warnings.warn(text, stacklevel=3)
+
+
+def _checked(filename: object, storage_options: dict[str, Any]) -> Any:
+    """Return where to write, or say why that cannot be."""
+    try:
+        name = fspath(filename)  # type: ignore[call-overload]  # it says itself what is no path
+    except TypeError:
+        name = None
+    if not isinstance(name, str) or not name:
+        raise OptionError(f"filename must be the path of the page, got {filename!r}")
+    if "://" not in name:
+        target = Path(name).expanduser()
+        check_writable(target, overwrite=True)
+        return target
+    import fsspec
+
+    try:
+        return fsspec.open(name, mode="wb", compression="infer", **storage_options)
+    except (ValueError, ImportError, TypeError, OSError) as error:
+        raise OptionError(f"cannot write to {name!r}: {error}") from error
+
+
+def _source(frame: FrameType) -> str | None:
+    """Return the source of the function, cell or script that a frame runs."""
+    try:
+        return inspect.getsource(frame)
+    except (OSError, TypeError):
+        return None

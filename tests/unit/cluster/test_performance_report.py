@@ -1,0 +1,126 @@
+from __future__ import annotations
+
+import asyncio
+import re
+from pathlib import Path
+from typing import Any
+
+import dask
+import pytest
+from dask import delayed
+from distributed import Client, LocalCluster
+
+import taskscope
+from taskscope.diagnostics import performance_report
+from taskscope.sources.cluster.profiles import cluster_stacks, sampling_interval_s
+
+
+def spend(seconds: float) -> None:
+    """Compute for a time, here and not in C."""
+    import time
+
+    until_s = time.perf_counter() + seconds
+    while time.perf_counter() < until_s:
+        pass
+
+
+def test_the_page_has_the_computes_of_the_cluster_and_what_its_workers_did(
+    client: Client, tmp_path: Path
+) -> None:
+    with performance_report(tmp_path / "a.html") as report:
+        dask.compute([delayed(spend)(1.2, dask_key_name=f"spend-{i}") for i in range(8)])
+    page = (tmp_path / "a.html").read_text(encoding="utf-8")
+    assert re.findall(r"<h2>(.*?)</h2>", page) == [
+        "Profile",
+        "Transfers",
+        "Versions and machine",
+        "Calling code",
+    ]
+    assert "8 tasks" in page
+    assert re.search(r"<tr><td>spend</td><td>[\d.]+ s</td>", page)
+    assert [run.scheduler for run in report.recording.runs] == ["distributed"]
+
+
+def test_a_profiled_block_has_the_profile_of_its_computes_on_the_cluster(client: Client) -> None:
+    with taskscope.profile(display=False) as run:
+        client.gather(client.map(spend, [1.2] * 8, pure=False))
+    profile = run.recording.profile()
+    (prefix,) = profile.root.children
+    assert [prefix.name, *(node.name for node in prefix.children)] == ["spend", "spend"]
+    tasks = run.recording.tasks
+    assert profile.root.seconds == pytest.approx(float((tasks.stop - tasks.start).sum()))
+    with taskscope.profile(display=False, stacks=False) as without:
+        client.submit(spend, 1.2, pure=False).result()
+    assert without.recording.profile().n_samples == 0
+
+
+def test_an_asynchronous_client_is_reported(cluster: LocalCluster, tmp_path: Path) -> None:
+    async def block() -> None:
+        async with (
+            Client(cluster.scheduler_address, asynchronous=True) as client,
+            performance_report(tmp_path / "a.html"),
+        ):
+            await client.gather(client.map(spend, [2.4] * 4, pure=False))
+
+    asyncio.run(block())
+    assert re.search(
+        r"<tr><td>spend</td><td>[\d.]+ m?s</td>", (tmp_path / "a.html").read_text(encoding="utf-8")
+    )
+
+
+def call(name: str, count: int, *children: dict[str, Any]) -> dict[str, Any]:
+    return {
+        "identifier": f"{name};{name}.py;7",
+        "description": {"filename": f"{name}.py", "name": name, "line_number": 9, "line": "..."},
+        "count": count,
+        "children": {child["identifier"]: child for child in children},
+    }
+
+
+def samples_of(**trees: dict[str, Any]) -> list[tuple[str, tuple[str, ...], int, float]]:
+    """Return prefix, calls from the outermost on, samples and seconds; every prefix took one second."""
+    seconds = dict.fromkeys(trees, 1.0)
+    stacks = cluster_stacks(trees, seconds, run=3, start_s=10.0, worker="cluster", interval_s=0.01)
+
+    def calls(node: int) -> tuple[str, ...]:
+        if node < 0:
+            return ()
+        return (*calls(int(stacks.parent[node])), stacks.functions[stacks.function[node]].name)
+
+    rows = stacks.rows
+    assert set(rows.run.tolist()) <= {3}
+    return sorted(
+        (stacks.prefixes[p], calls(node), count, round(seconds, 9))
+        for p, node, count, seconds in zip(
+            rows.prefix.tolist(), rows.node.tolist(), rows.count.tolist(), rows.seconds.tolist(), strict=True
+        )
+    )
+
+
+def test_what_the_clusters_profiler_gives_becomes_samples() -> None:
+    found = samples_of(x=call("root", 5, call("f", 4, call("g", 4))), y=call("root", 2, call("f", 2)))
+    assert found == [("x", (), 1, 0.2), ("x", ("f", "g"), 4, 0.8), ("y", ("f",), 2, 1.0)]
+
+
+def test_where_workers_count_all_but_the_innermost_call_it_is_put_back() -> None:
+    inner = call("f", 4, call("g", 0))
+    assert samples_of(x=call("root", 5, inner)) == [("x", ("f",), 1, 0.2), ("x", ("f", "g"), 4, 0.8)]
+    assert samples_of(x=call("root", 4, call("f", 0))) == [("x", ("f",), 4, 1.0)]
+    shared = call("root", 5, call("f", 5, call("g", 0), call("h", 0)))
+    assert samples_of(x=shared) == [("x", ("f", "g"), 3, 0.6), ("x", ("f", "h"), 2, 0.4)]
+
+
+def test_calls_by_which_dask_runs_a_task_are_left_out() -> None:
+    plumbing = call("__call__", 4, call("f", 0)) | {
+        "description": {"filename": "/x/dask/_task_spec.py", "name": "__call__", "line_number": 1, "line": ""}
+    }
+    assert samples_of(x=call("root", 4, plumbing)) == [("x", ("f",), 4, 1.0)]
+
+
+def test_a_cluster_that_saw_nothing_gives_no_samples() -> None:
+    assert samples_of(x={"identifier": "root", "description": "root", "count": 0, "children": {}}) == []
+
+
+def test_the_interval_is_that_of_distributeds_configuration() -> None:
+    with dask.config.set({"distributed.worker.profile.interval": "20ms"}):
+        assert sampling_interval_s() == 0.02
