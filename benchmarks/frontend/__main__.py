@@ -17,7 +17,7 @@ from pathlib import Path
 
 from benchmarks.frontend import lab
 from benchmarks.frontend.beside import bokeh_rows
-from benchmarks.frontend.charts import busy_rows, endurance_rows, frame_rows, live_rows
+from benchmarks.frontend.charts import busy_rows, endurance_rows, frame_rows, lane_rows, live_rows
 from benchmarks.frontend.lab import replay_rows
 from benchmarks.frontend.page import ChartPage, chart_page
 from benchmarks.frontend.sizes import size_rows
@@ -34,10 +34,18 @@ def chart(*, quick: bool) -> Iterator[Table]:
     sizes = (100_000, 1_000_000) if quick else (100_000, 1_000_000, 5_000_000)
     columns = (
         "tasks", "store, ms per 100,000", "bytes per task", "first paint, ms",
-        "all in sight, panning, ms", "a hundredth in sight, ms", "hover, ms",
+        "all in sight, measured anew, ms", "zooming, ms", "hover, ms", "half in sight, moving, ms",
+        "a hundredth in sight, moving, ms", "hover, ms",
     )  # fmt: skip
     with _page() as page:
         yield Table("Frames of the Gantt chart", columns, frame_rows(page, sizes, frames=20 if quick else 60))
+
+
+def lanes(*, quick: bool) -> Iterator[Table]:
+    columns = ("tasks", "first paint, ms", "measured anew, ms", "zooming, ms", "hover, ms")
+    with _page() as page:
+        rows = lane_rows(page, 100_000 if quick else 1_000_000, frames=20 if quick else 60)
+        yield Table("480 lanes, collapsed into 12 workers", columns, rows)
 
 
 def busy(*, quick: bool) -> Iterator[Table]:
@@ -88,6 +96,7 @@ def endurance(*, quick: bool) -> Iterator[Table]:
 
 SECTIONS: dict[str, Callable[..., Iterator[Table]]] = {
     "chart": chart,
+    "lanes": lanes,
     "busy": busy,
     "live": live,
     "sizes": sizes,

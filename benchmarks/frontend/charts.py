@@ -9,10 +9,13 @@ import numpy as np
 from benchmarks.frontend.page import ChartPage
 from benchmarks.harness import spread
 
-__all__ = ["busy_rows", "endurance_rows", "frame_rows", "live_rows"]
+__all__ = ["busy_rows", "endurance_rows", "frame_rows", "lane_rows", "live_rows"]
 
 ZOOMS = (1.0, 1 / 4, 1 / 20, 1 / 100, 1 / 400)
 ROUNDS = 5
+ZOOMING = "press({}, ['+', '-'])"
+MOVING = "press({}, ['ArrowRight', 'ArrowLeft'])"
+HOVER = "hover({})"
 
 
 def frame_rows(page: ChartPage, sizes: Sequence[int], *, frames: int) -> Iterator[list[str]]:
@@ -22,15 +25,22 @@ def frame_rows(page: ChartPage, sizes: Sequence[int], *, frames: int) -> Iterato
         took = page.load(n)
         held = (page.bytes_held() - empty) / n
         first = page.mount()
-        page.frames("pan(3)")
-        full = [page.frames(f"pan({frames})") for _ in range(ROUNDS)]
-        page.zoom(0.01)
-        page.frames("pan(3)")
-        zoomed = [page.frames(f"pan({frames})") for _ in range(ROUNDS)]
-        hover = [page.frames(f"hover({frames})") for _ in range(ROUNDS)]
-        rate = [one / 1.0 for one in took if n >= 100_000]
+        rate = [one for one in took if n >= 100_000]
         cells = [f"{n:,}", f"{spread(rate, '{:.1f}')}", f"{held:.0f}", f"{first:.0f}"]
-        yield cells + [_p50_p95(rounds) for rounds in (full, zoomed, hover)]
+        whole = [_rounds(page, call) for call in (f"anew({frames})", ZOOMING.format(frames), HOVER.format(frames))]
+        page.zoom(0.5)
+        moving = _rounds(page, MOVING.format(frames))
+        page.zoom(0.01)
+        part = [_rounds(page, call) for call in (MOVING.format(frames), HOVER.format(frames))]
+        yield cells + [_p50_p95(rounds) for rounds in (*whole, moving, *part)]
+
+
+def lane_rows(page: ChartPage, n: int, *, frames: int) -> Iterator[list[str]]:
+    """Yield what frames take where `n` tasks ran in 480 lanes of 12 workers, shown as the mean of each."""
+    page.load(n, lanes=480, workers=12)
+    first = page.mount()
+    calls = (f"anew({frames})", ZOOMING.format(frames), HOVER.format(frames))
+    yield [f"{n:,}", f"{first:.0f}", *(_p50_p95(_rounds(page, call)) for call in calls)]
 
 
 def busy_rows(page: ChartPage, n: int) -> Iterator[list[str]]:
@@ -63,6 +73,11 @@ def endurance_rows(page: ChartPage, minutes: float) -> Iterator[list[str]]:
         yield [f"{step * minutes / 10:.1f}", f"{held:,}", f"{came:,}", f"{page.bytes_held() / 1e6:.0f}"]
         if step < 10:
             page.live(minutes * 6, 1000)
+
+
+def _rounds(page: ChartPage, call: str) -> list[list[float]]:
+    page.frames(call)
+    return [page.frames(call) for _ in range(ROUNDS)]
 
 
 def _p50_p95(rounds: Sequence[Sequence[float]]) -> str:

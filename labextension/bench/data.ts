@@ -3,6 +3,8 @@ import type { Batch, TaskColumns } from '../src/wire';
 
 export interface Workload {
   readonly lanes: number;
+  /** More than one begin collapsed where there are many lanes. */
+  readonly workers: number;
   readonly prefixes: number;
   /** How many tasks the recorder keeps. */
   readonly keep: number;
@@ -72,14 +74,14 @@ export class TaskMaker {
   nextBatch(count: number, seq: number, active: boolean): Batch {
     const first = this.#row;
     const tasks = this.next(count);
-    const { lanes, prefixes } = this.workload;
+    const { lanes, workers, prefixes } = this.workload;
     const head = seq === 0;
     const ids = (n: number): number[] => Array.from({ length: head ? n : 0 }, (_, id) => id);
     return {
       recorder: 'bench', epoch: 'bench-1', seq, nowS: this.nowS, active, final: false, estimates: [],
       first, count, cursor: this.#row, dropped: Math.max(this.#row - this.workload.keep, 0), tasks, errors: [], running: [], remarks: [],
       groups: ids(prefixes).map(id => ({ id, name: `step-${id}`, prefix: `step-${id}` })),
-      lanes: ids(lanes).map(id => ({ id, worker: 'main', thread: id, label: `thread ${id + 1}` })),
+      lanes: ids(lanes).map(id => ({ id, worker: `worker-${id % workers}`, thread: id, label: `thread ${id + 1}` })),
       runs: [{
         run: 0, label: null, cell: null, executionCount: null, scheduler: 'threads', nWorkers: lanes, nTasks: this.#row,
         startS: 0, stopS: active ? null : this.nowS, status: active ? 'running' : 'finished', error: null

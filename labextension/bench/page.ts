@@ -13,7 +13,7 @@ const ROWS = 100_000;
 const frames = new FrameTimes();
 
 class Bench {
-  #workload: Workload = { lanes: 16, prefixes: 10, keep: Infinity };
+  #workload: Workload = { lanes: 16, workers: 1, prefixes: 10, keep: Infinity };
   #n = 0;
   #seq = 0;
   #store = new TaskStore();
@@ -47,13 +47,18 @@ class Bench {
     return performance.now() - beganMs;
   }
 
-  /** Milliseconds of `count` frames, each after a step of a person who pans. */
-  async pan(count: number): Promise<number[]> {
+  /** Milliseconds of `count` frames, for each of which everything is measured anew: one prefix after another stands out. */
+  async anew(count: number): Promise<number[]> {
+    const names = [...document.querySelectorAll('.tsk-gantt-legend-name')];
+    return this.#each(count, i => names[i % names.length]?.parentElement?.dispatchEvent(new PointerEvent('pointerenter')));
+  }
+
+  /** Milliseconds of `count` frames, each after one of these keys in turn. */
+  async press(count: number, keys: readonly string[]): Promise<number[]> {
     const canvas = this.#canvas();
     canvas.focus();
     return this.#each(count, i => {
-      const key = i % 2 === 0 ? 'ArrowRight' : 'ArrowLeft';
-      canvas.dispatchEvent(new KeyboardEvent('keydown', { key, bubbles: true, cancelable: true }));
+      canvas.dispatchEvent(new KeyboardEvent('keydown', { key: keys[i % keys.length], bubbles: true, cancelable: true }));
     });
   }
 

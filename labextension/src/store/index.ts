@@ -9,6 +9,7 @@ export { walkHeld } from './held-walk';
 export type { RunRange } from './lane-tasks';
 export { LaneTasks, SCHEDULER_BIT, STATUS_BITS } from './lane-tasks';
 export type { PrefixColours } from './prefix-colours';
+export { resample } from './resample';
 export { ResourceStore } from './resource-store';
 export type { Selected, TaskRef } from './selection';
 export { Selection } from './selection';

@@ -13,6 +13,8 @@ export const SCHEDULER_BIT = 4;
 
 export class LaneTasks {
   n = 0;
+  /** Grows whenever tasks came or went. */
+  version = 0;
   startS = new Float64Array(0);
   stopS = new Float64Array(0);
   /** The latest stop of this task and all before it: nested tasks outlive later ones. */
@@ -62,6 +64,7 @@ export class LaneTasks {
     this.#summarize(from);
     this.#sortedN = this.n;
     this.#earliestNewS = Infinity;
+    this.version += 1;
   }
 
   /** Forget the tasks of rows before `row`. */
@@ -81,6 +84,7 @@ export class LaneTasks {
     this.run = withoutFirst(this.run, count, count + kept);
     this.row = withoutFirst(this.row, count, count + kept);
     this.n = this.#sortedN = kept;
+    this.version += 1;
     this.#summarize(0);
   }
 

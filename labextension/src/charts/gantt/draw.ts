@@ -21,6 +21,11 @@ export class GanttPainter {
     this.#context = canvas.getContext('2d', { alpha: false });
   }
 
+  /** Whether the picture is not exact yet: it should be painted again when nothing moves. */
+  get rough(): boolean {
+    return this.#plot.rough;
+  }
+
   paint(store: TaskStore, picture: Picture): void {
     const context = this.#context;
     if (context === null) {

@@ -3,20 +3,24 @@ import type { Rgb } from '../../lib/palette';
 import { parseColour } from '../../lib/palette';
 import { pxAt } from '../../lib/span';
 import type { Theme } from '../../lib/theme';
-import type { CoverageColumns, Look, TaskStore } from '../../store';
-import { Amounts, Coverage, MARK } from '../../store';
+import type { CoverageColumns, TaskStore } from '../../store';
+import { MARK } from '../../store';
 import type { BarColours } from './bars';
 import { mix, pack, paintBars } from './bars';
 import { lookOf } from './look';
+import { MeasuredRows } from './measured';
 import type { Picture } from './picture';
-import type { Row } from './rows';
 
 const BLACK: Rgb = [0, 0, 0];
 
 export class Plot {
   #image: ImageData | null = null;
-  readonly #amounts = new Amounts();
-  readonly #rows: Coverage[] = [];
+  readonly #rows = new MeasuredRows();
+
+  /** Whether what was painted is not exact yet. */
+  get rough(): boolean {
+    return this.#rows.rough;
+  }
 
   /** Paint into `context`, whose pixels are `ratio` to one of CSS; returns what each row in sight has, null: no bars. */
   paint(context: CanvasRenderingContext2D, store: TaskStore, picture: Picture, ratio: number): (CoverageColumns | null)[] {
@@ -30,30 +34,20 @@ export class Plot {
     const colours = barColours(picture);
     pixels.fill(pack(colours.paper));
     const look = lookOf(store, scene, picture.sight, columns);
-    const measured = layout.boxes.map(({ row, topPx }, i) => {
-      const coverage = this.#measure(store, picture, row, look, i);
-      if (coverage !== null) {
+    const measured = this.#rows.measure(store, scene, layout.boxes.map(box => box.row), look);
+    measured.forEach((coverage, i) => {
+      const topPx = layout.boxes[i]?.topPx;
+      if (coverage !== null && topPx !== undefined) {
         const top = Math.round((topPx + (layout.rowPx - layout.barPx) / 2) * ratio);
         const height = Math.round(layout.barPx * ratio);
         paintBars(pixels, columns, { top, height, ratio }, coverage, colours);
         paintTraces(pixels, columns, top + height, coverage, colours);
       }
-      return coverage;
     });
     const places = layout.ticks.map(tick => Math.round(pxAt(scene.span, columns, tick.timeS)));
     paintGrid(pixels, columns, places, colours, theme);
     context.putImageData(this.#image, Math.round(layout.plotLeftPx * ratio), 0);
     return measured;
-  }
-
-  #measure(store: TaskStore, { scene }: Picture, row: Row, look: Look, i: number): CoverageColumns | null {
-    if (row.kind === 'worker' && !row.collapsed) {
-      return null;
-    }
-    const ids = row.kind === 'lane' ? [row.id] : row.lanes;
-    const coverage = (this.#rows[i] ??= new Coverage(this.#amounts));
-    coverage.measure(ids.map(id => ({ tasks: store.lane(id), open: scene.open.get(id) ?? [] })), look);
-    return coverage;
   }
 }
 

@@ -256,7 +256,7 @@ class GanttView implements GanttChart, Stage {
       return 'still';
     }
     this.#paintScene(scene);
-    return scene.growing && !this.#still ? 'growing' : 'still';
+    return scene.growing && !this.#still ? 'growing' : this.#painter.rough ? 'rough' : 'still';
   }
 
   #paintScene(scene: Scene): void {

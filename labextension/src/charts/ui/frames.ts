@@ -1,17 +1,20 @@
 /** Painting when something changed, and never more often than the screen shows it. */
 
-/** What painting asks for next: nothing, or to be called again because something grows. */
-export type Painted = 'still' | 'growing';
+/** What painting asks for next: nothing, to be called again because something grows, or once nothing was asked for in a while. */
+export type Painted = 'still' | 'growing' | 'rough';
 
 const GROWING_MS = 33;
 /** A picture that takes long to paint is painted less often, so that the page stays free at least half of the time. */
 const PAUSE_PER_PAINT = 2;
+/** A gesture that rests as long as this is over for now. */
+const REST_MS = 120;
 
 export class FrameLoop {
   #frame: number | null = null;
   #dirty = false;
   #paintedMs = -Infinity;
   #tookMs = 0;
+  #refine: ReturnType<typeof setTimeout> | undefined;
 
   /** @param paint is called in an animation frame, after `request` or while it returned `growing` */
   constructor(
@@ -21,6 +24,7 @@ export class FrameLoop {
     signal.addEventListener(
       'abort',
       () => {
+        clearTimeout(this.#refine);
         if (this.#frame !== null) {
           cancelAnimationFrame(this.#frame);
           this.#frame = null;
@@ -49,12 +53,15 @@ export class FrameLoop {
       return;
     }
     this.#dirty = false;
+    clearTimeout(this.#refine);
     this.#paintedMs = timeMs;
     const beganMs = performance.now();
     const painted = this.paint();
     this.#tookMs = performance.now() - beganMs;
     if (painted === 'growing') {
       this.#schedule();
+    } else if (painted === 'rough') {
+      this.#refine = setTimeout(() => { this.request(); }, REST_MS);
     }
   };
 }

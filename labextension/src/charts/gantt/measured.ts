@@ -1,0 +1,126 @@
+/**
+ * What is measured of each row in sight.
+ *
+ * Where nothing changed it is kept, and where the view moved by whole pixels only what came into sight is measured. While a
+ * person moves through more than can be measured in time, what was measured before is stretched; the view asks for the
+ * exact picture as soon as the gesture rests.
+ */
+import type { Span } from '../../lib/span';
+import type { CoverageColumns, LaneInSight, Look, TaskStore } from '../../store';
+import { Amounts, Coverage, resample } from '../../store';
+import type { Scene } from './model';
+import type { Row } from './rows';
+
+/** Measuring may take as long as this in each frame of a gesture. */
+const HASTE_MS = 8;
+/** New tasks may be left out of the picture for as long as this, while a person moves. */
+const STALE_MS = 500;
+
+/** What is known of a row. */
+interface Entry {
+  /** Of `span`. */
+  exact: Coverage;
+  span: Span;
+  /** What was stretched. */
+  other: Coverage;
+  /** Changes with what is looked at, and with the tasks. */
+  kind: number;
+  version: number;
+  atMs: number;
+}
+
+export class MeasuredRows {
+  /** Whether some row is not exact. */
+  rough = false;
+  #entries = new Map<string, Entry>();
+  #look: Look | null = null;
+  #kind = 0;
+  #epoch: string | null = null;
+  /** How long it took when everything was measured. */
+  #tookMs = 0;
+  readonly #amounts = new Amounts();
+
+  constructor(private readonly clockMs: () => number = () => performance.now()) {}
+
+  /** Measure rows; null for those without bars. */
+  measure(store: TaskStore, { open }: Pick<Scene, 'open'>, rows: readonly Row[], look: Look): (CoverageColumns | null)[] {
+    const before = this.#entries;
+    const moved = this.#look !== null && !isSame(this.#look.span, look.span);
+    this.#kind += this.#look !== null && isAlike(this.#look, look) && this.#epoch === store.epoch ? 0 : 1;
+    this.#look = look;
+    this.#epoch = store.epoch;
+    this.#entries = new Map();
+    this.rough = false;
+    const hasty = moved && this.#tookMs > HASTE_MS;
+    const beganMs = this.clockMs();
+    let nExact = 0;
+    const measured = rows.map(row => {
+      if (row.kind === 'worker' && !row.collapsed) {
+        return null;
+      }
+      const name = row.kind === 'lane' ? `${row.id}` : ` ${row.worker}`;
+      const ids = row.kind === 'lane' ? [row.id] : row.lanes;
+      const lanes = ids.map(id => ({ tasks: store.lane(id), open: open.get(id) ?? [] }));
+      const entry = before.get(name) ?? newEntry(look.span, this.#amounts);
+      this.#entries.set(name, entry);
+      const known = this.#known(entry, lanes, look, hasty, beganMs);
+      if (known !== null) {
+        return known;
+      }
+      nExact += 1;
+      entry.exact.measure(lanes, look);
+      Object.assign(entry, { span: look.span, kind: this.#kind, version: versionOf(lanes), atMs: beganMs });
+      return entry.exact;
+    });
+    if (nExact * 2 > measured.length) {
+      this.#tookMs = this.clockMs() - beganMs;
+    }
+    return measured;
+  }
+
+  /** What follows from what was measured before; null: not enough. */
+  #known(entry: Entry, lanes: readonly LaneInSight[], look: Look, hasty: boolean, nowMs: number): Coverage | null {
+    const fresh = entry.version === versionOf(lanes) && lanes.every(lane => lane.open.length === 0);
+    if (entry.kind !== this.#kind || !(fresh || (hasty && nowMs - entry.atMs < STALE_MS))) {
+      return null;
+    }
+    if (isSame(entry.span, look.span)) {
+      return fresh ? entry.exact : null;
+    }
+    const { exact, other } = entry;
+    const { first, last, exact: isExact } = resample(exact, entry.span, other, look.span, look.columns);
+    const settled = isExact && fresh;
+    if ((last - first) * 2 < look.columns || !(settled || hasty)) {
+      return null;
+    }
+    other.measure(lanes, look, 0, first);
+    other.measure(lanes, look, last, look.columns);
+    if (settled) {
+      Object.assign(entry, { exact: other, other: exact, span: look.span });
+    } else {
+      this.rough = true;
+    }
+    return other;
+  }
+}
+
+function newEntry(span: Span, amounts: Amounts): Entry {
+  return { exact: new Coverage(amounts), other: new Coverage(amounts), span, kind: -1, version: -1, atMs: -Infinity };
+}
+
+/** Grows with every change of one of the lanes. */
+function versionOf(lanes: readonly LaneInSight[]): number {
+  return lanes.reduce((sum, { tasks }) => sum + (tasks?.version ?? 0), 0);
+}
+
+function isSame(a: Span, b: Span): boolean {
+  return a.startS === b.startS && a.stopS === b.stopS;
+}
+
+/** Whether all but the span is the same. */
+function isAlike(a: Look, b: Look): boolean {
+  return (
+    a.columns === b.columns && a.untilS === b.untilS && `${a.runs?.join(' ')}` === `${b.runs?.join(' ')}` &&
+    a.sight.focus === b.sight.focus && `${a.sight.hidden}` === `${b.sight.hidden}`
+  );
+}

@@ -1,0 +1,102 @@
+/** What was measured is used again, and never shown for what it is not. */
+import { describe, expect, it } from 'vitest';
+
+import { MeasuredRows } from '../../../src/charts/gantt/measured';
+import type { Row } from '../../../src/charts/gantt/rows';
+import type { CoverageColumns, Look } from '../../../src/store';
+import { TaskStore } from '../../../src/store';
+import { lookAt } from '../../store/measured';
+import { batchOf } from '../../store/rows';
+
+const LANE: Row = { kind: 'lane', id: 0, label: 'thread 1', inset: false };
+const WORKER: Row = { kind: 'worker', worker: 'main', label: 'main', lanes: [0, 1], collapsed: true };
+const ROWS: readonly Row[] = [LANE, WORKER, { ...WORKER, worker: 'open', collapsed: false }];
+const tasks = (from: number, to: number): Parameters<typeof batchOf>[0] =>
+  Array.from({ length: to - from }, (_, i) => ({ start: from + i + (i % 3) / 5, stop: from + i + 0.7, lane: i % 2, group: i % 3, key: [from + i] }));
+
+/** Rows of a store, measured by a clock that says that each measuring takes `tookMs`. */
+class Bench {
+  readonly store = new TaskStore();
+  readonly rows: MeasuredRows;
+  nowMs = 0;
+  open = new Map<number, { startS: number; prefix: number }[]>();
+  constructor(tookMs: number) {
+    let calls = 0;
+    this.rows = new MeasuredRows(() => this.nowMs + (calls++ % 2) * tookMs);
+    this.store.append(batchOf(tasks(0, 100)));
+  }
+  measure(startS: number, stopS: number, more: Partial<Look> = {}): number[][] {
+    return columnsOf(this.rows.measure(this.store, { open: this.open as never }, ROWS, lookAt(20, { span: { startS, stopS }, ...more })));
+  }
+  /** The same by rows that know nothing. */
+  anew(startS: number, stopS: number, more: Partial<Look> = {}): number[][] {
+    const look = lookAt(20, { span: { startS, stopS }, ...more });
+    return columnsOf(new MeasuredRows().measure(this.store, { open: this.open as never }, ROWS, look));
+  }
+}
+
+function columnsOf(measured: readonly (CoverageColumns | null)[]): number[][] {
+  return measured.map(row => (row === null ? [] : [...row.cover, ...row.focus, ...row.bad].map(x => Math.round(x * 1e5)).concat([...row.prefix, ...row.marks])));
+}
+
+describe('rows that are measured in time', () => {
+  it('are exact wherever a person goes, and whatever comes', () => {
+    const bench = new Bench(1);
+    const go = (startS: number, stopS: number, more: Partial<Look> = {}): void => {
+      expect(bench.measure(startS, stopS, more)).toEqual(bench.anew(startS, stopS, more));
+      expect(bench.rows.rough).toBe(false);
+    };
+    go(0, 20);
+    go(0, 20);
+    go(3, 23);
+    go(1, 21);
+    go(1.3, 21.3);
+    go(1.3, 15);
+    go(1.3, 15, { sight: { hidden: null, focus: 1 } });
+    go(1.3, 15, { sight: { hidden: Uint8Array.of(0, 1, 0), focus: -1 } });
+    go(50, 70);
+    bench.open = new Map([[0, [{ startS: 60, prefix: 2 }]]]);
+    go(50, 70, { nowS: 63 });
+    go(50, 70, { nowS: 65 });
+    bench.open = new Map();
+    bench.store.append(batchOf(tasks(100, 120), { seq: 1, first: 100 }));
+    go(90, 110);
+    go(95, 115);
+    bench.store.append(batchOf(tasks(40, 60), { epoch: 'another' }));
+    go(95, 115);
+  });
+});
+
+describe('rows that are not', () => {
+  it('are stretched while a person moves, and exact when nothing moves', () => {
+    const bench = new Bench(50);
+    expect(bench.measure(0, 20)).toEqual(bench.anew(0, 20));
+    bench.measure(1.3, 15);
+    expect(bench.rows.rough).toBe(true);
+    expect(bench.measure(1.3, 15)).toEqual(bench.anew(1.3, 15));
+    expect(bench.rows.rough).toBe(false);
+  });
+
+  it('are exact where a person moved by whole columns, and beyond what was in sight', () => {
+    const bench = new Bench(50);
+    bench.measure(0, 20);
+    expect(bench.measure(5, 25)).toEqual(bench.anew(5, 25));
+    expect(bench.rows.rough).toBe(false);
+    bench.measure(4.5, 30.5);
+    expect(bench.rows.rough).toBe(true);
+    expect(bench.measure(60, 80)).toEqual(bench.anew(60, 80));
+    expect(bench.rows.rough).toBe(false);
+  });
+
+  it('leave new tasks out for half a second at most', () => {
+    const bench = new Bench(50);
+    bench.measure(80, 100);
+    bench.store.append(batchOf(tasks(100, 120), { seq: 1, first: 100 }));
+    bench.nowMs = 499;
+    bench.measure(79.5, 100.5);
+    expect(bench.rows.rough).toBe(true);
+    bench.nowMs = 501;
+    expect(bench.measure(79.2, 100.9)).toEqual(bench.anew(79.2, 100.9));
+    expect(bench.rows.rough).toBe(false);
+  });
+});

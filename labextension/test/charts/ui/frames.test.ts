@@ -1,0 +1,30 @@
+import { expect, it, vi } from 'vitest';
+
+import type { Painted } from '../../../src/charts/ui/frames';
+import { FrameLoop } from '../../../src/charts/ui/frames';
+
+it('a rough picture is painted again once nothing was asked for in a while, and not after the end', () => {
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'requestAnimationFrame', 'cancelAnimationFrame', 'performance'] });
+  try {
+    const ended = new AbortController();
+    const next: Painted[] = ['rough', 'rough', 'still', 'rough'];
+    const paint = vi.fn((): Painted => next.shift() ?? 'still');
+    const loop = new FrameLoop(paint, ended.signal);
+    loop.request();
+    vi.advanceTimersByTime(100);
+    loop.request();
+    vi.advanceTimersByTime(110);
+    expect(paint).toHaveBeenCalledTimes(2);
+    vi.advanceTimersByTime(40);
+    expect(paint).toHaveBeenCalledTimes(3);
+    vi.advanceTimersByTime(1_000);
+    expect(paint).toHaveBeenCalledTimes(3);
+    loop.request();
+    vi.advanceTimersByTime(20);
+    ended.abort();
+    vi.advanceTimersByTime(1_000);
+    expect(paint).toHaveBeenCalledTimes(4);
+  } finally {
+    vi.useRealTimers();
+  }
+});
