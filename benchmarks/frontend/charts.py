@@ -13,6 +13,7 @@ __all__ = ["busy_rows", "endurance_rows", "frame_rows", "lane_rows", "live_rows"
 
 ZOOMS = (1.0, 1 / 4, 1 / 20, 1 / 100, 1 / 400)
 ROUNDS = 5
+ANEW = "anew({})"
 ZOOMING = "press({}, ['+', '-'])"
 MOVING = "press({}, ['ArrowRight', 'ArrowLeft'])"
 HOVER = "hover({})"
@@ -27,7 +28,8 @@ def frame_rows(page: ChartPage, sizes: Sequence[int], *, frames: int) -> Iterato
         first = page.mount()
         rate = [one for one in took if n >= 100_000]
         cells = [f"{n:,}", f"{spread(rate, '{:.1f}')}", f"{held:.0f}", f"{first:.0f}"]
-        whole = [_rounds(page, call) for call in (f"anew({frames})", ZOOMING.format(frames), HOVER.format(frames))]
+        calls = (ANEW, ZOOMING, HOVER)
+        whole = [_rounds(page, call.format(frames)) for call in calls]
         page.zoom(0.5)
         moving = _rounds(page, MOVING.format(frames))
         page.zoom(0.01)
@@ -39,8 +41,8 @@ def lane_rows(page: ChartPage, n: int, *, frames: int) -> Iterator[list[str]]:
     """Yield what frames take where `n` tasks ran in 480 lanes of 12 workers, shown as the mean of each."""
     page.load(n, lanes=480, workers=12)
     first = page.mount()
-    calls = (f"anew({frames})", ZOOMING.format(frames), HOVER.format(frames))
-    yield [f"{n:,}", f"{first:.0f}", *(_p50_p95(_rounds(page, call)) for call in calls)]
+    calls = (ANEW, ZOOMING, HOVER)
+    yield [f"{n:,}", f"{first:.0f}", *(_p50_p95(_rounds(page, call.format(frames))) for call in calls)]
 
 
 def busy_rows(page: ChartPage, n: int) -> Iterator[list[str]]:

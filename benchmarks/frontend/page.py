@@ -28,12 +28,18 @@ class ChartPage:
         self._devtools: CDPSession = page.context.new_cdp_session(page)
 
     def load(
-        self, n: int, *, lanes: int = 16, workers: int = 1, prefixes: int = 10, active: bool = False, keep: float = math.inf
+        self,
+        n: int,
+        *,
+        lanes: int = 16,
+        workers: int = 1,
+        prefixes: int = 10,
+        active: bool = False,
+        keep: float = math.inf,
     ) -> list[float]:
         """Begin anew with `n` tasks, of a recorder that keeps `keep`; return what each 100,000 took."""
-        workload = (
-            f"{{lanes: {lanes}, workers: {workers}, prefixes: {prefixes}, keep: {keep if keep < math.inf else 'Infinity'}}}"
-        )
+        kept = keep if keep < math.inf else "Infinity"
+        workload = f"{{lanes: {lanes}, workers: {workers}, prefixes: {prefixes}, keep: {kept}}}"
         took: list[float] = self._call(f"load({n}, {workload}, {_js(active)})")
         return took
 
@@ -42,7 +48,7 @@ class ChartPage:
         return float(self._call(f"mount({_js(follow)})"))
 
     def frames(self, call: str) -> list[float]:
-        """Return what each frame of ``anew(60)``, ``press(60, ['+', '-'])``, ``hover(60)`` or ``grow(30, 1000)`` took."""
+        """Return what each frame of ``anew(60)``, ``press(60, ['+'])`` or ``grow(30, 1000)`` took."""
         took: list[float] = self._call(call)
         return took
 

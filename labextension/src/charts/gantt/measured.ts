@@ -120,7 +120,7 @@ function isSame(a: Span, b: Span): boolean {
 /** Whether all but the span is the same. */
 function isAlike(a: Look, b: Look): boolean {
   return (
-    a.columns === b.columns && a.untilS === b.untilS && `${a.runs?.join(' ')}` === `${b.runs?.join(' ')}` &&
-    a.sight.focus === b.sight.focus && `${a.sight.hidden}` === `${b.sight.hidden}`
+    a.columns === b.columns && a.untilS === b.untilS && a.runs?.join() === b.runs?.join() &&
+    a.sight.focus === b.sight.focus && a.sight.hidden?.join() === b.sight.hidden?.join()
   );
 }
