@@ -108,6 +108,18 @@ def _renamed(recording: Recording, name: _Rename, remark: _Rename) -> Recording:
         totals=tuple(_total(total, name) for total in recording.totals),
         metadata=_metadata(recording.metadata, name, remark),
         stacks=_stacks(recording.stacks, name),
+        activities=replace(
+            recording.activities, sources=tuple(map(without_credentials, recording.activities.sources))
+        ),
+        transfers=tuple(
+            replace(
+                transfer,
+                worker=without_credentials(transfer.worker),
+                peer=without_credentials(transfer.peer),
+                keys=tuple(map(name, transfer.keys)),
+            )
+            for transfer in recording.transfers
+        ),
     )
 
 

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from taskscope.errors import DamagedFileError
+from taskscope.export.activities import ActivityParts, check_activities, transfers_of
 from taskscope.export.checks import check_record, check_recording, number, require, whole_number
 from taskscope.export.pack import keys_of, unpack, unpack_json
 from taskscope.export.schema import GRAPH, KEYS, RECORDS, ROWS, SAMPLES
@@ -39,6 +40,7 @@ class Assembly:
         self._streamed = StreamedTasks()
         self._samples: list[_Columns] = []
         self._stacks = StackParts()
+        self._activities = ActivityParts()
 
     @property
     def begun(self) -> bool:
@@ -60,6 +62,7 @@ class Assembly:
             "TASK": self._streamed.add,
             "SMPL": self._add_samples,
             "STCK": self._stacks.add,
+            "ACTV": self._activities.add,
             "TICK": self._add_tick,
             "LAST": self._add_last,
         }
@@ -134,8 +137,11 @@ class Assembly:
             dropped=self._dropped(blocks),
             metadata=self._head["metadata"],
             stacks=self._stacks.columns(self._records),
+            activities=self._activities.columns(self._records),
+            transfers=transfers_of(self._records),
         )
         check_recording(recording)
+        check_activities(recording)
         return recording if problem is None else self._cut_off(recording, problem)
 
     def _dropped(self, blocks: Sequence[RowBlock]) -> int:
@@ -167,7 +173,9 @@ class Assembly:
         text = f"this file is not complete: {problem}; what follows after that is missing"
         runs = recording.runs
         if self._head["streamed"]:
-            text += ", and so are dependencies, cache and call stacks, which are written at the end"
+            text += (
+                ", and so are dependencies, cache, call stacks and transfers, which are written at the end"
+            )
             runs = tuple(_ended(run, recording.now_s) for run in runs)
         return replace(
             recording,

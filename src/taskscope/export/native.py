@@ -8,6 +8,7 @@ from typing import Any, BinaryIO
 
 from numpy.typing import NDArray
 
+from taskscope.export.activities import activity_frames
 from taskscope.export.frames import LAST, FrameWriter
 from taskscope.export.pack import Packed, keys_columns, pack, pack_json, pieces
 from taskscope.export.records import record_frames
@@ -38,6 +39,7 @@ def _frames(recording: Recording) -> Iterator[tuple[str, bytes]]:
     for piece in pieces(sample_columns(recording.resources)):
         yield "SMPL", pack({}, piece)
     yield from stack_frames(recording.stacks)
+    yield from activity_frames(recording)
     last: Last = {"now_s": recording.now_s, "dropped": recording.dropped}
     yield LAST, pack_json(last)
 

@@ -11,6 +11,7 @@ GRPH  columns `GRAPH` of one run, in pieces
 ROWS  columns `ROWS`: tasks that name their key by its number in the graph of their run
 SMPL  columns `SAMPLES`: CPU and memory
 STCK  columns `STACKS`: samples of call stacks, in pieces
+ACTV  columns `ACTIVITIES`: what workers of a cluster did besides computing, in pieces
 TICK  JSON: how late it is, and the tasks in flight (while recording, after everything else)
 LAST  JSON: the end of a complete file
 ===== ==================================================================================================
@@ -24,10 +25,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TypeAlias, TypedDict
 
+from taskscope.model.activities import Transfer
 from taskscope.model.records import Group, GroupTotal, Lane, Message, Run
 from taskscope.model.stacks import Function
 
 __all__ = [
+    "ACTIVITIES",
     "GRAPH",
     "OPTIONAL",
     "RECORDS",
@@ -108,6 +111,18 @@ STACKS: Kinds = {
 }
 """As in `taskscope.model.stacks.StackColumns` and its rows; names are in the small tables."""
 
+ACTIVITIES: Kinds = {
+    "run": ("<i4",),
+    "task": ("<i4",),
+    "lane": ("<u2",),
+    "kind": ("|u1",),
+    "start": ("<f8",),
+    "duration": ("<f4",),
+    "source": ("<u4",),
+    "nbytes": ("<f8",),
+}
+"""As in `taskscope.model.activities.ActivityRows`; names are in the small tables."""
+
 _NUMBER = (int, float)
 _TEXT_OR_NONE = (str, type(None))
 
@@ -147,6 +162,21 @@ RECORDS: Mapping[str, tuple[type, Mapping[str, tuple[type, ...]]]] = {
     "functions": (Function, {"name": (str,), "file": (str,), "line": (int,)}),
     "stack_prefixes": (dict, {"name": (str,)}),
     "stack_workers": (dict, {"name": (str,)}),
+    "activity_sources": (dict, {"name": (str,)}),
+    "transfers": (
+        Transfer,
+        {
+            "worker": (str,),
+            "peer": (str,),
+            "direction": (str,),
+            "start_s": _NUMBER,
+            "stop_s": _NUMBER,
+            "nbytes": (*_NUMBER, type(None)),
+            "compressed_bytes": (*_NUMBER, type(None)),
+            "n_keys": (int,),
+            "keys": (list,),
+        },
+    ),
 }
 """The record of each small table, and the types of its fields."""
 

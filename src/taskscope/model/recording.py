@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from taskscope.errors import MissingDependencyError, UnknownNameError, unknown_name
+from taskscope.model.activities import NO_ACTIVITIES, ActivityColumns, Transfer
 from taskscope.model.columns import GraphColumns, RowBlock
 from taskscope.model.faces import face
 from taskscope.model.keys import KeyBlock
@@ -57,6 +58,10 @@ class Recording:
         Versions, host, cores, limits, options.
     stacks
         Samples of what worker threads were doing; see `profile`.
+    activities
+        What workers of a cluster did for tasks besides computing them.
+    transfers
+        What workers of a cluster logged of the data they sent to each other.
     """
 
     started_at: datetime
@@ -73,6 +78,8 @@ class Recording:
     dropped: int
     metadata: Mapping[str, object]
     stacks: StackColumns = NO_STACKS
+    activities: ActivityColumns = NO_ACTIVITIES
+    transfers: tuple[Transfer, ...] = ()
 
     @property
     def tasks(self) -> TaskBlock:
@@ -93,7 +100,7 @@ class Recording:
         Parameters
         ----------
         name
-            One of ``runs tasks activities resources cache dependencies messages``.
+            One of ``runs tasks activities transfers resources cache dependencies messages``.
 
         Raises
         ------
@@ -111,7 +118,7 @@ class Recording:
         Parameters
         ----------
         name
-            One of ``runs tasks activities resources cache dependencies messages``.
+            One of ``runs tasks activities transfers resources cache dependencies messages``.
 
         Raises
         ------

@@ -9,24 +9,28 @@ runs           run, label, cell, scheduler, n_workers, n_tasks, start_s, stop_s,
 tasks          run, key, prefix, group, lane, worker, thread, start_s, stop_s, cpu_s, status, observed_by,
                result_bytes, error
 activities     run, key, lane, activity, start_s, stop_s, source, nbytes
+transfers      worker, peer, direction, start_s, stop_s, nbytes, compressed_bytes, n_keys, keys
 resources      time_s, worker, cpu_percent, rss_bytes, limit_bytes, n_processes, gap
 cache          run, key, prefix, metric, enter_s, exit_s
 dependencies   run, key, dependency
 messages       time_s, level, text
 ============== =========================================================================================
 
-A key that is a string stands as it is, any other as its ``repr``. A local scheduler has no activities apart
-from computing, so its table of them has one row per task.
+A key that is a string stands as it is, any other as its ``repr``. Each task has a row of activities for its
+computing; those of a cluster have others for what workers did besides. A transfer is told by the worker that
+received it and by the one that sent it; where workers do not give out their logs, there are the received ones
+only, without their bytes.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
+from taskscope.model.activities import ACTIVITIES, Transfer
 from taskscope.model.columns import GraphColumns
 from taskscope.model.records import OBSERVED_BY, RUNNING, STATUSES, TaskBlock
 
@@ -101,18 +105,62 @@ def _errors(tasks: TaskBlock) -> NDArray[np.object_]:
 
 
 def _activities(recording: Recording) -> Columns:
-    tasks = _tasks(recording)
-    n = len(tasks["run"])
+    tasks, columns = _tasks(recording), recording.activities
+    rows, n = columns.rows, len(tasks["run"])
+    sources = _texts([source or None for source in columns.sources])
+    start = rows.start - recording.zero_s
     return {
-        "run": tasks["run"],
-        "key": tasks["key"],
-        "lane": tasks["lane"],
-        "activity": _texts(["compute"] * n),
-        "start_s": tasks["start_s"],
-        "stop_s": tasks["stop_s"],
-        "source": _texts([None] * n),
-        "nbytes": np.full(n, np.nan),
+        "run": np.concatenate([tasks["run"], rows.run.astype(np.int64)]),
+        "key": np.concatenate([tasks["key"], _activity_keys(recording)]),
+        "lane": np.concatenate([tasks["lane"], rows.lane.astype(np.int64)]),
+        "activity": np.concatenate([_texts(["compute"] * n), _texts(ACTIVITIES)[rows.kind]]),
+        "start_s": np.concatenate([tasks["start_s"], start]),
+        "stop_s": np.concatenate([tasks["stop_s"], start + rows.duration]),
+        "source": np.concatenate([_texts([None] * n), sources[rows.source]]),
+        "nbytes": np.concatenate([np.full(n, np.nan), rows.nbytes]),
     }
+
+
+def _activity_keys(recording: Recording) -> NDArray[np.object_]:
+    rows, groups = recording.activities.rows, [g.name for g in recording.groups]
+    keys = np.full(len(rows), None, object)
+    for run in np.unique(rows.run).tolist():
+        mine = np.flatnonzero(rows.run == run)
+        graph, tasks = recording.graphs[run], rows.task[mine]
+        names = [groups[i] for i in graph.group[tasks].tolist()]
+        keys[mine] = _texts(list(graph.keys.take(tasks).iter_text(names)))
+    return keys
+
+
+def _transfers(recording: Recording) -> Columns:
+    logged = [*recording.transfers, *_unlogged(recording)]
+    zero = recording.zero_s
+    return {
+        "worker": _texts([t.worker for t in logged]),
+        "peer": _texts([t.peer or None for t in logged]),
+        "direction": _texts([t.direction for t in logged]),
+        "start_s": np.array([t.start_s - zero for t in logged], np.float64),
+        "stop_s": np.array([t.stop_s - zero for t in logged], np.float64),
+        "nbytes": _none_to_nan([t.nbytes for t in logged]),
+        "compressed_bytes": _none_to_nan([t.compressed_bytes for t in logged]),
+        "n_keys": np.array([t.n_keys for t in logged], np.int64),
+        "keys": _texts(["; ".join(t.keys) for t in logged]),
+    }
+
+
+def _unlogged(recording: Recording) -> Iterator[Transfer]:
+    """Yield what workers received of which they gave out no log."""
+    columns = recording.activities
+    rows = columns.rows.part(
+        np.flatnonzero((columns.rows.kind == ACTIVITIES.index("transfer")) & np.isnan(columns.rows.nbytes))
+    )
+    for lane, start, duration, source in zip(
+        rows.lane.tolist(), rows.start.tolist(), rows.duration.tolist(), rows.source.tolist(), strict=True
+    ):
+        worker = recording.lanes[lane].worker
+        yield Transfer(
+            worker, columns.sources[source], "incoming", start, start + duration, None, None, 0, ()
+        )
 
 
 def _resources(recording: Recording) -> Columns:
@@ -201,6 +249,7 @@ TABLES: Mapping[str, Callable[[Recording], Columns]] = {
     "runs": _runs,
     "tasks": _tasks,
     "activities": _activities,
+    "transfers": _transfers,
     "resources": _resources,
     "cache": _cache,
     "dependencies": _dependencies,

@@ -1,6 +1,15 @@
 """The append-only, bounded event log with an integer cursor."""
 
 from taskscope.recorder.recorder import DEFAULT_MAX_TASKS, Recorder
-from taskscope.recorder.runlog import GraphSource, LaneBuffer, LaneKey, RunLog, UnseenTask
+from taskscope.recorder.runlog import GraphSource, LaneActivity, LaneBuffer, LaneKey, RunLog, UnseenTask
 
-__all__ = ["DEFAULT_MAX_TASKS", "GraphSource", "LaneBuffer", "LaneKey", "Recorder", "RunLog", "UnseenTask"]
+__all__ = [
+    "DEFAULT_MAX_TASKS",
+    "GraphSource",
+    "LaneActivity",
+    "LaneBuffer",
+    "LaneKey",
+    "Recorder",
+    "RunLog",
+    "UnseenTask",
+]

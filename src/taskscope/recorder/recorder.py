@@ -30,6 +30,7 @@ from taskscope.model.records import (
     TaskBlock,
 )
 from taskscope.model.rows import join_rows
+from taskscope.recorder.activities import ActivityLog
 from taskscope.recorder.graph import Outline
 from taskscope.recorder.heldlog import HeldLog
 from taskscope.recorder.links import links_of
@@ -76,6 +77,7 @@ class Recorder:
         self.messages_log = MessageLog(self.now_s)
         self.resources = ResourceLog()
         self.held = HeldLog()
+        self.activities = ActivityLog()
         self.stacks = StackLog(self.now_s)
         self._store = RowStore(_checked(max_tasks))
         self._groups = GroupTable()
@@ -151,6 +153,7 @@ class Recorder:
             if block is not None:
                 state.rows_held += len(block)
                 self._store.append(block)
+            state.take_activities(self._lanes.id, self.activities)
             waiting -= 1
             if now() >= deadline:
                 break
@@ -355,6 +358,8 @@ class Recorder:
                 dropped=seen - held,
                 metadata=dict(metadata or {}),
                 stacks=self.stacks.between(first_run, last_run),
+                activities=self.activities.columns(graphs.keys()),
+                transfers=self.activities.transfers(start_s, stop_s),
             )
 
     def clear(self) -> None:
@@ -363,6 +368,7 @@ class Recorder:
             self._drain()
             self._store.clear()
             self.held.clear()
+            self.activities.clear()
             self.stacks.clear()
             for state in self._runs.values():
                 state.rows_held = 0

@@ -6,6 +6,7 @@ the garbage collector nothing to track. The reader takes ``n`` items with ``rows
 
 from __future__ import annotations
 
+import math
 import os
 import threading
 from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
@@ -15,7 +16,7 @@ from typing import Literal
 from taskscope.model.clock import Clock
 from taskscope.model.errortext import describe
 
-__all__ = ["FailedTask", "LaneBuffer", "LaneKey", "RunLog", "UnseenTask", "joined_sources"]
+__all__ = ["FailedTask", "LaneActivity", "LaneBuffer", "LaneKey", "RunLog", "UnseenTask", "joined_sources"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,6 +75,36 @@ class UnseenTask:
     worker_label: str = ""
 
 
+@dataclass(frozen=True, slots=True)
+class LaneActivity:
+    """What a worker of a cluster did for a task besides computing it.
+
+    Parameters
+    ----------
+    key, lane
+        The task, and the lane it ran in.
+    kind
+        A code into `taskscope.model.activities.ACTIVITIES`.
+    start, stop
+        On the clock's axis.
+    source
+        The address that data came from; ``""`` for none.
+    token
+        By which its bytes are told later; None if they never are.
+    nbytes
+        How much came from there; NaN where that is not known, or not yet.
+    """
+
+    key: object
+    lane: LaneKey
+    kind: int
+    start: float
+    stop: float
+    source: str = ""
+    token: int | None = None
+    nbytes: float = math.nan
+
+
 class RunLog:
     """One compute as it is being recorded.
 
@@ -82,6 +113,8 @@ class RunLog:
 
     __slots__ = (
         "__weakref__",
+        "activities",
+        "activity_bytes",
         "cell",
         "depth_of",
         "error",
@@ -139,6 +172,9 @@ class RunLog:
         self.lanes: dict[Hashable, LaneBuffer] = {}
         self.landed: list[object] = []
         """Flat: key, time at which its result entered the scheduler's cache."""
+        self.activities: list[LaneActivity] = []
+        self.activity_bytes: list[tuple[int, float]] = []
+        """Tokens of activities that were appended before, and how many bytes they moved."""
         self.values: list[object] = []
         """Flat: key, value of the user's cache metric."""
         self.remote: list[object] = []

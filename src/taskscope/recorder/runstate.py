@@ -14,6 +14,7 @@ from taskscope.model.columns import SCHEDULER_OBSERVED, GraphColumns, RowBlock, 
 from taskscope.model.held import HeldRows
 from taskscope.model.keys import KeyBlock
 from taskscope.model.records import INTERRUPTED, RUNNING, Run, RunStatus
+from taskscope.recorder.activities import ActivityLog
 from taskscope.recorder.fold import MAX_ROWS, take, take_rows
 from taskscope.recorder.graph import GraphBuilder
 from taskscope.recorder.grouped import GroupSums, sum_by_group
@@ -105,6 +106,23 @@ class RunState:
             self.groups.add(group_id, sums)
         return block
 
+    def take_activities(self, lane_id: Callable[[LaneKey], int], into: ActivityLog) -> None:
+        """Fold a bounded number of the activities that were appended since."""
+        log, builder = self.log, self._builder()
+        if log is None or builder is None or not (log.activities or log.activity_bytes):
+            return
+        n_told, n_activities = len(log.activity_bytes), len(log.activities)
+        activities = take(log.activities, 1)
+        # Bytes are told after their activity; those of one that has to wait wait with it.
+        told = take(log.activity_bytes, 1, n_told) if len(activities) == n_activities else []
+        self._grow(log, builder)
+        if activities:
+            tasks = builder.numbers([a.key for a in activities])
+            lanes = [lane_id(a.lane) for a in activities]
+            into.append(log.run, tasks, lanes, activities, self.origin)
+        for token, nbytes in told:
+            into.complete(token, nbytes)
+
     def _builder(self) -> GraphBuilder | None:
         log = self.log
         if self.builder is None and log is not None and log.graph_source is not None:
@@ -192,6 +210,8 @@ class RunState:
             len(log.failed) / MAX_ROWS,
             len(log.unseen) / MAX_ROWS,
             len(log.graph_growth) / MAX_ROWS,
+            len(log.activities) / MAX_ROWS,
+            len(log.activity_bytes) / MAX_ROWS,
             *(len(lane) / (LaneBuffer.WIDTH * MAX_ROWS) for lane in list(log.lanes.values())),
         ]
         return math.ceil(max(sizes))

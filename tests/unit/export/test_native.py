@@ -35,7 +35,7 @@ Load: TypeAlias = Callable[..., Recording]
 LOST_WITH_THE_END = "this file is not complete: "
 CUT_OFF_STREAM = (
     "it ends before part 12 is complete; what follows after that is missing,"
-    " and so are dependencies, cache and call stacks, which are written at the end"
+    " and so are dependencies, cache, call stacks and transfers, which are written at the end"
 )
 
 

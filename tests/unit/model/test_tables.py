@@ -22,6 +22,7 @@ DESIGNED = {
     "tasks": "run key prefix group lane worker thread start_s stop_s cpu_s status observed_by"
     " result_bytes error",
     "activities": "run key lane activity start_s stop_s source nbytes",
+    "transfers": "worker peer direction start_s stop_s nbytes compressed_bytes n_keys keys",
     "resources": "time_s worker cpu_percent rss_bytes limit_bytes n_processes gap",
     "cache": "run key prefix metric enter_s exit_s",
     "dependencies": "run key dependency",

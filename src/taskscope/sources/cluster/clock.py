@@ -58,15 +58,25 @@ class WorkerClock:
     def __init__(self, *, same_host: bool) -> None:
         self._same_host = same_host
         self._seen: deque[float] = deque(maxlen=_REMEMBERED)
+        self._corrections: deque[tuple[float, float]] = deque(maxlen=_REMEMBERED * 8)
 
     @property
     def ahead_s(self) -> float:
         """How far the scheduler's clock is ahead of the worker's: 0 on one host, else an estimate."""
         return 0.0 if self._same_host or not self._seen else median(self._seen)
 
-    def note(self, corrections: Sequence[float | None]) -> None:
+    def note(self, executions: Sequence[Execution], corrections: Sequence[float | None]) -> None:
         """Learn from what the worker itself took for the distance."""
-        self._seen.extend(c for c in corrections if c is not None)
+        for execution, correction in zip(executions, corrections, strict=True):
+            if correction is not None:
+                self._seen.append(correction)
+                self._corrections.append((execution.activities[-1].stop, correction))
+
+    def logged_times(self, start: float, stop: float) -> tuple[float, float]:
+        """Return start and stop of what a worker logged at some time, with a correction of that time."""
+        near = min(self._corrections, key=lambda known: abs(known[0] - stop), default=(0.0, 0.0))
+        shift = self.ahead_s - near[1] if self._corrections else 0.0
+        return start + shift, stop + shift
 
     def scheduler_times(self, activity: Activity, correction: float | None) -> tuple[float, float]:
         """Return start and stop of an activity by the scheduler's clock."""

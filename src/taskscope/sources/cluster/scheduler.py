@@ -19,6 +19,7 @@ from taskscope.sources.cluster.ownership import Ownership
 from taskscope.sources.cluster.pace import Pace
 from taskscope.sources.cluster.runs import TrackedRun, announce
 from taskscope.sources.cluster.stream import TaskStream
+from taskscope.sources.cluster.transfers import TransferLogs
 from taskscope.sources.cluster.workers import Workers
 
 __all__ = ["WatchedScheduler"]
@@ -61,7 +62,8 @@ class WatchedScheduler:
         self._link = Link(address, arguments)
         self._workers = Workers(address)
         self._ownership = Ownership()
-        self._stream = TaskStream(self._link, self._workers, self._ownership, recorder)
+        self._transfers = TransferLogs(self._link, self._workers, recorder)
+        self._stream = TaskStream(self._link, self._workers, self._ownership, self._transfers, recorder)
         self._in_flight = InFlight(self._link, self._workers, self._ownership, recorder)
         self._pace = Pace(recorder.clock.perf_counter)
         self._incoming: deque[tuple[TrackedRun, Submission]] = deque()
@@ -155,6 +157,7 @@ class WatchedScheduler:
                 if self._stream.has_strangers:
                     await self._ask_identity()
                 self._stream.fold(wait_for_graphs=bool(self._graphs))
+                await self._transfers.ask(self._pace, at_once=bool(over))
             for run in over:
                 self._end(run)
 

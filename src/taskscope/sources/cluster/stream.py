@@ -6,18 +6,21 @@ import math
 from collections.abc import Hashable, Iterable, Mapping
 from typing import Any
 
-from taskscope.recorder import LaneBuffer, Recorder
+from taskscope.model.activities import ACTIVITIES
+from taskscope.recorder import LaneActivity, LaneBuffer, LaneKey, Recorder
 from taskscope.recorder.runlog import FailedTask
 from taskscope.sources.cluster.clock import applied_corrections
 from taskscope.sources.cluster.link import Link
 from taskscope.sources.cluster.ownership import Ownership
-from taskscope.sources.cluster.records import Execution, read_execution
+from taskscope.sources.cluster.records import Activity, Execution, read_execution
 from taskscope.sources.cluster.runs import TrackedRun
+from taskscope.sources.cluster.transfers import TransferLogs
 from taskscope.sources.cluster.workers import Worker, Workers
 
 __all__ = ["TaskStream"]
 
 _MAX_HELD = 200_000
+_KINDS = {name: code for code, name in enumerate(ACTIVITIES)}
 
 
 class TaskStream:
@@ -29,15 +32,25 @@ class TaskStream:
         Where to ask.
     workers, ownership
         Whose they are.
+    transfers
+        Told of transfers.
     recorder
         Where to tell.
     """
 
-    def __init__(self, link: Link, workers: Workers, ownership: Ownership, recorder: Recorder) -> None:
+    def __init__(
+        self,
+        link: Link,
+        workers: Workers,
+        ownership: Ownership,
+        transfers: TransferLogs,
+        recorder: Recorder,
+    ) -> None:
         self._link = link
         self._workers = workers
         self._ownership = ownership
         self._recorder = recorder
+        self._transfers = transfers
         self._cursor = 0
         self._held: list[Execution] = []
 
@@ -95,7 +108,7 @@ class TaskStream:
         for address, executions in by_worker.items():
             worker = self._workers.get(address)
             corrections = applied_corrections(executions)
-            worker.clock.note(corrections)
+            worker.clock.note(executions, corrections)
             for execution, correction in zip(executions, corrections, strict=True):
                 run = self._ownership.of(execution.key)
                 if run is not None:
@@ -109,6 +122,7 @@ class TaskStream:
         log.submitted.pop(key, None)
         log.sent_to.pop(key, None)
         run.last_stop = max(run.last_stop, stop)
+        self._tell_activities(run, worker, lane, execution, correction)
         if execution.error is not None:
             run.failed[key] = execution.error
             log.failed.append(FailedTask(key, lane, start, stop, math.nan, False, execution.error))
@@ -123,13 +137,30 @@ class TaskStream:
             buffer = log.lanes[place] = LaneBuffer(lane)
         buffer.extend((key, start, stop, math.nan, execution.nbytes))
 
+    def _tell_activities(
+        self, run: TrackedRun, worker: Worker, lane: LaneKey, execution: Execution, correction: float | None
+    ) -> None:
+        for activity in execution.activities:
+            if activity.action != "compute":
+                start, stop = self._times(worker, activity, correction)
+                told: tuple[int | None, float] = (None, math.nan)
+                if activity.source is not None:
+                    told = self._transfers.expect(run.log, worker.address, activity)
+                kind = _KINDS.get(activity.action, _KINDS["other"])
+                run.log.activities.append(
+                    LaneActivity(execution.key, lane, kind, start, stop, activity.source or "", *told)
+                )
+
     def _computed(
         self, worker: Worker, execution: Execution, correction: float | None
     ) -> tuple[float, float]:
-        """Return when the task ran, on the axis of the recorder's clock."""
-        computed = [a for a in execution.activities if a.action == "compute"] or execution.activities[-1:]
-        times = [worker.clock.scheduler_times(a, correction) for a in computed]
+        computed = [a for a in execution.activities if a.action == "compute"] or execution.activities
+        return self._times(worker, computed[-1], correction)
+
+    def _times(self, worker: Worker, activity: Activity, correction: float | None) -> tuple[float, float]:
+        """Return when something was, on the axis of the recorder's clock."""
         # This machine's two clocks are compared anew each time: the wall clock may be set.
         clock = self._recorder.clock
         shift = clock.perf_counter() - clock.time()
-        return times[-1][0] + shift, times[-1][1] + shift
+        start, stop = worker.clock.scheduler_times(activity, correction)
+        return start + shift, stop + shift

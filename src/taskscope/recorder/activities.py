@@ -1,0 +1,104 @@
+"""Activities of a cluster's workers as they are appended: bounded, and completed as more is heard of them."""
+
+from __future__ import annotations
+
+from array import array
+from collections import deque
+from collections.abc import Collection
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from taskscope.model.activities import ActivityColumns, ActivityRows, Transfer
+from taskscope.recorder.runlog import LaneActivity
+
+__all__ = ["ActivityLog"]
+
+_MAX_ROWS = 1_000_000
+_MAX_TRANSFERS = 200_000
+_CODES = {"run": "i", "task": "i", "lane": "H", "kind": "B", "start": "d", "duration": "f", "source": "I"}
+
+
+class ActivityLog:
+    """Activities in the order they were folded; the oldest go first."""
+
+    def __init__(self) -> None:
+        self._columns: dict[str, array[Any]] = {name: array(code) for name, code in _CODES.items()}
+        self._nbytes = array("d")
+        self._sources: dict[str, int] = {"": 0}
+        self._places: dict[int, int] = {}
+        self._transfers: deque[Transfer] = deque(maxlen=_MAX_TRANSFERS)
+        self.dropped = 0
+        """How many are no longer held."""
+
+    @property
+    def cursor(self) -> int:
+        """How many were ever appended."""
+        return self.dropped + len(self._nbytes)
+
+    def append(
+        self, run: int, tasks: NDArray[np.int32], lanes: list[int], told: list[LaneActivity], origin: float
+    ) -> None:
+        """Append activities of one run, for the one reader that folds.
+
+        Parameters
+        ----------
+        run, tasks, lanes
+            The run, and number and lane of the task of every activity.
+        told
+            The activities.
+        origin
+            The recorder's zero on the axis of their times.
+        """
+        for place, activity in enumerate(told):
+            if activity.token is not None:
+                self._places[activity.token] = self.cursor + place
+        columns = self._columns
+        columns["run"].extend([run] * len(told))
+        columns["task"].extend(tasks.tolist())
+        columns["lane"].extend(lanes)
+        columns["kind"].extend(a.kind for a in told)
+        columns["start"].extend(a.start - origin for a in told)
+        columns["duration"].extend(max(a.stop - a.start, 0.0) for a in told)
+        columns["source"].extend(self._source(a.source) for a in told)
+        self._nbytes.extend(a.nbytes for a in told)
+        if len(self._nbytes) > _MAX_ROWS:
+            self._drop(_MAX_ROWS // 10)
+
+    def complete(self, token: int, nbytes: float) -> None:
+        """Note how many bytes a transfer was that was appended with this token."""
+        place = self._places.pop(token, -1) - self.dropped
+        if place >= 0:
+            self._nbytes[place] = nbytes
+
+    def log_transfer(self, transfer: Transfer) -> None:
+        """Append what a worker logged; safe from any thread."""
+        self._transfers.append(transfer)
+
+    def columns(self, runs: Collection[int]) -> ActivityColumns:
+        """Return the activities of these runs."""
+        held = {name: np.array(column) for name, column in self._columns.items()}
+        rows = ActivityRows(**held, nbytes=np.array(self._nbytes))
+        mine = np.isin(rows.run, list(runs))
+        return ActivityColumns(rows.part(np.flatnonzero(mine)), tuple(self._sources), self.dropped)
+
+    def transfers(self, start_s: float, stop_s: float | None) -> tuple[Transfer, ...]:
+        """Return what workers logged of this time."""
+        last = float("inf") if stop_s is None else stop_s
+        return tuple(t for t in list(self._transfers) if t.stop_s >= start_s and t.start_s <= last)
+
+    def clear(self) -> None:
+        """Forget all of it; the cursor goes on."""
+        self._drop(len(self._nbytes))
+        self._places.clear()
+        self._transfers.clear()
+
+    def _source(self, address: str) -> int:
+        return self._sources.setdefault(address, len(self._sources))
+
+    def _drop(self, count: int) -> None:
+        for column in self._columns.values():
+            del column[:count]
+        del self._nbytes[:count]
+        self.dropped += count

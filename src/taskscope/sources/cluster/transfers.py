@@ -1,0 +1,181 @@
+"""Read what workers have logged of the data that they sent to each other.
+
+The task stream tells who received from whom and when, not how much. The workers' own logs do; they are read
+with the message behind ``Client.run``. The function that is sent needs nothing of taskscope there.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import OrderedDict
+from collections.abc import Iterable, Mapping
+from typing import Any, TypeAlias, TypeVar
+
+from taskscope.model.activities import Transfer
+from taskscope.model.errortext import describe
+from taskscope.model.keys import key_text
+from taskscope.recorder import Recorder, RunLog
+from taskscope.sources.cluster.link import Link
+from taskscope.sources.cluster.pace import Pace
+from taskscope.sources.cluster.records import Activity
+from taskscope.sources.cluster.workers import Worker, Workers
+
+__all__ = ["TransferLogs"]
+
+_T = TypeVar("_T")
+_Name: TypeAlias = tuple[str, str, float, float]
+
+_EVERY_S = 2.0
+_S_PER_WORKER = 0.05
+_MAX_WAITING = 100_000
+
+
+def _read_logs(since: float, dask_worker: Any = None) -> list[list[tuple[Any, ...]]]:
+    """Run on a worker: return the entries of its two logs that ended after `since`, by its own clock."""
+    return [
+        [
+            (
+                e["start"],
+                e["stop"],
+                e["who"],
+                e["total"],
+                e.get("compressed"),
+                len(e["keys"]),
+                list(e["keys"])[:8],
+            )
+            for e in list(log)
+            if e["stop"] > since
+        ]
+        for log in (dask_worker.transfer_incoming_log, dask_worker.transfer_outgoing_log)
+    ]
+
+
+# So that it travels as code, not as the name of a module that workers may not have.
+_read_logs.__module__ = "__main__"
+
+
+class TransferLogs:
+    """The transfers whose bytes are not known yet, and the logs that tell them.
+
+    Parameters
+    ----------
+    link
+        Where to ask.
+    workers
+        Whose logs.
+    recorder
+        Where to tell.
+    """
+
+    def __init__(self, link: Link, workers: Workers, recorder: Recorder) -> None:
+        self._link = link
+        self._workers = workers
+        self._recorder = recorder
+        self._waiting: OrderedDict[_Name, tuple[RunLog, int]] = OrderedDict()
+        self._known: OrderedDict[_Name, float] = OrderedDict()
+        """Bytes of transfers of which the stream has not told yet."""
+        self._n_tokens = 0
+        self._since = math.inf
+        self._told: dict[tuple[str, int], float] = {}
+        self._refused = False
+
+    def expect(self, log: RunLog, worker: str, activity: Activity) -> tuple[int | None, float]:
+        """Note a transfer; return the token by which its bytes will be told, or the bytes themselves."""
+        # Both the stream and the log have the very same numbers.
+        name = (worker, str(activity.source), activity.start, activity.stop)
+        nbytes = self._known.pop(name, None)
+        if nbytes is not None:
+            return None, nbytes
+        self._n_tokens += 1
+        self._since = min(self._since, activity.start)
+        _add(self._waiting, name, (log, self._n_tokens))
+        return self._n_tokens, math.nan
+
+    async def ask(self, pace: Pace, *, at_once: bool) -> None:
+        """Read the logs, if there is something to learn and it is time."""
+        every_s = max(_EVERY_S, len(self._workers.present) * _S_PER_WORKER)
+        if self._refused or not self._waiting or not (pace.is_due("transfers", every_s) or at_once):
+            return
+        from distributed.protocol.pickle import dumps
+
+        message = {
+            "op": "run",
+            "function": dumps(_read_logs),
+            "args": dumps((self._since - _EVERY_S,)),
+            "kwargs": dumps({}),
+            "wait": True,
+        }
+        try:
+            answers = await self._link.ask("broadcast", msg=message, on_error="ignore")
+        except OSError:
+            raise
+        except Exception as error:  # noqa: BLE001 - it may be blocked, on the scheduler or on the workers
+            self._refuse(describe(error))
+            return
+        if not answers and self._workers.present:
+            self._refuse("none of them answered")
+        for address, answer in answers.items():
+            if answer.get("status") != "OK":
+                self._refuse(str(answer.get("exception_text", "an error")))
+            else:
+                self._take(self._workers.get(str(address)), _plain(answer["result"]))
+        self._waiting.clear()
+        self._since = math.inf
+
+    def _refuse(self, why: str) -> None:
+        self._refused = True
+        self._waiting.clear()
+        self._recorder.warn(
+            f"workers do not give out their logs of transfers ({why}), so bytes are not known"
+        )
+
+    def _take(self, worker: Worker, logs: Iterable[Iterable[Iterable[Any]]]) -> None:
+        clock = self._recorder.clock
+        shift = clock.perf_counter() - clock.time() - self._recorder.origin
+        for number, entries in enumerate(logs):
+            told = last = self._told.get((worker.address, number), -math.inf)
+            for start, stop, who, total, compressed, n_keys, keys in entries:
+                if stop <= told:
+                    continue
+                last = max(last, stop)
+                if number == 0:
+                    self._complete(worker.address, str(who), start, stop, float(total))
+                begun, ended = worker.clock.logged_times(start, stop)
+                self._recorder.activities.log_transfer(
+                    Transfer(
+                        worker=worker.address,
+                        peer=str(who or ""),
+                        direction="outgoing" if number else "incoming",
+                        start_s=begun + shift,
+                        stop_s=ended + shift,
+                        nbytes=float(total),
+                        compressed_bytes=None if compressed is None else float(compressed),
+                        n_keys=int(n_keys),
+                        keys=tuple(key_text(key) for key in keys),
+                    )
+                )
+            self._told[worker.address, number] = last
+
+    def _complete(self, worker: str, source: str, start: float, stop: float, nbytes: float) -> None:
+        name = (worker, source, start, stop)
+        found = self._waiting.pop(name, None)
+        if found is None:
+            _add(self._known, name, nbytes)
+        else:
+            log, token = found
+            log.activity_bytes.append((token, nbytes))
+
+
+def _add(names: OrderedDict[_Name, _T], name: _Name, value: _T) -> None:
+    names[name] = value
+    if len(names) > _MAX_WAITING:
+        names.popitem(last=False)
+
+
+def _plain(result: Any) -> Any:
+    """Return what a worker's function gave back, which travels as it would for `Client.run`."""
+    if isinstance(result, Mapping) or not hasattr(result, "header"):
+        return result
+    from distributed.protocol.serialize import deserialize
+
+    return deserialize(result.header, result.frames)

@@ -1,0 +1,122 @@
+"""What workers do besides computing."""
+
+from __future__ import annotations
+
+from collections import Counter
+from pathlib import Path
+
+import dask
+import numpy as np
+import pytest
+from dask.delayed import delayed
+from distributed import Client, LocalCluster
+
+import taskscope
+from taskscope.analysis.transfers import measure_bandwidth
+from tests.unit.cluster.test_computes import rows
+
+_BYTES = 4_000_000
+
+
+def block(_: int) -> np.ndarray[tuple[int], np.dtype[np.uint8]]:
+    return np.random.default_rng(0).integers(0, 255, _BYTES, np.uint8)
+
+
+def total(*parts: np.ndarray[tuple[int], np.dtype[np.uint8]]) -> int:
+    return sum(map(len, parts))
+
+
+def two_sides(cluster: LocalCluster, client: Client, n: int) -> int:
+    """Make blocks on one worker, and add them up on the other."""
+    here, there = (worker.worker_address for worker in cluster.workers.values())
+    with dask.annotate(workers=[here]):
+        blocks = [delayed(block)(i, dask_key_name=f"block-{i}") for i in range(n)]
+    with dask.annotate(workers=[there]):
+        result = delayed(total)(*blocks, dask_key_name="total-0")
+    found = client.compute(result, optimize_graph=False).result()
+    return int(found)
+
+
+def test_transfers_have_their_source_and_their_bytes(client: Client, cluster: LocalCluster) -> None:
+    with taskscope.profile(display=False) as run:
+        assert two_sides(cluster, client, 6) == 6 * _BYTES
+    recording = run.recording
+    here, there = (worker.worker_address for worker in cluster.workers.values())
+    found = [
+        row
+        for row in rows(
+            recording, "activities", "activity", "key", "source", "nbytes", "start_s", "stop_s", "lane"
+        )
+        if row[0] == "transfer"
+    ]
+    assert {row[1:3] for row in found} == {("total-0", here)}
+    measured = sum(row[3] for row in found)
+    assert measured == pytest.approx(6 * _BYTES, rel=0.001)
+    assert {recording.lanes[row[6]].worker for row in found} == {there}
+    ((computed_s,),) = [r[1:] for r in rows(recording, "tasks", "key", "start_s") if r[0] == "total-0"]
+    assert all(0 <= start_s <= stop_s <= computed_s for *_, start_s, stop_s, _lane in found)
+
+    logs = rows(recording, "transfers", "direction", "worker", "peer", "nbytes", "n_keys")
+    of = {way: [row for row in logs if row[0] == way] for way in ("incoming", "outgoing")}
+    assert [row[1:3] for row in of["outgoing"] if row[2] is None] == [(there, None)]  # the client's own
+    of["outgoing"] = [row for row in of["outgoing"] if row[2] is not None]
+    assert {row[1:3] for row in of["incoming"]} == {(there, here)}
+    assert {row[1:3] for row in of["outgoing"]} == {(here, there)}
+    for told in of.values():
+        assert (sum(row[3] for row in told), sum(row[4] for row in told)) == (measured, 6)
+    assert not np.isnan(
+        [c for d, c in rows(recording, "transfers", "direction", "compressed_bytes") if d == "outgoing"]
+    ).any()
+
+    matrix = measure_bandwidth(recording)
+    sender, receiver = matrix.workers.index(here), matrix.workers.index(there)
+    assert matrix.nbytes[sender, receiver] == measured
+    assert matrix.nbytes[receiver, sender] == 0
+
+
+def test_a_later_block_has_only_its_own_transfers(client: Client, cluster: LocalCluster) -> None:
+    for n in (1, 2):
+        with taskscope.profile(display=False) as run:
+            two_sides(cluster, client, n)
+        assert (
+            sum(k for d, k in rows(run.recording, "transfers", "direction", "n_keys") if d == "incoming") == n
+        )
+
+
+def test_reading_and_writing_on_disk_are_activities(tmp_path: Path) -> None:
+    with (
+        dask.config.set({"temporary-directory": str(tmp_path), "distributed.worker.memory.target": 1e-9}),
+        LocalCluster(
+            n_workers=1, threads_per_worker=1, dashboard_address=":0", memory_limit="8 GiB"
+        ) as cluster,
+        Client(cluster),
+        taskscope.profile(display=False) as run,
+    ):
+        parts = [delayed(np.ones)(20_000_000, dask_key_name=f"ones-{i}") for i in range(2)]
+        assert delayed(total)(*parts, dask_key_name="total-1").compute() == 40_000_000
+    counts = Counter(rows(run.recording, "activities", "activity", "source"))
+    assert counts["compute", None] == 3
+    assert counts["disk-write", None] >= 1
+    assert counts["disk-read", None] >= 1
+    assert all(
+        stop_s >= start_s for start_s, stop_s in rows(run.recording, "activities", "start_s", "stop_s")
+    )
+
+
+def test_workers_that_do_not_give_out_their_logs_leave_bytes_unknown_and_said() -> None:
+    with (
+        dask.config.set({"distributed.worker.blocked-handlers": ["run"]}),
+        LocalCluster(
+            n_workers=2, threads_per_worker=1, dashboard_address=":0", processes=False, protocol="tcp://"
+        ) as cluster,
+        Client(cluster) as client,
+        taskscope.profile(display=False) as run,
+    ):
+        assert two_sides(cluster, client, 3) == 3 * _BYTES
+    recording = run.recording
+    found = rows(recording, "transfers", "direction", "nbytes", "n_keys")
+    assert found
+    assert {(d, str(nbytes), n) for d, nbytes, n in found} == {("incoming", "nan", 0)}
+    ((text,),) = rows(recording, "messages", "text")
+    assert text.startswith("workers do not give out their logs of transfers (")
+    assert measure_bandwidth(recording).n_unknown == len(found)

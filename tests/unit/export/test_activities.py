@@ -1,0 +1,95 @@
+"""Activities and transfers in a ``.taskscope`` file."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import taskscope
+from taskscope.errors import DamagedFileError
+from taskscope.export.activities import activity_frames
+from taskscope.model.activities import ActivityColumns, ActivityRows, Transfer
+from taskscope.model.recording import Recording
+from tests.support.recordings import recording_of
+from tests.support.task_blocks import Row
+
+ROWS = ActivityRows(
+    run=np.array([0, 0], np.int32),
+    task=np.array([0, 0], np.int32),
+    lane=np.array([0, 0], np.uint16),
+    kind=np.array([0, 2], np.uint8),
+    start=np.array([1.5, 2.5]),
+    duration=np.array([0.25, 0.5], np.float32),
+    source=np.array([1, 0], np.uint32),
+    nbytes=np.array([80.0, np.nan]),
+)
+SENT = Transfer("tcp://b:1", "tcp://a:1", "outgoing", 1.5, 1.75, 80.0, 60.0, 2, ("x-1", "x-2"))
+
+
+def with_activities(rows: ActivityRows = ROWS) -> Recording:
+    activities = ActivityColumns(rows, ("", "tcp://b:1"), dropped=3)
+    return replace(recording_of([Row(key="x-1")]), activities=activities, transfers=(SENT,))
+
+
+def columns(recording: Recording, table: str) -> dict[str, list[object]]:
+    return {name: list(map(str, values)) for name, values in recording.table(table).items()}
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "a.taskscope"
+
+
+def test_a_file_gives_back_every_activity_and_transfer(path: Path) -> None:
+    recording = with_activities()
+    recording.save(path)
+    loaded = taskscope.load(path)
+    assert loaded.transfers == (SENT,)
+    assert loaded.activities.dropped == 3
+    for name, values in asdict(ROWS).items():
+        np.testing.assert_array_equal(getattr(loaded.activities.rows, name), values)
+    assert columns(loaded, "activities") == columns(recording, "activities")
+    assert columns(loaded, "activities")["activity"] == ["compute", "transfer", "disk-write"]
+    assert columns(loaded, "activities")["source"] == ["None", "tcp://b:1", "None"]
+
+
+def test_what_was_received_without_a_log_is_among_the_transfers(path: Path) -> None:
+    recording = with_activities(replace(ROWS, nbytes=np.full(2, np.nan)))
+    found = recording.table("transfers")
+    zero = recording.zero_s
+    assert list(found["direction"]) == ["outgoing", "incoming"]
+    assert list(found["peer"]) == ["tcp://a:1", "tcp://b:1"]
+    assert list(found["start_s"]) == [1.5 - zero, 1.5 - zero]
+    assert str(list(found["nbytes"])) == "[np.float64(80.0), np.float64(nan)]"
+
+
+def test_nothing_seen_takes_no_room() -> None:
+    assert list(activity_frames(recording_of([Row(key="x-1")]))) == []
+
+
+@pytest.mark.parametrize(
+    ("column", "value", "problem"),
+    [
+        ("run", 7, "an activity belongs to a run"),
+        ("task", 9, "a task must be known"),
+        ("lane", 9, "the lane of an activity must be known"),
+        ("kind", 99, "the kind of an activity must be known"),
+        ("source", 2, "the source of an activity must be known"),
+        ("start", np.nan, "a time must be possible"),
+    ],
+)
+def test_a_file_that_contradicts_itself_is_refused(
+    path: Path, column: str, value: float, problem: str
+) -> None:
+    wrong = np.array(getattr(ROWS, column))
+    wrong[1] = value
+    recording = replace(
+        recording_of([Row(key="x-1")]),
+        activities=with_activities(replace(ROWS, **{column: wrong})).activities,
+    )
+    recording.save(path)
+    with pytest.raises(DamagedFileError, match=problem):
+        taskscope.load(path)
