@@ -207,8 +207,11 @@ function paintPlotAxis(brush: Brush, plot: Plot): void {
   }
   context.textAlign = 'left';
   context.fillStyle = theme.ink;
-  context.fillText(plot.title, left, plot.topPx - 10);
-  brush.reserve({ leftPx: left, topPx: plot.topPx - 17, widthPx: context.measureText(plot.title).width + 8, heightPx: 15 });
+  const titlePx = context.measureText(plot.title).width;
+  // In a narrow chart the title begins beside the plot rather than end outside.
+  const titleLeft = clamp(left + width - titlePx, 0, left);
+  context.fillText(plot.title, titleLeft, plot.topPx - 10);
+  brush.reserve({ leftPx: titleLeft, topPx: plot.topPx - 17, widthPx: titlePx + 8, heightPx: 15 });
 }
 
 function paintTimeAxis(brush: Brush): void {
