@@ -8,7 +8,7 @@ const HOST_PACKAGES = {
 };
 
 /** The order of the layers: a folder imports only what stands before it. */
-const LAYERS = ['lib', 'wire', 'store', 'charts', 'hosts'];
+const LAYERS = ['lib', 'wire', 'files', 'store', 'charts', 'hosts'];
 
 const layerRules = LAYERS.map((layer, index) => {
   const above = LAYERS.slice(index + 1);

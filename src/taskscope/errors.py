@@ -6,7 +6,8 @@
     ├── OptionError (ValueError)       an option has a value that cannot work
     ├── UnknownNameError (KeyError)    a table or column that does not exist
     ├── FileError (OSError)            a file cannot be written or read
-    │   └── DamagedFileError           a saved recording is truncated or not one of ours
+    │   ├── DamagedFileError           a saved recording is truncated or not one of ours
+    │   └── ExistingFileError          a file of that name exists, and was left alone
     └── MissingDependencyError (ImportError)   an optional package is needed and absent
 """
 
@@ -17,6 +18,7 @@ from difflib import get_close_matches
 
 __all__ = [
     "DamagedFileError",
+    "ExistingFileError",
     "FileError",
     "MissingDependencyError",
     "OptionError",
@@ -48,6 +50,20 @@ class FileError(TaskscopeError, OSError):
 
 class DamagedFileError(FileError):
     """A saved recording is truncated, damaged or of another tool."""
+
+
+class ExistingFileError(FileError):
+    """A file of that name exists, and replacing it was not asked for.
+
+    Parameters
+    ----------
+    problem
+        What is in the way of what.
+    """
+
+    def __init__(self, problem: str) -> None:
+        self.problem = problem
+        super().__init__(f"{problem}; pass overwrite=True to replace it")
 
 
 class MissingDependencyError(TaskscopeError, ImportError):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -12,44 +11,11 @@ import pytest
 from playwright.sync_api import Browser, Page, expect
 
 from taskscope.model.recording import Recording
-from taskscope.model.records import Message
 from taskscope.report import result_html
+from tests.support.hostile import ELEMENTS, hostile
 from tests.support.payloads import PAYLOADS
-from tests.support.recordings import ZERO_S, recording_of, run_of
+from tests.support.recordings import recording_of, run_of
 from tests.support.task_blocks import Row
-
-# Which elements a page is made of, frames included; attributes that run code are elements of their own here.
-ELEMENTS = """() => {
-  const counts = {};
-  const count = name => { counts[name] = (counts[name] ?? 0) + 1; };
-  for (const el of document.querySelectorAll('*')) {
-    count(el.tagName.toLowerCase());
-    for (const { name } of el.attributes) if (name.startsWith('on')) count(`${el.tagName} ${name}`);
-  }
-  return counts;
-}"""
-
-
-def hostile(text: str) -> Recording:
-    """Return a recording with this text in every field that holds any."""
-    rows = [
-        Row(key=(text, 1), start_s=0.0, stop_s=1.0),
-        Row(key=text, lane=1, start_s=0.0, stop_s=0.5, status="erred"),
-        Row(key=(text, 2), start_s=1.0, stop_s=2.0, status="running"),
-    ]
-    run = replace(
-        run_of(n_tasks=3, status="erred", error=text, stop_s=2.0), label=text, cell=text, scheduler=text
-    )
-    recording = recording_of(
-        rows,
-        [run],
-        messages=[Message(ZERO_S, "warning", text)],
-        metadata={"label": text, "error": text, "host": text, text[:20]: text},
-    )
-    graph = replace(recording.graphs[0], errors={1: text})
-    lanes = tuple(replace(lane, label=text, worker=text) for lane in recording.lanes)
-    groups = tuple(replace(group, prefix=text) for group in recording.groups)
-    return replace(recording, graphs={0: graph}, lanes=lanes, groups=groups)
 
 
 @contextmanager

@@ -1,4 +1,4 @@
-export { WireError } from './check';
+export { Field, WireError } from './check';
 export type { WireBuffer } from './columns';
 export { decodeBatch } from './decode';
 export type { LinkRow, LinkRows, LinksAnswer } from './links';

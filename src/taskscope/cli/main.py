@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 from taskscope.cli.files import EXPORTS, export, info, view
 from taskscope.cli.run import run
-from taskscope.errors import TaskscopeError
+from taskscope.errors import ExistingFileError, TaskscopeError
 
 __all__ = ["main"]
 
@@ -30,6 +30,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     given = _parser().parse_args(arguments)
     try:
         status: int = given.function(given)
+    except ExistingFileError as error:
+        sys.stderr.write(f"taskscope: {error.problem}; add --overwrite to replace it\n")
+        return 1
     except TaskscopeError as error:
         sys.stderr.write(f"taskscope: {error}\n")
         return 1
@@ -44,7 +47,7 @@ def _parser() -> argparse.ArgumentParser:
     _add_view(commands.add_parser("view", help="open a recording in a browser"))
     _add_export(commands.add_parser("export", help="write a recording in another format"))
     _add_info(commands.add_parser("info", help="print what a recording holds"))
-    _add_run(commands.add_parser("run", help="run a Python script and record what Dask does in it"))
+    _add_run(commands.add_parser("run", help="run a Python script or module and record what Dask does in it"))
     return parser
 
 
@@ -79,12 +82,19 @@ def _add_run(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("-D", "--dump", metavar="FILE", help="save the recording, by FILE's extension")
     parser.add_argument("-T", "--text", metavar="FILE", help="save the summary; .txt")
     parser.add_argument("-q", "--quiet", action="store_true", help="show neither progress nor summary")
-    parser.add_argument("--label", metavar="TEXT", help="a name for the computes; the script's by default")
+    parser.add_argument("--label", metavar="TEXT", help="a name for the computes; the program's by default")
     parser.add_argument(
         "--dt", metavar="SECONDS", type=float, default=0.25, help="time between samples (0.25)"
     )
     parser.add_argument("--overwrite", action="store_true", help="replace files that are there")
-    parser.add_argument("script", metavar="SCRIPT", help="a Python script")
+    parser.add_argument(
+        "-m",
+        dest="module",
+        metavar="MODULE ...",
+        nargs=argparse.REMAINDER,
+        help="run a module, as python -m does; all that follows belongs to it",
+    )
+    parser.add_argument("script", metavar="SCRIPT", nargs="?", help="a Python script")
     parser.add_argument(
         "arguments", metavar="...", nargs=argparse.REMAINDER, help="the script's own arguments"
     )

@@ -1,49 +1,43 @@
-"""Run a script as Python would, and record it."""
+"""Run a script or a module as Python would, and record it."""
 
 from __future__ import annotations
 
 import argparse
-import runpy
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
-from pathlib import Path
 from types import TracebackType
 
+from taskscope.cli.program import Module, Program, Script
 from taskscope.cli.terminal import TerminalProgress
-from taskscope.errors import FileError
-from taskscope.export import check_target
+from taskscope.errors import OptionError
 from taskscope.profiling import Block, BlockOptions
 from taskscope.profiling.output import Terminal
 from taskscope.session import current
 
 __all__ = ["run"]
 
-_INTERRUPTED = 130
-
 
 def run(given: argparse.Namespace) -> int:
-    """Run the script and return its exit status.
+    """Run the program and return its exit status.
 
     Raises
     ------
     TaskscopeError
-        Before the script runs, if there is none, or if a file could not be written.
+        Before the program runs, if there is none, or if a file could not be written.
+    KeyboardInterrupt
+        Where that is what ended the program, which has been said: so the process ends as Python's would.
     """
-    script = Path(given.script)
-    if not script.is_file():
-        raise FileError(f"cannot run {given.script!r}: there is no such file")
+    program = _program(given)
     files = tuple(path for path in (given.dump, given.text) if path is not None)
-    for path in files:
-        check_target(path, overwrite=given.overwrite)
-    block = Block(current(), BlockOptions(label=given.label or script.name, dt=given.dt, save=files))
+    options = BlockOptions(
+        label=given.label or program.name, dt=given.dt, save=files, overwrite=given.overwrite
+    )
+    block = Block(current(), options)
     block.start()
     progress = None if given.quiet else TerminalProgress.on_a_terminal(block)
     error: BaseException | None = None
     try:
-        with _as_main(script, given.arguments):
-            runpy.run_path(str(script), run_name="__main__")
-    except BaseException as raised:  # noqa: BLE001 - the script's own end becomes the command's exit status
+        program.run()
+    except BaseException as raised:  # noqa: BLE001 - the program's own end becomes the command's exit status
         error = raised
     if progress is not None:
         progress.close()
@@ -51,18 +45,23 @@ def run(given: argparse.Namespace) -> int:
     recording = block.stop(None if isinstance(error, SystemExit) else error)
     if not given.quiet:
         Terminal().finish(recording)
+    if isinstance(error, KeyboardInterrupt):
+        sys.excepthook = _say_nothing
+        raise KeyboardInterrupt
     return status
 
 
-@contextmanager
-def _as_main(script: Path, arguments: list[str]) -> Iterator[None]:
-    before = sys.argv, sys.path[:]
-    sys.argv = [str(script), *arguments]
-    sys.path.insert(0, str(script.resolve().parent))
-    try:
-        yield
-    finally:
-        sys.argv, sys.path[:] = before
+def _program(given: argparse.Namespace) -> Program:
+    if given.module:
+        name, *arguments = given.module
+        return Module(name, arguments)
+    if given.script is None:
+        raise OptionError("nothing to run: name a script, or a module after -m")
+    return Script(given.script, given.arguments)
+
+
+def _say_nothing(*_: object) -> None:
+    """Leave out what `_status` has said."""
 
 
 def _status(error: BaseException | None) -> int:
@@ -74,16 +73,19 @@ def _status(error: BaseException | None) -> int:
             return error.code or 0
         sys.stderr.write(f"{error.code}\n")
         return 1
-    error.__traceback__ = _of_the_script(error.__traceback__)
-    sys.excepthook(type(error), error, error.__traceback__)
-    return _INTERRUPTED if isinstance(error, KeyboardInterrupt) else 1
+    trace = _of_the_program(error.__traceback__)
+    if trace is None and isinstance(error, ImportError):
+        # Raised by the search for the module, not by the module.
+        sys.stderr.write(f"{sys.executable}: {error}\n")
+        return 1
+    error.__traceback__ = trace
+    sys.excepthook(type(error), error, trace)
+    return 1
 
 
-def _of_the_script(trace: TracebackType | None) -> TracebackType | None:
-    """Return the traceback without our frames and those of `runpy` in front."""
-    while trace is not None:
-        name = trace.tb_frame.f_globals.get("__name__")
-        if name not in {__name__, "runpy"}:
-            return trace
+def _of_the_program(trace: TracebackType | None) -> TracebackType | None:
+    """Return the traceback without our frames and those of the import system in front."""
+    ours = {__name__, Program.__module__, "runpy", "importlib._bootstrap"}
+    while trace is not None and trace.tb_frame.f_globals.get("__name__") in ours:
         trace = trace.tb_next
-    return None
+    return trace

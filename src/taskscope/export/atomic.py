@@ -8,7 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import BinaryIO
 
-from taskscope.errors import FileError
+from taskscope.errors import ExistingFileError, FileError
 
 __all__ = ["check_writable", "write_atomically"]
 
@@ -19,7 +19,9 @@ def check_writable(path: Path, *, overwrite: bool) -> None:
     Raises
     ------
     FileError
-        If the directory is missing or not writable, or the path is taken.
+        If the directory is missing or not writable.
+    ExistingFileError
+        If the path is taken and `overwrite` is false.
     """
     directory = path.parent
     if not directory.is_dir():
@@ -32,9 +34,7 @@ def check_writable(path: Path, *, overwrite: bool) -> None:
         raise FileError(f"cannot write {str(path)!r}: it is a directory; name a file")
     if not overwrite and os.path.lexists(path):
         kind = "a symbolic link" if path.is_symlink() else "a file"
-        raise FileError(
-            f"cannot write {str(path)!r}: {kind} of that name exists; pass overwrite=True to replace it"
-        )
+        raise ExistingFileError(f"cannot write {str(path)!r}: {kind} of that name exists")
 
 
 def write_atomically(path: Path, write: Callable[[BinaryIO], object], *, overwrite: bool) -> None:

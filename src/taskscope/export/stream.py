@@ -29,11 +29,13 @@ class FileStream:
     recorder
         What to write of.
     path
-        The file; one that exists is replaced, a symbolic link too.
+        The file.
     first_run, start_s
         The first run that belongs to the file, and the zero of its times after the recorder's.
     metadata
         Facts to write at its beginning.
+    overwrite
+        Replace a file that exists, or a symbolic link, which is never followed; without it, that is a fault.
     """
 
     def __init__(
@@ -44,10 +46,14 @@ class FileStream:
         first_run: int,
         start_s: float,
         metadata: Mapping[str, object],
+        overwrite: bool = False,
     ) -> None:
         self._recorder = recorder
-        self._path = path
+        self.path = path
         self._metadata = metadata
+        self._overwrite = overwrite
+        self.made = False
+        """Whether the file is there and of this stream."""
         self._changes = Changes(recorder, first_run=first_run, start_s=start_s)
         self._thread: threading.Thread | None = None
         self._wake = threading.Event()
@@ -72,8 +78,10 @@ class FileStream:
 
     def _run(self) -> None:
         try:
-            self._path.unlink(missing_ok=True)
-            with self._path.open("xb") as file:
+            if self._overwrite:
+                self.path.unlink(missing_ok=True)
+            with self.path.open("xb") as file:
+                self.made = True
                 frames = FrameWriter(file)
                 frames.write("HEAD", self._changes.head(self._metadata))
                 while not self._stop.is_set():
@@ -84,4 +92,4 @@ class FileStream:
                     self._stop.wait(_INTERVAL_S)
                     self._wake.wait()
         except Exception as error:  # noqa: BLE001 - a full disk must not end the recording
-            self._recorder.fault(f"writing {str(self._path)!r} while recording", error)
+            self._recorder.fault(f"writing {str(self.path)!r} while recording", error)

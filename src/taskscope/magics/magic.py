@@ -33,6 +33,7 @@ class ProfileMagics(Magics):
     @argument("-o", "--output", metavar="NAME", help="bind the recording to this variable when the cell ends")
     @argument("-D", "--dump", metavar="FILE", help="save the recording; the extension chooses the format")
     @argument("-T", "--text", metavar="FILE", help="save the summary; .txt")
+    @argument("--overwrite", action="store_true", help="replace files of these names")
     @argument("-q", "--quiet", action="store_true", help="show nothing")
     @argument("--label", metavar="TEXT", help="a name for the computes of this cell")
     @argument("--dt", metavar="SECONDS", default="0.25", help="time between samples of CPU and memory (0.25)")

@@ -12,7 +12,7 @@ from typing import Any, cast
 from IPython.core.error import UsageError
 from IPython.core.magic_arguments import MagicArgumentParser
 
-from taskscope.errors import OptionError, TaskscopeError
+from taskscope.errors import ExistingFileError, OptionError, TaskscopeError
 from taskscope.profiling import BlockOptions
 from taskscope.session import MetricOption
 
@@ -72,11 +72,14 @@ def parse_options(parser: MagicArgumentParser, line: str, namespace: Mapping[str
                 dt=_number(given.dt),
                 metric=_metric(given.metric, namespace),
                 save=tuple(path for path in (given.dump, given.text) if path is not None),
+                overwrite=given.overwrite,
             ),
             name=_name(given.output),
             quiet=given.quiet,
             raise_error=not given.no_raise_error,
         )
+    except ExistingFileError as error:
+        raise UsageError(f"%%profile: {error.problem}; add --overwrite to replace it") from None
     except (TaskscopeError, OSError) as error:
         raise UsageError(f"%%profile: {error}") from None
 

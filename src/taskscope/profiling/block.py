@@ -62,14 +62,19 @@ class Block:
             first_run=self.first_run,
             start_s=self._start_s,
             metadata=self._metadata(),
+            overwrite=self.options.overwrite,
         )
         self._streams.append((stream, self.session.pump.subscribe(stream.tick)))
 
-    def _end_streams(self) -> None:
+    def _end_streams(self) -> set[Path]:
+        """End them, and return the files they have made."""
+        made = set()
         while self._streams:
             stream, unsubscribe = self._streams.pop()
             unsubscribe()
             stream.stop()
+            made |= {stream.path} if stream.made else set()
+        return made
 
     def cancel(self) -> None:
         """Close the window of a block whose code will not run; nothing is saved."""
@@ -83,7 +88,7 @@ class Block:
         """
         # Not reset by its token: a cell with await ends in another context than it began in.
         run_label.set(self._outer_label)
-        self._end_streams()
+        made = self._end_streams()
         try:
             recording = self._snapshot(error)
             if self.options.stacks:
@@ -92,7 +97,8 @@ class Block:
             self.session.release(self)
         for path in self.options.save:
             try:
-                save(recording, path, overwrite=True)
+                own = Path(path).expanduser() in made
+                save(recording, path, overwrite=self.options.overwrite or own)
             except Exception as failure:  # noqa: BLE001 - the result of hours must not be lost over a file
                 recording = self._note(recording, describe(failure))
         self._recording = recording

@@ -29,7 +29,8 @@ class BlockOptions:
         How many tasks are held at most.
     save
         Files to write at the end (``.taskscope`` while recording, too), in the format of their extensions.
-        Files of these names are replaced.
+    overwrite
+        Replace files of these names.
     stacks
         Whether to sample what the worker threads are doing.
     profile_interval, profile_cycle
@@ -41,6 +42,8 @@ class BlockOptions:
         If a value cannot work.
     FileError
         If a file could not be written.
+    ExistingFileError
+        If there is one already, and `overwrite` is false.
     """
 
     label: str | None = None
@@ -48,6 +51,7 @@ class BlockOptions:
     metric: MetricOption = "nbytes"
     max_tasks: int = 1_000_000
     save: tuple[str | PathLike[str], ...] = ()
+    overwrite: bool = False
     stacks: bool = True
     profile_interval: float = DEFAULT_INTERVAL_S
     profile_cycle: float = DEFAULT_CYCLE_S
@@ -67,4 +71,4 @@ class BlockOptions:
         )
         object.__setattr__(self, "recorded", recorded)
         for path in self.save:
-            check_target(path, overwrite=True)
+            check_target(path, overwrite=self.overwrite)

@@ -32,8 +32,10 @@ class profile:  # noqa: N801 - read as a verb: with taskscope.profile() as run
     display
         Show it: live under the cell in a notebook, elsewhere as a summary on standard error at the end.
     save
-        A file to write at the end, in the format of its extension; a file of that name is replaced. A
-        ``.taskscope`` file is also written while computes run, for the case that the process is killed.
+        A file to write at the end, in the format of its extension. A ``.taskscope`` file is also written
+        while computes run, for the case that the process is killed.
+    overwrite
+        Replace a file of that name; without it, one that exists is an error before anything is computed.
     client
         A ``distributed.Client`` to watch from the start of the block, though it is not Dask's default
         scheduler. What clients of this process are given to do in the block is recorded anyway.
@@ -75,6 +77,7 @@ class profile:  # noqa: N801 - read as a verb: with taskscope.profile() as run
         metric: MetricOption = "nbytes",
         display: bool = True,
         save: str | PathLike[str] | None = None,
+        overwrite: bool = False,
         client: object = None,
         max_tasks: int = 1_000_000,
         stacks: bool = True,
@@ -85,7 +88,7 @@ class profile:  # noqa: N801 - read as a verb: with taskscope.profile() as run
             raise OptionError(f"client must be a distributed.Client or None, got {client!r}")
         files = () if save is None else (save,)
         self._options = BlockOptions(
-            label, dt, metric, max_tasks, files, stacks, profile_interval, profile_cycle
+            label, dt, metric, max_tasks, files, overwrite, stacks, profile_interval, profile_cycle
         )
         self._client = client
         self._display = display

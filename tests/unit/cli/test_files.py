@@ -53,7 +53,7 @@ def test_export_asks_before_it_replaces_and_redacts_on_request(
     target.write_text("mine")
     command = ["export", str(saved), "--to", "json", "-o", str(target), "--redact"]
     assert main(command) == 1
-    assert "pass overwrite=True" in capsys.readouterr().err
+    assert "add --overwrite to replace it" in capsys.readouterr().err
     assert main([*command, "--overwrite"]) == 0
     assert json.loads(target.read_text(encoding="utf-8"))["tasks"]["key"] == ["('name-1', 0)", "name-3"]
 

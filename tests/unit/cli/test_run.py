@@ -7,6 +7,7 @@ import pty
 import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -18,6 +19,10 @@ import sys, dask
 print("args", sys.argv[1:], __name__)
 print("sum", dask.delayed(sum)([1, 2, 3]).compute(scheduler="threads"))
 """
+
+
+TASKSCOPE = str(Path(sys.executable).with_name("taskscope"))
+"""The command as pip installs it: a script of its own."""
 
 
 def command(*arguments: str) -> list[str]:
@@ -59,24 +64,76 @@ def test_the_exit_status_is_that_of_the_script(end: str, status: int, said: str,
     assert [r.status for r in taskscope.load(tmp_path / "a.taskscope").runs] == ["finished"]
 
 
-def test_an_interrupt_ends_the_script_and_leaves_the_recording(tmp_path: Path) -> None:
-    script = tmp_path / "script.py"
-    script.write_text(
-        "import dask, sys, time\n"
-        "def work():\n"
-        "    print('started', flush=True)\n"
-        "    while True: time.sleep(0.01)\n"
-        "dask.delayed(work)().compute(scheduler='synchronous')\n"
-    )
-    line = command("run", "-D", str(tmp_path / "a.taskscope"), str(script))
-    with subprocess.Popen(line, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
-        assert process.stdout is not None
-        assert process.stdout.readline() == "started\n"
-        process.send_signal(signal.SIGINT)
-        _, said = process.communicate(timeout=60)
-    assert process.returncode == 130
-    assert "KeyboardInterrupt" in said
-    assert [r.status for r in taskscope.load(tmp_path / "a.taskscope").runs] == ["interrupted"]
+WAITING = """
+import dask, time
+def work():
+    print("started", flush=True)
+    while True: time.sleep(0.01)
+dask.delayed(work)().compute(scheduler="synchronous")
+"""
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_ends_the_script_as_it_ends_python_and_leaves_a_recording(
+    number: signal.Signals, tmp_path: Path
+) -> None:
+    script, file = tmp_path / "script.py", tmp_path / "a.taskscope"
+    script.write_text(WAITING)
+    ends: list[tuple[int, list[str]]] = []
+    for line in ([sys.executable], [sys.executable, TASKSCOPE, "run", "-q", "-D", str(file)]):
+        with subprocess.Popen(
+            [*line, str(script)], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+        ) as process:
+            assert process.stdout is not None
+            assert process.stdout.readline() == "started\n"
+            while len(ends) == 1 and number == signal.SIGTERM and not has_a_run(file):
+                time.sleep(0.02)
+            process.send_signal(number)
+            _, said = process.communicate(timeout=60)
+        ends.append((process.returncode, said.splitlines()[-1:]))
+    assert ends[0] == ends[1] == (-number, ["KeyboardInterrupt"] if number == signal.SIGINT else [])
+    assert [r.status for r in taskscope.load(file).runs] == ["interrupted"]
+
+
+def has_a_run(file: Path) -> bool:
+    try:
+        return len(taskscope.load(file).runs) > 0
+    except OSError:
+        return False
+
+
+SHOW = "import sys; print(__name__, __file__, __package__, __spec__ and __spec__.name, sys.argv, sys.path)"
+
+
+def test_a_program_sees_what_python_would_show_it(tmp_path: Path) -> None:
+    package = tmp_path / "pack"
+    package.mkdir()
+    for name in ("__init__.py", "side.py"):
+        (package / name).write_text("value = 1\n")
+    (package / "__main__.py").write_text(f"from .side import value\n{SHOW}\nimport pickle, __main__\n")
+    (package / "tool.py").write_text(f"{SHOW}\nsys.exit(4)")
+    (tmp_path / "plain.py").write_text(SHOW)
+    for line in (
+        ["-m", "pack", "-m", "x", "-D", "y"],
+        ["-m", "pack.tool", "--overwrite"],
+        ["./plain.py", "-q", "-m", "z"],
+        ["pack/../plain.py"],
+        ["-m", "no_such"],
+        ["-m", "pack.none"],
+    ):
+        plain, ours = (
+            subprocess.run(
+                [sys.executable, *first, *line],
+                cwd=tmp_path,
+                capture_output=True,
+                text=True,
+                check=False,
+                timeout=60,
+            )
+            for first in ([], [TASKSCOPE, "run", "-q"])
+        )
+        assert (ours.returncode, ours.stdout, ours.stderr) == (plain.returncode, plain.stdout, plain.stderr)
+        assert plain.stdout or "No module named" in plain.stderr
 
 
 def test_a_terminal_shows_progress_with_prefixes_and_what_is_left(tmp_path: Path) -> None:
@@ -100,15 +157,17 @@ def test_a_terminal_shows_progress_with_prefixes_and_what_is_left(tmp_path: Path
     assert process.wait(60) == 0
     lines = [line for line in shown.decode().split("\r\x1b[K") if " tasks · " in line]
     assert len(lines) >= 2
-    assert all(" / 40 tasks · " in line and "· work " in line for line in lines[:-1])
+    assert all(" / 40 tasks · " in line for line in lines)
+    assert any("· work " in line for line in lines)
     assert any("left (estimate: " in line for line in lines)
 
 
 @pytest.mark.parametrize(
     ("options", "message"),
     [
+        ([], "nothing to run: name a script, or a module after -m"),
         (["no-such-script.py"], "cannot run 'no-such-script.py': there is no such file"),
-        (["-D", "there.txt", __file__], "pass overwrite=True to replace it"),
+        (["-D", "there.txt", __file__], "a file of that name exists; add --overwrite to replace it"),
         (["-D", "a.what", __file__], "cannot tell the format"),
     ],
 )

@@ -24,7 +24,7 @@ def work(i):
     time.sleep(0.001)
     return i
 
-with taskscope.profile(save=sys.argv[1], display=False, dt=0.05):
+with taskscope.profile(save=sys.argv[1], overwrite=True, display=False, dt=0.05):
     while True:
         dask.compute(*[dask.delayed(work)(i) for i in range(1000)], scheduler="threads", num_workers=4)
 """

@@ -106,6 +106,21 @@ def test_files_are_written_when_the_cell_ends(shell: Shell, tmp_path: Path) -> N
     assert (tmp_path / "a.txt").read_text(encoding="utf-8") == loaded.summary() + "\n"
 
 
+def test_a_cell_that_would_replace_a_file_is_refused_before_it_runs(
+    shell: Shell, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "a.txt"
+    path.write_text("of yesterday")
+    assert not shell.run(f"%%profile -q -D {path}\nran = True\n{COMPUTE}").success
+    assert capsys.readouterr().err == (
+        f"UsageError: %%profile: cannot write {str(path)!r}: a file of that name exists;"
+        " add --overwrite to replace it\n"
+    )
+    assert ("ran" in shell, path.read_text()) == (False, "of yesterday")
+    shell.run(f"%%profile -q --overwrite -D {path}\n{COMPUTE}")
+    assert path.read_text(encoding="utf-8").startswith("taskscope · ")
+
+
 def test_the_line_form_returns_the_value_and_binds_names(shell: Shell) -> None:
     shell.run(COMPUTE)
     shell.run("y = %profile -q -o run dask.delayed(sum)([x,  4]).compute(scheduler='synchronous')")

@@ -10,6 +10,7 @@ import dask
 import pytest
 
 import taskscope
+from taskscope.errors import ExistingFileError
 from taskscope.export import FileStream
 from taskscope.session import current
 from tests.support.tables import as_lists
@@ -57,7 +58,7 @@ def test_the_file_is_there_while_the_block_runs_and_complete_after_it(
         assert flushed.wait(60)
         seen.append(taskscope.load(path))
 
-    with taskscope.profile(label="a", save=path, display=False) as run:
+    with taskscope.profile(label="a", save=path, overwrite=True, display=False) as run:
         dask.compute(dask.delayed(int)(1), dask.delayed(look)(), scheduler="threads", num_workers=2)
     (early,) = seen
     assert (early.metadata["truncated"], early.metadata["label"], early.runs[0].status) == (
@@ -88,3 +89,26 @@ def test_a_folder_that_vanishes_is_noted_and_harms_nothing(tmp_path: Path) -> No
     assert len(notes) == 2
     assert notes[0].startswith("taskscope failed in writing")
     assert notes[1].startswith("not saved: FileError: cannot write")
+
+
+@pytest.mark.parametrize("name", ["a.taskscope", "a.txt"])
+def test_a_file_that_exists_is_refused_before_anything_is_computed(name: str, tmp_path: Path) -> None:
+    path = tmp_path / name
+    path.write_text("mine")
+    with pytest.raises(ExistingFileError, match="a file of that name exists; pass overwrite=True"):
+        taskscope.profile(save=path)
+    assert path.read_text() == "mine"
+
+
+@pytest.mark.parametrize("name", ["a.taskscope", "a.txt"])
+def test_a_file_that_comes_while_a_block_runs_is_not_replaced(
+    name: str, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    path = tmp_path / name
+    with taskscope.profile(save=path, display=False) as run:
+        path.write_text("mine")
+        assert dask.delayed(int)(1).compute(scheduler="synchronous") == 1
+    assert path.read_text() == "mine"
+    assert [r.status for r in run.recording.runs] == ["finished"]
+    assert run.recording.messages[-1].text.startswith("not saved: ExistingFileError: cannot write")
+    assert "not saved" in caplog.text

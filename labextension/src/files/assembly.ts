@@ -1,0 +1,176 @@
+/** A recording put together from the frames of a file, complete or not, as `taskscope/export/assembly.py` does. */
+import type { Field, Run } from '../wire';
+import { checkRecording } from './checks';
+import { DamagedFileError, demand } from './errors';
+import type { Frame } from './frames';
+import { graphOf } from './graph';
+import type { Packed } from './pack';
+import { inFile, joined, unpackColumns, unpackJson } from './pack';
+import type { FileRecording, Graph, RowBlock, Samples } from './recording';
+import { Records, timeOf } from './records';
+import { GRAPH, ROWS, SAMPLES } from './schema';
+import { StreamedTasks } from './streamed';
+
+const MAX_WHOLE = 2 ** 31 - 1;
+
+interface Head {
+  readonly startedAt: string;
+  readonly zeroS: number;
+  readonly metadata: Readonly<Record<string, unknown>>;
+  readonly isStreamed: boolean;
+  readonly nRows: number;
+}
+
+/** Takes frames in order, and gives the recording of as many as came. */
+export class Assembly {
+  #head: Head | null = null;
+  #dropped: number | null = null;
+  #nowS = 0;
+  readonly #records = new Records();
+  readonly #graphs = new Map<number, Packed[]>();
+  readonly #blocks: RowBlock[] = [];
+  readonly #streamed = new StreamedTasks();
+  readonly #samples: Packed[] = [];
+
+  /** Whether the frame that everything else needs has come. */
+  get begun(): boolean {
+    return this.#head !== null;
+  }
+
+  /** Take the next frame; throws DamagedFileError if it is none that is known here, or contradicts itself. */
+  add({ kind, content }: Frame): void {
+    if (this.#head === null) {
+      demand(kind === 'HEAD', 'a file begins with its head');
+      this.#head = headOf(unpackJson(content));
+      this.#nowS = this.#head.zeroS;
+      return;
+    }
+    switch (kind) {
+      case 'RECS':
+        this.#records.add(unpackJson(content));
+        break;
+      case 'GRPH':
+        this.#addGraph(unpackColumns(content, GRAPH));
+        break;
+      case 'ROWS':
+        this.#addRows(unpackColumns(content, ROWS));
+        break;
+      case 'TASK':
+        this.#streamed.add(content);
+        break;
+      case 'SMPL':
+        this.#samples.push(unpackColumns(content, SAMPLES));
+        break;
+      case 'TICK': {
+        const tick = unpackJson(content);
+        this.#nowS = inFile(() => tick.at('now_s').number());
+        this.#streamed.setRunning(inFile(() => tick.at('running')));
+        break;
+      }
+      case 'LAST': {
+        const last = unpackJson(content);
+        this.#dropped = inFile(() => last.at('dropped').count(MAX_WHOLE));
+        this.#nowS = inFile(() => last.at('now_s').number());
+        break;
+      }
+      default:
+        throw new DamagedFileError(`it contradicts itself: a part of kind ${JSON.stringify(kind)} is not known`);
+    }
+  }
+
+  #addGraph(piece: Packed): void {
+    const run = inFile(() => piece.head.at('run').count(MAX_WHOLE));
+    this.#graphs.set(run, [...(this.#graphs.get(run) ?? []), piece]);
+  }
+
+  #addRows({ head, columns }: Packed): void {
+    demand(columns.size === Object.keys(ROWS).length, 'tasks have all columns');
+    this.#blocks.push({
+      run: inFile(() => head.at('run').count(MAX_WHOLE)),
+      task: columns.get('task') as Int32Array,
+      start: columns.get('start') as Float64Array,
+      duration: columns.get('duration') as Float32Array,
+      cpu: columns.get('cpu') as Float32Array,
+      size: columns.get('size') as Uint32Array | Float64Array,
+      lane: columns.get('lane') as Uint16Array,
+      flags: columns.get('flags') as Uint8Array
+    });
+  }
+
+  /** What has come; `problem` says why that is not all. Throws DamagedFileError if it contradicts itself. */
+  recording(problem: string | null): FileRecording {
+    const head = this.#head;
+    demand(head !== null, 'a file begins with its head');
+    const graphs = new Map<number, Graph>();
+    for (const [run, pieces] of this.#graphs) {
+      const errors = this.#records.errors.filter(error => error.run === run);
+      const graph = graphOf(pieces, new Map(errors.map(({ task, text }) => [task, text])));
+      if (graph !== null) {
+        graphs.set(run, graph);
+      }
+    }
+    const blocks = this.#blocks.filter(({ run }) => graphs.has(run));
+    demand(problem !== null || blocks.length === this.#blocks.length, 'tasks have a graph');
+    const streamed = this.#streamed.tables(this.#nowS);
+    const text = problem === null ? null : cutOffText(problem, head.isStreamed);
+    const nRows = blocks.reduce((n, block) => n + block.task.length, 0);
+    const recording: FileRecording = {
+      startedAt: head.startedAt,
+      zeroS: head.zeroS,
+      nowS: this.#nowS,
+      runs: [...this.#records.runs.values()].map(run => (problem !== null && head.isStreamed ? ended(run, this.#nowS) : run)),
+      groups: this.#records.groups,
+      lanes: this.#records.lanes,
+      remarks: text === null ? this.#records.remarks : [...this.#records.remarks, { timeS: this.#nowS, level: 'warning', text }],
+      blocks: [...blocks, ...streamed.blocks],
+      graphs: new Map([...graphs, ...streamed.graphs]),
+      samples: samplesOf(this.#samples),
+      dropped: this.#dropped ?? Math.max(head.nRows - nRows, 0),
+      metadata: head.metadata,
+      problem: text
+    };
+    checkRecording(recording);
+    return recording;
+  }
+}
+
+function cutOffText(problem: string, isStreamed: boolean): string {
+  const text = `this file is not complete: ${problem}; what follows after that is missing`;
+  return isStreamed ? `${text}, and so are dependencies and the cache, which are written at the end` : text;
+}
+
+function ended(run: Run, nowS: number): Run {
+  return run.status === 'running' ? { ...run, status: 'interrupted', stopS: nowS } : run;
+}
+
+function headOf(head: Field): Head {
+  return inFile(() => {
+    const startedAt = head.at('started_at').text();
+    const isTime = /(?:Z|[+-]\d\d:\d\d)$/.test(startedAt) && !Number.isNaN(Date.parse(startedAt));
+    const metadata = head.at('metadata');
+    metadata.at('label');
+    return {
+      startedAt: isTime ? startedAt : head.at('started_at').fail('a time with a time zone'),
+      zeroS: timeOf(head.at('zero_s')),
+      metadata: metadata.value as Record<string, unknown>,
+      isStreamed: head.at('streamed').value === true,
+      nRows: head.at('n_rows').value === undefined ? 0 : (head.at('n_rows').orNull(f => f.count(MAX_WHOLE)) ?? 0)
+    };
+  });
+}
+
+function samplesOf(parts: readonly Packed[]): Samples {
+  for (const { columns } of parts) {
+    demand(columns.size === Object.keys(SAMPLES).length, 'samples have all columns');
+    demand(new Set([...columns.values()].map(c => c.length)).size === 1, 'columns of samples must be equally long');
+  }
+  const column = (name: string): Float64Array =>
+    joined(parts.map(({ columns }) => columns.get(name) as Float64Array), new Float64Array());
+  return {
+    time: column('time'),
+    cpuPercent: column('cpu_percent'),
+    rssBytes: column('rss_bytes'),
+    nProcesses: column('n_processes'),
+    gap: column('gap')
+  };
+}

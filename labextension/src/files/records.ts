@@ -1,0 +1,103 @@
+/** The small tables of a file: rows of JSON, each field of a type that it may have. */
+import type { Field, Group, Lane, Remark, Run } from '../wire';
+import { RUN_STATUSES } from '../wire';
+import { DamagedFileError, demand } from './errors';
+import { inFile } from './pack';
+
+/** Beyond this, numbers of seconds no longer fit into what is computed of them; 300 years of uptime do. */
+export const MAX_S = 1e10;
+const MAX_WHOLE = 2 ** 31 - 1;
+
+export interface TaskError {
+  readonly run: number;
+  readonly task: number;
+  readonly text: string;
+}
+
+/** The small tables, in the order in which their rows came. */
+export class Records {
+  readonly runs = new Map<number, Run>();
+  readonly groups: Group[] = [];
+  readonly lanes: Lane[] = [];
+  readonly errors: TaskError[] = [];
+  remarks: Remark[] = [];
+
+  /** Take the rows of a frame. Of a run the last row counts, of messages the last frame. */
+  add(content: Field): void {
+    inFile(() => {
+      const table = content.at('table').text();
+      const rows = content.at('rows').list();
+      switch (table) {
+        case 'runs':
+          rows.map(runOf).forEach(run => this.runs.set(run.run, run));
+          break;
+        case 'groups':
+          this.groups.push(...rows.map(row => fields(row, 'id', 'name', 'prefix')).map(groupOf));
+          break;
+        case 'lanes':
+          this.lanes.push(...rows.map(row => fields(row, 'id', 'worker', 'thread', 'label')).map(laneOf));
+          break;
+        case 'messages':
+          this.remarks = rows.map(row => fields(row, 'time_s', 'level', 'text')).map(remarkOf);
+          break;
+        case 'errors':
+          this.errors.push(...rows.map(row => fields(row, 'run', 'task', 'text')).map(errorOf));
+          break;
+        case 'totals':
+          rows.forEach(row => fields(row, 'group', 'prefix', 'n_tasks', 'n_erred', 'duration_s', 'cpu_s', 'result_bytes'));
+          break;
+        default:
+          throw new DamagedFileError(`it contradicts itself: a table ${JSON.stringify(table)} is not known`);
+      }
+    });
+  }
+}
+
+/** The row, if it has these fields and no other. */
+function fields(row: Field, ...names: string[]): Field {
+  const { value } = row;
+  const isRow = typeof value === 'object' && value !== null && Object.keys(value).sort().join() === [...names].sort().join();
+  return isRow ? row : row.fail(`an object of ${names.join(', ')}`);
+}
+
+function groupOf(row: Field): Group {
+  return { id: row.at('id').count(), name: row.at('name').text(), prefix: row.at('prefix').text() };
+}
+
+function laneOf(row: Field): Lane {
+  return { id: row.at('id').count(), worker: row.at('worker').text(), thread: row.at('thread').number(), label: row.at('label').text() };
+}
+
+function errorOf(row: Field): TaskError {
+  return { run: row.at('run').count(), task: row.at('task').count(), text: row.at('text').text() };
+}
+
+function remarkOf(row: Field): Remark {
+  return { timeS: timeOf(row.at('time_s')), level: row.at('level').oneOf(['info', 'warning']), text: row.at('text').text() };
+}
+
+function runOf(given: Field): Run {
+  const row = fields(
+    given, 'run', 'label', 'cell', 'scheduler', 'n_workers', 'n_tasks', 'start_s', 'stop_s', 'status', 'error'
+  );
+  const text = (f: Field): string => f.text();
+  return {
+    run: row.at('run').count(MAX_WHOLE),
+    label: row.at('label').orNull(text),
+    cell: row.at('cell').orNull(text),
+    scheduler: row.at('scheduler').orNull(text),
+    nWorkers: row.at('n_workers').orNull(f => f.count(MAX_WHOLE)),
+    nTasks: row.at('n_tasks').count(),
+    startS: timeOf(row.at('start_s')),
+    stopS: row.at('stop_s').orNull(timeOf),
+    status: row.at('status').oneOf(RUN_STATUSES),
+    error: row.at('error').orNull(text)
+  };
+}
+
+/** A time that is possible. */
+export function timeOf(field: Field): number {
+  const seconds = field.number();
+  demand(Math.abs(seconds) < MAX_S, 'a time must be possible');
+  return seconds;
+}

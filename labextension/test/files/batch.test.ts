@@ -1,0 +1,80 @@
+import { describe, expect, it } from 'vitest';
+
+import { batchOf, linksOf, readRecording } from '../../src/files';
+import { TaskStore } from '../../src/store';
+import type { Batch } from '../../src/wire';
+import { DOCUMENTS, documentOf, messagesOf } from './documents';
+
+/** Expects the same but for how numbers are rounded: times are sent in microseconds. */
+function closeTo(value: unknown): unknown {
+  if (typeof value === 'number') {
+    return Number.isInteger(value) || Number.isNaN(value) ? value : expect.closeTo(value, 5);
+  }
+  if (Array.isArray(value)) {
+    return value.map(closeTo);
+  }
+  return typeof value === 'object' && value !== null
+    ? Object.fromEntries(Object.entries(value).map(([name, each]) => [name, closeTo(each)]))
+    : value;
+}
+
+/** Everything in messages that a view can show. */
+function shown(batches: readonly Batch[]): unknown {
+  const store = new TaskStore();
+  batches.forEach(batch => {
+    expect(store.append(batch).kind).toBe('appended');
+  });
+  const tasks = store.laneIds.flatMap(id => {
+    const lane = store.lane(id);
+    return Array.from({ length: lane?.n ?? 0 }, (_, i) => {
+      const task = store.detail(id, i);
+      return task && { ...task, lane: id };
+    });
+  });
+  const { held, resources, tables } = store;
+  const rows = Array.from({ length: held.n }, (_, i) => [
+    held.run[i], held.group[i], held.timeS[i] ?? NaN, held.nKeys[i], held.nbytes[i], held.nUnsized[i], held.value[i], held.nUnvalued[i]
+  ]);
+  return {
+    tasks: tasks.sort((a, b) => ((a?.key ?? '') < (b?.key ?? '') ? -1 : 1)),
+    groups: tables.groups,
+    lanes: tables.lanes,
+    runs: [...tables.runs.values()],
+    progress: tables.progressIn({ firstRun: 0, lastRun: null }),
+    running: tables.running,
+    remarks: tables.remarks,
+    resources: Array.from({ length: resources.n }, (_, i) => [
+      resources.timeS[i] ?? NaN, resources.cpuPercent[i], resources.rssBytes[i], resources.nProcesses[i], resources.gap[i]
+    ]),
+    limits: [resources.nCores, resources.limitBytes],
+    held: rows,
+    metrics: [...held.metrics],
+    nowS: batches[0]?.nowS ?? NaN
+  };
+}
+
+it('has files of both kinds', () => {
+  expect([...DOCUMENTS.keys()].sort()).toEqual(expect.arrayContaining(['busy', 'odd', 'running', 'v1-killed', 'v1-whole']));
+});
+
+describe.each([...DOCUMENTS.keys()])('%s', name => {
+  it('shows what Python shows of it', async () => {
+    const recording = await readRecording(documentOf(name));
+    expect(shown([batchOf(recording)])).toEqual(closeTo(shown(messagesOf(name))));
+  });
+});
+
+it('shows what was held, in bytes and in the metric of the recording', async () => {
+  const { held } = batchOf(await readRecording(documentOf('busy')));
+  expect([held.timeS.length > 20, [...held.metrics.values()]]).toEqual([true, ['weight']]);
+  expect(Math.max(...held.nbytes)).toBeGreaterThan(0);
+});
+
+it('tells what a task needs and what needs it', async () => {
+  const recording = await readRecording(documentOf('odd'));
+  const { tasks } = batchOf(recording);
+  const links = Array.from({ length: tasks.run.length }, (_, row) => linksOf(recording)(row));
+  const named = links.map(found => [found?.dependencies.map(({ key }) => key), found?.dependents.map(({ row }) => row)]);
+  expect(named).toEqual([[[], [1]], [["('pair', 1)"], []], [[], [3]], [["('pair', 1)"], []]]);
+  expect(linksOf(recording)(99)).toBeNull();
+});
