@@ -82,7 +82,8 @@ def test_what_a_task_needed_is_told_from_the_file(lab: LabPage, server: Server) 
     document = open_file(open_lab_page(lab, server, "links"), "odd.taskscope")
     chart = document.locator(".tsk-gantt canvas").first
     expect(chart).to_be_visible()
-    chart.press("n")  # the next task that failed
+    chart.press("n")
+    chart.press("r")
     said = "Needs 1 task (solid lines), needed by 0 tasks (dashed)."
     expect(document.get_by_text(said).first).to_be_visible()
 

@@ -10,7 +10,7 @@ from taskscope.model.held import HeldEvents, HeldRows, HeldSeries, Stretches
 from taskscope.model.recording import Recording
 from taskscope.model.records import Run
 
-__all__ = ["held_metrics", "held_rows"]
+__all__ = ["held_metrics", "held_rows", "key_sizes"]
 
 
 def held_rows(recording: Recording, stretches: Stretches | None = None) -> HeldRows:
@@ -58,7 +58,7 @@ def _events(recording: Recording, run: int, graph: GraphColumns, stop: float) ->
     went = np.flatnonzero(leave < stop)
     keys = np.concatenate([came, went])
     times = np.concatenate([enter[came], leave[went]])
-    sizes, values = _sizes(recording, run, graph), graph.values
+    sizes, values = key_sizes(recording, run, graph), graph.values
     order = np.argsort(times, kind="stable")
     keys, times = keys[order], times[order]
     return HeldEvents(
@@ -71,7 +71,7 @@ def _events(recording: Recording, run: int, graph: GraphColumns, stop: float) ->
     )
 
 
-def _sizes(recording: Recording, run: int, graph: GraphColumns) -> NDArray[np.float64]:
+def key_sizes(recording: Recording, run: int, graph: GraphColumns) -> NDArray[np.float64]:
     """Return the bytes of every key of a run, NaN where unknown or no longer held."""
     sizes = np.full(len(graph.group), np.nan)
     sizes[graph.data] = graph.data_sizes

@@ -2,6 +2,7 @@
 
 from taskscope.charts.cache import plot_cache
 from taskscope.charts.document import html_document
+from taskscope.charts.overview import plot
 from taskscope.charts.resources import plot_resources
 from taskscope.charts.scheme import Scheme
 from taskscope.charts.stack import stacked
@@ -11,6 +12,7 @@ __all__ = [
     "MAX_GLYPHS",
     "Scheme",
     "html_document",
+    "plot",
     "plot_cache",
     "plot_resources",
     "plot_tasks",

@@ -11,6 +11,7 @@ __all__ = ["HOMES", "Face", "face"]
 Face: TypeAlias = Literal[
     "live_bundle",
     "load",
+    "plot",
     "profile",
     "result_bundle",
     "save",
@@ -24,6 +25,7 @@ Face: TypeAlias = Literal[
 HOMES: dict[Face, str] = {
     "live_bundle": "taskscope.report",
     "load": "taskscope.export",
+    "plot": "taskscope.charts",
     "profile": "taskscope.analysis.profile",
     "result_bundle": "taskscope.report",
     "save": "taskscope.export",

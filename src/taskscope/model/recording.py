@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from os import PathLike
@@ -23,6 +23,7 @@ from taskscope.model.tables import TABLES, Columns
 
 if TYPE_CHECKING:
     import pandas as pd
+    from bokeh.models import GridPlot
 
     from taskscope.analysis.profile import Profile
 
@@ -165,6 +166,43 @@ class Recording:
         """Return the text face of the recording."""
         text: str = face("summary_text")(self)
         return text
+
+    def plot(
+        self, *, theme: str = "light", palette: str | Sequence[str] | None = None, **options: object
+    ) -> GridPlot:
+        """Return Bokeh figures on one time axis: the tasks, CPU and memory, and what the scheduler held.
+
+        They are as wide as the place they are shown in; show them with ``bokeh.io.show``, after
+        ``bokeh.io.output_notebook()`` in a notebook.
+
+        Parameters
+        ----------
+        theme
+            ``"light"`` (default) or ``"dark"``: the ground they are drawn for.
+        palette
+            The name of a Bokeh palette, or colours, that prefixes take in turn; taskscope's own by default.
+        **options
+            Attributes of all Bokeh figures, such as ``height`` or ``title``, which win over ours.
+
+        Returns
+        -------
+        GridPlot
+            A column of one to three figures: what was not recorded is left out.
+
+        Raises
+        ------
+        OptionError
+            If there is no such theme or palette.
+        AttributeError
+            If Bokeh's figures have no attribute of the name of an option.
+
+        Notes
+        -----
+        Beyond 10,000 tasks the first figure is a picture, in which each column of a lane is as opaque as it
+        was busy, and says so. What was not sampled is left open.
+        """
+        layout: GridPlot = face("plot")(self, theme=theme, palette=palette, **options)
+        return layout
 
     def save(
         self,

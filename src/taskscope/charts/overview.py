@@ -1,0 +1,97 @@
+"""All figures of a recording above each other: what ran, CPU and memory, and what the scheduler held."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from bokeh.models import GridPlot
+from bokeh.plotting import figure
+from numpy.typing import NDArray
+
+from taskscope.analysis.colours import prefix_colours
+from taskscope.analysis.held import Held
+from taskscope.analysis.held_rows import held_metrics, key_sizes
+from taskscope.charts.cache import plot_cache
+from taskscope.charts.canvas import add_note
+from taskscope.charts.dark import darken
+from taskscope.charts.resources import plot_resources
+from taskscope.charts.scheme import PaletteOption, Scheme
+from taskscope.charts.stack import stacked
+from taskscope.charts.tasks import plot_tasks
+from taskscope.errors import OptionError
+from taskscope.model.recording import Recording
+
+__all__ = ["plot"]
+
+_THEMES = ("light", "dark")
+_TIME, _CPU, _RSS, _, _GAP = range(5)
+_MB = 1e6
+
+
+def plot(recording: Recording, *, theme: str, palette: PaletteOption, **options: Any) -> GridPlot:
+    """Return the figures; see `taskscope.Recording.plot`."""
+    if theme not in _THEMES:
+        raise OptionError(f"theme must be 'light' or 'dark', got {theme!r}")
+    until_s = max((_stop(recording, run.stop_s) for run in recording.runs), default=recording.zero_s)
+    scheme = Scheme.of(prefix_colours(recording), palette)
+    figures = [plot_tasks(recording, recording.zero_s, until_s, scheme=scheme, **options)]
+    if not recording.runs:
+        add_note(figures[0], "no Dask computation was recorded")
+    if len(recording.resources):
+        figures.append(plot_resources(_samples(recording), recording.zero_s, until_s, **options))
+    held, metric = _held(recording)
+    if len(held.value):
+        figures.append(
+            plot_cache(held, metric, recording.zero_s, until_s, scheme=scheme, **{**options, "legend": False})
+        )
+    if theme == "dark":
+        for each in figures:
+            darken(each)
+    return _responsive(stacked(figures), figures)
+
+
+def _stop(recording: Recording, stop_s: float | None) -> float:
+    return recording.now_s if stop_s is None else stop_s
+
+
+def _responsive(layout: GridPlot, figures: list[figure]) -> GridPlot:
+    for each in figures:
+        each.sizing_mode = "stretch_width"
+    layout.sizing_mode = "stretch_width"
+    return layout
+
+
+def _samples(recording: Recording) -> list[tuple[float, float, float]]:
+    """Return time, MB and CPU percent, with nothing between the samples on both sides of a gap."""
+    found: list[tuple[float, float, float]] = []
+    for row in recording.resources.tolist():
+        if row[_GAP] and found:
+            found.append((row[_TIME], np.nan, np.nan))
+        found.append((row[_TIME], row[_RSS] / _MB, row[_CPU]))
+    return found
+
+
+def _held(recording: Recording) -> tuple[Held, str]:
+    """Return what was held, in the user's metric where every compute has it, else in bytes."""
+    metrics = held_metrics(recording)
+    names = list(dict.fromkeys(group.prefix for group in recording.groups))
+    place = {name: i for i, name in enumerate(names)}
+    of_group = np.array([place[group.prefix] for group in recording.groups], np.int64)
+    has_metric = bool(metrics) and metrics.keys() == recording.graphs.keys()
+    parts: list[tuple[NDArray[Any], ...]] = []
+    for run in recording.runs:
+        graph = recording.graphs.get(run.run)
+        if graph is None:
+            continue
+        enter = graph.enter_times()
+        rows = np.flatnonzero(~np.isnan(enter))
+        leave = graph.exit_times(_stop(recording, run.stop_s))
+        value = (
+            graph.values if has_metric and graph.values is not None else key_sizes(recording, run.run, graph)
+        )
+        parts.append((of_group[graph.group[rows]], enter[rows], leave[rows], value[rows]))
+    empty = (np.empty(0, np.int64), np.empty(0), np.empty(0), np.empty(0))
+    prefix, enter_s, leave_s, value = (np.concatenate(column) for column in zip(empty, *parts, strict=True))
+    name = next(iter(metrics.values())) if has_metric else "bytes"
+    return Held(tuple(names), prefix, enter_s, leave_s, value), name
