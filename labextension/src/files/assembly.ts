@@ -137,7 +137,7 @@ export class Assembly {
 
 function cutOffText(problem: string, isStreamed: boolean): string {
   const text = `this file is not complete: ${problem}; what follows after that is missing`;
-  return isStreamed ? `${text}, and so are dependencies, cache and call stacks, which are written at the end` : text;
+  return isStreamed ? `${text}, and so are dependencies, cache, call stacks and transfers, which are written at the end` : text;
 }
 
 function ended(run: Run, nowS: number): Run {
