@@ -6,6 +6,14 @@ import { roomFor, withoutFirst } from './columns';
 /** Rows between two places where the way into the other columns is written down. */
 const STRIDE = 256;
 
+interface Place {
+  readonly int: number;
+  readonly length: number;
+  readonly byte: number;
+}
+
+const NOWHERE: Place = { int: 0, length: 0, byte: 0 };
+
 export class KeyTable {
   /** Rows that were dropped, a multiple of STRIDE; everything below counts from there. */
   #first = 0;
@@ -15,8 +23,10 @@ export class KeyTable {
   #lengths = new Uint16Array(0);
   #text = new Uint8Array(0);
   /** Rows, ints, texts and bytes so far. */
-  #end: Place = { int: 0, length: 0, byte: 0 };
+  #end = NOWHERE;
   #marks: Place[] = [];
+  /** Where the row that was asked for last begins: the next one is often close behind. */
+  #last = { row: -1, place: NOWHERE };
   readonly #decoder = new TextDecoder();
 
   /** Rows that ever came. */
@@ -36,6 +46,7 @@ export class KeyTable {
     this.#ints = withoutFirst(this.#ints, int, this.#end.int);
     this.#lengths = withoutFirst(this.#lengths, length, this.#end.length);
     this.#text = withoutFirst(this.#text, byte, this.#end.byte);
+    this.#last = { row: -1, place: NOWHERE };
     this.#marks = this.#marks.slice(count).map(mark => minus(mark, gone));
     this.#end = minus(this.#end, gone);
     this.#n -= count * STRIDE;
@@ -44,7 +55,7 @@ export class KeyTable {
 
   /** Append all rows but the first `skip`. */
   append(keys: KeyColumns, skip: number): void {
-    const start = walk(keys.dims, keys.lengths, 0, skip, { int: 0, length: 0, byte: 0 });
+    const start = walk(keys.dims, keys.lengths, 0, skip, NOWHERE);
     const n = keys.dims.length - skip;
     this.#dims = roomFor(this.#dims, this.#n + n);
     this.#dims.set(keys.dims.subarray(skip), this.#n);
@@ -73,14 +84,33 @@ export class KeyTable {
   /** The integers that follow the group's name in the key of a row, or the key itself where it is text. */
   parts(absolute: number): string | readonly number[] {
     const row = absolute - this.#first;
-    const mark = this.#marks[Math.floor(row / STRIDE)] ?? { int: 0, length: 0, byte: 0 };
-    const at = walk(this.#dims, this.#lengths, row - (row % STRIDE), row, mark);
+    const at = this.#at(row);
     const dims = this.#dims[row] ?? 0;
     if (dims !== TEXT_KEY) {
       return [...this.#ints.subarray(at.int, at.int + dims)];
     }
     const length = this.#lengths[at.length] ?? 0;
     return this.#decoder.decode(this.#text.subarray(at.byte, at.byte + length));
+  }
+
+  /** The key of a row where it is text, in UTF-8; null: it is a name and integers. */
+  bytes(absolute: number): Uint8Array | null {
+    const row = absolute - this.#first;
+    if (this.#dims[row] !== TEXT_KEY) {
+      return null;
+    }
+    const { length, byte } = this.#at(row);
+    return this.#text.subarray(byte, byte + (this.#lengths[length] ?? 0));
+  }
+
+  #at(row: number): Place {
+    const first = row - (row % STRIDE);
+    const { row: last, place } = this.#last;
+    const isNear = last >= first && last <= row;
+    const from = isNear ? place : (this.#marks[first / STRIDE] ?? NOWHERE);
+    const at = walk(this.#dims, this.#lengths, isNear ? last : first, row, from);
+    this.#last = { row, place: at };
+    return at;
   }
 
   #mark(n: number): void {
@@ -97,12 +127,6 @@ export class KeyTable {
 
 function minus(place: Place, start: Place): Place {
   return { int: place.int - start.int, length: place.length - start.length, byte: place.byte - start.byte };
-}
-
-interface Place {
-  readonly int: number;
-  readonly length: number;
-  readonly byte: number;
 }
 
 /** Where row `to` begins in the other columns, if row `from` begins at `place`. */

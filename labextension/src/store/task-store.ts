@@ -224,6 +224,11 @@ export class TaskStore {
     return typeof parts === 'string' ? parts : null;
   }
 
+  /** The same in UTF-8. */
+  textKeyBytes(row: number): Uint8Array | null {
+    return this.#rows.keys.bytes(row);
+  }
+
   /** The `i`-th task of a lane. */
   detail(laneId: number, i: number): TaskDetail | null {
     const lane = this.#lanes[laneId];

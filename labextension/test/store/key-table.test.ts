@@ -35,6 +35,11 @@ it('gives back every key, however the rows were cut into batches and whatever wa
       }
       expect(table.length).toBe(kept.length);
       expect(kept.map((_, row) => table.text(row, 'g'))).toEqual(kept.map(k => (typeof k === 'string' ? k : tupleKey('g', k))));
+      const back = kept.map((_, i) => kept.length - 1 - i).filter((_, i) => i % 3 !== 0);
+      const bytesOf = (bytes: Uint8Array | null): string | undefined => bytes?.join();
+      expect(back.map(row => bytesOf(table.bytes(row)))).toEqual(
+        back.map(row => bytesOf(typeof kept[row] === 'string' ? new TextEncoder().encode(kept[row]) : null))
+      );
     }),
     { seed: 5, numRuns: 60 }
   );

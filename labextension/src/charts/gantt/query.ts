@@ -5,6 +5,8 @@ export type GroupVerdict = 'all' | 'none' | 'text' | 'key';
 
 export interface Query {
   ofGroup(name: string, prefix: string): GroupVerdict;
+  /** A text that matching keys contain, whatever its case, and others do not; null: only `ofKey` tells. */
+  readonly contains: string | null;
   /** For groups that answered `text` (only keys that are text are asked) or `key`. */
   ofKey(key: string): boolean;
 }
@@ -23,6 +25,7 @@ export function textQuery(text: string): Query {
     const ints = (tuple[2] ?? '').split(',').map(Number).join(', ');
     const begins = new RegExp(`^\\([^,]*, ${ints}(?![0-9])`);
     return {
+      contains: null,
       ofGroup: (group, prefix) => (group.toLowerCase().startsWith(name) || prefix.toLowerCase() === name ? 'key' : 'text'),
       ofKey: key => begins.test(key) || key.toLowerCase().includes(wanted)
     };
@@ -30,6 +33,7 @@ export function textQuery(text: string): Query {
   const name = wanted.replace(/^\(?['"]?/, '').replace(/['"]$/, '');
   const isIn = (where: string): boolean => name !== '' && where.toLowerCase().includes(name);
   return {
+    contains: wanted,
     ofGroup: (group, prefix) => (isIn(group) || isIn(prefix) ? 'all' : 'text'),
     ofKey: key => key.toLowerCase().includes(wanted)
   };
@@ -38,6 +42,7 @@ export function textQuery(text: string): Query {
 /** The one task of this key. */
 export function exactQuery(key: string): Query {
   return {
+    contains: null,
     ofGroup: group => (key.startsWith(`('${group}'`) || key.startsWith(`("${group}"`) || /['"\\]/.test(group) ? 'key' : 'text'),
     ofKey: other => other === key
   };

@@ -1,4 +1,5 @@
 /** Looks for tasks a slice at a time, and steps through what it found in the order of time; no DOM. */
+import { asciiBytes, asciiIncludes } from '../../lib/ascii';
 import { lowerBound } from '../../lib/search';
 import type { LaneTasks, RunRange, Sight, TaskRef, TaskStore } from '../../store';
 import { isShown } from './picture';
@@ -22,13 +23,16 @@ export class TaskSearch {
   readonly #lanes: LaneHits[] = [];
   readonly #byLane = new Map<number, LaneHits>();
   readonly #verdicts: (GroupVerdict | undefined)[] = [];
+  readonly #wanted: Uint8Array | null;
 
   constructor(
     private readonly store: TaskStore,
     private readonly query: Query,
     private readonly runs: RunRange,
     private readonly sight: Sight
-  ) {}
+  ) {
+    this.#wanted = query.contains === null ? null : asciiBytes(query.contains);
+  }
 
   /** Matches so far. */
   get count(): number {
@@ -126,8 +130,16 @@ export class TaskSearch {
       return false;
     }
     const row = lane.row[i] as number;
-    const key = verdict === 'text' ? this.store.textKey(row) : verdict === 'key' ? this.store.keyText(row, group) : '';
-    return verdict === 'all' || (key !== null && this.query.ofKey(key));
+    return verdict === 'all' || (verdict === 'text' ? this.#textMatches(row) : this.query.ofKey(this.store.keyText(row, group)));
+  }
+
+  #textMatches(row: number): boolean {
+    const bytes = this.store.textKeyBytes(row);
+    if (bytes === null) {
+      return false;
+    }
+    const found = this.#wanted === null ? null : asciiIncludes(bytes, this.#wanted);
+    return found ?? this.query.ofKey(this.store.textKey(row) ?? '');
   }
 
   #verdictOf(group: number): GroupVerdict {
