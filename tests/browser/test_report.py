@@ -17,6 +17,15 @@ from tests.support.payloads import PAYLOADS
 from tests.support.recordings import recording_of, run_of
 from tests.support.task_blocks import Row
 
+AXE = Path(__file__).parents[2] / "node_modules" / "axe-core" / "axe.min.js"
+# Landmarks and headings are the notebook's, whose part a result is; frames are looked at one by one.
+RUN_AXE = """async () => {
+  const rules = { region: { enabled: false }, 'page-has-heading-one': { enabled: false },
+                  'landmark-one-main': { enabled: false }, 'html-has-lang': { enabled: window !== top } };
+  const found = await axe.run(document, { rules, iframes: false });
+  return found.violations.map(v => [v.id, v.nodes.map(n => n.html.slice(0, 200) + ' ' + n.failureSummary)]);
+}"""
+
 
 @contextmanager
 def opened(chromium: Browser, path: Path, **options: Any) -> Iterator[tuple[Page, list[str]]]:
@@ -91,6 +100,25 @@ def test_with_scripts_off_there_are_the_picture_and_the_table(
         expect(page.get_by_role("cell", name="work", exact=True).first).to_be_visible()
         page.screenshot(path=shots / "report-without-scripts.png")
         assert said == []
+
+
+@pytest.mark.parametrize("kind", ["page", "result"])
+def test_neither_page_nor_static_result_violates_a_rule_of_axe(
+    kind: str, chromium: Browser, tmp_path: Path
+) -> None:
+    rows = [Row(key=(f"work-{i % 12}", i), lane=i % 2, start_s=i / 2, stop_s=i / 2 + 0.9) for i in range(60)]
+    rows.append(Row(key="bad", lane=2, start_s=1.0, stop_s=3.0, status="erred", error="ValueError: no"))
+    samples = [(i / 4, 90.0, 1e9 + 1e7 * i, 1, 0.0) for i in range(120)]
+    recording = recording_of(rows, [run_of(n_tasks=61, stop_s=31.0)], resources=samples)
+    path = write(kind, recording, tmp_path / "a.html")
+    for theme in ("light", "dark"):
+        with opened(chromium, path, color_scheme=theme) as (page, said):
+            look_everywhere(page)
+            # Evaluated by the debugger: the page's policy lets no script in.
+            for frame in page.frames:
+                frame.evaluate(AXE.read_text("utf-8"))
+            found = [violation for frame in page.frames for violation in frame.evaluate(RUN_AXE)]
+            assert (theme, [f"{name}: {nodes}" for name, nodes in found], said) == (theme, [], [])
 
 
 def test_the_picture_gives_way_to_the_chart(chromium: Browser, tmp_path: Path, shots: Path) -> None:

@@ -22,9 +22,15 @@ _QUANTILE = 1.28
 """Half-width of a band that holds four of five, in standard deviations."""
 _UNSEEN_FACTOR = 4.0
 """A task of a prefix of which nothing has ended may take so many times the mean of all others."""
-_FLOOR = 0.05
+_UNSEEN_SHARE = 0.25
+"""And so much of the time that has passed."""
+_FLOOR = 0.08
 """The band is never narrower than this share of what is left, to either side."""
 _FEW = 5
+_LATE = 20
+"""At least so many of the tasks that ended last show where durations are heading."""
+_LEAST_DRIFT = 0.3
+"""Durations that fall are not expected to fall below this share of the last ones."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,9 +76,11 @@ def estimate_stop(evidence: Evidence) -> Estimate | None:
     -----
     There is evidence once three tasks have ended, half a second has passed, and at least half of the tasks
     ahead are of prefixes of which a task has ended. Greedy schedulers end no later than the work ahead over
-    the workers plus the longest chain (Graham), and no earlier than the longer of the two; the durations are
-    means, with the spread that was seen and the difference between all tasks and the last ones. What no
-    ended task hints at, such as the first of a few stragglers, is outside of the band.
+    the workers plus the longest chain (Graham), and no earlier than the longer of the two. The durations are
+    means, with the spread that was seen, and where they are heading: as far again as the last ones differ
+    from all. The last task of a chain may be the shortest or the longest that was seen, one in flight that
+    has run longer than any may run as long again, and one of a prefix that nothing is known of may take a
+    quarter of the time so far. What nothing hints at, such as the first straggler, is outside of the band.
     """
     elapsed_s = evidence.now_s - evidence.run.start_s
     ended = sum(map(_ended, evidence.rows))
@@ -85,18 +93,23 @@ def estimate_stop(evidence: Evidence) -> Estimate | None:
     concurrency = max((spent_s + flying_s) / elapsed_s, 1.0)
     n_workers = max(evidence.run.n_workers or 1, concurrency)
     costs = _costs(evidence)
+    ahead = [costs[row.prefix] for row in evidence.rows if _ahead(row)]
+    shorter_s = max((cost.task_s[0] - cost.shortest_s for cost in ahead), default=0.0)
+    longer_s = max((cost.longest_s - cost.task_s[2] for cost in ahead), default=0.0)
+    overdue_s = _overdue_s(evidence, costs)
     work = [_work_s(evidence, costs, bound) for bound in range(3)]
     chain = [_chain_s(evidence, costs, bound) for bound in range(3)]
     # A chain begins with a task in flight, of which a part is over.
     ages = [age for ages in evidence.in_flight_s.values() for age in ages]
     begun_s = sum(ages) / len(ages) if ages else 0.0
-    stop_s = max(work[1] / concurrency, chain[1] - begun_s, 0.0)
+    stop_s = max(work[1] / concurrency, chain[1] - begun_s, overdue_s / 2)
     spread_s = _QUANTILE * math.sqrt(sum(cost.variance for cost in costs.values()))
     least_s, most_s = (1 - _FLOOR) * work[0] - spread_s, (1 + _FLOOR) * work[2] + spread_s
-    earliest_s = max(least_s / n_workers, (1 - _FLOOR) * chain[0] - max(ages, default=0.0) - spread_s, 0.0)
-    latest_s = most_s / concurrency + chain[2] * (1 - 1 / n_workers)
+    least_chain_s = (1 - _FLOOR) * chain[0] - max(ages, default=0.0) - spread_s - shorter_s
+    earliest_s = max(least_s / n_workers, least_chain_s, 0.0)
+    latest_s = most_s / concurrency + (chain[2] + max(longer_s, 0.0)) * (1 - 1 / n_workers)
     now_s = evidence.now_s
-    return Estimate(now_s + stop_s, now_s + min(earliest_s, stop_s), now_s + max(latest_s, stop_s))
+    return Estimate(now_s + stop_s, now_s + min(earliest_s, stop_s), now_s + max(latest_s, stop_s, overdue_s))
 
 
 def time_left(estimates: Iterable[Estimate | None], now_s: float) -> TimeLeft | None:
@@ -110,10 +123,12 @@ def time_left(estimates: Iterable[Estimate | None], now_s: float) -> TimeLeft | 
 
 @dataclass(frozen=True, slots=True)
 class _Cost:
-    """Seconds per task of a prefix: least, best guess, most; and the variance of what is ahead in sum."""
+    """Mean seconds per task of a prefix: least, best guess, most; the variance of what is ahead in sum."""
 
     task_s: tuple[float, float, float]
     variance: float
+    shortest_s: float
+    longest_s: float
 
 
 def _known_share(evidence: Evidence) -> float:
@@ -126,23 +141,43 @@ def _known_share(evidence: Evidence) -> float:
 def _costs(evidence: Evidence) -> dict[str, _Cost]:
     seen = [row for row in evidence.rows if _ended(row)]
     mean_s = sum(row.duration_s for row in seen) / sum(map(_ended, seen))
-    unseen = (0.0, mean_s, _UNSEEN_FACTOR * mean_s)
-    return {
-        row.prefix: _seen_cost(evidence, row) if _ended(row) else _Cost(unseen, 0.0) for row in evidence.rows
-    }
+    most_s = max(_UNSEEN_FACTOR * mean_s, _UNSEEN_SHARE * (evidence.now_s - evidence.run.start_s))
+    # Many tasks of a kind do not all take as long as one of them may.
+    unseen = _Cost((0.0, mean_s, _UNSEEN_FACTOR * mean_s), 0.0, 0.0, most_s)
+    return {row.prefix: _seen_cost(evidence, row) if _ended(row) else unseen for row in evidence.rows}
 
 
 def _seen_cost(evidence: Evidence, row: PrefixProgress) -> _Cost:
     ended, ahead = _ended(row), _ahead(row)
     all_s = row.duration_s / ended
     recent = evidence.recent_s.get(row.prefix, np.empty(0))
-    last_s = float(recent.mean()) if len(recent) else all_s
+    late = recent[-max(_LATE, len(recent) // 4) :]
+    last_s = float(late.mean()) if len(late) else all_s
+    heading_s = max(2 * last_s - (float(recent.mean()) if len(recent) else all_s), _LEAST_DRIFT * last_s)
     # Tasks in flight have shown that they take at least as long as they have run.
     with_flying_s = (row.duration_s + sum(evidence.in_flight_s.get(row.prefix, ()))) / ended
     # With few seen, as uncertain as if their ends came at random.
     deviation_s = float(recent.std()) if len(recent) >= _FEW else last_s
-    variance = (deviation_s * ahead) ** 2 * (1 / max(len(recent), 1) + 1 / ahead) if ahead else 0.0
-    return _Cost((min(all_s, last_s), last_s, max(all_s, last_s, with_flying_s)), variance)
+    variance = (deviation_s * ahead) ** 2 * (1 / max(len(late), 1) + 1 / ahead) if ahead else 0.0
+    means = (min(all_s, last_s, heading_s), last_s, max(all_s, last_s, heading_s, with_flying_s))
+    few = len(recent) < _FEW
+    shortest_s, longest_s = (
+        (0.0, _UNSEEN_FACTOR * last_s) if few else (float(recent.min()), float(recent.max()))
+    )
+    return _Cost(means, variance, shortest_s, longest_s)
+
+
+def _overdue_s(evidence: Evidence, costs: Mapping[str, _Cost]) -> float:
+    """Return the longest that a task in flight has run which has run longer than any of its prefix."""
+    return max(
+        (
+            age
+            for prefix, ages in evidence.in_flight_s.items()
+            for age in ages
+            if prefix not in costs or age > costs[prefix].longest_s
+        ),
+        default=0.0,
+    )
 
 
 def _work_s(evidence: Evidence, costs: Mapping[str, _Cost], bound: int) -> float:

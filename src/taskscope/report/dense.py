@@ -83,7 +83,8 @@ def _ticks(
     start_s = float(start.min())
     tick_s = max(_TICK_S, (float(stop.max()) - start_s) / _MAX_TICKS)
     first = np.rint((start - start_s) / tick_s).astype(np.int64)
-    last = np.rint((stop - start_s) / tick_s).astype(np.int64)
+    # Clocks that step back must not make a task end before it began.
+    last = np.maximum(np.rint((stop - start_s) / tick_s).astype(np.int64), first)
     gap = first - _before(last, lanes)
     return start_s, tick_s, (gap & 0xFFFFFFFF).astype("<u4"), (last - first).astype("<u4")
 

@@ -52,7 +52,8 @@ def encode_tasks(tasks: TaskBlock) -> EncodedTasks:
     count = _rows_within_span(tasks.stop)
     stop = tasks.stop[:count]
     base_s = float(stop.min()) if count else 0.0
-    duration = stop - tasks.start[:count]
+    # Clocks that step back must not make a task end before it began.
+    duration = np.maximum(stop - tasks.start[:count], 0.0)
     columns: list[NDArray[np.generic]] = [
         _lane_status(tasks, count),
         np.minimum(tasks.group[:count], LAST_GROUP).astype("<u2"),

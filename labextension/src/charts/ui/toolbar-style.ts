@@ -25,7 +25,7 @@ export const TOOLBAR_CSS = `
   background: var(--tsk-raised); box-shadow: 0 2px 10px rgb(0 0 0 / 22%);
 }
 .tsk-chart .tsk-toolbar .tsk-menu-list button { justify-content: flex-start; border-color: transparent; height: 26px; }
-.tsk-text-table { overflow: auto; max-height: 420px; margin: 8px 12px 0; }
+.tsk-text-table:not(.tsk-hidden) { overflow: auto; max-height: 420px; margin: 8px 12px 0; }
 .tsk-text-table:focus-visible { outline: 2px solid var(--tsk-accent); }
 .tsk-chart .tsk-text-table table { border-collapse: collapse; margin: 0 0 10px; font: inherit; color: inherit; }
 .tsk-text-table caption { text-align: start; padding: 2px 0; }
