@@ -19,6 +19,7 @@ EXPORTS = {
     "txt": ".txt",
     "json": ".json",
     "trace": ".trace.json",
+    "speedscope": ".speedscope.json",
     "parquet": "-parquet",
     "csv": "-csv",
     "taskscope": "-copy.taskscope",
@@ -48,6 +49,7 @@ def export(given: argparse.Namespace) -> int:
     writers = {
         "html": recording.to_html,
         "trace": recording.to_chrome_trace,
+        "speedscope": recording.to_speedscope,
         "parquet": recording.to_parquet,
         "csv": recording.to_csv,
     }

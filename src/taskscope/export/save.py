@@ -13,9 +13,10 @@ from taskscope.errors import OptionError
 from taskscope.export import documents, native, tabular
 from taskscope.export.atomic import check_writable, write_atomically
 from taskscope.export.chrome_trace import write_chrome_trace
+from taskscope.export.speedscope import write_speedscope
 from taskscope.model.recording import Recording
 
-__all__ = ["FORMATS", "check_target", "save", "to_chrome_trace", "to_html"]
+__all__ = ["FORMATS", "check_target", "save", "to_chrome_trace", "to_html", "to_speedscope"]
 
 Writer: TypeAlias = Callable[[Recording, BinaryIO], None]
 
@@ -64,6 +65,13 @@ def to_chrome_trace(
 ) -> None:
     """Write a trace; see `taskscope.Recording.to_chrome_trace`."""
     _write(recording, Path(path).expanduser(), write_chrome_trace, overwrite=overwrite, redact=redact)
+
+
+def to_speedscope(
+    recording: Recording, path: str | PathLike[str], *, overwrite: bool, redact: Redact
+) -> None:
+    """Write the call stacks; see `taskscope.Recording.to_speedscope`."""
+    _write(recording, Path(path).expanduser(), write_speedscope, overwrite=overwrite, redact=redact)
 
 
 def _write(recording: Recording, target: Path, write: Writer, *, overwrite: bool, redact: Redact) -> None:

@@ -20,6 +20,7 @@ Face: TypeAlias = Literal[
     "to_csv",
     "to_html",
     "to_parquet",
+    "to_speedscope",
 ]
 
 HOMES: dict[Face, str] = {
@@ -34,6 +35,7 @@ HOMES: dict[Face, str] = {
     "to_csv": "taskscope.export.folder",
     "to_html": "taskscope.export.save",
     "to_parquet": "taskscope.export.folder",
+    "to_speedscope": "taskscope.export.save",
 }
 """The module of each function."""
 

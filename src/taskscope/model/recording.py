@@ -259,6 +259,26 @@ class Recording:
         """
         face("to_chrome_trace")(self, path, overwrite=overwrite, redact=redact)
 
+    def to_speedscope(
+        self,
+        path: str | PathLike[str],
+        *,
+        overwrite: bool = False,
+        redact: bool | Callable[[str], str] = False,
+    ) -> None:
+        """Write the sampled call stacks for speedscope (speedscope.app), a profile for each worker.
+
+        The outermost frame of each stack is the prefix of the task, and the weight of a stack is the time
+        that its samples stand for, an estimate. Stacks are in the order of time to the nearest cycle, of
+        which `profile_cycle` is the length. Parameters and errors are those of `save`.
+
+        Raises
+        ------
+        OptionError
+            If no call stacks were sampled.
+        """
+        face("to_speedscope")(self, path, overwrite=overwrite, redact=redact)
+
     def to_parquet(
         self,
         directory: str | PathLike[str],

@@ -1,0 +1,118 @@
+"""The call stacks of a recording in the format of speedscope (speedscope.app).
+
+The types say what of its JSON schema is used, ``file-format-schema.json``; one profile is one worker.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from typing import BinaryIO, Literal, NotRequired, TypedDict
+
+import numpy as np
+
+from taskscope.errors import OptionError
+from taskscope.model.recording import Recording
+from taskscope.model.stacks import StackColumns
+
+__all__ = ["SCHEMA", "File", "Frame", "SampledProfile", "Shared", "write_speedscope"]
+
+SCHEMA = "https://www.speedscope.app/file-format-schema.json"
+
+
+class Frame(TypedDict):
+    """A function, or the prefix of the tasks that called it."""
+
+    name: str
+    file: NotRequired[str]
+    line: NotRequired[int]
+
+
+class Shared(TypedDict):
+    """What all profiles refer to."""
+
+    frames: list[Frame]
+
+
+class SampledProfile(TypedDict):
+    """Stacks from the outermost call on, as places in `Shared`, and the seconds that each stands for."""
+
+    type: Literal["sampled"]
+    name: str
+    unit: Literal["seconds"]
+    startValue: float
+    endValue: float
+    samples: list[list[int]]
+    weights: list[float]
+
+
+File = TypedDict(
+    "File",
+    {
+        "$schema": str,
+        "shared": Shared,
+        "profiles": list[SampledProfile],
+        "name": str,
+        "activeProfileIndex": int,
+        "exporter": str,
+    },
+)
+"""The whole document."""
+
+
+def write_speedscope(recording: Recording, file: BinaryIO) -> None:
+    """Write the call stacks as one JSON document.
+
+    Raises
+    ------
+    OptionError
+        If none were sampled.
+    """
+    stacks = recording.stacks
+    if stacks.interval_s is None:
+        raise OptionError("this recording has no call stacks to export; record it with stacks=True")
+    content: File = {
+        "$schema": SCHEMA,
+        "shared": {"frames": list(_frames(stacks))},
+        "profiles": [_profile(stacks, worker) for worker in range(len(stacks.workers))],
+        "name": str(recording.metadata.get("label") or "taskscope"),
+        "activeProfileIndex": 0,
+        "exporter": f"taskscope {recording.metadata.get('taskscope', '')}".strip(),
+    }
+    file.write(json.dumps(content, separators=(",", ":"), allow_nan=False).encode())
+
+
+def _frames(stacks: StackColumns) -> Iterator[Frame]:
+    """Yield functions, then prefixes."""
+    for function in stacks.functions:
+        frame: Frame = {"name": function.name, "file": function.file}
+        # speedscope counts lines from 1, and 0 is an unknown one here.
+        yield {**frame, "line": function.line} if function.line > 0 else frame
+    for prefix in stacks.prefixes:
+        yield {"name": f"task {prefix}"}
+
+
+def _profile(stacks: StackColumns, worker: int) -> SampledProfile:
+    rows = stacks.rows.take(stacks.rows.worker == worker)
+    order = np.argsort(rows.start, kind="stable")
+    weights = rows.seconds[order].tolist()
+    nodes, prefixes = rows.node[order].tolist(), rows.prefix[order].tolist()
+    first = len(stacks.functions)
+    return {
+        "type": "sampled",
+        "name": f"worker {stacks.workers[worker]}",
+        "unit": "seconds",
+        "startValue": 0.0,
+        "endValue": float(sum(weights)),
+        "samples": [[first + p, *_calls(stacks, n)] for n, p in zip(nodes, prefixes, strict=True)],
+        "weights": weights,
+    }
+
+
+def _calls(stacks: StackColumns, node: int) -> list[int]:
+    """Return the functions on a stack, the outermost first."""
+    found = []
+    while node >= 0:
+        found.append(int(stacks.function[node]))
+        node = int(stacks.parent[node])
+    return found[::-1]
