@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import signal
 import subprocess
@@ -12,9 +13,11 @@ from pathlib import Path
 import dask
 import pytest
 from dask.delayed import delayed
-from distributed import Client, LocalCluster, wait
+from distributed import Client, LocalCluster, Scheduler, Security, Worker, wait
 
 import taskscope
+from taskscope.model.recording import Recording
+from taskscope.session import current
 from tests.support.cluster_tasks import read_truth, work
 from tests.support.scheduler_process import scheduler_process
 from tests.support.waiting import until
@@ -151,3 +154,100 @@ def test_a_client_goes_on_with_a_scheduler_that_was_started_anew(truth: Path) ->
             with scheduler_process() as (address, _process), Client(address) as client:
                 assert client.submit(abs, -1).result() == 1
     assert rows(run.recording, "runs", "n_tasks", "status") == [(1, "finished")] * 2
+
+
+def test_two_clients_of_one_process_are_recorded_each_as_its_own(cluster: LocalCluster, truth: Path) -> None:
+    with (
+        Client(cluster) as one,
+        Client(cluster, set_as_default=False) as other,
+        taskscope.profile(client=other, display=False) as run,
+    ):
+        ours = [
+            c.map(
+                work,
+                [truth] * 3,
+                [f"{n}{i}" for i in range(3)],
+                [0.1] * 3,
+                key=[f"{n}-{i}" for i in range(3)],
+            )
+            for n, c in (("one", one), ("other", other))
+        ]
+        one.gather(ours[0])
+        other.gather(ours[1])
+    assert rows(run.recording, "runs", "n_tasks", "status") == [(3, "finished")] * 2
+    by_run = Counter(rows(run.recording, "tasks", "run", "prefix"))
+    assert sorted((prefix, n) for (_, prefix), n in by_run.items()) == [("one", 3), ("other", 3)]
+
+
+def test_workers_have_names_of_any_kind_and_come_and_go(truth: Path) -> None:
+    async def main() -> None:
+        async with (
+            Scheduler(dashboard_address=":0", port=0) as scheduler,
+            Worker(scheduler.address, name=7, nthreads=1),
+            Client(scheduler.address, asynchronous=True) as client,
+        ):
+            with taskscope.profile(display=False) as run:
+                await client.gather(client.map(work, [truth] * 2, ["a", "b"], [0.01] * 2))
+                async with Worker(scheduler.address, name="<b>odd</b>", nthreads=1):
+                    futures = client.map(work, [truth] * 2, ["c", "d"], [0.01] * 2, workers=["<b>odd</b>"])
+                    await client.gather(futures)
+                    # The scheduler lives in this loop, so it cannot be waited for at the end of the block.
+                    while len(current().recorder.tasks_since(0, 10)[1]) < 4:  # noqa: ASYNC110 - another thread
+                        await asyncio.sleep(0.02)
+            recordings.append(run.recording)
+
+    recordings: list[Recording] = []
+    asyncio.run(main())
+    (recording,) = recordings
+    labels = Counter(recording.lanes[lane].label for (lane,) in rows(recording, "tasks", "lane"))
+    assert labels == {"worker 7, thread 1": 2, "worker <b>odd</b>, thread 1": 2}
+
+
+def test_a_cluster_that_adapts_is_recorded(truth: Path) -> None:
+    with (
+        LocalCluster(
+            n_workers=0, threads_per_worker=1, dashboard_address=":0", processes=False, protocol="tcp://"
+        ) as cluster,
+        Client(cluster) as client,
+        taskscope.profile(display=False) as run,
+    ):
+        cluster.adapt(minimum=0, maximum=3, interval="50 ms")
+        names = [f"w{i}" for i in range(12)]
+        assert client.gather(client.map(work, [truth] * 12, names, [0.1] * 12, pure=False)) == names
+    assert sorted(d.name for d in read_truth(truth)) == sorted(names)
+    assert rows(run.recording, "tasks", "status") == [("finished",)] * 12
+
+
+def test_an_encrypted_scheduler_is_asked_with_the_client_s_credentials() -> None:
+    security = Security.temporary()
+    with (
+        LocalCluster(
+            n_workers=1, threads_per_worker=1, dashboard_address=":0", processes=False, security=security
+        ) as cluster,
+        Client(cluster, security=security) as client,
+        taskscope.profile(display=False) as run,
+    ):
+        assert cluster.scheduler_address.startswith("tls://")
+        assert client.submit(abs, -1).result() == 1
+    assert rows(run.recording, "tasks", "prefix", "status") == [("abs", "finished")]
+
+
+def test_a_restart_of_all_workers_loses_what_ran_and_the_next_compute_is_recorded(truth: Path) -> None:
+    with (
+        LocalCluster(n_workers=1, threads_per_worker=1, dashboard_address=":0", memory_limit=0) as cluster,
+        Client(cluster) as client,
+        taskscope.profile(display=False) as run,
+    ):
+        future = client.submit(work, truth, "w", 60.0)
+        until(lambda: len(run.recording.tasks) == 1)
+        client.restart()
+        assert client.submit(abs, -2).result() == 2
+        del future
+    assert [status for _, status in rows(run.recording, "runs", "n_tasks", "status")] == [
+        "interrupted",
+        "finished",
+    ]
+    told = Counter(rows(run.recording, "tasks", "prefix", "status"))
+    assert told["abs", "finished"] == 1
+    assert set(told) <= {("abs", "finished"), ("work", "lost"), ("work", "interrupted")}
+    assert told.total() == 2

@@ -25,6 +25,7 @@ CLUSTER = "distributed"
 
 _READY_S = 0.5
 _SETTLE_S = 2.0
+_SETTLE_IN_LOOP_S = 0.5
 
 
 class ClusterSource:
@@ -111,6 +112,9 @@ class ClusterSource:
         async def step_all() -> None:
             await asyncio.gather(*(s.step() for s in schedulers))
 
+        if _in_event_loop():
+            # The scheduler may live in this very loop, and could not answer while it is waited for.
+            timeout_s = min(timeout_s, _SETTLE_IN_LOOP_S)
         waiting = self._thread.submit(step_all())
         try:
             waiting.result(timeout_s)
