@@ -17,7 +17,7 @@ from benchmarks.harness import machine
 
 NAMES = (
     *("truth", "overhead", "in_situ", "fixed_cost", "retained", "memory", "files", "feed", "diagnostics"),
-    *("stacks", "eta", "browser", "frontend"),
+    *("stacks", "eta", "cluster", "browser", "frontend"),
 )
 RESULTS = Path(__file__).with_name("RESULTS.md")
 

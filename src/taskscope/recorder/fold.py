@@ -77,6 +77,14 @@ def take_rows(log: RunLog, lane_id: Callable[[LaneKey], int], unknown: UnknownLa
         )
         ids = [lane_id(LaneKey(p, t)) for p, t in zip(pids, threads, strict=True)]  # type: ignore[arg-type]  # ints by construction
         parts.append(_finished(log, keys, np.array(ids, np.uint16), [_floats(n) for n in numbers_of]))
+    flat = take(log.reported, RunLog.REPORTED_WIDTH)
+    if flat:
+        keys, lanes_of, start, stop, size = (
+            flat[i :: RunLog.REPORTED_WIDTH] for i in range(RunLog.REPORTED_WIDTH)
+        )
+        reported = np.array([lane_id(lane) for lane in cast("list[LaneKey]", lanes_of)], np.uint16)
+        numbers = [_floats(start), _floats(stop), np.full(len(keys), np.nan), _floats(size)]
+        parts.append(_finished(log, keys, reported, numbers))
     failed = take(log.failed, 1)
     if failed:
         parts.append(_failed(failed, lane_id))

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 import os
 import threading
-from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
@@ -132,6 +132,7 @@ class RunLog:
         "n_workers",
         "perf_counter",
         "remote",
+        "reported",
         "run",
         "scheduler",
         "sent_to",
@@ -145,6 +146,7 @@ class RunLog:
         "values",
     )
     REMOTE_WIDTH = 7
+    REPORTED_WIDTH = 5
 
     def __init__(  # noqa: PLR0915 - an attribute a line
         self, run: int, clock: Clock, fault: Callable[[str, BaseException], None]
@@ -169,7 +171,7 @@ class RunLog:
         self.graph_source: GraphSource | None = None
         self.graph_growth: list[GraphSource] = []
         """What has come to a graph that grows; a key is announced here before any row of it."""
-        self.lanes: dict[Hashable, LaneBuffer] = {}
+        self.lanes: dict[int, LaneBuffer] = {}
         self.landed: list[object] = []
         """Flat: key, time at which its result entered the scheduler's cache."""
         self.activities: list[LaneActivity] = []
@@ -179,6 +181,8 @@ class RunLog:
         """Flat: key, value of the user's cache metric."""
         self.remote: list[object] = []
         """Rows from other processes, flat: key, pid, thread, start, stop, CPU seconds, size."""
+        self.reported: list[object] = []
+        """Rows of a cluster's workers, whose lanes may be thousands, flat: key, lane, start, stop, size."""
         self.failed: list[FailedTask] = []
         self.failed_keys: set[object] = set()
         self.unseen: list[UnseenTask] = []
@@ -236,7 +240,7 @@ class RunLog:
 
     def discard(self) -> None:
         """Forget all rows that wait to be read."""
-        for rows in (self.landed, self.values, self.remote, *self.lanes.values()):
+        for rows in (self.landed, self.values, self.remote, self.reported, *self.lanes.values()):
             rows.clear()
         self.failed.clear()
         self.unseen.clear()

@@ -207,6 +207,7 @@ class RunState:
             len(log.landed) / (2 * _MAX_LANDED),
             len(log.values) / (2 * _MAX_LANDED),
             len(log.remote) / (RunLog.REMOTE_WIDTH * MAX_ROWS),
+            len(log.reported) / (RunLog.REPORTED_WIDTH * MAX_ROWS),
             len(log.failed) / MAX_ROWS,
             len(log.unseen) / MAX_ROWS,
             len(log.graph_growth) / MAX_ROWS,

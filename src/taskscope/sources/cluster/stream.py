@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from taskscope.model.activities import ACTIVITIES
-from taskscope.recorder import LaneActivity, LaneBuffer, LaneKey, Recorder
+from taskscope.recorder import LaneActivity, LaneKey, Recorder
 from taskscope.recorder.runlog import FailedTask
 from taskscope.sources.cluster.clock import applied_corrections
 from taskscope.sources.cluster.link import Link
@@ -131,11 +131,7 @@ class TaskStream:
         if key not in run.landed:
             run.landed.add(key)
             log.landed.extend((key, stop))
-        place: Hashable = (lane.worker, lane.thread)
-        buffer = log.lanes.get(place)
-        if buffer is None:
-            buffer = log.lanes[place] = LaneBuffer(lane)
-        buffer.extend((key, start, stop, math.nan, execution.nbytes))
+        log.reported.extend((key, lane, start, stop, execution.nbytes))
 
     def _tell_activities(
         self, run: TrackedRun, worker: Worker, lane: LaneKey, execution: Execution, correction: float | None

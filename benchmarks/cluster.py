@@ -1,0 +1,24 @@
+"""Clusters: is all of it recorded, what does it cost the scheduler, and how far does it go?
+
+The truth is written by the tasks themselves, each execution a line, from inside of the workers. Workers are
+killed and tasks fail and are tried again meanwhile. The scheduler's cost is its own process's CPU time.
+"""
+
+from __future__ import annotations
+
+from benchmarks.cluster_cost import measure_cost
+from benchmarks.cluster_scale import measure_scale
+from benchmarks.cluster_truth import measure_truth
+from benchmarks.harness import Table, main
+
+
+def measure(*, quick: bool) -> list[Table]:
+    return [
+        measure_truth(2_000 if quick else 20_000),
+        measure_cost(1_000 if quick else 5_000, repetitions=3 if quick else 7),
+        measure_scale(50_000 if quick else 1_000_000),
+    ]
+
+
+if __name__ == "__main__":
+    main(__doc__, measure)
