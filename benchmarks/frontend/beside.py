@@ -1,4 +1,4 @@
-"""Bokeh's canvas with the same picture: as many bars, coloured by prefix, in 16 lanes."""
+"""Bokeh's canvas with the same bars in 16 lanes, coloured by prefix."""
 
 from __future__ import annotations
 
@@ -7,8 +7,9 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import numpy as np
+from numpy.typing import NDArray
 
-from benchmarks.frontend.page import chromium_page
+from benchmarks.frontend.page import chart_page, chromium_page
 from benchmarks.harness import spread
 
 __all__ = ["bokeh_rows"]
@@ -35,7 +36,9 @@ def bokeh_rows(folder: Path, sizes: Sequence[int], *, frames: int) -> Iterator[l
     """Yield, by number of bars, first paint and the time of frames."""
     for n in sizes:
         file = folder / f"bokeh-{n}.html"
-        _write(file, n)
+        with chart_page(folder) as page:
+            bars = page.rectangles(n)
+        _write(file, bars)
         with chromium_page() as page:
             began_s = time.perf_counter()
             page.goto(file.as_uri())
@@ -45,20 +48,19 @@ def bokeh_rows(folder: Path, sizes: Sequence[int], *, frames: int) -> Iterator[l
         yield [f"{n:,}", f"{file.stat().st_size / 1e6:.0f}", f"{first_s:.1f}", spread(took, "{:.0f}")]
 
 
-def _write(file: Path, n: int) -> None:
+def _write(file: Path, bars: NDArray[np.float64]) -> None:
     from bokeh.embed import file_html
     from bokeh.plotting import figure
     from bokeh.resources import INLINE
 
-    lane = np.arange(n) % 16.0
-    start_s = np.arange(n) // 16 * 0.011
+    lane, prefix, start_s, stop_s = bars
     plot = figure(width=1200, height=420, output_backend="canvas", tools="xpan,xwheel_zoom")
     plot.quad(
         left=start_s,
-        right=start_s + 0.01,
+        right=stop_s,
         bottom=lane,
         top=lane + 0.8,
-        fill_color=COLOURS[np.arange(n) // 500 % 5].tolist(),
+        fill_color=COLOURS[prefix.astype(int) % len(COLOURS)].tolist(),
         line_color=None,
     )
     file.write_text(file_html(plot, INLINE, "bars"), encoding="utf-8")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import math
 import shutil
 import subprocess
@@ -10,6 +11,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
 from playwright.sync_api import CDPSession, Page, sync_playwright
 
 __all__ = ["ROOT", "ChartPage", "bundle", "chart_page", "chromium_page"]
@@ -66,6 +69,10 @@ class ChartPage:
         found = self._call(f"live({seconds * 1000}, {rows})")
         return found["paints"], found["gaps"]
 
+    def rectangles(self, n: int) -> NDArray[np.float64]:
+        """Return lane, prefix, start and stop of the first `n` tasks, a row each."""
+        return np.frombuffer(base64.b64decode(self._call(f"rectangles({n})"))).reshape(4, n)
+
     def counts(self) -> tuple[int, int]:
         """Return how many tasks the store holds, and how many ever came."""
         held, came = self._call("counts()")
@@ -81,10 +88,10 @@ class ChartPage:
         return self._page.evaluate(f"window.bench.{call}")
 
 
-def bundle(source: str, target: Path) -> None:
+def bundle(source: Path, target: Path) -> None:
     """Bundle and minify one TypeScript file, as the offline report is."""
     options = ["--bundle", "--format=iife", "--target=es2022", "--minify", "--log-level=error"]
-    command = [str(ROOT / "node_modules/.bin/esbuild"), str(ROOT / source), *options, f"--outfile={target}"]
+    command = [str(ROOT / "node_modules/.bin/esbuild"), str(source), *options, f"--outfile={target}"]
     subprocess.run(command, check=True)
 
 
@@ -103,7 +110,7 @@ def chromium_page(width: int = 1280) -> Iterator[Page]:
 @contextmanager
 def chart_page(folder: Path) -> Iterator[ChartPage]:
     """Open the page with the charts; it fails where the page's console has an error."""
-    bundle("labextension/bench/page.ts", folder / "page.js")
+    bundle(ROOT / "labextension/bench/page.ts", folder / "page.js")
     (folder / "index.html").write_text(HTML, encoding="utf-8")
     errors: list[str] = []
     with chromium_page() as page:

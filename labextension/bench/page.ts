@@ -10,6 +10,8 @@ import { TaskMaker, trueBusy } from './data';
 import { FrameTimes } from './frames';
 
 const ROWS = 100_000;
+/** Bytes that become base64 at a time: a multiple of three, so that parts can be joined. */
+const CHUNK = 30_000;
 const frames = new FrameTimes();
 
 class Bench {
@@ -107,6 +109,19 @@ class Bench {
       apparent: apparentBusy(canvas, ground, bar),
       actual: trueBusy(this.#workload, this.#n, startS, stopS)
     };
+  }
+
+  /** Lane, prefix, start and stop of `n` tasks, one column after the other, as base64 of doubles. */
+  rectangles(n: number): string {
+    const { lane, group, startS, stopS } = new TaskMaker(this.#workload).next(n);
+    const values = new Float64Array(4 * n);
+    [lane, group, startS, stopS].forEach((column, i) => { values.set(column, i * n); });
+    const bytes = new Uint8Array(values.buffer);
+    let text = '';
+    for (let at = 0; at < bytes.length; at += CHUNK) {
+      text += btoa(String.fromCharCode(...bytes.subarray(at, at + CHUNK)));
+    }
+    return text;
   }
 
   /** Tasks that are held, and that ever came. */
