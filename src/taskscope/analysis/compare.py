@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import importlib
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from os import PathLike
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -12,6 +13,7 @@ from numpy.typing import NDArray
 
 from taskscope.analysis.totals import Totals, measure_totals
 from taskscope.errors import MissingDependencyError
+from taskscope.model.faces import face
 from taskscope.model.recording import Recording
 
 if TYPE_CHECKING:
@@ -95,6 +97,8 @@ class Comparison:
         The same per prefix, largest change of time first.
     warnings
         Why the two may not be comparable.
+    recordings
+        The two.
     """
 
     makespan_s: Change
@@ -104,6 +108,7 @@ class Comparison:
     peak_rss_bytes: Change
     prefixes: tuple[Difference, ...]
     warnings: tuple[str, ...]
+    recordings: tuple[Recording, Recording] = field(repr=False, compare=False)
 
     def __str__(self) -> str:
         """Return it as lines of text."""
@@ -124,6 +129,13 @@ class Comparison:
             raise MissingDependencyError("to_pandas needs pandas; install it: pip install pandas") from error
         text = importlib.import_module("taskscope.analysis.compare_text")
         return pd.DataFrame(text.comparison_columns(self))
+
+    def to_html(self, path: str | PathLike[str], *, overwrite: bool = False) -> None:
+        """Write one page that needs no network: both Gantt charts on one scale, and the comparison as tables.
+
+        Parameters and errors are those of `taskscope.Recording.save`. Credentials in URLs are hidden.
+        """
+        face("comparison_to_html")(self, path, overwrite=overwrite)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -168,6 +180,7 @@ def compare(before: Recording, after: Recording) -> Comparison:
         peak_rss_bytes=_change(totals, lambda t: t.peak_rss_bytes),
         prefixes=tuple(sorted(rows, key=lambda row: -abs(_gain(row.time_s)))),
         warnings=tuple(_warnings(before, after, totals, rows)),
+        recordings=(before, after),
     )
 
 

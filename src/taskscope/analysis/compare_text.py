@@ -5,7 +5,7 @@ from __future__ import annotations
 from taskscope.analysis.compare import Change, Comparison, Difference
 from taskscope.analysis.quantities import UNKNOWN, format_bytes, format_count, format_duration, printable
 
-__all__ = ["comparison_columns", "comparison_text"]
+__all__ = ["comparison_columns", "comparison_text", "prefix_cells", "total_cells"]
 
 _MAX_PREFIXES = 20
 
@@ -13,6 +13,15 @@ _MAX_PREFIXES = 20
 def comparison_text(comparison: Comparison) -> str:
     """Return the comparison as lines of text."""
     lines = ["taskscope · comparison", ""]
+    lines += [f"  {a:<12}  {b:>12}  {c:>12}  {d:>7}" for a, b, c, d in total_cells(comparison)]
+    lines += ["", *_prefix_lines(comparison)]
+    if comparison.warnings:
+        lines += ["", *(f"  warning: {printable(text, 300)}" for text in comparison.warnings)]
+    return "\n".join(lines)
+
+
+def total_cells(comparison: Comparison) -> list[tuple[str, str, str, str]]:
+    """Return the quantities of the whole recordings as a table, its head first."""
     totals = (
         ("makespan", comparison.makespan_s, format_duration),
         ("task time", comparison.time_s, format_duration),
@@ -22,17 +31,17 @@ def comparison_text(comparison: Comparison) -> str:
     cells = [("", "before", "after", "ratio")]
     cells += [(name, show(c.before), show(c.after), _ratio(c.ratio)) for name, c, show in totals]
     tasks = comparison.n_tasks
-    cells.append(("tasks", _n(tasks.before), _n(tasks.after), _ratio(tasks.ratio)))
-    lines += [f"  {a:<12}  {b:>12}  {c:>12}  {d:>7}" for a, b, c, d in cells]
-    lines += ["", *_prefix_lines(comparison)]
-    if comparison.warnings:
-        lines += ["", *(f"  warning: {printable(text, 300)}" for text in comparison.warnings)]
-    return "\n".join(lines)
+    return [*cells, ("tasks", _n(tasks.before), _n(tasks.after), _ratio(tasks.ratio))]
+
+
+def prefix_cells(comparison: Comparison, most: int) -> list[tuple[str, str, str, str, str]]:
+    """Return `most` prefixes as a table, its head first."""
+    head = ("prefix", "tasks", "time before", "time after", "mean per task (95 %)")
+    return [head, *(_row(row) for row in comparison.prefixes[:most])]
 
 
 def _prefix_lines(comparison: Comparison) -> list[str]:
-    cells = [("prefix", "tasks", "time before", "time after", "mean per task (95 %)")]
-    cells += [_row(row) for row in comparison.prefixes[:_MAX_PREFIXES]]
+    cells = prefix_cells(comparison, _MAX_PREFIXES)
     width = max(len(row[0]) for row in cells)
     lines = [f"  {a:<{width}}  {b:>15}  {c:>12}  {d:>12}  {e}" for a, b, c, d, e in cells]
     more = len(comparison.prefixes) - _MAX_PREFIXES

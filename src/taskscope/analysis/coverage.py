@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -11,7 +12,7 @@ from taskscope.analysis.colours import N_COLOURS, prefix_colours
 from taskscope.model.recording import Recording
 from taskscope.model.records import BAD_ENDS, TaskBlock
 
-__all__ = ["ENDED_BADLY", "Coverage", "column_overlap", "measure_coverage"]
+__all__ = ["ENDED_BADLY", "Coverage", "column_overlap", "extent_s", "measure_coverage"]
 
 ENDED_BADLY = N_COLOURS
 """The colour of tasks that erred, were interrupted or lost."""
@@ -71,20 +72,40 @@ def column_overlap(
     return np.clip(np.cumsum(ramp, axis=1)[:, :n_columns], 0.0, 1.0)
 
 
-def measure_coverage(recording: Recording, n_columns: int) -> Coverage:
-    """Return the busy share of `n_columns` columns of every lane of a recording."""
+def measure_coverage(
+    recording: Recording,
+    n_columns: int,
+    *,
+    span_s: float | None = None,
+    colours: Mapping[str, int] | None = None,
+) -> Coverage:
+    """Return the busy share of `n_columns` columns of every lane of a recording.
+
+    Parameters
+    ----------
+    recording
+        The recording.
+    n_columns
+        How many columns there are to be.
+    span_s
+        The time that they stand for, from the start on; by default that of the recording.
+    colours
+        The number of each prefix's colour; by default those of the recording.
+    """
     tasks = recording.tasks
     start_s, stop_s = _extent(recording, tasks.start, tasks.stop)
+    stop_s = stop_s if span_s is None else start_s + span_s
     lanes, row = np.unique(tasks.lane.astype(np.int64), return_inverse=True)
     scale = n_columns / (stop_s - start_s)
     first = np.clip((tasks.start - start_s) * scale, 0, n_columns)
     last = np.clip((tasks.stop - start_s) * scale, first, n_columns)
     ended_badly = np.isin(tasks.status, BAD_ENDS)
-    colours = np.where(ended_badly, ENDED_BADLY, _colours(recording, tasks))
+    places = prefix_colours(recording) if colours is None else colours
+    painted = np.where(ended_badly, ENDED_BADLY, _colours(recording, tasks, places))
     shape = (len(lanes), n_columns)
     busy, best, colour = np.zeros(shape), np.zeros(shape), np.zeros(shape, np.uint8)
-    for value in np.unique(colours):
-        mine = colours == value
+    for value in np.unique(painted):
+        mine = painted == value
         share = column_overlap(row[mine], first[mine], last[mine], shape)
         busy += share
         colour[share > best] = value
@@ -105,7 +126,13 @@ def _extent(
     return left, right if right > left else left + 1e-6
 
 
-def _colours(recording: Recording, tasks: TaskBlock) -> NDArray[np.int64]:
-    colours = prefix_colours(recording)
+def extent_s(recording: Recording) -> float:
+    """Return how many seconds a picture of a recording shows."""
+    tasks = recording.tasks
+    start_s, stop_s = _extent(recording, tasks.start, tasks.stop)
+    return stop_s - start_s
+
+
+def _colours(recording: Recording, tasks: TaskBlock, colours: Mapping[str, int]) -> NDArray[np.int64]:
     by_group = np.array([colours.get(group.prefix, 0) for group in recording.groups], np.int64)
     return by_group[tasks.group] if len(tasks) else np.empty(0, np.int64)

@@ -1,4 +1,4 @@
-"""The commands that work on a saved recording."""
+"""The commands that work on saved recordings."""
 
 from __future__ import annotations
 
@@ -8,11 +8,12 @@ import tempfile
 import webbrowser
 from pathlib import Path
 
+from taskscope.analysis.compare import compare as compare_recordings
 from taskscope.analysis.quantities import printable
 from taskscope.export import load
 from taskscope.model.recording import Recording
 
-__all__ = ["EXPORTS", "export", "info", "view"]
+__all__ = ["EXPORTS", "compare", "export", "info", "view"]
 
 EXPORTS = {
     "html": ".html",
@@ -58,6 +59,16 @@ def export(given: argparse.Namespace) -> int:
     return 0
 
 
+def compare(given: argparse.Namespace) -> int:
+    """Print what changed from one recording to another, and write it as a page if a path is given."""
+    before, after = (load(path, partial=given.partial) for path in (given.before, given.after))
+    comparison = compare_recordings(before, after)
+    if given.output is not None:
+        comparison.to_html(given.output, overwrite=given.overwrite)
+    _print(f"{comparison}\n")
+    return 0
+
+
 def info(given: argparse.Namespace) -> int:
     """Print the summary, the size of every table, and the facts."""
     recording = _load(given)
@@ -65,10 +76,13 @@ def info(given: argparse.Namespace) -> int:
     lines += [f"  {name:<12}  {n:>9,} rows" for name, n in _sizes(recording).items()]
     facts = {name: value for name, value in recording.metadata.items() if value is not None}
     lines += [f"  {printable(name, 40)}: {printable(str(value), 80)}" for name, value in facts.items()]
-    text = "\n".join(lines)
-    encoding = sys.stdout.encoding or "utf-8"
-    sys.stdout.write(text.encode(encoding, "replace").decode(encoding) + "\n")
+    _print("\n".join(lines) + "\n")
     return 0
+
+
+def _print(text: str) -> None:
+    encoding = sys.stdout.encoding or "utf-8"
+    sys.stdout.write(text.encode(encoding, "replace").decode(encoding))
 
 
 def _load(given: argparse.Namespace) -> Recording:

@@ -6,7 +6,7 @@ import argparse
 import sys
 from collections.abc import Sequence
 
-from taskscope.cli.files import EXPORTS, export, info, view
+from taskscope.cli.files import EXPORTS, compare, export, info, view
 from taskscope.cli.run import run
 from taskscope.errors import ExistingFileError, TaskscopeError
 
@@ -47,6 +47,7 @@ def _parser() -> argparse.ArgumentParser:
     _add_view(commands.add_parser("view", help="open a recording in a browser"))
     _add_export(commands.add_parser("export", help="write a recording in another format"))
     _add_info(commands.add_parser("info", help="print what a recording holds"))
+    _add_compare(commands.add_parser("compare", help="say what changed from one recording to another"))
     _add_run(commands.add_parser("run", help="run a Python script or module and record what Dask does in it"))
     return parser
 
@@ -76,6 +77,19 @@ def _add_export(parser: argparse.ArgumentParser) -> None:
 def _add_info(parser: argparse.ArgumentParser) -> None:
     _add_file(parser)
     parser.set_defaults(function=info)
+
+
+def _add_compare(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("before", metavar="BEFORE", help="a .taskscope file")
+    parser.add_argument("after", metavar="AFTER", help="a .taskscope file")
+    parser.add_argument(
+        "-o", "--output", metavar="PAGE", help="write both Gantt charts on one scale, as HTML"
+    )
+    parser.add_argument("--overwrite", action="store_true", help="replace a page that is there")
+    parser.add_argument(
+        "--partial", action="store_true", help="of damaged files, take what stands before the damage"
+    )
+    parser.set_defaults(function=compare)
 
 
 def _add_run(parser: argparse.ArgumentParser) -> None:

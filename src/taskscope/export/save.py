@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from difflib import get_close_matches
+from functools import partial
 from os import PathLike
 from pathlib import Path
 from typing import BinaryIO, TypeAlias
 
+from taskscope.analysis.compare import Comparison, compare
 from taskscope.analysis.redaction import Redact, redacted
 from taskscope.errors import OptionError
 from taskscope.export import documents, native, tabular
@@ -16,7 +18,15 @@ from taskscope.export.chrome_trace import write_chrome_trace
 from taskscope.export.speedscope import write_speedscope
 from taskscope.model.recording import Recording
 
-__all__ = ["FORMATS", "check_target", "save", "to_chrome_trace", "to_html", "to_speedscope"]
+__all__ = [
+    "FORMATS",
+    "check_target",
+    "comparison_to_html",
+    "save",
+    "to_chrome_trace",
+    "to_html",
+    "to_speedscope",
+]
 
 Writer: TypeAlias = Callable[[Recording, BinaryIO], None]
 
@@ -65,6 +75,13 @@ def to_chrome_trace(
 ) -> None:
     """Write a trace; see `taskscope.Recording.to_chrome_trace`."""
     _write(recording, Path(path).expanduser(), write_chrome_trace, overwrite=overwrite, redact=redact)
+
+
+def comparison_to_html(comparison: Comparison, path: str | PathLike[str], *, overwrite: bool) -> None:
+    """Write one document; see `taskscope.analysis.compare.Comparison.to_html`."""
+    leaving = compare(*map(redacted, comparison.recordings))
+    write = partial(documents.write_comparison, leaving)
+    write_atomically(Path(path).expanduser(), write, overwrite=overwrite)
 
 
 def to_speedscope(

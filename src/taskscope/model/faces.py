@@ -9,6 +9,7 @@ from typing import Any, Literal, TypeAlias
 __all__ = ["HOMES", "Face", "face"]
 
 Face: TypeAlias = Literal[
+    "comparison_to_html",
     "live_bundle",
     "load",
     "plot",
@@ -24,6 +25,7 @@ Face: TypeAlias = Literal[
 ]
 
 HOMES: dict[Face, str] = {
+    "comparison_to_html": "taskscope.export.save",
     "live_bundle": "taskscope.report",
     "load": "taskscope.export",
     "plot": "taskscope.charts",

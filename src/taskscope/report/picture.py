@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import base64
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from html import escape
 
@@ -36,7 +36,13 @@ _MAX_LEGEND = 12
 _N_COLUMNS = 2 * (WIDTH_PX - _LEFT_PX - _RIGHT_PX)
 
 
-def picture_svg(recording: Recording, prefixes: Sequence[PrefixTotal]) -> str:
+def picture_svg(
+    recording: Recording,
+    prefixes: Sequence[PrefixTotal],
+    *,
+    span_s: float | None = None,
+    colours: Mapping[str, int] | None = None,
+) -> str:
     """Return the Gantt chart of a recording as an SVG document.
 
     Parameters
@@ -45,16 +51,19 @@ def picture_svg(recording: Recording, prefixes: Sequence[PrefixTotal]) -> str:
         What to draw.
     prefixes
         Which prefixes the legend names, in this order.
+    span_s
+        The time that the picture is as wide as; by default that of the recording.
+    colours
+        The number of each prefix's colour, where several pictures share them.
     """
-    coverage = measure_coverage(recording, _N_COLUMNS)
+    colours = prefix_colours(recording) if colours is None else colours
+    coverage = measure_coverage(recording, _N_COLUMNS, span_s=span_s, colours=colours)
     shown = _first_lanes(coverage)
     bottom = _TOP_PX + len(shown.lanes) * (LANE_PX + 1)
     parts = [
         *_lanes(recording, coverage, shown),
         *_axis(shown, bottom),
-        *_legend(
-            recording, prefixes, bottom + _AXIS_PX + _more_px(coverage), ended_badly=_any_bad(recording)
-        ),
+        *_legend(colours, prefixes, bottom + _AXIS_PX + _more_px(coverage), ended_badly=_any_bad(recording)),
     ]
     height = picture_height_px(len(coverage.lanes), len(prefixes), ended_badly=_any_bad(recording))
     return (
@@ -141,9 +150,8 @@ def _tick_s(span_s: float) -> float:
 
 
 def _legend(
-    recording: Recording, prefixes: Sequence[PrefixTotal], top: int, *, ended_badly: bool
+    places: Mapping[str, int], prefixes: Sequence[PrefixTotal], top: int, *, ended_badly: bool
 ) -> list[str]:
-    places = prefix_colours(recording)
     entries = [(f"#{PALETTE[places[p.prefix]]}", p.prefix) for p in prefixes[:_MAX_LEGEND]]
     if len(prefixes) > _MAX_LEGEND:
         entries.append(("none", f"{len(prefixes) - _MAX_LEGEND:,} more prefixes"))

@@ -1,0 +1,91 @@
+"""Two recordings on one page: their Gantt charts on one scale and in shared colours, and what changed."""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Sequence
+from html import escape
+
+from taskscope.analysis.colours import N_COLOURS, prefix_colours
+from taskscope.analysis.compare import Comparison
+from taskscope.analysis.compare_text import prefix_cells, total_cells
+from taskscope.analysis.coverage import extent_s
+from taskscope.analysis.quantities import format_count, printable
+from taskscope.analysis.summary import title
+from taskscope.analysis.totals import measure_totals
+from taskscope.model.recording import Recording
+from taskscope.report.palette import DARK, LIGHT
+from taskscope.report.picture import picture_svg
+
+__all__ = ["comparison_page"]
+
+_MAX_ROWS = 100
+_POLICY = "default-src 'none'; img-src data:; style-src 'unsafe-inline'"
+
+
+def comparison_page(comparison: Comparison) -> str:
+    """Return a whole document without scripts."""
+    before, after = comparison.recordings
+    span_s = max(extent_s(before), extent_s(after))
+    names = dict.fromkeys([*prefix_colours(before), *prefix_colours(after)])
+    colours = {name: place % N_COLOURS for place, name in enumerate(names)}
+    charts = "".join(
+        _chart(which, recording, span_s, colours)
+        for which, recording in (("before", before), ("after", after))
+    )
+    warnings = "".join(f"<li>{escape(printable(text, 300))}</li>" for text in comparison.warnings)
+    body = (
+        f"<h1>taskscope · comparison</h1>{_table(total_cells(comparison))}"
+        f"{f'<ul>{warnings}</ul>' if warnings else ''}{charts}{_prefixes(comparison)}"
+    )
+    return (
+        '<!DOCTYPE html><html lang="en"><head><meta charset="utf-8">'
+        f'<meta http-equiv="Content-Security-Policy" content="{_POLICY}">'
+        '<meta name="viewport" content="width=device-width">'
+        '<meta name="color-scheme" content="light dark">'
+        f"<title>taskscope · comparison</title><style>{_style()}</style></head><body>{body}</body></html>"
+    )
+
+
+def _chart(which: str, recording: Recording, span_s: float, colours: dict[str, int]) -> str:
+    totals = measure_totals(recording)
+    svg = picture_svg(recording, totals.prefixes, span_s=span_s, colours=colours)
+    data = base64.b64encode(svg.encode("utf-8")).decode("ascii")
+    caption = escape(f"{which}: {title(recording, totals)}", quote=True)
+    return (
+        f'<figure><figcaption>{caption}</figcaption><img alt="Gantt chart, {caption}"'
+        f' src="data:image/svg+xml;base64,{data}"></figure>'
+    )
+
+
+def _prefixes(comparison: Comparison) -> str:
+    cells = prefix_cells(comparison, _MAX_ROWS)
+    more = len(comparison.prefixes) - _MAX_ROWS
+    note = f"<p>{format_count(more)} more prefixes are not listed</p>" if more > 0 else ""
+    explained = (
+        "<p>The intervals hold the ratio of the means with 95 % confidence, by bootstrap over tasks."
+        " They know nothing of what differs from run to run.</p>"
+    )
+    return f"<h2>By prefix</h2>{_table(cells)}{note}{explained}"
+
+
+def _table(cells: Sequence[tuple[str, ...]]) -> str:
+    head = "".join(f'<th scope="col">{escape(cell)}</th>' for cell in cells[0])
+    rows = "".join(
+        f'<tr><th scope="row">{escape(row[0])}</th>{"".join(f"<td>{escape(c)}</td>" for c in row[1:])}</tr>'
+        for row in cells[1:]
+    )
+    return f"<table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>"
+
+
+def _style() -> str:
+    rules = (
+        "body{max-width:860px;margin:16px auto;padding:0 12px;font:14px system-ui,sans-serif;%s}"
+        "h1{font-size:18px}h2{font-size:15px}img{max-width:100%%}figure{margin:12px 0}"
+        "td,th{padding:2px 10px 2px 0;text-align:right}"
+        "th[scope=row],th:first-child{text-align:left;font-weight:400}"
+        "figcaption{overflow-wrap:anywhere;margin-bottom:4px}"
+    )
+    light = f"background:{LIGHT['paper']};color:{LIGHT['ink']}"
+    dark = f"background:{DARK['paper']};color:{DARK['ink']}"
+    return f"{rules % light}@media(prefers-color-scheme:dark){{body{{{dark}}}}}"
