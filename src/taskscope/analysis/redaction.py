@@ -111,6 +111,10 @@ def _renamed(recording: Recording, name: _Rename, remark: _Rename) -> Recording:
         activities=replace(
             recording.activities, sources=tuple(map(without_credentials, recording.activities.sources))
         ),
+        workers=tuple(
+            replace(sample, worker=without_credentials(sample.worker), name=without_credentials(sample.name))
+            for sample in recording.workers
+        ),
         transfers=tuple(
             replace(
                 transfer,

@@ -24,7 +24,8 @@ _COLUMNS = tuple(field.name for field in fields(ActivityRows))
 
 
 def activity_frames(recording: Recording) -> Iterator[tuple[str, bytes]]:
-    """Yield the frames of activities and transfers; none where nothing of them was seen."""
+    """Yield the frames of activities, transfers and workers; none where nothing of them was seen."""
+    yield from record_frames("workers", map(asdict, recording.workers))
     yield from record_frames("transfers", map(asdict, recording.transfers))
     activities = recording.activities
     if not len(activities.rows):
@@ -92,6 +93,10 @@ def check_activities(recording: Recording) -> None:
     require(_below(rows.source, len(columns.sources)), "the source of an activity must be known")
     possible = (np.abs(rows.start) < _MAX_S) & (rows.duration >= 0) & (rows.duration < _MAX_S)
     require(possible.all(), "a time must be possible")
+    require(all(abs(s.time_s) < _MAX_S for s in recording.workers), "a time must be possible")
+    require(
+        all(0 <= s.n_threads < 2**31 for s in recording.workers), "the number of threads must be possible"
+    )
     for transfer in recording.transfers:
         require(transfer.direction in ("incoming", "outgoing"), "a transfer comes or goes")
         require(abs(transfer.start_s) < _MAX_S and abs(transfer.stop_s) < _MAX_S, "a time must be possible")

@@ -139,6 +139,7 @@ class Assembly:
             stacks=self._stacks.columns(self._records),
             activities=self._activities.columns(self._records),
             transfers=transfers_of(self._records),
+            workers=tuple(self._records["workers"]),
         )
         check_recording(recording)
         check_activities(recording)

@@ -28,6 +28,7 @@ from typing import TypeAlias, TypedDict
 from taskscope.model.activities import Transfer
 from taskscope.model.records import Group, GroupTotal, Lane, Message, Run
 from taskscope.model.stacks import Function
+from taskscope.model.workers import WorkerSample
 
 __all__ = [
     "ACTIVITIES",
@@ -163,6 +164,27 @@ RECORDS: Mapping[str, tuple[type, Mapping[str, tuple[type, ...]]]] = {
     "stack_prefixes": (dict, {"name": (str,)}),
     "stack_workers": (dict, {"name": (str,)}),
     "activity_sources": (dict, {"name": (str,)}),
+    "workers": (
+        WorkerSample,
+        {
+            "time_s": _NUMBER,
+            "worker": (str,),
+            "name": (str,),
+            "n_threads": (int,),
+            "n_executing": (int, type(None)),
+            **dict.fromkeys(
+                (
+                    "cpu_percent",
+                    "rss_bytes",
+                    "managed_bytes",
+                    "unmanaged_bytes",
+                    "spilled_bytes",
+                    "limit_bytes",
+                ),
+                (*_NUMBER, type(None)),
+            ),
+        },
+    ),
     "transfers": (
         Transfer,
         {

@@ -20,6 +20,7 @@ from taskscope.model.records import Group, GroupTotal, Lane, Message, Run, TaskB
 from taskscope.model.rows import Part, join_rows
 from taskscope.model.stacks import NO_STACKS, StackColumns
 from taskscope.model.tables import TABLES, Columns
+from taskscope.model.workers import WorkerSample
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -63,6 +64,8 @@ class Recording:
         What workers of a cluster did for tasks besides computing them.
     transfers
         What workers of a cluster logged of the data they sent to each other.
+    workers
+        What workers of a cluster said of their CPU and memory.
     """
 
     started_at: datetime
@@ -81,6 +84,7 @@ class Recording:
     stacks: StackColumns = NO_STACKS
     activities: ActivityColumns = NO_ACTIVITIES
     transfers: tuple[Transfer, ...] = ()
+    workers: tuple[WorkerSample, ...] = ()
 
     @property
     def tasks(self) -> TaskBlock:
@@ -101,7 +105,7 @@ class Recording:
         Parameters
         ----------
         name
-            One of ``runs tasks activities transfers resources cache dependencies messages``.
+            One of ``runs tasks activities transfers resources workers cache dependencies messages``.
 
         Raises
         ------
@@ -119,7 +123,7 @@ class Recording:
         Parameters
         ----------
         name
-            One of ``runs tasks activities transfers resources cache dependencies messages``.
+            One of ``runs tasks activities transfers resources workers cache dependencies messages``.
 
         Raises
         ------

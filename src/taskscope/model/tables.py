@@ -11,6 +11,8 @@ tasks          run, key, prefix, group, lane, worker, thread, start_s, stop_s, c
 activities     run, key, lane, activity, start_s, stop_s, source, nbytes
 transfers      worker, peer, direction, start_s, stop_s, nbytes, compressed_bytes, n_keys, keys
 resources      time_s, worker, cpu_percent, rss_bytes, limit_bytes, n_processes, gap
+workers        time_s, worker, name, n_threads, n_executing, cpu_percent, rss_bytes, managed_bytes,
+               unmanaged_bytes, spilled_bytes, limit_bytes
 cache          run, key, prefix, metric, enter_s, exit_s
 dependencies   run, key, dependency
 messages       time_s, level, text
@@ -25,6 +27,7 @@ only, without their bytes.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import fields
 from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
@@ -33,6 +36,7 @@ from numpy.typing import NDArray
 from taskscope.model.activities import ACTIVITIES, Transfer
 from taskscope.model.columns import GraphColumns
 from taskscope.model.records import OBSERVED_BY, RUNNING, STATUSES, TaskBlock
+from taskscope.model.workers import WorkerSample
 
 if TYPE_CHECKING:
     from taskscope.model.recording import Recording
@@ -179,6 +183,18 @@ def _resources(recording: Recording) -> Columns:
     }
 
 
+def _workers(recording: Recording) -> Columns:
+    rows, zero = recording.workers, recording.zero_s
+    columns: dict[str, NDArray[np.generic] | list[object]] = {
+        "time_s": np.array([row.time_s - zero for row in rows], np.float64),
+        "worker": _texts([row.worker for row in rows]),
+        "name": _texts([row.name for row in rows]),
+        "n_threads": np.array([row.n_threads for row in rows], np.int64),
+    }
+    measured = [field.name for field in fields(WorkerSample) if field.name not in columns]
+    return columns | {name: _none_to_nan([getattr(row, name) for row in rows]) for name in measured}
+
+
 def _cache(recording: Recording) -> Columns:
     stops = {r.run: recording.now_s if r.stop_s is None else r.stop_s for r in recording.runs}
     groups = [g.name for g in recording.groups]
@@ -251,6 +267,7 @@ TABLES: Mapping[str, Callable[[Recording], Columns]] = {
     "activities": _activities,
     "transfers": _transfers,
     "resources": _resources,
+    "workers": _workers,
     "cache": _cache,
     "dependencies": _dependencies,
     "messages": _messages,

@@ -30,6 +30,7 @@ from taskscope.model.records import (
     TaskBlock,
 )
 from taskscope.model.rows import join_rows
+from taskscope.model.workers import WorkerSample
 from taskscope.recorder.activities import ActivityLog
 from taskscope.recorder.graph import Outline
 from taskscope.recorder.heldlog import HeldLog
@@ -48,6 +49,7 @@ __all__ = ["DEFAULT_MAX_TASKS", "Recorder"]
 DEFAULT_MAX_TASKS = 1_000_000
 _MAX_RUNS = 10_000
 _MAX_RUNNING = 1_000
+_MAX_WORKER_SAMPLES = 200_000
 
 
 class Recorder:
@@ -78,6 +80,7 @@ class Recorder:
         self.resources = ResourceLog()
         self.held = HeldLog()
         self.activities = ActivityLog()
+        self.workers: deque[WorkerSample] = deque(maxlen=_MAX_WORKER_SAMPLES)
         self.stacks = StackLog(self.now_s)
         self._store = RowStore(_checked(max_tasks))
         self._groups = GroupTable()
@@ -360,6 +363,11 @@ class Recorder:
                 stacks=self.stacks.between(first_run, last_run),
                 activities=self.activities.columns(graphs.keys()),
                 transfers=self.activities.transfers(start_s, stop_s),
+                workers=tuple(
+                    sample
+                    for sample in self.workers.copy()
+                    if start_s <= sample.time_s <= (math.inf if stop_s is None else stop_s)
+                ),
             )
 
     def clear(self) -> None:
@@ -369,6 +377,7 @@ class Recorder:
             self._store.clear()
             self.held.clear()
             self.activities.clear()
+            self.workers.clear()
             self.stacks.clear()
             for state in self._runs.values():
                 state.rows_held = 0

@@ -13,6 +13,7 @@ from taskscope.errors import DamagedFileError
 from taskscope.export.activities import activity_frames
 from taskscope.model.activities import ActivityColumns, ActivityRows, Transfer
 from taskscope.model.recording import Recording
+from taskscope.model.workers import WorkerSample
 from tests.support.recordings import recording_of
 from tests.support.task_blocks import Row
 
@@ -26,12 +27,13 @@ ROWS = ActivityRows(
     source=np.array([1, 0], np.uint32),
     nbytes=np.array([80.0, np.nan]),
 )
+SAID = WorkerSample(1.5, "tcp://b:1", "b", 2, 1, 150.0, 9e9, 8e9, 1e9, 0.0, None)
 SENT = Transfer("tcp://b:1", "tcp://a:1", "outgoing", 1.5, 1.75, 80.0, 60.0, 2, ("x-1", "x-2"))
 
 
 def with_activities(rows: ActivityRows = ROWS) -> Recording:
     activities = ActivityColumns(rows, ("", "tcp://b:1"), dropped=3)
-    return replace(recording_of([Row(key="x-1")]), activities=activities, transfers=(SENT,))
+    return replace(recording_of([Row(key="x-1")]), activities=activities, transfers=(SENT,), workers=(SAID,))
 
 
 def columns(recording: Recording, table: str) -> dict[str, list[object]]:
@@ -47,7 +49,7 @@ def test_a_file_gives_back_every_activity_and_transfer(path: Path) -> None:
     recording = with_activities()
     recording.save(path)
     loaded = taskscope.load(path)
-    assert loaded.transfers == (SENT,)
+    assert (loaded.transfers, loaded.workers) == ((SENT,), (SAID,))
     assert loaded.activities.dropped == 3
     for name, values in asdict(ROWS).items():
         np.testing.assert_array_equal(getattr(loaded.activities.rows, name), values)

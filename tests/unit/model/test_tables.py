@@ -24,6 +24,8 @@ DESIGNED = {
     "activities": "run key lane activity start_s stop_s source nbytes",
     "transfers": "worker peer direction start_s stop_s nbytes compressed_bytes n_keys keys",
     "resources": "time_s worker cpu_percent rss_bytes limit_bytes n_processes gap",
+    "workers": "time_s worker name n_threads n_executing cpu_percent rss_bytes managed_bytes"
+    " unmanaged_bytes spilled_bytes limit_bytes",
     "cache": "run key prefix metric enter_s exit_s",
     "dependencies": "run key dependency",
     "messages": "time_s level text",

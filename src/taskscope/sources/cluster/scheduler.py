@@ -18,6 +18,7 @@ from taskscope.sources.cluster.link import Link, LoopThread
 from taskscope.sources.cluster.ownership import Ownership
 from taskscope.sources.cluster.pace import Pace
 from taskscope.sources.cluster.runs import TrackedRun, announce
+from taskscope.sources.cluster.samples import WorkerSampler
 from taskscope.sources.cluster.stream import TaskStream
 from taskscope.sources.cluster.transfers import TransferLogs
 from taskscope.sources.cluster.workers import Workers
@@ -60,7 +61,7 @@ class WatchedScheduler:
         self._lock = lock
         self._ended = ended
         self._link = Link(address, arguments)
-        self._workers = Workers(address)
+        self._workers = Workers(address, WorkerSampler(recorder).take)
         self._ownership = Ownership()
         self._transfers = TransferLogs(self._link, self._workers, recorder)
         self._stream = TaskStream(self._link, self._workers, self._ownership, self._transfers, recorder)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -55,10 +55,15 @@ class Workers:
     ----------
     scheduler
         The scheduler's address.
+    seen
+        Told of each worker, with what the scheduler says of it.
     """
 
-    def __init__(self, scheduler: str) -> None:
+    def __init__(
+        self, scheduler: str, seen: Callable[[Worker, Mapping[str, Any]], None] = lambda *_: None
+    ) -> None:
         self._scheduler = scheduler
+        self._seen = seen
         self._known: dict[str, Worker] = {}
         self.present: frozenset[str] = frozenset()
         """The addresses of those that the scheduler had at last."""
@@ -73,6 +78,7 @@ class Workers:
             # Names are numbers, texts, or anything else that was given.
             worker.name = str(facts.get("name", address))
             worker.n_threads = int(facts.get("nthreads", 0))
+            self._seen(worker, facts)
         gone = self.present - told.keys()
         self.present = frozenset(map(str, told))
         self.n_threads = sum(self._known[address].n_threads for address in self.present)

@@ -1,0 +1,61 @@
+"""From what the scheduler says of a worker to a sample of its CPU and memory."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from taskscope.model.workers import WorkerSample
+from taskscope.recorder import Recorder
+from taskscope.sources.cluster.workers import Worker
+
+__all__ = ["WorkerSampler"]
+
+
+class WorkerSampler:
+    """Tells the recorder of each worker's own measurements, each once.
+
+    Parameters
+    ----------
+    recorder
+        Where to tell.
+    """
+
+    def __init__(self, recorder: Recorder) -> None:
+        self._recorder = recorder
+        self._told: dict[str, float] = {}
+
+    def take(self, worker: Worker, facts: Mapping[str, Any]) -> None:
+        """Tell what a worker says, unless that was told before."""
+        metrics: Mapping[str, Any] = facts.get("metrics") or {}
+        measured = _number(metrics.get("time"))
+        if measured is None or measured <= self._told.get(worker.address, float("-inf")):
+            return
+        self._told[worker.address] = measured
+        clock = self._recorder.clock
+        shift = clock.perf_counter() - clock.time() - self._recorder.origin
+        spilled = metrics.get("spilled_bytes") or {}
+        in_memory = _number(spilled.get("memory"))
+        rss, held = _number(metrics.get("memory")), _number(metrics.get("managed_bytes"))
+        # The worker counts what it has spilled among what it holds.
+        managed = None if held is None else max(held - (in_memory or 0.0), 0.0)
+        executing = (metrics.get("task_counts") or {}).get("executing", 0)
+        self._recorder.workers.append(
+            WorkerSample(
+                time_s=measured + worker.clock.ahead_s + shift,
+                worker=worker.address,
+                name=worker.name,
+                n_threads=worker.n_threads,
+                n_executing=int(executing),
+                cpu_percent=_number(metrics.get("cpu")),
+                rss_bytes=rss,
+                managed_bytes=managed,
+                unmanaged_bytes=None if rss is None or managed is None else max(rss - managed, 0.0),
+                spilled_bytes=in_memory,
+                limit_bytes=_number(facts.get("memory_limit")) or None,
+            )
+        )
+
+
+def _number(value: object) -> float | None:
+    return float(value) if isinstance(value, int | float) and not isinstance(value, bool) else None

@@ -1,0 +1,86 @@
+"""What workers say of their CPU and memory."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import replace
+
+import numpy as np
+import psutil
+import pytest
+from distributed import Client, LocalCluster, wait
+
+import taskscope
+from taskscope.model.workers import WorkerSample
+from taskscope.recorder import Recorder
+from taskscope.sources.cluster.samples import WorkerSampler
+from taskscope.sources.cluster.workers import Workers
+from tests.support.fake_clock import FakeClock
+from tests.unit.cluster.test_computes import rows
+
+_BYTES = 100_000_000
+
+
+def test_each_worker_s_memory_is_followed_while_it_computes(client: Client, cluster: LocalCluster) -> None:
+    here = cluster.workers[0].worker_address
+    with taskscope.profile(display=False) as run:
+        held = client.submit(np.ones, _BYTES // 8, workers=[here], pure=False)
+        wait(held)
+        client.submit(_until_heard, 3.0, pure=False).result()
+        rss = psutil.Process(client.run(os.getpid)[here]).memory_info().rss
+        del held
+    found = rows(
+        run.recording, "workers", "worker", "name", "n_threads", "managed_bytes", "rss_bytes", "time_s"
+    )
+    assert {row[:3] for row in found} == {
+        (worker.worker_address, str(name), 2) for name, worker in cluster.workers.items()
+    }
+    last = [row for row in found if row[0] == here][-1]
+    assert last[3] == pytest.approx(_BYTES, rel=0.01)
+    assert last[4] == pytest.approx(rss, rel=0.2)
+    times = [row[5] for row in found if row[0] == here]
+    assert times == sorted(set(times))
+    assert times[0] >= 0
+
+
+def _until_heard(seconds: float) -> None:
+    """Last for a few heartbeats of the workers."""
+    import time
+
+    time.sleep(seconds)
+
+
+def test_a_sample_is_told_once_and_what_is_spilled_is_not_held_in_memory() -> None:
+    clock = FakeClock()
+    recorder = Recorder(clock=clock)
+    workers = Workers("tcp://a:1", WorkerSampler(recorder).take)
+    facts = {
+        "name": 3,
+        "nthreads": 2,
+        "memory_limit": 0,
+        "metrics": {
+            "time": clock.time() + 1.5,
+            "cpu": 150.0,
+            "memory": 500,
+            "managed_bytes": 700,
+            "spilled_bytes": {"memory": 300, "disk": 40},
+            "task_counts": {"executing": 2},
+        },
+    }
+    for _ in range(2):
+        workers.update({"workers": {"tcp://a:2": facts, "tcp://a:3": {"name": "new"}}})
+    (sample,) = recorder.workers
+    assert sample.time_s == pytest.approx(1.5)
+    assert replace(sample, time_s=1.5) == WorkerSample(
+        time_s=1.5,
+        worker="tcp://a:2",
+        name="3",
+        n_threads=2,
+        n_executing=2,
+        cpu_percent=150.0,
+        rss_bytes=500.0,
+        managed_bytes=400.0,
+        unmanaged_bytes=100.0,
+        spilled_bytes=300.0,
+        limit_bytes=None,
+    )
