@@ -267,6 +267,24 @@ time.sleep(60)"""
     expect(card(lab)).to_contain_text(key)
 
 
+def test_a_selection_reaches_the_kernel_while_a_compute_runs(lab: LabPage) -> None:
+    heard = """import os, threading
+heard = threading.Event()
+w.observe(lambda change: change.new and heard.set(), "selected_key")
+graph = {("load", i): (nap, i) for i in range(8)} | {"last": (lambda *_: heard.wait(50), ("load", 0))}
+assert dask.threaded.get(graph, "last", num_workers=1)
+w.selected_key"""
+    opened(lab, heard)
+    lab.start_cell(2)
+    expect(state(lab)).to_contain_text("1 running")
+    press(lab, "n")
+    lab.wait_cell(2)
+    (shown,) = lab.outputs(2)
+    key = shown["data"]["text/plain"]
+    expect(card(lab)).to_contain_text(key.strip("\"'"))
+    assert json.dumps(told(lab, "selected_key", '".*"')).strip("\"'") in key
+
+
 def test_a_failed_task_has_a_pattern_and_says_what_it_raised(lab: LabPage, shots: Path) -> None:
     compute = """def fail(i):
     time.sleep(0.1)

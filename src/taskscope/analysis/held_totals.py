@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TypeAlias
 
 import numpy as np
 
 from taskscope.model.held import HeldRows
+from taskscope.model.records import Run
 
-__all__ = ["BYTES", "KEYS", "VALUE", "HeldPeak", "HeldSums", "HeldTotals"]
+__all__ = ["BYTES", "KEYS", "VALUE", "HeldPeak", "HeldSums", "HeldTotals", "overlap"]
 
 KEYS, BYTES, VALUE = "n_keys", "nbytes", "value"
 _MEASURES = (KEYS, BYTES, VALUE)
@@ -56,6 +59,16 @@ class HeldPeak:
         for sums in self.groups.values():
             total = total.plus(sums)
         return total
+
+
+def overlap(runs: Iterable[Run]) -> bool:
+    """Return whether any of these computes ran at the same time; then their peak is a lower bound."""
+    reached_s = -math.inf
+    for run in sorted(runs, key=lambda run: run.start_s):
+        if run.start_s < reached_s:
+            return True
+        reached_s = math.inf if run.stop_s is None else max(reached_s, run.stop_s)
+    return False
 
 
 _State: TypeAlias = dict[tuple[int, int], HeldSums]

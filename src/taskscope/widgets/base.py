@@ -78,10 +78,12 @@ class RecorderWidget(DOMWidget):  # type: ignore[misc]  # ipywidgets is untyped
         session = self._session
         if session is None or self.comm is None:
             return
-        values = self._live(session, now_s)
-        # Observers see all of it changed, and the browser gets one message.
-        with self.hold_sync(), self.hold_trait_notifications():
-            self.set_trait("epoch", current_feed().epoch)
+        feed = current_feed()
+        told = feed.told.take(self.model_id)
+        values = {"epoch": feed.epoch, **self._live(session, now_s), **told}
+        # Observers see all of it changed, and the browser gets one message, without what it told itself: the
+        # person may have chosen something else since.
+        with self.hold_sync(), self._lock_property(**told), self.hold_trait_notifications():
             for trait, value in values.items():
                 self.set_trait(trait, value)
 
@@ -93,6 +95,8 @@ class RecorderWidget(DOMWidget):  # type: ignore[misc]  # ipywidgets is untyped
             self._remove()
             self._remove = None
         if self._session is not None:
+            if self.comm is not None:
+                current_feed().told.close(self.model_id)
             self._session.release(self)
             self._session = None
             following.discard(self)
@@ -129,8 +133,10 @@ class RecorderWidget(DOMWidget):  # type: ignore[misc]  # ipywidgets is untyped
         self._session = session
         session.hold(self)
         following.add(self)
+        model = self.model_id
+        feed.told.open(model)
         self._remove = feed.publisher.add_sender(
-            TraitSender(type(self).__name__, session.recorder, self.refresh)
+            TraitSender(type(self).__name__, session.recorder, self.refresh, lambda: feed.told.has(model))
         )
         session.pump.wake()
 

@@ -40,7 +40,8 @@ class CacheWidget(RecorderWidget, CacheTraits):
     def _live(self, session: Session, now_s: float) -> Mapping[str, object]:
         if self._follower is None:
             self._follower = HeldFollower(session.recorder, self.window)
-        return cache_values(self._follower.refresh(), session.recorder.groups, session.metric_name)
+        runs = self.window.runs(session.recorder)
+        return cache_values(self._follower.refresh(), session.recorder.groups, runs, session.metric_name)
 
     def _still(self, recording: Recording) -> Mapping[str, object]:
         return still_cache_values(recording)

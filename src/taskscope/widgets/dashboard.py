@@ -61,7 +61,7 @@ class Dashboard(RecorderWidget, ProgressTraits, GanttTraits, ResourceTraits, Cac
         return {
             **gantt_values(recorder, progress),
             **resource_values(resources.refresh(), limits.n_cores, limits.memory_bytes),
-            **cache_values(held.refresh(), recorder.groups, session.metric_name),
+            **cache_values(held.refresh(), recorder.groups, self.window.runs(recorder), session.metric_name),
             **progress_values(progress),
         }
 

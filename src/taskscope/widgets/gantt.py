@@ -30,8 +30,9 @@ class GanttWidget(RecorderWidget, GanttTraits):
     The tasks themselves are no traits: the browser holds them once for all views of a kernel.
 
     `selected_key` is one selection for all charts of a recorder. Set it to select a task, also while a cell
-    runs; observe it to hear what a person selected, which the kernel does when it next listens to widgets:
-    at the end of a running cell.
+    runs; observe it to hear what a person selected. While a compute runs, a kernel with subshells (ipykernel
+    7) hears of that within half a second, on the thread that sets all traits; else it does at the end of the
+    cell, as with any widget. The same goes for `follow` and `time_range`.
     """
 
     _model_name = traitlets.Unicode("GanttModel").tag(sync=True)

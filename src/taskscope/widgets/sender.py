@@ -21,19 +21,24 @@ class TraitSender:
         What the traits are taken from.
     refresh
         Sets the traits; called with the seconds after the recorder's zero.
+    told
+        Returns whether a person changed a trait.
     """
 
     interval_s = 0.5
 
-    def __init__(self, name: str, recorder: Recorder, refresh: Callable[[float], None]) -> None:
+    def __init__(
+        self, name: str, recorder: Recorder, refresh: Callable[[float], None], told: Callable[[], bool]
+    ) -> None:
         self.name = name
         self._recorder = recorder
         self._refresh = refresh
+        self._told = told
         self._seen: tuple[int, int] | None = None
 
     def wants(self, tick: Tick) -> bool:
         """Return whether the traits may have to change."""
-        return tick.active or tick.final or self._seen != self._state()
+        return tick.active or tick.final or self._told() or self._seen != self._state()
 
     def send(self, tick: Tick) -> None:
         """Refresh the traits."""

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from taskscope.analysis.held_rows import held_metrics, held_rows
-from taskscope.analysis.held_totals import BYTES, KEYS, VALUE, HeldSums, HeldTotals
+from taskscope.analysis.held_totals import BYTES, KEYS, VALUE, HeldSums, HeldTotals, overlap
 from taskscope.analysis.resource_totals import ResourceTotals, add_samples
 from taskscope.model.recording import Recording
-from taskscope.model.records import Group
+from taskscope.model.records import Group, Run
 from taskscope.recorder import Recorder
 from taskscope.widgets.window import Window
 from taskscope.wire import wire_text
@@ -104,9 +104,9 @@ def still_resource_values(recording: Recording) -> Mapping[str, object]:
 
 
 def cache_values(
-    totals: HeldTotals, groups: Sequence[Group], metric: str, zero_s: float = 0.0
+    totals: HeldTotals, groups: Sequence[Group], runs: Iterable[Run], metric: str, zero_s: float = 0.0
 ) -> Mapping[str, object]:
-    """Return the traits of `CacheWidget`; at most 20 groups, largest first."""
+    """Return the traits of `CacheWidget` for these computes; at most 20 groups, largest first."""
     measure = {"nbytes": BYTES, "count": KEYS}.get(metric, VALUE)
     peaks = {name: peak.sums for name, peak in totals.peaks.items()}
     peak = totals.peaks.get(measure)
@@ -117,6 +117,7 @@ def cache_values(
         "peak_n_keys": peaks.get(KEYS, HeldSums()).n_keys,
         "peak_nbytes": int(peaks.get(BYTES, HeldSums()).nbytes),
         "peak_value": peaks.get(VALUE, HeldSums()).value if measure == VALUE else None,
+        "peak_at_least": overlap(runs),
         "peak_s": None if peak is None else peak.time_s - zero_s,
         "peak_groups": [
             {
@@ -135,7 +136,7 @@ def still_cache_values(recording: Recording) -> Mapping[str, object]:
     totals.add(held_rows(recording))
     name = str(recording.metadata.get("metric", "nbytes"))
     metric = next(iter(held_metrics(recording).values()), "count" if name == "count" else "nbytes")
-    return cache_values(totals, recording.groups, metric, recording.zero_s)
+    return cache_values(totals, recording.groups, recording.runs, metric, recording.zero_s)
 
 
 def _sums(prefix: str, sums: HeldSums, *, valued: bool) -> dict[str, object]:

@@ -83,6 +83,9 @@ class CacheTraits(traitlets.HasTraits):
     peak_n_keys = traitlets.Int(0, help="The most keys held at once.").tag(sync=True)
     peak_nbytes = traitlets.Int(0, help="The most bytes held at once.").tag(sync=True)
     peak_value = _known(traitlets.Float, "The most held at once in the user's metric")
+    peak_at_least = traitlets.Bool(
+        False, help="Whether computes ran at the same time; then the peaks are lower bounds."
+    ).tag(sync=True)
     peak_s = _known(traitlets.Float, "When most was held in the metric, seconds after the zero")
     peak_groups = traitlets.List(
         traitlets.Dict(), help="At that moment, per group: group, prefix and the fields above, largest first."

@@ -10,10 +10,11 @@ import pytest
 from dask._task_spec import Task, TaskRef
 
 from taskscope.analysis.held_rows import held_metrics, held_rows
-from taskscope.analysis.held_totals import BYTES, KEYS, VALUE, HeldSums, HeldTotals
+from taskscope.analysis.held_totals import BYTES, KEYS, VALUE, HeldSums, HeldTotals, overlap
 from taskscope.model.held import HeldRows
 from tests.support.held_rows import told
 from tests.support.local_computes import watching
+from tests.support.recordings import run_of
 
 
 def rows_of(*rows: tuple[int, int, float, int, float]) -> HeldRows:
@@ -119,3 +120,21 @@ def test_rows_in_any_portions_give_the_same_numbers() -> None:
     for start in range(0, 300, 11):
         parts.add(rows_of(*spec[start : start + 11]))
     assert (parts.now, parts.peaks) == (whole.now, whole.peaks)
+
+
+@pytest.mark.parametrize(
+    ("spans", "expected"),
+    [
+        ([], False),
+        ([(0.0, 1.0), (1.0, 2.0)], False),
+        ([(3.0, 4.0), (0.0, 1.0)], False),
+        ([(0.0, 3.0), (1.0, 2.0)], True),
+        ([(0.0, None), (1.0, 2.0)], True),
+    ],
+    ids=["none", "one after the other", "told in another order", "one inside of another", "one still runs"],
+)
+def test_peaks_are_lower_bounds_where_computes_ran_at_the_same_time(
+    spans: list[tuple[float, float | None]], *, expected: bool
+) -> None:
+    runs = [run_of(i, n_tasks=1, start_s=start, stop_s=stop) for i, (start, stop) in enumerate(spans)]
+    assert overlap(runs) is expected

@@ -93,7 +93,8 @@ def test_the_cache_says_its_peak_and_the_groups_that_made_it_up() -> None:
         dask.get(GRAPH, "c-1")
     while recorder.pull():
         pass
-    values = cache_values(HeldFollower(recorder, Window(0, None)).refresh(), recorder.groups, "nbytes")
+    totals = HeldFollower(recorder, Window(0, None)).refresh()
+    values = cache_values(totals, recorder.groups, recorder.runs(), "nbytes")
     peak_s = values["peak_s"]
     assert isinstance(peak_s, float)
     assert peak_s > 0
@@ -106,6 +107,7 @@ def test_the_cache_says_its_peak_and_the_groups_that_made_it_up() -> None:
         "peak_n_keys": 2,
         "peak_nbytes": 30_000 + 2 * EMPTY,
         "peak_value": None,
+        "peak_at_least": False,
         "peak_s": None,
         "peak_groups": [
             {"group": "b", "prefix": "b", "n_keys": 1, "nbytes": 20_000 + EMPTY, **unvalued},

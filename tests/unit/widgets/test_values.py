@@ -71,7 +71,8 @@ class FakeRecorder:
 def test_a_widget_asks_for_its_turn_only_when_there_is_news() -> None:
     recorder = FakeRecorder()
     sent: list[float] = []
-    sender = TraitSender("w", recorder, sent.append)  # type: ignore[arg-type]  # the two numbers it reads
+    told: list[str] = []
+    sender = TraitSender("w", recorder, sent.append, lambda: bool(told))  # type: ignore[arg-type]  # the two numbers it reads
     idle, active = Tick(1.0, active=False, final=False), Tick(2.0, active=True, final=False)
     assert sender.wants(idle)
     sender.send(idle)
@@ -82,4 +83,6 @@ def test_a_widget_asks_for_its_turn_only_when_there_is_news() -> None:
     )
     recorder.cursor = 5
     assert sender.wants(idle)
-    assert sent == [1.0]
+    sender.send(idle)
+    told.append("a person chose something")
+    assert (sender.wants(idle), sent) == (True, [1.0, 1.0])

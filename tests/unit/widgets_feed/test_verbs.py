@@ -17,6 +17,7 @@ from taskscope.widgets.feed.verbs import (
     Resync,
     Snapshot,
     Stop,
+    Tell,
     parse_page,
     parse_request,
 )
@@ -33,13 +34,26 @@ from taskscope.widgets.feed.verbs import (
         ({"verb": "renew"}, Renew()),
         ({"verb": "stop", "extra": [1]}, Stop()),
         ({"verb": "dependencies", "row": 12}, Dependencies(12)),
+        (
+            {"verb": "tell", "model": "m", "trait": "selected_key", "value": "x"},
+            Tell("m", "selected_key", "x"),
+        ),
+        ({"verb": "tell", "model": "m", "trait": "follow", "value": False}, Tell("m", "follow", value=False)),
+        (
+            {"verb": "tell", "model": "m", "trait": "time_range", "value": [1, 2.5]},
+            Tell("m", "time_range", [1.0, 2.5]),
+        ),
     ],
 )
 def test_known_verbs(data: object, request_: object) -> None:
     assert parse_request(data) == request_
 
 
-KNOWN = "hello, snapshot, resync, rate, renew, stop, dependencies"
+KNOWN = "hello, snapshot, resync, rate, renew, stop, dependencies, tell"
+MAY_TELL = (
+    "a page may tell selected_key (a text or null), follow (true or false) and time_range (two numbers,"
+    " the smaller one first, or null); got"
+)
 
 
 @pytest.mark.parametrize(
@@ -48,6 +62,12 @@ KNOWN = "hello, snapshot, resync, rate, renew, stop, dependencies"
         ({"verb": "rm -rf"}, f"unknown verb 'rm -rf'; known are {KNOWN}"),
         (None, f"unknown verb None; known are {KNOWN}"),
         ({"verb": "dependencies", "row": "3"}, "row must be a row number from 0, got '3'"),
+        ({"verb": "tell", "trait": "follow"}, "model must be the id of a widget, got None"),
+        ({"verb": "tell", "model": "m", "trait": "layout", "value": {}}, f"{MAY_TELL} 'layout' {{}}"),
+        (
+            {"verb": "tell", "model": "m", "trait": "time_range", "value": [2, 1]},
+            f"{MAY_TELL} 'time_range' [2, 1]",
+        ),
         ({"verb": "resync"}, "cursor must be a row number from 0, got None"),
         ({"verb": "resync", "cursor": True}, "cursor must be a row number from 0, got True"),
         ({"verb": "hello", "cursor": -1}, "cursor must be a row number from 0, got -1"),

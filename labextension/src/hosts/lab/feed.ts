@@ -1,6 +1,6 @@
 /** The feed of one kernel, as the browser sees it: keeps the stores up to date, whatever happens to the kernel. */
 import type { Kernel } from '@jupyterlab/services';
-import { UUID } from '@lumino/coreutils';
+import { type JSONValue, UUID } from '@lumino/coreutils';
 import type { IDisposable } from '@lumino/disposable';
 import { Signal } from '@lumino/signaling';
 
@@ -122,6 +122,12 @@ export class Feed implements IDisposable {
         }
       }
     });
+  }
+
+  /** Tell a widget of the kernel what a person chose; false where widgets' own messages will do, or must. */
+  tell(model: string, trait: string, value: unknown): boolean {
+    const heard = this._active && this._state.kind === 'live' && this._state.subshell;
+    return heard && this._link.ask({ verb: 'tell', model, trait, value: value as JSONValue });
   }
 
   /** The tab is seen again; while it was hidden its timers were too slow to keep the lease. */

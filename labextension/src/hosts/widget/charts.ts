@@ -13,7 +13,7 @@ export const mountProgressOf: MountChart = ({ el, store, ...place }, _model, { t
 };
 
 export const mountGanttOf: MountChart = (place, model, { trans }) => {
-  const traits = new SharedTraits(model, place.signal);
+  const traits = new SharedTraits(model, place);
   follow(traits, model, mountGantt(place.el, place.store, ganttOptions(place, model, traits, trans)));
 };
 
@@ -27,7 +27,7 @@ export const mountCacheOf: MountChart = ({ el, store, ...place }, model, { trans
 };
 
 export const mountDashboardOf: MountChart = (place, model, { trans }) => {
-  const traits = new SharedTraits(model, place.signal);
+  const traits = new SharedTraits(model, place);
   const dashboard = mountDashboard(place.el, place.store, {
     ...ganttOptions(place, model, traits, trans),
     ...(place.stop === undefined ? {} : { stop: place.stop }),
@@ -88,13 +88,13 @@ function follow(traits: SharedTraits, model: WidgetModel, chart: GanttChart): vo
 class SharedTraits {
   constructor(
     private readonly _model: WidgetModel,
-    private readonly _signal: AbortSignal
+    private readonly _place: Pick<Parameters<MountChart>[0], 'signal' | 'tell'>
   ) {}
 
   tell(trait: string, value: unknown): void {
     this._model.set(trait, value, { taskscopeTeller: this });
     // Queued by the widget itself while the kernel is busy; a closed widget has nobody to tell.
-    if (this._model.comm_live) {
+    if (this._model.comm_live && this._place.tell?.(trait, value) !== true) {
       this._model.save_changes();
     }
   }
@@ -106,7 +106,7 @@ class SharedTraits {
       }
     };
     this._model.on(`change:${trait}`, changed);
-    this._signal.addEventListener('abort', () => {
+    this._place.signal.addEventListener('abort', () => {
       this._model.off(`change:${trait}`, changed);
     });
   }

@@ -53,6 +53,7 @@ const CACHE = {
   peak_n_keys: 0,
   peak_nbytes: 0,
   peak_value: null,
+  peak_at_least: false,
   peak_s: null,
   peak_groups: []
 };

@@ -27,6 +27,8 @@ export interface Place {
   lastRun: number | null;
   /** Interrupts the compute that runs; resolves to why there is nothing to stop, or null. */
   stop?: () => Promise<string | null>;
+  /** Tells the kernel what a person chose while a cell keeps it from hearing widgets; false: it cannot be told so. */
+  tell?: (trait: string, value: unknown) => boolean;
 }
 
 /** Mounts one chart; it goes when the place's signal aborts. */
@@ -89,7 +91,8 @@ function mountChart(
     held.release();
     feed.release();
   });
-  mount({ el: body, store: held.store, signal, ...windowOf(model), stop: () => feed.feed.stop() }, model, surroundings);
+  const tell = (trait: string, value: unknown): boolean => feed.feed.tell(model.model_id, trait, value);
+  mount({ el: body, store: held.store, signal, ...windowOf(model), stop: () => feed.feed.stop(), tell }, model, surroundings);
 }
 
 function windowOf(model: WidgetModel): RunWindow {

@@ -13,6 +13,7 @@ from taskscope.widgets.estimates import Estimates
 from taskscope.widgets.feed.channels import Channel
 from taskscope.widgets.feed.pages import LEASE_S, Page, Pages
 from taskscope.widgets.feed.stream import PageStream
+from taskscope.widgets.feed.told import Told
 from taskscope.widgets.feed.verbs import (
     BadRequestError,
     Dependencies,
@@ -23,6 +24,7 @@ from taskscope.widgets.feed.verbs import (
     Resync,
     Snapshot,
     Stop,
+    Tell,
     parse_page,
     parse_request,
 )
@@ -57,6 +59,8 @@ class Control:
         When the computes that run will end.
     epoch
         Returns the present epoch.
+    told
+        Where what persons chose in widgets is left.
     wake
         Makes the publisher look at once.
     interrupt
@@ -70,6 +74,7 @@ class Control:
         estimates: Estimates,
         *,
         epoch: Callable[[], str],
+        told: Told,
         wake: Callable[[], None],
         interrupt: Callable[[], None] = interrupt_main,
     ) -> None:
@@ -77,6 +82,7 @@ class Control:
         self._pages = pages
         self._estimates = estimates
         self._epoch = epoch
+        self._told = told
         self._wake = wake
         self._interrupt = interrupt
 
@@ -122,16 +128,14 @@ class Control:
             If it cannot be done.
         """
         match request:
-            case Hello(cursor, epoch):
-                self._start(page, cursor if epoch == self._epoch() else 0)
-            case Snapshot():
-                self._start(page, 0)
-            case Resync(cursor):
-                self._start(page, cursor)
+            case Hello() | Snapshot() | Resync():
+                self._start(page, self._first_row(request))
             case Rate(per_second):
                 page.interval_s = 1 / per_second
             case Stop():
                 self._stop(page)
+            case Tell():
+                self._tell(request)
             case Dependencies(row):
                 return self._dependencies(row)
             case Renew():
@@ -139,6 +143,15 @@ class Control:
                 self._pages.readmit(page)
                 self._wake()
         return {}
+
+    def _first_row(self, request: Hello | Snapshot | Resync) -> int:
+        match request:
+            case Snapshot():
+                return 0
+            case Hello(cursor, epoch):
+                return cursor if epoch == self._epoch() else 0
+            case Resync(cursor):
+                return cursor
 
     def _start(self, page: Page, cursor: int) -> None:
         page.stream = PageStream(self._recorder, self._epoch(), cursor, self._estimates)
@@ -152,6 +165,11 @@ class Control:
         if not page.on_subshell:
             raise BadRequestError("this kernel is heard only between cells; interrupt it from the menu")
         self._interrupt()
+
+    def _tell(self, told: Tell) -> None:
+        if not self._told.put(told.model, told.trait, told.value):
+            raise BadRequestError("no widget of this kernel that is alive has this id")
+        self._wake()
 
     def _dependencies(self, row: int) -> Mapping[str, object]:
         links = self._recorder.links(row, MAX_LINKS)

@@ -16,6 +16,7 @@ from taskscope.widgets.feed.pages import Page, Pages
 from taskscope.widgets.feed.presence import show_presence
 from taskscope.widgets.feed.publisher import Publisher, Sender
 from taskscope.widgets.feed.quiet import keep_quiet
+from taskscope.widgets.feed.told import Told
 from taskscope.wire import PROTOCOL
 
 __all__ = ["ANNOUNCE", "CONTROL", "DATA", "Feed", "current"]
@@ -51,6 +52,7 @@ class Feed:
         self.session = session
         self.idle_clock = IdleClock(clock)
         self.estimates = Estimates(session.recorder)
+        self.told = Told()
         self._channels = channels or KernelChannels()
         self._pages = Pages(clock, self.idle_clock)
         self._loads = 0
@@ -60,6 +62,7 @@ class Feed:
             self._pages,
             self.estimates,
             epoch=lambda: self.epoch,
+            told=self.told,
             wake=session.pump.wake,
             interrupt=interrupt,
         )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TypeAlias
 
@@ -17,11 +17,11 @@ __all__ = [
     "Resync",
     "Snapshot",
     "Stop",
+    "Tell",
     "parse_page",
     "parse_request",
 ]
 
-VERBS = ("hello", "snapshot", "resync", "rate", "renew", "stop", "dependencies")
 _MAX_SHOWN = 60
 _MAX_ID = 100
 
@@ -74,7 +74,16 @@ class Dependencies:
     row: int
 
 
-Request: TypeAlias = Hello | Snapshot | Resync | Rate | Renew | Stop | Dependencies
+@dataclass(frozen=True, slots=True)
+class Tell:
+    """Set a trait of a widget to what a person chose, while a cell keeps the widget from being heard."""
+
+    model: str
+    trait: str
+    value: object
+
+
+Request: TypeAlias = Hello | Snapshot | Resync | Rate | Renew | Stop | Dependencies | Tell
 
 
 def parse_request(data: object) -> Request:
@@ -87,21 +96,10 @@ def parse_request(data: object) -> Request:
     """
     fields = data if isinstance(data, Mapping) else {}
     verb = fields.get("verb")
-    match verb:
-        case "hello":
-            return Hello(_row("cursor", fields.get("cursor", 0)), _epoch(fields.get("epoch")))
-        case "resync":
-            return Resync(_row("cursor", fields.get("cursor")))
-        case "dependencies":
-            return Dependencies(_row("row", fields.get("row")))
-        case "rate":
-            return Rate(_per_second(fields.get("per_second")))
-        case "snapshot" | "renew" | "stop":
-            return _PLAIN[verb]
-    raise BadRequestError(f"unknown verb {_shown(verb)}; known are {', '.join(VERBS)}")
-
-
-_PLAIN: dict[str, Request] = {"snapshot": Snapshot(), "renew": Renew(), "stop": Stop()}
+    parse = _PARSERS.get(verb) if isinstance(verb, str) else None
+    if parse is None:
+        raise BadRequestError(f"unknown verb {_shown(verb)}; known are {', '.join(VERBS)}")
+    return parse(fields)
 
 
 def parse_page(data: object) -> str:
@@ -129,6 +127,24 @@ def _row(name: str, value: object) -> int:
     return value
 
 
+def _tell(model: object, trait: object, value: object) -> Tell:
+    if not isinstance(model, str) or not 0 < len(model) <= _MAX_ID:
+        raise BadRequestError(f"model must be the id of a widget, got {_shown(model)}")
+    match trait, value:
+        case "selected_key", None | str():
+            return Tell(model, "selected_key", value)
+        case "follow", bool():
+            return Tell(model, "follow", value)
+        case "time_range", None:
+            return Tell(model, "time_range", None)
+        case "time_range", [int() | float() as start, int() | float() as stop] if start < stop:
+            return Tell(model, "time_range", [float(start), float(stop)])
+    raise BadRequestError(
+        "a page may tell selected_key (a text or null), follow (true or false) and time_range (two numbers,"
+        f" the smaller one first, or null); got {_shown(trait)} {_shown(value)}"
+    )
+
+
 def _epoch(value: object) -> str | None:
     if value is not None and not isinstance(value, str):
         raise BadRequestError(f"epoch must be a text, got {_shown(value)}")
@@ -144,3 +160,16 @@ def _per_second(value: object) -> float:
 def _shown(value: object) -> str:
     text = ascii(value)
     return text if len(text) <= _MAX_SHOWN else f"{text[:_MAX_SHOWN]}..."
+
+
+_PARSERS: Mapping[str, Callable[[Mapping[str, object]], Request]] = {
+    "hello": lambda fields: Hello(_row("cursor", fields.get("cursor", 0)), _epoch(fields.get("epoch"))),
+    "snapshot": lambda _: Snapshot(),
+    "resync": lambda fields: Resync(_row("cursor", fields.get("cursor"))),
+    "rate": lambda fields: Rate(_per_second(fields.get("per_second"))),
+    "renew": lambda _: Renew(),
+    "stop": lambda _: Stop(),
+    "dependencies": lambda fields: Dependencies(_row("row", fields.get("row"))),
+    "tell": lambda fields: _tell(fields.get("model"), fields.get("trait"), fields.get("value")),
+}
+VERBS = tuple(_PARSERS)
