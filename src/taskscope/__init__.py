@@ -18,11 +18,19 @@ if TYPE_CHECKING:
     from taskscope.export import load
     from taskscope.model.recording import Recording
     from taskscope.profiling import profile
-    from taskscope.widgets import CacheWidget, Dashboard, GanttWidget, ProgressWidget, ResourceWidget
+    from taskscope.widgets import (
+        CacheWidget,
+        Dashboard,
+        FlameWidget,
+        GanttWidget,
+        ProgressWidget,
+        ResourceWidget,
+    )
 
 _HOMES = {
     "CacheWidget": "taskscope.widgets",
     "Dashboard": "taskscope.widgets",
+    "FlameWidget": "taskscope.widgets",
     "GanttWidget": "taskscope.widgets",
     "ProgressWidget": "taskscope.widgets",
     "Recording": "taskscope.model.recording",
@@ -36,6 +44,7 @@ _HOMES = {
 __all__ = [
     "CacheWidget",
     "Dashboard",
+    "FlameWidget",
     "GanttWidget",
     "ProgressWidget",
     "Recording",

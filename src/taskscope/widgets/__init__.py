@@ -2,8 +2,9 @@
 
 from taskscope.widgets.cache import CacheWidget
 from taskscope.widgets.dashboard import Dashboard
+from taskscope.widgets.flame import FlameWidget
 from taskscope.widgets.gantt import GanttWidget
 from taskscope.widgets.progress import ProgressWidget
 from taskscope.widgets.resource import ResourceWidget
 
-__all__ = ["CacheWidget", "Dashboard", "GanttWidget", "ProgressWidget", "ResourceWidget"]
+__all__ = ["CacheWidget", "Dashboard", "FlameWidget", "GanttWidget", "ProgressWidget", "ResourceWidget"]

@@ -10,7 +10,7 @@ from ipywidgets import DOMWidget, widget_serialization
 from taskscope.analysis.progress import Progress
 from taskscope.model.faces import face
 from taskscope.model.recording import Recording
-from taskscope.session import Session
+from taskscope.session import Options, Session
 from taskscope.session import current as current_session
 from taskscope.widgets.feed import Feed
 from taskscope.widgets.feed import current as current_feed
@@ -131,7 +131,7 @@ class RecorderWidget(DOMWidget):  # type: ignore[misc]  # ipywidgets is untyped
 
     def _follow(self, session: Session, feed: Feed) -> None:
         self._session = session
-        session.hold(self)
+        session.hold(self, self._recorded_options())
         following.add(self)
         model = self.model_id
         feed.told.open(model)
@@ -139,6 +139,10 @@ class RecorderWidget(DOMWidget):  # type: ignore[misc]  # ipywidgets is untyped
             TraitSender(type(self).__name__, session.recorder, self.refresh, lambda: feed.told.has(model))
         )
         session.pump.wake()
+
+    def _recorded_options(self) -> Options:
+        """Return what must be recorded for this to be shown."""
+        return Options()
 
     def _progress(self, session: Session, now_s: float) -> Progress:
         return live_progress(session.recorder, self.window, current_feed().estimates, now_s)

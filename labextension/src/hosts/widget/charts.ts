@@ -3,6 +3,8 @@ import type { WidgetModel } from '@jupyter-widgets/base';
 
 import { mount as mountCache } from '../../charts/cache';
 import { mount as mountDashboard } from '../../charts/dashboard';
+import { mount as mountFlame } from '../../charts/flame';
+import { decodeFlame } from '../../charts/flame/data';
 import { type GanttChart, type GanttOptions, mount as mountGantt } from '../../charts/gantt';
 import { mount as mountProgress } from '../../charts/progress';
 import { mount as mountResources } from '../../charts/resources';
@@ -24,6 +26,19 @@ export const mountResourcesOf: MountChart = ({ el, store, ...place }, _model, { 
 export const mountCacheOf: MountChart = ({ el, store, ...place }, model, { trans }) => {
   const translate = trans.__.bind(trans);
   mountCache(el, store, { ...place, translate, ...(model.get('metric') === 'count' ? { measure: 'count' } : {}) });
+};
+
+export const mountFlameOf: MountChart = ({ el, store, signal, firstRun, lastRun }, model, { trans }) => {
+  const chart = mountFlame(el, store, { signal, firstRun, lastRun, translate: trans.__.bind(trans) });
+  const show = (): void => {
+    const note: unknown = model.get('note');
+    chart.show(decodeFlame(model.get('data')), typeof note === 'string' ? note : null);
+  };
+  show();
+  model.on('change:data change:note', show);
+  signal.addEventListener('abort', () => {
+    model.off('change:data change:note', show);
+  });
 };
 
 export const mountDashboardOf: MountChart = (place, model, { trans }) => {

@@ -58,6 +58,8 @@ const CACHE = {
   peak_groups: []
 };
 
+const FLAME = { n_samples: 0, sampled_s: 0, note: null, data: {} };
+
 function identity(name: string): ObjectHash {
   return {
     _model_name: `${name}Model`,
@@ -123,5 +125,11 @@ export class ResourceModel extends ChartModel {
 export class CacheModel extends ChartModel {
   override defaults(): ObjectHash {
     return { ...super.defaults(), ...identity('Cache'), ...WINDOW, ...CACHE };
+  }
+}
+
+export class FlameModel extends ChartModel {
+  override defaults(): ObjectHash {
+    return { ...super.defaults(), ...identity('Flame'), ...WINDOW, ...FLAME };
   }
 }

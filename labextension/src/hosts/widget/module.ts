@@ -1,8 +1,8 @@
 /** What the widget manager loads: models, and views that know their surroundings. */
 import type { ExportMap } from '@jupyter-widgets/base';
 
-import { mountCacheOf, mountDashboardOf, mountGanttOf, mountProgressOf, mountResourcesOf } from './charts';
-import { CacheModel, DashboardModel, GanttModel, ProgressModel, RecordingModel, ResourceModel } from './models';
+import { mountCacheOf, mountDashboardOf, mountFlameOf, mountGanttOf, mountProgressOf, mountResourcesOf } from './charts';
+import { CacheModel, DashboardModel, FlameModel, GanttModel, ProgressModel, RecordingModel, ResourceModel } from './models';
 import { type Surroundings, chartView } from './view';
 
 export function widgetModule(surroundings: Surroundings): ExportMap {
@@ -13,10 +13,12 @@ export function widgetModule(surroundings: Surroundings): ExportMap {
     DashboardModel,
     ResourceModel,
     CacheModel,
+    FlameModel,
     ProgressView: chartView(surroundings, 'progress', mountProgressOf),
     GanttView: chartView(surroundings, 'task-stream', mountGanttOf),
     DashboardView: chartView(surroundings, 'dashboard', mountDashboardOf),
     ResourceView: chartView(surroundings, 'resources', mountResourcesOf),
-    CacheView: chartView(surroundings, 'cache', mountCacheOf)
+    CacheView: chartView(surroundings, 'cache', mountCacheOf),
+    FlameView: chartView(surroundings, null, mountFlameOf)
   };
 }

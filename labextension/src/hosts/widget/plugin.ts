@@ -9,7 +9,7 @@ import { MODULE_NAME, MODULE_VERSION } from './version';
 
 export const plugin: JupyterFrontEndPlugin<void> = {
   id: 'taskscope:widgets',
-  description: 'The taskscope widgets: ProgressWidget, GanttWidget, ResourceWidget, CacheWidget, Dashboard.',
+  description: 'The taskscope widgets: ProgressWidget, GanttWidget, ResourceWidget, CacheWidget, FlameWidget, Dashboard.',
   autoStart: true,
   requires: [IJupyterWidgetRegistry, IFeeds],
   optional: [IPanels, ITranslator],

@@ -34,8 +34,8 @@ export interface Place {
 /** Mounts one chart; it goes when the place's signal aborts. */
 export type MountChart = (place: Place, model: WidgetModel, surroundings: Surroundings) => void;
 
-/** Make the class of a view that shows this chart. */
-export function chartView(surroundings: Surroundings, chart: ChartName, mount: MountChart): typeof DOMWidgetView {
+/** Make the class of a view that shows this chart; null: one that has no panel. */
+export function chartView(surroundings: Surroundings, chart: ChartName | null, mount: MountChart): typeof DOMWidgetView {
   return class ChartView extends DOMWidgetView {
     override render(): void {
       super.render();
@@ -68,7 +68,7 @@ function mountChart(
   model: WidgetModel,
   signal: AbortSignal,
   surroundings: Surroundings,
-  chart: ChartName,
+  chart: ChartName | null,
   mount: MountChart
 ): void {
   const { feeds, panels, trans } = surroundings;
@@ -84,7 +84,7 @@ function mountChart(
     return;
   }
   const feed = feeds.hold(kernel);
-  const popOut = panels === null ? null : (): void => void panels.openFor(chart, kernel.id);
+  const popOut = panels === null || chart === null ? null : (): void => void panels.openFor(chart, kernel.id);
   const { body } = mountFrame(el, { kind: 'live', feed: feed.feed, popOut }, trans, signal);
   const held = feed.feed.hold(textOf(model.get('recorder_id')));
   signal.addEventListener('abort', () => {

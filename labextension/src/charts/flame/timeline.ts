@@ -1,0 +1,144 @@
+/** When samples were taken: a strip to choose a time on, by pointer or by keys. */
+import { formatDuration } from '../../lib/format';
+import type { Theme } from '../../lib/theme';
+import type { Translate } from '../../lib/translate';
+import { element, placeOf, setText } from '../ui/dom';
+import type { FlameData } from './data';
+
+const HEIGHT_PX = 36;
+
+export type Bins = readonly [first: number, end: number];
+
+/** Seconds of samples in each bin. */
+export function secondsByBin(data: FlameData, prefix: number | null): Float64Array {
+  const sums = new Float64Array(data.startS.length);
+  for (let row = 0; row < data.bin.length; row += 1) {
+    if (prefix === null || data.prefix[row] === prefix) {
+      const bin = data.bin[row] as number;
+      sums[bin] = (sums[bin] as number) + (data.seconds[row] as number);
+    }
+  }
+  return sums;
+}
+
+/** What a key makes of the chosen bins; undefined for keys without meaning here. */
+export function binsByKey(key: string, shift: boolean, chosen: Bins | null, n: number): Bins | null | undefined {
+  const step = { ArrowLeft: -1, ArrowRight: 1 }[key];
+  if (key === 'Escape') {
+    return null;
+  }
+  if (step === undefined || n === 0) {
+    return undefined;
+  }
+  const [first, end] = chosen ?? (step > 0 ? [-1, 0] : [n, n + 1]);
+  if (shift) {
+    return [Math.max(first, 0), Math.min(Math.max(end + step, Math.max(first, 0) + 1), n)];
+  }
+  const moved = Math.min(Math.max(first + step, 0), n - (end - first));
+  return [moved, moved + end - first];
+}
+
+export class Timeline {
+  readonly el: HTMLElement;
+  readonly #canvas = element('canvas', { class: 'tsk-flame-timeline', tabindex: '0', role: 'img' });
+  readonly #said = element('span', { class: 'tsk-flame-chosen', role: 'status' });
+  #sums: Float64Array = new Float64Array(0);
+  #data: FlameData | null = null;
+  #zeroS = 0;
+  #chosen: Bins | null = null;
+  #from: number | null = null;
+
+  constructor(
+    private readonly t: Translate,
+    private readonly choose: (bins: Bins | null) => void,
+    signal: AbortSignal
+  ) {
+    this.el = element('div', { class: 'tsk-flame-time' }, this.#canvas, this.#said);
+    const canvas = this.#canvas;
+    canvas.addEventListener('pointerdown', event => { this.#begin(event); }, { signal });
+    canvas.addEventListener('pointermove', event => { this.#drag(event); }, { signal });
+    canvas.addEventListener('pointerup', event => { this.#end(event); }, { signal });
+    canvas.addEventListener('pointercancel', () => { this.#from = null; }, { signal });
+    canvas.addEventListener('keydown', event => { this.#onKey(event); }, { signal });
+  }
+
+  show(data: FlameData, prefix: number | null, chosen: Bins | null, zeroS: number): void {
+    this.#data = data;
+    this.#sums = secondsByBin(data, prefix);
+    this.#chosen = chosen;
+    this.#zeroS = zeroS;
+    this.el.hidden = data.startS.length < 2;
+    this.#canvas.setAttribute(
+      'aria-label',
+      this.t('Timeline of samples. Left and right choose a time, with Shift its length; Escape chooses all')
+    );
+    setText(this.#said, chosen === null ? this.t('all of the time') : this.#spanText(chosen));
+  }
+
+  paint(theme: Theme, widthPx: number, ratio: number): void {
+    const canvas = this.#canvas;
+    canvas.width = Math.round(widthPx * ratio);
+    canvas.height = Math.round(HEIGHT_PX * ratio);
+    canvas.style.height = `${HEIGHT_PX}px`;
+    const context = canvas.getContext('2d');
+    const n = this.#sums.length;
+    if (context === null || n === 0) {
+      return;
+    }
+    context.setTransform(ratio, 0, 0, ratio, 0, 0);
+    context.fillStyle = theme.lane;
+    context.fillRect(0, 0, widthPx, HEIGHT_PX);
+    const most = Math.max(...this.#sums, 1e-9);
+    this.#sums.forEach((seconds, bin) => {
+      const height = (seconds / most) * (HEIGHT_PX - 4);
+      const isChosen = this.#chosen === null || (bin >= this.#chosen[0] && bin < this.#chosen[1]);
+      context.fillStyle = isChosen ? theme.accent : theme.faint;
+      context.fillRect((bin / n) * widthPx, HEIGHT_PX - height, Math.max(widthPx / n - 1, 0.5), height);
+    });
+    if (this.#chosen !== null) {
+      context.strokeStyle = theme.ink;
+      context.lineWidth = 1;
+      const [first, end] = this.#chosen;
+      context.strokeRect((first / n) * widthPx + 0.5, 0.5, ((end - first) / n) * widthPx - 1, HEIGHT_PX - 1);
+    }
+  }
+
+  #spanText([first, end]: Bins): string {
+    const starts = this.#data?.startS ?? new Float64Array(0);
+    const at = (bin: number): string => formatDuration((starts[bin] ?? this.#zeroS) - this.#zeroS);
+    return end < starts.length
+      ? this.t('from %1 to %2', at(first), at(end))
+      : this.t('from %1 to the end', at(first));
+  }
+
+  #binAt(event: MouseEvent): number {
+    const share = placeOf(this.#canvas, event).xPx / Math.max(this.#canvas.getBoundingClientRect().width, 1);
+    return Math.min(Math.max(Math.floor(share * this.#sums.length), 0), this.#sums.length - 1);
+  }
+
+  #begin(event: PointerEvent): void {
+    this.#canvas.setPointerCapture(event.pointerId);
+    this.#from = this.#binAt(event);
+    this.choose([this.#from, this.#from + 1]);
+  }
+
+  #drag(event: PointerEvent): void {
+    if (this.#from !== null) {
+      const to = this.#binAt(event);
+      this.choose([Math.min(this.#from, to), Math.max(this.#from, to) + 1]);
+    }
+  }
+
+  #end(event: PointerEvent): void {
+    this.#drag(event);
+    this.#from = null;
+  }
+
+  #onKey(event: KeyboardEvent): void {
+    const bins = binsByKey(event.key, event.shiftKey, this.#chosen, this.#sums.length);
+    if (bins !== undefined) {
+      event.preventDefault();
+      this.choose(bins);
+    }
+  }
+}

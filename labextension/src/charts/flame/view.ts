@@ -1,0 +1,283 @@
+/** The flame graph in a page: bars, search, timeline, and the same as text. */
+import { formatCount } from '../../lib/format';
+import type { Theme } from '../../lib/theme';
+import type { Translate } from '../../lib/translate';
+import { english } from '../../lib/translate';
+import type { TaskStore } from '../../store';
+import { element, placeOf, setText } from '../ui/dom';
+import type { Painted } from '../ui/frames';
+import { FrameLoop } from '../ui/frames';
+import { keepKeys } from '../ui/own-keys';
+import { readTheme, watchTheme } from '../ui/page-theme';
+import { SHARED_CSS, adoptStyles } from '../ui/styles';
+import { fillTable } from '../ui/text-table';
+import { makeButton } from '../ui/toolbar';
+import type { FlameData } from './data';
+import { drawFlame } from './draw';
+import { type Direction, type FlameLayout, barAt, layoutFlame, neighbour } from './layout';
+import { FLAME_CSS } from './style';
+import { type Bins, Timeline } from './timeline';
+import { type FlameNode, findSame, growTree, walk } from './tree';
+import { describeAll, describeNode, nameOf, ownTimes } from './words';
+
+const GROUND = '#8b949e';
+const ARROWS: Readonly<Record<string, Direction>> = {
+  ArrowUp: 'up',
+  ArrowDown: 'down',
+  ArrowLeft: 'left',
+  ArrowRight: 'right'
+};
+
+export interface FlameOptions {
+  /** Unmounts the chart. */
+  readonly signal: AbortSignal;
+  readonly firstRun?: number;
+  readonly lastRun?: number | null;
+  readonly translate?: Translate;
+}
+
+export interface FlameChart {
+  /** Show other samples; `note` says why there are none, or fewer than was run. */
+  show(data: FlameData | null, note: string | null): void;
+}
+
+/** Put a flame graph into `el`, until the signal aborts; `store` says which colours prefixes have. */
+export function mount(el: HTMLElement, store: TaskStore, options: FlameOptions): FlameChart {
+  const view = new FlameView(store, options);
+  if (!options.signal.aborted) {
+    [SHARED_CSS, FLAME_CSS].forEach(css => { adoptStyles(el, css); });
+    el.append(view.el);
+    view.start();
+  }
+  return view;
+}
+
+class FlameView implements FlameChart {
+  readonly el: HTMLElement;
+  readonly #t: Translate;
+  readonly #signal: AbortSignal;
+  readonly #frames: FrameLoop;
+  readonly #canvas = element('canvas', { tabindex: '0', role: 'img' });
+  readonly #plot = element('div', { class: 'tsk-flame-plot' }, this.#canvas);
+  readonly #prefixes: HTMLSelectElement;
+  readonly #search: HTMLInputElement;
+  readonly #out: HTMLButtonElement;
+  readonly #sum = element('span', { class: 'tsk-flame-sum' });
+  readonly #said = element('p', { class: 'tsk-flame-said', role: 'status' });
+  readonly #note = element('p', { class: 'tsk-flame-note' });
+  readonly #table = element('table');
+  readonly #timeline: Timeline;
+  readonly #body: HTMLElement;
+  #theme: Theme;
+  #data: FlameData | null = null;
+  #root: FlameNode | null = null;
+  #focus: FlameNode | null = null;
+  #cursor: FlameNode | null = null;
+  #layout: FlameLayout | null = null;
+  #prefix: string | null = null;
+  #bins: Bins | null = null;
+
+  constructor(
+    private readonly store: TaskStore,
+    private readonly options: FlameOptions
+  ) {
+    const t = (this.#t = options.translate ?? english);
+    const signal = (this.#signal = options.signal);
+    this.#theme = readTheme(document.body);
+    this.#frames = new FrameLoop(() => this.#paint(), signal);
+    this.#prefixes = element('select', { 'aria-label': t('Tasks shown') });
+    this.#search = element('input', { type: 'search', placeholder: t('Find a function'), 'aria-label': t('Find a function') });
+    this.#out = makeButton(t('Zoom out'), t('Zoom out'), () => { this.#zoom(this.#root); }, signal);
+    this.#timeline = new Timeline(t, bins => { this.#bins = bins; this.#grow(); }, signal);
+    const head = element('div', { class: 'tsk-flame-head' }, this.#prefixes, this.#search, this.#out, this.#sum);
+    const table = element(
+      'details', {}, element('summary', {}, t('As a table')),
+      element('div', { class: 'tsk-flame-table', tabindex: '0', role: 'region', 'aria-label': t('As a table') }, this.#table)
+    );
+    this.#body = element('div', {}, head, this.#plot, this.#said, this.#timeline.el, table);
+    this.el = element('section', { class: 'tsk-chart tsk-flame', 'aria-label': t('Profile') }, this.#note, this.#body);
+  }
+
+  start(): void {
+    const signal = this.#signal;
+    const onTheme = (): void => {
+      this.#theme = readTheme(document.body);
+      this.el.classList.toggle('tsk-dark', this.#theme.dark);
+      this.#frames.request();
+    };
+    onTheme();
+    watchTheme(onTheme, signal);
+    keepKeys(this.el, signal);
+    this.#prefixes.addEventListener('change', () => { this.#prefix = this.#prefixes.value === '' ? null : this.#prefixes.value; this.#grow(); }, { signal });
+    this.#search.addEventListener('input', () => { this.#tellSearch(); }, { signal });
+    this.#canvas.addEventListener('click', event => { this.#onClick(event); }, { signal });
+    this.#canvas.addEventListener('pointermove', event => { this.#point(this.#nodeAt(event)); }, { signal });
+    this.#canvas.addEventListener('keydown', event => { this.#onKey(event); }, { signal });
+    this.store.subscribe(() => { this.#frames.request(); }, signal);
+    if (typeof ResizeObserver === 'function') {
+      const observer = new ResizeObserver(() => { this.#frames.request(); });
+      observer.observe(this.el);
+      signal.addEventListener('abort', () => { observer.disconnect(); }, { once: true });
+    }
+    signal.addEventListener('abort', () => { this.el.remove(); }, { once: true });
+    this.show(this.#data, null);
+  }
+
+  show(data: FlameData | null, note: string | null): void {
+    const isEmpty = data === null || data.bin.length === 0;
+    // More time may have come: what was chosen of the old bins may now be another time.
+    if (this.#data !== null && data?.startS.length !== this.#data.startS.length) {
+      this.#bins = null;
+    }
+    this.#data = isEmpty ? null : data;
+    this.#body.hidden = isEmpty;
+    this.#note.hidden = note === null && !isEmpty;
+    setText(this.#note, note ?? (isEmpty ? this.#t('no samples yet') : ''));
+    if (!isEmpty) {
+      this.#fillPrefixes(data);
+      this.#grow();
+    }
+  }
+
+  #fillPrefixes(data: FlameData): void {
+    const names = data.prefixes;
+    if (this.#prefixes.options.length !== names.length + 1) {
+      const options = names.map(name => element('option', { value: name }, name));
+      this.#prefixes.replaceChildren(element('option', { value: '' }, this.#t('all prefixes')), ...options);
+      this.#prefixes.value = this.#prefix ?? '';
+    }
+  }
+
+  #grow(): void {
+    const data = this.#data;
+    if (data === null) {
+      return;
+    }
+    const place = this.#prefix === null ? -1 : data.prefixes.indexOf(this.#prefix);
+    const prefix = place < 0 ? null : place;
+    const root = growTree(data, { prefix, bins: this.#bins });
+    this.#root = root;
+    this.#focus = this.#focus === null ? root : findSame(root, this.#focus);
+    this.#cursor = this.#cursor === null ? null : findSame(root, this.#cursor);
+    this.#timeline.show(data, prefix, this.#bins, data.startS[0] ?? 0);
+    setText(this.#sum, describeAll(data, root, this.#t));
+    fillTable(this.#table, ownTimes(data, root, this.#t));
+    this.#canvas.setAttribute(
+      'aria-label',
+      this.#t('Flame graph: %1. Arrows move, Enter zooms in, Escape out', describeAll(data, root, this.#t))
+    );
+    this.#tell();
+    this.#frames.request();
+  }
+
+  #zoom(node: FlameNode | null): void {
+    this.#focus = node;
+    this.#tell();
+    this.#frames.request();
+  }
+
+  #point(node: FlameNode | null): void {
+    if (node !== this.#cursor) {
+      this.#cursor = node;
+      this.#tell();
+      this.#frames.request();
+    }
+  }
+
+  #tell(): void {
+    this.#out.disabled = this.#focus === this.#root;
+    const node = this.#cursor ?? this.#focus;
+    if (this.#data !== null && this.#root !== null && node !== null) {
+      setText(this.#said, describeNode(this.#data, node, this.#root, this.#t));
+    }
+  }
+
+  #found(): ReadonlySet<FlameNode> | null {
+    const wanted = this.#search.value.trim().toLowerCase();
+    if (wanted === '' || this.#root === null || this.#data === null) {
+      return null;
+    }
+    const data = this.#data;
+    const found = new Set<FlameNode>();
+    walk(this.#root, node => {
+      const file = node.kind === 'function' ? (data.functions[node.place]?.file ?? '') : '';
+      if (node.kind !== 'all' && `${nameOf(data, node, this.#t)} ${file}`.toLowerCase().includes(wanted)) {
+        found.add(node);
+      }
+      return true;
+    });
+    return found;
+  }
+
+  #tellSearch(): void {
+    const found = this.#found();
+    if (found !== null) {
+      setText(this.#said, this.#t('%1 calls found', formatCount(found.size)));
+    } else {
+      this.#tell();
+    }
+    this.#frames.request();
+  }
+
+  #nodeAt(event: MouseEvent): FlameNode | null {
+    const { xPx, yPx } = placeOf(this.#canvas, event);
+    return this.#layout === null ? null : (barAt(this.#layout, xPx, yPx)?.node ?? null);
+  }
+
+  #onClick(event: MouseEvent): void {
+    const node = this.#nodeAt(event);
+    if (node !== null) {
+      this.#zoom(node);
+    }
+  }
+
+  #onKey(event: KeyboardEvent): void {
+    const direction = ARROWS[event.key];
+    const at = this.#cursor ?? this.#focus;
+    if (this.#layout === null || at === null) {
+      return;
+    }
+    if (direction !== undefined) {
+      this.#point(neighbour(this.#layout, at, direction));
+    } else if (event.key === 'Enter' || event.key === ' ') {
+      this.#zoom(at);
+    } else if (event.key === 'Escape' || event.key === 'Home') {
+      this.#zoom(event.key === 'Home' ? this.#root : (this.#focus?.parent ?? this.#root));
+    } else if (event.key === '/') {
+      this.#search.focus();
+    } else {
+      return;
+    }
+    event.preventDefault();
+  }
+
+  #paint(): Painted {
+    const [data, root, focus] = [this.#data, this.#root, this.#focus];
+    const widthPx = this.#plot.clientWidth;
+    const context = this.#canvas.getContext('2d');
+    if (data === null || root === null || focus === null || widthPx === 0 || context === null) {
+      return 'still';
+    }
+    const ratio = window.devicePixelRatio || 1;
+    const layout = layoutFlame(root, focus, widthPx);
+    this.#layout = layout;
+    this.#canvas.width = Math.round(widthPx * ratio);
+    this.#canvas.height = Math.round(layout.heightPx * ratio);
+    this.#canvas.style.height = `${layout.heightPx}px`;
+    context.setTransform(ratio, 0, 0, ratio, 0, 0);
+    const { firstRun = 0, lastRun = null } = this.options;
+    const colours = this.store.colours({ firstRun, lastRun });
+    drawFlame(context, {
+      layout,
+      theme: this.#theme,
+      focus,
+      cursor: this.#cursor,
+      found: this.#found(),
+      colourOf: node =>
+        node.kind === 'all' ? GROUND : colours.colour(this.store.tables.prefixId(data.prefixes[node.prefix] ?? '')),
+      nameOf: node => nameOf(data, node, this.#t)
+    });
+    this.#timeline.paint(this.#theme, widthPx, ratio);
+    return 'still';
+  }
+}

@@ -1,0 +1,165 @@
+import { expect, test } from 'vitest';
+
+import { type FlameData, decodeFlame } from '../../../src/charts/flame/data';
+import { readable } from '../../../src/charts/flame/draw';
+import { ROW_PX, barAt, layoutFlame, neighbour } from '../../../src/charts/flame/layout';
+import { binsByKey, secondsByBin } from '../../../src/charts/flame/timeline';
+import { type FlameNode, findSame, growTree } from '../../../src/charts/flame/tree';
+import { describeAll, describeNode, nameOf, ownTimes } from '../../../src/charts/flame/words';
+import { contrast, parseColour } from '../../../src/lib/palette';
+import type { Rgb } from '../../../src/lib/palette';
+import { english } from '../../../src/lib/translate';
+import { type Sample, wireOf } from './flame-data';
+
+const ALL = { prefix: null, bins: null };
+const SAMPLES: readonly Sample[] = [
+  { stack: ['f', 'g'], seconds: 3 },
+  { stack: ['f'], seconds: 1 },
+  { stack: ['h'], seconds: 5, bin: 1 },
+  { stack: [], seconds: 1, bin: 1 },
+  { stack: ['f', 'g'], seconds: 2, prefix: 'y', bin: 2 }
+];
+
+function dataOf(samples: readonly Sample[] = SAMPLES): FlameData {
+  const data = decodeFlame(wireOf(samples, 3));
+  if (data === null) {
+    throw new Error('there are samples');
+  }
+  return data;
+}
+
+type Outline = [name: string, seconds: number, own: number, ...below: unknown[]];
+
+function outline(data: FlameData, node: FlameNode): Outline {
+  return [nameOf(data, node, english), node.seconds, node.ownSeconds, ...node.children.map(child => outline(data, child))];
+}
+
+test('samples become a tree in which the longest calls stand first', () => {
+  const data = dataOf();
+  const root = growTree(data, ALL);
+  expect(outline(data, root)).toEqual([
+    'all tasks', 12, 0,
+    ['x', 10, 1, ['h', 5, 5], ['f', 4, 1, ['g', 3, 3]]],
+    ['y', 2, 0, ['f', 2, 0, ['g', 2, 2]]]
+  ]);
+  expect(root.count).toBe(1200);
+});
+
+test('a prefix, and a time, can be chosen', () => {
+  const data = dataOf();
+  expect(outline(data, growTree(data, { prefix: 1, bins: null }))).toEqual(['all tasks', 2, 0, ['y', 2, 0, ['f', 2, 0, ['g', 2, 2]]]]);
+  expect(outline(data, growTree(data, { prefix: null, bins: [1, 2] }))).toEqual(['all tasks', 6, 0, ['x', 6, 1, ['h', 5, 5]]]);
+  expect(growTree(data, { prefix: 1, bins: [0, 1] }).seconds).toBe(0);
+});
+
+test('a call is found again in a tree of other samples, or else the nearest above it', () => {
+  const data = dataOf();
+  const g = growTree(data, ALL).children[0]?.children[1]?.children[0] as FlameNode;
+  const again = growTree(data, { prefix: 0, bins: [0, 1] });
+  expect(nameOf(data, findSame(again, g), english)).toBe('g');
+  const without = growTree(data, { prefix: 0, bins: [1, 2] });
+  expect(nameOf(data, findSame(without, g), english)).toBe('x');
+});
+
+test('bars are as long as the time, below the one that made them', () => {
+  const data = dataOf();
+  const root = growTree(data, ALL);
+  const { bars, heightPx } = layoutFlame(root, root, 1200);
+  expect(bars.map(bar => [nameOf(data, bar.node, english), bar.xPx, bar.widthPx, bar.yPx / ROW_PX])).toEqual([
+    ['all tasks', 0, 1200, 0],
+    ['x', 0, 1000, 1],
+    ['h', 0, 500, 2],
+    ['f', 500, 400, 2],
+    ['g', 500, 300, 3],
+    ['y', 1000, 200, 1],
+    ['f', 1000, 200, 2],
+    ['g', 1000, 200, 3]
+  ]);
+  expect(heightPx).toBe(4 * ROW_PX);
+});
+
+test('zoomed into a call, it and what leads to it are as wide as all, and its neighbours are gone', () => {
+  const data = dataOf();
+  const root = growTree(data, ALL);
+  const f = root.children[0]?.children[1] as FlameNode;
+  const { bars } = layoutFlame(root, f, 1200);
+  expect(bars.map(bar => [nameOf(data, bar.node, english), bar.xPx, bar.widthPx])).toEqual([
+    ['all tasks', 0, 1200],
+    ['x', 0, 1200],
+    ['f', 0, 1200],
+    ['g', 0, 900]
+  ]);
+});
+
+test('calls that would be narrower than half a pixel are left out', () => {
+  const data = dataOf([{ stack: ['f'], seconds: 1000 }, { stack: ['g'], seconds: 1 }]);
+  const root = growTree(data, ALL);
+  expect(layoutFlame(root, root, 400).bars.map(bar => nameOf(data, bar.node, english))).toEqual(['all tasks', 'x', 'f']);
+});
+
+test('a place in the picture is a bar or none, and arrows lead from bar to bar', () => {
+  const data = dataOf();
+  const root = growTree(data, ALL);
+  const layout = layoutFlame(root, root, 1200);
+  const name = (node: FlameNode | undefined): string | null => (node === undefined ? null : nameOf(data, node, english));
+  expect(name(barAt(layout, 510, 2 * ROW_PX + 1)?.node)).toBe('f');
+  expect(barAt(layout, 950, 2 * ROW_PX + 1)).toBeNull();
+  const h = root.children[0]?.children[0] as FlameNode;
+  expect(['up', 'right', 'left', 'down'].map(to => name(neighbour(layout, h, to as 'up')))).toEqual(['x', 'f', 'h', 'h']);
+  expect(name(neighbour(layout, root, 'down'))).toBe('x');
+  expect(neighbour(layout, root, 'up')).toBe(root);
+});
+
+test('the timeline adds up bins, and keys choose among them', () => {
+  expect([...secondsByBin(dataOf(), null)]).toEqual([4, 6, 2]);
+  expect([...secondsByBin(dataOf(), 1)]).toEqual([0, 0, 2]);
+  expect(binsByKey('ArrowRight', false, null, 3)).toEqual([0, 1]);
+  expect(binsByKey('ArrowLeft', false, null, 3)).toEqual([2, 3]);
+  expect(binsByKey('ArrowRight', false, [2, 3], 3)).toEqual([2, 3]);
+  expect(binsByKey('ArrowRight', true, [1, 2], 3)).toEqual([1, 3]);
+  expect(binsByKey('ArrowLeft', true, [1, 2], 3)).toEqual([1, 2]);
+  expect(binsByKey('Escape', false, [1, 2], 3)).toBeNull();
+  expect(binsByKey('a', false, null, 3)).toBeUndefined();
+});
+
+test('a call, the whole and the functions are told in words', () => {
+  const data = dataOf();
+  const root = growTree(data, ALL);
+  const f = root.children[0]?.children[1] as FlameNode;
+  expect(describeNode(data, f, root, english)).toBe('f (f.py:1): 4 s, 33% of what is shown, 1 s itself, 400 samples');
+  expect(describeAll({ ...data, nLeftOut: 7 }, root, english)).toBe('1,200 samples, about 12 s of task time. 7 short calls are not drawn');
+  expect(ownTimes(data, root, english).rows).toEqual([
+    ['g', '5 s', '42%', 'g.py:1'],
+    ['h', '5 s', '42%', 'h.py:1'],
+    ['f', '1 s', '8%', 'f.py:1'],
+    ['x', '1 s', '8%', 'C code that Dask called']
+  ]);
+});
+
+test('text on a bar can be read on light and on dark', () => {
+  for (const ground of ['#d88fa5', '#5a3b4b', '#ffffff', '#161b22', '#808080']) {
+    const rgb = parseColour(ground) as Rgb;
+    for (const ink of ['#1f2328', '#e6edf3']) {
+      expect(contrast(parseColour(readable(ink, rgb)) as Rgb, rgb)).toBeGreaterThanOrEqual(4.5);
+    }
+  }
+});
+
+test('nothing yet is no data, and data that contradicts itself is refused', () => {
+  expect(decodeFlame({})).toBeNull();
+  expect(decodeFlame(null)).toBeNull();
+  const wire = wireOf(SAMPLES, 3);
+  const damaged: [Record<string, unknown>, string][] = [
+    [{ prefixes: [] }, 'a prefix must be known'],
+    [{ functions: [] }, 'a function must be known'],
+    [{ functions: [['f', 'f.py', 'one']] }, 'a function has a line'],
+    [{ prefixes: [7, 8] }, 'a name must be text'],
+    [{ lengths: { start_s: 3 } }, 'a column parent must have a length'],
+    [{ columns: new DataView(new ArrayBuffer(8)) }, 'the column start_s is shorter than it says'],
+    [{ columns: 'x' }, 'columns must be bytes']
+  ];
+  for (const [part, expectation] of damaged) {
+    expect(() => decodeFlame({ ...wire, ...part })).toThrow(`the profile contradicts itself: ${expectation}`);
+  }
+  expect(() => decodeFlame(wireOf(SAMPLES, 1))).toThrow('a bin must be known');
+});
