@@ -92,10 +92,10 @@ class FlameView implements FlameChart {
     const head = element('div', { class: 'tsk-flame-head' }, this.#prefixes, this.#search, this.#out, this.#sum);
     const table = element(
       'details', {}, element('summary', {}, t('As a table')),
-      element('div', { class: 'tsk-flame-table', tabindex: '0', role: 'region', 'aria-label': t('As a table') }, this.#table)
+      element('div', { class: 'tsk-flame-table', tabindex: '0', role: 'group', 'aria-label': t('As a table') }, this.#table)
     );
     this.#body = element('div', {}, head, this.#plot, this.#said, this.#timeline.el, table);
-    this.el = element('section', { class: 'tsk-chart tsk-flame', 'aria-label': t('Profile') }, this.#note, this.#body);
+    this.el = element('div', { class: 'tsk-chart tsk-flame', role: 'group', 'aria-label': t('Profile') }, this.#note, this.#body);
   }
 
   start(): void {
