@@ -91,8 +91,10 @@ export function sweep(lane: LaneTasks, stretch: Stretch, cover: Float32Array, am
           }
         }
         reach = Math.max(reach, x1);
-        if (stop - begin >= EDGE_COLUMNS && begin >= from) {
-          marks[column] = (marks[column] as number) | MARK.edge;
+        // The first whole column of the bar: where it begins, coverage speaks.
+        const edge = Math.ceil(begin);
+        if (stop - begin >= EDGE_COLUMNS && edge >= from && edge < to) {
+          marks[edge] = (marks[edge] as number) | MARK.edge;
         }
       }
     }

@@ -75,9 +75,9 @@ describe('coverage', () => {
     expect(round(coverage.bad)).toEqual([0.5, 0.5, 0.1]);
   });
 
-  it('wide tasks have an edge where they begin, if that is in sight', () => {
+  it('wide tasks have an edge in their first whole column, if that is in sight', () => {
     const coverage = of([{ start: -1, stop: 5 }, { start: 5.5, stop: 10 }], 12);
-    expect(Array.from(coverage.marks, mark => mark & MARK.edge)).toEqual([0, 0, 0, 0, 0, MARK.edge, 0, 0, 0, 0, 0, 0]);
+    expect(Array.from(coverage.marks, mark => mark & MARK.edge)).toEqual([0, 0, 0, 0, 0, 0, MARK.edge, 0, 0, 0, 0, 0]);
   });
 
   it('other computes do not count', () => {

@@ -7,6 +7,8 @@ import { MARK, NO_PREFIX } from '../../store';
 export interface BarColours {
   readonly ground: Rgb;
   readonly paper: Rgb;
+  /** What edges of bars lean to: away from the ground, or they would look idle. */
+  readonly ink: Rgb;
   /** What other prefixes become while one is in focus. */
   readonly other: Rgb;
   /** The prefix in focus; -1: none. */
@@ -71,9 +73,10 @@ function paintLine(line: Uint32Array, { cover, prefix, marks }: CoverageColumns,
         colour = colours.prefix(id);
         solid = pack(colour);
       }
-      line[x] = share > 0.9999 ? solid : mix(ground, colour, share);
-      if ((mark & MARK.edge) !== 0) {
-        line[x] = mix(colour, colours.paper, 0.35);
+      if (share > 0.9999) {
+        line[x] = (mark & MARK.edge) === 0 ? solid : mix(colour, colours.ink, 0.35);
+      } else {
+        line[x] = mix(ground, colour, share);
       }
     }
     if ((mark & (BAD | MARK.running)) !== 0) {

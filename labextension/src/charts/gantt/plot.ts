@@ -82,6 +82,7 @@ function barColours({ theme, prefixColour, sight }: Picture): BarColours {
   return {
     ground: parsed(theme.lane),
     paper: parsed(theme.paper),
+    ink: parsed(theme.ink),
     other: theme.dark ? [74, 82, 92] : [196, 202, 209],
     error: parsed(theme.error),
     errorGap: theme.dark ? [48, 8, 8] : [40, 0, 0],

@@ -6,7 +6,7 @@ import { MARK } from '../../../src/store';
 import { laneOf, lookAt, measured } from '../../store/measured';
 
 const COLOURS: BarColours = {
-  ground: [200, 200, 200], paper: [255, 255, 255], other: [120, 120, 120], focus: -1, error: [255, 0, 0], errorGap: [0, 0, 0],
+  ground: [200, 200, 200], paper: [255, 255, 255], ink: [0, 0, 0], other: [120, 120, 120], focus: -1, error: [255, 0, 0], errorGap: [0, 0, 0],
   prefix: id => [id * 10, 0, 100]
 };
 const GROUND = pack(COLOURS.ground);
@@ -24,6 +24,11 @@ describe('bars', () => {
     const half = mix(COLOURS.ground, [10, 0, 100], 0.5);
     const row = [full, half, GROUND];
     expect(painted([[0, 1.5, 1]], 3)).toEqual([[7, 7, 7], row, row, [7, 7, 7]]);
+  });
+
+  it('have an edge in their first whole column, darker than the bar on light ground, never a gap', () => {
+    const [full, half, edge] = [pack([10, 0, 100]), mix(COLOURS.ground, [10, 0, 100], 0.5), mix([10, 0, 100], [0, 0, 0], 0.35)];
+    expect(painted([[0.5, 6, 1], [6, 11, 1]], 11, 1)[1]).toEqual([half, edge, full, full, full, full, edge, full, full, full, full]);
   });
 
   it('what the pixels say is busy is what was busy, at any zoom', () => {
