@@ -35,6 +35,7 @@ class ProfileMagics(Magics):
     @argument("-T", "--text", metavar="FILE", help="save the summary; .txt")
     @argument("--overwrite", action="store_true", help="replace files of these names")
     @argument("-q", "--quiet", action="store_true", help="show nothing")
+    @argument("--no-stacks", action="store_true", help="take no samples of what the threads are doing")
     @argument("--label", metavar="TEXT", help="a name for the computes of this cell")
     @argument("--dt", metavar="SECONDS", default="0.25", help="time between samples of CPU and memory (0.25)")
     @argument(

@@ -20,9 +20,13 @@ def test_all_options(tmp_path: Path) -> None:
     dump, text = str(tmp_path / "a b.taskscope"), str(tmp_path / "a.txt")
     line = (
         f"""-o run -D "{dump}" -T {text} -q --label 'rechunk 2' --dt=0.1 --metric nbytes --no-raise-error"""
+        " --no-stacks"
     )
     assert parse_options(PARSER, line, {}) == MagicOptions(
-        BlockOptions("rechunk 2", 0.1, "nbytes", save=(dump, text)), "run", quiet=True, raise_error=False
+        BlockOptions("rechunk 2", 0.1, "nbytes", save=(dump, text), stacks=False),
+        "run",
+        quiet=True,
+        raise_error=False,
     )
 
 

@@ -21,6 +21,16 @@ export function secondsByBin(data: FlameData, prefix: number | null): Float64Arr
   return sums;
 }
 
+/** The chosen bins after more samples came; null where the bins are now other ones. */
+export function keptBins(before: FlameData, now: FlameData, chosen: Bins | null): Bins | null {
+  if (chosen === null) {
+    return null;
+  }
+  const [first, end] = chosen;
+  const isSame = (bin: number): boolean => before.startS[bin] === now.startS[bin];
+  return isSame(first) && (end === before.startS.length ? end <= now.startS.length : isSame(end)) ? chosen : null;
+}
+
 /** What a key makes of the chosen bins; undefined for keys without meaning here. */
 export function binsByKey(key: string, shift: boolean, chosen: Bins | null, n: number): Bins | null | undefined {
   const step = { ArrowLeft: -1, ArrowRight: 1 }[key];

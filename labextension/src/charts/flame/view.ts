@@ -16,7 +16,7 @@ import type { FlameData } from './data';
 import { drawFlame } from './draw';
 import { type Direction, type FlameLayout, barAt, layoutFlame, neighbour } from './layout';
 import { FLAME_CSS } from './style';
-import { type Bins, Timeline } from './timeline';
+import { type Bins, Timeline, keptBins } from './timeline';
 import { type FlameNode, findSame, growTree, walk } from './tree';
 import { describeAll, describeNode, nameOf, ownTimes } from './words';
 
@@ -125,10 +125,7 @@ class FlameView implements FlameChart {
 
   show(data: FlameData | null, note: string | null): void {
     const isEmpty = data === null || data.bin.length === 0;
-    // More time may have come: what was chosen of the old bins may now be another time.
-    if (this.#data !== null && data?.startS.length !== this.#data.startS.length) {
-      this.#bins = null;
-    }
+    this.#bins = data === null || this.#data === null ? null : keptBins(this.#data, data, this.#bins);
     this.#data = isEmpty ? null : data;
     this.#body.hidden = isEmpty;
     this.#note.hidden = note === null && !isEmpty;

@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import { type FlameData, decodeFlame } from '../../../src/charts/flame/data';
 import { readable } from '../../../src/charts/flame/draw';
 import { ROW_PX, barAt, layoutFlame, neighbour } from '../../../src/charts/flame/layout';
-import { binsByKey, secondsByBin } from '../../../src/charts/flame/timeline';
+import { binsByKey, keptBins, secondsByBin } from '../../../src/charts/flame/timeline';
 import { type FlameNode, findSame, growTree } from '../../../src/charts/flame/tree';
 import { describeAll, describeNode, nameOf, ownTimes } from '../../../src/charts/flame/words';
 import { contrast, parseColour } from '../../../src/lib/palette';
@@ -120,6 +120,16 @@ test('the timeline adds up bins, and keys choose among them', () => {
   expect(binsByKey('ArrowLeft', true, [1, 2], 3)).toEqual([1, 2]);
   expect(binsByKey('Escape', false, [1, 2], 3)).toBeNull();
   expect(binsByKey('a', false, null, 3)).toBeUndefined();
+});
+
+test('a chosen time stays while samples come, until bins are joined', () => {
+  const [before, more] = [decodeFlame(wireOf(SAMPLES, 3)), decodeFlame(wireOf(SAMPLES, 4))] as [FlameData, FlameData];
+  const joined = { ...more, startS: Float64Array.of(100, 102) };
+  expect(keptBins(before, more, null)).toBeNull();
+  expect(keptBins(before, more, [1, 2])).toEqual([1, 2]);
+  expect(keptBins(before, more, [1, 3])).toEqual([1, 3]);
+  expect(keptBins(more, joined, [1, 2])).toBeNull();
+  expect(keptBins(more, joined, [0, 4])).toBeNull();
 });
 
 test('a call, the whole and the functions are told in words', () => {
