@@ -57,6 +57,9 @@ class Execution:
         When the worker reported it, by the worker's own clock and uncorrected; None where it did not say.
     activities
         What was done for it, in the worker's order.
+    stepped
+        Whether the worker's clock was set back meanwhile, so that something stopped before it started; that
+        is told as having taken no time.
     """
 
     key: Hashable
@@ -66,6 +69,7 @@ class Execution:
     nbytes: float
     reported: float | None
     activities: tuple[Activity, ...]
+    stepped: bool = False
 
 
 def read_execution(record: Mapping[str, Any]) -> Execution:
@@ -86,6 +90,7 @@ def read_execution(record: Mapping[str, Any]) -> Execution:
         nbytes=math.nan if failed else float(record.get("nbytes", math.nan)),
         reported=float(moment[1]) if moment else None,
         activities=tuple(_activities(record["startstops"])),
+        stepped=any(float(e["stop"]) < float(e["start"]) for e in record["startstops"]),
     )
 
 

@@ -20,6 +20,7 @@ from taskscope.sources.cluster.workers import Worker, Workers
 __all__ = ["TaskStream"]
 
 _MAX_HELD = 200_000
+_STEP_S = 0.1
 _KINDS = {name: code for code, name in enumerate(ACTIVITIES)}
 
 
@@ -52,6 +53,7 @@ class TaskStream:
         self._recorder = recorder
         self._transfers = transfers
         self._cursor = 0
+        self._shift_s = math.nan
         self._held: list[Execution] = []
 
     async def open(self) -> None:
@@ -101,6 +103,7 @@ class TaskStream:
         wait_for_graphs
             Whether keys of nobody may turn out to be somebody's.
         """
+        self._compare_clocks()
         held, self._held = self._held, []
         by_worker: dict[str, list[Execution]] = {}
         for execution in held:
@@ -116,8 +119,20 @@ class TaskStream:
                 elif wait_for_graphs and len(self._held) < _MAX_HELD:
                     self._held.append(execution)
 
+    def _compare_clocks(self) -> None:
+        """Find the recorder's axis on the wall clock, anew each time, for that one may be set."""
+        clock = self._recorder.clock
+        before, self._shift_s = self._shift_s, clock.perf_counter() - clock.time()
+        step_s = before - self._shift_s
+        if not math.isnan(before) and abs(step_s) > _STEP_S:
+            self._recorder.warn(
+                f"the clock of this machine was set by {step_s:+.1f} s: times around that are uncertain"
+            )
+
     def _tell(self, run: TrackedRun, worker: Worker, execution: Execution, correction: float | None) -> None:
         log, key, lane = run.log, execution.key, worker.lane(execution.thread)
+        if execution.stepped:
+            self._recorder.warn(f"the clock of {worker.label} was set back: times of its tasks are uncertain")
         start, stop = self._computed(worker, execution, correction)
         log.submitted.pop(key, None)
         log.sent_to.pop(key, None)
@@ -155,8 +170,5 @@ class TaskStream:
 
     def _times(self, worker: Worker, activity: Activity, correction: float | None) -> tuple[float, float]:
         """Return when something was, on the axis of the recorder's clock."""
-        # This machine's two clocks are compared anew each time: the wall clock may be set.
-        clock = self._recorder.clock
-        shift = clock.perf_counter() - clock.time()
         start, stop = worker.clock.scheduler_times(activity, correction)
-        return start + shift, stop + shift
+        return start + self._shift_s, stop + self._shift_s

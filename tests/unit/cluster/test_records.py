@@ -1,0 +1,236 @@
+"""What the scheduler tells, without a scheduler: records, clocks, the pace, and whose keys are whose."""
+
+from __future__ import annotations
+
+import asyncio
+import math
+from collections.abc import Mapping
+from typing import Any
+
+import pytest
+
+from taskscope.model.clock import Clock
+from taskscope.model.errortext import MAX_ERROR_TEXT
+from taskscope.recorder import Recorder
+from taskscope.sources.cluster.clock import WorkerClock, applied_corrections
+from taskscope.sources.cluster.link import Link
+from taskscope.sources.cluster.ownership import Ownership
+from taskscope.sources.cluster.pace import Pace
+from taskscope.sources.cluster.records import Activity, Execution, error_text, read_execution
+from taskscope.sources.cluster.runs import TrackedRun, announce
+from taskscope.sources.cluster.stream import TaskStream
+from taskscope.sources.cluster.transfers import TransferLogs
+from taskscope.sources.cluster.workers import Workers
+from tests.support.fake_clock import FakeClock
+
+SCHEDULER = "tcp://10.0.0.1:8786"
+HERE, THERE = "tcp://10.0.0.1:1", "tcp://10.0.0.2:1"
+
+
+def record(start: float, stop: float, reported: float, **others: object) -> dict[str, Any]:
+    return {
+        "key": "x-1",
+        "worker": HERE,
+        "thread": 5,
+        "status": "OK",
+        "nbytes": 80,
+        "startstops": ({"action": "compute", "start": start, "stop": stop},),
+        "stimulus_id": f"task-finished-{reported!r}",
+        **others,
+    }
+
+
+def execution(stop: float, reported: float) -> Execution:
+    return read_execution(record(stop - 1, stop, reported))
+
+
+def test_a_record_becomes_plain_values() -> None:
+    steps = (
+        {"action": "transfer", "start": 1.0, "stop": 2.0, "source": THERE},
+        {"action": "compute", "start": 2.0, "stop": 3.5},
+    )
+    assert read_execution(record(0, 0, 3.25, key=("x-1", 0), startstops=steps)) == Execution(
+        key=("x-1", 0),
+        worker=HERE,
+        thread=5,
+        error=None,
+        nbytes=80.0,
+        reported=3.25,
+        activities=(Activity("transfer", 1.0, 2.0, THERE), Activity("compute", 2.0, 3.5, None)),
+    )
+
+
+@pytest.mark.parametrize("missing", ["key", "worker", "status", "startstops"])
+def test_what_is_no_record_is_refused(missing: str) -> None:
+    broken = record(1.0, 2.0, 2.0)
+    del broken[missing]
+    with pytest.raises(KeyError):
+        read_execution(broken)
+
+
+def test_an_error_has_its_type_and_its_message_and_an_end() -> None:
+    assert error_text("ValueError('no <b>luck</b>')") == "ValueError: no <b>luck</b>"
+    assert error_text("KeyError(('a', 1))") == "KeyError(('a', 1))"
+    assert error_text("Odd\ud800") == "Odd\\ud800"
+    assert len(error_text("E" * 10_000)) == MAX_ERROR_TEXT + 1
+
+
+def test_what_a_worker_added_is_seen_in_spite_of_late_reports_and_of_heartbeats() -> None:
+    # It adds 0.5 s, from the fifth task on 0.25 s. The second report is late by 0.2 s.
+    added = [0.5] * 4 + [0.25] * 4
+    late = [0.001, 0.2, 0.001, 0.001, 0.001, 0.001, 0.001, 0.001]
+    told = [
+        execution(100 + i + a, 100 + i + wait) for i, (a, wait) in enumerate(zip(added, late, strict=True))
+    ]
+    assert applied_corrections(told) == pytest.approx([a - 0.001 for a in added])
+
+
+def test_times_are_the_scheduler_s_own_where_its_clock_is_the_worker_s() -> None:
+    here, there = WorkerClock(same_host=True), WorkerClock(same_host=False)
+    told = [execution(100.5 + i, 100 + i) for i in range(3)]
+    for clock in (here, there):
+        clock.note(told, applied_corrections(told))
+    assert here.scheduler_times(Activity("compute", 99.5, 100.5, None), 0.5) == (99.0, 100.0)
+    assert here.scheduler_times(Activity("disk-read", 99.5, 100.5, None), 0.5) == (99.5, 100.5)
+    # Elsewhere what the worker measured is all there is, and what it forgot to add to disk times is added.
+    assert there.scheduler_times(Activity("compute", 99.5, 100.5, None), 0.5) == (99.5, 100.5)
+    assert there.scheduler_times(Activity("disk-read", 99.5, 100.5, None), 0.5) == (100.0, 101.0)
+
+
+class Told(Link):
+    """A scheduler that has these records to tell."""
+
+    def __init__(self, *records: Mapping[str, Any]) -> None:
+        super().__init__(SCHEDULER, {})
+        self.records = list(records)
+        self.forgotten = 0
+
+    async def ask(self, op: str, **arguments: Any) -> Any:
+        if op == "get_task_stream_index":
+            return len(self.records)
+        return self.records[max(arguments["start_index"], self.forgotten) :]
+
+
+def stream_of(link: Link, clock: Clock) -> tuple[Recorder, TaskStream, TrackedRun]:
+    recorder = Recorder(clock=clock)
+    workers, ownership = Workers(SCHEDULER), Ownership()
+    workers.update({"workers": {HERE: {"name": 0, "nthreads": 1}}})
+    run = TrackedRun(recorder.begin(), None, None, True, lambda: None)
+    announce(run, {"x-1": ()}, ["x-1"])
+    ownership.take(run, ["x-1"])
+    return (
+        recorder,
+        TaskStream(link, workers, ownership, TransferLogs(link, workers, recorder), recorder),
+        run,
+    )
+
+
+def read(stream: TaskStream) -> None:
+    asyncio.run(stream.ask())
+    stream.fold(wait_for_graphs=False)
+
+
+def test_a_clock_that_is_set_is_told_and_no_task_takes_less_than_no_time(fake_clock: FakeClock) -> None:
+    now = fake_clock.time()
+    link = Told(record(now + 5.0, now + 1.0, now + 1.0))
+    recorder, stream, _ = stream_of(link, fake_clock)
+    read(stream)
+    table = recorder.snapshot().table("tasks")
+    assert [stop - start for start, stop in zip(table["start_s"], table["stop_s"], strict=True)] == [0.0]
+    assert [m.text for m in recorder.messages] == [
+        "the clock of worker 0 was set back: times of its tasks are uncertain"
+    ]
+
+
+def test_a_step_of_this_machine_s_clock_is_told_once(fake_clock: FakeClock) -> None:
+    now = fake_clock.time()
+    stepped = [0.0]
+    clock = Clock(fake_clock.perf_counter, fake_clock.thread_time, lambda: fake_clock.time() + stepped[0])
+    link = Told(record(now, now + 1.0, now + 1.0))
+    recorder, stream, _ = stream_of(link, clock)
+    read(stream)
+    stepped[0] = 60.0
+    for _ in range(2):
+        link.records.append(record(now + 61.0, now + 62.0, now + 62.0))
+        read(stream)
+    assert [m.text for m in recorder.messages] == [
+        "the clock of this machine was set by +60.0 s: times around that are uncertain"
+    ]
+    starts = list(recorder.snapshot().table("tasks")["start_s"])
+    assert starts == pytest.approx([0.0, 1.0, 1.0])
+
+
+def test_tasks_that_the_scheduler_no_longer_has_are_counted_and_later_ones_come(
+    fake_clock: FakeClock,
+) -> None:
+    now = fake_clock.time()
+    link = Told(*[record(now, now + 1, now + 1)] * 5)
+    link.forgotten = 3
+    recorder, stream, _ = stream_of(link, fake_clock)
+    read(stream)
+    link.records.append(record(now, now + 2, now + 2))
+    read(stream)
+    assert len(recorder.snapshot().tasks) == 3
+    assert [m.text for m in recorder.messages] == [
+        "3 tasks or more are missing: the scheduler did not keep their records"
+    ]
+
+
+def test_another_scheduler_at_the_same_address_is_noticed(fake_clock: FakeClock) -> None:
+    link = Told(*[record(1.0, 2.0, 2.0)] * 3)
+    _, stream, _ = stream_of(link, fake_clock)
+    read(stream)
+    del link.records[1:]
+    with pytest.raises(ConnectionResetError):
+        asyncio.run(stream.ask())
+
+
+def test_a_broken_record_is_a_fault_and_the_others_are_told(fake_clock: FakeClock) -> None:
+    now = fake_clock.time()
+    recorder, stream, _ = stream_of(Told({"key": "x-1"}, record(now, now + 1, now + 1)), fake_clock)
+    read(stream)
+    assert len(recorder.snapshot().tasks) == 1
+    assert [m.text.partition(":")[0] for m in recorder.messages] == [
+        "taskscope failed in reading a record of the task stream"
+    ]
+
+
+def test_a_key_of_two_runs_goes_to_the_one_that_asked_first_and_then_to_the_other(
+    fake_clock: FakeClock,
+) -> None:
+    recorder, ownership = Recorder(clock=fake_clock), Ownership()
+    first, second = (TrackedRun(recorder.begin(), None, None, False, lambda: None) for _ in range(2))
+    for run in (first, second):
+        announce(run, {"x": ()}, ["x"])
+        ownership.take(run, ["x"])
+    assert ownership.of("x") is first
+    assert ownership.of("y") is None
+    ownership.forget(first)
+    assert ownership.of("x") is second
+    ownership.forget(second)
+    assert ownership.of("x") is None
+
+
+def test_keys_of_nobody_belong_to_a_graph_that_was_not_looked_at(fake_clock: FakeClock) -> None:
+    run = TrackedRun(Recorder(clock=fake_clock).begin(), None, None, False, lambda: None)
+    ownership = Ownership()
+    run.assumed = True
+    announce(run, {"x": ()}, ["x"])
+    ownership.take(run, ["x"])
+    assert ownership.of("y") is run
+    assert (run.keys, run.log.n_tasks) == ({"x", "y"}, 2)
+
+
+def test_a_scheduler_that_answers_slowly_is_asked_less_often() -> None:
+    now = [0.0]
+    pace = Pace(lambda: now[0])
+    pauses = []
+    for took_s in (0.001, 0.02, 0.08, 5.0):
+        with pace:
+            now[0] += took_s
+        pauses.append(pace.pause_s())
+    assert pauses == pytest.approx([0.2, 0.4, 1.6, 2.0])
+    assert [pace.is_due("x", 1.0), pace.is_due("x", 1.0)] == [True, False]
+    now[0] += 1.0
+    assert pace.is_due("x", 1.0)
+    assert not math.isnan(pace.pause_s())
