@@ -103,16 +103,17 @@ export class Assembly {
     const head = this.#head;
     demand(head !== null, 'a file begins with its head');
     const graphs = new Map<number, Graph>();
+    const errorsOf = (run: number): ReadonlyMap<number, string> =>
+      new Map(this.#records.errors.filter(error => error.run === run).map(({ task, text }) => [task, text]));
     for (const [run, pieces] of this.#graphs) {
-      const errors = this.#records.errors.filter(error => error.run === run);
-      const graph = graphOf(pieces, new Map(errors.map(({ task, text }) => [task, text])));
+      const graph = graphOf(pieces, errorsOf(run));
       if (graph !== null) {
         graphs.set(run, graph);
       }
     }
     const blocks = this.#blocks.filter(({ run }) => graphs.has(run));
     demand(problem !== null || blocks.length === this.#blocks.length, 'tasks have a graph');
-    const streamed = this.#streamed.tables(this.#nowS);
+    const streamed = this.#streamed.tables(this.#nowS, errorsOf);
     const text = problem === null ? null : cutOffText(problem, head.isStreamed);
     const nRows = blocks.reduce((n, block) => n + block.task.length, 0);
     const recording: FileRecording = {

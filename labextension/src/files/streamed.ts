@@ -50,8 +50,11 @@ export class StreamedTasks {
     this.#running = inFile(() => rows.list().flatMap(row => runningTask(row) ?? []));
   }
 
-  /** Graphs and tasks by run; what is in flight at the end was interrupted at `nowS`. */
-  tables(nowS: number): { graphs: Map<number, Graph>; blocks: RowBlock[] } {
+  /**
+   * Graphs and tasks by run; what is in flight at the end was interrupted at `nowS`. What a task raised is told by its
+   * place among those of its run.
+   */
+  tables(nowS: number, errorsOf: (run: number) => ReadonlyMap<number, string>): { graphs: Map<number, Graph>; blocks: RowBlock[] } {
     const parts = this.#running.length > 0 ? [...this.#parts, interrupted(this.#running, nowS)] : this.#parts;
     const runs = new Set(parts.flatMap(part => [...new Set(part.columns.get('run'))]));
     const graphs = new Map<number, Graph>();
@@ -62,7 +65,7 @@ export class StreamedTasks {
         joined(mine.map(({ part, rows }) => taken(part.columns.get(name) as T, rows)), empty);
       const sizes = mine.map(({ part, rows }) => taken(wide(part.columns.get('size')), rows));
       const keys = KeyBlock.concat(mine.map(({ part, rows }) => part.keys.take(rows)));
-      graphs.set(run, graphOfKeys(keys, column('group', new Uint32Array())));
+      graphs.set(run, graphOfKeys(keys, column('group', new Uint32Array()), errorsOf(run)));
       blocks.push({
         run,
         task: Int32Array.from({ length: keys.length }, (_, i) => i),
@@ -132,7 +135,7 @@ function wide(sizes: Column | undefined): Float64Array {
     : Float64Array.from(sizes ?? [], size => (size === UNKNOWN_U4 ? NaN : size));
 }
 
-function graphOfKeys(keys: KeyBlock, group: Uint32Array): Graph {
+function graphOfKeys(keys: KeyBlock, group: Uint32Array, errors: ReadonlyMap<number, string>): Graph {
   const n = keys.length;
   return {
     keys,
@@ -145,6 +148,6 @@ function graphOfKeys(keys: KeyBlock, group: Uint32Array): Graph {
     data: new Int32Array(),
     dataSizes: new Float64Array(),
     values: null,
-    errors: new Map()
+    errors
   };
 }

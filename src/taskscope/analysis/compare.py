@@ -275,8 +275,8 @@ def _warnings(
         for name in (*_VERSIONS, *_MACHINE)
         if before.metadata.get(name) != after.metadata.get(name)
     ]
-    for field, name in (("schedulers", "the scheduler"), ("n_workers", "the number of workers")):
-        values = [getattr(t, field) for t in totals]
+    for quantity, name in (("schedulers", "the scheduler"), ("n_workers", "the number of workers")):
+        values = [getattr(t, quantity) for t in totals]
         if values[0] != values[1]:
             found.append(f"{name} differs: {_shown(values[0])} before, {_shown(values[1])} after")
     changed = [row.prefix for row in rows if row.kind == "both" and row.n_tasks.before != row.n_tasks.after]

@@ -117,11 +117,14 @@ class Assembly:
         """
         require(self._head is not None, "a file begins with its head")
         assert self._head is not None
-        graphs = {run: graph for run in self._graphs if (graph := self._graph(run)) is not None}
+        errors: dict[int, dict[int, str]] = defaultdict(dict)
+        for row in self._records["errors"]:
+            errors[row["run"]][row["task"]] = row["text"]
+        graphs = {run: graph for run in self._graphs if (graph := self._graph(run, errors[run])) is not None}
         blocks = [block for block in self._blocks if block.run in graphs]
         if problem is None:
             require(len(blocks) == len(self._blocks), "tasks have a graph")
-        synthetic, streamed = self._streamed.tables(self._now_s)
+        synthetic, streamed = self._streamed.tables(self._now_s, errors)
         recording = Recording(
             started_at=datetime.fromisoformat(self._head["started_at"]),
             zero_s=self._head["zero_s"],
@@ -151,7 +154,7 @@ class Assembly:
             return whole_number(self._last.get("dropped"), "the number of dropped tasks")
         return max((self._head["n_rows"] or 0) - sum(map(len, blocks)), 0)
 
-    def _graph(self, run: int) -> GraphColumns | None:
+    def _graph(self, run: int, errors: dict[int, str]) -> GraphColumns | None:
         """Return the graph of a run, None where parts of it are missing."""
         head, _ = self._graphs[run][0]
         columns: dict[str, NDArray[Any]] = {}
@@ -160,7 +163,6 @@ class Assembly:
         lengths = {name: len(values) for name, values in columns.items()}
         if lengths != head.get("lengths") or not (GRAPH.keys() - {"values"}) <= columns.keys():
             return None
-        errors = {e["task"]: e["text"] for e in self._records["errors"] if e["run"] == run}
         return GraphColumns(
             keys=keys_of({name: columns.pop(name) for name in KEYS}),
             enter_zero=number(head.get("enter_zero"), "enter_zero"),

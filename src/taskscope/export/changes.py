@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict, replace
 from datetime import timedelta
 
 import numpy as np
+from numpy.typing import NDArray
 
 from taskscope.analysis.redaction import without_credentials
 from taskscope.export.native import sample_columns
@@ -44,6 +46,8 @@ class Changes:
         self._version = 0
         self._n_groups = self._n_lanes = 0
         self._messages: list[Message] = []
+        self._written: Counter[int] = Counter()
+        """How many tasks of each run are in the file."""
         self._sampled_s = np.nextafter(start_s, -np.inf)
 
     def head(self, metadata: Mapping[str, object]) -> bytes:
@@ -112,6 +116,16 @@ class Changes:
                 **keys_columns(replace(keys, texts=tuple(map(without_credentials, keys.texts)))),
             }
             yield "TASK", pack({}, columns)
+            yield from record_frames("errors", self._errors(tasks, mine))
+
+    def _errors(self, tasks: TaskBlock, mine: NDArray[np.int64]) -> Iterator[dict[str, object]]:
+        """Yield what tasks raised, by the place of each among those of its run in the file."""
+        for run in np.unique(tasks.run[mine]).tolist():
+            rows = mine[tasks.run[mine] == run]
+            for place in np.flatnonzero(np.isin(rows, list(tasks.errors))).tolist():
+                text = without_credentials(tasks.errors[int(rows[place])])
+                yield {"run": run, "task": self._written[run] + place, "text": text}
+            self._written[run] += len(rows)
 
     def _samples(self) -> Iterator[tuple[str, bytes]]:
         samples = self._recorder.resources.between(self._sampled_s, None)

@@ -45,8 +45,13 @@ class StreamedTasks:
         assert isinstance(rows, list)
         self._running = [task for row in rows if (task := _running_task(row)) is not None]
 
-    def tables(self, now_s: float) -> tuple[dict[int, GraphColumns], list[RowBlock]]:
-        """Return graphs and tasks by run; what is in flight at the end was interrupted `now_s`."""
+    def tables(
+        self, now_s: float, errors: Mapping[int, Mapping[int, str]]
+    ) -> tuple[dict[int, GraphColumns], list[RowBlock]]:
+        """Return graphs and tasks by run; what is in flight at the end was interrupted `now_s`.
+
+        `errors` are what tasks raised, by run and by the place of the task among those of its run.
+        """
         parts = [*self._parts, *([self._interrupted(now_s)] if self._running else [])]
         runs = np.unique(np.concatenate([np.empty(0, np.int32), *(c["run"] for c, _ in parts)]))
         graphs, blocks = {}, []
@@ -58,7 +63,7 @@ class StreamedTasks:
             }
             sizes = np.concatenate([_sizes(c["size"])[rows] for c, _, rows in mine])
             keys = KeyBlock.concat([k.take(rows) for _, k, rows in mine])
-            graphs[run] = _graph(keys, columns.pop("group"))
+            graphs[run] = _graph(keys, columns.pop("group"), dict(errors.get(run, {})))
             task = np.arange(len(keys), dtype=np.int32)
             blocks.append(RowBlock(run, task, size=narrow_sizes(sizes), **columns))
         return graphs, blocks
@@ -97,7 +102,7 @@ def _sizes(values: NDArray[Any]) -> NDArray[np.float64]:
     return np.where(values == 2**32 - 1, np.nan, values)
 
 
-def _graph(keys: KeyBlock, group: NDArray[np.uint32]) -> GraphColumns:
+def _graph(keys: KeyBlock, group: NDArray[np.uint32], errors: dict[int, str]) -> GraphColumns:
     n = len(keys)
     nothing = np.empty(0, np.int32)
     return GraphColumns(
@@ -111,4 +116,5 @@ def _graph(keys: KeyBlock, group: NDArray[np.uint32]) -> GraphColumns:
         data=nothing,
         data_sizes=np.empty(0),
         values=None,
+        errors=errors,
     )

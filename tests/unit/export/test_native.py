@@ -19,14 +19,17 @@ import taskscope
 from taskscope.errors import DamagedFileError
 from taskscope.export import frames as frames_module
 from taskscope.export import native
+from taskscope.export.changes import Changes
 from taskscope.export.frames import CutOffError, FrameWriter, read_frames
 from taskscope.export.load import _read
 from taskscope.export.pack import pack, pieces, unpack
 from taskscope.export.schema import SAMPLES
 from taskscope.model.recording import Recording
+from taskscope.recorder import Recorder
 from tests.support.fake_clock import FakeClock
 from tests.support.random_graphs import Plan, plans, record
 from tests.support.recordings import recording_of, run_of
+from tests.support.run_writing import begin_run, independent, lane_of, write_task
 from tests.support.streaming import streamed
 from tests.support.tables import as_lists, rows
 from tests.support.task_blocks import Row
@@ -138,6 +141,39 @@ def test_a_killed_process_leaves_what_it_had_recorded(fake_clock: FakeClock, loa
     ]
     assert dict(loaded.metadata) == {"label": "killed", "dt_s": 0.25, "truncated": True}
     assert "interrupted" in loaded.summary()
+
+
+def test_a_killed_process_leaves_what_its_tasks_raised(fake_clock: FakeClock, load: Load) -> None:
+    recorder = Recorder(clock=fake_clock)
+    file = BytesIO()
+    frames, changes = FrameWriter(file), Changes(recorder, first_run=1, start_s=0.0)
+    frames.write("HEAD", changes.head({}))
+    logs = [begin_run(recorder, independent(["a", "b", "c"])) for _ in range(3)]
+    for number, log in enumerate(logs):
+        for place, key in enumerate(["a", "b", "c"]):
+            at = log.start + number + place / 4
+            if key == "b" or (number, key) == (1, "c"):
+                lane = lane_of(log).key
+                error = ValueError(f"{number} {key} of s3://me:pw@host/x")
+                log.fail(key, lane, at, at + 0.125, 0.0, error)
+            else:
+                write_task(log, key, at, at + 0.125)
+        while recorder.pull():
+            pass
+        for kind, content in changes.next():
+            frames.write(kind, content)
+    tasks = load(file.getvalue()).table("tasks")
+    found = {
+        (run, key): error
+        for run, key, error in zip(*(tasks[c] for c in ("run", "key", "error")), strict=True)
+    }
+    assert found == {
+        (run, key): f"ValueError: {run} {key} of s3://***@host/x"
+        if key == "b" or (run, key) == (1, "c")
+        else None
+        for run in (1, 2)
+        for key in ("a", "b", "c")
+    }
 
 
 def flips(content: bytes, n: int) -> Iterator[bytes]:
