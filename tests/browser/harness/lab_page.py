@@ -82,7 +82,7 @@ class LabPage:
         self.page = page
         self.errors: list[str] = []
         self._server = server
-        self._workspace = workspace
+        self.workspace = workspace
         self._path = ""
         page.set_default_timeout(DONE_MS)
         page.on(
@@ -97,7 +97,7 @@ class LabPage:
 
     def go(self, *cells: str, path: str | None = None, kernel: str = PYTHON3) -> None:
         """Make a notebook with these cells and open it, without waiting for anything."""
-        path = path or f"{self._workspace}.ipynb"
+        path = path or f"{self.workspace}.ipynb"
         self._server.write_notebook(path, cells, kernel)
         self._go(path)
 
@@ -107,7 +107,18 @@ class LabPage:
 
     def _go(self, path: str) -> None:
         self._path = path
-        self.page.goto(self._server.page_url(path, self._workspace))
+        self.page.goto(self._server.page_url(path, self.workspace))
+
+    def open_also(self, *cells: str, path: str, kernel: str = PYTHON3) -> None:
+        """Make one more notebook and open it in a tab of the same page; it is the one in use then."""
+        self._server.write_notebook(path, cells, kernel)
+        self.switch_to(path)
+
+    def switch_to(self, path: str) -> None:
+        """Go to another notebook of this page, opened if need be."""
+        self._path = path
+        self.command("docmanager:open", path=path)
+        self.wait_ready()
 
     def join(self, other: LabPage) -> None:
         """Open the notebook that another page has open, on its kernel."""

@@ -29,6 +29,8 @@ export class Owners {
       });
       tracker.widgetAdded.connect((_, widget) => {
         this._add(widget);
+        // The shell may have told before that it is in use.
+        this._activate((_shell ?? tracker).currentWidget);
       });
       tracker.currentChanged.connect((_, widget) => {
         this._activate(widget);
