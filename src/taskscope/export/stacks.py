@@ -73,7 +73,8 @@ class StackParts:
             workers=tuple(row["name"] for row in records["stack_workers"]),
             rows=StackRows(**{name: joined[name] for name in _ROWS}),
             interval_s=number(self._head.get("interval_s"), "interval_s"),
-            cycle_s=number(self._head.get("cycle_s"), "cycle_s"),
+            # What a cluster profiled has no cycle of ours.
+            cycle_s=None if self._head.get("cycle_s") is None else number(self._head["cycle_s"], "cycle_s"),
             dropped=whole_number(self._head.get("dropped"), "the number of dropped samples"),
         )
         _check(stacks)

@@ -59,6 +59,12 @@ def test_a_file_gives_back_every_sample(tmp_path: Path) -> None:
     assert list(loaded.profile().table()["seconds"]) == list(with_stacks().profile().table()["seconds"])
 
 
+def test_what_a_cluster_profiled_has_no_cycle_and_comes_back(tmp_path: Path) -> None:
+    profiled = replace(SAMPLES, cycle_s=None)
+    loaded = taskscope.load(saved(with_stacks(profiled), tmp_path))
+    assert values(loaded.stacks) == values(profiled)
+
+
 def test_that_nothing_was_sampled_and_that_nothing_was_seen_are_told_apart(tmp_path: Path) -> None:
     none = taskscope.load(saved(with_stacks(NO_STACKS), tmp_path))
     assert values(none.stacks) == values(NO_STACKS)
