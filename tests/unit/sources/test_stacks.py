@@ -285,3 +285,23 @@ def test_a_sampler_whose_computes_are_over_for_a_second_ends(fake_clock: Any) ->
     fake_clock.advance(2.0)
     thread.join(PATIENCE_S)
     assert (thread.is_alive(), sampler._thread) == (False, None)
+
+
+def test_the_first_sample_in_a_task_stands_for_what_the_lock_hid_before_it(session: Session) -> None:
+    session.hold(session, Options())
+    sample = session.stacks._sample
+
+    def task(late_s: float) -> None:
+        now = session.recorder.clock.perf_counter()
+        sample(now + 1.0, 0.01, late_s)
+        sample(now + 1.02, 0.02, late_s)
+
+    def spent(late_s: float) -> float:
+        before = float(session.recorder.stacks.between(0, None).rows.seconds.sum())
+        delayed(task)(late_s).compute(scheduler="synchronous")
+        rows = session.recorder.stacks.between(0, None).rows
+        return round(float(rows.seconds.sum()) - before, 9)
+
+    assert [spent(0.0), spent(0.004), spent(-0.001)] == [0.03, 0.034, 0.03]
+    # A sampler that is very late was not kept by one task.
+    assert spent(5.0) == 0.04
