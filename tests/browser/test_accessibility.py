@@ -26,6 +26,13 @@ RUN_AXE = """async () => {
 }"""
 
 
+# Whether every canvas has a dark corner, or a light one.
+PAINTED = """dark => [...document.querySelectorAll('.tsk-chart canvas')].every(canvas => {
+  const { data } = canvas.getContext('2d').getImageData(0, 0, 1, 1);
+  return (data[0] + data[1] + data[2] < 200) === dark;
+})"""
+
+
 def set_theme(lab: LabPage, theme: str) -> None:
     lab.page.evaluate(
         "theme => window.jupyterapp.commands.execute('apputils:change-theme', { theme })", theme
@@ -92,5 +99,7 @@ def test_widgets_follow_the_theme_while_they_are_open(lab: LabPage) -> None:
     for theme in (*THEMES, *THEMES):
         set_theme(lab, theme)
         expect(dark).to_have_count(n_charts if theme == "JupyterLab Dark" else 0)
+        # The canvases are painted anew, each of the live charts and of the dashboard.
+        lab.page.wait_for_function(PAINTED, arg=theme == "JupyterLab Dark")
         grounds.append(charts.first.evaluate("el => getComputedStyle(el).backgroundColor"))
     assert (grounds[:2], grounds[0] != grounds[1]) == (grounds[2:], True)

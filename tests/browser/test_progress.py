@@ -55,22 +55,38 @@ def test_the_time_left_is_an_estimate_with_a_band_and_the_traits_say_the_same(la
     lab.run_cell(3)
 
 
-def test_a_widget_closed_while_its_compute_runs_leaves_nothing_behind(lab: LabPage) -> None:
+def test_errors_are_listed_with_their_message(lab: LabPage) -> None:
+    compute = """for i in range(2):
+    try: dask.threaded.get({("bad-1", i): (fail, 7)}, ("bad-1", i))
+    except ValueError: pass"""
+    lab.open(LOAD, WIDGET, compute)
+    for cell in range(3):
+        lab.run_cell(cell)
+    expect(lab.page.locator(".tsk-progress-errors li")).to_have_text(
+        ["ValueError: no <b>7</b>: 2 tasks of bad, first ('bad-1', 0)"]
+    )
+    expect(lab.page.locator(".tsk-progress-state")).to_have_text("Failed")
+
+
+def test_widgets_closed_while_their_compute_runs_leave_nothing_behind(lab: LabPage) -> None:
     lab.open(
         LOAD,
-        WIDGET,
-        "for seconds, act in ((1.0, w.close), (2.0, gate.set)): threading.Timer(seconds, act).start()\n"
-        "_ = computed(wait, 4)",
+        "ws = [kind() for kind in (ProgressWidget, GanttWidget, ResourceWidget, CacheWidget, Dashboard)]\n"
+        "for w in ws: display(w)",
+        "def close():\n    until(1)\n    for w in ws: w.close()\n    until(2)\n    gate.set()\n"
+        "threading.Thread(target=close).start()\n_ = computed(wait, 4)",
     )
     lab.run_cell(0)
     lab.run_cell(1)
     lab.start_cell(2)
-    bar = lab.page.get_by_role("progressbar", name="Finished tasks")
-    expect(bar).to_be_visible()
+    charts = lab.page.locator(".tsk-chart")
+    expect(charts).to_have_count(8)
     lab.wait_feed("feed.active && feed.nListeners > 0")
-    expect(bar).to_have_count(0)
+    lab.release(1)
+    expect(charts).to_have_count(0)
     assert not lab.is_done(2)
     lab.wait_feed("feed.nListeners === 0")
+    lab.release(2)
     lab.wait_cell(2)
     lab.wait_feed("!feed.active && feed.tasks === 4")
 

@@ -9,7 +9,8 @@ from taskscope.model.records import Message
 from tests.support.recordings import ZERO_S, recording_of, run_of
 from tests.support.task_blocks import Row
 
-ELEMENTS = """(root = document) => {
+ELEMENTS = """root => {
+  root ??= document;
   const counts = {};
   const count = name => { counts[name] = (counts[name] ?? 0) + 1; };
   for (const el of root.querySelectorAll('*')) {

@@ -33,7 +33,7 @@ export function relationsOf(store: TaskStore, { ref, detail }: FoundTask, links:
 export function relationsText(links: Links, drawn: readonly Relation[], t: Translate): string {
   switch (links.kind) {
     case 'unknown':
-      return t('Dependencies are not known here.');
+      return t('Dependencies are not known here: the kernel that computed knows them, and recording.to_pandas("dependencies").');
     case 'asked':
       return t('Asking the kernel for dependencies…');
     case 'known': {

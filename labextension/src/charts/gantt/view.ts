@@ -112,7 +112,7 @@ class GanttView implements GanttChart, Stage {
     this.output = new Output(store, this.emphasis, () => this.#shown(), prefix => this.#colourOf(prefix), new Outlet(notice, this.t), this.t);
     this.#actions = new Actions(this);
     this.#tools = new Tools(this.#actions, this.t, signal);
-    const relate = this.t('Draw what it needs and what needs it (R)');
+    const relate = this.t('Dependencies: draw what it needs and what needs it (R)');
     this.#relate = makeButton(this.t('Dependencies'), relate, () => { this.#actions.toggleRelations(); }, signal);
     this.#card = new Card(this.parts.card, [this.#relate, ...this.#cardButtons()]);
     this.#workers = new WorkerButtons(this.parts.workers, (worker, open) => { this.#fold(worker, open); }, signal, this.t);
@@ -203,8 +203,8 @@ class GanttView implements GanttChart, Stage {
   #cardButtons(): HTMLButtonElement[] {
     const { t } = this;
     return [
-      makeButton(t('Zoom to it'), t('Zoom to the selected task (Z)'), () => { this.#actions.zoomToSelected(); }, this.#signal),
-      makeButton(t('Close'), t('Select nothing (Escape)'), () => {
+      makeButton(t('Zoom to it'), t('Zoom to it: the selected task fills the chart (Z)'), () => { this.#actions.zoomToSelected(); }, this.#signal),
+      makeButton(t('Close'), t('Close: select nothing (Escape)'), () => {
         this.#actions.clearSelection();
         this.parts.canvas.focus();
       }, this.#signal)
