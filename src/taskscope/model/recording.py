@@ -292,7 +292,8 @@ class Recording:
     ) -> None:
         """Write every table as a Parquet file of its name into a directory, which is made if need be.
 
-        Where no cluster was watched, ``activities`` has one row for each task, its compute. Parameters and errors are those of `save`; needs PyArrow.
+        Where no cluster was watched, ``activities`` has one row for each task, its compute. Parameters and
+        errors are those of `save`; needs PyArrow.
         """
         face("to_parquet")(self, directory, overwrite=overwrite, redact=redact)
 
