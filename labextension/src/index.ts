@@ -1,11 +1,12 @@
 /** The prebuilt JupyterLab extension. */
 import type { JupyterFrontEndPlugin } from '@jupyterlab/application';
 
+import { plugin as cellsPlugin } from './hosts/lab/cells/plugin';
 import { plugin as documentsPlugin } from './hosts/lab/documents/plugin';
 import { plugin as panelsPlugin } from './hosts/lab/panels/plugin';
 import { plugin as labPlugin } from './hosts/lab/plugin';
 import { plugin as widgetPlugin } from './hosts/widget/plugin';
 
-const plugins: JupyterFrontEndPlugin<unknown>[] = [labPlugin, panelsPlugin, widgetPlugin, documentsPlugin];
+const plugins: JupyterFrontEndPlugin<unknown>[] = [labPlugin, cellsPlugin, panelsPlugin, widgetPlugin, documentsPlugin];
 
 export default plugins;

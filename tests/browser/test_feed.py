@@ -238,10 +238,10 @@ def test_closing_a_widget_leaves_no_listener_behind(lab: LabPage) -> None:
     lab.run_cell(1)
     bar = lab.page.get_by_role("progressbar", name="Finished tasks")
     expect(bar).to_be_visible()
-    lab.wait_feed("feed.nListeners > 0")
+    lab.wait_feed("feed.nListeners > 1")
     lab.run_cell(2)
     expect(bar).to_have_count(0)
-    lab.wait_feed("feed.nListeners === 0")
+    lab.wait_feed("feed.nListeners === 1")
 
 
 def test_what_a_person_changes_reaches_the_kernel_and_the_other_way_round(lab: LabPage) -> None:

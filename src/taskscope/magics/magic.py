@@ -45,6 +45,12 @@ class ProfileMagics(Magics):
         help="nbytes, count, or a function of yours that measures a result",
     )
     @argument(
+        "--panel",
+        metavar="WHERE",
+        help="where it is live: inline (under the cell), dock (JupyterLab's side panel) or none;"
+        " the result stays under the cell",
+    )
+    @argument(
         "--no-raise-error", action="store_true", help="show an error of the cell, but do not stop at it"
     )
     @line_cell_magic

@@ -74,6 +74,7 @@ def parse_options(parser: MagicArgumentParser, line: str, namespace: Mapping[str
                 save=tuple(path for path in (given.dump, given.text) if path is not None),
                 overwrite=given.overwrite,
                 stacks=not given.no_stacks,
+                panel=given.panel,
             ),
             name=_name(given.output),
             quiet=given.quiet,

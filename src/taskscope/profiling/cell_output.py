@@ -1,9 +1,12 @@
-"""The output of a block under its cell: a widget or a picture while it runs, then the static result."""
+"""The output of a block in a notebook: live under its cell or in a panel, then the static result."""
 
 from __future__ import annotations
 
+from IPython.display import display
+
 from taskscope.model.recording import Recording
 from taskscope.profiling.block import Block
+from taskscope.profiling.options import Panel
 from taskscope.report import live_bundle, result_bundle
 from taskscope.widgets import Dashboard
 from taskscope.widgets.feed import Feed
@@ -16,23 +19,40 @@ __all__ = ["CellOutput"]
 
 
 class CellOutput:
-    """The output of one block."""
+    """The output of one block.
 
-    def __init__(self, feed: Feed | None = None) -> None:
+    Parameters
+    ----------
+    panel
+        Where it is live.
+    feed
+        Leads to the pages; this kernel's by default.
+    """
+
+    def __init__(self, panel: Panel | None = None, feed: Feed | None = None) -> None:
         self._feed = feed or current_feed()
+        self._panel = panel
+        self._is_inline = True
         self._block: Block | None = None
         self._dashboard: Dashboard | None = None
         self._output = WidgetOutput(self._feed, self._widget, self._picture, moves=True)
 
     def start(self, block: Block) -> None:
-        """Show the widget if a browser can, else the picture."""
+        """Show it where it was asked for: in the panel if a page has one, else under the cell."""
         self._block = block
-        self._output.start()
+        has_panel = self._panel in {None, "dock"} and self._feed.ask_for_panel(self._panel)
+        self._is_inline = self._panel != "none" and not (self._panel == "dock" and has_panel)
+        if self._is_inline:
+            self._output.start()
 
     def finish(self, recording: Recording) -> None:
-        """Replace the output by the static result, and leave no widget behind."""
+        """Leave the static result under the cell, in place of what was live there, and no widget."""
+        bundle = result_bundle(recording)
+        if not self._is_inline:
+            display(bundle, raw=True)
+            return
         try:
-            self._output.finish(result_bundle(recording))
+            self._output.finish(bundle)
         finally:
             if self._dashboard is not None:
                 self._dashboard.close()

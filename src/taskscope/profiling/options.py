@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from difflib import get_close_matches
 from os import PathLike
+from typing import Literal, TypeAlias, get_args
 
 from taskscope.errors import OptionError
 from taskscope.export import check_target
 from taskscope.session import MetricOption, Options
 from taskscope.sources.stacks import DEFAULT_CYCLE_S, DEFAULT_INTERVAL_S
 
-__all__ = ["BlockOptions"]
+__all__ = ["BlockOptions", "Panel"]
+
+Panel: TypeAlias = Literal["inline", "dock", "none"]
+"""Where a block is live: under its cell, in JupyterLab's side panel, nowhere."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +40,8 @@ class BlockOptions:
         Whether to sample what the worker threads are doing.
     profile_interval, profile_cycle
         Seconds between these samples, and for how many seconds they are counted together.
+    panel
+        Where it is live in a notebook; None is ``inline`` and whatever else the person has set in JupyterLab.
 
     Raises
     ------
@@ -55,12 +62,17 @@ class BlockOptions:
     stacks: bool = True
     profile_interval: float = DEFAULT_INTERVAL_S
     profile_cycle: float = DEFAULT_CYCLE_S
+    panel: Panel | None = None
     recorded: Options = field(init=False)
 
     def __post_init__(self) -> None:
         """Check the values."""
         if self.label is not None and not isinstance(self.label, str):
             raise OptionError(f"label must be text, got {self.label!r}")
+        if self.panel is not None and self.panel not in get_args(Panel):
+            near = get_close_matches(str(self.panel), get_args(Panel), n=1)
+            hint = f"; did you mean {near[0]!r}?" if near else ""
+            raise OptionError(f"panel must be 'inline', 'dock' or 'none', got {self.panel!r}{hint}")
         recorded = Options(
             self.dt,
             self.metric,

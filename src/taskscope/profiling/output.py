@@ -7,6 +7,7 @@ from typing import Protocol
 
 from taskscope.model.recording import Recording
 from taskscope.profiling.block import Block
+from taskscope.profiling.options import Panel
 
 __all__ = ["Output", "Silent", "Terminal", "choose_output", "in_kernel"]
 
@@ -47,7 +48,7 @@ class Terminal:
         stream.write(f"{text}\n")
 
 
-def choose_output(*, display: bool) -> Output:
+def choose_output(*, display: bool, panel: Panel | None) -> Output:
     """Return where a block that starts here and now shows itself."""
     if not display:
         return Silent()
@@ -55,7 +56,7 @@ def choose_output(*, display: bool) -> Output:
         return Terminal()
     from taskscope.profiling.cell_output import CellOutput
 
-    return CellOutput()
+    return CellOutput(panel)
 
 
 def in_kernel() -> bool:

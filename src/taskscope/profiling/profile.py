@@ -8,7 +8,7 @@ from typing import Self
 
 from taskscope.errors import OptionError, TaskscopeError
 from taskscope.model.recording import Recording
-from taskscope.profiling.options import BlockOptions
+from taskscope.profiling.options import BlockOptions, Panel
 from taskscope.profiling.profiled import ProfiledBlock
 from taskscope.session import MetricOption, current
 from taskscope.sources.cluster import is_client
@@ -31,6 +31,10 @@ class profile:  # noqa: N801 - read as a verb: with taskscope.profile() as run
         a result.
     display
         Show it: live under the cell in a notebook, elsewhere as a summary on standard error at the end.
+    panel
+        Where it is live in a notebook: ``"inline"`` under the cell, ``"dock"`` in JupyterLab's side panel,
+        ``"none"`` nowhere. The result always stays under the cell. By default it is inline, and JupyterLab
+        may be set to open the panel, too. Without the extension there is no panel, and ``"dock"`` is inline.
     save
         A file to write at the end, in the format of its extension. A ``.taskscope`` file is also written
         while computes run, for the case that the process is killed.
@@ -83,12 +87,22 @@ class profile:  # noqa: N801 - read as a verb: with taskscope.profile() as run
         stacks: bool = True,
         profile_interval: float = DEFAULT_INTERVAL_S,
         profile_cycle: float = DEFAULT_CYCLE_S,
+        panel: Panel | None = None,
     ) -> None:
         if client is not None and not is_client(client):
             raise OptionError(f"client must be a distributed.Client or None, got {client!r}")
         files = () if save is None else (save,)
         self._options = BlockOptions(
-            label, dt, metric, max_tasks, files, overwrite, stacks, profile_interval, profile_cycle
+            label=label,
+            dt=dt,
+            metric=metric,
+            max_tasks=max_tasks,
+            save=files,
+            overwrite=overwrite,
+            stacks=stacks,
+            profile_interval=profile_interval,
+            profile_cycle=profile_cycle,
+            panel=panel,
         )
         self._client = client
         self._display = display

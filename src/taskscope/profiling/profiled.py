@@ -28,6 +28,7 @@ class ProfiledBlock:
         self._session = session
         self._block = Block(session, options)
         self._display = display
+        self._panel = options.panel
         self._output: Output = Silent()
 
     @property
@@ -39,7 +40,7 @@ class ProfiledBlock:
         """Open the window and show it."""
         self._block.start()
         try:
-            output = choose_output(display=self._display)
+            output = choose_output(display=self._display, panel=self._panel)
             output.start(self._block)
             self._output = output
         except Exception as error:  # noqa: BLE001 - a display that fails must not keep the user's code from running

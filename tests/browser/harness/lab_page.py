@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from typing import Any
 
 from playwright.sync_api import Error, Page
@@ -90,6 +91,11 @@ class LabPage:
         )
         page.on("console", lambda m: self.errors.append(f"console: {m.text}") if m.type == "error" else None)
 
+    @property
+    def path(self) -> str:
+        """The notebook's path on the server."""
+        return self._path
+
     def open(self, *cells: str, path: str | None = None, kernel: str = PYTHON3) -> None:
         """Make a notebook with these cells, open it, and wait until its kernel is idle."""
         self.go(*cells, path=path, kernel=kernel)
@@ -100,6 +106,13 @@ class LabPage:
         path = path or f"{self.workspace}.ipynb"
         self._server.write_notebook(path, cells, kernel)
         self._go(path)
+
+    def open_content(self, content: Mapping[str, Any]) -> None:
+        """Make a notebook of exactly this content, open it, and wait until its kernel is idle."""
+        path = f"{self._workspace}.ipynb"
+        self._server.write_content(path, content)
+        self._go(path)
+        self.wait_ready()
 
     def wait_ready(self) -> None:
         """Wait until the notebook is there and its kernel is idle."""
@@ -189,7 +202,8 @@ class LabPage:
     def feed(self) -> dict[str, Any] | None:
         """Return what the kernel's feed is doing; None without a feed.
 
-        Its fields are ``state subshell active nBatches nStores tasks nListeners``.
+        Its fields are ``state subshell active nBatches nStores tasks nListeners``; one listener is the badges
+        of the notebook.
         """
         found: dict[str, Any] | None = self.page.evaluate(_FEED)
         return found

@@ -9,8 +9,9 @@ import subprocess
 import sys
 import time
 import urllib.error
+import urllib.parse
 import urllib.request
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -44,6 +45,11 @@ class Server:
         """Have the server die without a word."""
         self._kill()
 
+    @property
+    def host(self) -> str:
+        """Return name and port."""
+        return urllib.parse.urlsplit(self.url).netloc
+
     def page_url(self, path: str, workspace: str) -> str:
         """Return where a notebook opens; JupyterLab keeps the layout of `workspace`."""
         where = f"lab/workspaces/{workspace}/tree" if self.app == "lab" else "notebooks"
@@ -75,7 +81,10 @@ class Server:
             }
             for i, s in enumerate(sources)
         ]
-        content = {"cells": cells, "metadata": metadata, "nbformat": 4, "nbformat_minor": 5}
+        self.write_content(path, {"cells": cells, "metadata": metadata, "nbformat": 4, "nbformat_minor": 5})
+
+    def write_content(self, path: str, content: Mapping[str, Any]) -> None:
+        """Make a notebook of exactly this content."""
         self.request("PUT", f"contents/{path}", {"type": "notebook", "content": content})
 
     def shut_down_kernels(self) -> None:
@@ -85,8 +94,10 @@ class Server:
 
 
 @contextmanager
-def running_server(folder: Path, app: str = "lab") -> Iterator[Server]:
-    """Run JupyterLab (or Notebook 7) until the block ends.
+def running_server(
+    folder: Path, app: str = "lab", *, base_url: str = "/", policy: str | None = None
+) -> Iterator[Server]:
+    """Run JupyterLab (or Notebook 7) until the block ends, under a base URL and a Content-Security-Policy.
 
     The extension and taskscope are those that this Python has installed; ``JUPYTER_PATH`` and ``PYTHONPATH``
     add to that.
@@ -104,11 +115,15 @@ def running_server(folder: Path, app: str = "lab") -> Iterator[Server]:
         "--ServerApp.port_retries=0",
         f"--IdentityProvider.token={TOKEN}",
         f"--ServerApp.root_dir={folder / 'notebooks'}",
+        f"--ServerApp.base_url={base_url}",
     ]
+    if policy is not None:
+        headers = {"headers": {"Content-Security-Policy": policy}}
+        command.append(f"--ServerApp.tornado_settings={headers}")
     log = folder / "server.log"
     with log.open("wb") as file:
         process = subprocess.Popen(command, env=_environment(folder), stdout=file, stderr=subprocess.STDOUT)
-    server = Server(f"http://127.0.0.1:{port}/", log, app, process.kill)
+    server = Server(f"http://127.0.0.1:{port}{base_url}", log, app, process.kill)
     try:
         _wait_until_up(server, process)
         yield server

@@ -20,10 +20,10 @@ def test_all_options(tmp_path: Path) -> None:
     dump, text = str(tmp_path / "a b.taskscope"), str(tmp_path / "a.txt")
     line = (
         f"""-o run -D "{dump}" -T {text} -q --label 'rechunk 2' --dt=0.1 --metric nbytes --no-raise-error"""
-        " --no-stacks"
+        " --no-stacks --panel dock"
     )
     assert parse_options(PARSER, line, {}) == MagicOptions(
-        BlockOptions("rechunk 2", 0.1, "nbytes", save=(dump, text), stacks=False),
+        BlockOptions("rechunk 2", 0.1, "nbytes", save=(dump, text), stacks=False, panel="dock"),
         "run",
         quiet=True,
         raise_error=False,
@@ -49,6 +49,8 @@ def test_a_metric_may_be_a_function_of_the_user() -> None:
         ("-o 1x", "-o needs a variable name, got '1x'"),
         ("--label 'x", 'cannot read "--label \'x": No closing quotation'),
         ("-o", "expected one argument"),
+        ("--panel docked", "panel must be 'inline', 'dock' or 'none', got 'docked'; did you mean 'dock'?"),
+        ("--panel right", "panel must be 'inline', 'dock' or 'none', got 'right'"),
     ],
 )
 def test_what_cannot_work_is_named_with_what_would(line: str, message: str) -> None:

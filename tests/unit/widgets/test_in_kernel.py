@@ -40,6 +40,12 @@ def outputs(said: Any) -> list[dict[str, Any]]:
     return said.of("display_data", "update_display_data")  # type: ignore[no-any-return]  # JSON
 
 
+def asked_for_panels(said: Any) -> list[str]:
+    shows = [m for m in said.of("comm_open") if m["target_name"] == "taskscope.show"]
+    assert all(m["data"]["protocol"] == 1 for m in shows)
+    return [m["data"]["panel"] for m in shows]
+
+
 def test_loading_announces_the_feed_once(kernel: Kernel) -> None:
     said = kernel.run("%reload_ext taskscope")
     assert [m["target_name"] for m in said.of("comm_open")] == ["taskscope.announce"]
@@ -64,10 +70,34 @@ def test_with_a_front_end_the_dashboard_is_shown_and_leaves_nothing(kernel: Kern
     shown = outputs(said)
     assert [WIDGET in output["data"] for output in shown] == [True, False]
     opened = [m["comm_id"] for m in said.of("comm_open")]
-    models = [m["data"]["state"]["_model_name"] for m in said.of("comm_open")]
+    models = [m["data"]["state"]["_model_name"] for m in said.of("comm_open")[1:]]
     assert models == ["LayoutModel", "DashboardModel"]
+    assert asked_for_panels(said) == ["auto"]
     assert sorted(m["comm_id"] for m in said.of("comm_close")) == sorted(opened)
     assert kernel.run("len(_instances)").text() == "0"
+
+
+@pytest.mark.parametrize(
+    ("panel", "asked", "shown"),
+    [("inline", [], [True, False]), ("dock", ["dock"], [False]), ("none", [], [False])],
+)
+def test_a_cell_is_live_where_it_asks_to_be_and_its_result_stays_under_it(
+    kernel: Kernel, panel: str, asked: list[str], shown: list[bool]
+) -> None:
+    kernel.run("feed().has_front_end = lambda: True")
+    said = kernel.run(f"%%profile --panel {panel}\n_ = dask.compute(*tasks)")
+    kernel.run("del feed().has_front_end")
+    assert asked_for_panels(said) == asked
+    assert [WIDGET in output["data"] for output in outputs(said)] == shown
+    assert outputs(said)[-1]["data"]["text/plain"].startswith("taskscope · finished")
+    assert kernel.run("len(_instances)").text() == "0"
+
+
+def test_without_a_page_to_dock_in_a_cell_is_live_inline(kernel: Kernel) -> None:
+    said = kernel.run("import taskscope\nwith taskscope.profile(panel='dock'): dask.compute(*tasks)")
+    texts = [output["data"]["text/plain"] for output in outputs(said)]
+    assert (texts[0], len(texts)) == ("taskscope · waiting for a Dask compute", 2)
+    assert asked_for_panels(said) == []
 
 
 def test_a_front_end_that_comes_mid_cell_gets_the_dashboard(kernel: Kernel) -> None:

@@ -1,5 +1,6 @@
 /** How a Gantt chart is mounted, and what its host can do with it. */
 import type { Translate } from '../../lib/translate';
+import type { RevealCell } from '../ui/cell-link';
 import type { TimeAxis } from '../ui/time-axis';
 
 export interface GanttOptions {
@@ -23,6 +24,8 @@ export interface GanttOptions {
   readonly onTimeRange?: (range: [startS: number, stopS: number] | null) => void;
   /** A task was selected here or in another view of the recorder, or none. */
   readonly onSelectedKey?: (key: string | null) => void;
+  /** Leads to the cells of computes; left out: nowhere. */
+  readonly reveal?: RevealCell;
 }
 
 export interface GanttChart {

@@ -45,7 +45,7 @@ export function makeParts(t: Translate): Parts {
   card.hidden = true;
   const help = element('dl', { class: 'tsk-gantt-help', 'aria-label': t('Keys') });
   help.hidden = true;
-  help.append(...KEY_HELP.flatMap(([keys, does]) => [element('dt', {}, keys), element('dd', {}, t(does))]));
+  help.append(...KEY_HELP.flatMap(([keys, does]) => [element('dt', {}, t(keys)), element('dd', {}, t(does))]));
   const said = element('div', { class: 'tsk-hidden', role: 'status' });
   const [prefixTable, laneTable] = [element('table'), element('table')];
   // A table is as wide as its words, so it is a box around it that is hidden.

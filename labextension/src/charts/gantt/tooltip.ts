@@ -2,13 +2,15 @@
 import { formatBytes, formatCount, formatDuration, formatPercent, printable } from '../../lib/format';
 import { clamp } from '../../lib/span';
 import type { Translate } from '../../lib/translate';
-import type { Group } from '../../wire';
+import type { Group, Run } from '../../wire';
+import { runName } from '../ui/cell-link';
 import { element } from '../ui/dom';
 import type { Found, FoundOpen, FoundTask, FoundWorker } from './find-task';
 
-/** What knows groups by their number. */
-export interface GroupNames {
+/** What knows groups and computes by their numbers. */
+export interface Names {
   readonly groups: readonly (Group | undefined)[];
+  readonly runs: ReadonlyMap<number, Run>;
 }
 
 export interface TipContent {
@@ -18,10 +20,10 @@ export interface TipContent {
 }
 
 /** What to say of what was found: times since `zeroS`, up to `nowS` for what is in flight. */
-export function tipOf(found: Found, { zeroS, nowS }: { readonly zeroS: number; readonly nowS: number }, names: GroupNames, t: Translate): TipContent {
+export function tipOf(found: Found, { zeroS, nowS }: { readonly zeroS: number; readonly nowS: number }, names: Names, t: Translate): TipContent {
   switch (found.kind) {
     case 'ended':
-      return endedTip(found, zeroS, t);
+      return endedTip(found, zeroS, names, t);
     case 'open':
       return openTip(found, zeroS, nowS, names, t);
     case 'worker':
@@ -29,7 +31,7 @@ export function tipOf(found: Found, { zeroS, nowS }: { readonly zeroS: number; r
   }
 }
 
-function endedTip({ detail, label, sharing }: FoundTask, zeroS: number, t: Translate): TipContent {
+function endedTip({ detail, label, sharing }: FoundTask, zeroS: number, names: Names, t: Translate): TipContent {
   const durationS = detail.stopS - detail.startS;
   const cpu =
     detail.cpuShare === null
@@ -38,6 +40,7 @@ function endedTip({ detail, label, sharing }: FoundTask, zeroS: number, t: Trans
   const rows: [string, string][] = [
     [t('Prefix'), printable(detail.prefix)],
     [t('Group'), printable(detail.group)],
+    ...computeRow(detail.run, names, t),
     [t('Lane'), label],
     [t('Status'), t(detail.status)],
     [t('Start'), formatDuration(detail.startS - zeroS)],
@@ -56,17 +59,25 @@ function endedTip({ detail, label, sharing }: FoundTask, zeroS: number, t: Trans
   return { key: printable(detail.key, 400), rows, note: note === '' ? null : note };
 }
 
-function openTip({ bar, label }: FoundOpen, zeroS: number, nowS: number, { groups }: GroupNames, t: Translate): TipContent {
-  const { key, group } = bar.task;
+function openTip({ bar, label }: FoundOpen, zeroS: number, nowS: number, names: Names, t: Translate): TipContent {
+  const { key, group, run } = bar.task;
+  const { groups } = names;
   const rows: [string, string][] = [
     [t('Prefix'), printable(groups[group]?.prefix ?? '?')],
     [t('Group'), printable(groups[group]?.name ?? '?')],
+    ...computeRow(run, names, t),
     [t('Lane'), label],
     [t('Status'), t('running')],
     [t('Start'), formatDuration(bar.startS - zeroS)],
     [t('So far'), formatDuration(Math.max(nowS - bar.startS, 0))]
   ];
   return { key: printable(key, 400), rows, note: null };
+}
+
+function computeRow(run: number, { runs }: Names, t: Translate): [string, string][] {
+  const found = runs.get(run);
+  const name = found === undefined ? null : runName(found);
+  return name === null ? [] : [[t('Compute'), name]];
 }
 
 function workerTip({ row, timeS, busyLanes, nTasks }: FoundWorker, zeroS: number, t: Translate): TipContent {

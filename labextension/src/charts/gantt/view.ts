@@ -4,6 +4,7 @@ import type { Translate } from '../../lib/translate';
 import { english } from '../../lib/translate';
 import type { PrefixColours, RunWindow, TaskRef, TaskStore } from '../../store';
 import { setText } from '../ui/dom';
+import type { RevealCell } from '../ui/cell-link';
 import type { Painted } from '../ui/frames';
 import { FrameLoop } from '../ui/frames';
 import { Notice } from '../ui/notice';
@@ -82,6 +83,8 @@ class GanttView implements GanttChart, Stage {
   readonly #tools: Tools;
   readonly #card: Card;
   readonly #relate: HTMLButtonElement;
+  readonly #toCell: HTMLButtonElement;
+  readonly #reveal: RevealCell;
   readonly #workers: WorkerButtons;
   readonly #still = prefersStill();
   #theme: Theme;
@@ -114,7 +117,9 @@ class GanttView implements GanttChart, Stage {
     this.#tools = new Tools(this.#actions, this.t, signal);
     const relate = this.t('Dependencies: draw what it needs and what needs it (R)');
     this.#relate = makeButton(this.t('Dependencies'), relate, () => { this.#actions.toggleRelations(); }, signal);
-    this.#card = new Card(this.parts.card, [this.#relate, ...this.#cardButtons()]);
+    this.#reveal = options.reveal ?? (() => null);
+    this.#toCell = makeButton(this.t('Go to the cell'), this.t('Go to the cell that computed it'), () => { this.#wayToCell()?.(); }, signal);
+    this.#card = new Card(this.parts.card, [this.#relate, this.#toCell, ...this.#cardButtons()]);
     this.#workers = new WorkerButtons(this.parts.workers, (worker, open) => { this.#fold(worker, open); }, signal, this.t);
     const legend = new Legend(this.emphasis, prefix => this.#colourOf(prefix), signal, this.t);
     this.#words = new Description(store, this.window, this.emphasis, this.parts, legend, this.t);
@@ -209,6 +214,15 @@ class GanttView implements GanttChart, Stage {
         this.parts.canvas.focus();
       }, this.#signal)
     ];
+  }
+
+  /** What shows the cell of the selected task's compute. */
+  #wayToCell(): (() => void) | null {
+    const { scene } = this.viewport;
+    const selected = scene === null ? null : this.picker.selected(scene);
+    const number = selected?.kind === 'ended' ? selected.detail.run : selected?.bar.task.run;
+    const run = number === undefined ? undefined : this.store.tables.runs.get(number);
+    return run === undefined ? null : this.#reveal(run);
   }
 
   #fold(worker: string, collapsed: boolean): void {
@@ -326,6 +340,7 @@ class GanttView implements GanttChart, Stage {
     const note = links === null ? '' : relationsText(links, relations, this.t);
     setPressed(this.#relate, this.relating);
     this.#relate.disabled = selected.kind === 'open';
+    this.#toCell.hidden = this.#wayToCell() === null;
     this.#card.show(tip, this.#colourOfFound(selected) ?? '', note);
     setText(this.parts.said, `${selectionText(selected, this.t)} ${note}`.trim());
     return relations;

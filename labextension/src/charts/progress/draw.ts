@@ -1,12 +1,15 @@
 /** The progress chart's elements, and putting a layout into them. Plain DOM: all text is textContent. */
 import type { Translate } from '../../lib/translate';
 import { element, setText } from '../ui/dom';
+import type { Run } from '../../wire';
+import type { RevealCell } from '../ui/cell-link';
 import { Announcer } from './announcer';
 import { makeBar } from './bar';
 import { ErrorList } from './errors';
 import { makeIcon, setIcon } from './icons';
 import type { ProgressLayout } from './layout';
 import { PrefixRows } from './rows';
+import { RunList } from './run-list';
 import { StopButton } from './stop-button';
 import { describeProgress } from './words';
 
@@ -14,13 +17,20 @@ export interface DrawOptions {
   readonly signal: AbortSignal;
   readonly translate: Translate;
   readonly stop: (() => Promise<string | null>) | null;
+  readonly reveal: RevealCell;
   /** Buttons, and the line that says what they did. */
   readonly tools: HTMLElement;
   readonly notice: HTMLElement;
 }
 
+/** The computes that the layout is of, and when. */
+export interface Moment {
+  readonly runs: readonly Run[];
+  readonly nowS: number;
+}
+
 /** What comes under the bar, in this order; a key shows the pattern of the segment it counts. */
-const META = ['elapsed', 'eta', 'running', 'erred', 'interrupted', 'lost', 'runs'] as const;
+const META = ['elapsed', 'eta', 'running', 'erred', 'interrupted', 'lost'] as const;
 const WITH_KEY: ReadonlySet<string> = new Set(['running', 'erred', 'interrupted']);
 
 export class ProgressDrawing {
@@ -37,6 +47,7 @@ export class ProgressDrawing {
   readonly #stop: StopButton;
   readonly #errors: ErrorList;
   readonly #rows: PrefixRows;
+  readonly #runs: RunList;
   readonly #announcer: Announcer;
   #drawnState: string | null = null;
 
@@ -45,18 +56,19 @@ export class ProgressDrawing {
     const region = element('div', { class: 'tsk-hidden' });
     this.#errors = new ErrorList(options);
     this.#rows = new PrefixRows(options);
+    this.#runs = new RunList(options);
     this.#stop = new StopButton(options);
     this.#announcer = new Announcer(region, signal);
     const title = element('span', { class: 'tsk-progress-state' }, this.#icon, this.#state);
     setText(this.#held, translate('paused'));
     this.hold(false);
     const head = element('div', { class: 'tsk-progress-head' }, title, this.#held, this.#count, this.#percent, this.#stop.el, options.tools);
-    const meta = element('div', { class: 'tsk-progress-meta' }, ...this.#meta.map(item => item.el));
+    const meta = element('div', { class: 'tsk-progress-meta' }, ...this.#meta.map(item => item.el), this.#runs.toggle);
     this.el.setAttribute('aria-label', translate('Progress of Dask tasks'));
     this.#bar.el.setAttribute('role', 'progressbar');
     this.#bar.el.setAttribute('aria-label', translate('Finished tasks'));
     this.#bar.el.setAttribute('aria-valuemin', '0');
-    this.el.append(head, options.notice, this.#stop.note, this.#bar.el, meta, this.#error, this.#errors.el, this.#rows.el, region);
+    this.el.append(head, options.notice, this.#stop.note, this.#bar.el, meta, this.#runs.el, this.#error, this.#errors.el, this.#rows.el, region);
   }
 
   /** Say whether the picture is held. */
@@ -72,7 +84,8 @@ export class ProgressDrawing {
   /**
    * @param colourOf gives a prefix's colour in CSS
    */
-  draw(layout: ProgressLayout, colourOf: (prefix: string) => string): void {
+  draw(layout: ProgressLayout, { runs, nowS }: Moment, colourOf: (prefix: string) => string): void {
+    this.#runs.set(runs, nowS);
     const words = describeProgress(layout, this.options.translate);
     this.el.dataset.state = layout.state;
     setIcon(this.#icon, layout.state);

@@ -118,7 +118,7 @@ function byPrefix(rows: readonly PrefixProgress[]): PrefixRow[] {
 }
 
 /** Length of the union of the computes' times: what ran at once counts once. */
-function elapsedS(runs: readonly RunTimes[], nowS: number): number {
+export function elapsedS(runs: readonly Pick<RunTimes, 'startS' | 'stopS'>[], nowS: number): number {
   const spans = runs
     .flatMap(({ startS, stopS }) => (startS === null ? [] : [[startS, stopS ?? nowS] as const]))
     .sort((a, b) => a[0] - b[0]);

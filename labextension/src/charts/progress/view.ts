@@ -1,6 +1,8 @@
 /** The progress chart in a page: draws when the store changes, and lets time pass in between. */
 import { english, type Translate } from '../../lib/translate';
 import type { PrefixColours, TaskStore } from '../../store';
+import type { Run } from '../../wire';
+import type { RevealCell } from '../ui/cell-link';
 import { FrameLoop } from '../ui/frames';
 import { ChartTools } from '../ui/chart-tools';
 import { Notice } from '../ui/notice';
@@ -30,6 +32,8 @@ export interface ProgressOptions {
   readonly translate?: Translate;
   /** Interrupts the compute that runs; resolves to why there is nothing to stop, or null. */
   readonly stop?: () => Promise<string | null>;
+  /** Leads to the cells of computes; left out: nowhere. */
+  readonly reveal?: RevealCell;
   /** Shared with other charts of the same computes, which are held and cleared together; left out: its own. */
   readonly axis?: TimeAxis;
   /** Whether the buttons that concern all charts of a dashboard stand elsewhere. */
@@ -68,7 +72,7 @@ class ProgressView implements ProgressChart {
   #drawn: ProgressLayout | null = null;
 
   constructor(private readonly store: TaskStore, options: ProgressOptions) {
-    const { signal, firstRun = 0, lastRun = null, translate = english, stop = null, joined = false } = options;
+    const { signal, firstRun = 0, lastRun = null, translate = english, stop = null, joined = false, reveal = () => null } = options;
     this.#signal = signal;
     this.#t = translate;
     this.#axis = options.axis ?? new TimeAxis(false);
@@ -77,7 +81,7 @@ class ProgressView implements ProgressChart {
     const notice = new Notice(signal);
     this.#outlet = new Outlet(notice, translate);
     this.#tools = new ChartTools(this, null, !joined, translate, signal);
-    this.#drawing = new ProgressDrawing({ signal, translate, stop, tools: this.#tools.el, notice: notice.el });
+    this.#drawing = new ProgressDrawing({ signal, translate, stop, reveal, tools: this.#tools.el, notice: notice.el });
     this.#frames = new FrameLoop(() => this.#draw(), signal);
   }
 
@@ -141,7 +145,7 @@ class ProgressView implements ProgressChart {
     this.#drawing.showStop(alive);
     if (!held || this.#drawn === null) {
       this.#drawn = current;
-      this.#drawing.draw(current, this.#colourOf);
+      this.#drawing.draw(current, { runs: this.#read().runs, nowS: this.store.clock.nowS() }, this.#colourOf);
     }
     if (!alive) {
       clearInterval(this.#ticking);
@@ -163,7 +167,7 @@ function followTheme(chart: HTMLElement, signal: AbortSignal): void {
   watchTheme(apply, signal);
 }
 
-type Tables = Omit<ProgressInput, 'nowS'> & { readonly colours: PrefixColours };
+type Tables = Omit<ProgressInput, 'nowS'> & { readonly runs: readonly Run[]; readonly colours: PrefixColours };
 
 /** The tables change with messages only; time passes more often than that. */
 function reader(store: TaskStore, window: ShownWindow): () => Tables {

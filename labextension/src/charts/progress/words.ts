@@ -1,7 +1,7 @@
 /** The progress chart in words: what is printed, and what is said aloud. */
 import { formatCount, formatDuration, formatPercent, printable } from '../../lib/format';
 import type { Translate } from '../../lib/translate';
-import type { Eta, PrefixRow, ProgressLayout } from './layout';
+import type { Eta, PrefixRow, ProgressLayout, ProgressState } from './layout';
 
 const MAX_ERROR_CHARS = 200;
 
@@ -32,7 +32,7 @@ export function describeProgress(layout: ProgressLayout, translate: Translate): 
         ? translate('no tasks')
         : '';
   const words = {
-    state: stateWord(layout, translate),
+    state: stateWord(layout.state, translate),
     count,
     percent: total > 0 ? formatPercent(layout.fraction) : '',
     elapsed: nRuns > 0 ? translate('%1 elapsed', elapsedText(layout)) : '',
@@ -81,7 +81,7 @@ export function hiddenText(rows: readonly PrefixRow[], translate: Translate): st
   return parts.filter(part => part !== '').join(', ');
 }
 
-function stateWord({ state }: ProgressLayout, translate: Translate): string {
+export function stateWord(state: ProgressState, translate: Translate): string {
   switch (state) {
     case 'waiting':
       return translate('Waiting for a Dask compute');

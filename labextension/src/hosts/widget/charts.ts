@@ -55,7 +55,7 @@ export const mountDashboardOf: MountChart = (place, model, { trans }) => {
 };
 
 function ganttOptions(
-  { signal, firstRun, lastRun }: Parameters<MountChart>[0],
+  { signal, firstRun, lastRun, reveal }: Parameters<MountChart>[0],
   model: WidgetModel,
   traits: SharedTraits,
   trans: Parameters<MountChart>[2]['trans']
@@ -66,6 +66,7 @@ function ganttOptions(
     lastRun,
     follow: lastRun === null && model.get('follow') === true,
     translate: trans.__.bind(trans),
+    ...(reveal === undefined ? {} : { reveal }),
     onFollow: value => {
       traits.tell('follow', value);
     },

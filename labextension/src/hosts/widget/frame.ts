@@ -35,6 +35,7 @@ export type Source =
   /** `popOut` opens a panel that stays with the kernel; null where there are no panels. */
   | { readonly kind: 'live'; readonly feed: Feed; readonly popOut: (() => void) | null }
   | { readonly kind: 'recorded' }
+  | { readonly kind: 'saved' }
   | { readonly kind: 'no-kernel' };
 
 /** Put a frame into `el` that says what is wrong with the source, until `signal` aborts. */
@@ -102,6 +103,8 @@ function describeSource(source: Source, trans: TranslationBundle): string | null
       return describeState(source.feed.state, source.feed.silentMs, source.feed.active, trans);
     case 'recorded':
       return null;
+    case 'saved':
+      return trans.__('this widget belongs to an earlier kernel: run its cell again');
     case 'no-kernel':
       return trans.__('no kernel');
   }

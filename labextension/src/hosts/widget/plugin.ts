@@ -3,6 +3,7 @@ import { IJupyterWidgetRegistry } from '@jupyter-widgets/base';
 import type { JupyterFrontEnd, JupyterFrontEndPlugin } from '@jupyterlab/application';
 import { ITranslator, nullTranslator } from '@jupyterlab/translation';
 
+import { ICells } from '../lab/cells/cells';
 import { IFeeds } from '../lab/feeds';
 import { IPanels } from '../lab/panels/panels';
 import { MODULE_NAME, MODULE_VERSION } from './version';
@@ -12,19 +13,20 @@ export const plugin: JupyterFrontEndPlugin<void> = {
   description: 'The taskscope widgets: ProgressWidget, GanttWidget, ResourceWidget, CacheWidget, FlameWidget, Dashboard.',
   autoStart: true,
   requires: [IJupyterWidgetRegistry, IFeeds],
-  optional: [IPanels, ITranslator],
+  optional: [IPanels, ITranslator, ICells],
   activate: (
     _app: JupyterFrontEnd,
     registry: IJupyterWidgetRegistry,
     feeds: IFeeds,
     panels: IPanels | null,
-    translator: ITranslator | null
+    translator: ITranslator | null,
+    cells: ICells | null
   ): void => {
     const trans = (translator ?? nullTranslator).load('taskscope');
     registry.registerWidget({
       name: MODULE_NAME,
       version: MODULE_VERSION,
-      exports: async () => (await import('./module')).widgetModule({ feeds, panels, trans })
+      exports: async () => (await import('./module')).widgetModule({ feeds, panels, trans, cells })
     });
   }
 };

@@ -3,7 +3,9 @@ import { DOMWidgetView, type WidgetModel } from '@jupyter-widgets/base';
 import type { Kernel } from '@jupyterlab/services';
 import type { TranslationBundle } from '@jupyterlab/translation';
 
+import type { RevealCell } from '../../charts/ui/cell-link';
 import type { RunWindow, TaskStore } from '../../store';
+import type { ICells } from '../lab/cells/cells';
 import type { IFeeds } from '../lab/feeds';
 import type { ChartName } from '../lab/panels/charts';
 import type { IPanels } from '../lab/panels/panels';
@@ -16,6 +18,7 @@ export interface Surroundings {
   /** Null where there are none. */
   panels: IPanels | null;
   trans: TranslationBundle;
+  cells: ICells | null;
 }
 
 /** What a chart is mounted with. */
@@ -29,6 +32,8 @@ export interface Place {
   stop?: () => Promise<string | null>;
   /** Tells the kernel what a person chose while a cell keeps it from hearing widgets; false: it cannot be told so. */
   tell?: (trait: string, value: unknown) => boolean;
+  /** Leads to the cells of computes. */
+  reveal?: RevealCell;
 }
 
 /** Mounts one chart; it goes when the place's signal aborts. */
@@ -39,6 +44,11 @@ export function chartView(surroundings: Surroundings, chart: ChartName | null, m
   return class ChartView extends DOMWidgetView {
     override render(): void {
       super.render();
+      if (!this.model.comm_live) {
+        // What a notebook saved, or a kernel that is gone: nothing of it is shown, whoever wrote it.
+        mountFrame(this.el, { kind: 'saved' }, surroundings.trans, new AbortController().signal);
+        return;
+      }
       this._mount();
       surroundings.feeds.paletteChanged.connect(this._mount);
       this.listenTo(this.model, 'change:recorder_id change:first_run change:last_run', () => {
@@ -92,7 +102,9 @@ function mountChart(
     feed.release();
   });
   const tell = (trait: string, value: unknown): boolean => feed.feed.tell(model.model_id, trait, value);
-  mount({ el: body, store: held.store, signal, ...windowOf(model), stop: () => feed.feed.stop(), tell }, model, surroundings);
+  const reveal = surroundings.cells?.of(feed.feed.kernelId) ?? (() => null);
+  const place = { el: body, store: held.store, signal, ...windowOf(model), stop: () => feed.feed.stop(), tell, reveal };
+  mount(place, model, surroundings);
 }
 
 function windowOf(model: WidgetModel): RunWindow {

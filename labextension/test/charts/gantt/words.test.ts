@@ -23,7 +23,7 @@ const TASK: TaskDetail = {
   cpuShare: 0.25, sizeBytes: 8_000_000, status: 'finished', observedBy: 'worker', error: null
 };
 const TIMES = { zeroS: 10, nowS: 20 };
-const NAMES = { groups: [{ id: 0, name: 'sum-1', prefix: 'sum' }] };
+const NAMES = { groups: [{ id: 0, name: 'sum-1', prefix: 'sum' }], runs: new Map([[0, smallRun({ executionCount: 5 })]]) };
 
 function tip(detail: Partial<TaskDetail> = {}, sharing = 1): ReturnType<typeof tipOf> {
   const found: FoundTask = { kind: 'ended', ref: { lane: 0, row: 0, startS: 12 }, detail: { ...TASK, ...detail }, label: 'thread 1', sharing };
@@ -40,7 +40,8 @@ describe('tooltip', () => {
     expect(tip()).toEqual({
       key: "('sum-1', 7)",
       rows: [
-        ['Prefix', 'sum'], ['Group', 'sum-1'], ['Lane', 'thread 1'], ['Status', 'finished'], ['Start', '2 s'], ['Duration', '2 s'],
+        ['Prefix', 'sum'], ['Group', 'sum-1'], ['Compute', 'In [5]'], ['Lane', 'thread 1'], ['Status', 'finished'],
+        ['Start', '2 s'], ['Duration', '2 s'],
         ['CPU time', '500 ms (25% of the duration)'], ['Result size', '8 MB']
       ],
       note: null
@@ -49,7 +50,7 @@ describe('tooltip', () => {
 
   it('says what is unknown, failed, seen from afar or hidden', () => {
     const { rows, note } = tip({ cpuShare: null, sizeBytes: null, status: 'erred', observedBy: 'scheduler', error: 'ValueError: no' }, 4);
-    expect([rows[3], rows.slice(6), note]).toEqual([
+    expect([rows[4], rows.slice(7), note]).toEqual([
       ['Status', 'erred'],
       [['CPU time', 'unknown'], ['Result size', 'unknown'], ['Error', 'ValueError: no']],
       'Times as the scheduler saw them: they include waiting. 3 more tasks at this pixel: zoom in to see them.'
@@ -60,7 +61,10 @@ describe('tooltip', () => {
     const bar = { startS: 15, prefix: 0, task: { run: 0, lane: 0, group: 0, key: 'k', startS: 15 } };
     expect(tipOf({ kind: 'open', bar, lane: 0, label: 'thread 1' }, TIMES, NAMES, english)).toEqual({
       key: 'k',
-      rows: [['Prefix', 'sum'], ['Group', 'sum-1'], ['Lane', 'thread 1'], ['Status', 'running'], ['Start', '5 s'], ['So far', '5 s']],
+      rows: [
+        ['Prefix', 'sum'], ['Group', 'sum-1'], ['Compute', 'In [5]'], ['Lane', 'thread 1'], ['Status', 'running'],
+        ['Start', '5 s'], ['So far', '5 s']
+      ],
       note: null
     });
   });

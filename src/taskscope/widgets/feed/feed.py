@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable
+from typing import Literal
 
 from taskscope.session import Session
 from taskscope.session import current as current_session
@@ -19,9 +20,10 @@ from taskscope.widgets.feed.quiet import keep_quiet
 from taskscope.widgets.feed.told import Told
 from taskscope.wire import PROTOCOL
 
-__all__ = ["ANNOUNCE", "CONTROL", "DATA", "Feed", "current"]
+__all__ = ["ANNOUNCE", "CONTROL", "DATA", "SHOW", "Feed", "current"]
 
 ANNOUNCE = "taskscope.announce"
+SHOW = "taskscope.show"
 CONTROL = "taskscope.control"
 DATA = "taskscope.data"
 
@@ -87,6 +89,24 @@ class Feed:
         self._loads += 1
         facts = {"protocol": PROTOCOL, "recorder": self.session.recorder.id, "epoch": self.epoch}
         self._channels.announce(ANNOUNCE, facts)
+
+    def ask_for_panel(self, panel: Literal["dock"] | None) -> bool:
+        """Ask the page that runs this cell for its side panel.
+
+        Parameters
+        ----------
+        panel
+            None leaves it to the person's settings.
+
+        Returns
+        -------
+        bool
+            Whether a page with our extension is there.
+        """
+        if not self.has_front_end():
+            return False
+        self._channels.announce(SHOW, {"protocol": PROTOCOL, "panel": panel or "auto"})
+        return True
 
     def has_front_end(self) -> bool:
         """Return whether a page has said hello and is still there."""

@@ -7,6 +7,7 @@ import { mount as mountDashboard } from '../../../charts/dashboard';
 import { mount as mountGantt } from '../../../charts/gantt';
 import { mount as mountProgress } from '../../../charts/progress';
 import { mount as mountResources } from '../../../charts/resources';
+import type { RevealCell } from '../../../charts/ui/cell-link';
 import type { TimeAxis } from '../../../charts/ui/time-axis';
 import type { TaskStore } from '../../../store';
 import { cacheIcon, dashboardIcon, progressIcon, resourcesIcon, taskStreamIcon } from './icons';
@@ -24,6 +25,7 @@ export interface ChartPlace {
   readonly hidden: readonly string[];
   readonly onHidden: (hidden: readonly string[]) => void;
   readonly stop: () => Promise<string | null>;
+  readonly reveal: RevealCell;
   readonly trans: TranslationBundle;
 }
 

@@ -2,6 +2,7 @@
 import type { TranslationBundle } from '@jupyterlab/translation';
 import type { IDisposable } from '@lumino/disposable';
 
+import type { RevealCell } from '../../../charts/ui/cell-link';
 import type { Feed } from '../feed';
 import type { FeedHold } from '../feeds';
 import { type ChartName, chartOf } from './charts';
@@ -11,6 +12,7 @@ export interface LiveChartOptions {
   readonly chart: ChartName;
   readonly compact: boolean;
   readonly views: Views;
+  readonly reveal: RevealCell;
   readonly trans: TranslationBundle;
 }
 

@@ -5,6 +5,7 @@ import type { Message } from '@lumino/messaging';
 import { type ISignal, Signal } from '@lumino/signaling';
 import { Widget } from '@lumino/widgets';
 
+import type { ICells } from '../cells/cells';
 import type { IFeeds } from '../feeds';
 import { type ChartName, chartOf } from './charts';
 import { Face } from './face';
@@ -25,6 +26,8 @@ export interface PanelContext {
   readonly kernels: Kernel.IManager;
   readonly feeds: IFeeds;
   readonly memory: Memory;
+  /** Leads to the cells of computes. */
+  readonly cells: ICells | null;
   readonly trans: TranslationBundle;
 }
 
@@ -158,7 +161,8 @@ export class ChartPanel extends Widget {
   private _hold(model: Kernel.IModel, views: Views): void {
     const { feeds, trans } = this._context;
     const { chart, compact } = this.spec;
-    this._live = showLive(this._face.body, feeds.hold(model), { chart, compact, views, trans });
+    const reveal = this._context.cells?.of(model.id) ?? (() => null);
+    this._live = showLive(this._face.body, feeds.hold(model), { chart, compact, views, reveal, trans });
     this._live.feed.stateChanged.connect(this._say);
     this._looking = setInterval(() => {
       this._say();

@@ -13,6 +13,7 @@ import { ISettingRegistry } from '@jupyterlab/settingregistry';
 import { IStateDB } from '@jupyterlab/statedb';
 import { ITranslator, nullTranslator } from '@jupyterlab/translation';
 
+import { ICells } from '../cells/cells';
 import { IFeeds } from '../feeds';
 import { RESTORE, addCommands } from './commands';
 import { Memory } from './memory';
@@ -34,7 +35,8 @@ export const plugin: JupyterFrontEndPlugin<IPanels> = {
     ILauncher,
     IStateDB,
     ISettingRegistry,
-    ITranslator
+    ITranslator,
+    ICells
   ],
   provides: IPanels,
   activate: (
@@ -48,14 +50,15 @@ export const plugin: JupyterFrontEndPlugin<IPanels> = {
     launcher: ILauncher | null,
     stateDB: IStateDB | null,
     settings: ISettingRegistry | null,
-    translator: ITranslator | null
+    translator: ITranslator | null,
+    cells: ICells | null
   ): IPanels => {
     const trans = (translator ?? nullTranslator).load('taskscope');
     const trackers = [notebooks, consoles].filter(tracker => tracker !== null) as OwnerTracker[];
     const { kernels, sessions } = app.serviceManager;
     const memory = new Memory(stateDB);
     const owners = new Owners(trackers, labShell);
-    const panels = new Panels(app.shell, labShell, { owners, sessions, kernels, feeds, memory, trans });
+    const panels = new Panels(app.shell, labShell, { owners, sessions, kernels, feeds, memory, cells, trans });
     addCommands(app, panels, { palette, launcher }, trans);
     restorer?.add(panels.addSidePanel(), SIDE_PANEL);
     void restorer?.restore(panels.tracker, {

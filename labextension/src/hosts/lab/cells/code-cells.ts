@@ -1,0 +1,26 @@
+/** What is used of JupyterLab's code cells. */
+import type { NotebookPanel } from '@jupyterlab/notebook';
+import type { ISignal } from '@lumino/signaling';
+
+/** The model of a code cell. */
+export interface CodeModel {
+  readonly id: string;
+  readonly isDisposed: boolean;
+  readonly executionCount: number | null;
+  readonly isDirty: boolean;
+  /** `running` from when the person runs it; JupyterLab 4.2 and 4.3 do not tell. */
+  readonly executionState?: string;
+  readonly stateChanged: ISignal<unknown, { readonly name: string; readonly newValue: unknown }>;
+  readonly outputs: { readonly changed: ISignal<unknown, { readonly type: string }> };
+}
+
+export interface CodeCellWidget {
+  readonly node: HTMLElement;
+  readonly model: CodeModel;
+}
+
+export function codeCells(panel: NotebookPanel): CodeCellWidget[] {
+  return panel.content.widgets.flatMap(({ node, model }) =>
+    model.type === 'code' ? [{ node, model: model as unknown as CodeModel }] : []
+  );
+}

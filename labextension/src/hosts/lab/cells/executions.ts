@@ -1,0 +1,66 @@
+/** What the latest execution of each cell computed. */
+import { elapsedS } from '../../../charts/progress/layout';
+import type { Run, RunStatus } from '../../../wire';
+
+export interface Execution {
+  /** The `n` of `In [n]`; null: unknown. */
+  readonly executionCount: number | null;
+  /** Running while any compute runs; after that the worst end of all. */
+  readonly status: RunStatus;
+  readonly nRuns: number;
+  readonly nTasks: number;
+  /** Seconds during which at least one compute ran, up to the end of the last that has ended. */
+  readonly elapsedS: number;
+}
+
+/** What the page knows of a code cell. */
+export interface CellFacts {
+  /** The number of its prompt; null while it runs, and once it was cleared. */
+  readonly executionCount: number | null;
+  readonly isDirty: boolean;
+  readonly isRunning: boolean;
+  /** Prompt numbers up to this one belong to executions before the one that runs. */
+  readonly floor: number;
+  /** The prompt number of the execution that was seen computing, perhaps since before the page was loaded. */
+  readonly witnessed: number | null;
+}
+
+const WORST_FIRST = ['running', 'interrupted', 'erred', 'finished'] as const;
+
+/** The latest execution of each cell, by the cell's id. */
+export function latestExecutions(runs: Iterable<Run>): Map<string, Execution> {
+  const latest = new Map<string, Run[]>();
+  for (const run of [...runs].sort((a, b) => a.run - b.run)) {
+    if (run.cell !== null) {
+      const same = latest.get(run.cell);
+      if (same?.[0]?.executionCount === run.executionCount) {
+        same.push(run);
+      } else {
+        latest.set(run.cell, [run]);
+      }
+    }
+  }
+  return new Map([...latest].map(([cell, same]) => [cell, executionOf(same)]));
+}
+
+function executionOf(runs: readonly Run[]): Execution {
+  const ended = runs.filter(run => run.stopS !== null);
+  return {
+    executionCount: runs[0]?.executionCount ?? null,
+    status: WORST_FIRST.find(status => runs.some(run => run.status === status)) ?? 'finished',
+    nRuns: runs.length,
+    nTasks: runs.reduce((sum, run) => sum + run.nTasks, 0),
+    elapsedS: elapsedS(ended, 0)
+  };
+}
+
+/** Whether what a cell's latest known execution computed is what the cell shows now. */
+export function isCurrent({ executionCount, status }: Execution, cell: CellFacts): boolean {
+  if (status === 'running') {
+    return true;
+  }
+  if (cell.executionCount === null) {
+    return executionCount !== null && executionCount > cell.floor && (cell.isRunning || cell.witnessed === executionCount);
+  }
+  return executionCount === cell.executionCount && !cell.isDirty;
+}

@@ -1,0 +1,35 @@
+/** Binds computes and cells: badges at cells, and ways from charts to cells. */
+import type { JupyterFrontEnd, JupyterFrontEndPlugin } from '@jupyterlab/application';
+import { IConsoleTracker } from '@jupyterlab/console';
+import { INotebookTracker, type NotebookPanel } from '@jupyterlab/notebook';
+import { ITranslator, nullTranslator } from '@jupyterlab/translation';
+
+import { IFeeds } from '../feeds';
+import { Cells, ICells } from './cells';
+import { NotebookBadges } from './notebook-badges';
+
+export const plugin: JupyterFrontEndPlugin<ICells> = {
+  id: 'taskscope:cells',
+  description: 'Badges at cells that compute with Dask, and ways from computes to their cells.',
+  autoStart: true,
+  requires: [IFeeds],
+  optional: [INotebookTracker, IConsoleTracker, ITranslator],
+  provides: ICells,
+  activate: (
+    app: JupyterFrontEnd,
+    feeds: IFeeds,
+    notebooks: INotebookTracker | null,
+    consoles: IConsoleTracker | null,
+    translator: ITranslator | null
+  ): ICells => {
+    const trans = (translator ?? nullTranslator).load('taskscope');
+    const badge = (panel: NotebookPanel): void => {
+      new NotebookBadges(panel, feeds, trans);
+    };
+    notebooks?.forEach(badge);
+    notebooks?.widgetAdded.connect((_, panel) => {
+      badge(panel);
+    });
+    return new Cells(app.shell, notebooks, consoles);
+  }
+};

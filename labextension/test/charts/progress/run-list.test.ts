@@ -1,0 +1,54 @@
+// @vitest-environment jsdom
+import { afterEach, expect, it } from 'vitest';
+
+import { RunList } from '../../../src/charts/progress/run-list';
+import type { RevealCell } from '../../../src/charts/ui/cell-link';
+import { english } from '../../../src/lib/translate';
+import { smallRun } from '../small-batch';
+
+let end = new AbortController();
+
+afterEach(() => {
+  end.abort();
+  end = new AbortController();
+});
+
+function listOf(reveal: RevealCell): RunList {
+  return new RunList({ signal: end.signal, translate: english, reveal });
+}
+
+function items(list: RunList): string[] {
+  return list.el.hidden ? [] : [...list.el.children].map(item => [...item.childNodes].map(part => part.textContent).join(' | '));
+}
+
+it('names the only compute by its label and its cell', () => {
+  const list = listOf(() => null);
+  list.set([smallRun({ label: 'qr <b>', executionCount: 5 })], 3);
+  expect([items(list), list.toggle.hidden]).toEqual([['qr <b> · In [5] | '], true]);
+});
+
+it('says nothing of the only compute where it has no name', () => {
+  const list = listOf(() => null);
+  list.set([smallRun()], 3);
+  expect(items(list)).toEqual([]);
+});
+
+it('lists several when asked, the latest first, and leads to those cells that are there', () => {
+  const led: number[] = [];
+  const list = listOf(run => (run.cell === 'gone' ? null : () => led.push(run.run)));
+  list.set(
+    [
+      smallRun({ run: 0, cell: 'gone', executionCount: 1, status: 'erred', startS: 0, stopS: 1.5, nTasks: 1 }),
+      smallRun({ run: 1, cell: 'In [7]' }),
+      smallRun({ run: 2, cell: 'here', executionCount: 2, startS: 1 })
+    ],
+    3.7
+  );
+  expect([items(list), list.toggle.textContent]).toEqual([[], '3 computes']);
+  list.toggle.click();
+  expect(items(list)).toEqual(['In [2] | Running · 10 tasks · 2 s', 'In [7] | Running · 10 tasks · 3 s', 'In [1] | Failed · 1 task · 1.5 s']);
+  list.el.querySelectorAll('button').forEach(button => {
+    button.click();
+  });
+  expect(led).toEqual([2, 1]);
+});

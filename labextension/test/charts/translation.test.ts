@@ -1,0 +1,136 @@
+/** Whatever a chart says goes through the translator it was given: in its elements, their attributes and on canvas. */
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+
+import { mount } from '../../src/charts/dashboard';
+import type { Translate } from '../../src/lib/translate';
+import { TaskStore } from '../../src/store';
+import type { Batch } from '../../src/wire';
+import { batchOf } from '../store/rows';
+import { heldColumns, resourceColumns } from '../store/series';
+import { smallBatch, smallProgress, smallRun } from './small-batch';
+
+const ATTRIBUTES = ['title', 'aria-label', 'aria-valuetext', 'aria-description', 'aria-roledescription', 'placeholder', 'alt'];
+const UNITS = /\d ?(?:s|ms|µs|ns|min|h|d|B|kB|MB|GB|TB)\b/gu;
+/** What the kernel or the user named, and keys of the keyboard. */
+const NAMES = /DATA[\w-]*|\bIn \[\d+\]/gu;
+
+const marked: Translate = (message, ...values) =>
+  `⟦${message.replace(/%(\d)/g, (whole, place: string) => values[Number(place) - 1] ?? whole)}⟧`;
+
+const painted = new Set<string>();
+
+/** A canvas that remembers what was written on it. */
+function fakeContext(): CanvasRenderingContext2D {
+  const own: Record<string | symbol, unknown> = {
+    fillText: (text: string) => painted.add(text),
+    measureText: (text: string) => ({ width: text.length * 6 }),
+    createImageData: (width: number, height: number) => ({ data: new Uint8ClampedArray(width * height * 4) })
+  };
+  return new Proxy(own, {
+    get: (target, name) => target[name] ?? (() => undefined),
+    set: () => true
+  }) as unknown as CanvasRenderingContext2D;
+}
+
+/** What is left of a text without what the translator made of it. */
+function untranslated(text: string): string {
+  let left = text;
+  for (let before = ''; before !== left; ) {
+    before = left;
+    left = left.replace(/⟦[^⟦⟧]*⟧/gu, '');
+  }
+  return left.replace(UNITS, '').replace(NAMES, '').trim();
+}
+
+function literals(root: HTMLElement): string[] {
+  const elements = [root, ...root.querySelectorAll('*')];
+  const texts = elements.flatMap(el => [
+    ...[...el.childNodes].flatMap(node => (node.nodeType === Node.TEXT_NODE ? [node.textContent ?? ''] : [])),
+    ...ATTRIBUTES.map(name => el.getAttribute(name) ?? '')
+  ]);
+  // A pair of marks may be cut in two by an ellipsis on canvas; what has one end was translated.
+  return [...new Set([...texts, ...painted])].filter(text => /\p{L}{2}/u.test(untranslated(text)) && !/[⟦⟧]/u.test(untranslated(text)));
+}
+
+beforeEach(() => {
+  vi.useFakeTimers({
+    toFake: ['setTimeout', 'clearTimeout', 'setInterval', 'clearInterval', 'requestAnimationFrame', 'cancelAnimationFrame', 'performance']
+  });
+  vi.spyOn(HTMLCanvasElement.prototype, 'getContext').mockImplementation(fakeContext as never);
+  vi.spyOn(HTMLCanvasElement.prototype, 'toBlob').mockImplementation(() => undefined);
+  painted.clear();
+});
+
+afterEach(() => {
+  vi.useRealTimers();
+  document.body.replaceChildren();
+});
+
+const TABLES: Partial<Batch> = {
+  nowS: 10,
+  groups: ['DATA-a', 'DATA-b', 'DATA-c'].map((prefix, id) => ({ id, name: `${prefix}-1`, prefix })),
+  lanes: [0, 1].map(id => ({ id, worker: 'DATA', thread: id, label: `DATA-${id}` })),
+  progress: [smallProgress({ prefix: 'DATA-a', finished: 4, erred: 1, running: 1, interrupted: 1 }), ...Array.from({ length: 10 }, (_, i) => smallProgress({ prefix: `DATA-${i}` }))],
+  resources: resourceColumns([{ at: 0, cpu: null, rss: 1e9 }, { at: 5, cpu: 100, rss: 2e9, gap: true, n: 3 }, { at: 10, cpu: 200, rss: 1e9 }]),
+  held: heldColumns([{ at: 2, keys: 3, bytes: 3000, unsized: 1, value: 4, unvalued: 1 }, { at: 9, keys: 0, value: 0 }], { metrics: new Map([[0, 'DATA-metric']]) }),
+  remarks: [{ timeS: 1, level: 'warning', text: 'DATA-remark' }],
+  dropped: 5
+};
+
+const TASKS = [
+  { start: 0, stop: 2, key: [0], share: 32767, size: 10_000 },
+  { start: 2, stop: 4, key: 'DATA-key', group: 1, lane: 1, status: 1, error: 'DATA-error' },
+  { start: 4, stop: 5, key: [1], group: 2, status: 2, scheduler: true },
+  { start: 6, stop: 7, key: [2], group: 2, status: 3, lane: 1 }
+];
+const RUN = { label: 'DATA-label', executionCount: 5, cell: 'DATA-cell', nTasks: 9 };
+const RUNNING = {
+  ...TABLES,
+  runs: [smallRun({ ...RUN, stopS: 5, status: 'erred', error: 'DATA-error' }), smallRun({ ...RUN, run: 1, startS: 6 })],
+  running: [{ run: 1, lane: 0, group: 0, key: 'DATA-open', startS: 8 }],
+  estimates: [{ run: 1, stopS: 15, earliestS: 12, latestS: 30 }]
+};
+
+const MOMENTS: Record<string, Batch | null> = {
+  'before anything came': null,
+  'while the first compute begins': smallBatch({ nowS: 1, runs: [smallRun()] }),
+  'while a compute runs': batchOf(TASKS, RUNNING),
+  'after a compute without tasks': smallBatch({ nowS: 9, active: false, runs: [smallRun({ nTasks: 0, stopS: 1, status: 'finished' })] }),
+  'after an interrupt': batchOf(TASKS, { ...TABLES, active: false, runs: [smallRun({ ...RUN, stopS: 9, status: 'interrupted' })] })
+};
+
+/** Open whatever can be opened, and use every button and key. */
+function useEverything(root: HTMLElement): void {
+  const pause = (): void => { vi.advanceTimersByTime(300); };
+  for (const canvas of root.querySelectorAll('canvas')) {
+    for (const key of ['n', '?', 't', '/', 'Home', 'p', 'r', 'ArrowRight', 'ArrowRight']) {
+      canvas.dispatchEvent(new KeyboardEvent('keydown', { key, shiftKey: key === 'ArrowRight', bubbles: true }));
+      pause();
+    }
+    for (const [clientX, clientY] of [[400, 10], [700, 50], [250, 15]] as const) {
+      canvas.dispatchEvent(new MouseEvent('pointermove', { clientX, clientY, bubbles: true }));
+      canvas.dispatchEvent(new MouseEvent('click', { clientX, clientY, bubbles: true }));
+      pause();
+    }
+  }
+  for (const button of [...root.querySelectorAll('button')]) {
+    button.click();
+    pause();
+  }
+}
+
+describe.each(Object.entries(MOMENTS))('a dashboard %s', (_, batch) => {
+  it('has no text that was not translated', () => {
+    const store = new TaskStore();
+    if (batch !== null) {
+      store.append(batch);
+    }
+    const options = { signal: new AbortController().signal, translate: marked, reveal: () => () => undefined };
+    const { el } = mount(document.body, store, { ...options, stop: () => Promise.resolve('⟦said by the kernel⟧') });
+    vi.advanceTimersByTime(300);
+    const atFirst = literals(el);
+    useEverything(el);
+    expect([...atFirst, ...literals(el)]).toEqual([]);
+    expect(el.textContent).toContain('⟦');
+  }, 60_000);
+});

@@ -1,0 +1,138 @@
+"""Computes and their cells in a real JupyterLab: badges that come and go, the way from a task to its cell."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+from playwright.sync_api import Locator, expect
+
+from tests.browser.harness.lab_page import LabPage
+from tests.browser.harness.server import Server
+from tests.browser.workloads import LOAD
+
+EDIT = (
+    "(index) => window.jupyterapp.shell.currentWidget.content.widgets[index].model.sharedModel.setSource('1')"
+)
+COMMAND = "(name) => window.jupyterapp.commands.execute(name)"
+ACTIVATE = "(index) => { window.jupyterapp.shell.currentWidget.content.activeCellIndex = index; }"
+TOLERATED = "try:\n    computed(fail, 1)\nexcept ValueError:\n    pass"
+LIGHT = "window.jupyterapp.commands.execute('apputils:change-theme', { theme: 'JupyterLab Light' })"
+DARK = "window.jupyterapp.commands.execute('apputils:change-theme', { theme: 'JupyterLab Dark' })"
+
+
+def badge(lab: LabPage, index: int) -> Locator:
+    return lab.page.locator(f"[data-windowed-list-index='{index}'] .tsk-cell-badge")
+
+
+def saved(lab: LabPage, server: Server) -> str:
+    lab.save()
+    return json.dumps(server.request("GET", f"contents/{lab.path}")["content"])
+
+
+def test_a_cell_says_how_its_computes_stand_and_the_notebook_keeps_nothing_of_it(
+    lab: LabPage, server: Server, shots: Path
+) -> None:
+    twice = "gate.set()\n_ = computed(slow, 10); _ = computed(slow, 20)"
+    lab.open(LOAD, "_ = computed(wait, 4)", TOLERATED, twice)
+    lab.run_cell(0)
+    expect(lab.page.locator(".tsk-cell-badge")).to_have_count(0)
+    lab.start_cell(1)
+    expect(badge(lab, 1)).to_have_text("Dask: running")
+    expect(badge(lab, 1)).to_have_attribute("title", "1 compute, 4 tasks")
+    lab.page.screenshot(path=shots / "badge-running.png")
+    lab.page.evaluate(COMMAND, "notebook:interrupt-kernel")
+    lab.wait_cell(1)
+    expect(badge(lab, 1)).to_have_text("Dask: interrupted")
+    lab.run_cell(2)
+    expect(badge(lab, 2)).to_have_text("Dask: failed")
+    lab.run_cell(3)
+    expect(badge(lab, 3)).to_have_text(re.compile(r"Dask: finished in \d+ ms"))
+    expect(badge(lab, 3)).to_have_attribute("title", "2 computes, 30 tasks")
+    assert "Dask: " not in saved(lab, server)
+    lab.page.screenshot(path=shots / "badges-light.png")
+    lab.page.evaluate(DARK)
+    lab.page.wait_for_function("document.body.dataset.jpThemeLight === 'false'")
+    expect(lab.page.locator("#jupyterlab-splash")).to_have_count(0)
+    lab.page.screenshot(path=shots / "badges-dark.png")
+    lab.page.evaluate(LIGHT)
+
+
+def test_a_badge_goes_when_its_cell_is_edited_or_cleared_or_the_kernel_restarts(lab: LabPage) -> None:
+    lab.open(LOAD, *["_ = computed(slow, 10)"] * 3)
+    for cell in range(4):
+        lab.run_cell(cell)
+    badges = lab.page.locator(".tsk-cell-badge")
+    expect(badges).to_have_count(3)
+    finished = badges.filter(has_text="finished")
+    expect(finished).to_have_count(3)
+    text = badge(lab, 3).inner_text()
+    lab.save()
+    # A page that comes later knows as much.
+    lab.reload()
+    lab.ask_for_feed()
+    expect(badge(lab, 3)).to_have_text(text)
+    lab.page.evaluate(EDIT, 3)
+    expect(badge(lab, 3)).to_have_count(0)
+    lab.page.evaluate(ACTIVATE, 2)
+    lab.page.evaluate(COMMAND, "notebook:clear-cell-output")
+    expect(badge(lab, 2)).to_have_count(0)
+    expect(finished).to_have_count(1)
+    lab.restart_kernel()
+    expect(badges).to_have_count(0)
+
+
+def test_a_badge_is_of_the_latest_execution_also_while_it_runs(lab: LabPage) -> None:
+    lab.open(LOAD, "_ = computed(slow, n) if n else gate.wait(30)", "n = 5", "n = 0")
+    lab.run_cell(0)
+    lab.run_cell(2)
+    lab.run_cell(1)
+    expect(badge(lab, 1)).to_have_attribute("title", "1 compute, 5 tasks")
+    lab.run_cell(3)
+    lab.start_cell(1)
+    expect(badge(lab, 1)).to_have_count(0)
+    assert not lab.is_done(1)
+
+
+def test_a_cell_that_runs_while_the_page_is_reloaded_has_its_badge_again(lab: LabPage) -> None:
+    lab.open(LOAD, "_ = computed(wait, 4)", "import threading; threading.Timer(0.5, gate.set).start()")
+    lab.run_cell(0)
+    lab.start_cell(1)
+    expect(badge(lab, 1)).to_have_text("Dask: running")
+    lab.save()
+    lab.reload()
+    lab.ask_for_feed()
+    expect(badge(lab, 1)).to_have_text("Dask: running")
+
+
+def test_a_task_and_a_compute_lead_to_their_cell(lab: LabPage, shots: Path) -> None:
+    filler = [f"# {i}\n" * 12 for i in range(12)]
+    lab.open(LOAD, "_ = computed(slow, 8)", *filler, "d = Dashboard(); display(d)", "_ = computed(slow, 2)")
+    lab.run_cell(0)
+    lab.run_cell(14)
+    lab.run_cell(1)
+    lab.run_cell(15)
+    first = lab.page.locator("[data-windowed-list-index='1']")
+    expect(first).not_to_be_in_viewport()
+    canvas = lab.page.locator(".tsk-gantt canvas")
+    canvas.focus()
+    canvas.press("Home")
+    canvas.press("n")
+    card = lab.page.locator(".tsk-gantt-card")
+    expect(card).to_contain_text("ComputeIn [3]")
+    lab.page.screenshot(path=shots / "cell-of-task.png")
+    card.get_by_role("button", name="Go to the cell").click()
+    expect(first).to_be_in_viewport()
+    expect(lab.page.locator(".tsk-flash")).to_have_attribute("data-windowed-list-index", "1")
+    expect(lab.page.locator(".tsk-flash")).to_have_count(0)
+    lab.page.get_by_role("button", name="2 computes").click()
+    computes = lab.page.get_by_role("list", name="Computes")
+    assert [text.splitlines()[0] for text in computes.get_by_role("listitem").all_inner_texts()] == [
+        "In [4]",
+        "In [3]",
+    ]
+    computes.scroll_into_view_if_needed()
+    lab.page.screenshot(path=shots / "computes-of-cells.png")
+    computes.get_by_role("button", name="In [3]").press("Enter")
+    expect(first).to_be_in_viewport()
