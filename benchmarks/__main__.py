@@ -16,8 +16,8 @@ from pathlib import Path
 from benchmarks.harness import machine
 
 NAMES = (
-    *("truth", "overhead", "in_situ", "fixed_cost", "retained", "memory", "files", "feed", "diagnostics"),
-    *("stacks", "eta", "cluster", "browser", "frontend"),
+    *("truth", "overhead", "in_situ", "fixed_cost", "retained", "memory", "files", "feed", "slow_reader"),
+    *("diagnostics", "stacks", "eta", "cluster", "browser", "frontend"),
 )
 RESULTS = Path(__file__).with_name("RESULTS.md")
 

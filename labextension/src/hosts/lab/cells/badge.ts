@@ -7,13 +7,14 @@ import { adoptStyles } from '../../../charts/ui/styles';
 import { formatCount, formatDuration } from '../../../lib/format';
 import type { Execution } from './executions';
 
-// It takes no room, or the output would move whenever it comes and goes, and it stands clear of the cell's toolbar.
+// It takes no room, or the output would move whenever it comes and goes; it stands between the cell's toolbar and
+// the next cell.
 const CSS = `
 .tsk-cell-badge { position: relative; z-index: 1; align-self: flex-end; width: 0; height: 0; }
 .tsk-cell-badge > span {
   position: absolute;
   inset-inline-end: 12px;
-  bottom: -13px;
+  bottom: -10px;
   display: flex;
   align-items: center;
   gap: 4px;
