@@ -16,7 +16,7 @@ OPEN_AND_CLOSE = """async (n) => {
   const frame = () => new Promise(resolve => requestAnimationFrame(resolve));
   for (let i = 0; i < n; i += 1) {
     await commands.execute(`taskscope:open-${charts[i % charts.length]}`);
-    while (find()?.node.querySelector('.tsk-chart') === null) await frame();
+    while (!find()?.node.querySelector('.tsk-chart')) await frame();
     find().close();
     while (find() !== undefined) await frame();
   }

@@ -42,4 +42,4 @@ def test_a_docked_cell_is_live_in_the_side_panel_and_leaves_its_result_under_its
     ]
     (error,) = lab.outputs(3)
     expected = "panel must be 'inline', 'dock' or 'none', got 'docked'; did you mean 'dock'?"
-    assert (error["ename"], error["evalue"]) == ("UsageError", f"%%profile: {expected}")
+    assert error["text"] == f"UsageError: %%profile: {expected}\n"
