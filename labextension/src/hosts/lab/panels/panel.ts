@@ -101,6 +101,14 @@ export class ChartPanel extends Widget {
     super.dispose();
   }
 
+  protected override onCloseRequest(message: Message): void {
+    super.onCloseRequest(message);
+    // What is closed only is still tracked, and would be taken for open.
+    if (this.title.closable) {
+      this.dispose();
+    }
+  }
+
   protected override onActivateRequest(message: Message): void {
     super.onActivateRequest(message);
     this.node.focus();

@@ -60,7 +60,9 @@ export const plugin: JupyterFrontEndPlugin<IPanels> = {
     const owners = new Owners(trackers, labShell);
     const panels = new Panels(app.shell, labShell, { owners, sessions, kernels, feeds, memory, cells, trans });
     addCommands(app, panels, { palette, launcher }, trans);
-    restorer?.add(panels.addSidePanel(), SIDE_PANEL);
+    const side = panels.addSidePanel();
+    // Notebook 7 restores no layout.
+    restorer?.add(side, SIDE_PANEL);
     void restorer?.restore(panels.tracker, {
       command: RESTORE,
       args: ({ id }) => ({ id }),
