@@ -109,7 +109,7 @@ class LabPage:
 
     def open_content(self, content: Mapping[str, Any]) -> None:
         """Make a notebook of exactly this content, open it, and wait until its kernel is idle."""
-        path = f"{self._workspace}.ipynb"
+        path = f"{self.workspace}.ipynb"
         self._server.write_content(path, content)
         self._go(path)
         self.wait_ready()
