@@ -59,7 +59,10 @@ def test_live_views_badges_and_the_picture_work_behind_a_prefix_a_policy_and_wit
 ) -> None:
     tried = cut_off(lab, hub)
     lab.open(
-        LOAD, "d = Dashboard(); display(d)", "_ = computed(wait, 4)", "%%profile\n_ = computed(slow, 40)"
+        LOAD,
+        "d = Dashboard(); display(d)",
+        "_ = computed(wait, 4)",
+        "%%profile\ngate.set()\n_ = computed(slow, 40)",
     )
     lab.run_cell(0)
     lab.run_cell(1)
