@@ -18,7 +18,7 @@ from pathlib import Path
 from benchmarks.frontend import lab
 from benchmarks.frontend.beside import bokeh_rows
 from benchmarks.frontend.charts import busy_rows, endurance_rows, frame_rows, lane_rows, live_rows
-from benchmarks.frontend.lab import replay_rows
+from benchmarks.frontend.lab import panel_rows, replay_rows
 from benchmarks.frontend.page import ChartPage, chart_page
 from benchmarks.frontend.sizes import size_rows
 from benchmarks.harness import Table
@@ -74,6 +74,12 @@ def replay(*, quick: bool) -> Iterator[Table]:
     )
 
 
+def panels(*, quick: bool) -> Iterator[Table]:
+    rows = panel_rows(100_000 if quick else 1_000_000, rounds=3 if quick else 5)
+    columns = ("panel", "from command to first paint, s", "messages sent")
+    yield Table("Opening a panel on a kernel whose tasks the page has, in JupyterLab", columns, rows)
+
+
 def latency(*, quick: bool) -> Iterator[Table]:
     rows = lab.live_rows(100_000 if quick else 1_000_000, seconds=5 if quick else 20)
     yield Table("10,000 tasks a second on top, in JupyterLab", ("what", "value"), rows)
@@ -101,6 +107,7 @@ SECTIONS: dict[str, Callable[..., Iterator[Table]]] = {
     "live": live,
     "sizes": sizes,
     "replay": replay,
+    "panels": panels,
     "latency": latency,
     "bokeh": bokeh,
 }

@@ -15,7 +15,7 @@ from benchmarks.harness import spread
 from tests.browser.harness.lab_page import LabPage
 from tests.browser.harness.server import running_server
 
-__all__ = ["live_rows", "replay_rows"]
+__all__ = ["live_rows", "panel_rows", "replay_rows"]
 
 LOAD = """
 import os, threading, time
@@ -39,7 +39,8 @@ def begin(n):
 
 def fill(n):
     log, keys = begin(n)
-    write(log, keys, log.start - n / 16 * 0.001, 0.001)
+    log.start -= n / 16 * 0.001
+    write(log, keys, log.start, 0.001)
     log.stop, log.status = log.perf_counter(), "finished"
     current().pump.wake()
 
@@ -89,6 +90,34 @@ REPLAY = f"""(n) => new Promise(resolve => {{
   look();
 }})"""
 
+# From the command until the chart's canvas has something on it, and what the page sent for that.
+OPEN_PANEL = """async ([chart, canvas]) => {
+  const { commands, shell } = window.jupyterapp;
+  const sent = window.sentMessages ??= { n: 0 };
+  if (!sent.counts) {
+    sent.counts = true;
+    const send = WebSocket.prototype.send;
+    WebSocket.prototype.send = function (data) { sent.n += 1; return send.call(this, data); };
+  }
+  const before = sent.n;
+  const beganMs = performance.now();
+  await commands.execute(`taskscope:open-${chart}`);
+  const id = `taskscope-panel-${chart}-1`;
+  const painted = () => {
+    const found = document.querySelector(`#${id} ${canvas}`);
+    if (found === null || found.width === 0 || found.height === 0) return false;
+    const { data } = found.getContext('2d').getImageData(0, 0, found.width, found.height);
+    return data.some(value => value !== 0);
+  };
+  while (!painted()) await new Promise(requestAnimationFrame);
+  const tookMs = performance.now() - beganMs;
+  const [panel] = [...shell.widgets('main')].filter(widget => widget.id === id);
+  panel.dispose();
+  return [tookMs, sent.n - before];
+}"""
+# Whose canvas shows the tasks; what is recorded here has neither samples nor results.
+PANELS = {"task-stream": ".tsk-gantt canvas", "dashboard": ".tsk-gantt canvas"}
+
 
 @contextmanager
 def _lab(n: int, *cells: str) -> Iterator[LabPage]:
@@ -114,6 +143,14 @@ def replay_rows(n: int, *, rounds: int) -> Iterator[list[str]]:
     with _lab(n) as lab:
         took = np.array([lab.page.evaluate(REPLAY, n) for _ in range(rounds)]) / 1000
     yield [f"{n:,}", spread(took[:, 0].tolist()), spread(took[:, 1].tolist())]
+
+
+def panel_rows(n: int, *, rounds: int) -> Iterator[list[str]]:
+    """Yield how long a panel takes to show `n` tasks that are in the page, and how much it sends for that."""
+    with _lab(n) as lab:
+        for chart, canvas in PANELS.items():
+            found = np.array([lab.page.evaluate(OPEN_PANEL, [chart, canvas]) for _ in range(rounds)])
+            yield [chart, spread((found[:, 0] / 1000).tolist()), f"{int(found[:, 1].max())}"]
 
 
 def live_rows(n: int, *, seconds: int, rate: int = 10_000) -> Iterator[list[str]]:
