@@ -67,7 +67,7 @@ notebooks: setup ## run every notebook
 	pytest --nbval-lax notebooks
 
 browser: setup $(STAMPS)/chromium $(STAMPS)/ipykernel6 ## JupyterLab and Notebook 7 in a real Chromium
-	pytest tests/browser
+	pytest -n 2 --dist loadfile tests/browser
 
 docs: setup ## build the documentation into build/docs, without a warning
 	sphinx-build -W --keep-going -q -b html docs build/docs

@@ -86,7 +86,8 @@ def test_an_observer_that_fails_changes_nothing(client: Client) -> None:
         assert delayed(sum)([1, 2]).compute() == 3
     finally:
         adapter.release(failing)
-    assert [type(error) for error in failing.heard] == [RuntimeError] * 3
+    # A client of an earlier test may be freed, and so closed, meanwhile.
+    assert [type(heard) for heard in failing.heard if heard != "closing"] == [RuntimeError] * 3
 
 
 def test_what_a_client_knows_of_its_futures_keeps_no_result(client: Client) -> None:

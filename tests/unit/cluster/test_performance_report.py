@@ -46,7 +46,9 @@ def test_a_profiled_block_has_the_profile_of_its_computes_on_the_cluster(client:
         client.gather(client.map(spend, [1.2] * 8, pure=False))
     profile = run.recording.profile()
     (prefix,) = profile.root.children
-    assert [prefix.name, *(node.name for node in prefix.children)] == ["spend", "spend"]
+    # A worker may have been met in what it does before it calls the function.
+    heaviest = max(prefix.children, key=lambda node: node.seconds)
+    assert (prefix.name, heaviest.name) == ("spend", "spend")
     tasks = run.recording.tasks
     assert profile.root.seconds == pytest.approx(float((tasks.stop - tasks.start).sum()))
     with taskscope.profile(display=False, stacks=False) as without:

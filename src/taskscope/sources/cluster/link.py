@@ -16,6 +16,8 @@ __all__ = ["Link", "LoopThread"]
 
 _T = TypeVar("_T")
 _JOIN_S = 2.0
+_CANCELLATIONS = 20
+_CANCEL_S = 0.1
 _CONNECT_S = 1.5
 
 
@@ -62,13 +64,24 @@ class LoopThread:
         asyncio.set_event_loop(loop)
         try:
             loop.run_forever()
-            left = asyncio.all_tasks(loop)
-            for task in left:
-                task.cancel()
-            loop.run_until_complete(asyncio.gather(*left, return_exceptions=True))
+            _end_tasks(loop)
         finally:
             asyncio.set_event_loop(None)
             loop.close()
+
+
+def _end_tasks(loop: asyncio.AbstractEventLoop) -> None:
+    """Cancel what is left, and again where that was swallowed, as `asyncio.wait_for` of Python 3.11 may do."""
+    for _ in range(_CANCELLATIONS):
+        left = asyncio.all_tasks(loop)
+        if not left:
+            return
+        for task in left:
+            task.cancel()
+        done, _pending = loop.run_until_complete(asyncio.wait(left, timeout=_CANCEL_S))
+        for task in done:
+            if not task.cancelled():
+                task.exception()
 
 
 class Link:

@@ -129,7 +129,8 @@ class WatchedScheduler:
     async def _pause(self) -> None:
         self._wanted.clear()
         with contextlib.suppress(TimeoutError):
-            await asyncio.wait_for(self._wanted.wait(), self._pace.pause_s())
+            async with asyncio.timeout(self._pace.pause_s()):
+                await self._wanted.wait()
 
     async def step(self) -> None:
         """Ask once for everything that is new, and end the runs that are over by now."""
