@@ -71,7 +71,7 @@ class LoopThread:
 
 
 def _end_tasks(loop: asyncio.AbstractEventLoop) -> None:
-    """Cancel what is left, and again where that was swallowed, as `asyncio.wait_for` of Python 3.11 may do."""
+    """Cancel what is left, and again where that was swallowed, as 3.11's `asyncio.wait_for` may do."""
     for _ in range(_CANCELLATIONS):
         left = asyncio.all_tasks(loop)
         if not left:
