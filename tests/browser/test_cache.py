@@ -31,7 +31,14 @@ def held_graph(n):
     return graph
 """
 COMPUTE = "dask.threaded.get(held_graph(20), 'total', num_workers=2)"
+# The kernel's values follow the page's within a second.
 TRUE = """
+import threading
+ended = threading.Event()
+look = lambda change=None: w.n_keys == 0 and w.peak_n_keys == 20 and ended.set()
+w.observe(look)
+look()
+assert ended.wait(10), w.get_state()
 size = 20 * (1_000_000 + bytes(0).__sizeof__())
 assert (w.metric, w.n_keys, w.nbytes, w.n_unsized) == ('nbytes', 0, 0, 0), w.get_state()
 assert (w.peak_n_keys, w.peak_nbytes) == (20, size), (w.peak_n_keys, w.peak_nbytes)

@@ -151,6 +151,7 @@ def test_every_chart_by_itself_is_held_and_cleared(lab: LabPage) -> None:
     lab.start_cell(2)
     for name in CHARTS[1:3]:
         expect(chart(lab, name).locator("canvas")).to_be_visible()
+    expect(chart(lab, "progress").locator(".tsk-progress-count")).to_have_text("0 of 8 tasks")
     hold = [chart(lab, name).get_by_role("button", name="Pause: hold the picture") for name in CHARTS[:3]]
     for button in hold:
         button.click()
