@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import signal
+
 import pytest
 from hypothesis import settings
 
@@ -9,6 +11,9 @@ from tests.support.fake_clock import FakeClock
 from tests.support.leak_check import no_leaks
 
 __all__ = ["fake_clock", "no_leaks"]
+
+# A shell that starts the tests in the background has them, and so the processes they start, ignore SIGINT.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 # Derandomised, so that a red build is red again for the next person; a slow machine is no failure.
 settings.register_profile("taskscope", derandomize=True, deadline=None, print_blob=True)

@@ -22,6 +22,7 @@ START_S = 60.0
 STOP_S = 20.0
 PYTHON3 = "python3"
 WITHOUT_SUBSHELLS = "ipykernel6"
+ECHO = "echo"
 IPYKERNEL6 = Path(__file__).parents[3] / "build" / "ipykernel6"
 APPS = {
     "lab": ["-m", "jupyterlab", "--LabApp.expose_app_in_browser=True"],
@@ -33,7 +34,8 @@ APPS = {
 class Server:
     """A running JupyterLab or Notebook 7.
 
-    It offers this Python's kernel and, as `WITHOUT_SUBSHELLS`, the same with ipykernel 6.
+    It offers this Python's kernel, as `WITHOUT_SUBSHELLS` the same with ipykernel 6, and `ECHO`, which is of
+    another language.
     """
 
     url: str
@@ -106,6 +108,7 @@ def running_server(
     (folder / "notebooks").mkdir()
     _silence_news(folder)
     _offer_ipykernel6(folder)
+    _offer_echo(folder)
     command = [
         sys.executable,
         *APPS[app],
@@ -167,6 +170,13 @@ def _offer_ipykernel6(folder: Path) -> None:
         "env": {"PYTHONPATH": str(IPYKERNEL6)},
     }
     (kernel / "kernel.json").write_text(json.dumps(spec))
+
+
+def _offer_echo(folder: Path) -> None:
+    kernel = folder / "data" / "kernels" / ECHO
+    kernel.mkdir(parents=True)
+    argv = [sys.executable, str(Path(__file__).with_name("echo_kernel.py")), "-f", "{connection_file}"]
+    (kernel / "kernel.json").write_text(json.dumps({"argv": argv, "display_name": ECHO, "language": ECHO}))
 
 
 def _free_port() -> int:

@@ -1,0 +1,36 @@
+"""What several pages have of panels, and kernels of another language."""
+
+from __future__ import annotations
+
+from playwright.sync_api import expect
+
+from tests.browser.conftest import OpenLab
+from tests.browser.harness.lab_page import LabPage
+from tests.browser.harness.server import ECHO
+from tests.browser.workloads import LOAD
+
+SIDE = "#taskscope-side-panel"
+
+
+def test_each_page_of_a_kernel_has_panels_of_its_own(open_lab: OpenLab) -> None:
+    first, second = open_lab(), open_lab()
+    first.open(LOAD, "_ = in_groups(3, 20)")
+    first.run_cell(0)
+    second.join(first)
+    for lab in (first, second):
+        lab.command("taskscope:open-side-panel")
+        lab.wait_feed("feed?.state === 'live'")
+    first.run_cell(1)
+    for lab in (first, second):
+        expect(lab.page.locator(f"{SIDE} .tsk-progress-count")).to_have_text("60 of 60 tasks")
+        expect(lab.page.locator(f"{SIDE} .tsk-gantt canvas")).to_be_visible()
+
+
+def test_a_kernel_of_another_language_is_named_and_offered_nothing(lab: LabPage) -> None:
+    lab.open("hello", kernel=ECHO)
+    lab.command("taskscope:open-side-panel")
+    status = lab.page.locator(SIDE).get_by_role("status").first
+    expect(status).to_have_text("this kernel runs echo; Dask computes are watched in Python kernels")
+    expect(lab.page.locator(SIDE).get_by_role("button", name="Load taskscope")).to_have_count(0)
+    lab.run_cell(0)
+    assert [(output["name"], output["text"]) for output in lab.outputs(0)] == [("stdout", "hello")]
