@@ -1,4 +1,4 @@
-"""What several pages have of panels, and kernels of another language."""
+"""Where panels are reached from, what several pages have of them, and kernels of another language."""
 
 from __future__ import annotations
 
@@ -10,6 +10,24 @@ from tests.browser.harness.server import ECHO
 from tests.browser.workloads import LOAD
 
 SIDE = "#taskscope-side-panel"
+
+
+def test_charts_open_from_the_launcher_the_view_menu_and_the_palette(lab: LabPage) -> None:
+    lab.open(LOAD, "_ = in_groups(3, 20)")
+    lab.run_cell(0)
+    lab.run_cell(1)
+    lab.command("launcher:create")
+    lab.page.locator(".jp-LauncherCard", has_text="Dask Progress").click()
+    progress = lab.page.locator("[id^=taskscope-panel-progress]")
+    expect(progress.locator(".tsk-progress-count")).to_have_text("60 of 60 tasks")
+    lab.page.locator(".lm-MenuBar-item", has_text="View").click()
+    lab.page.locator(".lm-Menu-item", has_text="Taskscope").click()
+    lab.page.locator(".lm-Menu-item", has_text="Dask Cache").click()
+    expect(lab.page.locator("[id^=taskscope-panel-cache] canvas")).to_be_visible()
+    lab.command("apputils:activate-command-palette")
+    lab.page.locator(".lm-CommandPalette-input").fill("Taskscope Dask Resources")
+    lab.page.keyboard.press("Enter")
+    expect(lab.page.locator("[id^=taskscope-panel-resources] canvas")).to_be_visible()
 
 
 def test_each_page_of_a_kernel_has_panels_of_its_own(open_lab: OpenLab) -> None:
