@@ -78,8 +78,9 @@ def test_tasks_lost_with_a_killed_worker_are_told_and_run_again(truth: Path) -> 
     ]
     assert lost
     assert set(lost) == {("lost", "worker 1 died", victim, "scheduler")}
-    counts = Counter(d.name for d in read_truth(truth))
-    assert told.total() == counts.total() + len(lost)
+    executed = Counter(d.name for d in read_truth(truth)).total()
+    # A worker may die between the end of a task, which the task has written down, and telling the scheduler.
+    assert 0 <= executed - (told.total() - len(lost)) <= len(lost)
 
 
 def test_a_client_made_after_the_block_began_is_recorded(truth: Path) -> None:

@@ -96,7 +96,9 @@ def test_a_cell_is_live_where_it_asks_to_be_and_its_result_stays_under_it(
 def test_without_a_page_to_dock_in_a_cell_is_live_inline(kernel: Kernel) -> None:
     said = kernel.run("import taskscope\nwith taskscope.profile(panel='dock'): dask.compute(*tasks)")
     texts = [output["data"]["text/plain"] for output in outputs(said)]
-    assert (texts[0], len(texts)) == ("taskscope · waiting for a Dask compute", 2)
+    assert texts[0] == "taskscope · waiting for a Dask compute"
+    assert [text.split(" · ")[1] for text in texts[1:-1]] == ["running"] * (len(texts) - 2)
+    assert texts[-1].startswith("taskscope · finished · threads")
     assert asked_for_panels(said) == []
 
 
