@@ -144,9 +144,9 @@ def test_a_scheduler_that_stands_still_holds_nobody_up_and_is_told(truth: Path) 
         del future, stopped
     recording = run.recording
     assert rows(recording, "runs", "n_tasks", "status") == [(2, "running")]
-    assert [text for _, text in rows(recording, "messages", "level", "text")] == [
-        "the scheduler did not answer within 2 s, so its last tasks may be missing here"
-    ]
+    # How often it was waited for depends on when the first task was seen.
+    told = [text.partition(" (")[0] for _, text in rows(recording, "messages", "level", "text")]
+    assert told == ["the scheduler did not answer within 2 s, so its last tasks may be missing here"]
 
 
 def test_a_client_goes_on_with_a_scheduler_that_was_started_anew(truth: Path) -> None:
