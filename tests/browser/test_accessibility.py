@@ -93,7 +93,8 @@ def test_widgets_follow_the_theme_while_they_are_open(lab: LabPage) -> None:
     for cell in range(3):
         lab.run_cell(cell)
     charts = lab.page.locator(".tsk-chart")
-    n_charts = charts.count()
+    n_charts = 8
+    expect(charts).to_have_count(n_charts)
     dark = lab.page.locator(".tsk-chart.tsk-dark")
     grounds = []
     for theme in (*THEMES, *THEMES):
