@@ -11,6 +11,7 @@ VENV := .venv
 PYTHON := $(VENV)/bin/python
 STAMPS := build/stamps
 MINIMUM := build/minimum
+NEWEST := build/newest
 IPYKERNEL6 := build/ipykernel6
 LABEXTENSION := src/taskscope/labextension
 LINK := $(VENV)/share/jupyter/labextensions/taskscope
@@ -26,7 +27,7 @@ export OPENBLAS_NUM_THREADS ?= 1
 
 export PATH := $(CURDIR)/$(VENV)/bin:$(PATH)
 
-.PHONY: demo test setup lint typecheck unit upstream minimum packaging notebooks browser docs docs-check bench bench-quick \
+.PHONY: demo test setup lint typecheck unit upstream minimum newest packaging notebooks browser docs docs-check bench bench-quick \
 	pictures clean help
 
 demo: setup ## open the quickstart in JupyterLab (with CI=true: run it headless, keep the results)
@@ -60,6 +61,10 @@ upstream: setup ## dask's own tests of dask.diagnostics, run against ours
 minimum: setup $(STAMPS)/minimum ## unit tests with the oldest releases we allow (not part of test)
 	$(MINIMUM)/bin/python -m pytest --ignore=tests/browser --ignore=tests/packaging --ignore=tests/upstream
 
+newest: setup $(STAMPS)/newest ## unit tests with the newest Python on this machine (not part of test)
+	$(NEWEST)/bin/python -VV
+	$(NEWEST)/bin/python -m pytest --ignore=tests/browser --ignore=tests/packaging --ignore=tests/upstream
+
 packaging: setup ## build wheel and sdist, look inside, install without Node
 	pytest tests/packaging
 
@@ -79,7 +84,7 @@ docs-check: setup ## run what the documents tell people to type, and follow thei
 bench: setup $(STAMPS)/chromium $(STAMPS)/ipykernel6 ## measure against dask.diagnostics, write benchmarks/RESULTS.md (long)
 	$(PYTHON) -m benchmarks
 
-bench-quick: setup $(STAMPS)/chromium $(STAMPS)/ipykernel6 ## the same, small, printed only
+bench-quick: setup $(STAMPS)/chromium $(STAMPS)/ipykernel6 ## the same, small, printed only: under three minutes
 	$(PYTHON) -m benchmarks --quick
 
 pictures: setup $(STAMPS)/chromium $(STAMPS)/ipykernel6 ## take the pictures of the documentation anew
@@ -124,6 +129,16 @@ $(STAMPS)/minimum: pyproject.toml | $(STAMPS)/python
 		print(*(r.split(",")[0].replace(">=", "==") for r in project["dependencies"]), sep="\n")' >$(MINIMUM)/constraints.txt
 	@TASKSCOPE_SKIP_FRONTEND=1 $(MINIMUM)/bin/python -m pip install -qq --disable-pip-version-check -e '.[dev]' \
 		-c $(MINIMUM)/constraints.txt
+	@touch $@
+
+$(STAMPS)/newest: pyproject.toml | $(STAMPS)/python
+	@newest=; for candidate in python3.1{1,2,3,4,5} $(wildcard $(HOME)/.pyenv/versions/3.*/bin/python); do \
+		if $$candidate -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null; then \
+			newest="$$(for python in $$newest $$candidate; do $$python -c 'import sys; print(sys.version_info[:3], sys.executable)'; \
+				done | sort -V | tail -1 | sed 's/.*) //')"; fi; done; \
+	echo "installing for $$newest"; \
+	$$newest -m venv --clear $(NEWEST)
+	@TASKSCOPE_SKIP_FRONTEND=1 $(NEWEST)/bin/python -m pip install -qq --disable-pip-version-check -e '.[dev]'
 	@touch $@
 
 # JupyterLab gets a link to the front end, which may not be built yet. pip would write through an old one.

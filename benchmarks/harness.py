@@ -8,7 +8,6 @@ import math
 import os
 import platform
 import statistics
-import sys
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -78,7 +77,7 @@ def differences(values: Sequence[float], baseline: Sequence[float], *, scale: fl
 
 def machine() -> str:
     """Return one paragraph that says what the figures were measured on."""
-    packages = ("taskscope", "dask", "numpy", "psutil", "ipykernel")
+    packages = ("taskscope", "dask", "distributed", "numpy", "bokeh", "psutil", "ipykernel", "jupyterlab")
     versions = ", ".join(f"{name} {version(name)}" for name in packages)
     load = os.getloadavg()[0]
     return (
@@ -101,8 +100,11 @@ def main(doc: str | None, measure: Measure) -> None:
     """Run one benchmark file as a command and print its tables as Markdown."""
     parser = argparse.ArgumentParser(description=doc, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--quick", action="store_true", help="smaller sizes, fewer repetitions: noisy")
-    quick = parser.parse_args().quick
-    print(f"## {Path(sys.argv[0]).stem}\n\n{(doc or '').strip()}\n")
-    for table in measure(quick=quick):
+    parser.add_argument("--tables", type=int, nargs="+", metavar="n", help="only these, counted from 1")
+    options = parser.parse_args()
+    print(f"{(doc or '').strip()}\n")
+    for number, table in enumerate(measure(quick=options.quick), start=1):
+        if options.tables and number not in options.tables:
+            continue
         for line in table.lines():
             print(line, flush=True)

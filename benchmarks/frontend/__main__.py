@@ -126,7 +126,7 @@ def main() -> None:
     unknown = sorted(set(options.sections) - set(EVERY))
     if unknown:
         parser.error(f"no section is called {', '.join(unknown)}; there are {', '.join(EVERY)}")
-    print(f"## frontend\n\n{(__doc__ or '').strip()}\n")
+    print(f"{(__doc__ or '').strip()}\n")
     for name in options.sections or SECTIONS:
         for table in EVERY[name](quick=options.quick):
             for line in table.lines():

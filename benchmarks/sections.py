@@ -1,0 +1,65 @@
+"""Which measurements there are: a section of RESULTS.md each, none longer than about ten minutes."""
+
+from __future__ import annotations
+
+import shlex
+import sys
+from dataclasses import dataclass
+
+__all__ = ["QUICK_S", "SECTIONS", "Section"]
+
+QUICK_S = 170.0
+"""For all of the quick sections together."""
+
+
+@dataclass(frozen=True, slots=True)
+class Section:
+    """One benchmark, or some of its tables, run in a process of its own."""
+
+    name: str
+    arguments: str
+    """What follows ``python -m``."""
+    timeout_s: float = 600.0
+    """After so many seconds it is taken to hang."""
+    in_quick: bool = True
+
+    def command(self, *, quick: bool) -> list[str]:
+        """Return what is executed."""
+        return [sys.executable, "-m", *shlex.split(self.arguments), *(["--quick"] if quick else [])]
+
+
+_LONG_S = 1800.0
+SECTIONS = {
+    section.name: section
+    for section in (
+        Section("truth", "benchmarks.truth"),
+        Section("overhead", "benchmarks.overhead", _LONG_S),
+        Section("overhead-million", "benchmarks.overhead_million", _LONG_S, in_quick=False),
+        Section("in-situ", "benchmarks.in_situ"),
+        Section("fixed-cost", "benchmarks.fixed_cost"),
+        Section("stall", "benchmarks.stall", _LONG_S),
+        Section("retained", "benchmarks.retained"),
+        Section("memory", "benchmarks.memory"),
+        Section("files", "benchmarks.files --tables 1"),
+        Section("files-live", "benchmarks.files --tables 2", in_quick=False),
+        Section("files-killed", "benchmarks.files --tables 3", in_quick=False),
+        Section("feed", "benchmarks.feed"),
+        Section("slow-reader", "benchmarks.slow_reader", in_quick=False),
+        Section("diagnostics", "benchmarks.diagnostics_cost --tables 1", _LONG_S, in_quick=False),
+        Section("diagnostics-caches", "benchmarks.diagnostics_cost --tables 2 3", in_quick=False),
+        Section("diagnostics-kept", "benchmarks.diagnostics_kept", in_quick=False),
+        Section("diagnostics-plots", "benchmarks.diagnostics_plots", in_quick=False),
+        Section("stacks", "benchmarks.stacks --tables 1", _LONG_S, in_quick=False),
+        Section("stacks-truth", "benchmarks.stacks --tables 2", _LONG_S, in_quick=False),
+        Section("eta", "benchmarks.eta", _LONG_S, in_quick=False),
+        Section("cluster", "benchmarks.cluster --tables 1", in_quick=False),
+        Section("cluster-cost", "benchmarks.cluster --tables 2"),
+        Section("cluster-scale", "benchmarks.cluster --tables 3", in_quick=False),
+        Section("browser", "benchmarks.browser", in_quick=False),
+        Section("frontend", "benchmarks.frontend sizes busy chart lanes live"),
+        Section("frontend-lab", "benchmarks.frontend replay panels latency", in_quick=False),
+        Section("frontend-bokeh", "benchmarks.frontend bokeh", in_quick=False),
+        Section("frontend-endurance", "benchmarks.frontend endurance", 2700.0, in_quick=False),
+    )
+}
+"""By name, in the order of RESULTS.md."""
