@@ -59,11 +59,11 @@ upstream: setup ## dask's own tests of dask.diagnostics, run against ours
 	pytest -c tests/upstream/pytest.ini dask.diagnostics.tests dask.tests.test_callbacks dask.tests.test_cache
 
 minimum: setup $(STAMPS)/minimum ## unit tests with the oldest releases we allow (not part of test)
-	$(MINIMUM)/bin/python -m pytest --ignore=tests/browser --ignore=tests/packaging --ignore=tests/upstream
+	$(MINIMUM)/bin/pytest --ignore=tests/browser --ignore=tests/packaging --ignore=tests/upstream
 
 newest: setup $(STAMPS)/newest ## unit tests with the newest Python on this machine (not part of test)
 	$(NEWEST)/bin/python -VV
-	$(NEWEST)/bin/python -m pytest --ignore=tests/browser --ignore=tests/packaging --ignore=tests/upstream
+	$(NEWEST)/bin/pytest --ignore=tests/browser --ignore=tests/packaging --ignore=tests/upstream
 
 packaging: setup ## build wheel and sdist, look inside, install without Node
 	pytest tests/packaging

@@ -65,7 +65,7 @@ def test_what_was_received_without_a_log_is_among_the_transfers(path: Path) -> N
     assert list(found["direction"]) == ["outgoing", "incoming"]
     assert list(found["peer"]) == ["tcp://a:1", "tcp://b:1"]
     assert list(found["start_s"]) == [1.5 - zero, 1.5 - zero]
-    assert str(list(found["nbytes"])) == "[np.float64(80.0), np.float64(nan)]"
+    assert str(np.asarray(found["nbytes"]).tolist()) == "[80.0, nan]"
 
 
 def test_nothing_seen_takes_no_room() -> None:
