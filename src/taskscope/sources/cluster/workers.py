@@ -65,6 +65,7 @@ class Workers:
         self._scheduler = scheduler
         self._seen = seen
         self._known: dict[str, Worker] = {}
+        self._told: set[str] = set()
         self.present: frozenset[str] = frozenset()
         """The addresses of those that the scheduler had at last."""
         self.n_threads = 0
@@ -79,6 +80,7 @@ class Workers:
             worker.name = str(facts.get("name", address))
             worker.n_threads = int(facts.get("nthreads", 0))
             self._seen(worker, facts)
+        self._told.update(map(str, told))
         gone = self.present - told.keys()
         self.present = frozenset(map(str, told))
         self.n_threads = sum(self._known[address].n_threads for address in self.present)
@@ -94,4 +96,4 @@ class Workers:
 
     def __contains__(self, address: object) -> bool:
         """Return whether the scheduler has told of this worker."""
-        return address in self._known
+        return address in self._told
