@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 import base64
+import json
 import math
 import shutil
 import subprocess
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 from playwright.sync_api import CDPSession, Page, sync_playwright
 
-__all__ = ["ROOT", "ChartPage", "bundle", "chart_page", "chromium_page"]
+__all__ = ["ROOT", "ChartPage", "Scripts", "bundle", "bundle_in_parts", "chart_page", "chromium_page"]
 
 ROOT = Path(__file__).parents[2]
 HTML = """<!doctype html><meta charset="utf-8"><style>body { margin: 0 }</style>
@@ -90,9 +91,41 @@ class ChartPage:
 
 def bundle(source: Path, target: Path) -> None:
     """Bundle and minify one TypeScript file, as the offline report is."""
-    options = ["--bundle", "--format=iife", "--target=es2022", "--minify", "--log-level=error"]
-    command = [str(ROOT / "node_modules/.bin/esbuild"), str(source), *options, f"--outfile={target}"]
-    subprocess.run(command, check=True)
+    _esbuild(source, "--format=iife", f"--outfile={target}")
+
+
+def _esbuild(source: Path, *options: str) -> None:
+    shared = [
+        "--bundle",
+        "--target=es2022",
+        "--minify",
+        "--charset=ascii",
+        "--legal-comments=none",
+        "--log-level=error",
+    ]
+    subprocess.run(
+        [str(ROOT / "node_modules/.bin/esbuild"), str(source), *shared, *options], check=True, cwd=ROOT
+    )
+
+
+class Scripts(NamedTuple):
+    """What a page loads: before its first picture, and after it."""
+
+    first: list[Path]
+    later: list[Path]
+
+
+def bundle_in_parts(source: Path, folder: Path) -> Scripts:
+    """Bundle and minify one TypeScript file, with what it imports only later in files of their own."""
+    parts = ["--splitting", "--format=esm", f"--outdir={folder}", f"--metafile={folder / 'meta.json'}"]
+    _esbuild(source, *parts)
+    outputs = json.loads((folder / "meta.json").read_text(encoding="utf-8"))["outputs"]
+    first = [
+        path for path, output in outputs.items() if Path(output.get("entryPoint", "")).name == source.name
+    ]
+    shared = (one["path"] for one in outputs[first[0]]["imports"] if one["kind"] == "import-statement")
+    first += shared
+    return Scripts(*([ROOT / path for path in paths] for paths in (first, sorted({*outputs} - {*first}))))
 
 
 @contextmanager

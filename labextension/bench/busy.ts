@@ -10,15 +10,15 @@ export function apparentBusy(canvas: HTMLCanvasElement, ground: Pixel, bar: Pixe
     return shareOf([data[at] ?? 0, data[at + 1] ?? 0, data[at + 2] ?? 0], ground, bar);
   };
   const across = Array.from({ length: width }, (_, x) => x);
-  const rows = Array.from({ length: height }, (_, y) => y).filter(
-    y => across.filter(x => share(x, y) !== null).length > width / 2
-  );
+  const isBar = (y: number): boolean => across.filter(x => share(x, y) !== null).length > width / 2;
+  // The topmost row of each bar: white letters further down would pass for ground, which is nearly white.
+  const rows = Array.from({ length: height }, (_, y) => y).filter(y => isBar(y) && !isBar(y - 1));
   const columns = across.filter(x => rows.filter(y => share(x, y) !== null).length > rows.length / 2);
   const [left, right] = [columns[0] ?? 0, columns.at(-1) ?? 0];
   let sum = 0;
   for (const y of rows) {
     for (let x = left; x <= right; x += 1) {
-      // An edge or a letter stands on a bar.
+      // An edge stands on a bar.
       sum += share(x, y) ?? 1;
     }
   }

@@ -24,6 +24,8 @@ _RUN = f"""(index) => {{
   {_PANEL}.content.activeCellIndex = index;
   void window.jupyterapp.commands.execute('notebook:run-cell');
 }}"""
+_CELL_MS = 240_000
+"""A cell computes: on a machine that is busy otherwise, it takes many times as long."""
 _DONE = f"""(index) => {{
   const cell = {_PANEL}.content.widgets[index];
   return cell.model.executionCount !== null && cell.model.executionState === 'idle';
@@ -177,7 +179,7 @@ class LabPage:
 
     def wait_cell(self, index: int) -> None:
         """Wait until a cell has ended."""
-        self.page.wait_for_function(_DONE, arg=index)
+        self.page.wait_for_function(_DONE, arg=index, timeout=_CELL_MS)
 
     def is_done(self, index: int) -> bool:
         """Return whether a cell has ended."""

@@ -1,22 +1,18 @@
 /** What gestures, keys and buttons do to the chart. */
 import { clamp } from '../../lib/span';
 import type { Translate } from '../../lib/translate';
-import type { TaskRef, TaskStore } from '../../store';
+import type { TaskStore } from '../../store';
 import type { ShownWindow } from '../ui/shown-window';
 import type { TimeAxis } from '../ui/time-axis';
 import type { Emphasis } from './emphasis';
-import type { FindBar } from './find-bar';
+import type { Extras } from './extras';
 import type { Place } from './find-task';
 import type { Intents } from './gestures';
-import { hitTask } from './hit';
 import type { GanttLayout } from './layout';
-import type { Scene } from './model';
-import type { Output } from './output';
 import type { Parts } from './parts';
-import { isShown } from './picture';
 import type { Picker } from './picker';
 import type { Folding } from './rows';
-import { isFolded, rowOfLane } from './rows';
+import { isFolded } from './rows';
 import type { ToolActions } from './tools';
 import type { Viewport } from './viewport';
 
@@ -29,15 +25,15 @@ export interface Stage {
   readonly folding: Folding;
   readonly emphasis: Emphasis;
   readonly picker: Picker;
-  readonly findBar: FindBar;
   readonly parts: Parts;
-  readonly output: Output;
   readonly t: Translate;
   boxing: boolean;
   /** Whether dependencies are drawn. */
   relating: boolean;
   bandPx: readonly [number, number] | null;
   layout(): GanttLayout | null;
+  /** Do something with what comes later, as soon as it is there. */
+  use(act: (extras: Extras) => void): void;
   /** Paint soon. */
   request(): void;
 }
@@ -139,67 +135,16 @@ export class Actions implements Intents, ToolActions {
     this.stage.picker.select(null);
   }
 
-  /** Select an ended task and bring it into sight. */
-  goTo(ref: TaskRef): void {
-    const { picker, viewport } = this.stage;
-    const found = picker.ended(ref);
-    if (found !== null) {
-      picker.selectRef(ref);
-      viewport.reveal(found.detail);
-      this.#scrollTo(ref.lane);
-      this.stage.request();
-    }
-  }
-
   stepTask(direction: 1 | -1): void {
-    const { store, viewport, emphasis } = this.stage;
-    const { scene } = viewport;
-    const from = this.#start(scene);
-    const lane = from === null ? undefined : store.lane(from.lane);
-    if (scene === null || from === null || lane === undefined) {
-      return;
-    }
-    const isFirst = store.selection.current?.ref === null || store.selection.current === null;
-    const sight = emphasis.sight(store.tables);
-    for (let i = from.i + (isFirst ? 0 : direction); i >= 0 && i < lane.n; i += direction) {
-      if (isShown(lane, i, scene.runs, sight)) {
-        this.goTo({ lane: from.lane, row: lane.row[i] ?? 0, startS: lane.startS[i] ?? 0 });
-        return;
-      }
-    }
+    this.stage.use(({ steps }) => { steps.stepTask(direction); });
   }
 
   stepLane(direction: 1 | -1): void {
-    const { store, viewport, emphasis } = this.stage;
-    const { scene } = viewport;
-    const from = this.#start(scene);
-    const start = from === null ? undefined : store.lane(from.lane);
-    if (scene === null || from === null || start === undefined) {
-      return;
-    }
-    const timeS = ((start.startS[from.i] ?? 0) + (start.stopS[from.i] ?? 0)) / 2;
-    const sight = emphasis.sight(store.tables);
-    const ids = scene.lanes.map(lane => lane.id);
-    for (let k = ids.indexOf(from.lane) + direction; k >= 0 && k < ids.length; k += direction) {
-      const id = ids[k] ?? 0;
-      const lane = store.lane(id);
-      const i = lane === undefined ? null : hitTask(lane, timeS, Infinity, scene.runs, sight);
-      if (lane !== undefined && i !== null) {
-        this.goTo({ lane: id, row: lane.row[i] ?? 0, startS: lane.startS[i] ?? 0 });
-        return;
-      }
-    }
+    this.stage.use(({ steps }) => { steps.stepLane(direction); });
   }
 
   zoomToSelected(): void {
-    const { viewport, picker } = this.stage;
-    const found = viewport.scene === null ? null : picker.selected(viewport.scene);
-    if (found?.kind === 'ended') {
-      const { startS, stopS } = found.detail;
-      const margin = Math.max(stopS - startS, 1e-6) * 2;
-      viewport.look({ startS: startS - margin, stopS: stopS + margin });
-      this.#scrollTo(found.ref.lane);
-    }
+    this.stage.use(({ steps }) => { steps.zoomToSelected(); });
   }
 
   toggleRelations(): void {
@@ -208,23 +153,23 @@ export class Actions implements Intents, ToolActions {
   }
 
   find(): void {
-    this.stage.findBar.open();
+    this.stage.use(({ findBar }) => { findBar.open(); });
   }
 
   nextMatch(direction: 1 | -1): void {
-    this.stage.findBar.go(direction);
+    this.stage.use(({ findBar }) => { findBar.go(direction); });
   }
 
   copyGroups(): void {
-    this.stage.output.copyGroups();
+    this.stage.use(({ output }) => { output.copyGroups(); });
   }
 
   copyTasks(): void {
-    this.stage.output.copyTasks();
+    this.stage.use(({ output }) => { output.copyTasks(); });
   }
 
   savePicture(): void {
-    this.stage.output.savePicture();
+    this.stage.use(({ output }) => { output.savePicture(); });
   }
 
   help(): void {
@@ -243,40 +188,6 @@ export class Actions implements Intents, ToolActions {
     this.#hintTimer = setTimeout(() => {
       hint.hidden = true;
     }, HINT_MS);
-  }
-
-  /** Where stepping begins: the selected task, else one in the middle of what is in sight. */
-  #start(scene: Scene | null): { lane: number; i: number } | null {
-    const { store, picker } = this.stage;
-    const layout = this.stage.layout();
-    const selected = scene === null ? null : picker.selected(scene);
-    if (selected?.kind === 'ended') {
-      const { lane, startS, row } = selected.ref;
-      return { lane, i: store.lane(lane)?.find(startS, row) ?? 0 };
-    }
-    const row = layout?.boxes.map(box => box.row).find(shown => shown.kind === 'lane' || shown.collapsed);
-    const id = row === undefined ? null : row.kind === 'lane' ? row.id : (row.lanes[0] ?? null);
-    const lane = id === null ? undefined : store.lane(id);
-    if (scene === null || id === null || lane === undefined) {
-      return null;
-    }
-    const middleS = (scene.span.startS + scene.span.stopS) / 2;
-    const i = hitTask(lane, middleS, Infinity, scene.runs, this.stage.emphasis.sight(store.tables));
-    return i === null ? null : { lane: id, i };
-  }
-
-  #scrollTo(lane: number): void {
-    const { viewport, folding, parts } = this.stage;
-    const worker = viewport.scene?.rows.find(row => row.kind === 'worker' && row.collapsed && row.lanes.includes(lane));
-    if (worker?.kind === 'worker') {
-      folding.set(worker.worker, false);
-    }
-    const rows = viewport.refresh()?.rows ?? [];
-    this.#withLayout(({ rowPx, plotHeightPx }) => {
-      const topPx = rowOfLane(rows, lane) * rowPx;
-      const { scroll } = parts;
-      scroll.scrollTop = clamp(scroll.scrollTop, topPx + rowPx - plotHeightPx, topPx);
-    });
   }
 
   #timeAt({ xPx }: Place): number | null {

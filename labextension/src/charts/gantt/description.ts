@@ -2,13 +2,11 @@
 import type { Translate } from '../../lib/translate';
 import type { RunWindow, TaskStore } from '../../store';
 import { setText } from '../ui/dom';
-import { fillTable } from '../ui/text-table';
 import type { Emphasis } from './emphasis';
 import type { Legend, PrefixSummary } from './legend';
 import { summarise } from './legend';
 import type { Scene } from './model';
 import type { Parts } from './parts';
-import { laneTable, prefixTable } from './tables';
 import { labelText, stateText } from './words';
 
 const TABLE_MS = 5000;
@@ -26,6 +24,7 @@ export class Description {
     private readonly emphasis: Emphasis,
     private readonly parts: Parts,
     private readonly legend: Legend,
+    private readonly fillTables: (prefixes: readonly PrefixSummary[], scene: Scene | null) => void,
     private readonly t: Translate
   ) {}
 
@@ -45,6 +44,11 @@ export class Description {
     this.#refreshTables();
   }
 
+  /** There is somebody to fill the tables now. */
+  tablesAreHere(): void {
+    this.fillTables(this.prefixes, this.#scene);
+  }
+
   stop(): void {
     clearTimeout(this.#timer);
   }
@@ -60,10 +64,9 @@ export class Description {
       }, dueMs);
       return;
     }
-    fillTable(this.parts.prefixTable, prefixTable(this.prefixes, this.t));
+    this.fillTables(this.prefixes, scene);
     if (scene !== null) {
       this.#tableMs = performance.now();
-      fillTable(this.parts.laneTable, laneTable(this.store, scene, this.t));
       this.parts.canvas.setAttribute('aria-label', labelText(scene, this.prefixes, this.t));
     }
   }

@@ -9,7 +9,6 @@ import type { GanttLayout } from './layout';
 import { paintOutlines } from './outlines';
 import type { Picture } from './picture';
 import { Plot } from './plot';
-import { paintRelations } from './relations';
 import { TextFitter } from './text-fitter';
 
 export class GanttPainter {
@@ -43,7 +42,7 @@ export class GanttPainter {
     context.textBaseline = 'middle';
     paintBarTexts(context, store, picture, this.#texts);
     paintFlags(context, picture, measured, ratio);
-    paintRelations(context, picture);
+    picture.overlay?.(context, picture);
     paintOutlines(context, picture);
     paintGutter(context, picture, this.#texts);
     paintAxis(context, picture);

@@ -1,8 +1,6 @@
 /** The elements of the Gantt chart. */
 import type { Translate } from '../../lib/translate';
 import { element } from '../ui/dom';
-import { KEY_HELP } from './keys';
-import { Tooltip } from './tooltip';
 
 export interface Parts {
   readonly root: HTMLElement;
@@ -16,7 +14,6 @@ export interface Parts {
   readonly workers: HTMLElement;
   readonly empty: HTMLElement;
   readonly hint: HTMLElement;
-  readonly tooltip: Tooltip;
   /** Where the details of the selected task stand. */
   readonly card: HTMLElement;
   readonly help: HTMLElement;
@@ -39,18 +36,16 @@ export function makeParts(t: Translate): Parts {
   const hint = element('div', { class: 'tsk-gantt-hint', 'aria-hidden': 'true' });
   hint.hidden = true;
   hint.textContent = t('Click the chart first, or hold Ctrl, to zoom');
-  const tooltip = new Tooltip();
-  const plot = element('div', { class: 'tsk-gantt-plot' }, scroll, empty, hint, tooltip.el);
+  const plot = element('div', { class: 'tsk-gantt-plot' }, scroll, empty, hint);
   const card = element('div', { class: 'tsk-gantt-card', role: 'region', 'aria-label': t('Selected task') });
   card.hidden = true;
   const help = element('dl', { class: 'tsk-gantt-help', 'aria-label': t('Keys') });
   help.hidden = true;
-  help.append(...KEY_HELP.flatMap(([keys, does]) => [element('dt', {}, t(keys)), element('dd', {}, t(does))]));
   const said = element('div', { class: 'tsk-hidden', role: 'status' });
   const [prefixTable, laneTable] = [element('table'), element('table')];
   // A table is as wide as its words, so it is a box around it that is hidden.
   const tables = element('div', { class: 'tsk-gantt-tables tsk-hidden', role: 'group', 'aria-label': t('Tables'), tabindex: '-1' }, prefixTable, laneTable);
   const root = element('section', { class: 'tsk-chart tsk-gantt', role: 'group', 'aria-label': t('Tasks over time') });
   root.append(head, plot, card, help, tables, said);
-  return { root, head, state, plot, scroll, content, canvas, workers, empty, hint, tooltip, card, help, said, tables, prefixTable, laneTable };
+  return { root, head, state, plot, scroll, content, canvas, workers, empty, hint, card, help, said, tables, prefixTable, laneTable };
 }

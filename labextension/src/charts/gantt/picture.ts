@@ -4,7 +4,6 @@ import type { Theme } from '../../lib/theme';
 import type { LaneTasks, RunRange, Sight } from '../../store';
 import type { GanttLayout } from './layout';
 import type { Scene } from './model';
-import type { Relation } from './relations';
 
 /** Where a bar is; one that is in flight has no row yet. */
 export interface BarPlace {
@@ -12,6 +11,9 @@ export interface BarPlace {
   readonly startS: number;
   readonly stopS: number;
 }
+
+/** What is drawn above the bars. */
+export type Overlay = (context: CanvasRenderingContext2D, picture: Picture) => void;
 
 export interface Picture {
   readonly layout: GanttLayout;
@@ -23,8 +25,8 @@ export interface Picture {
   readonly cursorPx: number | null;
   /** A band that is being chosen; null: none. */
   readonly bandPx: readonly [number, number] | null;
-  /** Lines between the selected task and others. */
-  readonly relations: readonly Relation[];
+  /** Lines between the selected task and others; null: none. */
+  readonly overlay: Overlay | null;
   readonly hovered: BarPlace | null;
   readonly selected: BarPlace | null;
 }

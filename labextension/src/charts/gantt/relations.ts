@@ -45,10 +45,7 @@ export function relationsText(links: Links, drawn: readonly Relation[], t: Trans
   }
 }
 
-export function paintRelations(context: CanvasRenderingContext2D, { layout, scene, theme, relations }: Picture): void {
-  if (relations.length === 0) {
-    return;
-  }
+export function paintRelations(context: CanvasRenderingContext2D, { layout, scene, theme }: Picture, relations: readonly Relation[]): void {
   const rowOf = new Map<number, number>();
   scene.rows.forEach((row, i) => {
     for (const lane of row.kind === 'lane' ? [row.id] : row.collapsed ? row.lanes : []) {

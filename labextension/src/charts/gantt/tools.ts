@@ -1,7 +1,7 @@
 /** The buttons of the Gantt chart. */
 import type { Translate } from '../../lib/translate';
 import { setText } from '../ui/dom';
-import { maySaveFiles } from '../ui/save-picture';
+import { maySaveFiles } from '../ui/may-save';
 import { Toolbar, setPressed } from '../ui/toolbar';
 
 /** What the buttons ask of the chart. */

@@ -2,49 +2,43 @@
 import type { Theme } from '../../lib/theme';
 import type { Translate } from '../../lib/translate';
 import { english } from '../../lib/translate';
-import type { PrefixColours, RunWindow, TaskRef, TaskStore } from '../../store';
+import type { PrefixColours, RunWindow, TaskStore } from '../../store';
 import { setText } from '../ui/dom';
 import type { RevealCell } from '../ui/cell-link';
 import type { Painted } from '../ui/frames';
 import { FrameLoop } from '../ui/frames';
 import { Notice } from '../ui/notice';
-import { Outlet } from '../ui/outlet';
 import { keepKeys } from '../ui/own-keys';
 import { prefersStill, readTheme, watchTheme } from '../ui/page-theme';
 import { ShownWindow } from '../ui/shown-window';
 import { SHARED_CSS, adoptStyles } from '../ui/styles';
 import { TimeAxis } from '../ui/time-axis';
-import { makeButton, setPressed } from '../ui/toolbar';
 import { TOOLBAR_CSS } from '../ui/toolbar-style';
 import type { Stage } from './actions';
 import { Actions } from './actions';
 import { cursorPx } from './axis';
-import { Card } from './card';
 import { Description } from './description';
 import { GanttPainter } from './draw';
 import { Emphasis } from './emphasis';
-import { FindBar } from './find-bar';
+import type { Extras, ExtrasHost } from './extras';
 import { listenToGestures } from './gestures';
 import { WorkerButtons } from './gutter';
 import type { GanttLayout } from './layout';
 import { gutterPx, layoutGantt } from './layout';
+import { Late } from './late';
 import { Legend } from './legend';
 import type { Scene } from './model';
 import type { GanttChart, GanttOptions } from './options';
-import { Output } from './output';
+import type { Shown } from './output';
 import type { Parts } from './parts';
 import { makeParts } from './parts';
 import { Picker, placeOfBar } from './picker';
-import type { Relation } from './relations';
-import { relationsOf, relationsText } from './relations';
 import { Reporter } from './reporter';
 import { Folding, isFolded } from './rows';
-import { TaskSearch } from './search';
 import { GANTT_CSS } from './style';
-import { tipOf } from './tooltip';
 import { Tools } from './tools';
 import { Viewport } from './viewport';
-import { emptyText, selectionText } from './words';
+import { emptyText } from './words';
 
 const MIN_WIDTH_PX = 200;
 
@@ -59,32 +53,29 @@ export function mount(el: HTMLElement, store: TaskStore, options: GanttOptions):
   return view;
 }
 
-class GanttView implements GanttChart, Stage {
+class GanttView implements GanttChart, ExtrasHost {
   readonly window: Stage['window'];
   readonly axis: TimeAxis;
   readonly viewport: Viewport;
   readonly folding = new Folding();
   readonly emphasis: Emphasis;
   readonly picker: Picker;
-  readonly findBar: FindBar;
   readonly parts: Parts;
-  readonly output: Output;
+  readonly actions: Actions;
+  readonly notice: Notice;
+  readonly reveal: RevealCell;
+  readonly signal: AbortSignal;
   readonly t: Translate;
   boxing = false;
   relating = false;
   bandPx: readonly [number, number] | null = null;
-  readonly #signal: AbortSignal;
   readonly #colourWindow: RunWindow;
   readonly #painter: GanttPainter;
   readonly #frames: FrameLoop;
   readonly #report: Reporter;
   readonly #words: Description;
-  readonly #actions: Actions;
   readonly #tools: Tools;
-  readonly #card: Card;
-  readonly #relate: HTMLButtonElement;
-  readonly #toCell: HTMLButtonElement;
-  readonly #reveal: RevealCell;
+  readonly #late: Late;
   readonly #workers: WorkerButtons;
   readonly #still = prefersStill();
   #theme: Theme;
@@ -93,7 +84,7 @@ class GanttView implements GanttChart, Stage {
 
   constructor(readonly store: TaskStore, options: GanttOptions) {
     const { signal } = options;
-    this.#signal = signal;
+    this.signal = signal;
     this.#colourWindow = { firstRun: options.firstRun ?? 0, lastRun: options.lastRun ?? null };
     this.axis = options.axis ?? new TimeAxis(options.follow ?? this.#colourWindow.lastRun === null);
     this.window = new ShownWindow(this.#colourWindow, this.axis);
@@ -107,24 +98,25 @@ class GanttView implements GanttChart, Stage {
     this.emphasis = new Emphasis(() => { this.#onEmphasis(); }, options.hidden);
     this.picker = new Picker(store, signal, selected => {
       this.#report.selectedKey(selected?.key ?? null);
-      this.findBar.say();
+      this.#late.extras?.findBar.say();
       this.request();
     });
-    this.findBar = new FindBar(this.#findHost(), this.t, signal);
-    const notice = new Notice(signal);
-    this.output = new Output(store, this.emphasis, () => this.#shown(), prefix => this.#colourOf(prefix), new Outlet(notice, this.t), this.t);
-    this.#actions = new Actions(this);
-    this.#tools = new Tools(this.#actions, this.t, signal);
-    const relate = this.t('Dependencies: draw what it needs and what needs it (R)');
-    this.#relate = makeButton(this.t('Dependencies'), relate, () => { this.#actions.toggleRelations(); }, signal);
-    this.#reveal = options.reveal ?? (() => null);
-    this.#toCell = makeButton(this.t('Go to the cell'), this.t('Go to the cell that computed it'), () => { this.#wayToCell()?.(); }, signal);
-    this.#card = new Card(this.parts.card, [this.#relate, this.#toCell, ...this.#cardButtons()]);
+    this.notice = new Notice(signal);
+    this.reveal = options.reveal ?? (() => null);
+    this.actions = new Actions(this);
+    this.#tools = new Tools(this.actions, this.t, signal);
+    this.#late = new Late(
+      ({ Extras }) => new Extras(this),
+      reason => { this.notice.say(this.t('Part of the chart could not be loaded: %1. Reload the page.', reason)); },
+      signal
+    );
     this.#workers = new WorkerButtons(this.parts.workers, (worker, open) => { this.#fold(worker, open); }, signal, this.t);
-    const legend = new Legend(this.emphasis, prefix => this.#colourOf(prefix), signal, this.t);
-    this.#words = new Description(store, this.window, this.emphasis, this.parts, legend, this.t);
+    const legend = new Legend(this.emphasis, prefix => this.colourOf(prefix), signal, this.t);
+    this.#words = new Description(store, this.window, this.emphasis, this.parts, legend, (prefixes, scene) => {
+      this.#late.extras?.fillTables(prefixes, scene);
+    }, this.t);
     this.parts.head.append(this.#tools.el);
-    this.parts.head.after(notice.el, this.findBar.el);
+    this.parts.head.after(this.notice.el);
     this.parts.plot.after(legend.el);
   }
 
@@ -133,7 +125,7 @@ class GanttView implements GanttChart, Stage {
   }
 
   start(): void {
-    const signal = this.#signal;
+    const { signal } = this;
     this.#readTheme();
     watchTheme(() => { this.#readTheme(); }, signal);
     this.#watchWidth();
@@ -143,10 +135,18 @@ class GanttView implements GanttChart, Stage {
     const { canvas, scroll, hint } = this.parts;
     canvas.addEventListener('focus', () => { hint.hidden = true; }, { signal });
     scroll.addEventListener('scroll', () => { this.request(); }, { signal, passive: true });
-    listenToGestures(canvas, this.#actions, () => this.boxing, signal);
+    listenToGestures(canvas, this.actions, () => this.boxing, signal);
     signal.addEventListener('abort', () => { this.#stop(); }, { once: true });
     this.#paint();
     this.request();
+    this.use(() => {
+      this.#words.tablesAreHere();
+      this.request();
+    });
+  }
+
+  use(act: (extras: Extras) => void): void {
+    this.#late.use(act);
   }
 
   setFollow(follow: boolean): void {
@@ -175,8 +175,17 @@ class GanttView implements GanttChart, Stage {
     this.#frames.request();
   }
 
+  colourOf(prefix: string): string {
+    return this.#colours().colour(this.store.tables.prefixId(prefix));
+  }
+
+  shown(): Shown {
+    const { canvas, state } = this.parts;
+    return { scene: this.viewport.scene, prefixes: this.#words.prefixes, canvas, title: state.textContent, theme: this.#theme };
+  }
+
   #stop(): void {
-    this.#actions.stop();
+    this.actions.stop();
     this.#words.stop();
     this.#report.stop();
     this.parts.root.remove();
@@ -184,7 +193,7 @@ class GanttView implements GanttChart, Stage {
 
   #onNews(): void {
     this.#wasLive ||= this.store.clock.active;
-    this.findBar.refresh('more');
+    this.#late.extras?.findBar.refresh('more');
     if (this.axis.heldS === null) {
       this.request();
     }
@@ -192,37 +201,8 @@ class GanttView implements GanttChart, Stage {
 
   #onEmphasis(): void {
     this.#report.hidden(this.emphasis);
-    this.findBar.refresh('others');
+    this.#late.extras?.findBar.refresh('others');
     this.request();
-  }
-
-  #findHost(): ConstructorParameters<typeof FindBar>[0] {
-    return {
-      search: query => new TaskSearch(this.store, query, this.viewport.scene?.runs ?? null, this.emphasis.sight(this.store.tables)),
-      selected: () => this.store.selection.current?.ref ?? null,
-      goTo: (ref: TaskRef) => { this.#actions.goTo(ref); },
-      closed: () => { this.parts.canvas.focus(); }
-    };
-  }
-
-  #cardButtons(): HTMLButtonElement[] {
-    const { t } = this;
-    return [
-      makeButton(t('Zoom to it'), t('Zoom to it: the selected task fills the chart (Z)'), () => { this.#actions.zoomToSelected(); }, this.#signal),
-      makeButton(t('Close'), t('Close: select nothing (Escape)'), () => {
-        this.#actions.clearSelection();
-        this.parts.canvas.focus();
-      }, this.#signal)
-    ];
-  }
-
-  /** What shows the cell of the selected task's compute. */
-  #wayToCell(): (() => void) | null {
-    const { scene } = this.viewport;
-    const selected = scene === null ? null : this.picker.selected(scene);
-    const number = selected?.kind === 'ended' ? selected.detail.run : selected?.bar.task.run;
-    const run = number === undefined ? undefined : this.store.tables.runs.get(number);
-    return run === undefined ? null : this.#reveal(run);
   }
 
   #fold(worker: string, collapsed: boolean): void {
@@ -232,10 +212,6 @@ class GanttView implements GanttChart, Stage {
 
   #colours(): PrefixColours {
     return this.store.colours(this.#colourWindow);
-  }
-
-  #colourOf(prefix: string): string {
-    return this.#colours().colour(this.store.tables.prefixId(prefix));
   }
 
   #readTheme(): void {
@@ -251,7 +227,7 @@ class GanttView implements GanttChart, Stage {
     }
     const observer = new ResizeObserver(() => { this.request(); });
     observer.observe(this.parts.plot);
-    this.#signal.addEventListener('abort', () => { observer.disconnect(); }, { once: true });
+    this.signal.addEventListener('abort', () => { observer.disconnect(); }, { once: true });
   }
 
   #paint(): Painted {
@@ -259,14 +235,13 @@ class GanttView implements GanttChart, Stage {
     const { head, scroll, empty } = this.parts;
     this.#words.refresh(scene);
     const shown = scene !== null && scene.rows.length > 0;
-    head.hidden = !shown && !this.#actions.cleared;
+    head.hidden = !shown && !this.actions.cleared;
     scroll.hidden = !shown;
     empty.hidden = shown;
     this.#refreshTools(scene);
     if (!shown) {
-      setText(empty, emptyText(this.store, scene, this.#actions.cleared, this.t));
-      this.parts.tooltip.hide();
-      this.#card.hide();
+      setText(empty, emptyText(this.store, scene, this.actions.cleared, this.t));
+      this.#late.extras?.details.hide();
       return 'still';
     }
     this.#paintScene(scene);
@@ -280,12 +255,12 @@ class GanttView implements GanttChart, Stage {
     scroll.style.height = `${layout.heightPx}px`;
     content.style.height = `${layout.contentPx}px`;
     this.#workers.refresh(layout);
-    this.picker.refresh(scene);
+    this.#late.extras?.locator.refresh(scene);
     const selected = this.picker.selected(scene);
     const colours = this.#colours();
     const sight = this.emphasis.sight(this.store.tables);
     const hovered = this.#hover(scene, layout, sight);
-    const relations = this.#refreshCard(scene, selected);
+    const overlay = this.#late.extras?.details.select(selected, scene) ?? null;
     this.#painter.paint(this.store, {
       layout,
       scene,
@@ -294,7 +269,7 @@ class GanttView implements GanttChart, Stage {
       prefixColour: prefix => colours.colour(prefix),
       cursorPx: cursorPx(layout, scene, this.axis.cursorS),
       bandPx: this.bandPx,
-      relations,
+      overlay,
       hovered: hovered === null ? null : placeOfBar(hovered, scene.nowS),
       selected: selected === null ? null : placeOfBar(selected, scene.nowS)
     });
@@ -309,41 +284,12 @@ class GanttView implements GanttChart, Stage {
 
   /** Bars move under a pointer that rests, so what it is on is found again for each painting. */
   #hover(scene: Scene, layout: GanttLayout, sight: ReturnType<Emphasis['sight']>): Parameters<typeof placeOfBar>[0] | null {
-    const { tooltip, canvas } = this.parts;
+    const { canvas } = this.parts;
     const { pointer } = this.picker;
     const found = pointer === null ? null : this.picker.find(scene, layout, pointer, sight);
     canvas.style.cursor = this.boxing ? 'crosshair' : found === null ? 'default' : 'pointer';
-    if (found === null || pointer === null) {
-      tooltip.hide();
-      return null;
-    }
-    tooltip.show(tipOf(found, scene, this.store.tables, this.t), this.#colourOfFound(found), pointer);
-    return found.kind === 'worker' ? null : found;
-  }
-
-  #colourOfFound(found: ReturnType<Picker['find']>): string | null {
-    return found === null || found.kind === 'worker'
-      ? null
-      : found.kind === 'open' ? this.#colours().colour(found.bar.prefix) : this.#colourOf(found.detail.prefix);
-  }
-
-  #refreshCard(scene: Scene, selected: ReturnType<Picker['selected']>): Relation[] {
-    const { current } = this.store.selection;
-    if (selected === null) {
-      this.#card.hide();
-      setText(this.parts.said, current === null ? '' : this.t('%1 is not among these tasks', current.key.slice(0, 80)));
-      return [];
-    }
-    const tip = tipOf(selected, scene, this.store.tables, this.t);
-    const links = this.relating && selected.kind === 'ended' ? this.store.links(selected.ref.row) : null;
-    const relations = links === null || selected.kind === 'open' ? [] : relationsOf(this.store, selected, links);
-    const note = links === null ? '' : relationsText(links, relations, this.t);
-    setPressed(this.#relate, this.relating);
-    this.#relate.disabled = selected.kind === 'open';
-    this.#toCell.hidden = this.#wayToCell() === null;
-    this.#card.show(tip, this.#colourOfFound(selected) ?? '', note);
-    setText(this.parts.said, `${selectionText(selected, this.t)} ${note}`.trim());
-    return relations;
+    this.#late.extras?.details.point(found, scene);
+    return found === null || found.kind === 'worker' ? null : found;
   }
 
   #refreshTools(scene: Scene | null): void {
@@ -352,14 +298,9 @@ class GanttView implements GanttChart, Stage {
       paused: this.axis.heldS !== null,
       boxing: this.boxing,
       tables: !this.parts.tables.classList.contains('tsk-hidden'),
-      cleared: this.#actions.cleared,
+      cleared: this.actions.cleared,
       live: this.#wasLive || this.store.clock.active,
       collapsed: scene?.rows.some(row => row.kind === 'worker') === true ? isFolded(scene.rows) : null
     });
-  }
-
-  #shown(): ReturnType<ConstructorParameters<typeof Output>[2]> {
-    const { canvas, state } = this.parts;
-    return { scene: this.viewport.scene, prefixes: this.#words.prefixes, canvas, title: state.textContent, theme: this.#theme };
   }
 }

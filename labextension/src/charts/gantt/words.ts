@@ -4,7 +4,6 @@ import { widthS } from '../../lib/span';
 import type { Translate } from '../../lib/translate';
 import type { TaskStore } from '../../store';
 import type { Run } from '../../wire';
-import type { FoundOpen, FoundTask } from './find-task';
 import type { PrefixSummary } from './legend';
 import type { Scene } from './model';
 
@@ -83,13 +82,4 @@ function lanesText({ lanes }: Scene, t: Translate): string {
 
 function sum(prefixes: readonly PrefixSummary[], of: (prefix: PrefixSummary) => number): number {
   return prefixes.reduce((total, prefix) => total + of(prefix), 0);
-}
-
-/** The selected task in one sentence. */
-export function selectionText(found: FoundTask | FoundOpen, t: Translate): string {
-  if (found.kind === 'open') {
-    return t('selected %1 on %2: running', printable(found.bar.task.key, 80), found.label);
-  }
-  const { key, status, startS, stopS } = found.detail;
-  return t('selected %1 on %2: %3 after %4', printable(key, 80), found.label, t(status), formatDuration(stopS - startS));
 }

@@ -1,7 +1,7 @@
 /** The buttons of charts other than the Gantt chart, which in a dashboard has those that concern all of them. */
 import type { Translate } from '../../lib/translate';
 import { setText } from './dom';
-import { maySaveFiles } from './save-picture';
+import { maySaveFiles } from './may-save';
 import { Toolbar, setPressed } from './toolbar';
 
 export interface ChartActions {

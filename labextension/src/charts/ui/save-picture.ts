@@ -1,10 +1,5 @@
 /** Saving a canvas as a PNG file. */
 
-/** Whether the page may save files: a sandboxed frame may not, and says nothing when it tries. */
-export function maySaveFiles(): boolean {
-  return window.self === window.top || window.origin !== 'null';
-}
-
 /** Offer a canvas as a PNG file of that name; rejects where the picture cannot be made. */
 export async function savePng(canvas: HTMLCanvasElement, name: string): Promise<void> {
   const blob = await new Promise<Blob | null>(resolve => {

@@ -2,7 +2,8 @@ import { beforeEach, describe, expect, it } from 'vitest';
 
 import type { Intents } from '../../../src/charts/gantt/gestures';
 import { listenToGestures } from '../../../src/charts/gantt/gestures';
-import { KEY_HELP, press } from '../../../src/charts/gantt/keys';
+import { KEY_HELP } from '../../../src/charts/gantt/help';
+import { press } from '../../../src/charts/gantt/keys';
 import { keepKeys } from '../../../src/charts/ui/own-keys';
 
 let log: unknown[][] = [];

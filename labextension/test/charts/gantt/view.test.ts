@@ -1,11 +1,14 @@
-import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
 
 import { mount } from '../../../src/charts/gantt';
 import type { GanttOptions } from '../../../src/charts/gantt';
+import { loadExtras } from '../../../src/charts/gantt/late';
 import { TaskStore } from '../../../src/store';
 import { batchOf } from '../../store/rows';
 import { countListeners } from '../listener-count';
 import { smallProgress, smallRun } from '../small-batch';
+
+beforeAll(loadExtras);
 
 beforeEach(() => {
   vi.useFakeTimers({
