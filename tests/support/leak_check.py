@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from tests.support.resources import Held, held_now, unpooled_threads
+from tests.support.resources import Held, held_now, unpooled_threads, watch_sockets
 
 GRACE_S = 2.0
 
@@ -14,6 +14,7 @@ GRACE_S = 2.0
 @pytest.fixture(autouse=True)
 def no_leaks() -> Iterator[None]:
     """Fail the test that leaves a thread, child process, descriptor, callback or hold behind."""
+    watch_sockets()
     before = held_now()
     yield
     left = held_now().beyond(before)

@@ -5,9 +5,12 @@ from __future__ import annotations
 import sys
 import threading
 from dataclasses import dataclass, fields
+from functools import cache
 from multiprocessing import resource_tracker
 from pathlib import Path
+from socket import socket
 from typing import Any
+from weakref import ref
 
 import psutil
 
@@ -15,6 +18,22 @@ OPEN_FILES = Path("/proc/self/fd")
 
 DISTRIBUTED_THREADS = ("Dask-Offload", "Dask-Default-Threads", "Profile", "IO loop", "TCP-Executor")
 """Threads that distributed starts when it first needs them, and ends when it pleases; none is ours."""
+
+OUR_THREADS = "taskscope"
+"""What the names of our threads begin with."""
+
+_our_sockets: list[ref[socket]] = []
+
+
+@cache
+def watch_sockets() -> None:
+    """Know the sockets that our threads make from now on, among all those that distributed makes."""
+
+    def heard(event: str, arguments: tuple[Any, ...]) -> None:
+        if event == "socket.__new__" and threading.current_thread().name.startswith(OUR_THREADS):
+            _our_sockets.append(ref(arguments[0]))
+
+    sys.addaudithook(heard)
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,6 +45,7 @@ class Held:
     file_descriptors: frozenset[str]
     dask_callbacks: frozenset[str]
     session_holds: frozenset[str]
+    our_sockets: frozenset[str]
 
     def beyond(self, earlier: Held) -> list[str]:
         """Return one line per thing held now that was not held earlier."""
@@ -43,6 +63,7 @@ def held_now() -> Held:
         file_descriptors=frozenset(_file_descriptors()),
         dask_callbacks=frozenset(_dask_callbacks()),
         session_holds=frozenset(_session_holds()),
+        our_sockets=frozenset(_open_sockets()),
     )
 
 
@@ -82,11 +103,16 @@ def _file_descriptors() -> list[str]:
             target = descriptor.readlink()
         except FileNotFoundError:
             continue  # the descriptor that was listing the directory
-        # Clients and clusters of distributed open connections as they need them; ours end with our thread.
+        # Clients and clusters of distributed open connections as they need them; `_open_sockets` has ours.
         is_distributed = "distributed" in sys.modules and str(target).startswith(("socket:", "anon_inode:"))
         if int(descriptor.name) != tracker and not is_distributed:
             found.append(f"{descriptor.name} -> {target}")
     return found
+
+
+def _open_sockets() -> list[str]:
+    made = [known() for known in tuple(_our_sockets)]
+    return [repr(found) for found in made if found is not None and found.fileno() != -1]
 
 
 def _dask_callbacks() -> list[str]:

@@ -86,8 +86,21 @@ def test_an_observer_that_fails_changes_nothing(client: Client) -> None:
         assert delayed(sum)([1, 2]).compute() == 3
     finally:
         adapter.release(failing)
-    # A client of an earlier test may be freed, and so closed, meanwhile.
-    assert [type(heard) for heard in failing.heard if heard != "closing"] == [RuntimeError] * 3
+    assert [type(heard) for heard in failing.heard] == [RuntimeError] * 3
+
+
+def test_a_client_tells_that_it_is_closed_but_not_that_it_is_freed(cluster: LocalCluster) -> None:
+    watching = Watching()
+    adapter.watch(watching)
+    try:
+        client = Client(cluster, set_as_default=False)
+        client.close()
+        assert watching.heard == ["closing"]
+        # As the garbage collector does, on any thread and in the midst of anything.
+        client.__del__()
+        assert watching.heard == ["closing"]
+    finally:
+        adapter.release(watching)
 
 
 def test_what_a_client_knows_of_its_futures_keeps_no_result(client: Client) -> None:

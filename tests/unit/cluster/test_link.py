@@ -1,7 +1,10 @@
 from __future__ import annotations
 
 import asyncio
+import socket
 import threading
+
+from tornado.tcpclient import TCPClient
 
 from taskscope.sources.cluster.link import LoopThread
 
@@ -23,3 +26,19 @@ def test_the_thread_ends_although_a_task_swallows_its_first_cancellation() -> No
     thread.stop()
     assert ended.done()
     assert "taskscope-cluster" not in {alive.name for alive in threading.enumerate()}
+
+
+def test_what_is_still_connected_when_the_thread_ends_is_closed() -> None:
+    async def connect(port: int) -> None:
+        # Kept by nobody, as where a connection is made in the moment in which its making is cancelled.
+        await TCPClient().connect("127.0.0.1", port)
+
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        server.settimeout(30)
+        thread = LoopThread()
+        thread.submit(connect(server.getsockname()[1])).result(30)
+        peer, _ = server.accept()
+        with peer:
+            thread.stop()
+            peer.settimeout(30)
+            assert peer.recv(1) == b""

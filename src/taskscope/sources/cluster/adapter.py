@@ -187,7 +187,9 @@ def _observed_graph(original: Callable[..., Any]) -> Callable[..., Any]:
 def _observed_close(original: Callable[..., Any]) -> Callable[..., Any]:
     @functools.wraps(original)
     def close(self: Any, *args: Any, **kwargs: Any) -> Any:
-        _tell(lambda observer: observer.closing(self))
+        # The garbage collector closes what it frees, on a thread that may hold any lock, ours among them.
+        if sys._getframe(1).f_code is not type(self).__del__.__code__:
+            _tell(lambda observer: observer.closing(self))
         return original(self, *args, **kwargs)
 
     return close

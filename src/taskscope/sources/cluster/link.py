@@ -65,6 +65,7 @@ class LoopThread:
         try:
             loop.run_forever()
             _end_tasks(loop)
+            _close_sockets()
         finally:
             asyncio.set_event_loop(None)
             loop.close()
@@ -82,6 +83,19 @@ def _end_tasks(loop: asyncio.AbstractEventLoop) -> None:
         for task in done:
             if not task.cancelled():
                 task.exception()
+
+
+def _close_sockets() -> None:
+    """Close what is still connected on this thread's loop.
+
+    A connection whose making is cancelled in the very moment in which it succeeds is dropped open by
+    distributed; the garbage collector would close its socket, with a warning, within whatever code runs.
+    """
+    from tornado.ioloop import IOLoop
+
+    sockets = IOLoop.current(instance=False)
+    if sockets is not None:
+        sockets.close(all_fds=True)
 
 
 class Link:
