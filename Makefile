@@ -12,6 +12,7 @@ PYTHON := $(VENV)/bin/python
 STAMPS := build/stamps
 MINIMUM := build/minimum
 NEWEST := build/newest
+MINUTES ?= 120
 IPYKERNEL6 := build/ipykernel6
 LABEXTENSION := src/taskscope/labextension
 LINK := $(VENV)/share/jupyter/labextensions/taskscope
@@ -27,7 +28,7 @@ export OPENBLAS_NUM_THREADS ?= 1
 
 export PATH := $(CURDIR)/$(VENV)/bin:$(PATH)
 
-.PHONY: demo test setup lint typecheck unit upstream minimum newest packaging notebooks browser docs docs-check bench bench-quick \
+.PHONY: demo test setup lint typecheck unit upstream minimum newest soak packaging notebooks browser docs docs-check bench bench-quick \
 	pictures clean help
 
 demo: setup ## open the quickstart in JupyterLab (with CI=true: run it headless, keep the results)
@@ -64,6 +65,9 @@ minimum: setup $(STAMPS)/minimum ## unit tests with the oldest releases we allow
 newest: setup $(STAMPS)/newest ## unit tests with the newest Python on this machine (not part of test)
 	$(NEWEST)/bin/python -VV
 	$(NEWEST)/bin/pytest --ignore=tests/browser --ignore=tests/packaging --ignore=tests/upstream
+
+soak: setup ## two hours of random faults; `make soak MINUTES=5` for less (not part of test)
+	$(PYTHON) -W error -m tests.faults.soak --minutes $(MINUTES)
 
 packaging: setup ## build wheel and sdist, look inside, install without Node
 	pytest tests/packaging

@@ -56,7 +56,7 @@ def _awaited(process: subprocess.Popen[str], limit_s: float) -> str:
         status = process.wait(limit_s)
     except subprocess.TimeoutExpired:
         stop(process)
-        return f"stopped after {limit_s:g} s"
+        return f"stopped after {limit_s:.3g} s"
     except BaseException:
         stop(process)
         raise

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 __all__ = ["QUICK_S", "SECTIONS", "Section"]
 
-QUICK_S = 170.0
+QUICK_S = 160.0
 """For all of the quick sections together."""
 
 

@@ -56,24 +56,30 @@ class FileStream:
         """Whether the file is there and of this stream."""
         self._changes = Changes(recorder, first_run=first_run, start_s=start_s)
         self._thread: threading.Thread | None = None
+        self._starting = threading.Lock()
+        """What keeps the thread from being started while it is being stopped."""
         self._wake = threading.Event()
         self._stop = threading.Event()
         self._pid = os.getpid()
 
     def tick(self, tick: Tick) -> None:
         """Have something written soon; called on the pump's thread."""
-        if os.getpid() != self._pid or not (tick.active or tick.final) or self._stop.is_set():
+        if os.getpid() != self._pid or not (tick.active or tick.final):
             return
+        with self._starting:
+            if self._thread is None and tick.active and not self._stop.is_set():
+                self._thread = threading.Thread(target=self._run, name="taskscope-file", daemon=True)
+                self._thread.start()
         self._wake.set()
-        if self._thread is None and tick.active:
-            self._thread = threading.Thread(target=self._run, name="taskscope-file", daemon=True)
-            self._thread.start()
 
     def stop(self) -> None:
         """End the thread and wait for it; the file is left as far as it was written."""
-        self._stop.set()
+        if os.getpid() != self._pid:
+            return
+        with self._starting:
+            self._stop.set()
         self._wake.set()
-        if self._thread is not None and os.getpid() == self._pid:
+        if self._thread is not None:
             self._thread.join(_JOIN_S)
 
     def _run(self) -> None:

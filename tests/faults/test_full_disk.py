@@ -43,7 +43,7 @@ def test_a_full_disk_costs_the_file_and_nothing_else(tmp_path: Path, name: str) 
         [sys.executable, "-c", SCRIPT, name], cwd=tmp_path, capture_output=True, text=True, check=True
     )
     seen = json.loads(done.stdout.splitlines()[-1])
-    # A busy machine may be told of as well: samples that came late.
+    # Where the cell lasts long enough to be written meanwhile, that this failed is told as well.
     (message,) = [text for text in seen.pop("messages") if text.startswith("not saved")]
     # A file that is written while the cell runs keeps what it had until the disk was full.
     left = set(seen.pop("files"))
