@@ -96,7 +96,7 @@ export class TaskMaker {
       held: {
         first: 0, dropped: 0, run: new Int32Array(), group: new Uint16Array(), timeS: new Float64Array(),
         nKeys: new Uint32Array(), nbytes: new Float64Array(), nUnsized: new Uint32Array(), value: null, nUnvalued: null,
-        metrics: new Map()
+        metrics: new Map(), isUnknown: false
       }
     };
   }

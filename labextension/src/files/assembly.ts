@@ -4,6 +4,7 @@ import { checkRecording } from './checks';
 import { demand } from './errors';
 import type { Frame } from './frames';
 import { graphOf } from './graph';
+import { GrownGraphs, rowsInFlight } from './grown';
 import type { Packed } from './pack';
 import { inFile, joined, unpackColumns, unpackJson } from './pack';
 import type { FileRecording, Graph, RowBlock, Samples } from './recording';
@@ -19,6 +20,8 @@ interface Head {
   readonly metadata: Readonly<Record<string, unknown>>;
   readonly isStreamed: boolean;
   readonly nRows: number;
+  /** What is not known by the one that wrote it; null: version 1 did not say. */
+  readonly unknown: readonly string[] | null;
 }
 
 /** Takes frames in order, and gives the recording of as many as came. */
@@ -30,6 +33,9 @@ export class Assembly {
   readonly #graphs = new Map<number, Packed[]>();
   readonly #blocks: RowBlock[] = [];
   readonly #streamed = new StreamedTasks();
+  readonly #grown = new GrownGraphs();
+  #running: Field | null = null;
+  readonly #seen = new Set<string>();
   readonly #samples: Packed[] = [];
 
   /** Whether the frame that everything else needs has come. */
@@ -45,6 +51,7 @@ export class Assembly {
       this.#nowS = this.#head.zeroS;
       return;
     }
+    this.#seen.add(kind);
     switch (kind) {
       case 'RECS':
         this.#records.add(unpackJson(content));
@@ -58,13 +65,23 @@ export class Assembly {
       case 'TASK':
         this.#streamed.add(content);
         break;
+      case 'PART':
+        this.#grown.add(content);
+        break;
+      case 'LAND':
+        this.#grown.land(content);
+        break;
       case 'SMPL':
         this.#samples.push(unpackColumns(content, SAMPLES));
         break;
       case 'TICK': {
         const tick = unpackJson(content);
         this.#nowS = inFile(() => tick.at('now_s').number());
-        this.#streamed.setRunning(inFile(() => tick.at('running')));
+        if (namesItsKeys(this.#head)) {
+          this.#streamed.setRunning(tick.at('running'));
+        } else {
+          this.#running = tick.at('running');
+        }
         break;
       }
       case 'LAST': {
@@ -111,34 +128,73 @@ export class Assembly {
         graphs.set(run, graph);
       }
     }
+    this.#grown.graphs(errorsOf).forEach((graph, run) => graphs.set(run, graph));
     const blocks = this.#blocks.filter(({ run }) => graphs.has(run));
     demand(problem !== null || blocks.length === this.#blocks.length, 'tasks have a graph');
+    if (problem !== null) {
+      // What has ended after the last look at what was in flight ended later than that.
+      this.#nowS = blocks.reduce((nowS, block) => Math.max(nowS, lastStop(block)), this.#nowS);
+    }
     const streamed = this.#streamed.tables(this.#nowS, errorsOf);
-    const text = problem === null ? null : cutOffText(problem, head.isStreamed);
+    const running = this.#running === null ? [] : rowsInFlight(this.#running, blocks, this.#nowS);
+    const runs = [...this.#records.runs.values()];
+    const unknown = new Set([...(head.unknown ?? []), ...(problem === null ? [] : this.#missing(head, runs, graphs))]);
+    const text = problem === null ? null : cutOffText(problem, namesItsKeys(head), unknown);
     const nRows = blocks.reduce((n, block) => n + block.task.length, 0);
     const recording: FileRecording = {
       startedAt: head.startedAt,
       zeroS: head.zeroS,
       nowS: this.#nowS,
-      runs: [...this.#records.runs.values()].map(run => (problem !== null && head.isStreamed ? ended(run, this.#nowS) : run)),
+      runs: runs.map(run => (problem !== null && head.isStreamed ? ended(run, this.#nowS) : run)),
       groups: this.#records.groups,
       lanes: this.#records.lanes,
       remarks: text === null ? this.#records.remarks : [...this.#records.remarks, { timeS: this.#nowS, level: 'warning', text }],
-      blocks: [...blocks, ...streamed.blocks],
+      blocks: [...blocks, ...running, ...streamed.blocks],
       graphs: new Map([...graphs, ...streamed.graphs]),
       samples: samplesOf(this.#samples),
       dropped: this.#dropped ?? Math.max(head.nRows - nRows, 0),
       metadata: head.metadata,
+      unknown,
       problem: text
     };
     checkRecording(recording);
     return recording;
   }
+
+  /** The names of tables that would not be as they are if the file were complete. */
+  #missing(head: Head, runs: readonly Run[], graphs: ReadonlyMap<number, Graph>): string[] {
+    const isKnown = ({ run, nTasks }: Run): boolean => nTasks === 0 || graphs.get(run)?.isKnown === true;
+    const names = runs.every(isKnown) ? [] : ['cache', 'dependencies'];
+    const has: Record<string, boolean> = {
+      stacks: this.#seen.has('STCK') || this.#records.nRows('functions') > 0,
+      activities: this.#seen.has('ACTV'),
+      transfers: this.#records.nRows('transfers') > 0,
+      workers: this.#records.nRows('workers') > 0,
+      resources: this.#samples.some(({ columns }) => (columns.get('time')?.length ?? 0) > 0)
+    };
+    if (!head.isStreamed || namesItsKeys(head)) {
+      return [...names, ...Object.keys(has).filter(name => has[name] !== true)];
+    }
+    // A cluster's scheduler is asked for them when the block ends.
+    return has.stacks !== true && runs.some(run => run.scheduler === 'distributed') ? [...names, 'stacks'] : names;
+  }
 }
 
-function cutOffText(problem: string, isStreamed: boolean): string {
+/** Whether the file was written while recording by version 1, in which tasks named their own keys. */
+function namesItsKeys(head: Head): boolean {
+  return head.isStreamed && head.unknown === null;
+}
+
+function lastStop({ start, duration }: RowBlock): number {
+  return start.reduce((latest, startS, i) => Math.max(latest, startS + (duration[i] as number)), -Infinity);
+}
+
+function cutOffText(problem: string, isOld: boolean, unknown: ReadonlySet<string>): string {
   const text = `this file is not complete: ${problem}; what follows after that is missing`;
-  return isStreamed ? `${text}, and so are dependencies, cache, call stacks and transfers, which are written at the end` : text;
+  if (isOld) {
+    return `${text}, and so are dependencies, cache, call stacks and transfers, which are written at the end`;
+  }
+  return unknown.size === 0 ? text : `${text}; unknown in part or whole: ${[...unknown].sort().join(', ')}`;
 }
 
 function ended(run: Run, nowS: number): Run {
@@ -156,6 +212,7 @@ function headOf(head: Field): Head {
       zeroS: timeOf(head.at('zero_s')),
       metadata: metadata.value as Record<string, unknown>,
       isStreamed: head.at('streamed').value === true,
+      unknown: head.at('unknown').value === undefined ? null : head.at('unknown').orNull(f => f.list().map(name => name.text())),
       nRows: head.at('n_rows').value === undefined ? 0 : (head.at('n_rows').orNull(f => f.count(MAX_WHOLE)) ?? 0)
     };
   });

@@ -123,7 +123,7 @@ function wholeOf(value: unknown): number | null {
   return Number.isSafeInteger(value) && (value as number) > 0 ? (value as number) : null;
 }
 
-function heldOf({ graphs, metadata, zeroS }: FileRecording, rows: HeldRows, groupOf: (group: number) => number): HeldColumns {
+function heldOf({ graphs, metadata, zeroS, unknown }: FileRecording, rows: HeldRows, groupOf: (group: number) => number): HeldColumns {
   const name = typeof metadata.metric === 'string' ? shortened(metadata.metric) : 'metric';
   const metrics = new Map([...graphs].filter(([run, { values }]) => values !== null && rows.run.includes(run)).map(([run]) => [run, name]));
   return {
@@ -137,6 +137,7 @@ function heldOf({ graphs, metadata, zeroS }: FileRecording, rows: HeldRows, grou
     nUnsized: Uint32Array.from(rows.nUnsized),
     value: metrics.size === 0 ? null : Float64Array.from(rows.value),
     nUnvalued: metrics.size === 0 ? null : Uint32Array.from(rows.nUnvalued),
-    metrics
+    metrics,
+    isUnknown: unknown.has('cache')
   };
 }

@@ -5,7 +5,7 @@
 import { crc32 } from './crc32';
 import { CutOffError, DamagedFileError } from './errors';
 
-export const VERSION = 1;
+export const VERSION = 2;
 /** Most bytes that a frame may unpack to. */
 export const MAX_FRAME_BYTES = 64 * 2 ** 20;
 

@@ -32,7 +32,8 @@ export function graphOf(pieces: readonly Packed[], errors: ReadonlyMap<number, s
     data: columns.get('data') as Int32Array,
     dataSizes: columns.get('data_sizes') as Float64Array,
     values: (columns.get('values') ?? null) as Float64Array | null,
-    errors
+    errors,
+    isKnown: head.at('known').value !== false
   };
 }
 

@@ -25,7 +25,7 @@ export function linksOf(recording: FileRecording): (row: number) => LinkRows | n
   return number => {
     const place = placeOf(number);
     const graph = place && recording.graphs.get(place.run);
-    if (place === null || graph === undefined || graph === null) {
+    if (place === null || graph === undefined || !graph?.isKnown) {
       return null;
     }
     const { dependencies, dependents } = neighbours(graph, place.task);

@@ -36,6 +36,8 @@ export interface Graph {
   /** What the user's cache metric gave; null: there is none. */
   readonly values: Float64Array | null;
   readonly errors: ReadonlyMap<number, string>;
+  /** Whether dependencies and what was held are known. */
+  readonly isKnown: boolean;
 }
 
 /** CPU and memory, by time. */
@@ -62,6 +64,8 @@ export interface FileRecording {
   /** How many tasks of these runs were no longer held. */
   readonly dropped: number;
   readonly metadata: Readonly<Record<string, unknown>>;
+  /** Tables, and `stacks`, of which this has nothing or not all. */
+  readonly unknown: ReadonlySet<string>;
   /** Why this is not all; null: it is. */
   readonly problem: string | null;
 }

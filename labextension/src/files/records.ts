@@ -21,12 +21,19 @@ export class Records {
   readonly lanes: Lane[] = [];
   readonly errors: TaskError[] = [];
   remarks: Remark[] = [];
+  readonly #nRows = new Map<string, number>();
+
+  /** How many rows of a table came, also of one that nobody looks at here. */
+  nRows(table: string): number {
+    return this.#nRows.get(table) ?? 0;
+  }
 
   /** Take the rows of a frame. Of a run the last row counts, of messages the last frame. */
   add(content: Field): void {
     inFile(() => {
       const table = content.at('table').text();
       const rows = content.at('rows').list();
+      this.#nRows.set(table, this.nRows(table) + rows.length);
       switch (table) {
         case 'runs':
           rows.map(runOf).forEach(run => this.runs.set(run.run, run));

@@ -52,6 +52,8 @@ export const GRAPH = {
   ...KEYS
 } as const satisfies Kinds;
 
+export const LANDED = { task: ['<i4'], enter: ['<f8'], values: ['<f8'] } as const satisfies Kinds;
+
 export const SAMPLES = {
   time: ['<f8'],
   cpu_percent: ['<f8'],

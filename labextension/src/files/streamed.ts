@@ -1,4 +1,4 @@
-/** Tasks as they are written while recording: each names its own key, for its graph is not known yet. */
+/** Tasks as version 1 wrote them while recording: each names its own key, for its graph was not written. */
 import type { Field } from '../wire';
 import { TEXT_KEY } from '../wire';
 import { demand } from './errors';
@@ -148,6 +148,7 @@ function graphOfKeys(keys: KeyBlock, group: Uint32Array, errors: ReadonlyMap<num
     data: new Int32Array(),
     dataSizes: new Float64Array(),
     values: null,
-    errors
+    errors,
+    isKnown: false
   };
 }

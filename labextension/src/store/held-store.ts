@@ -17,6 +17,9 @@ export class HeldStore {
   /** The names of users' metrics, by run. */
   readonly metrics = new Map<number, string>();
 
+  /** Whether rows may be missing, because what was held of some compute is not known. */
+  isUnknown = false;
+
   #n = 0;
   #next = 0;
   #missing = 0;
@@ -45,6 +48,7 @@ export class HeldStore {
       this.#missing += Math.max(columns.first - this.#next, 0);
     }
     this.#next = Math.max(this.#next, columns.first + count);
+    this.isUnknown ||= columns.isUnknown;
     columns.metrics.forEach((name, run) => this.metrics.set(run, name));
     if (skip === count) {
       return;

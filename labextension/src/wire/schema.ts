@@ -192,6 +192,8 @@ export interface HeldColumns {
   readonly nUnvalued: Uint32Array | null;
   /** The names of users' metrics, by run. */
   readonly metrics: ReadonlyMap<number, string>;
+  /** Rows may be missing, because what was held of some compute is not known. */
+  readonly isUnknown: boolean;
 }
 
 /** One message. Tables hold only what is new or changed since the last one, `estimates` and `running` all there is. */

@@ -54,7 +54,8 @@ function decodeHeld(section: Field, buffers: readonly WireBuffer[]): HeldColumns
     nUnsized: new Uint32Array(columns(4)),
     value: metrics.size === 0 ? null : finite(new Float64Array(columns(5)), 'held_value'),
     nUnvalued: metrics.size === 0 ? null : new Uint32Array(columns(6)),
-    metrics
+    metrics,
+    isUnknown: section.at('unknown').flag()
   };
 }
 

@@ -45,6 +45,7 @@ export function heldColumns(rows: readonly HeldRow[] = [], section: Partial<Held
     value: valued ? Float64Array.from(rows, r => r.value ?? 0) : null,
     nUnvalued: valued ? Uint32Array.from(rows, r => r.unvalued ?? 0) : null,
     metrics: new Map(),
+    isUnknown: false,
     ...section
   };
 }

@@ -18,7 +18,7 @@ function changed(
   ].map(column => column.buffer);
   const sections = {
     resources: { first: 0, count: 1, dropped: 0, n_cores: 2, limit_bytes: 9 },
-    held: { first: 0, count: 1, dropped: 0, base_s: 2, runs: [[0, 1, null]] }
+    held: { first: 0, count: 1, dropped: 0, base_s: 2, runs: [[0, 1, null]], unknown: false }
   };
   buffers(series);
   message(sections);

@@ -44,7 +44,7 @@ export function wireMessage(rows: FixtureRow[], message: Record<string, unknown>
       running: [[0, null, 1, 'x', 5.5]],
       messages: [[0.5, 'info', 'hello']],
       resources: { first: 0, count: 0, dropped: 0, n_cores: null, limit_bytes: null },
-      held: { first: 0, count: 0, dropped: 0, base_s: 0, runs: [] },
+      held: { first: 0, count: 0, dropped: 0, base_s: 0, runs: [], unknown: false },
       ...message
     },
     buffers: [

@@ -71,5 +71,6 @@ def _batch(
             first=first_held,
             rows=compact.held.part(slice(first_held, None)),
             metrics=held_metrics(recording),
+            unknown="cache" in recording.unknown,
         ),
     )

@@ -240,9 +240,13 @@ def _note(recording: Recording, rows: StackRows) -> str | None:
     unseen = sorted({str(r.scheduler) for r in recording.runs} - {"synchronous", "threads"})
     if stacks.dropped:
         return f"{stacks.dropped:,} of the oldest samples are no longer held"
-    if len(rows):
-        return None
-    if stacks.interval_s is None:
+    return None if len(rows) else _why_empty(recording, unseen)
+
+
+def _why_empty(recording: Recording, unseen: Sequence[str]) -> str:
+    if "stacks" in recording.unknown:
+        return "not recorded: the process ended, or the file does, before its call stacks were written"
+    if recording.stacks.interval_s is None:
         return "nothing was sampled: profile with stacks=True"
     if recording.runs and unseen:
         return f"tasks of the scheduler {', '.join(unseen)} run where taskscope does not sample"

@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TypeAlias
 
 from taskscope.errors import OptionError
+from taskscope.model.activities import Transfer
 from taskscope.model.columns import GraphColumns
 from taskscope.model.keys import KeyBlock
 from taskscope.model.recording import Recording
 from taskscope.model.records import Group, GroupTotal, Lane, Message, Run
 from taskscope.model.stacks import Function, StackColumns
+from taskscope.model.workers import WorkerSample
 
-__all__ = ["Redact", "redacted", "without_credentials"]
+__all__ = ["Redact", "Redaction", "redacted", "without_credentials"]
 
 Redact: TypeAlias = bool | Callable[[str], str]
 _Rename: TypeAlias = Callable[[str], str]
@@ -39,6 +41,96 @@ def without_credentials(text: str) -> str:
     return _SECRET.sub(rf"\1{_HIDDEN}", _USER.sub(f"{_HIDDEN}@", text))
 
 
+@dataclass(frozen=True, slots=True)
+class Redaction:
+    """What becomes of each kind of text that leaves the machine; equal texts become equal ones.
+
+    Parameters
+    ----------
+    name
+        Gives names of keys, groups, labels and functions their replacement.
+    remark
+        The same for errors and messages.
+    hides_host
+        Whether host and threads lose their names.
+    """
+
+    name: _Rename
+    remark: _Rename
+    hides_host: bool = False
+
+    @classmethod
+    def of(cls, redact: Redact) -> Redaction:
+        """Return what `redacted` does.
+
+        Raises
+        ------
+        OptionError
+            If `redact` is neither True, False nor a function.
+        """
+        if not isinstance(redact, bool) and not callable(redact):
+            raise OptionError(f"redact must be True, False or a function of a text, got {redact!r}")
+        if redact is True:
+            return cls(_Pseudonyms(), _beginning, hides_host=True)
+        if callable(redact):
+            rename = _checked(redact)
+            return cls(rename, rename)
+        return cls(without_credentials, without_credentials)
+
+    def run(self, run: Run) -> Run:
+        """Return a run without what must not leave."""
+        return replace(
+            run,
+            label=None if run.label is None else self.name(run.label),
+            error=None if run.error is None else self.remark(run.error),
+        )
+
+    def group(self, group: Group) -> Group:
+        """Return a group without what must not leave."""
+        return Group(group.id, self.name(group.name), self.name(group.prefix))
+
+    def lane(self, lane: Lane) -> Lane:
+        """Return a lane without what must not leave."""
+        label = f"lane {lane.id}" if self.hides_host else without_credentials(lane.label)
+        return Lane(lane.id, without_credentials(lane.worker), lane.thread, label)
+
+    def keys(self, keys: KeyBlock) -> KeyBlock:
+        """Return keys without what must not leave."""
+        return KeyBlock(keys.dims, keys.ints, tuple(map(self.name, keys.texts)))
+
+    def message(self, message: Message) -> Message:
+        """Return a message without what must not leave."""
+        return Message(message.time_s, message.level, self.remark(message.text))
+
+    def function(self, function: Function) -> Function:
+        """Return a function without what must not leave."""
+        return Function(self.name(function.name), self.name(function.file), function.line)
+
+    def worker(self, sample: WorkerSample) -> WorkerSample:
+        """Return a worker's sample without what must not leave."""
+        return replace(
+            sample, worker=without_credentials(sample.worker), name=without_credentials(sample.name)
+        )
+
+    def transfer(self, transfer: Transfer) -> Transfer:
+        """Return a transfer without what must not leave."""
+        return replace(
+            transfer,
+            worker=without_credentials(transfer.worker),
+            peer=without_credentials(transfer.peer),
+            keys=tuple(map(self.name, transfer.keys)),
+        )
+
+    def metadata(self, metadata: Mapping[str, object]) -> dict[str, object]:
+        """Return metadata without what must not leave."""
+        renames = {"label": self.name, "error": self.remark}
+        kept = {
+            key: renames.get(key, without_credentials)(value) if isinstance(value, str) else value
+            for key, value in metadata.items()
+        }
+        return {**kept, "host": None} if self.hides_host else kept
+
+
 def redacted(recording: Recording, *, redact: Redact = False) -> Recording:
     """Return the recording as it may leave the machine.
 
@@ -57,16 +149,23 @@ def redacted(recording: Recording, *, redact: Redact = False) -> Recording:
     OptionError
         If `redact` is neither, or the function returns no text.
     """
-    if not isinstance(redact, bool) and not callable(redact):
-        raise OptionError(f"redact must be True, False or a function of a text, got {redact!r}")
-    if redact is True:
-        plain = _renamed(recording, _Pseudonyms(), _beginning)
-        lanes = tuple(replace(lane, label=f"lane {lane.id}") for lane in plain.lanes)
-        return replace(plain, lanes=lanes, metadata={**plain.metadata, "host": None})
-    if callable(redact):
-        rename = _checked(redact)
-        return _renamed(recording, rename, rename)
-    return _renamed(recording, without_credentials, without_credentials)
+    redaction = Redaction.of(redact)
+    return replace(
+        recording,
+        runs=tuple(map(redaction.run, recording.runs)),
+        groups=tuple(map(redaction.group, recording.groups)),
+        lanes=tuple(map(redaction.lane, recording.lanes)),
+        graphs={run: _graph(graph, redaction) for run, graph in recording.graphs.items()},
+        messages=tuple(map(redaction.message, recording.messages)),
+        totals=tuple(_total(total, redaction.name) for total in recording.totals),
+        metadata=redaction.metadata(recording.metadata),
+        stacks=_stacks(recording.stacks, redaction),
+        activities=replace(
+            recording.activities, sources=tuple(map(without_credentials, recording.activities.sources))
+        ),
+        workers=tuple(map(redaction.worker, recording.workers)),
+        transfers=tuple(map(redaction.transfer, recording.transfers)),
+    )
 
 
 class _Pseudonyms:
@@ -94,71 +193,22 @@ def _checked(function: Callable[[str], object]) -> _Rename:
     return rename
 
 
-def _renamed(recording: Recording, name: _Rename, remark: _Rename) -> Recording:
-    return replace(
-        recording,
-        runs=tuple(_run(run, name, remark) for run in recording.runs),
-        groups=tuple(Group(g.id, name(g.name), name(g.prefix)) for g in recording.groups),
-        lanes=tuple(
-            Lane(n.id, without_credentials(n.worker), n.thread, without_credentials(n.label))
-            for n in recording.lanes
-        ),
-        graphs={run: _graph(graph, name, remark) for run, graph in recording.graphs.items()},
-        messages=tuple(Message(m.time_s, m.level, remark(m.text)) for m in recording.messages),
-        totals=tuple(_total(total, name) for total in recording.totals),
-        metadata=_metadata(recording.metadata, name, remark),
-        stacks=_stacks(recording.stacks, name),
-        activities=replace(
-            recording.activities, sources=tuple(map(without_credentials, recording.activities.sources))
-        ),
-        workers=tuple(
-            replace(sample, worker=without_credentials(sample.worker), name=without_credentials(sample.name))
-            for sample in recording.workers
-        ),
-        transfers=tuple(
-            replace(
-                transfer,
-                worker=without_credentials(transfer.worker),
-                peer=without_credentials(transfer.peer),
-                keys=tuple(map(name, transfer.keys)),
-            )
-            for transfer in recording.transfers
-        ),
-    )
-
-
-def _run(run: Run, name: _Rename, remark: _Rename) -> Run:
-    return replace(
-        run,
-        label=None if run.label is None else name(run.label),
-        error=None if run.error is None else remark(run.error),
-    )
-
-
 def _total(total: GroupTotal, name: _Rename) -> GroupTotal:
     return replace(total, group=name(total.group), prefix=name(total.prefix))
 
 
-def _graph(graph: GraphColumns, name: _Rename, remark: _Rename) -> GraphColumns:
+def _graph(graph: GraphColumns, redaction: Redaction) -> GraphColumns:
     return replace(
         graph,
-        keys=KeyBlock(graph.keys.dims, graph.keys.ints, tuple(map(name, graph.keys.texts))),
-        errors={task: remark(text) for task, text in graph.errors.items()},
+        keys=redaction.keys(graph.keys),
+        errors={task: redaction.remark(text) for task, text in graph.errors.items()},
     )
 
 
-def _stacks(stacks: StackColumns, name: _Rename) -> StackColumns:
+def _stacks(stacks: StackColumns, redaction: Redaction) -> StackColumns:
     return replace(
         stacks,
-        functions=tuple(Function(name(f.name), name(f.file), f.line) for f in stacks.functions),
-        prefixes=tuple(map(name, stacks.prefixes)),
+        functions=tuple(map(redaction.function, stacks.functions)),
+        prefixes=tuple(map(redaction.name, stacks.prefixes)),
         workers=tuple(map(without_credentials, stacks.workers)),
     )
-
-
-def _metadata(metadata: Mapping[str, object], name: _Rename, remark: _Rename) -> dict[str, object]:
-    renames = {"label": name, "error": remark}
-    return {
-        key: renames.get(key, without_credentials)(value) if isinstance(value, str) else value
-        for key, value in metadata.items()
-    }

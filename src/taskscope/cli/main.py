@@ -101,6 +101,7 @@ def _add_run(parser: argparse.ArgumentParser) -> None:
         "--dt", metavar="SECONDS", type=float, default=0.25, help="time between samples (0.25)"
     )
     parser.add_argument("--overwrite", action="store_true", help="replace files that are there")
+    parser.add_argument("--redact", action="store_true", help="leave names out of these files")
     parser.add_argument(
         "-m",
         dest="module",

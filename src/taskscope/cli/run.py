@@ -29,7 +29,11 @@ def run(given: argparse.Namespace) -> int:
     program = _program(given)
     files = tuple(path for path in (given.dump, given.text) if path is not None)
     options = BlockOptions(
-        label=given.label or program.name, dt=given.dt, save=files, overwrite=given.overwrite
+        label=given.label or program.name,
+        dt=given.dt,
+        save=files,
+        overwrite=given.overwrite,
+        redact=given.redact,
     )
     block = Block(current(), options)
     block.start()

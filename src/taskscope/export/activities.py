@@ -9,17 +9,20 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from taskscope.analysis.redaction import Redaction, without_credentials
 from taskscope.export.checks import require, whole_number
 from taskscope.export.pack import pack, pieces, unpack
 from taskscope.export.records import record_frames
-from taskscope.export.schema import ACTIVITIES
+from taskscope.export.schema import ACTIVITIES, ACTIVITY_SIZES
 from taskscope.model import activities as model
 from taskscope.model.activities import NO_ACTIVITIES, ActivityColumns, ActivityRows, Transfer
 from taskscope.model.recording import Recording
+from taskscope.recorder.activities import ActivityLog
 
-__all__ = ["ActivityParts", "activity_frames", "check_activities", "transfers_of"]
+__all__ = ["ActivityParts", "GrowingActivities", "activity_frames", "check_activities", "transfers_of"]
 
 _MAX_S = 1e10
+_ROWS_PER_FRAME = 65_536
 _COLUMNS = tuple(field.name for field in fields(ActivityRows))
 
 
@@ -37,18 +40,93 @@ def activity_frames(recording: Recording) -> Iterator[tuple[str, bytes]]:
         yield "ACTV", pack(head, piece)
 
 
+class GrowingActivities:
+    """Says each activity and transfer once while more are seen, and bytes when they are known.
+
+    Parameters
+    ----------
+    log
+        What to tell of.
+    first_run, start_s
+        The first run and the time from which on it is told.
+    redaction
+        What becomes of names.
+    """
+
+    def __init__(self, log: ActivityLog, first_run: int, start_s: float, redaction: Redaction) -> None:
+        self._log = log
+        self._first_run = first_run
+        self._start_s = start_s
+        self._redaction = redaction
+        self._cursor = self._n_written = self._n_sources = self._n_transfers = 0
+        self._unsized: NDArray[np.int64] = np.empty((0, 2), np.int64)
+        """Numbers of activities whose bytes are not known, in the log and in the file."""
+
+    def next(self) -> Iterator[tuple[str, bytes]]:
+        """Yield frames with everything that is new."""
+        yield from self._sized()
+        while self._cursor < self._log.cursor:
+            first, rows = self._log.since(self._cursor, _ROWS_PER_FRAME)
+            self._cursor = first + len(rows)
+            sources = self._log.sources[self._n_sources :]
+            self._n_sources += len(sources)
+            names = ({"name": without_credentials(name)} for name in sources)
+            yield from record_frames("activity_sources", names)
+            mine = np.flatnonzero(rows.run >= self._first_run)
+            yield from self._rows(rows.part(mine), first + mine)
+        self._n_transfers, transfers = self._log.logged.since(self._n_transfers)
+        new = (asdict(self._redaction.transfer(t)) for t in transfers if t.stop_s >= self._start_s)
+        yield from record_frames("transfers", new)
+
+    def _rows(self, rows: ActivityRows, numbers: NDArray[np.int64]) -> Iterator[tuple[str, bytes]]:
+        if len(rows):
+            yield "ACTP", pack({}, {name: getattr(rows, name) for name in _COLUMNS})
+            unsized = np.isnan(rows.nbytes)
+            places = self._n_written + np.flatnonzero(unsized)
+            self._unsized = np.concatenate([self._unsized, np.column_stack([numbers[unsized], places])])
+            self._n_written += len(rows)
+
+    def _sized(self) -> Iterator[tuple[str, bytes]]:
+        if not len(self._unsized):
+            return
+        nbytes = self._log.nbytes_of(self._unsized[:, 0])
+        known = ~np.isnan(nbytes)
+        if known.any():
+            places = self._unsized[known, 1].astype(np.int32)
+            yield "ACTB", pack({}, {"place": places, "nbytes": nbytes[known]})
+            self._unsized = self._unsized[~known]
+
+
 class ActivityParts:
     """Takes such frames in order, and gives the activities once all came."""
 
     def __init__(self) -> None:
         self._head: dict[str, Any] = {}
         self._parts: dict[str, list[NDArray[Any]]] = {}
+        self._sizes: list[Mapping[str, NDArray[Any]]] = []
+        self._grows = False
 
     def add(self, content: bytes) -> None:
         """Take the next piece."""
         self._head, columns = unpack(content, ACTIVITIES)
         for name, values in columns.items():
             self._parts.setdefault(name, []).append(values)
+
+    def add_part(self, content: bytes) -> None:
+        """Take what was new while activities were seen."""
+        _, columns = unpack(content, ACTIVITIES)
+        require(columns.keys() == ACTIVITIES.keys(), "activities have all columns")
+        require(len({len(c) for c in columns.values()}) == 1, "columns of activities must be equally long")
+        self._grows = True
+        for name, values in columns.items():
+            self._parts.setdefault(name, []).append(values)
+
+    def add_sizes(self, content: bytes) -> None:
+        """Take the bytes of activities that came before."""
+        _, columns = unpack(content, ACTIVITY_SIZES)
+        require(columns.keys() == ACTIVITY_SIZES.keys(), "bytes of activities have all columns")
+        require(len({len(c) for c in columns.values()}) == 1, "columns of activities must be equally long")
+        self._sizes.append(columns)
 
     def columns(self, records: Mapping[str, Sequence[Any]]) -> ActivityColumns:
         """Return the activities; none where pieces are missing.
@@ -60,13 +138,16 @@ class ActivityParts:
         """
         joined = {name: np.concatenate(parts) for name, parts in self._parts.items()}
         lengths = {len(values) for values in joined.values()}
-        if not joined or lengths != {self._head.get("n_rows")}:
+        if not joined or not (self._grows or lengths == {self._head.get("n_rows")}):
             return NO_ACTIVITIES
         require(joined.keys() == ACTIVITIES.keys(), "activities have all columns")
+        for sizes in self._sizes:
+            require(_below(sizes["place"], len(joined["nbytes"])), "bytes are of an activity")
+            joined["nbytes"][sizes["place"]] = sizes["nbytes"]
         return ActivityColumns(
             ActivityRows(**joined),
             tuple(row["name"] for row in records["activity_sources"]),
-            whole_number(self._head.get("dropped"), "the number of dropped activities"),
+            whole_number(self._head.get("dropped", 0), "the number of dropped activities"),
         )
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 from typing import Any
@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from taskscope.errors import DamagedFileError
 from taskscope.export.activities import ActivityParts, check_activities, transfers_of
 from taskscope.export.checks import check_record, check_recording, number, require, whole_number
+from taskscope.export.grown import GrownGraphs, rows_in_flight
 from taskscope.export.pack import keys_of, unpack, unpack_json
 from taskscope.export.schema import GRAPH, KEYS, RECORDS, ROWS, SAMPLES
 from taskscope.export.stacks import StackParts
@@ -38,6 +39,8 @@ class Assembly:
         self._graphs: dict[int, list[tuple[dict[str, Any], _Columns]]] = defaultdict(list)
         self._blocks: list[RowBlock] = []
         self._streamed = StreamedTasks()
+        self._grown = GrownGraphs()
+        self._running: object = []
         self._samples: list[_Columns] = []
         self._stacks = StackParts()
         self._activities = ActivityParts()
@@ -60,9 +63,14 @@ class Assembly:
             "GRPH": self._add_graph,
             "ROWS": self._add_rows,
             "TASK": self._streamed.add,
+            "PART": self._grown.add,
+            "LAND": self._grown.land,
             "SMPL": self._add_samples,
             "STCK": self._stacks.add,
+            "STKP": self._stacks.add_part,
             "ACTV": self._activities.add,
+            "ACTP": self._activities.add_part,
+            "ACTB": self._activities.add_sizes,
             "TICK": self._add_tick,
             "LAST": self._add_last,
         }
@@ -101,7 +109,10 @@ class Assembly:
     def _add_tick(self, content: bytes) -> None:
         value = unpack_json(content)
         self._now_s = number(value.get("now_s"), "now_s")
-        self._streamed.set_running(value.get("running"))
+        if self._names_its_keys:
+            self._streamed.set_running(value.get("running"))
+        else:
+            self._running = value.get("running")
 
     def _add_last(self, content: bytes) -> None:
         self._last = unpack_json(content)
@@ -121,17 +132,22 @@ class Assembly:
         for row in self._records["errors"]:
             errors[row["run"]][row["task"]] = row["text"]
         graphs = {run: graph for run in self._graphs if (graph := self._graph(run, errors[run])) is not None}
+        graphs |= self._grown.graphs(errors)
         blocks = [block for block in self._blocks if block.run in graphs]
         if problem is None:
             require(len(blocks) == len(self._blocks), "tasks have a graph")
+        if problem is not None:
+            # What has ended after the last look at what was in flight ended later than that.
+            self._now_s = max([self._now_s, *(float((b.start + b.duration).max()) for b in blocks if len(b))])
         synthetic, streamed = self._streamed.tables(self._now_s, errors)
+        running = rows_in_flight(self._running, blocks, self._now_s)
         recording = Recording(
             started_at=datetime.fromisoformat(self._head["started_at"]),
             zero_s=self._head["zero_s"],
             runs=tuple({run.run: run for run in self._records["runs"]}.values()),
             groups=tuple(self._records["groups"]),
             lanes=tuple(self._records["lanes"]),
-            blocks=(*blocks, *streamed),
+            blocks=(*blocks, *running, *streamed),
             graphs={**graphs, **synthetic},
             resources=_joined_samples(self._samples),
             messages=tuple(self._records["messages"]),
@@ -143,6 +159,7 @@ class Assembly:
             activities=self._activities.columns(self._records),
             transfers=transfers_of(self._records),
             workers=tuple(self._records["workers"]),
+            unknown=frozenset(self._head["unknown"] or ()),
         )
         check_recording(recording)
         check_activities(recording)
@@ -168,24 +185,54 @@ class Assembly:
             enter_zero=number(head.get("enter_zero"), "enter_zero"),
             values=columns.pop("values", None),
             errors=errors,
+            known=head.get("known") is not False,
             **columns,
         )
 
     def _cut_off(self, recording: Recording, problem: str) -> Recording:
         assert self._head is not None
         text = f"this file is not complete: {problem}; what follows after that is missing"
-        runs = recording.runs
+        runs, unknown = recording.runs, recording.unknown | frozenset(self._unknown(recording))
         if self._head["streamed"]:
+            runs = tuple(_ended(run, recording.now_s) for run in runs)
+        if self._names_its_keys:
             text += (
                 ", and so are dependencies, cache, call stacks and transfers, which are written at the end"
             )
-            runs = tuple(_ended(run, recording.now_s) for run in runs)
+        elif unknown:
+            text += f"; unknown in part or whole: {', '.join(sorted(unknown))}"
         return replace(
             recording,
             runs=runs,
+            unknown=unknown,
             messages=(*recording.messages, Message(recording.now_s, "warning", text)),
             metadata={**recording.metadata, "truncated": True},
         )
+
+    @property
+    def _names_its_keys(self) -> bool:
+        """Whether the file was written while recording by version 1, in which tasks named their own keys."""
+        assert self._head is not None
+        return bool(self._head["streamed"]) and self._head["unknown"] is None
+
+    def _unknown(self, recording: Recording) -> Iterator[str]:
+        """Yield the names of tables that would not be as they are if the file were complete."""
+        assert self._head is not None
+        graphs = recording.graphs
+        if any(run.run not in graphs or not graphs[run.run].known for run in recording.runs if run.n_tasks):
+            yield from ("cache", "dependencies")
+        sizes = {
+            "stacks": len(recording.stacks.rows),
+            "activities": len(recording.activities.rows),
+            "transfers": len(recording.transfers),
+            "workers": len(recording.workers),
+            "resources": len(recording.resources),
+        }
+        if self._names_its_keys or not self._head["streamed"]:
+            yield from (name for name, size in sizes.items() if not size)
+        elif not sizes["stacks"] and any(run.scheduler == "distributed" for run in recording.runs):
+            # A cluster's scheduler is asked for them when the block ends.
+            yield "stacks"
 
 
 def _ended(run: Run, now_s: float) -> Run:
@@ -195,6 +242,10 @@ def _ended(run: Run, now_s: float) -> Run:
 def _checked_head(head: dict[str, Any]) -> dict[str, Any]:
     head["zero_s"] = number(head.get("zero_s"), "zero_s")
     require(isinstance(head.get("metadata"), dict), "metadata must be an object")
+    unknown = head.setdefault("unknown", None)
+    if unknown is not None:
+        is_list = isinstance(unknown, list) and all(isinstance(name, str) for name in unknown)
+        require(is_list, "what is unknown is a list of names")
     if head.get("n_rows") is not None:
         whole_number(head["n_rows"], "n_rows")
     try:

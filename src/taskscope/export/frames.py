@@ -21,7 +21,7 @@ from taskscope.errors import DamagedFileError
 __all__ = ["LAST", "MAX_FRAME_BYTES", "SIGNATURE", "VERSION", "CutOffError", "FrameWriter", "read_frames"]
 
 SIGNATURE = b"\x89tskscp\n"
-VERSION = 1
+VERSION = 2
 MAX_FRAME_BYTES = 64 * 2**20
 """Most bytes that a frame may unpack to."""
 
@@ -107,9 +107,9 @@ def _check_prefix(prefix: bytes) -> None:
     if len(prefix) < _PREFIX.size:
         raise CutOffError("it ends within its first bytes")
     _, version, reserved = _PREFIX.unpack(prefix)
-    if version != VERSION or reserved:
+    if not 1 <= version <= VERSION or reserved:
         raise DamagedFileError(
-            f"it has version {version}.{reserved} of the format and this taskscope reads {VERSION}.0;"
+            f"it has version {version}.{reserved} of the format and this taskscope reads up to {VERSION}.0;"
             " a newer taskscope may read it"
         )
 

@@ -17,7 +17,7 @@ from taskscope.export.stacks import stack_frames
 from taskscope.model.columns import GraphColumns, RowBlock
 from taskscope.model.recording import Recording
 
-__all__ = ["sample_columns", "write"]
+__all__ = ["row_columns", "sample_columns", "write"]
 
 _ROWS_PER_FRAME = 65_536
 
@@ -51,6 +51,7 @@ def _head(recording: Recording) -> Head:
         "metadata": dict(recording.metadata),
         "streamed": False,
         "n_rows": sum(map(len, recording.blocks)),
+        "unknown": sorted(recording.unknown),
     }
 
 
@@ -67,8 +68,9 @@ def _graph_frames(run: int, graph: GraphColumns) -> Iterator[tuple[str, bytes]]:
         **keys_columns(graph.keys),
     }
     lengths = {name: len(values) for name, values in columns.items()}
+    head: dict[str, object] = {"run": run, "enter_zero": graph.enter_zero, "known": graph.known}
     for piece in pieces(columns):
-        yield "GRPH", pack({"run": run, "enter_zero": graph.enter_zero, "lengths": lengths}, piece)
+        yield "GRPH", pack({**head, "lengths": lengths}, piece)
     errors = ({"run": run, "task": task, "text": text} for task, text in graph.errors.items())
     yield from record_frames("errors", errors)
 
@@ -77,7 +79,7 @@ def _row_frames(blocks: Sequence[RowBlock]) -> Iterator[tuple[str, bytes]]:
     for block in _joined(blocks):
         for first in range(0, len(block), _ROWS_PER_FRAME):
             rows = slice(first, first + _ROWS_PER_FRAME)
-            columns = {name: values[rows] for name, values in _row_columns(block).items()}
+            columns = {name: values[rows] for name, values in row_columns(block).items()}
             yield "ROWS", pack({"run": block.run}, columns)
 
 
@@ -93,7 +95,8 @@ def _joined(blocks: Sequence[RowBlock]) -> Iterator[RowBlock]:
         yield RowBlock.concat(waiting)
 
 
-def _row_columns(block: RowBlock) -> Packed:
+def row_columns(block: RowBlock) -> Packed:
+    """Return tasks as columns."""
     return {
         "task": block.task,
         "start": block.start,

@@ -1,4 +1,4 @@
-"""What the frames of a ``.taskscope`` file hold, version 1.
+"""What the frames of a ``.taskscope`` file hold, version 2.
 
 ===== ==================================================================================================
 kind  content
@@ -6,13 +6,20 @@ kind  content
 HEAD  JSON: when and where it was recorded, and whether it is written while recording (`Head`)
 RECS  JSON: rows of one small table (`RECORDS`); a later row of a run replaces an earlier one, later
       messages replace all earlier ones
-TASK  columns `TASK`: tasks that name their own key, as written while recording
+TASK  columns `TASK`: tasks that name their own key, as version 1 wrote them while recording
 GRPH  columns `GRAPH` of one run, in pieces
+PART  some columns `GRAPH` of one run, to be appended to those before, as written while recording; its
+      dependencies lag behind its keys, and its head says how many keys there are (`GraphPart`)
 ROWS  columns `ROWS`: tasks that name their key by its number in the graph of their run
+LAND  columns `LANDED` of one run: when results entered the scheduler's cache, as written while recording
 SMPL  columns `SAMPLES`: CPU and memory
 STCK  columns `STACKS`: samples of call stacks, in pieces
+STKP  columns `STACKS`, to be appended, as written while recording; those of a cycle that is open replace
+      those before, and the next that are not
 ACTV  columns `ACTIVITIES`: what workers of a cluster did besides computing, in pieces
-TICK  JSON: how late it is, and the tasks in flight (while recording, after everything else)
+ACTP  columns `ACTIVITIES`, to be appended, as written while recording
+ACTB  columns `ACTIVITY_SIZES`: how many bytes activities moved, told later
+TICK  JSON: how late it is, and the tasks in flight (`TickState`; while recording, after everything else)
 LAST  JSON: the end of a complete file
 ===== ==================================================================================================
 
@@ -32,7 +39,9 @@ from taskscope.model.workers import WorkerSample
 
 __all__ = [
     "ACTIVITIES",
+    "ACTIVITY_SIZES",
     "GRAPH",
+    "LANDED",
     "OPTIONAL",
     "RECORDS",
     "ROWS",
@@ -40,6 +49,7 @@ __all__ = [
     "STACKS",
     "TASK",
     "Head",
+    "InFlight",
     "Kinds",
     "Last",
     "TickState",
@@ -123,6 +133,12 @@ ACTIVITIES: Kinds = {
     "nbytes": ("<f8",),
 }
 """As in `taskscope.model.activities.ActivityRows`; names are in the small tables."""
+
+ACTIVITY_SIZES: Kinds = {"place": ("<i4",), "nbytes": ("<f8",)}
+"""Bytes of activities by their place among those in the file."""
+
+LANDED: Kinds = {"task": ("<i4",), "enter": ("<f8",), "values": ("<f8",)}
+"""Seconds after the recorder's zero, or what the user's cache metric gave."""
 
 _NUMBER = (int, float)
 _TEXT_OR_NONE = (str, type(None))
@@ -215,13 +231,19 @@ class Head(TypedDict):
     streamed: bool
     n_rows: int | None
     """How many tasks follow; None while recording."""
+    unknown: list[str]
+    """`Recording.unknown`; the first files did not have it."""
+
+
+InFlight: TypeAlias = tuple[int, int, int, float, int]
+"""A task in flight: run, lane, number in the run's graph, start, flags."""
 
 
 class TickState(TypedDict):
-    """The content of ``TICK``; tasks in flight as run, lane, group, text of the key, start."""
+    """The content of ``TICK``; in version 1 tasks in flight were run, lane, group, text of the key, start."""
 
     now_s: float
-    running: list[tuple[int, int | None, int, str, float]]
+    running: list[InFlight]
 
 
 class Last(TypedDict):

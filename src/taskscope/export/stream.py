@@ -6,7 +6,9 @@ import os
 import threading
 from collections.abc import Mapping
 from pathlib import Path
+from typing import BinaryIO
 
+from taskscope.analysis.redaction import Redact
 from taskscope.export.changes import Changes
 from taskscope.export.frames import FrameWriter
 from taskscope.recorder import Recorder
@@ -36,6 +38,8 @@ class FileStream:
         Facts to write at its beginning.
     overwrite
         Replace a file that exists, or a symbolic link, which is never followed; without it, that is a fault.
+    redact
+        What becomes of names, as in `taskscope.Recording.save`.
     """
 
     def __init__(
@@ -47,6 +51,7 @@ class FileStream:
         start_s: float,
         metadata: Mapping[str, object],
         overwrite: bool = False,
+        redact: Redact = False,
     ) -> None:
         self._recorder = recorder
         self.path = path
@@ -54,7 +59,9 @@ class FileStream:
         self._overwrite = overwrite
         self.made = False
         """Whether the file is there and of this stream."""
-        self._changes = Changes(recorder, first_run=first_run, start_s=start_s)
+        self._first_run = first_run
+        self._start_s = start_s
+        self._redact = redact
         self._thread: threading.Thread | None = None
         self._starting = threading.Lock()
         """What keeps the thread from being started while it is being stopped."""
@@ -88,14 +95,23 @@ class FileStream:
                 self.path.unlink(missing_ok=True)
             with self.path.open("xb") as file:
                 self.made = True
-                frames = FrameWriter(file)
-                frames.write("HEAD", self._changes.head(self._metadata))
-                while not self._stop.is_set():
-                    self._wake.clear()
-                    for kind, content in self._changes.next():
-                        frames.write(kind, content)
-                    file.flush()
-                    self._stop.wait(_INTERVAL_S)
-                    self._wake.wait()
+                self._write(file)
         except Exception as error:  # noqa: BLE001 - a full disk must not end the recording
             self._recorder.fault(f"writing {str(self.path)!r} while recording", error)
+
+    def _write(self, file: BinaryIO) -> None:
+        changes = Changes(
+            self._recorder, first_run=self._first_run, start_s=self._start_s, redact=self._redact
+        )
+        frames = FrameWriter(file)
+        try:
+            frames.write("HEAD", changes.head(self._metadata))
+            while not self._stop.is_set():
+                self._wake.clear()
+                for kind, content in changes.next():
+                    frames.write(kind, content)
+                file.flush()
+                self._stop.wait(_INTERVAL_S)
+                self._wake.wait()
+        finally:
+            changes.close()

@@ -117,4 +117,5 @@ def _graph(keys: KeyBlock, group: NDArray[np.uint32], errors: dict[int, str]) ->
         data_sizes=np.empty(0),
         values=None,
         errors=errors,
+        known=False,
     )

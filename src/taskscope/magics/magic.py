@@ -34,6 +34,9 @@ class ProfileMagics(Magics):
     @argument("-D", "--dump", metavar="FILE", help="save the recording; the extension chooses the format")
     @argument("-T", "--text", metavar="FILE", help="save the summary; .txt")
     @argument("--overwrite", action="store_true", help="replace files of these names")
+    @argument(
+        "--redact", action="store_true", help="leave names of keys, labels and functions out of these files"
+    )
     @argument("-q", "--quiet", action="store_true", help="show nothing")
     @argument("--no-stacks", action="store_true", help="take no samples of what the threads are doing")
     @argument("--label", metavar="TEXT", help="a name for the computes of this cell")

@@ -73,6 +73,7 @@ def parse_options(parser: MagicArgumentParser, line: str, namespace: Mapping[str
                 metric=_metric(given.metric, namespace),
                 save=tuple(path for path in (given.dump, given.text) if path is not None),
                 overwrite=given.overwrite,
+                redact=given.redact,
                 stacks=not given.no_stacks,
                 panel=given.panel,
             ),

@@ -18,6 +18,7 @@ __all__ = [
     "GraphColumns",
     "RowBlock",
     "narrow_sizes",
+    "narrow_times",
     "round_down_f4",
     "split_flags",
 ]
@@ -88,6 +89,19 @@ class RowBlock:
             return self.size.astype(np.float64, copy=False)
         return np.where(self.size == UNKNOWN_SIZE, np.nan, self.size)
 
+    def part(self, rows: slice | NDArray[np.generic]) -> RowBlock:
+        """Return these rows."""
+        return RowBlock(
+            self.run,
+            self.task[rows],
+            self.start[rows],
+            self.duration[rows],
+            self.cpu[rows],
+            self.size[rows],
+            self.lane[rows],
+            self.flags[rows],
+        )
+
     def tail(self, first: int) -> RowBlock:
         """Return a copy without the rows before `first`, which holds none of their memory."""
         return RowBlock(
@@ -142,6 +156,8 @@ class GraphColumns:
         What the user's cache metric gave per key, NaN where it gave nothing; None without such a metric.
     errors
         Error text by task number.
+    known
+        Whether `edges`, `enter` and `kept` are known; of a process that was killed early they may not be.
     """
 
     keys: KeyBlock
@@ -155,6 +171,7 @@ class GraphColumns:
     data_sizes: NDArray[np.float64]
     values: NDArray[np.float64] | None
     errors: dict[int, str] = field(default_factory=dict)
+    known: bool = True
 
     def neighbours(self, task: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """Return the numbers of a task's dependencies and of its dependents, ascending."""

@@ -66,6 +66,9 @@ class Recording:
         What workers of a cluster logged of the data they sent to each other.
     workers
         What workers of a cluster said of their CPU and memory.
+    unknown
+        Names of tables, and ``stacks``, of which a file has nothing or not all, because its process was
+        killed or its end is missing. Any other one that is empty was seen to be empty.
     """
 
     started_at: datetime
@@ -85,6 +88,7 @@ class Recording:
     activities: ActivityColumns = NO_ACTIVITIES
     transfers: tuple[Transfer, ...] = ()
     workers: tuple[WorkerSample, ...] = ()
+    unknown: frozenset[str] = frozenset()
 
     @property
     def tasks(self) -> TaskBlock:

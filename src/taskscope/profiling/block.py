@@ -63,6 +63,7 @@ class Block:
             start_s=self._start_s,
             metadata=self._metadata(),
             overwrite=self.options.overwrite,
+            redact=self.options.redact,
         )
         self._streams.append((stream, self.session.pump.subscribe(stream.tick)))
 
@@ -98,7 +99,8 @@ class Block:
         for path in self.options.save:
             try:
                 own = Path(path).expanduser() in made
-                save(recording, path, overwrite=self.options.overwrite or own)
+                overwrite = self.options.overwrite or own
+                save(recording, path, overwrite=overwrite, redact=self.options.redact)
             except Exception as failure:  # noqa: BLE001 - the result of hours must not be lost over a file
                 recording = self._note(recording, describe(failure))
         self._recording = recording

@@ -7,6 +7,7 @@ from difflib import get_close_matches
 from os import PathLike
 from typing import Literal, TypeAlias, get_args
 
+from taskscope.analysis.redaction import Redact, Redaction
 from taskscope.errors import OptionError
 from taskscope.export import check_target
 from taskscope.session import MetricOption, Options
@@ -36,6 +37,8 @@ class BlockOptions:
         Files to write at the end (``.taskscope`` while recording, too), in the format of their extensions.
     overwrite
         Replace files of these names.
+    redact
+        What becomes of names in these files, as in `taskscope.Recording.save`.
     stacks
         Whether to sample what the worker threads are doing.
     profile_interval, profile_cycle
@@ -59,6 +62,7 @@ class BlockOptions:
     max_tasks: int = 1_000_000
     save: tuple[str | PathLike[str], ...] = ()
     overwrite: bool = False
+    redact: Redact = False
     stacks: bool = True
     profile_interval: float = DEFAULT_INTERVAL_S
     profile_cycle: float = DEFAULT_CYCLE_S
@@ -82,5 +86,6 @@ class BlockOptions:
             profile_cycle=self.profile_cycle,
         )
         object.__setattr__(self, "recorded", recorded)
+        Redaction.of(self.redact)
         for path in self.save:
             check_target(path, overwrite=self.overwrite)

@@ -6,6 +6,7 @@ from os import PathLike
 from types import TracebackType
 from typing import Self
 
+from taskscope.analysis.redaction import Redact
 from taskscope.errors import OptionError, TaskscopeError
 from taskscope.model.recording import Recording
 from taskscope.profiling.options import BlockOptions, Panel
@@ -40,6 +41,9 @@ class profile:  # noqa: N801 - read as a verb: with taskscope.profile() as run
         while computes run, for the case that the process is killed.
     overwrite
         Replace a file of that name; without it, one that exists is an error before anything is computed.
+    redact
+        True: names of keys, groups, labels and functions are not in that file, nor while it is being written;
+        a function gives each its replacement; see `Recording.save`. Credentials in URLs never are.
     client
         A ``distributed.Client`` to watch from the start of the block, though it is not Dask's default
         scheduler. What clients of this process are given to do in the block is recorded anyway.
@@ -82,6 +86,7 @@ class profile:  # noqa: N801 - read as a verb: with taskscope.profile() as run
         display: bool = True,
         save: str | PathLike[str] | None = None,
         overwrite: bool = False,
+        redact: Redact = False,
         client: object = None,
         max_tasks: int = 1_000_000,
         stacks: bool = True,
@@ -99,6 +104,7 @@ class profile:  # noqa: N801 - read as a verb: with taskscope.profile() as run
             max_tasks=max_tasks,
             save=files,
             overwrite=overwrite,
+            redact=redact,
             stacks=stacks,
             profile_interval=profile_interval,
             profile_cycle=profile_cycle,

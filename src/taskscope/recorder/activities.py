@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from array import array
-from collections import deque
 from collections.abc import Collection
 from typing import Any
 
@@ -11,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from taskscope.model.activities import ActivityColumns, ActivityRows, Transfer
+from taskscope.recorder.recent import RecentLog
 from taskscope.recorder.runlog import LaneActivity
 
 __all__ = ["ActivityLog"]
@@ -28,7 +28,8 @@ class ActivityLog:
         self._nbytes = array("d")
         self._sources: dict[str, int] = {"": 0}
         self._places: dict[int, int] = {}
-        self._transfers: deque[Transfer] = deque(maxlen=_MAX_TRANSFERS)
+        self.logged: RecentLog[Transfer] = RecentLog(_MAX_TRANSFERS)
+        """What workers logged of their transfers."""
         self.dropped = 0
         """How many are no longer held."""
 
@@ -72,27 +73,41 @@ class ActivityLog:
         if place >= 0:
             self._nbytes[place] = nbytes
 
-    def log_transfer(self, transfer: Transfer) -> None:
-        """Append what a worker logged; safe from any thread."""
-        self._transfers.append(transfer)
-
     def columns(self, runs: Collection[int]) -> ActivityColumns:
         """Return the activities of these runs."""
-        held = {name: np.array(column) for name, column in self._columns.items()}
-        rows = ActivityRows(**held, nbytes=np.array(self._nbytes))
+        rows = self._rows(slice(None))
         mine = np.isin(rows.run, list(runs))
         return ActivityColumns(rows.part(np.flatnonzero(mine)), tuple(self._sources), self.dropped)
+
+    def since(self, cursor: int, limit: int) -> tuple[int, ActivityRows]:
+        """Return the number of the first activity still held from `cursor` on, and up to `limit` of them."""
+        first = max(cursor, self.dropped)
+        return first, self._rows(slice(first - self.dropped, first - self.dropped + limit))
+
+    def nbytes_of(self, numbers: NDArray[np.int64]) -> NDArray[np.float64]:
+        """Return how many bytes these activities moved, as far as they are held and it is known; else NaN."""
+        held = np.append(np.array(self._nbytes), np.nan)
+        return held[np.where(numbers >= self.dropped, numbers - self.dropped, -1)]
+
+    @property
+    def sources(self) -> tuple[str, ...]:
+        """The addresses that activities refer to, by first appearance."""
+        return tuple(self._sources)
+
+    def _rows(self, rows: slice) -> ActivityRows:
+        held = {name: np.array(column[rows]) for name, column in self._columns.items()}
+        return ActivityRows(**held, nbytes=np.array(self._nbytes[rows]))
 
     def transfers(self, start_s: float, stop_s: float | None) -> tuple[Transfer, ...]:
         """Return what workers logged of this time."""
         last = float("inf") if stop_s is None else stop_s
-        return tuple(t for t in list(self._transfers) if t.stop_s >= start_s and t.start_s <= last)
+        return tuple(t for t in self.logged if t.stop_s >= start_s and t.start_s <= last)
 
     def clear(self) -> None:
         """Forget all of it; the cursor goes on."""
         self._drop(len(self._nbytes))
         self._places.clear()
-        self._transfers.clear()
+        self.logged.clear()
 
     def _source(self, address: str) -> int:
         return self._sources.setdefault(address, len(self._sources))

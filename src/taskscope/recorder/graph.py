@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from taskscope.model.columns import GraphColumns, narrow_times
 from taskscope.model.keys import KeyBlock, KeyBuilder, key_block
 from taskscope.model.links import neighbours
+from taskscope.recorder.graphpart import GraphPart, GraphPlace, Links, graph_part
 from taskscope.recorder.runlog import GraphSource
 
 __all__ = ["GraphBuilder", "Outline"]
@@ -124,11 +125,11 @@ class GraphBuilder:
         """Return the number of every key."""
         return np.array(self._numbers(keys), np.int32)
 
-    def measure(self, keys: Sequence[object], values: Sequence[float]) -> None:
-        """Note what the user's cache metric gave for these keys."""
+    def measure(self, tasks: NDArray[np.int32], values: NDArray[np.float64]) -> None:
+        """Note what the user's cache metric gave for these tasks."""
         if self._values is None:
             self._values = np.full(self.n_keys, np.nan)
-        self._values[self.numbers(keys)] = values
+        self._values[tasks] = values
 
     def values_of(self, tasks: NDArray[np.generic]) -> NDArray[np.float64]:
         """Return what the user's cache metric gave for these tasks, NaN where it gave nothing so far."""
@@ -181,6 +182,37 @@ class GraphBuilder:
         dependents = [k for k, needed in self._dependencies.items() if key in needed]
         found = (np.sort(self.numbers(list(keys))) for keys in (self._dependencies[key], dependents))
         return next(found).astype(np.int64), next(found).astype(np.int64)
+
+    def part(self, at: GraphPlace, limit: int) -> GraphPart:
+        """Return the next piece of the graph for a reader, of up to `limit` keys."""
+        keys = self._keys[at.keys : at.keys + limit]
+        last = at.keys + len(keys)
+        is_known = last <= len(self._group)
+        group = self._group[at.keys : last] if is_known else self._groups_of(keys)
+        data = (
+            {at.keys + i: self._data[k] for i, k in enumerate(keys) if k in self._data} if self._data else {}
+        )
+        counts = np.array(self._n_dependencies[at.linked : at.linked + limit], np.uint32)
+        edges = self._edges[at.edges : at.edges + int(counts.sum(dtype=np.int64))]
+        return graph_part(
+            at,
+            n_keys=self.n_keys,
+            start=self.start,
+            keys=key_block(keys),
+            group=np.array(group, np.uint32),
+            data=data,
+            links=Links(counts, np.array(edges, np.int32)),
+            kept=self.kept() if self.complete and at.settled != self.n_keys else None,
+        )
+
+    @property
+    def reached(self) -> tuple[int, int]:
+        """How many keys were met, and of how many the dependencies are known."""
+        return len(self._keys), len(self._group)
+
+    def landed(self) -> tuple[NDArray[np.float64], NDArray[np.float64] | None]:
+        """Return when each key landed, NaN where it has not, and what the user's cache metric gave for it."""
+        return self._enter, self._values
 
     def finish(self) -> GraphColumns:
         """Process what is left and return the columns; what was gathered so far stays usable."""

@@ -32,11 +32,14 @@ from taskscope.model.records import (
 from taskscope.model.rows import join_rows
 from taskscope.model.workers import WorkerSample
 from taskscope.recorder.activities import ActivityLog
+from taskscope.recorder.follower import Follower
 from taskscope.recorder.graph import Outline
 from taskscope.recorder.heldlog import HeldLog
+from taskscope.recorder.landings import LandingLog
 from taskscope.recorder.links import links_of
 from taskscope.recorder.messages import MessageLog
 from taskscope.recorder.progress import prefix_progress
+from taskscope.recorder.recent import RecentLog
 from taskscope.recorder.resources import ResourceLog
 from taskscope.recorder.runlog import RunLog
 from taskscope.recorder.runstate import RunState
@@ -80,8 +83,9 @@ class Recorder:
         self.resources = ResourceLog()
         self.held = HeldLog()
         self.activities = ActivityLog()
-        self.workers: deque[WorkerSample] = deque(maxlen=_MAX_WORKER_SAMPLES)
+        self.workers: RecentLog[WorkerSample] = RecentLog(_MAX_WORKER_SAMPLES)
         self.stacks = StackLog(self.now_s)
+        self._landings = LandingLog()
         self._store = RowStore(_checked(max_tasks))
         self._groups = GroupTable()
         self._lanes = LaneTable(os.getpid())
@@ -124,7 +128,11 @@ class Recorder:
     def _admit(self) -> None:
         while self._arrived:
             state = RunState(
-                self._arrived.popleft(), self._groups, self.origin, follow_held=self.held.followed
+                self._arrived.popleft(),
+                self._groups,
+                self.origin,
+                follow_held=self.held.followed,
+                landings=self._landings,
             )
             self._active.append(state)
             self._runs[state.run.run] = state
@@ -246,6 +254,13 @@ class Recorder:
             runs = self._runs
             return first, join_rows([(b, s, runs[b.run].identify, runs[b.run].errors) for b, s in parts])
 
+    def follow(self, first_run: int) -> Follower:
+        """Return a reader that gets all there is of the runs from `first_run` on, at its own pace."""
+        with self._lock:
+            return Follower(
+                first_run, self._lock, self._runs, self._store, self._landings, self._lanes, self.now_s
+            )
+
     def links(self, row: int, limit: int) -> TaskLinks | None:
         """Return up to `limit` dependencies and as many dependents of a task; None if it is not held."""
         with self._lock:
@@ -365,7 +380,7 @@ class Recorder:
                 transfers=self.activities.transfers(start_s, stop_s),
                 workers=tuple(
                     sample
-                    for sample in self.workers.copy()
+                    for sample in self.workers
                     if start_s <= sample.time_s <= (math.inf if stop_s is None else stop_s)
                 ),
             )

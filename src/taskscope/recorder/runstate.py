@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter, defaultdict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from typing import cast
 
 import numpy as np
@@ -17,7 +17,9 @@ from taskscope.model.records import INTERRUPTED, RUNNING, Run, RunStatus
 from taskscope.recorder.activities import ActivityLog
 from taskscope.recorder.fold import MAX_ROWS, take, take_rows
 from taskscope.recorder.graph import GraphBuilder
+from taskscope.recorder.graphpart import GraphPart, GraphPlace, part_of_columns
 from taskscope.recorder.grouped import GroupSums, sum_by_group
+from taskscope.recorder.landings import Landed, LandingLog
 from taskscope.recorder.occupancy import Occupancy, metric_name
 from taskscope.recorder.runlog import LaneBuffer, LaneKey, RunLog, joined_sources
 from taskscope.recorder.tables import GroupTable
@@ -42,9 +44,19 @@ class RunState:
         The recorder's zero on the clock's axis.
     follow_held
         Whether to tell what the scheduler holds while the run goes on.
+    landings
+        Gets what is folded of landings.
     """
 
-    def __init__(self, log: RunLog, groups: GroupTable, origin: float, *, follow_held: bool = False) -> None:
+    def __init__(
+        self,
+        log: RunLog,
+        groups: GroupTable,
+        origin: float,
+        *,
+        follow_held: bool = False,
+        landings: LandingLog,
+    ) -> None:
         self.log: RunLog | None = log
         self.groups = groups
         self.origin = origin
@@ -58,6 +70,7 @@ class RunState:
         self.rows_held = 0
         """How many of the run's rows the store holds."""
         self._follow_held = follow_held
+        self._landings = landings
         self._unknown = UnknownLanes()
         self.run = self.describe()
 
@@ -144,21 +157,29 @@ class RunState:
             tasks = builder.numbers(landed[::2])
             times = np.array(landed[1::2], np.float64) - self.origin
             builder.land(tasks, times)
+            self._landings.append(Landed(log.run, tasks, enter=times))
             if self.occupancy is not None:
                 self.occupancy.note_landings(tasks, times)
         values = take(log.values, 2, _MAX_LANDED)
         if values:
-            builder.measure(values[::2], cast("Sequence[float]", values[1::2]))
+            tasks, amounts = builder.numbers(values[::2]), np.array(values[1::2], np.float64)
+            builder.measure(tasks, amounts)
+            self._landings.append(Landed(log.run, tasks, values=amounts))
             if self.occupancy is not None:
                 self.occupancy.note_values(len(values) // 2)
 
-    def in_flight(self, now_s: float, lane_id: Callable[[LaneKey], int]) -> RowBlock | None:
-        """Return the tasks in flight as rows that stop now, interrupted if the run is over, else running."""
+    def in_flight(
+        self, now_s: float, lane_id: Callable[[LaneKey], int], limit: int | None = None
+    ) -> RowBlock | None:
+        """Return the tasks in flight as rows that stop now, interrupted if the run is over, else running.
+
+        Of those that taskscope cannot look at, at most `limit`.
+        """
         log, builder = self.log, self._builder()
         if log is None or builder is None:
             return None
         found = log.in_flight()
-        sent, unknown = list(log.submitted.items()), self._unknown.copy()
+        sent, unknown = list(log.submitted.items())[:limit], self._unknown.copy()
         found += [
             (unknown.place(start, math.inf, *log.sent_to.get(key, ())), key, start) for key, start in sent
         ]
@@ -260,6 +281,34 @@ class RunState:
             self.totals = Counter(self.builder.group_counts)
         self.log = self.builder = None
         return True
+
+    def landed(self) -> Iterator[Landed]:
+        """Yield what has landed so far, and what the user's metric gave."""
+        if self.builder is not None:
+            enter, values = self.builder.landed()
+        elif self.graph is not None:
+            enter, values = self.graph.enter_times(), self.graph.values
+        else:
+            return
+        tasks = np.flatnonzero(~np.isnan(enter)).astype(np.int32)
+        yield Landed(self.run.run, tasks, enter=enter[tasks])
+        if values is not None:
+            tasks = np.flatnonzero(~np.isnan(values)).astype(np.int32)
+            yield Landed(self.run.run, tasks, values=values[tasks])
+
+    def part(self, at: GraphPlace, limit: int) -> GraphPart | None:
+        """Return the next piece of the graph, of about `limit` keys; None before there is a graph."""
+        if self.graph is not None:
+            return part_of_columns(self.graph, at, limit)
+        builder = self._builder()
+        return None if builder is None else builder.part(at, limit)
+
+    @property
+    def reached(self) -> tuple[int, int]:
+        """How many keys were met, and of how many the dependencies are known."""
+        if self.graph is not None:
+            return len(self.graph.group), len(self.graph.group)
+        return (0, 0) if self.builder is None else self.builder.reached
 
     def identify(self, tasks: NDArray[np.int32]) -> tuple[NDArray[np.uint32], KeyBlock]:
         """Return group ids and keys of these tasks."""

@@ -6,20 +6,59 @@ import threading
 from array import array
 from collections import deque
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from types import CodeType
 
 import numpy as np
+from numpy.typing import NDArray
 
 from taskscope.model.keys import key_text
 from taskscope.model.stacks import Function, StackColumns, StackRows
 
-__all__ = ["StackLog"]
+__all__ = ["StackLog", "StackPart", "StackPlace"]
 
 _MAX_NODES = 100_000
 _MAX_DEPTH = 256
 _MAX_ROWS = 500_000
 _MAX_PREFIXES = 10_000
 _MORE = "(more)"
+
+
+@dataclass(frozen=True, slots=True)
+class StackPlace:
+    """How far a reader is: how many parts, functions, calls, prefixes and workers it has read."""
+
+    parts: int = 0
+    functions: int = 0
+    nodes: int = 0
+    prefixes: int = 0
+    workers: int = 0
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class StackPart:
+    """What a reader had not read: names and calls to go after those before, and rows that refer to them all.
+
+    Parameters
+    ----------
+    place
+        Where the next part begins.
+    functions, parent, function, prefixes, workers
+        As in `taskscope.model.stacks.StackColumns`.
+    rows
+        Of cycles that are over.
+    open_rows
+        Of the cycle that goes on, as it stands.
+    """
+
+    place: StackPlace
+    functions: list[Function]
+    parent: NDArray[np.int32]
+    function: NDArray[np.int32]
+    prefixes: list[str]
+    workers: list[str]
+    rows: StackRows
+    open_rows: StackRows
 
 
 class StackLog:
@@ -60,7 +99,7 @@ class StackLog:
             self._open: dict[tuple[int, int, int, int], list[float]] = {}
             self._open_s: float | None = None
             self._parts: deque[StackRows] = deque()
-            self._n_rows = 0
+            self._n_rows = self._n_gone = 0
             self._dropped = 0
             self.interval_s = self.cycle_s = None
 
@@ -113,6 +152,27 @@ class StackLog:
             )
         return columns.pruned()
 
+    def since(self, at: StackPlace) -> StackPart:
+        """Return what is new since `at`; rows of the cycle that goes on come anew each time."""
+        with self._lock:
+            first = max(at.parts, self._n_gone)
+            return StackPart(
+                place=StackPlace(
+                    self._n_gone + len(self._parts),
+                    len(self._functions),
+                    len(self._parent),
+                    len(self._prefixes),
+                    len(self._workers),
+                ),
+                functions=self._functions[at.functions :],
+                parent=np.array(self._parent[at.nodes :], np.int32),
+                function=np.array(self._function[at.nodes :], np.int32),
+                prefixes=list(self._prefixes)[at.prefixes :],
+                workers=list(self._workers)[at.workers :],
+                rows=StackRows.concat(list(self._parts)[first - self._n_gone :]),
+                open_rows=self._open_rows(),
+            )
+
     def renew_lock(self) -> None:
         """Replace the lock, in a child process whose parent may have held it at the fork."""
         self._lock = threading.Lock()
@@ -120,26 +180,29 @@ class StackLog:
     def _end_cycle(self) -> None:
         if self._open_s is None:
             return
-        n = len(self._open)
-        keys = np.array(list(self._open), np.int64).reshape(n, 4)
-        sums = np.array(list(self._open.values()), np.float64).reshape(n, 2)
-        self._parts.append(
-            StackRows(
-                np.full(n, self._open_s),
-                keys[:, 0].astype(np.int32),
-                keys[:, 1].astype(np.uint32),
-                keys[:, 2].astype(np.uint32),
-                keys[:, 3].astype(np.int32),
-                sums[:, 0].astype(np.uint32),
-                sums[:, 1],
-            )
-        )
-        self._n_rows += n
+        rows = self._open_rows()
+        self._parts.append(rows)
+        self._n_rows += len(rows)
         self._open, self._open_s = {}, None
         while self._n_rows > _MAX_ROWS:
             gone = self._parts.popleft()
+            self._n_gone += 1
             self._n_rows -= len(gone)
             self._dropped += int(gone.count.sum())
+
+    def _open_rows(self) -> StackRows:
+        n = len(self._open)
+        keys = np.array(list(self._open), np.int64).reshape(n, 4)
+        sums = np.array(list(self._open.values()), np.float64).reshape(n, 2)
+        return StackRows(
+            np.full(n, np.nan if self._open_s is None else self._open_s),
+            keys[:, 0].astype(np.int32),
+            keys[:, 1].astype(np.uint32),
+            keys[:, 2].astype(np.uint32),
+            keys[:, 3].astype(np.int32),
+            sums[:, 0].astype(np.uint32),
+            sums[:, 1],
+        )
 
     def _prefix(self, name: str) -> int:
         known = self._prefixes.get(name)

@@ -71,6 +71,11 @@ class RowStore:
         """Yield the blocks that are held, oldest first."""
         return iter(list(self._blocks))
 
+    def first_row_of(self, run: int) -> int:
+        """Return the first row held of this run or a later one; the cursor where there is none."""
+        rows = (first for first, block in zip(self._firsts, self._blocks, strict=True) if block.run >= run)
+        return next(rows, self.cursor)
+
     def task_at(self, row: int) -> tuple[int, int] | None:
         """Return the run and the task number of a row; None if it is not held."""
         if not self.dropped <= row < self.cursor:

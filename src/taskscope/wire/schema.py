@@ -124,6 +124,7 @@ class HeldSection(TypedDict):
     dropped: int
     base_s: float
     runs: list[HeldRunRow]
+    unknown: bool
 
 
 class RunRow(TypedDict):

@@ -48,12 +48,15 @@ class HeldPart:
         The rows.
     metrics
         Names of the users' metrics, by run.
+    unknown
+        Whether rows may be missing because what was held of some compute is not known.
     """
 
     first: int = 0
     dropped: int = 0
     rows: HeldRows = field(default_factory=HeldRows.empty)
     metrics: Mapping[int, str] = field(default_factory=dict)
+    unknown: bool = False
 
 
 def encode_resources(part: ResourcesPart) -> tuple[ResourcesSection, list[bytes]]:
@@ -82,6 +85,7 @@ def encode_held(part: HeldPart) -> tuple[HeldSection, list[bytes]]:
         "dropped": part.dropped,
         "base_s": base_s,
         "runs": _runs(rows.run, part.metrics),
+        "unknown": part.unknown,
     }
     valued = any(metric is not None for _, _, metric in section["runs"])
     columns: list[NDArray[np.generic]] = [

@@ -25,9 +25,12 @@ def work(i):
     time.sleep(0.001)
     return i
 
-with taskscope.profile(save=sys.argv[1], overwrite=True, display=False, dt=0.05):
+with taskscope.profile(
+    save=sys.argv[1], overwrite=True, display=False, dt=0.05, profile_interval=0.005, profile_cycle=0.1
+):
     while True:
-        dask.compute(*[dask.delayed(work)(i) for i in range(1000)], scheduler="threads", num_workers=4)
+        leaves = [dask.delayed(work)(i) for i in range(1000)]
+        dask.compute(dask.delayed(work)(leaves), scheduler="threads", num_workers=4)
 """
 START_S = 60.0
 FLUSH_S = 10.0
@@ -62,6 +65,18 @@ def ended(recording: Recording) -> list[tuple[str, ...]]:
     return [row for row in rows(recording, "tasks") if row[10] == "'finished'"]
 
 
+def entered(recording: Recording) -> set[tuple[str, ...]]:
+    """Return what landed in the scheduler's cache, and when."""
+    return {row[:2] + row[4:5] for row in rows(recording, "cache")}
+
+
+def counted(recording: Recording) -> set[tuple[float, int]]:
+    """Return how many samples of call stacks were taken in each cycle but the last one, which goes on."""
+    starts, place = np.unique(recording.stacks.rows.start, return_inverse=True)
+    counts = np.bincount(place, recording.stacks.rows.count, len(starts))
+    return set(zip(starts.tolist()[:-1], counts.tolist()[:-1], strict=True))
+
+
 def test_what_was_flushed_survives_a_kill_at_any_moment(
     tmp_path: Path, request: pytest.FixtureRequest
 ) -> None:
@@ -82,6 +97,13 @@ def test_what_was_flushed_survives_a_kill_at_any_moment(
         assert left.metadata["truncated"] is True
         assert {run.status for run in left.runs} <= {"finished", "interrupted"}
         np.testing.assert_array_equal(left.resources[: len(early.resources)], early.resources)
+        assert rows(left, "dependencies")[: len(rows(early, "dependencies"))] == rows(early, "dependencies")
+        assert entered(early) <= entered(left)
+        assert counted(early) <= counted(left)
+        # Only the graph of the newest compute may not have been gone through yet, and then that is said.
+        unknown = {run for run, graph in left.graphs.items() if not graph.known}
+        assert unknown <= {max(left.graphs)}
+        assert left.unknown == ({"cache", "dependencies"} if unknown else set())
         assert "this file is not complete" in left.summary()
 
 

@@ -16,10 +16,10 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import taskscope
+from taskscope.analysis.redaction import redacted
 from taskscope.errors import DamagedFileError
 from taskscope.export import frames as frames_module
 from taskscope.export import native
-from taskscope.export.changes import Changes
 from taskscope.export.frames import CutOffError, FrameWriter, read_frames
 from taskscope.export.load import _read
 from taskscope.export.pack import pack, pieces, unpack
@@ -30,16 +30,13 @@ from tests.support.fake_clock import FakeClock
 from tests.support.random_graphs import Plan, plans, record
 from tests.support.recordings import recording_of, run_of
 from tests.support.run_writing import begin_run, independent, lane_of, write_task
-from tests.support.streaming import streamed
+from tests.support.streaming import StreamedFile, streamed
 from tests.support.tables import as_lists, rows
 from tests.support.task_blocks import Row
 
 Load: TypeAlias = Callable[..., Recording]
 LOST_WITH_THE_END = "this file is not complete: "
-CUT_OFF_STREAM = (
-    "it ends before part 12 is complete; what follows after that is missing,"
-    " and so are dependencies, cache, call stacks and transfers, which are written at the end"
-)
+CUT_OFF_STREAM = "it ends before part 30 is complete; what follows after that is missing"
 
 
 @pytest.fixture
@@ -112,7 +109,10 @@ def test_every_truncation_is_a_prefix_or_an_error(recording: Recording, load: Lo
 def test_every_truncation_of_a_file_that_was_being_written_is_a_prefix(
     fake_clock: FakeClock, load: Load
 ) -> None:
-    content, recorder_s = streamed(fake_clock)
+    content, live = streamed(fake_clock)
+    recorder_s = redacted(live)
+    all_rows = {name: rows(recorder_s, name) for name in ("dependencies", "workers", "resources")}
+    entered = {row[:2] + row[4:5] for row in rows(recorder_s, "cache")}
     found: list[int] = []
     for length in range(len(content)):
         try:
@@ -121,8 +121,15 @@ def test_every_truncation_of_a_file_that_was_being_written_is_a_prefix(
             assert not found, "only a file without its first frame cannot be read"
         else:
             # What was in flight at the end of the file is the only thing that more of the file changes.
-            ended = [row[1] for row in rows(part, "tasks") if row[10] == "'finished'"]
-            assert ended == [row[1] for row in rows(recorder_s, "tasks")][: len(ended)]
+            ended = [row for row in rows(part, "tasks") if row[10] == "'finished'"]
+            assert ended == rows(recorder_s, "tasks")[: len(ended)]
+            for table, known in all_rows.items():
+                assert rows(part, table) == known[: len(rows(part, table))]
+            assert part.transfers == recorder_s.transfers[: len(part.transfers)]
+            is_known = bool(rows(part, "dependencies"))
+            assert part.unknown == (set() if is_known or not part.runs else {"cache", "dependencies"})
+            # When something went is known only at the end.
+            assert {row[:2] + row[4:5] for row in rows(part, "cache")} <= entered
             found.append(len(ended))
     assert (found[0], found[-1], found) == (0, 4, sorted(found))
 
@@ -130,24 +137,28 @@ def test_every_truncation_of_a_file_that_was_being_written_is_a_prefix(
 def test_a_killed_process_leaves_what_it_had_recorded(fake_clock: FakeClock, load: Load) -> None:
     content, live = streamed(fake_clock)
     loaded = load(content)
-    tables = as_lists(live, "tasks", "runs", "resources")
+    tables = as_lists(redacted(live))
     # It ran at the last flush, and nobody saw its end.
     tables["tasks"]["status"][-1], tables["tasks"]["stop_s"][-1] = "'interrupted'", "4.5"
+    tables["activities"]["stop_s"][4] = "4.5"
     tables["runs"]["status"], tables["runs"]["stop_s"] = ["'interrupted'"], ["4.5"]
-    assert as_lists(loaded, "tasks", "runs", "resources") == tables
-    assert [m.text for m in loaded.messages] == [
-        "something to know",
-        LOST_WITH_THE_END + CUT_OFF_STREAM,
-    ]
+    for column, value in (
+        ("time_s", "4.5"),
+        ("level", "'warning'"),
+        ("text", repr(LOST_WITH_THE_END + CUT_OFF_STREAM)),
+    ):
+        tables["messages"][column].append(value)
+    assert as_lists(loaded) == tables
+    assert all(len(column) for table in tables.values() for column in table.values())
+    assert repr(loaded.stacks) == repr(redacted(live).stacks)
+    assert (len(loaded.stacks.rows), loaded.unknown) == (2, frozenset())
     assert dict(loaded.metadata) == {"label": "killed", "dt_s": 0.25, "truncated": True}
     assert "interrupted" in loaded.summary()
 
 
 def test_a_killed_process_leaves_what_its_tasks_raised(fake_clock: FakeClock, load: Load) -> None:
     recorder = Recorder(clock=fake_clock)
-    file = BytesIO()
-    frames, changes = FrameWriter(file), Changes(recorder, first_run=1, start_s=0.0)
-    frames.write("HEAD", changes.head({}))
+    file = StreamedFile(recorder, first_run=1)
     logs = [begin_run(recorder, independent(["a", "b", "c"])) for _ in range(3)]
     for number, log in enumerate(logs):
         for place, key in enumerate(["a", "b", "c"]):
@@ -158,11 +169,9 @@ def test_a_killed_process_leaves_what_its_tasks_raised(fake_clock: FakeClock, lo
                 log.fail(key, lane, at, at + 0.125, 0.0, error)
             else:
                 write_task(log, key, at, at + 0.125)
-        while recorder.pull():
-            pass
-        for kind, content in changes.next():
-            frames.write(kind, content)
-    tasks = load(file.getvalue()).table("tasks")
+        file.flush()
+    file.close()
+    tasks = load(file.content()).table("tasks")
     found = {
         (run, key): error
         for run, key, error in zip(*(tasks[c] for c in ("run", "key", "error")), strict=True)
@@ -312,9 +321,9 @@ def test_parts_in_another_order_are_damaged(recording: Recording, load: Load) ->
 
 def test_a_newer_version_of_the_format_is_named(recording: Recording, load: Load) -> None:
     content = bytearray(whole(recording))
-    content[8] = 2
+    content[8] = 3
     with pytest.raises(
-        DamagedFileError, match=r"version 2\.0 of the format and this taskscope reads 1\.0; a newer"
+        DamagedFileError, match=r"version 3\.0 of the format and this taskscope reads up to 2\.0; a newer"
     ):
         load(bytes(content))
 

@@ -85,5 +85,5 @@ def test_the_message_says_all_tables_in_plain_json() -> None:
         "running": [[0, None, 0, "k" * 512 + "…", 1.5]],
         "messages": [[0.25, "warning", "some events may be missing"]],
         "resources": {"first": 0, "count": 0, "dropped": 0, "n_cores": None, "limit_bytes": None},
-        "held": {"first": 0, "count": 0, "dropped": 0, "base_s": 0.0, "runs": []},
+        "held": {"first": 0, "count": 0, "dropped": 0, "base_s": 0.0, "runs": [], "unknown": False},
     }

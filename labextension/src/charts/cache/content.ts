@@ -139,6 +139,9 @@ export class CacheContent implements SeriesContent {
     if (frame === null) {
       return this.t('waiting for the first compute');
     }
+    if (this.store.held.isUnknown) {
+      return this.t('what was held was not recorded');
+    }
     return frame.growing ? this.t('nothing is held yet') : this.t('nothing was held');
   }
 

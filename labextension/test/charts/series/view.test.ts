@@ -49,6 +49,12 @@ function mounted(name: keyof typeof CHARTS, batch: Partial<Batch> | null, axis =
 const text = (el: HTMLElement, query: string): string | null =>
   [...el.querySelectorAll<HTMLElement>(query)].filter(found => !found.hidden).map(found => found.textContent).join(' ') || null;
 
+it('cache says that what was held is not known where it is not', () => {
+  const run = smallRun({ stopS: 1, status: 'interrupted' });
+  const unknown = { nowS: 1, active: false, runs: [run], held: heldColumns([], { isUnknown: true }) };
+  expect(text(mounted('cache', unknown), '.tsk-series-empty')).toBe('what was held was not recorded');
+});
+
 describe.each(['resources', 'cache'] as const)('%s', name => {
   it('says what it waits for, and what there never was', () => {
     const running = { nowS: 1, runs: [smallRun()] };

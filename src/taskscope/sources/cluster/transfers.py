@@ -141,7 +141,7 @@ class TransferLogs:
                 if number == 0:
                     self._complete(worker.address, str(who), start, stop, float(total))
                 begun, ended = worker.clock.logged_times(start, stop)
-                self._recorder.activities.log_transfer(
+                self._recorder.activities.logged.append(
                     Transfer(
                         worker=worker.address,
                         peer=str(who or ""),

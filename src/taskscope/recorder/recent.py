@@ -1,0 +1,45 @@
+"""Records as they come: bounded, with a cursor."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterator
+from itertools import count
+from typing import Generic, TypeVar
+
+__all__ = ["RecentLog"]
+
+_T = TypeVar("_T")
+
+
+class RecentLog(Generic[_T]):
+    """Records in the order they were appended; the oldest go first.
+
+    Parameters
+    ----------
+    max_records
+        How many are held at most.
+    """
+
+    def __init__(self, max_records: int) -> None:
+        # Each with its number, so that a reader never sees records without theirs.
+        self._held: deque[tuple[int, _T]] = deque(maxlen=max_records)
+        self._numbers = count()
+
+    def append(self, record: _T) -> None:
+        """Append one; safe from any thread."""
+        self._held.append((next(self._numbers), record))
+
+    def since(self, number: int) -> tuple[int, list[_T]]:
+        """Return the number to go on from next time, and the records still held from `number` on."""
+        held = self._held.copy()
+        found = [record for own, record in held if own >= number]
+        return (held[-1][0] + 1 if held else number), found
+
+    def clear(self) -> None:
+        """Forget all of them; the numbers go on."""
+        self._held.clear()
+
+    def __iter__(self) -> Iterator[_T]:
+        """Iterate over those that are held now."""
+        return iter([record for _, record in self._held.copy()])
