@@ -96,10 +96,10 @@ def test_in_code_of_ours_it_is_the_user_s_and_the_next_compute_is_recorded(
 
 
 def test_in_a_block_it_comes_out_and_the_recording_is_there(end: BaseException) -> None:
-    with pytest.raises(type(end)) as caught, taskscope.profile(display=False) as run:
-        dask.get(graph(), "b")
-        raise end
-    assert caught.value is end
+    run = taskscope.profile(display=False)
+    with ended_by(end), run:
+        assert dask.get(graph(), "b") == 7
+        raising(end)()
     assert run.recording.to_pandas("tasks")["key"].tolist() == ["a", "b"]
     assert run.recording.metadata["interrupted"] is isinstance(end, KeyboardInterrupt)
     assert not current().held
