@@ -63,6 +63,9 @@ class RemoteComputes:
     def closing(self, client: object) -> None:
         """Do nothing."""
 
+    def closed(self, client: object) -> None:
+        """Do nothing."""
+
     def fault(self, where: str, error: BaseException) -> None:
         """Count a fault of ours."""
         current().recorder.fault(where, error)

@@ -12,7 +12,7 @@ __all__ = ["TICK_S", "Pump", "Tick"]
 
 TICK_S = 0.1
 _FINAL_AFTER_S = 1.0
-_IDLE_EXIT_S = 10.0
+_IDLE_EXIT_S = 3.0
 _SLICE_S = 0.001
 _PAUSE_S = 0.004
 _JOIN_S = 2.0

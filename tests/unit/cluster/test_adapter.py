@@ -28,6 +28,9 @@ class Watching:
     def closing(self, client: object) -> None:
         self.heard.append("closing")
 
+    def closed(self, client: object) -> None:
+        self.heard.append("closed")
+
     def fault(self, where: str, error: BaseException) -> None:
         self.heard.append(error)
 
@@ -95,10 +98,10 @@ def test_a_client_tells_that_it_is_closed_but_not_that_it_is_freed(cluster: Loca
     try:
         client = Client(cluster, set_as_default=False)
         client.close()
-        assert watching.heard == ["closing"]
+        assert watching.heard == ["closing", "closed"]
         # As the garbage collector does, on any thread and in the midst of anything.
         client.__del__()
-        assert watching.heard == ["closing"]
+        assert watching.heard == ["closing", "closed"]
     finally:
         adapter.release(watching)
 

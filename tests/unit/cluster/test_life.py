@@ -7,6 +7,7 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 from collections import Counter
 from pathlib import Path
 
@@ -14,6 +15,7 @@ import dask
 import pytest
 from dask.delayed import delayed
 from distributed import Client, LocalCluster, Scheduler, Security, Worker, wait
+from distributed.core import rpc
 
 import taskscope
 from taskscope.model.recording import Recording
@@ -31,6 +33,13 @@ with Client(sys.argv[1]) as client:
     print("ready", flush=True)
     sys.stdin.readline()
 """
+
+
+def _until_written(path: Path) -> None:
+    import time
+
+    while not path.exists():
+        time.sleep(0.02)
 
 
 def test_tasks_of_other_clients_are_not_ours(client: Client, cluster: LocalCluster, truth: Path) -> None:
@@ -155,6 +164,38 @@ def test_a_client_goes_on_with_a_scheduler_that_was_started_anew(truth: Path) ->
             with scheduler_process() as (address, _process), Client(address) as client:
                 assert client.submit(abs, -1).result() == 1
     assert rows(run.recording, "runs", "n_tasks", "status") == [(1, "finished")] * 2
+
+
+def test_the_connection_ends_with_the_last_client_and_comes_back_with_the_next(
+    cluster: LocalCluster, truth: Path
+) -> None:
+    def is_asking() -> bool:
+        ours = {alive.name for alive in threading.enumerate()}
+        return "taskscope-cluster" in ours or set(rpc.active) != before
+
+    before = set(rpc.active)
+    with taskscope.profile(display=False) as run:
+        for _ in range(2):
+            with Client(cluster) as one, Client(cluster, set_as_default=False) as other:
+                assert one.submit(abs, -1, pure=False).result() == 1
+                other.submit(abs, -2, pure=False).result()
+                one.close()
+                assert other.submit(abs, -3, pure=False).result() == 3
+            until(lambda: not is_asking())
+
+        async def main() -> None:
+            async with Client(cluster.scheduler_address, asynchronous=True) as client:
+                assert await client.submit(abs, -4, pure=False) == 4
+
+        asyncio.run(main())
+        until(lambda: not is_asking())
+        with Client(cluster) as hasty:
+            unfinished = hasty.submit(_until_written, truth / "go", pure=False)
+        until(lambda: not is_asking())
+        (truth / "go").touch()
+        assert unfinished.status == "cancelled"
+    assert rows(run.recording, "runs", "n_tasks", "status") == [(1, "finished")] * 7 + [(1, "interrupted")]
+    assert [message.text for message in run.recording.messages] == []
 
 
 def test_two_clients_of_one_process_are_recorded_each_as_its_own(cluster: LocalCluster, truth: Path) -> None:

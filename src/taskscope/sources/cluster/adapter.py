@@ -1,8 +1,9 @@
 """What is used of ``dask.distributed`` beyond its documented interface, and how its clients are watched.
 
-Three methods of ``distributed.Client`` are replaced while anybody watches: ``get``, which `dask.compute`
+Four methods of ``distributed.Client`` are replaced while anybody watches: ``get``, which `dask.compute`
 calls and which tells when a compute has ended and how, ``_graph_to_futures``, through which all work goes to
-the scheduler, and ``close``. They only tell us of the call. Nothing is put on the scheduler or the workers.
+the scheduler, ``close``, and ``_close``, which every way of closing a client comes to. They only tell us of
+the call. Nothing is put on the scheduler or the workers.
 
 This is the only module that knows private names of distributed; ``tests/unit/cluster/test_adapter.py`` fails
 when they change. It never imports distributed: without a client there is nothing to watch.
@@ -89,6 +90,9 @@ class Observer(Protocol):
 
     def closing(self, client: object) -> None:
         """Hear that a client will be closed, perhaps its scheduler with it."""
+
+    def closed(self, client: object) -> None:
+        """Hear that a client was closed, on the thread of its event loop."""
 
     def fault(self, where: str, error: BaseException) -> None:
         """Hear that one of the above has failed, which the user's computation must never see."""
@@ -195,7 +199,23 @@ def _observed_close(original: Callable[..., Any]) -> Callable[..., Any]:
     return close
 
 
-_REPLACED = {"get": _observed_get, "_graph_to_futures": _observed_graph, "close": _observed_close}
+def _observed_end(original: Callable[..., Any]) -> Callable[..., Any]:
+    @functools.wraps(original)
+    async def _close(self: Any, *args: Any, **kwargs: Any) -> Any:
+        try:
+            return await original(self, *args, **kwargs)
+        finally:
+            _tell(lambda observer: observer.closed(self))
+
+    return _close
+
+
+_REPLACED = {
+    "get": _observed_get,
+    "_graph_to_futures": _observed_graph,
+    "close": _observed_close,
+    "_close": _observed_end,
+}
 
 
 def _tell(tell: Callable[[Observer], None]) -> None:

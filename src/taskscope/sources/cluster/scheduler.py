@@ -8,6 +8,7 @@ import threading
 from collections import deque
 from collections.abc import Callable, Hashable, Mapping
 from typing import Any
+from weakref import WeakSet
 
 from taskscope.model.errortext import describe
 from taskscope.recorder import Recorder
@@ -29,7 +30,7 @@ __all__ = ["WatchedScheduler"]
 class WatchedScheduler:
     """Asks a scheduler, and tells the recorder.
 
-    Everything but `add`, `wake` and `abandon` happens on the loop's thread.
+    Everything but `join`, `leave`, `add`, `wake` and `abandon` happens on the loop's thread.
 
     Parameters
     ----------
@@ -41,6 +42,8 @@ class WatchedScheduler:
         Held while it is decided whether a run is over.
     ended
         Told of each run that was.
+    left
+        Told that it is asked no more: its last client was closed, or it is gone.
     """
 
     def __init__(
@@ -50,6 +53,7 @@ class WatchedScheduler:
         recorder: Recorder,
         lock: threading.Lock,
         ended: Callable[[TrackedRun], None],
+        left: Callable[[WatchedScheduler], None],
     ) -> None:
         self.address = address
         self.ready = threading.Event()
@@ -60,6 +64,10 @@ class WatchedScheduler:
         self._recorder = recorder
         self._lock = lock
         self._ended = ended
+        self._left = left
+        self._clients: WeakSet[object] = WeakSet()
+        self._leaving: deque[object] = deque()
+        self._is_left = False
         self._link = Link(address, arguments)
         self._workers = Workers(address, WorkerSampler(recorder).take)
         self._ownership = Ownership()
@@ -83,6 +91,18 @@ class WatchedScheduler:
     def n_threads(self) -> int | None:
         """How many tasks its workers run at a time, None while that is not known."""
         return self._workers.n_threads or None
+
+    def join(self, client: object) -> bool:
+        """Stay as long as this client does; False if it is too late for that. The caller holds the lock."""
+        if self.broken or self._is_left:
+            return False
+        self._clients.add(client)
+        return True
+
+    def leave(self, client: object) -> None:
+        """Stay no longer for this client: with the last one's runs the connection ends, too."""
+        self._leaving.append(client)
+        self.wake()
 
     def start(self, thread: LoopThread) -> None:
         """Connect, on that thread."""
@@ -111,11 +131,12 @@ class WatchedScheduler:
             await self._ask_identity()
             await self._in_flight.ask_losses()
             self.ready.set()
-            while True:
+            while not self._is_deserted() or self.has_runs:
                 if not self.has_runs:
                     self._wanted.clear()
-                    if not self.has_runs:
+                    if not self._incoming and not self._leaving:
                         await self._wanted.wait()
+                    continue
                 await self._step()
                 await self._pause()
         except Exception as error:  # noqa: BLE001 - a scheduler may answer anything, or nothing more
@@ -125,6 +146,14 @@ class WatchedScheduler:
             for task in self._graphs:
                 task.cancel()
             await self._link.close()
+            self._left(self)
+
+    def _is_deserted(self) -> bool:
+        with self._lock:
+            while self._leaving:
+                self._clients.discard(self._leaving.popleft())
+                self._is_left = not self._clients
+            return self._is_left
 
     async def _pause(self) -> None:
         self._wanted.clear()
@@ -159,7 +188,9 @@ class WatchedScheduler:
                 if self._stream.has_strangers:
                     await self._ask_identity()
                 self._stream.fold(wait_for_graphs=bool(self._graphs))
-                await self._transfers.ask(self._pace, at_once=bool(over))
+                # Workers go with the last client, and a scheduler logs each that does not answer any more.
+                if not self._is_left:
+                    await self._transfers.ask(self._pace, at_once=bool(over))
             for run in over:
                 self._end(run)
 

@@ -161,6 +161,16 @@ class ClusterSource:
         if not _in_event_loop():
             self.settle()
 
+    def closed(self, client: object) -> None:
+        """Give the connection up that was there for this client alone.
+
+        Notes
+        -----
+        Takes no lock: the garbage collector may close a client while its thread holds ours, and waits then.
+        """
+        for scheduler in list(self._schedulers.values()):
+            scheduler.leave(client)
+
     def fault(self, where: str, error: BaseException) -> None:
         """Count a fault of ours."""
         self.recorder.fault(where, error)
@@ -178,9 +188,12 @@ class ClusterSource:
             known = self._schedulers.get(address)
             if known is not None and known.refuses:
                 return None
-            if known is None or known.broken:
-                known = WatchedScheduler(address, arguments, self.recorder, self._lock, self._ended)
+            if known is None or not known.join(client):
+                known = WatchedScheduler(
+                    address, arguments, self.recorder, self._lock, self._ended, self._left
+                )
                 self._schedulers[address] = known
+                known.join(client)
                 known.start(self._thread)
             return known
 
@@ -210,6 +223,14 @@ class ClusterSource:
         scheduler.add(run, submission)
         if started:
             self._on_start()
+
+    def _left(self, scheduler: WatchedScheduler) -> None:
+        """Forget a scheduler that is not asked any more; the thread ends with the last."""
+        with self._lock:
+            if self._schedulers.get(scheduler.address) is scheduler and not scheduler.refuses:
+                del self._schedulers[scheduler.address]
+            if all(other.refuses for other in self._schedulers.values()):
+                self._thread.stop()
 
     def _ended(self, run: TrackedRun) -> None:
         with self._lock:
