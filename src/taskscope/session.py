@@ -135,7 +135,10 @@ class Session:
             self.pump.stop()
             self.sampler.stop()
             self.stacks.stop()
-            self.recorder.clear()
+            with self._lock:
+                # Somebody else may hold it by now, and what they compute is theirs.
+                if not self._holders:
+                    self.recorder.clear()
 
     @property
     def held(self) -> bool:

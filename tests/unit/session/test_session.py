@@ -276,3 +276,22 @@ class TestFork:
         with held_by_another_thread(locks):
             assert in_forked_child(child)
         assert session.held
+
+
+def test_what_somebody_computes_while_the_last_holder_leaves_is_kept(
+    session: Session, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first, second = object(), object()
+    stop = session.pump.stop
+
+    def stop_and_be_held_again() -> None:
+        stop()
+        session.hold(second)
+        compute("theirs")
+
+    session.hold(first)
+    compute("mine")
+    with monkeypatch.context() as patch:
+        patch.setattr(session.pump, "stop", stop_and_be_held_again)
+        session.release(first)
+    assert statuses(session.recorder) == {"mine": "finished", "theirs": "finished"}
