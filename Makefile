@@ -13,6 +13,8 @@ STAMPS := build/stamps
 MINIMUM := build/minimum
 NEWEST := build/newest
 MINUTES ?= 120
+# A test that hangs fails with the stacks of all threads, and does not eat the time of all the others.
+PYTEST := pytest --timeout 300
 IPYKERNEL6 := build/ipykernel6
 LABEXTENSION := src/taskscope/labextension
 LINK := $(VENV)/share/jupyter/labextensions/taskscope
@@ -53,30 +55,30 @@ typecheck: setup ## mypy and tsc, both strict
 	npm run --silent typecheck
 
 unit: setup ## Python and TypeScript unit tests, doctests
-	pytest --ignore=tests/browser --ignore=tests/packaging --ignore=tests/upstream
+	$(PYTEST) --ignore=tests/browser --ignore=tests/packaging --ignore=tests/upstream
 	npm run --silent test
 
 upstream: setup ## dask's own tests of dask.diagnostics, run against ours
-	pytest -c tests/upstream/pytest.ini dask.diagnostics.tests dask.tests.test_callbacks dask.tests.test_cache
+	$(PYTEST) -c tests/upstream/pytest.ini dask.diagnostics.tests dask.tests.test_callbacks dask.tests.test_cache
 
 minimum: setup $(STAMPS)/minimum ## unit tests with the oldest releases we allow (not part of test)
-	$(MINIMUM)/bin/pytest --ignore=tests/browser --ignore=tests/packaging --ignore=tests/upstream
+	$(MINIMUM)/bin/$(PYTEST) --ignore=tests/browser --ignore=tests/packaging --ignore=tests/upstream
 
 newest: setup $(STAMPS)/newest ## unit tests with the newest Python on this machine (not part of test)
 	$(NEWEST)/bin/python -VV
-	$(NEWEST)/bin/pytest --ignore=tests/browser --ignore=tests/packaging --ignore=tests/upstream
+	$(NEWEST)/bin/$(PYTEST) --ignore=tests/browser --ignore=tests/packaging --ignore=tests/upstream
 
 soak: setup ## two hours of random faults; `make soak MINUTES=5` for less (not part of test)
 	$(PYTHON) -W error -m tests.faults.soak --minutes $(MINUTES)
 
 packaging: setup ## build wheel and sdist, look inside, install without Node
-	pytest tests/packaging
+	$(PYTEST) tests/packaging
 
 notebooks: setup ## run every notebook
-	pytest --nbval-lax notebooks
+	$(PYTEST) --nbval-lax notebooks
 
 browser: setup $(STAMPS)/chromium $(STAMPS)/ipykernel6 ## JupyterLab and Notebook 7 in a real Chromium
-	pytest -n 2 --dist loadfile tests/browser
+	$(PYTEST) -n 2 --dist loadfile tests/browser
 
 docs: setup ## build the documentation into build/docs, without a warning
 	sphinx-build -W --keep-going -q -b html docs build/docs

@@ -1,0 +1,208 @@
+"""Whatever a scheduler tells, in any order and pieces: each execution of ours is recorded once, no other."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import Counter
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from taskscope.recorder import Recorder
+from taskscope.sources.cluster.link import Link
+from taskscope.sources.cluster.ownership import Ownership
+from taskscope.sources.cluster.records import Execution, read_execution
+from taskscope.sources.cluster.runs import TrackedRun, announce
+from taskscope.sources.cluster.stream import TaskStream
+from taskscope.sources.cluster.transfers import TransferLogs
+from taskscope.sources.cluster.workers import Workers
+from tests.support.fake_clock import FakeClock
+
+SCHEDULER = "tcp://10.0.0.1:8786"
+OWNED = {"a": 0, "b": 0, ("c", 1): 1, "</script>": 1}
+FOREIGN = ("stranger", ("stranger", 1))
+WORKERS = ("tcp://10.0.0.1:1", "tcp://10.0.0.2:1", "tcp://10.0.0.3:1")
+N_THREADS = 2
+SHARES = ("transfer", "disk-read")
+
+
+@dataclass(frozen=True)
+class Ran:
+    """A worker ran a task, well or badly, perhaps after a transfer."""
+
+    key: Hashable
+    worker: int
+    thread: int
+    error: bool = False
+    before: str | None = None
+
+
+@dataclass(frozen=True)
+class Broken:
+    """The scheduler has a record that is none."""
+
+
+@dataclass(frozen=True)
+class Look:
+    """It is asked what is new."""
+
+
+@dataclass(frozen=True)
+class Forgets:
+    """It lets go of its oldest records but so many."""
+
+    kept: int
+
+
+Event = Ran | Broken | Look | Forgets
+events = st.lists(
+    st.one_of(
+        st.builds(
+            Ran,
+            st.sampled_from([*OWNED, *FOREIGN]),
+            st.integers(0, len(WORKERS) - 1),
+            st.integers(1, N_THREADS),
+            st.booleans(),
+            st.sampled_from([None, *SHARES]),
+        ),
+        st.just(Broken()),
+        st.just(Look()),
+        st.builds(Forgets, st.integers(0, 3)),
+    ),
+    max_size=30,
+)
+
+
+@dataclass
+class Scheduler(Link):
+    """A scheduler that these events happen to, and what is to be recorded of them."""
+
+    clock: FakeClock
+    records: list[Mapping[str, Any]] = field(default_factory=list)
+    n_forgotten: int = 0
+    n_seen: int = 0
+    truth: list[Ran | None] = field(default_factory=list)
+    expected: Counter[tuple[int, str, str, str]] = field(default_factory=Counter)
+
+    def __post_init__(self) -> None:
+        super().__init__(SCHEDULER, {})
+
+    async def ask(self, op: str, **arguments: Any) -> Any:
+        if op == "get_task_stream_index":
+            return len(self.records)
+        return self.records[max(arguments["start_index"], self.n_forgotten) :]
+
+    def add(self, event: Ran | Broken) -> None:
+        self.clock.advance(1.0)
+        self.truth.append(event if isinstance(event, Ran) else None)
+        self.records.append(_record(event, self.clock.time()) if isinstance(event, Ran) else {"key": "a"})
+
+    def seen(self) -> None:
+        """Note what a look finds now."""
+        for ran in self.truth[max(self.n_seen, self.n_forgotten) :]:
+            if ran is not None and ran.key in OWNED:
+                status = "erred" if ran.error else "finished"
+                self.expected[OWNED[ran.key], str(ran.key), WORKERS[ran.worker], status] += 1
+        self.n_seen = len(self.truth)
+
+
+def _record(ran: Ran, now: float) -> dict[str, Any]:
+    steps: list[dict[str, Any]] = [{"action": "compute", "start": now - 0.5, "stop": now}]
+    if ran.before is not None:
+        steps.insert(0, {"action": ran.before, "start": now - 0.9, "stop": now - 0.6, "source": WORKERS[0]})
+    record = {"key": ran.key, "worker": WORKERS[ran.worker], "thread": ran.thread, "nbytes": 8}
+    record |= {"status": "OK", "startstops": tuple(steps), "stimulus_id": f"task-finished-{now!r}"}
+    return record | ({"status": "error", "exception": "ValueError('no')"} if ran.error else {})
+
+
+def recorded(happened: Sequence[Event]) -> tuple[Scheduler, Recorder]:
+    """Feed events to the source as a scheduler would, and look once more at the end."""
+    clock = FakeClock()
+    scheduler, recorder, ownership = Scheduler(clock), Recorder(clock=clock), Ownership()
+    workers = Workers(SCHEDULER)
+    workers.update({"workers": {w: {"name": i, "nthreads": N_THREADS} for i, w in enumerate(WORKERS)}})
+    runs = [TrackedRun(recorder.begin(), None, None, False, lambda: None) for _ in range(2)]
+    for number, run in enumerate(runs):
+        keys = [key for key, owner in OWNED.items() if owner == number]
+        announce(run, dict.fromkeys(keys, ()), keys)
+        ownership.take(run, keys)
+    stream = TaskStream(scheduler, workers, ownership, TransferLogs(scheduler, workers, recorder), recorder)
+    for event in (*happened, Look()):
+        match event:
+            case Ran() | Broken():
+                scheduler.add(event)
+            case Forgets(kept):
+                scheduler.n_forgotten = max(scheduler.n_forgotten, len(scheduler.records) - kept)
+            case Look():
+                scheduler.seen()
+                asyncio.run(stream.ask())
+                stream.fold(wait_for_graphs=False)
+    for run in runs:
+        run.end(clock.perf_counter())
+    return scheduler, recorder
+
+
+def check(happened: Sequence[Event]) -> None:
+    scheduler, recorder = recorded(happened)
+    table = recorder.snapshot().table("tasks")
+    workers = {str(i): address for i, address in enumerate(WORKERS)}
+    rows = zip(*(table[c] for c in ("run", "key", "worker", "status", "start_s", "stop_s")), strict=True)
+    found: Counter[tuple[int, str, str, str]] = Counter()
+    for run, key, worker, status, start, stop in rows:
+        assert stop >= start
+        found[int(run), str(key), workers.get(str(worker), str(worker)), str(status)] += 1
+    assert found == scheduler.expected
+    assert recorder.is_active() is False
+
+
+@settings(max_examples=150)
+@given(events)
+def test_whatever_a_scheduler_tells_every_execution_is_recorded_once(happened: list[Event]) -> None:
+    check(happened)
+
+
+MANY: list[Event] = [
+    *(Ran(key, number % 3, 1, error=number == 2) for number, key in enumerate([*OWNED, *FOREIGN])),
+    Look(),
+    *(Ran(key, 1, 2) for key in OWNED),
+]
+
+
+def skipping_a_record(patch: pytest.MonkeyPatch) -> None:
+    honest = TaskStream._read
+    patch.setattr(TaskStream, "_read", lambda stream, records: honest(stream, list(records)[1:]))
+
+
+def reading_twice(patch: pytest.MonkeyPatch) -> None:
+    honest = TaskStream._read
+    patch.setattr(TaskStream, "_read", lambda stream, records: honest(stream, [*records, *records]))
+
+
+def mixing_workers(patch: pytest.MonkeyPatch) -> None:
+    honest = TaskStream._tell
+
+    def careless(stream: TaskStream, run: TrackedRun, _: object, execution: Execution, *rest: Any) -> None:
+        honest(stream, run, stream._workers.get(WORKERS[0]), execution, *rest)
+
+    patch.setattr(TaskStream, "_tell", careless)
+
+
+def dropping_errors(patch: pytest.MonkeyPatch) -> None:
+    def careless(record: Mapping[str, Any]) -> Execution:
+        return read_execution({**record, "status": "OK"})
+
+    patch.setattr("taskscope.sources.cluster.stream.read_execution", careless)
+
+
+@pytest.mark.parametrize("seed_bug", [skipping_a_record, reading_twice, mixing_workers, dropping_errors])
+def test_a_seeded_bug_fails_the_property(
+    monkeypatch: pytest.MonkeyPatch, seed_bug: Callable[[pytest.MonkeyPatch], None]
+) -> None:
+    check(MANY)
+    seed_bug(monkeypatch)
+    with pytest.raises(AssertionError):
+        check(MANY)
