@@ -91,8 +91,10 @@ class Block:
         run_label.set(self._outer_label)
         made = self._end_streams()
         try:
-            recording = self._snapshot(error)
-            if self.options.stacks:
+            # Who does not answer is not asked for more, so that the block's end waits once at most.
+            answers = self.session.cluster.settle()
+            recording = self._window(error)
+            if self.options.stacks and answers:
                 recording = wait_for_profile(recording)
         finally:
             self.session.release(self)
@@ -109,11 +111,13 @@ class Block:
     @property
     def recording(self) -> Recording:
         """What was recorded; before the end, what was recorded so far."""
-        return self._snapshot(None) if self._recording is None else self._recording
+        if self._recording is None:
+            self.session.cluster.settle()
+            return self._window(None)
+        return self._recording
 
-    def _snapshot(self, error: BaseException | None) -> Recording:
+    def _window(self, error: BaseException | None) -> Recording:
         recorder = self.session.recorder
-        self.session.cluster.settle()
         metadata = self._metadata()
         if error is not None:
             metadata["error"] = describe(error)

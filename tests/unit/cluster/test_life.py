@@ -144,7 +144,7 @@ def test_a_scheduler_that_dies_breaks_the_run_and_holds_nobody_up(truth: Path) -
 
 def test_a_scheduler_that_stands_still_holds_nobody_up_and_is_told(truth: Path) -> None:
     with scheduler_process() as (address, process), Client(address) as client:
-        with taskscope.profile(display=False, stacks=False) as run:
+        with taskscope.profile(display=False) as run:
             future = client.submit(work, truth, "w", 30.0)
             until(lambda: len(run.recording.tasks) == 1)
             process.send_signal(signal.SIGSTOP)

@@ -102,12 +102,12 @@ class ClusterSource:
             runs = self._calls.get(id(call))
             return runs[0].log.run if runs else None
 
-    def settle(self, timeout_s: float = _SETTLE_S) -> None:
-        """Wait until what has ended on clusters was read, for a bounded time."""
+    def settle(self, timeout_s: float = _SETTLE_S) -> bool:
+        """Wait until what has ended on clusters was read; False if a scheduler did not answer in time."""
         with self._lock:
             schedulers = [s for s in self._schedulers.values() if s.has_runs]
         if not schedulers or self._thread.is_current:
-            return
+            return True
 
         async def step_all() -> None:
             await asyncio.gather(*(s.step() for s in schedulers))
@@ -123,8 +123,10 @@ class ClusterSource:
             self.recorder.warn(
                 f"the scheduler did not answer within {timeout_s:g} s, so its last tasks may be missing here"
             )
+            return False
         except Exception as error:  # noqa: BLE001 - see watch
             self.fault("reading a scheduler", error)
+        return True
 
     def forget_thread(self) -> None:
         """Start over in a child process, where neither the thread nor its connections exist."""
