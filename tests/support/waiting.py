@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
 import threading
 import time
 from collections.abc import Callable
+
+from taskscope.session import current
 
 _PATIENCE_S = 30.0
 
@@ -16,3 +19,9 @@ def until(happened: Callable[[], bool]) -> None:
     while not happened():
         assert time.monotonic() < deadline, "it did not happen within half a minute"
         nothing.wait(0.02)
+
+
+async def records_are_kept() -> None:
+    """Return once the schedulers that are watched keep records, which nobody awaits in an event loop."""
+    while not current().cluster.is_ready:  # noqa: ASYNC110 - another thread
+        await asyncio.sleep(0.02)

@@ -110,6 +110,8 @@ class performance_report:  # noqa: N801 - its name in distributed
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
+        # While the scheduler cannot be waited for on this thread, where it may live.
+        await current().cluster.settled()
         recording = self._stop(error)
         client = find_client()
         if client is not None and client.asynchronous:

@@ -6,11 +6,20 @@ from pathlib import Path
 import pytest
 from distributed import Client, LocalCluster, Scheduler, __version__
 
+from taskscope.sources.cluster import source
+
 
 @pytest.fixture(scope="module", autouse=True)
 def _cursor() -> None:
     if not hasattr(Scheduler, "get_task_stream_index"):
         pytest.skip(f"the task stream of distributed {__version__} has no cursor")
+
+
+@pytest.fixture(autouse=True)
+def _patience(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Take no busy machine for a scheduler that does not answer."""
+    monkeypatch.setattr(source, "READY_S", 60.0)
+    monkeypatch.setattr(source, "SETTLE_S", 60.0)
 
 
 @pytest.fixture(scope="module")

@@ -13,7 +13,9 @@ from distributed import Client, LocalCluster, wait
 
 import taskscope
 from taskscope.model.recording import Recording
+from taskscope.session import current
 from tests.support.cluster_tasks import fail, read_truth, work
+from tests.support.waiting import records_are_kept
 
 
 def rows(recording: Recording, table: str, *columns: str) -> list[tuple[Any, ...]]:
@@ -107,9 +109,11 @@ def test_an_asynchronous_client_is_recorded(cluster: LocalCluster, truth: Path) 
     async def main() -> Recording:
         async with Client(cluster.scheduler_address, asynchronous=True) as client:
             with taskscope.profile(display=False) as run:
+                await records_are_kept()
                 first = client.submit(work, truth, "a", 0.01, pure=False)
                 assert await first == "a"
                 assert await client.compute(delayed(work)(truth, "b", 0.01, dask_key_name="b-1")) == "b"
+                await current().cluster.settled()
             return run.recording
 
     recording = asyncio.run(main())

@@ -14,15 +14,16 @@ from pathlib import Path
 import dask
 import pytest
 from dask.delayed import delayed
-from distributed import Client, LocalCluster, Scheduler, Security, Worker, wait
+from distributed import Client, Event, LocalCluster, Scheduler, Security, Worker, wait
 from distributed.core import rpc
 
 import taskscope
 from taskscope.model.recording import Recording
 from taskscope.session import current
+from taskscope.sources.cluster import source
 from tests.support.cluster_tasks import read_truth, work
 from tests.support.scheduler_process import scheduler_process
-from tests.support.waiting import until
+from tests.support.waiting import records_are_kept, until
 from tests.unit.cluster.test_computes import rows
 
 _OTHER = """
@@ -71,7 +72,7 @@ def test_tasks_lost_with_a_killed_worker_are_told_and_run_again(truth: Path) -> 
     ):
         pids = client.run(os.getpid)
         futures = client.map(work, [truth] * 6, [f"w{i}" for i in range(6)], [0.4] * 6, pure=False)
-        wait(futures[:1], timeout=20)
+        wait(futures[:1])
         victim = cluster.workers[1].worker_address
         os.kill(pids[victim], signal.SIGKILL)
         client.gather(futures)
@@ -94,9 +95,11 @@ def test_tasks_lost_with_a_killed_worker_are_told_and_run_again(truth: Path) -> 
 
 def test_a_client_made_after_the_block_began_is_recorded(truth: Path) -> None:
     script = """
-import sys, pathlib
+import sys
 import taskscope
+from taskscope.sources.cluster import source
 if __name__ == "__main__":
+    source.READY_S = source.SETTLE_S = 60.0
     with taskscope.profile(display=False) as run:
         assert "distributed" not in sys.modules
         from distributed import Client
@@ -142,12 +145,15 @@ def test_a_scheduler_that_dies_breaks_the_run_and_holds_nobody_up(truth: Path) -
     assert rows(run.recording, "tasks", "status") == [("interrupted",)] * 4
 
 
-def test_a_scheduler_that_stands_still_holds_nobody_up_and_is_told(truth: Path) -> None:
+def test_a_scheduler_that_stands_still_holds_nobody_up_and_is_told(
+    truth: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     with scheduler_process() as (address, process), Client(address) as client:
         with taskscope.profile(display=False) as run:
             future = client.submit(work, truth, "w", 30.0)
             until(lambda: len(run.recording.tasks) == 1)
             process.send_signal(signal.SIGSTOP)
+            monkeypatch.setattr(source, "SETTLE_S", 2.0)
             stopped = client.submit(work, truth, "never")
         process.send_signal(signal.SIGCONT)
         del future, stopped
@@ -229,6 +235,7 @@ def test_workers_have_names_of_any_kind_and_come_and_go(truth: Path) -> None:
             Client(scheduler.address, asynchronous=True) as client,
         ):
             with taskscope.profile(display=False) as run:
+                await records_are_kept()
                 await client.gather(client.map(work, [truth] * 2, ["a", "b"], [0.01] * 2))
                 async with Worker(scheduler.address, name="<b>odd</b>", nthreads=1):
                     futures = client.map(work, [truth] * 2, ["c", "d"], [0.01] * 2, workers=["<b>odd</b>"])
@@ -243,6 +250,31 @@ def test_workers_have_names_of_any_kind_and_come_and_go(truth: Path) -> None:
     (recording,) = recordings
     labels = Counter(recording.lanes[lane].label for (lane,) in rows(recording, "tasks", "lane"))
     assert labels == {"worker 7, thread 1": 2, "worker <b>odd</b>, thread 1": 2}
+
+
+def wait_for_event(name: str) -> None:
+    Event(name).wait()
+
+
+def test_work_that_came_before_the_scheduler_kept_records_is_told() -> None:
+    with (
+        LocalCluster(
+            n_workers=1, threads_per_worker=1, dashboard_address=":0", processes=False, protocol="tcp://"
+        ) as cluster,
+        Client(cluster) as client,
+    ):
+        future = client.submit(wait_for_event, "go")
+        with taskscope.profile(display=False) as run:
+            until(lambda: current().cluster.is_ready)
+            Event("go").set()
+            wait(future)
+        with taskscope.profile(display=False) as later:
+            client.submit(abs, -1).result()
+    text = "the scheduler kept no records yet when it was handed work: the first tasks may be missing"
+    assert rows(run.recording, "messages", "text") == [(text,)]
+    assert rows(run.recording, "tasks", "status") == [("finished",)]
+    assert rows(later.recording, "messages", "text") == []
+    assert rows(later.recording, "tasks", "prefix", "status") == [("abs", "finished")]
 
 
 def test_a_cluster_that_adapts_is_recorded(truth: Path) -> None:

@@ -13,22 +13,31 @@ from distributed import Client, LocalCluster
 import taskscope
 from taskscope.diagnostics import performance_report
 from taskscope.sources.cluster.profiles import cluster_stacks, sampling_interval_s
+from tests.support.waiting import until
 
 
-def spend(seconds: float) -> None:
-    """Compute for a time, here and not in C."""
-    import time
+def spend(end: Path) -> None:
+    """Compute, here and not in C, until this file is there."""
+    while not end.exists():
+        for _ in range(10_000):
+            pass
 
-    until_s = time.perf_counter() + seconds
-    while time.perf_counter() < until_s:
-        pass
+
+def is_sampled(profile: dict[str, Any]) -> bool:
+    """Return whether workers have seen enough of a task: how soon depends on what else the machine does."""
+    return bool(profile["count"] >= 20)
 
 
 def test_the_page_has_the_computes_of_the_cluster_and_what_its_workers_did(
     client: Client, tmp_path: Path
 ) -> None:
     with performance_report(tmp_path / "a.html") as report:
-        dask.compute([delayed(spend)(1.2, dask_key_name=f"spend-{i}") for i in range(8)])
+        futures = client.compute(
+            [delayed(spend)(tmp_path / "end", dask_key_name=f"page-{i}") for i in range(8)]
+        )
+        until(lambda: is_sampled(client.profile(key="page")))
+        (tmp_path / "end").touch()
+        client.gather(futures)
     page = (tmp_path / "a.html").read_text(encoding="utf-8")
     assert re.findall(r"<h2>(.*?)</h2>", page) == [
         "Profile",
@@ -37,22 +46,27 @@ def test_the_page_has_the_computes_of_the_cluster_and_what_its_workers_did(
         "Calling code",
     ]
     assert "8 tasks" in page
-    assert re.search(r"<tr><td>spend</td><td>[\d.]+ s</td>", page)
+    assert re.search(r"<tr><td>spend</td><td>[\d.]+ m?s</td>", page)
     assert [run.scheduler for run in report.recording.runs] == ["distributed"]
 
 
-def test_a_profiled_block_has_the_profile_of_its_computes_on_the_cluster(client: Client) -> None:
+def test_a_profiled_block_has_the_profile_of_its_computes_on_the_cluster(
+    client: Client, tmp_path: Path
+) -> None:
     with taskscope.profile(display=False) as run:
-        client.gather(client.map(spend, [1.2] * 8, pure=False))
+        futures = client.map(spend, [tmp_path / "end"] * 8, key=[f"block-{i}" for i in range(8)])
+        until(lambda: is_sampled(client.profile(key="block")))
+        (tmp_path / "end").touch()
+        client.gather(futures)
     profile = run.recording.profile()
     (prefix,) = profile.root.children
     # A worker may have been met in what it does before it calls the function.
     heaviest = max(prefix.children, key=lambda node: node.seconds)
-    assert (prefix.name, heaviest.name) == ("spend", "spend")
+    assert (prefix.name, heaviest.name) == ("block", "spend")
     tasks = run.recording.tasks
     assert profile.root.seconds == pytest.approx(float((tasks.stop - tasks.start).sum()))
     with taskscope.profile(display=False, stacks=False) as without:
-        client.submit(spend, 1.2, pure=False).result()
+        client.submit(spend, tmp_path / "end", pure=False).result()
     assert without.recording.profile().n_samples == 0
 
 
@@ -62,7 +76,11 @@ def test_an_asynchronous_client_is_reported(cluster: LocalCluster, tmp_path: Pat
             Client(cluster.scheduler_address, asynchronous=True) as client,
             performance_report(tmp_path / "a.html"),
         ):
-            await client.gather(client.map(spend, [2.4] * 4, pure=False))
+            futures = client.map(spend, [tmp_path / "end"] * 4, key=[f"loop-{i}" for i in range(4)])
+            while not is_sampled(await client.profile(key="loop")):  # noqa: ASYNC110 - other processes
+                await asyncio.sleep(0.02)
+            (tmp_path / "end").touch()
+            await client.gather(futures)
 
     asyncio.run(block())
     assert re.search(

@@ -18,7 +18,7 @@ _T = TypeVar("_T")
 _JOIN_S = 2.0
 _CANCELLATIONS = 20
 _CANCEL_S = 0.1
-_CONNECT_S = 1.5
+_CONNECT_S = 5.0
 
 
 class LoopThread:

@@ -57,6 +57,10 @@ class WatchedScheduler:
     ) -> None:
         self.address = address
         self.ready = threading.Event()
+        self.waited_for = False
+        """Whether a thread of the user's has waited until it was ready; the others need not do so."""
+        self.has_early_work = False
+        """Whether it was handed work, or had some, before it was ready."""
         self.broken = False
         """Whether it cannot be asked any more."""
         self.refuses = False
@@ -78,6 +82,7 @@ class WatchedScheduler:
         self._incoming: deque[tuple[TrackedRun, Submission]] = deque()
         self._runs: list[TrackedRun] = []
         self._graphs: set[asyncio.Task[None]] = set()
+        self._is_fresh = False
         self._loop: asyncio.AbstractEventLoop | None = None
         self._wanted = asyncio.Event()
         self._stepping = asyncio.Lock()
@@ -127,7 +132,7 @@ class WatchedScheduler:
     async def _serve(self) -> None:
         self._loop = asyncio.get_running_loop()
         try:
-            await self._stream.open()
+            self._is_fresh = not await self._stream.open()
             await self._ask_identity()
             await self._in_flight.ask_losses()
             self.ready.set()
@@ -203,6 +208,11 @@ class WatchedScheduler:
             await self._in_flight.ask_losses()
 
     def _admit(self) -> None:
+        if self._incoming and self._is_fresh and self.has_early_work:
+            self._is_fresh = False
+            self._recorder.warn(
+                "the scheduler kept no records yet when it was handed work: the first tasks may be missing"
+            )
         while self._incoming:
             run, submission = self._incoming.popleft()
             if run not in self._runs:

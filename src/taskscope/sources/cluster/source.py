@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Iterable
 from concurrent.futures import TimeoutError as WaitTimeoutError
 from typing import Any
 
@@ -23,9 +23,12 @@ __all__ = ["CLUSTER", "ClusterSource"]
 CLUSTER = "distributed"
 """What runs on a cluster call their scheduler."""
 
-_READY_S = 0.5
-_SETTLE_S = 2.0
-_SETTLE_IN_LOOP_S = 0.5
+READY_S = 2.0
+"""How long the first submission to a scheduler waits until that keeps records."""
+SETTLE_S = 2.0
+"""How long the end of a block waits for the last records."""
+SETTLE_IN_LOOP_S = 0.5
+"""How long where an event loop stands still meanwhile."""
 
 
 class ClusterSource:
@@ -40,9 +43,9 @@ class ClusterSource:
 
     Notes
     -----
-    The user's threads wait for a scheduler in two moments only, and not for long: the first time that a
-    client is met, half a second at most, until the scheduler keeps records; and when a profiled block ends or
-    a client is closed, two seconds at most, until the last of them have been read (`settle`).
+    The user's threads wait for a scheduler in two moments only, and not for long: the first time that it is
+    met, two seconds at most, until it keeps records; and when a profiled block ends or a client is closed,
+    two seconds at most, until the last of them have been read (`settle`).
     """
 
     def __init__(
@@ -86,12 +89,19 @@ class ClusterSource:
         for scheduler in schedulers:
             scheduler.abandon()
 
+    @property
+    def is_ready(self) -> bool:
+        """Whether all schedulers that were met keep records by now."""
+        with self._lock:
+            return all(s.ready.is_set() for s in self._schedulers.values())
+
     def watch(self, client: Any) -> None:
         """Connect to a client's scheduler, and record what the client waits for already."""
         try:
             scheduler = self._scheduler_of(client)
             keys = adapter.unfinished_keys(client)
             if scheduler is not None and keys:
+                scheduler.has_early_work = True
                 self._add(scheduler, Submission(client, None, frozenset(keys), None, single=True))
         except Exception as error:  # noqa: BLE001 - a fault of ours must not reach the user's code
             self.fault("watching a client", error)
@@ -102,31 +112,45 @@ class ClusterSource:
             runs = self._calls.get(id(call))
             return runs[0].log.run if runs else None
 
-    def settle(self, timeout_s: float = _SETTLE_S) -> bool:
+    def settle(self) -> bool:
         """Wait until what has ended on clusters was read; False if a scheduler did not answer in time."""
-        with self._lock:
-            schedulers = [s for s in self._schedulers.values() if s.has_runs]
+        schedulers = self._busy()
         if not schedulers or self._thread.is_current:
             return True
-
-        async def step_all() -> None:
-            await asyncio.gather(*(s.step() for s in schedulers))
-
-        if _in_event_loop():
-            # The scheduler may live in this very loop, and could not answer while it is waited for.
-            timeout_s = min(timeout_s, _SETTLE_IN_LOOP_S)
-        waiting = self._thread.submit(step_all())
+        # The scheduler may live in this very loop, and could not answer while it is waited for.
+        timeout_s = min(SETTLE_S, SETTLE_IN_LOOP_S) if _in_event_loop() else SETTLE_S
+        waiting = self._thread.submit(_step_all(schedulers))
         try:
             waiting.result(timeout_s)
         except WaitTimeoutError:
             waiting.cancel()
-            self.recorder.warn(
-                f"the scheduler did not answer within {timeout_s:g} s, so its last tasks may be missing here"
-            )
+            self._tell_unsettled(timeout_s)
             return False
         except Exception as error:  # noqa: BLE001 - see watch
             self.fault("reading a scheduler", error)
         return True
+
+    async def settled(self) -> None:
+        """Do what `settle` does, while the caller's event loop goes on."""
+        schedulers = self._busy()
+        if not schedulers:
+            return
+        waiting = asyncio.wrap_future(self._thread.submit(_step_all(schedulers)))
+        try:
+            await asyncio.wait_for(waiting, SETTLE_S)
+        except TimeoutError:
+            self._tell_unsettled(SETTLE_S)
+        except Exception as error:  # noqa: BLE001 - see watch
+            self.fault("reading a scheduler", error)
+
+    def _busy(self) -> list[WatchedScheduler]:
+        with self._lock:
+            return [s for s in self._schedulers.values() if s.has_runs]
+
+    def _tell_unsettled(self, timeout_s: float) -> None:
+        self.recorder.warn(
+            f"the scheduler did not answer within {timeout_s:g} s, so its last tasks may be missing here"
+        )
 
     def forget_thread(self) -> None:
         """Start over in a child process, where neither the thread nor its connections exist."""
@@ -139,8 +163,12 @@ class ClusterSource:
     def submitting(self, client: object) -> None:
         """Be ready: a scheduler keeps records only once it was asked for some."""
         scheduler = self._scheduler_of(client)
-        if scheduler is not None and not _in_event_loop():
-            scheduler.ready.wait(_READY_S)
+        if scheduler is None:
+            return
+        if not (scheduler.waited_for or _in_event_loop()):
+            scheduler.waited_for = True
+            scheduler.ready.wait(READY_S)
+        scheduler.has_early_work |= not scheduler.ready.is_set()
 
     def submitted(self, submission: Submission) -> None:
         """Begin a run, or add to one."""
@@ -238,6 +266,10 @@ class ClusterSource:
         with self._lock:
             self._joinable = {place: r for place, r in self._joinable.items() if r is not run}
         self._on_stop()
+
+
+async def _step_all(schedulers: Iterable[WatchedScheduler]) -> None:
+    await asyncio.gather(*(s.step() for s in schedulers))
 
 
 def _in_event_loop() -> bool:

@@ -56,9 +56,10 @@ class TaskStream:
         self._shift_s = math.nan
         self._held: list[Execution] = []
 
-    async def open(self) -> None:
-        """Have the scheduler keep records from now on."""
+    async def open(self) -> bool:
+        """Have the scheduler keep records from now on; True if it did so before."""
         self._cursor = int(await self._link.ask("get_task_stream_index"))
+        return self._cursor > 0
 
     async def ask(self) -> None:
         """Read what is new.
