@@ -82,7 +82,6 @@ class WatchedScheduler:
         self._incoming: deque[tuple[TrackedRun, Submission]] = deque()
         self._runs: list[TrackedRun] = []
         self._graphs: set[asyncio.Task[None]] = set()
-        self._is_fresh = False
         self._loop: asyncio.AbstractEventLoop | None = None
         self._wanted = asyncio.Event()
         self._stepping = asyncio.Lock()
@@ -132,7 +131,7 @@ class WatchedScheduler:
     async def _serve(self) -> None:
         self._loop = asyncio.get_running_loop()
         try:
-            self._is_fresh = not await self._stream.open()
+            await self._stream.open()
             await self._ask_identity()
             await self._in_flight.ask_losses()
             self.ready.set()
@@ -208,8 +207,8 @@ class WatchedScheduler:
             await self._in_flight.ask_losses()
 
     def _admit(self) -> None:
-        if self._incoming and self._is_fresh and self.has_early_work:
-            self._is_fresh = False
+        if self._incoming and self._stream.is_fresh and self.has_early_work:
+            self.has_early_work = False
             self._recorder.warn(
                 "the scheduler kept no records yet when it was handed work: the first tasks may be missing"
             )

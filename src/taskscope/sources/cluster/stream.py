@@ -55,11 +55,13 @@ class TaskStream:
         self._cursor = 0
         self._shift_s = math.nan
         self._held: list[Execution] = []
+        self.is_fresh = False
+        """Whether the scheduler kept no records before it was asked."""
 
-    async def open(self) -> bool:
-        """Have the scheduler keep records from now on; True if it did so before."""
+    async def open(self) -> None:
+        """Have the scheduler keep records from now on."""
         self._cursor = int(await self._link.ask("get_task_stream_index"))
-        return self._cursor > 0
+        self.is_fresh = self._cursor == 0
 
     async def ask(self) -> None:
         """Read what is new.
