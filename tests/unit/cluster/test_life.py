@@ -153,6 +153,8 @@ def test_a_scheduler_that_stands_still_holds_nobody_up_and_is_told(
             future = client.submit(work, truth, "w", 30.0)
             until(lambda: len(run.recording.tasks) == 1)
             process.send_signal(signal.SIGSTOP)
+            # Until all of its threads have heard of it, it may answer still.
+            os.waitid(os.P_PID, process.pid, os.WSTOPPED | os.WNOWAIT)
             monkeypatch.setattr(source, "SETTLE_S", 2.0)
             stopped = client.submit(work, truth, "never")
         process.send_signal(signal.SIGCONT)
