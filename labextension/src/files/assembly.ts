@@ -163,8 +163,9 @@ export class Assembly {
 
   /** The names of tables that would not be as they are if the file were complete. */
   #missing(head: Head, runs: readonly Run[], graphs: ReadonlyMap<number, Graph>): string[] {
-    const isKnown = ({ run, nTasks }: Run): boolean => nTasks === 0 || graphs.get(run)?.isKnown === true;
-    const names = runs.every(isKnown) ? [] : ['cache', 'dependencies'];
+    const isLacking = runs.some(({ run, nTasks }) => nTasks > 0 && !graphs.has(run));
+    // A compute may not have counted its tasks when its first keys are written.
+    const names = isLacking || [...graphs.values()].some(({ isKnown }) => !isKnown) ? ['cache', 'dependencies'] : [];
     const has: Record<string, boolean> = {
       stacks: this.#seen.has('STCK') || this.#records.nRows('functions') > 0,
       activities: this.#seen.has('ACTV'),

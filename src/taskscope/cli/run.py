@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import sys
+import threading
 from types import TracebackType
 
 from taskscope.cli.program import Module, Program, Script
@@ -45,6 +46,10 @@ def run(given: argparse.Namespace) -> int:
         error = raised
     if progress is not None:
         progress.close()
+    for name in _left_running():
+        block.session.recorder.warn(
+            f"the thread {name!r} outlives the program; what it computes from here on is not recorded"
+        )
     status = _status(error)
     recording = block.stop(None if isinstance(error, SystemExit) else error)
     if not given.quiet:
@@ -62,6 +67,19 @@ def _program(given: argparse.Namespace) -> Program:
     if given.script is None:
         raise OptionError("nothing to run: name a script, or a module after -m")
     return Script(given.script, given.arguments)
+
+
+def _left_running() -> list[str]:
+    """Return the names of threads that Python waits for at its end, but those of pools: no work is left."""
+    return [
+        thread.name
+        for thread in threading.enumerate()
+        if not thread.daemon and thread is not threading.main_thread() and not _is_of_a_pool(thread)
+    ]
+
+
+def _is_of_a_pool(thread: threading.Thread) -> bool:
+    return getattr(getattr(thread, "_target", None), "__module__", None) == "concurrent.futures.thread"
 
 
 def _say_nothing(*_: object) -> None:

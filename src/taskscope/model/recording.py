@@ -310,8 +310,9 @@ class Recording:
     ) -> None:
         """Write every table as a CSV file of its name into a directory, which is made if need be.
 
-        Parameters and errors are those of `save`. What is unknown is left empty, and text that a spreadsheet
-        would take for a formula gets an apostrophe in front.
+        Where no cluster was watched, ``activities`` has one row for each task, its compute. Parameters and
+        errors are those of `save`. What is unknown is left empty, and text that a spreadsheet would take for
+        a formula gets an apostrophe in front.
         """
         face("to_csv")(self, directory, overwrite=overwrite, redact=redact)
 

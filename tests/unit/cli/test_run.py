@@ -179,3 +179,29 @@ def test_what_cannot_work_is_said_before_the_script_runs(
         command("run", *options), cwd=tmp_path, capture_output=True, text=True, check=False, timeout=60
     )
     assert (done.returncode, done.stdout, message in done.stderr) == (1, "", True)
+
+
+THREADS = """
+import concurrent.futures, dask, threading
+begun, go = threading.Event(), threading.Event()
+def later():
+    with concurrent.futures.ThreadPoolExecutor(1) as pool:
+        pool.submit(begun.set)
+        go.wait(60)
+    print("sum", dask.get({"a": (sum, [1, 2])}, "a"))
+print("sum", dask.get({"a": (sum, [1, 2, 3])}, "a", callbacks=[]))
+threading.Thread(target=later, name="afterthought").start()
+begun.wait(60)
+threading.Thread(target=lambda: (threading.main_thread().join(), go.set()), daemon=True).start()
+"""
+
+
+def test_threads_that_outlive_the_program_end_as_ever_and_are_said_not_to_be_recorded(tmp_path: Path) -> None:
+    done = run(tmp_path, THREADS, "-D", str(tmp_path / "a.taskscope"))
+    assert (done.returncode, done.stdout) == (0, "sum 6\nsum 3\n")
+    recording = taskscope.load(tmp_path / "a.taskscope")
+    assert [run.status for run in recording.runs] == ["finished"]
+    assert [message.text for message in recording.messages] == [
+        "the thread 'afterthought' outlives the program; what it computes from here on is not recorded"
+    ]
+    assert "'afterthought' outlives" in done.stderr

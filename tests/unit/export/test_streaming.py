@@ -71,10 +71,15 @@ def test_a_graph_of_many_slices_is_whole_once_the_recorder_has_gone_through_it(
     assert len(left.table("dependencies")["key"]) == 2 * N_KEYS
 
 
-def test_a_graph_that_was_not_gone_through_is_unknown_and_never_empty(fake_clock: FakeClock) -> None:
+@pytest.mark.parametrize("n_tasks", [0, N_KEYS])
+def test_a_graph_that_was_not_gone_through_is_unknown_and_never_empty(
+    n_tasks: int, fake_clock: FakeClock
+) -> None:
     recorder = Recorder(clock=fake_clock)
     with closing(StreamedFile(recorder)) as file:
         log = begin_run(recorder, chain(N_KEYS), data={DATA: 8.0})
+        # A scheduler's count may come after the graph.
+        log.n_tasks = n_tasks
         write_task(log, ("x-1", 0), log.start, log.start + 0.5)
         recorder.pull(0.0)
         file.write_changes()
