@@ -1,14 +1,17 @@
 """What do files cost: seconds, bytes per task and memory; and what does writing one while recording cost?
 
-A recorded tree graph is saved, loaded and exported, beside the HTML of dask.diagnostics for as many tasks.
-Memory is how far the resident size rises meanwhile. Then the same computation with and without a file that is
+A recorded tree graph is saved, loaded and exported, each in a process of its own, beside the HTML of
+dask.diagnostics for as many tasks. Memory is the most that this process ever held, and the most before (the
+recording, and recording it, where it does). Then the same computation with and without a file that is
 written while it runs, and processes that are killed at random moments: how old was the newest task in their
 files?
 """
 
 from __future__ import annotations
 
+import json
 import random
+import resource
 import subprocess
 import sys
 import tempfile
@@ -17,8 +20,10 @@ from collections.abc import Callable, Iterator
 from datetime import UTC, datetime, timedelta
 from functools import partial
 from pathlib import Path
+from typing import TypedDict
 
 from dask.diagnostics import Profiler, visualize
+from dask.utils import key_split
 
 import taskscope
 from benchmarks.harness import Table, differences, interleaved, main, spread
@@ -36,25 +41,16 @@ with taskscope.profile(save=sys.argv[1], display=False):
 """
 
 
-def resident_bytes(kind: str) -> int | None:
-    """Return ``VmRSS`` or ``VmHWM`` (the peak); None where there is no /proc."""
-    status = Path("/proc/self/status")
-    if not status.exists():
-        return None
-    line = next(line for line in status.read_text().splitlines() if line.startswith(kind))
-    return int(line.split()[1]) * 1024
-
-
-def timed(work: Callable[[], object]) -> tuple[float, float | None]:
-    """Return seconds, and how many bytes the resident size rose above what it was."""
-    before = resident_bytes("VmRSS")
-    if before is not None:
-        Path("/proc/self/clear_refs").write_text("5")  # forgets the peak
-    start_s = time.perf_counter()
-    work()
-    seconds = time.perf_counter() - start_s
-    peak = resident_bytes("VmHWM")
-    return seconds, None if before is None or peak is None else peak - before
+PEER = (
+    "The last row is the shortest valid trace of these tasks, without dependencies, counters and states, by"
+    " Python's own json: tools such as viztracer trace calls of Python, not Dask's tasks."
+)
+JOB = """
+import json, resource, sys, time
+from benchmarks.files import JOBS
+name, n_tasks, source, target = sys.argv[1], int(sys.argv[2]), sys.argv[3], sys.argv[4]
+print(json.dumps(JOBS[name](n_tasks, source, target)))
+"""
 
 
 def size(path: Path) -> int:
@@ -67,41 +63,100 @@ def recorded(n_tasks: int) -> Recording:
     return run.recording
 
 
-def formats(n_tasks: int, folder: Path) -> Iterator[list[str]]:
+class Measured(TypedDict):
+    """What a process found: seconds of the work alone, and the most it held before and altogether."""
+
+    seconds: float
+    before_bytes: int
+    most_bytes: int
+
+
+def measured(work: Callable[[], object]) -> Measured:
+    before = most_bytes()
+    start_s = time.perf_counter()
+    work()
+    return {"seconds": time.perf_counter() - start_s, "before_bytes": before, "most_bytes": most_bytes()}
+
+
+def most_bytes() -> int:
+    """Return the most that this process ever held; of Linux, where this is in kilobytes."""
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+
+
+def save_job(n_tasks: int, source: str, target: str) -> Measured:
     recording = recorded(n_tasks)
-    native = folder / "a.taskscope"
-    jobs: dict[str, tuple[Callable[[], object], Path]] = {
-        "save .taskscope": (partial(recording.save, native, overwrite=True), native),
-        "load .taskscope": (partial(taskscope.load, native), native),
-        "to_html": (partial(recording.to_html, folder / "a.html", overwrite=True), folder / "a.html"),
-        "to_chrome_trace": (
-            partial(recording.to_chrome_trace, folder / "a.json", overwrite=True),
-            folder / "a.json",
-        ),
-        "to_parquet, all tables": (
-            partial(recording.to_parquet, folder / "parquet", overwrite=True),
-            folder / "parquet",
-        ),
-        "to_csv, all tables": (partial(recording.to_csv, folder / "csv", overwrite=True), folder / "csv"),
-    }
-    for name, (work, path) in jobs.items():
-        yield row(name, n_tasks, work, path)
-    del recording
+    return measured(partial(recording.save, target, overwrite=True))
+
+
+def load_job(n_tasks: int, source: str, target: str) -> Measured:
+    return measured(partial(taskscope.load, source))
+
+
+def export_job(method: str, n_tasks: int, source: str, target: str) -> Measured:
+    recording = taskscope.load(source)
+    return measured(partial(getattr(recording, method), target, overwrite=True))
+
+
+def bokeh_job(n_tasks: int, source: str, target: str) -> Measured:
     with Profiler() as profiler:
         tree(n_tasks).compute("sync")
-    page = folder / "dask.html"
-    yield row(
-        "dask.diagnostics HTML",
-        n_tasks,
-        lambda: visualize([profiler], filename=str(page), show=False, save=True),
-        page,
-    )
+    return measured(lambda: visualize([profiler], filename=target, show=False, save=True))
 
 
-def row(name: str, n_tasks: int, work: Callable[[], object], path: Path) -> list[str]:
-    seconds, memory = timed(work)
-    rise = "–" if memory is None else f"{memory / 1e6:.0f}"
-    return [name, f"{n_tasks:,}", f"{seconds:.2f}", f"{size(path) / n_tasks:.1f}", rise]
+def plain_trace_job(n_tasks: int, source: str, target: str) -> Measured:
+    """Write what Dask's Profiler has as the shortest valid trace, by Python's own json."""
+    with Profiler() as profiler:
+        tree(n_tasks).compute("sync")
+
+    def write() -> None:
+        lanes: dict[object, int] = {}
+        events = [
+            {
+                "ph": "X",
+                "name": key_split(row.key),
+                "cat": "compute",
+                "pid": 1,
+                "tid": lanes.setdefault(row.worker_id, len(lanes)),
+                "ts": row.start_time * 1e6,
+                "dur": (row.end_time - row.start_time) * 1e6,
+                "args": {"key": str(row.key)},
+            }
+            for row in profiler.results
+        ]
+        Path(target).write_text(json.dumps({"traceEvents": events}))
+
+    return measured(write)
+
+
+JOBS: dict[str, Callable[[int, str, str], Measured]] = {
+    "save .taskscope": save_job,
+    "load .taskscope": load_job,
+    "to_html": partial(export_job, "to_html"),
+    "to_chrome_trace": partial(export_job, "to_chrome_trace"),
+    "to_parquet, all tables": partial(export_job, "to_parquet"),
+    "to_csv, all tables": partial(export_job, "to_csv"),
+    "dask.diagnostics HTML": bokeh_job,
+    "Chrome trace by json.dumps": plain_trace_job,
+}
+
+
+def formats(n_tasks: int, folder: Path) -> Iterator[list[str]]:
+    native = folder / "a.taskscope"
+    for place, (name, _) in enumerate(JOBS.items()):
+        target = (
+            native if name.endswith(".taskscope") else folder / f"{place}{'.html' if 'HTML' in name else ''}"
+        )
+        command = [sys.executable, "-c", JOB, name, str(n_tasks), str(native), str(target)]
+        done = subprocess.run(command, capture_output=True, text=True, check=True)
+        found: Measured = json.loads(done.stdout.splitlines()[-1])
+        yield [
+            name,
+            f"{n_tasks:,}",
+            f"{found['seconds']:.2f}",
+            f"{size(target) / n_tasks:.1f}",
+            f"{found['before_bytes'] / 1e6:.0f}",
+            f"{found['most_bytes'] / 1e6:.0f}",
+        ]
 
 
 def compute_s(n_tasks: int, clock: Callable[[], float], save: Path | None) -> float:
@@ -159,8 +214,9 @@ def measure(*, quick: bool) -> list[Table]:
     return [
         Table(
             "Save, load and export",
-            ["what", "tasks", "seconds", "bytes per task", "memory rises by, MB"],
+            ["what", "tasks", "seconds", "bytes per task", "most MB before", "most MB"],
             formats(n_tasks, folder),
+            note=PEER,
         ),
         Table(
             "A file written while recording (-D), threads",
