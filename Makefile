@@ -30,7 +30,7 @@ export OPENBLAS_NUM_THREADS ?= 1
 
 export PATH := $(CURDIR)/$(VENV)/bin:$(PATH)
 
-.PHONY: demo test setup lint typecheck unit upstream minimum newest soak packaging notebooks browser docs docs-check bench bench-quick \
+.PHONY: demo test setup lint typecheck unit upstream minimum newest soak sbom packaging notebooks browser docs docs-check bench bench-quick \
 	pictures clean help
 
 demo: setup ## open the quickstart in JupyterLab (with CI=true: run it headless, keep the results)
@@ -70,6 +70,13 @@ newest: setup $(STAMPS)/newest ## unit tests with the newest Python on this mach
 
 soak: setup ## two hours of random faults; `make soak MINUTES=5` for less (not part of test)
 	$(PYTHON) -W error -m tests.faults.soak --minutes $(MINUTES)
+
+sbom: setup ## what it is made of, as CycloneDX, into build/sbom (the wheel itself bundles no package of others)
+	@mkdir -p build/sbom
+	@test -x build/sbom/venv/bin/cyclonedx-py || { $(PYTHON) -m venv build/sbom/venv && \
+		build/sbom/venv/bin/pip install -qq --disable-pip-version-check cyclonedx-bom; }
+	build/sbom/venv/bin/cyclonedx-py environment --output-reproducible --pyproject pyproject.toml -o build/sbom/python.cdx.json $(PYTHON)
+	npm sbom --sbom-format cyclonedx --omit dev >build/sbom/npm.cdx.json
 
 packaging: setup ## build wheel and sdist, look inside, install without Node
 	$(PYTEST) tests/packaging

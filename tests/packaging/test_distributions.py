@@ -41,6 +41,13 @@ def test_the_wheel_holds_each_file_once_and_no_sources_of_the_front_end(built: D
     assert [name for name in names if name.startswith("taskscope/labextension")] == []
 
 
+def test_the_wheel_bundles_no_package_of_others(built: Distributions) -> None:
+    names = built.wheel_names()
+    licences = f"{data_directory(names)}/{LABEXTENSION}/static/third-party-licenses.json"
+    with zipfile.ZipFile(built.wheel) as archive:
+        assert json.loads(archive.read(licences)) == {"packages": []}
+
+
 def test_the_sdist_builds_without_node(built: Distributions) -> None:
     names = built.sdist_names()
     wanted = {"LICENSE", "README.md", "package-lock.json", "labextension/install.json"}
