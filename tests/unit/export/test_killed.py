@@ -105,7 +105,7 @@ def test_what_was_flushed_survives_a_kill_at_any_moment(
         assert rows(left, "dependencies")[: len(rows(early, "dependencies"))] == rows(early, "dependencies")
         assert entered(early) <= entered(left)
         assert counted(early) <= counted(left)
-        # The kill may have come between a compute's beginning and the last part of its graph; then that is said.
+        # The kill may have come between the beginning of a compute and the rest of its graph: that is said.
         assert known(early) <= known(left)
         lacking = [run for run in left.runs if run.n_tasks and run.run not in left.graphs]
         whole = not lacking and known(left) == left.graphs.keys()
