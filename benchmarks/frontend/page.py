@@ -52,9 +52,14 @@ class ChartPage:
         return float(self._call(f"mount({_js(follow)})"))
 
     def frames(self, call: str) -> list[float]:
-        """Return what each frame of ``anew(60)``, ``press(60, ['+'])`` or ``grow(30, 1000)`` took."""
+        """Return what each frame of ``press(60, ['+'])`` or ``grow(30, 1000)`` took."""
         took: list[float] = self._call(call)
         return took
+
+    def anew(self, count: int) -> tuple[list[float], list[float]]:
+        """Measure everything anew; return each time's longest frame, and what all frames of it took."""
+        took = self._call(f"anew({count})")
+        return [one["longest"] for one in took], [one["sum"] for one in took]
 
     def zoom(self, part: float) -> None:
         """Show a part of everything."""

@@ -1,6 +1,8 @@
 /** How long the page's own painting takes, frame by frame. */
 
 const ANSWER_MS = 5_000;
+/** Nothing painted in so many frames: the picture is done. */
+const STILL_FRAMES = 3;
 
 export class FrameTimes {
   readonly #times: number[] = [];
@@ -31,6 +33,21 @@ export class FrameTimes {
     await painted;
     this.#painted = () => undefined;
     return this.#times.at(-1) ?? NaN;
+  }
+
+  /** Do something, and wait until nothing is painted any more: its longest frame, and what all of them took together. */
+  async allAfter(action: () => void): Promise<{ longest: number; sum: number }> {
+    const first = this.#times.length;
+    await this.after(action);
+    for (let still = 0, seen = this.#times.length; still < STILL_FRAMES; still += 1) {
+      await new Promise(this.#request);
+      if (this.#times.length > seen) {
+        seen = this.#times.length;
+        still = 0;
+      }
+    }
+    const times = this.#times.slice(first);
+    return { longest: Math.max(...times), sum: times.reduce((a, b) => a + b, 0) };
   }
 
   /** Frames that were painted in a while, and the gaps between animation frames, in milliseconds. */

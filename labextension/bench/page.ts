@@ -49,10 +49,15 @@ class Bench {
     return performance.now() - beganMs;
   }
 
-  /** Milliseconds of `count` frames, for each of which everything is measured anew: one prefix after another stands out. */
-  async anew(count: number): Promise<number[]> {
+  /** Have everything measured anew `count` times, as one prefix after another stands out: each time's longest frame and sum, ms. */
+  async anew(count: number): Promise<{ longest: number; sum: number }[]> {
     const names = [...document.querySelectorAll('.tsk-gantt-legend-name')];
-    return this.#each(count, i => names[i % names.length]?.parentElement?.dispatchEvent(new PointerEvent('pointerenter')));
+    const took: { longest: number; sum: number }[] = [];
+    for (let i = 0; i < count; i += 1) {
+      const name = names[i % names.length]?.parentElement;
+      took.push(await frames.allAfter(() => name?.dispatchEvent(new PointerEvent('pointerenter'))));
+    }
+    return took;
   }
 
   /** Milliseconds of `count` frames, each after one of these keys in turn. */

@@ -84,6 +84,14 @@ export class Coverage implements CoverageColumns {
     }
   }
 
+  /** Have nothing in the columns from `first` up to `last`. */
+  clear(first: number, last: number): void {
+    for (const column of [this.cover, this.focus, this.bad, this.marks]) {
+      column.fill(0, first, last);
+    }
+    this.prefix.fill(NO_PREFIX, first, last);
+  }
+
   /** Measure some lanes together, from column `first` up to `last`; the other columns stay. */
   measure(lanes: readonly LaneInSight[], look: Look, first = 0, last = look.columns): void {
     const { columns, span, nPrefixes } = look;
@@ -101,9 +109,7 @@ export class Coverage implements CoverageColumns {
   #measurePart(lanes: readonly LaneInSight[], part: Stretch, own: Float32Array | null): void {
     const { amounts } = this;
     const { look: { sight }, from, to } = part;
-    for (const column of [this.cover, this.focus, this.bad, this.marks]) {
-      column.fill(0, from, to);
-    }
+    this.clear(from, to);
     amounts.begin();
     const sum = this.cover.subarray(from, to);
     const cover = own ?? sum;

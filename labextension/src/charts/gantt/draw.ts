@@ -25,6 +25,11 @@ export class GanttPainter {
     return this.#plot.rough;
   }
 
+  /** Whether the next frame goes on with it. */
+  get unfinished(): boolean {
+    return this.#plot.unfinished;
+  }
+
   paint(store: TaskStore, picture: Picture): void {
     const context = this.#context;
     if (context === null) {

@@ -57,7 +57,8 @@ export class Legend {
     private readonly signal: AbortSignal,
     private readonly t: Translate
   ) {
-    this.#more = makeButton('', t('Show more or fewer prefixes'), () => { this.#toggleMore(); }, signal);
+    this.#more = element('button', { type: 'button', title: t('Show more or fewer prefixes') });
+    this.#more.addEventListener('click', () => { this.#toggleMore(); }, { signal });
     this.#reset = makeButton(t('Show all'), t('Show all prefixes again'), () => { emphasis.showAll(); }, signal);
     const [more, reset] = [element('li', {}, this.#more), element('li', {}, this.#reset)];
     this.el = element('ul', { class: 'tsk-gantt-legend', 'aria-label': t('Prefixes: press one to hide or show its tasks') }, this.#statuses, more, reset);
@@ -134,7 +135,8 @@ export class Legend {
   #refreshMore(nMore: number): void {
     this.#setShown(this.#more, nMore > 0 || this.#open);
     const fewer = nMore > 0 ? this.t('Fewer; %1 more are not listed', formatCount(nMore)) : this.t('Fewer');
-    setText(this.#more, this.#open ? fewer : this.t('%1 more prefixes', formatCount(nMore)));
+    const more = nMore > 0 ? this.t('%1 more prefixes', formatCount(nMore)) : '';
+    setText(this.#more, this.#open ? fewer : more);
     this.#more.setAttribute('aria-expanded', String(this.#open));
   }
 

@@ -3,7 +3,8 @@
  *
  * Where nothing changed it is kept, and where the view moved by whole pixels only what came into sight is measured. While a
  * person moves through more than can be measured in time, what was measured before is stretched; the view asks for the
- * exact picture as soon as the gesture rests.
+ * exact picture as soon as the gesture rests. Where even a picture that rests takes longer than a frame may, some rows are
+ * measured in each of the next frames, and the others show what was measured before.
  */
 import type { Span } from '../../lib/span';
 import type { CoverageColumns, LaneInSight, Look, TaskStore } from '../../store';
@@ -11,7 +12,7 @@ import { Amounts, Coverage, resample } from '../../store';
 import type { Scene } from './model';
 import type { Row } from './rows';
 
-/** Measuring may take as long as this in each frame of a gesture. */
+/** Measuring may take as long as this in each frame, and the row that is being measured then. */
 const HASTE_MS = 8;
 /** New tasks may be left out of the picture for as long as this, while a person moves. */
 const STALE_MS = 500;
@@ -29,9 +30,19 @@ interface Entry {
   atMs: number;
 }
 
+/** A row that has to be measured. */
+interface Due {
+  /** Among the rows. */
+  readonly place: number;
+  readonly entry: Entry;
+  readonly lanes: readonly LaneInSight[];
+}
+
 export class MeasuredRows {
   /** Whether some row is not exact. */
   rough = false;
+  /** Rows that are to be measured in the next frames. */
+  nDue = 0;
   #entries = new Map<string, Entry>();
   #look: Look | null = null;
   #kind = 0;
@@ -44,17 +55,17 @@ export class MeasuredRows {
 
   /** Measure rows; null for those without bars. */
   measure(store: TaskStore, { open }: Pick<Scene, 'open'>, rows: readonly Row[], look: Look): (CoverageColumns | null)[] {
-    const before = this.#entries;
     const moved = this.#look !== null && !isSame(this.#look.span, look.span);
     this.#kind += this.#look !== null && isAlike(this.#look, look) && this.#epoch === store.epoch ? 0 : 1;
     this.#look = look;
+    const before = this.#epoch === store.epoch ? this.#entries : new Map<string, Entry>();
     this.#epoch = store.epoch;
     this.#entries = new Map();
     this.rough = false;
     const hasty = moved && this.#tookMs > HASTE_MS;
-    const beganMs = this.clockMs();
-    let nExact = 0;
-    const measured = rows.map(row => {
+    const nowMs = this.clockMs();
+    const due: Due[] = [];
+    const measured = rows.map((row, place) => {
       if (row.kind === 'worker' && !row.collapsed) {
         return null;
       }
@@ -63,19 +74,39 @@ export class MeasuredRows {
       const lanes = ids.map(id => ({ tasks: store.lane(id), open: open.get(id) ?? [] }));
       const entry = before.get(name) ?? newEntry(look.span, this.#amounts);
       this.#entries.set(name, entry);
-      const known = this.#known(entry, lanes, look, hasty, beganMs);
-      if (known !== null) {
-        return known;
+      const known = this.#known(entry, lanes, look, hasty, nowMs);
+      if (known === null) {
+        due.push({ place, entry, lanes });
       }
-      nExact += 1;
-      entry.exact.measure(lanes, look);
-      Object.assign(entry, { span: look.span, kind: this.#kind, version: versionOf(lanes), atMs: beganMs });
-      return entry.exact;
+      return known;
     });
-    if (nExact * 2 > measured.length) {
-      this.#tookMs = this.clockMs() - beganMs;
+    // Those that have waited longest come first.
+    due.sort((a, b) => a.entry.atMs - b.entry.atMs);
+    const tookMs = this.#measureDue(due, look, nowMs);
+    due.forEach(({ place, entry }, i) => {
+      measured[place] = i < due.length - this.nDue ? entry.exact : lastKnown(entry, look);
+    });
+    this.rough ||= this.nDue > 0;
+    if (due.length * 2 > measured.length) {
+      this.#tookMs = (tookMs * due.length) / Math.max(due.length - this.nDue, 1);
     }
     return measured;
+  }
+
+  /** Measure one row, and more while there is time; returns the milliseconds it took. */
+  #measureDue(due: readonly Due[], look: Look, beganMs: number): number {
+    this.nDue = due.length;
+    let tookMs = 0;
+    for (const { entry, lanes } of due) {
+      entry.exact.measure(lanes, look);
+      Object.assign(entry, { span: look.span, kind: this.#kind, version: versionOf(lanes), atMs: beganMs });
+      this.nDue -= 1;
+      tookMs = this.clockMs() - beganMs;
+      if (tookMs > HASTE_MS) {
+        break;
+      }
+    }
+    return tookMs;
   }
 
   /** What follows from what was measured before; null: not enough. */
@@ -102,6 +133,19 @@ export class MeasuredRows {
     }
     return other;
   }
+}
+
+/** What was measured before, if anything, where it would be now. */
+function lastKnown({ exact, other, span }: Entry, look: Look): Coverage {
+  if (exact.cover.length === 0) {
+    other.resize(look.columns);
+    other.clear(0, look.columns);
+    return other;
+  }
+  const { first, last } = resample(exact, span, other, look.span, look.columns);
+  other.clear(0, first);
+  other.clear(last, look.columns);
+  return other;
 }
 
 function newEntry(span: Span, amounts: Amounts): Entry {

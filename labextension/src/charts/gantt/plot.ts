@@ -22,6 +22,11 @@ export class Plot {
     return this.#rows.rough;
   }
 
+  /** Whether some rows are to be measured in the next frame. */
+  get unfinished(): boolean {
+    return this.#rows.nDue > 0;
+  }
+
   /** Paint into `context`, whose pixels are `ratio` to one of CSS; returns what each row in sight has, null: no bars. */
   paint(context: CanvasRenderingContext2D, store: TaskStore, picture: Picture, ratio: number): (CoverageColumns | null)[] {
     const { layout, scene, theme } = picture;

@@ -245,7 +245,10 @@ class GanttView implements GanttChart, ExtrasHost {
       return 'still';
     }
     this.#paintScene(scene);
-    return scene.growing && !this.#still ? 'growing' : this.#painter.rough ? 'rough' : 'still';
+    if (scene.growing && !this.#still) {
+      return 'growing';
+    }
+    return this.#painter.unfinished && !scene.growing ? 'unfinished' : this.#painter.rough ? 'rough' : 'still';
   }
 
   #paintScene(scene: Scene): void {

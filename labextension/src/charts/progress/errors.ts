@@ -55,7 +55,7 @@ export class ErrorList {
     this.el.hidden = shown.length === 0;
     this.#more.hidden = this.#errors.length <= FOLDED_ROWS;
     this.#more.setAttribute('aria-expanded', String(this.#unfolded));
-    setText(this.#more, this.#moreText(this.#errors.length));
+    setText(this.#more, this.#more.hidden ? '' : this.#moreText(this.#errors.length));
   }
 
   #moreText(n: number): string {

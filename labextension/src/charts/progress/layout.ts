@@ -36,6 +36,8 @@ export interface PrefixRow extends Counts {
 
 export interface ProgressLayout extends Counts {
   readonly state: ProgressState;
+  /** Whether it is still being found out how many tasks there are; `total` is those that are known by then. */
+  readonly counting: boolean;
   /** How many computes these are. */
   readonly nRuns: number;
   /** What the first failed compute failed with, where no task says so. */
@@ -44,7 +46,7 @@ export interface ProgressLayout extends Counts {
   readonly errors: readonly FailureKind[];
   /** Of the interrupted ones, those whose worker died. */
   readonly lost: number;
-  /** Finished tasks of all, 0 without any. */
+  /** Finished tasks of all, 0 without any or before they were counted. */
   readonly fraction: number;
   /** Seconds during which at least one compute ran. */
   readonly elapsedS: number;
@@ -61,19 +63,21 @@ export function layoutProgress(input: ProgressInput): ProgressLayout {
   const { rows, runs, failures, nowS } = input;
   const sums = sumCounts(rows);
   const total = plannedTasks(rows, runs);
+  const uncounted = new Set(runs.filter(run => run.status === 'running' && run.nTasks === 0).map(({ run }) => run));
   const errors = failures.filter(kind => kind.status === 'erred');
   return {
     ...sums,
     total,
     state: stateOf(runs),
+    counting: uncounted.size > 0,
     nRuns: runs.length,
     error: runs.find(run => run.error !== null && !errors.some(kind => kind.error === run.error))?.error ?? null,
     errors,
     lost: failures.reduce((n, kind) => n + (kind.status === 'lost' ? kind.n : 0), 0),
-    fraction: total === 0 ? 0 : sums.finished / total,
+    fraction: total === 0 || uncounted.size > 0 ? 0 : sums.finished / total,
     elapsedS: elapsedS(runs, nowS),
     eta: timeLeft(input),
-    prefixes: byPrefix(rows)
+    prefixes: byPrefix(rows.filter(row => !uncounted.has(row.run)))
   };
 }
 

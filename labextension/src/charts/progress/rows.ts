@@ -69,7 +69,7 @@ export class PrefixRows {
     this.#list.hidden = shown.length === 0;
     this.#more.hidden = prefixes.length <= FOLDED_ROWS;
     this.#more.setAttribute('aria-expanded', String(this.#unfolded));
-    setText(this.#more, this.#moreText(prefixes.length));
+    setText(this.#more, this.#more.hidden ? '' : this.#moreText(prefixes.length));
   }
 
   #moreText(n: number): string {

@@ -7,7 +7,7 @@ const MAX_ERROR_CHARS = 200;
 
 export interface ProgressWords {
   readonly state: string;
-  /** `742 of 1,000 tasks`; empty before any are known. */
+  /** `742 of 1,000 tasks`; empty before there is any compute. */
   readonly count: string;
   readonly percent: string;
   readonly elapsed: string;
@@ -24,17 +24,11 @@ export interface ProgressWords {
 
 /** Empty texts stand for what need not be shown. */
 export function describeProgress(layout: ProgressLayout, translate: Translate): ProgressWords {
-  const { total, finished, running, erred, interrupted, lost, nRuns, error } = layout;
-  const count =
-    total > 0
-      ? translate('%1 of %2 tasks', formatCount(finished), formatCount(total))
-      : nRuns > 0
-        ? translate('no tasks')
-        : '';
+  const { total, running, erred, interrupted, lost, nRuns, error, counting } = layout;
   const words = {
     state: stateWord(layout.state, translate),
-    count,
-    percent: total > 0 ? formatPercent(layout.fraction) : '',
+    count: countText(layout, translate),
+    percent: total > 0 && !counting ? formatPercent(layout.fraction) : '',
     elapsed: nRuns > 0 ? translate('%1 elapsed', elapsedText(layout)) : '',
     eta: etaText(layout.eta, translate),
     running: running > 0 ? translate('%1 running', formatCount(running)) : '',
@@ -45,9 +39,16 @@ export function describeProgress(layout: ProgressLayout, translate: Translate): 
     error: error === null ? '' : printable(error, MAX_ERROR_CHARS)
   };
   const { state, percent, eta, elapsed } = words;
-  const said = [count, percent, words.running, words.erred, words.interrupted, words.lost, elapsed, eta];
+  const said = [words.count, percent, words.running, words.erred, words.interrupted, words.lost, elapsed, eta];
   const details = said.filter(text => text !== '').join(', ');
   return { ...words, sentence: details === '' ? state : `${state}: ${details}` };
+}
+
+function countText({ total, finished, nRuns, counting }: ProgressLayout, translate: Translate): string {
+  if (counting) {
+    return finished > 0 ? translate('%1 finished, counting the others…', formatCount(finished)) : translate('counting tasks…');
+  }
+  return total > 0 ? translate('%1 of %2 tasks', formatCount(finished), formatCount(total)) : nRuns > 0 ? translate('no tasks') : '';
 }
 
 /** The counts of one prefix: `40 / 100`. */

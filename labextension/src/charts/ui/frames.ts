@@ -1,7 +1,7 @@
 /** Painting when something changed, and never more often than the screen shows it. */
 
-/** What painting asks for next: nothing, to be called again because something grows, or once nothing was asked for in a while. */
-export type Painted = 'still' | 'growing' | 'rough';
+/** What painting asks for next: nothing, to go on in the next frame, to be called again because something grows, or once nothing was asked for in a while. */
+export type Painted = 'still' | 'unfinished' | 'growing' | 'rough';
 
 const GROWING_MS = 33;
 /** A picture that takes long to paint is painted less often, so that the page stays free at least half of the time. */
@@ -58,7 +58,9 @@ export class FrameLoop {
     const beganMs = performance.now();
     const painted = this.paint();
     this.#tookMs = performance.now() - beganMs;
-    if (painted === 'growing') {
+    if (painted === 'unfinished') {
+      this.request();
+    } else if (painted === 'growing') {
       this.#schedule();
     } else if (painted === 'rough') {
       this.#refine = setTimeout(() => { this.request(); }, REST_MS);

@@ -14,15 +14,14 @@ const ROWS: readonly Row[] = [LANE, WORKER, { ...WORKER, worker: 'open', collaps
 const tasks = (from: number, to: number): Parameters<typeof batchOf>[0] =>
   Array.from({ length: to - from }, (_, i) => ({ start: from + i + (i % 3) / 5, stop: from + i + 0.7, lane: i % 2, group: i % 3, key: [from + i] }));
 
-/** Rows of a store, measured by a clock that says that each measuring takes `tookMs`. */
+/** Rows of a store, measured by a clock that says that each row takes `rowMs`. */
 class Bench {
   readonly store = new TaskStore();
   readonly rows: MeasuredRows;
   nowMs = 0;
   open = new Map<number, { startS: number; prefix: number }[]>();
-  constructor(tookMs: number) {
-    let calls = 0;
-    this.rows = new MeasuredRows(() => this.nowMs + (calls++ % 2) * tookMs);
+  constructor(rowMs: number) {
+    this.rows = new MeasuredRows(() => (this.nowMs += rowMs));
     this.store.append(batchOf(tasks(0, 100)));
   }
   measure(startS: number, stopS: number, more: Partial<Look> = {}): number[][] {
@@ -67,9 +66,9 @@ describe('rows that are measured in time', () => {
   });
 });
 
-describe('rows that are not', () => {
+describe('rows that together take longer than a frame of a gesture may', () => {
   it('are stretched while a person moves, and exact when nothing moves', () => {
-    const bench = new Bench(50);
+    const bench = new Bench(5);
     expect(bench.measure(0, 20)).toEqual(bench.anew(0, 20));
     bench.measure(1.3, 15);
     expect(bench.rows.rough).toBe(true);
@@ -78,7 +77,7 @@ describe('rows that are not', () => {
   });
 
   it('are exact where a person moved by whole columns, and beyond what was in sight', () => {
-    const bench = new Bench(50);
+    const bench = new Bench(5);
     bench.measure(0, 20);
     expect(bench.measure(5, 25)).toEqual(bench.anew(5, 25));
     expect(bench.rows.rough).toBe(false);
@@ -89,14 +88,46 @@ describe('rows that are not', () => {
   });
 
   it('leave new tasks out for half a second at most', () => {
-    const bench = new Bench(50);
+    const bench = new Bench(5);
     bench.measure(80, 100);
     bench.store.append(batchOf(tasks(100, 120), { seq: 1, first: 100 }));
     bench.nowMs = 499;
     bench.measure(79.5, 100.5);
     expect(bench.rows.rough).toBe(true);
-    bench.nowMs = 501;
+    bench.nowMs = 510;
     expect(bench.measure(79.2, 100.9)).toEqual(bench.anew(79.2, 100.9));
     expect(bench.rows.rough).toBe(false);
+  });
+});
+
+describe('rows that take longer than a frame each', () => {
+  it('are measured one in each frame, and until then show what was measured before', () => {
+    const bench = new Bench(50);
+    const focused = { sight: { hidden: null, focus: 1 } };
+    const nothing = (columns: number): number[] => [...Array<number>(3 * columns).fill(0), ...Array<number>(columns).fill(65_535), ...Array<number>(columns).fill(0)];
+    const [lane, worker] = bench.anew(0, 20);
+    const [laneFocused, workerFocused] = bench.anew(0, 20, focused);
+    const shown = [bench.measure(0, 20), bench.rows.nDue, bench.measure(0, 20), bench.rows.nDue];
+    expect(shown).toEqual([[lane, nothing(20), []], 1, [lane, worker, []], 0]);
+    const next = [bench.measure(0, 20, focused), bench.rows.rough, bench.measure(0, 20, focused), bench.rows.rough];
+    expect(next).toEqual([[laneFocused, worker, []], true, [laneFocused, workerFocused, []], false]);
+  });
+
+  it('take turns while tasks come', () => {
+    const bench = new Bench(50);
+    const exact = [1, 2, 3, 4].map(seq => {
+      bench.store.append(batchOf(tasks(100 + seq, 101 + seq), { seq, first: 99 + seq }));
+      const [shown, anew] = [bench.measure(80, 110), bench.anew(80, 110)];
+      return shown.map((row, i) => JSON.stringify(row) === JSON.stringify(anew[i]));
+    });
+    expect(exact).toEqual([[true, false, true], [false, true, true], [true, false, true], [false, true, true]]);
+  });
+
+  it('of another recording are not shown', () => {
+    const bench = new Bench(50);
+    bench.measure(0, 20);
+    bench.measure(0, 20);
+    bench.store.append(batchOf([], { epoch: 'another' }));
+    expect(bench.measure(0, 20)[1]?.slice(0, 60)).toEqual(Array<number>(60).fill(0));
   });
 });

@@ -31,5 +31,5 @@ it('folds away all but three errors until asked', () => {
     errors.map(kind => errorText(kind, english)), 'Show fewer', 'true'
   ]);
   list.set(errors.slice(0, 2));
-  expect([texts().length, more?.hidden]).toEqual([2, true]);
+  expect([texts().length, more?.hidden, more?.textContent]).toEqual([2, true, '']);
 });

@@ -18,7 +18,7 @@ describe('layoutProgress', () => {
   it('waits where there is no compute', () => {
     expect(layout({})).toEqual({
       total: 0, finished: 0, erred: 0, running: 0, interrupted: 0,
-      state: 'waiting', nRuns: 0, error: null, errors: [], lost: 0, fraction: 0, elapsedS: 0, eta: { kind: 'none' }, prefixes: []
+      state: 'waiting', counting: false, nRuns: 0, error: null, errors: [], lost: 0, fraction: 0, elapsedS: 0, eta: { kind: 'none' }, prefixes: []
     });
   });
 
@@ -34,13 +34,22 @@ describe('layoutProgress', () => {
     ];
     expect(layout({ rows, runs })).toEqual({
       total: 55, finished: 34, erred: 1, running: 2, interrupted: 0,
-      state: 'running', nRuns: 2, error: null, errors: [], lost: 0, fraction: 34 / 55, elapsedS: 1.5,
+      state: 'running', counting: false, nRuns: 2, error: null, errors: [], lost: 0, fraction: 34 / 55, elapsedS: 1.5,
       eta: { kind: 'estimating' },
       prefixes: [
         { prefix: 'add', total: 40, finished: 24, erred: 1, running: 2, interrupted: 0 },
         { prefix: 'mul', total: 10, finished: 10, erred: 0, running: 0, interrupted: 0 }
       ]
     });
+  });
+
+  it('gives no share and no rows of a compute whose tasks are not all counted, while it runs', () => {
+    const runs: RunTimes[] = [{ ...RUN, stopS: 11, status: 'finished' }, { ...RUN, run: 1, nTasks: 0 }];
+    const rows = [{ ...ROW, finished: 100 }, { ...ROW, run: 1, prefix: 'mul', total: 1, running: 1 }];
+    const seen = [layout({ rows, runs }), layout({ rows, runs: runs.map(run => ({ ...run, stopS: 12, status: 'finished' as const })) })];
+    expect(seen.map(({ counting, fraction, prefixes }) => [counting, fraction, prefixes.map(row => row.prefix)])).toEqual([
+      [true, 0, ['add']], [false, 100 / 101, ['add', 'mul']]
+    ]);
   });
 
   it('says how long it takes until all computes that run have ended, as the kernel estimates it', () => {

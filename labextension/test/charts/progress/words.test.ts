@@ -6,7 +6,7 @@ import { english } from '../../../src/lib/translate';
 
 const WAITING: ProgressLayout = {
   total: 0, finished: 0, erred: 0, running: 0, interrupted: 0,
-  state: 'waiting', nRuns: 0, error: null, errors: [], lost: 0, fraction: 0, elapsedS: 0, eta: { kind: 'none' }, prefixes: []
+  state: 'waiting', counting: false, nRuns: 0, error: null, errors: [], lost: 0, fraction: 0, elapsedS: 0, eta: { kind: 'none' }, prefixes: []
 };
 
 describe('describeProgress', () => {
@@ -30,6 +30,14 @@ describe('describeProgress', () => {
       sentence:
         'Running: 742 of 1,000 tasks, 74%, 4 running, 1 erred, 2 interrupted, 12.3 s elapsed, about 4 s left (estimate: 2 s to 25 s)'
     });
+  });
+
+  it('gives no total before all tasks were counted', () => {
+    const layout: ProgressLayout = { ...WAITING, total: 1, running: 1, state: 'running', counting: true, nRuns: 1, elapsedS: 0.1 };
+    const told = [layout, { ...layout, total: 41, finished: 40 }].map(each => describeProgress(each, english).sentence);
+    expect(told).toEqual([
+      'Running: counting tasks…, 1 running, 0.1 s elapsed', 'Running: 40 finished, counting the others…, 1 running, 0.1 s elapsed'
+    ]);
   });
 
   it('tells tasks that were lost from those that were interrupted', () => {
