@@ -35,7 +35,7 @@ it('what a person asked for before it was here is done when it comes', async () 
   const el = await mounted(controller.signal);
   press(el, '/');
   const before = [el.querySelector('input'), rows(el), el.querySelector('.tsk-gantt-state')?.textContent];
-  await vi.waitUntil(() => el.querySelector('input') !== null);
+  await vi.waitUntil(() => el.querySelector('input') !== null, { timeout: 30_000 });
   expect([before, document.activeElement, rows(el), el.querySelectorAll('.tsk-gantt-help dt').length]).toEqual([
     [null, 0, '1 task · 1 lane'], el.querySelector('input'), 4, 14
   ]);
@@ -57,7 +57,7 @@ it('where it cannot be loaded the picture stays, and the chart says so', async (
   const controller = new AbortController();
   const el = await mounted(controller.signal);
   const notice = (): string => el.querySelector('.tsk-notice')?.textContent ?? '';
-  await vi.waitUntil(() => notice() !== '');
+  await vi.waitUntil(() => notice() !== '', { timeout: 30_000 });
   expect(notice()).toMatch(/^Part of the chart could not be loaded: .*\. Reload the page\.$/s);
   press(el, '?');
   expect([el.querySelector('.tsk-gantt-state')?.textContent, el.querySelector('input')]).toEqual(['1 task · 1 lane', null]);
