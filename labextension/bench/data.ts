@@ -93,7 +93,8 @@ export class TaskMaker {
         first: 0, dropped: 0, nCores: null, limitBytes: null, timeS: new Float64Array(), cpuPercent: new Float32Array(),
         rssBytes: new Float64Array(), nProcesses: new Uint16Array(), gap: new Uint8Array()
       },
-      held: {
+      cluster: null,
+    held: {
         first: 0, dropped: 0, run: new Int32Array(), group: new Uint16Array(), timeS: new Float64Array(),
         nKeys: new Uint32Array(), nbytes: new Float64Array(), nUnsized: new Uint32Array(), value: null, nUnvalued: null,
         metrics: new Map(), isUnknown: false

@@ -18,6 +18,7 @@ import dask.array as da
 import taskscope
 from taskscope.analysis.batches import recorded_messages
 from taskscope.model.recording import Recording
+from tests.support.cluster_recordings import cluster_recording
 
 FIXTURES = Path(__file__).parents[1] / "fixtures"
 FOLDER = FIXTURES / "documents"
@@ -82,6 +83,7 @@ def _record() -> None:
 def main() -> None:
     FOLDER.mkdir(exist_ok=True)
     _record()
+    cluster_recording().save(FOLDER / "cluster.taskscope", overwrite=True)
     for path in files():
         text = json.dumps(messages_of(taskscope.load(path)), indent=1)
         messages_path(path).write_text(text + "\n", encoding="utf-8")

@@ -9,9 +9,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from taskscope.model.records import Group, Lane, Message, PrefixProgress, Run, RunningTask, TaskBlock
+from taskscope.model.workers import WorkerSample
 from taskscope.recorder import Recorder
+from taskscope.recorder.activities import ActivityLog
 from taskscope.recorder.graph import Outline
 from taskscope.recorder.heldlog import HeldLog
+from taskscope.recorder.recent import RecentLog
 from taskscope.recorder.resources import ResourceLog
 from tests.support.task_blocks import Row, block_of
 
@@ -28,6 +31,9 @@ class FakeRecorder:
         self.active = False
         self.resources = ResourceLog()
         self.held = HeldLog()
+        self.activities = ActivityLog()
+        self.activities_since = self.activities.news
+        self.workers: RecentLog[WorkerSample] = RecentLog(10)
         self.faults: list[tuple[str, BaseException]] = []
         self.version = 0
         self._runs: dict[int, tuple[int, Run]] = {}

@@ -1,5 +1,6 @@
 /** A recording put together from the frames of a file, complete or not, as `taskscope/export/assembly.py` does. */
 import type { Field, Run } from '../wire';
+import { activitiesOf, checkActivities } from './activities';
 import { checkRecording } from './checks';
 import { demand } from './errors';
 import type { Frame } from './frames';
@@ -9,7 +10,7 @@ import type { Packed } from './pack';
 import { inFile, joined, unpackColumns, unpackJson } from './pack';
 import type { FileRecording, Graph, RowBlock, Samples } from './recording';
 import { Records, timeOf } from './records';
-import { GRAPH, ROWS, SAMPLES } from './schema';
+import { ACTIVITY, GRAPH, ROWS, SAMPLES } from './schema';
 import { StreamedTasks } from './streamed';
 
 const MAX_WHOLE = 2 ** 31 - 1;
@@ -37,6 +38,7 @@ export class Assembly {
   #running: Field | null = null;
   readonly #seen = new Set<string>();
   readonly #samples: Packed[] = [];
+  readonly #activities: Packed[] = [];
 
   /** Whether the frame that everything else needs has come. */
   get begun(): boolean {
@@ -73,6 +75,9 @@ export class Assembly {
         break;
       case 'SMPL':
         this.#samples.push(unpackColumns(content, SAMPLES));
+        break;
+      case 'ACTV':
+        this.#activities.push(unpackColumns(content, ACTIVITY));
         break;
       case 'TICK': {
         const tick = unpackJson(content);
@@ -152,12 +157,16 @@ export class Assembly {
       blocks: [...blocks, ...running, ...streamed.blocks],
       graphs: new Map([...graphs, ...streamed.graphs]),
       samples: samplesOf(this.#samples),
+      activities: activitiesOf(this.#activities),
+      sources: this.#records.sources,
+      workers: this.#records.workers,
       dropped: this.#dropped ?? Math.max(head.nRows - nRows, 0),
       metadata: head.metadata,
       unknown,
       problem: text
     };
     checkRecording(recording);
+    checkActivities(recording);
     return recording;
   }
 

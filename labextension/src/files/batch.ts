@@ -1,6 +1,7 @@
 /** A recording as the one message of the feed that a live view of it would have got. */
 import type { Batch, HeldColumns, ResourceColumns, RunningTask } from '../wire';
 import { TEXT_KEY, tupleKey } from '../wire';
+import { clusterOf, groupOfActivity } from './activities';
 import { heldRows } from './held';
 import type { HeldRows } from './held';
 import { shortened } from './keys';
@@ -53,7 +54,8 @@ export function batchOf(recording: FileRecording): Batch {
     running: runningOf(recording, groupOf, laneOf),
     remarks: recording.remarks.map(remark => ({ ...remark, timeS: after(remark.timeS) })),
     resources: resourcesOf(recording),
-    held: heldOf(recording, held, groupOf)
+    held: heldOf(recording, held, groupOf),
+    cluster: clusterOf(recording, groupOf, laneOf)
   };
 }
 
@@ -73,6 +75,10 @@ function usedIn(recording: FileRecording, held: HeldRows): { groups: Map<number,
       lanes.add(lane[i] as number);
     });
   }
+  recording.activities.lane.forEach((lane, i) => {
+    groups.add(groupOfActivity(recording, i));
+    lanes.add(lane);
+  });
   return { groups: numbered(groups), lanes: numbered(lanes) };
 }
 

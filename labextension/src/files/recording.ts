@@ -1,5 +1,6 @@
 /** A recording as a file has it; times are seconds after the recorder's zero. */
 import type { Group, Lane, Remark, Run } from '../wire';
+import type { FileActivities, FileWorkerSample } from './activities';
 import type { KeyBlock } from './keys';
 
 /** How a task ended or, in a snapshot of a compute that went on, did not. */
@@ -61,6 +62,10 @@ export interface FileRecording {
   readonly blocks: readonly RowBlock[];
   readonly graphs: ReadonlyMap<number, Graph>;
   readonly samples: Samples;
+  readonly activities: FileActivities;
+  /** Addresses that the data of activities came from; the first is none. */
+  readonly sources: readonly string[];
+  readonly workers: readonly FileWorkerSample[];
   /** How many tasks of these runs were no longer held. */
   readonly dropped: number;
   readonly metadata: Readonly<Record<string, unknown>>;

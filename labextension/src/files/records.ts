@@ -1,6 +1,8 @@
 /** The small tables of a file: rows of JSON, each field of a type that it may have. */
 import type { Field, Group, Lane, Remark, Run } from '../wire';
 import { RUN_STATUSES } from '../wire';
+import type { FileWorkerSample } from './activities';
+import { workerSampleOf } from './activities';
 import { demand } from './errors';
 import { inFile } from './pack';
 
@@ -20,6 +22,8 @@ export class Records {
   readonly groups: Group[] = [];
   readonly lanes: Lane[] = [];
   readonly errors: TaskError[] = [];
+  readonly sources: string[] = [];
+  readonly workers: FileWorkerSample[] = [];
   remarks: Remark[] = [];
   readonly #nRows = new Map<string, number>();
 
@@ -49,6 +53,12 @@ export class Records {
           break;
         case 'errors':
           this.errors.push(...rows.map(errorOf));
+          break;
+        case 'activity_sources':
+          this.sources.push(...rows.map(row => row.at('name').text()));
+          break;
+        case 'workers':
+          rows.forEach(row => this.workers.push(workerSampleOf(row)));
           break;
         default:
           // Of what nobody looks at here, such as totals and call stacks.

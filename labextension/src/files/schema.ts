@@ -62,5 +62,16 @@ export const SAMPLES = {
   gap: ['<f8']
 } as const satisfies Kinds;
 
+export const ACTIVITY = {
+  run: ['<i4'],
+  task: ['<i4'],
+  lane: ['<u2'],
+  kind: ['|u1'],
+  start: ['<f8'],
+  duration: ['<f4'],
+  source: ['<u4'],
+  nbytes: ['<f8']
+} as const satisfies Kinds;
+
 /** Stands for an unknown size or time in columns of `u4`. */
 export const UNKNOWN_U4 = 2 ** 32 - 1;

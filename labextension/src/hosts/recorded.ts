@@ -1,6 +1,6 @@
 /** A finished recording: the feed's messages, all at once, with their buffers. */
-import { TaskStore } from '../store';
-import { type WireBuffer, WireError, decodeBatch } from '../wire';
+import { ClusterStore, TaskStore } from '../store';
+import { type WireBuffer, WireError, decodeBatch, decodeCluster } from '../wire';
 
 /**
  * Make a store of a list of messages.
@@ -11,13 +11,13 @@ export function storeOf(entries: unknown): TaskStore {
   if (!Array.isArray(entries) || entries.length === 0) {
     throw new WireError('data', 'a list of messages', entries);
   }
-  const store = new TaskStore();
+  const store = new TaskStore({ cluster: new ClusterStore() });
   entries.forEach((entry: unknown, i) => {
     const path = `data[${i}]`;
     if (typeof entry !== 'object' || entry === null || !('message' in entry) || !('buffers' in entry)) {
       throw new WireError(path, 'an object with message and buffers', entry);
     }
-    const appended = store.append(decodeBatch(entry.message, checkBuffers(entry.buffers, `${path}.buffers`)));
+    const appended = store.append(decodeBatch(entry.message, checkBuffers(entry.buffers, `${path}.buffers`), decodeCluster));
     if (appended.kind === 'gap') {
       throw new WireError(path, 'the next message', appended.reason);
     }

@@ -1,4 +1,6 @@
+export type { ActivityDetail, ActivitySum } from './activity-store';
 export { Amounts, NO_PREFIX } from './amounts';
+export { ClusterStore } from './cluster-store';
 export type { CoverageColumns, LaneInSight, Look, OpenTask, Sight } from './coverage';
 export { Coverage, MARK } from './coverage';
 export type { FailedTask, FailureKind } from './failures';
@@ -17,3 +19,5 @@ export type { RunWindow, Tables } from './tables';
 export { ALL_RUNS, inWindow } from './tables';
 export type { Appended, TaskDetail, TaskStoreOptions } from './task-store';
 export { TaskStore } from './task-store';
+export type { Quantity } from './worker-store';
+export { WorkerSeries, WorkerStore } from './worker-store';

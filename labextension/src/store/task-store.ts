@@ -3,6 +3,7 @@ import type { PaletteName } from '../lib/palette';
 import { PALETTES } from '../lib/palette';
 import type { Batch, LinksAnswer, TaskColumns, TaskStatus } from '../wire';
 import { STATUSES, UNKNOWN_CODE } from '../wire';
+import type { ClusterStore } from './cluster-store';
 import type { FailureKind } from './failures';
 import { Failures } from './failures';
 import { HeldStore } from './held-store';
@@ -48,6 +49,8 @@ export interface TaskStoreOptions {
   readonly maxTasks?: number;
   /** Asks the kernel what a task needs; without it nobody knows. */
   readonly ask?: AskLinks;
+  /** Takes what only clusters have; left out: that is not kept. */
+  readonly cluster?: ClusterStore;
 }
 
 /** About 300 MB. */
@@ -61,6 +64,7 @@ export class TaskStore {
   held = new HeldStore();
   readonly clock: KernelClock;
   readonly selection = new Selection();
+  readonly cluster: ClusterStore | null;
 
   #epoch: string | null = null;
   #lanes: (LaneTasks | undefined)[] = [];
@@ -86,6 +90,7 @@ export class TaskStore {
     this.#clockMs = options.clockMs ?? (() => performance.now());
     this.#ask = options.ask ?? (() => false);
     this.#maxTasks = options.maxTasks ?? MAX_TASKS;
+    this.cluster = options.cluster ?? null;
     this.#links = this.#newLinks();
     this.clock = new KernelClock(() => this.#clockMs() / 1000);
   }
@@ -163,6 +168,9 @@ export class TaskStore {
     this.#dropOld(batch.dropped);
     this.resources.append(batch.resources);
     this.held.append(batch.held);
+    if (batch.cluster !== null) {
+      this.cluster?.append(batch.cluster);
+    }
     this.#nextSeq = batch.seq + 1;
     this.#dropped = batch.dropped;
     this.#recorded = Math.max(batch.cursor, this.#nextRow);
@@ -306,6 +314,7 @@ export class TaskStore {
     this.tables = new Tables();
     this.resources = new ResourceStore();
     this.held = new HeldStore();
+    this.cluster?.clear();
     this.#colours.clear();
     this.selection.select(null, this);
     this.#epoch = epoch;

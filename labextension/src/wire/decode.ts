@@ -1,10 +1,11 @@
 /** The one decoder: `unknown` and buffers in, a whole valid batch out, or a WireError. */
 import { Field, WireError } from './check';
+import type { ClusterPart } from './cluster-schema';
 import type { WireBuffer } from './columns';
 import { checkBuffers, decodeColumns } from './columns';
 import type { Batch, Estimate, Group, Lane, PrefixProgress, Remark, Run, RunningTask } from './schema';
 import { BUFFERS, HELD_BUFFERS, PROTOCOL, RESOURCE_BUFFERS, RUN_STATUSES } from './schema';
-import { decodeSeries } from './series';
+import { decodeRunsOf, decodeSeries } from './series';
 
 /** More rows than any message has; a hostile count must not allocate. */
 const MAX_ROWS = 1_000_000;
@@ -12,12 +13,16 @@ const MAX_ID = 65535;
 const MAX_LANE = 8191;
 const MAX_RUN = 2 ** 31 - 1;
 
+/** Decodes what only clusters have, where a message has it. */
+export type DecodeCluster = (section: Field, buffers: readonly WireBuffer[]) => ClusterPart;
+
 /**
  * Decode one message of the feed.
  *
+ * @param decodeCluster left out: what only clusters have is not looked at
  * @throws WireError naming what is wrong; nothing is decoded in part.
  */
-export function decodeBatch(data: unknown, buffers: readonly WireBuffer[]): Batch {
+export function decodeBatch(data: unknown, buffers: readonly WireBuffer[], decodeCluster?: DecodeCluster): Batch {
   const message = new Field(data, 'message');
   const protocol = message.at('protocol');
   if (protocol.value !== PROTOCOL) {
@@ -26,13 +31,15 @@ export function decodeBatch(data: unknown, buffers: readonly WireBuffer[]): Batc
   message.at('kind').oneOf(['batch']);
   const count = message.at('count').count(MAX_ROWS);
   const nBuffers = BUFFERS.length + RESOURCE_BUFFERS.length + HELD_BUFFERS.length;
-  if (buffers.length !== nBuffers) {
+  const cluster = message.at('cluster');
+  const hasCluster = cluster.value !== undefined;
+  if (hasCluster ? buffers.length < nBuffers : buffers.length !== nBuffers) {
     throw new WireError('buffers', `${nBuffers} buffers`, buffers.length);
   }
   const views = checkBuffers(buffers.slice(0, BUFFERS.length), count);
-  const series = decodeSeries(message, buffers.slice(BUFFERS.length));
+  const series = decodeSeries(message, buffers.slice(BUFFERS.length, nBuffers));
   const errors = message.at('errors').list().map(field => field.text());
-  const runOfRow = decodeTaskRuns(message.at('task_runs'), count);
+  const runOfRow = decodeRunsOf(message.at('task_runs'), count);
   return {
     recorder: message.at('recorder').text(),
     epoch: message.at('epoch').text(),
@@ -53,23 +60,9 @@ export function decodeBatch(data: unknown, buffers: readonly WireBuffer[]): Batc
     estimates: message.at('estimates').list().map(decodeEstimate),
     running: message.at('running').list().map(decodeRunning),
     remarks: message.at('messages').list().map(decodeRemark),
-    ...series
+    ...series,
+    cluster: hasCluster ? (decodeCluster?.(cluster, buffers.slice(nBuffers)) ?? null) : null
   };
-}
-
-function decodeTaskRuns(field: Field, count: number): Int32Array {
-  const runs = new Int32Array(count);
-  let at = 0;
-  for (const entry of field.list()) {
-    const [run, n] = entry.tuple(2) as [Field, Field];
-    const stop = at + n.count(MAX_ROWS);
-    runs.fill(run.count(MAX_RUN), at, stop);
-    at = stop;
-  }
-  if (at !== count) {
-    throw new WireError(field.path, `runs of ${count} tasks altogether`, at);
-  }
-  return runs;
 }
 
 function decodeGroup(field: Field): Group {

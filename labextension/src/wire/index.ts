@@ -1,5 +1,8 @@
 export { Field, WireError } from './check';
 export type { WireBuffer } from './columns';
+export * from './cluster-schema';
+export { decodeCluster } from './cluster';
+export type { DecodeCluster } from './decode';
 export { decodeBatch } from './decode';
 export type { LinkRow, LinkRows, LinksAnswer } from './links';
 export { decodeLinks } from './links';

@@ -5,6 +5,7 @@
  * `decodeBatch` turns both into this. Times are seconds after the recorder's zero, on one axis.
  * Unknown is `null`.
  */
+import type { ClusterPart } from './cluster-schema';
 
 export const PROTOCOL = 1;
 
@@ -226,4 +227,6 @@ export interface Batch {
   readonly remarks: readonly Remark[];
   readonly resources: ResourceColumns;
   readonly held: HeldColumns;
+  /** What only clusters have; null: nothing. */
+  readonly cluster: ClusterPart | null;
 }

@@ -80,8 +80,24 @@ function decodeRuns(field: Field, count: number): { run: Int32Array; metrics: Ma
   return { run, metrics };
 }
 
+/** Which compute each of `count` rows belongs to. */
+export function decodeRunsOf(field: Field, count: number): Int32Array {
+  const runs = new Int32Array(count);
+  let at = 0;
+  for (const entry of field.list()) {
+    const [run, n] = entry.tuple(2) as [Field, Field];
+    const stop = at + n.count(MAX_ROWS);
+    runs.fill(run.count(MAX_RUN), at, stop);
+    at = stop;
+  }
+  if (at !== count) {
+    throw new WireError(field.path, `runs of ${count} rows altogether`, at);
+  }
+  return runs;
+}
+
 /** The buffers' bytes, copied and so aligned; as long as `count` asks for, but for those that are to be empty. */
-function copies(
+export function copies(
   layout: Layout,
   buffers: readonly WireBuffer[],
   count: number,

@@ -15,7 +15,7 @@ export function smallBatch(batch: Partial<Batch> = {}): Batch {
     },
     errors: [],
     groups: [], lanes: [], runs: [], progress: [], estimates: [], running: [], remarks: [],
-    resources: resourceColumns(), held: heldColumns(),
+    resources: resourceColumns(), held: heldColumns(), cluster: null,
     ...batch
   };
 }

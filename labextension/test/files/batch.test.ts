@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 
 import { batchOf, linksOf, readRecording } from '../../src/files';
-import { TaskStore } from '../../src/store';
+import { ClusterStore, TaskStore } from '../../src/store';
 import type { Batch } from '../../src/wire';
 import { DOCUMENTS, documentOf, messagesOf } from './documents';
 
@@ -20,7 +20,8 @@ function closeTo(value: unknown): unknown {
 
 /** Everything in messages that a view can show. */
 function shown(batches: readonly Batch[]): unknown {
-  const store = new TaskStore();
+  const cluster = new ClusterStore();
+  const store = new TaskStore({ cluster });
   batches.forEach(batch => {
     expect(store.append(batch).kind).toBe('appended');
   });
@@ -48,13 +49,23 @@ function shown(batches: readonly Batch[]): unknown {
     ]),
     limits: [resources.nCores, resources.limitBytes],
     held: rows,
+    ...shownCluster(cluster),
     metrics: [...held.metrics],
     nowS: batches[0]?.nowS ?? NaN
   };
 }
 
+function shownCluster({ activities, workers }: ClusterStore): object {
+  const lanes = [0, 1, 2, 3].map(id => Array.from({ length: activities.lane(id)?.n ?? 0 }, (_, i) => activities.detail(id, i)));
+  const series = [null, 0, 1].map(id => {
+    const { n, timeS, nWorkers, values } = workers.series(id);
+    return Array.from({ length: n }, (_, i) => [timeS[i], nWorkers[i], ...Object.values(values).map(column => column[i])]);
+  });
+  return { activities: lanes, missing: activities.missing, workers: workers.workers, series };
+}
+
 it('has files of both kinds', () => {
-  expect([...DOCUMENTS.keys()].sort()).toEqual(expect.arrayContaining(['busy', 'odd', 'running', 'v1-killed', 'v1-whole']));
+  expect([...DOCUMENTS.keys()].sort()).toEqual(expect.arrayContaining(['busy', 'cluster', 'odd', 'running', 'v1-killed', 'v1-whole']));
 });
 
 describe.each([...DOCUMENTS.keys()])('%s', name => {
@@ -62,6 +73,28 @@ describe.each([...DOCUMENTS.keys()])('%s', name => {
     const recording = await readRecording(documentOf(name));
     expect(shown([batchOf(recording)])).toEqual(closeTo(shown(messagesOf(name))));
   });
+});
+
+it('shows what workers did besides computing, and what they said of themselves', async () => {
+  const cluster = new ClusterStore();
+  new TaskStore({ cluster }).append(batchOf(await readRecording(documentOf('cluster'))));
+  const { activities, workers } = cluster;
+  const detail = (kind: string, startS: number, stopS: number, source: string | null, nbytes: number | null, group = 1): object =>
+    ({ kind, group, startS, stopS, source, nbytes });
+  const b = 'tls://10.0.0.2:4002';
+  expect([0, 1, 2].map(i => activities.detail(1, i))).toEqual([
+    detail('disk-read', 1.25, 1.375, null, null), detail('transfer', 1.5, 2, b, 8e6), detail('transfer', 1.5, 1.75, b, null)
+  ]);
+  expect(activities.sums({ firstRun: 0, lastRun: null }).map(({ kind, n, seconds, nbytes }) => [kind, n, seconds, nbytes])).toEqual([
+    ['transfer', 2, 0.75, 8e6], ['disk-read', 1, 0.125, 0], ['disk-write', 1, 0.0625, 0],
+    ['deserialize', 1, 0.125, 0], ['serialize', 1, 0.125, 0], ['other', 1, 0.125, 0]
+  ]);
+  expect([activities.n, activities.missing]).toEqual([7, 4]);
+  const { timeS, nWorkers, values, n } = workers.series(null);
+  expect([n, [...timeS.slice(0, n)], [...nWorkers.slice(0, n)]]).toEqual([4, [0.5, 0.75, 1.5, 2], [1, 2, 2, 1]]);
+  expect([...values.managedBytes.slice(0, n)]).toEqual([1e8, 5e8, NaN, NaN]);
+  expect([...values.rssBytes.slice(0, n)]).toEqual([3e8, 8e8, 9e8, 4e8]);
+  expect(workers.nameOf(b)).toBe('7');
 });
 
 it('shows what was held, in bytes and in the metric of the recording', async () => {

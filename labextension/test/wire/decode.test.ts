@@ -16,7 +16,7 @@ const decode = ({ message, buffers }: WireMessage): ReturnType<typeof decodeBatc
 it('a message becomes a batch, whole and converted', () => {
   expect(decode(wireMessage(ROWS))).toEqual({
     recorder: 'rec', epoch: 'rec-1', seq: 0, nowS: 10, active: true, final: false,
-    first: 0, count: 2, cursor: 2, dropped: 0,
+    first: 0, count: 2, cursor: 2, dropped: 0, cluster: null,
     tasks: {
       run: Int32Array.of(0, 0),
       lane: Uint16Array.of(1, 8191),
@@ -89,7 +89,7 @@ describe('what does not follow the protocol is refused by name', () => {
     [{ groups: [[70_000, 'a', 'a']] }, 'message.groups[0][0] must be a whole number from 0 to 65535, got 70000'],
     [{ lanes: [[9000, 'w', 1, 'l']] }, 'message.lanes[0][0] must be a whole number from 0 to 8191, got 9000'],
     [{ runs: [{ run: 0 }] }, 'message.runs[0].n_tasks must be a whole number, 0 or more, got undefined'],
-    [{ task_runs: [[0, 1]] }, 'message.task_runs must be runs of 2 tasks altogether, got 1'],
+    [{ task_runs: [[0, 1]] }, 'message.task_runs must be runs of 2 rows altogether, got 1'],
     [{ errors: [] }, 'buffers.error[0] must be less than 0, or 65535, got 0'],
     [{ errors: [7] }, 'message.errors[0] must be a string, got 7'],
     [{ running: [[0, 0, 0, 5, 1]] }, 'message.running[0][3] must be a string, got 5']

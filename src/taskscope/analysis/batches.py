@@ -11,7 +11,7 @@ from taskscope.analysis.held_rows import held_metrics
 from taskscope.analysis.series import resources_part
 from taskscope.model.recording import Recording
 from taskscope.model.records import TaskBlock
-from taskscope.wire import Batch, BatchMessage, HeldPart, ResourcesPart, encode_batch
+from taskscope.wire import Batch, BatchMessage, ClusterPart, HeldPart, ResourcesPart, encode_batch
 
 __all__ = ["RecordedMessage", "recorded_messages"]
 
@@ -73,4 +73,5 @@ def _batch(
             metrics=held_metrics(recording),
             unknown="cache" in recording.unknown,
         ),
+        cluster=compact.cluster if head else ClusterPart(),
     )

@@ -7,10 +7,12 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
+from taskscope.analysis.clusters import activity_groups, cluster_part
 from taskscope.analysis.series import few_held_rows
 from taskscope.model.held import HeldRows
 from taskscope.model.recording import Recording
 from taskscope.model.records import RUNNING, Group, Lane, Message, Run, RunningTask, TaskBlock
+from taskscope.wire import ClusterPart
 
 __all__ = ["CompactTables", "compact_tables", "take_rows"]
 
@@ -26,6 +28,7 @@ class CompactTables:
     messages: list[Message]
     running: list[RunningTask]
     held: HeldRows
+    cluster: ClusterPart
 
 
 def compact_tables(recording: Recording) -> CompactTables:
@@ -33,10 +36,10 @@ def compact_tables(recording: Recording) -> CompactTables:
     tasks = recording.tasks
     tasks = take_rows(tasks, np.lexsort((tasks.stop, tasks.start)))
     held = few_held_rows(recording)
-    # Data was held too, and has no tasks.
-    group_ids = np.union1d(tasks.group, held.group)
+    # Data was held too, and has no tasks; nor has yet what was only transferred so far.
+    group_ids = np.unique(np.concatenate((tasks.group, held.group, activity_groups(recording))))
     groups = [recording.groups[i] for i in group_ids.tolist()]
-    lane_ids = np.unique(tasks.lane)
+    lane_ids = np.union1d(tasks.lane, recording.activities.rows.lane)
     zero = recording.zero_s
     tasks = replace(
         tasks,
@@ -57,6 +60,7 @@ def compact_tables(recording: Recording) -> CompactTables:
         held=replace(
             held, group=np.searchsorted(group_ids, held.group).astype(np.uint32), time=held.time - zero
         ),
+        cluster=cluster_part(recording, group_ids, lane_ids),
     )
 
 

@@ -18,7 +18,7 @@ class WorkerSample:
     worker, name
         Its address, and what its cluster calls it.
     n_threads
-        How many tasks it runs at a time.
+        How many tasks it runs at a time; 0: it was found to have left the cluster.
     n_executing
         How many it was running.
     cpu_percent

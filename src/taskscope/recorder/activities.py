@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Collection
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -13,11 +14,38 @@ from taskscope.model.activities import ActivityColumns, ActivityRows, Transfer
 from taskscope.recorder.recent import RecentLog
 from taskscope.recorder.runlog import LaneActivity
 
-__all__ = ["ActivityLog"]
+__all__ = ["ActivityLog", "NewActivities"]
 
 _MAX_ROWS = 1_000_000
 _MAX_TRANSFERS = 200_000
 _CODES = {"run": "i", "task": "i", "lane": "H", "kind": "B", "start": "d", "duration": "f", "source": "I"}
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class NewActivities:
+    """What a reader has not seen yet.
+
+    Parameters
+    ----------
+    first
+        The number of the first row.
+    rows, group
+        The activities, and the groups of their tasks.
+    sources
+        Addresses of workers that are new.
+    completed, nbytes
+        Numbers of older rows of which the bytes have become known, and these.
+    n_completed
+        How much the reader has seen of that now.
+    """
+
+    first: int
+    rows: ActivityRows
+    group: NDArray[np.uint32]
+    sources: tuple[str, ...]
+    completed: NDArray[np.int64]
+    nbytes: NDArray[np.float64]
+    n_completed: int
 
 
 class ActivityLog:
@@ -26,6 +54,9 @@ class ActivityLog:
     def __init__(self) -> None:
         self._columns: dict[str, array[Any]] = {name: array(code) for name, code in _CODES.items()}
         self._nbytes = array("d")
+        self._group = array("I")
+        self._completed = array("q")
+        self._n_forgotten = 0
         self._sources: dict[str, int] = {"": 0}
         self._places: dict[int, int] = {}
         self.logged: RecentLog[Transfer] = RecentLog(_MAX_TRANSFERS)
@@ -38,15 +69,31 @@ class ActivityLog:
         """How many were ever appended."""
         return self.dropped + len(self._nbytes)
 
+    @property
+    def n_completed(self) -> int:
+        """How often the bytes of one became known later."""
+        return self._n_forgotten + len(self._completed)
+
+    @property
+    def n_sources(self) -> int:
+        """How many sources there are; the first is none."""
+        return len(self._sources)
+
     def append(
-        self, run: int, tasks: NDArray[np.int32], lanes: list[int], told: list[LaneActivity], origin: float
+        self,
+        run: int,
+        tasks: NDArray[np.int32],
+        groups: NDArray[np.uint32],
+        lanes: list[int],
+        told: list[LaneActivity],
+        origin: float,
     ) -> None:
         """Append activities of one run, for the one reader that folds.
 
         Parameters
         ----------
-        run, tasks, lanes
-            The run, and number and lane of the task of every activity.
+        run, tasks, groups, lanes
+            The run, and number, group and lane of the task of every activity.
         told
             The activities.
         origin
@@ -63,6 +110,7 @@ class ActivityLog:
         columns["start"].extend(a.start - origin for a in told)
         columns["duration"].extend(max(a.stop - a.start, 0.0) for a in told)
         columns["source"].extend(self._source(a.source) for a in told)
+        self._group.extend(groups.tolist())
         self._nbytes.extend(a.nbytes for a in told)
         if len(self._nbytes) > _MAX_ROWS:
             self._drop(_MAX_ROWS // 10)
@@ -72,6 +120,32 @@ class ActivityLog:
         place = self._places.pop(token, -1) - self.dropped
         if place >= 0:
             self._nbytes[place] = nbytes
+            self._completed.append(place + self.dropped)
+
+    def news(self, cursor: int, limit: int, n_completed: int, n_sources: int) -> NewActivities:
+        """Return up to `limit` rows from `cursor` on, and what became known of those before it.
+
+        Parameters
+        ----------
+        cursor, limit
+            Number of the first row, and most rows.
+        n_completed, n_sources
+            How much of the rest the reader has seen.
+        """
+        first = min(max(cursor, self.dropped), self.cursor)
+        part = slice(first - self.dropped, first - self.dropped + limit)
+        completed = np.array(self._completed[max(n_completed - self._n_forgotten, 0) :], np.int64)
+        completed = np.unique(completed[(completed >= self.dropped) & (completed < min(cursor, first))])
+        nbytes = np.array([self._nbytes[place - self.dropped] for place in completed.tolist()], np.float64)
+        return NewActivities(
+            first,
+            self._rows(part),
+            np.array(self._group[part], np.uint32),
+            tuple(self._sources)[n_sources:],
+            completed,
+            nbytes,
+            self.n_completed,
+        )
 
     def columns(self, runs: Collection[int]) -> ActivityColumns:
         """Return the activities of these runs."""
@@ -115,5 +189,9 @@ class ActivityLog:
     def _drop(self, count: int) -> None:
         for column in self._columns.values():
             del column[:count]
-        del self._nbytes[:count]
+        del self._nbytes[:count], self._group[:count]
         self.dropped += count
+        # A reader that comes later gets rows with their bytes.
+        gone = max(len(self._completed) - _MAX_ROWS, 0)
+        del self._completed[:gone]
+        self._n_forgotten += gone

@@ -30,6 +30,14 @@ class RecentLog(Generic[_T]):
         """Append one; safe from any thread."""
         self._held.append((next(self._numbers), record))
 
+    @property
+    def cursor(self) -> int:
+        """The number of the next record after those that are held; 0 where none is."""
+        try:
+            return self._held[-1][0] + 1
+        except IndexError:
+            return 0
+
     def since(self, number: int) -> tuple[int, list[_T]]:
         """Return the number to go on from next time, and the records still held from `number` on."""
         held = self._held.copy()

@@ -31,7 +31,7 @@ from taskscope.model.records import (
 )
 from taskscope.model.rows import join_rows
 from taskscope.model.workers import WorkerSample
-from taskscope.recorder.activities import ActivityLog
+from taskscope.recorder.activities import ActivityLog, NewActivities
 from taskscope.recorder.follower import Follower
 from taskscope.recorder.graph import Outline
 from taskscope.recorder.heldlog import HeldLog
@@ -260,6 +260,11 @@ class Recorder:
             return Follower(
                 first_run, self._lock, self._runs, self._store, self._landings, self._lanes, self.now_s
             )
+
+    def activities_since(self, cursor: int, limit: int, n_completed: int, n_sources: int) -> NewActivities:
+        """Return what is new of activities; see `ActivityLog.news`."""
+        with self._lock:
+            return self.activities.news(cursor, limit, n_completed, n_sources)
 
     def links(self, row: int, limit: int) -> TaskLinks | None:
         """Return up to `limit` dependencies and as many dependents of a task; None if it is not held."""

@@ -130,9 +130,11 @@ class RunState:
         told = take(log.activity_bytes, 1, n_told) if len(activities) == n_activities else []
         self._grow(log, builder)
         if activities:
-            tasks = builder.numbers([a.key for a in activities])
+            keys = [a.key for a in activities]
+            tasks = builder.numbers(keys)
             lanes = [lane_id(a.lane) for a in activities]
-            into.append(log.run, tasks, lanes, activities, self.origin)
+            groups = builder.groups(tasks, keys)
+            into.append(log.run, tasks, groups, lanes, activities, self.origin)
         for token, nbytes in told:
             into.complete(token, nbytes)
 

@@ -19,10 +19,18 @@ __all__ = ["count_tasks", "data_json", "report_script", "script_hash"]
 _LEVEL = 9
 
 
-@lru_cache(maxsize=1)
-def report_script() -> str | None:
-    """Return the front end as one script; None in a source tree that was not built."""
-    script = files("taskscope").joinpath("static", "report.js")
+def report_script(recording: Recording) -> str | None:
+    """Return the front end for a recording as one script; None in a source tree that was not built.
+
+    Where a cluster was watched it is a larger one.
+    """
+    has_cluster = len(recording.activities.rows) or recording.workers
+    return _script("report-cluster.js" if has_cluster else "report.js")
+
+
+@lru_cache(maxsize=2)
+def _script(name: str) -> str | None:
+    script = files("taskscope").joinpath("static", name)
     try:
         text = script.read_text(encoding="utf-8")
     except OSError:

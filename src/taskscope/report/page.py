@@ -19,7 +19,7 @@ __all__ = ["chart_page", "page_html"]
 def chart_page(recording: Recording) -> str:
     """Return a document that is nothing but the interactive chart; see-through until its script has run."""
     style = "html,body{margin:0;height:100%;font:13px system-ui,sans-serif}"
-    return _document("taskscope", style, _interactive(recording))
+    return _document("taskscope", style, _interactive(recording), report_script(recording))
 
 
 def page_html(recording: Recording, sections: str = "") -> str:
@@ -49,11 +49,11 @@ def page_html(recording: Recording, sections: str = "") -> str:
         f'<img alt="{alt}" src="data:image/svg+xml;base64,{picture}"></details>'
         f"{remarks_html(recording, totals)}{prefix_table_html(totals.prefixes)}{sections}{chart}"
     )
-    return _document(name, _page_style(), body)
+    return _document(name, _page_style(), body, report_script(recording))
 
 
 def _interactive(recording: Recording) -> str:
-    script = report_script()
+    script = report_script(recording)
     if script is None:
         return ""
     return (
@@ -62,8 +62,7 @@ def _interactive(recording: Recording) -> str:
     )
 
 
-def _document(name: str, style: str, body: str) -> str:
-    script = report_script()
+def _document(name: str, style: str, body: str, script: str | None) -> str:
     allowed = script_hash(script) if script is not None else "'none'"
     policy = f"default-src 'none'; img-src data:; style-src 'unsafe-inline'; script-src {allowed}"
     return (

@@ -67,7 +67,7 @@ def _chart(recording: Recording, totals: Totals) -> str:
     n_tasks = count_tasks(recording)
     alt = escape(f"Gantt chart: {title(recording, totals)}", quote=True)
     picture = f'<img alt="{alt}" src="data:image/svg+xml;base64,{data}" style="max-width:100%">'
-    if not n_tasks or report_script() is None:
+    if not n_tasks or report_script(recording) is None:
         return f"<div>{picture}</div>"
     if n_tasks > MAX_EMBEDDED_TASKS:
         note = (

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from taskscope.wire.batch import Batch, encode_batch
+from taskscope.wire.cluster import ActivityPart, ClusterPart, WorkerPart
 from taskscope.wire.links import encode_links
 from taskscope.wire.schema import BUFFERS, LAST_GROUP, PROTOCOL, BatchMessage
 from taskscope.wire.series import HeldPart, ResourcesPart
@@ -15,11 +16,14 @@ __all__ = [
     "LAST_LANE",
     "MAX_TEXT",
     "PROTOCOL",
+    "ActivityPart",
     "Batch",
     "BatchMessage",
+    "ClusterPart",
     "EncodedTasks",
     "HeldPart",
     "ResourcesPart",
+    "WorkerPart",
     "encode_batch",
     "encode_links",
     "encode_tasks",

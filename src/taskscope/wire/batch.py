@@ -16,6 +16,7 @@ from taskscope.model.records import (
     RunningTask,
     TaskBlock,
 )
+from taskscope.wire.cluster import ClusterPart, encode_cluster
 from taskscope.wire.schema import PROTOCOL, BatchMessage, EstimateRow, ProgressRow, RunningRow, RunRow
 from taskscope.wire.series import HeldPart, ResourcesPart, encode_held, encode_resources
 from taskscope.wire.tasks import encode_tasks
@@ -48,6 +49,8 @@ class Batch:
         All tasks in flight.
     resources, held
         Samples, and rows of what schedulers held, that are new.
+    cluster
+        What only clusters have, as far as it is new.
     """
 
     recorder: str
@@ -69,6 +72,7 @@ class Batch:
     messages: Sequence[Message] = ()
     resources: ResourcesPart = field(default_factory=ResourcesPart)
     held: HeldPart = field(default_factory=HeldPart)
+    cluster: ClusterPart = field(default_factory=ClusterPart)
 
 
 def encode_batch(batch: Batch) -> tuple[BatchMessage, list[bytes]]:
@@ -114,7 +118,11 @@ def encode_batch(batch: Batch) -> tuple[BatchMessage, list[bytes]]:
         "resources": resources,
         "held": held,
     }
-    return message, [*tasks.buffers, *resource_buffers, *held_buffers]
+    buffers = [*tasks.buffers, *resource_buffers, *held_buffers]
+    if not batch.cluster.is_empty:
+        message["cluster"], cluster_buffers = encode_cluster(batch.cluster)
+        buffers += cluster_buffers
+    return message, buffers
 
 
 def _finite(value: float | None) -> float | None:

@@ -6,9 +6,10 @@ the order of `BUFFERS`; 16 bytes per task, keys and failures apart.
 
 from __future__ import annotations
 
-from typing import Literal, TypeAlias, TypedDict
+from typing import Literal, NotRequired, TypeAlias, TypedDict
 
 __all__ = [
+    "ACTIVITY_BUFFERS",
     "BUFFERS",
     "HELD_BUFFERS",
     "LANE_BITS",
@@ -17,7 +18,10 @@ __all__ = [
     "RESOURCE_BUFFERS",
     "SPAN_S",
     "UNKNOWN",
+    "WORKER_BUFFERS",
+    "ActivitiesSection",
     "BatchMessage",
+    "ClusterSection",
     "EstimateRow",
     "GroupRow",
     "HeldRunRow",
@@ -30,7 +34,10 @@ __all__ = [
     "ResourcesSection",
     "RunRow",
     "RunningRow",
+    "SourceRow",
     "TaskRunRow",
+    "WorkerRow",
+    "WorkersSection",
 ]
 
 PROTOCOL: Literal[1] = 1
@@ -69,6 +76,32 @@ HELD_BUFFERS = (
 )
 """These follow `RESOURCE_BUFFERS`, one entry a row."""
 
+ACTIVITY_BUFFERS = (
+    "activity_lane",  # u16
+    "activity_kind",  # u8: place in `taskscope.model.activities.ACTIVITIES`
+    "activity_group",  # u16: of the task it was done for
+    "activity_source",  # u16: number in `sources`; 0: none; UNKNOWN: one of too many
+    "activity_start_s",  # f8
+    "activity_duration_s",  # f4
+    "activity_nbytes",  # f8, NaN: unknown
+    "completed_row",  # u32: number of an older row of which the bytes have become known
+    "completed_nbytes",  # f8: these
+)
+"""These follow `HELD_BUFFERS` where a message has a ``cluster``, one entry a row."""
+
+WORKER_BUFFERS = (
+    "worker",  # u16: number in `workers`
+    "worker_time_s",  # f8
+    "worker_n_threads",  # u32; 0: it has left
+    "worker_n_executing",  # u16, or UNKNOWN
+    "worker_cpu_percent",  # f4: 100 per core; NaN, here and below: unknown
+    "worker_rss_bytes",  # f8
+    "worker_managed_bytes",  # f8
+    "worker_spilled_bytes",  # f8
+    "worker_limit_bytes",  # f8
+)
+"""These follow `ACTIVITY_BUFFERS`, one entry a sample."""
+
 LAST_GROUP = 65535
 """The highest group id the wire holds; all further groups share it."""
 
@@ -105,6 +138,12 @@ MessageRow: TypeAlias = tuple[float | None, str, str]
 HeldRunRow: TypeAlias = tuple[int, int, str | None]
 """run, number of consecutive held rows that belong to it, name of its user's metric"""
 
+SourceRow: TypeAlias = tuple[int, str]
+"""number, address"""
+
+WorkerRow: TypeAlias = tuple[int, str, str, int]
+"""number, address, name, n_threads"""
+
 
 class ResourcesSection(TypedDict):
     """Samples `first` to ``first + count - 1``, and what they are to be compared with."""
@@ -125,6 +164,32 @@ class HeldSection(TypedDict):
     base_s: float
     runs: list[HeldRunRow]
     unknown: bool
+
+
+class ActivitiesSection(TypedDict):
+    """Activities `first` to ``first + count - 1``, and where the data of transfers came from."""
+
+    first: int
+    count: int
+    dropped: int
+    n_completed: int
+    runs: list[TaskRunRow]
+    sources: list[SourceRow]
+
+
+class WorkersSection(TypedDict):
+    """Samples `first` to ``first + count - 1`` of workers, and those that are new or renamed."""
+
+    first: int
+    count: int
+    workers: list[WorkerRow]
+
+
+class ClusterSection(TypedDict):
+    """What only clusters have."""
+
+    activities: ActivitiesSection
+    workers: WorkersSection
 
 
 class RunRow(TypedDict):
@@ -179,3 +244,5 @@ class BatchMessage(TypedDict):
     messages: list[MessageRow]
     resources: ResourcesSection
     held: HeldSection
+    cluster: NotRequired[ClusterSection]
+    """Left out where there is nothing to say; so are its buffers."""

@@ -13,7 +13,7 @@ from taskscope.model.records import TaskBlock
 from taskscope.wire.schema import LANE_BITS, LAST_GROUP, SPAN_S, UNKNOWN, TaskRunRow
 from taskscope.wire.text import wire_text
 
-__all__ = ["LAST_LANE", "MAX_ERRORS", "EncodedTasks", "encode_tasks", "no_tasks"]
+__all__ = ["LAST_LANE", "MAX_ERRORS", "EncodedTasks", "encode_tasks", "no_tasks", "task_runs"]
 
 LAST_LANE = 2**LANE_BITS - 1
 """The highest lane id the wire holds; all further lanes share it."""
@@ -68,7 +68,7 @@ def encode_tasks(tasks: TaskBlock) -> EncodedTasks:
         *_key_buffers(tasks.keys, count),
         codes.tobytes(),
     ]
-    return EncodedTasks(count, base_s, _task_runs(tasks.run[:count]), errors, buffers)
+    return EncodedTasks(count, base_s, task_runs(tasks.run[:count]), errors, buffers)
 
 
 def no_tasks() -> TaskBlock:
@@ -132,7 +132,8 @@ def _error_codes(failed: list[int], errors: Mapping[int, str]) -> tuple[NDArray[
     return codes, list(places)
 
 
-def _task_runs(run: NDArray[np.int32]) -> list[TaskRunRow]:
+def task_runs(run: NDArray[np.int32]) -> list[TaskRunRow]:
+    """Return runs of rows as each run's number and how many consecutive rows it has."""
     if not len(run):
         return []
     starts = np.concatenate(([0], np.flatnonzero(np.diff(run)) + 1))

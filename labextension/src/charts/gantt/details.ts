@@ -5,6 +5,7 @@ import type { RevealCell } from '../ui/cell-link';
 import { setText } from '../ui/dom';
 import { makeButton, setPressed } from '../ui/toolbar';
 import type { Actions, Stage } from './actions';
+import type { BarLayerTip } from './bar-layer';
 import { Card } from './card';
 import type { Found, FoundOpen, FoundTask } from './find-task';
 import type { Scene } from './model';
@@ -52,10 +53,12 @@ export class Details {
   }
 
   /** Say what is under the pointer, beside it; null: nothing is. */
-  point(found: Found | null, scene: Scene): void {
+  point(found: Found | BarLayerTip | null, scene: Scene): void {
     const { picker: { pointer }, store, t } = this.host;
     if (found === null || pointer === null) {
       this.#tooltip.hide();
+    } else if (found.kind === 'layer') {
+      this.#tooltip.show(found.content, found.colour, pointer);
     } else {
       this.#tooltip.show(tipOf(found, scene, store.tables, t), this.#colourOf(found), pointer);
     }

@@ -7,6 +7,7 @@ import { paintFlags } from './flags';
 import { paintGutter } from './gutter';
 import type { GanttLayout } from './layout';
 import { paintOutlines } from './outlines';
+import type { BarLayer } from './bar-layer';
 import type { Picture } from './picture';
 import { Plot } from './plot';
 import { TextFitter } from './text-fitter';
@@ -14,9 +15,10 @@ import { TextFitter } from './text-fitter';
 export class GanttPainter {
   readonly #context: CanvasRenderingContext2D | null;
   readonly #texts = new TextFitter();
-  readonly #plot = new Plot();
+  readonly #plot: Plot;
 
-  constructor(private readonly canvas: HTMLCanvasElement) {
+  constructor(private readonly canvas: HTMLCanvasElement, layer: BarLayer | null) {
+    this.#plot = new Plot(layer);
     this.#context = canvas.getContext('2d', { alpha: false });
   }
 

@@ -32,9 +32,12 @@ export class LaneList {
 
   #lanes(bounds: Span, runs: RunRange, open: Iterable<number>): LaneLabel[] {
     const ids = new Set(open);
-    for (const id of this.store.laneIds) {
-      if (this.store.lane(id)?.hasAny(bounds, runs) === true) {
-        ids.add(id);
+    // A worker may have got data for a task that no row tells of.
+    for (const source of [this.store, this.store.cluster?.activities]) {
+      for (const id of source?.laneIds ?? []) {
+        if (source?.lane(id)?.hasAny(bounds, runs) === true) {
+          ids.add(id);
+        }
       }
     }
     return [...ids]

@@ -54,7 +54,7 @@ export class MeasuredRows {
   constructor(private readonly clockMs: () => number = () => performance.now()) {}
 
   /** Measure rows; null for those without bars. */
-  measure(store: TaskStore, { open }: Pick<Scene, 'open'>, rows: readonly Row[], look: Look): (CoverageColumns | null)[] {
+  measure(store: Pick<TaskStore, 'epoch' | 'lane'>, { open }: Pick<Scene, 'open'>, rows: readonly Row[], look: Look): (CoverageColumns | null)[] {
     const moved = this.#look !== null && !isSame(this.#look.span, look.span);
     this.#kind += this.#look !== null && isAlike(this.#look, look) && this.#epoch === store.epoch ? 0 : 1;
     this.#look = look;

@@ -2,6 +2,7 @@
 import type { Translate } from '../../lib/translate';
 import type { RevealCell } from '../ui/cell-link';
 import type { TimeAxis } from '../ui/time-axis';
+import type { ClusterCharts } from '../ui/cluster-charts';
 
 export interface GanttOptions {
   /** Unmounts the chart. */
@@ -26,6 +27,8 @@ export interface GanttOptions {
   readonly onSelectedKey?: (key: string | null) => void;
   /** Leads to the cells of computes; left out: nowhere. */
   readonly reveal?: RevealCell;
+  /** What only clusters have; left out: that is not shown. */
+  readonly clusters?: ClusterCharts;
 }
 
 export interface GanttChart {

@@ -9,6 +9,7 @@ import type { BarColours } from './bars';
 import { mix, pack, paintBars } from './bars';
 import { lookOf } from './look';
 import { MeasuredRows } from './measured';
+import type { BarLayer } from './bar-layer';
 import type { Picture } from './picture';
 
 const BLACK: Rgb = [0, 0, 0];
@@ -17,9 +18,11 @@ export class Plot {
   #image: ImageData | null = null;
   readonly #rows = new MeasuredRows();
 
+  constructor(private readonly layer: BarLayer | null) {}
+
   /** Whether what was painted is not exact yet. */
   get rough(): boolean {
-    return this.#rows.rough;
+    return this.#rows.rough || this.layer?.rough === true;
   }
 
   /** Whether some rows are to be measured in the next frame. */
@@ -49,6 +52,7 @@ export class Plot {
         paintTraces(pixels, columns, top + height, coverage, colours);
       }
     });
+    this.layer?.paint(pixels, columns, picture, ratio);
     const places = layout.ticks.map(tick => Math.round(pxAt(scene.span, columns, tick.timeS)));
     paintGrid(pixels, columns, places, colours, theme);
     context.putImageData(this.#image, Math.round(layout.plotLeftPx * ratio), 0);

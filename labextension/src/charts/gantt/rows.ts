@@ -77,7 +77,7 @@ export function rowsOf(lanes: readonly LaneLabel[], folding: Folding): Row[] {
       continue;
     }
     const collapsed = folding.isCollapsed(worker, lanes.length, workers.size);
-    rows.push({ kind: 'worker', worker, label: workerLabel(worker), lanes: ofWorker.map(lane => lane.id), collapsed });
+    rows.push({ kind: 'worker', worker, label: workerLabel(worker, ofWorker), lanes: ofWorker.map(lane => lane.id), collapsed });
     if (!collapsed) {
       rows.push(...ofWorker.map(lane => laneRow(lane, true)));
     }
@@ -101,7 +101,9 @@ function laneRow({ id, label }: LaneLabel, inset: boolean): LaneRow {
   return { kind: 'lane', id, label, inset };
 }
 
-/** Local workers are known by the number of their process. */
-function workerLabel(worker: string): string {
-  return /^\d+$/.test(worker) ? `process ${worker}` : worker;
+/** Local workers are known by the number of their process, those of a cluster by what their lanes begin with. */
+function workerLabel(worker: string, lanes: readonly LaneLabel[]): string {
+  const names = new Set(lanes.map(({ label }) => /^(.+), thread \d+$/.exec(label)?.[1]));
+  const [name] = names;
+  return names.size === 1 && name !== undefined ? name : /^\d+$/.test(worker) ? `process ${worker}` : worker;
 }

@@ -17,6 +17,7 @@ import { TOOLBAR_CSS } from '../ui/toolbar-style';
 import type { Stage } from './actions';
 import { Actions } from './actions';
 import { cursorPx } from './axis';
+import type { BarLayer } from './bar-layer';
 import { Description } from './description';
 import { GanttPainter } from './draw';
 import { Emphasis } from './emphasis';
@@ -46,7 +47,7 @@ const MIN_WIDTH_PX = 200;
 export function mount(el: HTMLElement, store: TaskStore, options: GanttOptions): GanttChart {
   const view = new GanttView(store, options);
   if (!options.signal.aborted) {
-    [SHARED_CSS, TOOLBAR_CSS, GANTT_CSS].forEach(css => { adoptStyles(el, css); });
+    [SHARED_CSS, TOOLBAR_CSS, GANTT_CSS, ...view.styles].forEach(css => { adoptStyles(el, css); });
     el.append(view.el);
     view.start();
   }
@@ -71,6 +72,7 @@ class GanttView implements GanttChart, ExtrasHost {
   bandPx: readonly [number, number] | null = null;
   readonly #colourWindow: RunWindow;
   readonly #painter: GanttPainter;
+  readonly #layer: BarLayer | null;
   readonly #frames: FrameLoop;
   readonly #report: Reporter;
   readonly #words: Description;
@@ -90,9 +92,10 @@ class GanttView implements GanttChart, ExtrasHost {
     this.window = new ShownWindow(this.#colourWindow, this.axis);
     this.t = options.translate ?? english;
     this.parts = makeParts(this.t);
-    this.#painter = new GanttPainter(this.parts.canvas);
     this.#theme = readTheme(document.body);
     this.#frames = new FrameLoop(() => this.#paint(), signal);
+    this.#layer = options.clusters?.layer({ store, window: this.window, signal, t: this.t, request: () => { this.request(); } }) ?? null;
+    this.#painter = new GanttPainter(this.parts.canvas, this.#layer);
     this.#report = new Reporter(options);
     this.viewport = new Viewport(store, this.window, this.axis, this.folding, view => { this.#report.view(view); });
     this.emphasis = new Emphasis(() => { this.#onEmphasis(); }, options.hidden);
@@ -118,10 +121,18 @@ class GanttView implements GanttChart, ExtrasHost {
     this.parts.head.append(this.#tools.el);
     this.parts.head.after(this.notice.el);
     this.parts.plot.after(legend.el);
+    if (this.#layer !== null) {
+      legend.el.after(this.#layer.legend);
+      this.parts.tables.append(this.#layer.table);
+    }
   }
 
   get el(): HTMLElement {
     return this.parts.root;
+  }
+
+  get styles(): readonly string[] {
+    return this.#layer === null ? [] : [this.#layer.css];
   }
 
   start(): void {
@@ -234,6 +245,7 @@ class GanttView implements GanttChart, ExtrasHost {
     const scene = this.viewport.refresh();
     const { head, scroll, empty } = this.parts;
     this.#words.refresh(scene);
+    this.#layer?.refresh();
     const shown = scene !== null && scene.rows.length > 0;
     head.hidden = !shown && !this.actions.cleared;
     scroll.hidden = !shown;
@@ -290,9 +302,10 @@ class GanttView implements GanttChart, ExtrasHost {
     const { canvas } = this.parts;
     const { pointer } = this.picker;
     const found = pointer === null ? null : this.picker.find(scene, layout, pointer, sight);
+    const above = pointer === null ? null : (this.#layer?.find(scene, layout, pointer, found !== null) ?? null);
     canvas.style.cursor = this.boxing ? 'crosshair' : found === null ? 'default' : 'pointer';
-    this.#late.extras?.details.point(found, scene);
-    return found === null || found.kind === 'worker' ? null : found;
+    this.#late.extras?.details.point(above ?? found, scene);
+    return above !== null || found === null || found.kind === 'worker' ? null : found;
   }
 
   #refreshTools(scene: Scene | null): void {

@@ -5,8 +5,9 @@ import type { IDisposable } from '@lumino/disposable';
 import { Signal } from '@lumino/signaling';
 
 import type { PaletteName } from '../../lib/palette';
+import { ClusterStore } from '../../store/cluster-store';
 import { TaskStore } from '../../store/task-store';
-import { type Batch, type LinksAnswer, WireError, decodeBatch, decodeLinks } from '../../wire';
+import { type Batch, type LinksAnswer, WireError, decodeBatch, decodeCluster, decodeLinks } from '../../wire';
 import { type Arrival, KernelLink, type LinkEvent } from './link';
 import type { KernelError } from './messages';
 import { type Reply, parseRefusal, parseReply } from './replies';
@@ -207,7 +208,7 @@ export class Feed implements IDisposable {
     if (entry === undefined) {
       const ask = (row: number): boolean =>
         recorder === this._recorder && this._state.kind === 'live' && this._link.ask({ verb: 'dependencies', row });
-      entry = { store: new TaskStore({ ask }), holds: 0 };
+      entry = { store: new TaskStore({ ask, cluster: new ClusterStore() }), holds: 0 };
       entry.store.configure(this._settings);
       this._stores.set(recorder, entry);
     }
@@ -271,7 +272,7 @@ export class Feed implements IDisposable {
 
   private readonly _onArrived = (_: KernelLink, arrival: Arrival): void => {
     if (arrival.channel === 'data') {
-      const batch = this._decoded(() => decodeBatch(arrival.data, arrival.buffers));
+      const batch = this._decoded(() => decodeBatch(arrival.data, arrival.buffers, decodeCluster));
       if (batch !== null) {
         this._onBatch(batch);
       }

@@ -1,26 +1,38 @@
 /** A recording that was embedded in a page: the feed's messages, with all task rows in one packed piece. */
+import type { ClusterCharts } from '../../charts/ui/cluster-charts';
+import type { ClusterStore } from '../../store';
 import { TaskStore } from '../../store';
+import type { DecodeCluster } from '../../wire';
 import { HELD_BUFFERS, RESOURCE_BUFFERS, WireError, decodeBatch } from '../../wire';
 import { DenseReader, readDense } from './dense';
 
 /** From this one on, buffers of held rows are empty where no run has a metric. */
 const FIRST_VALUED = HELD_BUFFERS.findIndex(({ name }) => name === 'held_value');
 
+/** Reads and shows what only clusters have. */
+export interface ClusterReader {
+  readonly charts: ClusterCharts;
+  readonly decode: DecodeCluster;
+  newStore(): ClusterStore;
+  /** The bytes of each buffer of a cluster, given how many rows its sections have. */
+  buffers(count: (section: string, name: string) => number): number[];
+}
+
 /**
  * Make a store of the text of a data element.
  *
  * Rejects with a WireError, SyntaxError or TypeError where the text is damaged; then there is no store at all.
  */
-export async function storeFrom(text: string): Promise<TaskStore> {
+export async function storeFrom(text: string, cluster?: ClusterReader): Promise<TaskStore> {
   const data: unknown = JSON.parse(text);
   if (!isRecord(data) || !Array.isArray(data.messages) || data.messages.length === 0) {
     throw new WireError('data', 'a list of messages', data);
   }
   const reader = new DenseReader(await inflate(bytesOf(data.data, 'data.data'), size(data.bytes, 'data.bytes')));
-  const store = new TaskStore();
+  const store = new TaskStore(cluster === undefined ? {} : { cluster: cluster.newStore() });
   data.messages.forEach((entry: unknown, i) => {
     const path = `data.messages[${i}]`;
-    const appended = store.append(decodeEntry(entry, path, reader));
+    const appended = store.append(decodeEntry(entry, path, reader, cluster));
     if (appended.kind === 'gap') {
       throw new WireError(path, 'the next message', appended.reason);
     }
@@ -31,7 +43,7 @@ export async function storeFrom(text: string): Promise<TaskStore> {
   return store;
 }
 
-function decodeEntry(entry: unknown, path: string, reader: DenseReader): ReturnType<typeof decodeBatch> {
+function decodeEntry(entry: unknown, path: string, reader: DenseReader, cluster?: ClusterReader): ReturnType<typeof decodeBatch> {
   if (!isRecord(entry) || !isRecord(entry.message)) {
     throw new WireError(path, 'an object with a message', entry);
   }
@@ -43,7 +55,9 @@ function decodeEntry(entry: unknown, path: string, reader: DenseReader): ReturnT
     tickS: seconds(entry.tick_s, `${path}.tick_s`)
   };
   const tasks = readDense(reader, head);
-  return decodeBatch(message, [...tasks, ...readSeries(reader, message, path)]);
+  const series = readSeries(reader, message, path);
+  const more = isRecord(message.cluster) ? readCluster(reader, message.cluster, `${path}.message.cluster`, cluster) : [];
+  return decodeBatch(message, [...tasks, ...series, ...more], cluster?.decode);
 }
 
 /** The buffers of samples and held rows stand as they are. */
@@ -59,6 +73,15 @@ function readSeries(reader: DenseReader, message: Record<string, unknown>, path:
     ...RESOURCE_BUFFERS.map(({ bytes }) => reader.take(bytes * count('resources'))),
     ...HELD_BUFFERS.map(({ bytes }, i) => reader.take(i < FIRST_VALUED || valued ? bytes * count('held') : 0))
   ];
+}
+
+/** Those of a cluster, too. */
+function readCluster(reader: DenseReader, cluster: Record<string, unknown>, path: string, how?: ClusterReader): Uint8Array[] {
+  const count = (section: string, name: string): number => {
+    const found = cluster[section];
+    return size(isRecord(found) ? found[name] : undefined, `${path}.${section}.${name}`);
+  };
+  return (how?.buffers(count) ?? []).map(bytes => reader.take(bytes));
 }
 
 function isRecord(value: unknown): value is Record<string, unknown> {

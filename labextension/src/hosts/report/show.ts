@@ -3,7 +3,7 @@ import { mount } from '../../charts/dashboard';
 import { element } from '../../charts/ui/dom';
 import { adoptStyles } from '../../charts/ui/styles';
 import { DARK, LIGHT } from '../../lib/theme';
-import { storeFrom } from './data';
+import { type ClusterReader, storeFrom } from './data';
 
 /** The ground is see-through until now: what lies under a frame shows wherever this script does not run. */
 const REPORT_CSS = `
@@ -17,10 +17,10 @@ html { background: ${LIGHT.paper}; }
  *
  * A page whose data is damaged stays as it is; the error goes to its console.
  */
-export async function showReports(signal: AbortSignal): Promise<void> {
+export async function showReports(signal: AbortSignal, cluster?: ClusterReader): Promise<void> {
   for (const data of document.querySelectorAll('script.taskscope-data')) {
     try {
-      const store = await storeFrom(data.textContent);
+      const store = await storeFrom(data.textContent, cluster);
       const el = element('div', { class: 'taskscope-view' });
       const place = document.querySelector('.taskscope-place');
       if (place === null) {
@@ -29,7 +29,7 @@ export async function showReports(signal: AbortSignal): Promise<void> {
         place.append(el);
       }
       adoptStyles(el, REPORT_CSS);
-      mount(el, store, { signal, prefixes: 'legend', follow: false });
+      mount(el, store, { signal, prefixes: 'legend', follow: false, ...(cluster === undefined ? {} : { clusters: cluster.charts }) });
       document.querySelector('.taskscope-picture')?.removeAttribute('open');
     } catch (error) {
       reportError(error);

@@ -2,6 +2,7 @@
 import type { WidgetModel } from '@jupyter-widgets/base';
 
 import { mount as mountCache } from '../../charts/cache';
+import { CLUSTER_CHARTS } from '../../charts/cluster';
 import { mount as mountDashboard } from '../../charts/dashboard';
 import { mount as mountFlame } from '../../charts/flame';
 import { decodeFlame } from '../../charts/flame/data';
@@ -64,6 +65,7 @@ function ganttOptions(
     signal,
     firstRun,
     lastRun,
+    clusters: CLUSTER_CHARTS,
     follow: lastRun === null && model.get('follow') === true,
     translate: trans.__.bind(trans),
     ...(reveal === undefined ? {} : { reveal }),

@@ -56,6 +56,13 @@ class WorkerSampler:
             )
         )
 
+    def leave(self, worker: Worker) -> None:
+        """Tell that a worker is gone: it has no threads, and nothing of it is known."""
+        if self._told.pop(worker.address, None) is not None:
+            now_s = self._recorder.now_s()
+            unknown = (None,) * 7
+            self._recorder.workers.append(WorkerSample(now_s, worker.address, worker.name, 0, *unknown))
+
 
 def _number(value: object) -> float | None:
     return float(value) if isinstance(value, int | float) and not isinstance(value, bool) else None

@@ -73,7 +73,8 @@ class WatchedScheduler:
         self._leaving: deque[object] = deque()
         self._is_left = False
         self._link = Link(address, arguments)
-        self._workers = Workers(address, WorkerSampler(recorder).take)
+        self._samples = WorkerSampler(recorder)
+        self._workers = Workers(address, self._samples.take)
         self._ownership = Ownership()
         self._transfers = TransferLogs(self._link, self._workers, recorder)
         self._stream = TaskStream(self._link, self._workers, self._ownership, self._transfers, recorder)
@@ -203,6 +204,8 @@ class WatchedScheduler:
         gone = self._workers.update(identity)
         for run in self._runs:
             run.log.n_workers = max(run.log.n_workers or 0, self._workers.n_threads)
+        for address in gone:
+            self._samples.leave(self._workers.get(address))
         if gone:
             await self._in_flight.ask_losses()
 

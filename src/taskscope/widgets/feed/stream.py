@@ -9,6 +9,7 @@ from taskscope.model.records import Group, Lane, Message, PrefixProgress, Run, R
 from taskscope.recorder import Recorder
 from taskscope.recorder.pump import Tick
 from taskscope.widgets.estimates import Estimates
+from taskscope.widgets.feed.cluster import ClusterStream
 from taskscope.wire import (
     LAST_GROUP,
     LAST_LANE,
@@ -55,6 +56,7 @@ class PageStream:
         self._seq = 0
         self._n_groups = self._n_lanes = self._n_messages = 0
         self._n_samples = self._n_held = 0
+        self._cluster = ClusterStream(recorder)
         self._runs_version = 0
         self._going: dict[int, Run] = {}
         self._progress: dict[tuple[int, str], PrefixProgress] = {}
@@ -72,6 +74,7 @@ class PageStream:
             or self._n_messages < len(recorder.messages)
             or self._n_samples < recorder.resources.cursor
             or self._n_held < recorder.held.cursor
+            or self._cluster.behind
         )
 
     def wants(self, tick: Tick) -> bool:
@@ -100,7 +103,7 @@ class PageStream:
         estimates = self._estimates.of([*self._going.values(), *runs], tick.now_s)
         progress = self._new_progress(runs)
         self._running = recorder.running() if tick.active else []
-        resources, held = self._new_samples(), self._new_held()
+        resources, held, cluster = self._new_samples(), self._new_held(), self._cluster.next()
         # Groups and lanes last: the rows above may name ones that are only now known.
         return Batch(
             recorder=recorder.id,
@@ -122,6 +125,7 @@ class PageStream:
             messages=self._new_messages(),
             resources=resources,
             held=held,
+            cluster=cluster,
         )
 
     def _new_samples(self) -> ResourcesPart:

@@ -1,11 +1,12 @@
 /** What a document shows of a file: the charts of its recording, or why there are none. */
 import type { TranslationBundle } from '@jupyterlab/translation';
 
+import { CLUSTER_CHARTS } from '../../../charts/cluster';
 import { mount } from '../../../charts/dashboard';
 import { element } from '../../../charts/ui/dom';
 import { adoptStyles } from '../../../charts/ui/styles';
 import { DamagedFileError, EPOCH, type FileRecording, batchOf, linksOf, readRecording } from '../../../files';
-import { TaskStore } from '../../../store';
+import { ClusterStore, TaskStore } from '../../../store';
 import { factsOf } from './facts';
 import { DOCUMENT_CSS } from './style';
 
@@ -46,6 +47,7 @@ function showRecording(el: HTMLElement, recording: FileRecording, trans: Transla
   );
   const linksOfRow = linksOf(recording);
   const store: TaskStore = new TaskStore({
+    cluster: new ClusterStore(),
     ask: row => {
       queueMicrotask(() => {
         store.answerLinks(EPOCH, { row, links: linksOfRow(row) });
@@ -54,7 +56,8 @@ function showRecording(el: HTMLElement, recording: FileRecording, trans: Transla
     }
   });
   store.append(batchOf(recording));
-  mount(body, store, { signal, prefixes: 'legend', follow: false, translate: (message, ...values) => trans.__(message, ...values) });
+  const clusters = CLUSTER_CHARTS;
+  mount(body, store, { signal, clusters, prefixes: 'legend', follow: false, translate: (message, ...values) => trans.__(message, ...values) });
 }
 
 function whatIsWrong(

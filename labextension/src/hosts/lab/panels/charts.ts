@@ -3,6 +3,7 @@ import type { TranslationBundle } from '@jupyterlab/translation';
 import type { LabIcon } from '@jupyterlab/ui-components';
 
 import { mount as mountCache } from '../../../charts/cache';
+import { CLUSTER_CHARTS } from '../../../charts/cluster';
 import { mount as mountDashboard } from '../../../charts/dashboard';
 import { mount as mountGantt } from '../../../charts/gantt';
 import { mount as mountProgress } from '../../../charts/progress';
@@ -40,7 +41,7 @@ const MOUNTED: Record<ChartName, Chart> = {
     icon: dashboardIcon,
     label: trans => trans.__('Dask Dashboard'),
     mount: ({ el, store, ...place }) => {
-      mountDashboard(el, store, { ...place, translate: place.trans.__.bind(place.trans) });
+      mountDashboard(el, store, { ...place, clusters: CLUSTER_CHARTS, translate: place.trans.__.bind(place.trans) });
     }
   },
   progress: {
@@ -54,7 +55,7 @@ const MOUNTED: Record<ChartName, Chart> = {
     icon: taskStreamIcon,
     label: trans => trans.__('Dask Task Stream'),
     mount: ({ el, store, ...place }) => {
-      mountGantt(el, store, { ...place, translate: place.trans.__.bind(place.trans) });
+      mountGantt(el, store, { ...place, clusters: CLUSTER_CHARTS, translate: place.trans.__.bind(place.trans) });
     }
   },
   resources: {

@@ -1,0 +1,39 @@
+/** What hovering an activity says. */
+import { formatBytes, formatDuration, printable } from '../../lib/format';
+import type { Translate } from '../../lib/translate';
+import type { ActivityDetail, ClusterStore, Tables } from '../../store';
+import type { TipContent } from '../gantt/tooltip';
+import { nameOf } from './legend';
+
+/**
+ * @param label of the lane
+ * @param zeroS what counts as 0
+ */
+export function activityTip(
+  detail: ActivityDetail, label: string, zeroS: number, tables: Tables, { workers }: ClusterStore, t: Translate
+): TipContent {
+  const { kind, startS, stopS, nbytes } = detail;
+  const durationS = stopS - startS;
+  const group = tables.groups[detail.group];
+  const rows: [string, string][] = [
+    [t('Activity'), nameOf(kind, t)],
+    ...(kind === 'transfer' ? [[t('From'), sourceText(detail, workers.nameOf(detail.source ?? ''), t)] as [string, string]] : []),
+    ...(kind === 'transfer' ? [[t('Bytes'), nbytes === null ? t('unknown') : formatBytes(nbytes)] as [string, string]] : []),
+    [t('For'), group === undefined ? t('unknown') : printable(group.name, 200)],
+    [t('Lane'), label],
+    [t('Start'), formatDuration(startS - zeroS)],
+    [t('Duration'), formatDuration(durationS)]
+  ];
+  if (nbytes !== null && durationS > 0) {
+    rows.push([t('Rate'), t('%1/s', formatBytes(nbytes / durationS))]);
+  }
+  const note = kind === 'transfer' ? t('Data may be needed by several tasks: the scheduler names one of them.') : null;
+  return { key: nameOf(kind, t), rows, note };
+}
+
+function sourceText({ source }: ActivityDetail, name: string | null, t: Translate): string {
+  if (source === null) {
+    return t('unknown');
+  }
+  return name === null || name === source ? printable(source, 80) : t('worker %1 (%2)', printable(name, 40), printable(source, 80));
+}

@@ -1,0 +1,57 @@
+/** How each kind of activity looks: a colour, and a pattern for those who do not tell colours apart. */
+import type { Rgb } from '../../lib/palette';
+import type { ActivityKind } from '../../wire';
+
+export interface KindLook {
+  readonly light: Rgb;
+  readonly dark: Rgb;
+  /** Whether a pixel of CSS is of the colour, not of the paler one that it alternates with. */
+  readonly isOn: (xPx: number, yPx: number) => boolean;
+  /** The same for a swatch, of the custom properties `--on` and `--off`. */
+  readonly css: string;
+}
+
+type Pattern = Pick<KindLook, 'isOn' | 'css'>;
+
+const every = (place: number, period: number): boolean => ((place % period) + period) % period < period / 2;
+
+const DIAGONAL: Pattern = {
+  isOn: (x, y) => every(x + y, 6),
+  css: 'repeating-linear-gradient(135deg, var(--on) 0 2px, var(--off) 2px 4px)'
+};
+const BARS: Pattern = {
+  isOn: x => every(x, 4),
+  css: 'repeating-linear-gradient(90deg, var(--on) 0 2px, var(--off) 2px 4px)'
+};
+const CHECKS: Pattern = {
+  isOn: (x, y) => every(x, 4) !== every(y, 4),
+  css: 'repeating-conic-gradient(var(--on) 0 25%, var(--off) 0 50%) 0 0 / 4px 4px'
+};
+const DOTS: Pattern = {
+  isOn: (x, y) => every(x, 4) && every(y, 4),
+  css: 'repeating-conic-gradient(var(--on) 0 25%, var(--off) 0 100%) 0 0 / 4px 4px'
+};
+const PLAIN: Pattern = { isOn: () => true, css: 'var(--on)' };
+
+const RED = { light: [208, 16, 32], dark: [255, 88, 88] } as const;
+const ORANGE = { light: [214, 104, 0], dark: [255, 160, 64] } as const;
+const GREY = { light: [92, 99, 108], dark: [170, 178, 188] } as const;
+
+export const KIND_LOOKS: Record<ActivityKind, KindLook> = {
+  transfer: { ...RED, ...DIAGONAL },
+  'disk-read': { ...ORANGE, ...BARS },
+  'disk-write': { ...ORANGE, ...CHECKS },
+  deserialize: { ...GREY, ...DOTS },
+  serialize: { ...GREY, ...DOTS },
+  other: { ...GREY, ...PLAIN }
+};
+
+/** What stands between the marks of a pattern. */
+export function gapOf([red, green, blue]: Rgb, paper: Rgb): Rgb {
+  const pale = (from: number, to: number): number => Math.round(from + (to - from) * 0.72);
+  return [pale(red, paper[0]), pale(green, paper[1]), pale(blue, paper[2])];
+}
+
+export function cssColour([red, green, blue]: Rgb): string {
+  return `rgb(${red} ${green} ${blue})`;
+}

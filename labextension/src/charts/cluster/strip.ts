@@ -1,0 +1,64 @@
+/** The lower part of a bar in which activities are drawn, so that computing, above it, stays what it is. */
+import type { Rgb } from '../../lib/palette';
+import type { CoverageColumns } from '../../store';
+import type { KindLook } from './kinds';
+import { gapOf } from './kinds';
+
+/** How much of a bar's height activities take. */
+const SHARE = 0.42;
+/** A column with any activity is at least so strong: a short transfer must not be lost. */
+const LEAST = 0.4;
+
+export interface StripBox {
+  /** Pixel row of the bar's upper edge, and its height; the image may cut it. */
+  readonly top: number;
+  readonly height: number;
+  readonly ratio: number;
+}
+
+export interface StripColours {
+  readonly dark: boolean;
+  readonly paper: Rgb;
+  /** The kinds by their code. */
+  readonly looks: readonly KindLook[];
+}
+
+/** Where the strip of a bar begins. */
+export function stripTop({ top, height, ratio }: StripBox): number {
+  return top + height - Math.max(Math.round(height * SHARE), Math.round(3 * ratio));
+}
+
+/** Paint what a row has of activities over its bar, each column as strong as they took of its time. */
+export function paintStrip(
+  pixels: Uint32Array, width: number, box: StripBox, { cover, prefix: kind }: CoverageColumns, colours: StripColours
+): void {
+  const rows = Math.floor(pixels.length / width);
+  const first = stripTop(box);
+  const [from, to] = [Math.max(first, 0), Math.min(box.top + box.height, rows)];
+  for (let x = 0; x < width; x += 1) {
+    const share = cover[x] as number;
+    const look = share > 0 ? colours.looks[kind[x] as number] : undefined;
+    if (look === undefined) {
+      continue;
+    }
+    const on = colours.dark ? look.dark : look.light;
+    const off = gapOf(on, colours.paper);
+    const weight = Math.min(Math.max(share, LEAST), 1);
+    for (let y = from; y < to; y += 1) {
+      const place = y * width + x;
+      // A line of paper keeps it apart from a task of a colour like its own.
+      const colour = y - first < box.ratio ? colours.paper : look.isOn(x / box.ratio, (y - box.top) / box.ratio) ? on : off;
+      pixels[place] = over(pixels[place] as number, colour, weight);
+    }
+  }
+}
+
+/** `share` of a colour on a pixel. */
+function over(pixel: number, colour: Rgb, share: number): number {
+  let mixed = 255 << 24;
+  for (let i = 0; i < 3; i += 1) {
+    const below = (pixel >>> (8 * i)) & 255;
+    mixed |= Math.round(below + ((colour[i] as number) - below) * share) << (8 * i);
+  }
+  return mixed >>> 0;
+}

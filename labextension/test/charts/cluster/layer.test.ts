@@ -1,0 +1,101 @@
+import { afterEach, beforeEach, expect, it, vi } from 'vitest';
+
+import { CLUSTER_CHARTS } from '../../../src/charts/cluster';
+import { KIND_LOOKS } from '../../../src/charts/cluster/kinds';
+import { paintStrip } from '../../../src/charts/cluster/strip';
+import { mount } from '../../../src/charts/gantt';
+import { batchOf as fileBatch, readRecording } from '../../../src/files';
+import type { CoverageColumns } from '../../../src/store';
+import { ClusterStore, TaskStore } from '../../../src/store';
+import { ACTIVITIES } from '../../../src/wire';
+import { documentOf } from '../../files/documents';
+import { batchOf } from '../../store/rows';
+
+beforeEach(() => {
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'requestAnimationFrame', 'cancelAnimationFrame', 'performance'] });
+  vi.spyOn(HTMLCanvasElement.prototype, 'getContext').mockReturnValue(null);
+});
+
+afterEach(() => {
+  vi.useRealTimers();
+  document.body.replaceChildren();
+});
+
+const BELOW = 0xff101010;
+const LOOKS = ACTIVITIES.map(kind => KIND_LOOKS[kind]);
+
+function painted(shares: readonly number[], kinds: readonly number[]): number[][] {
+  const width = shares.length;
+  const pixels = new Uint32Array(width * 14).fill(BELOW);
+  const coverage = { cover: Float32Array.from(shares), prefix: Uint16Array.from(kinds) } as Partial<CoverageColumns> as CoverageColumns;
+  paintStrip(pixels, width, { top: 1, height: 12, ratio: 1 }, coverage, { dark: false, paper: [255, 255, 255], looks: LOOKS });
+  return Array.from({ length: width }, (_, x) => Array.from({ length: 14 }, (_, y) => pixels[y * width + x] as number));
+}
+
+it('leaves the upper part of a bar as it is, and a column without any activity', () => {
+  const [full, none] = painted([1, 0], [0, 65535]);
+  expect(none).toEqual(new Array(14).fill(BELOW));
+  expect(full?.slice(0, 8)).toEqual(new Array(8).fill(BELOW));
+  expect(full?.[13]).toBe(BELOW);
+  expect(new Set(full?.slice(8, 13)).size).toBeGreaterThan(1);
+});
+
+it('paints each kind with a pattern of its own, so that none needs its colour to be known', () => {
+  const patterns = ACTIVITIES.map(kind => {
+    const { isOn } = KIND_LOOKS[kind];
+    return Array.from({ length: 144 }, (_, i) => (isOn(i % 12, Math.floor(i / 12)) ? '#' : '.')).join('');
+  });
+  const [transfer, read, write, deserialize, serialize, other] = patterns;
+  expect(new Set([transfer, read, write, deserialize, other]).size).toBe(5);
+  expect(serialize).toBe(deserialize);
+});
+
+it('a short transfer is not lost among what was computed', () => {
+  const [faint, strong] = painted([0.01, 1], [0, 0]);
+  const [weak, full] = [faint?.[10], strong?.[10]].map(pixel => (pixel as number) & 255);
+  expect(weak).toBeGreaterThan(0x10 + 60);
+  expect(weak).toBeLessThan(full as number);
+});
+
+async function mounted(name: string): Promise<HTMLElement> {
+  const store = new TaskStore({ cluster: new ClusterStore() });
+  store.append(name === '' ? batchOf([{ start: 0, stop: 1 }]) : fileBatch(await readRecording(documentOf(name))));
+  const el = document.createElement('div');
+  document.body.append(el);
+  mount(el, store, { signal: new AbortController().signal, clusters: CLUSTER_CHARTS });
+  vi.runOnlyPendingTimers();
+  return el;
+}
+
+it('names what there is in a legend and a table, and says what busy counts', async () => {
+  const el = await mounted('cluster');
+  const legend = [...el.querySelectorAll('.tsk-activities li')].map(li => li.textContent);
+  expect(legend).toEqual([
+    'transfer2 · 8 MB', 'read from disk1', 'written to disk1', 'deserialized1', 'serialized1', 'other1',
+    'busy counts computing only; the longest are shown, 4 are not'
+  ]);
+  const rows = [...el.querySelectorAll('.tsk-gantt-tables table:last-child tbody tr')].map(tr => [...tr.children].map(td => td.textContent));
+  expect(rows[0]).toEqual(['transfer', '2', '750 ms', '8 MB']);
+  expect([...el.querySelectorAll('.tsk-gantt-worker')].map(button => button.getAttribute('title'))).toEqual([
+    'worker a: collapse its 2 lanes', 'worker 7: collapse its 2 lanes'
+  ]);
+});
+
+it('a kind is hidden and shown by its button', async () => {
+  const el = await mounted('cluster');
+  const button = el.querySelector<HTMLElement>('[data-kind=transfer]');
+  const states = [1, 2, 3].map(() => {
+    const state = [button?.getAttribute('aria-pressed'), button?.title];
+    button?.click();
+    vi.runOnlyPendingTimers();
+    return state;
+  });
+  expect(states).toEqual([
+    ['true', 'transfer: 750 ms in all; press to hide'], ['false', 'transfer: hidden, press to show'], ['true', 'transfer: 750 ms in all; press to hide']
+  ]);
+});
+
+it('says nothing of activities where there are none', async () => {
+  const el = await mounted('');
+  expect(el.querySelector<HTMLElement>('.tsk-activities')?.hidden).toBe(true);
+});
