@@ -1,7 +1,8 @@
-"""A cluster in a real JupyterLab: its tasks are shown while the cell runs, like those of threads."""
+"""A cluster of two processes in a real JupyterLab: tasks, transfers and workers, live and in the result."""
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 from playwright.sync_api import expect
@@ -10,39 +11,66 @@ from tests.browser.harness.lab_page import LabPage
 from tests.browser.workloads import LOAD
 
 CLUSTER = """
+import numpy as np
 from distributed import Client
-client = Client(n_workers=2, threads_per_worker=2, processes=False, protocol="tcp://", dashboard_address=":0")
+client = Client(n_workers=2, threads_per_worker=2, processes=True, dashboard_address=":0")
+here, there = sorted(client.ncores())
 """
 
+# Each sum needs a block that is with the other worker.
 PROFILED = """%%profile -o run
-first = client.map(slow, range(100), pure=False)
-client.gather(first)
-held_back = client.submit(held, 1)
-total = client.submit(sum, [*first, held_back])
-assert total.result() == 4951
+blocks = [client.submit(np.ones, 100_000 + i, workers=[here], pure=False) for i in range(10)]
+sums = [client.submit(np.sum, block, workers=[there], pure=False) for block in blocks]
+assert client.gather(sums) == [100_000 + i for i in range(10)]
+last = client.submit(held, 1, workers=[here], pure=False)
+assert last.result() == 1
 """
 
-CHECKED = """
-tasks = run.to_pandas("tasks")
-assert tasks.groupby("prefix").size().to_dict() == {"held": 1, "slow": 100, "sum": 1}, tasks
-assert set(run.to_pandas("runs")["scheduler"]) == {"distributed"}
-assert len(set(zip(tasks["worker"], tasks["thread"]))) == 4
+N_BYTES = 8 * sum(range(100_000, 100_010))
+
+CHECKED = f"""
+tasks, activities, said = (run.to_pandas(name) for name in ("tasks", "activities", "workers"))
+assert tasks.groupby("prefix").size().to_dict() == {{"held": 1, "ones": 10, "sum": 10}}, tasks
+moved = activities[activities["activity"] == "transfer"]
+assert set(moved["source"]) == {{here}} and moved["nbytes"].sum() >= {N_BYTES}, moved
+assert set(said["worker"]) == {{here, there}}, said
 client.shutdown()
 """
 
 
-def test_a_cell_that_uses_a_cluster_is_shown_while_it_runs_and_as_a_result(lab: LabPage, shots: Path) -> None:
+def test_transfers_and_workers_of_a_cluster_are_shown_live_and_in_the_result(
+    lab: LabPage, shots: Path
+) -> None:
     lab.open(LOAD, CLUSTER, PROFILED, CHECKED)
     lab.run_cell(0)
     lab.run_cell(1)
     lab.start_cell(2)
-    lab.wait_feed("feed.active && feed.tasks === 100")
+    live = lab.page.locator(".tsk-dashboard")
+    legend = live.locator(".tsk-activities")
+    expect(live.locator(":scope > .tsk-gantt canvas")).to_be_visible()
+    expect(legend.locator("[data-kind=transfer]")).to_contain_text("MB")
+    expect(legend.locator("li").last).to_have_text("busy counts computing only")
+    expect(live.get_by_title("worker 0: collapse its", exact=False)).to_be_visible()
+    workers = live.locator(".tsk-workers")
+    expect(workers.get_by_label("Worker", exact=True).locator("option")).to_have_text(
+        [re.compile(text) for text in ("^All 2 workers$", "^worker . · tcp:", "^worker . · tcp:")]
+    )
+    expect(workers.locator("canvas")).to_be_visible()
     assert not lab.is_done(2)
-    expect(lab.page.locator(".tsk-dashboard > .tsk-gantt canvas")).to_be_visible()
-    expect(lab.page.get_by_role("progressbar", name="Finished tasks")).to_be_visible()
-    lab.page.screenshot(path=shots / "cluster-live.png")
+    workers.get_by_label("Worker", exact=True).select_option(index=1)
+    expect(workers.locator(".tsk-series-foot")).to_contain_text("results")
+    live.screenshot(path=shots / "cluster-live.png")
     lab.release()
     lab.wait_cell(2)
-    lab.wait_feed("!feed.active && feed.tasks === 102")
     lab.run_cell(3)
-    lab.page.screenshot(path=shots / "cluster-result.png")
+    result = lab.page.frame_locator("iframe")
+    expect(result.locator(".tsk-activities [data-kind=transfer]")).to_contain_text("MB")
+    expect(result.locator(".tsk-workers canvas")).to_be_visible()
+    for scheme in ("light", "dark"):
+        lab.page.evaluate(
+            "theme => window.jupyterapp.commands.execute('apputils:change-theme', { theme })",
+            f"JupyterLab {scheme.title()}",
+        )
+        is_light = str(scheme == "light").lower()
+        expect(lab.page.locator("body")).to_have_attribute("data-jp-theme-light", is_light)
+        lab.page.locator("iframe").screenshot(path=shots / f"cluster-result-{scheme}.png")

@@ -20,6 +20,7 @@ MAX_EMBEDDED_TASKS = 20_000
 """Tasks put into a notebook for the interactive chart, about 35 bytes each."""
 
 _HEAD_PX = 860
+_CLUSTER_PX = 310
 _MAX_LANES_PX = 420
 # Those of laneHeightPx in labextension/src/charts/gantt/layout.ts.
 _LANE_PX = ((4, 30), (8, 26), (16, 22), (32, 18), (float("inf"), 14))
@@ -83,7 +84,8 @@ def _chart_px(recording: Recording) -> int:
     """Return the height that the interactive chart will have, which a frame cannot tell its page."""
     n_lanes = len(set().union(*(set(block.lane.tolist()) for block in recording.blocks)))
     lane_px = next(px for most, px in _LANE_PX if n_lanes <= most)
-    return _HEAD_PX + min(n_lanes * lane_px, _MAX_LANES_PX)
+    head_px = _HEAD_PX + (_CLUSTER_PX if recording.workers else 0)
+    return head_px + min(n_lanes * lane_px, _MAX_LANES_PX)
 
 
 def _frame(recording: Recording) -> str:

@@ -4,3 +4,13 @@ export const ACTIVITY_CSS = `
 .tsk-activities { border-top: 1px solid var(--tsk-line); padding-top: 4px; }
 .tsk-activities .tsk-gantt-legend-statuses { color: var(--tsk-faint); }
 `;
+
+export const WORKERS_CSS = `
+.tsk-workers[hidden] { display: none !important; }
+.tsk-worker-picker { flex: none; max-width: 100%; }
+.tsk-worker-picker select {
+  max-width: min(320px, 100%); height: 26px; border: 1px solid var(--tsk-line); border-radius: 3px;
+  background: var(--tsk-paper); color: var(--tsk-ink); font: inherit;
+}
+.tsk-worker-picker select:focus-visible { outline: 2px solid var(--tsk-accent); }
+`;

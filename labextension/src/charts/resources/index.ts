@@ -8,7 +8,8 @@ import { ResourcesContent } from './content';
 export type { SeriesOptions } from '../series/options';
 export type { SeriesChart } from '../series/view';
 
-/** Put a chart of CPU and memory of some computes into `el`, until the signal aborts. */
+/** Put a chart of CPU and memory of some computes into `el`, until the signal aborts; that of a cluster's workers above it. */
 export function mount(el: HTMLElement, store: TaskStore, options: SeriesOptions): SeriesChart {
+  options.clusters?.mountWorkers(el, store, options);
   return mountSeries(el, store, options, (...of) => new ResourcesContent(...of));
 }

@@ -1,5 +1,6 @@
 /** What charts over time are mounted with. */
 import type { Translate } from '../../lib/translate';
+import type { ClusterCharts } from '../ui/cluster-charts';
 import type { TimeAxis } from '../ui/time-axis';
 
 export interface SeriesOptions {
@@ -15,6 +16,8 @@ export interface SeriesOptions {
   /** Shared with other charts of the same computes; left out: its own. */
   readonly axis?: TimeAxis;
   readonly translate?: Translate;
+  /** What only clusters have; left out: that is not shown. */
+  readonly clusters?: ClusterCharts;
   /** The person switched following on or off. */
   readonly onFollow?: (follow: boolean) => void;
   /** The person chose a span, in seconds after the recorder's zero; null: no certain one. */

@@ -21,7 +21,7 @@ export const mountGanttOf: MountChart = (place, model, { trans }) => {
 };
 
 export const mountResourcesOf: MountChart = ({ el, store, ...place }, _model, { trans }) => {
-  mountResources(el, store, { ...place, translate: trans.__.bind(trans) });
+  mountResources(el, store, { ...place, clusters: CLUSTER_CHARTS, translate: trans.__.bind(trans) });
 };
 
 export const mountCacheOf: MountChart = ({ el, store, ...place }, model, { trans }) => {

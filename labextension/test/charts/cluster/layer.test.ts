@@ -4,7 +4,10 @@ import { CLUSTER_CHARTS } from '../../../src/charts/cluster';
 import { KIND_LOOKS } from '../../../src/charts/cluster/kinds';
 import { paintStrip } from '../../../src/charts/cluster/strip';
 import { mount } from '../../../src/charts/gantt';
+import { layoutGantt } from '../../../src/charts/gantt/layout';
+import type { Scene } from '../../../src/charts/gantt/model';
 import { batchOf as fileBatch, readRecording } from '../../../src/files';
+import { english } from '../../../src/lib/translate';
 import type { CoverageColumns } from '../../../src/store';
 import { ClusterStore, TaskStore } from '../../../src/store';
 import { ACTIVITIES } from '../../../src/wire';
@@ -79,6 +82,34 @@ it('names what there is in a legend and a table, and says what busy counts', asy
   expect([...el.querySelectorAll('.tsk-gantt-worker')].map(button => button.getAttribute('title'))).toEqual([
     'worker a: collapse its 2 lanes', 'worker 7: collapse its 2 lanes'
   ]);
+});
+
+it('tells the bytes of a transfer, where they came from, and how fast', async () => {
+  const cluster = new ClusterStore();
+  const store = new TaskStore({ cluster });
+  store.append(fileBatch(await readRecording(documentOf('cluster'))));
+  const { signal } = new AbortController();
+  const window = { firstRun: 0, lastRun: null };
+  const layer = CLUSTER_CHARTS.layer({ store, window, signal, t: english, request: () => undefined });
+  const span = { startS: 0, stopS: 3 };
+  const scene = { span, zeroS: 0, runs: null } as Partial<Scene> as Scene;
+  const row = { kind: 'lane', id: 1, label: 'worker a, thread 2', inset: true } as const;
+  const layout = layoutGantt({ widthPx: 412, leftPx: 100, rows: [row], span, zeroS: 0, scrollPx: 0 });
+  const at = (timeS: number, yPx: number, onTask: boolean): unknown => layer?.find(scene, layout, { xPx: 100 + timeS * 100, yPx }, onTask);
+  expect(at(1.9, 24, true)).toEqual({
+    kind: 'layer',
+    colour: 'rgb(208 16 32)',
+    content: {
+      key: 'transfer',
+      rows: [
+        ['Activity', 'transfer'], ['From', 'worker 7 (tls://10.0.0.2:4002)'], ['Bytes', '8 MB'], ['For', 'add'],
+        ['Lane', 'worker a, thread 2'], ['Start', '1.5 s'], ['Duration', '500 ms'], ['Rate', '16 MB/s']
+      ],
+      note: 'Data may be needed by several tasks: the scheduler names one of them.'
+    }
+  });
+  // The upper part of a bar is the task's, where there is one.
+  expect([at(1.9, 6, true), at(1.9, 6, false) === null, at(0.5, 24, false)]).toEqual([null, false, null]);
 });
 
 it('a kind is hidden and shown by its button', async () => {

@@ -62,7 +62,7 @@ const MOUNTED: Record<ChartName, Chart> = {
     icon: resourcesIcon,
     label: trans => trans.__('Dask Resources'),
     mount: ({ el, store, ...place }) => {
-      mountResources(el, store, { ...place, translate: place.trans.__.bind(place.trans) });
+      mountResources(el, store, { ...place, clusters: CLUSTER_CHARTS, translate: place.trans.__.bind(place.trans) });
     }
   },
   cache: {

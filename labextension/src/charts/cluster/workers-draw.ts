@@ -1,0 +1,92 @@
+/** The history of workers: CPU, and memory as results, the rest of the processes, and what was written to disk. */
+import { formatBytes } from '../../lib/format';
+import { ThinLine } from '../../lib/thin';
+import type { Translate } from '../../lib/translate';
+import type { WorkerSeries } from '../../store';
+import { formatCpu } from '../resources/words';
+import type { Brush } from '../series/canvas';
+import type { Plot } from '../series/layout';
+import { yAt } from '../series/layout';
+import type { WorkersSummary } from './workers-summary';
+
+const STRONG = 0.45;
+const WEAK = 0.16;
+
+export function drawWorkers(brush: Brush, series: WorkerSeries, summary: WorkersSummary, t: Translate): void {
+  const [cpu, memory] = brush.layout.plots;
+  if (cpu === undefined || memory === undefined) {
+    return;
+  }
+  const { values } = series;
+  const line = (plot: Plot, valueOf: (i: number) => number): number[][] => linesOf(brush, series, summary, plot, valueOf);
+  const resultsOf = (i: number): number => Math.min(values.managedBytes[i] as number, values.rssBytes[i] as number);
+  brush.inside(cpu, () => {
+    area(brush, cpu, line(cpu, i => (values.cpuPercent[i] as number) / 100), WEAK);
+  });
+  brush.inside(memory, () => {
+    area(brush, memory, line(memory, i => values.rssBytes[i] as number), WEAK);
+    area(brush, memory, line(memory, resultsOf), STRONG);
+    brush.context.setLineDash([2, 3]);
+    area(brush, memory, line(memory, i => values.spilledBytes[i] as number), 0);
+    brush.context.setLineDash([]);
+  });
+  marks(brush, cpu, memory, summary, t);
+}
+
+function linesOf(
+  brush: Brush, series: WorkerSeries, { from, to }: WorkersSummary, plot: Plot, valueOf: (i: number) => number
+): number[][] {
+  const line = new ThinLine(1 / brush.ratio);
+  const lastS = brush.frame.held ? brush.frame.nowS : Infinity;
+  for (let i = from; i < to && (series.timeS[i] as number) <= lastS; i += 1) {
+    const value = valueOf(i);
+    if (Number.isNaN(value) || series.nWorkers[i] === 0) {
+      line.lift();
+      continue;
+    }
+    if (!series.continues(i)) {
+      line.lift();
+    }
+    line.to(brush.xAt(series.timeS[i] as number), yAt(plot, value));
+  }
+  return line.end().map(points => [...points]);
+}
+
+/** Lines, and the area under them as strong as `fill`. */
+function area({ context, theme }: Brush, plot: Plot, segments: readonly number[][], fill: number): void {
+  const bottom = plot.topPx + plot.heightPx;
+  context.strokeStyle = context.fillStyle = theme.accent;
+  for (const points of segments) {
+    const [firstX, firstY, lastX] = [points[0] ?? 0, points[1] ?? 0, points.at(-2) ?? 0];
+    if (points.length <= 2) {
+      // A sample by itself.
+      context.fillRect(firstX - 1.5, firstY - 1.5, 3, 3);
+      continue;
+    }
+    context.beginPath();
+    context.moveTo(firstX, firstY);
+    for (let i = 2; i < points.length; i += 2) {
+      context.lineTo(points[i] as number, points[i + 1] as number);
+    }
+    context.stroke();
+    context.lineTo(lastX, bottom);
+    context.lineTo(firstX, bottom);
+    context.globalAlpha = fill;
+    context.fill();
+    context.globalAlpha = 1;
+  }
+}
+
+function marks(brush: Brush, cpu: Plot, memory: Plot, { peak, last }: WorkersSummary, t: Translate): void {
+  const limit = last.limitBytes ?? peak.limitBytes?.value ?? null;
+  if (limit !== null && limit <= memory.axis.top) {
+    brush.level(memory, limit, t('limit %1', formatBytes(limit)));
+  }
+  if (peak.cpuPercent !== null) {
+    const share = peak.cpuPercent.value / 100;
+    brush.point(cpu, peak.cpuPercent.timeS, share, t('peak %1', formatCpu(share)));
+  }
+  if (peak.rssBytes !== null) {
+    brush.point(memory, peak.rssBytes.timeS, peak.rssBytes.value, t('peak %1', formatBytes(peak.rssBytes.value)));
+  }
+}

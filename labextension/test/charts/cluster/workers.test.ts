@@ -1,0 +1,68 @@
+import { afterEach, beforeEach, expect, it, vi } from 'vitest';
+
+import { CLUSTER_CHARTS } from '../../../src/charts/cluster';
+import { mount } from '../../../src/charts/resources';
+import { batchOf as fileBatch, readRecording } from '../../../src/files';
+import { ClusterStore, TaskStore } from '../../../src/store';
+import { documentOf } from '../../files/documents';
+import { batchOf } from '../../store/rows';
+
+beforeEach(() => {
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'requestAnimationFrame', 'cancelAnimationFrame', 'performance'] });
+  vi.spyOn(HTMLCanvasElement.prototype, 'getContext').mockReturnValue(null);
+});
+
+afterEach(() => {
+  vi.useRealTimers();
+  document.body.replaceChildren();
+});
+
+async function mounted(name: string): Promise<HTMLElement> {
+  const store = new TaskStore({ cluster: new ClusterStore() });
+  store.append(name === '' ? batchOf([{ start: 0, stop: 1 }]) : fileBatch(await readRecording(documentOf(name))));
+  const el = document.createElement('div');
+  document.body.append(el);
+  mount(el, store, { signal: new AbortController().signal, clusters: CLUSTER_CHARTS });
+  vi.runOnlyPendingTimers();
+  return el;
+}
+
+const texts = (el: HTMLElement, selector: string): (string | null)[] => [...el.querySelectorAll(`.tsk-workers ${selector}`)].map(found => found.textContent);
+
+const rows = (el: HTMLElement): (string | null)[][] =>
+  [...el.querySelectorAll('.tsk-workers tbody tr')].map(tr => [...tr.children].map(td => td.textContent));
+
+it('adds up what workers said last, and a worker that has left counts no more', async () => {
+  const el = await mounted('cluster');
+  expect(texts(el, 'option')).toEqual(['All 2 workers', 'worker a · tcp://10.0.0.1:4001', 'worker 7 · tls://10.0.0.2:4002']);
+  // 150% + 90%; then a worker's CPU and results are unknown, and so are the sums.
+  expect(rows(el)).toEqual([
+    ['CPU', '–', '240%', '750 ms'],
+    ['Memory', '400 MB', '900 MB', '1.5 s'],
+    ['Results', '–', '500 MB', '750 ms'],
+    ['Spilled', '–', '200 MB', '750 ms'],
+    ['Limit', '4 GB', '4 GB', '500 ms']
+  ]);
+  expect(texts(el, '.tsk-series-foot p')).toEqual(['results – · unmanaged – · spilled – · gauges show the last sample']);
+});
+
+it('shows one worker where the person chooses it, and that it is gone', async () => {
+  const el = await mounted('cluster');
+  const select = el.querySelector('select') as HTMLSelectElement;
+  select.value = '1';
+  select.dispatchEvent(new Event('change'));
+  vi.runOnlyPendingTimers();
+  expect(rows(el)).toEqual([
+    ['CPU', '–', '90%', '750 ms'],
+    ['Memory', '–', '500 MB', '750 ms'],
+    ['Results', '–', '400 MB', '750 ms'],
+    ['Spilled', '–', '200 MB', '750 ms'],
+    ['Limit', '–', '–', '']
+  ]);
+  expect(texts(el, '.tsk-series-foot p')).toEqual(['gone · results – · unmanaged – · spilled – · gauges show the last sample']);
+});
+
+it('is not there where no worker was heard of', async () => {
+  const el = await mounted('');
+  expect(el.querySelector<HTMLElement>('.tsk-workers')?.hidden).toBe(true);
+});
