@@ -58,8 +58,13 @@ export function workerSampleOf(row: Field): FileWorkerSample {
   };
 }
 
-/** Put pieces together; none where pieces are missing. */
-export function activitiesOf(pieces: readonly Packed[]): FileActivities {
+/**
+ * Put pieces together; none where pieces are missing.
+ *
+ * @param sizes bytes that became known after their activities
+ * @param grows whether pieces were written while recording, so that nobody knows how many there are
+ */
+export function activitiesOf(pieces: readonly Packed[], sizes: readonly Packed[], grows: boolean): FileActivities {
   const column = <T extends Column>(name: keyof typeof ACTIVITY, empty: T): T =>
     joined(pieces.map(({ columns }) => columns.get(name) as T | undefined ?? empty), empty);
   const all = {
@@ -72,12 +77,23 @@ export function activitiesOf(pieces: readonly Packed[]): FileActivities {
     source: column('source', new Uint32Array()),
     nbytes: column('nbytes', new Float64Array())
   };
-  const head = pieces[0]?.head;
-  const nRows = head === undefined ? 0 : inFile(() => head.at('n_rows').count(2 ** 32));
+  const head = grows ? undefined : pieces[0]?.head;
+  const nRows = grows ? all.run.length : head === undefined ? 0 : inFile(() => head.at('n_rows').count(2 ** 32));
   if (Object.values(all).some(({ length }) => length !== nRows)) {
-    return activitiesOf([]);
+    demand(!grows, 'columns of activities must be equally long');
+    return activitiesOf([], [], false);
   }
+  sizes.forEach(({ columns }) => { complete(all.nbytes, columns); });
   return { ...all, dropped: head === undefined ? 0 : inFile(() => head.at('dropped').count(2 ** 52)) };
+}
+
+function complete(nbytes: Float64Array, columns: Packed['columns']): void {
+  const [place, known] = [columns.get('place'), columns.get('nbytes')];
+  demand(place !== undefined && place.length === known?.length, 'columns of activities must be equally long');
+  place.forEach((at: number, i: number) => {
+    demand(at >= 0 && at < nbytes.length, 'the bytes of an activity must be of one that is known');
+    nbytes[at] = known[i] as number;
+  });
 }
 
 /** Throws DamagedFileError unless the runs, tasks, lanes and sources that activities refer to are there. */

@@ -10,7 +10,7 @@ import type { Packed } from './pack';
 import { inFile, joined, unpackColumns, unpackJson } from './pack';
 import type { FileRecording, Graph, RowBlock, Samples } from './recording';
 import { Records, timeOf } from './records';
-import { ACTIVITY, GRAPH, ROWS, SAMPLES } from './schema';
+import { ACTIVITY, ACTIVITY_SIZES, GRAPH, ROWS, SAMPLES } from './schema';
 import { StreamedTasks } from './streamed';
 
 const MAX_WHOLE = 2 ** 31 - 1;
@@ -39,6 +39,8 @@ export class Assembly {
   readonly #seen = new Set<string>();
   readonly #samples: Packed[] = [];
   readonly #activities: Packed[] = [];
+  readonly #activityParts: Packed[] = [];
+  readonly #activitySizes: Packed[] = [];
 
   /** Whether the frame that everything else needs has come. */
   get begun(): boolean {
@@ -78,6 +80,12 @@ export class Assembly {
         break;
       case 'ACTV':
         this.#activities.push(unpackColumns(content, ACTIVITY));
+        break;
+      case 'ACTP':
+        this.#activityParts.push(unpackColumns(content, ACTIVITY));
+        break;
+      case 'ACTB':
+        this.#activitySizes.push(unpackColumns(content, ACTIVITY_SIZES));
         break;
       case 'TICK': {
         const tick = unpackJson(content);
@@ -157,7 +165,7 @@ export class Assembly {
       blocks: [...blocks, ...running, ...streamed.blocks],
       graphs: new Map([...graphs, ...streamed.graphs]),
       samples: samplesOf(this.#samples),
-      activities: activitiesOf(this.#activities),
+      activities: activitiesOf([...this.#activities, ...this.#activityParts], this.#activitySizes, this.#activityParts.length > 0),
       sources: this.#records.sources,
       workers: this.#records.workers,
       dropped: this.#dropped ?? Math.max(head.nRows - nRows, 0),

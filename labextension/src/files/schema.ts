@@ -73,5 +73,8 @@ export const ACTIVITY = {
   nbytes: ['<f8']
 } as const satisfies Kinds;
 
+/** Bytes of activities by their place among those in the file. */
+export const ACTIVITY_SIZES = { place: ['<i4'], nbytes: ['<f8'] } as const satisfies Kinds;
+
 /** Stands for an unknown size or time in columns of `u4`. */
 export const UNKNOWN_U4 = 2 ** 32 - 1;
