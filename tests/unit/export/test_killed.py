@@ -16,6 +16,7 @@ import taskscope
 from taskscope.errors import DamagedFileError
 from taskscope.export.load import _read
 from taskscope.model.recording import Recording
+from taskscope.model.records import FINISHED
 from tests.support.tables import rows
 
 ENDLESS = """
@@ -47,12 +48,12 @@ def recording_process(path: Path) -> Iterator[subprocess.Popen[bytes]]:
 
 
 def wait_for_tasks(path: Path, process: subprocess.Popen[bytes], more_than: int) -> int:
-    """Wait until the file holds more tasks than this, and return how many."""
+    """Wait until the file holds more tasks that have ended than this, and return how many."""
     deadline = time.monotonic() + START_S
     while time.monotonic() < deadline:
         assert process.poll() is None, "the process ended by itself"
         try:
-            n_tasks = len(taskscope.load(path).tasks)
+            n_tasks = int((taskscope.load(path).tasks.status == FINISHED).sum())
         except (OSError, DamagedFileError):
             n_tasks = -1
         if n_tasks > more_than:
