@@ -41,8 +41,6 @@ export const WORKER_BUFFERS = [
   { name: 'worker_limit_bytes', bytes: 8 }
 ] as const;
 
-export const CLUSTER_BUFFERS = [...ACTIVITY_BUFFERS, ...COMPLETED_BUFFERS, ...WORKER_BUFFERS];
-
 /** What workers did besides computing; columns are equally long, but for the completed ones. */
 export interface ActivityColumns {
   /** The recorder's number of the first row, and how many rows it no longer holds. */

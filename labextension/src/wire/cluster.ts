@@ -2,7 +2,7 @@
 import type { Field } from './check';
 import { WireError } from './check';
 import type { ActivityColumns, ClusterPart, ClusterWorker, WorkerColumns } from './cluster-schema';
-import { ACTIVITIES, ACTIVITY_BUFFERS, CLUSTER_BUFFERS, COMPLETED_BUFFERS, WORKER_BUFFERS } from './cluster-schema';
+import { ACTIVITIES, ACTIVITY_BUFFERS, COMPLETED_BUFFERS, WORKER_BUFFERS } from './cluster-schema';
 import type { WireBuffer } from './columns';
 import { copies, decodeRunsOf } from './series';
 
@@ -12,10 +12,11 @@ const MAX_ID = 65535;
 
 /** Decode the `cluster` of a message; `buffers` are those that follow all others. */
 export function decodeCluster(section: Field, buffers: readonly WireBuffer[]): ClusterPart {
-  if (buffers.length !== CLUSTER_BUFFERS.length) {
-    throw new WireError('buffers', `${CLUSTER_BUFFERS.length} buffers of a cluster`, buffers.length);
-  }
   const nOfActivities = ACTIVITY_BUFFERS.length + COMPLETED_BUFFERS.length;
+  const nBuffers = nOfActivities + WORKER_BUFFERS.length;
+  if (buffers.length !== nBuffers) {
+    throw new WireError('buffers', `${nBuffers} buffers of a cluster`, buffers.length);
+  }
   return {
     activities: decodeActivities(section.at('activities'), buffers.slice(0, nOfActivities)),
     workers: decodeWorkers(section.at('workers'), buffers.slice(nOfActivities))

@@ -18,15 +18,13 @@ import { activityTip } from './activity-tip';
 import { KIND_LOOKS, cssColour } from './kinds';
 import { ActivityLegend, activityTable } from './legend';
 import { paintStrip, stripTop } from './strip';
-import { ACTIVITY_CSS } from './style';
 
 const TOLERANCE_PX = 3;
 const LOOKS = ACTIVITIES.map(kind => KIND_LOOKS[kind]);
 const NOTHING_OPEN = { open: new Map<number, never[]>() };
 
 export class ActivityLayer implements BarLayer {
-  readonly css = ACTIVITY_CSS;
-  readonly table = element('table');
+  readonly #table = element('table');
   readonly #legend: ActivityLegend;
   readonly #rows = new MeasuredRows();
   #dark = false;
@@ -39,8 +37,9 @@ export class ActivityLayer implements BarLayer {
     this.#legend = new ActivityLegend(() => { host.request(); }, host.signal, host.t);
   }
 
-  get legend(): HTMLElement {
-    return this.#legend.el;
+  place(legend: HTMLElement, tables: HTMLElement): void {
+    legend.after(this.#legend.el);
+    tables.append(this.#table);
   }
 
   get rough(): boolean {
@@ -55,8 +54,8 @@ export class ActivityLayer implements BarLayer {
       this.#seen = seen;
       const sums = activities.sums(window);
       this.#legend.refresh(sums, activities.missing);
-      this.table.hidden = sums.length === 0;
-      fillTable(this.table, activityTable(sums, t));
+      this.#table.hidden = sums.length === 0;
+      fillTable(this.#table, activityTable(sums, t));
     }
   }
 

@@ -31,6 +31,8 @@ export class ActivityLegend {
     private readonly t: Translate
   ) {
     this.el = element('ul', { class: 'tsk-gantt-legend tsk-activities', 'aria-label': t('Activities of workers: press one to hide or show it') }, this.#note);
+    this.#note.style.color = 'var(--tsk-faint)';
+    this.el.style.borderTop = '1px solid var(--tsk-line)';
     this.el.hidden = true;
   }
 

@@ -25,13 +25,10 @@ export interface BarLayerTip {
 }
 
 export interface BarLayer {
-  /** Stands below the chart's own legend. */
-  readonly legend: HTMLElement;
-  /** Stands below the chart's own tables. */
-  readonly table: HTMLTableElement;
-  readonly css: string;
   /** Whether what was painted is not exact yet. */
   readonly rough: boolean;
+  /** Put its legend after the chart's own, and its table among the chart's tables. */
+  place(legend: HTMLElement, tables: HTMLElement): void;
   /** Say what there is now. */
   refresh(): void;
   /** Paint over the bars, in an image of `width` pixels a row, `ratio` to one of CSS. */

@@ -33,9 +33,10 @@ export class LaneList {
   #lanes(bounds: Span, runs: RunRange, open: Iterable<number>): LaneLabel[] {
     const ids = new Set(open);
     // A worker may have got data for a task that no row tells of.
-    for (const source of [this.store, this.store.cluster?.activities]) {
-      for (const id of source?.laneIds ?? []) {
-        if (source?.lane(id)?.hasAny(bounds, runs) === true) {
+    const { store } = this;
+    for (const source of [store, store.cluster?.activities ?? store]) {
+      for (const id of source.laneIds) {
+        if (source.lane(id)?.hasAny(bounds, runs) === true) {
           ids.add(id);
         }
       }

@@ -102,8 +102,6 @@ function laneRow({ id, label }: LaneLabel, inset: boolean): LaneRow {
 }
 
 /** Local workers are known by the number of their process, those of a cluster by what their lanes begin with. */
-function workerLabel(worker: string, lanes: readonly LaneLabel[]): string {
-  const names = new Set(lanes.map(({ label }) => /^(.+), thread \d+$/.exec(label)?.[1]));
-  const [name] = names;
-  return names.size === 1 && name !== undefined ? name : /^\d+$/.test(worker) ? `process ${worker}` : worker;
+function workerLabel(worker: string, [lane]: readonly LaneLabel[]): string {
+  return /(.+), thread \d+$/.exec(lane?.label ?? '')?.[1] ?? (/^\d+$/.test(worker) ? `process ${worker}` : worker);
 }

@@ -47,7 +47,7 @@ const MIN_WIDTH_PX = 200;
 export function mount(el: HTMLElement, store: TaskStore, options: GanttOptions): GanttChart {
   const view = new GanttView(store, options);
   if (!options.signal.aborted) {
-    [SHARED_CSS, TOOLBAR_CSS, GANTT_CSS, ...view.styles].forEach(css => { adoptStyles(el, css); });
+    [SHARED_CSS, TOOLBAR_CSS, GANTT_CSS].forEach(css => { adoptStyles(el, css); });
     el.append(view.el);
     view.start();
   }
@@ -94,7 +94,7 @@ class GanttView implements GanttChart, ExtrasHost {
     this.parts = makeParts(this.t);
     this.#theme = readTheme(document.body);
     this.#frames = new FrameLoop(() => this.#paint(), signal);
-    this.#layer = options.clusters?.layer({ store, window: this.window, signal, t: this.t, request: () => { this.request(); } }) ?? null;
+    this.#layer = options.clusters?.layer(this) ?? null;
     this.#painter = new GanttPainter(this.parts.canvas, this.#layer);
     this.#report = new Reporter(options);
     this.viewport = new Viewport(store, this.window, this.axis, this.folding, view => { this.#report.view(view); });
@@ -121,18 +121,11 @@ class GanttView implements GanttChart, ExtrasHost {
     this.parts.head.append(this.#tools.el);
     this.parts.head.after(this.notice.el);
     this.parts.plot.after(legend.el);
-    if (this.#layer !== null) {
-      legend.el.after(this.#layer.legend);
-      this.parts.tables.append(this.#layer.table);
-    }
+    this.#layer?.place(legend.el, this.parts.tables);
   }
 
   get el(): HTMLElement {
     return this.parts.root;
-  }
-
-  get styles(): readonly string[] {
-    return this.#layer === null ? [] : [this.#layer.css];
   }
 
   start(): void {
