@@ -8,12 +8,12 @@ import threading
 from collections import deque
 from collections.abc import Callable, Hashable, Mapping
 from typing import Any
-from weakref import WeakSet
 
 from taskscope.model.errortext import describe
 from taskscope.recorder import Recorder
 from taskscope.sources.cluster import adapter
 from taskscope.sources.cluster.adapter import Submission
+from taskscope.sources.cluster.guests import Guests
 from taskscope.sources.cluster.inflight import InFlight
 from taskscope.sources.cluster.link import Link, LoopThread
 from taskscope.sources.cluster.ownership import Ownership
@@ -69,9 +69,7 @@ class WatchedScheduler:
         self._lock = lock
         self._ended = ended
         self._left = left
-        self._clients: WeakSet[object] = WeakSet()
-        self._leaving: deque[object] = deque()
-        self._is_left = False
+        self._guests = Guests(lock)
         self._link = Link(address, arguments)
         self._samples = WorkerSampler(recorder)
         self._workers = Workers(address, self._samples.take)
@@ -99,14 +97,11 @@ class WatchedScheduler:
 
     def join(self, client: object) -> bool:
         """Stay as long as this client does; False if it is too late for that. The caller holds the lock."""
-        if self.broken or self._is_left:
-            return False
-        self._clients.add(client)
-        return True
+        return not self.broken and self._guests.join(client)
 
     def leave(self, client: object) -> None:
         """Stay no longer for this client: with the last one's runs the connection ends, too."""
-        self._leaving.append(client)
+        self._guests.leave(client)
         self.wake()
 
     def start(self, thread: LoopThread) -> None:
@@ -136,10 +131,10 @@ class WatchedScheduler:
             await self._ask_identity()
             await self._in_flight.ask_losses()
             self.ready.set()
-            while not self._is_deserted() or self.has_runs:
+            while not self._guests.look() or self.has_runs:
                 if not self.has_runs:
                     self._wanted.clear()
-                    if not self._incoming and not self._leaving:
+                    if not self._incoming and not self._guests.are_leaving:
                         await self._wanted.wait()
                     continue
                 await self._step()
@@ -152,13 +147,6 @@ class WatchedScheduler:
                 task.cancel()
             await self._link.close()
             self._left(self)
-
-    def _is_deserted(self) -> bool:
-        with self._lock:
-            while self._leaving:
-                self._clients.discard(self._leaving.popleft())
-                self._is_left = not self._clients
-            return self._is_left
 
     async def _pause(self) -> None:
         self._wanted.clear()
@@ -194,7 +182,7 @@ class WatchedScheduler:
                     await self._ask_identity()
                 self._stream.fold(wait_for_graphs=bool(self._graphs))
                 # Workers go with the last client, and a scheduler logs each that does not answer any more.
-                if not self._is_left:
+                if not self._guests.have_left:
                     await self._transfers.ask(self._pace, at_once=bool(over))
             for run in over:
                 self._end(run)

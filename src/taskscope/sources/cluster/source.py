@@ -5,7 +5,8 @@ from __future__ import annotations
 import asyncio
 import threading
 from collections.abc import Callable, Hashable, Iterable
-from concurrent.futures import TimeoutError as WaitTimeoutError
+from concurrent.futures import Future
+from concurrent.futures import wait as wait_for
 from typing import Any
 
 from taskscope.recorder import Recorder
@@ -114,38 +115,39 @@ class ClusterSource:
 
     def settle(self) -> bool:
         """Wait until what has ended on clusters was read; False if a scheduler did not answer in time."""
-        schedulers = self._busy()
-        if not schedulers or self._thread.is_current:
+        waiting = None if self._thread.is_current else self._step()
+        if waiting is None:
             return True
         # The scheduler may live in this very loop, and could not answer while it is waited for.
         timeout_s = min(SETTLE_S, SETTLE_IN_LOOP_S) if _in_event_loop() else SETTLE_S
-        waiting = self._thread.submit(_step_all(schedulers))
-        try:
-            waiting.result(timeout_s)
-        except WaitTimeoutError:
-            waiting.cancel()
-            self._tell_unsettled(timeout_s)
-            return False
-        except Exception as error:  # noqa: BLE001 - see watch
-            self.fault("reading a scheduler", error)
-        return True
+        wait_for({waiting}, timeout_s)
+        return self._is_settled(waiting, timeout_s)
 
     async def settled(self) -> None:
         """Do what `settle` does, while the caller's event loop goes on."""
-        schedulers = self._busy()
-        if not schedulers:
-            return
-        waiting = asyncio.wrap_future(self._thread.submit(_step_all(schedulers)))
-        try:
-            await asyncio.wait_for(waiting, SETTLE_S)
-        except TimeoutError:
-            self._tell_unsettled(SETTLE_S)
-        except Exception as error:  # noqa: BLE001 - see watch
-            self.fault("reading a scheduler", error)
+        stepping = self._step()
+        if stepping is not None:
+            waiting = asyncio.wrap_future(stepping)
+            await asyncio.wait({waiting}, timeout=SETTLE_S)
+            self._is_settled(waiting, SETTLE_S)
 
-    def _busy(self) -> list[WatchedScheduler]:
+    def _step(self) -> Future[None] | None:
+        """Have all schedulers with runs asked once more; None if there are none."""
+        # Where there are runs, the thread goes on; with the lock held, it cannot end before this is on it.
         with self._lock:
-            return [s for s in self._schedulers.values() if s.has_runs]
+            busy = [scheduler for scheduler in self._schedulers.values() if scheduler.has_runs]
+            return self._thread.submit(_step_all(busy)) if busy else None
+
+    def _is_settled(self, waiting: Future[None] | asyncio.Future[None], timeout_s: float) -> bool:
+        if not waiting.done():
+            waiting.cancel()
+            self._tell_unsettled(timeout_s)
+            return False
+        # With the last run the last scheduler may be left meanwhile, and the thread ends what is on it.
+        error = None if waiting.cancelled() else waiting.exception()
+        if error is not None:
+            self.fault("reading a scheduler", error)
+        return True
 
     def _tell_unsettled(self, timeout_s: float) -> None:
         self.recorder.warn(
