@@ -206,6 +206,20 @@ def test_the_connection_ends_with_the_last_client_and_comes_back_with_the_next(
     assert [message.text for message in run.recording.messages] == []
 
 
+def test_a_client_that_blocks_is_waited_for_although_an_event_loop_runs_as_in_a_notebook(
+    client: Client, truth: Path
+) -> None:
+    async def cell() -> None:
+        with taskscope.profile(display=False) as run:
+            assert delayed(work)(truth, "a", 0.0, dask_key_name="a-1").compute() == "a"
+        runs.append(run.recording)
+
+    runs: list[Recording] = []
+    asyncio.run(cell())
+    assert rows(runs[0], "tasks", "prefix", "status") == [("a", "finished")]
+    assert [message.text for message in runs[0].messages] == []
+
+
 def test_two_clients_of_one_process_are_recorded_each_as_its_own(cluster: LocalCluster, truth: Path) -> None:
     with (
         Client(cluster) as one,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections import deque
+from typing import Any
 from weakref import WeakSet
 
 __all__ = ["Guests"]
@@ -20,7 +21,7 @@ class Guests:
 
     def __init__(self, lock: threading.Lock) -> None:
         self._lock = lock
-        self._clients: WeakSet[object] = WeakSet()
+        self._clients: WeakSet[Any] = WeakSet()
         self._leaving: deque[object] = deque()
         self.have_left = False
         """Whether the last had left when `look` was last called."""
@@ -34,6 +35,13 @@ class Guests:
     def leave(self, client: object) -> None:
         """Stay no longer for this client; takes no lock, for the garbage collector may be who closes it."""
         self._leaving.append(client)
+
+    @property
+    def live_here(self) -> bool:
+        """Whether one runs in the caller's event loop, where its scheduler may, too: no place to wait."""
+        with self._lock:
+            clients = list(self._clients)
+        return any(client.asynchronous for client in clients)
 
     @property
     def are_leaving(self) -> bool:

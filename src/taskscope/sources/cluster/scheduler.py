@@ -30,7 +30,7 @@ __all__ = ["WatchedScheduler"]
 class WatchedScheduler:
     """Asks a scheduler, and tells the recorder.
 
-    Everything but `join`, `leave`, `add`, `wake` and `abandon` happens on the loop's thread.
+    Everything but `guests`, `leave`, `add`, `wake` and `abandon` happens on the loop's thread.
 
     Parameters
     ----------
@@ -69,7 +69,8 @@ class WatchedScheduler:
         self._lock = lock
         self._ended = ended
         self._left = left
-        self._guests = Guests(lock)
+        self.guests = Guests(lock)
+        """The clients for which it is asked."""
         self._link = Link(address, arguments)
         self._samples = WorkerSampler(recorder)
         self._workers = Workers(address, self._samples.take)
@@ -95,13 +96,9 @@ class WatchedScheduler:
         """How many tasks its workers run at a time, None while that is not known."""
         return self._workers.n_threads or None
 
-    def join(self, client: object) -> bool:
-        """Stay as long as this client does; False if it is too late for that. The caller holds the lock."""
-        return not self.broken and self._guests.join(client)
-
     def leave(self, client: object) -> None:
         """Stay no longer for this client: with the last one's runs the connection ends, too."""
-        self._guests.leave(client)
+        self.guests.leave(client)
         self.wake()
 
     def start(self, thread: LoopThread) -> None:
@@ -131,10 +128,10 @@ class WatchedScheduler:
             await self._ask_identity()
             await self._in_flight.ask_losses()
             self.ready.set()
-            while not self._guests.look() or self.has_runs:
+            while not self.guests.look() or self.has_runs:
                 if not self.has_runs:
                     self._wanted.clear()
-                    if not self._incoming and not self._guests.are_leaving:
+                    if not self._incoming and not self.guests.are_leaving:
                         await self._wanted.wait()
                     continue
                 await self._step()
@@ -182,7 +179,7 @@ class WatchedScheduler:
                     await self._ask_identity()
                 self._stream.fold(wait_for_graphs=bool(self._graphs))
                 # Workers go with the last client, and a scheduler logs each that does not answer any more.
-                if not self._guests.have_left:
+                if not self.guests.have_left:
                     await self._transfers.ask(self._pace, at_once=bool(over))
             for run in over:
                 self._end(run)

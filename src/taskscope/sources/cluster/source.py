@@ -118,8 +118,7 @@ class ClusterSource:
         waiting = None if self._thread.is_current else self._step()
         if waiting is None:
             return True
-        # The scheduler may live in this very loop, and could not answer while it is waited for.
-        timeout_s = min(SETTLE_S, SETTLE_IN_LOOP_S) if _in_event_loop() else SETTLE_S
+        timeout_s = min(SETTLE_S, SETTLE_IN_LOOP_S) if self._lives_here() else SETTLE_S
         wait_for({waiting}, timeout_s)
         return self._is_settled(waiting, timeout_s)
 
@@ -137,6 +136,12 @@ class ClusterSource:
         with self._lock:
             busy = [scheduler for scheduler in self._schedulers.values() if scheduler.has_runs]
             return self._thread.submit(_step_all(busy)) if busy else None
+
+    def _lives_here(self) -> bool:
+        """Return whether a scheduler may live in this very event loop, and could not answer meanwhile."""
+        with self._lock:
+            schedulers = list(self._schedulers.values())
+        return any(scheduler.guests.live_here for scheduler in schedulers)
 
     def _is_settled(self, waiting: Future[None] | asyncio.Future[None], timeout_s: float) -> bool:
         if not waiting.done():
@@ -162,12 +167,12 @@ class ClusterSource:
 
     # Called on the threads of users ----------------------------------------------------------------------
 
-    def submitting(self, client: object) -> None:
+    def submitting(self, client: Any) -> None:
         """Be ready: a scheduler keeps records only once it was asked for some."""
         scheduler = self._scheduler_of(client)
         if scheduler is None:
             return
-        if not (scheduler.waited_for or _in_event_loop()):
+        if not (scheduler.waited_for or client.asynchronous):
             scheduler.waited_for = True
             scheduler.ready.wait(READY_S)
         scheduler.has_early_work |= not scheduler.ready.is_set()
@@ -188,9 +193,9 @@ class ClusterSource:
         for run in runs:
             run.wake()
 
-    def closing(self, client: object) -> None:
+    def closing(self, client: Any) -> None:
         """Read what there is while it can be read."""
-        if not _in_event_loop():
+        if not client.asynchronous:
             self.settle()
 
     def closed(self, client: object) -> None:
@@ -220,12 +225,12 @@ class ClusterSource:
             known = self._schedulers.get(address)
             if known is not None and known.refuses:
                 return None
-            if known is None or not known.join(client):
+            if known is None or known.broken or not known.guests.join(client):
                 known = WatchedScheduler(
                     address, arguments, self.recorder, self._lock, self._ended, self._left
                 )
                 self._schedulers[address] = known
-                known.join(client)
+                known.guests.join(client)
                 known.start(self._thread)
             return known
 
@@ -272,12 +277,3 @@ class ClusterSource:
 
 async def _step_all(schedulers: Iterable[WatchedScheduler]) -> None:
     await asyncio.gather(*(s.step() for s in schedulers))
-
-
-def _in_event_loop() -> bool:
-    """Return whether waiting here would keep an event loop, perhaps the scheduler's own, from running."""
-    try:
-        asyncio.get_running_loop()
-    except RuntimeError:
-        return False
-    return True
