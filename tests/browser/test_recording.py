@@ -61,3 +61,35 @@ def test_a_recording_from_a_file_is_shown_like_one_from_memory(lab: LabPage) -> 
         lab.run_cell(cell)
     expect(lab.page.locator(".tsk-progress-count")).to_have_text("30 of 30 tasks")
     expect(lab.page.locator(".tsk-gantt canvas")).to_be_visible()
+
+
+RECORD_NEEDS = """
+import dask.local
+def total(*parts): return sum(parts)
+graph = {("load", i): (int, i) for i in range(20)}
+graph |= {("scale", i): (total, ("load", i), ("load", 0)) for i in range(20)}
+with taskscope.profile(display=False) as run: _ = dask.local.get_sync(graph, list(graph))
+run.recording.save("needs.taskscope")
+"""
+SHOW_NEEDS = """
+shown = GanttWidget(run.recording), Dashboard(taskscope.load("needs.taskscope"))
+display(*shown)
+"""
+SELECT = "for widget in shown: widget.selected_key = {!r}"
+
+
+def test_a_recording_tells_what_the_selected_task_needs_and_what_needs_it(lab: LabPage, shots: Path) -> None:
+    first, last = "('load', 0)", "('scale', 3)"
+    lab.open(LOAD, RECORD_NEEDS, SHOW_NEEDS, SELECT.format(first), SELECT.format(last))
+    for cell in range(4):
+        lab.run_cell(cell)
+    charts = lab.page.locator(".tsk-gantt")
+    expect(charts).to_have_count(2)
+    cards = charts.locator(".tsk-gantt-card")
+    for card in cards.all():
+        expect(card).to_contain_text(first)
+        card.get_by_role("button", name="Dependencies").click()
+    expect(cards).to_contain_text(["Needs 0 tasks (solid lines), needed by 20 tasks (dashed)."] * 2)
+    charts.first.screenshot(path=shots / "recording-dependents.png")
+    lab.run_cell(4)
+    expect(cards).to_contain_text(["Needs 2 tasks (solid lines), needed by 0 tasks (dashed)."] * 2)

@@ -1,17 +1,17 @@
 /** A finished recording: the feed's messages, all at once, with their buffers. */
-import { ClusterStore, TaskStore } from '../store';
+import { type AskLinks, ClusterStore, TaskStore } from '../store';
 import { type WireBuffer, WireError, decodeBatch, decodeCluster } from '../wire';
 
 /**
- * Make a store of a list of messages.
+ * Make a store of a list of messages, which asks for dependencies by `ask`.
  *
  * @throws WireError where the list is damaged; then there is no store at all.
  */
-export function storeOf(entries: unknown): TaskStore {
+export function storeOf(entries: unknown, ask: AskLinks): TaskStore {
   if (!Array.isArray(entries) || entries.length === 0) {
     throw new WireError('data', 'a list of messages', entries);
   }
-  const store = new TaskStore({ cluster: new ClusterStore() });
+  const store = new TaskStore({ cluster: new ClusterStore(), ask });
   entries.forEach((entry: unknown, i) => {
     const path = `data[${i}]`;
     if (typeof entry !== 'object' || entry === null || !('message' in entry) || !('buffers' in entry)) {

@@ -4,7 +4,7 @@ export { ClusterStore } from './cluster-store';
 export type { CoverageColumns, LaneInSight, Look, OpenTask, Sight } from './coverage';
 export { Coverage, MARK } from './coverage';
 export type { FailedTask, FailureKind } from './failures';
-export type { Link, Links } from './links';
+export type { AskLinks, Link, Links } from './links';
 export { HeldStore } from './held-store';
 export type { Measure, Moment } from './held-walk';
 export { walkHeld } from './held-walk';

@@ -14,7 +14,7 @@ from taskscope.model.recording import Recording
 from taskscope.model.records import RUNNING, Group, Lane, Message, Run, RunningTask, TaskBlock
 from taskscope.wire import ClusterPart
 
-__all__ = ["CompactTables", "compact_tables", "take_rows"]
+__all__ = ["CompactTables", "compact_tables", "row_order", "take_rows"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +34,7 @@ class CompactTables:
 def compact_tables(recording: Recording) -> CompactTables:
     """Return what a view of this recording alone needs, tasks sorted by their start."""
     tasks = recording.tasks
-    tasks = take_rows(tasks, np.lexsort((tasks.stop, tasks.start)))
+    tasks = take_rows(tasks, row_order(tasks))
     held = few_held_rows(recording)
     # Data was held too, and has no tasks; nor has yet what was only transferred so far.
     group_ids = np.unique(np.concatenate((tasks.group, held.group, activity_groups(recording))))
@@ -62,6 +62,11 @@ def compact_tables(recording: Recording) -> CompactTables:
         ),
         cluster=cluster_part(recording, group_ids, lane_ids),
     )
+
+
+def row_order(tasks: TaskBlock) -> NDArray[np.int64]:
+    """Return the order of rows in which tables are compact: by their start."""
+    return np.lexsort((tasks.stop, tasks.start))
 
 
 def _running(tasks: TaskBlock, groups: list[Group]) -> list[RunningTask]:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Link", "TaskLinks", "neighbours"]
+__all__ = ["Link", "TaskLinks", "cut_links", "neighbours"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,3 +65,31 @@ def neighbours(
     ends = np.cumsum(n_dependencies, dtype=np.int64)
     dependencies = np.sort(edges[ends[task] - int(n_dependencies[task]) : ends[task]])
     return dependencies.astype(np.int64), np.searchsorted(ends, np.flatnonzero(edges == task), side="right")
+
+
+def cut_links(
+    found: tuple[NDArray[np.int64], NDArray[np.int64]],
+    limit: int,
+    name: Callable[[NDArray[np.int32]], Iterable[Link]],
+) -> TaskLinks:
+    """Return the first `limit` dependencies and as many dependents of those found, as links.
+
+    Parameters
+    ----------
+    found
+        The numbers of all dependencies and of all dependents; see `neighbours`.
+    limit
+        Most links of a kind.
+    name
+        Gives the links to tasks with these numbers.
+
+    Examples
+    --------
+    >>> links = cut_links((np.array([3, 4]), np.array([7])), 1, lambda shown: [Link(n, "") for n in shown])
+    >>> len(links.dependencies), links.n_dependencies, len(links.dependents), links.n_dependents
+    (1, 2, 1, 1)
+    """
+    dependencies, dependents = found
+    links = tuple(name(np.concatenate((dependencies[:limit], dependents[:limit])).astype(np.int32)))
+    n_first = min(len(dependencies), limit)
+    return TaskLinks(links[:n_first], len(dependencies), links[n_first:], len(dependents))

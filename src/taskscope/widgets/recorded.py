@@ -6,14 +6,18 @@ import traitlets
 from ipywidgets import Widget
 
 from taskscope.analysis.batches import recorded_messages
+from taskscope.analysis.row_links import RowLinks
 from taskscope.model.recording import Recording
+from taskscope.widgets.feed.control import MAX_LINKS
+from taskscope.widgets.feed.verbs import BadRequestError, Dependencies, parse_request
 from taskscope.widgets.version import MODULE_VERSION
+from taskscope.wire import encode_links
 
 __all__ = ["RecordingModel", "recordings"]
 
 
 class RecordingModel(Widget):  # type: ignore[misc]  # ipywidgets is untyped
-    """What a recording holds, as messages of the feed; widgets refer to it.
+    """What a recording holds, as messages of the feed; widgets refer to it, pages ask it for dependencies.
 
     Parameters
     ----------
@@ -32,6 +36,26 @@ class RecordingModel(Widget):  # type: ignore[misc]  # ipywidgets is untyped
     def __init__(self, recording: Recording) -> None:
         messages = recorded_messages(recording)
         super().__init__(messages=[{"message": m.message, "buffers": m.buffers} for m in messages])
+        self._recording = recording
+        self._links: RowLinks | None = None
+        self.on_msg(lambda _widget, asked, _buffers: self.send(self._answer(asked)))
+
+    def _answer(self, asked: object) -> dict[str, object]:
+        """Return what a live recorder would say to a page that asks for the dependencies of a row."""
+        try:
+            request = parse_request(asked)
+        except BadRequestError as bad:
+            return {"re": None, "error": str(bad)}
+        if not isinstance(request, Dependencies):
+            return {"re": None, "error": "a finished recording only tells dependencies"}
+        if self._links is None:
+            self._links = RowLinks(self._recording)
+        links = self._links.of(request.row, MAX_LINKS)
+        return {
+            "re": "dependencies",
+            "row": request.row,
+            "links": None if links is None else encode_links(links),
+        }
 
 
 class _Recordings:

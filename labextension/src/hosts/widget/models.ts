@@ -3,6 +3,7 @@ import { DOMWidgetModel, type ISerializers, WidgetModel, unpack_models } from '@
 import type { ObjectHash } from 'backbone';
 
 import type { TaskStore } from '../../store';
+import { decodeLinks } from '../../wire';
 import { storeOf } from '../recorded';
 import { MODULE_NAME, MODULE_VERSION } from './version';
 
@@ -85,7 +86,20 @@ export class RecordingModel extends WidgetModel {
 
   /** Made of the messages when first asked for. */
   get store(): TaskStore {
-    return (this._store ??= storeOf(this.get('messages')));
+    return (this._store ??= this._newStore());
+  }
+
+  private _newStore(): TaskStore {
+    const store = storeOf(this.get('messages'), row => {
+      if (this.comm_live) {
+        this.send({ verb: 'dependencies', row }, this.callbacks());
+      }
+      return this.comm_live;
+    });
+    this.on('msg:custom', (answer: unknown) => {
+      store.answerLinks(store.epoch ?? '', decodeLinks(answer));
+    });
+    return store;
   }
 
   private _store: TaskStore | undefined;

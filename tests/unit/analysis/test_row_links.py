@@ -1,0 +1,81 @@
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from taskscope.analysis.batches import recorded_messages
+from taskscope.analysis.row_links import RowLinks
+from taskscope.model.links import Link, TaskLinks
+from taskscope.model.recording import Recording
+from taskscope.recorder import Recorder
+from tests.support.fake_clock import FakeClock
+from tests.support.run_writing import begin_run, end_run, record_run, write_task
+
+DIAMOND: dict[object, tuple[object, ...]] = {
+    "data": (),
+    ("x", 0): ("data",),
+    ("x", 1): ("data",),
+    "sum": (("x", 0), ("x", 1)),
+    "last": ("sum",),
+}
+
+
+@pytest.fixture
+def recording(fake_clock: FakeClock) -> Recording:
+    """Return a run of one task, and a diamond that ended in another order than it began."""
+    recorder = Recorder(clock=fake_clock)
+    record_run(recorder, ["before"])
+    log = begin_run(recorder, DIAMOND, data={"data": 8.0})
+    first = log.start + 10
+    write_task(log, ("x", 1), first + 1, first + 2)
+    write_task(log, ("x", 0), first, first + 3, thread=2)
+    write_task(log, "sum", first + 3, first + 4)
+    write_task(log, "last", first + 4, first + 5)
+    end_run(log, stop=first + 5)
+    while recorder.pull():
+        pass
+    return recorder.snapshot()
+
+
+def test_each_row_that_is_sent_knows_its_neighbours_by_the_rows_that_are_sent(recording: Recording) -> None:
+    sent = [recorded.rows for recorded in recorded_messages(recording)]
+    names = [group.name for group in recording.groups]
+    assert [list(rows.keys.iter_text([names[g] for g in rows.group.tolist()])) for rows in sent] == [
+        ["before", "('x', 0)", "('x', 1)", "sum", "last"]
+    ]
+    links = RowLinks(recording)
+    data, x0, x1, total = Link(None, "data"), Link(1, "('x', 0)"), Link(2, "('x', 1)"), Link(3, "sum")
+    assert [links.of(row, 10) for row in range(6)] == [
+        TaskLinks((), 0, (), 0),
+        TaskLinks((data,), 1, (total,), 1),
+        TaskLinks((data,), 1, (total,), 1),
+        TaskLinks((x1, x0), 2, (Link(4, "last"),), 1),
+        TaskLinks((total,), 1, (), 0),
+        None,
+    ]
+    assert links.of(3, 1) == TaskLinks((x1,), 2, (Link(4, "last"),), 1)
+
+
+def test_a_graph_that_is_not_known_has_no_links(recording: Recording) -> None:
+    first, second = recording.graphs
+    graphs = {first: recording.graphs[first], second: replace(recording.graphs[second], known=False)}
+    links = RowLinks(replace(recording, graphs=graphs))
+    assert [links.of(row, 10) for row in (0, 1)] == [TaskLinks((), 0, (), 0), None]
+
+
+def test_tasks_in_flight_are_no_rows_and_still_ends(fake_clock: FakeClock) -> None:
+    recorder = Recorder(clock=fake_clock)
+    log = begin_run(recorder, DIAMOND, data={"data": 8.0})
+    write_task(log, ("x", 0), log.start, log.start + 1)
+    while recorder.pull():
+        pass
+    links = RowLinks(recorder.snapshot())
+    assert [links.of(row, 10) for row in (0, 1)] == [
+        TaskLinks((Link(None, "data"),), 1, (Link(None, "sum"),), 1),
+        None,
+    ]
+
+
+def test_nothing_recorded_has_no_rows(fake_clock: FakeClock) -> None:
+    assert RowLinks(Recorder(clock=fake_clock).snapshot()).of(0, 10) is None
