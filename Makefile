@@ -30,7 +30,7 @@ export OPENBLAS_NUM_THREADS ?= 1
 
 export PATH := $(CURDIR)/$(VENV)/bin:$(PATH)
 
-.PHONY: demo test setup lint typecheck unit upstream minimum newest soak sbom packaging notebooks browser docs docs-check bench bench-quick \
+.PHONY: demo test setup lint typecheck unit upstream minimum newest soak sbom binder packaging notebooks browser docs docs-check bench bench-quick \
 	pictures clean help
 
 demo: setup ## open the quickstart in JupyterLab (with CI=true: run it headless, keep the results)
@@ -77,6 +77,14 @@ sbom: setup ## what it is made of, as CycloneDX, into build/sbom (the wheel itse
 		build/sbom/venv/bin/pip install -qq --disable-pip-version-check cyclonedx-bom; }
 	build/sbom/venv/bin/cyclonedx-py environment --output-reproducible --pyproject pyproject.toml -o build/sbom/python.cdx.json $(PYTHON)
 	npm sbom --sbom-format cyclonedx --omit dev >build/sbom/npm.cdx.json
+
+binder: $(STAMPS)/python ## build what Binder would, without its container, and run notebook 01 there (not part of test)
+	rm -rf build/binder && mkdir -p build/binder/repository
+	git ls-files -z | xargs -0 cp --parents -t build/binder/repository
+	$(PYTHON) -m venv build/binder/environment
+	cd build/binder/repository && export PATH="$(CURDIR)/build/binder/environment/bin:$$PATH" && bash binder/postBuild && \
+		jupyter nbconvert --log-level=WARN --to notebook --execute --output-dir .. $(NOTEBOOK) && \
+		jupyter labextension list 2>&1 | grep 'taskscope.*enabled'
 
 packaging: setup ## build wheel and sdist, look inside, install without Node
 	$(PYTEST) tests/packaging

@@ -17,15 +17,24 @@ from tests.support.waiting import until
 
 
 def spend(end: Path) -> None:
-    """Compute, here and not in C, until this file is there."""
+    """Compute, here and not in C, until this file is there.
+
+    Workers sample where the interpreter's lock changes hands: in the loop only while that lasts over 5 ms.
+    """
     while not end.exists():
-        for _ in range(10_000):
+        for _ in range(1_000_000):
             pass
 
 
 def is_sampled(profile: dict[str, Any]) -> bool:
     """Return whether workers have seen enough of a task: how soon depends on what else the machine does."""
     return bool(profile["count"] >= 20)
+
+
+def profiled(page: str) -> dict[str, str]:
+    """Return the functions of the page's profile, with the time spent in each."""
+    section = page.partition("<h2>Profile</h2>")[2].partition("<h2>")[0]
+    return dict(re.findall(r"<tr><td>([^<]*)</td><td>(\d[^<]*)</td>", section))
 
 
 def test_the_page_has_the_computes_of_the_cluster_and_what_its_workers_did(
@@ -46,7 +55,7 @@ def test_the_page_has_the_computes_of_the_cluster_and_what_its_workers_did(
         "Calling code",
     ]
     assert "8 tasks" in page
-    assert re.search(r"<tr><td>spend</td><td>[\d.]+ m?s</td>", page)
+    assert "spend" in profiled(page)
     assert [run.scheduler for run in report.recording.runs] == ["distributed"]
 
 
@@ -83,9 +92,7 @@ def test_an_asynchronous_client_is_reported(cluster: LocalCluster, tmp_path: Pat
             await client.gather(futures)
 
     asyncio.run(block())
-    assert re.search(
-        r"<tr><td>spend</td><td>[\d.]+ m?s</td>", (tmp_path / "a.html").read_text(encoding="utf-8")
-    )
+    assert "spend" in profiled((tmp_path / "a.html").read_text(encoding="utf-8"))
 
 
 def call(name: str, count: int, *children: dict[str, Any]) -> dict[str, Any]:
