@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
@@ -126,6 +128,10 @@ def test_neither_page_nor_static_result_violates_a_rule_of_axe(
     rows.append(Row(key="bad", lane=2, start_s=1.0, stop_s=3.0, status="erred", error="ValueError: no"))
     samples = [(i / 4, 90.0, 1e9 + 1e7 * i, 1, 0.0) for i in range(120)]
     recording = recording_of(rows, [run_of(n_tasks=61, stop_s=31.0)], resources=samples)
+    needs, edges = np.array([1] * 60 + [0], "u1"), np.full(60, 60, "i4")
+    recording = replace(
+        recording, graphs={0: replace(recording.graphs[0], n_dependencies=needs, edges=edges)}
+    )
     path = write(kind, recording, tmp_path / "a.html")
     for theme in ("light", "dark"):
         with opened(chromium, path, color_scheme=theme) as (page, said):
@@ -134,7 +140,7 @@ def test_neither_page_nor_static_result_violates_a_rule_of_axe(
             chart.press("n")
             chart.press("r")
             expect(page.frames[-1].locator(".tsk-gantt-card")).to_contain_text(
-                "Dependencies are not known here"
+                "Needs 1 task (solid lines), needed by 0 tasks (dashed)."
             )
             # Evaluated by the debugger: the page's policy lets no script in.
             for frame in page.frames:

@@ -5,10 +5,14 @@ from __future__ import annotations
 import base64
 import json
 import zlib
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from taskscope.model.recording import Recording
+from taskscope.report.dense_links import MAX_PAGE_LINK_BYTES, pack_links
 from taskscope.report.embed import data_json
 from tests.support.recordings import recording_of
 from tests.support.task_blocks import Row
@@ -17,8 +21,11 @@ PATH = Path(__file__).parents[1] / "fixtures" / "report" / "dense.json"
 
 
 def dense_recording() -> Recording:
-    """Return tasks of every shape: two lanes, two groups, all statuses, keys of three kinds, unknowns."""
-    return recording_of(
+    """Return tasks of every shape: two lanes, two groups, all statuses, keys of three kinds, unknowns.
+
+    One task needs one, one needs two, one needs one of the other lane; the graph of the last is unknown.
+    """
+    recording = recording_of(
         [
             Row(key=("inc-1", 0, 7), start_s=0.5, stop_s=1.0, cpu_s=0.25, size_bytes=8.0),
             Row(key=("inc-1", 0, 8), start_s=1.25, stop_s=2.0, cpu_s=0.75, size_bytes=8.0),
@@ -29,6 +36,26 @@ def dense_recording() -> Recording:
             Row(key=("add-1", 6), run=1, lane=2, start_s=9000.0, stop_s=9400.0, status="lost"),
         ]
     )
+    needs, edges = np.array([0, 1, 2, 0, 0, 1], "u1"), np.array([0, 0, 1, 4], "i4")
+    graphs = {
+        0: replace(recording.graphs[0], n_dependencies=needs, edges=edges),
+        1: replace(recording.graphs[1], known=False),
+    }
+    return replace(recording, graphs=graphs)
+
+
+def dense_data() -> str:
+    """Return these tasks as a page has them."""
+    recording = dense_recording()
+    return data_json(recording, pack_links(recording, MAX_PAGE_LINK_BYTES))
+
+
+def links_of(text: str) -> bytes:
+    """Return the unpacked dependencies of embedded data."""
+    links = json.loads(text)["links"]
+    content = zlib.decompress(base64.b64decode(links["data"]))
+    assert len(content) == links["bytes"]
+    return content
 
 
 def content_of(text: str) -> tuple[list[dict[str, Any]], bytes]:
@@ -40,4 +67,4 @@ def content_of(text: str) -> tuple[list[dict[str, Any]], bytes]:
 
 
 if __name__ == "__main__":
-    PATH.write_text(data_json(dense_recording()) + "\n", encoding="utf-8")
+    PATH.write_text(dense_data() + "\n", encoding="utf-8")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -10,7 +12,27 @@ from taskscope.model.links import Link, TaskLinks, cut_links
 from taskscope.model.recording import Recording
 from taskscope.model.records import RUNNING
 
-__all__ = ["RowLinks"]
+__all__ = ["RowEdges", "RowLinks"]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class RowEdges:
+    """All dependencies between rows.
+
+    Parameters
+    ----------
+    source, target
+        The row that needs, and the row that is needed, sorted; one element for each dependency.
+    other_needs
+        For each row, how many dependencies it has that are no rows; -1 where nothing of it is known.
+    other_users
+        For each row, how many dependents it has that are no rows.
+    """
+
+    source: NDArray[np.int64]
+    target: NDArray[np.int64]
+    other_needs: NDArray[np.int64]
+    other_users: NDArray[np.int64]
 
 
 class RowLinks:
@@ -52,3 +74,30 @@ class RowLinks:
             return [Link(end if end >= 0 else None, text) for end, text in zip(ends, texts, strict=True)]
 
         return cut_links(graph.neighbours(int(self._task[row])), limit, name)
+
+    def edges(self) -> RowEdges:
+        """Return all dependencies."""
+        other_needs = np.full(len(self._run), -1, np.int64)
+        other_users = np.zeros(len(self._run), np.int64)
+        sources, targets = [np.empty(0, np.int64)], [np.empty(0, np.int64)]
+        by_run = np.argsort(self._run, kind="stable")
+        for run, graph in self._recording.graphs.items():
+            first, last = np.searchsorted(self._run, [run, run + 1], sorter=by_run)
+            rows = by_run[first:last]
+            if not graph.known or not len(rows):
+                continue
+            n_keys, tasks = len(graph.group), self._task[rows]
+            row_of = np.full(n_keys, -1, np.int64)
+            row_of[tasks] = rows
+            needing = graph.edge_sources()
+            source, target = row_of[needing], row_of[graph.edges]
+            # Of a task that was computed twice, only the last row is the end of a link.
+            told = row_of[tasks] == rows
+            other_needs[rows[told]] = np.bincount(needing[target < 0], minlength=n_keys)[tasks[told]]
+            other_users[rows[told]] = np.bincount(graph.edges[source < 0], minlength=n_keys)[tasks[told]]
+            between = (source >= 0) & (target >= 0)
+            sources.append(source[between])
+            targets.append(target[between])
+        source, target = np.concatenate(sources), np.concatenate(targets)
+        order = np.lexsort((target, source))
+        return RowEdges(source[order], target[order], other_needs, other_users)

@@ -16,7 +16,7 @@ from taskscope.model.keys import TEXT
 from taskscope.model.records import TaskBlock
 from taskscope.wire.schema import LANE_BITS, UNKNOWN
 
-__all__ = ["DenseTasks", "dense_tasks"]
+__all__ = ["DenseTasks", "dense_tasks", "planes"]
 
 _TICK_S = 1e-6
 _MAX_TICKS = 2**32 - 2
@@ -58,17 +58,17 @@ def dense_tasks(tasks: TaskBlock, buffers: Sequence[bytes]) -> DenseTasks:
     groups = np.frombuffer(group, "<u2")
     start_s, tick_s, gap, duration = _ticks(tasks, lanes & (2**LANE_BITS - 1))
     columns = [
-        _planes(lanes),
-        _planes(groups),
-        _planes(gap),
-        _planes(duration),
+        planes(lanes),
+        planes(groups),
+        planes(gap),
+        planes(duration),
         _coarse_share(np.frombuffer(cpu_share, "<u2")).tobytes(),
-        _planes(_differences(np.frombuffer(size_code, "<u2"), groups)),
+        planes(_differences(np.frombuffer(size_code, "<u2"), groups)),
         dims,
         *_key_ints(np.frombuffer(dims, "u1"), np.frombuffer(ints, "<i4"), groups),
-        _planes(np.frombuffer(lengths, "<u2")),
+        planes(np.frombuffer(lengths, "<u2")),
         text,
-        _planes(np.frombuffer(error, "<u2")),
+        planes(np.frombuffer(error, "<u2")),
     ]
     return DenseTasks(start_s, tick_s, b"".join(columns))
 
@@ -118,8 +118,9 @@ def _key_ints(
         rows = np.flatnonzero(lengths > place)
         values = ints[starts[rows] + place].astype(np.int64)
         change = (values - _before(values, groups[rows])).astype(np.int32)
-        yield _planes(((change << 1) ^ (change >> 31)).view("<u4"))
+        yield planes(((change << 1) ^ (change >> 31)).view("<u4"))
 
 
-def _planes(values: NDArray[np.unsignedinteger]) -> bytes:
+def planes(values: NDArray[np.unsignedinteger]) -> bytes:
+    """Return the low bytes of all values, then their next bytes, and so on."""
     return np.ascontiguousarray(values).view(np.uint8).reshape(len(values), values.itemsize).T.tobytes()

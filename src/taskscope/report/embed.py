@@ -12,6 +12,7 @@ from importlib.resources import files
 from taskscope.analysis.batches import recorded_messages
 from taskscope.model.recording import Recording
 from taskscope.report.dense import dense_tasks
+from taskscope.report.dense_links import PackedLinks
 from taskscope.wire import BUFFERS
 
 __all__ = ["count_tasks", "data_json", "report_script", "script_hash"]
@@ -50,12 +51,12 @@ def count_tasks(recording: Recording) -> int:
     return sum(map(len, recording.blocks))
 
 
-def data_json(recording: Recording) -> str:
+def data_json(recording: Recording, links: PackedLinks | None = None) -> str:
     """Return the recording as JSON for a ``<script type="application/json">``.
 
     It holds the feed's messages without their buffers, and these in one piece: those of tasks rewritten (see
-    `taskscope.report.dense`), all deflated, in base64. ``<``, ``>`` and ``&`` are escaped, so that no key can
-    end the element.
+    `taskscope.report.dense`), all deflated, in base64; and `links`. ``<``, ``>`` and ``&`` are
+    escaped, so that no key can end the element.
     """
     entries, contents = [], []
     for recorded in recorded_messages(recording):
@@ -65,6 +66,8 @@ def data_json(recording: Recording) -> str:
     content = b"".join(contents)
     data = base64.b64encode(zlib.compress(content, _LEVEL)).decode("ascii")
     text = json.dumps(
-        {"messages": entries, "bytes": len(content), "data": data}, allow_nan=False, separators=(",", ":")
+        {"messages": entries, "bytes": len(content), "data": data, "links": links},
+        allow_nan=False,
+        separators=(",", ":"),
     )
     return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")

@@ -8,6 +8,7 @@ from html import escape
 from taskscope.analysis.summary import title
 from taskscope.analysis.totals import measure_totals
 from taskscope.model.recording import Recording
+from taskscope.report.dense_links import MAX_PAGE_LINK_BYTES, PackedLinks, links_note, pack_links
 from taskscope.report.embed import data_json, report_script, script_hash
 from taskscope.report.palette import DARK, LIGHT
 from taskscope.report.picture import picture_svg
@@ -16,10 +17,10 @@ from taskscope.report.table import facts_html, prefix_table_html, remarks_html
 __all__ = ["chart_page", "page_html"]
 
 
-def chart_page(recording: Recording) -> str:
+def chart_page(recording: Recording, links: PackedLinks | None) -> str:
     """Return a document that is nothing but the interactive chart; see-through until its script has run."""
     style = "html,body{margin:0;height:100%;font:13px system-ui,sans-serif}"
-    return _document("taskscope", style, _interactive(recording), report_script(recording))
+    return _document("taskscope", style, _interactive(recording, links), report_script(recording))
 
 
 def page_html(recording: Recording, sections: str = "") -> str:
@@ -40,24 +41,26 @@ def page_html(recording: Recording, sections: str = "") -> str:
     totals = measure_totals(recording)
     name = title(recording, totals)
     picture = base64.b64encode(picture_svg(recording, totals.prefixes).encode("utf-8")).decode("ascii")
-    chart = _interactive(recording) if recording.runs else ""
+    links = pack_links(recording, MAX_PAGE_LINK_BYTES)
+    left_out = links_note(links, MAX_PAGE_LINK_BYTES)
+    chart = _interactive(recording, links) if recording.runs else ""
     alt = escape(f"Gantt chart: {name}", quote=True)
     body = (
         f"<h1>{escape(name)}</h1>{facts_html(recording, totals)}"
         f'<div class="taskscope-place"></div>'
         f'<details class="taskscope-picture" open><summary>Picture</summary>'
         f'<img alt="{alt}" src="data:image/svg+xml;base64,{picture}"></details>'
-        f"{remarks_html(recording, totals)}{prefix_table_html(totals.prefixes)}{sections}{chart}"
+        f"{remarks_html(recording, totals)}{left_out}{prefix_table_html(totals.prefixes)}{sections}{chart}"
     )
     return _document(name, _page_style(), body, report_script(recording))
 
 
-def _interactive(recording: Recording) -> str:
+def _interactive(recording: Recording, links: PackedLinks | None) -> str:
     script = report_script(recording)
     if script is None:
         return ""
     return (
-        f'<script type="application/json" class="taskscope-data">{data_json(recording)}</script>'
+        f'<script type="application/json" class="taskscope-data">{data_json(recording, links)}</script>'
         f"<script>{script}</script>"
     )
 

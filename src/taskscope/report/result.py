@@ -9,6 +9,7 @@ from taskscope.analysis.redaction import redacted
 from taskscope.analysis.summary import summary_text, title
 from taskscope.analysis.totals import Totals, measure_totals
 from taskscope.model.recording import Recording
+from taskscope.report.dense_links import MAX_FRAME_LINK_BYTES, PackedLinks, links_note, pack_links
 from taskscope.report.embed import count_tasks, report_script
 from taskscope.report.page import chart_page
 from taskscope.report.picture import picture_svg
@@ -77,7 +78,9 @@ def _chart(recording: Recording, totals: Totals) -> str:
         )
         return f"<div>{picture}</div><div>{note}</div>"
     style = f"min-height:{_chart_px(recording)}px"
-    return f'<div class="taskscope-chart" style="{style}">{picture}{_frame(recording)}</div>'
+    links = pack_links(recording, MAX_FRAME_LINK_BYTES)
+    chart = f'<div class="taskscope-chart" style="{style}">{picture}{_frame(recording, links)}</div>'
+    return chart + links_note(links, MAX_FRAME_LINK_BYTES)
 
 
 def _chart_px(recording: Recording) -> int:
@@ -88,9 +91,9 @@ def _chart_px(recording: Recording) -> int:
     return head_px + min(n_lanes * lane_px, _MAX_LANES_PX)
 
 
-def _frame(recording: Recording) -> str:
+def _frame(recording: Recording, links: PackedLinks | None) -> str:
     # Single quotes around the value: the page is full of double ones.
-    page = chart_page(recording).replace("&", "&amp;").replace("'", "&#39;")
+    page = chart_page(recording, links).replace("&", "&amp;").replace("'", "&#39;")
     return (
         '<iframe sandbox="allow-scripts" loading="lazy" title="Interactive Gantt chart"'
         f" srcdoc='{page}'></iframe>"

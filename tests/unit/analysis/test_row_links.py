@@ -57,6 +57,12 @@ def test_each_row_that_is_sent_knows_its_neighbours_by_the_rows_that_are_sent(re
     assert links.of(3, 1) == TaskLinks((x1,), 2, (Link(4, "last"),), 1)
 
 
+def test_all_dependencies_between_rows_are_told_at_once_and_others_are_counted(recording: Recording) -> None:
+    edges = RowLinks(recording).edges()
+    assert (edges.source.tolist(), edges.target.tolist()) == ([3, 3, 4], [1, 2, 3])
+    assert (edges.other_needs.tolist(), edges.other_users.tolist()) == ([0, 1, 1, 0, 0], [0, 0, 0, 0, 0])
+
+
 def test_a_graph_that_is_not_known_has_no_links(recording: Recording) -> None:
     first, second = recording.graphs
     graphs = {first: recording.graphs[first], second: replace(recording.graphs[second], known=False)}
@@ -74,6 +80,12 @@ def test_tasks_in_flight_are_no_rows_and_still_ends(fake_clock: FakeClock) -> No
     assert [links.of(row, 10) for row in (0, 1)] == [
         TaskLinks((Link(None, "data"),), 1, (Link(None, "sum"),), 1),
         None,
+    ]
+    edges = links.edges()
+    assert [column.tolist() for column in (edges.source, edges.other_needs, edges.other_users)] == [
+        [],
+        [1],
+        [1],
     ]
 
 

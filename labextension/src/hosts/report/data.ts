@@ -1,10 +1,12 @@
 /** A recording that was embedded in a page: the feed's messages, with all task rows in one packed piece. */
 import type { ClusterCharts } from '../../charts/ui/cluster-charts';
-import type { ClusterStore } from '../../store';
+import type { AskLinks, ClusterStore } from '../../store';
 import { TaskStore } from '../../store';
 import type { DecodeCluster } from '../../wire';
 import { HELD_BUFFERS, RESOURCE_BUFFERS, WireError, decodeBatch } from '../../wire';
 import { DenseReader, readDense } from './dense';
+import { type LinksOfRow, readLinks } from './links';
+import { unpack, wholeNumber } from './packed';
 
 /** From this one on, buffers of held rows are empty where no run has a metric. */
 const FIRST_VALUED = HELD_BUFFERS.findIndex(({ name }) => name === 'held_value');
@@ -28,8 +30,12 @@ export async function storeFrom(text: string, cluster?: ClusterReader): Promise<
   if (!isRecord(data) || !Array.isArray(data.messages) || data.messages.length === 0) {
     throw new WireError('data', 'a list of messages', data);
   }
-  const reader = new DenseReader(await inflate(bytesOf(data.data, 'data.data'), size(data.bytes, 'data.bytes')));
-  const store = new TaskStore(cluster === undefined ? {} : { cluster: cluster.newStore() });
+  const reader = new DenseReader(await unpack(data.data, data.bytes, 'data'));
+  const { links } = data;
+  const store: TaskStore = new TaskStore({
+    ...(cluster === undefined ? {} : { cluster: cluster.newStore() }),
+    ...(isRecord(links) ? { ask: askPage(links, () => store) } : {})
+  });
   data.messages.forEach((entry: unknown, i) => {
     const path = `data.messages[${i}]`;
     const appended = store.append(decodeEntry(entry, path, reader, cluster));
@@ -43,13 +49,31 @@ export async function storeFrom(text: string, cluster?: ClusterReader): Promise<
   return store;
 }
 
+/** Answers from what the page has of dependencies; where that is damaged, its console says so, and nothing is known. */
+function askPage(packed: Record<string, unknown>, storeOf: () => TaskStore): AskLinks {
+  let reading: Promise<LinksOfRow> | null = null;
+  return row => {
+    const store = storeOf();
+    reading ??= readLinks(packed, store.cursor);
+    void reading
+      .catch((error: unknown): LinksOfRow => {
+        reportError(error);
+        return () => null;
+      })
+      .then(of => {
+        store.answerLinks(store.epoch ?? '', { row, links: of(row) });
+      });
+    return true;
+  };
+}
+
 function decodeEntry(entry: unknown, path: string, reader: DenseReader, cluster?: ClusterReader): ReturnType<typeof decodeBatch> {
   if (!isRecord(entry) || !isRecord(entry.message)) {
     throw new WireError(path, 'an object with a message', entry);
   }
   const { message } = entry;
   const head = {
-    count: size(message.count, `${path}.message.count`),
+    count: wholeNumber(message.count, `${path}.message.count`),
     baseS: seconds(message.base_s, `${path}.message.base_s`),
     startS: seconds(entry.start_s, `${path}.start_s`),
     tickS: seconds(entry.tick_s, `${path}.tick_s`)
@@ -66,7 +90,7 @@ function readSeries(reader: DenseReader, message: Record<string, unknown>, path:
     const found = message[name];
     return isRecord(found) ? found : {};
   };
-  const count = (name: string): number => size(section(name).count, `${path}.message.${name}.count`);
+  const count = (name: string): number => wholeNumber(section(name).count, `${path}.message.${name}.count`);
   const { runs } = section('held');
   const valued = Array.isArray(runs) && runs.some((run: unknown) => Array.isArray(run) && run[2] !== null);
   return [
@@ -79,7 +103,7 @@ function readSeries(reader: DenseReader, message: Record<string, unknown>, path:
 function readCluster(reader: DenseReader, cluster: Record<string, unknown>, path: string, how?: ClusterReader): Uint8Array[] {
   const count = (section: string, name: string): number => {
     const found = cluster[section];
-    return size(isRecord(found) ? found[name] : undefined, `${path}.${section}.${name}`);
+    return wholeNumber(isRecord(found) ? found[name] : undefined, `${path}.${section}.${name}`);
   };
   return (how?.buffers(count) ?? []).map(bytes => reader.take(bytes));
 }
@@ -93,42 +117,4 @@ function seconds(value: unknown, path: string): number {
     throw new WireError(path, 'a number', value);
   }
   return value;
-}
-
-function size(value: unknown, path: string): number {
-  if (!Number.isSafeInteger(value) || (value as number) < 0) {
-    throw new WireError(path, 'a whole number, 0 or more', value);
-  }
-  return value as number;
-}
-
-function bytesOf(base64: unknown, path: string): Uint8Array<ArrayBuffer> {
-  if (typeof base64 !== 'string') {
-    throw new WireError(path, 'base64', base64);
-  }
-  const binary = atob(base64);
-  const bytes = new Uint8Array(binary.length);
-  for (let i = 0; i < binary.length; i += 1) {
-    bytes[i] = binary.charCodeAt(i);
-  }
-  return bytes;
-}
-
-async function inflate(packed: Uint8Array<ArrayBuffer>, nBytes: number): Promise<Uint8Array> {
-  const stream = new DecompressionStream('deflate');
-  const writer = stream.writable.getWriter();
-  // What goes wrong here goes wrong in reading, too, where it is awaited.
-  writer.write(packed).catch(() => undefined);
-  writer.close().catch(() => undefined);
-  const unpacked = new Uint8Array(nBytes);
-  const reader = stream.readable.getReader();
-  let at = 0;
-  for (let part = await reader.read(); !part.done; part = await reader.read()) {
-    unpacked.set(part.value, at);
-    at += part.value.length;
-  }
-  if (at !== nBytes) {
-    throw new WireError('data.data', `${nBytes} bytes unpacked`, at);
-  }
-  return unpacked;
 }

@@ -65,6 +65,52 @@ it('reads every task of the page as it was recorded', async () => {
   expect([0, 1].map(i => store.detail(0, i)?.sizeBytes?.toFixed(0))).toEqual(['8', '8']);
 });
 
+it('tells what a task of the page needs and what needs it, where its graph is known', async () => {
+  const store = await storeFrom(JSON.stringify(fixture()));
+  const ends = async (row: number): Promise<unknown> => {
+    expect(store.links(row)).toEqual({ kind: 'asked' });
+    await vi.waitFor(() => {
+      expect(store.links(row).kind).not.toBe('asked');
+    });
+    const links = store.links(row);
+    return links.kind === 'known'
+      ? [links.dependencies.map(({ place }) => place?.row), links.nDependencies, links.dependents.map(({ place }) => place?.row), links.nDependents]
+      : links.kind;
+  };
+  expect([await ends(0), await ends(1), await ends(2), await ends(3), await ends(5)]).toEqual([
+    [[], 0, [], 0],
+    [[], 0, [2, 3], 2],
+    [[1], 1, [3], 1],
+    [[1, 2], 2, [], 0],
+    [[4], 1, [], 0]
+  ]);
+  expect(store.links(6)).toEqual({ kind: 'asked' });
+  await vi.waitFor(() => {
+    expect(store.links(6)).toEqual({ kind: 'unknown' });
+  });
+});
+
+it.each([
+  ['no base64', { bytes: 1, data: 7 }, 'WireError: data.links.data must be base64, got 7'],
+  ['too few', { bytes: 8, data: 'eJxjYIAAAAAIAAE=' }, 'WireError']
+])('dependencies that are damaged (%s) are unknown, and its console says so', async (_, links, error) => {
+  const reported = vi.fn();
+  vi.stubGlobal('reportError', reported);
+  const store = await storeFrom(changed(data => Object.assign(data, { links })));
+  expect(store.links(1)).toEqual({ kind: 'asked' });
+  await vi.waitFor(() => {
+    expect(reported.mock.calls.map(([reason]) => String(reason).slice(0, error.length))).toEqual([error]);
+  });
+  await vi.waitFor(() => {
+    expect(store.links(1)).toEqual({ kind: 'unknown' });
+  });
+});
+
+it('of a page without dependencies they are unknown', async () => {
+  const store = await storeFrom(changed(data => Object.assign(data, { links: null })));
+  expect(store.links(1)).toEqual({ kind: 'unknown' });
+});
+
 it('shows hostile keys as text, in the place the page has for it, and folds the picture away', async () => {
   const place = document.createElement('div');
   place.className = 'taskscope-place';
