@@ -10,7 +10,6 @@ from typing import Any
 
 from playwright.sync_api import Page, expect
 
-from taskscope.export.frames import VERSION
 from taskscope.model.recording import Recording
 from tests.browser.harness.lab_page import LabPage
 from tests.browser.harness.server import Server
@@ -117,7 +116,7 @@ def bomb() -> bytes:
 FAULTS = {
     "bomb": (bomb(), "claims 134,217,728 bytes, more than 67,108,864"),
     "flipped": (flipped(WHOLE, len(WHOLE) // 2), "is damaged"),
-    "newer": (flipped(WHOLE, 9), f"it has version {VERSION + 256}.0 of the format"),
+    "newer": (flipped(WHOLE, 9), f"it has version {WHOLE[8] + 256}.0 of the format"),
     "foreign": (b"<!DOCTYPE html><script>window.pwned=1</script>", "it is not a recording of taskscope"),
     "empty": (b"", "it is not a recording of taskscope"),
 }

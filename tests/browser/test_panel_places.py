@@ -27,7 +27,7 @@ def test_charts_open_from_the_launcher_the_view_menu_and_the_palette(lab: LabPag
     lab.command("apputils:activate-command-palette")
     lab.page.locator(".lm-CommandPalette-input").fill("Taskscope Dask Resources")
     lab.page.keyboard.press("Enter")
-    expect(lab.page.locator("[id^=taskscope-panel-resources] canvas")).to_be_visible()
+    expect(lab.page.locator("[id^=taskscope-panel-resources] canvas:visible")).to_be_visible()
 
 
 def test_each_page_of_a_kernel_has_panels_of_its_own(open_lab: OpenLab) -> None:

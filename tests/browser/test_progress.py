@@ -80,7 +80,7 @@ def test_widgets_closed_while_their_compute_runs_leave_nothing_behind(lab: LabPa
     lab.run_cell(0)
     lab.run_cell(1)
     lab.start_cell(2)
-    charts = lab.page.locator(".tsk-chart")
+    charts = lab.page.locator(".tsk-chart:visible")
     expect(charts).to_have_count(8)
     lab.wait_feed("feed.active && feed.nListeners > 1")
     lab.release(1)

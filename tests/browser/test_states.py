@@ -12,7 +12,7 @@ from tests.browser.harness.server import running_server
 from tests.browser.workloads import LOAD
 
 SHOW_EACH = "for kind in (ProgressWidget, GanttWidget, ResourceWidget, CacheWidget): display(kind())"
-CANVASES = ".tsk-widget canvas"
+CANVASES = ".tsk-widget canvas:visible"
 # JupyterLab says of its own polling that the server is gone.
 SERVER_GONE = (
     "console: Failed to load resource: net::ERR_CONNECTION_REFUSED",
