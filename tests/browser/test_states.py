@@ -136,7 +136,8 @@ STILL = """async () => {
   const frames = async n => {
     for (let i = 0; i < n; i++) await new Promise(done => requestAnimationFrame(done));
   };
-  const look = () => [...document.querySelectorAll('.tsk-widget canvas')].map(one => one.toDataURL());
+  const seen = [...document.querySelectorAll('.tsk-widget canvas')].filter(one => one.checkVisibility());
+  const look = () => seen.map(one => one.toDataURL());
   for (;;) {
     const from = feed.nBatches;
     while (feed.nBatches === from) await frames(1);
