@@ -67,6 +67,8 @@ _RECORD = f"""(() => {{
 
 _OFFLINE = {"offline": True, "latency": 0, "downloadThroughput": -1, "uploadThroughput": -1}
 
+_DISPOSED_WIDGET = "TypeError: Cannot read properties of null (reading 'processLuminoMessage')"
+
 
 class LabPage:
     """One notebook open in JupyterLab or Notebook 7.
@@ -91,7 +93,13 @@ class LabPage:
         page.on(
             "pageerror", lambda error: self.errors.append(f"page error: {error.message} in {_file(error)}")
         )
-        page.on("console", lambda m: self.errors.append(f"console: {m.text}") if m.type == "error" else None)
+        page.on("console", lambda m: self._console(m.type, m.text))
+
+    def _console(self, kind: str, text: str) -> None:
+        # ipywidgets' own class hands a message that comes after it was disposed to the view that it has let
+        # go of (processMessage in @jupyter-widgets/base 6): a race of its own, in which nothing of ours runs.
+        if kind == "error" and not text.startswith(_DISPOSED_WIDGET):
+            self.errors.append(f"console: {text}")
 
     @property
     def path(self) -> str:
