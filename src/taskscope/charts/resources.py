@@ -75,4 +75,5 @@ def _line(plot: figure, times: _Floats, values: _Floats, what: str, **looks: Any
 
 
 def _range(values: _Floats) -> Range1d:
-    return Range1d(start=0, end=max(float(np.max(values, initial=0.0)) * 1.05, 100.0))
+    # The CPU of a first sample is not known.
+    return Range1d(start=0, end=max(float(np.fmax.reduce(values, initial=0.0)) * 1.05, 100.0))

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -80,3 +81,10 @@ def test_cpu_and_memory_have_an_axis_each_from_zero() -> None:
     assert isinstance(memory, Range1d)
     assert (plot.y_range.start, plot.y_range.end) == (0, 190 * 1.05)
     assert (memory.start, memory.end) == (0, 250 * 1.05)
+
+
+def test_a_first_sample_without_cpu_leaves_the_axis_to_the_others() -> None:
+    plot: Any = plot_resources([(10.0, 250.0, math.nan), (11.0, 200.0, 190.0)], 9.0, 12.0)
+    assert (plot.y_range.start, plot.y_range.end) == (0, 190.0 * 1.05)
+    nothing: Any = plot_resources([(10.0, 250.0, math.nan)], 9.0, 12.0)
+    assert (nothing.y_range.start, nothing.y_range.end) == (0, 100.0)
