@@ -8,6 +8,14 @@ from collections.abc import Collection, Mapping, Sequence
 
 from taskscope.recorder import GraphSource, LaneBuffer, LaneKey, Recorder, RunLog
 
+DIAMOND: dict[object, tuple[object, ...]] = {
+    "data": (),
+    ("x", 0): ("data",),
+    ("x", 1): ("data",),
+    "sum": (("x", 0), ("x", 1)),
+    "last": ("sum",),
+}
+
 
 def begin_run(
     recorder: Recorder,

@@ -34,7 +34,10 @@ def activity_groups(recording: Recording) -> NDArray[np.uint32]:
 
 
 def cluster_part(
-    recording: Recording, group_ids: NDArray[np.uint32], lane_ids: NDArray[np.uint16]
+    recording: Recording,
+    groups: NDArray[np.uint32],
+    group_ids: NDArray[np.uint32],
+    lane_ids: NDArray[np.uint16],
 ) -> ClusterPart:
     """Return activities and samples with times after the recording's zero.
 
@@ -42,17 +45,24 @@ def cluster_part(
     ----------
     recording
         What was recorded.
+    groups
+        Its `activity_groups`.
     group_ids, lane_ids
         The groups and lanes of the recording in the order in which the browser numbers them.
     """
-    return ClusterPart(activities=_activities(recording, group_ids, lane_ids), workers=_workers(recording))
+    return ClusterPart(
+        activities=_activities(recording, groups, group_ids, lane_ids), workers=_workers(recording)
+    )
 
 
 def _activities(
-    recording: Recording, group_ids: NDArray[np.uint32], lane_ids: NDArray[np.uint16]
+    recording: Recording,
+    groups: NDArray[np.uint32],
+    group_ids: NDArray[np.uint32],
+    lane_ids: NDArray[np.uint16],
 ) -> ActivityPart:
     columns = recording.activities
-    group = np.searchsorted(group_ids, activity_groups(recording)).astype(np.uint32)
+    group = np.searchsorted(group_ids, groups).astype(np.uint32)
     kept = _longest(columns.rows)
     rows = columns.rows.part(kept)
     n_left_out = len(columns.rows) - len(rows)

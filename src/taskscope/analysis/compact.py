@@ -37,7 +37,8 @@ def compact_tables(recording: Recording) -> CompactTables:
     tasks = take_rows(tasks, row_order(tasks))
     held = few_held_rows(recording)
     # Data was held too, and has no tasks; nor has yet what was only transferred so far.
-    group_ids = np.unique(np.concatenate((tasks.group, held.group, activity_groups(recording))))
+    of_activities = activity_groups(recording)
+    group_ids = np.unique(np.concatenate((tasks.group, held.group, of_activities)))
     groups = [recording.groups[i] for i in group_ids.tolist()]
     lane_ids = np.union1d(tasks.lane, recording.activities.rows.lane)
     zero = recording.zero_s
@@ -60,7 +61,7 @@ def compact_tables(recording: Recording) -> CompactTables:
         held=replace(
             held, group=np.searchsorted(group_ids, held.group).astype(np.uint32), time=held.time - zero
         ),
-        cluster=cluster_part(recording, group_ids, lane_ids),
+        cluster=cluster_part(recording, of_activities, group_ids, lane_ids),
     )
 
 

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from taskscope.model.held import HeldRows
 from taskscope.wire.schema import LAST_GROUP, SPAN_S, HeldRunRow, HeldSection, ResourcesSection
+from taskscope.wire.tasks import task_runs
 from taskscope.wire.text import wire_text
 
 __all__ = ["HeldPart", "ResourcesPart", "encode_held", "encode_resources"]
@@ -106,9 +107,7 @@ def _rows_within_span(time: NDArray[np.float64]) -> int:
 
 
 def _runs(run: NDArray[np.int32], metrics: Mapping[int, str]) -> list[HeldRunRow]:
-    starts = np.flatnonzero(np.diff(run, prepend=-1))
-    counts = np.diff(starts, append=len(run))
     return [
         (number, count, wire_text(metrics[number]) if number in metrics else None)
-        for number, count in zip(run[starts].tolist(), counts.tolist(), strict=True)
+        for number, count in task_runs(run)
     ]

@@ -10,15 +10,7 @@ from taskscope.model.links import Link, TaskLinks
 from taskscope.model.recording import Recording
 from taskscope.recorder import Recorder
 from tests.support.fake_clock import FakeClock
-from tests.support.run_writing import begin_run, end_run, record_run, write_task
-
-DIAMOND: dict[object, tuple[object, ...]] = {
-    "data": (),
-    ("x", 0): ("data",),
-    ("x", 1): ("data",),
-    "sum": (("x", 0), ("x", 1)),
-    "last": ("sum",),
-}
+from tests.support.run_writing import DIAMOND, begin_run, end_run, record_run, write_task
 
 
 @pytest.fixture

@@ -146,18 +146,15 @@ class ClusterSource:
     def _is_settled(self, waiting: Future[None] | asyncio.Future[None], timeout_s: float) -> bool:
         if not waiting.done():
             waiting.cancel()
-            self._tell_unsettled(timeout_s)
+            self.recorder.warn(
+                f"the scheduler did not answer within {timeout_s:g} s, so its last tasks may be missing here"
+            )
             return False
         # With the last run the last scheduler may be left meanwhile, and the thread ends what is on it.
         error = None if waiting.cancelled() else waiting.exception()
         if error is not None:
             self.fault("reading a scheduler", error)
         return True
-
-    def _tell_unsettled(self, timeout_s: float) -> None:
-        self.recorder.warn(
-            f"the scheduler did not answer within {timeout_s:g} s, so its last tasks may be missing here"
-        )
 
     def forget_thread(self) -> None:
         """Start over in a child process, where neither the thread nor its connections exist."""
