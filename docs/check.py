@@ -22,7 +22,7 @@ from nbclient.exceptions import CellExecutionError
 ROOT = Path(__file__).parents[1]
 DOCUMENTS = sorted(
     path
-    for pattern in ("*.md", "docs/*.md", "notebooks/*.md", "benchmarks/*.md")
+    for pattern in ("*.md", "docs/**/*.md", "notebooks/*.md", "benchmarks/*.md")
     for path in ROOT.glob(pattern)
 )
 FENCED = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
