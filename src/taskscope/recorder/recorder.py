@@ -7,7 +7,7 @@ import math
 import os
 import threading
 import uuid
-from collections import OrderedDict, deque
+from collections import deque
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 
@@ -16,7 +16,6 @@ from numpy.typing import NDArray
 
 from taskscope.errors import OptionError
 from taskscope.model.clock import SYSTEM_CLOCK, Clock
-from taskscope.model.keys import key_text
 from taskscope.model.links import TaskLinks
 from taskscope.model.recording import Recording
 from taskscope.model.records import (
@@ -35,6 +34,7 @@ from taskscope.recorder.activities import ActivityLog, NewActivities
 from taskscope.recorder.follower import Follower
 from taskscope.recorder.graph import Outline
 from taskscope.recorder.heldlog import HeldLog
+from taskscope.recorder.inflight import tasks_in_flight
 from taskscope.recorder.landings import LandingLog
 from taskscope.recorder.links import links_of
 from taskscope.recorder.messages import MessageLog
@@ -42,6 +42,7 @@ from taskscope.recorder.progress import prefix_progress
 from taskscope.recorder.recent import RecentLog
 from taskscope.recorder.resources import ResourceLog
 from taskscope.recorder.runlog import RunLog
+from taskscope.recorder.runs import RunTable
 from taskscope.recorder.runstate import RunState
 from taskscope.recorder.stacklog import StackLog
 from taskscope.recorder.store import RowStore
@@ -51,7 +52,6 @@ __all__ = ["DEFAULT_MAX_TASKS", "Recorder"]
 
 DEFAULT_MAX_TASKS = 1_000_000
 _MAX_RUNS = 10_000
-_MAX_RUNNING = 1_000
 _MAX_WORKER_SAMPLES = 200_000
 
 
@@ -92,9 +92,7 @@ class Recorder:
         self._run_ids = itertools.count()
         self._arrived: deque[RunLog] = deque()
         self._active: list[RunState] = []
-        self._runs: OrderedDict[int, RunState] = OrderedDict()
-        self._versions: OrderedDict[int, int] = OrderedDict()
-        self._version = 0
+        self._runs = RunTable()
         self._lock = threading.RLock()
 
     # Written by sources ---------------------------------------------------------------------------------
@@ -135,25 +133,15 @@ class Recorder:
                 landings=self._landings,
             )
             self._active.append(state)
-            self._runs[state.run.run] = state
-            self._touch(state)
-        while len(self._runs) > _MAX_RUNS and next(iter(self._runs.values())).log is None:
+            self._runs.add(state)
+        while len(self._runs) > _MAX_RUNS and self._runs.oldest().log is None:
             self._forget_oldest_run()
 
     def _forget_oldest_run(self) -> None:
-        run, state = next(iter(self._runs.items()))
+        state = self._runs.oldest()
         while state.rows_held:
-            self._let_go(self._store.drop_oldest_block())
-        del self._runs[run], self._versions[run]
-
-    def _let_go(self, rows: Mapping[int, int]) -> None:
-        for run, count in rows.items():
-            self._runs[run].rows_held -= count
-
-    def _touch(self, state: RunState) -> None:
-        self._version += 1
-        self._versions[state.run.run] = self._version
-        self._versions.move_to_end(state.run.run)
+            self._runs.dropped(self._store.drop_oldest_block())
+        self._runs.forget(state.run.run)
 
     def _pull_run(self, state: RunState, deadline: float) -> bool:
         now = self.clock.perf_counter
@@ -168,13 +156,10 @@ class Recorder:
             waiting -= 1
             if now() >= deadline:
                 break
-        self._let_go(self._store.drop())
+        self._runs.dropped(self._store.drop())
         while state.advance_graph() and now() < deadline:
             pass
-        current = state.describe()
-        if current != state.run:
-            state.run = current
-            self._touch(state)
+        self._runs.update(state)
         self.held.append(state.take_held(self.now_s()), state.metric_name)
         if state.seal():
             self._active.remove(state)
@@ -222,14 +207,14 @@ class Recorder:
     @property
     def version(self) -> int:
         """A number that grows whenever a run starts, ends or changes."""
-        return self._version
+        return self._runs.version
 
     @property
     def next_run(self) -> int:
         """The number that the next run will get, at the earliest."""
         with self._lock:
             self._admit()
-            return max(self._runs, default=-1) + 1
+            return self._runs.next_run
 
     def now_s(self) -> float:
         """Seconds after this recorder's zero."""
@@ -278,31 +263,13 @@ class Recorder:
     def runs_since(self, version: int) -> tuple[int, list[Run]]:
         """Return the newest version and the runs that are new or changed since `version`, oldest first."""
         with self._lock:
-            changed = []
-            for run, at in reversed(self._versions.items()):
-                if at <= version:
-                    break
-                changed.append(self._runs[run].run)
-            return self._version, changed[::-1]
+            return self._runs.version, self._runs.since(version)
 
     def running(self) -> list[RunningTask]:
         """Return the tasks in flight, at most 1,000, longest running first."""
         with self._lock:
-            found = [task for state in self._active for task in self._running_of(state)]
-        return sorted(found, key=lambda t: t.start_s)[:_MAX_RUNNING]
-
-    def _running_of(self, state: RunState) -> list[RunningTask]:
-        log = state.log
-        if log is None:
-            return []
-        seen = [(self._lanes.id(lane), key, start) for lane, key, start in log.in_flight()]
-        sent = [(None, key, start) for key, start in list(log.submitted.items())]
-        tasks = [*seen, *sent][:_MAX_RUNNING]
-        groups = self._groups.ids([key for _, key, _ in tasks])
-        return [
-            RunningTask(log.run, lane, group, key_text(key), start - self.origin)
-            for (lane, key, start), group in zip(tasks, groups, strict=True)
-        ]
+            logs = [state.log for state in self._active if state.log is not None]
+            return tasks_in_flight(logs, self._lanes, self._groups, self.origin)
 
     def outline(self, run: int) -> Outline | None:
         """Return the shape of the graph of a run that goes on; None before all of it was seen."""
@@ -323,18 +290,14 @@ class Recorder:
         """Return how far each prefix of each run in the window is, in order of appearance."""
         with self._lock:
             running = self.running()
-            states = self._window(first_run, last_run)
+            states = self._runs.window(first_run, last_run)
             return [p for state in states for p in prefix_progress(state, self._groups.groups, running)]
-
-    def _window(self, first_run: int, last_run: int | None) -> list[RunState]:
-        last = last_run if last_run is not None else max(self._runs, default=-1)
-        return [s for n, s in self._runs.items() if first_run <= n <= last]
 
     def runs(self, first_run: int = 0, last_run: int | None = None) -> list[Run]:
         """Return the runs in the window."""
         with self._lock:
             self._admit()
-            return [s.describe() for s in self._window(first_run, last_run)]
+            return [s.describe() for s in self._runs.window(first_run, last_run)]
 
     def snapshot(
         self,
@@ -359,7 +322,7 @@ class Recorder:
         """
         with self._lock:
             self._drain()
-            states = self._window(first_run, last_run)
+            states = self._runs.window(first_run, last_run)
             graphs = {s.run.run: g for s in states if (g := s.columns()) is not None}
             blocks = [b for b in self._store.blocks() if b.run in graphs]
             held = sum(map(len, blocks))
@@ -399,10 +362,7 @@ class Recorder:
             self.activities.clear()
             self.workers.clear()
             self.stacks.clear()
-            for state in self._runs.values():
-                state.rows_held = 0
-            for run in [n for n, s in self._runs.items() if s.log is None]:
-                del self._runs[run], self._versions[run]
+            self._runs.clear()
 
     def renew_lock(self) -> None:
         """Replace the lock, in a child process whose parent may have held it at the fork."""
