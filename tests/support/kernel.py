@@ -91,9 +91,14 @@ class Kernel:
     def until_quiet(self) -> list[dict[str, Any]]:
         """Return what the kernel has published in answer to all that it was sent."""
         request = self._client.execute("", silent=True)
-        *messages, _ = self.until(lambda message: message["parent_header"].get("msg_id") == request)
-        self.until(lambda message: message["content"].get("execution_state") == "idle")
-        return messages
+
+        def is_of_request(message: dict[str, Any]) -> bool:
+            return bool(message["parent_header"].get("msg_id") == request)
+
+        def is_end(message: dict[str, Any]) -> bool:
+            return is_of_request(message) and message["content"].get("execution_state") == "idle"
+
+        return [message for message in self.until(is_end) if not is_of_request(message)]
 
     def _send(
         self,
@@ -122,10 +127,13 @@ def running_kernel() -> Iterator[Kernel]:
     manager.kernel_spec.argv[0] = sys.executable
     manager.start_kernel(env={**os.environ, "PYTHONPATH": str(SRC)})
     client = manager.client()
-    client.start_channels()
+    # No heartbeat: it opens another socket whenever a kernel was silent for a second, as on a busy machine.
+    client.start_channels(hb=False)
     try:
         client.wait_for_ready(timeout=TIMEOUT_S)
-        yield Kernel(manager, client)
+        kernel = Kernel(manager, client)
+        kernel.until_quiet()
+        yield kernel
     finally:
         client.stop_channels()
         manager.shutdown_kernel(now=True)

@@ -46,6 +46,7 @@ class WidgetOutput:
         self._moves = moves
         self._id = f"taskscope-{uuid.uuid4().hex}"
         self._remove: Callable[[], None] | None = None
+        self._shown: Bundle = {}
         self._shows_widget = False
         self._finished = False
         self._lock = threading.Lock()
@@ -54,7 +55,8 @@ class WidgetOutput:
         """Show the widget if a browser can, else the picture."""
         if not self._feed.is_open:
             self._feed.announce()
-        display(self._bundle(), raw=True, display_id=self._id)
+        self._shown = self._bundle()
+        display(self._shown, raw=True, display_id=self._id)
         if not self._shows_widget:
             self._remove = self._feed.publisher.add_sender(self)
 
@@ -65,10 +67,10 @@ class WidgetOutput:
         return (self._moves and (tick.active or tick.final)) or self._feed.has_front_end()
 
     def send(self, tick: Tick) -> None:
-        """Show what is known now; called on the pump's thread."""
+        """Show what is known now, if that is another picture; called on the pump's thread."""
         with self._lock:
             if not self._finished:
-                update_display(self._bundle(), raw=True, display_id=self._id)
+                self._update()
         if self._shows_widget:
             self._leave()
 
@@ -78,6 +80,12 @@ class WidgetOutput:
             self._finished = True
         self._leave()
         if bundle is not None:
+            update_display(bundle, raw=True, display_id=self._id)
+
+    def _update(self) -> None:
+        bundle = self._bundle()
+        if bundle != self._shown:
+            self._shown = bundle
             update_display(bundle, raw=True, display_id=self._id)
 
     def _leave(self) -> None:
