@@ -12,8 +12,9 @@ import pytest
 from taskscope.model.clock import Clock
 from taskscope.model.errortext import MAX_ERROR_TEXT
 from taskscope.recorder import Recorder
-from taskscope.sources.cluster.clock import WorkerClock, applied_corrections
+from taskscope.sources.cluster.clock import HostClocks, WorkerClock, applied_corrections
 from taskscope.sources.cluster.link import Link
+from taskscope.sources.cluster.offsets import Exchange
 from taskscope.sources.cluster.ownership import Ownership
 from taskscope.sources.cluster.pace import Pace
 from taskscope.sources.cluster.records import Activity, Execution, error_text, read_execution
@@ -86,15 +87,38 @@ def test_what_a_worker_added_is_seen_in_spite_of_late_reports_and_of_heartbeats(
 
 
 def test_times_are_the_scheduler_s_own_where_its_clock_is_the_worker_s() -> None:
-    here, there = WorkerClock(same_host=True), WorkerClock(same_host=False)
+    hosts = HostClocks(SCHEDULER)
+    here, there = WorkerClock(hosts, HERE), WorkerClock(hosts, THERE)
     told = [execution(100.5 + i, 100 + i) for i in range(3)]
     for clock in (here, there):
         clock.note(told, applied_corrections(told))
-    assert here.scheduler_times(Activity("compute", 99.5, 100.5, None), 0.5) == (99.0, 100.0)
-    assert here.scheduler_times(Activity("disk-read", 99.5, 100.5, None), 0.5) == (99.5, 100.5)
-    # Elsewhere what the worker measured is all there is, and what it forgot to add to disk times is added.
-    assert there.scheduler_times(Activity("compute", 99.5, 100.5, None), 0.5) == (99.5, 100.5)
-    assert there.scheduler_times(Activity("disk-read", 99.5, 100.5, None), 0.5) == (100.0, 101.0)
+    computed, read = (Activity(kind, 99.5, 100.5, None) for kind in ("compute", "disk-read"))
+    assert here.local_times(computed, 0.5) == (99.0, 100.0)
+    assert here.local_times(read, 0.5) == (99.5, 100.5)
+    # Elsewhere what the worker took it for is all there is, and what it forgot to add to disk times is added.
+    assert there.local_times(computed, 0.5) == (99.5, 100.5)
+    assert there.local_times(read, 0.5) == (100.0, 101.0)
+
+    elsewhere = hosts.host(THERE)
+    assert elsewhere is not None
+    elsewhere.note([Exchange(10.0, 10.125, 10.25), Exchange(10.0, 12.0, 13.0)], 0.0)
+    assert there.local_times(computed, 0.5) == (99.0, 100.0)
+    elsewhere.note([Exchange(20.0, 22.0, 20.0)], 10.0)
+    assert there.local_times(computed, 0.5) == (101.0, 102.0)
+    assert there.local_times(read, 0.5) == (101.5, 102.5)
+    # The scheduler's own clock may be ahead of this machine's.
+    hosts.scheduler.note([Exchange(30.0, 37.0, 30.0)], 0.0)
+    assert here.local_times(computed, 0.5) == (92.0, 93.0)
+    assert there.local_times(computed, 0.5) == (94.0, 95.0)
+    assert there.local_times(computed, None) == (92.5, 93.5)
+
+
+def test_a_loopback_address_is_this_machine_unless_its_clock_shows_that_it_is_a_tunnel() -> None:
+    hosts = HostClocks("tcp://127.0.0.1:8786")
+    hosts.scheduler.note([Exchange(10.0, 10.0, 10.5)], 0.0)
+    assert hosts.scheduler_ahead_s == 0.0
+    hosts.scheduler.note([Exchange(11.0, 13.0, 11.5)], 1.0)
+    assert hosts.scheduler_ahead_s == 1.75
 
 
 class Told(Link):

@@ -3,18 +3,21 @@
 A worker adds to its times what it takes for its clock's distance from the scheduler's: one unfiltered
 measurement per heartbeat, which on a busy machine is off by tens of milliseconds. Its report of a task also
 holds the moment of the report by its own clock, uncorrected, and that is right after the task's stop. So
-what was added can be seen, and taken out: for workers on the scheduler's own host that is all there is to do.
+what was added can be seen, and taken out. What is put in its place was measured by `ClockProbe`: nothing for
+workers on the scheduler's own host.
 """
 
 from __future__ import annotations
 
 from collections import deque
 from collections.abc import Sequence
+from ipaddress import ip_address
 from statistics import median
 
+from taskscope.sources.cluster.offsets import ClockFilter
 from taskscope.sources.cluster.records import Activity, Execution
 
-__all__ = ["WorkerClock", "applied_corrections", "is_same_host"]
+__all__ = ["HostClocks", "WorkerClock", "applied_corrections", "host_of"]
 
 _NEIGHBOURS = 3
 _REMEMBERED = 31
@@ -46,24 +49,70 @@ def _difference(execution: Execution) -> float | None:
     return max(stops) - execution.reported
 
 
+class HostClocks:
+    """The clocks of the machines of one cluster, and of this one.
+
+    Parameters
+    ----------
+    scheduler
+        The scheduler's address.
+    """
+
+    def __init__(self, scheduler: str) -> None:
+        self._scheduler = host_of(scheduler)
+        self.may_differ = not _is_loopback(self._scheduler)
+        """Whether the scheduler's address is one of another machine."""
+        self._hosts: dict[str, ClockFilter] = {}
+        self.scheduler = ClockFilter()
+        """The scheduler's clock as seen from this machine."""
+
+    @property
+    def scheduler_ahead_s(self) -> float:
+        """How far the scheduler's clock is ahead of this machine's; 0 on one machine, and while unknown."""
+        best = self.scheduler.best
+        # A loopback address may lead through a tunnel to another machine, whose clock then shows it.
+        if best is None or (not self.may_differ and abs(best.ahead_s) <= best.bound_s):
+            return 0.0
+        return best.ahead_s
+
+    def host(self, address: str) -> ClockFilter | None:
+        """Return the clock of a worker's machine, of which the scheduler's is ahead; None for that itself."""
+        host = host_of(address)
+        return None if host == self._scheduler else self._hosts.setdefault(host, ClockFilter())
+
+
 class WorkerClock:
     """The clock of one worker.
 
     Parameters
     ----------
-    same_host
-        Whether it is the scheduler's own clock.
+    hosts
+        The clocks of all machines.
+    address
+        The worker's address.
     """
 
-    def __init__(self, *, same_host: bool) -> None:
-        self._same_host = same_host
+    def __init__(self, hosts: HostClocks, address: str) -> None:
+        self._hosts = hosts
+        self._host = hosts.host(address)
         self._seen: deque[float] = deque(maxlen=_REMEMBERED)
         self._corrections: deque[tuple[float, float]] = deque(maxlen=_REMEMBERED * 8)
 
     @property
     def ahead_s(self) -> float:
-        """How far the scheduler's clock is ahead of the worker's: 0 on one host, else an estimate."""
-        return 0.0 if self._same_host or not self._seen else median(self._seen)
+        """How far this machine's clock is ahead of the worker's.
+
+        Before the distance from the scheduler was measured it is what the worker itself took it for, and
+        where that is not known either, 0.
+        """
+        return self._scheduler_ahead_s() - self._hosts.scheduler_ahead_s
+
+    def _scheduler_ahead_s(self) -> float:
+        if self._host is None:
+            return 0.0
+        if self._host.best is not None:
+            return self._host.best.ahead_s
+        return median(self._seen) if self._seen else 0.0
 
     def note(self, executions: Sequence[Execution], corrections: Sequence[float | None]) -> None:
         """Learn from what the worker itself took for the distance."""
@@ -74,32 +123,43 @@ class WorkerClock:
 
     def logged_times(self, start: float, stop: float) -> tuple[float, float]:
         """Return start and stop of what a worker logged at some time, with a correction of that time."""
-        near = min(self._corrections, key=lambda known: abs(known[0] - stop), default=(0.0, 0.0))
-        shift = self.ahead_s - near[1] if self._corrections else 0.0
+        near = min(self._corrections, key=lambda known: abs(known[0] - stop), default=(stop, None))
+        shift = self._shift_s(near[1])
         return start + shift, stop + shift
 
-    def scheduler_times(self, activity: Activity, correction: float | None) -> tuple[float, float]:
-        """Return start and stop of an activity by the scheduler's clock."""
-        if activity.action in _UNCORRECTED:
-            shift = self.ahead_s
-        else:
-            shift = 0.0 if correction is None else self.ahead_s - correction
+    def local_times(self, activity: Activity, correction: float | None) -> tuple[float, float]:
+        """Return start and stop of an activity by this machine's clock.
+
+        Parameters
+        ----------
+        activity
+            With the times that the worker told.
+        correction
+            What it had added to them; None where that is not known, so that they are left as they are.
+        """
+        shift = self.ahead_s if activity.action in _UNCORRECTED else self._shift_s(correction)
         return activity.start + shift, activity.stop + shift
 
+    def _shift_s(self, correction: float | None) -> float:
+        return -self._hosts.scheduler_ahead_s if correction is None else self.ahead_s - correction
 
-def is_same_host(address: str, other: str) -> bool:
-    """Return whether two addresses of a cluster are on one machine.
+
+def host_of(address: str) -> str:
+    """Return the machine that an address of a cluster is on.
 
     Examples
     --------
-    >>> is_same_host("tcp://10.0.0.1:8786", "tls://10.0.0.1:40001")
-    True
+    >>> host_of("tls://10.0.0.1:40001"), host_of("inproc://10.0.0.1/7/1")
+    ('10.0.0.1', '10.0.0.1')
     """
-    return _host(address) == _host(other)
-
-
-def _host(address: str) -> str:
     scheme, _, rest = address.rpartition("://")
     if scheme == "inproc":
         return rest.split("/", maxsplit=1)[0]
     return rest.rpartition(":")[0] or rest
+
+
+def _is_loopback(host: str) -> bool:
+    try:
+        return ip_address(host.strip("[]")).is_loopback
+    except ValueError:
+        return host == "localhost"

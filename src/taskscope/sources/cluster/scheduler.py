@@ -18,6 +18,7 @@ from taskscope.sources.cluster.inflight import InFlight
 from taskscope.sources.cluster.link import Link, LoopThread
 from taskscope.sources.cluster.ownership import Ownership
 from taskscope.sources.cluster.pace import Pace
+from taskscope.sources.cluster.probing import ClockProbe
 from taskscope.sources.cluster.runs import TrackedRun, announce
 from taskscope.sources.cluster.samples import WorkerSampler
 from taskscope.sources.cluster.stream import TaskStream
@@ -46,7 +47,7 @@ class WatchedScheduler:
         Told that it is asked no more: its last client was closed, or it is gone.
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0915 - an attribute a line
         self,
         address: str,
         arguments: Mapping[str, Any],
@@ -78,6 +79,7 @@ class WatchedScheduler:
         self._transfers = TransferLogs(self._link, self._workers, recorder)
         self._stream = TaskStream(self._link, self._workers, self._ownership, self._transfers, recorder)
         self._in_flight = InFlight(self._link, self._workers, self._ownership, recorder)
+        self._probe = ClockProbe(self._link, self._workers, recorder)
         self._pace = Pace(recorder.clock.perf_counter)
         self._incoming: deque[tuple[TrackedRun, Submission]] = deque()
         self._runs: list[TrackedRun] = []
@@ -142,6 +144,7 @@ class WatchedScheduler:
             self.ready.set()
             for task in self._graphs:
                 task.cancel()
+            self._probe.close()
             await self._link.close()
             self._left(self)
 
@@ -169,20 +172,25 @@ class WatchedScheduler:
             over = [run for run in self._runs if run.over is not None]
             if self._graphs and over:
                 await asyncio.wait(self._graphs)
+            if not self.guests.have_left:
+                await self._probe.look(self._pace)
             with self._pace:
-                if self._pace.is_identity_due():
-                    await self._ask_identity()
-                if await self._in_flight.ask(self._pace):
-                    await self._ask_identity()
-                await self._stream.ask()
-                if self._stream.has_strangers:
-                    await self._ask_identity()
-                self._stream.fold(wait_for_graphs=bool(self._graphs))
-                # Workers go with the last client, and a scheduler logs each that does not answer any more.
-                if not self.guests.have_left:
-                    await self._transfers.ask(self._pace, at_once=bool(over))
+                await self._ask(at_once=bool(over))
             for run in over:
                 self._end(run)
+
+    async def _ask(self, *, at_once: bool) -> None:
+        if self._pace.is_identity_due():
+            await self._ask_identity()
+        if await self._in_flight.ask(self._pace):
+            await self._ask_identity()
+        await self._stream.ask()
+        if self._stream.has_strangers:
+            await self._ask_identity()
+        self._stream.fold(wait_for_graphs=bool(self._graphs))
+        # Workers go with the last client, and a scheduler logs each that does not answer any more.
+        if not self.guests.have_left:
+            await self._transfers.ask(self._pace, at_once=at_once)
 
     async def _ask_identity(self) -> None:
         identity = await self._link.ask("identity", n_workers=-1)

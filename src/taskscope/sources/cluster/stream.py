@@ -173,5 +173,5 @@ class TaskStream:
 
     def _times(self, worker: Worker, activity: Activity, correction: float | None) -> tuple[float, float]:
         """Return when something was, on the axis of the recorder's clock."""
-        start, stop = worker.clock.scheduler_times(activity, correction)
+        start, stop = worker.clock.local_times(activity, correction)
         return start + self._shift_s, stop + self._shift_s

@@ -8,16 +8,16 @@ from __future__ import annotations
 
 import math
 from collections import OrderedDict
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from typing import Any, TypeAlias, TypeVar
 
 from taskscope.model.activities import Transfer
-from taskscope.model.errortext import describe
 from taskscope.model.keys import key_text
 from taskscope.recorder import Recorder, RunLog
 from taskscope.sources.cluster.link import Link
 from taskscope.sources.cluster.pace import Pace
 from taskscope.sources.cluster.records import Activity
+from taskscope.sources.cluster.remote import call_on_workers
 from taskscope.sources.cluster.workers import Worker, Workers
 
 __all__ = ["TransferLogs"]
@@ -96,29 +96,13 @@ class TransferLogs:
         every_s = max(_EVERY_S, len(self._workers.present) * _S_PER_WORKER)
         if self._refused or not self._waiting or not (pace.is_due("transfers", every_s) or at_once):
             return
-        from distributed.protocol.pickle import dumps
-
-        message = {
-            "op": "run",
-            "function": dumps(_read_logs),
-            "args": dumps((self._since - _EVERY_S,)),
-            "kwargs": dumps({}),
-            "wait": True,
-        }
-        try:
-            answers = await self._link.ask("broadcast", msg=message, on_error="ignore")
-        except OSError:
-            raise
-        except Exception as error:  # noqa: BLE001 - it may be blocked, on the scheduler or on the workers
-            self._refuse(describe(error))
-            return
+        answers, refusal = await call_on_workers(self._link, _read_logs, self._since - _EVERY_S)
         if not answers and self._workers.present:
-            self._refuse("none of them answered")
-        for address, answer in answers.items():
-            if answer.get("status") != "OK":
-                self._refuse(str(answer.get("exception_text", "an error")))
-            else:
-                self._take(self._workers.get(str(address)), _plain(answer["result"]))
+            refusal = refusal or "none of them answered"
+        if refusal is not None:
+            self._refuse(refusal)
+        for address, logs in answers.items():
+            self._take(self._workers.get(address), logs)
         self._waiting.clear()
         self._since = math.inf
 
@@ -170,12 +154,3 @@ def _add(names: OrderedDict[_Name, _T], name: _Name, value: _T) -> None:
     names[name] = value
     if len(names) > _MAX_WAITING:
         names.popitem(last=False)
-
-
-def _plain(result: Any) -> Any:
-    """Return what a worker's function gave back, which travels as it would for `Client.run`."""
-    if isinstance(result, Mapping) or not hasattr(result, "header"):
-        return result
-    from distributed.protocol.serialize import deserialize
-
-    return deserialize(result.header, result.frames)

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from taskscope.recorder import LaneKey
-from taskscope.sources.cluster.clock import WorkerClock, is_same_host
+from taskscope.sources.cluster.clock import HostClocks, WorkerClock
 
 __all__ = ["Worker", "Workers"]
 
@@ -62,7 +62,8 @@ class Workers:
     def __init__(
         self, scheduler: str, seen: Callable[[Worker, Mapping[str, Any]], None] = lambda *_: None
     ) -> None:
-        self._scheduler = scheduler
+        self.clocks = HostClocks(scheduler)
+        """The clocks of the machines that they are on."""
         self._seen = seen
         self._known: dict[str, Worker] = {}
         self._told: set[str] = set()
@@ -90,7 +91,7 @@ class Workers:
         """Return a worker, which may be one that was never heard of."""
         known = self._known.get(address)
         if known is None:
-            clock = WorkerClock(same_host=is_same_host(address, self._scheduler))
+            clock = WorkerClock(self.clocks, address)
             known = self._known[address] = Worker(address, address, 0, clock)
         return known
 
