@@ -11,11 +11,11 @@ import { KernelClock } from './kernel-clock';
 import { LaneTasks, SCHEDULER_BIT, STATUS_BITS } from './lane-tasks';
 import type { AskLinks, Links } from './links';
 import { LinkTable } from './links';
+import { placesOf } from './places';
 import { PrefixColours } from './prefix-colours';
 import { ResourceStore } from './resource-store';
 import { RowColumns } from './row-columns';
 import { RowNumbers } from './row-numbers';
-import type { TaskRef } from './selection';
 import { Selection } from './selection';
 import type { RunWindow } from './tables';
 import { Tables } from './tables';
@@ -288,26 +288,8 @@ export class TaskStore {
       ask: this.#ask,
       nowMs: this.#clockMs,
       numberOf: row => this.#numbers.numberOf(row),
-      placesOf: numbers => this.#placesOf(numbers)
+      placesOf: numbers => placesOf(numbers, this.#numbers, this.#lanes)
     });
-  }
-
-  #placesOf(numbers: readonly number[]): Map<number, TaskRef> {
-    const byRow = new Map(numbers.flatMap(number => {
-      const row = this.#numbers.rowOf(number);
-      return row === null ? [] : [[row, number] as const];
-    }));
-    const places = new Map<number, TaskRef>();
-    this.#lanes.forEach((lane, id) => {
-      for (let i = 0; lane !== undefined && i < lane.n && places.size < byRow.size; i += 1) {
-        const row = lane.row[i] as number;
-        const number = byRow.get(row);
-        if (number !== undefined) {
-          places.set(number, { lane: id, row, startS: lane.startS[i] as number });
-        }
-      }
-    });
-    return places;
   }
 
   #clear(epoch: string | null): void {

@@ -5,11 +5,11 @@ import type { IDisposable } from '@lumino/disposable';
 import { Signal } from '@lumino/signaling';
 
 import type { PaletteName } from '../../lib/palette';
-import { ClusterStore } from '../../store/cluster-store';
-import { TaskStore } from '../../store/task-store';
+import type { TaskStore } from '../../store/task-store';
 import { type Batch, type LinksAnswer, WireError, decodeBatch, decodeCluster, decodeLinks } from '../../wire';
 import { type Arrival, KernelLink, type LinkEvent } from './link';
 import type { KernelError } from './messages';
+import { RecorderStores, type StoreHold } from './recorder-stores';
 import { type Reply, parseRefusal, parseReply } from './replies';
 import type { FeedState } from './state';
 
@@ -27,12 +27,6 @@ export interface FeedSettings {
 
 export const FEED_DEFAULTS: FeedSettings = { updatesPerSecond: 10, maxTasks: 5_000_000, palette: 'taskscope' };
 
-/** A store in use by one view; `release` it when the view goes. */
-export interface StoreHold {
-  readonly store: TaskStore;
-  release(): void;
-}
-
 export class Feed implements IDisposable {
   constructor(
     kernels: Kernel.IManager,
@@ -41,6 +35,9 @@ export class Feed implements IDisposable {
   ) {
     this.kernelId = model.id;
     this._link = new KernelLink(kernels, model, UUID.uuid4());
+    this._stores = new RecorderStores(_settings, recorder => row =>
+      recorder === this.recorder && this._state.kind === 'live' && this._link.ask({ verb: 'dependencies', row })
+    );
     this._link.arrived.connect(this._onArrived);
     this._link.happened.connect(this._onHappened);
     if (this._link.isConnected) {
@@ -63,7 +60,7 @@ export class Feed implements IDisposable {
 
   /** The store of the recorder that the kernel has now; null before it said anything. */
   get store(): TaskStore | null {
-    return this._stores.get(this._recorder)?.store ?? null;
+    return this._stores.get(this.recorder) ?? null;
   }
 
   /** Milliseconds since something last came; views show it. */
@@ -83,20 +80,12 @@ export class Feed implements IDisposable {
 
   /** The recorder that the kernel has now; empty while none is known. */
   get recorder(): string {
-    return this._recorder;
+    return this._stores.current;
   }
 
   /** Use the store of a recorder. */
   hold(recorder: string): StoreHold {
-    const entry = this._entry(recorder);
-    entry.holds++;
-    let held = true;
-    const release = (): void => {
-      entry.holds -= held ? 1 : 0;
-      held = false;
-      this._forgetUnused();
-    };
-    return { store: entry.store, release };
+    return this._stores.hold(recorder);
   }
 
   configure(settings: FeedSettings): void {
@@ -105,9 +94,7 @@ export class Feed implements IDisposable {
     if (settings.updatesPerSecond !== before.updatesPerSecond) {
       this._askForRate();
     }
-    for (const { store } of this._stores.values()) {
-      store.configure(settings);
-    }
+    this._stores.configure(settings);
   }
 
   /** Open the comms (again) and say hello. */
@@ -200,27 +187,7 @@ export class Feed implements IDisposable {
   }
 
   private _rows(): number {
-    return this._stores.get(this._recorder)?.store.cursor ?? 0;
-  }
-
-  private _entry(recorder: string): { store: TaskStore; holds: number } {
-    let entry = this._stores.get(recorder);
-    if (entry === undefined) {
-      const ask = (row: number): boolean =>
-        recorder === this._recorder && this._state.kind === 'live' && this._link.ask({ verb: 'dependencies', row });
-      entry = { store: new TaskStore({ ask, cluster: new ClusterStore() }), holds: 0 };
-      entry.store.configure(this._settings);
-      this._stores.set(recorder, entry);
-    }
-    return entry;
-  }
-
-  private _forgetUnused(): void {
-    for (const [recorder, { holds }] of this._stores) {
-      if (holds === 0 && recorder !== this._recorder) {
-        this._stores.delete(recorder);
-      }
-    }
+    return this.store?.cursor ?? 0;
   }
 
   private readonly _onHappened = (_: KernelLink, event: LinkEvent): void => {
@@ -305,7 +272,7 @@ export class Feed implements IDisposable {
 
   private _onLinks({ recorder, epoch }: Reply, answer: LinksAnswer | null): void {
     if (answer !== null) {
-      this._stores.get(recorder)?.store.answerLinks(epoch, answer);
+      this._stores.get(recorder)?.answerLinks(epoch, answer);
     }
   }
 
@@ -351,19 +318,18 @@ export class Feed implements IDisposable {
       }
       return;
     }
-    const { store } = this._entry(batch.recorder);
+    const store = this._stores.open(batch.recorder);
     const appended = store.append(batch);
     if (appended.kind === 'gap') {
       this._resync(appended.cursor);
       return;
     }
     this._awaitsStart = false;
-    const isOther = this._recorder !== batch.recorder;
-    this._recorder = batch.recorder;
+    const isOther = this.recorder !== batch.recorder;
+    this._stores.current = batch.recorder;
     this._epoch = batch.epoch;
     this._active = batch.active;
     this._nBatches++;
-    this._forgetUnused();
     if (isOther) {
       this.recorderChanged.emit(store);
     }
@@ -377,15 +343,14 @@ export class Feed implements IDisposable {
     if (state.kind !== 'live' && state.kind !== 'connecting') {
       // Nobody knows whether what ran still does.
       this._active = false;
-      this._stores.get(this._recorder)?.store.freeze();
+      this.store?.freeze();
     }
     this.stateChanged.emit(state);
   }
 
   private readonly _link: KernelLink;
-  private readonly _stores = new Map<string, { store: TaskStore; holds: number }>();
+  private readonly _stores: RecorderStores;
   private _state: FeedState = { kind: 'connecting' };
-  private _recorder = '';
   private _epoch = '';
   private _awaitsStart = true;
   /** Whether the kernel has answered since the start was asked for, so that the start was sent before. */
