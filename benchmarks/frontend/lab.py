@@ -81,7 +81,7 @@ REPLAY = f"""(n) => new Promise(resolve => {{
   const beganMs = performance.now();
   let firstMs = null;
   const look = () => {{
-    const rows = [...feed._stores.values()].at(-1)?.store.cursor ?? 0;
+    const rows = [...feed._stores._entries.values()].at(-1)?.store.cursor ?? 0;
     if (rows > 0) firstMs ??= performance.now() - beganMs;
     if (rows >= n) resolve([firstMs, performance.now() - beganMs]);
     else setTimeout(look, 2);

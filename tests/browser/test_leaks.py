@@ -24,7 +24,7 @@ OPEN_AND_CLOSE = """async (n) => {
 }"""
 HOLDS = """(feeds) => {
   const entries = [...feeds._entries.values()];
-  const stores = entries.flatMap(({ feed }) => [...feed._stores.values()]);
+  const stores = entries.flatMap(({ feed }) => [...feed._stores._entries.values()]);
   const sum = numbers => numbers.reduce((total, number) => total + number, 0);
   return {
     feeds: entries.length,

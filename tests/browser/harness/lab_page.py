@@ -37,7 +37,7 @@ _FEED = f"""(() => {{
   const kernel = {_KERNEL};
   const feed = kernel && {_FEEDS}.get(kernel.id);
   if (!feed) return null;
-  const stores = [...feed._stores.values()].map(entry => entry.store);
+  const stores = [...feed._stores._entries.values()].map(entry => entry.store);
   return {{
     state: feed.state.kind,
     subshell: feed.state.subshell ?? null,
