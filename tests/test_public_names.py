@@ -15,6 +15,7 @@ def test_the_public_names_are_few_sorted_and_all_there() -> None:
     assert len(taskscope.__all__) <= 15
     assert [name for name in taskscope.__all__ if getattr(taskscope, name, None) is None] == []
     assert set(taskscope.__all__) <= set(dir(taskscope))
+    assert len(dir(taskscope)) == len(set(dir(taskscope)))
 
 
 def test_every_public_class_and_function_is_documented_and_says_it_lives_here() -> None:

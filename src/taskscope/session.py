@@ -105,6 +105,7 @@ class Session:
         self.stacks = StackSampler(self.recorder, self.source.lanes)
         self.cluster = ClusterSource(self.recorder, self._compute_started, self._compute_stopped)
         self._holders: dict[int, tuple[object, Options]] = {}
+        self._at_ends: dict[Callable[[], None], None] = {}
         self._lock = threading.Lock()
         self.pump.subscribe(self._tick)
         _renew_in_child(self)
@@ -139,6 +140,18 @@ class Session:
                 # Somebody else may hold it by now, and what they compute is theirs.
                 if not self._holders:
                     self.recorder.clear()
+
+    def at_compute_end(self, callback: Callable[[], None]) -> Callable[[], None]:
+        """Have `callback` called whenever a compute ends, on its thread; return what ends that.
+
+        An error in it is counted as a fault of ours and harms nobody.
+        """
+        self._at_ends[callback] = None
+
+        def forget() -> None:
+            self._at_ends.pop(callback, None)
+
+        return forget
 
     @property
     def held(self) -> bool:
@@ -191,6 +204,11 @@ class Session:
         self.pump.wake()
 
     def _compute_stopped(self) -> None:
+        for callback in list(self._at_ends):
+            try:
+                callback()
+            except Exception as error:  # noqa: BLE001 - the user's compute must not feel it
+                self.recorder.fault("what hears of the end of a compute", error)
         self.sampler.compute_stopped()
         self.stacks.compute_stopped()
         if self.held:
@@ -239,6 +257,7 @@ def _renew_in_child(session: Session) -> None:
         alive = reference()
         if alive is not None:
             alive._lock = threading.Lock()
+            alive._at_ends.clear()
             alive.recorder.renew_lock()
             alive.pump.forget_thread()
             alive.sampler.forget_thread()

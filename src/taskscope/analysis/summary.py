@@ -1,4 +1,4 @@
-"""A recording as a few lines of text, always of the same shape."""
+"""A recording as a few lines of text, of the same shape for all that have computes."""
 
 from __future__ import annotations
 
@@ -26,9 +26,10 @@ _NAME_WIDTH = 36
 def summary_text(recording: Recording) -> str:
     """Return the text face of a recording."""
     totals = measure_totals(recording)
-    lines = [title(recording, totals), ""]
-    lines += [f"  {name:<12}  {value}" for name, value in facts(recording, totals)]
-    lines += ["", *_table(totals.prefixes)]
+    lines = [title(recording, totals)]
+    if recording.runs:
+        lines += ["", *(f"  {name:<12}  {value}" for name, value in facts(recording, totals))]
+        lines += ["", *_table(totals.prefixes)]
     notes = remarks(recording, totals)
     return "\n".join([*lines, *([""] if notes else []), *(f"  {note}" for note in notes)])
 

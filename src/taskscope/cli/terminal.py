@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 import sys
+import threading
 from typing import Self, TextIO
 
 from taskscope.analysis.progress import Progress, measure_progress
@@ -59,11 +60,16 @@ class TerminalProgress:
         self._stream = stream
         self._shown = False
         self._shown_s = float("-inf")
+        self._lock = threading.Lock()
         # Here, because a script whose progress nobody sees needs none of the widgets.
         from taskscope.widgets.estimates import Estimates
 
         self._estimates = Estimates(block.session.recorder)
-        self._unsubscribe = block.session.pump.subscribe(self.tick)
+        self._undo = [
+            block.session.pump.subscribe(self.tick),
+            # What the script prints next has the line to itself.
+            block.session.at_compute_end(self._clear),
+        ]
 
     @classmethod
     def on_a_terminal(cls, block: Block) -> Self | None:
@@ -73,28 +79,32 @@ class TerminalProgress:
 
     def tick(self, tick: Tick) -> None:
         """Write the line if it is time; called on the pump's thread."""
-        if not tick.active:
-            self._clear()
-        elif tick.now_s - self._shown_s >= _INTERVAL_S:
-            self._shown_s = tick.now_s
-            recorder, first = self._block.session.recorder, self._block.first_run
-            runs = recorder.runs(first)
-            estimates = self._estimates.of(runs, tick.now_s)
-            progress = measure_progress(recorder.progress(first), runs, tick.now_s, estimates)
-            line = progress_line(progress, shutil.get_terminal_size().columns - 1)
-            encoding = self._stream.encoding or "utf-8"
-            self._write(_CLEAR + line.encode(encoding, "replace").decode(encoding))
-            self._shown = True
+        if not tick.active or tick.now_s - self._shown_s < _INTERVAL_S:
+            return
+        self._shown_s = tick.now_s
+        recorder, first = self._block.session.recorder, self._block.first_run
+        runs = recorder.runs(first)
+        estimates = self._estimates.of(runs, tick.now_s)
+        progress = measure_progress(recorder.progress(first), runs, tick.now_s, estimates)
+        line = progress_line(progress, shutil.get_terminal_size().columns - 1)
+        encoding = self._stream.encoding or "utf-8"
+        with self._lock:
+            # Measuring takes time, in which the compute may have ended.
+            if recorder.is_computing():
+                self._write(_CLEAR + line.encode(encoding, "replace").decode(encoding))
+                self._shown = True
 
     def close(self) -> None:
         """Take the line away for good."""
-        self._unsubscribe()
+        while self._undo:
+            self._undo.pop()()
         self._clear()
 
     def _clear(self) -> None:
-        if self._shown:
-            self._write(_CLEAR)
-            self._shown = False
+        with self._lock:
+            if self._shown:
+                self._write(_CLEAR)
+                self._shown = False
 
     def _write(self, text: str) -> None:
         self._stream.write(text)

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from taskscope.diagnostics.recorded import RecordedProfiler
 from taskscope.errors import OptionError
 from taskscope.export.atomic import check_writable, write_atomically
-from taskscope.profiling.output import in_kernel
+from taskscope.sources.cell import in_kernel
 
 if TYPE_CHECKING:
     from bokeh.models import LayoutDOM

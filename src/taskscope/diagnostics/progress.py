@@ -14,7 +14,7 @@ from taskscope.diagnostics.remote import RemoteComputes
 from taskscope.diagnostics.tally import Tally
 from taskscope.diagnostics.textbar import TextBar, TextOut, bar_text
 from taskscope.errors import OptionError
-from taskscope.profiling.output import in_kernel
+from taskscope.sources.cell import in_kernel
 
 if TYPE_CHECKING:
     from taskscope.diagnostics.notebook_bar import NotebookBar

@@ -8,8 +8,9 @@ from typing import Protocol
 from taskscope.model.recording import Recording
 from taskscope.profiling.block import Block
 from taskscope.profiling.options import Panel
+from taskscope.sources.cell import in_kernel
 
-__all__ = ["Output", "Silent", "Terminal", "choose_output", "in_kernel"]
+__all__ = ["Output", "Silent", "Terminal", "choose_output"]
 
 
 class Output(Protocol):
@@ -57,11 +58,3 @@ def choose_output(*, display: bool, panel: Panel | None) -> Output:
     from taskscope.profiling.cell_output import CellOutput
 
     return CellOutput(panel)
-
-
-def in_kernel() -> bool:
-    """Return whether this is a Jupyter kernel, so that something can be shown under a cell."""
-    # Not imported: a script that has not loaded IPython is not in a notebook.
-    ipython = sys.modules.get("IPython")
-    shell = ipython.get_ipython() if ipython is not None else None
-    return getattr(shell, "kernel", None) is not None

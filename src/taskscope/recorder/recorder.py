@@ -220,6 +220,11 @@ class Recorder:
         """Seconds after this recorder's zero."""
         return self.clock.perf_counter() - self.origin
 
+    def is_computing(self) -> bool:
+        """Whether a compute goes on now; once it has ended, its tasks may still have to be folded."""
+        logs = [*list(self._arrived), *(state.log for state in list(self._active))]
+        return any(log is not None and log.stop is None for log in logs)
+
     def is_active(self) -> bool:
         """Whether a compute is running, or one that is over has tasks still running or not folded."""
         return bool(self._arrived or self._active)

@@ -1,12 +1,12 @@
-"""Which notebook cell is running, without importing IPython."""
+"""Whether this is a notebook, and which of its cells is running, without importing IPython."""
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
-__all__ = ["NO_CELL", "Cell", "current_cell"]
+__all__ = ["NO_CELL", "Cell", "at_cell_end", "current_cell", "in_kernel"]
 
 
 class Cell(NamedTuple):
@@ -29,8 +29,7 @@ NO_CELL = Cell(None, None)
 
 def current_cell() -> Cell:
     """Return the cell whose code runs on this thread now."""
-    ipython = sys.modules.get("IPython")
-    shell: Any = ipython.get_ipython() if ipython is not None else None
+    shell = _shell()
     if shell is None:
         return NO_CELL
     kernel = getattr(shell, "kernel", None)
@@ -43,6 +42,33 @@ def current_cell() -> Cell:
     count = _execution_count(shell, parent.get("content", {}).get("code"))
     cell_id = parent.get("metadata", {}).get("cellId")
     return Cell(str(cell_id), count) if cell_id else _prompt(count)
+
+
+def in_kernel() -> bool:
+    """Return whether this is a Jupyter kernel, so that something can be shown under a cell."""
+    return getattr(_shell(), "kernel", None) is not None
+
+
+def at_cell_end(callback: Callable[[], None]) -> Callable[[], None]:
+    """Have `callback` called whenever a cell has run, before anybody is told so; return what ends that.
+
+    Without IPython's shell there are no cells.
+    """
+    shell = _shell()
+    if shell is None:
+        return lambda: None
+
+    def hear(*_: object) -> None:
+        callback()
+
+    # Not post_execute, which every message to a comm fires, too.
+    shell.events.register("post_run_cell", hear)
+    return lambda: shell.events.unregister("post_run_cell", hear)
+
+
+def _shell() -> Any:  # noqa: ANN401 - IPython's, which is not imported: a script without it is in no notebook
+    ipython = sys.modules.get("IPython")
+    return ipython.get_ipython() if ipython is not None else None
 
 
 def _prompt(count: int | None) -> Cell:

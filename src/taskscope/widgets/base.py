@@ -8,10 +8,12 @@ import traitlets
 from ipywidgets import DOMWidget, widget_serialization
 
 from taskscope.analysis.progress import Progress
+from taskscope.errors import OptionError
 from taskscope.model.faces import face
 from taskscope.model.recording import Recording
 from taskscope.session import Options, Session
 from taskscope.session import current as current_session
+from taskscope.sources.cell import in_kernel
 from taskscope.widgets.feed import Feed
 from taskscope.widgets.feed import current as current_feed
 from taskscope.widgets.output import Bundle, WidgetOutput
@@ -57,6 +59,11 @@ class RecorderWidget(DOMWidget):  # type: ignore[misc]  # ipywidgets is untyped
         self._remove: Callable[[], None] | None = None
         self._recording = recording
         self._outputs: list[WidgetOutput] = []
+        if not isinstance(recording, Recording | None):
+            raise OptionError(
+                f"{type(self).__name__} shows a taskscope.Recording, which `%%profile -o run` and "
+                f"taskscope.load(file) give, or, without one, what the kernel computes; got {recording!r:.80}"
+            )
         if recording is not None:
             super().__init__(**{**self._still_window(recording), **self._still(recording), **traits})
             return
@@ -112,9 +119,9 @@ class RecorderWidget(DOMWidget):  # type: ignore[misc]  # ipywidgets is untyped
         return Window(self.first_run, self.last_run)
 
     def _ipython_display_(self) -> None:
-        output = WidgetOutput(
-            current_feed(), self._repr_mimebundle_, self._picture, moves=self._recording is None
-        )
+        # A terminal would print each picture anew.
+        moves = self._recording is None and in_kernel()
+        output = WidgetOutput(current_feed(), self._repr_mimebundle_, self._picture, moves=moves)
         self._outputs.append(output)
         output.start()
 

@@ -10,6 +10,7 @@ from typing import Any, TypeAlias
 from IPython.display import display, update_display
 
 from taskscope.recorder.pump import Tick
+from taskscope.sources.cell import at_cell_end
 from taskscope.widgets.feed import Feed
 
 __all__ = ["Bundle", "WidgetOutput"]
@@ -17,6 +18,7 @@ __all__ = ["Bundle", "WidgetOutput"]
 Bundle: TypeAlias = Mapping[str, Any]
 
 _INTERVAL_S = 1.0
+_FOLD_S = 0.1
 
 
 class WidgetOutput:
@@ -45,7 +47,8 @@ class WidgetOutput:
         self._picture = picture
         self._moves = moves
         self._id = f"taskscope-{uuid.uuid4().hex}"
-        self._remove: Callable[[], None] | None = None
+        self._undo: list[Callable[[], None]] = []
+        self._shown_version: int | None = None
         self._shown: Bundle = {}
         self._shows_widget = False
         self._finished = False
@@ -58,7 +61,7 @@ class WidgetOutput:
         self._shown = self._bundle()
         display(self._shown, raw=True, display_id=self._id)
         if not self._shows_widget:
-            self._remove = self._feed.publisher.add_sender(self)
+            self._undo = [self._feed.publisher.add_sender(self), at_cell_end(self._catch_up)]
 
     def wants(self, tick: Tick) -> bool:
         """Return whether the picture has to change, or can give way to the widget."""
@@ -88,12 +91,26 @@ class WidgetOutput:
             self._shown = bundle
             update_display(bundle, raw=True, display_id=self._id)
 
+    def _catch_up(self) -> None:
+        """Show how the cell's computes ended: where notebooks are run by a program, nobody waits for more."""
+        recorder = self._feed.session.recorder
+        try:
+            while recorder.pull(_FOLD_S) and not recorder.is_computing():
+                pass
+            with self._lock:
+                if self._moves and not self._finished and self._shown_version != recorder.version:
+                    self._update()
+        except Exception as error:  # noqa: BLE001 - the shell would print it under the user's cell
+            recorder.fault(self.name, error)
+
     def _leave(self) -> None:
-        if self._remove is not None:
-            self._remove()
-            self._remove = None
+        while self._undo:
+            self._undo.pop()()
 
     def _bundle(self) -> Bundle:
+        recorder = self._feed.session.recorder
+        # What is not folded yet changes the picture once more, and no version.
+        self._shown_version = None if recorder.is_active() else recorder.version
         if self._feed.has_front_end():
             self._shows_widget = True
             return self._widget()

@@ -40,19 +40,17 @@ def test_the_summary_of_a_compute_that_failed() -> None:
     )
 
 
-def test_the_summary_of_a_cell_without_dask_says_so_in_the_same_shape() -> None:
-    assert summary_text(recording_of([])).split("\n") == (
+def test_the_summary_of_a_cell_without_dask_says_so_and_what_went_wrong() -> None:
+    assert summary_text(recording_of([])) == "taskscope · no Dask computation ran here"
+    messages = [Message(ZERO_S, "warning", "not saved: no room")]
+    assert summary_text(recording_of([], messages=messages, metadata={"error": "ValueError: no"})).split(
+        "\n"
+    ) == (
         [
             "taskscope · no Dask computation ran here",
             "",
-            "  makespan      –",
-            "  task time     –",
-            "  busy          –",
-            "  CPU time      –",
-            "  peak memory   –",
-            "",
-            "  prefix      tasks          time   share",
-            "  –               –             –       –",
+            "  error: ValueError: no",
+            "  warning: not saved: no room",
         ]
     )
 

@@ -142,9 +142,10 @@ def test_a_terminal_shows_progress_with_prefixes_and_what_is_left(tmp_path: Path
         "import dask, time\n"
         "def work(i): time.sleep(0.05)\n"
         "dask.compute(*[dask.delayed(work)(i) for i in range(40)], scheduler='threads', num_workers=2)\n"
+        "print('the end')\n"
     )
     main, terminal = pty.openpty()
-    process = subprocess.Popen(command("run", str(script)), stdout=subprocess.DEVNULL, stderr=terminal)
+    process = subprocess.Popen(command("run", str(script)), stdout=terminal, stderr=terminal)
     os.close(terminal)
     shown = b""
     try:
@@ -160,6 +161,7 @@ def test_a_terminal_shows_progress_with_prefixes_and_what_is_left(tmp_path: Path
     assert all(" / 40 tasks · " in line for line in lines)
     assert any("· work " in line for line in lines)
     assert any("left (estimate: " in line for line in lines)
+    assert "\r\x1b[Kthe end\r\n" in shown.decode()
 
 
 @pytest.mark.parametrize(

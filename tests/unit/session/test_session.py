@@ -78,6 +78,28 @@ def test_dask_is_watched_from_the_first_hold_to_the_last_release(session: Sessio
     assert statuses(session.recorder) == {}
 
 
+def test_who_asked_hears_of_each_end_on_the_thread_that_computed_and_harms_nobody(session: Session) -> None:
+    heard: list[tuple[int, bool]] = []
+
+    def hear() -> None:
+        heard.append((threading.get_ident(), session.recorder.is_computing()))
+        raise ValueError("no")
+
+    session.hold("a")
+    forget = session.at_compute_end(hear)
+    compute("first")
+    forget()
+    compute("second")
+    assert heard == [(threading.get_ident(), False)]
+    assert statuses(session.recorder) == {"first": "finished", "second": "finished"}
+    assert [m.text for m in session.recorder.messages] == [
+        (
+            "taskscope failed in what hears of the end of a compute: ValueError: no; "
+            "the computation was not affected"
+        )
+    ]
+
+
 def test_holding_twice_is_holding_once(session: Session) -> None:
     session.hold("a")
     session.hold("a", Options(dt=0.1))
