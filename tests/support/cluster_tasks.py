@@ -32,6 +32,14 @@ def work(folder: Path, name: str, seconds: float, *needed: object) -> str:
     return name
 
 
+def work_after(signal: Path, folder: Path, name: str, *needed: object) -> str:
+    """Write down that this has begun, as ``begun-name``; work once there is a file of that path."""
+    (folder.parent / f"begun-{name}").touch()
+    while not signal.exists():
+        time.sleep(0.02)
+    return work(folder, name, 0.0, *needed)
+
+
 def fail(message: str) -> None:
     raise ValueError(message)
 

@@ -9,15 +9,16 @@ from collections.abc import Callable
 
 from taskscope.session import current
 
-_PATIENCE_S = 30.0
+PATIENCE_S = 120.0
+"""How long a test waits for what will happen: forever, but for telling where it hung before pytest does."""
 
 
 def until(happened: Callable[[], bool]) -> None:
-    """Return once this is true; fail after half a minute."""
-    deadline = time.monotonic() + _PATIENCE_S
+    """Return once this is true; fail after two minutes."""
+    deadline = time.monotonic() + PATIENCE_S
     nothing = threading.Event()
     while not happened():
-        assert time.monotonic() < deadline, "it did not happen within half a minute"
+        assert time.monotonic() < deadline, "it did not happen within two minutes"
         nothing.wait(0.02)
 
 

@@ -6,7 +6,9 @@ from pathlib import Path
 import pytest
 from distributed import Client, LocalCluster, Scheduler, __version__
 
-from taskscope.sources.cluster import source
+from taskscope.profiling import cluster_profile
+from taskscope.sources.cluster import link, source
+from tests.support.waiting import PATIENCE_S
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -18,8 +20,11 @@ def _cursor() -> None:
 @pytest.fixture(autouse=True)
 def _patience(monkeypatch: pytest.MonkeyPatch) -> None:
     """Take no busy machine for a scheduler that does not answer."""
-    monkeypatch.setattr(source, "READY_S", 60.0)
-    monkeypatch.setattr(source, "SETTLE_S", 60.0)
+    monkeypatch.setattr(source, "READY_S", PATIENCE_S)
+    monkeypatch.setattr(source, "SETTLE_S", PATIENCE_S)
+    monkeypatch.setattr(link, "_CONNECT_S", PATIENCE_S)
+    monkeypatch.setattr(link, "_JOIN_S", PATIENCE_S)
+    monkeypatch.setattr(cluster_profile, "_TIMEOUT_S", PATIENCE_S)
 
 
 @pytest.fixture(scope="module")

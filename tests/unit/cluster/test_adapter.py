@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import inspect
 
 from dask.delayed import delayed
@@ -10,6 +9,7 @@ from distributed import Client, LocalCluster
 
 from taskscope.sources.cluster import adapter
 from taskscope.sources.cluster.adapter import Call, Submission
+from tests.support.waiting import until
 
 
 class Watching:
@@ -116,6 +116,4 @@ def test_what_a_client_knows_of_its_futures_keeps_no_result(client: Client) -> N
     }
     assert adapter.unfinished_keys(client) == []
     del future
-    for _ in range(2):
-        client.sync(asyncio.sleep, 0)  # a future is released by its client's loop
-    assert list(client.futures) == []
+    until(lambda: not client.futures)  # a future is released by its client's loop

@@ -14,8 +14,8 @@ from distributed import Client, LocalCluster, wait
 import taskscope
 from taskscope.model.recording import Recording
 from taskscope.session import current
-from tests.support.cluster_tasks import fail, read_truth, work
-from tests.support.waiting import records_are_kept
+from tests.support.cluster_tasks import fail, read_truth, work, work_after
+from tests.support.waiting import records_are_kept, until
 
 
 def rows(recording: Recording, table: str, *columns: str) -> list[tuple[Any, ...]]:
@@ -81,8 +81,10 @@ def test_persist_submit_map_and_futures_are_runs(client: Client, truth: Path) ->
     with taskscope.profile(display=False) as run:
         kept = da.ones((40,), chunks=10).persist()
         wait(kept)
-        futures = client.map(work, [truth] * 6, [f"m{i}" for i in range(6)], [0.05] * 6, pure=False)
+        end = truth.parent / "end"
+        futures = client.map(work_after, [end] * 6, [truth] * 6, [f"m{i}" for i in range(6)], pure=False)
         futures.append(client.submit(work, truth, "s", 0.05, *futures, pure=False))
+        end.touch()
         assert client.gather(futures)[-1] == "s"
         later = client.submit(work, truth, "later", 0.0, pure=False)
         assert later.result() == "later"
@@ -93,7 +95,7 @@ def test_persist_submit_map_and_futures_are_runs(client: Client, truth: Path) ->
     ]
     first = run.recording.runs[0].run
     counts = Counter((n - first, prefix) for n, prefix in rows(run.recording, "tasks", "run", "prefix"))
-    assert counts == {(0, "ones_like"): 4, (1, "work"): 7, (2, "work"): 1}
+    assert counts == {(0, "ones_like"): 4, (1, "work_after"): 6, (1, "work"): 1, (2, "work"): 1}
 
 
 def test_an_error_has_its_cause_and_reaches_the_user_unchanged(client: Client) -> None:
@@ -124,13 +126,14 @@ def test_an_asynchronous_client_is_recorded(cluster: LocalCluster, truth: Path) 
 
 
 def test_futures_that_were_asked_for_before_are_recorded_too(client: Client, truth: Path) -> None:
-    futures = client.map(work, [truth] * 8, [f"m{i}" for i in range(8)], [0.1] * 8, pure=False)
+    end = truth.parent / "end"
+    futures = client.map(work_after, [end] * 8, [truth] * 8, [f"m{i}" for i in range(8)], pure=False)
     with taskscope.profile(display=False) as run:
+        until(lambda: current().cluster.is_ready)
+        end.touch()
         client.gather(futures)
-    recording = run.recording
-    unfinished = recording.runs[0].n_tasks
-    assert 0 < unfinished <= 8
-    assert rows(recording, "tasks", "status") == [("finished",)] * unfinished
+    assert rows(run.recording, "runs", "n_tasks", "status") == [(8, "finished")]
+    assert rows(run.recording, "tasks", "status") == [("finished",)] * 8
 
 
 def test_explicit_local_schedulers_go_on_being_recorded_as_local(client: Client) -> None:

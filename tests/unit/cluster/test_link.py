@@ -7,6 +7,7 @@ import threading
 from tornado.tcpclient import TCPClient
 
 from taskscope.sources.cluster.link import LoopThread
+from tests.support.waiting import PATIENCE_S
 
 
 def test_the_thread_ends_although_a_task_swallows_its_first_cancellation() -> None:
@@ -22,7 +23,7 @@ def test_the_thread_ends_although_a_task_swallows_its_first_cancellation() -> No
 
     thread = LoopThread()
     ended = thread.submit(stubborn())
-    assert started.wait(10)
+    assert started.wait(PATIENCE_S)
     thread.stop()
     assert ended.done()
     assert "taskscope-cluster" not in {alive.name for alive in threading.enumerate()}
@@ -34,11 +35,11 @@ def test_what_is_still_connected_when_the_thread_ends_is_closed() -> None:
         await TCPClient().connect("127.0.0.1", port)
 
     with socket.create_server(("127.0.0.1", 0)) as server:
-        server.settimeout(30)
+        server.settimeout(PATIENCE_S)
         thread = LoopThread()
-        thread.submit(connect(server.getsockname()[1])).result(30)
+        thread.submit(connect(server.getsockname()[1])).result(PATIENCE_S)
         peer, _ = server.accept()
         with peer:
             thread.stop()
-            peer.settimeout(30)
+            peer.settimeout(PATIENCE_S)
             assert peer.recv(1) == b""

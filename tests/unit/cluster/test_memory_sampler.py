@@ -4,25 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import threading
-from collections.abc import Callable
 
 import pytest
 from distributed import Client, LocalCluster
 
 from taskscope.diagnostics import MemorySampler
 from taskscope.errors import TaskscopeError
-
-PATIENCE_S = 20.0
-
-
-def wait_until(true: Callable[[], bool]) -> None:
-    wait = threading.Event()
-    for _ in range(int(PATIENCE_S / 0.01)):
-        if true():
-            return
-        wait.wait(0.01)
-    raise AssertionError(f"not within {PATIENCE_S} s")
+from tests.support.waiting import until
 
 
 def managed(client: Client) -> int:
@@ -32,17 +20,18 @@ def managed(client: Client) -> int:
 
 def test_the_memory_of_the_cluster_is_sampled(client: Client) -> None:
     ms = MemorySampler()
+    until(lambda: managed(client) == 0)  # what tests before have held is let go of soon
     with ms.sample("foo", client=client, measure="managed", interval=0.001):
         future = client.submit(bytes, 1_000_000)
         future.result()
-        wait_until(lambda: managed(client) >= 1_000_000)
+        until(lambda: managed(client) >= 1_000_000)
     assert ms.samples["foo"][0][1] == 0
     assert ms.samples["foo"][-1][1] >= 1_000_000
 
 
 def test_the_current_client_is_the_default_and_the_first_sample_is_taken_at_once(client: Client) -> None:
     ms = MemorySampler()
-    with ms.sample():
+    with ms.sample(interval=600.0):
         pass
     ((label, samples),) = ms.samples.items()
     assert (len(label), len(samples)) == (36, 1)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import psutil
@@ -15,23 +16,35 @@ from taskscope.model.workers import WorkerSample
 from taskscope.recorder import Recorder
 from taskscope.sources.cluster.samples import WorkerSampler
 from taskscope.sources.cluster.workers import Workers
+from tests.support.cluster_tasks import work_after
 from tests.support.fake_clock import FakeClock
+from tests.support.waiting import until
 from tests.unit.cluster.test_computes import rows
 
 _BYTES = 100_000_000
 
 
-def test_each_worker_s_memory_is_followed_while_it_computes(client: Client, cluster: LocalCluster) -> None:
-    here = cluster.workers[0].worker_address
+def test_each_worker_s_memory_is_followed_while_it_computes(
+    client: Client, cluster: LocalCluster, truth: Path, tmp_path: Path
+) -> None:
+    here, there = (worker.worker_address for worker in cluster.workers.values())
+
+    def told_of(address: str) -> list[float]:
+        samples = rows(run.recording, "workers", "worker", "managed_bytes")
+        return [managed for worker, managed in samples if worker == address]
+
     with taskscope.profile(display=False) as run:
         held = client.submit(np.ones, _BYTES // 8, workers=[here], pure=False)
         wait(held)
-        client.submit(_until_heard, 3.0, pure=False).result()
+        asked = client.submit(work_after, tmp_path / "end", truth, "asked", pure=False)
+        until(lambda: told_of(here)[-1:] >= [0.99 * _BYTES] and told_of(there) != [])
         rss = psutil.Process(client.run(os.getpid)[here]).memory_info().rss
-        del held
+        (tmp_path / "end").touch()
+        asked.result()
     found = rows(
         run.recording, "workers", "worker", "name", "n_threads", "managed_bytes", "rss_bytes", "time_s"
     )
+    del held
     assert {row[:3] for row in found} == {
         (worker.worker_address, str(name), 2) for name, worker in cluster.workers.items()
     }
@@ -41,13 +54,6 @@ def test_each_worker_s_memory_is_followed_while_it_computes(client: Client, clus
     times = [row[5] for row in found if row[0] == here]
     assert times == sorted(set(times))
     assert times[0] >= 0
-
-
-def _until_heard(seconds: float) -> None:
-    """Last for a few heartbeats of the workers."""
-    import time
-
-    time.sleep(seconds)
 
 
 def test_a_sample_is_told_once_and_what_is_spilled_is_not_held_in_memory() -> None:

@@ -77,7 +77,7 @@ class InFlight:
         for time_s, event in await self._link.ask("events", topic="all"):
             is_new = time_s > self._events_s
             if is_new and isinstance(event, Mapping) and event.get("action") == "remove-worker":
-                self._lose(event, time_s - ahead_s + clock.perf_counter() - clock.time())
+                self._lose(event, time_s - ahead_s + clock.shift_s())
             self._events_s = max(self._events_s, time_s)
 
     def _lose(self, event: Mapping[str, Any], moment: float) -> None:

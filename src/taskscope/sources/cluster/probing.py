@@ -43,7 +43,7 @@ async def _exchange(topic: str, name: str, n: int, dask_worker: Any = None) -> l
     sent = []
     for number in range(n):
         text = f"{name}-{dask_worker.address}-{number}"
-        at, began = time(), perf_counter()
+        began, at = perf_counter(), time()
         await dask_worker.scheduler.log_event(topic=topic, msg=text)
         sent.append((text, at, at + perf_counter() - began))
     return sent
@@ -123,7 +123,8 @@ class ClockProbe:
     async def _measure_scheduler(self) -> float | None:
         name, clock, sent = self._next_name(), self._recorder.clock, list[_Sent]()
         for number in range(_N_EXCHANGES):
-            at, began = clock.time(), clock.perf_counter()
+            # In this order, so that a thread that loses its turn in between makes it look longer, never earlier.
+            began, at = clock.perf_counter(), clock.time()
             await self._link.ask("log_event", topic=TOPIC, msg=f"{name}-{number}")
             sent.append((f"{name}-{number}", at, at + clock.perf_counter() - began))
         jump_s = self._note(self._workers.clocks.scheduler, sent, await self._stamps())
@@ -156,8 +157,7 @@ class ClockProbe:
         return f"{self._name}-{self._n_sent}"
 
     def _wall_clock(self) -> float:
-        clock = self._recorder.clock
-        return clock.time() - clock.perf_counter()
+        return -self._recorder.clock.shift_s()
 
     def _tell(self, whose: str, set_s: float) -> None:
         self._recorder.warn(

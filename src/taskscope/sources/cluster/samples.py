@@ -33,7 +33,7 @@ class WorkerSampler:
             return
         self._told[worker.address] = measured
         clock = self._recorder.clock
-        shift = clock.perf_counter() - clock.time() - self._recorder.origin
+        shift = clock.shift_s() - self._recorder.origin
         spilled = metrics.get("spilled_bytes") or {}
         in_memory = _number(spilled.get("memory"))
         rss, held = _number(metrics.get("memory")), _number(metrics.get("managed_bytes"))

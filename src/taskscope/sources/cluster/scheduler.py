@@ -163,8 +163,9 @@ class WatchedScheduler:
                 self._lose(error)
 
     async def _step(self) -> None:
+        # First, so that what was handed over is known even where a look before this one is never answered.
+        self._admit()
         async with self._stepping:
-            self._admit()
             now = self._recorder.clock.perf_counter()
             with self._lock:
                 for run in self._runs:
@@ -180,7 +181,8 @@ class WatchedScheduler:
                 self._end(run)
 
     async def _ask(self, *, at_once: bool) -> None:
-        if self._pace.is_identity_due():
+        # A worker may have died and others done its tasks in less time than lies between two looks.
+        if self._pace.is_identity_due() or at_once:
             await self._ask_identity()
         if await self._in_flight.ask(self._pace):
             await self._ask_identity()

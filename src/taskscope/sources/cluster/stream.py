@@ -124,8 +124,7 @@ class TaskStream:
 
     def _compare_clocks(self) -> None:
         """Find the recorder's axis on the wall clock, anew each time, for that one may be set."""
-        clock = self._recorder.clock
-        before, self._shift_s = self._shift_s, clock.perf_counter() - clock.time()
+        before, self._shift_s = self._shift_s, self._recorder.clock.shift_s()
         step_s = before - self._shift_s
         if not math.isnan(before) and abs(step_s) > _STEP_S:
             self._recorder.warn(

@@ -115,7 +115,7 @@ class TransferLogs:
 
     def _take(self, worker: Worker, logs: Iterable[Iterable[Iterable[Any]]]) -> None:
         clock = self._recorder.clock
-        shift = clock.perf_counter() - clock.time() - self._recorder.origin
+        shift = clock.shift_s() - self._recorder.origin
         for number, entries in enumerate(logs):
             told = last = self._told.get((worker.address, number), -math.inf)
             for start, stop, who, total, compressed, n_keys, keys in entries:
