@@ -20,7 +20,7 @@ from distributed.core import rpc
 import taskscope
 from taskscope.model.recording import Recording
 from taskscope.session import current
-from taskscope.sources.cluster import source
+from taskscope.sources.cluster import link, source
 from tests.support.cluster_tasks import read_truth, work, work_after
 from tests.support.scheduler_process import scheduler_process
 from tests.support.waiting import records_are_kept, until
@@ -122,7 +122,11 @@ def test_a_scheduler_that_blocks_handlers_is_recorded_in_full() -> None:
     assert rows(run.recording, "messages", "text") == []
 
 
-def test_a_scheduler_that_dies_breaks_the_run_and_holds_nobody_up(truth: Path) -> None:
+def test_a_scheduler_that_dies_breaks_the_run_and_holds_nobody_up(
+    truth: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # For so long it is tried to reach it again, and the end of the block waits for that here.
+    monkeypatch.setattr(link, "_CONNECT_S", 5.0)
     with scheduler_process() as (address, process):
         client = Client(address, set_as_default=False)
         with taskscope.profile(display=False) as run:

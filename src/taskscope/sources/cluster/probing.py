@@ -123,7 +123,7 @@ class ClockProbe:
     async def _measure_scheduler(self) -> float | None:
         name, clock, sent = self._next_name(), self._recorder.clock, list[_Sent]()
         for number in range(_N_EXCHANGES):
-            # In this order, so that a thread that loses its turn in between makes it look longer, never earlier.
+            # In this order, so that losing the turn in between makes it look longer, never earlier.
             began, at = clock.perf_counter(), clock.time()
             await self._link.ask("log_event", topic=TOPIC, msg=f"{name}-{number}")
             sent.append((f"{name}-{number}", at, at + clock.perf_counter() - began))
