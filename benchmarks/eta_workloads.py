@@ -7,6 +7,8 @@ import time
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from dask.order import order
+
 __all__ = ["N_WORKERS", "WORKLOADS", "Graph", "graph_of"]
 
 N_WORKERS = 4
@@ -21,11 +23,16 @@ def nap(seconds: float, *_: object) -> float:
 
 
 def _spread(draw: Callable[[random.Random, float], float], n: int) -> Callable[[random.Random], Graph]:
-    """Return independent tasks; `draw` gives a duration, told how far in the graph the task is."""
+    """Return independent tasks; `draw` gives a duration, told how far in the order of running the task is."""
 
     def build(rng: random.Random) -> Graph:
-        graph: dict[Any, Any] = {("work-1", i): (nap, draw(rng, i / n)) for i in range(n)}
-        return graph | {"end-1": (nap, 0.0, *graph)}
+        keys = [("work-1", i) for i in range(n)]
+        end: dict[Any, Any] = {"end-1": (nap, 0.0, *keys)}
+        # Dask does not run them in the order of their numbers.
+        rank = order(dict.fromkeys(keys, (nap, 0.0)) | end)
+        return {
+            key: (nap, draw(rng, i / n)) for i, key in enumerate(sorted(keys, key=rank.__getitem__))
+        } | end
 
     return build
 

@@ -110,12 +110,13 @@ function decodeProgress(field: Field): PrefixProgress {
 }
 
 function decodeEstimate(field: Field): Estimate {
-  const [run, stopS, earliestS, latestS] = field.tuple(4) as [Field, Field, Field, Field];
+  const [run, stopS, earliestS, latestS, nUnseen] = field.tuple(5) as [Field, Field, Field, Field, Field];
   return {
     run: run.count(MAX_RUN),
     stopS: stopS.number(),
     earliestS: earliestS.number(),
-    latestS: latestS.number()
+    latestS: latestS.number(),
+    nUnseen: nUnseen.count()
   };
 }
 

@@ -119,12 +119,13 @@ export interface RunningTask {
   readonly startS: number | null;
 }
 
-/** When a compute will end; about four of five true ends lie between `earliestS` and `latestS`. */
+/** When a compute will end; about four of five true ends lie between `earliestS` and `latestS`, if the `nUnseen` tasks of groups of which none has ended are like the others. */
 export interface Estimate {
   readonly run: number;
   readonly stopS: number;
   readonly earliestS: number;
   readonly latestS: number;
+  readonly nUnseen: number;
 }
 
 /** What was dropped, restored or estimated. */

@@ -91,7 +91,7 @@ const RUNNING = {
   ...TABLES,
   runs: [smallRun({ ...RUN, stopS: 5, status: 'erred', error: 'DATA-error' }), smallRun({ ...RUN, run: 1, startS: 6 })],
   running: [{ run: 1, lane: 0, group: 0, key: 'DATA-open', startS: 8 }],
-  estimates: [{ run: 1, stopS: 15, earliestS: 12, latestS: 30 }]
+  estimates: [{ run: 1, stopS: 15, earliestS: 12, latestS: 30, nUnseen: 2 }]
 };
 
 const MOMENTS: Record<string, Batch | null> = {

@@ -47,7 +47,7 @@ it('a message becomes a batch, whole and converted', () => {
     }],
     progress: [{ run: 0, prefix: 'sum', total: 4, finished: 2, erred: 1, running: 1, interrupted: 0, durationS: 0.75 }],
     running: [{ run: 0, lane: null, group: 1, key: 'x', startS: 5.5 }],
-    estimates: [{ run: 0, stopS: 12.5, earliestS: 11, latestS: 15 }],
+    estimates: [{ run: 0, stopS: 12.5, earliestS: 11, latestS: 15, nUnseen: 3 }],
     remarks: [{ timeS: 0.5, level: 'info', text: 'hello' }],
     resources: resourceColumns([], { nCores: null, limitBytes: null }),
     held: heldColumns()

@@ -40,7 +40,7 @@ export function wireMessage(rows: FixtureRow[], message: Record<string, unknown>
         start_s: 0.5, stop_s: null, status: 'running', error: null
       }],
       progress: [[0, 'sum', 4, 2, 1, 1, 0, 0.75]],
-      estimates: [[0, 12.5, 11, 15]],
+      estimates: [[0, 12.5, 11, 15, 3]],
       running: [[0, null, 1, 'x', 5.5]],
       messages: [[0.5, 'info', 'hello']],
       resources: { first: 0, count: 0, dropped: 0, n_cores: null, limit_bytes: null },

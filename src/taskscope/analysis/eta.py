@@ -9,6 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from taskscope.analysis.trend import trend_of
 from taskscope.model.records import Estimate, PrefixProgress, Run
 
 __all__ = ["MIN_ELAPSED_S", "Evidence", "TimeLeft", "estimate_stop", "time_left"]
@@ -40,6 +41,8 @@ class TimeLeft:
     guess_s: float
     low_s: float
     high_s: float
+    n_unseen: int = 0
+    """Tasks ahead of prefixes of which none has ended: `high_s` holds if they are like the others."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,14 +80,19 @@ def estimate_stop(evidence: Evidence) -> Estimate | None:
     There is evidence once three tasks have ended, half a second has passed, and at least half of the tasks
     ahead are of prefixes of which a task has ended. Greedy schedulers end no later than the work ahead over
     the workers plus the longest chain (Graham), and no earlier than the longer of the two. The durations are
-    means, with the spread that was seen, and where they are heading: as far again as the last ones differ
-    from all. The last task of a chain may be the shortest or the longest that was seen, one in flight that
-    has run longer than any may run as long again, and one of a prefix that nothing is known of may take a
-    quarter of the time so far. What nothing hints at, such as the first straggler, is outside of the band.
+    means, with the spread that was seen, and where they are heading: along a straight line where durations
+    have a trend (`taskscope.analysis.trend`), else as far again as the last ones differ from all. The last
+    task of a chain may be the shortest or the longest that was seen, and one in flight that has run longer
+    than any may run as long again. What nothing hints at, such as the first straggler, is outside of it.
+
+    Of a prefix of which no task has ended nothing is known. The band takes such a task for one of up to four
+    times the others' mean, or a quarter of the time so far, and `Estimate.n_unseen` says how many there are.
     """
     elapsed_s = evidence.now_s - evidence.run.start_s
     ended = sum(map(_ended, evidence.rows))
-    if ended < MIN_ENDED or elapsed_s < MIN_ELAPSED_S or _known_share(evidence) < MIN_KNOWN:
+    if not evidence.run.n_tasks or ended < MIN_ENDED or elapsed_s < MIN_ELAPSED_S:
+        return None
+    if _known_share(evidence) < MIN_KNOWN:
         return None
     spent_s = sum(row.duration_s for row in evidence.rows)
     if spent_s <= 0:
@@ -109,16 +117,23 @@ def estimate_stop(evidence: Evidence) -> Estimate | None:
     earliest_s = max(least_s / n_workers, least_chain_s, 0.0)
     latest_s = most_s / concurrency + (chain[2] + max(longer_s, 0.0)) * (1 - 1 / n_workers)
     now_s = evidence.now_s
-    return Estimate(now_s + stop_s, now_s + min(earliest_s, stop_s), now_s + max(latest_s, stop_s, overdue_s))
+    return Estimate(
+        now_s + stop_s,
+        now_s + min(earliest_s, stop_s),
+        now_s + max(latest_s, stop_s, overdue_s),
+        _unseen(evidence),
+    )
 
 
 def time_left(estimates: Iterable[Estimate | None], now_s: float) -> TimeLeft | None:
     """Return how long it takes until all computes have ended; None if one is not known, or there is none."""
-    known = list(estimates)
-    ends = [(e.stop_s, e.earliest_s, e.latest_s) for e in known if e is not None]
-    if not ends or len(ends) < len(known):
+    given = list(estimates)
+    known = [e for e in given if e is not None]
+    if not known or len(known) < len(given):
         return None
-    return TimeLeft(*(max(max(column) - now_s, 0.0) for column in zip(*ends, strict=True)))
+    stops, firsts, lasts = zip(*((e.stop_s, e.earliest_s, e.latest_s) for e in known), strict=True)
+    guess_s, low_s, high_s = (max(max(ends) - now_s, 0.0) for ends in (stops, firsts, lasts))
+    return TimeLeft(guess_s, low_s, high_s, sum(e.n_unseen for e in known))
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,10 +147,15 @@ class _Cost:
 
 
 def _known_share(evidence: Evidence) -> float:
-    ahead = sum(map(_ahead, evidence.rows))
-    uncounted = max(evidence.run.n_tasks - sum(row.total for row in evidence.rows), 0)
     known = sum(_ahead(row) for row in evidence.rows if _ended(row))
-    return known / (ahead + uncounted) if ahead + uncounted else 1.0
+    ahead = known + _unseen(evidence)
+    return known / ahead if ahead else 1.0
+
+
+def _unseen(evidence: Evidence) -> int:
+    """Return how many tasks ahead are of prefixes of which none has ended, or not counted by prefix yet."""
+    uncounted = max(evidence.run.n_tasks - sum(row.total for row in evidence.rows), 0)
+    return uncounted + sum(_ahead(row) for row in evidence.rows if not _ended(row))
 
 
 def _costs(evidence: Evidence) -> dict[str, _Cost]:
@@ -153,18 +173,32 @@ def _seen_cost(evidence: Evidence, row: PrefixProgress) -> _Cost:
     recent = evidence.recent_s.get(row.prefix, np.empty(0))
     late = recent[-max(_LATE, len(recent) // 4) :]
     last_s = float(late.mean()) if len(late) else all_s
-    heading_s = max(2 * last_s - (float(recent.mean()) if len(recent) else all_s), _LEAST_DRIFT * last_s)
-    # Tasks in flight have shown that they take at least as long as they have run.
-    with_flying_s = (row.duration_s + sum(evidence.in_flight_s.get(row.prefix, ()))) / ended
-    # With few seen, as uncertain as if their ends came at random.
-    deviation_s = float(recent.std()) if len(recent) >= _FEW else last_s
-    variance = (deviation_s * ahead) ** 2 * (1 / max(len(late), 1) + 1 / ahead) if ahead else 0.0
-    means = (min(all_s, last_s, heading_s), last_s, max(all_s, last_s, heading_s, with_flying_s))
     few = len(recent) < _FEW
+    # With few seen, as uncertain as if their ends came at random.
+    deviation_s = last_s if few else float(recent.std())
+    variance = (deviation_s * ahead) ** 2 * (1 / max(len(late), 1) + 1 / ahead) if ahead else 0.0
     shortest_s, longest_s = (
         (0.0, _UNSEEN_FACTOR * last_s) if few else (float(recent.min()), float(recent.max()))
     )
+    means = _trend_means(recent, ahead, last_s)
+    if means is None:
+        heading_s = max(2 * last_s - (float(recent.mean()) if len(recent) else all_s), _LEAST_DRIFT * last_s)
+        # Tasks in flight have shown that they take at least as long as they have run.
+        with_flying_s = (row.duration_s + sum(evidence.in_flight_s.get(row.prefix, ()))) / ended
+        means = (min(all_s, last_s, heading_s), last_s, max(all_s, last_s, heading_s, with_flying_s))
     return _Cost(means, variance, shortest_s, longest_s)
+
+
+def _trend_means(
+    recent_s: NDArray[np.float64], ahead: int, last_s: float
+) -> tuple[float, float, float] | None:
+    trend = trend_of(recent_s, ahead)
+    if trend is None:
+        return None
+    spread_s = _QUANTILE * trend.error_s
+    ends = (trend.ends_now_s, trend.goes_on_s - spread_s, trend.goes_on_s + spread_s)
+    least_s = _LEAST_DRIFT * last_s
+    return max(min(ends), least_s), max(trend.guess_s, least_s), max(*ends, least_s)
 
 
 def _overdue_s(evidence: Evidence, costs: Mapping[str, _Cost]) -> float:

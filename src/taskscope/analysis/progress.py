@@ -36,7 +36,7 @@ class Progress:
     total, finished, running, erred, interrupted
         Numbers of tasks.
     fraction
-        `finished` of `total`, 0 without any tasks.
+        `finished` of `total`, 0 without any tasks and while it is not known how many there are.
     elapsed_s
         Seconds during which at least one compute ran.
     left
@@ -57,6 +57,11 @@ class Progress:
     left: TimeLeft | None
     state: State
     prefixes: tuple[PrefixCount, ...]
+
+    @property
+    def is_counted(self) -> bool:
+        """Whether it is known how many tasks there are."""
+        return self.fraction > 0 or not self.finished
 
 
 def measure_progress(
@@ -82,6 +87,7 @@ def measure_progress(
     counted: dict[int, int] = dict.fromkeys(planned, 0)
     for row in rows:
         counted[row.run] = counted.get(row.run, 0) + row.total
+    is_counted = all(run.n_tasks or run.status != "running" for run in runs)
     total = sum(max(counted[run], n) for run, n in planned.items())
     finished = sum(row.finished for row in rows)
     running = [estimates.get(run.run) for run in runs if run.status == "running"]
@@ -91,7 +97,7 @@ def measure_progress(
         running=sum(row.running for row in rows),
         erred=sum(row.erred for row in rows),
         interrupted=sum(row.interrupted for row in rows),
-        fraction=finished / total if total else 0.0,
+        fraction=finished / total if total and is_counted else 0.0,
         elapsed_s=_elapsed_s(runs, now_s),
         left=time_left(running, now_s),
         state=state_of(runs),

@@ -54,13 +54,15 @@ def format_duration(seconds: float | None) -> str:
     return f"{_three_digits(seconds * 1e9)} ns" if seconds else "0 s"
 
 
-def format_left(guess_s: float, low_s: float, high_s: float) -> str:
+def format_left(guess_s: float, low_s: float, high_s: float, n_unseen: int = 0) -> str:
     """Return an estimate of the time left with its band; coarser the further away.
 
     Parameters
     ----------
     guess_s, low_s, high_s
         The estimate, and between which it may lie.
+    n_unseen
+        Tasks ahead of which nothing like them has ended: the band has no upper end then.
 
     Examples
     --------
@@ -68,9 +70,14 @@ def format_left(guess_s: float, low_s: float, high_s: float) -> str:
     'about 13 s left (estimate: 9 s to 35 s)'
     >>> format_left(0.2, 0.1, 0.3)
     'about 1 s left (estimate: 0 s to 1 s)'
+    >>> format_left(3.0, 2.0, 4.0, n_unseen=2)
+    'about 3 s left (estimate: 2 s to 4 s, or more: 2 tasks of groups not seen yet)'
     """
     low, high = _coarse(low_s, math.floor), _coarse(high_s, math.ceil)
     band = f"{format_duration(low)} to {format_duration(high)}"
+    if n_unseen:
+        unseen = "1 task of a group" if n_unseen == 1 else f"{format_count(n_unseen)} tasks of groups"
+        band = f"{band}, or more: {unseen} not seen yet"
     return f"about {format_duration(_coarse(guess_s, math.ceil))} left (estimate: {band})"
 
 

@@ -30,11 +30,12 @@ def progress_line(progress: Progress, width: int) -> str:
     '##########---------- 50% · 5 / 10 tasks · estimating · inc 5/10'
     """
     filled = round(progress.fraction * _BAR)
+    total = f" / {progress.total:,} tasks" if progress.is_counted else " finished, total not known yet"
     time = progress.left
-    left = "estimating" if time is None else format_left(time.guess_s, time.low_s, time.high_s)
+    left = "estimating" if time is None else format_left(time.guess_s, time.low_s, time.high_s, time.n_unseen)
     parts = [
         f"{'#' * filled}{'-' * (_BAR - filled)} {format_percent(progress.fraction)}",
-        f"{progress.finished:,} / {progress.total:,} tasks",
+        f"{progress.finished:,}{total}",
         *([f"{progress.erred:,} erred"] if progress.erred else []),
         left,
     ]

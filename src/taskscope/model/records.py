@@ -93,12 +93,16 @@ class Estimate:
     stop_s
         The best guess.
     earliest_s, latest_s
-        About four of five true ends lie between these.
+        About four of five true ends lie between these, where `n_unseen` is 0.
+    n_unseen
+        Tasks ahead of prefixes of which none has ended. They are taken to be like the others; if they take
+        longer, the end is after `latest_s`.
     """
 
     stop_s: float
     earliest_s: float
     latest_s: float
+    n_unseen: int = 0
 
 
 @dataclass(frozen=True, slots=True)

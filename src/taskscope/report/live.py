@@ -39,9 +39,10 @@ def live_bundle(progress: Progress, running: Sequence[RunningTask]) -> dict[str,
 def _line(progress: Progress) -> str:
     if progress.state == "waiting":
         return "taskscope · waiting for a Dask compute"
+    finished = f"{progress.finished:,} of {progress.total:,} tasks ({format_percent(progress.fraction)})"
     parts = [
         f"taskscope · {progress.state}",
-        f"{progress.finished:,} of {progress.total:,} tasks ({format_percent(progress.fraction)})",
+        finished if progress.is_counted else f"{progress.finished:,} finished, total not known yet",
         f"{progress.running:,} running",
         f"{format_duration(progress.elapsed_s)} elapsed",
     ]
@@ -54,7 +55,7 @@ def _line(progress: Progress) -> str:
 
 def _left(progress: Progress) -> str:
     left = progress.left
-    return "estimating" if left is None else format_left(left.guess_s, left.low_s, left.high_s)
+    return "estimating" if left is None else format_left(left.guess_s, left.low_s, left.high_s, left.n_unseen)
 
 
 def _longest(running: Sequence[RunningTask]) -> str:

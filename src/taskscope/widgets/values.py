@@ -42,6 +42,7 @@ def progress_values(progress: Progress) -> Mapping[str, object]:
         "eta_s": None if left is None else _finite(left.guess_s),
         "eta_low_s": None if left is None else _finite(left.low_s),
         "eta_high_s": None if left is None else _finite(left.high_s),
+        "eta_unseen": 0 if left is None else left.n_unseen,
         "groups": [
             {
                 "prefix": wire_text(row.prefix),

@@ -156,7 +156,7 @@ def _progress_row(row: PrefixProgress) -> ProgressRow:
 
 
 def _estimate_row(run: int, estimate: Estimate) -> EstimateRow:
-    return (run, estimate.stop_s, estimate.earliest_s, estimate.latest_s)
+    return (run, estimate.stop_s, estimate.earliest_s, estimate.latest_s, estimate.n_unseen)
 
 
 def _running_row(task: RunningTask) -> RunningRow:

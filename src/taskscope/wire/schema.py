@@ -122,8 +122,8 @@ TaskRunRow: TypeAlias = tuple[int, int]
 ProgressRow: TypeAlias = tuple[int, str, int, int, int, int, int, float | None]
 """run, prefix, total, finished, erred, running, interrupted, duration_s"""
 
-EstimateRow: TypeAlias = tuple[int, float, float, float]
-"""run, stop_s, earliest_s, latest_s: when it will end"""
+EstimateRow: TypeAlias = tuple[int, float, float, float, int]
+"""run, stop_s, earliest_s, latest_s, n_unseen: when it will end"""
 
 RunningRow: TypeAlias = tuple[int, int | None, int, str, float | None]
 """run, lane, group, key_text, start_s"""

@@ -74,10 +74,28 @@ def test_a_task_that_has_run_longer_than_any_may_run_as_long_again() -> None:
 
 
 def test_durations_that_rise_may_rise_as_far_again() -> None:
-    rising = {"inc": np.repeat([0.1, 0.3], 20)}
-    # The last ones take 0.3 s where all took 0.2: at most 60 × 0.4 s and 8% by 4 workers, and the spread.
-    estimate = rounded(estimate_stop(replace(HALFWAY, recent_s=rising)))
-    assert estimate == (16.5, 14.26, 18.98)
+    rising = {"inc": np.concatenate([np.tile([0.1, 0.5], 10), np.tile([0.1, 0.7], 10)])}
+    # Too uneven for a trend. The last ones take 0.4 s, all that are known took 0.35: at most 60 × 0.45 s.
+    assert rounded(estimate_stop(replace(HALFWAY, recent_s=rising))) == (18.0, 13.47, 20.77)
+
+
+def test_durations_on_a_rising_line_stay_or_go_on_rising() -> None:
+    line = {"inc": np.linspace(0.01, 0.4, 40)}
+    # The middle of the 60 tasks ahead is 30.5 after the last: 0.705 s if it goes on, 0.4 s if it ends now;
+    # the guess goes three quarters of the way.
+    assert rounded(estimate_stop(replace(HALFWAY, recent_s=line))) == (21.43, 16.95, 24.05)
+
+
+def test_durations_on_a_falling_line_do_not_fall_to_nothing() -> None:
+    line = {"inc": np.linspace(0.4, 0.01, 40)}
+    # 0.01 s if it ends now; else it would be below zero, so three tenths of the mean of the last 20.
+    assert rounded(estimate_stop(replace(HALFWAY, recent_s=line))) == (12.47, 12.0, 13.36)
+
+
+def test_tasks_of_prefixes_of_which_none_has_ended_are_counted() -> None:
+    rows = [row(total=60, finished=40, duration_s=8.0), row("sum", total=5), row("max", total=4)]
+    ahead = [HALFWAY, replace(HALFWAY, rows=rows, run=replace(RUN, n_tasks=70))]
+    assert [found and found.n_unseen for found in map(estimate_stop, ahead)] == [0, 5 + 4 + 1]
 
 
 @pytest.mark.parametrize(
@@ -85,19 +103,27 @@ def test_durations_that_rise_may_rise_as_far_again() -> None:
     [
         replace(HALFWAY, rows=[row(total=100, finished=2, duration_s=0.4)]),
         replace(HALFWAY, now_s=10.4),
+        replace(HALFWAY, run=replace(RUN, n_tasks=0)),
         replace(HALFWAY, rows=[row(total=70, finished=40, duration_s=8.0), row("sum", total=31)]),
         replace(HALFWAY, rows=[row(total=60, finished=30, duration_s=8.0)], run=replace(RUN, n_tasks=121)),
         replace(HALFWAY, rows=[row(total=100, finished=40)]),
     ],
-    ids=["two ended", "0.4 s", "most of unseen prefixes", "most not counted yet", "no duration known"],
+    ids=[
+        "two ended",
+        "0.4 s",
+        "total not known",
+        "most of unseen prefixes",
+        "most not counted yet",
+        "no duration known",
+    ],
 )
 def test_before_there_is_evidence_there_is_no_estimate(evidence: Evidence) -> None:
     assert estimate_stop(evidence) is None
 
 
 def test_several_computes_have_ended_when_the_last_one_has() -> None:
-    ends = [Estimate(5.0, 4.0, 9.0), Estimate(6.0, 3.0, 7.0)]
-    assert time_left(ends, 1.0) == TimeLeft(5.0, 3.0, 8.0)
+    ends = [Estimate(5.0, 4.0, 9.0, 2), Estimate(6.0, 3.0, 7.0, 1)]
+    assert time_left(ends, 1.0) == TimeLeft(5.0, 3.0, 8.0, 3)
     assert time_left([*ends, None], 1.0) is None
     assert time_left([], 1.0) is None
 

@@ -47,6 +47,14 @@ def test_tasks_that_are_not_counted_yet_belong_to_the_total() -> None:
     assert (progress.total, progress.fraction) == (10, 0.4)
 
 
+def test_while_it_is_not_known_how_many_tasks_there_are_there_is_no_fraction() -> None:
+    rows, runs = [counts(total=4, finished=3, duration_s=4.0)], [RUN, replace(RUN, run=1, n_tasks=0)]
+    at_work, over = (
+        measure_progress(rows, [run, runs[0]], 9.0) for run in (runs[1], replace(runs[1], status="erred"))
+    )
+    assert (at_work.fraction, over.fraction) == (0.0, 0.3)
+
+
 @pytest.mark.parametrize("status", ["finished", "erred", "interrupted"])
 def test_an_ended_compute_has_no_estimate_and_its_own_state(status: str) -> None:
     run = replace(RUN, stop_s=7.0, status=status)  # type: ignore[arg-type]  # parametrised

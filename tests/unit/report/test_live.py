@@ -23,6 +23,13 @@ def test_before_there_is_evidence_it_is_estimating() -> None:
     assert live_bundle(progress, [])["text/plain"].endswith(" · estimating")
 
 
+def test_before_it_is_known_how_many_tasks_there_are_it_gives_no_total() -> None:
+    progress = Progress(60, 52, 4, 0, 0, 0.0, 2.0, None, "running", ())
+    assert live_bundle(progress, [])["text/plain"] == (
+        "taskscope · running · 52 finished, total not known yet · 4 running · 2 s elapsed · estimating"
+    )
+
+
 def test_before_a_compute_it_waits() -> None:
     progress = Progress(0, 0, 0, 0, 0, 0.0, 0.0, None, "waiting", ())
     assert live_bundle(progress, [])["text/plain"] == "taskscope · waiting for a Dask compute"

@@ -20,7 +20,7 @@ def progress(**values: Any) -> Progress:
         "interrupted": 0,
         "fraction": 0.25,
         "elapsed_s": 2.0,
-        "left": TimeLeft(3.0, 2.0, 5.0),
+        "left": TimeLeft(3.0, 2.0, 5.0, 3),
         "state": "running",
         "prefixes": (PrefixCount("inc", 4, 1, 2, 1),),
     }
@@ -38,6 +38,7 @@ def test_traits_are_the_counts_as_plain_json() -> None:
         "eta_s": 3.0,
         "eta_low_s": 2.0,
         "eta_high_s": 5.0,
+        "eta_unseen": 3,
         "state": "running",
         "groups": [{"prefix": "inc", "total": 4, "finished": 1, "running": 2, "erred": 1}],
     }

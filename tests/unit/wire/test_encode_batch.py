@@ -28,7 +28,7 @@ def test_the_message_says_all_tables_in_plain_json() -> None:
                 Run(1, None, None, None, None, 1, 0.5, math.nan, "erred", "ValueError: " + "x" * 600),
             ],
             progress=[PrefixProgress(0, "sum", 12, 3, 1, 4, 0, math.nan)],
-            estimates={0: Estimate(7.5, 7.0, 9.25)},
+            estimates={0: Estimate(7.5, 7.0, 9.25, 4)},
             running=[RunningTask(0, None, 0, "k" * 600, 1.5)],
             messages=[Message(0.25, "warning", "some events may be missing")],
         )
@@ -81,7 +81,7 @@ def test_the_message_says_all_tables_in_plain_json() -> None:
             },
         ],
         "progress": [[0, "sum", 12, 3, 1, 4, 0, None]],
-        "estimates": [[0, 7.5, 7.0, 9.25]],
+        "estimates": [[0, 7.5, 7.0, 9.25, 4]],
         "running": [[0, None, 0, "k" * 512 + "…", 1.5]],
         "messages": [[0.25, "warning", "some events may be missing"]],
         "resources": {"first": 0, "count": 0, "dropped": 0, "n_cores": None, "limit_bytes": None},

@@ -152,7 +152,7 @@ def batch_of(name: str, rows: list[Row]) -> Batch:
         lanes=LANES,
         runs=[RUN],
         progress=[PrefixProgress(0, "sum", 4, 2, 1, 1, 0, 0.75)],
-        estimates={0: Estimate(6001.5, 6000.75, 6004.0)},
+        estimates={0: Estimate(6001.5, 6000.75, 6004.0, 2)},
         running=[RunningTask(0, 1, 0, "('sum-1a2b', 5)", 5.5), RunningTask(0, None, 2, "inc", 5.75)],
         messages=[Message(0.5, "info", "hello")],
         **series_of(name),

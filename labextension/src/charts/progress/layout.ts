@@ -20,7 +20,7 @@ export type ProgressState = 'waiting' | 'running' | 'finished' | 'erred' | 'inte
 export type Eta =
   | { readonly kind: 'none' }
   | { readonly kind: 'estimating' }
-  | { readonly kind: 'estimate'; readonly seconds: number; readonly lowS: number; readonly highS: number };
+  | { readonly kind: 'estimate'; readonly seconds: number; readonly lowS: number; readonly highS: number; readonly nUnseen: number };
 
 export interface Counts {
   readonly total: number;
@@ -151,6 +151,7 @@ function timeLeft({ runs, estimates, nowS }: ProgressInput): Eta {
     kind: 'estimate',
     seconds: last(known.map(estimate => estimate.stopS)),
     lowS: last(known.map(estimate => estimate.earliestS)),
-    highS: last(known.map(estimate => estimate.latestS))
+    highS: last(known.map(estimate => estimate.latestS)),
+    nUnseen: known.reduce((n, estimate) => n + estimate.nUnseen, 0)
   };
 }

@@ -46,7 +46,7 @@ export function describeProgress(layout: ProgressLayout, translate: Translate): 
 
 function countText({ total, finished, nRuns, counting }: ProgressLayout, translate: Translate): string {
   if (counting) {
-    return finished > 0 ? translate('%1 finished, counting the others…', formatCount(finished)) : translate('counting tasks…');
+    return finished > 0 ? translate('%1 finished, total not known yet', formatCount(finished)) : translate('counting tasks…');
   }
   return total > 0 ? translate('%1 of %2 tasks', formatCount(finished), formatCount(total)) : nRuns > 0 ? translate('no tasks') : '';
 }
@@ -113,9 +113,20 @@ function etaText(eta: Eta, translate: Translate): string {
     case 'estimate': {
       const [low, high] = [coarse(eta.lowS, Math.floor), coarse(eta.highS, Math.ceil)].map(formatDuration);
       const guess = formatDuration(coarse(eta.seconds, Math.ceil));
-      return translate('about %1 left (estimate: %2 to %3)', guess, low ?? '', high ?? '');
+      const band = translate('%1 to %2', low ?? '', high ?? '');
+      return translate('about %1 left (estimate: %2)', guess, [band, unseenText(eta.nUnseen, translate)].filter(Boolean).join(', '));
     }
   }
+}
+
+/** Of what is not like anything seen nobody knows how long it takes. */
+function unseenText(n: number, translate: Translate): string {
+  if (n === 0) {
+    return '';
+  }
+  return n === 1
+    ? translate('or more: 1 task of a group not seen yet')
+    : translate('or more: %1 tasks of groups not seen yet', formatCount(n));
 }
 
 /** Whole seconds, and coarser the further away: an estimate has no more digits than that. */

@@ -19,6 +19,7 @@ const PROGRESS = {
   eta_s: null,
   eta_low_s: null,
   eta_high_s: null,
+  eta_unseen: 0,
   state: 'waiting',
   groups: []
 };

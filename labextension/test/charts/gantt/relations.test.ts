@@ -52,5 +52,5 @@ it('very many are cut, and it says so', () => {
 it('says when nobody knows, and when the kernel was asked', () => {
   const { store, selected } = storeOf(2);
   const said = (['unknown', 'asked'] as const).map(kind => [relationsOf(store, selected, { kind }), relationsText({ kind }, [], english)]);
-  expect(said).toEqual([[[], 'Dependencies are not known here: the kernel that computed knows them, and recording.to_pandas("dependencies").'], [[], 'Asking the kernel for dependencies…']]);
+  expect(said).toEqual([[[], 'Dependencies are not known here: the kernel that computed knows them, and recording.to_pandas("dependencies").'], [[], 'Dependencies: no answer yet.']]);
 });

@@ -55,24 +55,24 @@ describe('layoutProgress', () => {
   it('says how long it takes until all computes that run have ended, as the kernel estimates it', () => {
     const runs: RunTimes[] = [{ ...RUN, stopS: 11, status: 'finished' }, { ...RUN, run: 1 }, { ...RUN, run: 2 }];
     const estimates = [
-      { run: 1, stopS: 15, earliestS: 14, latestS: 19 },
-      { run: 2, stopS: 16, earliestS: 11, latestS: 17 }
+      { run: 1, stopS: 15, earliestS: 14, latestS: 19, nUnseen: 2 },
+      { run: 2, stopS: 16, earliestS: 11, latestS: 17, nUnseen: 1 }
     ];
     const eta = (nowS: number): unknown => layout({ runs, estimates, nowS }).eta;
     expect([eta(12), eta(18)]).toEqual([
-      { kind: 'estimate', seconds: 4, lowS: 2, highS: 7 },
-      { kind: 'estimate', seconds: 0, lowS: 0, highS: 1 }
+      { kind: 'estimate', seconds: 4, lowS: 2, highS: 7, nUnseen: 3 },
+      { kind: 'estimate', seconds: 0, lowS: 0, highS: 1, nUnseen: 3 }
     ]);
   });
 
   it('gives no estimate before there is one for each compute that runs', () => {
-    const estimates = [{ run: 0, stopS: 15, earliestS: 14, latestS: 19 }];
+    const estimates = [{ run: 0, stopS: 15, earliestS: 14, latestS: 19, nUnseen: 0 }];
     expect(layout({ runs: [RUN, { ...RUN, run: 1 }], estimates }).eta).toEqual({ kind: 'estimating' });
   });
 
   it('gives no estimate once nothing runs', () => {
     const runs: RunTimes[] = [{ ...RUN, stopS: 12, status: 'interrupted' }];
-    const estimates = [{ run: 0, stopS: 15, earliestS: 14, latestS: 19 }];
+    const estimates = [{ run: 0, stopS: 15, earliestS: 14, latestS: 19, nUnseen: 0 }];
     expect(layout({ rows: [{ ...ROW, finished: 50 }], runs, estimates }).eta).toEqual({ kind: 'none' });
   });
 

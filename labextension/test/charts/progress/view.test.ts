@@ -48,7 +48,7 @@ const widths = (bar: Element | null): (string | undefined)[] =>
 const RUNNING = smallBatch({
   nowS: 2,
   runs: [smallRun()],
-  estimates: [{ run: 0, stopS: 3.9, earliestS: 3.2, latestS: 6 }],
+  estimates: [{ run: 0, stopS: 3.9, earliestS: 3.2, latestS: 6, nUnseen: 0 }],
   progress: [
     smallProgress({ total: 6, finished: 4, running: 1, durationS: 2 }),
     smallProgress({ prefix: 'mul', total: 4, finished: 1, erred: 1, running: 1, durationS: 1 })

@@ -21,7 +21,7 @@ describe('describeProgress', () => {
     const layout: ProgressLayout = {
       ...WAITING,
       total: 1000, finished: 742, running: 4, erred: 1, interrupted: 2,
-      state: 'running', nRuns: 3, fraction: 0.742, elapsedS: 12.34, eta: { kind: 'estimate', seconds: 3.2, lowS: 2.9, highS: 21 }
+      state: 'running', nRuns: 3, fraction: 0.742, elapsedS: 12.34, eta: { kind: 'estimate', seconds: 3.2, lowS: 2.9, highS: 21, nUnseen: 0 }
     };
     expect(describeProgress(layout, english)).toEqual({
       state: 'Running', count: '742 of 1,000 tasks', percent: '74%', elapsed: '12.3 s elapsed',
@@ -36,7 +36,7 @@ describe('describeProgress', () => {
     const layout: ProgressLayout = { ...WAITING, total: 1, running: 1, state: 'running', counting: true, nRuns: 1, elapsedS: 0.1 };
     const told = [layout, { ...layout, total: 41, finished: 40 }].map(each => describeProgress(each, english).sentence);
     expect(told).toEqual([
-      'Running: counting tasks…, 1 running, 0.1 s elapsed', 'Running: 40 finished, counting the others…, 1 running, 0.1 s elapsed'
+      'Running: counting tasks…, 1 running, 0.1 s elapsed', 'Running: 40 finished, total not known yet, 1 running, 0.1 s elapsed'
     ]);
   });
 
@@ -55,13 +55,21 @@ describe('describeProgress', () => {
     });
   });
 
+  it('leaves the band open where tasks are of groups not seen yet', () => {
+    const told = [1, 1200].map(nUnseen => describeProgress({ ...WAITING, eta: { kind: 'estimate', seconds: 3, lowS: 2, highS: 4, nUnseen } }, english).eta);
+    expect(told).toEqual([
+      'about 3 s left (estimate: 2 s to 4 s, or more: 1 task of a group not seen yet)',
+      'about 3 s left (estimate: 2 s to 4 s, or more: 1,200 tasks of groups not seen yet)'
+    ]);
+  });
+
   it.each([
     [0.1, 0, 0.2, 'about 1 s left (estimate: 0 s to 1 s)'],
     [12.1, 9.9, 30, 'about 13 s left (estimate: 9 s to 30 s)'],
     [57.2, 44, 125, 'about 1 min left (estimate: 40 s to 3 min)'],
     [1234, 1100, 7300, 'about 21 min left (estimate: 18 min to 2 h 10 min)']
   ])('gives an estimate of %d s no more digits than it deserves', (seconds, lowS, highS, text) => {
-    const eta = { kind: 'estimate', seconds, lowS, highS } as const;
+    const eta = { kind: 'estimate', seconds, lowS, highS, nUnseen: 0 } as const;
     expect(describeProgress({ ...WAITING, eta }, english).eta).toBe(text);
   });
 

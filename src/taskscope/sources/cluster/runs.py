@@ -99,6 +99,7 @@ class TrackedRun:
             log.end_unreported(key, now, "interrupted")
         self.unfinished -= self.landed
         status = self.status or ("erred" if self.failed else "interrupted" if self.unfinished else "finished")
+        log.n_tasks = len(self.keys)
         log.error = self.error or next(iter(self.failed.values()), None)
         log.status = status
         over = now if self.over is None else self.over
@@ -115,7 +116,8 @@ def announce(
     new = {key: needed for key, needed in graph.items() if key not in run.keys}
     source = GraphSource(new, frozenset(k for k in kept if k in new), {}, grows=run.collects or run.assumed)
     run.keys.update(new)
-    run.log.n_tasks = len(run.keys)
+    # Of a graph that was not looked at only those keys are known that the scheduler has told of so far.
+    run.log.n_tasks = 0 if run.assumed else len(run.keys)
     if not run.is_known:
         run.is_known = True
         run.log.graph_source = source
