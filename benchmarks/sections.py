@@ -59,6 +59,7 @@ SECTIONS = {
         Section("browser", "benchmarks.browser", in_quick=False),
         Section("frontend", "benchmarks.frontend sizes busy chart lanes live"),
         Section("frontend-lab", "benchmarks.frontend replay panels latency", in_quick=False),
+        Section("frontend-pages", "benchmarks.frontend pages documents", in_quick=False),
         Section("frontend-bokeh", "benchmarks.frontend bokeh", in_quick=False),
         Section("frontend-endurance", "benchmarks.frontend endurance", 2700.0, in_quick=False),
     )

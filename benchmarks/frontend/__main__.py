@@ -20,6 +20,7 @@ from benchmarks.frontend.beside import bokeh_rows
 from benchmarks.frontend.charts import busy_rows, endurance_rows, frame_rows, lane_rows, live_rows
 from benchmarks.frontend.lab import panel_rows, replay_rows
 from benchmarks.frontend.page import ChartPage, chart_page
+from benchmarks.frontend.pages import document_rows, page_rows
 from benchmarks.frontend.sizes import size_rows
 from benchmarks.harness import Table
 
@@ -93,6 +94,18 @@ def latency(*, quick: bool) -> Iterator[Table]:
     yield Table("10,000 tasks a second on top, in JupyterLab", ("what", "value"), rows)
 
 
+def pages(*, quick: bool) -> Iterator[Table]:
+    columns = ("tasks are", "tasks", "MB", "written in, s", "picture after, s", "Gantt chart after, s")
+    rows = page_rows(100_000 if quick else 1_000_000, rounds=3 if quick else 7)
+    yield Table("The page of to_html, opened without a network", columns, rows)
+
+
+def documents(*, quick: bool) -> Iterator[Table]:
+    columns = ("tasks are", "tasks", "MB", "Gantt chart after, s")
+    rows = document_rows(100_000 if quick else 1_000_000, rounds=3 if quick else 5)
+    yield Table("A .taskscope file, opened in JupyterLab", columns, rows)
+
+
 def bokeh(*, quick: bool) -> Iterator[Table]:
     numbers = (10_000, 100_000) if quick else (100_000, 1_000_000)
     columns = ("bars", "MB of page", "first paint, s", "panning, ms")
@@ -117,6 +130,8 @@ SECTIONS: dict[str, Callable[..., Iterator[Table]]] = {
     "replay": replay,
     "panels": panels,
     "latency": latency,
+    "pages": pages,
+    "documents": documents,
     "bokeh": bokeh,
 }
 LONG: dict[str, Callable[..., Iterator[Table]]] = {"endurance": endurance}

@@ -14,9 +14,18 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from playwright.sync_api import CDPSession, Page, sync_playwright
+from playwright.sync_api import Browser, CDPSession, Page, sync_playwright
 
-__all__ = ["ROOT", "ChartPage", "Scripts", "bundle", "bundle_in_parts", "chart_page", "chromium_page"]
+__all__ = [
+    "ROOT",
+    "ChartPage",
+    "Scripts",
+    "bundle",
+    "bundle_in_parts",
+    "chart_page",
+    "chromium",
+    "chromium_page",
+]
 
 ROOT = Path(__file__).parents[2]
 HTML = """<!doctype html><meta charset="utf-8"><style>body { margin: 0 }</style>
@@ -134,12 +143,19 @@ def bundle_in_parts(source: Path, folder: Path) -> Scripts:
 
 
 @contextmanager
-def chromium_page(width: int = 1280) -> Iterator[Page]:
-    """Open a page of Debian's Chromium, without a GPU."""
+def chromium() -> Iterator[Browser]:
+    """Run Debian's Chromium, without a GPU."""
     with (
         sync_playwright() as playwright,
         playwright.chromium.launch(executable_path=shutil.which("chromium"), args=FLAGS) as browser,
     ):
+        yield browser
+
+
+@contextmanager
+def chromium_page(width: int = 1280) -> Iterator[Page]:
+    """Open a page of it."""
+    with chromium() as browser:
         page = browser.new_page(viewport={"width": width, "height": 720})
         page.set_default_timeout(120_000)
         yield page

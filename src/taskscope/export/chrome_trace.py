@@ -1,28 +1,33 @@
 """A recording in the Trace Event Format, which Perfetto and ``chrome://tracing`` show.
 
-A worker is a process, a lane a thread, a task a slice; computes are spans above them, CPU, memory and what
-the scheduler held are counters, and dependencies are arrows.
+A worker is a process, a lane a thread, a task a slice; computes and what workers did besides are spans, CPU,
+memory and what the scheduler held are counters, and dependencies are arrows.
+
+Events are written as text, column by column: a million tasks make several million events, and making objects
+of these first takes four times as long. Times are whole nanoseconds until they are written, in microseconds.
 """
 
 from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from itertools import chain, islice
-from typing import Any, BinaryIO
+from typing import BinaryIO
 
 import numpy as np
 from numpy.typing import NDArray
 
+from taskscope.model.activities import ACTIVITIES
 from taskscope.model.recording import Recording
-from taskscope.model.tables import Columns
+from taskscope.model.records import RUNNING, STATUSES
 
 __all__ = ["write_chrome_trace"]
 
-_US = 1e6
 _LINES = 10_000
-_Event = Mapping[str, object]
+_json = json.JSONEncoder(separators=(",", ":"), allow_nan=False).encode
+_Places = list[str]
+_Ns = NDArray[np.int64]
 
 
 def write_chrome_trace(recording: Recording, file: BinaryIO) -> None:
@@ -35,31 +40,50 @@ def write_chrome_trace(recording: Recording, file: BinaryIO) -> None:
             "dropped_tasks": recording.dropped,
         },
     }
-    file.write(json.dumps(head).removesuffix("}").encode())
+    file.write(_json(head).removesuffix("}").encode())
     file.write(b',"traceEvents":[\n')
     events = _events(recording)
     separator = b""
-    while lines := [json.dumps(e, separators=(",", ":"), allow_nan=False) for e in islice(events, _LINES)]:
+    while lines := list(islice(events, _LINES)):
         file.write(separator + ",\n".join(lines).encode())
         separator = b",\n"
     file.write(b"\n]}\n")
 
 
-def _events(recording: Recording) -> Iterator[_Event]:
+def _events(recording: Recording) -> Iterator[str]:
     workers = dict.fromkeys(lane.worker for lane in recording.lanes)
     pids = {worker: place for place, worker in enumerate(workers, start=1)}
-    tasks = recording.table("tasks")
+    places = [f'"pid":{pids[lane.worker]},"tid":{lane.id}' for lane in recording.lanes]
+    start, stop = _times(recording)
     return chain(
         _names(recording, pids),
         _runs(recording),
-        _tasks(recording, tasks, pids),
+        _tasks(recording, places, start, stop),
+        _activities(recording, places),
         _resources(recording),
         _cache(recording),
-        _dependencies(recording, tasks, pids),
+        _dependencies(recording, places, start, stop),
     )
 
 
-def _names(recording: Recording, pids: Mapping[str, int]) -> Iterator[_Event]:
+def _ns(seconds: NDArray[np.float64]) -> _Ns:
+    return np.rint(seconds * 1e9).astype(np.int64)
+
+
+def _us(ns: _Ns) -> list[float]:
+    us: list[float] = (ns / 1000).tolist()
+    return us
+
+
+def _times(recording: Recording) -> tuple[_Ns, _Ns]:
+    """Return when each task began and ended; what is in flight ends now."""
+    tasks = recording.tasks
+    now_s = recording.now_s - recording.zero_s
+    start = _ns(tasks.start)
+    return start, np.maximum(_ns(np.where(tasks.status == RUNNING, now_s, tasks.stop)), start)
+
+
+def _names(recording: Recording, pids: Mapping[str, int]) -> Iterator[str]:
     yield _name("process_name", 0, 0, "computes")
     for worker, pid in pids.items():
         yield _name("process_name", pid, 0, f"worker {worker}")
@@ -67,79 +91,90 @@ def _names(recording: Recording, pids: Mapping[str, int]) -> Iterator[_Event]:
         yield _name("thread_name", pids[lane.worker], lane.id, lane.label)
 
 
-def _name(kind: str, pid: int, tid: int, name: str) -> _Event:
-    return {"ph": "M", "name": kind, "pid": pid, "tid": tid, "args": {"name": name}}
+def _name(kind: str, pid: int, tid: int, name: str) -> str:
+    return _json({"ph": "M", "name": kind, "pid": pid, "tid": tid, "args": {"name": name}})
 
 
-def _runs(recording: Recording) -> Iterator[_Event]:
+def _runs(recording: Recording) -> Iterator[str]:
     for run in recording.runs:
         stop_s = recording.now_s if run.stop_s is None else run.stop_s
         same = {"name": run.label or f"compute {run.run}", "cat": "run", "id": run.run, "pid": 0, "tid": 0}
         args = {"scheduler": run.scheduler, "status": run.status, "error": run.error}
-        yield {**same, "ph": "b", "ts": _us(run.start_s - recording.zero_s), "args": args}
-        yield {**same, "ph": "e", "ts": _us(stop_s - recording.zero_s)}
+        start_us, stop_us = _us(_ns(np.array([run.start_s, stop_s]) - recording.zero_s))
+        yield _json({**same, "ph": "b", "ts": start_us, "args": args})
+        yield _json({**same, "ph": "e", "ts": stop_us})
 
 
-def _us(seconds: float) -> float:
-    return round(seconds * _US, 3)
+def _tasks(recording: Recording, places: _Places, start: _Ns, stop: _Ns) -> Iterator[str]:
+    tasks = recording.tasks
+    names = [g.name for g in recording.groups]
+    heads = [f'"name":{_json(g.prefix)},"cat":"compute"' for g in recording.groups]
+    groups = [f'"group":{_json(name)}' for name in names]
+    statuses = [f'"status":{_json(status)}' for status in STATUSES]
+    group = tasks.group.tolist()
+    rows = zip(
+        group,
+        tasks.keys.iter_text([names[i] for i in group]),
+        tasks.lane.tolist(),
+        tasks.run.tolist(),
+        tasks.status.tolist(),
+        _us(start),
+        _us(stop - start),
+        _known('"cpu_s"', np.round(tasks.cpu.astype(np.float64), 9)),
+        _known('"result_bytes"', tasks.size),
+        _errors(tasks.errors, len(group)),
+        strict=True,
+    )
+    for g, key, lane, run, status, ts, dur, cpu, size, error in rows:
+        yield (
+            f'{{"ph":"X",{heads[g]},{places[lane]},"ts":{ts},"dur":{dur},"args":'
+            f'{{"key":{_json(key)},{groups[g]},"run":{run},{statuses[status]}{cpu}{size}{error}}}}}'
+        )
 
 
-def _rows(columns: Columns, names: Iterable[str]) -> Iterator[tuple[Any, ...]]:
-    return zip(*(np.asarray(columns[name]).tolist() for name in names), strict=True)
+def _known(name: str, values: NDArray[np.floating]) -> Iterator[str]:
+    """Yield each value as a further member of an object; nothing where it is not known."""
+    return (f",{name}:{value}" if math.isfinite(value) else "" for value in values.tolist())
 
 
-def _ends(recording: Recording, tasks: Columns) -> NDArray[np.float64]:
-    stop = np.asarray(tasks["stop_s"], np.float64)
-    return np.where(np.isnan(stop), recording.now_s - recording.zero_s, stop)
+def _errors(errors: Mapping[int, str], n: int) -> Iterator[str]:
+    return (f',"error":{_json(errors[row])}' if row in errors else "" for row in range(n))
 
 
-_TASK = (
-    "prefix",
-    "key",
-    "group",
-    "run",
-    "worker",
-    "lane",
-    "start_s",
-    "status",
-    "cpu_s",
-    "result_bytes",
-    "error",
-)
+def _activities(recording: Recording, places: _Places) -> Iterator[str]:
+    """Yield what workers did besides computing, which may overlap, as spans of their process."""
+    columns = recording.activities
+    rows = columns.rows
+    start = _ns(rows.start - recording.zero_s)
+    stop = np.maximum(_ns(rows.start + rows.duration - recording.zero_s), start)
+    sources = [f'"source":{_json(source or None)}' for source in columns.sources]
+    # A span's number is its own among spans of all kinds.
+    first = 1 + max((run.run for run in recording.runs), default=0)
+    values = zip(
+        rows.kind.tolist(), rows.lane.tolist(), rows.run.tolist(), rows.source.tolist(),
+        _known('"nbytes"', rows.nbytes), _us(start), _us(stop), strict=True,
+    )  # fmt: skip
+    for number, (kind, lane, run, source, nbytes, start_us, stop_us) in enumerate(values, start=first):
+        same = f'"name":"{ACTIVITIES[kind]}","cat":"activity","id":{number},{places[lane]}'
+        yield f'{{"ph":"b",{same},"ts":{start_us},"args":{{"run":{run},{sources[source]}{nbytes}}}}}'
+        yield f'{{"ph":"e",{same},"ts":{stop_us}}}'
 
 
-def _tasks(recording: Recording, tasks: Columns, pids: Mapping[str, int]) -> Iterator[_Event]:
-    for row, stop_s in zip(_rows(tasks, _TASK), _ends(recording, tasks).tolist(), strict=True):
-        prefix, key, group, run, worker, lane, start_s, status, cpu_s, size, error = row
-        args = {"key": key, "group": group, "run": run, "status": status}
-        args |= {"cpu_s": cpu_s} if math.isfinite(cpu_s) else {}
-        args |= {"result_bytes": size} if math.isfinite(size) else {}
-        args |= {"error": error} if error is not None else {}
-        yield {
-            "ph": "X",
-            "name": prefix,
-            "cat": "compute",
-            "pid": pids[worker],
-            "tid": lane,
-            "ts": _us(start_s),
-            "dur": _us(max(stop_s - start_s, 0.0)),
-            "args": args,
-        }
+def _resources(recording: Recording) -> Iterator[str]:
+    table = recording.table("resources")
+    for name, column in (("CPU (%)", "cpu_percent"), ("memory (bytes)", "rss_bytes")):
+        values = np.asarray(table[column], np.float64)
+        known = np.isfinite(values)
+        yield from _counter(name, np.asarray(table["time_s"], np.float64)[known], values[known])
 
 
-def _resources(recording: Recording) -> Iterator[_Event]:
-    rows = _rows(recording.table("resources"), ("time_s", "cpu_percent", "rss_bytes"))
-    for time_s, cpu_percent, rss_bytes in rows:
-        for name, value in (("CPU (%)", cpu_percent), ("memory (bytes)", rss_bytes)):
-            if math.isfinite(value):
-                yield _counter(name, time_s, value)
+def _counter(name: str, times_s: NDArray[np.float64], values: NDArray[np.float64]) -> Iterator[str]:
+    head = f'{{"ph":"C","name":{_json(name)},"pid":0,"tid":0,"ts":'
+    for ts, value in zip(_us(_ns(times_s)), values.tolist(), strict=True):
+        yield f'{head}{ts},"args":{{"value":{value}}}}}'
 
 
-def _counter(name: str, time_s: float, value: float) -> _Event:
-    return {"ph": "C", "name": name, "pid": 0, "tid": 0, "ts": _us(time_s), "args": {"value": value}}
-
-
-def _cache(recording: Recording) -> Iterator[_Event]:
+def _cache(recording: Recording) -> Iterator[str]:
     """Yield what the scheduler held whenever that changed; results of unknown size do not count."""
     cache = recording.table("cache")
     sizes = np.nan_to_num(np.asarray(cache["metric"], np.float64))
@@ -147,26 +182,26 @@ def _cache(recording: Recording) -> Iterator[_Event]:
     held = np.concatenate([sizes, -sizes])
     order = np.argsort(times, kind="stable")
     name = f"held by the scheduler ({recording.metadata.get('metric') or 'nbytes'})"
-    for time_s, value in zip(times[order].tolist(), np.cumsum(held[order]).tolist(), strict=True):
-        yield _counter(name, time_s, max(value, 0.0))
+    return _counter(name, times[order], np.maximum(np.cumsum(held[order]), 0.0))
 
 
-def _dependencies(recording: Recording, tasks: Columns, pids: Mapping[str, int]) -> Iterator[_Event]:
+def _dependencies(recording: Recording, places: _Places, start: _Ns, stop: _Ns) -> Iterator[str]:
     """Yield an arrow from the end of each dependency to the start of the task that needs it."""
-    ends = _ends(recording, tasks)
-    starts = np.asarray(tasks["start_s"], np.float64)
-    places = [(pids[lane.worker], lane.id) for lane in recording.lanes]
-    lane = np.asarray(tasks["lane"], np.int64).tolist()
-    for number, (needed, needing) in enumerate(_edges(recording)):
-        same = {"name": "dependency", "cat": "dependency", "id": number}
-        pid, tid = places[lane[needed]]
-        yield {**same, "ph": "s", "pid": pid, "tid": tid, "ts": _us(float(ends[needed]))}
-        pid, tid = places[lane[needing]]
-        yield {**same, "ph": "f", "bp": "e", "pid": pid, "tid": tid, "ts": _us(float(starts[needing]))}
+    lane = recording.tasks.lane
+    same = '"name":"dependency","cat":"dependency","id":'
+    number = 0
+    for needed, needing in _edges(recording):
+        rows = zip(
+            lane[needed].tolist(), _us(stop[needed]), lane[needing].tolist(), _us(start[needing]), strict=True
+        )
+        for from_lane, from_us, to_lane, to_us in rows:
+            yield f'{{"ph":"s",{same}{number},{places[from_lane]},"ts":{from_us}}}'
+            yield f'{{"ph":"f","bp":"e",{same}{number},{places[to_lane]},"ts":{to_us}}}'
+            number += 1
 
 
-def _edges(recording: Recording) -> Iterator[tuple[int, int]]:
-    """Yield the rows of each two tasks of which the second needed the first, where both are held."""
+def _edges(recording: Recording) -> Iterator[tuple[_Ns, _Ns]]:
+    """Yield, for each run, the rows of each two tasks of which the second needed the first."""
     firsts = np.cumsum([0, *map(len, recording.blocks)]).tolist()
     for run, graph in recording.graphs.items():
         row = np.full(len(graph.group), -1, np.int64)
@@ -175,4 +210,4 @@ def _edges(recording: Recording) -> Iterator[tuple[int, int]]:
                 row[block.task] = np.arange(first, first + len(block))
         needed, needing = row[graph.edges], row[graph.edge_sources()]
         both = (needed >= 0) & (needing >= 0)
-        yield from zip(needed[both].tolist(), needing[both].tolist(), strict=True)
+        yield needed[both], needing[both]

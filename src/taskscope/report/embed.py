@@ -11,7 +11,7 @@ from importlib.resources import files
 
 from taskscope.analysis.batches import recorded_messages
 from taskscope.model.recording import Recording
-from taskscope.report.dense import dense_tasks
+from taskscope.report.dense import dense_tasks, page_tick_s
 from taskscope.report.dense_links import PackedLinks
 from taskscope.wire import BUFFERS
 
@@ -59,8 +59,9 @@ def data_json(recording: Recording, links: PackedLinks | None = None) -> str:
     escaped, so that no key can end the element.
     """
     entries, contents = [], []
+    tick_s = page_tick_s(recording)
     for recorded in recorded_messages(recording):
-        tasks = dense_tasks(recorded.rows, recorded.buffers[: len(BUFFERS)])
+        tasks = dense_tasks(recorded.rows, recorded.buffers[: len(BUFFERS)], tick_s)
         entries.append({"message": recorded.message, "start_s": tasks.start_s, "tick_s": tasks.tick_s})
         contents += [tasks.content, *recorded.buffers[len(BUFFERS) :]]
     content = b"".join(contents)

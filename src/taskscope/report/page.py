@@ -5,9 +5,11 @@ from __future__ import annotations
 import base64
 from html import escape
 
+from taskscope.analysis.quantities import format_duration
 from taskscope.analysis.summary import title
 from taskscope.analysis.totals import measure_totals
 from taskscope.model.recording import Recording
+from taskscope.report.dense import TICK_S, page_tick_s
 from taskscope.report.dense_links import MAX_PAGE_LINK_BYTES, PackedLinks, links_note, pack_links
 from taskscope.report.embed import data_json, report_script, script_hash
 from taskscope.report.palette import DARK, LIGHT
@@ -50,9 +52,21 @@ def page_html(recording: Recording, sections: str = "") -> str:
         f'<div class="taskscope-place"></div>'
         f'<details class="taskscope-picture" open><summary>Picture</summary>'
         f'<img alt="{alt}" src="data:image/svg+xml;base64,{picture}"></details>'
-        f"{remarks_html(recording, totals)}{left_out}{prefix_table_html(totals.prefixes)}{sections}{chart}"
+        f"{remarks_html(recording, totals)}{_rounding(recording)}{left_out}"
+        f"{prefix_table_html(totals.prefixes)}{sections}{chart}"
     )
     return _document(name, _page_style(), body, report_script(recording))
+
+
+def _rounding(recording: Recording) -> str:
+    tick_s = page_tick_s(recording)
+    if tick_s <= TICK_S:
+        return ""
+    return (
+        "<p>So that this page stays small, times of its chart are rounded to"
+        f" {format_duration(tick_s)}, at most a five-hundredth of the mean task."
+        " The <code>.taskscope</code> file has them in full.</p>"
+    )
 
 
 def _interactive(recording: Recording, links: PackedLinks | None) -> str:

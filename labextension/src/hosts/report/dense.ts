@@ -1,5 +1,6 @@
 /** Task rows as `taskscope/report/dense.py` packs them, back to the buffers of a message. */
 import { BUFFERS, TEXT_KEY, UNKNOWN_CODE, WireError } from '../../wire';
+import { LaneTurns } from './lane-turns';
 
 const LANE_MASK = 0x1fff;
 const STATUS_MASK = 0x6000;
@@ -53,9 +54,9 @@ export class DenseReader {
 
 /** Read the rows of one message as its buffers, in the order of `BUFFERS`. */
 export function readDense(reader: DenseReader, head: DenseHead): Uint8Array[] {
-  const laneStatus = reader.u16(head.count);
+  const turnStatus = reader.u16(head.count);
   const group = reader.u16(head.count);
-  const { stopUs, durationS } = times(reader, head, laneStatus);
+  const { laneStatus, stopUs, durationS } = times(reader, head, turnStatus);
   const cpuShare = Uint16Array.from(reader.take(head.count), share =>
     share === UNKNOWN_SHARE ? UNKNOWN_CODE : Math.round(share * SHARE_SCALE)
   );
@@ -77,21 +78,33 @@ export function readDense(reader: DenseReader, head: DenseHead): Uint8Array[] {
   });
 }
 
-function times(reader: DenseReader, head: DenseHead, laneStatus: Uint16Array): { stopUs: Uint32Array; durationS: Float32Array } {
+interface Times {
+  laneStatus: Uint16Array;
+  stopUs: Uint32Array;
+  durationS: Float32Array;
+}
+
+function times(reader: DenseReader, head: DenseHead, turnStatus: Uint16Array): Times {
   const gaps = reader.u32(head.count);
   const durations = reader.u32(head.count);
+  const turns = new LaneTurns(LANE_MASK + 1);
   const lastStop = new Uint32Array(LANE_MASK + 1);
+  const laneStatus = new Uint16Array(head.count);
   const stopUs = new Uint32Array(head.count);
   const durationS = new Float32Array(head.count);
   for (let i = 0; i < head.count; i += 1) {
-    const lane = (laneStatus[i] ?? 0) & LANE_MASK;
+    const code = turnStatus[i] ?? 0;
+    const lane = turns.take(code & LANE_MASK);
     const duration = durations[i] ?? 0;
+    // Differences are modulo 2**32.
     lastStop[lane] = (lastStop[lane] ?? 0) + (gaps[i] ?? 0) + duration;
-    const stopS = head.startS + (lastStop[lane] ?? 0) * head.tickS;
-    stopUs[i] = Math.max(Math.round((stopS - head.baseS) * 1e6), 0);
+    const stop = lastStop[lane] ?? 0;
+    turns.put(lane, stop);
+    laneStatus[i] = (code & ~LANE_MASK) | lane;
+    stopUs[i] = Math.max(Math.round((head.startS + stop * head.tickS - head.baseS) * 1e6), 0);
     durationS[i] = duration * head.tickS;
   }
-  return { stopUs, durationS };
+  return { laneStatus, stopUs, durationS };
 }
 
 function keyInts(reader: DenseReader, dims: Uint8Array, group: Uint16Array): Int32Array {
