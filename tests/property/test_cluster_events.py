@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections import Counter
 from collections.abc import Callable, Hashable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import pytest
@@ -13,11 +13,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from taskscope.recorder import Recorder
+from taskscope.sources.cluster import stream
 from taskscope.sources.cluster.link import Link
 from taskscope.sources.cluster.ownership import Ownership
-from taskscope.sources.cluster.records import Execution, read_execution
+from taskscope.sources.cluster.records import read_executions
 from taskscope.sources.cluster.runs import TrackedRun, announce
 from taskscope.sources.cluster.stream import TaskStream
+from taskscope.sources.cluster.telling import TimedExecutions, tell
 from taskscope.sources.cluster.transfers import TransferLogs
 from taskscope.sources.cluster.workers import Workers
 from tests.support.fake_clock import FakeClock
@@ -130,7 +132,7 @@ def recorded(happened: Sequence[Event]) -> tuple[Scheduler, Recorder]:
         keys = [key for key, owner in OWNED.items() if owner == number]
         announce(run, dict.fromkeys(keys, ()), keys)
         ownership.take(run, keys)
-    stream = TaskStream(scheduler, workers, ownership, TransferLogs(scheduler, workers, recorder), recorder)
+    asked = TaskStream(scheduler, workers, ownership, TransferLogs(scheduler, workers, recorder), recorder)
     for event in (*happened, Look()):
         match event:
             case Ran() | Broken():
@@ -139,8 +141,8 @@ def recorded(happened: Sequence[Event]) -> tuple[Scheduler, Recorder]:
                 scheduler.n_forgotten = max(scheduler.n_forgotten, len(scheduler.records) - kept)
             case Look():
                 scheduler.seen()
-                asyncio.run(stream.ask())
-                stream.fold(wait_for_graphs=False)
+                asyncio.run(asked.ask())
+                asked.fold(wait_for_graphs=False)
     for run in runs:
         run.end(clock.perf_counter())
     return scheduler, recorder
@@ -174,28 +176,27 @@ MANY: list[Event] = [
 
 def skipping_a_record(patch: pytest.MonkeyPatch) -> None:
     honest = TaskStream._read
-    patch.setattr(TaskStream, "_read", lambda stream, records: honest(stream, list(records)[1:]))
+    patch.setattr(TaskStream, "_read", lambda s, records: honest(s, list(records)[1:]))
 
 
 def reading_twice(patch: pytest.MonkeyPatch) -> None:
     honest = TaskStream._read
-    patch.setattr(TaskStream, "_read", lambda stream, records: honest(stream, [*records, *records]))
+    patch.setattr(TaskStream, "_read", lambda s, records: honest(s, [*records, *records]))
 
 
 def mixing_workers(patch: pytest.MonkeyPatch) -> None:
-    honest = TaskStream._tell
+    def careless(run: TrackedRun, timed: TimedExecutions, *rest: Any) -> None:
+        tell(run, replace(timed, lanes=timed.lanes[:1] * len(timed.lanes)), *rest)
 
-    def careless(stream: TaskStream, run: TrackedRun, _: object, execution: Execution, *rest: Any) -> None:
-        honest(stream, run, stream._workers.get(WORKERS[0]), execution, *rest)
-
-    patch.setattr(TaskStream, "_tell", careless)
+    patch.setattr(stream, "tell", careless)
 
 
 def dropping_errors(patch: pytest.MonkeyPatch) -> None:
-    def careless(record: Mapping[str, Any]) -> Execution:
-        return read_execution({**record, "status": "OK"})
+    def careless(records: Sequence[Mapping[str, Any]]) -> Any:
+        told, good, errors = read_executions(records)
+        return replace(told, errors={}), good, errors
 
-    patch.setattr("taskscope.sources.cluster.stream.read_execution", careless)
+    patch.setattr(stream, "read_executions", careless)
 
 
 @pytest.mark.parametrize("seed_bug", [skipping_a_record, reading_twice, mixing_workers, dropping_errors])

@@ -64,7 +64,8 @@ class GraphBuilder:
         self._n_dependencies = array("I")
         self._edges = array("i")
         self.start = start
-        self._enter = np.full(self.n_keys, np.nan)
+        self._room = np.full(self.n_keys, np.nan)
+        self._enter = self._room
         self._values: NDArray[np.float64] | None = None
         self.errors: dict[int, str] = {}
         self.group_counts: Counter[int] = Counter()
@@ -82,7 +83,10 @@ class GraphBuilder:
         self._kept |= source.kept
         self._kept_numbers = None
         self.n_keys += len(source.dependencies)
-        self._enter = np.concatenate((self._enter, np.full(len(source.dependencies), np.nan)))
+        if self.n_keys > len(self._room):
+            # Room for as many again, so that a graph that grows key by key is not copied each time.
+            self._room = np.concatenate((self._room, np.full(self.n_keys, np.nan)))
+        self._enter = self._room[: self.n_keys]
 
     def advance(self, n_keys: int) -> None:
         """Process the next `n_keys` keys, or fewer."""

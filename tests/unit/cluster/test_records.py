@@ -7,8 +7,10 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
+import numpy as np
 import pytest
 
+from taskscope.model.activities import ACTIVITIES
 from taskscope.model.clock import Clock
 from taskscope.model.errortext import MAX_ERROR_TEXT
 from taskscope.recorder import Recorder
@@ -17,7 +19,7 @@ from taskscope.sources.cluster.link import Link
 from taskscope.sources.cluster.offsets import Exchange
 from taskscope.sources.cluster.ownership import Ownership
 from taskscope.sources.cluster.pace import Pace
-from taskscope.sources.cluster.records import Activity, Execution, error_text, read_execution
+from taskscope.sources.cluster.records import COMPUTE, Executions, error_text, read_executions
 from taskscope.sources.cluster.runs import TrackedRun, announce
 from taskscope.sources.cluster.stream import TaskStream
 from taskscope.sources.cluster.transfers import TransferLogs
@@ -41,32 +43,44 @@ def record(start: float, stop: float, reported: float, **others: object) -> dict
     }
 
 
-def execution(stop: float, reported: float) -> Execution:
-    return read_execution(record(stop - 1, stop, reported))
+def executions(*records: Mapping[str, Any]) -> Executions:
+    told, _, errors = read_executions(records)
+    assert errors == []
+    return told
 
 
-def test_a_record_becomes_plain_values() -> None:
+def test_records_become_columns() -> None:
     steps = (
         {"action": "transfer", "start": 1.0, "stop": 2.0, "source": THERE},
         {"action": "compute", "start": 2.0, "stop": 3.5},
+        {"action": "disk-write", "start": 5.0, "stop": 4.0},
+        {"action": "of a later release", "start": 5.0, "stop": 6.0},
     )
-    assert read_execution(record(0, 0, 3.25, key=("x-1", 0), startstops=steps)) == Execution(
-        key=("x-1", 0),
-        worker=HERE,
-        thread=5,
-        error=None,
-        nbytes=80.0,
-        reported=3.25,
-        activities=(Activity("transfer", 1.0, 2.0, THERE), Activity("compute", 2.0, 3.5, None)),
-    )
+    failed = {"status": "error", "exception_text": "ValueError('no')", "stimulus_id": "odd", "thread": None}
+    told = executions(record(0, 0, 3.25, key=("x-1", 0), startstops=steps), record(7.0, 8.0, 8.5, **failed))
+    assert (told.keys, told.workers, told.threads) == ([("x-1", 0), "x-1"], [HERE, HERE], [5, 0])
+    assert (told.errors, told.stepped) == ({1: "ValueError: no"}, [0])
+    assert [str(n) for n in (*told.nbytes, *told.reported)] == ["80.0", "nan", "3.25", "nan"]
+    assert told.steps.owner.tolist() == [0, 0, 0, 0, 1]
+    assert told.steps.kind.tolist() == [
+        *map(ACTIVITIES.index, ("transfer",)),
+        COMPUTE,
+        *map(ACTIVITIES.index, ("disk-write", "other")),
+        COMPUTE,
+    ]
+    assert told.steps.start.tolist() == [1.0, 2.0, 5.0, 5.0, 7.0]
+    assert told.steps.stop.tolist() == [2.0, 3.5, 5.0, 6.0, 8.0]
+    assert told.steps.source == [THERE, None, None, None, None]
+    assert (told.computed.tolist(), told.computed_stop.tolist()) == ([1, 4], [3.5, 8.0])
 
 
 @pytest.mark.parametrize("missing", ["key", "worker", "status", "startstops"])
 def test_what_is_no_record_is_refused(missing: str) -> None:
     broken = record(1.0, 2.0, 2.0)
     del broken[missing]
-    with pytest.raises(KeyError):
-        read_execution(broken)
+    told, good, errors = read_executions([record(1.0, 2.0, 2.0), broken, record(3.0, 4.0, 4.0)])
+    assert (told.computed_stop.tolist(), len(good)) == ([2.0, 4.0], 2)
+    assert [type(error) for error in errors] == [KeyError]
 
 
 def test_an_error_has_its_type_and_its_message_and_an_end() -> None:
@@ -80,37 +94,48 @@ def test_what_a_worker_added_is_seen_in_spite_of_late_reports_and_of_heartbeats(
     # It adds 0.5 s, from the fifth task on 0.25 s. The second report is late by 0.2 s.
     added = [0.5] * 4 + [0.25] * 4
     late = [0.001, 0.2, 0.001, 0.001, 0.001, 0.001, 0.001, 0.001]
-    told = [
-        execution(100 + i + a, 100 + i + wait) for i, (a, wait) in enumerate(zip(added, late, strict=True))
-    ]
-    assert applied_corrections(told) == pytest.approx([a - 0.001 for a in added])
+    told = executions(
+        *(
+            record(99, 100 + i + a, 100 + i + wait)
+            for i, (a, wait) in enumerate(zip(added, late, strict=True))
+        ),
+        record(99, 100, 100, stimulus_id="odd"),
+    )
+    # The last is another worker's.
+    found = applied_corrections(np.array([0] * 8 + [1]), told)
+    assert found[:8].tolist() == pytest.approx([a - 0.001 for a in added])
+    assert math.isnan(found[8])
 
 
 def test_times_are_the_scheduler_s_own_where_its_clock_is_the_worker_s() -> None:
     hosts = HostClocks(SCHEDULER)
     here, there = WorkerClock(hosts, HERE), WorkerClock(hosts, THERE)
-    told = [execution(100.5 + i, 100 + i) for i in range(3)]
     for clock in (here, there):
-        clock.note(told, applied_corrections(told))
-    computed, read = (Activity(kind, 99.5, 100.5, None) for kind in ("compute", "disk-read"))
-    assert here.local_times(computed, 0.5) == (99.0, 100.0)
-    assert here.local_times(read, 0.5) == (99.5, 100.5)
-    # Elsewhere what the worker took it for is all there is, and what it forgot to add to disk times is added.
-    assert there.local_times(computed, 0.5) == (99.5, 100.5)
-    assert there.local_times(read, 0.5) == (100.0, 101.0)
+        for correction in (0.25, 0.5, 0.75):
+            clock.note(100.0, correction)
+    # What is put in the place of 0.5 s that were added; and of nothing, on disk.
+    assert (here.shift_s(0.5), here.ahead_s) == (-0.5, 0.0)
+    # Elsewhere what the worker took it for is all there is.
+    assert (there.shift_s(0.5), there.ahead_s) == (0.0, 0.5)
 
     elsewhere = hosts.host(THERE)
     assert elsewhere is not None
     elsewhere.note([Exchange(10.0, 10.125, 10.25), Exchange(10.0, 12.0, 13.0)], 0.0)
-    assert there.local_times(computed, 0.5) == (99.0, 100.0)
+    assert (there.shift_s(0.5), there.ahead_s) == (-0.5, 0.0)
     elsewhere.note([Exchange(20.0, 22.0, 20.0)], 10.0)
-    assert there.local_times(computed, 0.5) == (101.0, 102.0)
-    assert there.local_times(read, 0.5) == (101.5, 102.5)
+    assert (there.shift_s(0.5), there.ahead_s) == (1.5, 2.0)
     # The scheduler's own clock may be ahead of this machine's.
     hosts.scheduler.note([Exchange(30.0, 37.0, 30.0)], 0.0)
-    assert here.local_times(computed, 0.5) == (92.0, 93.0)
-    assert there.local_times(computed, 0.5) == (94.0, 95.0)
-    assert there.local_times(computed, None) == (92.5, 93.5)
+    assert (here.shift_s(0.5), here.ahead_s) == (-7.5, -7.0)
+    assert (there.shift_s(0.5), there.ahead_s, there.shift_s(math.nan)) == (-5.5, -5.0, -7.0)
+
+
+def test_what_a_worker_logged_is_corrected_by_what_it_added_then() -> None:
+    clock = WorkerClock(HostClocks(SCHEDULER), HERE)
+    assert clock.logged_shift_s(100.0) == 0.0
+    for stop, correction in ((100.0, 0.25), (110.0, 0.5)):
+        clock.note(stop, correction)
+    assert [clock.logged_shift_s(stop) for stop in (90.0, 104.0, 106.0, 120.0)] == [-0.25, -0.25, -0.5, -0.5]
 
 
 def test_a_loopback_address_is_this_machine_unless_its_clock_shows_that_it_is_a_tunnel() -> None:

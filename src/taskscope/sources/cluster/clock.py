@@ -10,43 +10,52 @@ workers on the scheduler's own host.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Sequence
 from ipaddress import ip_address
+from math import isnan, nan
 from statistics import median
+from typing import TypeAlias
 
+import numpy as np
+from numpy.typing import NDArray
+
+from taskscope.model.activities import ACTIVITIES
 from taskscope.sources.cluster.offsets import ClockFilter
-from taskscope.sources.cluster.records import Activity, Execution
+from taskscope.sources.cluster.records import Executions
 
-__all__ = ["HostClocks", "WorkerClock", "applied_corrections", "host_of"]
+__all__ = ["UNCORRECTED", "HostClocks", "WorkerClock", "applied_corrections", "host_of"]
 
 _NEIGHBOURS = 3
-_REMEMBERED = 31
-_UNCORRECTED = ("disk-read", "disk-write")
+_REMEMBERED = 63
+_LATEST = 9
+UNCORRECTED = (ACTIVITIES.index("disk-read"), ACTIVITIES.index("disk-write"))
+"""The kinds of steps to which workers add nothing."""
+_Floats: TypeAlias = NDArray[np.float64]
 
 
-def applied_corrections(executions: Sequence[Execution]) -> list[float | None]:
-    """Return what the worker had added to the times of each of its tasks, which are in its order.
+def applied_corrections(worker: NDArray[np.int64], told: Executions) -> _Floats:
+    """Return what workers had added to the times of each of their tasks, NaN where that is not known.
 
-    A report comes after the stop, mostly at once, at times late, never before. So what it seems to be is too
-    little at times, for single tasks; and it changes for good with a heartbeat.
+    A report comes after the stop, mostly at once, at times late, never before. So what was added seems too
+    little at times, for single tasks; and it changes for good with a heartbeat. So it is what it seems to be,
+    or, if that is more, the less of the most before and the most after.
+
+    Parameters
+    ----------
+    worker
+        A number for the worker of each.
+    told
+        The tasks, those of each worker in its order.
     """
-    seen = [_difference(e) for e in executions]
-    return [_steady(seen, place) for place in range(len(seen))]
-
-
-def _steady(seen: Sequence[float | None], place: int) -> float | None:
-    """Return the value at a place, or what it is before and after if it is less than both."""
-    sides = (seen[max(place - _NEIGHBOURS, 0) : place + 1], seen[place : place + _NEIGHBOURS + 1])
-    best = [max((d for d in side if d is not None), default=None) for side in sides]
-    known = [d for d in best if d is not None]
-    return min(known) if known else None
-
-
-def _difference(execution: Execution) -> float | None:
-    stops = [a.stop for a in execution.activities if a.action == "compute"]
-    if execution.reported is None or not stops:
-        return None
-    return max(stops) - execution.reported
+    order = np.argsort(worker, kind="stable")
+    worker, seen = worker[order], (told.computed_stop - told.reported)[order]
+    before, after = seen.copy(), seen.copy()
+    for distance in range(1, min(_NEIGHBOURS, len(seen) - 1) + 1):
+        near = np.where(worker[distance:] == worker[:-distance], (seen[:-distance], seen[distance:]), np.nan)
+        before[distance:] = np.fmax(before[distance:], near[0])
+        after[:-distance] = np.fmax(after[:-distance], near[1])
+    found = np.empty_like(seen)
+    found[order] = np.fmin(before, after)
+    return found
 
 
 class HostClocks:
@@ -95,8 +104,8 @@ class WorkerClock:
     def __init__(self, hosts: HostClocks, address: str) -> None:
         self._hosts = hosts
         self._host = hosts.host(address)
-        self._seen: deque[float] = deque(maxlen=_REMEMBERED)
-        self._corrections: deque[tuple[float, float]] = deque(maxlen=_REMEMBERED * 8)
+        self._noted: deque[tuple[float, float]] = deque(maxlen=_REMEMBERED)
+        self._latest: deque[float] = deque(maxlen=_LATEST)
 
     @property
     def ahead_s(self) -> float:
@@ -112,36 +121,21 @@ class WorkerClock:
             return 0.0
         if self._host.best is not None:
             return self._host.best.ahead_s
-        return median(self._seen) if self._seen else 0.0
+        return median(self._latest) if self._latest else 0.0
 
-    def note(self, executions: Sequence[Execution], corrections: Sequence[float | None]) -> None:
-        """Learn from what the worker itself took for the distance."""
-        for execution, correction in zip(executions, corrections, strict=True):
-            if correction is not None:
-                self._seen.append(correction)
-                self._corrections.append((execution.activities[-1].stop, correction))
+    def note(self, stop: float, correction: float) -> None:
+        """Learn when the worker took the distance for how much."""
+        self._noted.append((stop, correction))
+        self._latest.append(correction)
 
-    def logged_times(self, start: float, stop: float) -> tuple[float, float]:
-        """Return start and stop of what a worker logged at some time, with a correction of that time."""
-        near = min(self._corrections, key=lambda known: abs(known[0] - stop), default=(stop, None))
-        shift = self._shift_s(near[1])
-        return start + shift, stop + shift
+    def logged_shift_s(self, stop: float) -> float:
+        """Return what to add to times that a worker logged at some moment, with a correction of that time."""
+        near = min(self._noted, key=lambda known: abs(known[0] - stop), default=(stop, nan))
+        return self.shift_s(near[1])
 
-    def local_times(self, activity: Activity, correction: float | None) -> tuple[float, float]:
-        """Return start and stop of an activity by this machine's clock.
-
-        Parameters
-        ----------
-        activity
-            With the times that the worker told.
-        correction
-            What it had added to them; None where that is not known, so that they are left as they are.
-        """
-        shift = self.ahead_s if activity.action in _UNCORRECTED else self._shift_s(correction)
-        return activity.start + shift, activity.stop + shift
-
-    def _shift_s(self, correction: float | None) -> float:
-        return -self._hosts.scheduler_ahead_s if correction is None else self.ahead_s - correction
+    def shift_s(self, correction: float) -> float:
+        """Return what to add to times that the worker told with this correction; NaN where it is unknown."""
+        return -self._hosts.scheduler_ahead_s if isnan(correction) else self.ahead_s - correction
 
 
 def host_of(address: str) -> str:

@@ -32,6 +32,18 @@ class Ownership:
                 announce(run, {key: ()}, ())
         return run
 
+    def owners(self, keys: Iterable[Hashable]) -> list[TrackedRun | None]:
+        """Return the run of each key, None for those that are not ours."""
+        keys = list(keys)
+        owners = list(map(self._owners.get, keys))
+        run = next((r for r in self._runs if r.assumed), None)
+        if run is None or None not in owners:
+            return owners
+        new = dict.fromkeys((k for k, owner in zip(keys, owners, strict=True) if owner is None), ())
+        self._owners.update(dict.fromkeys(new, run))
+        announce(run, new, ())
+        return [owner or run for owner in owners]
+
     def forget(self, run: TrackedRun) -> None:
         """Let go of a run that has ended; what others asked for too becomes theirs."""
         self._runs.pop(run, None)

@@ -1,104 +1,175 @@
-"""What a scheduler says of a task that has ended, checked and as plain values."""
+"""What a scheduler says of tasks that have ended, checked and as columns: there may be thousands a second."""
 
 from __future__ import annotations
 
 import ast
 import math
 import re
-from collections.abc import Hashable, Iterable, Mapping
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from itertools import chain
+from typing import Any, TypeAlias
 
+import numpy as np
+from numpy.typing import NDArray
+
+from taskscope.model.activities import ACTIVITIES
 from taskscope.model.errortext import MAX_ERROR_TEXT
 
-__all__ = ["Activity", "Execution", "error_text", "read_execution"]
+__all__ = ["COMPUTE", "Executions", "Steps", "error_text", "read_executions"]
 
 _CALL = re.compile(r"([A-Za-z_]\w*)\((.*?),?\)", re.DOTALL)
-_MOMENT = re.compile(r".*?-(\d+\.?\d*)", re.DOTALL)
+_Record: TypeAlias = Mapping[str, Any]
+_Floats: TypeAlias = NDArray[np.float64]
+
+COMPUTE = len(ACTIVITIES)
+"""The code of computing among the kinds of steps; the others are those of activities."""
+_KINDS = {name: code for code, name in enumerate((*ACTIVITIES, "compute"))}
+_OTHER = _KINDS["other"]
 
 
-@dataclass(frozen=True, slots=True)
-class Activity:
-    """Something that a worker did for a task, as the worker's clock and distributed's correction have it.
+@dataclass(frozen=True, slots=True, eq=False)
+class Steps:
+    """What was done for tasks, in each worker's order, by its clock and with distributed's correction.
 
     Parameters
     ----------
-    action
-        ``compute``, ``transfer``, ``disk-read``, ``disk-write``, ``deserialize``.
+    owner
+        The place of the execution that each belongs to, ascending.
+    kind
+        Codes into `taskscope.model.activities.ACTIVITIES`, or `COMPUTE`.
     start, stop
         Wall-clock seconds.
     source
-        The address that data came from; None for what is not a transfer.
+        The addresses that data came from; None for what is not a transfer.
     """
 
-    action: str
-    start: float
-    stop: float
-    source: str | None
+    owner: NDArray[np.int64]
+    kind: NDArray[np.uint8]
+    start: _Floats
+    stop: _Floats
+    source: list[str | None]
 
 
-@dataclass(frozen=True, slots=True)
-class Execution:
-    """A task that came to an end on a worker.
+@dataclass(frozen=True, slots=True, eq=False)
+class Executions:
+    """Tasks that came to an end on workers.
 
     Parameters
     ----------
-    key
-        Its key.
-    worker
-        The worker's address.
-    thread
-        The thread's number there; 0 where no thread ran it.
-    error
-        What it raised, type and message; None if it finished.
+    keys
+        Their keys.
+    workers
+        The addresses of the workers.
+    threads
+        The threads' numbers there; 0 where no thread ran it.
+    errors
+        What they raised, type and message, by place; those that are left out finished.
     nbytes
-        Size of the result; NaN where unknown.
+        Sizes of the results; NaN where unknown.
     reported
-        When the worker reported it, by the worker's own clock and uncorrected; None where it did not say.
-    activities
-        What was done for it, in the worker's order.
+        When the worker reported it, by the worker's own clock and uncorrected; NaN where it did not say.
+    steps
+        What was done for them; at least one each.
+    computed
+        The place of the step that is the computing of each.
+    computed_stop
+        When the last computing of each stopped; NaN where there was none.
     stepped
-        Whether the worker's clock was set back meanwhile, so that something stopped before it started; that
-        is told as having taken no time.
+        Places of those whose worker's clock was set back meanwhile, so that something stopped before it
+        started; that is told as having taken no time.
     """
 
-    key: Hashable
-    worker: str
-    thread: int
-    error: str | None
-    nbytes: float
-    reported: float | None
-    activities: tuple[Activity, ...]
-    stepped: bool = False
+    keys: list[Hashable]
+    workers: list[str]
+    threads: list[int]
+    errors: dict[int, str]
+    nbytes: _Floats
+    reported: _Floats
+    steps: Steps
+    computed: NDArray[np.int64]
+    computed_stop: _Floats
+    stepped: list[int]
+
+    def __len__(self) -> int:
+        """Return how many they are."""
+        return len(self.keys)
 
 
-def read_execution(record: Mapping[str, Any]) -> Execution:
-    """Return what a record of the task stream says.
+def read_executions(records: Sequence[_Record]) -> tuple[Executions, list[_Record], list[Exception]]:
+    """Return what records of the task stream say, those records, and why others could not be read."""
+    try:
+        return _read(records), list(records), []
+    except Exception:  # noqa: BLE001 - a record of another release may hold anything
+        good, errors = [], list[Exception]()
+        for record in records:
+            try:
+                _read([record])
+                good.append(record)
+            except Exception as error:  # noqa: BLE001 - see above
+                errors.append(error)
+        return _read(good), good, errors
 
-    Raises
-    ------
-    ValueError, KeyError, TypeError
-        If it is none.
-    """
-    failed = record["status"] != "OK"
-    moment = _MOMENT.fullmatch(str(record.get("stimulus_id", "")))
-    return Execution(
-        key=record["key"],
-        worker=str(record["worker"]),
-        thread=int(record.get("thread") or 0),
-        error=error_text(str(record.get("exception_text") or "unknown error")) if failed else None,
-        nbytes=math.nan if failed else float(record.get("nbytes", math.nan)),
-        reported=float(moment[1]) if moment else None,
-        activities=tuple(_activities(record["startstops"])),
-        stepped=any(float(e["stop"]) < float(e["start"]) for e in record["startstops"]),
+
+def _read(records: Sequence[_Record]) -> Executions:
+    failed = [place for place, record in enumerate(records) if record["status"] != "OK"]
+    nbytes = np.array([record.get("nbytes", math.nan) for record in records], np.float64)
+    nbytes[failed] = math.nan
+    steps, stepped = _read_steps([record["startstops"] for record in records])
+    computed, computed_stop = _computing(steps, len(records))
+    return Executions(
+        keys=[record["key"] for record in records],
+        workers=[str(record["worker"]) for record in records],
+        threads=[int(record.get("thread") or 0) for record in records],
+        errors={
+            place: error_text(str(records[place].get("exception_text") or "unknown error"))
+            for place in failed
+        },
+        nbytes=nbytes,
+        reported=np.array([_moment(record.get("stimulus_id")) for record in records], np.float64),
+        steps=steps,
+        computed=computed,
+        computed_stop=computed_stop,
+        stepped=sorted(set(steps.owner[stepped].tolist())),
     )
 
 
-def _activities(startstops: Iterable[Mapping[str, Any]]) -> Iterable[Activity]:
-    for entry in startstops:
-        start, stop = float(entry["start"]), float(entry["stop"])
-        source = entry.get("source")
-        yield Activity(str(entry["action"]), start, max(start, stop), None if source is None else str(source))
+def _read_steps(told: Sequence[Sequence[Mapping[str, Any]]]) -> tuple[Steps, NDArray[np.intp]]:
+    counts = np.array([len(steps) for steps in told], np.int64)
+    if not counts.all():
+        raise ValueError("a record without a step")
+    flat = list(chain.from_iterable(told))
+    start = np.array([step["start"] for step in flat], np.float64)
+    stop = np.array([step["stop"] for step in flat], np.float64)
+    kind = np.array([_KINDS.get(step["action"], _OTHER) for step in flat], np.uint8)
+    sources = [step.get("source") for step in flat]
+    steps = Steps(
+        np.repeat(np.arange(len(told)), counts),
+        kind,
+        start,
+        np.maximum(start, stop),
+        [None if source is None else str(source) for source in sources],
+    )
+    return steps, np.flatnonzero(stop < start)
+
+
+def _computing(steps: Steps, n: int) -> tuple[NDArray[np.int64], _Floats]:
+    """Return the last computing step of each execution, or its last step, and when computing stopped."""
+    last = np.searchsorted(steps.owner, np.arange(n), side="right") - 1
+    is_computing = np.flatnonzero(steps.kind == COMPUTE)
+    latest = np.full(n, -1)
+    np.maximum.at(latest, steps.owner[is_computing], is_computing)
+    stop = np.full(n, np.nan)
+    np.fmax.at(stop, steps.owner[is_computing], steps.stop[is_computing])
+    return np.where(latest < 0, last, latest), stop
+
+
+def _moment(stimulus: object) -> float:
+    try:
+        moment = float(str(stimulus).rpartition("-")[2])
+    except ValueError:
+        return math.nan
+    return moment if math.isfinite(moment) else math.nan
 
 
 def error_text(shown: str) -> str:

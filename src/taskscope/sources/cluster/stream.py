@@ -3,25 +3,27 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from taskscope.model.activities import ACTIVITIES
-from taskscope.recorder import LaneActivity, LaneKey, Recorder
-from taskscope.recorder.runlog import FailedTask
-from taskscope.sources.cluster.clock import applied_corrections
+import numpy as np
+
+from taskscope.recorder import Recorder
+from taskscope.sources.cluster.clock import UNCORRECTED, applied_corrections
 from taskscope.sources.cluster.link import Link
 from taskscope.sources.cluster.ownership import Ownership
-from taskscope.sources.cluster.records import Activity, Execution, read_execution
+from taskscope.sources.cluster.records import Executions, read_executions
 from taskscope.sources.cluster.runs import TrackedRun
+from taskscope.sources.cluster.telling import TimedExecutions, tell
 from taskscope.sources.cluster.transfers import TransferLogs
-from taskscope.sources.cluster.workers import Worker, Workers
+from taskscope.sources.cluster.workers import Workers
 
 __all__ = ["TaskStream"]
 
 _MAX_HELD = 200_000
 _STEP_S = 0.1
-_KINDS = {name: code for code, name in enumerate(ACTIVITIES)}
+_MAX_AT_ONCE = 10_000
+"""As many rows as the recorder folds at once."""
 
 
 class TaskStream:
@@ -54,7 +56,7 @@ class TaskStream:
         self._transfers = transfers
         self._cursor = 0
         self._shift_s = math.nan
-        self._held: list[Execution] = []
+        self._held: list[Mapping[str, Any]] = []
         self.is_fresh = False
         """Whether the scheduler kept no records before it was asked."""
 
@@ -89,14 +91,10 @@ class TaskStream:
     @property
     def has_strangers(self) -> bool:
         """Whether there are records of workers that the scheduler has not told of."""
-        return any(e.worker not in self._workers for e in self._held)
+        return any(record.get("worker") not in self._workers for record in self._held)
 
     def _read(self, records: Iterable[Mapping[str, Any]]) -> None:
-        for record in records:
-            try:
-                self._held.append(read_execution(record))
-            except Exception as error:  # noqa: BLE001 - a record of another release may hold anything
-                self._recorder.fault("reading a record of the task stream", error)
+        self._held.extend(records)
 
     def fold(self, *, wait_for_graphs: bool) -> None:
         """Tell the recorder what was read.
@@ -108,19 +106,44 @@ class TaskStream:
         """
         self._compare_clocks()
         held, self._held = self._held, []
-        by_worker: dict[str, list[Execution]] = {}
-        for execution in held:
-            by_worker.setdefault(execution.worker, []).append(execution)
-        for address, executions in by_worker.items():
-            worker = self._workers.get(address)
-            corrections = applied_corrections(executions)
-            worker.clock.note(executions, corrections)
-            for execution, correction in zip(executions, corrections, strict=True):
-                run = self._ownership.of(execution.key)
-                if run is not None:
-                    self._tell(run, worker, execution, correction)
-                elif wait_for_graphs and len(self._held) < _MAX_HELD:
-                    self._held.append(execution)
+        for first in range(0, len(held), _MAX_AT_ONCE):
+            self._fold(held[first : first + _MAX_AT_ONCE], wait_for_graphs=wait_for_graphs)
+
+    def _fold(self, records: Sequence[Mapping[str, Any]], *, wait_for_graphs: bool) -> None:
+        told, records, errors = read_executions(records)
+        for error in errors:
+            self._recorder.fault("reading a record of the task stream", error)
+        owners = self._ownership.owners(told.keys)
+        places: dict[TrackedRun | None, list[int]] = {}
+        for place, run in enumerate(owners):
+            places.setdefault(run, []).append(place)
+        nobodys = places.pop(None, [])
+        if wait_for_graphs:
+            self._held.extend(records[place] for place in nobodys[: _MAX_HELD - len(self._held)])
+        timed = self._timed(told)
+        for run, mine in places.items():
+            if run is not None:
+                tell(run, timed, mine, self._transfers, self._recorder)
+
+    def _timed(self, told: Executions) -> TimedExecutions:
+        """Put times on the axis of the recorder's clock, and learn of clocks from them."""
+        numbers: dict[str, int] = {}
+        worker = np.array([numbers.setdefault(a, len(numbers)) for a in told.workers], np.int64)
+        workers = [self._workers.get(address) for address in numbers]
+        corrections = applied_corrections(worker, told)
+        known = np.flatnonzero(~np.isnan(corrections))
+        stops, found = told.computed_stop[known].tolist(), corrections[known].tolist()
+        for number, stop, correction in zip(worker[known].tolist(), stops, found, strict=True):
+            workers[number].clock.note(stop, correction)
+        ahead_s = np.array([w.clock.ahead_s for w in workers])
+        unknown_s = np.array([w.clock.shift_s(math.nan) for w in workers])
+        steps = told.steps
+        of = worker[steps.owner]
+        correction = corrections[steps.owner]
+        shift = np.where(np.isnan(correction), unknown_s[of], ahead_s[of] - correction)
+        shift = np.where(np.isin(steps.kind, UNCORRECTED), ahead_s[of], shift) + self._shift_s
+        lanes = [workers[w].lane(t) for w, t in zip(worker.tolist(), told.threads, strict=True)]
+        return TimedExecutions(told, lanes, steps.start + shift, steps.stop + shift)
 
     def _compare_clocks(self) -> None:
         """Find the recorder's axis on the wall clock, anew each time, for that one may be set."""
@@ -130,47 +153,3 @@ class TaskStream:
             self._recorder.warn(
                 f"the clock of this machine was set by {step_s:+.1f} s: times around that are uncertain"
             )
-
-    def _tell(self, run: TrackedRun, worker: Worker, execution: Execution, correction: float | None) -> None:
-        log, key, lane = run.log, execution.key, worker.lane(execution.thread)
-        if execution.stepped:
-            self._recorder.warn(f"the clock of {worker.label} was set back: times of its tasks are uncertain")
-        start, stop = self._computed(worker, execution, correction)
-        log.submitted.pop(key, None)
-        log.sent_to.pop(key, None)
-        run.last_stop = max(run.last_stop, stop)
-        self._tell_activities(run, worker, lane, execution, correction)
-        if execution.error is not None:
-            run.failed[key] = execution.error
-            log.failed.append(FailedTask(key, lane, start, stop, math.nan, False, execution.error))
-            return
-        run.failed.pop(key, None)
-        if key not in run.landed:
-            run.landed.add(key)
-            log.landed.extend((key, stop))
-        log.reported.extend((key, lane, start, stop, execution.nbytes))
-
-    def _tell_activities(
-        self, run: TrackedRun, worker: Worker, lane: LaneKey, execution: Execution, correction: float | None
-    ) -> None:
-        for activity in execution.activities:
-            if activity.action != "compute":
-                start, stop = self._times(worker, activity, correction)
-                told: tuple[int | None, float] = (None, math.nan)
-                if activity.source is not None:
-                    told = self._transfers.expect(run.log, worker.address, activity)
-                kind = _KINDS.get(activity.action, _KINDS["other"])
-                run.log.activities.append(
-                    LaneActivity(execution.key, lane, kind, start, stop, activity.source or "", *told)
-                )
-
-    def _computed(
-        self, worker: Worker, execution: Execution, correction: float | None
-    ) -> tuple[float, float]:
-        computed = [a for a in execution.activities if a.action == "compute"] or execution.activities
-        return self._times(worker, computed[-1], correction)
-
-    def _times(self, worker: Worker, activity: Activity, correction: float | None) -> tuple[float, float]:
-        """Return when something was, on the axis of the recorder's clock."""
-        start, stop = worker.clock.local_times(activity, correction)
-        return start + self._shift_s, stop + self._shift_s

@@ -16,7 +16,6 @@ from taskscope.model.keys import key_text
 from taskscope.recorder import Recorder, RunLog
 from taskscope.sources.cluster.link import Link
 from taskscope.sources.cluster.pace import Pace
-from taskscope.sources.cluster.records import Activity
 from taskscope.sources.cluster.remote import call_on_workers
 from taskscope.sources.cluster.workers import Worker, Workers
 
@@ -79,15 +78,17 @@ class TransferLogs:
         self._told: dict[tuple[str, int], float] = {}
         self._refused = False
 
-    def expect(self, log: RunLog, worker: str, activity: Activity) -> tuple[int | None, float]:
+    def expect(
+        self, log: RunLog, worker: str, source: str, start: float, stop: float
+    ) -> tuple[int | None, float]:
         """Note a transfer; return the token by which its bytes will be told, or the bytes themselves."""
         # Both the stream and the log have the very same numbers.
-        name = (worker, str(activity.source), activity.start, activity.stop)
+        name = (worker, source, start, stop)
         nbytes = self._known.pop(name, None)
         if nbytes is not None:
             return None, nbytes
         self._n_tokens += 1
-        self._since = min(self._since, activity.start)
+        self._since = min(self._since, start)
         _add(self._waiting, name, (log, self._n_tokens))
         return self._n_tokens, math.nan
 
@@ -124,14 +125,14 @@ class TransferLogs:
                 last = max(last, stop)
                 if number == 0:
                     self._complete(worker.address, str(who), start, stop, float(total))
-                begun, ended = worker.clock.logged_times(start, stop)
+                moved = shift + worker.clock.logged_shift_s(stop)
                 self._recorder.activities.logged.append(
                     Transfer(
                         worker=worker.address,
                         peer=str(who or ""),
                         direction="outgoing" if number else "incoming",
-                        start_s=begun + shift,
-                        stop_s=ended + shift,
+                        start_s=start + moved,
+                        stop_s=stop + moved,
                         nbytes=float(total),
                         compressed_bytes=None if compressed is None else float(compressed),
                         n_keys=int(n_keys),
