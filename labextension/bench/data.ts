@@ -83,7 +83,7 @@ export class TaskMaker {
       groups: ids(prefixes).map(id => ({ id, name: `step-${id}`, prefix: `step-${id}` })),
       lanes: ids(lanes).map(id => ({ id, worker: `worker-${id % workers}`, thread: id, label: `thread ${id + 1}` })),
       runs: [{
-        run: 0, label: null, cell: null, executionCount: null, scheduler: 'threads', nWorkers: lanes, nTasks: this.#row,
+        run: 0, label: null, cell: null, executionCount: null, sourceCrc: null, scheduler: 'threads', nWorkers: lanes, nTasks: this.#row,
         startS: 0, stopS: active ? null : this.nowS, status: active ? 'running' : 'finished', error: null
       }],
       progress: ids(prefixes).map(id => ({

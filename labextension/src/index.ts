@@ -5,8 +5,9 @@ import { plugin as cellsPlugin } from './hosts/lab/cells/plugin';
 import { plugin as documentsPlugin } from './hosts/lab/documents/plugin';
 import { plugin as panelsPlugin } from './hosts/lab/panels/plugin';
 import { plugin as labPlugin } from './hosts/lab/plugin';
+import { plugin as resultsPlugin } from './hosts/lab/results/plugin';
 import { plugin as widgetPlugin } from './hosts/widget/plugin';
 
-const plugins: JupyterFrontEndPlugin<unknown>[] = [labPlugin, cellsPlugin, panelsPlugin, widgetPlugin, documentsPlugin];
+const plugins: JupyterFrontEndPlugin<unknown>[] = [labPlugin, cellsPlugin, panelsPlugin, widgetPlugin, documentsPlugin, resultsPlugin];
 
 export default plugins;

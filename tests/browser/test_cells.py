@@ -17,6 +17,18 @@ EDIT = (
 )
 COMMAND = "(name) => window.jupyterapp.commands.execute(name)"
 ACTIVATE = "(index) => { window.jupyterapp.shell.currentWidget.content.activeCellIndex = index; }"
+# Cells that are pointed at, and how: a look from here might come when it is over.
+WATCH_FLASHES = """() => {
+  window.flashes = [];
+  const flashes = classes => /tsk-flash/.test(classes);
+  const begins = ({ target, oldValue }) => flashes(target.className) && !flashes(oldValue);
+  new MutationObserver(changes => {
+    for (const { target } of changes.filter(begins)) {
+      const { animationName, outlineStyle } = getComputedStyle(target);
+      window.flashes.push([target.dataset.windowedListIndex, animationName, outlineStyle]);
+    }
+  }).observe(document.body, { subtree: true, attributeFilter: ['class'], attributeOldValue: true });
+}"""
 # Threads that still wait would keep the next compute waiting.
 TOLERATED = "gate.set()\ntry:\n    computed(fail, 1)\nexcept ValueError:\n    pass"
 LIGHT = "window.jupyterapp.commands.execute('apputils:change-theme', { theme: 'JupyterLab Light' })"
@@ -68,13 +80,15 @@ def test_a_badge_goes_when_its_cell_is_edited_or_cleared_or_the_kernel_restarts(
     expect(badges).to_have_count(3)
     finished = badges.filter(has_text="finished")
     expect(finished).to_have_count(3)
-    text = badge(lab, 3).inner_text()
+    text = badge(lab, 2).inner_text()
+    lab.page.evaluate(EDIT, 3)
+    expect(badge(lab, 3)).to_have_count(0)
     lab.save()
-    # A page that comes later knows as much.
+    # A page that comes later knows as much: also that the edited cell is not what ran.
     lab.reload()
     lab.ask_for_feed()
-    expect(badge(lab, 3)).to_have_text(text)
-    lab.page.evaluate(EDIT, 3)
+    expect(badge(lab, 2)).to_have_text(text)
+    expect(finished).to_have_count(2)
     expect(badge(lab, 3)).to_have_count(0)
     lab.page.evaluate(ACTIVATE, 2)
     lab.page.evaluate(COMMAND, "notebook:clear-cell-output")
@@ -119,14 +133,18 @@ def test_a_task_and_a_compute_lead_to_their_cell(lab: LabPage, shots: Path) -> N
     canvas = lab.page.locator(".tsk-gantt canvas")
     canvas.focus()
     canvas.press("Home")
-    canvas.press("n")
+    # Stepping begins in the middle of what is in sight, wherever that is: back to the first task of the lane.
+    for key in ("n", *["p"] * 10):
+        canvas.press(key)
     card = lab.page.locator(".tsk-gantt-card")
     expect(card).to_contain_text("ComputeIn [3]")
     lab.page.screenshot(path=shots / "cell-of-task.png")
+    lab.page.evaluate(WATCH_FLASHES)
     card.get_by_role("button", name="Go to the cell").click()
     expect(first).to_be_in_viewport()
-    expect(lab.page.locator(".tsk-flash")).to_have_attribute("data-windowed-list-index", "1")
+    lab.page.wait_for_function("window.flashes.length === 1")
     expect(lab.page.locator(".tsk-flash")).to_have_count(0)
+    lab.page.emulate_media(reduced_motion="reduce")
     lab.page.get_by_role("button", name="2 computes").click()
     computes = lab.page.get_by_role("list", name="Computes")
     assert [text.splitlines()[0] for text in computes.get_by_role("listitem").all_inner_texts()] == [
@@ -137,3 +155,6 @@ def test_a_task_and_a_compute_lead_to_their_cell(lab: LabPage, shots: Path) -> N
     lab.page.screenshot(path=shots / "computes-of-cells.png")
     computes.get_by_role("button", name="In [3]").press("Enter")
     expect(first).to_be_in_viewport()
+    lab.page.wait_for_function("window.flashes.length === 2")
+    # Where no movement is wanted, the outline stands still.
+    assert lab.page.evaluate("window.flashes") == [["1", "tsk-flash", "solid"], ["1", "none", "solid"]]

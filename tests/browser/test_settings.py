@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -26,7 +27,23 @@ PLACES = """Object.fromEntries([...window.jupyterapp.shell.widgets('main')]
     const shown = widget.isVisible ? widget.node.getBoundingClientRect() : null;
     return [widget.id.slice(16), shown && [Math.round(shown.left), Math.round(shown.top)]];
   }))"""
+CLOSE = """[...window.jupyterapp.shell.widgets('main')]
+  .filter(widget => widget.id.startsWith('taskscope-panel-')).forEach(widget => widget.close())"""
 PINS = "[...window.jupyterapp.shell.widgets('main')].map(widget => [widget.id, widget.pin?.path ?? null])"
+# Rows as workers write them: computing as many would take a minute.
+MANY = """
+from taskscope.recorder import GraphSource, LaneBuffer, LaneKey
+from taskscope.session import current
+log = current().recorder.begin()
+log.n_tasks = 200_000
+keys = [("step-1", i) for i in range(log.n_tasks)]
+log.graph_source = GraphSource(dict.fromkeys(keys, ()), frozenset(), {})
+lane = log.lanes.setdefault(0, LaneBuffer(LaneKey(os.getpid(), 1, 0, "thread 1")))
+for i, key in enumerate(keys):
+    lane.extend((key, log.start + i * 1e-6, log.start + (i + 1) * 1e-6, 1e-6, 8.0))
+log.stop, log.status = log.perf_counter(), "finished"
+current().pump.wake()
+"""
 ASK = (
     "import comm; comm.create_comm(target_name='taskscope.show', data={'protocol': 1, 'panel': '%s'}).close()"
 )
@@ -97,10 +114,14 @@ def test_the_default_layout_opens_as_the_settings_say(lab: LabPage, shots: Path)
     places = lab.page.evaluate(PLACES)
     dashboard, progress = places["dashboard-1"], places["progress-1"]
     assert (dashboard[0] > progress[0], dashboard[1]) == (True, progress[1])
+    # A layout of one's own takes the place of ours, as a whole.
+    lab.page.evaluate(CLOSE)
+    lab.command("taskscope:open-layout")
+    assert list(lab.page.evaluate(PLACES)) == ["dashboard-1"]
 
 
 def test_the_settings_of_the_feed_take_effect_at_once(lab: LabPage) -> None:
-    lab.open(LOAD, "display(ProgressWidget())", "_ = computed(slow, 100)")
+    lab.open(LOAD, "display(ProgressWidget(), GanttWidget())", "_ = computed(slow, 100)", MANY)
     lab.run_cell(0)
     lab.run_cell(1)
     lab.wait_feed("feed?.state === 'live'")
@@ -122,6 +143,16 @@ def test_the_settings_of_the_feed_take_effect_at_once(lab: LabPage) -> None:
     expect(swatch).to_have_css("background-color", "rgb(230, 159, 0)")
     change(lab, "palette", "taskscope")
     expect(swatch).to_have_css("background-color", "rgb(177, 31, 75)")
+
+    # A page that holds fewer tasks than the kernel says so, also of those that it had before.
+    change(lab, "maxTasks", 100_000)
+    lab.run_cell(3)
+    says = re.compile(r"showing ([\d,]+) of 200,300: older tasks were dropped")
+    expect(lab.page.locator(".tsk-gantt-state")).to_have_text(says)
+    text = lab.page.locator(".tsk-gantt-state").inner_text()
+    (shown,) = says.findall(text)
+    # What goes at once is 65,536 tasks, and the last of them need not have come alone.
+    assert 100_000 <= int(shown.replace(",", "")) < 165_536
 
 
 def test_new_panels_are_pinned_where_the_settings_say_so(lab: LabPage) -> None:

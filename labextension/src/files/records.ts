@@ -92,6 +92,7 @@ function runOf(row: Field): Run {
     cell: row.at('cell').orNull(text),
     // The first files did not have it.
     executionCount: row.at('execution_count').value === undefined ? null : row.at('execution_count').orNull(f => f.count()),
+    sourceCrc: null,
     scheduler: row.at('scheduler').orNull(text),
     nWorkers: row.at('n_workers').orNull(f => f.count(MAX_WHOLE)),
     nTasks: row.at('n_tasks').count(),

@@ -83,6 +83,7 @@ function decodeRun(field: Field): Run {
     label: field.at('label').orNull(text),
     cell: field.at('cell').orNull(text),
     executionCount: field.at('execution_count').orNull(f => f.count()),
+    sourceCrc: field.at('source_crc').orNull(f => f.count()),
     scheduler: field.at('scheduler').orNull(text),
     nWorkers: field.at('n_workers').orNull(f => f.count()),
     nTasks: field.at('n_tasks').count(),

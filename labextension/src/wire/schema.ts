@@ -89,6 +89,8 @@ export interface Run {
   readonly cell: string | null;
   /** The `n` of `In [n]` that the cell had then. */
   readonly executionCount: number | null;
+  /** CRC-32 of the source that ran, in UTF-8. */
+  readonly sourceCrc: number | null;
   readonly scheduler: string | null;
   readonly nWorkers: number | null;
   readonly nTasks: number;

@@ -22,7 +22,7 @@ export function smallBatch(batch: Partial<Batch> = {}): Batch {
 
 export function smallRun(run: Partial<Run> = {}): Run {
   return {
-    run: 0, label: null, cell: null, executionCount: null, scheduler: 'threads', nWorkers: 2, nTasks: 10,
+    run: 0, label: null, cell: null, executionCount: null, sourceCrc: null, scheduler: 'threads', nWorkers: 2, nTasks: 10,
     startS: 0, stopS: null, status: 'running', error: null,
     ...run
   };

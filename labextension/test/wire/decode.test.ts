@@ -42,7 +42,7 @@ it('a message becomes a batch, whole and converted', () => {
       { id: 1, worker: 'main', thread: 12, label: 'thread 2' }
     ],
     runs: [{
-      run: 0, label: 'qr', cell: null, executionCount: 3, scheduler: 'threads', nWorkers: 2, nTasks: 4,
+      run: 0, label: 'qr', cell: null, executionCount: 3, sourceCrc: 7, scheduler: 'threads', nWorkers: 2, nTasks: 4,
       startS: 0.5, stopS: null, status: 'running', error: null
     }],
     progress: [{ run: 0, prefix: 'sum', total: 4, finished: 2, erred: 1, running: 1, interrupted: 0, durationS: 0.75 }],

@@ -36,7 +36,7 @@ export function wireMessage(rows: FixtureRow[], message: Record<string, unknown>
       groups: [[0, 'sum-1a', 'sum'], [1, "it's", "it's"]],
       lanes: [[0, 'main', 11, 'thread 1'], [1, 'main', 12, 'thread 2']],
       runs: [{
-        run: 0, label: 'qr', cell: null, execution_count: 3, scheduler: 'threads', n_workers: 2, n_tasks: 4,
+        run: 0, label: 'qr', cell: null, execution_count: 3, source_crc: 7, scheduler: 'threads', n_workers: 2, n_tasks: 4,
         start_s: 0.5, stop_s: null, status: 'running', error: null
       }],
       progress: [[0, 'sum', 4, 2, 1, 1, 0, 0.75]],

@@ -83,6 +83,7 @@ class Redaction:
             run,
             label=None if run.label is None else self.name(run.label),
             error=None if run.error is None else self.remark(run.error),
+            source_crc=None,
         )
 
     def group(self, group: Group) -> Group:

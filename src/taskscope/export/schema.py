@@ -158,6 +158,7 @@ RECORDS: Mapping[str, tuple[type, Mapping[str, tuple[type, ...]]]] = {
             "status": (str,),
             "error": _TEXT_OR_NONE,
             "execution_count": (int, type(None)),
+            "source_crc": (type(None),),
         },
     ),
     "groups": (Group, {"id": (int,), "name": (str,), "prefix": (str,)}),
@@ -218,7 +219,7 @@ RECORDS: Mapping[str, tuple[type, Mapping[str, tuple[type, ...]]]] = {
 }
 """The record of each small table, and the types of its fields."""
 
-OPTIONAL = {"runs": {"execution_count"}}
+OPTIONAL = {"runs": {"execution_count", "source_crc"}}
 """Fields that the first files did not have."""
 
 

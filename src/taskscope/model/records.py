@@ -68,7 +68,8 @@ class Run:
     """One compute. Times are seconds after the recorder's (or the recording's) zero.
 
     `cell` is the notebook's id of the cell that asked for it, else ``In [n]``; `execution_count` is the ``n``
-    that the cell had then. Both are None where nobody knows.
+    that the cell had then; `source_crc` the CRC-32 of the source that ran, in UTF-8. Each is None where
+    nobody knows; the last one never leaves for a file.
     """
 
     run: int
@@ -82,6 +83,7 @@ class Run:
     status: RunStatus
     error: str | None
     execution_count: int | None = None
+    source_crc: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

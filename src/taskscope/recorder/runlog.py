@@ -136,6 +136,7 @@ class RunLog:
         "run",
         "scheduler",
         "sent_to",
+        "source_crc",
         "start",
         "status",
         "stop",
@@ -158,6 +159,7 @@ class RunLog:
         self.label: str | None = None
         self.cell: str | None = None
         self.execution_count: int | None = None
+        self.source_crc: int | None = None
         self.scheduler: str | None = None
         self.n_workers: int | None = None
         self.n_tasks = 0

@@ -91,6 +91,7 @@ class RunState:
             status=cast("RunStatus", log.status),
             error=log.error,
             execution_count=log.execution_count,
+            source_crc=log.source_crc,
         )
 
     def take_rows(self, lane_id: Callable[[LaneKey], int]) -> RowBlock | None:

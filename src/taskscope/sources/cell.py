@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import zlib
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
@@ -18,10 +19,13 @@ class Cell(NamedTuple):
         The cell's id in its notebook where the front end tells it, else ``In [n]``; None outside of cells.
     execution_count
         The ``n`` of ``In [n]``; None where it is not certain.
+    source_crc
+        CRC-32 of the source that the front end sent, in UTF-8; None where it sent none.
     """
 
     name: str | None
     execution_count: int | None
+    source_crc: int | None = None
 
 
 NO_CELL = Cell(None, None)
@@ -39,9 +43,12 @@ def current_cell() -> Cell:
     if not isinstance(parent, Mapping) or parent.get("header", {}).get("msg_type") != "execute_request":
         # A button's callback, for one, runs in no cell.
         return NO_CELL
-    count = _execution_count(shell, parent.get("content", {}).get("code"))
+    code = parent.get("content", {}).get("code")
+    count = _execution_count(shell, code)
     cell_id = parent.get("metadata", {}).get("cellId")
-    return Cell(str(cell_id), count) if cell_id else _prompt(count)
+    if not cell_id:
+        return _prompt(count)
+    return Cell(str(cell_id), count, None if code is None else zlib.crc32(code.encode(errors="replace")))
 
 
 def in_kernel() -> bool:

@@ -89,7 +89,7 @@ class LocalSource:
             log.n_workers = scheduler.n_workers
             log.trusts_workers = scheduler.is_local
             log.label = run_label.get()
-            log.cell, log.execution_count = current_cell()
+            log.cell, log.execution_count, log.source_crc = current_cell()
             log.metric = self.metric
             log.depth_of = partial(self._depth, log)
             self._on_start()

@@ -140,6 +140,7 @@ def _run_row(run: Run) -> RunRow:
         "label": _text_or_none(run.label),
         "cell": _text_or_none(run.cell),
         "execution_count": run.execution_count,
+        "source_crc": run.source_crc,
         "scheduler": _text_or_none(run.scheduler),
         "n_workers": run.n_workers,
         "n_tasks": run.n_tasks,

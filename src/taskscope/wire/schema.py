@@ -199,6 +199,7 @@ class RunRow(TypedDict):
     label: str | None
     cell: str | None
     execution_count: int | None
+    source_crc: int | None
     scheduler: str | None
     n_workers: int | None
     n_tasks: int

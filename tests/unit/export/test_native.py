@@ -91,6 +91,12 @@ def test_a_file_keeps_the_cell_of_a_compute_and_its_prompt_number(load: Load) ->
     assert load(whole(recording_of([Row(key="a")], [run]))).runs == (run,)
 
 
+def test_nothing_of_the_text_of_a_cell_is_in_a_file(tmp_path: Path) -> None:
+    run = replace(run_of(n_tasks=1), cell="0f3c-77", source_crc=7)
+    recording_of([Row(key="a")], [run]).save(tmp_path / "a.taskscope")
+    assert taskscope.load(tmp_path / "a.taskscope").runs == (replace(run, source_crc=None),)
+
+
 def test_every_truncation_is_a_prefix_or_an_error(recording: Recording, load: Load) -> None:
     content = whole(recording)
     lengths: list[int] = []

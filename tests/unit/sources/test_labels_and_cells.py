@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import sys
 import threading
+import zlib
 from collections.abc import Mapping, Sequence
 from contextvars import copy_context
 from types import SimpleNamespace
@@ -65,7 +66,8 @@ def test_computes_of_a_notebook_know_the_cell_that_runs(
 ) -> None:
     shell_of(monkeypatch, request("a\nb\n", "0f3c-77"), inputs=["1", "2", "a\nb"], count=4)
     compute()
-    assert [(run.cell, run.execution_count) for run in recorder.snapshot().runs] == [("0f3c-77", 3)]
+    facts = [(run.cell, run.execution_count, run.source_crc) for run in recorder.snapshot().runs]
+    assert facts == [("0f3c-77", 3, zlib.crc32(b"a\nb\n"))]
 
 
 @pytest.mark.parametrize("parent", [None, request()])
@@ -89,9 +91,9 @@ def test_what_an_earlier_cell_left_behind_is_of_that_cell_and_not_of_the_latest_
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     shell_of(monkeypatch, request("earlier", "cell-1"), inputs=["earlier", "later"], count=3)
-    assert current_cell() == Cell("cell-1", None)
+    assert current_cell() == Cell("cell-1", None, zlib.crc32(b"earlier"))
 
 
 def test_a_history_that_was_emptied_gives_no_prompt_number(monkeypatch: pytest.MonkeyPatch) -> None:
     shell_of(monkeypatch, request(cell="cell-1"), inputs=["x"], count=9)
-    assert current_cell() == Cell("cell-1", None)
+    assert current_cell() == Cell("cell-1", None, zlib.crc32(b"x"))

@@ -243,7 +243,7 @@ class ClusterSource:
             if run is None or run.over is not None:
                 log = recorder.begin()
                 log.label, log.scheduler = label, CLUSTER
-                log.cell, log.execution_count = cell
+                log.cell, log.execution_count, log.source_crc = cell
                 log.n_workers = scheduler.n_threads
                 run = TrackedRun(log, submission.client, submission.call, submission.single, scheduler.wake)
                 if submission.single:

@@ -7,7 +7,7 @@ export interface CodeModel {
   readonly id: string;
   readonly isDisposed: boolean;
   readonly executionCount: number | null;
-  readonly isDirty: boolean;
+  readonly sharedModel: { getSource(): string };
   /** `running` from when the person runs it; JupyterLab 4.2 and 4.3 do not tell. */
   readonly executionState?: string;
   readonly stateChanged: ISignal<unknown, { readonly name: string; readonly newValue: unknown }>;

@@ -5,6 +5,8 @@ import type { Run, RunStatus } from '../../../wire';
 export interface Execution {
   /** The `n` of `In [n]`; null: unknown. */
   readonly executionCount: number | null;
+  /** CRC-32 of the source that ran; null: unknown. */
+  readonly sourceCrc: number | null;
   /** Running while any compute runs; after that the worst end of all. */
   readonly status: RunStatus;
   readonly nRuns: number;
@@ -17,7 +19,8 @@ export interface Execution {
 export interface CellFacts {
   /** The number of its prompt; null while it runs, and once it was cleared. */
   readonly executionCount: number | null;
-  readonly isDirty: boolean;
+  /** CRC-32 of its source now. */
+  readonly sourceCrc: number;
   readonly isRunning: boolean;
   /** Prompt numbers up to this one belong to executions before the one that runs. */
   readonly floor: number;
@@ -47,6 +50,7 @@ function executionOf(runs: readonly Run[]): Execution {
   const ended = runs.filter(run => run.stopS !== null);
   return {
     executionCount: runs[0]?.executionCount ?? null,
+    sourceCrc: runs[0]?.sourceCrc ?? null,
     status: WORST_FIRST.find(status => runs.some(run => run.status === status)) ?? 'finished',
     nRuns: runs.length,
     nTasks: runs.reduce((sum, run) => sum + run.nTasks, 0),
@@ -55,12 +59,12 @@ function executionOf(runs: readonly Run[]): Execution {
 }
 
 /** Whether what a cell's latest known execution computed is what the cell shows now. */
-export function isCurrent({ executionCount, status }: Execution, cell: CellFacts): boolean {
+export function isCurrent({ executionCount, sourceCrc, status }: Execution, cell: CellFacts): boolean {
   if (status === 'running') {
     return true;
   }
   if (cell.executionCount === null) {
     return executionCount !== null && executionCount > cell.floor && (cell.isRunning || cell.witnessed === executionCount);
   }
-  return executionCount === cell.executionCount && !cell.isDirty;
+  return executionCount === cell.executionCount && (sourceCrc === null || sourceCrc === cell.sourceCrc);
 }

@@ -3,6 +3,7 @@ import type { NotebookPanel } from '@jupyterlab/notebook';
 import type { TranslationBundle } from '@jupyterlab/translation';
 import type { IDisposable } from '@lumino/disposable';
 
+import { crc32 } from '../../../files/crc32';
 import type { TaskStore } from '../../../store';
 import type { Feed } from '../feed';
 import type { IFeeds } from '../feeds';
@@ -115,7 +116,7 @@ export class NotebookBadges implements IDisposable {
 
   private _add(model: CodeModel): BadgedCell {
     const stop = new AbortController();
-    const cell: BadgedCell = { badge: new Badge(this._trans), stop, floor: 0, witnessed: null };
+    const cell: BadgedCell = { badge: new Badge(this._trans), stop, floor: 0, witnessed: null, source: '', sourceCrc: 0 };
     const onState = (_: unknown, { name, newValue }: { name: string; newValue: unknown }): void => {
       if ((name === 'executionState' && newValue === 'running') || (name === 'executionCount' && newValue === null)) {
         this._leaveBehind(model, cell);
@@ -172,9 +173,18 @@ interface BadgedCell {
   readonly stop: AbortController;
   floor: number;
   witnessed: number | null;
+  /** What it held when it was last looked at, and the CRC-32 of that. */
+  source: string;
+  sourceCrc: number;
 }
 
-function factsOf(model: CodeModel, { floor, witnessed }: BadgedCell): CellFacts {
-  const { executionCount, isDirty, executionState } = model;
-  return { executionCount, isDirty, isRunning: executionState === 'running', floor, witnessed };
+function factsOf(model: CodeModel, cell: BadgedCell): CellFacts {
+  const { executionCount, executionState } = model;
+  const source = model.sharedModel.getSource();
+  if (source !== cell.source) {
+    cell.source = source;
+    cell.sourceCrc = crc32(new TextEncoder().encode(source));
+  }
+  const { floor, witnessed, sourceCrc } = cell;
+  return { executionCount, sourceCrc, isRunning: executionState === 'running', floor, witnessed };
 }

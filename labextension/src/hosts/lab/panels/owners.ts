@@ -29,6 +29,7 @@ export class Owners {
       });
       tracker.widgetAdded.connect((_, widget) => {
         this._add(widget);
+        this._settle();
         // The shell may have told before that it is in use.
         this._activate((_shell ?? tracker).currentWidget);
       });
@@ -73,7 +74,6 @@ export class Owners {
       }
       this._settle();
     });
-    this._settle();
   }
 
   private _activate(widget: Widget | null): void {

@@ -8,14 +8,14 @@ describe('latestExecutions', () => {
     const ended = { status: 'finished', cell: 'a' } as const;
     const runs = [
       smallRun({ ...ended, run: 0, executionCount: 1, startS: 0, stopS: 100 }),
-      smallRun({ ...ended, run: 3, executionCount: 4, startS: 220, stopS: 223, nTasks: 5 }),
-      smallRun({ ...ended, run: 2, executionCount: 4, startS: 200, stopS: 202, status: 'erred' }),
+      smallRun({ ...ended, run: 3, executionCount: 4, sourceCrc: 7, startS: 220, stopS: 223, nTasks: 5 }),
+      smallRun({ ...ended, run: 2, executionCount: 4, sourceCrc: 7, startS: 200, stopS: 202, status: 'erred' }),
       smallRun({ run: 4, cell: 'b', executionCount: 5, startS: 300 }),
       smallRun({ run: 5, cell: null, executionCount: 6 })
     ];
     expect([...latestExecutions(runs)]).toEqual([
-      ['a', { executionCount: 4, status: 'erred', nRuns: 2, nTasks: 15, elapsedS: 5 }],
-      ['b', { executionCount: 5, status: 'running', nRuns: 1, nTasks: 10, elapsedS: 0 }]
+      ['a', { executionCount: 4, sourceCrc: 7, status: 'erred', nRuns: 2, nTasks: 15, elapsedS: 5 }],
+      ['b', { executionCount: 5, sourceCrc: null, status: 'running', nRuns: 1, nTasks: 10, elapsedS: 0 }]
     ]);
   });
 
@@ -29,19 +29,20 @@ describe('latestExecutions', () => {
 });
 
 describe('isCurrent', () => {
-  const finished: Execution = { executionCount: 4, status: 'finished', nRuns: 1, nTasks: 1, elapsedS: 1 };
-  const cell: CellFacts = { executionCount: 4, isDirty: false, isRunning: false, floor: 0, witnessed: null };
+  const finished: Execution = { executionCount: 4, sourceCrc: 7, status: 'finished', nRuns: 1, nTasks: 1, elapsedS: 1 };
+  const cell: CellFacts = { executionCount: 4, sourceCrc: 7, isRunning: false, floor: 0, witnessed: null };
 
   it.each<[string, boolean, Partial<Execution>, Partial<CellFacts>]>([
     ['of the execution whose number the cell has', true, {}, {}],
     ['of a cell that was run again since, without Dask', false, {}, { executionCount: 5 }],
-    ['of a cell that was edited since', false, {}, { isDirty: true }],
+    ['of a cell that was edited since', false, {}, { sourceCrc: 8 }],
+    ['of a cell of which nobody knows what ran', true, { sourceCrc: null }, {}],
     ['of a cell that was cleared', false, {}, { executionCount: null }],
     ['of a cell that was cleared after its computes were seen running', false, {}, { executionCount: null, floor: 4, witnessed: 4 }],
     ['of a cell that goes on after its first compute', true, {}, { executionCount: null, isRunning: true, floor: 3 }],
     ['of the execution before the one that runs', false, {}, { executionCount: null, isRunning: true, floor: 4 }],
     ['of a cell that ran while the page was reloaded', true, {}, { executionCount: null, witnessed: 4 }],
-    ['of a cell that is edited while it runs', true, { status: 'running' }, { executionCount: null, isRunning: true, isDirty: true }],
+    ['of a cell that is edited while it runs', true, { status: 'running' }, { executionCount: null, isRunning: true, sourceCrc: 8 }],
     ['of a thread that nobody can tell the execution of', false, { executionCount: null }, {}]
   ])('%s: %s', (_, shown, execution, facts) => {
     expect(isCurrent({ ...finished, ...execution }, { ...cell, ...facts })).toBe(shown);

@@ -1,0 +1,103 @@
+import type { Kernel, Session } from '@jupyterlab/services';
+import { beforeEach, describe, expect, it } from 'vitest';
+
+import { Owners } from '../../../../src/hosts/lab/panels/owners';
+import { Subject, type SubjectState } from '../../../../src/hosts/lab/panels/subject';
+import { FakeRunning, FakeTracker, kernelsOf, modelOf, sessionsOf } from './sessions';
+
+let notebooks: FakeTracker;
+let sessions: FakeRunning<Session.IModel>;
+let kernels: FakeRunning<Kernel.IModel>;
+let subject: Subject;
+
+beforeEach(() => {
+  notebooks = new FakeTracker();
+  sessions = new FakeRunning();
+  kernels = new FakeRunning();
+  subject = new Subject(new Owners([notebooks.tracker], null), sessionsOf(sessions), kernelsOf(kernels));
+});
+
+const looksAt = (name: string, kernelId: string, open = true): SubjectState => ({ kind: 'kernel', name, model: modelOf(kernelId), open });
+const sessionOn = (path: string, kernelId: string): Session.IModel => ({ id: '1', name: path, path, type: 'notebook', kernel: modelOf(kernelId) });
+
+describe('a panel that follows', () => {
+  it('looks at the kernel of the notebook in use, and at its next one', () => {
+    expect(subject.state).toEqual({ kind: 'none' });
+    const first = notebooks.open('a.ipynb', 'k1');
+    const second = notebooks.open('b.ipynb', 'k2');
+    expect(subject.state).toEqual(looksAt('b.ipynb', 'k2'));
+    notebooks.use(first);
+    expect(subject.state).toEqual(looksAt('a.ipynb', 'k1'));
+    first.sessionContext.setKernel('k3');
+    expect(subject.state).toEqual(looksAt('a.ipynb', 'k3'));
+    second.sessionContext.setKernel('k4');
+    expect(subject.state).toEqual(looksAt('a.ipynb', 'k3'));
+  });
+
+  it('tells a kernel that starts from none at all', () => {
+    const { sessionContext: fake } = notebooks.open('a.ipynb', null);
+    expect(subject.state).toEqual({ kind: 'no-kernel', name: 'a.ipynb' });
+    fake.isReady = false;
+    fake.statusChanged.emit();
+    expect(subject.state).toEqual({ kind: 'starting', name: 'a.ipynb' });
+    fake.hasNoKernel = true;
+    fake.statusChanged.emit();
+    expect(subject.state).toEqual({ kind: 'no-kernel', name: 'a.ipynb' });
+  });
+
+  it('tells of a change once, and of nothing else', () => {
+    const { sessionContext: fake } = notebooks.open('a.ipynb', 'k1');
+    let told = 0;
+    subject.changed.connect(() => (told += 1));
+    fake.statusChanged.emit();
+    sessions.set([sessionOn('a.ipynb', 'k1')]);
+    expect(told).toBe(0);
+    fake.setKernel('k2');
+    expect(told).toBe(1);
+    subject.dispose();
+    fake.setKernel('k3');
+    expect(told).toBe(1);
+  });
+});
+
+describe('a panel that is pinned', () => {
+  it('stays with its notebook through renaming, while others are in use', () => {
+    const first = notebooks.open('a.ipynb', 'k1');
+    subject.setPinned(true);
+    notebooks.open('b.ipynb', 'k2');
+    expect([subject.state, subject.pin]).toEqual([looksAt('a.ipynb', 'k1'), { path: 'a.ipynb', kernelId: 'k1' }]);
+    first.rename('c.ipynb');
+    expect([subject.state, subject.pin]).toEqual([looksAt('c.ipynb', 'k1'), { path: 'c.ipynb', kernelId: 'k1' }]);
+    subject.setPinned(false);
+    expect([subject.state, subject.pin]).toEqual([looksAt('b.ipynb', 'k2'), null]);
+  });
+
+  it('looks on at the kernel of a notebook that was closed, until that is gone, and finds it opened again', () => {
+    const first = notebooks.open('folder/a.ipynb', 'k1');
+    subject.setPinned(true);
+    kernels.set([modelOf('k1')]);
+    first.dispose();
+    expect(subject.state).toEqual(looksAt('a.ipynb', 'k1', false));
+    sessions.set([sessionOn('folder/a.ipynb', 'k2')]);
+    expect(subject.state).toEqual(looksAt('a.ipynb', 'k2', false));
+    sessions.set([]);
+    kernels.set([]);
+    expect(subject.state).toEqual({ kind: 'closed', name: 'a.ipynb' });
+    notebooks.open('folder/a.ipynb', 'k5');
+    expect(subject.state).toEqual(looksAt('folder/a.ipynb', 'k5'));
+  });
+
+  it('takes up its pin after a reload, before and after its notebook is there', () => {
+    subject.setPin({ path: 'a.ipynb', kernelId: 'k1' });
+    expect(subject.state).toEqual({ kind: 'closed', name: 'a.ipynb' });
+    notebooks.open('b.ipynb', 'k2');
+    notebooks.open('a.ipynb', 'k1');
+    notebooks.open('c.ipynb', 'k3');
+    expect(subject.state).toEqual(looksAt('a.ipynb', 'k1'));
+  });
+
+  it('is pinned to nothing where there is nothing', () => {
+    subject.setPinned(true);
+    expect([subject.state, subject.pin]).toEqual([{ kind: 'none' }, null]);
+  });
+});
