@@ -45,6 +45,7 @@ class SignalPipe:
                 os.close(os.open(self.path, os.O_WRONLY | os.O_NONBLOCK))
 
     def signal(self) -> None:
-        """Let the listener act; wait for it if it does not listen yet."""
-        self._signalled = True
-        os.close(os.open(self.path, os.O_WRONLY))
+        """Let the listener act, once; wait for it if it does not listen yet."""
+        if not self._signalled:
+            self._signalled = True
+            os.close(os.open(self.path, os.O_WRONLY))

@@ -78,7 +78,7 @@ class Recorder:
         self.id = uuid.uuid4().hex
         self.clock = clock
         self.origin = clock.perf_counter()
-        self.started_at = datetime.fromtimestamp(clock.time(), UTC)
+        self.started_at = datetime.fromtimestamp(self.origin - clock.shift_s(), UTC)
         self.messages_log = MessageLog(self.now_s)
         self.resources = ResourceLog()
         self.held = HeldLog()

@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 import taskscope
+from tests.support.waiting import PATIENCE_S
 
 SCRIPT = """
 import sys, dask
@@ -33,7 +34,7 @@ def run(folder: Path, source: str, *options: str) -> subprocess.CompletedProcess
     script = folder / "script.py"
     script.write_text(source)
     line = command("run", *options, str(script), "-D", "x")
-    return subprocess.run(line, capture_output=True, text=True, check=False, timeout=120)
+    return subprocess.run(line, capture_output=True, text=True, check=False, timeout=PATIENCE_S)
 
 
 def test_a_script_keeps_its_arguments_and_output_and_is_recorded(tmp_path: Path) -> None:
@@ -57,7 +58,11 @@ def test_a_script_keeps_its_arguments_and_output_and_is_recorded(tmp_path: Path)
 def test_the_exit_status_is_that_of_the_script(end: str, status: int, said: str, tmp_path: Path) -> None:
     done = run(tmp_path, f"{SCRIPT}\n{end}\n", "-q", "-D", str(tmp_path / "a.taskscope"))
     plain = subprocess.run(
-        [sys.executable, tmp_path / "script.py"], capture_output=True, text=True, check=False, timeout=120
+        [sys.executable, tmp_path / "script.py"],
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=PATIENCE_S,
     )
     assert (done.returncode, done.stderr) == (plain.returncode, plain.stderr)
     assert (done.returncode, done.stderr.endswith(said)) == (status, True)
@@ -89,7 +94,7 @@ def test_a_signal_ends_the_script_as_it_ends_python_and_leaves_a_recording(
             while len(ends) == 1 and number == signal.SIGTERM and not has_a_run(file):
                 time.sleep(0.02)
             process.send_signal(number)
-            _, said = process.communicate(timeout=60)
+            _, said = process.communicate(timeout=PATIENCE_S)
         ends.append((process.returncode, said.splitlines()[-1:]))
     assert ends[0] == ends[1] == (-number, ["KeyboardInterrupt"] if number == signal.SIGINT else [])
     assert [r.status for r in taskscope.load(file).runs] == ["interrupted"]
@@ -128,7 +133,7 @@ def test_a_program_sees_what_python_would_show_it(tmp_path: Path) -> None:
                 capture_output=True,
                 text=True,
                 check=False,
-                timeout=60,
+                timeout=PATIENCE_S,
             )
             for first in ([], [TASKSCOPE, "run", "-q"])
         )
@@ -139,23 +144,28 @@ def test_a_program_sees_what_python_would_show_it(tmp_path: Path) -> None:
 def test_a_terminal_shows_progress_with_prefixes_and_what_is_left(tmp_path: Path) -> None:
     script = tmp_path / "script.py"
     script.write_text(
-        "import dask, time\n"
-        "def work(i): time.sleep(0.05)\n"
+        "import dask, itertools, os, time\n"
+        "begun = itertools.count()\n"
+        "def work(i):\n"
+        "    time.sleep(0.05)\n"
+        "    while next(begun) >= 30 and not os.path.exists('go'): time.sleep(0.02)\n"
         "dask.compute(*[dask.delayed(work)(i) for i in range(40)], scheduler='threads', num_workers=2)\n"
         "print('the end')\n"
     )
     main, terminal = pty.openpty()
-    process = subprocess.Popen(command("run", str(script)), stdout=terminal, stderr=terminal)
+    process = subprocess.Popen(command("run", str(script)), cwd=tmp_path, stdout=terminal, stderr=terminal)
     os.close(terminal)
     shown = b""
     try:
         while part := os.read(main, 4096):
             shown += part
+            if shown.count(b" / 40 tasks") > 1 and b"left (estimate: " in shown:
+                (tmp_path / "go").touch()
     except OSError:
         pass  # the terminal's other end is closed
     finally:
         os.close(main)
-    assert process.wait(60) == 0
+    assert process.wait(PATIENCE_S) == 0
     lines = [line for line in shown.decode().split("\r\x1b[K") if " tasks · " in line]
     assert len(lines) >= 2
     assert all(" / 40 tasks · " in line for line in lines)
@@ -178,7 +188,12 @@ def test_what_cannot_work_is_said_before_the_script_runs(
 ) -> None:
     (tmp_path / "there.txt").write_text("mine")
     done = subprocess.run(
-        command("run", *options), cwd=tmp_path, capture_output=True, text=True, check=False, timeout=60
+        command("run", *options),
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=PATIENCE_S,
     )
     assert (done.returncode, done.stdout, message in done.stderr) == (1, "", True)
 

@@ -12,6 +12,7 @@ import pytest
 from dask.callbacks import add_callbacks
 
 from taskscope.diagnostics import Callback
+from tests.support.waiting import PATIENCE_S
 
 GRAPH = {"a": (add, 1, 2), "b": (add, 3, "a"), "c": (mul, "a", "b")}
 original = dask.local.local_callbacks
@@ -163,7 +164,7 @@ def test_a_registration_survives_four_threads_with_fifty_computes_each() -> None
     together = threading.Barrier(4)
 
     def computes(thread: int) -> None:
-        together.wait(10)
+        together.wait(PATIENCE_S)
         for n in range(50):
             keys = [(f"t{thread}", n, i) for i in range(5)]
             dask.get(dict.fromkeys(keys, (int, "7")), keys)
@@ -197,7 +198,7 @@ def test_what_is_registered_or_unregistered_during_another_compute_stays_so(
 
     def wait() -> int:
         started.set()
-        assert go_on.wait(10)
+        assert go_on.wait(PATIENCE_S)
         return 1
 
     if registered_before:
@@ -207,7 +208,7 @@ def test_what_is_registered_or_unregistered_during_another_compute_stays_so(
     with bystander:
         thread = threading.Thread(target=dask.get, args=({"long": (wait,)}, "long"))
         thread.start()
-        assert started.wait(10)
+        assert started.wait(PATIENCE_S)
         if registered_before:
             callback.unregister()
         else:

@@ -4,34 +4,32 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from tests.support.kernel import Kernel, Said, running_kernel
+from tests.support.signal_pipe import LISTENER, SignalPipe
 
 WIDGET = "application/vnd.jupyter.widget-view+json"
-SETUP = """
+SETUP = f"""
 import dask, io, os, threading
 from taskscope.diagnostics import ProgressBar
+from taskscope.recorder import pump
 from taskscope.session import current
 from taskscope.widgets.feed import current as feed
 from ipywidgets.widgets.widget import _instances
+{LISTENER}
 gate = threading.Event()
+def close_gate(pipe):
+    gate.clear()
+    on_signal(pipe, gate.set)
 def wait(i):
-    gate.wait(30)
+    gate.wait()
     return i
 one = dask.delayed(abs)(-1)
 two = dask.delayed(wait)(one)
-def open_after(ticks):
-    gate.clear()
-    left = [ticks]
-    def look(tick):
-        left[0] -= tick.active
-        if left[0] <= 0:
-            stop()
-            gate.set()
-    stop = current().pump.subscribe(look)
 """
 LINE = re.compile(r"\[(#*) *\] \| (\d+)% Completed \| .*")
 
@@ -41,6 +39,21 @@ def kernel() -> Iterator[Kernel]:
     with running_kernel() as kernel:
         kernel.run(SETUP)
         yield kernel
+
+
+@pytest.fixture
+def gate(tmp_path: Path) -> Iterator[SignalPipe]:
+    """Opens the gate before the second task, at the latest when the test is over."""
+    with SignalPipe(tmp_path / "gate") as pipe:
+        yield pipe
+
+
+@pytest.fixture
+def within_a_beat(kernel: Kernel) -> Iterator[None]:
+    """Have computes end before the pump looks, however busy the machine."""
+    kernel.run("pump.TICK_S = 3600.0")
+    yield
+    kernel.run("pump.TICK_S = 0.1")
 
 
 def outputs(said: Said) -> list[dict[str, Any]]:
@@ -53,6 +66,7 @@ def percent(text: str) -> int:
     return int(found[2])
 
 
+@pytest.mark.usefixtures("within_a_beat")
 def test_a_short_compute_leaves_one_line_of_text(kernel: Kernel) -> None:
     said = kernel.run("with ProgressBar():\n    dask.compute(one)")
     (stream,) = said.of("stream")
@@ -60,21 +74,40 @@ def test_a_short_compute_leaves_one_line_of_text(kernel: Kernel) -> None:
     assert outputs(said) == []
 
 
-def test_without_a_front_end_a_line_moves_and_its_end_stays(kernel: Kernel) -> None:
-    said = kernel.run("with ProgressBar():\n    open_after(14)\n    out = dask.compute(two)\nout")
+def test_without_a_front_end_a_line_moves_and_its_end_stays(kernel: Kernel, gate: SignalPipe) -> None:
+    seen: list[int] = []
+
+    def open_at_second_half(message: dict[str, Any]) -> None:
+        if message["msg_type"] in {"display_data", "update_display_data"}:
+            seen.append(percent(message["content"]["data"]["text/plain"]))
+            if seen.count(50) == 2:
+                gate.signal()
+
+    said = kernel.run(
+        f"with ProgressBar():\n    close_gate({gate.path!r})\n    out = dask.compute(two)\nout",
+        open_at_second_half,
+    )
     shown = outputs(said)
     assert len({output["transient"]["display_id"] for output in shown}) == 1
     assert [set(output["data"]) for output in shown] == [{"text/plain"}] * len(shown)
-    percents = [percent(output["data"]["text/plain"]) for output in shown]
-    assert percents[0] == 50
-    assert percents[-1] == 100
+    assert seen == sorted(seen)
+    assert seen[-1] == 100
     assert said.of("stream") == []
     assert said.text() == "(1,)"
 
 
-def test_with_a_front_end_the_widget_is_shown_and_text_takes_its_place(kernel: Kernel) -> None:
+def test_with_a_front_end_the_widget_is_shown_and_text_takes_its_place(
+    kernel: Kernel, gate: SignalPipe
+) -> None:
+    def open_when_shown(message: dict[str, Any]) -> None:
+        if message["msg_type"] == "display_data":
+            gate.signal()
+
     kernel.run("feed().has_front_end = lambda: True\nbefore = set(_instances)")
-    said = kernel.run("with ProgressBar():\n    open_after(6)\n    out = dask.compute(two)\nout")
+    said = kernel.run(
+        f"with ProgressBar():\n    close_gate({gate.path!r})\n    out = dask.compute(two)\nout",
+        open_when_shown,
+    )
     first, last = outputs(said)
     assert set(first["data"]) == {"text/plain", WIDGET}
     assert set(last["data"]) == {"text/plain"}
@@ -93,6 +126,7 @@ def test_nothing_is_held_when_it_is_over_and_an_explicit_out_gets_text(kernel: K
     assert outputs(said) == []
 
 
+@pytest.mark.usefixtures("within_a_beat")
 def test_a_failed_compute_says_how_far_it_came_and_the_error_is_the_user_s(kernel: Kernel) -> None:
     said = kernel.run("with ProgressBar():\n    dask.compute(dask.delayed(divmod)(1, 0), scheduler='sync')")
     (stream,) = said.of("stream")

@@ -26,6 +26,7 @@ from taskscope.diagnostics.results import TaskData
 from taskscope.errors import OptionError, TaskscopeError
 from taskscope.session import current
 from tests.support.process_tasks import pid
+from tests.support.waiting import PATIENCE_S
 
 GRAPH = {"x": 1, "y": (add, "x", 10), "z": (mul, "y", 2)}
 # Older releases of Dask also compute what nobody asked for.
@@ -199,7 +200,7 @@ def test_computes_of_two_threads_are_all_recorded() -> None:
     together = threading.Barrier(2)
 
     def computes(name: str) -> None:
-        together.wait(10)
+        together.wait(PATIENCE_S)
         for n in range(30):
             assert dask.get({(name, n): (abs, -1)}, (name, n)) == 1
 

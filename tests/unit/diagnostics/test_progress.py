@@ -19,6 +19,7 @@ from taskscope.diagnostics import Callback, ProgressBar
 from taskscope.diagnostics.tally import Tally
 from taskscope.diagnostics.textbar import TextBar, bar_text
 from taskscope.errors import OptionError
+from tests.support.waiting import PATIENCE_S, until
 
 FULL = "[" + "#" * 40 + "] | 100% Completed | "
 
@@ -29,11 +30,9 @@ class Counting(io.StringIO):
     def __init__(self) -> None:
         super().__init__()
         self.writes = self.flushes = 0
-        self.written = threading.Event()
 
     def write(self, text: str) -> int:
         self.writes += 1
-        self.written.set()
         return super().write(text)
 
     def flush(self) -> None:
@@ -52,7 +51,7 @@ def last_line(out: io.StringIO) -> str:
 
 def test_a_short_compute_writes_one_line_once() -> None:
     out = Counting()
-    with ProgressBar(out=out) as bar:
+    with ProgressBar(out=out, dt=1000) as bar:
         assert compute() == 1
     assert out.getvalue().startswith(f"\r{FULL}")
     assert (out.writes, out.flushes, out.getvalue().count("\n")) == (1, 1, 1)
@@ -63,13 +62,15 @@ def test_it_moves_while_a_compute_lasts() -> None:
     out = Counting()
 
     def wait(_: object) -> int:
-        assert out.written.wait(10)
+        until(lambda: "50%" in out.getvalue())
         return 1
 
     with ProgressBar(out=out, width=10, dt=0.01):
         dask.get({"a": 1, "b": (abs, "a"), "c": (wait, "b")}, "c")
     lines = [line.rpartition(" | ")[0] for line in out.getvalue().rstrip("\n").split("\r")[1:]]
-    assert set(lines) == {"[#####     ] | 50% Completed", "[##########] | 100% Completed"}
+    # On a busy machine there may be a line before the first task has ended, and one just before the end.
+    assert "[#####     ] | 50% Completed" in lines
+    assert lines[-1] == "[##########] | 100% Completed"
     assert lines == sorted(lines, key=lambda line: line.count("#"))
 
 
@@ -99,7 +100,7 @@ def test_a_compute_shorter_than_the_minimum_shows_nothing() -> None:
 
 def test_registered_it_shows_every_compute_and_once_in_a_block_of_its_own() -> None:
     out = io.StringIO()
-    bar = ProgressBar(out=out)
+    bar = ProgressBar(out=out, dt=1000)
     bar.unregister()
     bar.register()
     bar.register()
@@ -165,12 +166,12 @@ def test_computes_at_the_same_time_share_one_bar() -> None:
     both, ended = threading.Barrier(2), threading.Event()
 
     def first() -> int:
-        both.wait(10)
+        both.wait(PATIENCE_S)
         return 1
 
     def second() -> int:
-        both.wait(10)
-        assert ended.wait(10)
+        both.wait(PATIENCE_S)
+        assert ended.wait(PATIENCE_S)
         return 1
 
     bar = ProgressBar(out=out)

@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import threading
 import time
 
 import dask
@@ -10,7 +9,7 @@ import pytest
 from taskscope.diagnostics import ResourceProfiler
 from taskscope.diagnostics.results import ResourceData
 from taskscope.errors import OptionError
-from taskscope.session import current
+from tests.support.waiting import until
 
 
 def compute() -> None:
@@ -35,13 +34,8 @@ def test_a_result_has_what_upstream_documents() -> None:
 
 
 def test_a_block_is_sampled_even_if_nothing_is_computed() -> None:
-    enough = threading.Event()
     with ResourceProfiler(dt=0.005) as rprof:
-        unsubscribe = current().pump.subscribe(
-            lambda _: enough.set() if len(rprof.recording.resources) > 20 else None
-        )
-        assert enough.wait(30)
-        unsubscribe()
+        until(lambda: len(rprof.recording.resources) > 20)
     assert len(rprof.results) > 15
     assert rprof.recording.runs == ()
     times = [row.time for row in rprof.results]

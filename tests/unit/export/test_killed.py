@@ -18,6 +18,7 @@ from taskscope.export.load import _read
 from taskscope.model.recording import Recording
 from taskscope.model.records import FINISHED
 from tests.support.tables import rows
+from tests.support.waiting import PATIENCE_S
 
 ENDLESS = """
 import sys, time, dask, taskscope
@@ -33,8 +34,6 @@ with taskscope.profile(
         leaves = [dask.delayed(work)(i) for i in range(1000)]
         dask.compute(dask.delayed(work)(leaves), scheduler="threads", num_workers=4)
 """
-START_S = 60.0
-FLUSH_S = 10.0
 
 
 @contextmanager
@@ -49,7 +48,7 @@ def recording_process(path: Path) -> Iterator[subprocess.Popen[bytes]]:
 
 def wait_for_tasks(path: Path, process: subprocess.Popen[bytes], more_than: int) -> int:
     """Wait until the file holds more tasks that have ended than this, and return how many."""
-    deadline = time.monotonic() + START_S
+    deadline = time.monotonic() + PATIENCE_S
     while time.monotonic() < deadline:
         assert process.poll() is None, "the process ended by itself"
         try:
@@ -59,7 +58,7 @@ def wait_for_tasks(path: Path, process: subprocess.Popen[bytes], more_than: int)
         if n_tasks > more_than:
             return n_tasks
         time.sleep(0.02)
-    raise AssertionError(f"no more than {more_than} tasks in {path} after {START_S} s")
+    raise AssertionError(f"no more than {more_than} tasks in {path} after {PATIENCE_S} s")
 
 
 def ended(recording: Recording) -> list[tuple[str, ...]]:

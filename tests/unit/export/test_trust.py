@@ -9,11 +9,13 @@ from pathlib import Path
 
 from tests.support.hostile import hostile
 from tests.support.stacks import Sample, stacks_of
+from tests.support.waiting import PATIENCE_S
 
 READ_AND_WRITE = """
 import sys
 from pathlib import Path
 import taskscope
+from tests.support.waiting import PATIENCE_S
 source, folder = map(Path, sys.argv[1:])
 # What is imported is not what is asked about.
 recording = taskscope.load(source)
@@ -48,7 +50,7 @@ def test_no_path_in_a_file_is_ever_opened(tmp_path: Path) -> None:
         capture_output=True,
         text=True,
         check=True,
-        timeout=120,
+        timeout=PATIENCE_S,
     )
     assert done.stdout == "True\n"
     written = {str(path.relative_to(tmp_path / "out")) for path in (tmp_path / "out").rglob("*.*")}

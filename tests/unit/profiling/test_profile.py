@@ -11,6 +11,7 @@ import pytest
 import taskscope
 from taskscope.errors import FileError, OptionError, TaskscopeError
 from taskscope.session import current
+from tests.support.waiting import PATIENCE_S
 
 
 def compute(n: int = 2) -> object:
@@ -53,9 +54,9 @@ def test_blocks_in_several_threads_each_get_their_computes() -> None:
 
     def work(number: int) -> None:
         with taskscope.profile(label=str(number), display=False) as run:
-            barrier.wait(10)
+            barrier.wait(PATIENCE_S)
             compute()
-            barrier.wait(10)
+            barrier.wait(PATIENCE_S)
         found[number] = [r for r in runs(run) if r[1] == str(number)]
 
     threads = [threading.Thread(target=work, args=(i,)) for i in range(3)]

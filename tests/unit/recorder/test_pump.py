@@ -11,8 +11,8 @@ from taskscope.recorder import pump as pump_module
 from taskscope.recorder.pump import Pump, Tick
 from tests.support.fake_clock import FakeClock
 from tests.support.run_writing import begin_run, end_run, write_task
+from tests.support.waiting import PATIENCE_S
 
-PATIENCE_S = 20.0
 """How long a broken pump is waited for; a working one answers within milliseconds."""
 
 

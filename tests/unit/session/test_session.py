@@ -21,9 +21,9 @@ from taskscope.session import Options, Session, current
 from taskscope.sources import registration
 from tests.support.child_process import in_forked_child
 from tests.support.local_computes import run_facts, statuses
+from tests.support.waiting import PATIENCE_S
 
 original = dask.local.local_callbacks
-PATIENCE_S = 20.0
 
 
 @pytest.fixture

@@ -15,6 +15,7 @@ from taskscope.sources.processes import ProcessReading
 from taskscope.sources.resources import ResourceSampler, checked_dt
 from taskscope.sources.watcher import ProcessWatcher
 from tests.support.fake_clock import FakeClock
+from tests.support.waiting import PATIENCE_S
 
 Sample = tuple[float, float | None, float, int, bool]
 
@@ -174,9 +175,9 @@ def test_without_a_helper_a_thread_samples_and_ends_with_the_compute(sampled: Sa
     thread = sampled.sampler._thread
     assert thread is not None
     for _ in range(3):
-        assert sampled.reads.acquire(timeout=20.0)
+        assert sampled.reads.acquire(timeout=PATIENCE_S)
     sampled.sampler.compute_stopped()
-    thread.join(20.0)
+    thread.join(PATIENCE_S)
     assert not thread.is_alive()
 
 

@@ -19,8 +19,7 @@ from taskscope.recorder import Recorder
 from taskscope.session import Options, Session
 from taskscope.sources.stacks import StackSampler, task_stack
 from tests.support.local_computes import watching
-
-PATIENCE_S = 30.0
+from tests.support.waiting import PATIENCE_S, until
 
 
 def names(stack: list[CodeType] | None) -> list[str] | None:
@@ -120,12 +119,7 @@ class Watched:
         return int(self.recorder.stacks.between(0, None).rows.count.sum())
 
     def until(self, n: int) -> None:
-        wait = threading.Event()
-        for _ in range(int(PATIENCE_S / 0.005)):
-            if self.n_samples() >= n:
-                return
-            wait.wait(0.005)
-        raise AssertionError(f"not sampled within {PATIENCE_S} s")
+        until(lambda: self.n_samples() >= n)
 
 
 def tree(node: CallNode) -> dict[str, Any]:

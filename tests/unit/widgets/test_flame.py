@@ -13,8 +13,8 @@ from taskscope.session import current
 from tests.support.recordings import recording_of
 from tests.support.stacks import Sample, stacks_of
 from tests.support.task_blocks import Row
+from tests.support.waiting import PATIENCE_S
 
-PATIENCE_S = 20.0
 COLUMNS = ("parent", "function", "bin", "prefix", "node", "count", "seconds")
 
 
