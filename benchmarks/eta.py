@@ -2,8 +2,8 @@
 
 Every graph of `benchmarks.eta_workloads` is computed; ten times a second the estimate is looked at, and when
 the compute is over it is known when it ended. The band promises to hold about four of five true ends. Of
-tasks of groups of which none has ended it promises nothing, and the widget says how many are ahead; a miss
-is put down to them only if all tasks of the groups seen by then had ended within the band.
+tasks of prefixes of which none has ended it promises nothing, and the widget says how many are ahead; a miss
+is put down to them only if all tasks of the prefixes seen by then had ended within the band.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ class Run:
     """Per group: when its first task ended, and its last one."""
 
     def known_stop_s(self, now_s: float) -> float:
-        """Return when the tasks of the groups seen by now had ended."""
+        """Return when the tasks of the prefixes seen by now had ended."""
         return max((last_s for first_s, last_s in self.seen if first_s <= now_s), default=0.0)
 
 
@@ -153,7 +153,7 @@ def measure(*, quick: bool) -> list[Table]:
         "end in the band",
         "before it",
         "beyond it",
-        "through unseen groups",
+        "through unseen prefixes",
         "off by",
         "width",
         "no estimate",
@@ -161,10 +161,9 @@ def measure(*, quick: bool) -> list[Table]:
     seeds = range(1) if quick else range(5)
     note = (
         "Error and width are medians, in parts of the compute's length. A first straggler cannot be "
-        "foreseen. "
-        "Through unseen groups: the end was beyond the band, all tasks of the groups seen by then had ended "
-        "in it, and the widget said that it may take longer, as groups not seen yet were ahead. Before there "
-        "is evidence there is no estimate."
+        "foreseen. Through unseen prefixes: the end was beyond the band, all tasks of the prefixes seen by "
+        "then had ended in it, and the widget said that it may take longer, as tasks of prefixes not seen "
+        "yet were ahead. Before there is evidence there is no estimate."
     )
     return [Table("The time left: is the true end in the band?", columns, _rows(seeds), note)]
 

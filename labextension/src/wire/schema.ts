@@ -121,7 +121,7 @@ export interface RunningTask {
   readonly startS: number | null;
 }
 
-/** When a compute will end; about four of five true ends lie between `earliestS` and `latestS`, if the `nUnseen` tasks of groups of which none has ended are like the others. */
+/** When a compute will end; about four of five true ends lie between `earliestS` and `latestS`, if the `nUnseen` tasks of prefixes of which none has ended are like the others. */
 export interface Estimate {
   readonly run: number;
   readonly stopS: number;

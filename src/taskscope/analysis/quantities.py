@@ -71,12 +71,12 @@ def format_left(guess_s: float, low_s: float, high_s: float, n_unseen: int = 0) 
     >>> format_left(0.2, 0.1, 0.3)
     'about 1 s left (estimate: 0 s to 1 s)'
     >>> format_left(3.0, 2.0, 4.0, n_unseen=2)
-    'about 3 s left (estimate: 2 s to 4 s, or more: 2 tasks of groups not seen yet)'
+    'about 3 s left (estimate: 2 s to 4 s, or more: 2 tasks of prefixes not seen yet)'
     """
     low, high = _coarse(low_s, math.floor), _coarse(high_s, math.ceil)
     band = f"{format_duration(low)} to {format_duration(high)}"
     if n_unseen:
-        unseen = "1 task of a group" if n_unseen == 1 else f"{format_count(n_unseen)} tasks of groups"
+        unseen = "1 task of a prefix" if n_unseen == 1 else f"{format_count(n_unseen)} tasks of prefixes"
         band = f"{band}, or more: {unseen} not seen yet"
     return f"about {format_duration(_coarse(guess_s, math.ceil))} left (estimate: {band})"
 

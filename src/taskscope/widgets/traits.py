@@ -24,7 +24,7 @@ class ProgressTraits(traitlets.HasTraits):
     ).tag(sync=True)
     eta_high_s = traitlets.Float(None, allow_none=True, help="See eta_low_s.").tag(sync=True)
     eta_unseen = traitlets.Int(
-        0, help="Tasks ahead of groups of which none has ended: it may take longer than eta_high_s."
+        0, help="Tasks ahead of prefixes of which none has ended: it may take longer than eta_high_s."
     ).tag(sync=True)
     state = traitlets.Enum(
         ["waiting", "running", "finished", "erred", "interrupted"],

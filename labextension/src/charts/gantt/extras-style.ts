@@ -10,7 +10,7 @@ export const EXTRAS_CSS = `
   display: grid; grid-template-columns: repeat(auto-fill, minmax(min(230px, 100%), 1fr)); gap: 2px 16px; margin: 0;
 }
 .tsk-gantt-card dl > div { display: flex; gap: 8px; min-width: 0; }
-.tsk-gantt-card dt { color: var(--tsk-faint); flex: none; min-width: 5.2em; }
+.tsk-gantt-card dt { color: var(--tsk-faint); flex: none; min-width: 5.8em; }
 .tsk-gantt-card dd { min-width: 0; overflow-wrap: anywhere; unicode-bidi: isolate; }
 .tsk-gantt-help { display: grid; grid-template-columns: max-content minmax(0, 1fr); gap: 2px 12px; }
 .tsk-gantt-help dt { font: 600 11.5px/1.6 var(--tsk-code); }

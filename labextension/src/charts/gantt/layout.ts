@@ -68,7 +68,7 @@ export function layoutGantt({ widthPx, rows, span, zeroS, scrollPx, leftPx }: La
     scrollPx,
     barPx: rowPx - (rowPx >= 18 ? 4 : 2),
     boxes: rows.slice(first, last).map((row, i) => ({ row, topPx: (first + i) * rowPx - scrollPx })),
-    ticks: timeTicks(span, zeroS, Math.max(Math.floor(plotWidthPx / TICK_PX), 1))
+    ticks: timeTicks(span, zeroS, Math.max(Math.floor(plotWidthPx / TICK_PX), 2))
   };
 }
 

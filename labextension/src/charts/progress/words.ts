@@ -125,8 +125,8 @@ function unseenText(n: number, translate: Translate): string {
     return '';
   }
   return n === 1
-    ? translate('or more: 1 task of a group not seen yet')
-    : translate('or more: %1 tasks of groups not seen yet', formatCount(n));
+    ? translate('or more: 1 task of a prefix not seen yet')
+    : translate('or more: %1 tasks of prefixes not seen yet', formatCount(n));
 }
 
 /** Whole seconds, and coarser the further away: an estimate has no more digits than that. */

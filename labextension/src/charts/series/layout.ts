@@ -58,7 +58,7 @@ export function layoutSeries({ widthPx, leftPx, specs, span, zeroS }: SeriesInpu
     plotWidthPx,
     plots,
     axisTopPx,
-    ticks: timeTicks(span, zeroS, Math.max(Math.floor(plotWidthPx / TICK_PX), 1))
+    ticks: timeTicks(span, zeroS, Math.max(Math.floor(plotWidthPx / TICK_PX), 2))
   };
 }
 

@@ -55,11 +55,11 @@ describe('describeProgress', () => {
     });
   });
 
-  it('leaves the band open where tasks are of groups not seen yet', () => {
+  it('leaves the band open where tasks are of prefixes not seen yet', () => {
     const told = [1, 1200].map(nUnseen => describeProgress({ ...WAITING, eta: { kind: 'estimate', seconds: 3, lowS: 2, highS: 4, nUnseen } }, english).eta);
     expect(told).toEqual([
-      'about 3 s left (estimate: 2 s to 4 s, or more: 1 task of a group not seen yet)',
-      'about 3 s left (estimate: 2 s to 4 s, or more: 1,200 tasks of groups not seen yet)'
+      'about 3 s left (estimate: 2 s to 4 s, or more: 1 task of a prefix not seen yet)',
+      'about 3 s left (estimate: 2 s to 4 s, or more: 1,200 tasks of prefixes not seen yet)'
     ]);
   });
 
