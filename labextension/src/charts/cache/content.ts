@@ -88,7 +88,7 @@ export class CacheContent implements SeriesContent {
 
   plots(): readonly PlotSpec[] {
     const measure = this.#measure;
-    const axis = valueAxis((this.#summary?.peak.total ?? 0) * 1.08, 3, formatterOf(measure), measure === 'count');
+    const axis = valueAxis((this.#summary?.peak.total ?? 0) * 1.08, 3, formatterOf(measure), measure !== 'metric');
     return [{ title: titleText(measure, this.#metric, this.t), axis, heightPx: PLOT_PX }];
   }
 
@@ -106,7 +106,9 @@ export class CacheContent implements SeriesContent {
       drawStack(brush, plot, stack, prefix => colours.colour(prefix));
     });
     const { total, timeS } = summary.peak;
-    brush.point(plot, timeS, total, this.t('peak %1', amountText(this.#measure, total, this.#metric, this.t)));
+    if (total > 0) {
+      brush.point(plot, timeS, total, this.t('peak %1', amountText(this.#measure, total, this.#metric, this.t)));
+    }
   }
 
   readout(timeS: number): readonly string[] | null {

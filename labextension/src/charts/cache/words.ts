@@ -89,6 +89,11 @@ export function peakText(
   zeroS: number,
   t: Translate
 ): string {
+  if (peak.total === 0 && peak.unknown > 0 && measure !== 'count') {
+    return measure === 'bytes'
+      ? t('Peak not known: all sizes are unknown')
+      : t('Peak not known: all values of %1 are unknown', measureName(measure, metric, t));
+  }
   const amount = amountText(measure, peak.total, metric, t);
   const head = overlapping
     ? t('Peak at least %1 at %2', amount, formatDuration(peak.timeS - zeroS))

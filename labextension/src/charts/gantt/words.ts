@@ -46,7 +46,7 @@ function outcome(run: Run, connected: boolean, t: Translate): string[] {
     case 'running':
       return connected ? [] : [t('no word from the kernel: the last known state')];
     case 'erred':
-      return [run.error === null ? t('failed') : t('failed: %1', printable(run.error, 120))];
+      return [run.error === null ? t('failed') : t('failed: %1', printable(run.error, 60))];
     case 'interrupted':
       return [t('interrupted')];
     case 'finished':

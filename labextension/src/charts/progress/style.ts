@@ -26,7 +26,8 @@ export const PROGRESS_CSS = `
 .tsk-progress[data-state='erred'] .tsk-progress-state svg { color: var(--tsk-error); }
 .tsk-progress[data-state='interrupted'] .tsk-progress-state svg { color: var(--tsk-warn); }
 .tsk-progress-held { color: var(--tsk-warn); }
-.tsk-progress-head { align-items: center; row-gap: 4px; }
+.tsk-progress-head { align-items: center; justify-content: flex-end; row-gap: 4px; }
+.tsk-progress-count { margin-inline-end: auto; }
 .tsk-progress .tsk-notice { padding: 0; }
 .tsk-progress-percent { margin-inline-start: auto; font-weight: 600; }
 .tsk-progress-bar {

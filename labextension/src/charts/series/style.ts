@@ -5,7 +5,7 @@ export const SERIES_CSS = `
 .tsk-series [hidden] { display: none !important; }
 .tsk-series-top { display: flex; flex-wrap: wrap; gap: 4px 12px; padding: 0 12px 4px; }
 .tsk-series-top .tsk-toolbar { margin-inline-start: auto; }
-.tsk-series-head { display: flex; flex: 1 1 220px; flex-wrap: wrap; align-items: flex-start; gap: 6px 28px; min-width: 0; }
+.tsk-series-head { display: flex; flex: 1 1 180px; flex-wrap: wrap; align-items: flex-start; gap: 6px 28px; min-width: 0; }
 .tsk-series-foot { padding: 4px 12px 0; color: var(--tsk-faint); overflow-wrap: anywhere; }
 .tsk-series-foot p { margin: 0; }
 .tsk-series-plot { position: relative; }

@@ -92,6 +92,10 @@ describe('numbers and words', () => {
     expect(peakText(summary, prefixes, null, 0.5, english)).toBe(
       'Peak 100 B at 1.5 s: add 70 B (70%), inc 30 B (30%) · 1 key of unknown size'
     );
+    const unknown = { ...summary, peak: { ...summary.peak, total: 0 } };
+    expect([peakText(unknown, [], null, 0, english), peakText({ ...unknown, measure: 'metric' }, [], 'rows', 0, english)]).toEqual([
+      'Peak not known: all sizes are unknown', 'Peak not known: all values of rows are unknown'
+    ]);
     expect(peakText({ ...summary, overlapping: true }, [], null, 0, english)).toBe(
       'Peak at least 100 B at 2 s · 1 key of unknown size'
     );
