@@ -1,7 +1,7 @@
 /** The cache chart's own rules. */
 
 export const CACHE_CSS = `
-.tsk-cache .tsk-series-head { flex-basis: 130px; align-items: center; gap: 4px 12px; }
+.tsk-cache .tsk-series-head { flex-basis: 110px; align-items: center; gap: 4px 12px; }
 .tsk-cache-now { flex: 1 1 180px; min-width: 0; color: var(--tsk-faint); overflow-wrap: anywhere; }
 .tsk-cache-measures button {
   display: inline-flex; align-items: center; justify-content: center;
