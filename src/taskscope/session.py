@@ -25,7 +25,7 @@ from taskscope.recorder import DEFAULT_MAX_TASKS, Recorder
 from taskscope.recorder.occupancy import metric_name
 from taskscope.recorder.pump import Pump, Tick
 from taskscope.recorder.resources import ResourceLimits
-from taskscope.sources.cluster import ClusterSource
+from taskscope.sources.cluster import TRANSPORTS, ClusterSource, Transport
 from taskscope.sources.limits import cpu_limit, memory_limit_bytes
 from taskscope.sources.local import LocalSource, Metric
 from taskscope.sources.resources import DEFAULT_DT, ResourceSampler, checked_dt
@@ -54,6 +54,9 @@ class Options:
         Whether to sample what the worker threads are doing; one holder that wants it is enough.
     profile_interval, profile_cycle
         Seconds between these samples, and for how many seconds they are counted together; the shortest wins.
+    transport
+        How records come from a cluster's scheduler, ``poll`` or ``push``; one holder that wants ``push`` is
+        enough.
 
     Raises
     ------
@@ -67,6 +70,7 @@ class Options:
     stacks: bool = False
     profile_interval: float = DEFAULT_INTERVAL_S
     profile_cycle: float = DEFAULT_CYCLE_S
+    transport: Transport = "poll"
 
     def __post_init__(self) -> None:
         """Check the values."""
@@ -78,6 +82,8 @@ class Options:
             raise OptionError(f"max_tasks must be a positive whole number of tasks, got {self.max_tasks!r}")
         if type(self.stacks) is not bool:
             raise OptionError(f"stacks must be True or False, got {self.stacks!r}")
+        if self.transport not in TRANSPORTS:
+            raise OptionError(unknown_name("transport", self.transport, TRANSPORTS))
         checked_dt(self.profile_interval, "profile_interval")
         checked_dt(self.profile_cycle, "profile_cycle")
         if self.profile_cycle < self.profile_interval:
@@ -194,6 +200,7 @@ class Session:
         self.source.metric = metric if callable(metric) else None
         self.sampler.dt = min((o.dt for o in options if o.dt != "any"), default=DEFAULT_DT)
         self.recorder.max_tasks = max(o.max_tasks for o in options)
+        self.cluster.transport = "push" if any(o.transport == "push" for o in options) else "poll"
         sampled = [o for o in options if o.stacks]
         self.stacks.interval_s = min((o.profile_interval for o in sampled), default=None)
         self.stacks.cycle_s = min((o.profile_cycle for o in sampled), default=DEFAULT_CYCLE_S)

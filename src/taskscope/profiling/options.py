@@ -11,6 +11,7 @@ from taskscope.analysis.redaction import Redact, Redaction
 from taskscope.errors import OptionError
 from taskscope.export import check_target
 from taskscope.session import MetricOption, Options
+from taskscope.sources.cluster import Transport
 from taskscope.sources.stacks import DEFAULT_CYCLE_S, DEFAULT_INTERVAL_S
 
 __all__ = ["BlockOptions", "Panel"]
@@ -46,6 +47,9 @@ class BlockOptions:
     panel
         Where it is live in a notebook; None is ``inline`` and whatever else the person has set in JupyterLab.
 
+    transport
+        How records come from a cluster's scheduler: ``poll`` or ``push``.
+
     Raises
     ------
     OptionError
@@ -67,6 +71,7 @@ class BlockOptions:
     profile_interval: float = DEFAULT_INTERVAL_S
     profile_cycle: float = DEFAULT_CYCLE_S
     panel: Panel | None = None
+    transport: Transport = "poll"
     recorded: Options = field(init=False)
 
     def __post_init__(self) -> None:
@@ -84,6 +89,7 @@ class BlockOptions:
             self.stacks,
             profile_interval=self.profile_interval,
             profile_cycle=self.profile_cycle,
+            transport=self.transport,
         )
         object.__setattr__(self, "recorded", recorded)
         Redaction.of(self.redact)

@@ -12,7 +12,7 @@ from taskscope.model.recording import Recording
 from taskscope.profiling.options import BlockOptions, Panel
 from taskscope.profiling.profiled import ProfiledBlock
 from taskscope.session import MetricOption, current
-from taskscope.sources.cluster import is_client
+from taskscope.sources.cluster import Transport, is_client
 from taskscope.sources.stacks import DEFAULT_CYCLE_S, DEFAULT_INTERVAL_S
 
 __all__ = ["profile"]
@@ -55,6 +55,11 @@ class profile:  # noqa: N801 - read as a verb: with taskscope.profile() as run
         Seconds between these samples, 0.01 by default.
     profile_cycle
         For how many seconds samples are counted together, 1 by default: what the profile tells apart in time.
+    transport
+        How records come from a cluster's scheduler. ``"poll"`` (default): it is asked, and nothing of ours
+        runs there. ``"push"``: it sends them by itself, at most a twentieth of a second after a task has
+        ended, by a function of ours that runs there until the block's computes are over; where the scheduler
+        does not allow that, it is asked, and a message in the recording says so.
 
     Raises
     ------
@@ -93,6 +98,7 @@ class profile:  # noqa: N801 - read as a verb: with taskscope.profile() as run
         profile_interval: float = DEFAULT_INTERVAL_S,
         profile_cycle: float = DEFAULT_CYCLE_S,
         panel: Panel | None = None,
+        transport: Transport = "poll",
     ) -> None:
         if client is not None and not is_client(client):
             raise OptionError(f"client must be a distributed.Client or None, got {client!r}")
@@ -109,6 +115,7 @@ class profile:  # noqa: N801 - read as a verb: with taskscope.profile() as run
             profile_interval=profile_interval,
             profile_cycle=profile_cycle,
             panel=panel,
+            transport=transport,
         )
         self._client = client
         self._display = display

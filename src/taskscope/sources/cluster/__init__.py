@@ -8,13 +8,16 @@ from taskscope.sources.cluster.adapter import (
     release,
     watch,
 )
+from taskscope.sources.cluster.push import TRANSPORTS, Transport
 from taskscope.sources.cluster.source import CLUSTER, ClusterSource
 
 __all__ = [
     "CLUSTER",
+    "TRANSPORTS",
     "Call",
     "ClusterSource",
     "Submission",
+    "Transport",
     "is_client",
     "may_have_clients",
     "release",

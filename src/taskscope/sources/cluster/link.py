@@ -132,6 +132,18 @@ class Link:
             )
         return await getattr(self._rpc, op)(**arguments)
 
+    async def open(self) -> Any:
+        """Return another connection, as distributed has it; its messages are not unpickled either.
+
+        Raises
+        ------
+        OSError
+            If the scheduler cannot be reached.
+        """
+        from distributed.comm import connect
+
+        return await connect(self.address, timeout=_CONNECT_S, deserialize=False, **self._arguments)
+
     async def close(self) -> None:
         """Give the connection up."""
         if self._rpc is not None:

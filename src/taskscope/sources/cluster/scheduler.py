@@ -19,6 +19,7 @@ from taskscope.sources.cluster.link import Link, LoopThread
 from taskscope.sources.cluster.ownership import Ownership
 from taskscope.sources.cluster.pace import Pace
 from taskscope.sources.cluster.probing import ClockProbe
+from taskscope.sources.cluster.push import Push, Transport
 from taskscope.sources.cluster.runs import TrackedRun, announce
 from taskscope.sources.cluster.samples import WorkerSampler
 from taskscope.sources.cluster.stream import TaskStream
@@ -45,6 +46,8 @@ class WatchedScheduler:
         Told of each run that was.
     left
         Told that it is asked no more: its last client was closed, or it is gone.
+    transport
+        Asked how records are to come.
     """
 
     def __init__(  # noqa: PLR0915 - an attribute a line
@@ -55,6 +58,7 @@ class WatchedScheduler:
         lock: threading.Lock,
         ended: Callable[[TrackedRun], None],
         left: Callable[[WatchedScheduler], None],
+        transport: Callable[[], Transport],
     ) -> None:
         self.address = address
         self.ready = threading.Event()
@@ -73,19 +77,21 @@ class WatchedScheduler:
         self.guests = Guests(lock)
         """The clients for which it is asked."""
         self._link = Link(address, arguments)
+        self._wanted = asyncio.Event()
         self._samples = WorkerSampler(recorder)
         self._workers = Workers(address, self._samples.take)
         self._ownership = Ownership()
         self._transfers = TransferLogs(self._link, self._workers, recorder)
         self._stream = TaskStream(self._link, self._workers, self._ownership, self._transfers, recorder)
         self._in_flight = InFlight(self._link, self._workers, self._ownership, recorder)
+        self._push = Push(self._link, recorder, self._wanted.set)
+        self._transport = transport
         self._probe = ClockProbe(self._link, self._workers, recorder)
         self._pace = Pace(recorder.clock.perf_counter)
         self._incoming: deque[tuple[TrackedRun, Submission]] = deque()
         self._runs: list[TrackedRun] = []
         self._graphs: set[asyncio.Task[None]] = set()
         self._loop: asyncio.AbstractEventLoop | None = None
-        self._wanted = asyncio.Event()
         self._stepping = asyncio.Lock()
 
     @property
@@ -132,6 +138,7 @@ class WatchedScheduler:
             self.ready.set()
             while not self.guests.look() or self.has_runs:
                 if not self.has_runs:
+                    self._push.close()
                     self._wanted.clear()
                     if not self._incoming and not self.guests.are_leaving:
                         await self._wanted.wait()
@@ -145,6 +152,7 @@ class WatchedScheduler:
             for task in self._graphs:
                 task.cancel()
             self._probe.close()
+            self._push.close()
             await self._link.close()
             self._left(self)
 
@@ -186,7 +194,12 @@ class WatchedScheduler:
             await self._ask_identity()
         if await self._in_flight.ask(self._pace):
             await self._ask_identity()
-        await self._stream.ask()
+        self._push.follow(self._transport(), self._stream.cursor)
+        for first, records in self._push.take():
+            self._stream.take(first, records)
+        # At the end of a run there may be some that are still to be sent.
+        if at_once or not self._push.is_live:
+            await self._stream.ask()
         if self._stream.has_strangers:
             await self._ask_identity()
         self._stream.fold(wait_for_graphs=bool(self._graphs))

@@ -15,6 +15,7 @@ from taskscope.sources.cluster import adapter
 from taskscope.sources.cluster.adapter import Call, Submission
 from taskscope.sources.cluster.importing import ImportNotice
 from taskscope.sources.cluster.link import LoopThread
+from taskscope.sources.cluster.push import Transport
 from taskscope.sources.cluster.runs import TrackedRun
 from taskscope.sources.cluster.scheduler import WatchedScheduler
 from taskscope.sources.local import run_label
@@ -58,6 +59,8 @@ class ClusterSource:
         self.recorder = recorder
         self._on_start = on_start
         self._on_stop = on_stop
+        self.transport: Transport = "poll"
+        """How the records of tasks come from schedulers."""
         self._thread = LoopThread()
         self._lock = threading.Lock()
         self._notice = ImportNotice(self._imported)
@@ -224,7 +227,13 @@ class ClusterSource:
                 return None
             if known is None or known.broken or not known.guests.join(client):
                 known = WatchedScheduler(
-                    address, arguments, self.recorder, self._lock, self._ended, self._left
+                    address,
+                    arguments,
+                    self.recorder,
+                    self._lock,
+                    self._ended,
+                    self._left,
+                    lambda: self.transport,
                 )
                 self._schedulers[address] = known
                 known.guests.join(client)

@@ -83,15 +83,39 @@ class TaskStream:
         self._cursor += len(records)
         if lost > 0:
             self._cursor = int(await self._link.ask("get_task_stream_index"))
-            self._recorder.warn(
-                f"{lost:,} tasks or more are missing: the scheduler did not keep their records"
-            )
+        self._count_lost(lost)
         self._read(records)
+
+    def take(self, first: int, records: Sequence[Mapping[str, Any]]) -> None:
+        """Take records that came without being asked for; those that were read before are left out.
+
+        Parameters
+        ----------
+        first
+            The number of the first of them.
+        records
+            The records, in the scheduler's order.
+        """
+        self._count_lost(first - self._cursor)
+        new = records[max(self._cursor - first, 0) :]
+        self._cursor = max(self._cursor, first + len(records))
+        self._read(new)
+
+    @property
+    def cursor(self) -> int:
+        """How many records the scheduler had when it was last read."""
+        return self._cursor
 
     @property
     def has_strangers(self) -> bool:
         """Whether there are records of workers that the scheduler has not told of."""
         return any(record.get("worker") not in self._workers for record in self._held)
+
+    def _count_lost(self, lost: int) -> None:
+        if lost > 0:
+            self._recorder.warn(
+                f"{lost:,} tasks or more are missing: the scheduler did not keep their records"
+            )
 
     def _read(self, records: Iterable[Mapping[str, Any]]) -> None:
         self._held.extend(records)
