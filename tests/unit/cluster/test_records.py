@@ -225,6 +225,30 @@ def test_tasks_that_the_scheduler_no_longer_has_are_counted_and_later_ones_come(
     ]
 
 
+def test_a_task_that_ended_before_it_was_heard_of_has_one_more_look_and_longer_where_graphs_are_made(
+    fake_clock: FakeClock,
+) -> None:
+    now = fake_clock.time()
+    link = Told(*(record(now, now + 1, now + 1, key=key) for key in ("early", "late", "x-1")))
+    recorder, stream, run = stream_of(link, fake_clock)
+    ownership = stream._ownership
+    asyncio.run(stream.ask())
+    stream.fold(wait_for_graphs=True)
+    stream.fold(wait_for_graphs=True)
+    for key in ("early", "late"):
+        announce(run, {key: ()}, [key])
+        ownership.take(run, [key])
+        stream.fold(wait_for_graphs=False)
+    assert sorted(recorder.snapshot().table("tasks")["key"]) == ["early", "x-1"]
+
+    link.records.append(record(now, now + 1, now + 1, key="once"))
+    read(stream)
+    announce(run, {"once": ()}, ["once"])
+    ownership.take(run, ["once"])
+    stream.fold(wait_for_graphs=False)
+    assert sorted(recorder.snapshot().table("tasks")["key"]) == ["early", "once", "x-1"]
+
+
 def test_another_scheduler_at_the_same_address_is_noticed(fake_clock: FakeClock) -> None:
     link = Told(*[record(1.0, 2.0, 2.0)] * 3)
     _, stream, _ = stream_of(link, fake_clock)

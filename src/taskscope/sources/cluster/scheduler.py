@@ -202,7 +202,7 @@ class WatchedScheduler:
             await self._stream.ask()
         if self._stream.has_strangers:
             await self._ask_identity()
-        self._stream.fold(wait_for_graphs=bool(self._graphs))
+        self._stream.fold(wait_for_graphs=bool(self._graphs or self._incoming))
         # Workers go with the last client, and a scheduler logs each that does not answer any more.
         if not self.guests.have_left:
             await self._transfers.ask(self._pace, at_once=at_once)

@@ -57,6 +57,8 @@ class TaskStream:
         self._cursor = 0
         self._shift_s = math.nan
         self._held: list[Mapping[str, Any]] = []
+        self._n_seen = 0
+        """How many of them were seen before, and nobody's."""
         self.is_fresh = False
         """Whether the scheduler kept no records before it was asked."""
 
@@ -126,14 +128,19 @@ class TaskStream:
         Parameters
         ----------
         wait_for_graphs
-            Whether keys of nobody may turn out to be somebody's.
+            Whether keys of nobody may yet turn out to be somebody's; else they have one more look for it.
         """
         self._compare_clocks()
         held, self._held = self._held, []
-        for first in range(0, len(held), _MAX_AT_ONCE):
-            self._fold(held[first : first + _MAX_AT_ONCE], wait_for_graphs=wait_for_graphs)
+        # A task may have ended before we heard that it was handed over; so even without a graph in the
+        # making what is nobody's may be somebody's at the next look.
+        n_seen = 0 if wait_for_graphs else self._n_seen
+        for records, keeps in ((held[:n_seen], False), (held[n_seen:], True)):
+            for first in range(0, len(records), _MAX_AT_ONCE):
+                self._fold(records[first : first + _MAX_AT_ONCE], keeps=keeps)
+        self._n_seen = len(self._held)
 
-    def _fold(self, records: Sequence[Mapping[str, Any]], *, wait_for_graphs: bool) -> None:
+    def _fold(self, records: Sequence[Mapping[str, Any]], *, keeps: bool) -> None:
         told, records, errors = read_executions(records)
         for error in errors:
             self._recorder.fault("reading a record of the task stream", error)
@@ -142,7 +149,7 @@ class TaskStream:
         for place, run in enumerate(owners):
             places.setdefault(run, []).append(place)
         nobodys = places.pop(None, [])
-        if wait_for_graphs:
+        if keeps:
             self._held.extend(records[place] for place in nobodys[: _MAX_HELD - len(self._held)])
         timed = self._timed(told)
         for run, mine in places.items():
