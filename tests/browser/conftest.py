@@ -30,10 +30,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from playwright.sync_api import Browser, sync_playwright
+from playwright.sync_api import Browser, expect, sync_playwright
 
-from tests.browser.harness.lab_page import LabPage
+from tests.browser.harness.lab_page import DONE_MS, LabPage
 from tests.browser.harness.server import Server, running_server
+
+# Left alone, it gives up after five seconds, in which a kernel on a busy machine has not even started.
+expect.set_options(timeout=DONE_MS)
 
 OpenLab = Callable[..., LabPage]
 """Opens one more page; keywords are those of Playwright's browser contexts."""
