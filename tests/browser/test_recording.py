@@ -8,6 +8,8 @@ from playwright.sync_api import WebSocket, expect
 
 from tests.browser.harness.lab_page import LabPage
 from tests.browser.workloads import LOAD
+from tests.support.hostile import ELEMENTS
+from tests.support.payloads import PAYLOADS
 
 RECORD = """
 with taskscope.profile(display=False) as run: _ = computed(int, 3000, 'synchronous')
@@ -93,3 +95,29 @@ def test_a_recording_tells_what_the_selected_task_needs_and_what_needs_it(lab: L
     charts.first.screenshot(path=shots / "recording-dependents.png")
     lab.run_cell(4)
     expect(cards).to_contain_text(["Needs 2 tasks (solid lines), needed by 0 tasks (dashed)."] * 2)
+
+
+SHOW_HOSTILE = f"""
+import sys
+sys.path.insert(0, {str(Path(__file__).parents[2])!r})
+from ipywidgets import VBox
+from tests.support.hostile import hostile
+from tests.support.payloads import PAYLOADS
+display(VBox([GanttWidget(hostile(text)) for text in ("harmless", *PAYLOADS)]))
+"""
+STEP = """document.querySelectorAll('.tsk-gantt canvas').forEach(canvas =>
+  canvas.dispatchEvent(new KeyboardEvent('keydown', { key: 'n', bubbles: true, cancelable: true })))"""
+
+
+def test_hostile_text_in_every_field_adds_no_element_to_a_widget_and_runs_nothing(lab: LabPage) -> None:
+    lab.open(LOAD, SHOW_HOSTILE)
+    for cell in range(2):
+        lab.run_cell(cell)
+    charts, n_charts = lab.page.locator(".tsk-gantt"), 1 + len(PAYLOADS)
+    tells = "2 tasks · 2 lanes · 1 running · 1 erred"
+    expect(charts.locator(".tsk-gantt-state")).to_contain_text([tells] * n_charts)
+    lab.page.evaluate(STEP)
+    expect(charts.locator(".tsk-gantt-card")).to_have_count(n_charts)
+    made = [chart.evaluate(ELEMENTS) for chart in charts.all()]
+    assert made == [made[0]] * n_charts
+    assert lab.page.evaluate("window.pwned ?? null") is None
