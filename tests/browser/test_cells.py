@@ -99,7 +99,7 @@ def test_a_badge_goes_when_its_cell_is_edited_or_cleared_or_the_kernel_restarts(
 
 
 def test_a_badge_is_of_the_latest_execution_also_while_it_runs(lab: LabPage) -> None:
-    lab.open(LOAD, "_ = computed(slow, n) if n else gate.wait(30)", "n = 5", "n = 0")
+    lab.open(LOAD, "_ = computed(slow, n) if n else gate.wait(600)", "n = 5", "n = 0")
     lab.run_cell(0)
     lab.run_cell(2)
     lab.run_cell(1)

@@ -14,7 +14,7 @@ def slow(i):
     return i
 
 def wait(i):
-    gate.wait(60)
+    gate.wait(600)
     return i
 
 def until(stage):
