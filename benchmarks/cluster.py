@@ -7,7 +7,7 @@ killed and tasks fail and are tried again meanwhile. The scheduler's cost is its
 from __future__ import annotations
 
 from benchmarks.cluster_clocks import measure_clocks
-from benchmarks.cluster_cost import measure_cost
+from benchmarks.cluster_cost import measure_asks, measure_cost
 from benchmarks.cluster_scale import measure_scale
 from benchmarks.cluster_truth import measure_truth
 from benchmarks.harness import Table, main
@@ -17,8 +17,9 @@ def measure(*, quick: bool) -> list[Table]:
     return [
         measure_truth(2_000 if quick else 20_000),
         measure_cost(1_000 if quick else 5_000, repetitions=3 if quick else 7),
-        measure_scale(50_000 if quick else 1_000_000),
+        measure_scale(50_000 if quick else 10_000_000),
         measure_clocks(quick=quick),
+        measure_asks(10 if quick else 100),
     ]
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import random
 import time
-from collections.abc import Iterator
+from collections.abc import Hashable, Iterator
 from typing import Any
 
 import psutil
@@ -22,6 +22,8 @@ from taskscope.sources.cluster.workers import Workers
 _N_WORKERS = 1_000
 _N_THREADS = 4
 _PER_ANSWER = 2_000
+_PER_GRAPH = 100_000
+_N_PARTS = 10
 
 
 class _MadeUp(Link):
@@ -50,7 +52,7 @@ class _MadeUp(Link):
                 0, {"action": "transfer", "start": stop - 0.02, "stop": stop - 0.01, "source": source}
             )
         return {
-            "key": (f"step{number // 10_000 % 20}-0123456789abcdef", number),
+            "key": _key(number),
             "worker": address(worker),
             "thread": self._random.randrange(_N_THREADS) + 1,
             "status": "OK",
@@ -60,6 +62,10 @@ class _MadeUp(Link):
         }
 
 
+def _key(number: int) -> tuple[str, int]:
+    return f"step{number // 10_000 % 20}-{number // _PER_GRAPH:016x}", number
+
+
 def address(worker: int) -> str:
     return f"tcp://10.0.{worker % 250}.1:{40_000 + worker}"
 
@@ -67,10 +73,16 @@ def address(worker: int) -> str:
 def measure_scale(n_tasks: int) -> Table:
     return Table(
         f"{n_tasks:,} tasks of {_N_WORKERS:,} workers of {_N_THREADS} threads, a quarter with a transfer",
-        ("tasks so far", "CPU µs per task", "memory above the start", "lanes", "rows held"),
+        ("tasks so far", "CPU µs per task", "memory above the start", "rows held"),
         _rows(n_tasks),
-        "Made-up answers of 2,000 records each; making one is not counted. Up to a million rows are held.",
+        "Made-up answers of 2,000 records each, of graphs of 100,000 tasks; making one is not counted. Up to "
+        "a million rows are held; of older tasks their graphs are kept.",
     )
+
+
+def _pull(recorder: Recorder) -> None:
+    while recorder.pull(1.0):
+        pass
 
 
 def _rows(n_tasks: int) -> Iterator[tuple[str, ...]]:
@@ -79,27 +91,36 @@ def _rows(n_tasks: int) -> Iterator[tuple[str, ...]]:
     workers = Workers(link.address)
     workers.update({"workers": {address(i): {"name": i, "nthreads": _N_THREADS} for i in range(_N_WORKERS)}})
     stream = TaskStream(link, workers, ownership, TransferLogs(link, workers, recorder), recorder)
-    run = TrackedRun(recorder.begin(), None, None, True, lambda: None)
-    run.assumed = True
-    announce(run, {}, ())
-    ownership.take(run, ())
-    start_bytes = psutil.Process().memory_info().rss
-    for part in range(1, 6):
+    start_bytes, told = psutil.Process().memory_info().rss, 0
+    for part in range(1, _N_PARTS + 1):
         took_s = 0.0
-        until = part * n_tasks // 5
-        while link._n_told < until:
-            asyncio.run(stream.ask())
+        until = part * n_tasks // _N_PARTS
+        while told < until:
+            graph: dict[Hashable, tuple[Hashable, ...]] = {
+                _key(n): () for n in range(told, min(told + _PER_GRAPH, n_tasks))
+            }
             begin_s = time.process_time()
-            stream.fold(wait_for_graphs=False)
-            while recorder.pull(1.0):
-                pass
+            run = TrackedRun(recorder.begin(), None, None, False, lambda: None)
+            announce(run, graph, ())
+            ownership.take(run, graph)
+            took_s += time.process_time() - begin_s
+            told += len(graph)
+            while link._n_told < told:
+                asyncio.run(stream.ask())
+                begin_s = time.process_time()
+                stream.fold(wait_for_graphs=False)
+                _pull(recorder)
+                took_s += time.process_time() - begin_s
+            begin_s = time.process_time()
+            run.over, run.status = recorder.clock.perf_counter(), "finished"
+            ownership.forget(run)
+            run.end(run.over)
+            _pull(recorder)
             took_s += time.process_time() - begin_s
         held_bytes = psutil.Process().memory_info().rss - start_bytes
-        rows = recorder.cursor - recorder.dropped
         yield (
-            f"{until:,}",
-            f"{took_s / (n_tasks / 5) * 1e6:.1f}",
+            f"{told:,}",
+            f"{took_s / (n_tasks / _N_PARTS) * 1e6:.1f}",
             f"{held_bytes / 1e6:.0f} MB",
-            f"{len(recorder.lanes):,}",
-            f"{rows:,}",
+            f"{recorder.cursor - recorder.dropped:,}",
         )
