@@ -16,6 +16,12 @@ import type { FeedState } from './state';
 /** How long a kernel with a subshell may take to answer. */
 const RESUME_MS = 3_000;
 
+/** How soon it is asked again. The server drops answers for seconds when a cell prints more than it passes on. */
+const AGAIN_MS = 500;
+const MAX_UNANSWERED = RESUME_MS / AGAIN_MS - 1;
+/** How long the start of what was asked for may take, before it is looked for. */
+const START_MS = 1_000;
+
 /** What a person has set for all feeds. */
 export interface FeedSettings {
   /** Messages a second, at most. */
@@ -105,6 +111,7 @@ export class Feed implements IDisposable {
         this._awaitsStart = true;
         this._startIsDue = false;
         this._link.ask(this._hello());
+        this._insist(Number.POSITIVE_INFINITY);
         if (this._settings.updatesPerSecond !== FEED_DEFAULTS.updatesPerSecond) {
           this._askForRate();
         }
@@ -229,12 +236,27 @@ export class Feed implements IDisposable {
       return;
     }
     this._link.ask({ verb: 'renew' });
+    this._insist(MAX_UNANSWERED);
+  }
+
+  /** Ask for a sign of life until it comes; after `most` more without an answer the kernel must be another one. */
+  private _insist(most: number, unanswered = 0): void {
     clearTimeout(this._resume);
-    if (this._subshell && this._link.isConnected) {
-      this._resume = setTimeout(() => {
-        this.attach();
-      }, RESUME_MS);
+    if (!this._link.hasSubshell || !this._link.isConnected) {
+      return;
     }
+    const isSlow = unanswered > MAX_UNANSWERED;
+    this._resume = setTimeout(
+      () => {
+        if (unanswered < most) {
+          this._link.ask({ verb: 'renew' });
+          this._insist(most, unanswered + 1);
+        } else {
+          this.attach();
+        }
+      },
+      isSlow ? RESUME_MS : AGAIN_MS
+    );
   }
 
   private readonly _onArrived = (_: KernelLink, arrival: Arrival): void => {
@@ -292,6 +314,9 @@ export class Feed implements IDisposable {
     }
     this._setState({ kind: 'live', subshell: reply.subshell });
     this._lookForLost(reply);
+    if (this._awaitsStart) {
+      this._expectStart();
+    }
   }
 
   /** Messages may be lost when no others follow that would show the gap. */
@@ -307,6 +332,19 @@ export class Feed implements IDisposable {
     this._awaitsStart = true;
     this._startIsDue = false;
     this._link.ask({ verb: 'resync', cursor });
+    this._expectStart();
+  }
+
+  /** An answer that comes later than what was to start tells that its start was lost. */
+  private _expectStart(): void {
+    clearTimeout(this._resume);
+    if (this._link.hasSubshell) {
+      this._resume = setTimeout(() => {
+        if (this._awaitsStart) {
+          this._renew();
+        }
+      }, START_MS);
+    }
   }
 
   private _onBatch(batch: Batch): void {

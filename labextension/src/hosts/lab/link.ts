@@ -51,6 +51,11 @@ export class KernelLink implements IDisposable {
     return this._comms !== null;
   }
 
+  /** Whether what is asked is answered while a cell runs. */
+  get hasSubshell(): boolean {
+    return this._comms !== null && this._comms.subshellId !== null;
+  }
+
   get isDisposed(): boolean {
     return this._connection.isDisposed;
   }

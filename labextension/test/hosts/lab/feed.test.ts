@@ -127,6 +127,39 @@ describe('a feed', () => {
     expect(kernel.verbs().slice(1)).toEqual([{ verb: 'renew' }, { verb: 'renew' }]);
   });
 
+  it('asks until it is answered, for a server that is flooded with output drops answers', async () => {
+    const kernel = new FakeKernel();
+    const feed = feedOf(kernel);
+    await vi.advanceTimersByTimeAsync(10_000);
+    const [hello, ...renewals] = kernel.verbs();
+    expect(hello).toEqual({ verb: 'hello', cursor: 0, epoch: '' });
+    expect(renewals).toEqual(Array.from({ length: 8 }, () => ({ verb: 'renew' })));
+    kernel.push(CONTROL, reply('renew'));
+    expect(feed.state).toEqual({ kind: 'live', subshell: true });
+    kernel.push(DATA, ...batch(0, 0, 0));
+    await vi.advanceTimersByTimeAsync(10_000);
+    expect(kernel.verbs().slice(9)).toEqual([{ verb: 'resync', cursor: 0 }, { verb: 'renew' }]);
+  });
+
+  it('keeps its comms while one answer in six comes', async () => {
+    const kernel = new FakeKernel();
+    const feed = await live(kernel);
+    kernel.push(DATA, ...batch(0, 0, 3));
+    const comms = [...kernel.comms.keys()];
+    await vi.advanceTimersByTimeAsync(12_900);
+    kernel.push(CONTROL, reply('renew', { cursor: 3 }));
+    await vi.advanceTimersByTimeAsync(5_000);
+    expect([feed.state, [...kernel.comms.keys()]]).toEqual([{ kind: 'live', subshell: true }, comms]);
+    expect(kernel.verbs().slice(1)).toEqual(Array.from({ length: 6 }, () => ({ verb: 'renew' })));
+  });
+
+  it('asks once where it is heard only between cells', async () => {
+    const kernel = new FakeKernel(['taskscope']);
+    feedOf(kernel);
+    await vi.advanceTimersByTimeAsync(60_000);
+    expect(kernel.verbs()).toEqual([{ verb: 'hello', cursor: 0, epoch: '' }]);
+  });
+
   it('says that taskscope is not loaded when the kernel knows no such comm', async () => {
     const kernel = new FakeKernel();
     const feed = feedOf(kernel);
@@ -163,35 +196,43 @@ describe('a feed', () => {
   it('notices a kernel that was restarted from elsewhere when its lease is due', async () => {
     const kernel = new FakeKernel();
     const feed = await live(kernel);
+    kernel.push(DATA, ...batch(0, 0, 0));
     await vi.advanceTimersByTimeAsync(13_001);
-    expect(kernel.verbs().at(-1)).toEqual({ verb: 'hello', cursor: 0, epoch: '' });
+    expect(kernel.verbs().at(-1)).toEqual({ verb: 'hello', cursor: 0, epoch: 'r-1' });
     kernel.refuse(CONTROL);
     expect(feed.state).toEqual({ kind: 'not-loaded', language: 'python' });
   });
 
-  it('asks for a start that was lost when the next renewal is answered', async () => {
+  it('looks for a start that does not come, and asks for it until it does', async () => {
     const kernel = new FakeKernel();
     await live(kernel);
-    await vi.advanceTimersByTimeAsync(10_000);
-    kernel.push(CONTROL, reply('renew'));
-    expect(kernel.verbs().slice(1)).toEqual([{ verb: 'renew' }, { verb: 'resync', cursor: 0 }]);
+    const lost = [{ verb: 'renew' }, { verb: 'resync', cursor: 0 }];
+    for (const n of [1, 2, 3]) {
+      await vi.advanceTimersByTimeAsync(1_000);
+      kernel.push(CONTROL, reply('renew'));
+      expect(kernel.verbs().slice(1)).toEqual(Array.from({ length: n }, () => lost).flat());
+    }
+    kernel.push(DATA, ...batch(0, 0, 0));
+    await vi.advanceTimersByTimeAsync(6_000);
+    expect(kernel.verbs()).toHaveLength(7);
   });
 
   it('notices at the next renewals that the last messages were lost', async () => {
     const kernel = new FakeKernel();
     await live(kernel);
     kernel.push(DATA, ...batch(0, 0, 3));
-    for (const cursor of [5, 5, 5]) {
-      await vi.advanceTimersByTimeAsync(10_000);
-      kernel.push(CONTROL, reply('renew', { cursor }));
+    for (const afterMs of [10_000, 10_000, 1_000]) {
+      await vi.advanceTimersByTimeAsync(afterMs);
+      kernel.push(CONTROL, reply('renew', { cursor: 5 }));
     }
     expect(kernel.verbs().slice(1)).toEqual([
       { verb: 'renew' }, { verb: 'renew' }, { verb: 'resync', cursor: 3 }, { verb: 'renew' }, { verb: 'resync', cursor: 3 }
     ]);
     kernel.push(DATA, ...batch(0, 3, 2));
-    await vi.advanceTimersByTimeAsync(10_000);
+    await vi.advanceTimersByTimeAsync(9_000);
     kernel.push(CONTROL, reply('renew', { cursor: 5 }));
-    expect(kernel.verbs().at(-1)).toEqual({ verb: 'renew' });
+    await vi.advanceTimersByTimeAsync(9_000);
+    expect(kernel.verbs().slice(6)).toEqual([{ verb: 'renew' }]);
   });
 
   it('says that the kernel was restarted by this page', async () => {
