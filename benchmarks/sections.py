@@ -58,7 +58,7 @@ SECTIONS = {
         Section("cluster-clocks", "benchmarks.cluster --tables 4", in_quick=False),
         Section("browser", "benchmarks.browser", in_quick=False),
         Section("frontend", "benchmarks.frontend sizes busy chart lanes live"),
-        Section("frontend-lab", "benchmarks.frontend replay panels latency", in_quick=False),
+        Section("frontend-lab", "benchmarks.frontend replay panels reloads latency", in_quick=False),
         Section("frontend-pages", "benchmarks.frontend pages documents", in_quick=False),
         Section("frontend-bokeh", "benchmarks.frontend bokeh", in_quick=False),
         Section("frontend-endurance", "benchmarks.frontend endurance", 2700.0, in_quick=False),

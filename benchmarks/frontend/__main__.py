@@ -18,7 +18,7 @@ from pathlib import Path
 from benchmarks.frontend import lab
 from benchmarks.frontend.beside import bokeh_rows
 from benchmarks.frontend.charts import busy_rows, endurance_rows, frame_rows, lane_rows, live_rows
-from benchmarks.frontend.lab import panel_rows, replay_rows
+from benchmarks.frontend.lab import panel_rows, reload_rows, replay_rows
 from benchmarks.frontend.page import ChartPage, chart_page
 from benchmarks.frontend.pages import document_rows, page_rows
 from benchmarks.frontend.sizes import size_rows
@@ -89,6 +89,12 @@ def panels(*, quick: bool) -> Iterator[Table]:
     yield Table("Opening a panel on a kernel whose tasks the page has, in JupyterLab", columns, rows)
 
 
+def reloads(*, quick: bool) -> Iterator[Table]:
+    rows = reload_rows(100_000 if quick else 1_000_000, rounds=3 if quick else 5)
+    columns = ("tasks", "JupyterLab with the panel after, s", "the chart after that, s")
+    yield Table("A page that is loaded again with a panel open", columns, rows)
+
+
 def latency(*, quick: bool) -> Iterator[Table]:
     rows = lab.live_rows(100_000 if quick else 1_000_000, seconds=5 if quick else 20)
     yield Table("10,000 tasks a second on top, in JupyterLab", ("what", "value"), rows)
@@ -129,6 +135,7 @@ SECTIONS: dict[str, Callable[..., Iterator[Table]]] = {
     "sizes": sizes,
     "replay": replay,
     "panels": panels,
+    "reloads": reloads,
     "latency": latency,
     "pages": pages,
     "documents": documents,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import tempfile
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -15,7 +16,7 @@ from benchmarks.harness import spread
 from tests.browser.harness.lab_page import LabPage
 from tests.browser.harness.server import running_server
 
-__all__ = ["live_rows", "panel_rows", "replay_rows"]
+__all__ = ["live_rows", "panel_rows", "reload_rows", "replay_rows"]
 
 LOAD = """
 import os, threading, time
@@ -115,6 +116,13 @@ OPEN_PANEL = """async ([chart, canvas]) => {
   panel.dispose();
   return [tookMs, sent.n - before];
 }"""
+RESTORED = "document.querySelector('#taskscope-panel-task-stream-1') !== null"
+PAINTED = """() => {
+  const found = document.querySelector('#taskscope-panel-task-stream-1 .tsk-gantt canvas');
+  if (!found || found.width === 0 || found.height === 0) return false;
+  const { data } = found.getContext('2d').getImageData(0, 0, found.width, found.height);
+  return data.some(value => value !== 0);
+}"""
 # Whose canvas shows the tasks; what is recorded here has neither samples nor results.
 PANELS = {"task-stream": ".tsk-gantt canvas", "dashboard": ".tsk-gantt canvas"}
 
@@ -151,6 +159,25 @@ def panel_rows(n: int, *, rounds: int) -> Iterator[list[str]]:
         for chart, canvas in PANELS.items():
             found = np.array([lab.page.evaluate(OPEN_PANEL, [chart, canvas]) for _ in range(rounds)])
             yield [chart, spread((found[:, 0] / 1000).tolist()), f"{int(found[:, 1].max())}"]
+
+
+def reload_rows(n: int, *, rounds: int) -> Iterator[list[str]]:
+    """Yield how long a page that is loaded again takes until its panel shows `n` tasks."""
+    with _lab(n) as lab:
+        lab.save()
+        lab.command("taskscope:open-task-stream")
+        lab.page.wait_for_function(PAINTED)
+        ready, painted = [], []
+        for _ in range(rounds):
+            # JupyterLab keeps the layout of a workspace a moment after it has changed.
+            lab.page.wait_for_timeout(2000)
+            start_s = time.perf_counter()
+            lab.page.reload()
+            lab.page.wait_for_function(RESTORED)
+            ready.append(time.perf_counter() - start_s)
+            lab.page.wait_for_function(PAINTED)
+            painted.append(time.perf_counter() - start_s - ready[-1])
+    yield [f"{n:,}", spread(ready), spread(painted)]
 
 
 def live_rows(n: int, *, seconds: int, rate: int = 10_000) -> Iterator[list[str]]:
