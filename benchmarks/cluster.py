@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from benchmarks.cluster_clocks import measure_clocks
 from benchmarks.cluster_cost import measure_asks, measure_cost
+from benchmarks.cluster_lag import measure_lag
 from benchmarks.cluster_scale import measure_scale
 from benchmarks.cluster_truth import measure_truth
 from benchmarks.harness import Table, main
@@ -20,6 +21,7 @@ def measure(*, quick: bool) -> list[Table]:
         measure_scale(50_000 if quick else 10_000_000),
         measure_clocks(quick=quick),
         measure_asks(10 if quick else 100),
+        measure_lag(100 if quick else 1_000),
     ]
 
 

@@ -55,6 +55,7 @@ SECTIONS = {
         Section("cluster", "benchmarks.cluster --tables 1", in_quick=False),
         Section("cluster-cost", "benchmarks.cluster --tables 2 5"),
         Section("cluster-scale", "benchmarks.cluster --tables 3", _LONG_S, in_quick=False),
+        Section("cluster-lag", "benchmarks.cluster --tables 6", in_quick=False),
         Section("cluster-clocks", "benchmarks.cluster --tables 4", in_quick=False),
         Section("browser", "benchmarks.browser", in_quick=False),
         Section("frontend", "benchmarks.frontend sizes busy chart lanes live"),
