@@ -78,7 +78,7 @@ WATCH = f"""() => {{
 REPLAY = f"""(n) => new Promise(resolve => {{
   const feed = {FEED};
   feed._stores.clear();
-  feed._recorder = feed._epoch = '';
+  feed._stores.current = feed._epoch = '';
   const beganMs = performance.now();
   let firstMs = null;
   const look = () => {{
