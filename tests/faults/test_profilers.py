@@ -14,6 +14,7 @@ import pytest
 from taskscope.diagnostics import CacheProfiler, Profiler, ResourceProfiler
 from taskscope.diagnostics.recorded import RecordedProfiler
 from taskscope.session import current
+from tests.support.waiting import PATIENCE_S
 
 KINDS: list[Callable[[], RecordedProfiler]] = [
     Profiler,
@@ -67,9 +68,9 @@ def test_two_threads_that_enter_the_same_profiler(profiler: RecordedProfiler) ->
 
     def work() -> None:
         with profiler:
-            both.wait(10)
+            both.wait(PATIENCE_S)
             answers.append(dask.get(GRAPH, "b"))
-            both.wait(10)
+            both.wait(PATIENCE_S)
 
     threads = [threading.Thread(target=work) for _ in range(2)]
     for thread in threads:
@@ -91,11 +92,11 @@ def test_a_forked_child_records_for_itself_and_the_parent_goes_on(profiler: Reco
     def hold_locks() -> None:
         with current().recorder._lock, profiler._watch._lock:
             held.set()
-            forked.wait(10)
+            forked.wait(PATIENCE_S)
 
     thread = threading.Thread(target=hold_locks)
     thread.start()
-    assert held.wait(10)
+    assert held.wait(PATIENCE_S)
     child = os.fork()
     if child == 0:
         code = 1
