@@ -4,9 +4,9 @@ import { type JSONValue, UUID } from '@lumino/coreutils';
 import type { IDisposable } from '@lumino/disposable';
 import { Signal } from '@lumino/signaling';
 
-import type { PaletteName } from '../../lib/palette';
 import type { TaskStore } from '../../store/task-store';
 import { type Batch, type LinksAnswer, WireError, decodeBatch, decodeCluster, decodeLinks } from '../../wire';
+import { FEED_DEFAULTS, type FeedSettings } from './feed-settings';
 import { type Arrival, KernelLink, type LinkEvent } from './link';
 import type { KernelError } from './messages';
 import { RecorderStores, type StoreHold } from './recorder-stores';
@@ -21,17 +21,6 @@ const AGAIN_MS = 500;
 const MAX_UNANSWERED = RESUME_MS / AGAIN_MS - 1;
 /** How long the start of what was asked for may take, before it is looked for. */
 const START_MS = 1_000;
-
-/** What a person has set for all feeds. */
-export interface FeedSettings {
-  /** Messages a second, at most. */
-  readonly updatesPerSecond: number;
-  /** How many tasks a store holds at most. */
-  readonly maxTasks: number;
-  readonly palette: PaletteName;
-}
-
-export const FEED_DEFAULTS: FeedSettings = { updatesPerSecond: 10, maxTasks: 5_000_000, palette: 'taskscope' };
 
 export class Feed implements IDisposable {
   constructor(

@@ -5,7 +5,8 @@ import type { IDisposable } from '@lumino/disposable';
 import { type ISignal, Signal } from '@lumino/signaling';
 
 import type { PanelAsk } from './announcements';
-import { FEED_DEFAULTS, Feed, type FeedSettings } from './feed';
+import { Feed } from './feed';
+import { FEED_DEFAULTS, type FeedSettings } from './feed-settings';
 
 /** A feed in use by one view; `release` it when the view goes. */
 export interface FeedHold {

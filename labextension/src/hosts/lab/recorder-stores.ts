@@ -2,7 +2,7 @@
 import { ClusterStore } from '../../store/cluster-store';
 import type { AskLinks } from '../../store/links';
 import { TaskStore } from '../../store/task-store';
-import type { FeedSettings } from './feed';
+import type { FeedSettings } from './feed-settings';
 
 /** A store in use by one view; `release` it when the view goes. */
 export interface StoreHold {
