@@ -109,7 +109,9 @@ class Session:
         self.sampler = ResourceSampler(self.recorder)
         self.source = LocalSource(self.recorder, self._compute_started, self._compute_stopped)
         self.stacks = StackSampler(self.recorder, self.source.lanes)
-        self.cluster = ClusterSource(self.recorder, self._compute_started, self._compute_stopped)
+        self.cluster = ClusterSource(
+            self.recorder, self._compute_started, self._compute_stopped, self._told_between
+        )
         self._holders: dict[int, tuple[object, Options]] = {}
         self._at_ends: dict[Callable[[], None], None] = {}
         self._lock = threading.Lock()
@@ -223,6 +225,10 @@ class Session:
         else:
             # It outlived the last holder, and nobody else will come to clear up after it.
             self.recorder.clear()
+
+    def _told_between(self) -> None:
+        if self.held:
+            self.pump.wake()
 
     def _tick(self, tick: Tick) -> None:
         if tick.active:

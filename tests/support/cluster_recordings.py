@@ -7,8 +7,9 @@ from dataclasses import replace
 import numpy as np
 
 from taskscope.model.activities import ActivityColumns, ActivityRows
+from taskscope.model.held import HeldRows
 from taskscope.model.recording import Recording
-from taskscope.model.records import Lane
+from taskscope.model.records import CLUSTER, Lane
 from taskscope.model.workers import WorkerSample
 from tests.support.recordings import ZERO_S, recording_of, run_of
 from tests.support.task_blocks import Row
@@ -38,6 +39,13 @@ _SAMPLES = [
     WorkerSample(1.5, A, "a", 2, None, None, 4e8, None, None, None, 4e9),
     WorkerSample(2.0, B, "7", 0, None, None, None, None, None, None, None),
 ]
+_HOLDINGS = [
+    # run, group, time_s, n_keys, nbytes, n_unsized
+    (0, 0, 1.25, 1, 8e6, 0),
+    (0, 0, 1.75, 3, 1.6e7, 1),
+    (0, 0, 2.75, 0, 0.0, 0),
+    (0, 1, 2.75, 1, 512.0, 0),
+]
 
 
 def cluster_recording() -> Recording:
@@ -52,8 +60,24 @@ def cluster_recording() -> Recording:
         for t in range(2)
     )
     return replace(
-        recording_of(_ROWS, [run_of(n_tasks=3, stop_s=3.0)]),
+        recording_of(_ROWS, [replace(run_of(n_tasks=3, stop_s=3.0), scheduler=CLUSTER)]),
         lanes=lanes,
         activities=ActivityColumns(rows, ("", A, B), dropped=4),
+        holdings=_holdings(),
         workers=tuple(replace(s, time_s=s.time_s + ZERO_S) for s in _SAMPLES),
+    )
+
+
+def _holdings() -> HeldRows:
+    run, group, time_s, n_keys, nbytes, n_unsized = (np.array(c) for c in zip(*_HOLDINGS, strict=True))
+    counts = n_keys.astype("u4")
+    return HeldRows(
+        run=run.astype("i4"),
+        group=group.astype("u4"),
+        time=time_s + ZERO_S,
+        n_keys=counts,
+        nbytes=nbytes,
+        n_unsized=n_unsized.astype("u4"),
+        value=np.zeros(len(run)),
+        n_unvalued=counts,
     )

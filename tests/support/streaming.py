@@ -13,7 +13,7 @@ from taskscope.export.frames import FrameWriter
 from taskscope.model.activities import Transfer
 from taskscope.model.recording import Recording
 from taskscope.model.workers import WorkerSample
-from taskscope.recorder import LaneActivity, Recorder, RunLog
+from taskscope.recorder import Holding, LaneActivity, Recorder, RunLog
 from tests.support.fake_clock import FakeClock
 from tests.support.run_writing import begin_run, end_run, lane_of, write_task
 
@@ -109,6 +109,7 @@ def _sample(recorder: Recorder, log: RunLog, count: int) -> None:
     recorder.workers.append(
         WorkerSample(at_s, f"tcp://a:{count}", WORKER, 2, 1, 150.0, 5e6, 1e6, 4e6, None, 1e9)
     )
+    recorder.note_holdings(log.run, at_s, [Holding(KEYS[0], count, 8.0 * count, 1)])
     recorder.activities.logged.append(
         Transfer("tcp://a:1", WORKER, "incoming", at_s, at_s + 0.5, 512.0, None, 1, (SECRET,))
     )

@@ -1,16 +1,18 @@
 /** A recording put together from the frames of a file, complete or not, as `taskscope/export/assembly.py` does. */
 import type { Field, Run } from '../wire';
+import { CLUSTER } from '../wire';
 import { activitiesOf, checkActivities } from './activities';
 import { checkRecording } from './checks';
 import { demand } from './errors';
 import type { Frame } from './frames';
 import { graphOf } from './graph';
 import { GrownGraphs, rowsInFlight } from './grown';
+import { checkHoldings, holdingsOf } from './holdings';
 import type { Packed } from './pack';
 import { inFile, joined, unpackColumns, unpackJson } from './pack';
 import type { FileRecording, Graph, RowBlock, Samples } from './recording';
 import { Records, timeOf } from './records';
-import { ACTIVITY, ACTIVITY_SIZES, GRAPH, ROWS, SAMPLES } from './schema';
+import { ACTIVITY, ACTIVITY_SIZES, GRAPH, HOLDINGS, ROWS, SAMPLES } from './schema';
 import { StreamedTasks } from './streamed';
 
 const MAX_WHOLE = 2 ** 31 - 1;
@@ -38,6 +40,7 @@ export class Assembly {
   #running: Field | null = null;
   readonly #seen = new Set<string>();
   readonly #samples: Packed[] = [];
+  readonly #holdings: Packed[] = [];
   readonly #activities: Packed[] = [];
   readonly #activityParts: Packed[] = [];
   readonly #activitySizes: Packed[] = [];
@@ -77,6 +80,9 @@ export class Assembly {
         break;
       case 'SMPL':
         this.#samples.push(unpackColumns(content, SAMPLES));
+        break;
+      case 'HOLD':
+        this.#holdings.push(unpackColumns(content, HOLDINGS));
         break;
       case 'ACTV':
         this.#activities.push(unpackColumns(content, ACTIVITY));
@@ -168,6 +174,7 @@ export class Assembly {
       activities: activitiesOf([...this.#activities, ...this.#activityParts], this.#activitySizes, this.#activityParts.length > 0),
       sources: this.#records.sources,
       workers: this.#records.workers,
+      holdings: holdingsOf(this.#holdings),
       dropped: this.#dropped ?? Math.max(head.nRows - nRows, 0),
       metadata: head.metadata,
       unknown,
@@ -175,6 +182,7 @@ export class Assembly {
     };
     checkRecording(recording);
     checkActivities(recording);
+    checkHoldings(recording);
     return recording;
   }
 
@@ -194,7 +202,7 @@ export class Assembly {
       return [...names, ...Object.keys(has).filter(name => has[name] !== true)];
     }
     // A cluster's scheduler is asked for them when the block ends.
-    return has.stacks !== true && runs.some(run => run.scheduler === 'distributed') ? [...names, 'stacks'] : names;
+    return has.stacks !== true && runs.some(run => run.scheduler === CLUSTER) ? [...names, 'stacks'] : names;
   }
 }
 

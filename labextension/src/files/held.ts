@@ -1,10 +1,12 @@
 /**
  * What the scheduler held during a recording, from moment to moment, as `taskscope/model/held.py` works it out: of
- * each short stretch of time the moments of the most, the least and the last, exactly.
+ * each short stretch of time the moments of the most, the least and the last, exactly. Of a cluster: what its workers
+ * were seen to hold.
  */
 import type { Comings } from './comings';
 import { comingsOf, sizesOf } from './comings';
 import type { FileRecording, Graph } from './recording';
+import { CLUSTER } from '../wire';
 import { stretchesOf } from './stretches';
 
 /** Rows of all runs, each run's in the order of time. */
@@ -42,7 +44,7 @@ export function heldRows(recording: FileRecording): HeldRows {
   const rows: HeldRows = { run: [], group: [], timeS: [], nKeys: [], nbytes: [], nUnsized: [], value: [], nUnvalued: [] };
   for (const run of recording.runs) {
     const graph = recording.graphs.get(run.run);
-    if (graph !== undefined) {
+    if (graph !== undefined && run.scheduler !== CLUSTER) {
       const stopS = run.stopS ?? recording.nowS;
       const amounts = amountsOf(recording, run.run, graph);
       const comings = comingsOf(graph, stopS);
@@ -50,7 +52,22 @@ export function heldRows(recording: FileRecording): HeldRows {
       addRows(rows, run.run, comings, amounts, moments, run.stopS);
     }
   }
+  addHoldings(rows, recording);
   return rows;
+}
+
+function addHoldings(rows: HeldRows, { holdings }: FileRecording): void {
+  for (let i = 0; i < holdings.time.length; i += 1) {
+    const nKeys = holdings.nKeys[i] as number;
+    rows.run.push(holdings.run[i] as number);
+    rows.group.push(holdings.group[i] as number);
+    rows.timeS.push(holdings.time[i] as number);
+    rows.nKeys.push(nKeys);
+    rows.nbytes.push(holdings.nbytes[i] as number);
+    rows.nUnsized.push(holdings.nUnsized[i] as number);
+    rows.value.push(0);
+    rows.nUnvalued.push(nKeys);
+  }
 }
 
 function amountsOf({ blocks }: FileRecording, run: number, graph: Graph): Amounts {

@@ -50,6 +50,16 @@ export interface Samples {
   readonly gap: Float64Array;
 }
 
+/** From a moment on, what workers of a cluster were seen to hold of a group. */
+export interface Holdings {
+  readonly run: Int32Array;
+  readonly group: Uint32Array;
+  readonly time: Float64Array;
+  readonly nKeys: Uint32Array;
+  readonly nbytes: Float64Array;
+  readonly nUnsized: Uint32Array;
+}
+
 export interface FileRecording {
   /** ISO 8601, with a time zone. */
   readonly startedAt: string;
@@ -66,6 +76,7 @@ export interface FileRecording {
   /** Addresses that the data of activities came from; the first is none. */
   readonly sources: readonly string[];
   readonly workers: readonly FileWorkerSample[];
+  readonly holdings: Holdings;
   /** How many tasks of these runs were no longer held. */
   readonly dropped: number;
   readonly metadata: Readonly<Record<string, unknown>>;

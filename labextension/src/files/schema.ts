@@ -62,6 +62,16 @@ export const SAMPLES = {
   gap: ['<f8']
 } as const satisfies Kinds;
 
+/** What workers of a cluster were seen to hold. */
+export const HOLDINGS = {
+  run: ['<i4'],
+  group: ['<u4'],
+  time: ['<f8'],
+  n_keys: ['<u4'],
+  nbytes: ['<f8'],
+  n_unsized: ['<u4']
+} as const satisfies Kinds;
+
 export const ACTIVITY = {
   run: ['<i4'],
   task: ['<i4'],

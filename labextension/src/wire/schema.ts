@@ -81,6 +81,9 @@ export interface Lane {
   readonly label: string;
 }
 
+/** What runs on a cluster call their scheduler. */
+export const CLUSTER = 'distributed';
+
 /** One compute. */
 export interface Run {
   readonly run: number;

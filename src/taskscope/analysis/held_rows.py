@@ -26,14 +26,15 @@ def held_rows(recording: Recording, stretches: Stretches | None = None) -> HeldR
     Returns
     -------
     HeldRows
-        Exact at the moments they name; of each stretch these are the most, the least and the last.
+        Exact at the moments they name; of each stretch these are the most, the least and the last. Of a
+        cluster these are the moments at which it was looked what workers hold.
     """
     parts = [
         _run_rows(recording, run, recording.graphs[run.run], stretches)
         for run in recording.runs
-        if run.run in recording.graphs
+        if run.run in recording.graphs and not run.is_on_cluster
     ]
-    return HeldRows.concat(parts)
+    return HeldRows.concat([*parts, recording.holdings])
 
 
 def held_metrics(recording: Recording) -> dict[int, str]:

@@ -12,7 +12,7 @@ import numpy as np
 from taskscope.model.held import HeldRows
 from taskscope.model.records import Run
 
-__all__ = ["BYTES", "KEYS", "VALUE", "HeldPeak", "HeldSums", "HeldTotals", "overlap"]
+__all__ = ["BYTES", "KEYS", "VALUE", "HeldPeak", "HeldSums", "HeldTotals", "is_lower_bound"]
 
 KEYS, BYTES, VALUE = "n_keys", "nbytes", "value"
 _MEASURES = (KEYS, BYTES, VALUE)
@@ -61,8 +61,14 @@ class HeldPeak:
         return total
 
 
-def overlap(runs: Iterable[Run]) -> bool:
-    """Return whether any of these computes ran at the same time; then their peak is a lower bound."""
+def is_lower_bound(runs: Iterable[Run]) -> bool:
+    """Return whether more may have been held than the peak of these computes.
+
+    So it is if any ran at the same time, or on a cluster, whose workers are looked at now and then.
+    """
+    runs = list(runs)
+    if any(run.is_on_cluster for run in runs):
+        return True
     reached_s = -math.inf
     for run in sorted(runs, key=lambda run: run.start_s):
         if run.start_s < reached_s:

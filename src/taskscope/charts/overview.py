@@ -79,10 +79,13 @@ def _held(recording: Recording) -> tuple[Held, str]:
     place = {name: i for i, name in enumerate(names)}
     of_group = np.array([place[group.prefix] for group in recording.groups], np.int64)
     has_metric = bool(metrics) and metrics.keys() == recording.graphs.keys()
-    parts: list[tuple[NDArray[Any], ...]] = []
+    seen = recording.holdings
+    parts: list[tuple[NDArray[Any], ...]] = [
+        (of_group[seen.group], seen.time, seen.until(recording.now_s), seen.nbytes)
+    ]
     for run in recording.runs:
         graph = recording.graphs.get(run.run)
-        if graph is None:
+        if graph is None or run.is_on_cluster:
             continue
         enter = graph.enter_times()
         rows = np.flatnonzero(~np.isnan(enter))

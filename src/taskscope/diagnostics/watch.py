@@ -19,7 +19,6 @@ from taskscope.model.records import Run
 from taskscope.recorder import Recorder
 from taskscope.session import Options, Session, current
 from taskscope.sources import registration
-from taskscope.sources.cluster import CLUSTER
 from taskscope.sources.registration import CallbackTuple
 from taskscope.sources.scheduler import is_nested
 
@@ -173,11 +172,11 @@ class Watch:
     def _adopt(self, runs: Sequence[Run]) -> None:
         """Count computes on clusters, which call no hook, among ours."""
         for run in runs:
-            if run.scheduler == CLUSTER and run.run not in self.runs:
+            if run.is_on_cluster and run.run not in self.runs:
                 self.runs[run.run] = WatchedRun(run.run, run.start_s, kinds=_CLUSTER_KINDS)
                 if self._metric is not None:
                     self.recorder.warn("results stay on the workers, so the cache metric gave them no value")
-            if run.scheduler == CLUSTER:
+            if run.is_on_cluster:
                 self.runs[run.run].stop_s = run.stop_s
 
     # Called by Dask's schedulers: these must never raise ---------------------------------------------------

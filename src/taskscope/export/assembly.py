@@ -15,6 +15,7 @@ from taskscope.errors import DamagedFileError
 from taskscope.export.activities import ActivityParts, check_activities, transfers_of
 from taskscope.export.checks import check_record, check_recording, number, require, whole_number
 from taskscope.export.grown import GrownGraphs, rows_in_flight
+from taskscope.export.holdings import check_holdings, holdings_of
 from taskscope.export.pack import keys_of, unpack, unpack_json
 from taskscope.export.schema import GRAPH, KEYS, RECORDS, ROWS, SAMPLES
 from taskscope.export.stacks import StackParts
@@ -42,6 +43,7 @@ class Assembly:
         self._grown = GrownGraphs()
         self._running: object = []
         self._samples: list[_Columns] = []
+        self._holdings: list[bytes] = []
         self._stacks = StackParts()
         self._activities = ActivityParts()
 
@@ -66,6 +68,7 @@ class Assembly:
             "PART": self._grown.add,
             "LAND": self._grown.land,
             "SMPL": self._add_samples,
+            "HOLD": self._holdings.append,
             "STCK": self._stacks.add,
             "STKP": self._stacks.add_part,
             "ACTV": self._activities.add,
@@ -159,10 +162,12 @@ class Assembly:
             activities=self._activities.columns(self._records),
             transfers=transfers_of(self._records),
             workers=tuple(self._records["workers"]),
+            holdings=holdings_of(self._holdings),
             unknown=frozenset(self._head["unknown"] or ()),
         )
         check_recording(recording)
         check_activities(recording)
+        check_holdings(recording)
         return recording if problem is None else self._cut_off(recording, problem)
 
     def _dropped(self, blocks: Sequence[RowBlock]) -> int:
@@ -232,7 +237,7 @@ class Assembly:
         }
         if self._names_its_keys or not self._head["streamed"]:
             yield from (name for name, size in sizes.items() if not size)
-        elif not sizes["stacks"] and any(run.scheduler == "distributed" for run in recording.runs):
+        elif not sizes["stacks"] and any(run.is_on_cluster for run in recording.runs):
             # A cluster's scheduler is asked for them when the block ends.
             yield "stacks"
 

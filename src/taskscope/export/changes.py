@@ -12,6 +12,7 @@ import numpy as np
 from taskscope.analysis.redaction import Redact, Redaction
 from taskscope.export.activities import GrowingActivities
 from taskscope.export.growing import GrowingTasks
+from taskscope.export.holdings import holding_frames
 from taskscope.export.native import sample_columns
 from taskscope.export.pack import pack, pack_json
 from taskscope.export.records import record_frames
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Changes"]
 
+_MAX_HOLDINGS = 65_536
 _Record = TypeVar("_Record", bound="DataclassInstance")
 
 
@@ -54,7 +56,7 @@ class Changes:
         self._first_run = first_run
         self._start_s = start_s
         self._version = 0
-        self._n_groups = self._n_lanes = self._n_workers = 0
+        self._n_groups = self._n_lanes = self._n_workers = self._n_holdings = 0
         self._messages: list[Message] = []
         self._sampled_s = np.nextafter(start_s, -np.inf)
         self._follower = recorder.follow(first_run)
@@ -85,6 +87,7 @@ class Changes:
             yield from self._tables()
             yield from frames
         yield from self._samples()
+        yield from self._holdings()
         yield from self._stacks.next()
         yield from self._activities.next()
         state: TickState = {"now_s": self._recorder.now_s(), "running": self._tasks.in_flight}
@@ -105,6 +108,15 @@ class Changes:
         if messages != self._messages:
             self._messages = messages
             yield from record_frames("messages", _rows(map(redaction.message, messages)))
+
+    def _holdings(self) -> Iterator[tuple[str, bytes]]:
+        first, rows = self._recorder.holdings.since(self._n_holdings, _MAX_HOLDINGS)
+        self._n_holdings = first + len(rows)
+        mine = rows.part(np.flatnonzero(rows.run >= self._first_run))
+        if len(mine):
+            # Read after the rows, which may name groups that are only now known; written before.
+            yield from self._tables()
+            yield from holding_frames(mine)
 
     def _samples(self) -> Iterator[tuple[str, bytes]]:
         samples = self._recorder.resources.between(self._sampled_s, None)

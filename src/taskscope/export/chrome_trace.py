@@ -175,14 +175,25 @@ def _counter(name: str, times_s: NDArray[np.float64], values: NDArray[np.float64
 
 
 def _cache(recording: Recording) -> Iterator[str]:
-    """Yield what the scheduler held whenever that changed; results of unknown size do not count."""
+    """Yield what was held whenever that changed; results of unknown size do not count."""
     cache = recording.table("cache")
-    sizes = np.nan_to_num(np.asarray(cache["metric"], np.float64))
-    times = np.concatenate([np.asarray(cache[c], np.float64) for c in ("enter_s", "exit_s")])
-    held = np.concatenate([sizes, -sizes])
+    exits = np.asarray(cache["exit_s"], np.float64)
+    known = ~np.isnan(exits)
+    enter, sizes = (np.asarray(cache[name], np.float64)[known] for name in ("enter_s", "metric"))
+    metric = recording.metadata.get("metric") or "nbytes"
+    yield from _amounts(f"held by the scheduler ({metric})", enter, exits[known], np.nan_to_num(sizes))
+    seen = recording.holdings
+    start, stop = seen.time - recording.zero_s, seen.until(recording.now_s) - recording.zero_s
+    yield from _amounts("held by the workers (nbytes)", start, stop, seen.nbytes)
+
+
+def _amounts(
+    name: str, start: NDArray[np.float64], stop: NDArray[np.float64], amount: NDArray[np.float64]
+) -> Iterator[str]:
+    """Yield the sum of what there is of amounts, each from its start to its stop."""
+    times, changes = np.concatenate([start, stop]), np.concatenate([amount, -amount])
     order = np.argsort(times, kind="stable")
-    name = f"held by the scheduler ({recording.metadata.get('metric') or 'nbytes'})"
-    return _counter(name, times[order], np.maximum(np.cumsum(held[order]), 0.0))
+    return _counter(name, times[order], np.maximum(np.cumsum(changes[order]), 0.0))
 
 
 def _dependencies(recording: Recording, places: _Places, start: _Ns, stop: _Ns) -> Iterator[str]:

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from taskscope.export.activities import activity_frames
 from taskscope.export.frames import LAST, FrameWriter
+from taskscope.export.holdings import holding_frames
 from taskscope.export.pack import Packed, keys_columns, pack, pack_json, pieces
 from taskscope.export.records import record_frames
 from taskscope.export.schema import SAMPLES, Head, Last
@@ -38,6 +39,7 @@ def _frames(recording: Recording) -> Iterator[tuple[str, bytes]]:
         yield from _row_frames([block for block in recording.blocks if block.run == run])
     for piece in pieces(sample_columns(recording.resources)):
         yield "SMPL", pack({}, piece)
+    yield from holding_frames(recording.holdings)
     yield from stack_frames(recording.stacks)
     yield from activity_frames(recording)
     last: Last = {"now_s": recording.now_s, "dropped": recording.dropped}

@@ -13,6 +13,7 @@ PART  some columns `GRAPH` of one run, to be appended to those before, as writte
 ROWS  columns `ROWS`: tasks that name their key by its number in the graph of their run
 LAND  columns `LANDED` of one run: when results entered the scheduler's cache, as written while recording
 SMPL  columns `SAMPLES`: CPU and memory
+HOLD  columns `HOLDINGS`: what workers of a cluster were seen to hold, to be appended
 STCK  columns `STACKS`: samples of call stacks, in pieces
 STKP  columns `STACKS`, to be appended, as written while recording; those of a cycle that is open replace
       those before, and the next that are not
@@ -41,6 +42,7 @@ __all__ = [
     "ACTIVITIES",
     "ACTIVITY_SIZES",
     "GRAPH",
+    "HOLDINGS",
     "LANDED",
     "OPTIONAL",
     "RECORDS",
@@ -108,6 +110,16 @@ SAMPLES: Kinds = {
     "n_processes": ("<f8",),
     "gap": ("<f8",),
 }
+
+HOLDINGS: Kinds = {
+    "run": ("<i4",),
+    "group": ("<u4",),
+    "time": ("<f8",),
+    "n_keys": ("<u4",),
+    "nbytes": ("<f8",),
+    "n_unsized": ("<u4",),
+}
+"""As in `taskscope.model.held.HeldRows`."""
 
 STACKS: Kinds = {
     "parent": ("<i4",),

@@ -15,7 +15,7 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["HeldEvents", "HeldRows", "HeldSeries", "Stretches"]
+__all__ = ["NO_HELD", "HeldEvents", "HeldRows", "HeldSeries", "Stretches"]
 
 _Floats: TypeAlias = NDArray[np.float64]
 _Ints: TypeAlias = NDArray[np.int64]
@@ -56,6 +56,16 @@ class HeldRows:
         """Return these rows."""
         return HeldRows(*(getattr(self, f.name)[rows] for f in fields(self)))
 
+    def until(self, end: float) -> _Floats:
+        """Return until when each row is true: the next one of its run and group, or `end`."""
+        order = np.lexsort((self.time, self.group, self.run))
+        run, group, time = self.run[order], self.group[order], self.time[order]
+        is_last = np.ones(len(self), np.bool_)
+        is_last[:-1] = (run[1:] != run[:-1]) | (group[1:] != group[:-1])
+        until = np.empty(len(self))
+        until[order] = np.where(is_last, np.maximum(time, end), np.roll(time, -1))
+        return until
+
     @staticmethod
     def concat(parts: Sequence[HeldRows]) -> HeldRows:
         """Return the rows of all parts in order."""
@@ -68,6 +78,9 @@ class HeldRows:
         """Return no rows."""
         codes = ("i4", "u4", "f8", "u4", "f8", "u4", "f8", "u4")
         return HeldRows(*(np.empty(0, code) for code in codes))
+
+
+NO_HELD = HeldRows.empty()
 
 
 @dataclass(frozen=True, slots=True, eq=False)

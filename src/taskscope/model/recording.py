@@ -15,6 +15,7 @@ from taskscope.errors import MissingDependencyError, UnknownNameError, unknown_n
 from taskscope.model.activities import NO_ACTIVITIES, ActivityColumns, Transfer
 from taskscope.model.columns import GraphColumns, RowBlock
 from taskscope.model.faces import face
+from taskscope.model.held import NO_HELD, HeldRows
 from taskscope.model.keys import KeyBlock
 from taskscope.model.records import Group, GroupTotal, Lane, Message, Run, TaskBlock
 from taskscope.model.rows import Part, join_rows
@@ -66,6 +67,8 @@ class Recording:
         What workers of a cluster logged of the data they sent to each other.
     workers
         What workers of a cluster said of their CPU and memory.
+    holdings
+        What workers of a cluster were seen to hold; on the recorder's axis.
     unknown
         Names of tables, and ``stacks``, of which a file has nothing or not all, because its process was
         killed or its end is missing. Any other one that is empty was seen to be empty.
@@ -88,6 +91,7 @@ class Recording:
     activities: ActivityColumns = NO_ACTIVITIES
     transfers: tuple[Transfer, ...] = ()
     workers: tuple[WorkerSample, ...] = ()
+    holdings: HeldRows = NO_HELD
     unknown: frozenset[str] = frozenset()
 
     @property
@@ -109,7 +113,7 @@ class Recording:
         Parameters
         ----------
         name
-            One of ``runs tasks activities transfers resources workers cache dependencies messages``.
+            One of ``runs tasks activities transfers resources workers cache holdings dependencies messages``.
 
         Raises
         ------
@@ -127,7 +131,7 @@ class Recording:
         Parameters
         ----------
         name
-            One of ``runs tasks activities transfers resources workers cache dependencies messages``.
+            One of ``runs tasks activities transfers resources workers cache holdings dependencies messages``.
 
         Raises
         ------

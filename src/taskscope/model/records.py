@@ -13,6 +13,7 @@ from taskscope.model.keys import KeyBlock
 
 __all__ = [
     "BAD_ENDS",
+    "CLUSTER",
     "ERRED",
     "FINISHED",
     "INTERRUPTED",
@@ -40,6 +41,9 @@ BAD_ENDS = (ERRED, INTERRUPTED, LOST)
 
 OBSERVED_BY = ("worker", "scheduler")
 """Who took a task's times, by the code in `TaskBlock.observed`."""
+
+CLUSTER = "distributed"
+"""What runs on a cluster call their scheduler."""
 
 RunStatus: TypeAlias = Literal["running", "finished", "erred", "interrupted"]
 
@@ -84,6 +88,11 @@ class Run:
     error: str | None
     execution_count: int | None = None
     source_crc: int | None = None
+
+    @property
+    def is_on_cluster(self) -> bool:
+        """Whether workers of a cluster compute it and hold its results."""
+        return self.scheduler == CLUSTER
 
 
 @dataclass(frozen=True, slots=True)

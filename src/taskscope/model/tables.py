@@ -14,6 +14,7 @@ resources      time_s, worker, cpu_percent, rss_bytes, limit_bytes, n_processes,
 workers        time_s, worker, name, n_threads, n_executing, cpu_percent, rss_bytes, managed_bytes,
                unmanaged_bytes, spilled_bytes, limit_bytes
 cache          run, key, prefix, metric, enter_s, exit_s
+holdings       time_s, run, prefix, group, n_keys, nbytes, n_unsized
 dependencies   run, key, dependency
 messages       time_s, level, text
 ============== =========================================================================================
@@ -21,7 +22,8 @@ messages       time_s, level, text
 A key that is a string stands as it is, any other as its ``repr``. Each task has a row of activities for its
 computing; those of a cluster have others for what workers did besides. A transfer is told by the worker that
 received it and by the one that sent it; where workers do not give out their logs, there are the received ones
-only, without their bytes.
+only, without their bytes. On a cluster nobody tells when a result was let go, so `exit_s` is unknown; what
+workers were seen to hold of each group from a moment on is in holdings.
 """
 
 from __future__ import annotations
@@ -197,6 +199,7 @@ def _workers(recording: Recording) -> Columns:
 
 def _cache(recording: Recording) -> Columns:
     stops = {r.run: recording.now_s if r.stop_s is None else r.stop_s for r in recording.runs}
+    on_cluster = {r.run for r in recording.runs if r.is_on_cluster}
     groups = [g.name for g in recording.groups]
     prefixes = _texts([g.prefix for g in recording.groups])
     parts: dict[str, list[NDArray[np.generic]]] = {
@@ -210,7 +213,8 @@ def _cache(recording: Recording) -> Columns:
         parts["prefix"].append(prefixes[graph.group][held])
         parts["metric"].append(_metric(recording, run, graph)[held])
         parts["enter"].append(enter[held] - recording.zero_s)
-        parts["exit"].append(graph.exit_times(stops[run])[held] - recording.zero_s)
+        exits = np.full(len(held), np.nan) if run in on_cluster else graph.exit_times(stops[run])[held]
+        parts["exit"].append(exits - recording.zero_s)
     return {
         "run": _join(parts["run"], np.int64),
         "key": _join(parts["key"], object),
@@ -218,6 +222,19 @@ def _cache(recording: Recording) -> Columns:
         "metric": _join(parts["metric"], np.float64),
         "enter_s": _join(parts["enter"], np.float64),
         "exit_s": _join(parts["exit"], np.float64),
+    }
+
+
+def _holdings(recording: Recording) -> Columns:
+    rows = recording.holdings
+    return {
+        "time_s": rows.time - recording.zero_s,
+        "run": rows.run.astype(np.int64),
+        "prefix": _texts([g.prefix for g in recording.groups])[rows.group],
+        "group": _texts([g.name for g in recording.groups])[rows.group],
+        "n_keys": rows.n_keys.astype(np.int64),
+        "nbytes": rows.nbytes,
+        "n_unsized": rows.n_unsized.astype(np.int64),
     }
 
 
@@ -269,6 +286,7 @@ TABLES: Mapping[str, Callable[[Recording], Columns]] = {
     "resources": _resources,
     "workers": _workers,
     "cache": _cache,
+    "holdings": _holdings,
     "dependencies": _dependencies,
     "messages": _messages,
 }

@@ -39,7 +39,7 @@ def wait_for_profile(recording: Recording) -> Recording:
 
 async def ask_profile(recording: Recording, client: Client) -> Recording:
     """Return the recording with the samples that the workers of an asynchronous client took, if any came."""
-    runs = [run for run in recording.runs if run.scheduler == "distributed"]
+    runs = [run for run in recording.runs if run.is_on_cluster]
     if not runs:
         return recording
     start_s = min(run.start_s for run in runs)
@@ -78,7 +78,7 @@ async def ask_profile(recording: Recording, client: Client) -> Recording:
 
 
 def _is_of_cluster(recording: Recording) -> bool:
-    return any(run.scheduler == "distributed" for run in recording.runs)
+    return any(run.is_on_cluster for run in recording.runs)
 
 
 def _without(recording: Recording, error: BaseException) -> Recording:

@@ -1,11 +1,13 @@
 """The append-only, bounded event log with an integer cursor."""
 
+from taskscope.recorder.holdings import Holding
 from taskscope.recorder.recorder import DEFAULT_MAX_TASKS, Recorder
 from taskscope.recorder.runlog import GraphSource, LaneActivity, LaneBuffer, LaneKey, RunLog, UnseenTask
 
 __all__ = [
     "DEFAULT_MAX_TASKS",
     "GraphSource",
+    "Holding",
     "LaneActivity",
     "LaneBuffer",
     "LaneKey",

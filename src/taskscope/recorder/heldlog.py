@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections import deque
 
+import numpy as np
+
 from taskscope.model.held import HeldRows
 
 __all__ = ["HeldLog"]
@@ -42,6 +44,13 @@ class HeldLog:
         """Forget all rows; the cursor goes on."""
         self._blocks.clear()
         self.metrics.clear()
+
+    def of(self, first_run: int, last_run: int | None, until_s: float) -> HeldRows:
+        """Return the rows still held of these runs up to a time, seconds after the recorder's zero."""
+        rows = HeldRows.concat([rows for _, rows in list(self._blocks)])
+        last = np.inf if last_run is None else last_run
+        mine = (rows.run >= first_run) & (rows.run <= last) & (rows.time <= until_s)
+        return rows.part(np.flatnonzero(mine))
 
     def since(self, cursor: int, limit: int) -> tuple[int, HeldRows]:
         """Return the first row still held from `cursor` on, and up to about `limit` rows, whole blocks."""

@@ -34,6 +34,7 @@ from taskscope.recorder.activities import ActivityLog, NewActivities
 from taskscope.recorder.follower import Follower
 from taskscope.recorder.graph import Outline
 from taskscope.recorder.heldlog import HeldLog
+from taskscope.recorder.holdings import Holding, HoldingLog
 from taskscope.recorder.inflight import tasks_in_flight
 from taskscope.recorder.landings import LandingLog
 from taskscope.recorder.links import links_of
@@ -82,9 +83,12 @@ class Recorder:
         self.messages_log = MessageLog(self.now_s)
         self.resources = ResourceLog()
         self.held = HeldLog()
+        self.holdings = HeldLog()
+        """What workers of clusters were seen to hold; it is in `held`, too."""
         self.activities = ActivityLog()
         self.workers: RecentLog[WorkerSample] = RecentLog(_MAX_WORKER_SAMPLES)
         self.stacks = StackLog(self.now_s)
+        self._looks = HoldingLog()
         self._landings = LandingLog()
         self._store = RowStore(_checked(max_tasks))
         self._groups = GroupTable()
@@ -111,6 +115,10 @@ class Recorder:
         """Add a message the user should see; the same text is counted, not repeated."""
         self.messages_log.add("warning", text)
 
+    def note_holdings(self, run: int, time_s: float, holdings: Sequence[Holding]) -> None:
+        """Tell of what workers hold of a run, the groups that changed; seconds after this recorder's zero."""
+        self._looks.note(run, time_s, holdings)
+
     # Folded and read by one reader at a time --------------------------------------------------------------
 
     def pull(self, budget_s: float = 0.001) -> bool:
@@ -121,6 +129,7 @@ class Recorder:
             more = False
             for state in list(self._active):
                 more |= self._pull_run(state, deadline)
+            self._pull_holdings()
             return more
 
     def _admit(self) -> None:
@@ -165,6 +174,15 @@ class Recorder:
             self._active.remove(state)
             return False
         return waiting > 0 or state.counts_graph or state.owes_held
+
+    def _pull_holdings(self) -> None:
+        for run, rows in self._looks.fold(self._groups):
+            self.holdings.append(rows, None)
+            self.held.append(rows, None)
+            state = self._runs.get(run)
+            if state is not None and state.log is None:
+                # Nothing else tells that there is something to send.
+                self._runs.touch(run)
 
     def _drain(self) -> None:
         while self.pull(0.1):
@@ -351,6 +369,7 @@ class Recorder:
                 stacks=self.stacks.between(first_run, last_run),
                 activities=self.activities.columns(graphs.keys()),
                 transfers=self.activities.transfers(start_s, stop_s),
+                holdings=self.holdings.of(first_run, last_run, math.inf if stop_s is None else stop_s),
                 workers=tuple(
                     sample
                     for sample in self.workers
@@ -364,6 +383,7 @@ class Recorder:
             self._drain()
             self._store.clear()
             self.held.clear()
+            self.holdings.clear()
             self.activities.clear()
             self.workers.clear()
             self.stacks.clear()

@@ -124,6 +124,7 @@ class RunLog:
         "fault",
         "graph_growth",
         "graph_source",
+        "is_held_elsewhere",
         "label",
         "landed",
         "lanes",
@@ -192,6 +193,8 @@ class RunLog:
         """Keys sent to where taskscope cannot look that have not come back, with the time they were sent."""
         self.sent_to: dict[object, tuple[str, str]] = {}
         """The address and the label of the cluster's worker that a submitted key was sent to."""
+        self.is_held_elsewhere = False
+        """Whether workers of a cluster hold its results, and not the scheduler of this process."""
         self.trusts_workers = True
         """Whether the workers can be expected to have taskscope, so that they can time tasks."""
 

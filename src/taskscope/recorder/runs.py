@@ -40,16 +40,17 @@ class RunTable(Mapping[int, RunState]):
     def add(self, state: RunState) -> None:
         """Remember a run that has just begun."""
         self._states[state.run.run] = state
-        self._touch(state.run.run)
+        self.touch(state.run.run)
 
     def update(self, state: RunState) -> None:
         """Describe a run anew, and remember if it changed."""
         current = state.describe()
         if current != state.run:
             state.run = current
-            self._touch(current.run)
+            self.touch(current.run)
 
-    def _touch(self, run: int) -> None:
+    def touch(self, run: int) -> None:
+        """Count a run as changed."""
         self.version += 1
         self._versions[run] = self.version
         self._versions.move_to_end(run)

@@ -145,7 +145,7 @@ class RunState:
             grows = log.graph_source.grows
             self.builder = GraphBuilder(log.graph_source, log.start - self.origin, self.groups.ids)
             log.graph_source = None
-            if self._follow_held and not grows:
+            if self._follow_held and not (grows or log.is_held_elsewhere):
                 self.occupancy = Occupancy(log.run, self.builder, has_metric=log.metric is not None)
         return self.builder
 

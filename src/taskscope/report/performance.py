@@ -91,7 +91,7 @@ def _functions(profile: Profile) -> Iterable[Sequence[str]]:
 
 
 def _transfers(recording: Recording) -> str:
-    if not any(run.scheduler == "distributed" for run in recording.runs):
+    if not any(run.is_on_cluster for run in recording.runs):
         return ""
     activities = recording.table("activities")
     chosen = np.array([activity == "transfer" for activity in activities["activity"]], bool)

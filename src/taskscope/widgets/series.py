@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 
 from taskscope.analysis.held_rows import held_metrics, held_rows
-from taskscope.analysis.held_totals import BYTES, KEYS, VALUE, HeldSums, HeldTotals, overlap
+from taskscope.analysis.held_totals import BYTES, KEYS, VALUE, HeldSums, HeldTotals, is_lower_bound
 from taskscope.analysis.resource_totals import ResourceTotals, add_samples
 from taskscope.model.recording import Recording
 from taskscope.model.records import Group, Run
@@ -117,7 +117,7 @@ def cache_values(
         "peak_n_keys": peaks.get(KEYS, HeldSums()).n_keys,
         "peak_nbytes": int(peaks.get(BYTES, HeldSums()).nbytes),
         "peak_value": peaks.get(VALUE, HeldSums()).value if measure == VALUE else None,
-        "peak_at_least": overlap(runs),
+        "peak_at_least": is_lower_bound(runs),
         "peak_s": None if peak is None else peak.time_s - zero_s,
         "peak_groups": [
             {

@@ -10,7 +10,7 @@ import pytest
 from dask._task_spec import Task, TaskRef
 
 from taskscope.analysis.held_rows import held_metrics, held_rows
-from taskscope.analysis.held_totals import BYTES, KEYS, VALUE, HeldSums, HeldTotals, overlap
+from taskscope.analysis.held_totals import BYTES, KEYS, VALUE, HeldSums, HeldTotals, is_lower_bound
 from taskscope.model.held import HeldRows
 from tests.support.held_rows import told
 from tests.support.local_computes import watching
@@ -137,4 +137,4 @@ def test_peaks_are_lower_bounds_where_computes_ran_at_the_same_time(
     spans: list[tuple[float, float | None]], *, expected: bool
 ) -> None:
     runs = [run_of(i, n_tasks=1, start_s=start, stop_s=stop) for i, (start, stop) in enumerate(spans)]
-    assert overlap(runs) is expected
+    assert is_lower_bound(runs) is expected

@@ -36,7 +36,7 @@ from tests.support.task_blocks import Row
 
 Load: TypeAlias = Callable[..., Recording]
 LOST_WITH_THE_END = "this file is not complete: "
-CUT_OFF_STREAM = "it ends before part 30 is complete; what follows after that is missing"
+CUT_OFF_STREAM = "it ends before part 32 is complete; what follows after that is missing"
 
 
 @pytest.fixture

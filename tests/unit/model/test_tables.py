@@ -27,6 +27,7 @@ DESIGNED = {
     "workers": "time_s worker name n_threads n_executing cpu_percent rss_bytes managed_bytes"
     " unmanaged_bytes spilled_bytes limit_bytes",
     "cache": "run key prefix metric enter_s exit_s",
+    "holdings": "time_s run prefix group n_keys nbytes n_unsized",
     "dependencies": "run key dependency",
     "messages": "time_s level text",
 }

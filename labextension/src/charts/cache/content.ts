@@ -18,7 +18,7 @@ import { fillLegend } from './legend';
 import { stackHeld } from './stack';
 import { CACHE_CSS } from './style';
 import type { HeldSummary } from './summary';
-import { byPrefix, metricName, summariseHeld } from './summary';
+import { byPrefix, metricName, onCluster, summariseHeld } from './summary';
 import { amountText, formatterOf, labelText, measureName, nowText, peakText, titleText } from './words';
 
 const PLOT_PX = 140;
@@ -89,7 +89,7 @@ export class CacheContent implements SeriesContent {
   plots(): readonly PlotSpec[] {
     const measure = this.#measure;
     const axis = valueAxis((this.#summary?.peak.total ?? 0) * 1.08, 3, formatterOf(measure), measure !== 'metric');
-    return [{ title: titleText(measure, this.#metric, this.t), axis, heightPx: PLOT_PX }];
+    return [{ title: titleText(measure, this.#metric, this.#summary?.isOnCluster ?? false, this.t), axis, heightPx: PLOT_PX }];
   }
 
   draw(brush: Brush): void {
@@ -143,6 +143,9 @@ export class CacheContent implements SeriesContent {
     }
     if (this.store.held.isUnknown) {
       return this.t('what was held was not recorded');
+    }
+    if (!frame.growing && onCluster(this.store, this.window)) {
+      return this.t('nothing was held when the workers were looked at, at most twice a second');
     }
     return frame.growing ? this.t('nothing is held yet') : this.t('nothing was held');
   }
@@ -205,7 +208,7 @@ export class CacheContent implements SeriesContent {
       amount: format(amount)
     }));
     fillLegend(this.#legend, this.#entries, t);
-    this.#parts?.canvas.setAttribute('aria-label', labelText(now, peak, t));
+    this.#parts?.canvas.setAttribute('aria-label', labelText(now, peak, summary.isOnCluster, t));
     if (this.#parts !== null) {
       const rows = summary.peak.groups.slice(0, MAX_TABLE).map(([group, amount]) => {
         const { name = '?', prefix = '?' } = this.store.tables.groups[group] ?? {};

@@ -1,6 +1,7 @@
 /** What was held in numbers: now, at its most, and which groups made that up; pure. */
 import type { Measure, RunWindow, TaskStore } from '../../store';
 import { inWindow, walkHeld } from '../../store';
+import { CLUSTER } from '../../wire';
 
 export interface HeldPeak {
   readonly timeS: number;
@@ -18,8 +19,10 @@ export interface HeldSummary {
   readonly unknown: number;
   readonly nKeys: number;
   readonly peak: HeldPeak;
-  /** Computes ran at the same time: then the peak is the most at the moments that are kept of each. */
-  readonly overlapping: boolean;
+  /** Whether the peak is only the most at the moments that are known: computes ran at the same time, or on a cluster. */
+  readonly isLowerBound: boolean;
+  /** Whether it is workers of a cluster that held it, as far as was seen. */
+  readonly isOnCluster: boolean;
 }
 
 /** Work out the numbers; null while nothing was ever held. */
@@ -39,7 +42,8 @@ export function summariseHeld(store: TaskStore, window: RunWindow, measure: Meas
     return null;
   }
   const peak = peakAt(store, window, measure, peakS);
-  return { measure, ...last, peak, overlapping: overlap(store, window) };
+  const isOnCluster = onCluster(store, window);
+  return { measure, ...last, peak, isOnCluster, isLowerBound: isOnCluster || overlap(store, window) };
 }
 
 /** A second walk, so that groups are copied once and not at each new peak. */
@@ -72,6 +76,11 @@ export function byPrefix(store: TaskStore, groups: HeldPeak['groups']): [prefix:
     sums.set(prefix, (sums.get(prefix) ?? 0) + amount);
   }
   return [...sums].sort((a, b) => b[1] - a[1]);
+}
+
+/** Whether any of these computes ran on a cluster. */
+export function onCluster(store: TaskStore, window: RunWindow): boolean {
+  return store.tables.runsIn(window).some(({ scheduler }) => scheduler === CLUSTER);
 }
 
 function overlap(store: TaskStore, window: RunWindow): boolean {

@@ -34,7 +34,10 @@ export function measureName(measure: Measure, metric: string | null, t: Translat
   }
 }
 
-export function titleText(measure: Measure, metric: string | null, t: Translate): string {
+export function titleText(measure: Measure, metric: string | null, isOnCluster: boolean, t: Translate): string {
+  if (isOnCluster) {
+    return t('Held by the workers · %1', measure === 'bytes' ? t('bytes') : t('keys'));
+  }
   switch (measure) {
     case 'bytes':
       return t('Held by the scheduler · bytes');
@@ -83,7 +86,7 @@ export function nowText({ measure, total, unknown, nKeys }: HeldSummary, metric:
 
 /** The most that was held, when, and which prefixes made it up. */
 export function peakText(
-  { measure, peak, overlapping }: HeldSummary,
+  { measure, peak, isLowerBound }: HeldSummary,
   prefixes: readonly (readonly [prefix: string, amount: number])[],
   metric: string | null,
   zeroS: number,
@@ -95,7 +98,7 @@ export function peakText(
       : t('Peak not known: all values of %1 are unknown', measureName(measure, metric, t));
   }
   const amount = amountText(measure, peak.total, metric, t);
-  const head = overlapping
+  const head = isLowerBound
     ? t('Peak at least %1 at %2', amount, formatDuration(peak.timeS - zeroS))
     : t('Peak %1 at %2', amount, formatDuration(peak.timeS - zeroS));
   const format = formatterOf(measure);
@@ -112,7 +115,8 @@ export function peakText(
 }
 
 /** The chart in one sentence, for those who do not see it. */
-export function labelText(now: string, peak: string, t: Translate): string {
+export function labelText(now: string, peak: string, isOnCluster: boolean, t: Translate): string {
   const keys = t('Arrows or A and D pan, plus and minus zoom, Shift with arrows reads values, Home shows all, F follows.');
-  return `${t('What the scheduler holds')}: ${now}. ${peak}. ${keys}`;
+  const label = isOnCluster ? t('What the workers hold') : t('What the scheduler holds');
+  return `${label}: ${now}. ${peak}. ${keys}`;
 }

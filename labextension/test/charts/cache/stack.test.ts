@@ -79,7 +79,7 @@ describe('numbers and words', () => {
 
   it('are of now and of the peak, with the groups that made it up', () => {
     expect(summariseHeld(storeOf(ROWS), ALL_RUNS, 'bytes')).toEqual({
-      measure: 'bytes', total: 70, unknown: 0, nKeys: 2, overlapping: false,
+      measure: 'bytes', total: 70, unknown: 0, nKeys: 2, isLowerBound: false, isOnCluster: false,
       peak: { timeS: 2, total: 100, unknown: 1, nKeys: 5, groups: [[1, 60], [0, 30], [2, 10]] }
     });
     expect(summariseHeld(storeOf([]), ALL_RUNS, 'bytes')).toBeNull();
@@ -96,7 +96,7 @@ describe('numbers and words', () => {
     expect([peakText(unknown, [], null, 0, english), peakText({ ...unknown, measure: 'metric' }, [], 'rows', 0, english)]).toEqual([
       'Peak not known: all sizes are unknown', 'Peak not known: all values of rows are unknown'
     ]);
-    expect(peakText({ ...summary, overlapping: true }, [], null, 0, english)).toBe(
+    expect(peakText({ ...summary, isLowerBound: true }, [], null, 0, english)).toBe(
       'Peak at least 100 B at 2 s · 1 key of unknown size'
     );
     expect(nowText(summary, null, true, english)).toBe('now 70 B · 2 keys');
@@ -116,6 +116,6 @@ describe('numbers and words', () => {
     const store = new TaskStore();
     const runs = [smallRun({ stopS: 5 }), smallRun({ run: 1, startS: 4, stopS: 6 })];
     store.append(smallBatch({ groups: GROUPS, runs, held: heldColumns([{ at: 1, keys: 1, bytes: 1 }]) }));
-    expect(summariseHeld(store, ALL_RUNS, 'bytes')?.overlapping).toBe(true);
+    expect(summariseHeld(store, ALL_RUNS, 'bytes')?.isLowerBound).toBe(true);
   });
 });

@@ -9,10 +9,9 @@ from taskscope.sources.cluster.adapter import (
     watch,
 )
 from taskscope.sources.cluster.push import TRANSPORTS, Transport
-from taskscope.sources.cluster.source import CLUSTER, ClusterSource
+from taskscope.sources.cluster.source import ClusterSource
 
 __all__ = [
-    "CLUSTER",
     "TRANSPORTS",
     "Call",
     "ClusterSource",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping
+from collections.abc import Hashable, Iterable, Mapping
 from typing import Any
 
 from taskscope.recorder import Recorder
@@ -38,7 +38,7 @@ class InFlight:
         self._recorder = recorder
         self._every_s = _EVERY_S
         self._sent: dict[Hashable, TrackedRun] = {}
-        self._events_s = float("-inf")
+        self._gone: set[str] = set()
 
     async def ask(self, pace: Pace) -> bool:
         """Read who has what, if it is time; True if a worker that had something is gone.
@@ -59,29 +59,35 @@ class InFlight:
                     sent[key] = run
                     run.log.sent_to[key] = place
                     run.log.submitted.setdefault(key, now)
-        gone = False
         for key, run in self._sent.items():
             if key not in sent and key in run.log.submitted:
-                if run.log.sent_to[key][0] in processing:
+                address = run.log.sent_to[key][0]
+                if address in processing:
                     # It has ended, and the stream will tell; or it waits to be tried once more.
                     run.log.submitted.pop(key, None)
                     run.log.sent_to.pop(key, None)
                 else:
-                    gone = True
+                    self._gone.add(address)
         self._sent = sent
-        return gone
+        return bool(self._gone)
 
-    async def ask_losses(self) -> None:
-        """Read which tasks were with workers that are gone."""
+    async def ask_losses(self, gone: Iterable[str]) -> None:
+        """Read which tasks were with workers that are gone.
+
+        Notes
+        -----
+        Each worker's own events are asked for: those of all hold what cannot be sent, once a client has
+        called ``replicate`` (distributed 2026.8), and the scheduler then cuts the connection.
+        """
         clock, ahead_s = self._recorder.clock, self._workers.clocks.scheduler_ahead_s
-        for time_s, event in await self._link.ask("events", topic="all"):
-            is_new = time_s > self._events_s
-            if is_new and isinstance(event, Mapping) and event.get("action") == "remove-worker":
-                self._lose(event, time_s - ahead_s + clock.shift_s())
-            self._events_s = max(self._events_s, time_s)
+        addresses, self._gone = self._gone.union(gone), set()
+        for address in addresses:
+            for time_s, event in await self._link.ask("events", topic=address):
+                if isinstance(event, Mapping) and event.get("action") == "remove-worker":
+                    self._lose(address, event, time_s - ahead_s + clock.shift_s())
 
-    def _lose(self, event: Mapping[str, Any], moment: float) -> None:
-        worker = self._workers.get(str(event.get("worker", "")))
+    def _lose(self, address: str, event: Mapping[str, Any], moment: float) -> None:
+        worker = self._workers.get(address)
         verb = "left" if event.get("expected") else "died"
         for key in event.get("processing-tasks", ()):
             run = self._ownership.of(key)

@@ -22,8 +22,12 @@ class Ownership:
         for key in keys:
             self._owners.setdefault(key, run)
 
+    def owner(self, key: Hashable) -> TrackedRun | None:
+        """Return the run that is known to have a key, None if there is none."""
+        return self._owners.get(key)
+
     def of(self, key: Hashable) -> TrackedRun | None:
-        """Return the run of a key, None if it is not ours."""
+        """Return the run of a key, if need be the one whose keys are not known; None if it is not ours."""
         run = self._owners.get(key)
         if run is None:
             run = next((r for r in self._runs if r.assumed), None)

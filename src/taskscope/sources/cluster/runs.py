@@ -50,7 +50,8 @@ class TrackedRun:
     wake: Callable[[], None]
     waiting: dict[Hashable, Any] = field(default_factory=dict)
     keys: set[Hashable] = field(default_factory=set)
-    landed: set[Hashable] = field(default_factory=set)
+    landed: dict[Hashable, float] = field(default_factory=dict)
+    """The sizes of results in bytes, NaN where unknown."""
     failed: dict[Hashable, str] = field(default_factory=dict)
     unfinished: set[Hashable] = field(default_factory=set)
     last_stop: float = 0.0
@@ -97,7 +98,7 @@ class TrackedRun:
         log = self.log
         for key in list(log.submitted):
             log.end_unreported(key, now, "interrupted")
-        self.unfinished -= self.landed
+        self.unfinished.difference_update(self.landed)
         status = self.status or ("erred" if self.failed else "interrupted" if self.unfinished else "finished")
         log.n_tasks = len(self.keys)
         log.error = self.error or next(iter(self.failed.values()), None)

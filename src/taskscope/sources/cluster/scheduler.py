@@ -14,6 +14,7 @@ from taskscope.recorder import Recorder
 from taskscope.sources.cluster import adapter
 from taskscope.sources.cluster.adapter import Submission
 from taskscope.sources.cluster.guests import Guests
+from taskscope.sources.cluster.holdings import Holdings
 from taskscope.sources.cluster.inflight import InFlight
 from taskscope.sources.cluster.link import Link, LoopThread
 from taskscope.sources.cluster.ownership import Ownership
@@ -48,6 +49,8 @@ class WatchedScheduler:
         Told that it is asked no more: its last client was closed, or it is gone.
     transport
         Asked how records are to come.
+    told
+        Told that the recorder was told something while nothing runs.
     """
 
     def __init__(  # noqa: PLR0915 - an attribute a line
@@ -59,6 +62,7 @@ class WatchedScheduler:
         ended: Callable[[TrackedRun], None],
         left: Callable[[WatchedScheduler], None],
         transport: Callable[[], Transport],
+        told: Callable[[], None],
     ) -> None:
         self.address = address
         self.ready = threading.Event()
@@ -74,6 +78,7 @@ class WatchedScheduler:
         self._lock = lock
         self._ended = ended
         self._left = left
+        self._told = told
         self.guests = Guests(lock)
         """The clients for which it is asked."""
         self._link = Link(address, arguments)
@@ -87,6 +92,7 @@ class WatchedScheduler:
         self._push = Push(self._link, recorder, self._wanted.set)
         self._transport = transport
         self._probe = ClockProbe(self._link, self._workers, recorder)
+        self._holdings = Holdings(self._link, self._workers, self._ownership, recorder)
         self._pace = Pace(recorder.clock.perf_counter)
         self._incoming: deque[tuple[TrackedRun, Submission]] = deque()
         self._runs: list[TrackedRun] = []
@@ -134,14 +140,14 @@ class WatchedScheduler:
         try:
             await self._stream.open()
             await self._ask_identity()
-            await self._in_flight.ask_losses()
+            await self._holdings.open()
             self.ready.set()
             while not self.guests.look() or self.has_runs:
                 if not self.has_runs:
                     self._push.close()
                     self._wanted.clear()
                     if not self._incoming and not self.guests.are_leaving:
-                        await self._wanted.wait()
+                        await self._rest()
                     continue
                 await self._step()
                 await self._pause()
@@ -149,6 +155,8 @@ class WatchedScheduler:
             self._lose(error)
         finally:
             self.ready.set()
+            self._holdings.close()
+            self._told()
             for task in self._graphs:
                 task.cancel()
             self._probe.close()
@@ -158,9 +166,23 @@ class WatchedScheduler:
 
     async def _pause(self) -> None:
         self._wanted.clear()
+        await self._wait(self._pace.pause_s())
+
+    async def _rest(self) -> None:
+        """Wait for work, and see meanwhile what becomes of what is held of earlier work."""
+        if not self._holdings.has_left:
+            await self._wait(None)
+        elif not await self._wait(self._holdings.pause_s()):
+            async with self._stepping:
+                await self._holdings.ask(at_end=False)
+            self._told()
+
+    async def _wait(self, longest_s: float | None) -> bool:
+        """Return whether somebody wanted it to look, within this time."""
         with contextlib.suppress(TimeoutError):
-            async with asyncio.timeout(self._pace.pause_s()):
+            async with asyncio.timeout(longest_s):
                 await self._wanted.wait()
+        return self._wanted.is_set()
 
     async def step(self) -> None:
         """Ask once for everything that is new, and end the runs that are over by now."""
@@ -206,6 +228,7 @@ class WatchedScheduler:
         # Workers go with the last client, and a scheduler logs each that does not answer any more.
         if not self.guests.have_left:
             await self._transfers.ask(self._pace, at_once=at_once)
+            await self._holdings.ask(at_end=at_once)
 
     async def _ask_identity(self) -> None:
         identity = await self._link.ask("identity", n_workers=-1)
@@ -214,8 +237,7 @@ class WatchedScheduler:
             run.log.n_workers = max(run.log.n_workers or 0, self._workers.n_threads)
         for address in gone:
             self._samples.leave(self._workers.get(address))
-        if gone:
-            await self._in_flight.ask_losses()
+        await self._in_flight.ask_losses(gone)
 
     def _admit(self) -> None:
         if self._incoming and self._stream.is_fresh and self.has_early_work:
@@ -257,6 +279,7 @@ class WatchedScheduler:
 
     def _end(self, run: TrackedRun) -> None:
         self._runs.remove(run)
+        self._holdings.end(run)
         self._ownership.forget(run)
         if not run.is_known:
             announce(run, {}, ())

@@ -9,6 +9,7 @@ from concurrent.futures import Future
 from concurrent.futures import wait as wait_for
 from typing import Any
 
+from taskscope.model.records import CLUSTER
 from taskscope.recorder import Recorder
 from taskscope.sources.cell import current_cell
 from taskscope.sources.cluster import adapter
@@ -20,10 +21,7 @@ from taskscope.sources.cluster.runs import TrackedRun
 from taskscope.sources.cluster.scheduler import WatchedScheduler
 from taskscope.sources.local import run_label
 
-__all__ = ["CLUSTER", "ClusterSource"]
-
-CLUSTER = "distributed"
-"""What runs on a cluster call their scheduler."""
+__all__ = ["ClusterSource"]
 
 READY_S = 2.0
 """How long the first submission to a scheduler waits until that keeps records."""
@@ -42,6 +40,8 @@ class ClusterSource:
         Where to.
     on_start, on_stop
         Called when a run starts, on the user's thread, and when it has ended.
+    on_news
+        Called when the recorder was told something between runs.
 
     Notes
     -----
@@ -55,12 +55,14 @@ class ClusterSource:
         recorder: Recorder,
         on_start: Callable[[], None] = lambda: None,
         on_stop: Callable[[], None] = lambda: None,
+        on_news: Callable[[], None] = lambda: None,
     ) -> None:
         self.recorder = recorder
         self._on_start = on_start
         self._on_stop = on_stop
         self.transport: Transport = "poll"
         """How the records of tasks come from schedulers."""
+        self._on_news = on_news
         self._thread = LoopThread()
         self._lock = threading.Lock()
         self._notice = ImportNotice(self._imported)
@@ -234,6 +236,7 @@ class ClusterSource:
                     self._ended,
                     self._left,
                     lambda: self.transport,
+                    self._on_news,
                 )
                 self._schedulers[address] = known
                 known.guests.join(client)
@@ -251,7 +254,7 @@ class ClusterSource:
                 run.look(recorder.clock.perf_counter())
             if run is None or run.over is not None:
                 log = recorder.begin()
-                log.label, log.scheduler = label, CLUSTER
+                log.label, log.scheduler, log.is_held_elsewhere = label, CLUSTER, True
                 log.cell, log.execution_count, log.source_crc = cell
                 log.n_workers = scheduler.n_threads
                 run = TrackedRun(log, submission.client, submission.call, submission.single, scheduler.wake)

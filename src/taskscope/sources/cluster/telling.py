@@ -96,7 +96,7 @@ def _tell_finished(run: TrackedRun, timed: TimedExecutions, places: Sequence[int
     landed = {
         key: stop for key, stop in zip(reversed(keys), reversed(stops), strict=True) if key not in run.landed
     }
-    run.landed.update(landed)
+    run.landed.update(zip(keys, sizes, strict=True))
     log.landed.extend(chain.from_iterable(landed.items()))
     lanes = [timed.lanes[place] for place in places]
     log.reported.extend(chain.from_iterable(zip(keys, lanes, starts, stops, sizes, strict=True)))

@@ -33,6 +33,8 @@ class Worker:
     n_threads: int
     clock: WorkerClock
     threads: dict[int, LaneKey] = field(default_factory=dict)
+    n_held: int = 0
+    """How many results it held when it last told."""
 
     @property
     def label(self) -> str:
@@ -80,6 +82,8 @@ class Workers:
             # Names are numbers, texts, or anything else that was given.
             worker.name = str(facts.get("name", address))
             worker.n_threads = int(facts.get("nthreads", 0))
+            counts = (facts.get("metrics") or {}).get("task_counts") or {}
+            worker.n_held = int(counts.get("memory", 0))
             self._seen(worker, facts)
         self._told.update(map(str, told))
         gone = self.present - told.keys()
