@@ -27,8 +27,8 @@ _KEYS_PER_ANSWER = 20_000
 class Holdings:
     """Looks at what workers hold, twice a second at most.
 
-    Less often where much is held (telling a key takes the scheduler less than 2 µs, and it is to spend a
-    hundredth of its time on it), and where answers are slow (a twentieth of the time is spent awaiting them).
+    Less often where much is held (the scheduler is asked for a key every 200 µs at most), and where answers
+    are slow (a twentieth of the time is spent awaiting them).
 
     Parameters
     ----------
