@@ -28,6 +28,8 @@ LAB_OPTIONS := --LabApp.news_url=None --LabApp.check_for_updates_class=jupyterla
 export OPENBLAS_NUM_THREADS ?= 1
 
 export PATH := $(CURDIR)/$(VENV)/bin:$(PATH)
+# Of an environment that happens to be active: IPython would warn of it.
+unexport VIRTUAL_ENV
 
 # Targets that are asked for together run one after another; only `make test` says which may not.
 ifndef SIDE_BY_SIDE
