@@ -73,4 +73,6 @@ def test_transfers_and_workers_of_a_cluster_are_shown_live_and_in_the_result(
         )
         is_light = str(scheme == "light").lower()
         expect(lab.page.locator("body")).to_have_attribute("data-jp-theme-light", is_light)
+        # See `tests.browser.test_accessibility.set_theme`.
+        expect(lab.page.locator("#jupyterlab-splash")).to_have_count(0)
         lab.page.locator("iframe").screenshot(path=shots / f"cluster-result-{scheme}.png")
