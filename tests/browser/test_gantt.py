@@ -304,12 +304,13 @@ except ValueError:
 def test_the_theme_changes_while_the_chart_is_open(lab: LabPage, shots: Path) -> None:
     opened(lab)
     expect(chart(lab)).not_to_have_class(re.compile("tsk-dark"))
-    wait_pixels(lab, (255, 255, 255), "> 1000")
+    wait_pixels(lab, (255, 255, 255), "> 10000")
     lab.page.evaluate(
         "window.jupyterapp.commands.execute('apputils:change-theme', { theme: 'JupyterLab Dark' })"
     )
     expect(chart(lab)).to_have_class(re.compile("tsk-dark"))
-    wait_pixels(lab, (255, 255, 255), "=== 0")
+    # Labels within bars are white, too, where bars are wide enough for them.
+    wait_pixels(lab, (255, 255, 255), "< 5000")
     chart(lab).screenshot(path=shots / "gantt-dark.png")
     lab.page.evaluate(
         "window.jupyterapp.commands.execute('apputils:change-theme', { theme: 'JupyterLab Light' })"

@@ -16,6 +16,7 @@ CANVASES = ".tsk-widget canvas:visible"
 # JupyterLab says of its own polling that the server is gone.
 SERVER_GONE = (
     "console: Failed to load resource: net::ERR_CONNECTION_REFUSED",
+    "console: Failed to load resource: net::ERR_CONNECTION_RESET",
     "console: WebSocket connection to",
     "console: Connection lost",
     "console: Failed to fetch",
