@@ -33,6 +33,11 @@ PAINTED = """() => {
   };
   look();
 }"""
+# The page's policy forbids to evaluate text, which Playwright's own way of waiting does.
+DRAWN = """async () => {
+  while (window.paintedMs === undefined) await new Promise(requestAnimationFrame);
+  return window.paintedMs;
+}"""
 FIRST = "performance.getEntriesByName('first-contentful-paint')[0]?.startTime"
 OPEN = f"""async path => {{
   window.paintedMs = undefined;
@@ -70,8 +75,9 @@ def _painted(browser: Browser, file: Path) -> tuple[float, float]:
     page = context.new_page()
     page.add_init_script(f"addEventListener('DOMContentLoaded', {PAINTED})")
     page.goto(file.as_uri(), wait_until="commit")
-    page.wait_for_function("window.paintedMs !== undefined", timeout=120_000)
-    painted = float(page.evaluate(FIRST)), float(page.evaluate("window.paintedMs"))
+    page.set_default_timeout(120_000)
+    drawn_ms = float(page.evaluate(DRAWN))
+    painted = float(page.evaluate(FIRST)), drawn_ms
     context.close()
     return painted
 
