@@ -85,8 +85,11 @@ class Estimates:
         return {prefix: duration_s[prefixes == prefix] for prefix in dict.fromkeys(prefixes.tolist())}
 
     def _chain(self, run: int) -> Callable[[Mapping[str, float]], float] | None:
-        shape, ended = self._shape(run), self._recorder.ended(run)
-        if shape is None or shape.levels is None or ended is None:
+        ended = self._recorder.ended(run)
+        if ended is None:
+            return None
+        shape = self._shape(run, int(ended.max(initial=-1)) + 1)
+        if shape is None or shape.levels is None:
             return None
         levels, outline = shape.levels, shape.outline
 
@@ -99,10 +102,12 @@ class Estimates:
 
         return chain_s
 
-    def _shape(self, run: int) -> _Shape | None:
-        if run not in self._shapes:
+    def _shape(self, run: int, n_tasks: int) -> _Shape | None:
+        """Return the shape of a graph of at least so many tasks: one that is submitted bit by bit grows."""
+        known = self._shapes.get(run)
+        if known is None or len(known.outline.group) < n_tasks:
             outline = self._recorder.outline(run)
-            if outline is None:
+            if outline is None or len(outline.group) < n_tasks:
                 return None
-            self._shapes[run] = _Shape(outline, graph_levels(outline.n_dependencies, outline.edges))
-        return self._shapes[run]
+            known = self._shapes[run] = _Shape(outline, graph_levels(outline.n_dependencies, outline.edges))
+        return known
