@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -86,7 +86,7 @@ class TaskStream:
         if lost > 0:
             self._cursor = int(await self._link.ask("get_task_stream_index"))
         self._count_lost(lost)
-        self._read(records)
+        self._held.extend(records)
 
     def take(self, first: int, records: Sequence[Mapping[str, Any]]) -> None:
         """Take records that came without being asked for; those that were read before are left out.
@@ -101,7 +101,7 @@ class TaskStream:
         self._count_lost(first - self._cursor)
         new = records[max(self._cursor - first, 0) :]
         self._cursor = max(self._cursor, first + len(records))
-        self._read(new)
+        self._held.extend(new)
 
     @property
     def cursor(self) -> int:
@@ -118,9 +118,6 @@ class TaskStream:
             self._recorder.warn(
                 f"{lost:,} tasks or more are missing: the scheduler did not keep their records"
             )
-
-    def _read(self, records: Iterable[Mapping[str, Any]]) -> None:
-        self._held.extend(records)
 
     def fold(self, *, wait_for_graphs: bool) -> None:
         """Tell the recorder what was read.
