@@ -175,13 +175,11 @@ MANY: list[Event] = [
 
 
 def skipping_a_record(patch: pytest.MonkeyPatch) -> None:
-    honest = TaskStream._read
-    patch.setattr(TaskStream, "_read", lambda s, records: honest(s, list(records)[1:]))
+    patch.setattr(stream, "read_executions", lambda records: read_executions(records[1:]))
 
 
 def reading_twice(patch: pytest.MonkeyPatch) -> None:
-    honest = TaskStream._read
-    patch.setattr(TaskStream, "_read", lambda s, records: honest(s, [*records, *records]))
+    patch.setattr(stream, "read_executions", lambda records: read_executions([*records, *records]))
 
 
 def mixing_workers(patch: pytest.MonkeyPatch) -> None:

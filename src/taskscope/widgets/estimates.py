@@ -55,7 +55,11 @@ class Estimates:
         made_s, estimate = self._known.get(run.run, (-np.inf, None))
         if now_s - made_s < _VALID_S or now_s - run.start_s < MIN_ELAPSED_S:
             return estimate
-        estimate = estimate_stop(self._evidence(run, now_s))
+        try:
+            estimate = estimate_stop(self._evidence(run, now_s))
+        except Exception as error:  # noqa: BLE001 - what is measured must reach the views without an estimate
+            estimate = None
+            self._recorder.fault("the estimate of a compute", error)
         self._known[run.run] = (now_s, estimate)
         return estimate
 

@@ -9,6 +9,7 @@ import dask
 import pytest
 
 from taskscope.model.records import Estimate
+from taskscope.recorder import GraphSource, LaneKey
 from taskscope.session import Session
 from taskscope.widgets.estimates import Estimates
 from tests.support.fake_clock import FakeClock
@@ -78,3 +79,41 @@ def test_a_chain_takes_as_long_as_its_links_however_many_workers_there_are(
 def test_too_early_there_is_none(session: Session, fake_clock: FakeClock) -> None:
     answer = compute_and_ask(session, fake_clock, row_of_ten, at=3)
     assert answer == {}
+
+
+def submit_one_by_one(session: Session, clock: FakeClock) -> list[tuple[float, float] | None]:
+    """Let a graph grow by a task of a second and its successor, and ask after each when it all will end."""
+    recorder, estimates = session.recorder, Estimates(session.recorder)
+    log = recorder.begin()
+    log.graph_source = GraphSource({"inc-0": ()}, frozenset(["inc-0"]), {}, grows=True)
+    answers: list[tuple[float, float] | None] = []
+    for i in range(7):
+        log.graph_growth.append(GraphSource({f"inc-{i + 1}": (f"inc-{i}",)}, frozenset(), {}, grows=True))
+        clock.advance(1.0)
+        now, log.n_tasks = clock.perf_counter(), i + 2
+        log.reported.extend((f"inc-{i}", LaneKey(1, 1), now - 1.0, now, 8.0))
+        log.landed.extend((f"inc-{i}", now))
+        while recorder.pull(1.0):
+            pass
+        estimate = estimates.of(recorder.runs(), recorder.now_s()).get(log.run)
+        answers.append(None if estimate is None else (recorder.now_s(), estimate.stop_s))
+    log.stop, log.status = clock.perf_counter(), "finished"
+    return answers
+
+
+def test_of_a_graph_that_grows_the_estimate_follows(session: Session, fake_clock: FakeClock) -> None:
+    answers = submit_one_by_one(session, fake_clock)
+    assert answers[3:] == [(now_s, now_s + 1.0) for now_s in (4.0, 5.0, 6.0, 7.0)]
+    assert session.recorder.messages == []
+
+
+def test_a_fault_of_the_estimate_is_told_and_leaves_the_rest(
+    session: Session, fake_clock: FakeClock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def broken(*_: object) -> None:
+        raise IndexError("index 5 is out of bounds")
+
+    monkeypatch.setattr("taskscope.widgets.estimates.estimate_stop", broken)
+    assert submit_one_by_one(session, fake_clock) == [None] * 7
+    (message,) = session.recorder.messages
+    assert message.text.startswith("taskscope failed in the estimate of a compute: IndexError")
