@@ -32,6 +32,12 @@ SAVED = f"""async ([workspace, views]) => {{
   }}
 }}"""
 
+WATCH_CONSOLE = """() => new MutationObserver(changes => {
+  for (const { target } of changes.filter(change => /tsk-flash/.test(change.target.className))) {
+    window.flashed ??= target.closest('.jp-CodeConsole')?.contains(target) === true && target.innerText;
+  }
+}).observe(document.body, { subtree: true, attributeFilter: ['class'] })"""
+
 
 def side(lab: LabPage) -> Locator:
     return lab.page.locator("#taskscope-side-panel")
@@ -93,6 +99,11 @@ def test_the_side_panel_follows_notebooks_and_consoles(lab: LabPage, shots: Path
         f"[...{CURRENT}.console.cells].filter(cell => cell.prompt).map(cell => cell.model.sharedModel.source)"
     )
     assert lab.page.evaluate(cells) == [code]
+    lab.page.evaluate(WATCH_CONSOLE)
+    side(lab).locator(".tsk-gantt canvas").press("n")
+    side(lab).get_by_role("button", name="Go to the cell").click()
+    flashed = lab.page.wait_for_function("window.flashed").json_value()
+    assert code[:40] in flashed.replace("\n", " ")
 
     lab.switch_to("first.ipynb")
     shows(side(lab), "first.ipynb", 11)

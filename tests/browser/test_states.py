@@ -132,7 +132,8 @@ MOVING = """[...document.querySelectorAll('.tsk-chart *')].filter(one => {
 }).map(one => one.className)"""
 
 
-# Samples the pictures twice between two messages of the feed.
+# Which pictures stand still until the next message, once that of the last one is painted, which may take some
+# frames. What moves all the time never stands, whichever of twenty messages it is looked at after.
 STILL = """async () => {
   const feeds = window.jupyterapp.pluginRegistry._plugins.get('taskscope:plugin').service;
   const { kernel } = window.jupyterapp.shell.currentWidget.context.sessionContext.session;
@@ -142,13 +143,17 @@ STILL = """async () => {
   };
   const seen = [...document.querySelectorAll('.tsk-widget canvas')].filter(one => one.checkVisibility());
   const look = () => seen.map(one => one.toDataURL());
-  for (;;) {
+  let stands = seen.map(() => false);
+  for (let tries = 0; tries < 20 && !stands.every(Boolean); tries++) {
     const from = feed.nBatches;
     while (feed.nBatches === from) await frames(1);
     await frames(2);
-    const [n, before] = [feed.nBatches, look()];
-    await frames(6);
-    const after = look();
-    if (feed.nBatches === n) return before.map((picture, i) => picture === after[i]);
+    for (const n = feed.nBatches; feed.nBatches === n && !stands.every(Boolean);) {
+      const before = look();
+      await frames(6);
+      const after = look();
+      stands = feed.nBatches === n ? before.map((picture, i) => picture === after[i]) : stands;
+    }
   }
+  return stands;
 }"""

@@ -11,8 +11,8 @@ export interface Link {
 export type Links =
   /** Nobody can be asked, or nobody knows. */
   | { readonly kind: 'unknown' }
-  /** A kernel that hears us only between cells answers later. */
-  | { readonly kind: 'asked' }
+  /** A kernel that hears us only between cells answers later; `isLate`: it has not for some seconds. */
+  | { readonly kind: 'asked'; readonly isLate: boolean }
   | {
       readonly kind: 'known';
       /** In the graph's order; cut where there are too many to show. */
@@ -29,6 +29,8 @@ export type AskLinks = (row: number) => boolean;
 export interface LinkSurroundings {
   readonly ask: AskLinks;
   readonly nowMs: () => number;
+  /** Called when an answer has become late. */
+  readonly onLate: () => void;
   numberOf(row: number): number;
   /** Where the tasks with these numbers of the recorder are, as far as they are here. */
   placesOf(numbers: readonly number[]): ReadonlyMap<number, TaskRef>;
@@ -44,10 +46,12 @@ interface Entry {
 const MAX_KEPT = 64;
 /** Ends without a place are asked for again, because they may have ended since. */
 const AGAIN_MS = 2_000;
+/** An idle kernel answers at once; after this time somebody should be told why nothing comes. */
+export const LATE_MS = 3_000;
 
 export class LinkTable {
   readonly #entries = new Map<number, Entry>();
-  readonly #asked = new Set<number>();
+  readonly #asked = new Map<number, Links>();
 
   constructor(private readonly around: LinkSurroundings) {}
 
@@ -57,9 +61,9 @@ export class LinkTable {
     const known = this.#entries.get(number);
     const isStale = known?.open === true && this.around.nowMs() - known.answeredMs >= AGAIN_MS;
     if ((known === undefined || isStale) && !this.#asked.has(number) && this.around.ask(number)) {
-      this.#asked.add(number);
+      this.#wait(number);
     }
-    return known?.links ?? { kind: this.#asked.has(number) ? 'asked' : 'unknown' };
+    return known?.links ?? this.#asked.get(number) ?? { kind: 'unknown' };
   }
 
   /** Take an answer. */
@@ -76,6 +80,17 @@ export class LinkTable {
   /** Answers to what was asked will not come. */
   forgetAsked(): void {
     this.#asked.clear();
+  }
+
+  #wait(number: number): void {
+    const asked: Links = { kind: 'asked', isLate: false };
+    this.#asked.set(number, asked);
+    setTimeout(() => {
+      if (this.#asked.get(number) === asked) {
+        this.#asked.set(number, { kind: 'asked', isLate: true });
+        this.around.onLate();
+      }
+    }, LATE_MS);
   }
 
   #entry(rows: LinkRows | null): Entry {

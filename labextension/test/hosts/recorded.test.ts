@@ -8,7 +8,7 @@ const ENTRIES = [wireMessage([{ key: [0], stopUs: 1e6, durationS: 1 }, { key: [1
 it('asks for what a task needs and what needs it, once, and shows the answer', () => {
   const asked: number[] = [];
   const store = storeOf(ENTRIES, row => asked.push(row) > 0);
-  expect([store.links(1), store.links(1), asked]).toEqual([{ kind: 'asked' }, { kind: 'asked' }, [1]]);
+  expect([store.links(1), store.links(1), asked]).toEqual([{ kind: 'asked', isLate: false }, { kind: 'asked', isLate: false }, [1]]);
   const dependencies = [{ row: 0, key: "('sum-1a', 0)" }, { row: null, key: 'data' }];
   store.answerLinks(store.epoch ?? '', { row: 1, links: { dependencies, nDependencies: 2, dependents: [], nDependents: 0 } });
   expect(store.links(1)).toEqual({

@@ -1,6 +1,7 @@
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 
 import { TaskStore } from '../../src/store';
+import { LATE_MS } from '../../src/store/links';
 import { RowNumbers } from '../../src/store/row-numbers';
 import type { LinkRows } from '../../src/wire';
 import { batchOf } from './rows';
@@ -22,7 +23,7 @@ function asking(answers = true): { store: TaskStore; asked: number[]; pass: (ms:
 describe('links of a task', () => {
   it('are asked for once, and point to the tasks that are here', () => {
     const { store, asked } = asking();
-    expect([store.links(0), store.links(0)]).toEqual([{ kind: 'asked' }, { kind: 'asked' }]);
+    expect([store.links(0), store.links(0)]).toEqual([{ kind: 'asked', isLate: false }, { kind: 'asked', isLate: false }]);
     const version = store.version;
     store.answerLinks('r-1', {
       row: 0,
@@ -44,6 +45,26 @@ describe('links of a task', () => {
     expect(store.links(0)).toEqual({ kind: 'unknown' });
     store.answerLinks('r-1', { row: 0, links: null });
     expect(store.links(0)).toEqual({ kind: 'unknown' });
+  });
+
+  it('are late when the kernel has not answered for three seconds, which whoever looks is told once', () => {
+    vi.useFakeTimers();
+    try {
+      const { store, asked } = asking();
+      store.links(0);
+      store.links(1);
+      store.answerLinks('r-1', { row: 1, links: NONE });
+      const told: unknown[] = [];
+      store.subscribe(() => told.push(store.links(0)), new AbortController().signal);
+      vi.advanceTimersByTime(LATE_MS - 1);
+      expect([store.links(0), told]).toEqual([{ kind: 'asked', isLate: false }, []]);
+      vi.advanceTimersByTime(60_000);
+      expect([told, asked]).toEqual([[{ kind: 'asked', isLate: true }], [0, 1]]);
+      store.answerLinks('r-1', { row: 0, links: NONE });
+      expect(store.links(0).kind).toBe('known');
+    } finally {
+      vi.useRealTimers();
+    }
   });
 
   it('are asked for again where an end had not ended, two seconds later', () => {
@@ -71,7 +92,7 @@ describe('links of a task', () => {
     store.links(0);
     store.append(batchOf([{ start: 0, stop: 1 }], { epoch: 'r-2' }));
     store.answerLinks('r-1', { row: 0, links: NONE });
-    expect([store.links(0), asked]).toEqual([{ kind: 'asked' }, [0, 0, 0]]);
+    expect([store.links(0), asked]).toEqual([{ kind: 'asked', isLate: false }, [0, 0, 0]]);
   });
 
   it('of the last 64 tasks are kept', () => {

@@ -35,7 +35,9 @@ export function relationsText(links: Links, drawn: readonly Relation[], t: Trans
     case 'unknown':
       return t('Dependencies are not known here: the kernel that computed knows them, and recording.to_pandas("dependencies").');
     case 'asked':
-      return t('Dependencies: no answer yet.');
+      return links.isLate
+        ? t('Dependencies: the kernel does not answer while it is busy; they come when it does.')
+        : t('Dependencies: no answer yet.');
     case 'known': {
       const { nDependencies, nDependents } = links;
       const text = t('Needs %1 (solid lines), needed by %2 (dashed).', counted(nDependencies, t), counted(nDependents, t));

@@ -51,6 +51,11 @@ it('very many are cut, and it says so', () => {
 
 it('says when nobody knows, and when the kernel was asked', () => {
   const { store, selected } = storeOf(2);
-  const said = (['unknown', 'asked'] as const).map(kind => [relationsOf(store, selected, { kind }), relationsText({ kind }, [], english)]);
-  expect(said).toEqual([[[], 'Dependencies are not known here: the kernel that computed knows them, and recording.to_pandas("dependencies").'], [[], 'Dependencies: no answer yet.']]);
+  const said = ([{ kind: 'unknown' }, { kind: 'asked', isLate: false }, { kind: 'asked', isLate: true }] as const)
+    .map(links => [relationsOf(store, selected, links), relationsText(links, [], english)]);
+  expect(said).toEqual([
+    [[], 'Dependencies are not known here: the kernel that computed knows them, and recording.to_pandas("dependencies").'],
+    [[], 'Dependencies: no answer yet.'],
+    [[], 'Dependencies: the kernel does not answer while it is busy; they come when it does.']
+  ]);
 });

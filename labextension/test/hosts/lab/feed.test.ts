@@ -264,7 +264,7 @@ describe('a feed', () => {
     const feed = await live(kernel);
     kernel.push(DATA, ...batch(0, 5, 2, { dropped: 5 }));
     const { store } = feed.hold('r');
-    expect([store.links(1), store.links(1)]).toEqual([{ kind: 'asked' }, { kind: 'asked' }]);
+    expect([store.links(1), store.links(1)]).toEqual([{ kind: 'asked', isLate: false }, { kind: 'asked', isLate: false }]);
     expect(kernel.verbs().slice(1)).toEqual([{ verb: 'dependencies', row: 6 }]);
     const links = { dependencies: [[5, "('x-1', 5)"]], n_dependencies: 1, dependents: [[null, 'last']], n_dependents: 1 };
     kernel.push(CONTROL, reply('dependencies', { row: 6, links }));

@@ -68,7 +68,7 @@ it('reads every task of the page as it was recorded', async () => {
 it('tells what a task of the page needs and what needs it, where its graph is known', async () => {
   const store = await storeFrom(JSON.stringify(fixture()));
   const ends = async (row: number): Promise<unknown> => {
-    expect(store.links(row)).toEqual({ kind: 'asked' });
+    expect(store.links(row)).toEqual({ kind: 'asked', isLate: false });
     await vi.waitFor(() => {
       expect(store.links(row).kind).not.toBe('asked');
     });
@@ -84,7 +84,7 @@ it('tells what a task of the page needs and what needs it, where its graph is kn
     [[1, 2], 2, [], 0],
     [[4], 1, [], 0]
   ]);
-  expect(store.links(6)).toEqual({ kind: 'asked' });
+  expect(store.links(6)).toEqual({ kind: 'asked', isLate: false });
   await vi.waitFor(() => {
     expect(store.links(6)).toEqual({ kind: 'unknown' });
   });
@@ -97,7 +97,7 @@ it.each([
   const reported = vi.fn();
   vi.stubGlobal('reportError', reported);
   const store = await storeFrom(changed(data => Object.assign(data, { links })));
-  expect(store.links(1)).toEqual({ kind: 'asked' });
+  expect(store.links(1)).toEqual({ kind: 'asked', isLate: false });
   await vi.waitFor(() => {
     expect(reported.mock.calls.map(([reason]) => String(reason).slice(0, error.length))).toEqual([error]);
   });
