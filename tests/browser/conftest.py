@@ -30,8 +30,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from playwright.sync_api import Browser, expect, sync_playwright
+from playwright.sync_api import Browser, BrowserContext, expect, sync_playwright
 
+from tests.browser.harness.contexts import Contexts
 from tests.browser.harness.lab_page import DONE_MS, LabPage
 from tests.browser.harness.server import Server, running_server
 
@@ -59,9 +60,14 @@ def chromium() -> Iterator[Browser]:
         browser.close()
 
 
+@pytest.fixture(scope="session")
+def contexts(chromium: Browser) -> Contexts:
+    return Contexts(chromium)
+
+
 @pytest.fixture
-def open_lab(server: Server, chromium: Browser, request: pytest.FixtureRequest) -> Iterator[OpenLab]:
-    with opening_pages(server, chromium, request.node.name) as open_one:
+def open_lab(server: Server, contexts: Contexts, request: pytest.FixtureRequest) -> Iterator[OpenLab]:
+    with opening_pages(server, contexts, request.node.name) as open_one:
         yield open_one
 
 
@@ -77,9 +83,11 @@ def notebook_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server
 
 
 @pytest.fixture
-def notebook(notebook_server: Server, chromium: Browser, request: pytest.FixtureRequest) -> Iterator[LabPage]:
+def notebook(
+    notebook_server: Server, contexts: Contexts, request: pytest.FixtureRequest
+) -> Iterator[LabPage]:
     """Return a page of Notebook 7."""
-    with opening_pages(notebook_server, chromium, request.node.name) as open_one:
+    with opening_pages(notebook_server, contexts, request.node.name) as open_one:
         page = open_one()
         yield page
         # Notebook 7.6 raises this while it loads its settings, also with our extension disabled.
@@ -87,23 +95,24 @@ def notebook(notebook_server: Server, chromium: Browser, request: pytest.Fixture
 
 
 @contextmanager
-def opening_pages(server: Server, chromium: Browser, test: str, *, keep: bool = False) -> Iterator[OpenLab]:
-    """Open pages for a test, and shut down all kernels after it, or `keep` them."""
-    opened: list[LabPage] = []
+def opening_pages(server: Server, contexts: Contexts, test: str, *, keep: bool = False) -> Iterator[OpenLab]:
+    """Open pages for a test, each in a context; shut down all kernels after it, or `keep` them."""
+    opened: list[tuple[LabPage, BrowserContext, dict[str, Any]]] = []
     workspace = re.sub(r"\W+", "-", test)
 
     def open_one(**options: Any) -> LabPage:
-        context = chromium.new_context(**({"viewport": {"width": 1200, "height": 900}} | options))
-        name = f"{workspace}-{len(opened)}" if opened else workspace
-        opened.append(LabPage(context.new_page(), server, name))
-        return opened[-1]
+        wanted = {"viewport": {"width": 1200, "height": 900}} | options
+        page = contexts.new_page(server, **wanted)
+        lab = LabPage(page, server, f"{workspace}-{len(opened)}" if opened else workspace)
+        opened.append((lab, page.context, wanted))
+        return lab
 
     yield open_one
-    for lab in opened:
-        lab.page.context.close()
+    for _, context, options in opened:
+        contexts.give_back(context, server, **options)
     if not keep:
         server.shut_down_kernels()
-    errors = [error for lab in opened for error in lab.errors]
+    errors = [error for lab, _, _ in opened for error in lab.errors]
     if errors:
         pytest.fail("the page reported\n  " + "\n  ".join(errors), pytrace=False)
 

@@ -192,7 +192,7 @@ def test_a_hostile_key_is_text_in_the_static_result_and_its_tooltip(lab: LabPage
     frame = lab.page.frame_locator("iframe")
     chart = frame.locator(".tsk-gantt canvas")
     expect(chart).to_be_visible()
-    # Selected and looked at closely, the one task fills its lane: the upper part of the chart, right of the name.
+    # Selected and looked at closely, the one task fills its lane: the upper part, right of the name.
     for key in ("n", "z", "+", "+", "+", "+"):
         chart.press(key)
     box = chart.bounding_box()

@@ -8,9 +8,10 @@ from pathlib import Path
 
 import pytest
 from PIL import Image
-from playwright.sync_api import Browser, Route, expect
+from playwright.sync_api import Route, expect
 
 from tests.browser.conftest import opening_pages
+from tests.browser.harness.contexts import Contexts
 from tests.browser.harness.lab_page import LabPage
 from tests.browser.harness.server import Server, running_server
 from tests.browser.workloads import LOAD
@@ -33,8 +34,8 @@ def hub(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
 
 
 @pytest.fixture
-def lab(hub: Server, chromium: Browser, request: pytest.FixtureRequest) -> Iterator[LabPage]:
-    with opening_pages(hub, chromium, request.node.name) as open_one:
+def lab(hub: Server, contexts: Contexts, request: pytest.FixtureRequest) -> Iterator[LabPage]:
+    with opening_pages(hub, contexts, request.node.name) as open_one:
         yield open_one()
 
 

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from playwright.sync_api import Browser, expect
+from playwright.sync_api import expect
 
 from tests.browser.conftest import OpenLab, opening_pages
+from tests.browser.harness.contexts import Contexts
 from tests.browser.harness.lab_page import LabPage
 from tests.browser.harness.server import running_server
 from tests.browser.workloads import LOAD
@@ -31,11 +32,11 @@ def drawn(lab: LabPage) -> list[str]:
 
 
 def test_a_server_that_stops_is_said_and_the_last_picture_stays(
-    chromium: Browser, tmp_path: Path, shots: Path
+    contexts: Contexts, tmp_path: Path, shots: Path
 ) -> None:
     with (
         running_server(tmp_path) as server,
-        opening_pages(server, chromium, "stopped", keep=True) as open_one,
+        opening_pages(server, contexts, "stopped", keep=True) as open_one,
     ):
         lab = open_one()
         lab.open(LOAD, SHOW_EACH, "_ = in_groups(3, 4); _ = computed(held, 4)")

@@ -84,7 +84,11 @@ def test_a_hostile_notebook_runs_nothing_and_makes_no_view_of_what_it_saved(
     assert page.evaluate("window.jupyterapp.shell.currentWidget.model.cells.get(1).trusted") is trusted
     if trusted:
         notes = page.get_by_text("this widget belongs to an earlier kernel: run its cell again")
-        expect(notes).to_have_count(2 * len(NAMES))
+        # Where the connection is there before the session is, ipywidgets gives views up before it has read
+        # what was saved: restoreWidgets of jupyterlab-manager 5 runs twice, and one says all is restored.
+        given_up = page.get_by_text("Error displaying widget: model not found")
+        expect(notes.or_(given_up)).to_have_count(2 * len(NAMES))
+        lab.forgive("console: Error: widget model not found")
         # It does not say what a script of ours says first, so its room is taken away, sooner or later.
         expect(page.frame_locator("iframe").get_by_text("kept out")).to_be_attached()
         expect(page.get_by_text("The interactive chart is left out")).to_be_visible()
