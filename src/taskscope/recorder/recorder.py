@@ -7,7 +7,6 @@ import math
 import os
 import threading
 import uuid
-from collections import deque
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 
@@ -34,9 +33,9 @@ from taskscope.recorder.activities import ActivityLog, NewActivities
 from taskscope.recorder.follower import Follower
 from taskscope.recorder.graph import Outline
 from taskscope.recorder.heldlog import HeldLog
-from taskscope.recorder.holdings import Holding, HoldingLog
+from taskscope.recorder.holdings import Holding
 from taskscope.recorder.inflight import tasks_in_flight
-from taskscope.recorder.landings import LandingLog
+from taskscope.recorder.intake import Intake
 from taskscope.recorder.links import links_of
 from taskscope.recorder.messages import MessageLog
 from taskscope.recorder.progress import prefix_progress
@@ -44,7 +43,6 @@ from taskscope.recorder.recent import RecentLog
 from taskscope.recorder.resources import ResourceLog
 from taskscope.recorder.runlog import RunLog
 from taskscope.recorder.runs import RunTable
-from taskscope.recorder.runstate import RunState
 from taskscope.recorder.stacklog import StackLog
 from taskscope.recorder.store import RowStore
 from taskscope.recorder.tables import GroupTable, LaneTable
@@ -52,7 +50,6 @@ from taskscope.recorder.tables import GroupTable, LaneTable
 __all__ = ["DEFAULT_MAX_TASKS", "Recorder"]
 
 DEFAULT_MAX_TASKS = 1_000_000
-_MAX_RUNS = 10_000
 _MAX_WORKER_SAMPLES = 200_000
 
 
@@ -88,15 +85,22 @@ class Recorder:
         self.activities = ActivityLog()
         self.workers: RecentLog[WorkerSample] = RecentLog(_MAX_WORKER_SAMPLES)
         self.stacks = StackLog(self.now_s)
-        self._looks = HoldingLog()
-        self._landings = LandingLog()
         self._store = RowStore(_checked(max_tasks))
         self._groups = GroupTable()
         self._lanes = LaneTable(os.getpid())
         self._run_ids = itertools.count()
-        self._arrived: deque[RunLog] = deque()
-        self._active: list[RunState] = []
         self._runs = RunTable()
+        self._intake = Intake(
+            clock,
+            self.origin,
+            runs=self._runs,
+            store=self._store,
+            groups=self._groups,
+            lanes=self._lanes,
+            activities=self.activities,
+            held=self.held,
+            holdings=self.holdings,
+        )
         self._lock = threading.RLock()
 
     # Written by sources ---------------------------------------------------------------------------------
@@ -104,7 +108,7 @@ class Recorder:
     def begin(self) -> RunLog:
         """Start a run; safe from any thread."""
         log = RunLog(next(self._run_ids), self.clock, self.fault)
-        self._arrived.append(log)
+        self._intake.put(log)
         return log
 
     def fault(self, where: str, error: BaseException) -> None:
@@ -117,7 +121,7 @@ class Recorder:
 
     def note_holdings(self, run: int, time_s: float, holdings: Sequence[Holding]) -> None:
         """Tell of what workers hold of a run, the groups that changed; seconds after this recorder's zero."""
-        self._looks.note(run, time_s, holdings)
+        self._intake.looks.note(run, time_s, holdings)
 
     # Folded and read by one reader at a time --------------------------------------------------------------
 
@@ -125,64 +129,8 @@ class Recorder:
         """Fold what writers appended, for about `budget_s` seconds; True if more is waiting."""
         deadline = self.clock.perf_counter() + budget_s
         with self._lock:
-            self._admit()
-            more = False
-            for state in list(self._active):
-                more |= self._pull_run(state, deadline)
-            self._pull_holdings()
-            return more
-
-    def _admit(self) -> None:
-        while self._arrived:
-            state = RunState(
-                self._arrived.popleft(),
-                self._groups,
-                self.origin,
-                follow_held=self.held.followed,
-                landings=self._landings,
-            )
-            self._active.append(state)
-            self._runs.add(state)
-        while len(self._runs) > _MAX_RUNS and self._runs.oldest().log is None:
-            self._forget_oldest_run()
-
-    def _forget_oldest_run(self) -> None:
-        state = self._runs.oldest()
-        while state.rows_held:
-            self._runs.dropped(self._store.drop_oldest_block())
-        self._runs.forget(state.run.run)
-
-    def _pull_run(self, state: RunState, deadline: float) -> bool:
-        now = self.clock.perf_counter
-        # Rows before the graph: they are what a person waits for. Those appended from here on can wait.
-        waiting = state.slices_waiting()
-        while waiting:
-            block = state.take_rows(self._lanes.id)
-            if block is not None:
-                state.rows_held += len(block)
-                self._store.append(block)
-            state.take_activities(self._lanes.id, self.activities)
-            waiting -= 1
-            if now() >= deadline:
-                break
-        self._runs.dropped(self._store.drop())
-        while state.advance_graph() and now() < deadline:
-            pass
-        self._runs.update(state)
-        self.held.append(state.take_held(self.now_s()), state.metric_name)
-        if state.seal():
-            self._active.remove(state)
-            return False
-        return waiting > 0 or state.counts_graph or state.owes_held
-
-    def _pull_holdings(self) -> None:
-        for run, rows in self._looks.fold(self._groups):
-            self.holdings.append(rows, None)
-            self.held.append(rows, None)
-            state = self._runs.get(run)
-            if state is not None and state.log is None:
-                # Nothing else tells that there is something to send.
-                self._runs.touch(run)
+            self._intake.admit()
+            return self._intake.fold(deadline)
 
     def _drain(self) -> None:
         while self.pull(0.1):
@@ -231,7 +179,7 @@ class Recorder:
     def next_run(self) -> int:
         """The number that the next run will get, at the earliest."""
         with self._lock:
-            self._admit()
+            self._intake.admit()
             return self._runs.next_run
 
     def now_s(self) -> float:
@@ -240,12 +188,11 @@ class Recorder:
 
     def is_computing(self) -> bool:
         """Whether a compute goes on now; once it has ended, its tasks may still have to be folded."""
-        logs = [*list(self._arrived), *(state.log for state in list(self._active))]
-        return any(log is not None and log.stop is None for log in logs)
+        return self._intake.is_computing()
 
     def is_active(self) -> bool:
         """Whether a compute is running, or one that is over has tasks still running or not folded."""
-        return bool(self._arrived or self._active)
+        return not self._intake.is_empty()
 
     def totals(self) -> list[GroupTotal]:
         """Return exact totals per group over everything ever folded, dropped rows included."""
@@ -265,9 +212,8 @@ class Recorder:
     def follow(self, first_run: int) -> Follower:
         """Return a reader that gets all there is of the runs from `first_run` on, at its own pace."""
         with self._lock:
-            return Follower(
-                first_run, self._lock, self._runs, self._store, self._landings, self._lanes, self.now_s
-            )
+            landings = self._intake.landings
+            return Follower(first_run, self._lock, self._runs, self._store, landings, self._lanes, self.now_s)
 
     def activities_since(self, cursor: int, limit: int, n_completed: int, n_sources: int) -> NewActivities:
         """Return what is new of activities; see `ActivityLog.news`."""
@@ -291,8 +237,7 @@ class Recorder:
     def running(self) -> list[RunningTask]:
         """Return the tasks in flight, at most 1,000, longest running first."""
         with self._lock:
-            logs = [state.log for state in self._active if state.log is not None]
-            return tasks_in_flight(logs, self._lanes, self._groups, self.origin)
+            return tasks_in_flight(self._intake.going(), self._lanes, self._groups, self.origin)
 
     def outline(self, run: int) -> Outline | None:
         """Return the shape of the graph of a run that goes on; None before all of it was seen."""
@@ -305,7 +250,7 @@ class Recorder:
         with self._lock:
             state = self._runs.get(run)
             blocks = [block.task for block in self._store.blocks() if block.run == run]
-            if state is None or sum(map(len, blocks)) < sum(sum(n.counts) for n in state.ended.values()):
+            if state is None or sum(map(len, blocks)) < state.n_ended:
                 return None
             return np.concatenate(blocks) if blocks else np.empty(0, np.int32)
 
@@ -319,7 +264,7 @@ class Recorder:
     def runs(self, first_run: int = 0, last_run: int | None = None) -> list[Run]:
         """Return the runs in the window."""
         with self._lock:
-            self._admit()
+            self._intake.admit()
             return [s.describe() for s in self._runs.window(first_run, last_run)]
 
     def snapshot(
@@ -351,7 +296,7 @@ class Recorder:
             held = sum(map(len, blocks))
             now_s = self.now_s()
             in_flight = [s.in_flight(now_s, self._lanes.id) for s in states]
-            seen = sum(sum(sums.counts) for s in states for sums in s.ended.values())
+            until_s = math.inf if stop_s is None else stop_s
             return Recording(
                 started_at=self.started_at + timedelta(seconds=start_s),
                 zero_s=start_s,
@@ -361,20 +306,16 @@ class Recorder:
                 blocks=(*blocks, *(b for b in in_flight if b is not None)),
                 graphs=graphs,
                 resources=self.resources.between(start_s, stop_s),
-                messages=tuple(self.messages_log.messages(start_s, math.inf if stop_s is None else stop_s)),
+                messages=tuple(self.messages_log.messages(start_s, until_s)),
                 totals=tuple(self._groups.totals()),
                 now_s=now_s,
-                dropped=seen - held,
+                dropped=sum(s.n_ended for s in states) - held,
                 metadata=dict(metadata or {}),
                 stacks=self.stacks.between(first_run, last_run),
                 activities=self.activities.columns(graphs.keys()),
                 transfers=self.activities.transfers(start_s, stop_s),
-                holdings=self.holdings.of(first_run, last_run, math.inf if stop_s is None else stop_s),
-                workers=tuple(
-                    sample
-                    for sample in self.workers
-                    if start_s <= sample.time_s <= (math.inf if stop_s is None else stop_s)
-                ),
+                holdings=self.holdings.of(first_run, last_run, until_s),
+                workers=tuple(w for w in self.workers if start_s <= w.time_s <= until_s),
             )
 
     def clear(self) -> None:

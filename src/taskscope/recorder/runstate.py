@@ -74,6 +74,11 @@ class RunState:
         self._unknown = UnknownLanes()
         self.run = self.describe()
 
+    @property
+    def n_ended(self) -> int:
+        """How many of its tasks came to an end, also those that are no longer held."""
+        return sum(sum(sums.counts) for sums in self.ended.values())
+
     def describe(self) -> Run:
         """Return the run as it stands."""
         log = self.log

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from taskscope.errors import OptionError
 from taskscope.model.records import GroupTotal
 from taskscope.recorder import DEFAULT_MAX_TASKS, Recorder
-from taskscope.recorder import recorder as recorder_module
+from taskscope.recorder import intake as intake_module
 from tests.support.fake_clock import FakeClock
 from tests.support.run_writing import begin_run, end_run, independent, record_run, write_task
 
@@ -115,7 +115,7 @@ def test_clearing_forgets_rows_and_ended_runs_but_counts_on(fake_clock: FakeCloc
 def test_the_runs_held_are_bounded_and_a_forgotten_run_takes_its_rows_along(
     fake_clock: FakeClock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(recorder_module, "_MAX_RUNS", 2)
+    monkeypatch.setattr(intake_module, "_MAX_RUNS", 2)
     recorder = Recorder(clock=fake_clock)
     for n in range(4):
         record_run(recorder, numbered(2, f"run{n}."))
@@ -132,7 +132,7 @@ def test_the_runs_held_are_bounded_and_a_forgotten_run_takes_its_rows_along(
 def test_a_run_whose_rows_were_cleared_can_be_forgotten(
     fake_clock: FakeClock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(recorder_module, "_MAX_RUNS", 1)
+    monkeypatch.setattr(intake_module, "_MAX_RUNS", 1)
     recorder = Recorder(clock=fake_clock)
     log = begin_run(recorder, independent(["slow"]))
     write_task(log, "slow", 100.0, 101.0)
@@ -144,7 +144,7 @@ def test_a_run_whose_rows_were_cleared_can_be_forgotten(
 
 
 def test_a_run_that_goes_on_is_not_forgotten(fake_clock: FakeClock, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(recorder_module, "_MAX_RUNS", 2)
+    monkeypatch.setattr(intake_module, "_MAX_RUNS", 2)
     recorder = Recorder(clock=fake_clock)
     log = begin_run(recorder, independent(["slow"]))
     for n in range(3):

@@ -1,0 +1,140 @@
+"""The way of what writers append into columns, run by run."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable
+
+from taskscope.model.clock import Clock
+from taskscope.recorder.activities import ActivityLog
+from taskscope.recorder.heldlog import HeldLog
+from taskscope.recorder.holdings import HoldingLog
+from taskscope.recorder.landings import LandingLog
+from taskscope.recorder.runlog import RunLog
+from taskscope.recorder.runs import RunTable
+from taskscope.recorder.runstate import RunState
+from taskscope.recorder.store import RowStore
+from taskscope.recorder.tables import GroupTable, LaneTable
+
+__all__ = ["Intake"]
+
+_MAX_RUNS = 10_000
+
+
+class Intake:
+    """Takes in runs: what has begun, and what was written to those that go on.
+
+    Parameters
+    ----------
+    clock
+        What the time that folding takes is measured with.
+    origin
+        The recorder's zero on the clock's axis.
+    runs, store, groups, lanes, activities, held, holdings
+        What is folded into.
+    """
+
+    def __init__(
+        self,
+        clock: Clock,
+        origin: float,
+        *,
+        runs: RunTable,
+        store: RowStore,
+        groups: GroupTable,
+        lanes: LaneTable,
+        activities: ActivityLog,
+        held: HeldLog,
+        holdings: HeldLog,
+    ) -> None:
+        self._clock = clock
+        self._origin = origin
+        self._runs = runs
+        self._store = store
+        self._groups = groups
+        self._lanes = lanes
+        self._activities = activities
+        self._held = held
+        self._holdings = holdings
+        self.landings = LandingLog()
+        self.looks = HoldingLog()
+        """What workers of clusters were seen to hold, by whoever looked."""
+        self._arrived: deque[RunLog] = deque()
+        self._active: list[RunState] = []
+
+    def put(self, log: RunLog) -> None:
+        """Take a run that begins; safe from any thread."""
+        self._arrived.append(log)
+
+    def going(self) -> list[RunLog]:
+        """Return the logs of the runs that were let in and go on; safe from any thread."""
+        return [state.log for state in list(self._active) if state.log is not None]
+
+    def is_computing(self) -> bool:
+        """Whether a compute goes on, let in or not; safe from any thread."""
+        return any(log.stop is None for log in [*list(self._arrived), *self.going()])
+
+    def is_empty(self) -> bool:
+        """Whether every run is over and folded; safe from any thread."""
+        return not (self._arrived or self._active)
+
+    def admit(self) -> None:
+        """Let the runs in that have begun; the oldest that are over make room."""
+        while self._arrived:
+            state = RunState(
+                self._arrived.popleft(),
+                self._groups,
+                self._origin,
+                follow_held=self._held.followed,
+                landings=self.landings,
+            )
+            self._active.append(state)
+            self._runs.add(state)
+        while len(self._runs) > _MAX_RUNS and self._runs.oldest().log is None:
+            self._forget_oldest_run()
+
+    def fold(self, deadline: float) -> bool:
+        """Fold what was written until `deadline`, on the clock's axis; return whether more is waiting."""
+        more = False
+        for state in list(self._active):
+            more |= self._fold_run(state, deadline)
+        self._fold_looks()
+        return more
+
+    def _forget_oldest_run(self) -> None:
+        state = self._runs.oldest()
+        while state.rows_held:
+            self._runs.dropped(self._store.drop_oldest_block())
+        self._runs.forget(state.run.run)
+
+    def _fold_run(self, state: RunState, deadline: float) -> bool:
+        now: Callable[[], float] = self._clock.perf_counter
+        # Rows before the graph: they are what a person waits for. Those appended from here on can wait.
+        waiting = state.slices_waiting()
+        while waiting:
+            block = state.take_rows(self._lanes.id)
+            if block is not None:
+                state.rows_held += len(block)
+                self._store.append(block)
+            state.take_activities(self._lanes.id, self._activities)
+            waiting -= 1
+            if now() >= deadline:
+                break
+        self._runs.dropped(self._store.drop())
+        while state.advance_graph() and now() < deadline:
+            pass
+        self._runs.update(state)
+        self._held.append(state.take_held(now() - self._origin), state.metric_name)
+        if state.seal():
+            self._active.remove(state)
+            return False
+        return waiting > 0 or state.counts_graph or state.owes_held
+
+    def _fold_looks(self) -> None:
+        for run, rows in self.looks.fold(self._groups):
+            self._holdings.append(rows, None)
+            self._held.append(rows, None)
+            state = self._runs.get(run)
+            if state is not None and state.log is None:
+                # Nothing else tells that there is something to send.
+                self._runs.touch(run)
