@@ -7,6 +7,7 @@ import { type ISignal, Signal } from '@lumino/signaling';
 import type { PanelAsk } from './announcements';
 import { Feed } from './feed';
 import { FEED_DEFAULTS, type FeedSettings } from './feed-settings';
+import { type Held, hold } from './hold';
 
 /** A feed in use by one view; `release` it when the view goes. */
 export interface FeedHold {
@@ -54,13 +55,9 @@ export class Feeds implements IFeeds, IDisposable {
 
   hold(model: Kernel.IModel): FeedHold {
     const entry = this._entry(model);
-    entry.holds++;
-    let held = true;
-    const release = (): void => {
-      entry.holds -= held ? 1 : 0;
-      held = false;
+    const release = hold(entry, () => {
       this._forget(entry);
-    };
+    });
     return { feed: entry.feed, release };
   }
 
@@ -147,9 +144,8 @@ export class Feeds implements IFeeds, IDisposable {
   private _isDisposed = false;
 }
 
-interface Entry {
+interface Entry extends Held {
   readonly feed: Feed;
-  holds: number;
   /** Whether the server has listed the kernel since the feed began. */
   seen: boolean;
   /** Whether it has since been shut down. */

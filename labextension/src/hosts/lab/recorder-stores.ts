@@ -3,6 +3,7 @@ import { ClusterStore } from '../../store/cluster-store';
 import type { AskLinks } from '../../store/links';
 import { TaskStore } from '../../store/task-store';
 import type { FeedSettings } from './feed-settings';
+import { type Held, hold } from './hold';
 
 /** A store in use by one view; `release` it when the view goes. */
 export interface StoreHold {
@@ -39,13 +40,9 @@ export class RecorderStores {
 
   hold(recorder: string): StoreHold {
     const entry = this._entry(recorder);
-    entry.holds++;
-    let held = true;
-    const release = (): void => {
-      entry.holds -= held ? 1 : 0;
-      held = false;
+    const release = hold(entry, () => {
       this._forgetUnused();
-    };
+    });
     return { store: entry.store, release };
   }
 
@@ -60,7 +57,7 @@ export class RecorderStores {
     this._entries.clear();
   }
 
-  private _entry(recorder: string): { store: TaskStore; holds: number } {
+  private _entry(recorder: string): Entry {
     let entry = this._entries.get(recorder);
     if (entry === undefined) {
       entry = { store: new TaskStore({ ask: this._askOf(recorder), cluster: new ClusterStore() }), holds: 0 };
@@ -78,6 +75,10 @@ export class RecorderStores {
     }
   }
 
-  private readonly _entries = new Map<string, { store: TaskStore; holds: number }>();
+  private readonly _entries = new Map<string, Entry>();
   private _current = '';
+}
+
+interface Entry extends Held {
+  readonly store: TaskStore;
 }
