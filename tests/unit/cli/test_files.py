@@ -23,7 +23,7 @@ def test_info_prints_summary_tables_and_facts(saved: Path, capsys: pytest.Captur
     text = capsys.readouterr().out
     assert text.startswith(taskscope.load(saved).summary())
     assert "  started at  2026-01-02T03:04:05+00:00\n" in text
-    assert "  tasks                 2 rows\n" in text
+    assert "  runs                  1 row\n  tasks                 2 rows\n" in text
     assert "  dask: 2026.8\n" in text
     assert "\x1b" not in text
 
