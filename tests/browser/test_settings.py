@@ -44,9 +44,8 @@ for i, key in enumerate(keys):
 log.stop, log.status = log.perf_counter(), "finished"
 current().pump.wake()
 """
-ASK = (
-    "import comm; comm.create_comm(target_name='taskscope.show', data={'protocol': 1, 'panel': '%s'}).close()"
-)
+ASK = """from taskscope.widgets.feed.channels import KernelChannels
+KernelChannels().announce("taskscope.show", {"protocol": 1, "panel": "%s"})"""
 
 
 @pytest.fixture(autouse=True)

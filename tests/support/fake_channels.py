@@ -48,8 +48,8 @@ class FakeChannels:
     def unregister(self, target: str) -> None:
         del self.targets[target]
 
-    def announce(self, target: str, data: Mapping[str, Any]) -> None:
-        self.announced.append((target, dict(data)))
+    def announce(self, name: str, data: Mapping[str, Any]) -> None:
+        self.announced.append((name, dict(data)))
 
     def open(self, target: str, data: object) -> FakeChannel:
         channel = FakeChannel()

@@ -85,14 +85,15 @@ def says_running(message: dict[str, Any]) -> bool:
 
 
 def asked_for_panels(said: Any) -> list[str]:
-    shows = [m for m in said.of("comm_open") if m["target_name"] == "taskscope.show"]
+    shows = [m for m in said.of("comm_msg") if m["comm_id"] == "taskscope.show"]
     assert all(m["data"]["protocol"] == 1 for m in shows)
     return [m["data"]["panel"] for m in shows]
 
 
 def test_loading_announces_the_feed_once(kernel: Kernel) -> None:
     said = kernel.run("%reload_ext taskscope")
-    assert [m["target_name"] for m in said.of("comm_open")] == ["taskscope.announce"]
+    assert [m["comm_id"] for m in said.of("comm_msg")] == ["taskscope.announce"]
+    assert said.of("comm_open", "comm_close") == []
 
 
 def test_without_a_front_end_a_picture_moves_while_the_cell_runs(kernel: Kernel, gate: SignalPipe) -> None:
@@ -130,7 +131,7 @@ def test_with_a_front_end_the_dashboard_is_shown_and_leaves_nothing(kernel: Kern
     shown = outputs(said)
     assert [WIDGET in output["data"] for output in shown] == [True, False]
     opened = [m["comm_id"] for m in said.of("comm_open")]
-    models = [m["data"]["state"]["_model_name"] for m in said.of("comm_open")[1:]]
+    models = [m["data"]["state"]["_model_name"] for m in said.of("comm_open")]
     assert models == ["LayoutModel", "DashboardModel"]
     assert asked_for_panels(said) == ["auto"]
     assert sorted(m["comm_id"] for m in said.of("comm_close")) == sorted(opened)

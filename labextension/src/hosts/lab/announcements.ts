@@ -1,6 +1,6 @@
 /** Listens for what kernels announce on the connections that notebooks and consoles have anyway. */
 import type { ISessionContext } from '@jupyterlab/apputils';
-import type { Kernel } from '@jupyterlab/services';
+import { type Kernel, KernelMessage } from '@jupyterlab/services';
 
 import { ANNOUNCE, SHOW } from './messages';
 
@@ -17,23 +17,11 @@ export type PanelAsk = 'dock' | 'auto';
 
 /** Tell the news of whatever kernel the session has, for as long as it lives. */
 export function watchSession(session: ISessionContext, news: KernelNews): void {
-  const watch = (kernel: Kernel.IKernelConnection | null | undefined): void => {
-    // A target must be known on every connection that handles comms, or the page closes the comm for all.
-    kernel?.registerCommTarget(ANNOUNCE, comm => {
-      comm.onMsg = ignore;
-      news.announced(kernel.model);
-    });
-    kernel?.registerCommTarget(SHOW, (comm, message) => {
-      comm.onMsg = ignore;
-      const ask = panelAsk(message.content.data);
-      const parent = message.parent_header as { session?: unknown };
-      if (ask !== null && parent.session === kernel.clientId) {
-        news.asksForPanel(kernel.model, ask);
-      }
-    });
-  };
-  session.kernelChanged.connect((_, change) => {
-    watch(change.newValue);
+  session.iopubMessage.connect((_, message) => {
+    const kernel = session.session?.kernel;
+    if (kernel && KernelMessage.isCommMsgMsg(message)) {
+      hear(message, kernel, news);
+    }
   });
   session.statusChanged.connect((_, status) => {
     const id = session.session?.kernel?.id;
@@ -41,15 +29,24 @@ export function watchSession(session: ISessionContext, news: KernelNews): void {
       news.restarted(id);
     }
   });
-  watch(session.session?.kernel);
 }
 
-/** What the comm's data asks for, null if it follows another protocol. */
+/** An announcement is a message on a comm that was never opened, so that a page without us says nothing of it. */
+function hear(message: KernelMessage.ICommMsgMsg, kernel: Kernel.IKernelConnection, news: KernelNews): void {
+  const { comm_id: name, data } = message.content;
+  if (name === ANNOUNCE) {
+    news.announced(kernel.model);
+  } else if (name === SHOW) {
+    const ask = panelAsk(data);
+    const parent = message.parent_header as { session?: unknown };
+    if (ask !== null && parent.session === kernel.clientId) {
+      news.asksForPanel(kernel.model, ask);
+    }
+  }
+}
+
+/** What its data asks for, null if it follows another protocol. */
 function panelAsk(data: unknown): PanelAsk | null {
   const { protocol, panel } = data as { protocol?: unknown; panel?: unknown };
   return protocol === 1 && (panel === 'dock' || panel === 'auto') ? panel : null;
-}
-
-function ignore(): void {
-  // The announcement is the opening itself.
 }

@@ -2,6 +2,7 @@
 import { type Kernel, KernelMessage } from '@jupyterlab/services';
 import type { JSONObject } from '@lumino/coreutils';
 
+/** The names under which a kernel announces something: ids of comms that are never opened. */
 export const ANNOUNCE = 'taskscope.announce';
 /** By which a cell asks for a panel. */
 export const SHOW = 'taskscope.show';

@@ -35,8 +35,8 @@ class Channels(Protocol):
     def unregister(self, target: str) -> None:
         """Refuse further comms of `target`."""
 
-    def announce(self, target: str, data: Mapping[str, Any]) -> None:
-        """Open a comm towards all pages and close it at once."""
+    def announce(self, name: str, data: Mapping[str, Any]) -> None:
+        """Say something once to all pages that are there."""
 
 
 class _KernelChannel:
@@ -71,9 +71,16 @@ class KernelChannels:
         if target in manager.targets:
             manager.unregister_target(target, manager.targets[target])
 
-    def announce(self, target: str, data: Mapping[str, Any]) -> None:
-        """Implement `Channels.announce`."""
-        comm.create_comm(target_name=target, data=dict(data)).close()
+    def announce(self, name: str, data: Mapping[str, Any]) -> None:
+        """Implement `Channels.announce`: a message on a comm that was never opened, with `name` for its id.
+
+        Whoever does not know the name says nothing of it. An opening they would: nbclient logs a warning,
+        and a JupyterLab without our extension an error.
+        """
+        base = comm.create_comm(comm_id=name, primary=False)
+        # Else it tells the page that it is closed as soon as it is collected.
+        base._closed = True
+        base.send(data=dict(data))
 
 
 def _data(msg: Mapping[str, Any]) -> object:
