@@ -11,6 +11,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
+import zmq
 from jupyter_client.blocking.client import BlockingKernelClient
 from jupyter_client.manager import KernelManager
 
@@ -59,6 +60,10 @@ class Kernel:
             reply = self._client.get_shell_msg(timeout=TIMEOUT_S)
             if reply["parent_header"].get("msg_id") == request:
                 return Said(request, reply["content"], messages)
+
+    def start(self, code: str) -> str:
+        """Run a cell and return its request's id at once; `until` has what it says."""
+        return str(self._client.execute(code))
 
     def ask_control(self, kind: str) -> dict[str, Any]:
         """Send a request on the control channel and return the answer's content."""
@@ -127,6 +132,8 @@ def running_kernel() -> Iterator[Kernel]:
     manager.kernel_spec.argv[0] = sys.executable
     manager.start_kernel(env={**os.environ, "PYTHONPATH": str(SRC)})
     client = manager.client()
+    # Messages wait for a test that is slow to read them; by default ZeroMQ drops what is beyond a thousand.
+    client.context.setsockopt(zmq.RCVHWM, 0)
     # No heartbeat: it opens another socket whenever a kernel was silent for a second, as on a busy machine.
     client.start_channels(hb=False)
     try:

@@ -1,0 +1,173 @@
+"""Somebody floods the way from kernel to page while a compute is profiled: nobody loses anything by it."""
+
+from __future__ import annotations
+
+import ast
+import uuid
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+import pytest
+
+from tests.support.kernel import Kernel, running_kernel
+from tests.support.wire_decoder import decode_rows
+
+N_TASKS = 1_000
+N_LINES = 400
+N_MESSAGES = 4_000
+SETUP = f"""
+%load_ext taskscope
+import comm, threading, time
+import dask.threaded, taskscope
+from dask._task_spec import Task
+somebody = comm.create_comm(target_name="somebody.else")
+over = threading.Event()
+
+def flood(seconds=2, steps=200):
+    '''Print 2 MB a second and send 2,000 messages a second, evenly, or as fast as this machine can.'''
+    start_s = time.perf_counter()
+    for step in range(steps):
+        for number in range(step * {N_MESSAGES} // steps, (step + 1) * {N_MESSAGES} // steps):
+            somebody.send({{"number": number}})
+        for number in range(step * {N_LINES} // steps, (step + 1) * {N_LINES} // steps):
+            print(f"{{number:03}}", "x" * 9_995)
+        time.sleep(max(0, start_s + (step + 1) * seconds / steps - time.perf_counter()))
+
+def flood_once():
+    try:
+        flood()
+    finally:
+        over.set()
+
+def double(number):
+    time.sleep(0.002)
+    return 2 * number
+
+graph = {{("double", i): Task(("double", i), double, i) for i in range({N_TASKS})}}
+graph["flooded"] = Task("flooded", over.wait)
+somebody.comm_id
+"""
+PROFILED = """
+flooding = threading.Thread(target=flood_once)
+with taskscope.profile(display=False) as run:
+    flooding.start()
+    result = dask.threaded.get(graph, list(graph), num_workers=4)
+flooding.join()
+"""
+RECORDED = """
+recording = run.recording
+tasks = recording.to_pandas("tasks")
+(
+    sum(result[:-1]),
+    [(one.status, one.n_tasks) for one in recording.runs],
+    sorted(tasks["key"]) == sorted(map(str, graph)),
+    set(tasks["status"]),
+    recording.dropped,
+    [message.text for message in recording.messages],
+)
+"""
+
+
+@dataclass
+class Page:
+    """Attaches to a kernel's feed as a page does, on a subshell, and keeps the batches it is sent."""
+
+    kernel: Kernel
+    control: str = field(default_factory=lambda: uuid.uuid4().hex)
+    data: str = field(default_factory=lambda: uuid.uuid4().hex)
+    batches: list[dict[str, Any]] = field(default_factory=list)
+    keys: list[str] = field(default_factory=list)
+    answers: list[str] = field(default_factory=list)
+    _groups: dict[int, str] = field(default_factory=dict)
+
+    def attach(self) -> None:
+        self._subshell = self.kernel.ask_control("create_subshell_request")["subshell_id"]
+        page = {"protocol": 1, "page": uuid.uuid4().hex}
+        for comm_id, target in ((self.control, "taskscope.control"), (self.data, "taskscope.data")):
+            self._send("comm_open", {"comm_id": comm_id, "target_name": target, "data": page})
+        self.ask("hello")
+        self.kernel.until(lambda message: self.hears(message) and self.batches != [])
+
+    def ask(self, verb: str) -> None:
+        self._send("comm_msg", {"comm_id": self.control, "data": {"verb": verb}})
+
+    def hears(self, message: dict[str, Any]) -> bool:
+        """Keep a message if it is for this page; return whether it is."""
+        content = message["content"]
+        if content.get("comm_id") == self.control:
+            self.answers.append(content["data"]["re"])
+        elif content.get("comm_id") == self.data:
+            batch = content["data"]
+            self._groups |= {number: name for number, name, _ in batch["groups"]}
+            rows = decode_rows(batch, [bytes(b) for b in message["buffers"]], self._groups)
+            self.keys += [row.key for row in rows]
+            self.batches.append(batch)
+        else:
+            return False
+        return True
+
+    def _send(self, kind: str, content: dict[str, Any]) -> None:
+        self.kernel.send(kind, content, metadata={"taskscope": True}, subshell=self._subshell)
+
+
+@pytest.fixture(scope="module")
+def kernel() -> Iterator[Kernel]:
+    with running_kernel() as kernel:
+        yield kernel
+
+
+def test_a_flood_of_prints_and_messages_costs_neither_tasks_nor_output_nor_the_picture(
+    kernel: Kernel,
+) -> None:
+    somebody = ast.literal_eval(kernel.run(SETUP).text())
+    page = Page(kernel)
+    page.attach()
+    numbers: list[int] = []
+    printed: list[str] = []
+    ended: set[str] = set()
+    cell = kernel.start(PROFILED)
+
+    def is_last(message: dict[str, Any]) -> bool:
+        content, of_cell = message["content"], message["parent_header"].get("msg_id") == cell
+        if page.hears(message):
+            if page.batches[-1]["final"] and page.batches[-1]["cursor"] == N_TASKS + 1:
+                ended.add("picture")
+        elif content.get("comm_id") == somebody:
+            numbers.append(content["data"]["number"])
+            if numbers == [0]:
+                page.ask("renew")
+        elif of_cell and message["msg_type"] == "stream":
+            printed.append(content["text"])
+        elif of_cell and content.get("execution_state") == "idle":
+            ended.add("cell")
+        return ended == {"cell", "picture"} and page.answers == ["hello", "renew"]
+
+    kernel.until(is_last)
+    assert ast.literal_eval(kernel.run(RECORDED).text()) == (
+        N_TASKS * (N_TASKS - 1),
+        [("finished", N_TASKS + 1)],
+        True,
+        {"finished"},
+        0,
+        [],
+    )
+    assert "".join(printed) == "".join(f"{number:03} {'x' * 9_995}\n" for number in range(N_LINES))
+    assert numbers == list(range(N_MESSAGES))
+    assert_whole(page)
+
+
+def assert_whole(page: Page) -> None:
+    """Assert that the page's picture is what was computed, and came at the pace that is allowed."""
+    batches = page.batches
+    assert [batch["seq"] for batch in batches] == list(range(len(batches)))
+    counts = [batch["count"] for batch in batches]
+    assert [batch["first"] for batch in batches] == [sum(counts[:i]) for i in range(len(counts))]
+    assert sorted(page.keys) == sorted(["flooded", *(str(("double", i)) for i in range(N_TASKS))])
+    last_run = [run for batch in batches for run in batch["runs"]][-1]
+    assert (last_run["status"], last_run["n_tasks"], batches[-1]["running"]) == ("finished", N_TASKS + 1, [])
+    progress = {row[1]: row[2:7] for batch in batches for row in batch["progress"]}
+    assert progress == {"double": [N_TASKS, N_TASKS, 0, 0, 0], "flooded": [1, 1, 0, 0, 0]}
+    sent_s = [batch["now_s"] for batch in batches]
+    # Ten in any second: each is a second after the one ten before it, but for rounding.
+    assert [b - a for a, b in zip(sent_s, sent_s[10:], strict=False) if b - a < 1 - 1e-5] == []
