@@ -25,7 +25,7 @@ _ = dask.compute(q, scheduler="threads", num_workers=4)
 """
 CLOSE_SIDE_BAR = "() => window.jupyterapp.shell.collapseLeft()"
 THEMES = {"light": "JupyterLab Light", "dark": "JupyterLab Dark"}
-SIZES = {"wide": (1280, 1800), "narrow": (480, 2200)}
+SIZES = {"wide": (1280, 1800), "narrow": (480, 2600)}
 
 
 def take(server: Server, browser: Browser, theme: str, size: str) -> None:

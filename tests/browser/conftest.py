@@ -101,7 +101,8 @@ def opening_pages(server: Server, contexts: Contexts, test: str, *, keep: bool =
     workspace = re.sub(r"\W+", "-", test)
 
     def open_one(**options: Any) -> LabPage:
-        wanted = {"viewport": {"width": 1200, "height": 900}} | options
+        # Playwright would have every frame take light for the preferred scheme, whatever its page asks for.
+        wanted = {"viewport": {"width": 1200, "height": 900}, "color_scheme": "null"} | options
         page = contexts.new_page(server, **wanted)
         lab = LabPage(page, server, f"{workspace}-{len(opened)}" if opened else workspace)
         opened.append((lab, page.context, wanted))

@@ -75,4 +75,7 @@ def test_transfers_and_workers_of_a_cluster_are_shown_live_and_in_the_result(
         expect(lab.page.locator("body")).to_have_attribute("data-jp-theme-light", is_light)
         # See `tests.browser.test_accessibility.set_theme`.
         expect(lab.page.locator("#jupyterlab-splash")).to_have_count(0)
-        lab.page.locator("iframe").screenshot(path=shots / f"cluster-result-{scheme}.png")
+        # What is far out of sight is painted late, in a frame's own time.
+        result.locator(".tsk-gantt").scroll_into_view_if_needed()
+        expect(result.locator(".tsk-gantt.tsk-dark")).to_have_count(int(scheme == "dark"))
+        lab.page.screenshot(path=shots / f"cluster-result-{scheme}.png")

@@ -63,12 +63,12 @@ export class ProgressDrawing {
     setText(this.#held, translate('paused'));
     this.hold(false);
     const head = element('div', { class: 'tsk-progress-head' }, title, this.#held, this.#count, this.#percent, this.#stop.el, options.tools);
-    const meta = element('div', { class: 'tsk-progress-meta' }, ...this.#meta.map(item => item.el), this.#runs.toggle);
+    const meta = element('div', { class: 'tsk-progress-meta' }, ...this.#meta.map(item => item.el), this.#runs.toggle, this.#runs.el);
     this.el.setAttribute('aria-label', translate('Progress of Dask tasks'));
     this.#bar.el.setAttribute('role', 'progressbar');
     this.#bar.el.setAttribute('aria-label', translate('Finished tasks'));
     this.#bar.el.setAttribute('aria-valuemin', '0');
-    this.el.append(head, options.notice, this.#stop.note, this.#bar.el, meta, this.#runs.el, this.#error, this.#errors.el, this.#rows.el, region);
+    this.el.append(head, options.notice, this.#stop.note, this.#bar.el, meta, this.#error, this.#errors.el, this.#rows.el, region);
   }
 
   /** Say whether the picture is held. */

@@ -16,8 +16,9 @@ export interface RunListOptions {
 }
 
 export class RunList {
-  /** Shows and hides the list where there is more than one compute; it stands among the counts. */
+  /** Shows and hides the list where there is more than one compute. */
   readonly toggle = element('button', { class: 'tsk-button tsk-progress-computes', type: 'button' });
+  /** The only compute stands among the counts; more have rows of their own. */
   readonly el = element('ul', { class: 'tsk-progress-runs' });
   #unfolded = false;
   #runs: readonly Run[] = [];
@@ -45,6 +46,7 @@ export class RunList {
   #show(): void {
     const n = this.#runs.length;
     this.toggle.hidden = n < 2;
+    this.el.classList.toggle('tsk-many', n > 1);
     this.toggle.setAttribute('aria-expanded', String(this.#unfolded));
     setText(this.toggle, this.options.translate('%1 computes', formatCount(n)));
     const isOpen = n === 1 || (n > 1 && this.#unfolded);
