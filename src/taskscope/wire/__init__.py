@@ -7,7 +7,7 @@ from taskscope.wire.cluster import ActivityPart, ClusterPart, WorkerPart
 from taskscope.wire.links import encode_links
 from taskscope.wire.schema import BUFFERS, LAST_GROUP, PROTOCOL, BatchMessage
 from taskscope.wire.series import HeldPart, ResourcesPart
-from taskscope.wire.tasks import LAST_LANE, EncodedTasks, encode_tasks, no_tasks
+from taskscope.wire.tasks import LAST_LANE, EncodedTasks, encode_tasks
 from taskscope.wire.text import MAX_TEXT, wire_text
 
 __all__ = [
@@ -27,6 +27,5 @@ __all__ = [
     "encode_batch",
     "encode_links",
     "encode_tasks",
-    "no_tasks",
     "wire_text",
 ]

@@ -83,9 +83,10 @@ def encode_batch(batch: Batch) -> tuple[BatchMessage, list[bytes]]:
 
     Examples
     --------
-    >>> from taskscope.wire import no_tasks
+    >>> from taskscope.recorder import Recorder
+    >>> _, no_tasks = Recorder().tasks_since(0, 1)
     >>> message, buffers = encode_batch(Batch(recorder="r", epoch="r-1", seq=0, now_s=1.5,
-    ...     active=True, final=False, first=0, cursor=0, dropped=0, tasks=no_tasks()))
+    ...     active=True, final=False, first=0, cursor=0, dropped=0, tasks=no_tasks))
     >>> message["count"], sum(map(len, buffers))
     (0, 0)
     """

@@ -13,7 +13,7 @@ from taskscope.model.records import TaskBlock
 from taskscope.wire.schema import LANE_BITS, LAST_GROUP, SPAN_S, UNKNOWN, TaskRunRow
 from taskscope.wire.text import wire_text
 
-__all__ = ["LAST_LANE", "MAX_ERRORS", "EncodedTasks", "encode_tasks", "no_tasks", "task_runs"]
+__all__ = ["LAST_LANE", "MAX_ERRORS", "EncodedTasks", "encode_tasks", "task_runs"]
 
 LAST_LANE = 2**LANE_BITS - 1
 """The highest lane id the wire holds; all further lanes share it."""
@@ -69,15 +69,6 @@ def encode_tasks(tasks: TaskBlock) -> EncodedTasks:
         codes.tobytes(),
     ]
     return EncodedTasks(count, base_s, task_runs(tasks.run[:count]), errors, buffers)
-
-
-def no_tasks() -> TaskBlock:
-    """Return a block of no rows."""
-    floats, keys = np.empty(0, "f8"), KeyBlock(np.empty(0, "u1"), np.empty(0, "i4"), ())
-    ids = np.empty(0, "i4"), np.empty(0, "u4"), np.empty(0, "u2")
-    return TaskBlock(
-        *ids, floats, floats, np.empty(0, "f4"), floats, np.empty(0, "u1"), np.empty(0, "u1"), keys
-    )
 
 
 def _rows_within_span(stop: NDArray[np.float64]) -> int:

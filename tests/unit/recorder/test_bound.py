@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 
 import pytest
 from hypothesis import given
@@ -8,8 +9,9 @@ from hypothesis import strategies as st
 
 from taskscope.errors import OptionError
 from taskscope.model.records import GroupTotal
-from taskscope.recorder import DEFAULT_MAX_TASKS, Recorder
+from taskscope.recorder import DEFAULT_MAX_TASKS, LaneKey, Recorder, RunLog, UnseenTask
 from taskscope.recorder import intake as intake_module
+from taskscope.recorder import store as store_module
 from tests.support.fake_clock import FakeClock
 from tests.support.run_writing import begin_run, end_run, independent, record_run, write_task
 
@@ -56,6 +58,55 @@ def test_totals_per_group_stay_exact_after_rows_were_dropped(fake_clock: FakeClo
     assert (recorder.snapshot().totals, held(recorder)) == (tuple(expected), ["('load-1', 9)", "sum"])
     recorder.clear()
     assert recorder.totals() == expected
+
+
+def test_totals_of_a_group_are_the_sums_of_all_that_was_folded(fake_clock: FakeClock) -> None:
+    recorder = Recorder(clock=fake_clock)
+    log = begin_run(recorder, independent([("load-1", i) for i in range(3)]))
+    for i in range(3):
+        write_task(log, ("load-1", i), 100.0 + i, 100.5 + i, cpu=0.25, size=8.0)
+        recorder.pull()
+    assert recorder.totals() == [GroupTotal("load-1", "load", 3, 0, 1.5, 0.75, 24.0)]
+
+
+def test_small_neighbours_of_one_run_are_kept_as_one_block(
+    fake_clock: FakeClock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(store_module, "_SMALL", 3)
+    recorder = Recorder(clock=fake_clock)
+    for sizes in ([2, 1, 2], [1]):
+        keys = numbered(sum(sizes))
+        log = begin_run(recorder, independent(keys))
+        for size in sizes:
+            for _ in range(size):
+                write_task(log, keys.pop(), 100.0, 101.0)
+            recorder.pull()
+        end_run(log)
+    assert [(block.run, len(block)) for block in recorder.snapshot().blocks] == [(0, 3), (0, 2), (1, 1)]
+
+
+def test_whoever_wrote_a_row_it_is_kept_in_narrow_columns(fake_clock: FakeClock) -> None:
+    recorder = Recorder(clock=fake_clock)
+    lane, key = LaneKey(1, 2), "x"
+    writers: list[Callable[[RunLog], None]] = [
+        lambda log: write_task(log, key, 100.0, 101.0),
+        lambda log: log.remote.extend((key, 1, 2, 100.0, 101.0, 0.5, 8.0)),
+        lambda log: log.reported.extend((key, lane, 100.0, 101.0, 8.0)),
+        lambda log: log.fail(key, lane, 100.0, 101.0, 0.5, ValueError("no")),
+        lambda log: log.unseen.append(UnseenTask(key, 100.0, 101.0, "lost", None)),
+    ]
+    for write in writers:
+        log = begin_run(recorder, independent([key]))
+        write(log)
+        end_run(log, stop=102.0)
+    types = [
+        tuple(
+            getattr(block, name).dtype.str[1:]
+            for name in ("task", "start", "duration", "cpu", "lane", "flags")
+        )
+        for block in recorder.snapshot().blocks
+    ]
+    assert types == [("i4", "f8", "f4", "f4", "u2", "u1")] * len(writers)
 
 
 @given(st.lists(st.integers(1, 9), max_size=8), st.integers(1, 12))

@@ -44,7 +44,7 @@ def test_pages_give_every_row_once_and_in_order(sizes: list[int], limit: int, ma
     while cursor < recorder.cursor:
         first, rows = recorder.tasks_since(cursor, limit)
         assert first >= cursor
-        assert 0 < len(rows) <= limit
+        assert len(rows) == min(limit, recorder.cursor - first)
         paged += list(rows.keys.iter_text(["x"] * len(rows)))
         cursor = first + len(rows)
     assert paged == [key_text(key) for key in keys][-max_tasks:]
@@ -69,16 +69,20 @@ def test_rows_can_be_read_before_their_graph_was_counted(recorder: Recorder) -> 
 
 
 def test_rows_say_what_tasks_raised_while_the_run_lasts_and_after(recorder: Recorder) -> None:
-    log = begin_run(recorder, independent(["a", "b", "c"]))
+    log = begin_run(recorder, independent(["a", "b", "c", "d", "e"]))
     write_task(log, "a", 100.0, 101.0)
     log.fail("b", LaneKey(os.getpid(), 2), 100.0, 101.0, 0.5, ValueError("no"))
+    log.fail("c", LaneKey(os.getpid(), 3), 100.0, 101.0, 0.5, OSError("never"))
+    log.unseen.append(UnseenTask("d", 100.0, 101.0, "lost", None))
+    log.unseen.append(UnseenTask("e", 100.0, 101.0, "erred", "KeyError: 1"))
     recorder.pull()
     live = recorder.tasks_since(0, 10)[1]
     end_run(log, "erred", 102.0)
     recorder.pull()
-    names = ["a", "b"]
+    names = ["a", "b", "c", "d", "e"]
     assert list(live.keys.iter_text(names)) == names
-    assert live.errors == recorder.tasks_since(0, 10)[1].errors == {1: "ValueError: no"}
+    errors = {1: "ValueError: no", 2: "OSError: never", 4: "KeyError: 1"}
+    assert live.errors == recorder.tasks_since(0, 10)[1].errors == errors
     assert recorder.tasks_since(1, 1)[1].errors == {0: "ValueError: no"}
 
 
@@ -121,6 +125,21 @@ def test_runs_are_told_when_new_and_when_changed_and_never_twice(
     ended = run_record(1, stop_s=2.0, status="erred", error="ValueError: no")
     assert recorder.runs_since(newer)[1] == [ended]
     assert recorder.runs_since(0)[1] == [runs[1], ended]
+
+
+def test_a_compute_goes_on_from_its_beginning_to_its_stop_folded_or_not(recorder: Recorder) -> None:
+    seen = [(recorder.is_computing(), recorder.is_active())]
+    log = begin_run(recorder, independent(["a"]))
+    seen.append((recorder.is_computing(), recorder.is_active()))
+    recorder.pull()
+    seen.append((recorder.is_computing(), recorder.is_active()))
+    write_task(log, "a", 100.0, 101.0)
+    end_run(log)
+    seen.append((recorder.is_computing(), recorder.is_active()))
+    while recorder.pull():
+        pass
+    seen.append((recorder.is_computing(), recorder.is_active()))
+    assert seen == [(False, False), (True, True), (True, True), (False, True), (False, False)]
 
 
 def test_the_next_run_gets_the_number_that_was_foretold(recorder: Recorder) -> None:
@@ -209,7 +228,8 @@ def test_a_task_that_was_written_but_not_yet_closed_is_one_task(recorder: Record
 
 
 def test_a_task_in_flight_when_its_compute_failed_is_interrupted_once_it_ends(recorder: Recorder) -> None:
-    log = begin_run(recorder, independent(["late"]))
+    log = begin_run(recorder, independent(["last", "late"]))
+    write_task(log, "last", 101.0, 102.0, thread=2)
     lane_of(log).open = ("late", 101.0)
     end_run(log, "erred", stop=102.0)
     recorder.pull()
@@ -220,7 +240,8 @@ def test_a_task_in_flight_when_its_compute_failed_is_interrupted_once_it_ends(re
     assert not recorder.is_active()
     table = recorder.snapshot().to_pandas("tasks")
     assert table[["key", "status", "start_s", "stop_s"]].to_numpy().tolist() == [
-        ["late", "interrupted", 1.0, 5.0]
+        ["last", "finished", 1.0, 2.0],
+        ["late", "interrupted", 1.0, 5.0],
     ]
 
 

@@ -8,7 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from taskscope.model.records import Group
-from taskscope.wire import Batch, encode_batch, encode_tasks, no_tasks
+from taskscope.recorder import Recorder
+from taskscope.wire import Batch, encode_batch, encode_tasks
 from tests.support.task_blocks import Row, block_of
 from tests.support.wire_decoder import DecodedRow, decode_rows
 
@@ -24,7 +25,7 @@ def batch_of(rows: list[Row], **changes: object) -> Batch:
         "first": 0,
         "cursor": len(rows),
         "dropped": 0,
-        "tasks": block_of(rows) if rows else no_tasks(),
+        "tasks": block_of(rows) if rows else Recorder().tasks_since(0, 1)[1],
     }
     return Batch(**(given_fields | changes))  # type: ignore[arg-type]  # fields vary by test
 
