@@ -25,10 +25,11 @@ def run_of(
     status: RunStatus = "finished",
     error: str | None = None,
     n_workers: int | None = 2,
+    scheduler: str = "threads",
 ) -> Run:
     """Return a run with times after the recording's zero."""
     stop = None if stop_s is None else ZERO_S + stop_s
-    return Run(run, None, None, "threads", n_workers, n_tasks, ZERO_S + start_s, stop, status, error)
+    return Run(run, None, None, scheduler, n_workers, n_tasks, ZERO_S + start_s, stop, status, error)
 
 
 def recording_of(

@@ -44,7 +44,7 @@ def title(recording: Recording, totals: Totals) -> str:
     parts += [
         "interrupted" if interrupted else totals.state,
         " + ".join(printable(name) for name in totals.schedulers) or "scheduler unknown",
-        _plural(totals.n_workers, "worker"),
+        _workers(totals),
         _plural(totals.n_runs, "compute"),
         _plural(totals.n_tasks, "task"),
     ]
@@ -53,7 +53,6 @@ def title(recording: Recording, totals: Totals) -> str:
 
 def facts(recording: Recording, totals: Totals) -> list[tuple[str, str]]:
     """Return the measured totals as pairs of a name and a text."""
-    workers = _plural(totals.n_workers, "worker")
     busy = format_percent(totals.busy_fraction)
     cpu = format_duration(totals.cpu_s)
     if totals.cpu_s is not None and totals.n_cpu_unknown:
@@ -65,7 +64,7 @@ def facts(recording: Recording, totals: Totals) -> list[tuple[str, str]]:
     return [
         ("makespan", format_duration(totals.makespan_s)),
         ("task time", format_duration(totals.task_s if recording.runs else None)),
-        ("busy", busy if busy == UNKNOWN else f"{busy} of {workers}"),
+        ("busy", busy if busy == UNKNOWN else f"{busy} of {_workers(totals)}"),
         ("CPU time", cpu),
         ("peak memory", memory),
     ]
@@ -84,6 +83,11 @@ def remarks(recording: Recording, totals: Totals) -> list[str]:
         held = totals.n_tasks - totals.dropped
         notes.append(f"only {held:,} of {totals.n_tasks:,} tasks are held; times above are of these")
     return notes + [f"{m.level}: {printable(m.text, 500)}" for m in recording.messages]
+
+
+def _workers(totals: Totals) -> str:
+    # What is a worker to Dask's own schedulers is to distributed a thread of one.
+    return _plural(totals.n_workers, "worker thread" if "distributed" in totals.schedulers else "worker")
 
 
 def _table(prefixes: Sequence[PrefixTotal]) -> list[str]:

@@ -66,3 +66,13 @@ def test_more_prefixes_than_fit_are_summed_up() -> None:
     rows = [Row(key=f"{chr(97 + i)}{chr(97 + i)}x", start_s=0.0, stop_s=1.0 + (i < 20)) for i in range(23)]
     last = summary_text(recording_of(rows)).splitlines()[-1]
     assert last.split() == ["3", "more", "3", "3", "s", "7%"]
+
+
+def test_on_a_cluster_threads_are_counted_as_what_they_are() -> None:
+    lines = summary_text(recording_of([Row(stop_s=1.0)], [run_of(n_tasks=1, scheduler="distributed")])).split(
+        "\n"
+    )
+    assert (lines[0], lines[4]) == (
+        "taskscope · finished · distributed · 2 worker threads · 1 compute · 1 task",
+        "  busy          50% of 2 worker threads",
+    )
