@@ -47,6 +47,7 @@ class Soak:
         for name in ACTS:
             self._act(name, self._chance.random())
         before, bytes_before = self._settled(held_now()), self._process.memory_info().rss
+        blocks_before = sys.getallocatedblocks()
         until_s = time.monotonic() + seconds
         while time.monotonic() < until_s:
             look_s = min(time.monotonic() + LOOK_S, until_s)
@@ -57,8 +58,10 @@ class Soak:
             grown = self._process.memory_info().rss - bytes_before
             if grown > GROWTH_BYTES:
                 self.faults.append(f"memory grew by {grown / 1e6:.0f} MB")
+            blocks = sys.getallocatedblocks() - blocks_before
             sys.stdout.write(
-                f"{self.done.total():,} acts, {len(self.faults)} faults, {grown / 1e6:+.1f} MB\n"
+                f"{self.done.total():,} acts, {len(self.faults)} faults, {grown / 1e6:+.1f} MB,"
+                f" {blocks:+,} blocks of Python's\n"
             )
             sys.stdout.flush()
 
