@@ -191,6 +191,7 @@ class ActivityLog:
             del column[:count]
         del self._nbytes[:count], self._group[:count]
         self.dropped += count
+        self._places = {token: place for token, place in self._places.items() if place >= self.dropped}
         # A reader that comes later gets rows with their bytes.
         gone = max(len(self._completed) - _MAX_ROWS, 0)
         del self._completed[:gone]

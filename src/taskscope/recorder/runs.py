@@ -81,9 +81,12 @@ class RunTable(Mapping[int, RunState]):
         del self._states[run], self._versions[run]
 
     def dropped(self, rows: Mapping[int, int]) -> None:
-        """Note how many rows of which run are no longer held."""
+        """Note how many rows of which run are no longer held; of runs without any, graphs are not either."""
         for run, count in rows.items():
-            self._states[run].rows_held -= count
+            state = self._states[run]
+            state.rows_held -= count
+            if not state.rows_held:
+                state.let_go()
 
     def clear(self) -> None:
         """Note that no rows are held any more, and forget all runs that are over."""

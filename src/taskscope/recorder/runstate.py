@@ -72,6 +72,7 @@ class RunState:
         self._follow_held = follow_held
         self._landings = landings
         self._unknown = UnknownLanes()
+        self._let_go = False
         self.run = self.describe()
 
     @property
@@ -225,7 +226,7 @@ class RunState:
     @property
     def counted(self) -> bool:
         """Whether `totals` has all tasks of the graph."""
-        return self.graph is not None or (self.builder is not None and self.builder.complete)
+        return self.graph is not None or self._let_go or (self.builder is not None and self.builder.complete)
 
     def slices_waiting(self) -> int:
         """Return how often `take_rows` must be called to fold all that writers have appended so far."""
@@ -289,6 +290,11 @@ class RunState:
             self.totals = Counter(self.builder.group_counts)
         self.log = self.builder = None
         return True
+
+    def let_go(self) -> None:
+        """Forget the graph of a run that is over and of which no rows are held; its counts stay."""
+        if self.graph is not None:
+            self.graph, self._let_go = None, True
 
     def landed(self) -> Iterator[Landed]:
         """Yield what has landed so far, and what the user's metric gave."""

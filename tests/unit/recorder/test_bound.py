@@ -43,6 +43,19 @@ def test_a_recording_says_how_many_of_its_own_tasks_were_dropped(fake_clock: Fak
     assert recorder.snapshot().dropped == 4
 
 
+def test_of_a_run_whose_tasks_are_all_gone_the_graph_goes_and_the_counts_stay(fake_clock: FakeClock) -> None:
+    recorder = Recorder(max_tasks=3, clock=fake_clock)
+    record_run(recorder, numbered(5))
+    counts = recorder.progress()
+    record_run(recorder, numbered(2, "y"))
+    assert list(recorder.snapshot().graphs) == [0, 1]
+    record_run(recorder, numbered(1, "z"))
+    recording = recorder.snapshot()
+    assert [(run.run, run.n_tasks) for run in recording.runs] == [(0, 5), (1, 2), (2, 1)]
+    assert (list(recording.graphs), held(recorder)) == ([1, 2], ["y0", "y1", "z0"])
+    assert recorder.progress(0, 0) == counts
+
+
 def test_totals_per_group_stay_exact_after_rows_were_dropped(fake_clock: FakeClock) -> None:
     recorder = Recorder(max_tasks=2, clock=fake_clock)
     keys = [("load-1", i) for i in range(10)]
