@@ -6,9 +6,12 @@ killed and tasks fail and are tried again meanwhile. The scheduler's cost is its
 
 from __future__ import annotations
 
+from benchmarks.cluster_asks import measure_asks
 from benchmarks.cluster_clocks import measure_clocks
-from benchmarks.cluster_cost import measure_asks, measure_cost
+from benchmarks.cluster_cost import measure_cost, measure_share
 from benchmarks.cluster_lag import measure_lag
+from benchmarks.cluster_page_lag import measure_page_lag
+from benchmarks.cluster_report import measure_reports
 from benchmarks.cluster_scale import measure_scale
 from benchmarks.cluster_truth import measure_truth
 from benchmarks.harness import Table, main
@@ -17,11 +20,14 @@ from benchmarks.harness import Table, main
 def measure(*, quick: bool) -> list[Table]:
     return [
         measure_truth(2_000 if quick else 20_000),
-        measure_cost(1_000 if quick else 5_000, repetitions=3 if quick else 7),
+        measure_cost(1_000 if quick else 3_000, repetitions=3 if quick else 5),
         measure_scale(50_000 if quick else 10_000_000),
         measure_clocks(quick=quick),
-        measure_asks(10 if quick else 100),
+        measure_asks(10 if quick else 100, compute_s=5.0 if quick else 15.0),
         measure_lag(100 if quick else 1_000),
+        measure_share(10 if quick else 100, compute_s=3.0 if quick else 5.0, repetitions=3),
+        measure_page_lag(100 if quick else 1_000),
+        measure_reports(1_000 if quick else 20_000, rounds=3 if quick else 5),
     ]
 
 

@@ -1,10 +1,7 @@
-"""What recording costs the scheduler: CPU time of its process per task, beside what distributed offers."""
+"""What recording costs the scheduler: CPU time of its process, beside what distributed offers."""
 
 from __future__ import annotations
 
-import asyncio
-import subprocess
-import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator
@@ -12,52 +9,62 @@ from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import Any
 
-import psutil
 from distributed import Client, get_task_stream, performance_report
 
 import taskscope
+from benchmarks.cluster_processes import cpu_s, processes
 from benchmarks.harness import Table, differences, interleaved, spread
-from taskscope.sources.cluster.link import Link
 
-_SCHEDULER = """
-import asyncio, os, sys
-from distributed import Scheduler
-async def main():
-    async with Scheduler(port=0, dashboard_address=":0") as scheduler:
-        print(os.getpid(), scheduler.address, flush=True)
-        await scheduler.finished()
-asyncio.run(main())
-"""
-_WORKER = """
-import asyncio, sys
-from distributed import Worker
-async def main():
-    workers = [Worker(sys.argv[1], nthreads=1) for _ in range(int(sys.argv[2]))]
-    await asyncio.gather(*workers)
-    await asyncio.gather(*(worker.finished() for worker in workers))
-asyncio.run(main())
-"""
+_NAP_S = 0.5
 
 
 def increment(number: int) -> int:
     return number + 1
 
 
+def nap(_: int) -> None:
+    time.sleep(_NAP_S)
+
+
 def measure_cost(n_tasks: int, repetitions: int) -> Table:
+    def compute(client: Client) -> float:
+        client.gather(client.map(increment, range(n_tasks), pure=False))
+        return n_tasks / 1e6
+
     return Table(
         f"Scheduler: CPU time per task of {n_tasks:,} trivial tasks, 2 workers of 1 thread, in microseconds",
         ("variant", "all of it", "above bare"),
-        _rows(n_tasks, repetitions),
+        _rows(2, compute, "{:.0f}", repetitions),
     )
 
 
-def _rows(n_tasks: int, repetitions: int) -> Iterator[tuple[str, str, str]]:
+def measure_share(n_workers: int, compute_s: float, repetitions: int) -> Table:
+    n_tasks = int(n_workers * compute_s / _NAP_S)
+
+    def compute(client: Client) -> float:
+        begin_s = time.perf_counter()
+        client.gather(client.map(nap, range(n_tasks), pure=False))
+        return (time.perf_counter() - begin_s) / 100
+
+    return Table(
+        f"Scheduler: share of its time, {n_workers} workers of 1 thread, {n_tasks:,} tasks of {_NAP_S:g} s, "
+        "in percent",
+        ("variant", "all of it", "above bare"),
+        _rows(n_workers, compute, "{:.2f}", repetitions),
+    )
+
+
+def _rows(
+    n_workers: int, compute: Callable[[Client], float], form: str, repetitions: int
+) -> Iterator[tuple[str, str, str]]:
+    """Yield, for each variant, the scheduler's CPU seconds in units of what `compute` returned."""
     with (
-        _processes() as (scheduler, address),
+        processes(n_workers) as (scheduler, address),
         Client(address) as client,
         tempfile.TemporaryDirectory() as folder,
     ):
-        client.wait_for_workers(2)
+        client.wait_for_workers(n_workers)
+        compute(client)
         report = str(Path(folder) / "report.html")
         around: dict[str, Callable[[], Any]] = {
             "bare": nullcontext,
@@ -70,10 +77,10 @@ def _rows(n_tasks: int, repetitions: int) -> Iterator[tuple[str, str, str]]:
 
         def variant(make: Callable[[], Any]) -> Callable[[], float]:
             def once() -> float:
-                before = sum(scheduler.cpu_times()[:2])
+                before = cpu_s(scheduler)
                 with make():
-                    client.gather(client.map(increment, range(n_tasks), pure=False))
-                return (sum(scheduler.cpu_times()[:2]) - before) / n_tasks * 1e6
+                    unit = compute(client)
+                return (cpu_s(scheduler) - before) / unit
 
             return once
 
@@ -81,8 +88,8 @@ def _rows(n_tasks: int, repetitions: int) -> Iterator[tuple[str, str, str]]:
             {name: variant(make) for name, make in around.items()}, repetitions=repetitions
         )
     for name, values in measured.items():
-        above = spread(differences(values, measured["bare"], scale=1.0), "{:.0f}")
-        yield name, spread(values, "{:.0f}"), "" if name == "bare" else above
+        above = spread(differences(values, measured["bare"], scale=1.0), form)
+        yield name, spread(values, form), "" if name == "bare" else above
 
 
 @contextmanager
@@ -95,67 +102,3 @@ def _page(link: str) -> Iterator[None]:
         yield
     finally:
         session.close()
-
-
-_ASKS: dict[str, tuple[dict[str, Any], float]] = {
-    "identity": ({"n_workers": -1}, 1.0),
-    "processing": ({}, 2.0),
-    "get_task_stream_index": ({}, 5.0),
-    "get_task_stream": ({"start_index": 0}, 5.0),
-}
-"""What polling asks, with what, and how often a second at most; the stream holds as many as are new then."""
-
-
-def measure_asks(n_workers: int) -> Table:
-    return Table(
-        f"Scheduler: CPU time of what polling asks, {n_workers} workers of 1 thread, 200 new tasks a look",
-        ("message", "ms each", "most a second", "share of the scheduler's time"),
-        _asks(n_workers),
-        "The rate adapts: a look's answers take at most a twentieth of all time, from asking to having them.",
-    )
-
-
-def _asks(n_workers: int) -> Iterator[tuple[str, str, str, str]]:
-    with _processes(n_workers // 2) as (scheduler, address), Client(address) as client:
-        client.wait_for_workers(n_workers // 2 * 2)
-        shares = []
-        for name, each_s in asyncio.run(_ask_all(client, scheduler, address)).items():
-            per_second = _ASKS[name][1]
-            shares.append(each_s * per_second)
-            yield name, f"{each_s * 1e3:.2f}", f"{per_second:g}", f"{shares[-1]:.2%}"
-        yield "all", "", "", f"{sum(shares):.2%}"
-
-
-async def _ask_all(client: Client, scheduler: psutil.Process, address: str) -> dict[str, float]:
-    link, repetitions = Link(address, {}), 200
-    await link.ask("get_task_stream_index")
-    await asyncio.to_thread(lambda: client.gather(client.map(increment, range(200), pure=False)))
-    found = {}
-    for name, (arguments, _) in _ASKS.items():
-        # What the scheduler does without us, heartbeats above all, is taken off.
-        before, begin_s = sum(scheduler.cpu_times()[:2]), time.perf_counter()
-        await asyncio.sleep(3.0)
-        idle = (sum(scheduler.cpu_times()[:2]) - before) / (time.perf_counter() - begin_s)
-        before, begin_s = sum(scheduler.cpu_times()[:2]), time.perf_counter()
-        for _ in range(repetitions):
-            await link.ask(name, **arguments)
-        took_s = time.perf_counter() - begin_s
-        spent_s = sum(scheduler.cpu_times()[:2]) - before - idle * took_s
-        found[name] = max(spent_s, 0.0) / repetitions
-    await link.close()
-    return found
-
-
-@contextmanager
-def _processes(n_each: int = 1) -> Iterator[tuple[psutil.Process, str]]:
-    with subprocess.Popen([sys.executable, "-c", _SCHEDULER], stdout=subprocess.PIPE, text=True) as scheduler:
-        assert scheduler.stdout is not None
-        pid, address = scheduler.stdout.readline().split()
-        workers = [subprocess.Popen([sys.executable, "-c", _WORKER, address, str(n_each)]) for _ in range(2)]
-        try:
-            yield psutil.Process(int(pid)), address
-        finally:
-            ending: list[subprocess.Popen[Any]] = [*workers, scheduler]
-            for process in ending:
-                process.kill()
-                process.wait()

@@ -1,46 +1,53 @@
-"""A thousand workers without a cluster: made-up answers of a scheduler, fed through the source."""
+"""A thousand workers without a cluster: made-up answers of a scheduler, fed through the source to a page."""
 
 from __future__ import annotations
 
 import asyncio
 import random
 import time
-from collections.abc import Hashable, Iterator
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from typing import Any
 
 import psutil
 
 from benchmarks.harness import Table
-from taskscope.recorder import Recorder
+from taskscope.session import Session
 from taskscope.sources.cluster.link import Link
 from taskscope.sources.cluster.ownership import Ownership
 from taskscope.sources.cluster.runs import TrackedRun, announce
 from taskscope.sources.cluster.stream import TaskStream
 from taskscope.sources.cluster.transfers import TransferLogs
 from taskscope.sources.cluster.workers import Workers
+from taskscope.widgets.feed.feed import CONTROL, DATA, Feed
 
 _N_WORKERS = 1_000
 _N_THREADS = 4
 _PER_ANSWER = 2_000
 _PER_GRAPH = 100_000
-_N_PARTS = 10
+_TENTHS = (1, 2, 5, 10)
+"""After how many tenths of the tasks there is a row."""
 
 
 class _MadeUp(Link):
-    """Answers as a scheduler would that has `_PER_ANSWER` more records each time."""
+    """Answers as a scheduler would that has `_PER_ANSWER` more records each time, and forgets the others."""
 
     def __init__(self, n_tasks: int) -> None:
         super().__init__("tcp://10.0.0.1:8786", {})
+        self.n_told = 0
+        self.making_s = 0.0
+        """The CPU time that making records has taken, which is not the source's."""
         self._n_tasks = n_tasks
-        self._n_told = 0
         self._random = random.Random(0)
         self._now = time.time()
 
     async def ask(self, op: str, **arguments: Any) -> Any:
         if op == "get_task_stream_index":
-            return min(self._n_told + _PER_ANSWER, self._n_tasks)
-        first, self._n_told = self._n_told, min(self._n_told + _PER_ANSWER, self._n_tasks)
-        return [self._record(number) for number in range(first, self._n_told)]
+            return min(self.n_told + _PER_ANSWER, self._n_tasks)
+        begin_s = time.thread_time()
+        first, self.n_told = self.n_told, min(self.n_told + _PER_ANSWER, self._n_tasks)
+        records = [self._record(number) for number in range(first, self.n_told)]
+        self.making_s += time.thread_time() - begin_s
+        return records
 
     def _record(self, number: int) -> dict[str, Any]:
         worker = self._random.randrange(_N_WORKERS)
@@ -62,6 +69,46 @@ class _MadeUp(Link):
         }
 
 
+class _Page:
+    """Both comms of a page, and the channels that they are opened on; what comes is counted and let go."""
+
+    def __init__(self) -> None:
+        self.sent_s: list[float] = []
+        self.n_tasks = self.n_bytes = 0
+        self._opened: dict[str, Callable[[Any, object], None]] = {}
+        self._told: Callable[[object], None] = lambda _: None
+
+    def register(self, target: str, opened: Callable[[Any, object], None]) -> None:
+        self._opened[target] = opened
+
+    def unregister(self, target: str) -> None:
+        del self._opened[target]
+
+    def announce(self, target: str, data: Mapping[str, Any]) -> None:
+        """It is there already."""
+
+    def open(self) -> None:
+        for target in (DATA, CONTROL):
+            self._opened[target](self, {"protocol": 1, "page": "page"})
+        self.say("hello")
+
+    def say(self, verb: str) -> None:
+        self._told({"verb": verb})
+
+    def send(self, data: Mapping[str, Any], buffers: Sequence[bytes] = ()) -> None:
+        if "count" in data:
+            self.sent_s.append(time.perf_counter())
+            self.n_tasks += int(data["count"])
+            self.n_bytes += sum(map(len, buffers))
+
+    def listen(self, message: Callable[[object], None], closed: Callable[[], None]) -> None:
+        # The control comm comes last.
+        self._told = message
+
+    def close(self) -> None:
+        """Nothing is open."""
+
+
 def _key(number: int) -> tuple[str, int]:
     return f"step{number // 10_000 % 20}-{number // _PER_GRAPH:016x}", number
 
@@ -73,54 +120,100 @@ def address(worker: int) -> str:
 def measure_scale(n_tasks: int) -> Table:
     return Table(
         f"{n_tasks:,} tasks of {_N_WORKERS:,} workers of {_N_THREADS} threads, a quarter with a transfer",
-        ("tasks so far", "CPU µs per task", "memory above the start", "rows held"),
+        (
+            "tasks so far",
+            "tasks a second",
+            "CPU µs per task",
+            "memory above the start",
+            "rows held",
+            "messages to a page: a second, most in one",
+            "tasks sent",
+            "bytes each",
+        ),
         _rows(n_tasks),
-        "Made-up answers of 2,000 records each, of graphs of 100,000 tasks; making one is not counted. Up to "
-        "a million rows are held; of older tasks their graphs are kept.",
+        "Made-up answers of 2,000 records each, of graphs of 100,000 tasks, as fast as they are taken. Making "
+        "these is no CPU time here. Up to a million rows are held. Figures are of the time since the row before.",
     )
 
 
-def _pull(recorder: Recorder) -> None:
-    while recorder.pull(1.0):
-        pass
+class _Feeding:
+    """A session that is fed by a scheduler that is not there, and looked at by a page."""
+
+    def __init__(self, n_tasks: int) -> None:
+        self.session = Session()
+        self.link = _MadeUp(n_tasks)
+        self.page = _Page()
+        self._n_tasks = n_tasks
+        self._feed = Feed(self.session, channels=self.page)
+        self._feed.announce()
+        self.page.open()
+        self._ownership = Ownership()
+        workers, recorder = Workers(self.link.address), self.session.recorder
+        workers.update(
+            {"workers": {address(i): {"name": i, "nthreads": _N_THREADS} for i in range(_N_WORKERS)}}
+        )
+        transfers = TransferLogs(self.link, workers, recorder)
+        self._stream = TaskStream(self.link, workers, self._ownership, transfers, recorder)
+
+    def feed_graph(self) -> None:
+        """Feed one compute, from its graph to its end."""
+        recorder, first = self.session.recorder, self.link.n_told
+        last = min(first + _PER_GRAPH, self._n_tasks)
+        graph: dict[Hashable, tuple[Hashable, ...]] = {_key(n): () for n in range(first, last)}
+        run = TrackedRun(recorder.begin(), None, None, False, lambda: None)
+        self.session.pump.wake()
+        announce(run, graph, ())
+        self._ownership.take(run, graph)
+        while self.link.n_told < last:
+            asyncio.run(self._stream.ask())
+            self._stream.fold(wait_for_graphs=False)
+            self._pull()
+        run.over, run.status = recorder.clock.perf_counter(), "finished"
+        self._ownership.forget(run)
+        run.end(run.over)
+        self._pull()
+        self.page.say("renew")
+
+    def close(self) -> None:
+        self._feed.close()
+        self.session.pump.stop()
+
+    def _pull(self) -> None:
+        while self.session.recorder.pull(1.0):
+            pass
 
 
 def _rows(n_tasks: int) -> Iterator[tuple[str, ...]]:
-    recorder = Recorder()
-    link, ownership = _MadeUp(n_tasks), Ownership()
-    workers = Workers(link.address)
-    workers.update({"workers": {address(i): {"name": i, "nthreads": _N_THREADS} for i in range(_N_WORKERS)}})
-    stream = TaskStream(link, workers, ownership, TransferLogs(link, workers, recorder), recorder)
-    start_bytes, told = psutil.Process().memory_info().rss, 0
-    for part in range(1, _N_PARTS + 1):
-        took_s = 0.0
-        until = part * n_tasks // _N_PARTS
-        while told < until:
-            graph: dict[Hashable, tuple[Hashable, ...]] = {
-                _key(n): () for n in range(told, min(told + _PER_GRAPH, n_tasks))
-            }
-            begin_s = time.process_time()
-            run = TrackedRun(recorder.begin(), None, None, False, lambda: None)
-            announce(run, graph, ())
-            ownership.take(run, graph)
-            took_s += time.process_time() - begin_s
-            told += len(graph)
-            while link._n_told < told:
-                asyncio.run(stream.ask())
-                begin_s = time.process_time()
-                stream.fold(wait_for_graphs=False)
-                _pull(recorder)
-                took_s += time.process_time() - begin_s
-            begin_s = time.process_time()
-            run.over, run.status = recorder.clock.perf_counter(), "finished"
-            ownership.forget(run)
-            run.end(run.over)
-            _pull(recorder)
-            took_s += time.process_time() - begin_s
+    feeding = _Feeding(n_tasks)
+    recorder, link, page = feeding.session.recorder, feeding.link, feeding.page
+    start_bytes = psutil.Process().memory_info().rss
+    for tenths in _TENTHS:
+        n_before, sent_before, bytes_before = link.n_told, page.n_tasks, page.n_bytes
+        page.sent_s.clear()
+        begin_s, busy_s = time.perf_counter(), time.process_time() - link.making_s
+        while link.n_told < tenths * n_tasks // 10:
+            feeding.feed_graph()
+        took_s, n = time.perf_counter() - begin_s, link.n_told - n_before
+        busy_s = time.process_time() - link.making_s - busy_s
         held_bytes = psutil.Process().memory_info().rss - start_bytes
+        n_sent = page.n_tasks - sent_before
         yield (
-            f"{told:,}",
-            f"{took_s / (n_tasks / _N_PARTS) * 1e6:.1f}",
+            f"{link.n_told:,}",
+            f"{n / took_s:,.0f}",
+            f"{busy_s / n * 1e6:.1f}",
             f"{held_bytes / 1e6:.0f} MB",
             f"{recorder.cursor - recorder.dropped:,}",
+            f"{len(page.sent_s) / took_s:.1f}, {_most_in_one_second(page.sent_s)}",
+            f"{n_sent / n:.1%}",
+            f"{(page.n_bytes - bytes_before) / max(n_sent, 1):.1f}",
         )
+    feeding.close()
+
+
+def _most_in_one_second(times_s: Sequence[float]) -> int:
+    most = first = 0
+    for last, time_s in enumerate(times_s):
+        while time_s - times_s[first] >= 1.0:
+            first += 1
+        most = max(most, last - first + 1)
+    return most
