@@ -310,3 +310,19 @@ def test_a_scheduler_that_answers_slowly_is_asked_less_often() -> None:
     now[0] += 1.0
     assert pace.is_due("x", 1.0)
     assert not math.isnan(pace.pause_s())
+
+
+def test_a_message_that_takes_long_is_due_seldom_and_one_slow_answer_is_not_believed() -> None:
+    now = [0.0]
+    pace = Pace(lambda: now[0])
+
+    def waited_s(took_s: float) -> float:
+        with pace.sparing("x"):
+            now[0] += took_s
+        began = now[0]
+        while not pace.is_due("x", 0.0):
+            now[0] += 1.0
+        return now[0] - began
+
+    found = [waited_s(took_s) for took_s in (0.02, 0.5, 0.02, 0.01, 0.02, 0.02, 0.02, 0.02)]
+    assert found == pytest.approx([0.0, 0.0, 0.0, 2.0, 2.0, 2.0, 2.0, 4.0])

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections import deque
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from types import TracebackType
 from typing import Self
 
@@ -11,13 +13,16 @@ __all__ = ["Pace"]
 _SHORTEST_S = 0.2
 _LONGEST_S = 2.0
 _SHARE = 0.05
+_SHARE_OF_EACH = 0.005
 _IDENTITY_S = 1.0
+_FEW = 4
 
 
 class Pace:
     """Keeps the time in which answers are awaited to a twentieth of all time, and to one look in 0.2 to 2 s.
 
-    A scheduler that answers slowly has much to do, so it is asked less often.
+    A scheduler that answers slowly has much to do, so it is asked less often. What it has to say of all
+    workers takes it longer the more there are: each such message has a pace of its own, see `sparing`.
 
     Parameters
     ----------
@@ -30,6 +35,7 @@ class Pace:
         self._began = 0.0
         self._took_s = 0.0
         self._due: dict[str, float] = {}
+        self._awaited: dict[str, deque[float]] = {}
 
     def __enter__(self) -> Self:
         self._began = self._now()
@@ -54,3 +60,16 @@ class Pace:
             return False
         self._due[what] = self._now() + every_s
         return True
+
+    @contextmanager
+    def sparing(self, what: str) -> Iterator[None]:
+        """Have this be due so late that what is awaited meanwhile is at most half a percent of all time.
+
+        The shortest of the last few times counts: others say more of this machine than of the scheduler.
+        """
+        began = self._now()
+        yield
+        took = self._awaited.setdefault(what, deque(maxlen=_FEW))
+        took.append(self._now() - began)
+        if len(took) == _FEW:
+            self._due[what] = max(self._due.get(what, began), began + min(took) / _SHARE_OF_EACH)

@@ -97,7 +97,8 @@ class TransferLogs:
         every_s = max(_EVERY_S, len(self._workers.present) * _S_PER_WORKER)
         if self._refused or not self._waiting or not (pace.is_due("transfers", every_s) or at_once):
             return
-        answers, refusal = await call_on_workers(self._link, _read_logs, self._since - _EVERY_S)
+        with pace.sparing("transfers"):
+            answers, refusal = await call_on_workers(self._link, _read_logs, self._since - _EVERY_S)
         if not answers and self._workers.present:
             refusal = refusal or "none of them answered"
         if refusal is not None:
