@@ -204,6 +204,7 @@ class Session:
         self.recorder.max_tasks = max(o.max_tasks for o in options)
         self.cluster.transport = "push" if any(o.transport == "push" for o in options) else "poll"
         sampled = [o for o in options if o.stacks]
+        self.cluster.samples = bool(sampled)
         self.stacks.interval_s = min((o.profile_interval for o in sampled), default=None)
         self.stacks.cycle_s = min((o.profile_cycle for o in sampled), default=DEFAULT_CYCLE_S)
 

@@ -18,7 +18,7 @@ from taskscope.export.atomic import check_writable, write_atomically
 from taskscope.model.errortext import describe
 from taskscope.model.recording import Recording
 from taskscope.profiling import Block, BlockOptions
-from taskscope.profiling.cluster_profile import ask_profile
+from taskscope.profiling.cluster_profile import ask_profile, lacks_profile
 from taskscope.report import performance_html
 from taskscope.session import current
 
@@ -114,7 +114,7 @@ class performance_report:  # noqa: N801 - its name in distributed
         await current().cluster.settled()
         recording = self._stop(error)
         client = find_client()
-        if client is not None and client.asynchronous:
+        if client is not None and client.asynchronous and lacks_profile(recording):
             recording = await ask_profile(recording, client)
         self._write(recording)
 

@@ -12,7 +12,7 @@ from taskscope.export import FileStream, save
 from taskscope.model.errortext import describe
 from taskscope.model.recording import Recording
 from taskscope.model.records import Message
-from taskscope.profiling.cluster_profile import wait_for_profile
+from taskscope.profiling.cluster_profile import in_proportion, lacks_profile, wait_for_profile
 from taskscope.profiling.options import BlockOptions
 from taskscope.session import Session
 from taskscope.sources.local import run_label
@@ -94,7 +94,7 @@ class Block:
             # Who does not answer is not asked for more, so that the block's end waits once at most.
             answers = self.session.cluster.settle()
             recording = self._window(error)
-            if self.options.stacks and answers:
+            if self.options.stacks and answers and lacks_profile(recording):
                 recording = wait_for_profile(recording)
         finally:
             self.session.release(self)
@@ -123,9 +123,10 @@ class Block:
             metadata["error"] = describe(error)
             metadata["interrupted"] = isinstance(error, KeyboardInterrupt | CancelledError)
         last_run = recorder.next_run - 1
-        return recorder.snapshot(
+        recording = recorder.snapshot(
             self.first_run, last_run, start_s=self._start_s, stop_s=recorder.now_s(), metadata=metadata
         )
+        return in_proportion(recording)
 
     def _metadata(self) -> dict[str, object]:
         return {**self.session.metadata(), "label": self.options.label}

@@ -7,6 +7,8 @@ import math
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from taskscope.analysis.totals import measure_totals
 from taskscope.model.errortext import describe
 from taskscope.model.recording import Recording
@@ -17,16 +19,47 @@ from taskscope.sources.cluster.profiles import cluster_stacks, sampling_interval
 if TYPE_CHECKING:
     from distributed import Client
 
-__all__ = ["ask_profile", "wait_for_profile"]
+__all__ = ["ask_profile", "in_proportion", "lacks_profile", "wait_for_profile"]
 
 _MAX_PREFIXES = 20
 _TIMEOUT_S = 5.0
 
 
-def wait_for_profile(recording: Recording) -> Recording:
-    """Return the recording with the samples that the workers of the default client took, if any came."""
-    if not _is_of_cluster(recording):
+def in_proportion(recording: Recording) -> Recording:
+    """Return the recording with samples of clusters that stand for the measured time of their prefixes.
+
+    Workers take fewer samples than one an interval where threads hold the interpreter's lock.
+    """
+    rows, prefixes = recording.stacks.rows, recording.stacks.prefixes
+    mine = np.isin(rows.run, _on_clusters(recording))
+    if not mine.any() or recording.dropped:
         return recording
+    tasks = recording.tasks
+    spent: dict[str, float] = dict.fromkeys(prefixes, 0.0)
+    of_cluster = np.isin(tasks.run, _on_clusters(recording))
+    sums = np.bincount(tasks.group[of_cluster], (tasks.stop - tasks.start)[of_cluster])
+    for group, seconds in zip(recording.groups, sums.tolist(), strict=False):
+        if group.prefix in spent:
+            spent[group.prefix] += seconds
+    counts = np.bincount(rows.prefix[mine], rows.count[mine], len(prefixes))
+    worth = np.array(list(spent.values())) / np.maximum(counts, 1)
+    seconds_of = np.where(mine, rows.count * worth[rows.prefix], rows.seconds)
+    return replace(recording, stacks=replace(recording.stacks, rows=replace(rows, seconds=seconds_of)))
+
+
+def lacks_profile(recording: Recording) -> bool:
+    """Return whether computes on clusters are in a recording, and no sample of any."""
+    on_clusters = _on_clusters(recording)
+    return bool(on_clusters) and not np.isin(recording.stacks.rows.run, on_clusters).any()
+
+
+def wait_for_profile(recording: Recording) -> Recording:
+    """Return the recording with the samples that the workers of the default client took, if any came.
+
+    Notes
+    -----
+    For where workers do not let themselves be asked directly; their samples then have no time and no worker.
+    """
     client = default_client()
     if client is None or client.asynchronous:
         return recording
@@ -40,8 +73,6 @@ def wait_for_profile(recording: Recording) -> Recording:
 async def ask_profile(recording: Recording, client: Client) -> Recording:
     """Return the recording with the samples that the workers of an asynchronous client took, if any came."""
     runs = [run for run in recording.runs if run.is_on_cluster]
-    if not runs:
-        return recording
     start_s = min(run.start_s for run in runs)
     stop_s = max(math.inf if run.stop_s is None else run.stop_s for run in runs)
     epoch_s = recording.started_at.timestamp() - recording.zero_s
@@ -77,8 +108,8 @@ async def ask_profile(recording: Recording, client: Client) -> Recording:
     return replace(recording, stacks=stacks) if len(stacks.rows) else recording
 
 
-def _is_of_cluster(recording: Recording) -> bool:
-    return any(run.is_on_cluster for run in recording.runs)
+def _on_clusters(recording: Recording) -> list[int]:
+    return [run.run for run in recording.runs if run.is_on_cluster]
 
 
 def _without(recording: Recording, error: BaseException) -> Recording:

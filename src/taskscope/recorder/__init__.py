@@ -3,9 +3,11 @@
 from taskscope.recorder.holdings import Holding
 from taskscope.recorder.recorder import DEFAULT_MAX_TASKS, Recorder
 from taskscope.recorder.runlog import GraphSource, LaneActivity, LaneBuffer, LaneKey, RunLog, UnseenTask
+from taskscope.recorder.stacklog import CountedCalls, StackLog
 
 __all__ = [
     "DEFAULT_MAX_TASKS",
+    "CountedCalls",
     "GraphSource",
     "Holding",
     "LaneActivity",
@@ -13,5 +15,6 @@ __all__ = [
     "LaneKey",
     "Recorder",
     "RunLog",
+    "StackLog",
     "UnseenTask",
 ]

@@ -5,9 +5,10 @@ from __future__ import annotations
 import threading
 from array import array
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from types import CodeType
+from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,13 +16,37 @@ from numpy.typing import NDArray
 from taskscope.model.keys import key_text
 from taskscope.model.stacks import Function, StackColumns, StackRows
 
-__all__ = ["StackLog", "StackPart", "StackPlace"]
+__all__ = ["CountedCalls", "StackLog", "StackPart", "StackPlace"]
 
 _MAX_NODES = 100_000
 _MAX_DEPTH = 256
 _MAX_ROWS = 500_000
 _MAX_PREFIXES = 10_000
 _MORE = "(more)"
+_Sums: TypeAlias = dict[tuple[int, int, int, int], list[float]]
+"""Samples, and the seconds they stand for, by run, prefix, worker and innermost call."""
+
+
+@dataclass(frozen=True, slots=True)
+class CountedCalls:
+    """Samples that were counted elsewhere, of one stack.
+
+    Parameters
+    ----------
+    run, prefix, worker
+        Whose task was being run.
+    calls
+        The functions, outermost first.
+    count, seconds
+        How many samples, and the time they stand for.
+    """
+
+    run: int
+    prefix: str
+    worker: str
+    calls: tuple[Function, ...]
+    count: int
+    seconds: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,7 +121,7 @@ class StackLog:
             self._nodes: dict[tuple[int, int], int] = {}
             self._prefixes: dict[str, int] = {}
             self._workers: dict[str, int] = {}
-            self._open: dict[tuple[int, int, int, int], list[float]] = {}
+            self._open: _Sums = {}
             self._open_s: float | None = None
             self._parts: deque[StackRows] = deque()
             self._n_rows = self._n_gone = 0
@@ -116,15 +141,29 @@ class StackLog:
             The time the sample stands for.
         """
         with self._lock:
-            key = (run, self._prefix(prefix), self._worker(worker), self._node(stack))
+            node = self._node(map(self._see, stack[: -_MAX_DEPTH - 1 : -1]))
             if self._open_s is None:
                 self._open_s = self._now_s()
-            counted = self._open.get(key)
-            if counted is None:
-                self._open[key] = [1, seconds]
-            else:
-                counted[0] += 1
-                counted[1] += seconds
+            _count(self._open, (run, self._prefix(prefix), self._worker(worker), node), 1, seconds)
+
+    def hand_over(self, start_s: float, counted: Iterable[CountedCalls]) -> None:
+        """Add a cycle of samples that others counted.
+
+        Parameters
+        ----------
+        start_s
+            When the cycle began, in seconds after the recorder's zero.
+        counted
+            The samples.
+        """
+        with self._lock:
+            sums: _Sums = {}
+            for told in counted:
+                node = self._node(map(self._place, told.calls[:_MAX_DEPTH]))
+                key = (told.run, self._prefix(told.prefix), self._worker(told.worker), node)
+                _count(sums, key, told.count, told.seconds)
+            if sums:
+                self._append(_rows(sums, start_s))
 
     def end_cycle(self) -> None:
         """Close the cycle; the next sample begins a new one."""
@@ -180,10 +219,12 @@ class StackLog:
     def _end_cycle(self) -> None:
         if self._open_s is None:
             return
-        rows = self._open_rows()
+        self._append(self._open_rows())
+        self._open, self._open_s = {}, None
+
+    def _append(self, rows: StackRows) -> None:
         self._parts.append(rows)
         self._n_rows += len(rows)
-        self._open, self._open_s = {}, None
         while self._n_rows > _MAX_ROWS:
             gone = self._parts.popleft()
             self._n_gone += 1
@@ -191,18 +232,7 @@ class StackLog:
             self._dropped += int(gone.count.sum())
 
     def _open_rows(self) -> StackRows:
-        n = len(self._open)
-        keys = np.array(list(self._open), np.int64).reshape(n, 4)
-        sums = np.array(list(self._open.values()), np.float64).reshape(n, 2)
-        return StackRows(
-            np.full(n, np.nan if self._open_s is None else self._open_s),
-            keys[:, 0].astype(np.int32),
-            keys[:, 1].astype(np.uint32),
-            keys[:, 2].astype(np.uint32),
-            keys[:, 3].astype(np.int32),
-            sums[:, 0].astype(np.uint32),
-            sums[:, 1],
-        )
+        return _rows(self._open, np.nan if self._open_s is None else self._open_s)
 
     def _prefix(self, name: str) -> int:
         known = self._prefixes.get(name)
@@ -214,12 +244,11 @@ class StackLog:
     def _worker(self, name: str) -> int:
         return self._workers.setdefault(name, len(self._workers))
 
-    def _node(self, stack: Sequence[CodeType]) -> int:
+    def _node(self, functions: Iterable[int]) -> int:
+        """Return the call that these functions lead to, outermost first."""
         node = -1
-        code_of, nodes = self._code, self._nodes
-        for code in stack[: -_MAX_DEPTH - 1 : -1]:
-            known = code_of.get(id(code))
-            function = self._see(code) if known is None else known[0]
+        nodes = self._nodes
+        for function in functions:
             child = nodes.get((node, function))
             if child is None:
                 if len(nodes) >= _MAX_NODES:
@@ -231,9 +260,38 @@ class StackLog:
         return node
 
     def _see(self, code: CodeType) -> int:
-        function = Function(key_text(code.co_qualname), key_text(code.co_filename), code.co_firstlineno)
+        known = self._code.get(id(code))
+        if known is None:
+            name, file = key_text(code.co_qualname), key_text(code.co_filename)
+            known = self._code[id(code)] = self._place(Function(name, file, code.co_firstlineno)), code
+        return known[0]
+
+    def _place(self, function: Function) -> int:
         place = self._places.setdefault(function, len(self._places))
         if place == len(self._functions):
             self._functions.append(function)
-        self._code[id(code)] = (place, code)
         return place
+
+
+def _count(sums: _Sums, key: tuple[int, int, int, int], count: int, seconds: float) -> None:
+    counted = sums.get(key)
+    if counted is None:
+        sums[key] = [count, seconds]
+    else:
+        counted[0] += count
+        counted[1] += seconds
+
+
+def _rows(sums: _Sums, start_s: float) -> StackRows:
+    n = len(sums)
+    keys = np.array(list(sums), np.int64).reshape(n, 4)
+    values = np.array(list(sums.values()), np.float64).reshape(n, 2)
+    return StackRows(
+        np.full(n, start_s),
+        keys[:, 0].astype(np.int32),
+        keys[:, 1].astype(np.uint32),
+        keys[:, 2].astype(np.uint32),
+        keys[:, 3].astype(np.int32),
+        values[:, 0].astype(np.uint32),
+        values[:, 1],
+    )

@@ -5,9 +5,9 @@ from types import CodeType
 
 import pytest
 
-from taskscope.model.stacks import StackColumns
-from taskscope.recorder import Recorder, stacklog
-from taskscope.recorder.stacklog import StackLog
+from taskscope.model.stacks import Function, StackColumns
+from taskscope.recorder import CountedCalls, Recorder, StackLog, stacklog
+from taskscope.recorder.stacklog import StackPlace
 from tests.support.fake_clock import FakeClock
 
 
@@ -69,6 +69,23 @@ def test_samples_are_counted_per_cycle_run_prefix_worker_and_stack(log: StackLog
         (1.0, 0, "y", "v", (), 1, 0.01),
         (2.0, 1, "x", "w", ("f", "g"), 1, 0.01),
     ]
+
+
+def test_what_others_counted_is_added_as_a_cycle_of_their_time(log: StackLog, clock: FakeClock) -> None:
+    f, g = Function("f", "f.py", 1), Function("g", "g.py", 2)
+    clock.advance(5.0)
+    log.add(0, "x", "w", [F], 0.01)
+    told = [("x", (f, g), 3), ("x", (f,), 1), ("y", (), 2), ("x", (f, g), 4)]
+    log.hand_over(2.0, [CountedCalls(1, prefix, "v", calls, n, n / 100) for prefix, calls, n in told])
+    log.hand_over(3.0, [])
+    assert seen(log.between(0, None)) == [
+        (2.0, 1, "x", "v", ("f", "g"), 7, 0.07),
+        (2.0, 1, "x", "v", ("f",), 1, 0.01),
+        (2.0, 1, "y", "v", (), 2, 0.02),
+        (5.0, 0, "x", "w", ("f",), 1, 0.01),
+    ]
+    part = log.since(StackPlace())
+    assert (len(part.rows), len(part.open_rows)) == (4, 0)
 
 
 def test_what_other_runs_did_is_left_out_with_its_names(log: StackLog) -> None:

@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from typing import Any, TypeAlias
 
 import dask
-import numpy as np
 from dask.utils import parse_timedelta
 
 from taskscope.model.keys import key_text
-from taskscope.model.stacks import NO_STACKS, Function, StackColumns, StackRows
+from taskscope.model.stacks import Function, StackColumns
+from taskscope.recorder import CountedCalls, StackLog
 
-__all__ = ["cluster_stacks", "sampling_interval_s"]
+__all__ = ["cluster_stacks", "own_calls", "sampling_interval_s"]
 
 _INTERVAL = "distributed.worker.profile.interval"
-_MAX_CALLS = 100_000
 _PLUMBING = ("dask/_task_spec.py", "dask/optimization.py", "dask/core.py")
 _Tree: TypeAlias = Mapping[str, Any]
 
@@ -47,80 +47,63 @@ def cluster_stacks(
         What the samples are counted for.
     interval_s
         How often samples are meant to be taken.
+    """
+    log = StackLog(lambda: start_s)
+    for prefix, tree in trees.items():
+        name, counted = key_text(prefix), list(own_calls(tree))
+        worth = seconds.get(prefix, 0.0) / max(sum(count for _, count in counted), 1)
+        log.hand_over(
+            start_s,
+            (
+                CountedCalls(run, name, key_text(worker), calls, count, count * worth)
+                for calls, count in counted
+            ),
+        )
+    return replace(log.between(run, run), interval_s=interval_s)
+
+
+def own_calls(tree: Mapping[str, Any]) -> Iterator[tuple[tuple[Function, ...], int]]:
+    """Yield each stack of a tree that samples ended in, outermost function first, and how many.
 
     Notes
     -----
     Workers (seen in distributed 2026.8) count a sample for every call but the innermost. So what ended in one
     of several functions that were called from one place is told only in sum, and shared among them equally.
     """
-    calls = _Calls()
-    for place, tree in enumerate(trees.values()):
-        calls.add(place, tree)
-    if not calls.rows:
-        return NO_STACKS
-    prefix, node, count = (np.array(column) for column in zip(*calls.rows, strict=True))
-    n = len(count)
-    spent = np.array([seconds.get(name, 0.0) for name in trees])
-    worth = spent / np.maximum(np.bincount(prefix, count, len(trees)), 1)
-    rows = StackRows(
-        np.full(n, start_s),
-        np.full(n, run, np.int32),
-        prefix.astype(np.uint32),
-        np.zeros(n, np.uint32),
-        node.astype(np.int32),
-        count.astype(np.uint32),
-        count * worth[prefix],
-    )
-    parent, function = np.array(calls.parent, np.int32), np.array(calls.function, np.int32)
-    names = tuple(map(key_text, trees))
-    return StackColumns(
-        tuple(calls.functions), parent, function, names, (key_text(worker),), rows, interval_s, None
-    )
+    innermost = _counts_innermost(tree)
+    waiting: list[tuple[tuple[Function, ...], _Tree, int]] = [((), tree, 0)]
+    while waiting:
+        calls, call, own = waiting.pop()
+        below = _below(call)
+        left = _count(call) - sum(map(_count, below))
+        ends = [] if innermost else [c for c in below if not _below(c)] or below
+        if not ends:
+            own, left = own + left, 0
+        if own > 0:
+            yield calls, own
+        for child in below:
+            place = next((i for i, end in enumerate(ends) if end is child), None)
+            share = 0 if place is None else (left + len(ends) - 1 - place) // len(ends)
+            waiting.append(((*calls, *_functions(child, is_outermost=not calls)), child, share))
 
 
-class _Calls:
-    """Calls and their own samples, gathered from trees."""
-
-    def __init__(self) -> None:
-        self.functions: dict[Function, int] = {}
-        self.parent: list[int] = []
-        self.function: list[int] = []
-        self.rows: list[tuple[int, int, int]] = []
-
-    def add(self, prefix: int, tree: _Tree) -> None:
-        innermost = _counts_innermost(tree)
-        waiting: list[tuple[int, _Tree, int]] = [(-1, tree, 0)]
-        while waiting:
-            node, call, own = waiting.pop()
-            below = _below(call) if len(self.parent) < _MAX_CALLS else []
-            left = _count(call) - sum(map(_count, below))
-            ends = [] if innermost else [c for c in below if not _below(c)] or below
-            if not ends:
-                own, left = own + left, 0
-            if own > 0:
-                self.rows.append((prefix, node, own))
-            for child in below:
-                place = next((i for i, end in enumerate(ends) if end is child), None)
-                share = 0 if place is None else (left + len(ends) - 1 - place) // len(ends)
-                waiting.append((self._call(node, child), child, share))
-
-    def _call(self, parent: int, call: _Tree) -> int:
-        described = call.get("description")
-        fields = described if isinstance(described, Mapping) else {}
-        file = str(fields.get("filename", ""))
-        if parent < 0 and file.replace("\\", "/").endswith(_PLUMBING):
-            return parent
-        # The line that is described is where it was; where its function is defined is in the identifier.
-        line = str(call.get("identifier", "")).rpartition(";")[2]
-        name = str(fields.get("name") or call.get("identifier"))
-        function = Function(key_text(name), key_text(file), int(line) if line.isdigit() else 0)
-        self.parent.append(parent)
-        self.function.append(self.functions.setdefault(function, len(self.functions)))
-        return len(self.parent) - 1
+def _functions(call: _Tree, *, is_outermost: bool) -> tuple[Function, ...]:
+    """Return the function of a call; none where that is how Dask runs a task."""
+    described = call.get("description")
+    fields = described if isinstance(described, Mapping) else {}
+    name, _, place = str(call.get("identifier", "")).partition(";")
+    # The line that is described is where it was; where its function is defined is in the identifier.
+    file, _, line = place.rpartition(";")
+    file = str(fields.get("filename", file))
+    if is_outermost and file.replace("\\", "/").endswith(_PLUMBING):
+        return ()
+    number = int(line) if line.isdigit() else 0
+    return (Function(key_text(str(fields.get("name") or name)), key_text(file), number),)
 
 
 def _below(call: _Tree) -> list[_Tree]:
-    return list((call.get("children") or {}).values())
+    children = call.get("children") or ()
+    return list(children.values() if isinstance(children, Mapping) else children)
 
 
 def _count(call: _Tree) -> int:

@@ -25,9 +25,13 @@ from taskscope.sources.cluster.runs import TrackedRun, announce
 from taskscope.sources.cluster.samples import WorkerSampler
 from taskscope.sources.cluster.stream import TaskStream
 from taskscope.sources.cluster.transfers import TransferLogs
+from taskscope.sources.cluster.worker_profiles import WorkerProfiles
 from taskscope.sources.cluster.workers import Workers
 
 __all__ = ["WatchedScheduler"]
+
+_SAMPLES_S = 1.0
+"""How long after the last run its last samples are asked for, if no block's end asks for them before."""
 
 
 class WatchedScheduler:
@@ -51,6 +55,8 @@ class WatchedScheduler:
         Asked how records are to come.
     told
         Told that the recorder was told something while nothing runs.
+    sampled
+        Asked whether anybody wants samples of what workers do.
     """
 
     def __init__(  # noqa: PLR0915 - an attribute a line
@@ -63,6 +69,7 @@ class WatchedScheduler:
         left: Callable[[WatchedScheduler], None],
         transport: Callable[[], Transport],
         told: Callable[[], None],
+        sampled: Callable[[], bool],
     ) -> None:
         self.address = address
         self.ready = threading.Event()
@@ -93,6 +100,7 @@ class WatchedScheduler:
         self._transport = transport
         self._probe = ClockProbe(self._link, self._workers, recorder)
         self._holdings = Holdings(self._link, self._workers, self._ownership, recorder)
+        self._profiles = WorkerProfiles(self._link, self._workers, recorder, sampled)
         self._pace = Pace(recorder.clock.perf_counter)
         self._incoming: deque[tuple[TrackedRun, Submission]] = deque()
         self._runs: list[TrackedRun] = []
@@ -104,6 +112,11 @@ class WatchedScheduler:
     def has_runs(self) -> bool:
         """Whether there are runs that have not ended."""
         return bool(self._incoming or self._runs)
+
+    @property
+    def owes_samples(self) -> bool:
+        """Whether workers have samples of runs that are over, of which `step` would tell."""
+        return self._profiles.owes and not self.broken
 
     @property
     def n_threads(self) -> int | None:
@@ -160,6 +173,7 @@ class WatchedScheduler:
             for task in self._graphs:
                 task.cancel()
             self._probe.close()
+            self._profiles.close()
             self._push.close()
             await self._link.close()
             self._left(self)
@@ -170,12 +184,19 @@ class WatchedScheduler:
 
     async def _rest(self) -> None:
         """Wait for work, and see meanwhile what becomes of what is held of earlier work."""
-        if not self._holdings.has_left:
+        if self._profiles.owes and not await self._wait(_SAMPLES_S):
+            await self._finish_samples()
+            self._told()
+        elif not self._holdings.has_left:
             await self._wait(None)
         elif not await self._wait(self._holdings.pause_s()):
             async with self._stepping:
                 await self._holdings.ask(at_end=False)
             self._told()
+
+    async def _finish_samples(self) -> None:
+        if not self.guests.have_left:
+            await self._profiles.finish(self._pace, [run.log for run in self._runs])
 
     async def _wait(self, longest_s: float | None) -> bool:
         """Return whether somebody wanted it to look, within this time."""
@@ -189,6 +210,7 @@ class WatchedScheduler:
         if not self.broken:
             try:
                 await self._step()
+                await self._finish_samples()
             except Exception as error:  # noqa: BLE001 - see _serve
                 self._lose(error)
 
@@ -229,9 +251,11 @@ class WatchedScheduler:
         if not self.guests.have_left:
             await self._transfers.ask(self._pace, at_once=at_once)
             await self._holdings.ask(at_end=at_once)
+            self._profiles.look(self._pace, [run.log for run in self._runs])
 
     async def _ask_identity(self) -> None:
-        identity = await self._link.ask("identity", n_workers=-1)
+        with self._pace.sparing("identity"):
+            identity = await self._link.ask("identity", n_workers=-1)
         gone = self._workers.update(identity)
         for run in self._runs:
             run.log.n_workers = max(run.log.n_workers or 0, self._workers.n_threads)

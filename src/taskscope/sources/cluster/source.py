@@ -62,6 +62,8 @@ class ClusterSource:
         self._on_stop = on_stop
         self.transport: Transport = "poll"
         """How the records of tasks come from schedulers."""
+        self.samples = False
+        """Whether anybody wants samples of what workers do."""
         self._on_news = on_news
         self._thread = LoopThread()
         self._lock = threading.Lock()
@@ -120,26 +122,28 @@ class ClusterSource:
 
     def settle(self) -> bool:
         """Wait until what has ended on clusters was read; False if a scheduler did not answer in time."""
-        waiting = None if self._thread.is_current else self._step()
+        lives_here = self._lives_here()
+        # Workers may live in this very event loop, too: their last samples are not waited for.
+        waiting = None if self._thread.is_current else self._step(samples=not lives_here)
         if waiting is None:
             return True
-        timeout_s = min(SETTLE_S, SETTLE_IN_LOOP_S) if self._lives_here() else SETTLE_S
+        timeout_s = min(SETTLE_S, SETTLE_IN_LOOP_S) if lives_here else SETTLE_S
         wait_for({waiting}, timeout_s)
         return self._is_settled(waiting, timeout_s)
 
     async def settled(self) -> None:
         """Do what `settle` does, while the caller's event loop goes on."""
-        stepping = self._step()
+        stepping = self._step(samples=True)
         if stepping is not None:
             waiting = asyncio.wrap_future(stepping)
             await asyncio.wait({waiting}, timeout=SETTLE_S)
             self._is_settled(waiting, SETTLE_S)
 
-    def _step(self) -> Future[None] | None:
-        """Have all schedulers with runs asked once more; None if there are none."""
-        # Where there are runs, the thread goes on; with the lock held, it cannot end before this is on it.
+    def _step(self, *, samples: bool) -> Future[None] | None:
+        """Have schedulers with runs, or with `samples` of some, asked once more; None if there are none."""
+        # Where there are some, the thread goes on; with the lock held, it cannot end before this is on it.
         with self._lock:
-            busy = [scheduler for scheduler in self._schedulers.values() if scheduler.has_runs]
+            busy = [s for s in self._schedulers.values() if s.has_runs or (samples and s.owes_samples)]
             return self._thread.submit(_step_all(busy)) if busy else None
 
     def _lives_here(self) -> bool:
@@ -237,6 +241,7 @@ class ClusterSource:
                     self._left,
                     lambda: self.transport,
                     self._on_news,
+                    lambda: self.samples,
                 )
                 self._schedulers[address] = known
                 known.guests.join(client)

@@ -1,0 +1,219 @@
+"""Read what workers have counted of their threads' calls, while computes go on and once they are over.
+
+Each worker samples its own threads, by prefix of the task, in cycles of a second. They are read with the
+message behind ``Client.run``: one for all workers, whatever the number of prefixes. The function that is sent
+needs nothing of taskscope there, and changes nothing.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import math
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, TypeAlias
+
+from taskscope.model.keys import key_text
+from taskscope.model.stacks import Function
+from taskscope.recorder import CountedCalls, Recorder, RunLog
+from taskscope.sources.cluster.link import Link
+from taskscope.sources.cluster.pace import Pace
+from taskscope.sources.cluster.profiles import own_calls, sampling_interval_s
+from taskscope.sources.cluster.remote import call_on_workers
+from taskscope.sources.cluster.workers import Workers
+
+__all__ = ["WorkerProfiles"]
+
+_Samples: TypeAlias = Counter[tuple[str, tuple[Function, ...]]]
+_Trees: TypeAlias = Mapping[str, Mapping[str, Any]]
+
+_EVERY_S = 2.0
+_S_PER_WORKER = 0.05
+_CYCLE_S = 1.0
+_PATIENCE_S = 1.0
+_LONGEST_S = 60.0
+_FOLD_S = 0.2
+
+
+def _read_profiles(
+    since: float,
+    with_last: bool,  # noqa: FBT001 - what is sent has positions only
+    dask_worker: Any = None,
+) -> list[tuple[float, bool, Any]]:
+    """Run on a worker: return when cycles after `since` ended, whether they have, and calls by prefix."""
+
+    def told(call: Any) -> dict[str, Any]:
+        below = [told(child) for child in call["children"].values()]
+        return {"identifier": call["identifier"], "count": call["count"], "children": below}
+
+    cycles = [(at, True, trees) for at, trees in list(dask_worker.profile_keys_history) if at > since]
+    if with_last:
+        cycles.append((math.inf, False, dict(dask_worker.profile_keys)))
+    return [(at, over, {key: told(tree) for key, tree in trees.items()}) for at, over, trees in cycles]
+
+
+# So that it travels as code, not as the name of a module that workers may not have.
+_read_profiles.__module__ = "__main__"
+
+
+@dataclass(slots=True)
+class _Told:
+    """What a worker has told: until when, and what of the cycle after that, which was not over then."""
+
+    until: float
+    of_next: _Samples = field(default_factory=Counter)
+    noted: float = -math.inf
+
+
+class WorkerProfiles:
+    """The samples that workers have taken of the computes that are watched.
+
+    Parameters
+    ----------
+    link
+        Where to ask.
+    workers
+        Whose samples.
+    recorder
+        Where to tell, and what says which prefixes a compute has.
+    wanted
+        Asked whether anybody wants samples.
+    """
+
+    def __init__(self, link: Link, workers: Workers, recorder: Recorder, wanted: Callable[[], bool]) -> None:
+        self._link = link
+        self._workers = workers
+        self._recorder = recorder
+        self._wanted = wanted
+        self._told: dict[str, _Told] = {}
+        self._runs: dict[int, float] = {}
+        """The computes that samples may be of, by number, and when they began."""
+        self._refused = False
+        self._since = math.inf
+        self._asking: asyncio.Task[None] | None = None
+
+    @property
+    def owes(self) -> bool:
+        """Whether there are computes whose last samples were not asked for."""
+        return bool(self._runs) and not self._refused
+
+    def look(self, pace: Pace, going: Iterable[RunLog]) -> None:
+        """Ask for samples of computes that go on, if anybody wants them and it is time.
+
+        Who asked does not wait for the answers: workers that hold the interpreter give them late.
+        """
+        if self._wanted() and not self._refused:
+            for log in going:
+                self._begin(log)
+        every_s = max(_EVERY_S, len(self._workers.present) * _S_PER_WORKER)
+        if self.owes and not self._is_asking and pace.is_due("profiles", every_s):
+            self._asking = asyncio.get_running_loop().create_task(self._ask(pace, with_last=False))
+
+    async def finish(self, pace: Pace, going: Iterable[RunLog]) -> None:
+        """Ask for all there is by now; of workers that do not answer within a second it is left out."""
+        for with_last in (False, True):
+            if self._asking is not None:
+                await asyncio.wait({self._asking}, timeout=_PATIENCE_S)
+            if with_last or self._is_asking or not self.owes:
+                break
+            self._asking = asyncio.get_running_loop().create_task(self._ask(pace, with_last=True))
+        numbers = {log.run for log in going}
+        self._runs = {run: start for run, start in self._runs.items() if run in numbers}
+
+    def close(self) -> None:
+        """Ask no more."""
+        self._runs.clear()
+        if self._asking is not None:
+            self._asking.cancel()
+
+    def _begin(self, log: RunLog) -> None:
+        if not self._runs:
+            self._since = self._on_scheduler(log.start)
+            # Of a cycle that may go on still, what was told must not be told twice.
+            last = self._since - 2 * _CYCLE_S
+            self._told = {address: told for address, told in self._told.items() if told.noted > last}
+            self._recorder.stacks.note(sampling_interval_s(), _CYCLE_S)
+        self._runs.setdefault(log.run, log.start)
+
+    @property
+    def _is_asking(self) -> bool:
+        return self._asking is not None and not self._asking.done()
+
+    async def _ask(self, pace: Pace, *, with_last: bool) -> None:
+        try:
+            with pace.sparing("profiles"):
+                answers, refusal = await call_on_workers(self._link, _read_profiles, self._until(), with_last)
+            if not answers and self._workers.present:
+                self._refused = True
+                self._recorder.warn(f"workers do not give out their profiles: {refusal or 'none answered'}")
+            if with_last:
+                # Whose prefixes these are is known once graphs were looked at.
+                self._recorder.pull(_FOLD_S)
+            owners = self._owners()
+            for address, cycles in answers.items():
+                self._take(address, cycles, owners)
+        except OSError:
+            # The scheduler is gone, as who asks it for tasks will notice.
+            return
+        except Exception as error:  # noqa: BLE001 - another release may give out anything
+            self._refused = True
+            self._recorder.fault("reading the profiles of workers", error)
+
+    def _until(self) -> float:
+        """Return until when all workers have told; one that never answers is not waited for."""
+        told = [self._of(address).until for address in self._workers.present]
+        return max(min(told, default=self._since), max(told, default=self._since) - _LONGEST_S)
+
+    def _on_scheduler(self, moment: float) -> float:
+        """Return what the scheduler's clock shows at a moment of ours; by it workers give their times."""
+        return moment - self._recorder.clock.shift_s() + self._workers.clocks.scheduler_ahead_s
+
+    def _of(self, address: str) -> _Told:
+        return self._told.setdefault(address, _Told(self._since))
+
+    def _owners(self) -> Mapping[str, list[tuple[float, int]]]:
+        """Return by prefix when computes that have it began, and their numbers, the last one at the end."""
+        owners: dict[str, list[tuple[float, int]]] = {}
+        for run, start in self._runs.items():
+            for row in self._recorder.progress(run, run):
+                owners.setdefault(row.prefix, []).append((start, run))
+        return owners
+
+    def _take(
+        self,
+        address: str,
+        cycles: Iterable[tuple[float, bool, _Trees]],
+        owners: Mapping[str, list[tuple[float, int]]],
+    ) -> None:
+        told, now = self._of(address), self._recorder.clock.perf_counter()
+        for at, is_over, trees in cycles:
+            if at <= told.until:
+                continue
+            samples: _Samples = Counter()
+            for key, tree in trees.items():
+                for calls, count in own_calls(tree):
+                    samples[key_text(key), calls] += count
+            new = samples - told.of_next
+            if is_over:
+                self._told[address] = told = _Told(at)
+                stop = now - (self._on_scheduler(now) - at)
+            else:
+                told.of_next, told.noted, stop = samples, self._on_scheduler(now), now
+            self._tell(address, stop, new, owners)
+
+    def _tell(
+        self, address: str, stop: float, samples: _Samples, owners: Mapping[str, list[tuple[float, int]]]
+    ) -> None:
+        """Tell of a cycle that ended then; what is of no compute that is watched is left out."""
+        interval_s = sampling_interval_s()
+        counted: dict[int, list[CountedCalls]] = {}
+        for (prefix, calls), count in samples.items():
+            run = next((run for start, run in reversed(owners.get(prefix, [])) if start <= stop), None)
+            if run is not None:
+                told = CountedCalls(run, prefix, address, calls, count, count * interval_s)
+                counted.setdefault(run, []).append(told)
+        for run, mine in counted.items():
+            # On whole seconds, so that the cycles of all workers are of one time.
+            start_s = math.floor(stop - _CYCLE_S - self._recorder.origin)
+            self._recorder.stacks.hand_over(max(start_s, self._runs[run] - self._recorder.origin), mine)
