@@ -8,7 +8,7 @@ import { build } from 'esbuild';
 import { expect, it } from 'vitest';
 
 const ROOT = join(import.meta.dirname, '../..');
-const BUDGET = { gantt: 25_000, lab: 150_000 };
+const BUDGET = { gantt: 25_000, lab: 150_000, flame: 10_000 };
 
 const packed = (script: Uint8Array): number => gzipSync(script, { level: 9 }).length;
 
@@ -42,4 +42,8 @@ it('the whole extension is at most 150 kB', () => {
   const scripts = readdirSync(folder).filter(name => name.endsWith('.js'));
   expect(scripts).toContainEqual(expect.stringMatching(/^remoteEntry/));
   expect(scripts.reduce((bytes, name) => bytes + packed(readFileSync(join(folder, name))), 0)).toBeLessThanOrEqual(BUDGET.lab);
+});
+
+it('a page with a profile loads at most 10 kB more', () => {
+  expect(packed(readFileSync(join(ROOT, 'src/taskscope/static/report-flame.js')))).toBeLessThanOrEqual(BUDGET.flame);
 });

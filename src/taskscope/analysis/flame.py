@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from taskscope.model.stacks import Function, StackColumns
+from taskscope.wire import wire_text
 
-__all__ = ["FlameRows", "flame_rows"]
+__all__ = ["FlameRows", "flame_message", "flame_rows"]
 
 MAX_BINS = 120
 MAX_CALLS = 4_000
@@ -45,6 +47,29 @@ class FlameRows:
     count: NDArray[np.uint32]
     seconds: NDArray[np.float32]
     n_left_out: int
+
+
+def flame_message(stacks: StackColumns) -> dict[str, Any]:
+    """Return what the browser draws of samples: plain values, and all ``columns`` in one piece of bytes."""
+    rows = flame_rows(stacks)
+    columns: dict[str, NDArray[Any]] = {
+        "start_s": rows.start_s,
+        "parent": rows.parent,
+        "function": rows.function,
+        "bin": rows.bin,
+        "prefix": rows.prefix,
+        "node": rows.node,
+        "count": rows.count,
+        "seconds": rows.seconds,
+    }
+    return {
+        "interval_s": stacks.interval_s,
+        "functions": [(wire_text(f.name), wire_text(f.file), f.line) for f in rows.functions],
+        "prefixes": list(map(wire_text, rows.prefixes)),
+        "n_left_out": rows.n_left_out,
+        "lengths": {name: len(values) for name, values in columns.items()},
+        "columns": b"".join(values.tobytes() for values in columns.values()),
+    }
 
 
 def flame_rows(stacks: StackColumns, *, max_bins: int = MAX_BINS, max_calls: int = MAX_CALLS) -> FlameRows:

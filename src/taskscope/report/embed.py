@@ -15,7 +15,7 @@ from taskscope.report.dense import dense_tasks, page_tick_s
 from taskscope.report.dense_links import PackedLinks
 from taskscope.wire import BUFFERS
 
-__all__ = ["count_tasks", "data_json", "report_script", "script_hash"]
+__all__ = ["count_tasks", "data_json", "escaped_json", "flame_script", "report_script", "script_hash"]
 
 _LEVEL = 9
 
@@ -29,7 +29,12 @@ def report_script(recording: Recording) -> str | None:
     return _script("report-cluster.js" if has_cluster else "report.js")
 
 
-@lru_cache(maxsize=2)
+def flame_script() -> str | None:
+    """Return what draws a profile as one script; None in a source tree that was not built."""
+    return _script("report-flame.js")
+
+
+@lru_cache(maxsize=3)
 def _script(name: str) -> str | None:
     script = files("taskscope").joinpath("static", name)
     try:
@@ -66,9 +71,10 @@ def data_json(recording: Recording, links: PackedLinks | None = None) -> str:
         contents += [tasks.content, *recorded.buffers[len(BUFFERS) :]]
     content = b"".join(contents)
     data = base64.b64encode(zlib.compress(content, _LEVEL)).decode("ascii")
-    text = json.dumps(
-        {"messages": entries, "bytes": len(content), "data": data, "links": links},
-        allow_nan=False,
-        separators=(",", ":"),
-    )
+    return escaped_json({"messages": entries, "bytes": len(content), "data": data, "links": links})
+
+
+def escaped_json(value: object) -> str:
+    """Return JSON in which no text can end the element that it is in."""
+    text = json.dumps(value, allow_nan=False, separators=(",", ":"))
     return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")

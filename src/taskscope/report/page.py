@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+from collections.abc import Sequence
 from html import escape
 
 from taskscope.analysis.quantities import format_duration
@@ -11,9 +12,10 @@ from taskscope.analysis.totals import measure_totals
 from taskscope.model.recording import Recording
 from taskscope.report.dense import TICK_S, page_tick_s
 from taskscope.report.dense_links import MAX_PAGE_LINK_BYTES, PackedLinks, links_note, pack_links
-from taskscope.report.embed import data_json, report_script, script_hash
+from taskscope.report.embed import data_json, flame_script, report_script, script_hash
 from taskscope.report.palette import DARK, LIGHT
 from taskscope.report.picture import picture_svg
+from taskscope.report.profile import profile_html
 from taskscope.report.table import facts_html, prefix_table_html, remarks_html
 
 __all__ = ["chart_page", "page_html"]
@@ -22,7 +24,7 @@ __all__ = ["chart_page", "page_html"]
 def chart_page(recording: Recording, links: PackedLinks | None) -> str:
     """Return a document that is nothing but the interactive chart; see-through until its script has run."""
     style = "html,body{margin:0;height:100%;font:13px system-ui,sans-serif}"
-    return _document("taskscope", style, _interactive(recording, links), report_script(recording))
+    return _document("taskscope", style, _interactive(recording, links), [report_script(recording)])
 
 
 def page_html(recording: Recording, sections: str = "") -> str:
@@ -46,6 +48,9 @@ def page_html(recording: Recording, sections: str = "") -> str:
     links = pack_links(recording, MAX_PAGE_LINK_BYTES)
     left_out = links_note(links, MAX_PAGE_LINK_BYTES)
     chart = _interactive(recording, links) if recording.runs else ""
+    is_sampled = recording.profile().n_samples > 0
+    flame = flame_script() if is_sampled else None
+    profile = profile_html(recording, interactive=flame is not None) if is_sampled else ""
     alt = escape(f"Gantt chart: {name}", quote=True)
     body = (
         f"<h1>{escape(name)}</h1>{facts_html(recording, totals)}"
@@ -53,9 +58,10 @@ def page_html(recording: Recording, sections: str = "") -> str:
         f'<details class="taskscope-picture" open><summary>Picture</summary>'
         f'<img alt="{alt}" src="data:image/svg+xml;base64,{picture}"></details>'
         f"{remarks_html(recording, totals)}{_rounding(recording)}{left_out}"
-        f"{prefix_table_html(totals.prefixes)}{sections}{chart}"
+        f"{prefix_table_html(totals.prefixes)}{profile}{sections}{chart}"
+        f"{'' if flame is None else f'<script>{flame}</script>'}"
     )
-    return _document(name, _page_style(), body, report_script(recording))
+    return _document(name, _page_style(), body, [report_script(recording), flame])
 
 
 def _rounding(recording: Recording) -> str:
@@ -79,8 +85,8 @@ def _interactive(recording: Recording, links: PackedLinks | None) -> str:
     )
 
 
-def _document(name: str, style: str, body: str, script: str | None) -> str:
-    allowed = script_hash(script) if script is not None else "'none'"
+def _document(name: str, style: str, body: str, scripts: Sequence[str | None]) -> str:
+    allowed = " ".join(script_hash(script) for script in scripts if script is not None) or "'none'"
     policy = f"default-src 'none'; img-src data:; style-src 'unsafe-inline'; script-src {allowed}"
     return (
         '<!DOCTYPE html><html lang="en"><head><meta charset="utf-8">'

@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
 
 import traitlets
-from numpy.typing import NDArray
 
-from taskscope.analysis.flame import flame_rows
+from taskscope.analysis.flame import flame_message
 from taskscope.analysis.profile import profile
 from taskscope.model.recording import Recording
 from taskscope.model.stacks import StackColumns
 from taskscope.session import Options, Session
 from taskscope.widgets.base import RecorderWidget
-from taskscope.wire import wire_text
 
 __all__ = ["FlameWidget"]
 
@@ -78,28 +75,8 @@ class FlameWidget(RecorderWidget):
 
 
 def _values(stacks: StackColumns) -> Mapping[str, object]:
-    rows = flame_rows(stacks)
-    columns: dict[str, NDArray[Any]] = {
-        "start_s": rows.start_s,
-        "parent": rows.parent,
-        "function": rows.function,
-        "bin": rows.bin,
-        "prefix": rows.prefix,
-        "node": rows.node,
-        "count": rows.count,
-        "seconds": rows.seconds,
-    }
-    data: dict[str, object] = {
-        "interval_s": stacks.interval_s,
-        "functions": [(wire_text(f.name), wire_text(f.file), f.line) for f in rows.functions],
-        "prefixes": list(map(wire_text, rows.prefixes)),
-        "n_left_out": rows.n_left_out,
-        # In one piece: bytes travel beside the JSON.
-        "lengths": {name: len(values) for name, values in columns.items()},
-        "columns": b"".join(values.tobytes() for values in columns.values()),
-    }
     return {
         "n_samples": int(stacks.rows.count.sum()),
         "sampled_s": float(stacks.rows.seconds.sum()),
-        "data": data,
+        "data": flame_message(stacks),
     }

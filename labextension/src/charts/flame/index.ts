@@ -1,3 +1,3 @@
 /** Which functions the tasks' time goes to. */
-export type { FlameChart, FlameOptions } from './view';
+export type { FlameChart, FlameColours, FlameOptions } from './view';
 export { mount } from './view';

@@ -3,7 +3,6 @@ import { formatCount } from '../../lib/format';
 import type { Theme } from '../../lib/theme';
 import type { Translate } from '../../lib/translate';
 import { english } from '../../lib/translate';
-import type { TaskStore } from '../../store';
 import { element, placeOf, setText } from '../ui/dom';
 import type { Painted } from '../ui/frames';
 import { FrameLoop } from '../ui/frames';
@@ -28,11 +27,16 @@ const ARROWS: Readonly<Record<string, Direction>> = {
   ArrowRight: 'right'
 };
 
+/** Says which colours prefixes have: those of the charts beside this one. */
+export interface FlameColours {
+  colour(prefix: string): string;
+  /** Have `changed` called when they may be others. */
+  subscribe(changed: () => void, signal: AbortSignal): void;
+}
+
 export interface FlameOptions {
   /** Unmounts the chart. */
   readonly signal: AbortSignal;
-  readonly firstRun?: number;
-  readonly lastRun?: number | null;
   readonly translate?: Translate;
 }
 
@@ -41,9 +45,9 @@ export interface FlameChart {
   show(data: FlameData | null, note: string | null): void;
 }
 
-/** Put a flame graph into `el`, until the signal aborts; `store` says which colours prefixes have. */
-export function mount(el: HTMLElement, store: TaskStore, options: FlameOptions): FlameChart {
-  const view = new FlameView(store, options);
+/** Put a flame graph into `el`, until the signal aborts. */
+export function mount(el: HTMLElement, colours: FlameColours, options: FlameOptions): FlameChart {
+  const view = new FlameView(colours, options);
   if (!options.signal.aborted) {
     [SHARED_CSS, FLAME_CSS].forEach(css => { adoptStyles(el, css); });
     el.append(view.el);
@@ -78,8 +82,8 @@ class FlameView implements FlameChart {
   #bins: Bins | null = null;
 
   constructor(
-    private readonly store: TaskStore,
-    private readonly options: FlameOptions
+    private readonly colours: FlameColours,
+    options: FlameOptions
   ) {
     const t = (this.#t = options.translate ?? english);
     const signal = (this.#signal = options.signal);
@@ -113,7 +117,7 @@ class FlameView implements FlameChart {
     this.#canvas.addEventListener('click', event => { this.#onClick(event); }, { signal });
     this.#canvas.addEventListener('pointermove', event => { this.#point(this.#nodeAt(event)); }, { signal });
     this.#canvas.addEventListener('keydown', event => { this.#onKey(event); }, { signal });
-    this.store.subscribe(() => { this.#frames.request(); }, signal);
+    this.colours.subscribe(() => { this.#frames.request(); }, signal);
     if (typeof ResizeObserver === 'function') {
       const observer = new ResizeObserver(() => { this.#frames.request(); });
       observer.observe(this.el);
@@ -262,16 +266,13 @@ class FlameView implements FlameChart {
     this.#canvas.height = Math.round(layout.heightPx * ratio);
     this.#canvas.style.height = `${layout.heightPx}px`;
     context.setTransform(ratio, 0, 0, ratio, 0, 0);
-    const { firstRun = 0, lastRun = null } = this.options;
-    const colours = this.store.colours({ firstRun, lastRun });
     drawFlame(context, {
       layout,
       theme: this.#theme,
       focus,
       cursor: this.#cursor,
       found: this.#found(),
-      colourOf: node =>
-        node.kind === 'all' ? GROUND : colours.colour(this.store.tables.prefixId(data.prefixes[node.prefix] ?? '')),
+      colourOf: node => (node.kind === 'all' ? GROUND : this.colours.colour(data.prefixes[node.prefix] ?? '')),
       nameOf: node => nameOf(data, node, this.#t)
     });
     this.#timeline.paint(this.#theme, widthPx, ratio);

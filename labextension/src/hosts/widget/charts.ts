@@ -4,7 +4,7 @@ import type { WidgetModel } from '@jupyter-widgets/base';
 import { mount as mountCache } from '../../charts/cache';
 import { CLUSTER_CHARTS } from '../../charts/cluster';
 import { mount as mountDashboard } from '../../charts/dashboard';
-import { mount as mountFlame } from '../../charts/flame';
+import { type FlameColours, mount as mountFlame } from '../../charts/flame';
 import { decodeFlame } from '../../charts/flame/data';
 import { type GanttChart, type GanttOptions, mount as mountGantt } from '../../charts/gantt';
 import { mount as mountProgress } from '../../charts/progress';
@@ -30,7 +30,13 @@ export const mountCacheOf: MountChart = ({ el, store, ...place }, model, { trans
 };
 
 export const mountFlameOf: MountChart = ({ el, store, signal, firstRun, lastRun }, model, { trans }) => {
-  const chart = mountFlame(el, store, { signal, firstRun, lastRun, translate: trans.__.bind(trans) });
+  const colours: FlameColours = {
+    colour: prefix => store.colours({ firstRun, lastRun }).colour(store.tables.prefixId(prefix)),
+    subscribe: (changed, until) => {
+      store.subscribe(changed, until);
+    }
+  };
+  const chart = mountFlame(el, colours, { signal, translate: trans.__.bind(trans) });
   const show = (): void => {
     const note: unknown = model.get('note');
     chart.show(decodeFlame(model.get('data')), typeof note === 'string' ? note : null);

@@ -1,0 +1,70 @@
+import { deflateSync } from 'node:zlib';
+
+import { afterEach, beforeEach, expect, it, vi } from 'vitest';
+
+import { showFlames } from '../../../src/hosts/report/show-flames';
+import { wireOf } from '../../charts/flame/flame-data';
+
+let controller: AbortController;
+
+beforeEach(() => {
+  controller = new AbortController();
+  vi.spyOn(HTMLCanvasElement.prototype, 'getContext').mockReturnValue(null);
+});
+
+afterEach(() => {
+  controller.abort();
+  document.body.replaceChildren();
+});
+
+/** A profile as Python writes it into a page. */
+function profile(change: Record<string, unknown> = {}): string {
+  const { columns, ...plain } = wireOf([{ stack: ['<b>f</b>', 'g'], seconds: 3, prefix: '<i>x' }, { stack: [], seconds: 1, prefix: 'y' }]);
+  const bytes = new Uint8Array((columns as DataView).buffer);
+  const data = deflateSync(bytes).toString('base64');
+  return JSON.stringify({ ...plain, data, bytes: bytes.length, colours: { '<i>x': 1, y: 0 }, ...change });
+}
+
+/** A section with a picture and the data below it. */
+function embed(text: string): { section: HTMLElement; picture: HTMLDetailsElement } {
+  const section = document.createElement('section');
+  const picture = document.createElement('details');
+  picture.className = 'taskscope-picture';
+  picture.open = true;
+  const data = document.createElement('script');
+  data.type = 'application/json';
+  data.className = 'taskscope-profile';
+  data.textContent = text;
+  section.append(picture, data);
+  document.body.append(section);
+  return { section, picture };
+}
+
+it('shows the profile in front of its picture, which is folded away, and hostile names as text', async () => {
+  const { section, picture } = embed(profile());
+  await showFlames(controller.signal);
+  const view = picture.previousElementSibling;
+  expect(view?.className).toBe('taskscope-view');
+  expect(view?.querySelector('.tsk-flame-sum')?.textContent).toBe('400 samples, about 4 s of task time');
+  expect([...(view?.querySelectorAll('option') ?? [])].map(option => option.textContent)).toEqual(['all prefixes', '<i>x', 'y']);
+  expect([...(view?.querySelectorAll('tbody tr') ?? [])].map(row => row.textContent)).toEqual(['g3 s75%g.py:1', 'y1 s25%C code that Dask called']);
+  expect(section.querySelectorAll('b, i').length).toBe(0);
+  expect(picture.open).toBe(false);
+  controller.abort();
+  expect(section.querySelectorAll('.tsk-flame').length).toBe(0);
+});
+
+it.each([
+  ['no JSON', 'oops', 'SyntaxError'],
+  ['no base64', profile({ data: 7 }), 'WireError: profile.data must be base64, got 7'],
+  ['no size', profile({ bytes: -1 }), 'WireError: profile.bytes must be a whole number, 0 or more'],
+  ['a prefix missing', profile({ prefixes: ['y'] }), 'Error: the profile contradicts itself: a prefix must be known']
+])('leaves a page alone whose profile has %s, and tells its console', async (_, text, error) => {
+  const reported = vi.fn();
+  vi.stubGlobal('reportError', reported);
+  const { section, picture } = embed(text);
+  await showFlames(controller.signal);
+  expect(section.querySelectorAll('.taskscope-view').length).toBe(0);
+  expect(picture.open).toBe(true);
+  expect(reported.mock.calls.map(([reason]) => String(reason).slice(0, error.length))).toEqual([error]);
+});
