@@ -21,7 +21,7 @@ def measure(*, quick: bool) -> list[Table]:
     return [
         measure_truth(2_000 if quick else 20_000),
         measure_cost(1_000 if quick else 3_000, repetitions=3 if quick else 5),
-        measure_scale(50_000 if quick else 10_000_000),
+        measure_scale(1_000_000 if quick else 10_000_000),
         measure_clocks(quick=quick),
         measure_asks(10 if quick else 100, compute_s=5.0 if quick else 15.0),
         measure_lag(100 if quick else 1_000),
