@@ -18,8 +18,16 @@ from taskscope.report import result_html
 from tests.support.hostile import ELEMENTS, hostile
 from tests.support.payloads import PAYLOADS
 from tests.support.recordings import recording_of, run_of
+from tests.support.stacks import Sample, stacks_of
 from tests.support.task_blocks import Row
 
+STACKS = stacks_of(
+    [
+        Sample(("outer", "inner"), prefix="work", count=400, seconds=4.0),
+        Sample(("outer",), prefix="work", count=100, seconds=1.0, start_s=1.0),
+        Sample((), prefix="work", count=200, seconds=2.0, start_s=2.0),
+    ]
+)
 AXE = Path(__file__).parents[2] / "node_modules" / "axe-core" / "axe.min.js"
 # Landmarks and headings are the notebook's, whose part a result is; frames are looked at one by one.
 RUN_AXE = """async () => {
@@ -109,13 +117,16 @@ def test_with_scripts_off_there_are_the_picture_and_the_table(
     chromium: Browser, tmp_path: Path, shots: Path
 ) -> None:
     rows = [Row(key=(f"work-{i % 3}", i), lane=i % 2, start_s=i / 2, stop_s=i / 2 + 0.9) for i in range(60)]
-    recording = recording_of(rows, [run_of(n_tasks=60, stop_s=31.0)])
+    recording = replace(recording_of(rows, [run_of(n_tasks=60, stop_s=31.0)]), stacks=STACKS)
     path = write("page", recording, tmp_path / "a.html")
     with opened(chromium, path, java_script_enabled=False) as (page, said):
         picture = page.get_by_role("img", name="Gantt chart")
         expect(picture).to_be_visible()
         page.locator("summary", has_text="By prefix").click()
         expect(page.get_by_role("cell", name="work", exact=True).first).to_be_visible()
+        expect(page.get_by_role("img", name="Flame graph")).to_be_visible()
+        page.locator("summary", has_text="Functions by their own time").click()
+        expect(page.get_by_role("cell", name="inner", exact=True)).to_be_visible()
         page.screenshot(path=shots / "report-without-scripts.png")
         assert said == []
 
@@ -130,7 +141,9 @@ def test_neither_page_nor_static_result_violates_a_rule_of_axe(
     recording = recording_of(rows, [run_of(n_tasks=61, stop_s=31.0)], resources=samples)
     needs, edges = np.array([1] * 60 + [0], "u1"), np.full(60, 60, "i4")
     recording = replace(
-        recording, graphs={0: replace(recording.graphs[0], n_dependencies=needs, edges=edges)}
+        recording,
+        graphs={0: replace(recording.graphs[0], n_dependencies=needs, edges=edges)},
+        stacks=STACKS,
     )
     path = write(kind, recording, tmp_path / "a.html")
     for theme in ("light", "dark"):
@@ -149,13 +162,22 @@ def test_neither_page_nor_static_result_violates_a_rule_of_axe(
             assert (theme, [f"{name}: {nodes}" for name, nodes in found], said) == (theme, [], [])
 
 
-def test_the_picture_gives_way_to_the_chart(chromium: Browser, tmp_path: Path, shots: Path) -> None:
+def test_the_pictures_give_way_to_charts(chromium: Browser, tmp_path: Path, shots: Path) -> None:
     rows = [Row(key=(f"work-{i % 3}", i), lane=i % 2, start_s=i / 2, stop_s=i / 2 + 0.9) for i in range(60)]
-    recording = recording_of(rows, [run_of(n_tasks=60, stop_s=31.0)])
+    recording = replace(recording_of(rows, [run_of(n_tasks=60, stop_s=31.0)]), stacks=STACKS)
     path = write("page", recording, tmp_path / "a.html")
     for theme in ("light", "dark"):
         with opened(chromium, path, color_scheme=theme) as (page, said):
             expect(page.locator(".taskscope-place .tsk-dashboard canvas").first).to_be_visible()
             expect(page.locator(".taskscope-picture img")).to_be_hidden()
             page.screenshot(path=shots / f"report-{theme}.png")
+            flame = page.locator(".tsk-flame")
+            expect(flame.locator(".tsk-flame-sum")).to_have_text("700 samples, about 7 s of task time")
+            expect(page.get_by_role("img", name="Flame graph; the table")).to_be_hidden()
+            flame.locator("canvas").first.focus()
+            for key in ("ArrowDown", "ArrowDown", "Enter"):
+                page.keyboard.press(key)
+            expect(flame.locator(".tsk-flame-said")).to_contain_text("outer (outer.py:")
+            expect(flame.get_by_role("button", name="Zoom out")).to_be_enabled()
+            flame.screenshot(path=shots / f"report-flame-{theme}.png")
             assert said == []

@@ -7,6 +7,7 @@ from dataclasses import replace
 from taskscope.model.recording import Recording
 from taskscope.model.records import Message
 from tests.support.recordings import ZERO_S, recording_of, run_of
+from tests.support.stacks import Sample, stacks_of
 from tests.support.task_blocks import Row
 
 ELEMENTS = """root => {
@@ -41,4 +42,5 @@ def hostile(text: str) -> Recording:
     graph = replace(recording.graphs[0], errors={1: text})
     lanes = tuple(replace(lane, label=text, worker=text) for lane in recording.lanes)
     groups = tuple(replace(group, prefix=text) for group in recording.groups)
-    return replace(recording, graphs={0: graph}, lanes=lanes, groups=groups)
+    stacks = stacks_of([Sample((text, text), prefix=text, worker=text), Sample((), prefix="work")])
+    return replace(recording, graphs={0: graph}, lanes=lanes, groups=groups, stacks=stacks)

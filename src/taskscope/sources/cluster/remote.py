@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection
 from typing import Any
 
 from taskscope.model.errortext import describe
@@ -55,8 +55,9 @@ async def call_on_workers(
 
 def _plain(result: Any) -> Any:
     """Return what a worker's function gave back, which travels as it would for `Client.run`."""
-    if isinstance(result, Mapping) or not hasattr(result, "header"):
-        return result
-    from distributed.protocol.serialize import deserialize
+    from distributed.protocol.serialize import Serialize, Serialized, deserialize
 
-    return deserialize(result.header, result.frames)
+    # Workers in this process hand over what they would have sent.
+    if isinstance(result, Serialize):
+        return result.data
+    return deserialize(result.header, result.frames) if isinstance(result, Serialized) else result

@@ -146,7 +146,10 @@ class WorkerProfiles:
                 answers, refusal = await call_on_workers(self._link, _read_profiles, self._until(), with_last)
             if not answers and self._workers.present:
                 self._refused = True
-                self._recorder.warn(f"workers do not give out their profiles: {refusal or 'none answered'}")
+                why = refusal or "none of them answered"
+                self._recorder.warn(
+                    f"workers do not give out their profiles ({why}): the scheduler is asked, at the end"
+                )
             if with_last:
                 # Whose prefixes these are is known once graphs were looked at.
                 self._recorder.pull(_FOLD_S)
