@@ -54,6 +54,13 @@ class ProfileMagics(Magics):
         " the result stays under the cell",
     )
     @argument(
+        "--transport",
+        metavar="HOW",
+        default="poll",
+        help="how records come from a cluster: poll (its scheduler is asked) or push (it sends them at once,"
+        " by a function of ours that runs there meanwhile)",
+    )
+    @argument(
         "--no-raise-error", action="store_true", help="show an error of the cell, but do not stop at it"
     )
     @line_cell_magic

@@ -76,6 +76,7 @@ def parse_options(parser: MagicArgumentParser, line: str, namespace: Mapping[str
                 redact=given.redact,
                 stacks=not given.no_stacks,
                 panel=given.panel,
+                transport=given.transport,
             ),
             name=_name(given.output),
             quiet=given.quiet,

@@ -20,10 +20,12 @@ def test_all_options(tmp_path: Path) -> None:
     dump, text = str(tmp_path / "a b.taskscope"), str(tmp_path / "a.txt")
     line = (
         f"""-o run -D "{dump}" -T {text} -q --label 'rechunk 2' --dt=0.1 --metric nbytes --no-raise-error"""
-        " --no-stacks --panel dock"
+        " --no-stacks --panel dock --transport push"
     )
     assert parse_options(PARSER, line, {}) == MagicOptions(
-        BlockOptions("rechunk 2", 0.1, "nbytes", save=(dump, text), stacks=False, panel="dock"),
+        BlockOptions(
+            "rechunk 2", 0.1, "nbytes", save=(dump, text), stacks=False, panel="dock", transport="push"
+        ),
         "run",
         quiet=True,
         raise_error=False,
@@ -50,6 +52,7 @@ def test_a_metric_may_be_a_function_of_the_user() -> None:
         ("--label 'x", 'cannot read "--label \'x": No closing quotation'),
         ("-o", "expected one argument"),
         ("--panel docked", "panel must be 'inline', 'dock' or 'none', got 'docked'; did you mean 'dock'?"),
+        ("--transport pusj", "unknown transport 'pusj'; did you mean 'push'?"),
         ("--panel right", "panel must be 'inline', 'dock' or 'none', got 'right'"),
     ],
 )
