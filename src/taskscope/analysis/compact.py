@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from taskscope.analysis.clusters import activity_groups, cluster_part
+from taskscope.analysis.clusters import activity_groups, cluster_part, thinned_note
 from taskscope.analysis.series import few_held_rows
 from taskscope.model.held import HeldRows
 from taskscope.model.recording import Recording
@@ -57,12 +57,17 @@ def compact_tables(recording: Recording) -> CompactTables:
             replace(run, start_s=run.start_s - zero, stop_s=None if run.stop_s is None else run.stop_s - zero)
             for run in recording.runs
         ],
-        messages=[replace(m, time_s=m.time_s - zero) for m in recording.messages],
+        messages=[replace(m, time_s=m.time_s - zero) for m in recording.messages] + _thinned(recording),
         held=replace(
             held, group=np.searchsorted(group_ids, held.group).astype(np.uint32), time=held.time - zero
         ),
         cluster=cluster_part(recording, of_activities, group_ids, lane_ids),
     )
+
+
+def _thinned(recording: Recording) -> list[Message]:
+    note = thinned_note(recording)
+    return [] if note is None else [Message(recording.now_s - recording.zero_s, "info", note)]
 
 
 def row_order(tasks: TaskBlock) -> NDArray[np.int64]:

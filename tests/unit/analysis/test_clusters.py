@@ -1,0 +1,33 @@
+"""What a browser gets of a cluster, where it does not get all."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from html import unescape
+
+from taskscope.analysis.batches import recorded_messages
+from taskscope.analysis.clusters import MAX_WORKER_SAMPLES
+from taskscope.analysis.totals import measure_totals
+from taskscope.report.table import remarks_html
+from tests.support.cluster_recordings import cluster_recording
+
+
+def test_where_samples_of_workers_are_left_out_it_is_said_beside_the_chart() -> None:
+    few = cluster_recording()
+    n = MAX_WORKER_SAMPLES + 100
+    many = replace(few, workers=tuple(replace(few.workers[0], time_s=few.zero_s + i) for i in range(n)))
+    told = []
+    for recording in (few, many):
+        message = next(recorded_messages(recording)).message
+        said = [text for _, _, text in message["messages"]]
+        page = unescape(remarks_html(recording, measure_totals(recording)))
+        told.append((message["cluster"]["workers"]["count"], said, page))
+    shown, said, page = told[1]
+    text = (
+        f"the chart of workers shows {shown:,} of {n:,} samples: of each worker and stretch of time the last "
+        "and the one of most memory; the table `workers` has all"
+    )
+    assert shown < n
+    assert (said, text in page) == ([text], True)
+    assert told[0][:2] == (len(few.workers), [])
+    assert "samples" not in told[0][2]
