@@ -17,6 +17,7 @@ import { fillTable } from '../ui/text-table';
 import { activityTip } from './activity-tip';
 import { KIND_LOOKS, cssColour } from './kinds';
 import { ActivityLegend, activityTable } from './legend';
+import { ShownActivities } from './shown';
 import { paintStrip, stripTop } from './strip';
 
 const TOLERANCE_PX = 3;
@@ -26,7 +27,8 @@ const NOTHING_OPEN = { open: new Map<number, never[]>() };
 export class ActivityLayer implements BarLayer {
   readonly #table = element('table');
   readonly #legend: ActivityLegend;
-  readonly #rows = new MeasuredRows();
+  readonly #shown: ShownActivities;
+  #rows = new MeasuredRows();
   #dark = false;
   #seen = '';
 
@@ -34,6 +36,7 @@ export class ActivityLayer implements BarLayer {
     private readonly host: BarLayerHost,
     private readonly cluster: ClusterStore
   ) {
+    this.#shown = new ShownActivities(host.store);
     this.#legend = new ActivityLegend(() => { host.request(); }, host.signal, host.t);
   }
 
@@ -60,15 +63,18 @@ export class ActivityLayer implements BarLayer {
   }
 
   paint(pixels: Uint32Array, width: number, picture: Picture, ratio: number): void {
-    const { layout, scene, theme } = picture;
+    const { layout, scene, theme, sight } = picture;
     this.#legend.paint(theme);
     this.#dark = theme.dark;
     if (this.cluster.activities.n === 0) {
       return;
     }
+    if (this.#shown.hide(sight)) {
+      this.#rows = new MeasuredRows();
+    }
     const { activities } = this.cluster;
     const look = { ...lookOf(this.host.store, scene, this.#sight(), width), nPrefixes: ACTIVITIES.length };
-    const source = { epoch: this.host.store.epoch, lane: (id: number): LaneTasks | undefined => activities.lane(id) };
+    const source = { epoch: this.host.store.epoch, lane: (id: number): LaneTasks | undefined => this.#shown.of(activities.lane(id)) };
     const measured = this.#rows.measure(source, NOTHING_OPEN, layout.boxes.map(({ row }) => row), look);
     const colours = { dark: theme.dark, paper: parseColour(theme.lane) ?? [255, 255, 255], looks: LOOKS } as const;
     measured.forEach((coverage, i) => {
@@ -91,11 +97,13 @@ export class ActivityLayer implements BarLayer {
       return null;
     }
     const { id, label } = box.row;
-    const lane = this.cluster.activities.lane(id);
+    const all = this.cluster.activities.lane(id);
+    const lane = this.#shown.of(all);
     const timeS = timeAt(scene.span, layout.plotWidthPx, x);
     const nearS = (widthS(scene.span) / layout.plotWidthPx) * TOLERANCE_PX;
     const i = lane === undefined ? null : hitTask(lane, timeS, nearS, scene.runs, this.#sight());
-    const detail = i === null ? null : this.cluster.activities.detail(id, i);
+    const at = i === null ? null : (all?.find(lane?.startS[i] ?? NaN, lane?.row[i] ?? -1) ?? null);
+    const detail = at === null ? null : this.cluster.activities.detail(id, at);
     if (detail === null) {
       return null;
     }

@@ -6,6 +6,7 @@ import { paintStrip } from '../../../src/charts/cluster/strip';
 import { mount } from '../../../src/charts/gantt';
 import { layoutGantt } from '../../../src/charts/gantt/layout';
 import type { Scene } from '../../../src/charts/gantt/model';
+import type { Picture } from '../../../src/charts/gantt/picture';
 import { batchOf as fileBatch, readRecording } from '../../../src/files';
 import { english } from '../../../src/lib/translate';
 import type { CoverageColumns } from '../../../src/store';
@@ -110,6 +111,28 @@ it('tells the bytes of a transfer, where they came from, and how fast', async ()
   });
   // The upper part of a bar is the task's, where there is one.
   expect([at(1.9, 6, true), at(1.9, 6, false) === null, at(0.5, 24, false)]).toEqual([null, false, null]);
+});
+
+it('hides with a prefix what was done for its tasks', async () => {
+  const store = new TaskStore({ cluster: new ClusterStore() });
+  store.append(fileBatch(await readRecording(documentOf('cluster'))));
+  const { signal } = new AbortController();
+  const layer = CLUSTER_CHARTS.layer({ store, window: { firstRun: 0, lastRun: null }, signal, t: english, request: () => undefined });
+  const span = { startS: 0, stopS: 3 };
+  const scene = { span, zeroS: 0, runs: null, nowS: 3, held: false } as Partial<Scene> as Scene;
+  const row = { kind: 'lane', id: 1, label: 'worker a, thread 2', inset: true } as const;
+  const layout = layoutGantt({ widthPx: 412, leftPx: 100, rows: [row], span, zeroS: 0, scrollPx: 0 });
+  const hidden = new Uint8Array(store.tables.prefixes.length);
+  hidden[store.tables.prefixId('add')] = 1;
+  const shown = [null, hidden, null].map(prefixes => {
+    const pixels = new Uint32Array(300 * 40).fill(BELOW);
+    const theme = { dark: false, lane: '#ffffff' } as Partial<Picture['theme']> as Picture['theme'];
+    const picture = { layout, scene, theme, sight: { hidden: prefixes, focus: -1 } } as Partial<Picture> as Picture;
+    layer?.paint(pixels, 300, picture, 1);
+    const found = layer?.find(scene, layout, { xPx: 290, yPx: 24 }, true) ?? null;
+    return [pixels.some(pixel => pixel !== BELOW), found !== null];
+  });
+  expect(shown).toEqual([[true, true], [false, false], [true, true]]);
 });
 
 it('a kind is hidden and shown by its button', async () => {
