@@ -56,7 +56,8 @@ function rowsOf(recording: FileRecording, run: number, graph: Graph): PrefixProg
         erred: before.erred + n(ERRED),
         running: before.running + n(RUNNING),
         interrupted: before.interrupted + n(INTERRUPTED) + n(LOST),
-        durationS: (before.durationS ?? 0) + seconds
+        durationS: (before.durationS ?? 0) + seconds,
+        scheduled: null
       });
     }
   });

@@ -3,7 +3,7 @@ import { Field, WireError } from './check';
 import type { ClusterPart } from './cluster-schema';
 import type { WireBuffer } from './columns';
 import { checkBuffers, decodeColumns } from './columns';
-import type { Batch, Estimate, Group, Lane, PrefixProgress, Remark, Run, RunningTask } from './schema';
+import type { Batch, Estimate, Group, Lane, PrefixProgress, Remark, Run, RunningTask, Scheduled } from './schema';
 import { BUFFERS, HELD_BUFFERS, PROTOCOL, RESOURCE_BUFFERS, RUN_STATUSES } from './schema';
 import { decodeRunsOf, decodeSeries } from './series';
 
@@ -95,8 +95,8 @@ function decodeRun(field: Field): Run {
 }
 
 function decodeProgress(field: Field): PrefixProgress {
-  const [run, prefix, total, finished, erred, running, interrupted, durationS] = field.tuple(8) as [
-    Field, Field, Field, Field, Field, Field, Field, Field
+  const [run, prefix, total, finished, erred, running, interrupted, durationS, scheduled] = field.tuple(9) as [
+    Field, Field, Field, Field, Field, Field, Field, Field, Field
   ];
   return {
     run: run.count(MAX_RUN),
@@ -106,7 +106,20 @@ function decodeProgress(field: Field): PrefixProgress {
     erred: erred.count(),
     running: running.count(),
     interrupted: interrupted.count(),
-    durationS: durationS.orNull(f => f.number())
+    durationS: durationS.orNull(f => f.number()),
+    scheduled: scheduled.orNull(decodeScheduled)
+  };
+}
+
+function decodeScheduled(field: Field): Scheduled {
+  const [timeS, asked, isAll, queued, waiting, noWorker] = field.tuple(6) as [Field, Field, Field, Field, Field, Field];
+  return {
+    timeS: timeS.number(),
+    asked: asked.count(),
+    isAll: isAll.flag(),
+    queued: queued.count(),
+    waiting: waiting.count(),
+    noWorker: noWorker.count()
   };
 }
 

@@ -113,6 +113,22 @@ export interface PrefixProgress {
   readonly running: number;
   readonly interrupted: number;
   readonly durationS: number | null;
+  /** What those wait for that have neither ended nor run; null: nobody knows. */
+  readonly scheduled: Scheduled | null;
+}
+
+/** What a cluster's scheduler said of tasks that no worker has. */
+export interface Scheduled {
+  /** When it said so; of several answers the oldest. */
+  readonly timeS: number;
+  /** About how many tasks it was asked; those that went to a worker or ended since are in none of the counts. */
+  readonly asked: number;
+  /** Whether these were all that there were. */
+  readonly isAll: boolean;
+  readonly queued: number;
+  readonly waiting: number;
+  /** Tasks for which no worker fits. */
+  readonly noWorker: number;
 }
 
 /** A task in flight; `lane` is null where nobody knows which worker took it. */

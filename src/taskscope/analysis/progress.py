@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
 
@@ -12,6 +12,7 @@ from taskscope.analysis.eta import TimeLeft, time_left
 from taskscope.analysis.intervals import union_s
 from taskscope.analysis.status import State, state_of
 from taskscope.model.records import Estimate, PrefixProgress, Run
+from taskscope.model.scheduled import Scheduled, sum_scheduled
 
 __all__ = ["PrefixCount", "Progress", "measure_progress"]
 
@@ -25,6 +26,7 @@ class PrefixCount:
     finished: int
     running: int
     erred: int
+    scheduled: Scheduled | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +47,8 @@ class Progress:
         One word for all computes, see `taskscope.analysis.status`.
     prefixes
         The same counts per prefix, by first appearance.
+    scheduled
+        What a cluster's scheduler said of the tasks that no worker has; None where nobody knows.
     """
 
     total: int
@@ -57,6 +61,7 @@ class Progress:
     left: TimeLeft | None
     state: State
     prefixes: tuple[PrefixCount, ...]
+    scheduled: Scheduled | None = None
 
     @property
     def is_counted(self) -> bool:
@@ -102,6 +107,7 @@ def measure_progress(
         left=time_left(running, now_s),
         state=state_of(runs),
         prefixes=_by_prefix(rows),
+        scheduled=_scheduled(rows),
     )
 
 
@@ -112,9 +118,21 @@ def _elapsed_s(runs: Sequence[Run], now_s: float) -> float:
 
 
 def _by_prefix(rows: Sequence[PrefixProgress]) -> tuple[PrefixCount, ...]:
-    sums: dict[str, list[int]] = {}
+    same: dict[str, list[PrefixProgress]] = {}
     for row in rows:
-        entry = sums.setdefault(row.prefix, [0, 0, 0, 0])
-        for place, n in enumerate((row.total, row.finished, row.running, row.erred)):
-            entry[place] += n
-    return tuple(PrefixCount(prefix, *entry) for prefix, entry in sums.items())
+        same.setdefault(row.prefix, []).append(row)
+    return tuple(
+        PrefixCount(
+            prefix,
+            total=sum(row.total for row in parts),
+            finished=sum(row.finished for row in parts),
+            running=sum(row.running for row in parts),
+            erred=sum(row.erred for row in parts),
+            scheduled=_scheduled(parts),
+        )
+        for prefix, parts in same.items()
+    )
+
+
+def _scheduled(rows: Iterable[PrefixProgress]) -> Scheduled | None:
+    return sum_scheduled(row.scheduled for row in rows if row.ahead)

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from taskscope.model.keys import KeyBlock
+from taskscope.model.scheduled import Scheduled
 
 __all__ = [
     "BAD_ENDS",
@@ -148,6 +149,13 @@ class PrefixProgress:
     running: int
     interrupted: int
     duration_s: float
+    scheduled: Scheduled | None = None
+    """What those tasks wait for that have neither ended nor are running; None where nobody knows."""
+
+    @property
+    def ahead(self) -> int:
+        """How many tasks have neither ended nor are running."""
+        return max(self.total - self.finished - self.erred - self.interrupted - self.running, 0)
 
 
 @dataclass(frozen=True, slots=True)

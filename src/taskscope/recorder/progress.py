@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import replace
 
 from taskscope.model.records import Group, PrefixProgress, RunningTask
 from taskscope.recorder.grouped import GroupSums
@@ -41,4 +42,11 @@ def prefix_progress(
             interrupted=row.interrupted + min(interrupted + lost, total - finished - erred),
             duration_s=row.duration_s + ended.duration_s,
         )
-    return list(rows.values())
+    log = state.log
+    if log is None or log.stop is not None or not log.scheduled:
+        return list(rows.values())
+    scheduled = log.scheduled
+    # What has ended since the scheduler was asked does not wait any more.
+    return [
+        replace(row, scheduled=scheduled.get(prefix) if row.ahead else None) for prefix, row in rows.items()
+    ]

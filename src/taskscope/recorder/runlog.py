@@ -15,6 +15,7 @@ from typing import Literal
 
 from taskscope.model.clock import Clock
 from taskscope.model.errortext import describe
+from taskscope.model.scheduled import Scheduled
 
 __all__ = ["FailedTask", "LaneActivity", "LaneBuffer", "LaneKey", "RunLog", "UnseenTask", "joined_sources"]
 
@@ -135,6 +136,7 @@ class RunLog:
         "remote",
         "reported",
         "run",
+        "scheduled",
         "scheduler",
         "sent_to",
         "source_crc",
@@ -193,6 +195,8 @@ class RunLog:
         """Keys sent to where taskscope cannot look that have not come back, with the time they were sent."""
         self.sent_to: dict[object, tuple[str, str]] = {}
         """The address and the label of the cluster's worker that a submitted key was sent to."""
+        self.scheduled: Mapping[str, Scheduled] = {}
+        """What a cluster's scheduler says of tasks that no worker has, by prefix; replaced as a whole."""
         self.is_held_elsewhere = False
         """Whether workers of a cluster hold its results, and not the scheduler of this process."""
         self.trusts_workers = True

@@ -46,6 +46,8 @@ def _line(progress: Progress) -> str:
         f"{progress.running:,} running",
         f"{format_duration(progress.elapsed_s)} elapsed",
     ]
+    if progress.scheduled is not None and progress.scheduled.no_worker:
+        parts.append(f"{progress.scheduled.no_worker:,} fit no worker")
     if progress.erred:
         parts.append(f"{progress.erred:,} erred")
     if progress.state == "running":

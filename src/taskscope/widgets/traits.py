@@ -7,6 +7,10 @@ import traitlets
 __all__ = ["CacheTraits", "GanttTraits", "ProgressTraits", "ResourceTraits"]
 
 
+def _known(trait: type, help_text: str) -> traitlets.TraitType[object, object]:
+    return trait(None, allow_none=True, help=f"{help_text}; None: unknown.").tag(sync=True)  # type: ignore[no-any-return]  # traitlets types its factories loosely
+
+
 class ProgressTraits(traitlets.HasTraits):
     """How far the computes are; set by the kernel."""
 
@@ -14,6 +18,13 @@ class ProgressTraits(traitlets.HasTraits):
     finished = traitlets.Int(0, help="Tasks that gave a result.").tag(sync=True)
     running = traitlets.Int(0, help="Tasks in flight.").tag(sync=True)
     erred = traitlets.Int(0, help="Tasks that raised.").tag(sync=True)
+    queued = _known(traitlets.Int, "Tasks of a cluster that could run if a worker had a free thread")
+    waiting = _known(traitlets.Int, "Tasks of a cluster that wait for other tasks")
+    no_worker = _known(traitlets.Int, "Tasks of a cluster for which no worker fits")
+    asked = traitlets.Int(
+        None, allow_none=True, help="Of how many tasks these three are, where not of all; None: of all."
+    ).tag(sync=True)
+    asked_s = _known(traitlets.Float, "When the scheduler said so, seconds after the zero")
     fraction = traitlets.Float(0.0, help="Finished of total, 0 to 1.").tag(sync=True)
     elapsed_s = traitlets.Float(0.0, help="Seconds during which computes ran.").tag(sync=True)
     eta_s = traitlets.Float(
@@ -32,7 +43,7 @@ class ProgressTraits(traitlets.HasTraits):
         help="One word for all computes.",
     ).tag(sync=True)
     groups = traitlets.List(
-        traitlets.Dict(), help="Per prefix: prefix, total, finished, running, erred."
+        traitlets.Dict(), help="Per prefix: prefix, total, finished, running, erred, and the five above."
     ).tag(sync=True)
 
 
@@ -52,10 +63,6 @@ class GanttTraits(traitlets.HasTraits):
         help="Shown: [start_s, stop_s]; None: all.",
     ).tag(sync=True)
     selected_key = traitlets.Unicode(None, allow_none=True, help="Key of the selected task.").tag(sync=True)
-
-
-def _known(trait: type, help_text: str) -> traitlets.TraitType[object, object]:
-    return trait(None, allow_none=True, help=f"{help_text}; None: unknown.").tag(sync=True)  # type: ignore[no-any-return]  # traitlets types its factories loosely
 
 
 class ResourceTraits(traitlets.HasTraits):

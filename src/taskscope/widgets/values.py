@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from taskscope.analysis.ended import prefix_progress
 from taskscope.analysis.progress import Progress, measure_progress
 from taskscope.model.recording import Recording
+from taskscope.model.scheduled import Scheduled
 from taskscope.recorder import Recorder
 from taskscope.widgets.estimates import Estimates
 from taskscope.widgets.window import Window
@@ -37,6 +38,7 @@ def progress_values(progress: Progress) -> Mapping[str, object]:
         "finished": progress.finished,
         "running": progress.running,
         "erred": progress.erred,
+        **_scheduled_values(progress.scheduled),
         "fraction": _finite(progress.fraction) or 0.0,
         "elapsed_s": _finite(progress.elapsed_s) or 0.0,
         "eta_s": None if left is None else _finite(left.guess_s),
@@ -50,12 +52,20 @@ def progress_values(progress: Progress) -> Mapping[str, object]:
                 "finished": row.finished,
                 "running": row.running,
                 "erred": row.erred,
+                **_scheduled_values(row.scheduled),
             }
             for row in progress.prefixes[:_MAX_GROUPS]
         ],
         # Last, so that who sees it end finds everything else up to date.
         "state": progress.state,
     }
+
+
+def _scheduled_values(told: Scheduled | None) -> Mapping[str, object]:
+    if told is None:
+        return dict.fromkeys(("queued", "waiting", "no_worker", "asked", "asked_s"))
+    counts = {"queued": told.queued, "waiting": told.waiting, "no_worker": told.no_worker}
+    return {**counts, "asked": None if told.is_all else told.asked, "asked_s": _finite(told.time_s)}
 
 
 def gantt_values(recorder: Recorder, progress: Progress) -> Mapping[str, object]:

@@ -16,8 +16,17 @@ from taskscope.model.records import (
     RunningTask,
     TaskBlock,
 )
+from taskscope.model.scheduled import Scheduled
 from taskscope.wire.cluster import ClusterPart, encode_cluster
-from taskscope.wire.schema import PROTOCOL, BatchMessage, EstimateRow, ProgressRow, RunningRow, RunRow
+from taskscope.wire.schema import (
+    PROTOCOL,
+    BatchMessage,
+    EstimateRow,
+    ProgressRow,
+    RunningRow,
+    RunRow,
+    ScheduledRow,
+)
 from taskscope.wire.series import HeldPart, ResourcesPart, encode_held, encode_resources
 from taskscope.wire.tasks import encode_tasks
 from taskscope.wire.text import wire_text
@@ -154,7 +163,13 @@ def _run_row(run: Run) -> RunRow:
 
 def _progress_row(row: PrefixProgress) -> ProgressRow:
     counts = (row.total, row.finished, row.erred, row.running, row.interrupted)
-    return (row.run, wire_text(row.prefix), *counts, _finite(row.duration_s))
+    return (row.run, wire_text(row.prefix), *counts, _finite(row.duration_s), _scheduled_row(row.scheduled))
+
+
+def _scheduled_row(told: Scheduled | None) -> ScheduledRow | None:
+    if told is None:
+        return None
+    return (told.time_s, told.asked, told.is_all, told.queued, told.waiting, told.no_worker)
 
 
 def _estimate_row(run: int, estimate: Estimate) -> EstimateRow:

@@ -34,6 +34,7 @@ __all__ = [
     "ResourcesSection",
     "RunRow",
     "RunningRow",
+    "ScheduledRow",
     "SourceRow",
     "TaskRunRow",
     "WorkerRow",
@@ -119,8 +120,11 @@ LaneRow: TypeAlias = tuple[int, str, int, str]
 TaskRunRow: TypeAlias = tuple[int, int]
 """run, number of consecutive task rows of this message that belong to it"""
 
-ProgressRow: TypeAlias = tuple[int, str, int, int, int, int, int, float | None]
-"""run, prefix, total, finished, erred, running, interrupted, duration_s"""
+ScheduledRow: TypeAlias = tuple[float, int, bool, int, int, int]
+"""time_s, asked, is_all, queued, waiting, no_worker"""
+
+ProgressRow: TypeAlias = tuple[int, str, int, int, int, int, int, float | None, ScheduledRow | None]
+"""run, prefix, total, finished, erred, running, interrupted, duration_s, and what those ahead wait for"""
 
 EstimateRow: TypeAlias = tuple[int, float, float, float, int]
 """run, stop_s, earliest_s, latest_s, n_unseen: when it will end"""

@@ -7,6 +7,7 @@ import pytest
 from taskscope.analysis.eta import TimeLeft
 from taskscope.analysis.progress import PrefixCount, Progress, measure_progress
 from taskscope.model.records import Estimate, PrefixProgress, Run
+from taskscope.model.scheduled import Scheduled
 
 RUN = Run(0, None, None, "threads", 2, 10, 5.0, None, "running", None)
 
@@ -34,6 +35,19 @@ def test_a_running_compute_has_counts_and_the_time_that_is_left() -> None:
         left=TimeLeft(6.0, 4.0, 11.0),
         state="running",
         prefixes=(PrefixCount("inc", 6, 4, 2, 0), PrefixCount("add", 4, 0, 0, 0)),
+    )
+
+
+def test_what_tasks_ahead_wait_for_is_summed_and_partial_where_it_is_not_known_of_all() -> None:
+    told, more = Scheduled(3.0, 4, True, 1, 2, 1), Scheduled(2.0, 6, True, 6, 0, 0)
+    rows = [replace(counts(total=6), scheduled=told), replace(counts(total=6), run=1, scheduled=more)]
+    progress = measure_progress([*rows, counts("add", total=4, finished=4)], [RUN, replace(RUN, run=1)], 9.0)
+    whole = Scheduled(2.0, 10, True, 7, 2, 1)
+    assert (progress.scheduled, [row.scheduled for row in progress.prefixes]) == (whole, [whole, None])
+    progress = measure_progress([rows[0], counts("add", total=4)], [RUN], 9.0)
+    assert (progress.scheduled, [row.scheduled for row in progress.prefixes]) == (
+        replace(told, is_all=False),
+        [told, None],
     )
 
 

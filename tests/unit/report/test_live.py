@@ -3,6 +3,7 @@ from __future__ import annotations
 from taskscope.analysis.eta import TimeLeft
 from taskscope.analysis.progress import PrefixCount, Progress
 from taskscope.model.records import RunningTask
+from taskscope.model.scheduled import Scheduled
 from taskscope.report import live_bundle
 
 
@@ -16,6 +17,14 @@ def test_a_running_block_says_how_far_it_is_and_labels_its_estimate() -> None:
         " · about 3 s left (estimate: 2 s to 5 s)"
     )
     assert "longest running: &lt;inc&gt;" in bundle["text/html"]
+
+
+def test_it_says_what_hangs() -> None:
+    told = Scheduled(1.0, 3, True, 0, 0, 3)
+    progress = Progress(10, 4, 2, 0, 0, 0.4, 2.0, None, "running", (), told)
+    assert (
+        " · 2 running · 2 s elapsed · 3 fit no worker · estimating" in live_bundle(progress, [])["text/plain"]
+    )
 
 
 def test_before_there_is_evidence_it_is_estimating() -> None:

@@ -2,10 +2,12 @@ from __future__ import annotations
 
 import json
 import math
+from dataclasses import replace
 from typing import Any
 
 from taskscope.analysis.eta import TimeLeft
 from taskscope.analysis.progress import PrefixCount, Progress
+from taskscope.model.scheduled import Scheduled
 from taskscope.recorder.pump import Tick
 from taskscope.widgets.sender import TraitSender
 from taskscope.widgets.values import progress_values
@@ -28,11 +30,13 @@ def progress(**values: Any) -> Progress:
 
 
 def test_traits_are_the_counts_as_plain_json() -> None:
+    unknown = dict.fromkeys(("queued", "waiting", "no_worker", "asked", "asked_s"))
     assert progress_values(progress()) == {
         "total": 4,
         "finished": 1,
         "running": 2,
         "erred": 1,
+        **unknown,
         "fraction": 0.25,
         "elapsed_s": 2.0,
         "eta_s": 3.0,
@@ -40,8 +44,20 @@ def test_traits_are_the_counts_as_plain_json() -> None:
         "eta_high_s": 5.0,
         "eta_unseen": 3,
         "state": "running",
-        "groups": [{"prefix": "inc", "total": 4, "finished": 1, "running": 2, "erred": 1}],
+        "groups": [{"prefix": "inc", "total": 4, "finished": 1, "running": 2, "erred": 1, **unknown}],
     }
+
+
+def test_what_a_scheduler_said_of_tasks_ahead_is_told_with_its_time_and_of_how_many_it_is() -> None:
+    some = Scheduled(1.5, 20, False, 3, 16, 1)
+    values = progress_values(
+        progress(scheduled=some, prefixes=(PrefixCount("inc", 4, 1, 2, 1, replace(some, is_all=True)),))
+    )
+    told = {"queued": 3, "waiting": 16, "no_worker": 1, "asked": 20, "asked_s": 1.5}
+    assert {name: values[name] for name in told} == told
+    assert values["groups"] == [
+        {"prefix": "inc", "total": 4, "finished": 1, "running": 2, "erred": 1, **told, "asked": None}
+    ]
 
 
 def test_unknown_numbers_are_none_and_any_text_can_be_sent() -> None:

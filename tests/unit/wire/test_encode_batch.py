@@ -4,6 +4,7 @@ import json
 import math
 
 from taskscope.model.records import Estimate, Group, Lane, Message, PrefixProgress, Run, RunningTask
+from taskscope.model.scheduled import Scheduled
 from taskscope.recorder import LaneActivity, LaneKey, Recorder
 from taskscope.widgets.feed.cluster import ClusterStream
 from taskscope.wire import Batch, encode_batch
@@ -33,7 +34,10 @@ def test_the_message_says_all_tables_in_plain_json() -> None:
                 Run(1, None, None, None, None, 1, 0.5, math.nan, "erred", "ValueError: " + "x" * 600),
                 Run(2, None, None, None, None, 1, 0.5, 2.5, "finished", None),
             ],
-            progress=[PrefixProgress(0, "sum", 12, 3, 1, 4, 0, math.nan)],
+            progress=[
+                PrefixProgress(0, "sum", 12, 3, 1, 4, 0, math.nan),
+                PrefixProgress(1, "sum", 9, 0, 0, 0, 0, 0.0, Scheduled(1.5, 8, False, 1, 2, 5)),
+            ],
             estimates={0: Estimate(7.5, 7.0, 9.25, 4)},
             running=[RunningTask(0, None, 0, "k" * 600, 1.5)],
             messages=[Message(0.25, "warning", "some events may be missing")],
@@ -102,7 +106,10 @@ def test_the_message_says_all_tables_in_plain_json() -> None:
                 "error": None,
             },
         ],
-        "progress": [[0, "sum", 12, 3, 1, 4, 0, None]],
+        "progress": [
+            [0, "sum", 12, 3, 1, 4, 0, None, None],
+            [1, "sum", 9, 0, 0, 0, 0, 0.0, [1.5, 8, False, 1, 2, 5]],
+        ],
         "estimates": [[0, 7.5, 7.0, 9.25, 4]],
         "running": [[0, None, 0, "k" * 512 + "…", 1.5]],
         "messages": [[0.25, "warning", "some events may be missing"]],

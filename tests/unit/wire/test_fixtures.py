@@ -27,6 +27,7 @@ from taskscope.model.records import (
     Run,
     RunningTask,
 )
+from taskscope.model.scheduled import Scheduled
 from taskscope.wire import Batch, HeldPart, ResourcesPart, encode_batch
 from tests.support.task_blocks import Row, block_of
 
@@ -151,7 +152,7 @@ def batch_of(name: str, rows: list[Row]) -> Batch:
         groups=GROUPS,
         lanes=LANES,
         runs=[RUN],
-        progress=[PrefixProgress(0, "sum", 4, 2, 1, 1, 0, 0.75)],
+        progress=[PrefixProgress(0, "sum", 9, 2, 1, 1, 0, 0.75, Scheduled(5999.5, 5, True, 1, 2, 1))],
         estimates={0: Estimate(6001.5, 6000.75, 6004.0, 2)},
         running=[RunningTask(0, 1, 0, "('sum-1a2b', 5)", 5.5), RunningTask(0, None, 2, "inc", 5.75)],
         messages=[Message(0.5, "info", "hello")],

@@ -30,7 +30,7 @@ export interface Moment {
 }
 
 /** What comes under the bar, in this order; a key shows the pattern of the segment it counts. */
-const META = ['elapsed', 'eta', 'running', 'erred', 'interrupted', 'lost'] as const;
+const META = ['elapsed', 'eta', 'stuck', 'running', 'ahead', 'erred', 'interrupted', 'lost'] as const;
 const WITH_KEY: ReadonlySet<string> = new Set(['running', 'erred', 'interrupted']);
 
 export class ProgressDrawing {
@@ -64,6 +64,7 @@ export class ProgressDrawing {
     this.hold(false);
     const head = element('div', { class: 'tsk-progress-head' }, title, this.#held, this.#count, this.#percent, this.#stop.el, options.tools);
     const meta = element('div', { class: 'tsk-progress-meta' }, ...this.#meta.map(item => item.el), this.#runs.toggle, this.#runs.el);
+    this.#explainStuck();
     this.el.setAttribute('aria-label', translate('Progress of Dask tasks'));
     this.#bar.el.setAttribute('role', 'progressbar');
     this.#bar.el.setAttribute('aria-label', translate('Finished tasks'));
@@ -105,6 +106,13 @@ export class ProgressDrawing {
     this.#announce(layout.state, words.sentence);
   }
 
+  #explainStuck(): void {
+    const item = this.#meta.find(({ name }) => name === 'stuck');
+    if (item !== undefined) {
+      item.el.title = this.options.translate('No worker has the resources or the address that they ask for, or there is no worker: they wait until one comes.');
+    }
+  }
+
   #describeBar({ total, finished }: ProgressLayout, sentence: string): void {
     const bar = this.#bar.el;
     bar.setAttribute('aria-valuetext', sentence);
@@ -128,7 +136,7 @@ export class ProgressDrawing {
 
 function metaItem(name: string): { el: HTMLElement; text: HTMLElement } {
   const text = element('span');
-  const el = element('span');
+  const el = element('span', { class: `tsk-progress-${name}` });
   if (WITH_KEY.has(name)) {
     el.append(element('span', { class: `tsk-key tsk-segment tsk-${name}`, 'aria-hidden': 'true' }));
   }

@@ -2,6 +2,7 @@
 
 import type { FailureKind } from '../../store';
 import type { Estimate, PrefixProgress, Run } from '../../wire';
+import { type Ahead, sumAhead } from './ahead';
 
 /** How far computes are at one moment; all times on one axis. */
 export interface ProgressInput {
@@ -12,7 +13,7 @@ export interface ProgressInput {
   readonly nowS: number;
 }
 
-export type RunTimes = Pick<Run, 'run' | 'nTasks' | 'startS' | 'stopS' | 'status' | 'error'>;
+export type RunTimes = Pick<Run, 'run' | 'nTasks' | 'startS' | 'stopS' | 'status' | 'error' | 'scheduler'>;
 
 export type ProgressState = 'waiting' | 'running' | 'finished' | 'erred' | 'interrupted';
 
@@ -30,11 +31,19 @@ export interface Counts {
   readonly interrupted: number;
 }
 
-export interface PrefixRow extends Counts {
+/** Counts, and what is known of the tasks of clusters among them. */
+export interface ShownCounts extends Counts {
+  /** Whether workers of a cluster have the running ones; some of them may wait there. */
+  readonly atWorkers: boolean;
+  /** What those wait for that no worker has; null where nobody knows, and where there are none. */
+  readonly ahead: Ahead | null;
+}
+
+export interface PrefixRow extends ShownCounts {
   readonly prefix: string;
 }
 
-export interface ProgressLayout extends Counts {
+export interface ProgressLayout extends ShownCounts {
   readonly state: ProgressState;
   /** Whether it is still being found out how many tasks there are; `total` is those that are known by then. */
   readonly counting: boolean;
@@ -55,13 +64,16 @@ export interface ProgressLayout extends Counts {
   readonly prefixes: readonly PrefixRow[];
 }
 
+/** What clusters are called among schedulers. */
+const CLUSTER = 'distributed';
 /** Running while anything runs; after that the worst end of all computes. */
 const WORST_FIRST = ['running', 'interrupted', 'erred', 'finished'] as const;
 
 /** Work out what to show of these computes at this moment. */
 export function layoutProgress(input: ProgressInput): ProgressLayout {
   const { rows, runs, failures, nowS } = input;
-  const sums = sumCounts(rows);
+  const onCluster = new Set(runs.filter(run => run.scheduler === CLUSTER).map(({ run }) => run));
+  const sums = sumShown(rows, onCluster, nowS);
   const total = plannedTasks(rows, runs);
   const uncounted = new Set(runs.filter(run => run.status === 'running' && run.nTasks === 0).map(({ run }) => run));
   const errors = failures.filter(kind => kind.status === 'erred');
@@ -77,13 +89,17 @@ export function layoutProgress(input: ProgressInput): ProgressLayout {
     fraction: total === 0 || uncounted.size > 0 ? 0 : sums.finished / total,
     elapsedS: elapsedS(runs, nowS),
     eta: timeLeft(input),
-    prefixes: byPrefix(rows.filter(row => !uncounted.has(row.run)))
+    prefixes: byPrefix(rows.filter(row => !uncounted.has(row.run)), onCluster, nowS)
   };
 }
 
 function stateOf(runs: readonly RunTimes[]): ProgressState {
   const seen = new Set(runs.map(run => run.status));
   return WORST_FIRST.find(state => seen.has(state)) ?? 'waiting';
+}
+
+function sumShown(rows: readonly PrefixProgress[], onCluster: ReadonlySet<number>, nowS: number): ShownCounts {
+  return { ...sumCounts(rows), atWorkers: rows.some(row => row.running > 0 && onCluster.has(row.run)), ahead: sumAhead(rows, nowS) };
 }
 
 function sumCounts(rows: readonly PrefixProgress[]): Counts {
@@ -107,7 +123,7 @@ function plannedTasks(rows: readonly PrefixProgress[], runs: readonly RunTimes[]
   return runs.reduce((sum, run) => sum + Math.max(run.nTasks, counted.get(run.run) ?? 0), 0);
 }
 
-function byPrefix(rows: readonly PrefixProgress[]): PrefixRow[] {
+function byPrefix(rows: readonly PrefixProgress[], onCluster: ReadonlySet<number>, nowS: number): PrefixRow[] {
   const found = new Map<string, PrefixProgress[]>();
   for (const row of rows) {
     const same = found.get(row.prefix);
@@ -118,7 +134,7 @@ function byPrefix(rows: readonly PrefixProgress[]): PrefixRow[] {
     }
   }
   // The number of tasks hardly changes once a graph is known, so rows stay where they are.
-  return Array.from(found, ([prefix, same]) => ({ prefix, ...sumCounts(same) })).sort((a, b) => b.total - a.total);
+  return Array.from(found, ([prefix, same]) => ({ prefix, ...sumShown(same, onCluster, nowS) })).sort((a, b) => b.total - a.total);
 }
 
 /** Length of the union of the computes' times: what ran at once counts once. */

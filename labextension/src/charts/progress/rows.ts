@@ -4,7 +4,7 @@ import type { Translate } from '../../lib/translate';
 import { element, setText } from '../ui/dom';
 import { type Bar, makeBar } from './bar';
 import type { PrefixRow } from './layout';
-import { hiddenText, rowCount, rowSentence } from './words';
+import { hiddenText, rowNumber, rowSentence } from './words';
 
 /** Rows shown before a button asks for the others. */
 const FOLDED_ROWS = 8;
@@ -105,6 +105,7 @@ export class PrefixRows {
     row.bar.el.setAttribute('aria-label', sentence);
     row.el.title = `${printable(prefix.prefix)}: ${sentence}`;
     setText(row.name, printable(prefix.prefix, MAX_NAME_CHARS));
-    setText(row.number, rowCount(prefix));
+    row.el.classList.toggle('tsk-stuck', (prefix.ahead?.noWorker ?? 0) > 0);
+    setText(row.number, rowNumber(prefix, translate));
   }
 }

@@ -50,6 +50,7 @@ export const PROGRESS_CSS = `
 .tsk-segment.tsk-interrupted { background: repeating-linear-gradient(0deg, var(--tsk-error) 0 2px, #2a0000 2px 4px); }
 .tsk-progress-meta { color: var(--tsk-faint); }
 .tsk-progress-meta .tsk-key { display: inline-block; width: 10px; height: 10px; margin-inline-end: 5px; border-radius: 1px; }
+.tsk-progress-stuck, .tsk-progress-row.tsk-stuck .tsk-progress-number { color: var(--tsk-warn); font-weight: 600; }
 .tsk-progress-error { color: var(--tsk-ink); border-inline-start: 3px solid var(--tsk-error); padding-inline-start: 8px; margin-top: 4px; }
 .tsk-progress-errors { border-inline-start: 3px solid var(--tsk-error); padding-inline-start: 8px; margin-top: 4px; }
 .tsk-progress-errors ul { margin: 0; padding: 0; list-style: none; max-height: 240px; overflow: auto; }

@@ -6,12 +6,17 @@ import type { ProgressLayout } from './layout';
 
 /** A table of the prefixes, and one of what went wrong where anything did. */
 export function progressTables({ prefixes, errors }: ProgressLayout, t: Translate): TextTable[] {
+  const isTold = prefixes.some(row => row.ahead !== null);
   const byPrefix: TextTable = {
     caption: t('%1 prefixes', formatCount(prefixes.length)),
-    columns: [t('Prefix'), t('Tasks'), t('Finished'), t('Running'), t('Erred'), t('Interrupted or lost')],
-    rows: prefixes.map(({ prefix, ...counts }) => [
+    columns: [
+      ...[t('Prefix'), t('Tasks'), t('Finished'), t('Running'), t('Erred'), t('Interrupted or lost')],
+      ...(isTold ? [t('Fit no worker'), t('Queued'), t('Waiting'), t('Of how many asked')] : [])
+    ],
+    rows: prefixes.map(({ prefix, ahead, ...counts }) => [
       printable(prefix),
-      ...[counts.total, counts.finished, counts.running, counts.erred, counts.interrupted].map(String)
+      ...[counts.total, counts.finished, counts.running, counts.erred, counts.interrupted].map(String),
+      ...(isTold ? [ahead?.noWorker, ahead?.queued, ahead?.waiting, ahead?.asked].map(n => (n === undefined ? '' : String(n))) : [])
     ])
   };
   const rows = errors.map(({ prefix, error, n, first }) => [printable(prefix), error === null ? t('unknown error') : printable(error), String(n), printable(first.key)]);

@@ -1,7 +1,8 @@
 /** The progress chart in words: what is printed, and what is said aloud. */
 import { formatCount, formatDuration, formatPercent, printable } from '../../lib/format';
 import type { Translate } from '../../lib/translate';
-import type { Eta, PrefixRow, ProgressLayout, ProgressState } from './layout';
+import { aheadText, stuckText } from './ahead';
+import type { Eta, PrefixRow, ProgressLayout, ProgressState, ShownCounts } from './layout';
 
 const MAX_ERROR_CHARS = 200;
 
@@ -13,6 +14,10 @@ export interface ProgressWords {
   readonly elapsed: string;
   readonly eta: string;
   readonly running: string;
+  /** `4 fit no worker` */
+  readonly stuck: string;
+  /** `30 queued, 300 waiting` */
+  readonly ahead: string;
   readonly erred: string;
   readonly interrupted: string;
   readonly lost: string;
@@ -24,14 +29,16 @@ export interface ProgressWords {
 
 /** Empty texts stand for what need not be shown. */
 export function describeProgress(layout: ProgressLayout, translate: Translate): ProgressWords {
-  const { total, running, erred, interrupted, lost, nRuns, error, counting } = layout;
+  const { total, erred, interrupted, lost, nRuns, error, counting } = layout;
   const words = {
     state: stateWord(layout.state, translate),
     count: countText(layout, translate),
     percent: total > 0 && !counting ? formatPercent(layout.fraction) : '',
     elapsed: nRuns > 0 ? translate('%1 elapsed', elapsedText(layout)) : '',
     eta: etaText(layout.eta, translate),
-    running: running > 0 ? translate('%1 running', formatCount(running)) : '',
+    running: runningText(layout, translate),
+    stuck: stuckText(layout.ahead, translate),
+    ahead: aheadText(layout.ahead, translate),
     erred: erred > 0 ? translate('%1 erred', formatCount(erred)) : '',
     interrupted: interrupted > lost ? translate('%1 interrupted', formatCount(interrupted - lost)) : '',
     lost: lost > 0 ? translate('%1 lost with their worker', formatCount(lost)) : '',
@@ -39,9 +46,16 @@ export function describeProgress(layout: ProgressLayout, translate: Translate): 
     error: error === null ? '' : printable(error, MAX_ERROR_CHARS)
   };
   const { state, percent, eta, elapsed } = words;
-  const said = [words.count, percent, words.running, words.erred, words.interrupted, words.lost, elapsed, eta];
+  const said = [words.count, percent, words.running, words.stuck, words.ahead, words.erred, words.interrupted, words.lost, elapsed, eta];
   const details = said.filter(text => text !== '').join(', ');
   return { ...words, sentence: details === '' ? state : `${state}: ${details}` };
+}
+
+function runningText({ running, atWorkers }: ShownCounts, translate: Translate): string {
+  if (running === 0) {
+    return '';
+  }
+  return atWorkers ? translate('%1 processing', formatCount(running)) : translate('%1 running', formatCount(running));
 }
 
 function countText({ total, finished, nRuns, counting }: ProgressLayout, translate: Translate): string {
@@ -56,12 +70,15 @@ export function rowCount(row: PrefixRow): string {
   return `${formatCount(row.finished)} / ${formatCount(row.total)}`;
 }
 
+/** The same, with what hangs: `40 / 100 · 4 fit no worker`. */
+export function rowNumber(row: PrefixRow, translate: Translate): string {
+  return [rowCount(row), stuckText(row.ahead, translate)].filter(text => text !== '').join(' · ');
+}
+
 /** What a row's bar shows, in words. */
 export function rowSentence(row: PrefixRow, translate: Translate): string {
   const parts = [translate('%1 of %2 finished', formatCount(row.finished), formatCount(row.total))];
-  if (row.running > 0) {
-    parts.push(translate('%1 running', formatCount(row.running)));
-  }
+  parts.push(...[runningText(row, translate), stuckText(row.ahead, translate), aheadText(row.ahead, translate)].filter(text => text !== ''));
   if (row.erred > 0) {
     parts.push(translate('%1 erred', formatCount(row.erred)));
   }
@@ -74,9 +91,11 @@ export function rowSentence(row: PrefixRow, translate: Translate): string {
 /** What the rows that are not listed do: `3 running, 1 erred`; empty where nothing. */
 export function hiddenText(rows: readonly PrefixRow[], translate: Translate): string {
   const running = rows.filter(row => row.running > 0).length;
+  const stuck = rows.filter(row => (row.ahead?.noWorker ?? 0) > 0).length;
   const erred = rows.filter(row => row.erred > 0).length;
   const parts = [
     running > 0 ? translate('%1 running', formatCount(running)) : '',
+    stuck > 0 ? translate('%1 with tasks that fit no worker', formatCount(stuck)) : '',
     erred > 0 ? translate('%1 erred', formatCount(erred)) : ''
   ];
   return parts.filter(part => part !== '').join(', ');

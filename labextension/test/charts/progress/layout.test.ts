@@ -5,10 +5,10 @@ import type { ProgressInput, RunTimes } from '../../../src/charts/progress/layou
 import { layoutProgress } from '../../../src/charts/progress/layout';
 import type { PrefixProgress } from '../../../src/wire';
 
-const RUN: RunTimes = { run: 0, nTasks: 100, startS: 10, stopS: null, status: 'running', error: null };
+const RUN: RunTimes = { run: 0, nTasks: 100, startS: 10, stopS: null, status: 'running', error: null, scheduler: 'threads' };
 
 const ROW: PrefixProgress = {
-  run: 0, prefix: 'add', total: 100, finished: 0, erred: 0, running: 0, interrupted: 0, durationS: 0
+  run: 0, prefix: 'add', total: 100, finished: 0, erred: 0, running: 0, interrupted: 0, durationS: 0, scheduled: null
 };
 
 const layout = (input: Partial<ProgressInput>): ReturnType<typeof layoutProgress> =>
@@ -17,7 +17,7 @@ const layout = (input: Partial<ProgressInput>): ReturnType<typeof layoutProgress
 describe('layoutProgress', () => {
   it('waits where there is no compute', () => {
     expect(layout({})).toEqual({
-      total: 0, finished: 0, erred: 0, running: 0, interrupted: 0,
+      total: 0, finished: 0, erred: 0, running: 0, interrupted: 0, atWorkers: false, ahead: null,
       state: 'waiting', counting: false, nRuns: 0, error: null, errors: [], lost: 0, fraction: 0, elapsedS: 0, eta: { kind: 'none' }, prefixes: []
     });
   });
@@ -33,14 +33,29 @@ describe('layoutProgress', () => {
       { ...ROW, run: 1, total: 20, finished: 4, erred: 1, running: 2, durationS: 1 }
     ];
     expect(layout({ rows, runs })).toEqual({
-      total: 55, finished: 34, erred: 1, running: 2, interrupted: 0,
+      total: 55, finished: 34, erred: 1, running: 2, interrupted: 0, atWorkers: false, ahead: null,
       state: 'running', counting: false, nRuns: 2, error: null, errors: [], lost: 0, fraction: 34 / 55, elapsedS: 1.5,
       eta: { kind: 'estimating' },
       prefixes: [
-        { prefix: 'add', total: 40, finished: 24, erred: 1, running: 2, interrupted: 0 },
-        { prefix: 'mul', total: 10, finished: 10, erred: 0, running: 0, interrupted: 0 }
+        { prefix: 'add', total: 40, finished: 24, erred: 1, running: 2, interrupted: 0, atWorkers: false, ahead: null },
+        { prefix: 'mul', total: 10, finished: 10, erred: 0, running: 0, interrupted: 0, atWorkers: false, ahead: null }
       ]
     });
+  });
+
+  it('sums what tasks of a cluster wait for, and says where it is not known of all', () => {
+    const told = { timeS: 10, asked: 4, isAll: true, queued: 1, waiting: 2, noWorker: 1 };
+    const runs = [{ ...RUN, scheduler: 'distributed' }, { ...RUN, run: 1 }];
+    const rows = [
+      { ...ROW, total: 10, finished: 3, running: 3, scheduled: told },
+      { ...ROW, run: 1, total: 6, running: 1, scheduled: { ...told, timeS: 11, queued: 5, waiting: 0, asked: 5, noWorker: 0 } },
+      { ...ROW, prefix: 'done', total: 4, finished: 4 }
+    ];
+    const sum = { total: 9, asked: 9, isAll: true, ageS: 2, queued: 6, waiting: 2, noWorker: 1 };
+    const seen = layout({ rows, runs });
+    expect([seen, ...seen.prefixes].map(({ atWorkers, ahead }) => [atWorkers, ahead])).toEqual([[true, sum], [true, sum], [false, null]]);
+    const partial = layout({ rows: [...rows, { ...ROW, prefix: 'more', total: 5 }], runs });
+    expect(partial.ahead).toEqual({ ...sum, total: 14, isAll: false });
   });
 
   it('gives no share and no rows of a compute whose tasks are not all counted, while it runs', () => {

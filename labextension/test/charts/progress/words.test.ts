@@ -1,11 +1,11 @@
 import { describe, expect, it } from 'vitest';
 
 import type { ProgressLayout } from '../../../src/charts/progress/layout';
-import { describeProgress, rowSentence } from '../../../src/charts/progress/words';
+import { describeProgress, rowNumber, rowSentence } from '../../../src/charts/progress/words';
 import { english } from '../../../src/lib/translate';
 
 const WAITING: ProgressLayout = {
-  total: 0, finished: 0, erred: 0, running: 0, interrupted: 0,
+  total: 0, finished: 0, erred: 0, running: 0, interrupted: 0, atWorkers: false, ahead: null,
   state: 'waiting', counting: false, nRuns: 0, error: null, errors: [], lost: 0, fraction: 0, elapsedS: 0, eta: { kind: 'none' }, prefixes: []
 };
 
@@ -13,7 +13,7 @@ describe('describeProgress', () => {
   it('says what it waits for', () => {
     expect(describeProgress(WAITING, english)).toEqual({
       state: 'Waiting for a Dask compute', count: '', percent: '', elapsed: '', eta: '',
-      running: '', erred: '', interrupted: '', lost: '', runs: '', error: '', sentence: 'Waiting for a Dask compute'
+      running: '', stuck: '', ahead: '', erred: '', interrupted: '', lost: '', runs: '', error: '', sentence: 'Waiting for a Dask compute'
     });
   });
 
@@ -25,7 +25,7 @@ describe('describeProgress', () => {
     };
     expect(describeProgress(layout, english)).toEqual({
       state: 'Running', count: '742 of 1,000 tasks', percent: '74%', elapsed: '12.3 s elapsed',
-      eta: 'about 4 s left (estimate: 2 s to 25 s)', running: '4 running', erred: '1 erred', interrupted: '2 interrupted',
+      eta: 'about 4 s left (estimate: 2 s to 25 s)', running: '4 running', stuck: '', ahead: '', erred: '1 erred', interrupted: '2 interrupted',
       lost: '', runs: '3 computes', error: '',
       sentence:
         'Running: 742 of 1,000 tasks, 74%, 4 running, 1 erred, 2 interrupted, 12.3 s elapsed, about 4 s left (estimate: 2 s to 25 s)'
@@ -73,8 +73,28 @@ describe('describeProgress', () => {
     expect(describeProgress({ ...WAITING, eta }, english).eta).toBe(text);
   });
 
+  it('says what tasks of a cluster wait for, of how many that is known, and since when', () => {
+    const ahead = { total: 334, asked: 334, isAll: true, ageS: 4.9, queued: 30, waiting: 300, noWorker: 4 };
+    const told = [
+      ahead,
+      { ...ahead, total: 30_000, asked: 2000, isAll: false },
+      { ...ahead, ageS: 7.8, queued: 0, noWorker: 1 },
+      { ...ahead, ageS: 7.8, queued: 0, waiting: 0, noWorker: 0 }
+    ].map(each => describeProgress({ ...WAITING, atWorkers: true, running: 12, ahead: each }, english));
+    expect(told.map(words => [words.running, words.stuck, words.ahead])).toEqual([
+      ['12 processing', '4 fit no worker', '30 queued, 300 waiting'],
+      ['12 processing', '4 fit no worker', '30 queued, 300 waiting (2,000 of 30,000 asked)'],
+      ['12 processing', '1 fits no worker', '300 waiting (7 s ago)'],
+      ['12 processing', '', '']
+    ]);
+    const row = { prefix: 'add', total: 400, finished: 54, erred: 0, running: 12, interrupted: 0, atWorkers: true, ahead };
+    expect([rowNumber(row, english), rowSentence(row, english)]).toEqual([
+      '54 / 400 · 4 fit no worker', '54 of 400 finished, 12 processing, 4 fit no worker, 30 queued, 300 waiting'
+    ]);
+  });
+
   it('says what a row shows', () => {
-    const row = { prefix: 'add', total: 2000, finished: 5, erred: 1, running: 2, interrupted: 3 };
+    const row = { prefix: 'add', total: 2000, finished: 5, erred: 1, running: 2, interrupted: 3, atWorkers: false, ahead: null };
     expect(rowSentence(row, english)).toBe('5 of 2,000 finished, 2 running, 1 erred, 3 interrupted');
   });
 });

@@ -40,6 +40,11 @@ class InFlight:
         self._sent: dict[Hashable, TrackedRun] = {}
         self._gone: set[str] = set()
 
+    @property
+    def sent(self) -> Mapping[Hashable, TrackedRun]:
+        """The keys that workers had at the last look, and their runs."""
+        return self._sent
+
     async def ask(self, pace: Pace) -> bool:
         """Read who has what, if it is time; True if a worker that had something is gone.
 

@@ -13,6 +13,7 @@ from typing import Any
 
 from taskscope.model.errortext import describe
 from taskscope.recorder import GraphSource, RunLog
+from taskscope.sources.cluster.unended import Unended
 
 __all__ = ["TrackedRun", "announce"]
 
@@ -54,6 +55,7 @@ class TrackedRun:
     """The sizes of results in bytes, NaN where unknown."""
     failed: dict[Hashable, str] = field(default_factory=dict)
     unfinished: set[Hashable] = field(default_factory=set)
+    unended: Unended = field(default_factory=Unended)
     last_stop: float = 0.0
     is_known: bool = False
     assumed: bool = False
@@ -117,6 +119,7 @@ def announce(
     new = {key: needed for key, needed in graph.items() if key not in run.keys}
     source = GraphSource(new, frozenset(k for k in kept if k in new), {}, grows=run.collects or run.assumed)
     run.keys.update(new)
+    run.unended.add(new)
     # Of a graph that was not looked at only those keys are known that the scheduler has told of so far.
     run.log.n_tasks = 0 if run.assumed else len(run.keys)
     if not run.is_known:

@@ -23,6 +23,7 @@ from taskscope.sources.cluster.probing import ClockProbe
 from taskscope.sources.cluster.push import Push, Transport
 from taskscope.sources.cluster.runs import TrackedRun, announce
 from taskscope.sources.cluster.samples import WorkerSampler
+from taskscope.sources.cluster.states import States
 from taskscope.sources.cluster.stream import TaskStream
 from taskscope.sources.cluster.transfers import TransferLogs
 from taskscope.sources.cluster.worker_profiles import WorkerProfiles
@@ -96,6 +97,7 @@ class WatchedScheduler:
         self._transfers = TransferLogs(self._link, self._workers, recorder)
         self._stream = TaskStream(self._link, self._workers, self._ownership, self._transfers, recorder)
         self._in_flight = InFlight(self._link, self._workers, self._ownership, recorder)
+        self._states = States(self._link, recorder)
         self._push = Push(self._link, recorder, self._wanted.set)
         self._transport = transport
         self._probe = ClockProbe(self._link, self._workers, recorder)
@@ -247,6 +249,7 @@ class WatchedScheduler:
         if self._stream.has_strangers:
             await self._ask_identity()
         self._stream.fold(wait_for_graphs=bool(self._graphs or self._incoming))
+        await self._states.ask([run for run in self._runs if run.over is None], self._in_flight.sent)
         # Workers go with the last client, and a scheduler logs each that does not answer any more.
         if not self.guests.have_left:
             await self._transfers.ask(self._pace, at_once=at_once)
