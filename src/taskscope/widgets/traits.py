@@ -43,7 +43,8 @@ class ProgressTraits(traitlets.HasTraits):
         help="One word for all computes.",
     ).tag(sync=True)
     groups = traitlets.List(
-        traitlets.Dict(), help="Per prefix: prefix, total, finished, running, erred, and the five above."
+        traitlets.Dict(),
+        help="Per prefix: prefix, total, finished, running, erred; on clusters the five above, too.",
     ).tag(sync=True)
 
 

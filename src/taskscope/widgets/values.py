@@ -52,7 +52,7 @@ def progress_values(progress: Progress) -> Mapping[str, object]:
                 "finished": row.finished,
                 "running": row.running,
                 "erred": row.erred,
-                **_scheduled_values(row.scheduled),
+                **({} if row.scheduled is None else _scheduled_values(row.scheduled)),
             }
             for row in progress.prefixes[:_MAX_GROUPS]
         ],

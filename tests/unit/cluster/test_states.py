@@ -41,7 +41,7 @@ def _truth(cluster: Any) -> dict[str, tuple[int, int, int, int]]:
 
 def _shown(widget: ProgressWidget) -> dict[str, tuple[int | None, ...]]:
     columns = ("running", "queued", "waiting", "no_worker")
-    return {group["prefix"]: tuple(group[column] for column in columns) for group in widget.groups}
+    return {group["prefix"]: tuple(group.get(column) for column in columns) for group in widget.groups}
 
 
 def test_progress_shows_what_is_processed_queued_waiting_and_fits_no_worker(
