@@ -98,12 +98,12 @@ def test_small_neighbours_of_one_run_are_kept_as_one_block(
     assert [(block.run, len(block)) for block in recorder.snapshot().blocks] == [(0, 3), (0, 2), (1, 1)]
 
 
-def test_whoever_wrote_a_row_it_is_kept_in_narrow_columns(fake_clock: FakeClock) -> None:
+def test_whoever_wrote_a_row_it_is_in_its_lane_and_in_narrow_columns(fake_clock: FakeClock) -> None:
     recorder = Recorder(clock=fake_clock)
     lane, key = LaneKey(1, 2), "x"
     writers: list[Callable[[RunLog], None]] = [
-        lambda log: write_task(log, key, 100.0, 101.0),
-        lambda log: log.remote.extend((key, 1, 2, 100.0, 101.0, 0.5, 8.0)),
+        lambda log: write_task(log, key, 100.0, 101.0, thread=4),
+        lambda log: log.remote.extend((key, 1, 3, 100.0, 101.0, 0.5, 8.0)),
         lambda log: log.reported.extend((key, lane, 100.0, 101.0, 8.0)),
         lambda log: log.fail(key, lane, 100.0, 101.0, 0.5, ValueError("no")),
         lambda log: log.unseen.append(UnseenTask(key, 100.0, 101.0, "lost", None)),
@@ -112,14 +112,12 @@ def test_whoever_wrote_a_row_it_is_kept_in_narrow_columns(fake_clock: FakeClock)
         log = begin_run(recorder, independent([key]))
         write(log)
         end_run(log, stop=102.0)
-    types = [
-        tuple(
-            getattr(block, name).dtype.str[1:]
-            for name in ("task", "start", "duration", "cpu", "lane", "flags")
-        )
-        for block in recorder.snapshot().blocks
-    ]
+    blocks = recorder.snapshot().blocks
+    columns = ("task", "start", "duration", "cpu", "lane", "flags")
+    types = [tuple(getattr(block, name).dtype.str[1:] for name in columns) for block in blocks]
     assert types == [("i4", "f8", "f4", "f4", "u2", "u1")] * len(writers)
+    threads = [[recorder.lanes[int(number)].thread for number in block.lane] for block in blocks]
+    assert threads == [[4], [3], [2], [2], [-1]]
 
 
 @given(st.lists(st.integers(1, 9), max_size=8), st.integers(1, 12))

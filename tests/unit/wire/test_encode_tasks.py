@@ -65,9 +65,14 @@ def test_a_task_of_no_duration_has_a_cpu_share_of_zero() -> None:
     assert (decoded[0].start_s, decoded[0].cpu_share) == (1.0, 0.0)
 
 
+def test_a_cpu_clock_that_went_back_has_a_share_of_zero() -> None:
+    decoded = decode_rows(*encode_batch(batch_of([Row(start_s=1.0, stop_s=2.0, cpu_s=-1e-3)])))
+    assert decoded[0].cpu_share == 0.0
+
+
 def test_the_largest_size_does_not_read_as_unknown() -> None:
     decoded = decode_rows(*encode_batch(batch_of([Row(size_bytes=2.0**70)])))
-    assert decoded[0].size_bytes is not None
+    assert decoded[0].size_bytes == 2 ** (65534 / 1024) - 1
 
 
 def test_lanes_and_groups_beyond_the_wire_share_the_last_number() -> None:
@@ -81,6 +86,8 @@ def test_rows_whose_stops_span_too_long_wait_for_the_next_message() -> None:
     assert (encoded.count, encoded.base_s) == (2, 5000.0)
     rest = encode_tasks(block_of(rows[2:]))
     assert (rest.count, rest.base_s) == (1, 1000.5)
+    just = [Row(stop_s=s, start_s=s - 1) for s in (1000.0, 5000.0)]
+    assert encode_tasks(block_of(just)).count == 2
 
 
 def test_the_runs_of_rows_are_told_by_length() -> None:
