@@ -27,7 +27,7 @@ def measure(*, quick: bool) -> list[Table]:
         measure_lag(100 if quick else 1_000),
         measure_share(10 if quick else 100, compute_s=3.0 if quick else 5.0, repetitions=3),
         measure_page_lag(100 if quick else 1_000),
-        measure_reports(1_000 if quick else 20_000, rounds=3 if quick else 5),
+        measure_reports(1_000 if quick else 10_000, rounds=3 if quick else 5),
     ]
 
 
