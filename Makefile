@@ -15,6 +15,8 @@ MINUTES ?= 120
 # A test that hangs fails with the stacks of all threads, and does not eat the time of all the others.
 PYTEST := pytest --timeout 300
 IPYKERNEL6 := build/ipykernel6
+MUTANTS := build/mutants
+STRYKER := node $(MUTANTS)/node_modules/@stryker-mutator/core/bin/stryker.js
 LABEXTENSION := src/taskscope/labextension
 LINK := $(VENV)/share/jupyter/labextensions/taskscope
 NOTEBOOK := notebooks/01-quickstart.ipynb
@@ -36,7 +38,7 @@ ifndef SIDE_BY_SIDE
 .NOTPARALLEL:
 endif
 
-.PHONY: demo test setup lint typecheck unit unit-python unit-frontend upstream minimum newest soak sbom binder packaging notebooks browser docs docs-check bench bench-quick \
+.PHONY: demo test setup lint typecheck unit unit-python unit-frontend upstream minimum newest soak mutants sbom binder packaging notebooks browser docs docs-check bench bench-quick \
 	pictures clean help
 
 demo: setup ## open the quickstart in JupyterLab (with CI=true: run it headless, keep the results)
@@ -85,6 +87,12 @@ newest: setup $(STAMPS)/newest ## unit tests with the newest Python on this mach
 
 soak: setup ## two hours of random faults; `make soak MINUTES=5` for less (not part of test)
 	$(PYTHON) -W error -m tests.faults.soak --minutes $(MINUTES)
+
+mutants: setup $(STAMPS)/mutants ## do tests notice a wrong recorder, wire or decoder? half an hour (not part of test)
+	rm -rf $(MUTANTS)/repository && mkdir -p $(MUTANTS)/repository
+	git ls-files -z | xargs -0 cp --parents -t $(MUTANTS)/repository
+	cd $(MUTANTS)/repository && mutmut run --max-children 2 && mutmut results
+	$(STRYKER) run labextension/stryker.config.json
 
 sbom: setup ## what it is made of, as CycloneDX, into build/sbom (the wheel itself bundles no package of others)
 	@mkdir -p build/sbom
@@ -201,6 +209,14 @@ $(STAMPS)/ipykernel6: | $(STAMPS)/python
 	@echo 'installing ipykernel 6 beside the newest'
 	@rm -rf $(IPYKERNEL6) && $(PYTHON) -m pip install -qq --disable-pip-version-check --no-deps --target $(IPYKERNEL6) \
 		'ipykernel>=6.29,<7' nest-asyncio
+	@touch $@
+
+# Beside the front end's packages, which the lock file names; from there they find its vitest.
+$(STAMPS)/mutants: | $(STAMPS)/frontend
+	@echo 'installing what makes mutants'
+	@$(PYTHON) -m pip install -qq --disable-pip-version-check 'mutmut>=3.8,<4'
+	@mkdir -p $(MUTANTS) && npm install --prefix $(MUTANTS) --no-audit --no-fund --loglevel=error --legacy-peer-deps \
+		@stryker-mutator/core@9.6.1 @stryker-mutator/vitest-runner@9.6.1 >/dev/null
 	@touch $@
 
 $(STAMPS)/chromium:

@@ -191,6 +191,21 @@ def test_the_runs_held_are_bounded_and_a_forgotten_run_takes_its_rows_along(
     assert (held(recorder), recorder.dropped) == (["last"], 8)
 
 
+def test_a_run_that_was_folded_in_slices_is_forgotten_with_all_its_rows(
+    fake_clock: FakeClock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(intake_module, "_MAX_RUNS", 1)
+    recorder = Recorder(clock=fake_clock)
+    log = begin_run(recorder, independent(["a", "b"]))
+    for key in ("a", "b"):
+        write_task(log, key, 100.0, 101.0)
+        recorder.pull()
+    end_run(log)
+    recorder.pull()
+    record_run(recorder, ["c"])
+    assert (held(recorder), recorder.dropped, [run.run for run in recorder.runs()]) == (["c"], 2, [1])
+
+
 def test_a_run_whose_rows_were_cleared_can_be_forgotten(
     fake_clock: FakeClock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
