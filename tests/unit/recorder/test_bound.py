@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Callable
 
@@ -116,8 +117,10 @@ def test_whoever_wrote_a_row_it_is_in_its_lane_and_in_narrow_columns(fake_clock:
     columns = ("task", "start", "duration", "cpu", "lane", "flags")
     types = [tuple(getattr(block, name).dtype.str[1:] for name in columns) for block in blocks]
     assert types == [("i4", "f8", "f4", "f4", "u2", "u1")] * len(writers)
-    threads = [[recorder.lanes[int(number)].thread for number in block.lane] for block in blocks]
-    assert threads == [[4], [3], [2], [2], [-1]]
+    lanes = [recorder.lanes[int(block.lane[0])] for block in blocks]
+    mine = str(os.getpid())
+    expected = [(mine, 4), ("1", 3), ("1", 2), ("1", 2), (mine, -1)]
+    assert [(lane.worker, lane.thread) for lane in lanes] == expected
 
 
 @given(st.lists(st.integers(1, 9), max_size=8), st.integers(1, 12))
