@@ -43,7 +43,7 @@ from taskscope.recorder.recent import RecentLog
 from taskscope.recorder.resources import ResourceLog
 from taskscope.recorder.runlog import RunLog
 from taskscope.recorder.runs import RunTable
-from taskscope.recorder.stacklog import StackLog
+from taskscope.recorder.stacklog import CountedCalls, StackLog
 from taskscope.recorder.store import RowStore
 from taskscope.recorder.tables import GroupTable, LaneTable
 
@@ -122,6 +122,15 @@ class Recorder:
     def note_holdings(self, run: int, time_s: float, holdings: Sequence[Holding]) -> None:
         """Tell of what workers hold of a run, the groups that changed; seconds after this recorder's zero."""
         self._intake.looks.note(run, time_s, holdings)
+
+    def hand_over_samples(self, start_s: float, run: int, counted: Sequence[CountedCalls]) -> None:
+        """Add a cycle of samples of one run that others counted; see `StackLog.hand_over`."""
+        self.stacks.hand_over(start_s, counted)
+        with self._lock:
+            state = self._runs.get(run)
+            if state is not None and state.log is None:
+                # Nothing else tells that there is something to send.
+                self._runs.touch(run)
 
     # Folded and read by one reader at a time --------------------------------------------------------------
 

@@ -28,7 +28,7 @@ __all__ = ["WorkerProfiles"]
 _Samples: TypeAlias = Counter[tuple[str, tuple[Function, ...]]]
 _Trees: TypeAlias = Mapping[str, Mapping[str, Any]]
 
-_EVERY_S = 2.0
+_EVERY_S = 1.0
 _S_PER_WORKER = 0.05
 _CYCLE_S = 1.0
 _PATIENCE_S = 1.0
@@ -218,5 +218,6 @@ class WorkerProfiles:
                 counted.setdefault(run, []).append(told)
         for run, mine in counted.items():
             # On whole seconds, so that the cycles of all workers are of one time.
-            start_s = math.floor(stop - _CYCLE_S - self._recorder.origin)
-            self._recorder.stacks.hand_over(max(start_s, self._runs[run] - self._recorder.origin), mine)
+            start_s: float = math.floor(stop - _CYCLE_S - self._recorder.origin)
+            start_s = max(start_s, self._runs[run] - self._recorder.origin)
+            self._recorder.hand_over_samples(start_s, run, mine)
