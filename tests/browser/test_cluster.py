@@ -22,8 +22,10 @@ PROFILED = """%%profile -o run
 blocks = [client.submit(np.ones, 100_000 + i, workers=[here], pure=False) for i in range(10)]
 sums = [client.submit(np.sum, block, workers=[there], pure=False) for block in blocks]
 assert client.gather(sums) == [100_000 + i for i in range(10)]
+stuck = client.submit(abs, 1, resources={"GPU": 1}, pure=False)
 last = client.submit(held, 1, workers=[here], pure=False)
 assert last.result() == 1
+stuck.cancel()
 """
 
 N_BYTES = 8 * sum(range(100_000, 100_010))
@@ -56,6 +58,10 @@ def test_transfers_and_workers_of_a_cluster_are_shown_live_and_in_the_result(
         [re.compile(text) for text in ("^All 2 workers$", "^worker . · tcp:", "^worker . · tcp:")]
     )
     expect(workers.locator("canvas")).to_be_visible()
+    progress = live.locator(":scope > .tsk-progress")
+    expect(progress.locator(".tsk-progress-stuck")).to_have_text("1 fits no worker")
+    expect(progress.locator(".tsk-stuck .tsk-progress-number")).to_have_text("0 / 1 · 1 fits no worker")
+    progress.screenshot(path=shots / "cluster-progress.png")
     assert not lab.is_done(2)
     workers.get_by_label("Worker", exact=True).select_option(index=1)
     expect(workers.locator(".tsk-series-foot")).to_contain_text("results")
