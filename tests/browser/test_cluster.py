@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from playwright.sync_api import expect
+from playwright.sync_api import Locator, expect
 
 from tests.browser.harness.lab_page import LabPage
 from tests.browser.workloads import LOAD
@@ -58,10 +58,7 @@ def test_transfers_and_workers_of_a_cluster_are_shown_live_and_in_the_result(
         [re.compile(text) for text in ("^All 2 workers$", "^worker . · tcp:", "^worker . · tcp:")]
     )
     expect(workers.locator("canvas")).to_be_visible()
-    progress = live.locator(":scope > .tsk-progress")
-    expect(progress.locator(".tsk-progress-stuck")).to_have_text("1 fits no worker")
-    expect(progress.locator(".tsk-stuck .tsk-progress-number")).to_have_text("0 / 1 · 1 fits no worker")
-    progress.screenshot(path=shots / "cluster-progress.png")
+    _see_what_hangs(live, shots)
     assert not lab.is_done(2)
     workers.get_by_label("Worker", exact=True).select_option(index=1)
     expect(workers.locator(".tsk-series-foot")).to_contain_text("results")
@@ -72,6 +69,17 @@ def test_transfers_and_workers_of_a_cluster_are_shown_live_and_in_the_result(
     result = lab.page.frame_locator("iframe")
     expect(result.locator(".tsk-activities [data-kind=transfer]")).to_contain_text("MB")
     expect(result.locator(".tsk-workers canvas")).to_be_visible()
+    _take_both_themes(lab, shots)
+
+
+def _see_what_hangs(live: Locator, shots: Path) -> None:
+    progress = live.locator(":scope > .tsk-progress")
+    expect(progress.locator(".tsk-progress-stuck")).to_have_text("1 fits no worker")
+    expect(progress.locator(".tsk-stuck .tsk-progress-number")).to_have_text("0 / 1 · 1 fits no worker")
+    progress.screenshot(path=shots / "cluster-progress.png")
+
+
+def _take_both_themes(lab: LabPage, shots: Path) -> None:
     for scheme in ("light", "dark"):
         lab.page.evaluate(
             "theme => window.jupyterapp.commands.execute('apputils:change-theme', { theme })",
