@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from playwright.sync_api import Locator, expect
+from playwright.sync_api import FrameLocator, Locator, expect
 
 from tests.browser.harness.lab_page import LabPage
 from tests.browser.workloads import LOAD
@@ -69,7 +69,7 @@ def test_transfers_and_workers_of_a_cluster_are_shown_live_and_in_the_result(
     result = lab.page.frame_locator("iframe")
     expect(result.locator(".tsk-activities [data-kind=transfer]")).to_contain_text("MB")
     expect(result.locator(".tsk-workers canvas")).to_be_visible()
-    _take_both_themes(lab, shots)
+    _take_both_themes(lab, result, shots)
 
 
 def _see_what_hangs(live: Locator, shots: Path) -> None:
@@ -79,7 +79,7 @@ def _see_what_hangs(live: Locator, shots: Path) -> None:
     progress.screenshot(path=shots / "cluster-progress.png")
 
 
-def _take_both_themes(lab: LabPage, shots: Path) -> None:
+def _take_both_themes(lab: LabPage, result: FrameLocator, shots: Path) -> None:
     for scheme in ("light", "dark"):
         lab.page.evaluate(
             "theme => window.jupyterapp.commands.execute('apputils:change-theme', { theme })",
