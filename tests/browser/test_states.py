@@ -62,7 +62,7 @@ def test_a_server_that_stops_is_said_and_the_last_picture_stays(
 
 # The page's timers are throttled to once a minute, so that it does not say in time that it is still there.
 HIDE = """feed => {
-  clearInterval(feed._renewal);
+  clearInterval(feed._step._renewal);
   window.shown = window.requestAnimationFrame;
   window.waiting = [];
   window.requestAnimationFrame = callback => window.waiting.push(callback);

@@ -7,20 +7,12 @@ import { Signal } from '@lumino/signaling';
 import type { TaskStore } from '../../store/task-store';
 import { type Batch, type LinksAnswer, WireError, decodeBatch, decodeCluster, decodeLinks } from '../../wire';
 import { FEED_DEFAULTS, type FeedSettings } from './feed-settings';
+import { InStep, RESUME_MS } from './in-step';
 import { type Arrival, KernelLink, type LinkEvent } from './link';
 import type { KernelError } from './messages';
 import { RecorderStores, type StoreHold } from './recorder-stores';
 import { type Reply, parseRefusal, parseReply } from './replies';
 import type { FeedState } from './state';
-
-/** How long a kernel with a subshell may take to answer. */
-const RESUME_MS = 3_000;
-
-/** How soon it is asked again. The server drops answers for seconds when a cell prints more than it passes on. */
-const AGAIN_MS = 500;
-const MAX_UNANSWERED = RESUME_MS / AGAIN_MS - 1;
-/** How long the start of what was asked for may take, before it is looked for. */
-const START_MS = 1_000;
 
 export class Feed implements IDisposable {
   constructor(
@@ -33,6 +25,7 @@ export class Feed implements IDisposable {
     this._stores = new RecorderStores(_settings, recorder => row =>
       recorder === this.recorder && this._state.kind === 'live' && this._link.ask({ verb: 'dependencies', row })
     );
+    this._step = new InStep({ link: this._link, nRows: () => this.store?.cursor ?? 0, reopen: () => { this.attach(); } });
     this._link.arrived.connect(this._onArrived);
     this._link.happened.connect(this._onHappened);
     if (this._link.isConnected) {
@@ -97,10 +90,7 @@ export class Feed implements IDisposable {
     this._setState({ kind: 'connecting' });
     void this._link.open().then(opened => {
       if (opened) {
-        this._awaitsStart = true;
-        this._startIsDue = false;
-        this._link.ask(this._hello());
-        this._insist(Number.POSITIVE_INFINITY);
+        this._step.hello(this._epoch);
         if (this._settings.updatesPerSecond !== FEED_DEFAULTS.updatesPerSecond) {
           this._askForRate();
         }
@@ -117,7 +107,7 @@ export class Feed implements IDisposable {
   /** The tab is seen again; while it was hidden its timers were too slow to keep the lease. */
   shown(): void {
     if (this._state.kind === 'live') {
-      this._renew();
+      this._step.renew();
     }
   }
 
@@ -167,27 +157,18 @@ export class Feed implements IDisposable {
     if (this.isDisposed) {
       return;
     }
-    clearInterval(this._renewal);
-    clearTimeout(this._resume);
+    this._step.dispose();
     this._link.dispose();
     this._stores.clear();
     Signal.clearData(this);
-  }
-
-  private _hello(): { verb: 'hello'; cursor: number; epoch: string } {
-    return { verb: 'hello', cursor: this._rows(), epoch: this._epoch };
   }
 
   private _askForRate(): void {
     this._link.ask({ verb: 'rate', per_second: this._settings.updatesPerSecond });
   }
 
-  private _rows(): number {
-    return this.store?.cursor ?? 0;
-  }
-
   private readonly _onHappened = (_: KernelLink, event: LinkEvent): void => {
-    clearTimeout(this._resume);
+    this._step.rest();
     switch (event) {
       case 'connected':
         this._onConnected();
@@ -216,36 +197,7 @@ export class Feed implements IDisposable {
     }
     // The server has kept what was sent meanwhile, and gaps are noticed.
     this._setState({ kind: 'connecting' });
-    this._renew();
-  }
-
-  /** Say that this page is still there; a kernel that could answer and does not is a new one. */
-  private _renew(): void {
-    if (!this._link.isOpen) {
-      return;
-    }
-    this._link.ask({ verb: 'renew' });
-    this._insist(MAX_UNANSWERED);
-  }
-
-  /** Ask for a sign of life until it comes; after `most` more without an answer the kernel must be another one. */
-  private _insist(most: number, unanswered = 0): void {
-    clearTimeout(this._resume);
-    if (!this._link.hasSubshell || !this._link.isConnected) {
-      return;
-    }
-    const isSlow = unanswered > MAX_UNANSWERED;
-    this._resume = setTimeout(
-      () => {
-        if (unanswered < most) {
-          this._link.ask({ verb: 'renew' });
-          this._insist(most, unanswered + 1);
-        } else {
-          this.attach();
-        }
-      },
-      isSlow ? RESUME_MS : AGAIN_MS
-    );
+    this._step.renew();
   }
 
   private readonly _onArrived = (_: KernelLink, arrival: Arrival): void => {
@@ -288,70 +240,29 @@ export class Feed implements IDisposable {
   }
 
   private _onReply(reply: Reply): void {
-    clearTimeout(this._resume);
+    this._step.rest();
     this._replaced = false;
     if (reply.re === 'stop') {
       this._onStopReply(reply);
     }
     this._subshell = reply.subshell;
     this._lastMs = performance.now();
-    if (reply.re === 'hello' || this._renewal === undefined) {
-      clearInterval(this._renewal);
-      this._renewal = setInterval(() => {
-        this._renew();
-      }, (reply.leaseS * 1000) / 3);
-    }
     this._setState({ kind: 'live', subshell: reply.subshell });
-    this._lookForLost(reply);
-    if (this._awaitsStart) {
-      this._expectStart();
-    }
-  }
-
-  /** Messages may be lost when no others follow that would show the gap. */
-  private _lookForLost({ re, cursor }: Reply): void {
-    this._startIsDue = true;
-    if (re === 'renew' && (this._awaitsStart || this._rows() < this._promised)) {
-      this._resync(this._rows());
-    }
-    this._promised = re === 'renew' ? cursor : 0;
-  }
-
-  private _resync(cursor: number): void {
-    this._awaitsStart = true;
-    this._startIsDue = false;
-    this._link.ask({ verb: 'resync', cursor });
-    this._expectStart();
-  }
-
-  /** An answer that comes later than what was to start tells that its start was lost. */
-  private _expectStart(): void {
-    clearTimeout(this._resume);
-    if (this._link.hasSubshell) {
-      this._resume = setTimeout(() => {
-        if (this._awaitsStart) {
-          this._renew();
-        }
-      }, START_MS);
-    }
+    this._step.follow(reply);
   }
 
   private _onBatch(batch: Batch): void {
     this._lastMs = performance.now();
-    // What still comes of a stream that is to start anew does not count, unless its start must have been lost.
-    if (this._awaitsStart && batch.seq !== 0) {
-      if (this._startIsDue) {
-        this._resync(this._rows());
-      }
+    if (!this._step.takes(batch.seq)) {
       return;
     }
     const store = this._stores.open(batch.recorder);
     const appended = store.append(batch);
     if (appended.kind === 'gap') {
-      this._resync(appended.cursor);
+      this._step.resync(appended.cursor);
       return;
     }
-    this._awaitsStart = false;
+    this._step.started();
     const isOther = this.recorder !== batch.recorder;
     this._stores.current = batch.recorder;
     this._epoch = batch.epoch;
@@ -376,20 +287,14 @@ export class Feed implements IDisposable {
   }
 
   private readonly _link: KernelLink;
+  private readonly _step: InStep;
   private readonly _stores: RecorderStores;
   private _state: FeedState = { kind: 'connecting' };
   private _epoch = '';
-  private _awaitsStart = true;
-  /** Whether the kernel has answered since the start was asked for, so that the start was sent before. */
-  private _startIsDue = false;
-  /** How many rows the kernel had at the last renewal; they should be here by the next one. */
-  private _promised = 0;
   private _active = false;
   private _subshell = false;
   private _replaced = false;
   private _nBatches = 0;
   private _onStopReply: (reply: Reply) => void = () => undefined;
   private _lastMs = performance.now();
-  private _renewal: ReturnType<typeof setInterval> | undefined;
-  private _resume: ReturnType<typeof setTimeout> | undefined;
 }
