@@ -62,15 +62,12 @@ class InFlight:
                 run = self._ownership.of(key)
                 if run is not None:
                     sent[key] = run
-                    run.log.sent_to[key] = place
-                    run.log.submitted.setdefault(key, now)
+                    run.send(key, place, now)
         for key, run in self._sent.items():
             if key not in sent and key in run.log.submitted:
                 address = run.log.sent_to[key][0]
                 if address in processing:
-                    # It has ended, and the stream will tell; or it waits to be tried once more.
-                    run.log.submitted.pop(key, None)
-                    run.log.sent_to.pop(key, None)
+                    run.give_back(key, now)
                 else:
                     self._gone.add(address)
         self._sent = sent
@@ -97,7 +94,4 @@ class InFlight:
         for key in event.get("processing-tasks", ()):
             run = self._ownership.of(key)
             if run is not None:
-                log = run.log
-                log.submitted.setdefault(key, moment)
-                log.sent_to[key] = (worker.address, worker.label)
-                log.end_unreported(key, max(moment, log.submitted[key]), "lost", f"{worker.label} {verb}")
+                run.lose(key, (worker.address, worker.label), moment, f"{worker.label} {verb}")

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Hashable, Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 from taskscope.model.errortext import describe
 from taskscope.recorder import GraphSource, RunLog
@@ -18,6 +18,12 @@ from taskscope.sources.cluster.unended import Unended
 __all__ = ["TrackedRun", "announce"]
 
 _DONE = ("finished", "error", "cancelled", "lost")
+
+
+class _Returned(NamedTuple):
+    start: float
+    place: tuple[str, str]
+    seen: float
 
 
 @dataclass(slots=True, eq=False)
@@ -56,6 +62,8 @@ class TrackedRun:
     failed: dict[Hashable, str] = field(default_factory=dict)
     unfinished: set[Hashable] = field(default_factory=set)
     unended: Unended = field(default_factory=Unended)
+    given_back: dict[Hashable, _Returned] = field(default_factory=dict)
+    """Tasks that a worker has no more and that no record has told of so far."""
     last_stop: float = 0.0
     is_known: bool = False
     assumed: bool = False
@@ -95,6 +103,26 @@ class TrackedRun:
                 self.unfinished.add(key)
         self.over = now
 
+    def send(self, key: Hashable, place: tuple[str, str], now: float) -> None:
+        """Note that a worker has been given a task."""
+        self.given_back.pop(key, None)
+        self.log.sent_to[key] = place
+        self.log.submitted.setdefault(key, now)
+
+    def give_back(self, key: Hashable, now: float) -> None:
+        """Note that a worker has a task no more, but is there: the task has ended, or was cancelled."""
+        start = self.log.submitted.pop(key, None)
+        place = self.log.sent_to.pop(key, ("", ""))
+        if start is not None and key not in self.landed and key not in self.failed:
+            self.given_back[key] = _Returned(start, place, now)
+
+    def lose(self, key: Hashable, place: tuple[str, str], moment: float, why: str) -> None:
+        """Tell the recorder that a task went down with its worker."""
+        log, returned = self.log, self.given_back.pop(key, None)
+        start = log.submitted.setdefault(key, moment if returned is None else returned.start)
+        log.sent_to[key] = place
+        log.end_unreported(key, max(moment, start), "lost", why)
+
     def end(self, now: float) -> None:
         """Tell the recorder how it ended, once all that the scheduler knows of it was read."""
         log = self.log
@@ -102,6 +130,8 @@ class TrackedRun:
             log.end_unreported(key, now, "interrupted")
         self.unfinished.difference_update(self.landed)
         status = self.status or ("erred" if self.failed else "interrupted" if self.unfinished else "finished")
+        if status == "interrupted":
+            self._end_cancelled()
         log.n_tasks = len(self.keys)
         log.error = self.error or next(iter(self.failed.values()), None)
         log.status = status
@@ -110,6 +140,14 @@ class TrackedRun:
             # We look at futures now and then; the last task is when they were done.
             over = min(over, self.last_stop)
         log.stop = max(log.start, over)
+
+    def _end_cancelled(self) -> None:
+        """Tell of what was cancelled while a worker had it: no record does."""
+        log = self.log
+        for key, (start, place, seen) in self.given_back.items():
+            if key not in self.failed:
+                log.submitted[key], log.sent_to[key] = start, place
+                log.end_unreported(key, seen, "interrupted")
 
 
 def announce(

@@ -97,6 +97,8 @@ def _tell_finished(run: TrackedRun, timed: TimedExecutions, places: Sequence[int
         key: stop for key, stop in zip(reversed(keys), reversed(stops), strict=True) if key not in run.landed
     }
     run.landed.update(zip(keys, sizes, strict=True))
+    for key in run.given_back.keys() & landed.keys():
+        del run.given_back[key]
     log.landed.extend(chain.from_iterable(landed.items()))
     lanes = [timed.lanes[place] for place in places]
     log.reported.extend(chain.from_iterable(zip(keys, lanes, starts, stops, sizes, strict=True)))
