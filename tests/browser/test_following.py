@@ -13,8 +13,6 @@ from tests.browser.workloads import LOAD
 
 NOT_LOADED = "this kernel has not loaded taskscope"
 CURRENT = "window.jupyterapp.shell.currentWidget"
-# JupyterLab's debugger may be asking a kernel when that or its notebook goes away.
-DEBUGGER = "console: Could not restore the debugger state"
 HOLD = "_ = computed(held, 40)"
 STREAM = "taskscope-panel-task-stream-1"
 VIEWS = f"""JSON.stringify([
@@ -142,7 +140,6 @@ def test_panels_stay_with_the_notebooks_they_are_pinned_to(lab: LabPage, shots: 
     lab.switch_to("right.ipynb")
     lab.command("taskscope:open-progress")
     shows(tab(lab, "progress"), "right.ipynb", 23)
-    lab.forgive(DEBUGGER)
 
 
 def test_each_state_of_a_kernel_is_named(lab: LabPage, shots: Path) -> None:
@@ -171,7 +168,6 @@ def test_each_state_of_a_kernel_is_named(lab: LabPage, shots: Path) -> None:
     says(panel, "no kernel")
     lab.page.evaluate(f"{CURRENT}.dispose()")
     says(panel, "no notebook or console is open")
-    lab.forgive(DEBUGGER)
 
 
 def test_loading_where_it_cannot_be_loaded_says_why(lab: LabPage) -> None:

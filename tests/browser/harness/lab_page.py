@@ -67,7 +67,13 @@ _RECORD = f"""(() => {{
 
 _OFFLINE = {"offline": True, "latency": 0, "downloadThroughput": -1, "uploadThroughput": -1}
 
-_DISPOSED_WIDGET = "TypeError: Cannot read properties of null (reading 'processLuminoMessage')"
+# Races of others, in which nothing of ours runs. ipywidgets' own class hands a message that comes after it
+# was disposed to the view that it has let go of (processMessage in @jupyter-widgets/base 6). JupyterLab's
+# debugger may be asking a kernel when that is restarted or shut down.
+_OF_OTHERS = (
+    "TypeError: Cannot read properties of null (reading 'processLuminoMessage')",
+    "Could not restore the debugger state",
+)
 
 
 class LabPage:
@@ -96,9 +102,7 @@ class LabPage:
         page.on("console", lambda m: self._console(m.type, m.text))
 
     def _console(self, kind: str, text: str) -> None:
-        # ipywidgets' own class hands a message that comes after it was disposed to the view that it has let
-        # go of (processMessage in @jupyter-widgets/base 6): a race of its own, in which nothing of ours runs.
-        if kind == "error" and not text.startswith(_DISPOSED_WIDGET):
+        if kind == "error" and not text.startswith(_OF_OTHERS):
             self.errors.append(f"console: {text}")
 
     @property
