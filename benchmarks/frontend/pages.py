@@ -38,7 +38,14 @@ DRAWN = """async () => {
   while (window.paintedMs === undefined) await new Promise(requestAnimationFrame);
   return window.paintedMs;
 }"""
-FIRST = "performance.getEntriesByName('first-contentful-paint')[0]?.startTime"
+# Chromium tells of the first paint a little later.
+FIRST = """async () => {
+  for (;;) {
+    const [paint] = performance.getEntriesByName('first-contentful-paint');
+    if (paint !== undefined) return paint.startTime;
+    await new Promise(requestAnimationFrame);
+  }
+}"""
 OPEN = f"""async path => {{
   window.paintedMs = undefined;
   const beganMs = performance.now();
