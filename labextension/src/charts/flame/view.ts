@@ -29,7 +29,8 @@ const ARROWS: Readonly<Record<string, Direction>> = {
 
 /** Says which colours prefixes have: those of the charts beside this one. */
 export interface FlameColours {
-  colour(prefix: string): string;
+  /** What gives a prefix its colour now; asked for once per painting. */
+  current(): (prefix: string) => string;
   /** Have `changed` called when they may be others. */
   subscribe(changed: () => void, signal: AbortSignal): void;
 }
@@ -266,13 +267,14 @@ class FlameView implements FlameChart {
     this.#canvas.height = Math.round(layout.heightPx * ratio);
     this.#canvas.style.height = `${layout.heightPx}px`;
     context.setTransform(ratio, 0, 0, ratio, 0, 0);
+    const colour = this.colours.current();
     drawFlame(context, {
       layout,
       theme: this.#theme,
       focus,
       cursor: this.#cursor,
       found: this.#found(),
-      colourOf: node => (node.kind === 'all' ? GROUND : this.colours.colour(data.prefixes[node.prefix] ?? '')),
+      colourOf: node => (node.kind === 'all' ? GROUND : colour(data.prefixes[node.prefix] ?? '')),
       nameOf: node => nameOf(data, node, this.#t)
     });
     this.#timeline.paint(this.#theme, widthPx, ratio);

@@ -31,7 +31,7 @@ export async function showFlames(signal: AbortSignal): Promise<void> {
 function coloursOf(numbers: unknown): FlameColours {
   const known = new Map(Object.entries(typeof numbers === 'object' && numbers !== null ? numbers : {}));
   return {
-    colour: prefix => paletteColour(Number(known.get(prefix) ?? 0)),
+    current: () => prefix => paletteColour(Number(known.get(prefix) ?? 0)),
     subscribe: () => undefined
   };
 }

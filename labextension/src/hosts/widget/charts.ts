@@ -31,7 +31,10 @@ export const mountCacheOf: MountChart = ({ el, store, ...place }, model, { trans
 
 export const mountFlameOf: MountChart = ({ el, store, signal, firstRun, lastRun }, model, { trans }) => {
   const colours: FlameColours = {
-    colour: prefix => store.colours({ firstRun, lastRun }).colour(store.tables.prefixId(prefix)),
+    current: () => {
+      const known = store.colours({ firstRun, lastRun });
+      return prefix => known.colour(store.tables.prefixId(prefix));
+    },
     subscribe: (changed, until) => {
       store.subscribe(changed, until);
     }
