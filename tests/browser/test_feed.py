@@ -192,8 +192,8 @@ def test_a_hostile_key_is_text_in_the_static_result_and_its_tooltip(lab: LabPage
     frame = lab.page.frame_locator("iframe")
     chart = frame.locator(".tsk-gantt canvas")
     expect(chart).to_be_visible()
-    # Selected and looked at closely, the one task fills its lane: the upper part, right of the name.
-    for key in ("n", "z", "+", "+", "+", "+"):
+    # Selected and zoomed to, the one task fills its lane, however long the compute took to start it.
+    for key in ("n", "z"):
         chart.press(key)
     box = chart.bounding_box()
     assert box is not None

@@ -7,6 +7,9 @@ import type { Scene } from './model';
 import { isShown } from './picture';
 import { rowOfLane } from './rows';
 
+/** What is seen beside a task that fills the chart, as a part of its duration on each side. */
+const MARGIN = 0.1;
+
 export class Steps {
   constructor(private readonly stage: Stage) {}
 
@@ -67,7 +70,7 @@ export class Steps {
     const found = viewport.scene === null ? null : picker.selected(viewport.scene);
     if (found?.kind === 'ended') {
       const { startS, stopS } = found.detail;
-      const margin = Math.max(stopS - startS, 1e-6) * 2;
+      const margin = Math.max(stopS - startS, 1e-6) * MARGIN;
       viewport.look({ startS: startS - margin, stopS: stopS + margin });
       this.#scrollTo(found.ref.lane);
     }

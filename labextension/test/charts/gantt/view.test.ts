@@ -168,6 +168,18 @@ describe('the person', () => {
     expect(keys).toEqual(["('inc-1', 2)", "('inc-1', 2)", "('inc-1', 3)", "('inc-1', 2)", "('inc-1', 1)", "('inc-1', 1)", null]);
   });
 
+  it('zooms to the selected task: it fills the chart, also where it is most of what there is', () => {
+    const store = new TaskStore();
+    store.append(batchOf([{ start: 3, stop: 8 }], { runs: [smallRun({ startS: 0, stopS: 10, status: 'finished' })], nowS: 10, active: false }));
+    const { el, chart } = mounted(store);
+    vi.runAllTimers();
+    for (const key of ['n', 'z']) {
+      el.querySelector('canvas')?.dispatchEvent(new KeyboardEvent('keydown', { key }));
+      vi.runAllTimers();
+    }
+    expect(chart.timeRange()).toEqual([2.5, 8.5]);
+  });
+
   it('pauses: the picture stands, recording goes on', () => {
     const store = filled(true);
     const { el, chart } = mounted(store);
