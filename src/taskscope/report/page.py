@@ -6,6 +6,7 @@ import base64
 from collections.abc import Sequence
 from html import escape
 
+from taskscope.analysis.profile import Profile
 from taskscope.analysis.quantities import format_duration
 from taskscope.analysis.summary import title
 from taskscope.analysis.totals import measure_totals
@@ -27,7 +28,7 @@ def chart_page(recording: Recording, links: PackedLinks | None) -> str:
     return _document("taskscope", style, _interactive(recording, links), [report_script(recording)])
 
 
-def page_html(recording: Recording, sections: str = "") -> str:
+def page_html(recording: Recording, sections: str = "", profile: Profile | None = None) -> str:
     """Return a whole document that needs neither kernel nor network.
 
     Parameters
@@ -36,6 +37,8 @@ def page_html(recording: Recording, sections: str = "") -> str:
         What to show.
     sections
         HTML to end with.
+    profile
+        Its profile, where that is known already.
 
     Notes
     -----
@@ -48,9 +51,9 @@ def page_html(recording: Recording, sections: str = "") -> str:
     links = pack_links(recording, MAX_PAGE_LINK_BYTES)
     left_out = links_note(links, MAX_PAGE_LINK_BYTES)
     chart = _interactive(recording, links) if recording.runs else ""
-    is_sampled = recording.profile().n_samples > 0
-    flame = flame_script() if is_sampled else None
-    profile = profile_html(recording, interactive=flame is not None) if is_sampled else ""
+    profile = recording.profile() if profile is None else profile
+    flame = flame_script() if profile.n_samples else None
+    flames = profile_html(recording, profile, interactive=flame is not None) if profile.n_samples else ""
     alt = escape(f"Gantt chart: {name}", quote=True)
     body = (
         f"<h1>{escape(name)}</h1>{facts_html(recording, totals)}"
@@ -58,7 +61,7 @@ def page_html(recording: Recording, sections: str = "") -> str:
         f'<details class="taskscope-picture" open><summary>Picture</summary>'
         f'<img alt="{alt}" src="data:image/svg+xml;base64,{picture}"></details>'
         f"{remarks_html(recording, totals)}{_rounding(recording)}{left_out}"
-        f"{prefix_table_html(totals.prefixes)}{profile}{sections}{chart}"
+        f"{prefix_table_html(totals.prefixes)}{flames}{sections}{chart}"
         f"{'' if flame is None else f'<script>{flame}</script>'}"
     )
     return _document(name, _page_style(), body, [report_script(recording), flame])

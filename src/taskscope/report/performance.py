@@ -30,13 +30,14 @@ def performance_html(recording: Recording, code: str | None) -> str:
         The source of what called, None where it is not known.
     """
     leaving = redacted(recording)
+    profile = leaving.profile()
     sections = (
-        "" if leaving.profile().n_samples else profile_html(leaving, interactive=False),
+        "" if profile.n_samples else profile_html(leaving, profile, interactive=False),
         _transfers(leaving),
         section("Versions and machine", table_html(("", ""), _facts(leaving))),
         section("Calling code", _code(code)),
     )
-    return page_html(leaving, "".join(sections))
+    return page_html(leaving, "".join(sections), profile)
 
 
 def _transfers(recording: Recording) -> str:

@@ -21,9 +21,8 @@ _MAX_ROWS = 40
 _LEVEL = 9
 
 
-def profile_html(recording: Recording, *, interactive: bool) -> str:
+def profile_html(recording: Recording, profile: Profile, *, interactive: bool) -> str:
     """Return the section of a recording's profile, with its data if that is to be `interactive`."""
-    profile = recording.profile()
     note = f"<p>{escape(profile.note)}</p>" if profile.note else ""
     if not profile.n_samples:
         return section("Profile", note)
