@@ -13,6 +13,7 @@ __all__ = [
     "format_duration",
     "format_left",
     "format_percent",
+    "plural",
     "printable",
 ]
 
@@ -148,6 +149,17 @@ def format_percent(fraction: float | None) -> str:
     if 0.99 < fraction < 1:
         return ">99%"
     return f"{fraction:.0%}"
+
+
+def plural(noun: str, n: int | None) -> str:
+    """Return the noun as it stands after a number.
+
+    Examples
+    --------
+    >>> [plural("task", n) for n in (0, 1, 2, None)]
+    ['tasks', 'task', 'tasks', 'tasks']
+    """
+    return noun if n == 1 else f"{noun}s"
 
 
 def printable(text: str, limit: int = 200) -> str:

@@ -10,6 +10,7 @@ from taskscope.analysis.quantities import (
     format_count,
     format_duration,
     format_percent,
+    plural,
     printable,
 )
 from taskscope.analysis.totals import PrefixTotal, Totals, measure_totals
@@ -45,8 +46,8 @@ def title(recording: Recording, totals: Totals) -> str:
         "interrupted" if interrupted else totals.state,
         " + ".join(printable(name) for name in totals.schedulers) or "scheduler unknown",
         _workers(totals),
-        _plural(totals.n_runs, "compute"),
-        _plural(totals.n_tasks, "task"),
+        _counted(totals.n_runs, "compute"),
+        _counted(totals.n_tasks, "task"),
     ]
     return " · ".join(["taskscope", *parts])
 
@@ -56,7 +57,7 @@ def facts(recording: Recording, totals: Totals) -> list[tuple[str, str]]:
     busy = format_percent(totals.busy_fraction)
     cpu = format_duration(totals.cpu_s)
     if totals.cpu_s is not None and totals.n_cpu_unknown:
-        cpu += f" ({_plural(totals.n_cpu_unknown, 'task')} unknown)"
+        cpu += f" ({_counted(totals.n_cpu_unknown, 'task')} unknown)"
     memory = format_bytes(totals.peak_rss_bytes)
     dt_s = recording.metadata.get("dt_s")
     if totals.peak_rss_bytes is not None and isinstance(dt_s, float | int):
@@ -76,9 +77,9 @@ def remarks(recording: Recording, totals: Totals) -> list[str]:
     errors = dict.fromkeys([*totals.errors, *([str(ended_by)] if ended_by else [])])
     notes = [f"error: {printable(error, 500)}" for error in errors]
     if totals.n_erred:
-        notes.append(f"{_plural(totals.n_erred, 'task')} erred")
+        notes.append(f"{_counted(totals.n_erred, 'task')} erred")
     if totals.n_unfinished:
-        notes.append(f"{_plural(totals.n_unfinished, 'task')} did not finish")
+        notes.append(f"{_counted(totals.n_unfinished, 'task')} did not finish")
     if totals.dropped:
         held = totals.n_tasks - totals.dropped
         notes.append(f"only {held:,} of {totals.n_tasks:,} tasks are held; times above are of these")
@@ -87,7 +88,7 @@ def remarks(recording: Recording, totals: Totals) -> list[str]:
 
 def _workers(totals: Totals) -> str:
     # What is a worker to Dask's own schedulers is to distributed a thread of one.
-    return _plural(totals.n_workers, "worker thread" if "distributed" in totals.schedulers else "worker")
+    return _counted(totals.n_workers, "worker thread" if "distributed" in totals.schedulers else "worker")
 
 
 def _table(prefixes: Sequence[PrefixTotal]) -> list[str]:
@@ -112,5 +113,5 @@ def _table(prefixes: Sequence[PrefixTotal]) -> list[str]:
     return [f"  {name:<{width}}  {n:>9}  {time:>12}  {share:>6}" for name, n, time, share in rows]
 
 
-def _plural(n: int | None, noun: str) -> str:
-    return f"{format_count(n)} {noun}{'' if n == 1 else 's'}"
+def _counted(n: int | None, noun: str) -> str:
+    return f"{format_count(n)} {plural(noun, n)}"

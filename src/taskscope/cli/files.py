@@ -9,7 +9,7 @@ import webbrowser
 from pathlib import Path
 
 from taskscope.analysis.compare import compare as compare_recordings
-from taskscope.analysis.quantities import printable
+from taskscope.analysis.quantities import plural, printable
 from taskscope.export import load
 from taskscope.model.recording import Recording
 
@@ -73,7 +73,7 @@ def info(given: argparse.Namespace) -> int:
     """Print the summary, the size of every table, and the facts."""
     recording = _load(given)
     lines = [recording.summary(), "", f"  started at  {recording.started_at.isoformat(timespec='seconds')}"]
-    lines += [f"  {name:<12}  {n:>9,} row{'' if n == 1 else 's'}" for name, n in _sizes(recording).items()]
+    lines += [f"  {name:<12}  {n:>9,} {plural('row', n)}" for name, n in _sizes(recording).items()]
     facts = {name: value for name, value in recording.metadata.items() if value is not None}
     lines += [f"  {printable(name, 40)}: {printable(str(value), 80)}" for name, value in facts.items()]
     _print("\n".join(lines) + "\n")
