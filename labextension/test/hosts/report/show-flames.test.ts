@@ -1,21 +1,12 @@
 import { deflateSync } from 'node:zlib';
 
-import { afterEach, beforeEach, expect, it, vi } from 'vitest';
+import { expect, it, vi } from 'vitest';
 
 import { showFlames } from '../../../src/hosts/report/show-flames';
 import { wireOf } from '../../charts/flame/flame-data';
+import { embed, emptyPages, picture } from './page';
 
-let controller: AbortController;
-
-beforeEach(() => {
-  controller = new AbortController();
-  vi.spyOn(HTMLCanvasElement.prototype, 'getContext').mockReturnValue(null);
-});
-
-afterEach(() => {
-  controller.abort();
-  document.body.replaceChildren();
-});
+const page = emptyPages();
 
 /** A profile as Python writes it into a page. */
 function profile(change: Record<string, unknown> = {}): string {
@@ -26,31 +17,25 @@ function profile(change: Record<string, unknown> = {}): string {
 }
 
 /** A section with a picture and the data below it. */
-function embed(text: string): { section: HTMLElement; picture: HTMLDetailsElement } {
+function sectionOf(text: string): { section: HTMLElement; folded: HTMLDetailsElement } {
   const section = document.createElement('section');
-  const picture = document.createElement('details');
-  picture.className = 'taskscope-picture';
-  picture.open = true;
-  const data = document.createElement('script');
-  data.type = 'application/json';
-  data.className = 'taskscope-profile';
-  data.textContent = text;
-  section.append(picture, data);
+  const folded = picture(section);
+  embed('taskscope-profile', text, section);
   document.body.append(section);
-  return { section, picture };
+  return { section, folded };
 }
 
 it('shows the profile in front of its picture, which is folded away, and hostile names as text', async () => {
-  const { section, picture } = embed(profile());
-  await showFlames(controller.signal);
-  const view = picture.previousElementSibling;
+  const { section, folded } = sectionOf(profile());
+  await showFlames(page.signal);
+  const view = folded.previousElementSibling;
   expect(view?.className).toBe('taskscope-view');
   expect(view?.querySelector('.tsk-flame-sum')?.textContent).toBe('400 samples, about 4 s of task time');
   expect([...(view?.querySelectorAll('option') ?? [])].map(option => option.textContent)).toEqual(['all prefixes', '<i>x', 'y']);
   expect([...(view?.querySelectorAll('tbody tr') ?? [])].map(row => row.textContent)).toEqual(['g3 s75%g.py:1', 'y1 s25%C code that Dask called']);
   expect(section.querySelectorAll('b, i').length).toBe(0);
-  expect(picture.open).toBe(false);
-  controller.abort();
+  expect(folded.open).toBe(false);
+  page.leave();
   expect(section.querySelectorAll('.tsk-flame').length).toBe(0);
 });
 
@@ -62,9 +47,9 @@ it.each([
 ])('leaves a page alone whose profile has %s, and tells its console', async (_, text, error) => {
   const reported = vi.fn();
   vi.stubGlobal('reportError', reported);
-  const { section, picture } = embed(text);
-  await showFlames(controller.signal);
+  const { section, folded } = sectionOf(text);
+  await showFlames(page.signal);
   expect(section.querySelectorAll('.taskscope-view').length).toBe(0);
-  expect(picture.open).toBe(true);
+  expect(folded.open).toBe(true);
   expect(reported.mock.calls.map(([reason]) => String(reason).slice(0, error.length))).toEqual([error]);
 });

@@ -1,10 +1,11 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 
-import { afterEach, beforeEach, expect, it, vi } from 'vitest';
+import { expect, it, vi } from 'vitest';
 
 import { storeFrom } from '../../../src/hosts/report/data';
 import { showReports } from '../../../src/hosts/report/show';
+import { embed, emptyPages, picture } from './page';
 
 const FIXTURE = join(import.meta.dirname, '../../../../tests/fixtures/report/dense.json');
 
@@ -23,26 +24,7 @@ function changed(change: (data: Data) => void): string {
   return JSON.stringify(data);
 }
 
-let controller: AbortController;
-
-beforeEach(() => {
-  controller = new AbortController();
-  vi.spyOn(HTMLCanvasElement.prototype, 'getContext').mockReturnValue(null);
-});
-
-afterEach(() => {
-  controller.abort();
-  document.body.replaceChildren();
-});
-
-function embed(text: string): HTMLScriptElement {
-  const data = document.createElement('script');
-  data.type = 'application/json';
-  data.className = 'taskscope-data';
-  data.textContent = text;
-  document.body.append(data);
-  return data;
-}
+const page = emptyPages();
 
 it('reads every task of the page as it was recorded', async () => {
   const store = await storeFrom(JSON.stringify(fixture()));
@@ -114,21 +96,19 @@ it('of a page without dependencies they are unknown', async () => {
 it('shows hostile keys as text, in the place the page has for it, and folds the picture away', async () => {
   const place = document.createElement('div');
   place.className = 'taskscope-place';
-  const picture = document.createElement('details');
-  picture.className = 'taskscope-picture';
-  picture.open = true;
-  document.body.append(place, picture);
-  embed(JSON.stringify(fixture()));
-  await showReports(controller.signal);
+  document.body.append(place);
+  const details = picture();
+  embed('taskscope-data', JSON.stringify(fixture()));
+  await showReports(page.signal);
   const view = place.querySelector('.taskscope-view');
   expect(view?.querySelectorAll('.tsk-dashboard').length).toBe(1);
   expect(view?.querySelectorAll('script, img, iframe, b').length).toBe(0);
-  expect(picture.open).toBe(false);
+  expect(details.open).toBe(false);
 });
 
 it('stands right below the data where there is no place for it', async () => {
-  const data = embed(JSON.stringify(fixture()));
-  await showReports(controller.signal);
+  const data = embed('taskscope-data', JSON.stringify(fixture()));
+  await showReports(page.signal);
   expect(data.nextElementSibling?.className).toBe('taskscope-view');
 });
 
@@ -146,8 +126,8 @@ it.each([
 ])('leaves a page alone whose data has %s, and tells its console', async (_, text, error) => {
   const reported = vi.fn();
   vi.stubGlobal('reportError', reported);
-  embed(text);
-  await showReports(controller.signal);
+  embed('taskscope-data', text);
+  await showReports(page.signal);
   expect(document.querySelectorAll('.taskscope-view').length).toBe(0);
   expect(reported.mock.calls.map(([reason]) => String(reason).slice(0, error.length))).toEqual([error]);
 });
