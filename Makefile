@@ -15,6 +15,10 @@ MINUTES ?= 120
 # A test that hangs fails with the stacks of all threads, and does not eat the time of all the others.
 PYTEST := pytest --timeout 300
 IPYKERNEL6 := build/ipykernel6
+# Neither wheel nor sdist of distributed has its tests: where its repository is, and which of its states if not that of the release.
+UPSTREAM := build/upstream-distributed
+DISTRIBUTED ?= https://github.com/dask/distributed
+REVISION ?= $(shell $(PYTHON) -c 'from importlib.metadata import version; print(version("distributed"))')
 MUTANTS := build/mutants
 STRYKER := node $(MUTANTS)/node_modules/@stryker-mutator/core/bin/stryker.js
 LABEXTENSION := src/taskscope/labextension
@@ -38,7 +42,7 @@ ifndef SIDE_BY_SIDE
 .NOTPARALLEL:
 endif
 
-.PHONY: demo test setup lint typecheck unit unit-python unit-frontend upstream minimum newest soak mutants sbom binder packaging notebooks browser docs docs-check bench bench-quick \
+.PHONY: demo test setup lint typecheck unit unit-python unit-frontend upstream upstream-distributed minimum newest soak mutants sbom binder packaging notebooks browser docs docs-check bench bench-quick \
 	pictures clean help
 
 demo: setup ## open the quickstart in JupyterLab (with CI=true: run it headless, keep the results)
@@ -76,7 +80,10 @@ unit-frontend: setup
 	npm run --silent test
 
 upstream: setup ## dask's own tests of dask.diagnostics, run against ours
-	$(PYTEST) -c tests/upstream/pytest.ini dask.diagnostics.tests dask.tests.test_callbacks dask.tests.test_cache
+	$(PYTEST) -c tests/upstream/dask.ini dask.diagnostics.tests dask.tests.test_callbacks dask.tests.test_cache
+
+upstream-distributed: setup $(STAMPS)/upstream-distributed ## distributed's own tests of MemorySampler and task stream, run against ours (not part of test)
+	PYTHONPATH=$(UPSTREAM)/matplotlib $(PYTEST) -c tests/upstream/distributed.ini $(UPSTREAM)/tests
 
 minimum: setup $(STAMPS)/minimum ## unit tests with the oldest releases we allow (not part of test)
 	$(MINIMUM)/bin/$(PYTEST) --ignore=tests/browser --ignore=tests/packaging --ignore=tests/upstream
@@ -209,6 +216,17 @@ $(STAMPS)/ipykernel6: | $(STAMPS)/python
 	@echo 'installing ipykernel 6 beside the newest'
 	@rm -rf $(IPYKERNEL6) && $(PYTHON) -m pip install -qq --disable-pip-version-check --no-deps --target $(IPYKERNEL6) \
 		'ipykernel>=6.29,<7' nest-asyncio
+	@touch $@
+
+# Read and run, never kept: they are under distributed's licence. One of them draws with matplotlib.
+$(STAMPS)/upstream-distributed: | $(STAMPS)/python
+	@echo 'getting the tests of distributed $(REVISION)'
+	@rm -rf $(UPSTREAM) && mkdir -p $(UPSTREAM)/tests && git init -q --bare $(UPSTREAM)/repository
+	@git -C $(UPSTREAM)/repository fetch -q --depth 1 $(DISTRIBUTED) $(REVISION)
+	@for name in memory_sampler task_stream; do git -C $(UPSTREAM)/repository show \
+		FETCH_HEAD:distributed/diagnostics/tests/test_$$name.py >$(UPSTREAM)/tests/test_$$name.py; done
+	@$(PYTHON) -m pip install -qq --disable-pip-version-check --target $(UPSTREAM)/matplotlib --no-deps \
+		matplotlib contourpy cycler fonttools kiwisolver pillow pyparsing
 	@touch $@
 
 # Beside the front end's packages, which the lock file names; from there they find its vitest.

@@ -105,6 +105,7 @@ class performance_report:  # noqa: N801 - its name in distributed
 
     async def __aenter__(self) -> Self:
         self._start(sys._getframe(self._depth()))
+        await current().cluster.ready()
         return self
 
     async def __aexit__(

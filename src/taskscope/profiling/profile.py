@@ -70,7 +70,9 @@ class profile:  # noqa: N801 - read as a verb: with taskscope.profile() as run
     -----
     The block's own exception always comes through unchanged. A file that cannot be written at the end is
     logged, and noted in the recording, which stays usable. Computes that other threads start during the block
-    are part of it. Blocks may be nested.
+    are part of it. Blocks may be nested. With an asynchronous client ``async with`` waits, at the beginning
+    and at the end, for the scheduler without holding up the event loop; ``with`` may miss its first and last
+    tasks.
 
     Examples
     --------
@@ -148,3 +150,15 @@ class profile:  # noqa: N801 - read as a verb: with taskscope.profile() as run
     ) -> None:
         assert self._block is not None
         self._block.stop(error)
+
+    async def __aenter__(self) -> Self:
+        self.__enter__()
+        await current().cluster.ready()
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        # While the scheduler cannot be waited for on this thread, where it may live.
+        await current().cluster.settled()
+        self.__exit__(kind, error, trace)

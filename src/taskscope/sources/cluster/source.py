@@ -103,6 +103,12 @@ class ClusterSource:
         with self._lock:
             return all(s.ready.is_set() for s in self._schedulers.values())
 
+    async def ready(self) -> None:
+        """Wait until all schedulers that were met keep records, while the caller's event loop goes on."""
+        with self._lock:
+            opening = [s.ready for s in self._schedulers.values() if not s.ready.is_set()]
+        await asyncio.gather(*(asyncio.to_thread(ready.wait, READY_S) for ready in opening))
+
     def watch(self, client: Any) -> None:
         """Connect to a client's scheduler, and record what the client waits for already."""
         try:
