@@ -13,6 +13,7 @@ import psutil
 from benchmarks.harness import Table
 from taskscope.session import Session
 from taskscope.sources.cluster.link import Link
+from taskscope.sources.cluster.others import Others
 from taskscope.sources.cluster.ownership import Ownership
 from taskscope.sources.cluster.runs import TrackedRun, announce
 from taskscope.sources.cluster.stream import TaskStream
@@ -154,7 +155,8 @@ class _Feeding:
             {"workers": {a: {"name": i, "nthreads": _N_THREADS} for i, a in enumerate(_ADDRESSES)}}
         )
         transfers = TransferLogs(self.link, workers, recorder)
-        self._stream = TaskStream(self.link, workers, self._ownership, transfers, recorder)
+        others = Others(recorder, workers, self._ownership.past, lambda: None)
+        self._stream = TaskStream(self.link, workers, self._ownership, others, transfers, recorder)
 
     def feed_graph(self) -> None:
         """Feed one compute, from its graph to its end."""
@@ -167,7 +169,7 @@ class _Feeding:
         self._ownership.take(run, graph)
         while self.link.n_told < last:
             asyncio.run(self._stream.ask())
-            self._stream.fold(wait_for_graphs=False)
+            self._stream.fold(knows_all=True)
             self._pull()
         run.over, run.status = recorder.clock.perf_counter(), "finished"
         self._ownership.forget(run)

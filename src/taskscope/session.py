@@ -57,6 +57,9 @@ class Options:
     transport
         How records come from a cluster's scheduler, ``poll`` or ``push``; one holder that wants ``push`` is
         enough.
+    others
+        Whether tasks of other clients of a cluster's scheduler are recorded, too; one holder that wants it is
+        enough.
 
     Raises
     ------
@@ -71,6 +74,7 @@ class Options:
     profile_interval: float = DEFAULT_INTERVAL_S
     profile_cycle: float = DEFAULT_CYCLE_S
     transport: Transport = "poll"
+    others: bool = False
 
     def __post_init__(self) -> None:
         """Check the values."""
@@ -82,6 +86,8 @@ class Options:
             raise OptionError(f"max_tasks must be a positive whole number of tasks, got {self.max_tasks!r}")
         if type(self.stacks) is not bool:
             raise OptionError(f"stacks must be True or False, got {self.stacks!r}")
+        if type(self.others) is not bool:
+            raise OptionError(f"others must be True or False, got {self.others!r}")
         if self.transport not in TRANSPORTS:
             raise OptionError(unknown_name("transport", self.transport, TRANSPORTS))
         checked_dt(self.profile_interval, "profile_interval")
@@ -128,6 +134,8 @@ class Session:
             if first:
                 self.source.attach()
                 self.cluster.attach()
+        if options is not None and options.others:
+            self.cluster.watch_others()
 
     def release(self, owner: object) -> None:
         """Stop watching for `owner`; with the last one, sources are detached and threads end."""
@@ -202,9 +210,11 @@ class Session:
         self.source.metric = metric if callable(metric) else None
         self.sampler.dt = min((o.dt for o in options if o.dt != "any"), default=DEFAULT_DT)
         self.recorder.max_tasks = max(o.max_tasks for o in options)
-        self.cluster.transport = "push" if any(o.transport == "push" for o in options) else "poll"
+        self.cluster.wanted.transport = "push" if any(o.transport == "push" for o in options) else "poll"
+        if not any(o.others for o in options):
+            self.cluster.leave_others()
         sampled = [o for o in options if o.stacks]
-        self.cluster.samples = bool(sampled)
+        self.cluster.wanted.samples = bool(sampled)
         self.stacks.interval_s = min((o.profile_interval for o in sampled), default=None)
         self.stacks.cycle_s = min((o.profile_cycle for o in sampled), default=DEFAULT_CYCLE_S)
 

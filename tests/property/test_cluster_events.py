@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from taskscope.recorder import Recorder
 from taskscope.sources.cluster import stream
 from taskscope.sources.cluster.link import Link
+from taskscope.sources.cluster.others import Others
 from taskscope.sources.cluster.ownership import Ownership
 from taskscope.sources.cluster.records import read_executions
 from taskscope.sources.cluster.runs import TrackedRun, announce
@@ -84,6 +85,8 @@ class Scheduler(Link):
     """A scheduler that these events happen to, and what is to be recorded of them."""
 
     clock: FakeClock
+    owned: Mapping[Any, int]
+    """The runs of keys; others are nobody's."""
     records: list[Mapping[str, Any]] = field(default_factory=list)
     n_forgotten: int = 0
     n_seen: int = 0
@@ -106,9 +109,9 @@ class Scheduler(Link):
     def seen(self) -> None:
         """Note what a look finds now."""
         for ran in self.truth[max(self.n_seen, self.n_forgotten) :]:
-            if ran is not None and ran.key in OWNED:
+            if ran is not None and ran.key in self.owned:
                 status = "erred" if ran.error else "finished"
-                self.expected[OWNED[ran.key], str(ran.key), WORKERS[ran.worker], status] += 1
+                self.expected[self.owned[ran.key], str(ran.key), WORKERS[ran.worker], status] += 1
         self.n_seen = len(self.truth)
 
 
@@ -121,10 +124,11 @@ def _record(ran: Ran, now: float) -> dict[str, Any]:
     return record | ({"status": "error", "exception": "ValueError('no')"} if ran.error else {})
 
 
-def recorded(happened: Sequence[Event]) -> tuple[Scheduler, Recorder]:
+def recorded(happened: Sequence[Event], *, others: bool) -> tuple[Scheduler, Recorder]:
     """Feed events to the source as a scheduler would, and look once more at the end."""
     clock = FakeClock()
-    scheduler, recorder, ownership = Scheduler(clock), Recorder(clock=clock), Ownership()
+    owned = {**OWNED, **dict.fromkeys(FOREIGN, 2)} if others else OWNED
+    scheduler, recorder, ownership = Scheduler(clock, owned), Recorder(clock=clock), Ownership()
     workers = Workers(SCHEDULER)
     workers.update({"workers": {w: {"name": i, "nthreads": N_THREADS} for i, w in enumerate(WORKERS)}})
     runs = [TrackedRun(recorder.begin(), None, None, False, lambda: None) for _ in range(2)]
@@ -132,7 +136,10 @@ def recorded(happened: Sequence[Event]) -> tuple[Scheduler, Recorder]:
         keys = [key for key, owner in OWNED.items() if owner == number]
         announce(run, dict.fromkeys(keys, ()), keys)
         ownership.take(run, keys)
-    asked = TaskStream(scheduler, workers, ownership, TransferLogs(scheduler, workers, recorder), recorder)
+    strangers = Others(recorder, workers, ownership.past, lambda: None)
+    strangers.follow(clock.perf_counter() if others else None)
+    transfers = TransferLogs(scheduler, workers, recorder)
+    asked = TaskStream(scheduler, workers, ownership, strangers, transfers, recorder)
     for event in (*happened, Look()):
         match event:
             case Ran() | Broken():
@@ -142,14 +149,15 @@ def recorded(happened: Sequence[Event]) -> tuple[Scheduler, Recorder]:
             case Look():
                 scheduler.seen()
                 asyncio.run(asked.ask())
-                asked.fold(wait_for_graphs=False)
+                asked.fold(knows_all=True)
     for run in runs:
         run.end(clock.perf_counter())
+    strangers.follow(None)
     return scheduler, recorder
 
 
-def check(happened: Sequence[Event]) -> None:
-    scheduler, recorder = recorded(happened)
+def check(happened: Sequence[Event], *, others: bool = False) -> None:
+    scheduler, recorder = recorded(happened, others=others)
     table = recorder.snapshot().table("tasks")
     workers = {str(i): address for i, address in enumerate(WORKERS)}
     rows = zip(*(table[c] for c in ("run", "key", "worker", "status", "start_s", "stop_s")), strict=True)
@@ -162,9 +170,11 @@ def check(happened: Sequence[Event]) -> None:
 
 
 @settings(max_examples=150)
-@given(events)
-def test_whatever_a_scheduler_tells_every_execution_is_recorded_once(happened: list[Event]) -> None:
-    check(happened)
+@given(happened=events, others=st.booleans())
+def test_whatever_a_scheduler_tells_every_execution_is_recorded_once(
+    *, happened: list[Event], others: bool
+) -> None:
+    check(happened, others=others)
 
 
 MANY: list[Event] = [

@@ -1,6 +1,6 @@
 /** A recording put together from the frames of a file, complete or not, as `taskscope/export/assembly.py` does. */
 import type { Field, Run } from '../wire';
-import { CLUSTER } from '../wire';
+import { isOnCluster } from '../wire';
 import { activitiesOf, checkActivities } from './activities';
 import { checkRecording } from './checks';
 import { demand } from './errors';
@@ -202,7 +202,7 @@ export class Assembly {
       return [...names, ...Object.keys(has).filter(name => has[name] !== true)];
     }
     // A cluster's scheduler is asked for them when the block ends.
-    return has.stacks !== true && runs.some(run => run.scheduler === CLUSTER) ? [...names, 'stacks'] : names;
+    return has.stacks !== true && runs.some(isOnCluster) ? [...names, 'stacks'] : names;
   }
 }
 

@@ -6,7 +6,7 @@
 import type { Comings } from './comings';
 import { comingsOf, sizesOf } from './comings';
 import type { FileRecording, Graph } from './recording';
-import { CLUSTER } from '../wire';
+import { isOnCluster } from '../wire';
 import { stretchesOf } from './stretches';
 
 /** Rows of all runs, each run's in the order of time. */
@@ -44,7 +44,7 @@ export function heldRows(recording: FileRecording): HeldRows {
   const rows: HeldRows = { run: [], group: [], timeS: [], nKeys: [], nbytes: [], nUnsized: [], value: [], nUnvalued: [] };
   for (const run of recording.runs) {
     const graph = recording.graphs.get(run.run);
-    if (graph !== undefined && run.scheduler !== CLUSTER) {
+    if (graph !== undefined && !isOnCluster(run)) {
       const stopS = run.stopS ?? recording.nowS;
       const amounts = amountsOf(recording, run.run, graph);
       const comings = comingsOf(graph, stopS);

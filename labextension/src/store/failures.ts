@@ -72,11 +72,11 @@ export class Failures {
     return i < this.#n && this.#row[i] === row ? (this.#texts[this.#text[i] as number] ?? null) : null;
   }
 
-  /** The failures of the computes in a window, by first appearance. */
-  in(window: RunWindow): FailureKind[] {
+  /** The failures of the computes in a window but some, by first appearance. */
+  in(window: RunWindow, except: ReadonlySet<number> = new Set()): FailureKind[] {
     const kinds = new Map<string, FailureKind>();
     for (const [run, ofRun] of this.#kinds) {
-      for (const [name, kind] of inWindow(run, window) ? ofRun : []) {
+      for (const [name, kind] of inWindow(run, window) && !except.has(run) ? ofRun : []) {
         const known = kinds.get(name) ?? { ...kind, n: 0 };
         const first = kind.first.row < known.first.row ? kind.first : known.first;
         kinds.set(name, { ...known, n: known.n + kind.n, first });

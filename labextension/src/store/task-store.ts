@@ -227,9 +227,9 @@ export class TaskStore {
     }
   }
 
-  /** Which tasks of these computes did not finish and why, by first appearance. */
-  failures(window: RunWindow): FailureKind[] {
-    return this.#tasks.failures(window);
+  /** Which tasks of these computes but some did not finish and why, by first appearance. */
+  failures(window: RunWindow, except?: ReadonlySet<number>): FailureKind[] {
+    return this.#tasks.failures(window, except);
   }
 
   #gap(fresh: boolean, reason: string): Appended {

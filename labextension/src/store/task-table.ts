@@ -158,9 +158,9 @@ export class TaskTable {
     return placesOf(numbers, this.#numbers, this.#lanes);
   }
 
-  /** Which tasks of these computes did not finish and why, by first appearance. */
-  failures(window: RunWindow): FailureKind[] {
-    return this.#failures.in(window);
+  /** Which tasks of these computes but some did not finish and why, by first appearance. */
+  failures(window: RunWindow, except?: ReadonlySet<number>): FailureKind[] {
+    return this.#failures.in(window, except);
   }
 
   /** Forget why tasks of a compute did not finish. */

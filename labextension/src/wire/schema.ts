@@ -82,7 +82,19 @@ export interface Lane {
 }
 
 /** What runs on a cluster call their scheduler. */
-export const CLUSTER = 'distributed';
+const CLUSTER = 'distributed';
+/** What a run calls its scheduler that is no compute of this process: what other clients had it do meanwhile. */
+const OTHERS = 'distributed, other clients';
+
+/** Whether workers of a cluster computed it and hold its results. */
+export function isOnCluster({ scheduler }: Pick<Run, 'scheduler'>): boolean {
+  return scheduler === CLUSTER || scheduler === OTHERS;
+}
+
+/** Whether these are tasks of other clients: nobody knows how many there will be. */
+export function isOfOthers({ scheduler }: Pick<Run, 'scheduler'>): boolean {
+  return scheduler === OTHERS;
+}
 
 /** One compute. */
 export interface Run {

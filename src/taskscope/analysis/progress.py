@@ -10,6 +10,7 @@ import numpy as np
 
 from taskscope.analysis.eta import TimeLeft, time_left
 from taskscope.analysis.intervals import union_s
+from taskscope.analysis.others import OthersTotals, count_others
 from taskscope.analysis.status import State, state_of
 from taskscope.model.records import Estimate, PrefixProgress, Run
 from taskscope.model.scheduled import Scheduled, sum_scheduled
@@ -49,6 +50,9 @@ class Progress:
         The same counts per prefix, by first appearance.
     scheduled
         What a cluster's scheduler said of the tasks that no worker has; None where nobody knows.
+    others
+        What other clients had the scheduler do meanwhile, which is in none of the above; None where that is
+        not recorded.
     """
 
     total: int
@@ -62,6 +66,7 @@ class Progress:
     state: State
     prefixes: tuple[PrefixCount, ...]
     scheduled: Scheduled | None = None
+    others: OthersTotals | None = None
 
     @property
     def is_counted(self) -> bool:
@@ -88,7 +93,11 @@ def measure_progress(
     estimates
         When each compute that runs will end, as far as there is evidence.
     """
+    others = count_others(rows, runs)
+    runs = [run for run in runs if not run.is_of_others]
     planned = {run.run: run.n_tasks for run in runs}
+    if others is not None:
+        rows = [row for row in rows if row.run in planned]
     counted: dict[int, int] = dict.fromkeys(planned, 0)
     for row in rows:
         counted[row.run] = counted.get(row.run, 0) + row.total
@@ -108,6 +117,7 @@ def measure_progress(
         state=state_of(runs),
         prefixes=_by_prefix(rows),
         scheduled=_scheduled(rows),
+        others=others,
     )
 
 

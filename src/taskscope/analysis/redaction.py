@@ -10,7 +10,7 @@ from typing import TypeAlias
 from taskscope.errors import OptionError
 from taskscope.model.activities import Transfer
 from taskscope.model.columns import GraphColumns
-from taskscope.model.keys import KeyBlock
+from taskscope.model.keys import OTHERS_MARK, KeyBlock, others_prefix
 from taskscope.model.recording import Recording
 from taskscope.model.records import Group, GroupTotal, Lane, Message, Run
 from taskscope.model.stacks import Function, StackColumns
@@ -88,7 +88,13 @@ class Redaction:
 
     def group(self, group: Group) -> Group:
         """Return a group without what must not leave."""
-        return Group(group.id, self.name(group.name), self.name(group.prefix))
+        return Group(group.id, self.name(group.name), self.prefix(group.prefix))
+
+    def prefix(self, prefix: str) -> str:
+        """Return a prefix without what must not leave; whose tasks these are is still said."""
+        if prefix.endswith(OTHERS_MARK):
+            return others_prefix(self.name(prefix.removesuffix(OTHERS_MARK)))
+        return self.name(prefix)
 
     def lane(self, lane: Lane) -> Lane:
         """Return a lane without what must not leave."""
@@ -158,7 +164,7 @@ def redacted(recording: Recording, *, redact: Redact = False) -> Recording:
         lanes=tuple(map(redaction.lane, recording.lanes)),
         graphs={run: _graph(graph, redaction) for run, graph in recording.graphs.items()},
         messages=tuple(map(redaction.message, recording.messages)),
-        totals=tuple(_total(total, redaction.name) for total in recording.totals),
+        totals=tuple(_total(total, redaction) for total in recording.totals),
         metadata=redaction.metadata(recording.metadata),
         stacks=_stacks(recording.stacks, redaction),
         activities=replace(
@@ -194,8 +200,8 @@ def _checked(function: Callable[[str], object]) -> _Rename:
     return rename
 
 
-def _total(total: GroupTotal, name: _Rename) -> GroupTotal:
-    return replace(total, group=name(total.group), prefix=name(total.prefix))
+def _total(total: GroupTotal, redaction: Redaction) -> GroupTotal:
+    return replace(total, group=redaction.name(total.group), prefix=redaction.prefix(total.prefix))
 
 
 def _graph(graph: GraphColumns, redaction: Redaction) -> GraphColumns:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from taskscope.analysis.others import OthersTotals
 from taskscope.analysis.quantities import (
     UNKNOWN,
     format_bytes,
@@ -16,7 +17,7 @@ from taskscope.analysis.quantities import (
 from taskscope.analysis.totals import PrefixTotal, Totals, measure_totals
 from taskscope.model.recording import Recording
 
-__all__ = ["NO_DASK", "facts", "remarks", "summary_text", "title"]
+__all__ = ["NO_DASK", "facts", "others_text", "remarks", "summary_text", "title"]
 
 NO_DASK = "no Dask computation ran here"
 
@@ -30,6 +31,7 @@ def summary_text(recording: Recording) -> str:
     lines = [title(recording, totals)]
     if recording.runs:
         lines += ["", *(f"  {name:<12}  {value}" for name, value in facts(recording, totals))]
+    if totals.n_runs:
         lines += ["", *_table(totals.prefixes)]
     notes = remarks(recording, totals)
     return "\n".join([*lines, *([""] if notes else []), *(f"  {note}" for note in notes)])
@@ -40,7 +42,7 @@ def title(recording: Recording, totals: Totals) -> str:
     label = recording.metadata.get("label")
     parts = [printable(str(label))] if label else []
     interrupted = bool(recording.metadata.get("interrupted"))
-    if not recording.runs:
+    if not totals.n_runs:
         return " · ".join(["taskscope", *parts, *(["interrupted"] if interrupted else []), NO_DASK])
     parts += [
         "interrupted" if interrupted else totals.state,
@@ -62,13 +64,32 @@ def facts(recording: Recording, totals: Totals) -> list[tuple[str, str]]:
     dt_s = recording.metadata.get("dt_s")
     if totals.peak_rss_bytes is not None and isinstance(dt_s, float | int):
         memory += f" (sampled every {format_duration(dt_s)})"
-    return [
+    own = [
         ("makespan", format_duration(totals.makespan_s)),
         ("task time", format_duration(totals.task_s if recording.runs else None)),
         ("busy", busy if busy == UNKNOWN else f"{busy} of {_workers(totals)}"),
         ("CPU time", cpu),
         ("peak memory", memory),
     ]
+    others = [] if totals.others is None else [("others", others_text(totals.others))]
+    return [*(own if totals.n_runs else []), *others]
+
+
+def others_text(others: OthersTotals) -> str:
+    """Return what is known of other clients' tasks, in words.
+
+    Examples
+    --------
+    >>> others_text(OthersTotals(n_ended=12, n_erred=1, n_running=2, duration_s=3.0))
+    '12 tasks of other clients ended (1 erred), 3 s task time, 2 processing'
+    """
+    erred = f" ({format_count(others.n_erred)} erred)" if others.n_erred else ""
+    parts = [
+        f"{_plural(others.n_ended, 'task')} of other clients ended{erred}",
+        f"{format_duration(others.duration_s)} task time",
+        *([f"{format_count(others.n_running)} processing"] if others.n_running else []),
+    ]
+    return ", ".join(parts)
 
 
 def remarks(recording: Recording, totals: Totals) -> list[str]:

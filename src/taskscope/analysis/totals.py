@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from taskscope.analysis.intervals import union_s
+from taskscope.analysis.others import OthersTotals, measure_others, own_part
 from taskscope.analysis.status import State, state_of
 from taskscope.model.recording import Recording
 from taskscope.model.records import ERRED, FINISHED, TaskBlock
@@ -46,7 +47,8 @@ class Totals:
     state
         One word for all computes.
     schedulers
-        Names of the schedulers, by first appearance.
+        Names of the schedulers, by first appearance. This and all that follows is of this process's
+        computes, not of other clients' tasks.
     n_workers
         The most workers that any compute had.
     n_runs, n_tasks
@@ -72,6 +74,8 @@ class Totals:
         Totals per prefix, most time first.
     errors
         What went wrong, one text per compute.
+    others
+        What other clients had the scheduler do meanwhile; None where that was not recorded.
     """
 
     state: State
@@ -90,10 +94,12 @@ class Totals:
     peak_rss_bytes: float | None
     prefixes: tuple[PrefixTotal, ...]
     errors: tuple[str, ...]
+    others: OthersTotals | None = None
 
 
 def measure_totals(recording: Recording) -> Totals:
     """Return what a recording amounts to."""
+    others, recording = measure_others(recording), own_part(recording)
     runs, tasks = recording.runs, recording.tasks
     n_tasks = sum(run.n_tasks for run in runs)
     n_finished = int((tasks.status == FINISHED).sum())
@@ -118,6 +124,7 @@ def measure_totals(recording: Recording) -> Totals:
         peak_rss_bytes=float(np.nanmax(rss)) if np.isfinite(rss).any() else None,
         prefixes=_prefixes(recording, tasks),
         errors=tuple(dict.fromkeys(run.error for run in runs if run.error)),
+        others=others,
     )
 
 

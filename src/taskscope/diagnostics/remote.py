@@ -54,6 +54,9 @@ class RemoteComputes:
             self._calls.add(id(call))
             self._begin(id(call), run, _Counts(session.recorder, run))
 
+    def handed_over(self) -> None:
+        """Do nothing."""
+
     def returned(self, call: Call, error: BaseException | None) -> None:
         """End."""
         if id(call) in self._calls:

@@ -172,12 +172,13 @@ class Watch:
     def _adopt(self, runs: Sequence[Run]) -> None:
         """Count computes on clusters, which call no hook, among ours."""
         for run in runs:
-            if run.is_on_cluster and run.run not in self.runs:
+            if not run.is_on_cluster or run.is_of_others:
+                continue
+            if run.run not in self.runs:
                 self.runs[run.run] = WatchedRun(run.run, run.start_s, kinds=_CLUSTER_KINDS)
                 if self._metric is not None:
                     self.recorder.warn("results stay on the workers, so the cache metric gave them no value")
-            if run.is_on_cluster:
-                self.runs[run.run].stop_s = run.stop_s
+            self.runs[run.run].stop_s = run.stop_s
 
     # Called by Dask's schedulers: these must never raise ---------------------------------------------------
 

@@ -61,6 +61,11 @@ class ProfileMagics(Magics):
         " by a function of ours that runs there meanwhile)",
     )
     @argument(
+        "--others",
+        action="store_true",
+        help="record what other clients have a cluster do meanwhile, too, apart from what is yours",
+    )
+    @argument(
         "--no-raise-error", action="store_true", help="show an error of the cell, but do not stop at it"
     )
     @line_cell_magic

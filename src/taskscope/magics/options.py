@@ -77,6 +77,7 @@ def parse_options(parser: MagicArgumentParser, line: str, namespace: Mapping[str
                 stacks=not given.no_stacks,
                 panel=given.panel,
                 transport=given.transport,
+                others=given.others,
             ),
             name=_name(given.output),
             quiet=given.quiet,

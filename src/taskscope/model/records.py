@@ -20,6 +20,7 @@ __all__ = [
     "INTERRUPTED",
     "LOST",
     "OBSERVED_BY",
+    "OTHERS",
     "RUNNING",
     "STATUSES",
     "Estimate",
@@ -45,6 +46,9 @@ OBSERVED_BY = ("worker", "scheduler")
 
 CLUSTER = "distributed"
 """What runs on a cluster call their scheduler."""
+
+OTHERS = "distributed, other clients"
+"""What a run calls its scheduler that is no compute of ours, but what other clients had it do meanwhile."""
 
 RunStatus: TypeAlias = Literal["running", "finished", "erred", "interrupted"]
 
@@ -93,7 +97,12 @@ class Run:
     @property
     def is_on_cluster(self) -> bool:
         """Whether workers of a cluster compute it and hold its results."""
-        return self.scheduler == CLUSTER
+        return self.scheduler in {CLUSTER, OTHERS}
+
+    @property
+    def is_of_others(self) -> bool:
+        """Whether these are tasks of other clients, of which nobody knows how many there will be."""
+        return self.scheduler == OTHERS
 
 
 @dataclass(frozen=True, slots=True)

@@ -66,7 +66,9 @@ def _runs(recording: Recording) -> Columns:
         "cell": _texts([r.cell for r in runs]),
         "scheduler": _texts([r.scheduler for r in runs]),
         "n_workers": _texts([r.n_workers for r in runs]),
-        "n_tasks": np.array([r.n_tasks for r in runs], np.int64),
+        "n_tasks": _texts([None if r.is_of_others else r.n_tasks for r in runs])
+        if any(r.is_of_others for r in runs)
+        else np.array([r.n_tasks for r in runs], np.int64),
         "start_s": _none_to_nan([r.start_s for r in runs], zero),
         "stop_s": _none_to_nan([r.stop_s for r in runs], zero),
         "status": _texts([r.status for r in runs]),

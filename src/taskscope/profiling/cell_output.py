@@ -68,4 +68,5 @@ class CellOutput:
         recorder = self._block.session.recorder
         window = Window(self._block.first_run)
         progress = live_progress(recorder, window, self._feed.estimates, recorder.now_s())
-        return live_bundle(progress, recorder.running())
+        others = {run.run for run in window.runs(recorder) if run.is_of_others}
+        return live_bundle(progress, [task for task in recorder.running() if task.run not in others])

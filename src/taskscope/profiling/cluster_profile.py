@@ -72,7 +72,7 @@ def wait_for_profile(recording: Recording) -> Recording:
 
 async def ask_profile(recording: Recording, client: Client) -> Recording:
     """Return the recording with the samples that the workers of an asynchronous client took, if any came."""
-    runs = [run for run in recording.runs if run.is_on_cluster]
+    runs = [run for run in recording.runs if run.run in _on_clusters(recording)]
     start_s = min(run.start_s for run in runs)
     stop_s = max(math.inf if run.stop_s is None else run.stop_s for run in runs)
     epoch_s = recording.started_at.timestamp() - recording.zero_s
@@ -109,7 +109,7 @@ async def ask_profile(recording: Recording, client: Client) -> Recording:
 
 
 def _on_clusters(recording: Recording) -> list[int]:
-    return [run.run for run in recording.runs if run.is_on_cluster]
+    return [run.run for run in recording.runs if run.is_on_cluster and not run.is_of_others]
 
 
 def _without(recording: Recording, error: BaseException) -> Recording:

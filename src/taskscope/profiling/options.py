@@ -46,9 +46,10 @@ class BlockOptions:
         Seconds between these samples, and for how many seconds they are counted together.
     panel
         Where it is live in a notebook; None is ``inline`` and whatever else the person has set in JupyterLab.
-
     transport
         How records come from a cluster's scheduler: ``poll`` or ``push``.
+    others
+        Whether tasks of other clients of that scheduler are recorded, too.
 
     Raises
     ------
@@ -72,6 +73,7 @@ class BlockOptions:
     profile_cycle: float = DEFAULT_CYCLE_S
     panel: Panel | None = None
     transport: Transport = "poll"
+    others: bool = False
     recorded: Options = field(init=False)
 
     def __post_init__(self) -> None:
@@ -90,6 +92,7 @@ class BlockOptions:
             profile_interval=self.profile_interval,
             profile_cycle=self.profile_cycle,
             transport=self.transport,
+            others=self.others,
         )
         object.__setattr__(self, "recorded", recorded)
         Redaction.of(self.redact)

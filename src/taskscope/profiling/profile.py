@@ -60,6 +60,12 @@ class profile:  # noqa: N801 - read as a verb: with taskscope.profile() as run
         runs there. ``"push"``: it sends them by itself, at most a twentieth of a second after a task has
         ended, by a function of ours that runs there until the block's computes are over; where the scheduler
         does not allow that, it is asked, and a message in the recording says so.
+    others
+        Record what other clients have the cluster's scheduler do during the block, too; False by default.
+        Their tasks are computes of their own, whose scheduler is called ``distributed, other clients`` and
+        whose prefixes end with ``(other clients)``; they are in no count, estimate or total of yours. How
+        many there will be, who asked for them and how they depend on each other is unknown. Keys are shown
+        as they are: every client of a scheduler can see them.
 
     Raises
     ------
@@ -101,6 +107,7 @@ class profile:  # noqa: N801 - read as a verb: with taskscope.profile() as run
         profile_cycle: float = DEFAULT_CYCLE_S,
         panel: Panel | None = None,
         transport: Transport = "poll",
+        others: bool = False,
     ) -> None:
         if client is not None and not is_client(client):
             raise OptionError(f"client must be a distributed.Client or None, got {client!r}")
@@ -118,6 +125,7 @@ class profile:  # noqa: N801 - read as a verb: with taskscope.profile() as run
             profile_cycle=profile_cycle,
             panel=panel,
             transport=transport,
+            others=others,
         )
         self._client = client
         self._display = display

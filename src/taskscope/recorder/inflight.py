@@ -26,6 +26,7 @@ def _of_run(log: RunLog, lanes: LaneTable, groups: GroupTable, origin: float) ->
     seen = [(lanes.id(lane), key, start) for lane, key, start in log.in_flight()]
     sent = [(None, key, start) for key, start in list(log.submitted.items())]
     tasks = [*seen, *sent][:_MAX_RUNNING]
-    ids = groups.ids([key for _, key, _ in tasks])
+    keys = [key for _, key, _ in tasks]
+    ids = groups.ids_of_others(keys) if log.is_of_others else groups.ids(keys)
     for (lane, key, start), group in zip(tasks, ids, strict=True):
         yield RunningTask(log.run, lane, group, key_text(key), start - origin)

@@ -15,6 +15,7 @@ from typing import Literal
 
 from taskscope.model.clock import Clock
 from taskscope.model.errortext import describe
+from taskscope.model.records import OTHERS
 from taskscope.model.scheduled import Scheduled
 
 __all__ = ["FailedTask", "LaneActivity", "LaneBuffer", "LaneKey", "RunLog", "UnseenTask", "joined_sources"]
@@ -201,6 +202,11 @@ class RunLog:
         """Whether workers of a cluster hold its results, and not the scheduler of this process."""
         self.trusts_workers = True
         """Whether the workers can be expected to have taskscope, so that they can time tasks."""
+
+    @property
+    def is_of_others(self) -> bool:
+        """Whether its tasks are those of other clients."""
+        return self.scheduler == OTHERS
 
     def open_lane(self, ident: int) -> LaneBuffer:
         """Return the lane of a thread that runs its first task of this compute."""

@@ -149,7 +149,8 @@ class RunState:
         log = self.log
         if self.builder is None and log is not None and log.graph_source is not None:
             grows = log.graph_source.grows
-            self.builder = GraphBuilder(log.graph_source, log.start - self.origin, self.groups.ids)
+            ids = self.groups.ids_of_others if log.is_of_others else self.groups.ids
+            self.builder = GraphBuilder(log.graph_source, log.start - self.origin, ids)
             log.graph_source = None
             if self._follow_held and not (grows or log.is_held_elsewhere):
                 self.occupancy = Occupancy(log.run, self.builder, has_metric=log.metric is not None)

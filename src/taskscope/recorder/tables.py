@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from typing import cast
 
-from taskscope.model.keys import split_key
+from taskscope.model.keys import others_prefix, split_key
 from taskscope.model.records import ERRED, Group, GroupTotal, Lane
 from taskscope.recorder.grouped import GroupSums
 from taskscope.recorder.runlog import LaneKey
@@ -17,40 +18,49 @@ MAX_LANES = 8_000
 
 
 class GroupTable:
-    """Groups by first appearance, with totals that outlive the dropped rows."""
+    """Groups by first appearance, with totals that outlive the dropped rows.
+
+    Those of other clients' tasks are apart, and so are their prefixes, though their names may be the same.
+    """
 
     def __init__(self) -> None:
         self.groups: list[Group] = []
         self._ids: dict[object, int] = {}
+        self._ids_of_others: dict[object, int] = {}
         self._sums: dict[int, GroupSums] = {}
 
     def ids(self, keys: Sequence[object]) -> list[int]:
         """Return the group id of every key, adding the groups that are new."""
-        kinds = set(map(type, keys))
-        if kinds == {tuple}:
-            known = self._ids
+        return self._ids_in(self._ids, keys)
+
+    def ids_of_others(self, keys: Sequence[object]) -> list[int]:
+        """Do so for keys of other clients' tasks."""
+        return self._ids_in(self._ids_of_others, keys)
+
+    def _ids_in(self, known: dict[object, int], keys: Sequence[object]) -> list[int]:
+        if set(map(type, keys)) == {tuple}:
             try:
                 return [known[key[0]] for key in cast("Sequence[tuple[object, ...]]", keys)]
             except (KeyError, IndexError):
                 pass
-        return list(map(self._id, keys))
+        return list(map(partial(self._id, known), keys))
 
-    def _id(self, key: object) -> int:
+    def _id(self, known: dict[object, int], key: object) -> int:
         # Only a tuple's head is looked up as it is: the text 'x-1' is of group 'x', ('x-1',) of 'x-1'.
-        group = self._ids.get(key[0]) if type(key) is tuple and key else None
-        return self._add(key) if group is None else group
+        group = known.get(key[0]) if type(key) is tuple and key else None
+        return self._add(known, key) if group is None else group
 
-    def _add(self, key: object) -> int:
+    def _add(self, known: dict[object, int], key: object) -> int:
         name, prefix = split_key(key)
-        known = self._ids.get(name)
-        if known is not None:
-            return known
+        if name in known:
+            return known[name]
         if len(self.groups) >= MAX_GROUPS:
             name, prefix = f"(beyond {MAX_GROUPS:,} groups)", "(more)"
-            if name in self._ids:
-                return self._ids[name]
+            if name in known:
+                return known[name]
+        prefix = others_prefix(prefix) if known is self._ids_of_others else prefix
         self.groups.append(Group(len(self.groups), name, prefix))
-        self._ids[name] = len(self.groups) - 1
+        known[name] = len(self.groups) - 1
         return len(self.groups) - 1
 
     def add(self, group_id: int, sums: GroupSums) -> None:

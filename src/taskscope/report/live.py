@@ -8,6 +8,7 @@ from html import escape
 
 from taskscope.analysis.progress import PrefixCount, Progress
 from taskscope.analysis.quantities import format_duration, format_left, format_percent, printable
+from taskscope.analysis.summary import others_text
 from taskscope.model.records import RunningTask
 from taskscope.report.palette import DARK, LIGHT, PALETTE
 
@@ -37,8 +38,9 @@ def live_bundle(progress: Progress, running: Sequence[RunningTask]) -> dict[str,
 
 
 def _line(progress: Progress) -> str:
+    others = [] if progress.others is None else [others_text(progress.others)]
     if progress.state == "waiting":
-        return "taskscope · waiting for a Dask compute"
+        return " · ".join(["taskscope · waiting for a Dask compute", *others])
     finished = f"{progress.finished:,} of {progress.total:,} tasks ({format_percent(progress.fraction)})"
     parts = [
         f"taskscope · {progress.state}",
@@ -52,7 +54,7 @@ def _line(progress: Progress) -> str:
         parts.append(f"{progress.erred:,} erred")
     if progress.state == "running":
         parts.append(_left(progress))
-    return " · ".join(parts)
+    return " · ".join([*parts, *others])
 
 
 def _left(progress: Progress) -> str:

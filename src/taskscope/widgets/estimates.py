@@ -44,7 +44,7 @@ class Estimates:
         """Return the estimates for those of these computes that run and give evidence, by compute."""
         found: dict[int, Estimate] = {}
         for run in runs:
-            if run.status != "running":
+            if run.status != "running" or run.is_of_others:
                 self._shapes.pop(run.run, None)
                 self._known.pop(run.run, None)
             elif (estimate := self._current(run, now_s)) is not None:

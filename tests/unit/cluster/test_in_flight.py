@@ -11,6 +11,7 @@ import pytest
 from taskscope.recorder import Recorder
 from taskscope.sources.cluster.inflight import InFlight
 from taskscope.sources.cluster.link import Link
+from taskscope.sources.cluster.others import Others
 from taskscope.sources.cluster.ownership import Ownership
 from taskscope.sources.cluster.pace import Pace
 from taskscope.sources.cluster.runs import TrackedRun, announce
@@ -67,7 +68,8 @@ def test_a_task_that_its_worker_has_no_more_and_that_no_record_tells_of(
 ) -> None:
     recorder, told, ownership = Recorder(clock=fake_clock), Told(), Ownership()
     workers, pace = Workers("tcp://10.0.0.1:8786"), Pace(fake_clock.perf_counter)
-    in_flight = InFlight(told, workers, ownership, recorder)
+    others = Others(recorder, workers, ownership.past, lambda: None)
+    in_flight = InFlight(told, workers, ownership, others, recorder, lambda: True)
     run = TrackedRun(recorder.begin(), None, None, True, lambda: None)
     announce(run, {"x": ()}, ("x",))
     ownership.take(run, ["x"])

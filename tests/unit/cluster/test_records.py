@@ -17,6 +17,7 @@ from taskscope.recorder import Recorder
 from taskscope.sources.cluster.clock import HostClocks, WorkerClock, applied_corrections
 from taskscope.sources.cluster.link import Link
 from taskscope.sources.cluster.offsets import Exchange
+from taskscope.sources.cluster.others import Others
 from taskscope.sources.cluster.ownership import Ownership
 from taskscope.sources.cluster.pace import Pace
 from taskscope.sources.cluster.records import COMPUTE, Executions, error_text, read_executions
@@ -167,16 +168,17 @@ def stream_of(link: Link, clock: Clock) -> tuple[Recorder, TaskStream, TrackedRu
     run = TrackedRun(recorder.begin(), None, None, True, lambda: None)
     announce(run, {"x-1": ()}, ["x-1"])
     ownership.take(run, ["x-1"])
+    others = Others(recorder, workers, ownership.past, lambda: None)
     return (
         recorder,
-        TaskStream(link, workers, ownership, TransferLogs(link, workers, recorder), recorder),
+        TaskStream(link, workers, ownership, others, TransferLogs(link, workers, recorder), recorder),
         run,
     )
 
 
 def read(stream: TaskStream) -> None:
     asyncio.run(stream.ask())
-    stream.fold(wait_for_graphs=False)
+    stream.fold(knows_all=True)
 
 
 def test_a_clock_that_is_set_is_told_and_no_task_takes_less_than_no_time(fake_clock: FakeClock) -> None:
@@ -233,19 +235,19 @@ def test_a_task_that_ended_before_it_was_heard_of_has_one_more_look_and_longer_w
     recorder, stream, run = stream_of(link, fake_clock)
     ownership = stream._ownership
     asyncio.run(stream.ask())
-    stream.fold(wait_for_graphs=True)
-    stream.fold(wait_for_graphs=True)
+    stream.fold(knows_all=False)
+    stream.fold(knows_all=False)
     for key in ("early", "late"):
         announce(run, {key: ()}, [key])
         ownership.take(run, [key])
-        stream.fold(wait_for_graphs=False)
+        stream.fold(knows_all=True)
     assert sorted(recorder.snapshot().table("tasks")["key"]) == ["early", "x-1"]
 
     link.records.append(record(now, now + 1, now + 1, key="once"))
     read(stream)
     announce(run, {"once": ()}, ["once"])
     ownership.take(run, ["once"])
-    stream.fold(wait_for_graphs=False)
+    stream.fold(knows_all=True)
     assert sorted(recorder.snapshot().table("tasks")["key"]) == ["early", "once", "x-1"]
 
 

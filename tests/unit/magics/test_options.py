@@ -20,11 +20,18 @@ def test_all_options(tmp_path: Path) -> None:
     dump, text = str(tmp_path / "a b.taskscope"), str(tmp_path / "a.txt")
     line = (
         f"""-o run -D "{dump}" -T {text} -q --label 'rechunk 2' --dt=0.1 --metric nbytes --no-raise-error"""
-        " --no-stacks --panel dock --transport push"
+        " --no-stacks --panel dock --transport push --others"
     )
     assert parse_options(PARSER, line, {}) == MagicOptions(
         BlockOptions(
-            "rechunk 2", 0.1, "nbytes", save=(dump, text), stacks=False, panel="dock", transport="push"
+            "rechunk 2",
+            0.1,
+            "nbytes",
+            save=(dump, text),
+            stacks=False,
+            panel="dock",
+            transport="push",
+            others=True,
         ),
         "run",
         quiet=True,

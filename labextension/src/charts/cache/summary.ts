@@ -1,7 +1,7 @@
 /** What was held in numbers: now, at its most, and which groups made that up; pure. */
 import type { Measure, RunWindow, TaskStore } from '../../store';
 import { inWindow, walkHeld } from '../../store';
-import { CLUSTER } from '../../wire';
+import { isOnCluster } from '../../wire';
 
 export interface HeldPeak {
   readonly timeS: number;
@@ -80,7 +80,7 @@ export function byPrefix(store: TaskStore, groups: HeldPeak['groups']): [prefix:
 
 /** Whether any of these computes ran on a cluster. */
 export function onCluster(store: TaskStore, window: RunWindow): boolean {
-  return store.tables.runsIn(window).some(({ scheduler }) => scheduler === CLUSTER);
+  return store.tables.runsIn(window).some(isOnCluster);
 }
 
 function overlap(store: TaskStore, window: RunWindow): boolean {

@@ -2,7 +2,7 @@
 import { formatBytes, formatCount, formatDuration, formatPercent, printable } from '../../lib/format';
 import { clamp } from '../../lib/span';
 import type { Translate } from '../../lib/translate';
-import type { Group, Run } from '../../wire';
+import { type Group, isOfOthers, type Run } from '../../wire';
 import { runName } from '../ui/cell-link';
 import { element } from '../ui/dom';
 import type { Found, FoundOpen, FoundTask, FoundWorker } from './find-task';
@@ -76,7 +76,7 @@ function openTip({ bar, label }: FoundOpen, zeroS: number, nowS: number, names: 
 
 function computeRow(run: number, { runs }: Names, t: Translate): [string, string][] {
   const found = runs.get(run);
-  const name = found === undefined ? null : runName(found);
+  const name = found === undefined ? null : isOfOthers(found) ? t('of another client') : runName(found);
   return name === null ? [] : [[t('Compute'), name]];
 }
 

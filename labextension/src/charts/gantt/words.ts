@@ -7,28 +7,38 @@ import type { Run } from '../../wire';
 import type { PrefixSummary } from './legend';
 import type { Scene } from './model';
 
+/** The tasks of a chart, by prefix. */
+export interface Drawn {
+  readonly own: readonly PrefixSummary[];
+  /** Those of other clients of a cluster; null where they are not recorded. */
+  readonly others: readonly PrefixSummary[] | null;
+}
+
 /** How the latest compute stands, how many tasks and lanes there are, and what of them is not shown. */
 export function stateText(
   store: TaskStore,
   scene: Scene,
-  prefixes: readonly PrefixSummary[],
+  { own, others }: Drawn,
   latest: Run | undefined,
   nHidden: number,
   t: Translate
 ): string {
-  const ended = sum(prefixes, p => p.finished + p.erred + p.interrupted);
+  const ended = endedOf(own);
   const parts = [
     ...(scene.held ? [t('paused at %1', formatDuration(scene.nowS - scene.zeroS))] : latest === undefined ? [] : outcome(latest, store.clock.active, t)),
     ended === 1 ? t('1 task') : t('%1 tasks', formatCount(ended)),
     lanesText(scene, t)
   ];
-  const running = sum(prefixes, p => p.running);
-  const erred = sum(prefixes, p => p.erred);
+  const running = sum(own, p => p.running);
+  const erred = sum(own, p => p.erred);
   if (running > 0) {
     parts.push(t('%1 running', formatCount(running)));
   }
   if (erred > 0) {
     parts.push(t('%1 erred', formatCount(erred)));
+  }
+  if (others !== null) {
+    parts.push(t('%1 of other clients', formatCount(endedOf(others))));
   }
   if (nHidden > 0) {
     parts.push(nHidden === 1 ? t('1 prefix hidden') : t('%1 prefixes hidden', formatCount(nHidden)));
@@ -38,6 +48,10 @@ export function stateText(
     parts.push(t('showing %1 of %2: older tasks were dropped', formatCount(store.nTasks), formatCount(all)));
   }
   return parts.join(' · ');
+}
+
+function endedOf(prefixes: readonly PrefixSummary[]): number {
+  return sum(prefixes, p => p.finished + p.erred + p.interrupted);
 }
 
 /** What is worth saying of the latest compute: a good end is not. */

@@ -30,7 +30,7 @@ export interface Moment {
 }
 
 /** What comes under the bar, in this order; a key shows the pattern of the segment it counts. */
-const META = ['elapsed', 'eta', 'stuck', 'running', 'ahead', 'erred', 'interrupted', 'lost'] as const;
+const META = ['elapsed', 'eta', 'stuck', 'running', 'ahead', 'erred', 'interrupted', 'lost', 'others'] as const;
 const WITH_KEY: ReadonlySet<string> = new Set(['running', 'erred', 'interrupted']);
 
 export class ProgressDrawing {

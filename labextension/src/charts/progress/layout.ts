@@ -1,7 +1,7 @@
 /** What the progress chart shows, from counts and times alone; no DOM. */
 
 import type { FailureKind } from '../../store';
-import type { Estimate, PrefixProgress, Run } from '../../wire';
+import { type Estimate, isOfOthers, isOnCluster, type PrefixProgress, type Run } from '../../wire';
 import { type Ahead, sumAhead } from './ahead';
 
 /** How far computes are at one moment; all times on one axis. */
@@ -62,17 +62,27 @@ export interface ProgressLayout extends ShownCounts {
   readonly eta: Eta;
   /** One row per prefix, those with the most tasks first, else in order of appearance. */
   readonly prefixes: readonly PrefixRow[];
+  /** What is known of other clients' tasks, which are in none of the above; null where that is not recorded. */
+  readonly others: OthersCounts | null;
 }
 
-/** What clusters are called among schedulers. */
-const CLUSTER = 'distributed';
+/** Other clients' tasks; how many are ahead of them nobody knows. */
+export interface OthersCounts {
+  readonly ended: number;
+  readonly erred: number;
+  readonly running: number;
+}
+
 /** Running while anything runs; after that the worst end of all computes. */
 const WORST_FIRST = ['running', 'interrupted', 'erred', 'finished'] as const;
 
 /** Work out what to show of these computes at this moment. */
 export function layoutProgress(input: ProgressInput): ProgressLayout {
-  const { rows, runs, failures, nowS } = input;
-  const onCluster = new Set(runs.filter(run => run.scheduler === CLUSTER).map(({ run }) => run));
+  const { failures, nowS } = input;
+  const others = new Set(input.runs.filter(isOfOthers).map(({ run }) => run));
+  const runs = input.runs.filter(({ run }) => !others.has(run));
+  const rows = input.rows.filter(({ run }) => !others.has(run));
+  const onCluster = new Set(runs.filter(isOnCluster).map(({ run }) => run));
   const sums = sumShown(rows, onCluster, nowS);
   const total = plannedTasks(rows, runs);
   const uncounted = new Set(runs.filter(run => run.status === 'running' && run.nTasks === 0).map(({ run }) => run));
@@ -88,9 +98,15 @@ export function layoutProgress(input: ProgressInput): ProgressLayout {
     lost: failures.reduce((n, kind) => n + (kind.status === 'lost' ? kind.n : 0), 0),
     fraction: total === 0 || uncounted.size > 0 ? 0 : sums.finished / total,
     elapsedS: elapsedS(runs, nowS),
-    eta: timeLeft(input),
-    prefixes: byPrefix(rows.filter(row => !uncounted.has(row.run)), onCluster, nowS)
+    eta: timeLeft({ ...input, runs }),
+    prefixes: byPrefix(rows.filter(row => !uncounted.has(row.run)), onCluster, nowS),
+    others: others.size === 0 ? null : countOthers(input.rows.filter(({ run }) => others.has(run)))
   };
+}
+
+function countOthers(rows: readonly PrefixProgress[]): OthersCounts {
+  const { finished, erred, interrupted, running } = sumCounts(rows);
+  return { ended: finished + erred + interrupted, erred, running };
 }
 
 function stateOf(runs: readonly RunTimes[]): ProgressState {

@@ -1,7 +1,7 @@
 /** The computes, the latest first: each by its cell, and a way there where the page has that cell. */
 import { formatCount, formatDuration } from '../../lib/format';
 import type { Translate } from '../../lib/translate';
-import type { Run } from '../../wire';
+import { isOfOthers, type Run } from '../../wire';
 import { type RevealCell, runName } from '../ui/cell-link';
 import { element, setText } from '../ui/dom';
 import { stateWord } from './words';
@@ -48,7 +48,7 @@ export class RunList {
     this.toggle.hidden = n < 2;
     this.el.classList.toggle('tsk-many', n > 1);
     this.toggle.setAttribute('aria-expanded', String(this.#unfolded));
-    setText(this.toggle, this.options.translate('%1 computes', formatCount(n)));
+    setText(this.toggle, this.#toggleText());
     const isOpen = n === 1 || (n > 1 && this.#unfolded);
     const items = isOpen ? this.#runs.slice(-MAX_RUNS).reverse().map(run => this.#itemOf(run, n === 1)) : [];
     const shown = JSON.stringify(items);
@@ -59,13 +59,26 @@ export class RunList {
     this.el.hidden = items.every(({ name }) => name === '');
   }
 
+  /** What other clients do is no compute. */
+  #toggleText(): string {
+    const { translate } = this.options;
+    const n = this.#runs.filter(run => !isOfOthers(run)).length;
+    const computes = n === 1 ? translate('1 compute') : translate('%1 computes', formatCount(n));
+    return n === this.#runs.length ? computes : translate('%1 and other clients', computes);
+  }
+
   #itemOf(run: Run, isOnly: boolean): Item {
     const { translate, reveal } = this.options;
+    const lastedS = run.startS === null ? null : run.stopS === null ? Math.max(Math.floor(this.#nowS - run.startS), 0) : run.stopS - run.startS;
+    const lasted = lastedS === null ? [] : [formatDuration(lastedS)];
+    if (isOfOthers(run)) {
+      return { run: run.run, name: translate('Other clients'), facts: lasted.join(''), leads: false };
+    }
     const name = runName(run) ?? (isOnly ? '' : translate('Compute %1', String(run.run + 1)));
     const facts = [
       stateWord(run.status, translate),
       run.nTasks === 1 ? translate('1 task') : translate('%1 tasks', formatCount(run.nTasks)),
-      ...(run.startS === null ? [] : [formatDuration(run.stopS === null ? Math.max(Math.floor(this.#nowS - run.startS), 0) : run.stopS - run.startS)])
+      ...lasted
     ];
     // The chart itself says all this of the only one.
     return { run: run.run, name, facts: isOnly ? '' : facts.join(' · '), leads: name !== '' && reveal(run) !== null };

@@ -2,7 +2,7 @@
 import { formatCount, formatDuration, formatPercent, printable } from '../../lib/format';
 import type { Translate } from '../../lib/translate';
 import { aheadText, stuckText } from './ahead';
-import type { Eta, PrefixRow, ProgressLayout, ProgressState, ShownCounts } from './layout';
+import type { Eta, OthersCounts, PrefixRow, ProgressLayout, ProgressState, ShownCounts } from './layout';
 
 const MAX_ERROR_CHARS = 200;
 
@@ -22,6 +22,8 @@ export interface ProgressWords {
   readonly interrupted: string;
   readonly lost: string;
   readonly runs: string;
+  /** `other clients: 12 tasks ended (1 erred), 2 processing` */
+  readonly others: string;
   readonly error: string;
   /** All of it in one line, for those who do not see the bar. */
   readonly sentence: string;
@@ -43,10 +45,11 @@ export function describeProgress(layout: ProgressLayout, translate: Translate): 
     interrupted: interrupted > lost ? translate('%1 interrupted', formatCount(interrupted - lost)) : '',
     lost: lost > 0 ? translate('%1 lost with their worker', formatCount(lost)) : '',
     runs: nRuns > 1 ? translate('%1 computes', formatCount(nRuns)) : '',
+    others: othersText(layout.others, translate),
     error: error === null ? '' : printable(error, MAX_ERROR_CHARS)
   };
   const { state, percent, eta, elapsed } = words;
-  const said = [words.count, percent, words.running, words.stuck, words.ahead, words.erred, words.interrupted, words.lost, elapsed, eta];
+  const said = [words.count, percent, words.running, words.stuck, words.ahead, words.erred, words.interrupted, words.lost, elapsed, eta, words.others];
   const details = said.filter(text => text !== '').join(', ');
   return { ...words, sentence: details === '' ? state : `${state}: ${details}` };
 }
@@ -63,6 +66,19 @@ function countText({ total, finished, nRuns, counting }: ProgressLayout, transla
     return finished > 0 ? translate('%1 finished, total not known yet', formatCount(finished)) : translate('counting tasks…');
   }
   return total > 0 ? translate('%1 of %2 tasks', formatCount(finished), formatCount(total)) : nRuns > 0 ? translate('no tasks') : '';
+}
+
+function othersText(others: OthersCounts | null, translate: Translate): string {
+  if (others === null) {
+    return '';
+  }
+  const { ended, erred, running } = others;
+  const parts = [
+    ended === 1 ? translate('1 task ended') : translate('%1 tasks ended', formatCount(ended)),
+    erred > 0 ? translate('%1 erred', formatCount(erred)) : '',
+    running > 0 ? translate('%1 processing', formatCount(running)) : ''
+  ];
+  return translate('other clients: %1', parts.filter(part => part !== '').join(', '));
 }
 
 /** The counts of one prefix: `40 / 100`. */

@@ -18,7 +18,7 @@ describe('layoutProgress', () => {
   it('waits where there is no compute', () => {
     expect(layout({})).toEqual({
       total: 0, finished: 0, erred: 0, running: 0, interrupted: 0, atWorkers: false, ahead: null,
-      state: 'waiting', counting: false, nRuns: 0, error: null, errors: [], lost: 0, fraction: 0, elapsedS: 0, eta: { kind: 'none' }, prefixes: []
+      state: 'waiting', counting: false, nRuns: 0, error: null, errors: [], lost: 0, fraction: 0, elapsedS: 0, eta: { kind: 'none' }, prefixes: [], others: null
     });
   });
 
@@ -39,8 +39,22 @@ describe('layoutProgress', () => {
       prefixes: [
         { prefix: 'add', total: 40, finished: 24, erred: 1, running: 2, interrupted: 0, atWorkers: false, ahead: null },
         { prefix: 'mul', total: 10, finished: 10, erred: 0, running: 0, interrupted: 0, atWorkers: false, ahead: null }
-      ]
+      ],
+      others: null
     });
+  });
+
+  it('keeps what other clients do out of every count, and claims no total of it', () => {
+    const own = layout({ rows: [{ ...ROW, finished: 40, running: 2 }], runs: [RUN] });
+    const others = [1, 2].map(run => ({ ...RUN, run, nTasks: 0, startS: 0, scheduler: 'distributed, other clients' }));
+    const rows = [
+      { ...ROW, run: 1, prefix: 'add (other clients)', total: 30, finished: 20, erred: 3, interrupted: 1, running: 6 },
+      { ...ROW, run: 2, prefix: 'mul (other clients)', total: 5, finished: 5 },
+      { ...ROW, finished: 40, running: 2 }
+    ];
+    expect(layout({ rows, runs: [...others, RUN] })).toEqual({ ...own, others: { ended: 29, erred: 3, running: 6 } });
+    const alone = layout({ rows: [], runs: others });
+    expect(alone).toEqual({ ...layout({}), others: { ended: 0, erred: 0, running: 0 } });
   });
 
   it('sums what tasks of a cluster wait for, and says where it is not known of all', () => {

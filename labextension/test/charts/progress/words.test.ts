@@ -6,14 +6,14 @@ import { english } from '../../../src/lib/translate';
 
 const WAITING: ProgressLayout = {
   total: 0, finished: 0, erred: 0, running: 0, interrupted: 0, atWorkers: false, ahead: null,
-  state: 'waiting', counting: false, nRuns: 0, error: null, errors: [], lost: 0, fraction: 0, elapsedS: 0, eta: { kind: 'none' }, prefixes: []
+  state: 'waiting', counting: false, nRuns: 0, error: null, errors: [], lost: 0, fraction: 0, elapsedS: 0, eta: { kind: 'none' }, prefixes: [], others: null
 };
 
 describe('describeProgress', () => {
   it('says what it waits for', () => {
     expect(describeProgress(WAITING, english)).toEqual({
       state: 'Waiting for a Dask compute', count: '', percent: '', elapsed: '', eta: '',
-      running: '', stuck: '', ahead: '', erred: '', interrupted: '', lost: '', runs: '', error: '', sentence: 'Waiting for a Dask compute'
+      running: '', stuck: '', ahead: '', erred: '', interrupted: '', lost: '', runs: '', others: '', error: '', sentence: 'Waiting for a Dask compute'
     });
   });
 
@@ -26,10 +26,19 @@ describe('describeProgress', () => {
     expect(describeProgress(layout, english)).toEqual({
       state: 'Running', count: '742 of 1,000 tasks', percent: '74%', elapsed: '12.3 s elapsed',
       eta: 'about 4 s left (estimate: 2 s to 25 s)', running: '4 running', stuck: '', ahead: '', erred: '1 erred', interrupted: '2 interrupted',
-      lost: '', runs: '3 computes', error: '',
+      lost: '', runs: '3 computes', others: '', error: '',
       sentence:
         'Running: 742 of 1,000 tasks, 74%, 4 running, 1 erred, 2 interrupted, 12.3 s elapsed, about 4 s left (estimate: 2 s to 25 s)'
     });
+  });
+
+  it('says what other clients do, apart from the rest', () => {
+    const counts = [{ ended: 1, erred: 0, running: 0 }, { ended: 1200, erred: 3, running: 2 }];
+    const told = counts.map(others => describeProgress({ ...WAITING, others }, english));
+    expect(told.map(({ others, sentence }) => [others, sentence])).toEqual([
+      ['other clients: 1 task ended', 'Waiting for a Dask compute: other clients: 1 task ended'],
+      ['other clients: 1,200 tasks ended, 3 erred, 2 processing', 'Waiting for a Dask compute: other clients: 1,200 tasks ended, 3 erred, 2 processing']
+    ]);
   });
 
   it('gives no total before all tasks were counted', () => {

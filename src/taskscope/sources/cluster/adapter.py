@@ -85,6 +85,9 @@ class Observer(Protocol):
     def submitted(self, submission: Submission) -> None:
         """Hear that a client has handed work to its scheduler."""
 
+    def handed_over(self) -> None:
+        """Hear that what it was told to be ready for is over, whether or not work was handed over."""
+
     def returned(self, call: Call, error: BaseException | None) -> None:
         """Hear that a call that waited for its result has come back with it, or with an error."""
 
@@ -174,15 +177,18 @@ def _observed_graph(original: Callable[..., Any]) -> Callable[..., Any]:
     @functools.wraps(original)
     def graph_to_futures(self: Any, *args: Any, **kwargs: Any) -> Any:
         _tell(lambda observer: observer.submitting(self))
-        futures = original(self, *args, **kwargs)
-        single = _is_single(self, sys._getframe(1))
+        try:
+            futures = original(self, *args, **kwargs)
+            single = _is_single(self, sys._getframe(1))
 
-        def tell(observer: Observer) -> None:
-            expr = signature.bind(self, *args, **kwargs).arguments["expr"]
-            call = None if self.asynchronous else _call.get()
-            observer.submitted(Submission(self, expr, frozenset(futures), call, single))
+            def tell(observer: Observer) -> None:
+                expr = signature.bind(self, *args, **kwargs).arguments["expr"]
+                call = None if self.asynchronous else _call.get()
+                observer.submitted(Submission(self, expr, frozenset(futures), call, single))
 
-        _tell(tell)
+            _tell(tell)
+        finally:
+            _tell(lambda observer: observer.handed_over())
         return futures
 
     return graph_to_futures

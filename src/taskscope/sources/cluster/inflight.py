@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Mapping
+from collections.abc import Callable, Hashable, Iterable, Mapping
 from typing import Any
 
 from taskscope.recorder import Recorder
 from taskscope.sources.cluster.link import Link
+from taskscope.sources.cluster.others import Others
 from taskscope.sources.cluster.ownership import Ownership
 from taskscope.sources.cluster.pace import Pace
 from taskscope.sources.cluster.runs import TrackedRun
@@ -25,17 +26,29 @@ class InFlight:
     ----------
     link
         Where to ask.
-    workers, ownership
+    workers, ownership, others
         Whose the tasks are.
     recorder
         Where to tell.
+    knows_all
+        Asked whether all keys of ours are known that the scheduler has.
     """
 
-    def __init__(self, link: Link, workers: Workers, ownership: Ownership, recorder: Recorder) -> None:
+    def __init__(
+        self,
+        link: Link,
+        workers: Workers,
+        ownership: Ownership,
+        others: Others,
+        recorder: Recorder,
+        knows_all: Callable[[], bool],
+    ) -> None:
         self._link = link
         self._workers = workers
         self._ownership = ownership
+        self._others = others
         self._recorder = recorder
+        self._knows_all = knows_all
         self._every_s = _EVERY_S
         self._sent: dict[Hashable, TrackedRun] = {}
         self._gone: set[str] = set()
@@ -58,8 +71,7 @@ class InFlight:
         sent: dict[Hashable, TrackedRun] = {}
         for address, keys in processing.items():
             place = (address, self._workers.get(address).label)
-            for key in keys:
-                run = self._ownership.of(key)
+            for key, run in zip(keys, self._runs_of(keys), strict=True):
                 if run is not None:
                     sent[key] = run
                     run.send(key, place, now)
@@ -72,6 +84,14 @@ class InFlight:
                     self._gone.add(address)
         self._sent = sent
         return bool(self._gone)
+
+    def _runs_of(self, keys: Iterable[Hashable]) -> list[TrackedRun | None]:
+        """Return the run of each task that a worker has or had, None where there is none."""
+        runs = {key: self._ownership.of(key) for key in keys}
+        nobodys = [key for key, run in runs.items() if run is None]
+        if nobodys and self._knows_all():
+            runs.update(zip(nobodys, self._others.take(nobodys), strict=True))
+        return list(runs.values())
 
     async def ask_losses(self, gone: Iterable[str]) -> None:
         """Read which tasks were with workers that are gone.
@@ -91,7 +111,7 @@ class InFlight:
     def _lose(self, address: str, event: Mapping[str, Any], moment: float) -> None:
         worker = self._workers.get(address)
         verb = "left" if event.get("expected") else "died"
-        for key in event.get("processing-tasks", ()):
-            run = self._ownership.of(key)
+        keys = list(event.get("processing-tasks", ()))
+        for key, run in zip(keys, self._runs_of(keys), strict=True):
             if run is not None:
                 run.lose(key, (worker.address, worker.label), moment, f"{worker.label} {verb}")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterable
 
+from taskscope.sources.cluster.past import PastKeys
 from taskscope.sources.cluster.runs import TrackedRun, announce
 
 __all__ = ["Ownership"]
@@ -15,6 +16,8 @@ class Ownership:
     def __init__(self) -> None:
         self._owners: dict[Hashable, TrackedRun] = {}
         self._runs: dict[TrackedRun, None] = {}
+        self.past = PastKeys()
+        """The keys of the runs that have ended."""
 
     def take(self, run: TrackedRun, keys: Iterable[Hashable]) -> None:
         """Note the keys of a run."""
@@ -51,6 +54,7 @@ class Ownership:
     def forget(self, run: TrackedRun) -> None:
         """Let go of a run that has ended; what others asked for too becomes theirs."""
         self._runs.pop(run, None)
+        self.past.add(run.keys)
         for key in run.keys:
             if self._owners.get(key) is run:
                 del self._owners[key]

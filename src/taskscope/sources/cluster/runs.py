@@ -157,7 +157,8 @@ def announce(
     new = {key: needed for key, needed in graph.items() if key not in run.keys}
     source = GraphSource(new, frozenset(k for k in kept if k in new), {}, grows=run.collects or run.assumed)
     run.keys.update(new)
-    run.unended.add(new)
+    if not run.assumed:
+        run.unended.add(new)
     # Of a graph that was not looked at only those keys are known that the scheduler has told of so far.
     run.log.n_tasks = 0 if run.assumed else len(run.keys)
     if not run.is_known:

@@ -17,15 +17,17 @@ from taskscope.sources.cluster.guests import Guests
 from taskscope.sources.cluster.holdings import Holdings
 from taskscope.sources.cluster.inflight import InFlight
 from taskscope.sources.cluster.link import Link, LoopThread
+from taskscope.sources.cluster.others import Others
 from taskscope.sources.cluster.ownership import Ownership
 from taskscope.sources.cluster.pace import Pace
 from taskscope.sources.cluster.probing import ClockProbe
-from taskscope.sources.cluster.push import Push, Transport
+from taskscope.sources.cluster.push import Push
 from taskscope.sources.cluster.runs import TrackedRun, announce
 from taskscope.sources.cluster.samples import WorkerSampler
 from taskscope.sources.cluster.states import States
 from taskscope.sources.cluster.stream import TaskStream
 from taskscope.sources.cluster.transfers import TransferLogs
+from taskscope.sources.cluster.wanted import Wanted
 from taskscope.sources.cluster.worker_profiles import WorkerProfiles
 from taskscope.sources.cluster.workers import Workers
 
@@ -52,12 +54,12 @@ class WatchedScheduler:
         Told of each run that was.
     left
         Told that it is asked no more: its last client was closed, or it is gone.
-    transport
-        Asked how records are to come.
     told
         Told that the recorder was told something while nothing runs.
-    sampled
-        Asked whether anybody wants samples of what workers do.
+    wanted
+        What is wanted of it.
+    is_handed_work
+        Asked whether a client may be about to hand work to it.
     """
 
     def __init__(  # noqa: PLR0915 - an attribute a line
@@ -68,9 +70,9 @@ class WatchedScheduler:
         lock: threading.Lock,
         ended: Callable[[TrackedRun], None],
         left: Callable[[WatchedScheduler], None],
-        transport: Callable[[], Transport],
         told: Callable[[], None],
-        sampled: Callable[[], bool],
+        wanted: Wanted,
+        is_handed_work: Callable[[], bool],
     ) -> None:
         self.address = address
         self.ready = threading.Event()
@@ -90,19 +92,25 @@ class WatchedScheduler:
         self.guests = Guests(lock)
         """The clients for which it is asked."""
         self._link = Link(address, arguments)
-        self._wanted = asyncio.Event()
+        self._woken = asyncio.Event()
+        self._wanted = wanted
+        self._is_handed_work = is_handed_work
         self._samples = WorkerSampler(recorder)
         self._workers = Workers(address, self._samples.take)
         self._ownership = Ownership()
         self._transfers = TransferLogs(self._link, self._workers, recorder)
-        self._stream = TaskStream(self._link, self._workers, self._ownership, self._transfers, recorder)
-        self._in_flight = InFlight(self._link, self._workers, self._ownership, recorder)
+        self._others = Others(recorder, self._workers, self._ownership.past, told)
+        self._stream = TaskStream(
+            self._link, self._workers, self._ownership, self._others, self._transfers, recorder
+        )
+        self._in_flight = InFlight(
+            self._link, self._workers, self._ownership, self._others, recorder, self._knows_all
+        )
         self._states = States(self._link, recorder)
-        self._push = Push(self._link, recorder, self._wanted.set)
-        self._transport = transport
+        self._push = Push(self._link, recorder, self._woken.set)
         self._probe = ClockProbe(self._link, self._workers, recorder)
         self._holdings = Holdings(self._link, self._workers, self._ownership, recorder)
-        self._profiles = WorkerProfiles(self._link, self._workers, recorder, sampled)
+        self._profiles = WorkerProfiles(self._link, self._workers, recorder, lambda: wanted.samples)
         self._pace = Pace(recorder.clock.perf_counter)
         self._incoming: deque[tuple[TrackedRun, Submission]] = deque()
         self._runs: list[TrackedRun] = []
@@ -114,6 +122,11 @@ class WatchedScheduler:
     def has_runs(self) -> bool:
         """Whether there are runs that have not ended."""
         return bool(self._incoming or self._runs)
+
+    @property
+    def watches_others(self) -> bool:
+        """Whether tasks of other clients are, or are to be, recorded."""
+        return self._others.since is not None or self._wanted.others_since is not None
 
     @property
     def owes_samples(self) -> bool:
@@ -143,11 +156,12 @@ class WatchedScheduler:
         """Have it look soon; called on any thread."""
         loop = self._loop
         if loop is not None and not loop.is_closed():
-            loop.call_soon_threadsafe(self._wanted.set)
+            loop.call_soon_threadsafe(self._woken.set)
 
     def abandon(self) -> None:
         """End all runs as they stand, because nobody watches any more; called once the thread has ended."""
         self.broken = True
+        self._others.follow(None)
         self._end_all("interrupted", None)
 
     async def _serve(self) -> None:
@@ -158,9 +172,9 @@ class WatchedScheduler:
             await self._holdings.open()
             self.ready.set()
             while not self.guests.look() or self.has_runs:
-                if not self.has_runs:
+                if not (self.has_runs or self.watches_others):
                     self._push.close()
-                    self._wanted.clear()
+                    self._woken.clear()
                     if not self._incoming and not self.guests.are_leaving:
                         await self._rest()
                     continue
@@ -171,6 +185,7 @@ class WatchedScheduler:
         finally:
             self.ready.set()
             self._holdings.close()
+            self._others.follow(None)
             self._told()
             for task in self._graphs:
                 task.cancel()
@@ -181,7 +196,7 @@ class WatchedScheduler:
             self._left(self)
 
     async def _pause(self) -> None:
-        self._wanted.clear()
+        self._woken.clear()
         await self._wait(self._pace.pause_s())
 
     async def _rest(self) -> None:
@@ -204,19 +219,29 @@ class WatchedScheduler:
         """Return whether somebody wanted it to look, within this time."""
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(longest_s):
-                await self._wanted.wait()
-        return self._wanted.is_set()
+                await self._woken.wait()
+        return self._woken.is_set()
+
+    async def begin_others(self) -> None:
+        """Record from now on what other clients have it do, if that is wanted."""
+        if self.ready.is_set() and not self.broken:
+            try:
+                async with self._stepping:
+                    await self._follow_others()
+            except Exception as error:  # noqa: BLE001 - see _serve
+                self._lose(error)
+            self._woken.set()
 
     async def step(self) -> None:
         """Ask once for everything that is new, and end the runs that are over by now."""
         if not self.broken:
             try:
-                await self._step()
+                await self._step(at_end=self.watches_others)
                 await self._finish_samples()
             except Exception as error:  # noqa: BLE001 - see _serve
                 self._lose(error)
 
-    async def _step(self) -> None:
+    async def _step(self, *, at_end: bool = False) -> None:
         # First, so that what was handed over is known even where a look before this one is never answered.
         self._admit()
         async with self._stepping:
@@ -230,9 +255,23 @@ class WatchedScheduler:
             if not self.guests.have_left:
                 await self._probe.look(self._pace)
             with self._pace:
-                await self._ask(at_once=bool(over))
+                await self._follow_others()
+                await self._ask(at_once=at_end or bool(over))
             for run in over:
                 self._end(run)
+
+    async def _follow_others(self) -> None:
+        since = self._wanted.others_since
+        if since == self._others.since:
+            return
+        if since is not None:
+            # What of theirs is over by now is not of the time for which they are wanted.
+            await self._ask_identity()
+            await self._stream.ask()
+            self._stream.fold(knows_all=self._knows_all())
+            if self._others.since is None:
+                self._stream.set_apart()
+        self._others.follow(since)
 
     async def _ask(self, *, at_once: bool) -> None:
         # A worker may have died and others done its tasks in less time than lies between two looks.
@@ -240,7 +279,7 @@ class WatchedScheduler:
             await self._ask_identity()
         if await self._in_flight.ask(self._pace):
             await self._ask_identity()
-        self._push.follow(self._transport(), self._stream.cursor)
+        self._push.follow(self._wanted.transport, self._stream.cursor)
         for first, records in self._push.take():
             self._stream.take(first, records)
         # At the end of a run there may be some that are still to be sent.
@@ -248,13 +287,18 @@ class WatchedScheduler:
             await self._stream.ask()
         if self._stream.has_strangers:
             await self._ask_identity()
-        self._stream.fold(wait_for_graphs=bool(self._graphs or self._incoming))
+        self._stream.fold(knows_all=self._knows_all())
         await self._states.ask([run for run in self._runs if run.over is None], self._in_flight.sent)
         # Workers go with the last client, and a scheduler logs each that does not answer any more.
         if not self.guests.have_left:
             await self._transfers.ask(self._pace, at_once=at_once)
             await self._holdings.ask(at_end=at_once)
             self._profiles.look(self._pace, [run.log for run in self._runs])
+
+    def _knows_all(self) -> bool:
+        """Return whether all keys are known that clients of this process may have handed over by now."""
+        # In this order: what was handed over is among what comes in before it is no longer on its way.
+        return not self._is_handed_work() and not (self._incoming or self._graphs)
 
     async def _ask_identity(self) -> None:
         with self._pace.sparing("identity"):
@@ -303,6 +347,7 @@ class WatchedScheduler:
     ) -> None:
         announce(run, graph, submission.keys)
         self._ownership.take(run, graph)
+        self._others.give_up(graph)
 
     def _end(self, run: TrackedRun) -> None:
         self._runs.remove(run)

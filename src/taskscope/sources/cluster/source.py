@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from collections.abc import Callable, Hashable, Iterable
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from concurrent.futures import Future
 from concurrent.futures import wait as wait_for
 from typing import Any
@@ -16,9 +16,9 @@ from taskscope.sources.cluster import adapter
 from taskscope.sources.cluster.adapter import Call, Submission
 from taskscope.sources.cluster.importing import ImportNotice
 from taskscope.sources.cluster.link import LoopThread
-from taskscope.sources.cluster.push import Transport
 from taskscope.sources.cluster.runs import TrackedRun
 from taskscope.sources.cluster.scheduler import WatchedScheduler
+from taskscope.sources.cluster.wanted import Wanted
 from taskscope.sources.local import run_label
 
 __all__ = ["ClusterSource"]
@@ -60,10 +60,8 @@ class ClusterSource:
         self.recorder = recorder
         self._on_start = on_start
         self._on_stop = on_stop
-        self.transport: Transport = "poll"
-        """How the records of tasks come from schedulers."""
-        self.samples = False
-        """Whether anybody wants samples of what workers do."""
+        self.wanted = Wanted()
+        """What is wanted of schedulers."""
         self._on_news = on_news
         self._thread = LoopThread()
         self._lock = threading.Lock()
@@ -71,6 +69,8 @@ class ClusterSource:
         self._schedulers: dict[str, WatchedScheduler] = {}
         self._joinable: dict[tuple[Hashable, ...], TrackedRun] = {}
         self._calls: dict[int, list[TrackedRun]] = {}
+        self._n_handed_over = 0
+        """How many calls are handing work to a scheduler."""
         self._attached = False
 
     def attach(self) -> None:
@@ -86,6 +86,7 @@ class ClusterSource:
     def detach(self) -> None:
         """See nothing that comes from now on; connections are closed and the thread ends."""
         self._attached = False
+        self.wanted.others_since = None
         self._notice.cancel()
         adapter.release(self)
         with self._lock:
@@ -93,6 +94,7 @@ class ClusterSource:
             self._schedulers.clear()
             self._joinable.clear()
             self._calls.clear()
+            self._n_handed_over = 0
         self._thread.stop()
         for scheduler in schedulers:
             scheduler.abandon()
@@ -117,8 +119,51 @@ class ClusterSource:
             if scheduler is not None and keys:
                 scheduler.has_early_work = True
                 self._add(scheduler, Submission(client, None, frozenset(keys), None, single=True))
+            if scheduler is not None:
+                self._begin_others([scheduler])
         except Exception as error:  # noqa: BLE001 - a fault of ours must not reach the user's code
             self.fault("watching a client", error)
+
+    def watch_others(self) -> None:
+        """Record from now on what other clients have schedulers do, until `leave_others`.
+
+        Waits for schedulers, two seconds at most, so that nothing that ends from now on is missing; not in
+        an event loop.
+        """
+        self.wanted.others_since = self.recorder.clock.perf_counter()
+        with self._lock:
+            schedulers = list(self._schedulers.values())
+        self._begin_others(schedulers)
+        client = adapter.default_client()
+        if client is not None:
+            self.watch(client)
+
+    def leave_others(self) -> None:
+        """Record no more of that."""
+        if self.wanted.others_since is not None:
+            self.wanted.others_since = None
+            with self._lock:
+                schedulers = list(self._schedulers.values())
+            for scheduler in schedulers:
+                scheduler.wake()
+
+    def _begin_others(self, schedulers: Sequence[WatchedScheduler]) -> None:
+        if self.wanted.others_since is None or not schedulers:
+            return
+        if self._lives_here():
+            for scheduler in schedulers:
+                scheduler.wake()
+            return
+        for scheduler in schedulers:
+            scheduler.ready.wait(READY_S)
+        beginning = self._thread.submit(_begin_all(schedulers))
+        wait_for({beginning}, READY_S)
+        if not beginning.done():
+            beginning.cancel()
+            self.recorder.warn(
+                f"the scheduler did not answer within {READY_S:g} s: the first tasks of other clients may be "
+                "missing"
+            )
 
     def run_of(self, call: Call) -> int | None:
         """Return the number of the run that a call of ``Client.get`` waits for, None before it began."""
@@ -149,7 +194,11 @@ class ClusterSource:
         """Have schedulers with runs, or with `samples` of some, asked once more; None if there are none."""
         # Where there are some, the thread goes on; with the lock held, it cannot end before this is on it.
         with self._lock:
-            busy = [s for s in self._schedulers.values() if s.has_runs or (samples and s.owes_samples)]
+            busy = [
+                s
+                for s in self._schedulers.values()
+                if s.has_runs or s.watches_others or (samples and s.owes_samples)
+            ]
             return self._thread.submit(_step_all(busy)) if busy else None
 
     def _lives_here(self) -> bool:
@@ -181,6 +230,8 @@ class ClusterSource:
 
     def submitting(self, client: Any) -> None:
         """Be ready: a scheduler keeps records only once it was asked for some."""
+        with self._lock:
+            self._n_handed_over += 1
         scheduler = self._scheduler_of(client)
         if scheduler is None:
             return
@@ -194,6 +245,12 @@ class ClusterSource:
         scheduler = self._scheduler_of(submission.client)
         if scheduler is not None:
             self._add(scheduler, submission)
+
+    def handed_over(self) -> None:
+        """Know that by the call that was `submitting` nothing is on its way any more."""
+        with self._lock:
+            # Whoever began to watch in between did not hear that it was.
+            self._n_handed_over = max(self._n_handed_over - 1, 0)
 
     def returned(self, call: Call, error: BaseException | None) -> None:
         """End the runs of a call that waited."""
@@ -245,9 +302,9 @@ class ClusterSource:
                     self._lock,
                     self._ended,
                     self._left,
-                    lambda: self.transport,
                     self._on_news,
-                    lambda: self.samples,
+                    self.wanted,
+                    lambda: self._n_handed_over > 0,
                 )
                 self._schedulers[address] = known
                 known.guests.join(client)
@@ -293,6 +350,10 @@ class ClusterSource:
         with self._lock:
             self._joinable = {place: r for place, r in self._joinable.items() if r is not run}
         self._on_stop()
+
+
+async def _begin_all(schedulers: Iterable[WatchedScheduler]) -> None:
+    await asyncio.gather(*(s.begin_others() for s in schedulers))
 
 
 async def _step_all(schedulers: Iterable[WatchedScheduler]) -> None:

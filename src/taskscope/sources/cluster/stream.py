@@ -11,6 +11,7 @@ import numpy as np
 from taskscope.recorder import Recorder
 from taskscope.sources.cluster.clock import UNCORRECTED, applied_corrections
 from taskscope.sources.cluster.link import Link
+from taskscope.sources.cluster.others import Others
 from taskscope.sources.cluster.ownership import Ownership
 from taskscope.sources.cluster.records import Executions, read_executions
 from taskscope.sources.cluster.runs import TrackedRun
@@ -33,7 +34,7 @@ class TaskStream:
     ----------
     link
         Where to ask.
-    workers, ownership
+    workers, ownership, others
         Whose they are.
     transfers
         Told of transfers.
@@ -46,17 +47,21 @@ class TaskStream:
         link: Link,
         workers: Workers,
         ownership: Ownership,
+        others: Others,
         transfers: TransferLogs,
         recorder: Recorder,
     ) -> None:
         self._link = link
         self._workers = workers
         self._ownership = ownership
+        self._others = others
         self._recorder = recorder
         self._transfers = transfers
         self._cursor = 0
         self._shift_s = math.nan
         self._held: list[Mapping[str, Any]] = []
+        self._earlier: list[Mapping[str, Any]] = []
+        """Those that were read before other clients' tasks were wanted."""
         self._n_seen = 0
         """How many of them were seen before, and nobody's."""
         self.is_fresh = False
@@ -111,7 +116,7 @@ class TaskStream:
     @property
     def has_strangers(self) -> bool:
         """Whether there are records of workers that the scheduler has not told of."""
-        return any(record.get("worker") not in self._workers for record in self._held)
+        return any(record.get("worker") not in self._workers for record in (*self._earlier, *self._held))
 
     def _count_lost(self, lost: int) -> None:
         if lost > 0:
@@ -119,25 +124,48 @@ class TaskStream:
                 f"{lost:,} tasks or more are missing: the scheduler did not keep their records"
             )
 
-    def fold(self, *, wait_for_graphs: bool) -> None:
+    def fold(self, *, knows_all: bool) -> None:
         """Tell the recorder what was read.
 
         Parameters
         ----------
-        wait_for_graphs
-            Whether keys of nobody may yet turn out to be somebody's; else they have one more look for it.
+        knows_all
+            Whether all keys of ours are known that the scheduler had when it was read. Keys of nobody are
+            those of other clients then; where these are not wanted, they have one more look all the same.
         """
         self._compare_clocks()
+        earlier, self._earlier = self._earlier, []
         held, self._held = self._held, []
-        # A task may have ended before we heard that it was handed over; so even without a graph in the
-        # making what is nobody's may be somebody's at the next look.
-        n_seen = 0 if wait_for_graphs else self._n_seen
-        for records, keeps in ((held[:n_seen], False), (held[n_seen:], True)):
-            for first in range(0, len(records), _MAX_AT_ONCE):
-                self._fold(records[first : first + _MAX_AT_ONCE], keeps=keeps)
+        # Who begins to watch while a client hands something over does not hear that it is on its way.
+        n_seen = self._n_seen if knows_all else 0
+        self._fold_all(earlier, None if knows_all else self._earlier, with_others=False)
+        self._fold_all(held[:n_seen], None, with_others=knows_all)
+        self._fold_all(held[n_seen:], self._held, with_others=knows_all)
         self._n_seen = len(self._held)
 
-    def _fold(self, records: Sequence[Mapping[str, Any]], *, keeps: bool) -> None:
+    def set_apart(self) -> None:
+        """Take what was read so far, and is nobody's, for no task of other clients."""
+        self._earlier += self._held
+        self._held, self._n_seen = [], 0
+
+    def _fold_all(
+        self,
+        records: Sequence[Mapping[str, Any]],
+        left: list[Mapping[str, Any]] | None,
+        *,
+        with_others: bool,
+    ) -> None:
+        for first in range(0, len(records), _MAX_AT_ONCE):
+            self._fold(records[first : first + _MAX_AT_ONCE], left, with_others=with_others)
+
+    def _fold(
+        self,
+        records: Sequence[Mapping[str, Any]],
+        left: list[Mapping[str, Any]] | None,
+        *,
+        with_others: bool,
+    ) -> None:
+        """Tell of records; what is nobody's is `left`, or dropped where that is None."""
         told, records, errors = read_executions(records)
         for error in errors:
             self._recorder.fault("reading a record of the task stream", error)
@@ -146,8 +174,13 @@ class TaskStream:
         for place, run in enumerate(owners):
             places.setdefault(run, []).append(place)
         nobodys = places.pop(None, [])
-        if keeps:
-            self._held.extend(records[place] for place in nobodys[: _MAX_HELD - len(self._held)])
+        if nobodys and with_others:
+            others = self._others.take([told.keys[place] for place in nobodys])
+            for place, run in zip(nobodys, others, strict=True):
+                places.setdefault(run, []).append(place)
+            nobodys = places.pop(None, [])
+        if left is not None:
+            left.extend(records[place] for place in nobodys[: max(_MAX_HELD - len(left), 0)])
         timed = self._timed(told)
         for run, mine in places.items():
             if run is not None:

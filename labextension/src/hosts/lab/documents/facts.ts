@@ -3,6 +3,7 @@ import type { TranslationBundle } from '@jupyterlab/translation';
 
 import { printable } from '../../../lib/format';
 import type { FileRecording } from '../../../files';
+import { isOfOthers } from '../../../wire';
 
 const MAX_FACT = 80;
 const VERSIONS = ['dask', 'distributed', 'python', 'taskscope'];
@@ -16,8 +17,9 @@ export interface Facts {
 export function factsOf(recording: FileRecording, trans: TranslationBundle): Facts {
   const { metadata, runs } = recording;
   const label = text(metadata.label) ?? text(runs.find(run => run.label !== null)?.label) ?? trans.__('Recording');
+  const nComputes = runs.filter(run => !isOfOthers(run)).length;
   const when = new Date(recording.startedAt).toLocaleString();
-  const computes = trans._n('%1 compute', '%1 computes', runs.length, runs.length);
+  const computes = trans._n('%1 compute', '%1 computes', nComputes, nComputes);
   const schedulers = [...new Set(runs.flatMap(run => text(run.scheduler) ?? []))].join(' + ');
   const versions = VERSIONS.flatMap(name => {
     const version = text(metadata[name]);

@@ -1,0 +1,28 @@
+"""What the holders of a session want of clusters."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from taskscope.sources.cluster.push import Transport
+
+__all__ = ["Wanted"]
+
+
+@dataclass(slots=True)
+class Wanted:
+    """Changed by the session, and read wherever schedulers are asked.
+
+    Parameters
+    ----------
+    transport
+        How the records of tasks come from schedulers.
+    samples
+        Whether anybody wants samples of what workers do.
+    others_since
+        From when on anybody wants the tasks of other clients, on the clock's axis; None: nobody does.
+    """
+
+    transport: Transport = "poll"
+    samples: bool = False
+    others_since: float | None = None
