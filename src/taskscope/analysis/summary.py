@@ -85,7 +85,7 @@ def others_text(others: OthersTotals) -> str:
     """
     erred = f" ({format_count(others.n_erred)} erred)" if others.n_erred else ""
     parts = [
-        f"{_plural(others.n_ended, 'task')} of other clients ended{erred}",
+        f"{_counted(others.n_ended, 'task')} of other clients ended{erred}",
         f"{format_duration(others.duration_s)} task time",
         *([f"{format_count(others.n_running)} processing"] if others.n_running else []),
     ]

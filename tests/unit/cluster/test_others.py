@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
@@ -154,6 +155,20 @@ def test_what_others_have_published_stays_theirs_and_what_we_do_with_it_is_ours(
         OTHERS: finished("shared", 3, " (other clients)"),
         "distributed": finished("ours", 1),
     }
+
+
+def test_in_an_event_loop_they_are_recorded_from_its_first_line_on(
+    cluster: LocalCluster, other: OtherClient, truth: Path
+) -> None:
+    async def run() -> Recording:
+        async with (
+            Client(cluster.scheduler_address, asynchronous=True),
+            taskscope.profile(display=False, others=True) as block,
+        ):
+            await asyncio.to_thread(other.do, "work", truth, "looped", 5)
+        return block.recording
+
+    assert tasks(asyncio.run(run())) == {OTHERS: finished("looped", 5, " (other clients)")}
 
 
 def test_what_is_no_yes_or_no_is_refused_at_once() -> None:

@@ -108,8 +108,13 @@ class ClusterSource:
     async def ready(self) -> None:
         """Wait until all schedulers that were met keep records, while the caller's event loop goes on."""
         with self._lock:
-            opening = [s.ready for s in self._schedulers.values() if not s.ready.is_set()]
+            schedulers = list(self._schedulers.values())
+        opening = [s.ready for s in schedulers if not s.ready.is_set()]
         await asyncio.gather(*(asyncio.to_thread(ready.wait, READY_S) for ready in opening))
+        if self.wanted.others_since is not None and schedulers:
+            beginning = asyncio.wrap_future(self._thread.submit(_begin_all(schedulers)))
+            await asyncio.wait({beginning}, timeout=READY_S)
+            self._have_begun(beginning)
 
     def watch(self, client: Any) -> None:
         """Connect to a client's scheduler, and record what the client waits for already."""
@@ -158,6 +163,9 @@ class ClusterSource:
             scheduler.ready.wait(READY_S)
         beginning = self._thread.submit(_begin_all(schedulers))
         wait_for({beginning}, READY_S)
+        self._have_begun(beginning)
+
+    def _have_begun(self, beginning: Future[None] | asyncio.Future[None]) -> None:
         if not beginning.done():
             beginning.cancel()
             self.recorder.warn(
