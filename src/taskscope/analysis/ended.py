@@ -32,7 +32,13 @@ def _rows(recording: Recording, run: int, tasks: TaskBlock) -> list[PrefixProgre
     planned = np.bincount(graph.group, minlength=n) - np.bincount(graph.group[graph.data], minlength=n)
     counts = np.array([np.bincount(group[status == code], minlength=n) for code in range(len(STATUSES))])
     seconds = np.bincount(group, (tasks.stop - tasks.start)[mine], n)
-    total = np.maximum(planned, counts.sum(axis=0))
+    # A task whose worker died or whose result was lost ran again, and is one task still.
+    total = planned if graph.known else np.maximum(planned, counts.sum(axis=0))
+    finished = np.minimum(counts[FINISHED], total)
+    erred = np.minimum(counts[ERRED], total - finished)
+    running = counts[RUNNING]
+    left = np.maximum(total - finished - erred - running, 0)
+    interrupted = np.minimum(counts[INTERRUPTED] + counts[LOST], left)
     places: dict[str, list[int]] = {}
     for i in np.flatnonzero(total).tolist():
         places.setdefault(recording.groups[i].prefix, []).append(i)
@@ -41,10 +47,10 @@ def _rows(recording: Recording, run: int, tasks: TaskBlock) -> list[PrefixProgre
             run,
             prefix,
             total=int(total[ids].sum()),
-            finished=int(counts[FINISHED, ids].sum()),
-            erred=int(counts[ERRED, ids].sum()),
-            running=int(counts[RUNNING, ids].sum()),
-            interrupted=int(counts[INTERRUPTED, ids].sum() + counts[LOST, ids].sum()),
+            finished=int(finished[ids].sum()),
+            erred=int(erred[ids].sum()),
+            running=int(running[ids].sum()),
+            interrupted=int(interrupted[ids].sum()),
             duration_s=float(seconds[ids].sum()),
         )
         for prefix, ids in places.items()

@@ -38,11 +38,15 @@ def own_part(recording: Recording) -> Recording:
     others = {run.run for run in recording.runs if run.is_of_others}
     if not others:
         return recording
+    activities = recording.activities
     return replace(
         recording,
         runs=tuple(run for run in recording.runs if run.run not in others),
         blocks=tuple(block for block in recording.blocks if block.run not in others),
         graphs={run: graph for run, graph in recording.graphs.items() if run not in others},
+        activities=replace(
+            activities, rows=activities.rows.part(~np.isin(activities.rows.run, list(others)))
+        ),
     )
 
 

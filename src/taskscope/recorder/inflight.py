@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
 
 from taskscope.model.keys import key_text
 from taskscope.model.records import RunningTask
 from taskscope.recorder.runlog import RunLog
 from taskscope.recorder.tables import GroupTable, LaneTable
 
-__all__ = ["tasks_in_flight"]
+__all__ = ["count_in_flight", "tasks_in_flight"]
 
 _MAX_RUNNING = 1_000
 
@@ -26,7 +27,27 @@ def _of_run(log: RunLog, lanes: LaneTable, groups: GroupTable, origin: float) ->
     seen = [(lanes.id(lane), key, start) for lane, key, start in log.in_flight()]
     sent = [(None, key, start) for key, start in list(log.submitted.items())]
     tasks = [*seen, *sent][:_MAX_RUNNING]
-    keys = [key for _, key, _ in tasks]
-    ids = groups.ids_of_others(keys) if log.is_of_others else groups.ids(keys)
+    ids = _ids(log, [key for _, key, _ in tasks], groups)
     for (lane, key, start), group in zip(tasks, ids, strict=True):
         yield RunningTask(log.run, lane, group, key_text(key), start - origin)
+
+
+def count_in_flight(log: RunLog | None, groups: GroupTable) -> Counter[int]:
+    """Return how many tasks of each group of a run are in flight, by the group's id.
+
+    Of a cluster with very many of them these are as many as the scheduler said at the last look.
+    """
+    if log is None:
+        return Counter()
+    seen = [key for _, key, _ in log.in_flight()]
+    sent = log.sent_counts
+    if not sent or len(log.submitted) <= _MAX_RUNNING:
+        return Counter(_ids(log, [*seen, *list(log.submitted)], groups))
+    counts = Counter(_ids(log, seen, groups))
+    for group, (_, n) in zip(_ids(log, [key for key, _ in sent], groups), sent, strict=True):
+        counts[group] += n
+    return counts
+
+
+def _ids(log: RunLog, keys: Sequence[object], groups: GroupTable) -> list[int]:
+    return groups.ids_of_others(keys) if log.is_of_others else groups.ids(keys)

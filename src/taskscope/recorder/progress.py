@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from taskscope.model.records import Group, PrefixProgress, RunningTask
+from taskscope.model.records import Group, PrefixProgress
 from taskscope.recorder.grouped import GroupSums
 from taskscope.recorder.runstate import RunState
 
@@ -14,23 +13,37 @@ __all__ = ["prefix_progress"]
 
 
 def prefix_progress(
-    state: RunState, groups: Sequence[Group], running: Sequence[RunningTask]
+    state: RunState, groups: Sequence[Group], in_flight: Mapping[int, int]
 ) -> list[PrefixProgress]:
-    """Return one row per prefix of this run, in order of appearance."""
+    """Return one row per prefix of this run, in order of appearance.
+
+    Parameters
+    ----------
+    state
+        The run.
+    groups
+        All groups.
+    in_flight
+        How many of its tasks are in flight, by group id.
+    """
     run = state.run.run
-    in_flight = Counter(t.group for t in running if t.run == run)
     ids = sorted({g for g, n in state.totals.items() if n > 0} | set(state.ended) | set(in_flight))
+    is_old = state.log is not None and bool(state.log.sent_counts)
     rows: dict[str, PrefixProgress] = {}
     for group_id in ids:
         prefix = groups[group_id].prefix
         ended = state.ended.get(group_id) or GroupSums.zero()
         finished, erred, interrupted, lost, _ = ended.counts
-        seen = finished + erred + interrupted + lost + in_flight[group_id]
+        running = in_flight.get(group_id, 0)
+        seen = finished + erred + interrupted + lost + running
         # While a large graph is still being counted, a prefix has at least the tasks seen of it.
         total = state.totals[group_id] if state.counted else max(state.totals[group_id], seen)
         # On a cluster a task whose worker died or whose result was lost runs again, and is one task still.
         finished = min(finished, total)
         erred = min(erred, total - finished)
+        if is_old:
+            # What has ended since the scheduler was asked is in flight no more.
+            running = min(running, total - finished - erred)
         row = rows.get(prefix) or PrefixProgress(run, prefix, 0, 0, 0, 0, 0, 0.0)
         rows[prefix] = PrefixProgress(
             run=run,
@@ -38,8 +51,8 @@ def prefix_progress(
             total=row.total + total,
             finished=row.finished + finished,
             erred=row.erred + erred,
-            running=row.running + in_flight[group_id],
-            interrupted=row.interrupted + min(interrupted + lost, total - finished - erred),
+            running=row.running + running,
+            interrupted=row.interrupted + max(min(interrupted + lost, total - finished - erred - running), 0),
             duration_s=row.duration_s + ended.duration_s,
         )
     log = state.log

@@ -34,7 +34,7 @@ from taskscope.recorder.follower import Follower
 from taskscope.recorder.graph import Outline
 from taskscope.recorder.heldlog import HeldLog
 from taskscope.recorder.holdings import Holding
-from taskscope.recorder.inflight import tasks_in_flight
+from taskscope.recorder.inflight import count_in_flight, tasks_in_flight
 from taskscope.recorder.intake import Intake
 from taskscope.recorder.links import links_of
 from taskscope.recorder.messages import MessageLog
@@ -266,9 +266,11 @@ class Recorder:
     def progress(self, first_run: int = 0, last_run: int | None = None) -> list[PrefixProgress]:
         """Return how far each prefix of each run in the window is, in order of appearance."""
         with self._lock:
-            running = self.running()
-            states = self._runs.window(first_run, last_run)
-            return [p for state in states for p in prefix_progress(state, self._groups.groups, running)]
+            rows = []
+            for state in self._runs.window(first_run, last_run):
+                in_flight = count_in_flight(state.log, self._groups)
+                rows += prefix_progress(state, self._groups.groups, in_flight)
+            return rows
 
     def runs(self, first_run: int = 0, last_run: int | None = None) -> list[Run]:
         """Return the runs in the window."""

@@ -139,6 +139,7 @@ class RunLog:
         "run",
         "scheduled",
         "scheduler",
+        "sent_counts",
         "sent_to",
         "source_crc",
         "start",
@@ -196,6 +197,8 @@ class RunLog:
         """Keys sent to where taskscope cannot look that have not come back, with the time they were sent."""
         self.sent_to: dict[object, tuple[str, str]] = {}
         """The address and the label of the cluster's worker that a submitted key was sent to."""
+        self.sent_counts: Sequence[tuple[object, int]] = ()
+        """Where very many keys are submitted: any key of each group, and how many it had at the last look."""
         self.scheduled: Mapping[str, Scheduled] = {}
         """What a cluster's scheduler says of tasks that no worker has, by prefix; replaced as a whole."""
         self.is_held_elsewhere = False

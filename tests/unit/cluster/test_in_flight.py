@@ -92,3 +92,33 @@ def test_a_task_that_its_worker_has_no_more_and_that_no_record_tells_of(
     table = recording.table("tasks")
     columns = ("key", "status", "start_s", "stop_s")
     assert list(zip(*(table[column] for column in columns), strict=True)) == expected
+
+
+def test_of_very_many_tasks_at_workers_all_are_counted_and_those_that_ended_since_are_not(
+    fake_clock: FakeClock,
+) -> None:
+    recorder, told, ownership = Recorder(clock=fake_clock), Told(), Ownership()
+    workers, pace = Workers("tcp://10.0.0.1:8786"), Pace(fake_clock.perf_counter)
+    others = Others(recorder, workers, ownership.past, lambda: None)
+    in_flight = InFlight(told, workers, ownership, others, recorder, lambda: True)
+    run = TrackedRun(recorder.begin(), None, None, True, lambda: None)
+    keys = [f"{prefix}-{i}" for prefix, n in (("a", 2_000), ("b", 1_500)) for i in range(n)]
+    announce(run, dict.fromkeys(keys, ()), ())
+    ownership.take(run, keys)
+    told.processing = {ADDRESS: keys}
+
+    def running() -> dict[str, int]:
+        while recorder.pull(1.0):
+            pass
+        return {row.prefix: row.running for row in recorder.progress()}
+
+    asyncio.run(in_flight.ask(pace))
+    assert running() == {"a": 2_000, "b": 1_500}
+    assert len(recorder.running()) == 1_000
+    for key in keys[:1_900]:
+        run.log.end_unreported(key, fake_clock.perf_counter(), "finished")
+    assert running() == {"a": 100, "b": 1_500}
+    fake_clock.advance(1.0)
+    told.processing = {ADDRESS: keys[-3:]}
+    asyncio.run(in_flight.ask(pace))
+    assert running() == {"a": 0, "b": 3}

@@ -18,6 +18,7 @@ from distributed import Client, Event, LocalCluster, Scheduler, Security, Worker
 from distributed.core import rpc
 
 import taskscope
+from taskscope.analysis.ended import prefix_progress
 from taskscope.model.recording import Recording
 from taskscope.session import current
 from taskscope.sources.cluster import link, source
@@ -77,6 +78,11 @@ def test_tasks_lost_with_a_killed_worker_are_told_and_run_again(truth: Path) -> 
     recording = run.recording
     assert rows(recording, "runs", "n_tasks", "status") == [(4, "finished")]
     assert Counter(rows(recording, "tasks", "status")) == {("finished",): 6, ("lost",): 2}
+    # What ran twice is one task.
+    assert [
+        (row.total, row.finished, row.erred, row.running, row.interrupted)
+        for row in prefix_progress(recording)
+    ] == [(4, 4, 0, 0, 0)]
     lost = [
         row
         for row in rows(recording, "tasks", "status", "error", "worker", "observed_by")

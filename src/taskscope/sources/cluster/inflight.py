@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Iterable, Mapping
 from typing import Any
 
+from taskscope.model.keys import split_key
 from taskscope.recorder import Recorder
 from taskscope.sources.cluster.link import Link
 from taskscope.sources.cluster.others import Others
@@ -16,6 +17,8 @@ from taskscope.sources.cluster.workers import Workers
 __all__ = ["InFlight"]
 
 _EVERY_S = 0.5
+_MANY = 1_000
+"""From so many keys of a run on they are counted here, once a look, and not by each who wants to know."""
 _S_PER_KEY = 50e-6
 
 
@@ -82,6 +85,7 @@ class InFlight:
                     run.give_back(key, now)
                 else:
                     self._gone.add(address)
+        _count(self._sent.values(), sent)
         self._sent = sent
         return bool(self._gone)
 
@@ -115,3 +119,16 @@ class InFlight:
         for key, run in zip(keys, self._runs_of(keys), strict=True):
             if run is not None:
                 run.lose(key, (worker.address, worker.label), moment, f"{worker.label} {verb}")
+
+
+def _count(before: Iterable[TrackedRun], sent: Mapping[Hashable, TrackedRun]) -> None:
+    """Tell how many tasks of each group of each run workers have, where these are many."""
+    keys: dict[TrackedRun, list[Hashable]] = {run: [] for run in before}
+    for key, run in sent.items():
+        keys.setdefault(run, []).append(key)
+    for run, mine in keys.items():
+        counts: dict[str, tuple[Hashable, int]] = {}
+        for key in mine if len(mine) > _MANY else ():
+            name = split_key(key)[0]
+            counts[name] = (key, counts.get(name, (key, 0))[1] + 1)
+        run.log.sent_counts = list(counts.values())
