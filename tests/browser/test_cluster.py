@@ -1,4 +1,4 @@
-"""A cluster of two processes in a real JupyterLab: tasks, transfers and workers, live and in the result."""
+"""A cluster of two processes in a real JupyterLab: tasks, transfers, workers, calls, live and after."""
 
 from __future__ import annotations
 
@@ -15,6 +15,11 @@ import numpy as np
 from distributed import Client
 client = Client(n_workers=2, threads_per_worker=2, processes=True, dashboard_address=":0")
 here, there = sorted(client.ncores())
+"""
+
+FLAME = """
+from taskscope import FlameWidget
+display(FlameWidget())
 """
 
 # Each sum needs a block that is with the other worker.
@@ -36,6 +41,8 @@ assert tasks.groupby("prefix").size().to_dict() == {{"held": 1, "ones": 10, "sum
 moved = activities[activities["activity"] == "transfer"]
 assert set(moved["source"]) == {{here}} and moved["nbytes"].sum() >= {N_BYTES}, moved
 assert set(said["worker"]) == {{here, there}}, said
+calls = run.profile(prefix="held")
+assert calls.n_samples == run.profile(prefix="held", worker=here).n_samples > 0, calls
 client.shutdown()
 """
 
@@ -43,10 +50,10 @@ client.shutdown()
 def test_transfers_and_workers_of_a_cluster_are_shown_live_and_in_the_result(
     lab: LabPage, shots: Path
 ) -> None:
-    lab.open(LOAD, CLUSTER, PROFILED, CHECKED)
-    lab.run_cell(0)
-    lab.run_cell(1)
-    lab.start_cell(2)
+    lab.open(LOAD, CLUSTER, FLAME, PROFILED, CHECKED)
+    for cell in (0, 1, 2):
+        lab.run_cell(cell)
+    lab.start_cell(3)
     live = lab.page.locator(".tsk-dashboard")
     legend = live.locator(".tsk-activities")
     expect(live.locator(":scope > .tsk-gantt canvas")).to_be_visible()
@@ -59,13 +66,14 @@ def test_transfers_and_workers_of_a_cluster_are_shown_live_and_in_the_result(
     )
     expect(workers.locator("canvas")).to_be_visible()
     _see_what_hangs(live, shots)
-    assert not lab.is_done(2)
+    _see_calls(lab, shots)
+    assert not lab.is_done(3)
     workers.get_by_label("Worker", exact=True).select_option(index=1)
     expect(workers.locator(".tsk-series-foot")).to_contain_text("results")
     live.screenshot(path=shots / "cluster-live.png")
     lab.release()
-    lab.wait_cell(2)
-    lab.run_cell(3)
+    lab.wait_cell(3)
+    lab.run_cell(4)
     result = lab.page.frame_locator("iframe")
     expect(result.locator(".tsk-activities [data-kind=transfer]")).to_contain_text("MB")
     expect(result.locator(".tsk-workers canvas")).to_be_visible()
@@ -77,6 +85,18 @@ def _see_what_hangs(live: Locator, shots: Path) -> None:
     expect(progress.locator(".tsk-progress-stuck")).to_have_text("1 fits no worker")
     expect(progress.locator(".tsk-stuck .tsk-progress-number")).to_have_text("0 / 1 · 1 fits no worker")
     progress.screenshot(path=shots / "cluster-progress.png")
+
+
+def _see_calls(lab: LabPage, shots: Path) -> None:
+    """See what the workers' own profilers count, while they do."""
+    flame = lab.page.locator(".tsk-flame")
+    total = flame.locator(".tsk-flame-sum")
+    expect(total).to_contain_text("samples, about")
+    expect(total).not_to_have_text(total.inner_text())
+    # Only states that last: with every message the chart is drawn anew.
+    flame.get_by_label("Tasks shown").select_option("held")
+    expect(flame.locator("table tbody")).to_contain_text("until")
+    flame.screenshot(path=shots / "cluster-flame.png")
 
 
 def _take_both_themes(lab: LabPage, result: FrameLocator, shots: Path) -> None:
