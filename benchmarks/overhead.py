@@ -76,8 +76,8 @@ def suite(*, quick: bool) -> list[tuple[Callable[[], Workload], tuple[Scheduler,
     both: tuple[Scheduler, ...] = ("sync", "threads")
     if quick:
         return [
-            (partial(tree, 10_000), both),
-            (partial(chains, 4_000), ("sync",)),
+            (partial(tree, 5_000), both),
+            (partial(chains, 2_000), ("sync",)),
             (partial(busy_tasks, 1_000), both),
         ]
     return [

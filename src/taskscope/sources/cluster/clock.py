@@ -24,7 +24,11 @@ from taskscope.sources.cluster.records import Executions
 
 __all__ = ["UNCORRECTED", "HostClocks", "WorkerClock", "applied_corrections", "host_of"]
 
-_NEIGHBOURS = 3
+_NEIGHBOURS = 8
+_NEAR_S = 0.2
+_NEXT = 3
+_NEXT_S = 0.05
+"""Within it a heartbeat, of which there is one in half a second at most, hardly ever changes it."""
 _REMEMBERED = 63
 _LATEST = 9
 UNCORRECTED = (ACTIVITIES.index("disk-read"), ACTIVITIES.index("disk-write"))
@@ -36,8 +40,9 @@ def applied_corrections(worker: NDArray[np.int64], told: Executions) -> _Floats:
     """Return what workers had added to the times of each of their tasks, NaN where that is not known.
 
     A report comes after the stop, mostly at once, at times late, never before. So what was added seems too
-    little at times, for single tasks; and it changes for good with a heartbeat. So it is what it seems to be,
-    or, if that is more, the less of the most before and the most after.
+    little at times, for some tasks; and it changes for good with a heartbeat. So it is what it seems to be,
+    or, if that is more, the less of the most right before and the most right after; where nothing is told of
+    one side, what those next to it on the other say: a change between them is rarer than a late report.
 
     Parameters
     ----------
@@ -47,15 +52,27 @@ def applied_corrections(worker: NDArray[np.int64], told: Executions) -> _Floats:
         The tasks, those of each worker in its order.
     """
     order = np.argsort(worker, kind="stable")
-    worker, seen = worker[order], (told.computed_stop - told.reported)[order]
-    before, after = seen.copy(), seen.copy()
+    worker, stop = worker[order], told.computed_stop[order]
+    seen = stop - told.reported[order]
+    sides = np.full((2, len(seen)), np.nan)
+    next_to = sides.copy()
     for distance in range(1, min(_NEIGHBOURS, len(seen) - 1) + 1):
-        near = np.where(worker[distance:] == worker[:-distance], (seen[:-distance], seen[distance:]), np.nan)
-        before[distance:] = np.fmax(before[distance:], near[0])
-        after[:-distance] = np.fmax(after[:-distance], near[1])
+        apart_s = np.abs(stop[distance:] - stop[:-distance])
+        is_near = (worker[distance:] == worker[:-distance]) & (apart_s <= _NEAR_S)
+        near = np.where(is_near, (seen[:-distance], seen[distance:]), np.nan)
+        _most(sides, near, distance)
+        if distance <= _NEXT:
+            _most(next_to, np.where(apart_s <= _NEXT_S, near, np.nan), distance)
+    both = np.minimum(*sides)
     found = np.empty_like(seen)
-    found[order] = np.fmin(before, after)
+    found[order] = np.fmax(seen, np.where(np.isnan(both), np.fmax(*next_to), both))
     return found
+
+
+def _most(sides: _Floats, near: _Floats, distance: int) -> None:
+    """Take what tasks so many places before and after each say, if it is more."""
+    sides[0, distance:] = np.fmax(sides[0, distance:], near[0])
+    sides[1, :-distance] = np.fmax(sides[1, :-distance], near[1])
 
 
 class HostClocks:

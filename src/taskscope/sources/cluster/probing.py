@@ -25,6 +25,7 @@ __all__ = ["ClockProbe"]
 
 TOPIC = "taskscope-clock"
 _N_EXCHANGES = 8
+_SOON_S = 1.0
 _EVERY_S = 30.0
 _S_PER_HOST = 0.6
 _MOST_AT_ONCE = 32
@@ -72,6 +73,7 @@ class ClockProbe:
         self._recorder = recorder
         self._name = uuid.uuid4().hex
         self._n_sent = 0
+        self._next_s = _SOON_S
         self._round: asyncio.Task[None] | None = None
         self._asked: set[str] = set()
         self._wall_s = self._wall_clock()
@@ -88,7 +90,9 @@ class ClockProbe:
             self._asked.discard(_SCHEDULER)
         hosts = {host_of(a): a for a in sorted(self._workers.present) if clocks.host(a) is not None}
         new = {_SCHEDULER, *hosts} - self._asked
-        if pace.is_due("clocks", max(_EVERY_S, len(hosts) * _S_PER_HOST)):
+        if pace.is_due("clocks", max(self._next_s, len(hosts) * _S_PER_HOST)):
+            # Often at first, for more exchanges have shorter ones among them.
+            self._next_s = min(2 * self._next_s, _EVERY_S)
             chosen = list(hosts.values())
         elif new:
             chosen = [hosts[host] for host in new if host in hosts]
