@@ -11,8 +11,19 @@ from tests.browser.harness.lab_page import LabPage
 from tests.browser.workloads import LOAD
 
 CLUSTER = """
+import os, shutil, tempfile, time
 import numpy as np
 from distributed import Client
+
+folder = tempfile.mkdtemp()
+def flaky(folder):
+    number = len(os.listdir(folder))
+    open(f"{folder}/{number}", "x").close()
+    time.sleep(0.2)
+    if number < 2:
+        raise ConnectionError(f"no answer <b>{number}</b>")
+    return number
+
 client = Client(n_workers=2, threads_per_worker=2, processes=True, dashboard_address=":0")
 here, there = sorted(client.ncores())
 """
@@ -28,6 +39,8 @@ blocks = [client.submit(np.ones, 100_000 + i, workers=[here], pure=False) for i 
 sums = [client.submit(np.sum, block, workers=[there], pure=False) for block in blocks]
 assert client.gather(sums) == [100_000 + i for i in range(10)]
 stuck = client.submit(abs, 1, resources={"GPU": 1}, pure=False)
+tried = client.submit(flaky, folder, retries=2, pure=False)
+assert tried.result() == 2
 last = client.submit(held, 1, workers=[here], pure=False)
 assert last.result() == 1
 stuck.cancel()
@@ -37,13 +50,18 @@ N_BYTES = 8 * sum(range(100_000, 100_010))
 
 CHECKED = f"""
 tasks, activities, said = (run.to_pandas(name) for name in ("tasks", "activities", "workers"))
-assert tasks.groupby("prefix").size().to_dict() == {{"held": 1, "ones": 10, "sum": 10}}, tasks
+assert tasks.groupby("prefix").size().to_dict() == {{"flaky": 1, "held": 1, "ones": 10, "sum": 10}}, tasks
+assert set(tasks["status"]) == {{"finished"}}, tasks
+failed = activities[activities["activity"] == "failed-attempt"]
+errors = [f"ConnectionError: no answer <b>{{n}}</b> (attempt {{n + 1}})" for n in range(2)]
+assert list(failed["error"]) == errors, failed
 moved = activities[activities["activity"] == "transfer"]
 assert set(moved["source"]) == {{here}} and moved["nbytes"].sum() >= {N_BYTES}, moved
 assert set(said["worker"]) == {{here, there}}, said
 calls = run.profile(prefix="held")
 assert calls.n_samples == run.profile(prefix="held", worker=here).n_samples > 0, calls
 client.shutdown()
+shutil.rmtree(folder)
 """
 
 
@@ -60,6 +78,7 @@ def test_transfers_and_workers_of_a_cluster_are_shown_live_and_in_the_result(
     expect(legend.locator("[data-kind=transfer]")).to_contain_text("MB")
     expect(legend.locator("li").last).to_have_text("busy counts computing only")
     expect(live.get_by_title("worker 0: collapse its", exact=False)).to_be_visible()
+    expect(legend.locator("[data-kind=failed-attempt]")).to_have_text("failed attempt2")
     workers = live.locator(".tsk-workers")
     expect(workers.get_by_label("Worker", exact=True).locator("option")).to_have_text(
         [re.compile(text) for text in ("^All 2 workers$", "^worker . · tcp:", "^worker . · tcp:")]
@@ -76,6 +95,7 @@ def test_transfers_and_workers_of_a_cluster_are_shown_live_and_in_the_result(
     lab.run_cell(4)
     result = lab.page.frame_locator("iframe")
     expect(result.locator(".tsk-activities [data-kind=transfer]")).to_contain_text("MB")
+    expect(result.locator(".tsk-activities [data-kind=failed-attempt]")).to_have_text("failed attempt2")
     expect(result.locator(".tsk-workers canvas")).to_be_visible()
     _take_both_themes(lab, result, shots)
 

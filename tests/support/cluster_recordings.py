@@ -14,9 +14,10 @@ from taskscope.model.workers import WorkerSample
 from tests.support.recordings import ZERO_S, recording_of, run_of
 from tests.support.task_blocks import Row
 
-__all__ = ["A", "B", "cluster_recording"]
+__all__ = ["FAILURE", "A", "B", "cluster_recording"]
 
 A, B = "tcp://10.0.0.1:4001", "tls://10.0.0.2:4002"
+FAILURE = "ValueError: no luck (attempt 1)"
 
 _ROWS = [
     Row(key="('load-1', 0)", lane=0, start_s=0.25, stop_s=1.0),
@@ -32,6 +33,7 @@ _ACTIVITIES = [
     (0, 1, 2, 3, 0.125, 0.125, 0, np.nan),
     (0, 1, 2, 4, 1.5, 0.125, 0, np.nan),
     (0, 2, 3, 5, 1.75, 0.125, 1, np.nan),
+    (0, 1, 2, 6, 1.75, 0.25, 3, np.nan),
 ]
 _SAMPLES = [
     WorkerSample(0.5, A, "a", 2, 1, 150.0, 3e8, 1e8, 2e8, 0.0, 4e9),
@@ -62,7 +64,7 @@ def cluster_recording() -> Recording:
     return replace(
         recording_of(_ROWS, [replace(run_of(n_tasks=3, stop_s=3.0), scheduler=CLUSTER)]),
         lanes=lanes,
-        activities=ActivityColumns(rows, ("", A, B), dropped=4),
+        activities=ActivityColumns(rows, ("", A, B, FAILURE), dropped=4),
         holdings=_holdings(),
         workers=tuple(replace(s, time_s=s.time_s + ZERO_S) for s in _SAMPLES),
     )

@@ -40,6 +40,24 @@ def work_after(signal: Path, folder: Path, name: str, *needed: object) -> str:
     return work(folder, name, 0.0, *needed)
 
 
+def attempt(folder: Path, name: str, n_failures: int, signal: Path | None = None) -> int:
+    """Fail this often, each time with a text of its own; then wait for a file of that path, if there is one.
+
+    Each attempt is written down as ``attempt N of NAME``; the one that does not fail is returned.
+    """
+    number = 1
+    while (folder / f"{name}-{number}").exists():
+        number += 1
+    (folder / f"{name}-{number}").touch()
+    if number > n_failures and signal is not None:
+        work_after(signal, folder / "done", f"{name}.{number}")
+        return number
+    work(folder / "done", f"{name}.{number}", 0.01)
+    if number <= n_failures:
+        raise ValueError(f"no luck of {name}")
+    return number
+
+
 def fail(message: str) -> None:
     raise ValueError(message)
 

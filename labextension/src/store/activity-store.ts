@@ -15,7 +15,7 @@ export interface ActivityDetail {
   readonly group: number;
   readonly startS: number;
   readonly stopS: number;
-  /** The address that data came from; null: from nowhere, or nobody knows. */
+  /** The address that data came from, or what a failed attempt raised; null: nothing, or nobody knows. */
   readonly source: string | null;
   /** Null: unknown. */
   readonly nbytes: number | null;

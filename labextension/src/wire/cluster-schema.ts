@@ -1,7 +1,7 @@
 /** What only clusters have, as the browser uses it: activities besides computing, and samples of workers. */
 
 /** Kinds of activity by their code on the wire. */
-export const ACTIVITIES = ['transfer', 'disk-read', 'disk-write', 'deserialize', 'serialize', 'other'] as const;
+export const ACTIVITIES = ['transfer', 'disk-read', 'disk-write', 'deserialize', 'serialize', 'other', 'failed-attempt'] as const;
 export type ActivityKind = (typeof ACTIVITIES)[number];
 
 /** These follow HELD_BUFFERS where a message has a `cluster`, one entry for each activity… */
@@ -57,7 +57,7 @@ export interface ActivityColumns {
   /** Numbers of older rows, and what became known of them. */
   readonly completedRow: Uint32Array;
   readonly completedBytes: Float64Array;
-  /** The addresses that sources are numbers of, as far as they are new. */
+  /** The addresses, and the errors of failed attempts, that sources are numbers of, as far as they are new. */
   readonly sources: readonly { readonly id: number; readonly address: string }[];
 }
 

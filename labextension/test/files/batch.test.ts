@@ -87,9 +87,11 @@ it('shows what workers did besides computing, and what they said of themselves',
   ]);
   expect(activities.sums({ firstRun: 0, lastRun: null }).map(({ kind, n, seconds, nbytes }) => [kind, n, seconds, nbytes])).toEqual([
     ['transfer', 2, 0.75, 8e6], ['disk-read', 1, 0.125, 0], ['disk-write', 1, 0.0625, 0],
-    ['deserialize', 1, 0.125, 0], ['serialize', 1, 0.125, 0], ['other', 1, 0.125, 0]
+    ['deserialize', 1, 0.125, 0], ['serialize', 1, 0.125, 0], ['other', 1, 0.125, 0],
+    ['failed-attempt', 1, 0.25, 0]
   ]);
-  expect([activities.n, activities.missing]).toEqual([7, 4]);
+  expect(activities.detail(2, 2)).toEqual(detail('failed-attempt', 1.75, 2, 'ValueError: no luck (attempt 1)', null, 0));
+  expect([activities.n, activities.missing]).toEqual([8, 4]);
   const { timeS, nWorkers, values, n } = workers.series(null);
   expect([n, [...timeS.slice(0, n)], [...nWorkers.slice(0, n)]]).toEqual([4, [0.5, 0.75, 1.5, 2], [1, 2, 2, 1]]);
   expect([...values.managedBytes.slice(0, n)]).toEqual([1e8, 5e8, NaN, NaN]);

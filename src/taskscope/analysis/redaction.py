@@ -113,6 +113,11 @@ class Redaction:
         """Return a function without what must not leave."""
         return Function(self.name(function.name), self.name(function.file), function.line)
 
+    def source(self, text: str) -> str:
+        """Return what an activity came from, a worker's address or an error, without what must not leave."""
+        # No address has a space; an error is always told with the number of the attempt.
+        return self.remark(text) if " " in text else without_credentials(text)
+
     def worker(self, sample: WorkerSample) -> WorkerSample:
         """Return a worker's sample without what must not leave."""
         return replace(
@@ -168,7 +173,7 @@ def redacted(recording: Recording, *, redact: Redact = False) -> Recording:
         metadata=redaction.metadata(recording.metadata),
         stacks=_stacks(recording.stacks, redaction),
         activities=replace(
-            recording.activities, sources=tuple(map(without_credentials, recording.activities.sources))
+            recording.activities, sources=tuple(map(redaction.source, recording.activities.sources))
         ),
         workers=tuple(map(redaction.worker, recording.workers)),
         transfers=tuple(map(redaction.transfer, recording.transfers)),

@@ -101,6 +101,9 @@ def remarks(recording: Recording, totals: Totals) -> list[str]:
         notes.append(f"{_counted(totals.n_erred, 'task')} erred")
     if totals.n_unfinished:
         notes.append(f"{_counted(totals.n_unfinished, 'task')} did not finish")
+    if totals.n_failed_attempts:
+        attempts = _counted(totals.n_failed_attempts, "attempt")
+        notes.append(f"{attempts} failed and the task was tried again; times above do not contain them")
     if totals.dropped:
         held = totals.n_tasks - totals.dropped
         notes.append(f"only {held:,} of {totals.n_tasks:,} tasks are held; times above are of these")

@@ -9,6 +9,7 @@ import numpy as np
 from taskscope.analysis.intervals import union_s
 from taskscope.analysis.others import OthersTotals, measure_others, own_part
 from taskscope.analysis.status import State, state_of
+from taskscope.model.activities import FAILED_ATTEMPT
 from taskscope.model.recording import Recording
 from taskscope.model.records import ERRED, FINISHED, TaskBlock
 
@@ -55,6 +56,9 @@ class Totals:
         Computes, and tasks of their graphs.
     n_erred, n_unfinished
         Tasks that raised, and tasks that were interrupted, lost or never ran.
+    n_failed_attempts
+        Attempts of tasks with ``retries`` that raised and were followed by others: neither tasks nor in any
+        sum.
     dropped
         Tasks that are no longer held; sums below do not contain them.
     makespan_s
@@ -85,6 +89,7 @@ class Totals:
     n_tasks: int
     n_erred: int
     n_unfinished: int
+    n_failed_attempts: int
     dropped: int
     makespan_s: float | None
     task_s: float
@@ -115,6 +120,7 @@ def measure_totals(recording: Recording) -> Totals:
         n_tasks=n_tasks,
         n_erred=n_erred,
         n_unfinished=max(n_tasks - n_finished - n_erred - recording.dropped, 0),
+        n_failed_attempts=int((recording.activities.rows.kind == FAILED_ATTEMPT).sum()),
         dropped=recording.dropped,
         makespan_s=_makespan_s(recording),
         task_s=float((tasks.stop - tasks.start).sum()),

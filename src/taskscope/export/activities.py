@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from taskscope.analysis.redaction import Redaction, without_credentials
+from taskscope.analysis.redaction import Redaction
 from taskscope.export.checks import require, whole_number
 from taskscope.export.pack import pack, pieces, unpack
 from taskscope.export.records import record_frames
@@ -70,7 +70,7 @@ class GrowingActivities:
             self._cursor = first + len(rows)
             sources = self._log.sources[self._n_sources :]
             self._n_sources += len(sources)
-            names = ({"name": without_credentials(name)} for name in sources)
+            names = ({"name": self._redaction.source(name)} for name in sources)
             yield from record_frames("activity_sources", names)
             mine = np.flatnonzero(rows.run >= self._first_run)
             yield from self._rows(rows.part(mine), first + mine)

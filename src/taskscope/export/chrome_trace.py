@@ -18,7 +18,7 @@ from typing import BinaryIO
 import numpy as np
 from numpy.typing import NDArray
 
-from taskscope.model.activities import ACTIVITIES
+from taskscope.model.activities import ACTIVITIES, FAILED_ATTEMPT
 from taskscope.model.recording import Recording
 from taskscope.model.records import RUNNING, STATUSES
 
@@ -147,7 +147,8 @@ def _activities(recording: Recording, places: _Places) -> Iterator[str]:
     rows = columns.rows
     start = _ns(rows.start - recording.zero_s)
     stop = np.maximum(_ns(rows.start + rows.duration - recording.zero_s), start)
-    sources = [f'"source":{_json(source or None)}' for source in columns.sources]
+    causes = ["error" if kind == FAILED_ATTEMPT else "source" for kind in range(len(ACTIVITIES))]
+    sources = [_json(source or None) for source in columns.sources]
     # A span's number is its own among spans of all kinds.
     first = 1 + max((run.run for run in recording.runs), default=0)
     values = zip(
@@ -155,8 +156,9 @@ def _activities(recording: Recording, places: _Places) -> Iterator[str]:
         _known('"nbytes"', rows.nbytes), _us(start), _us(stop), strict=True,
     )  # fmt: skip
     for number, (kind, lane, run, source, nbytes, start_us, stop_us) in enumerate(values, start=first):
+        cause = f'"{causes[kind]}":{sources[source]}'
         same = f'"name":"{ACTIVITIES[kind]}","cat":"activity","id":{number},{places[lane]}'
-        yield f'{{"ph":"b",{same},"ts":{start_us},"args":{{"run":{run},{sources[source]}{nbytes}}}}}'
+        yield f'{{"ph":"b",{same},"ts":{start_us},"args":{{"run":{run},{cause}{nbytes}}}}}'
         yield f'{{"ph":"e",{same},"ts":{stop_us}}}'
 
 

@@ -8,10 +8,14 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["ACTIVITIES", "NO_ACTIVITIES", "ActivityColumns", "ActivityRows", "Transfer"]
+__all__ = ["ACTIVITIES", "FAILED_ATTEMPT", "NO_ACTIVITIES", "ActivityColumns", "ActivityRows", "Transfer"]
 
-ACTIVITIES = ("transfer", "disk-read", "disk-write", "deserialize", "serialize", "other")
-"""Kinds of activity by their code; computing is what the rows of tasks say."""
+ACTIVITIES = ("transfer", "disk-read", "disk-write", "deserialize", "serialize", "other", "failed-attempt")
+"""Kinds of activity by their code; computing is what the rows of tasks say.
+
+A failed attempt is computing that raised and was followed by another attempt, for the task has ``retries``.
+"""
+FAILED_ATTEMPT = ACTIVITIES.index("failed-attempt")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -31,7 +35,8 @@ class ActivityRows:
     duration
         ``f4`` seconds.
     source
-        ``u4``: the worker that data came from, as a place in `ActivityColumns.sources`; 0 for none.
+        ``u4``: the worker that data came from, or what a failed attempt raised, as a place in
+        `ActivityColumns.sources`; 0 for none.
     nbytes
         ``f8``: how much came from there, NaN where unknown.
     """
@@ -69,7 +74,7 @@ class ActivityColumns:
     rows
         The activities.
     sources
-        Addresses of workers; the first is none.
+        Addresses of workers, and what failed attempts raised; the first is none.
     dropped
         How many older activities are no longer held.
     """

@@ -8,7 +8,7 @@ table          columns
 runs           run, label, cell, scheduler, n_workers, n_tasks, start_s, stop_s, status, error
 tasks          run, key, prefix, group, lane, worker, thread, start_s, stop_s, cpu_s, status, observed_by,
                result_bytes, error
-activities     run, key, lane, activity, start_s, stop_s, source, nbytes
+activities     run, key, lane, activity, start_s, stop_s, source, nbytes, error
 transfers      worker, peer, direction, start_s, stop_s, nbytes, compressed_bytes, n_keys, keys
 resources      time_s, worker, cpu_percent, rss_bytes, limit_bytes, n_processes, gap
 workers        time_s, worker, name, n_threads, n_executing, cpu_percent, rss_bytes, managed_bytes,
@@ -20,7 +20,8 @@ messages       time_s, level, text
 ============== =========================================================================================
 
 A key that is a string stands as it is, any other as its ``repr``. Each task has a row of activities for its
-computing; those of a cluster have others for what workers did besides. A transfer is told by the worker that
+computing; those of a cluster have others for what workers did besides, and for attempts that failed and were
+followed by another. A transfer is told by the worker that
 received it and by the one that sent it; where workers do not give out their logs, there are the received ones
 only, without their bytes. On a cluster nobody tells when a result was let go, so `exit_s` is unknown; what
 workers were seen to hold of each group from a moment on is in holdings.
@@ -35,7 +36,7 @@ from typing import TYPE_CHECKING, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from taskscope.model.activities import ACTIVITIES, Transfer
+from taskscope.model.activities import ACTIVITIES, FAILED_ATTEMPT, Transfer
 from taskscope.model.columns import GraphColumns
 from taskscope.model.records import OBSERVED_BY, RUNNING, STATUSES, TaskBlock
 from taskscope.model.workers import WorkerSample
@@ -115,7 +116,10 @@ def _errors(tasks: TaskBlock) -> NDArray[np.object_]:
 def _activities(recording: Recording) -> Columns:
     tasks, columns = _tasks(recording), recording.activities
     rows, n = columns.rows, len(tasks["run"])
-    sources = _texts([source or None for source in columns.sources])
+    source = _texts([source or None for source in columns.sources])[rows.source]
+    has_failed = rows.kind == FAILED_ATTEMPT
+    error = np.full(len(rows), None, object)
+    error[has_failed], source[has_failed] = source[has_failed], None
     start = rows.start - recording.zero_s
     return {
         "run": np.concatenate([tasks["run"], rows.run.astype(np.int64)]),
@@ -124,8 +128,9 @@ def _activities(recording: Recording) -> Columns:
         "activity": np.concatenate([_texts(["compute"] * n), _texts(ACTIVITIES)[rows.kind]]),
         "start_s": np.concatenate([tasks["start_s"], start]),
         "stop_s": np.concatenate([tasks["stop_s"], start + rows.duration]),
-        "source": np.concatenate([_texts([None] * n), sources[rows.source]]),
+        "source": np.concatenate([_texts([None] * n), source]),
         "nbytes": np.concatenate([np.full(n, np.nan), rows.nbytes]),
+        "error": np.concatenate([tasks["error"], error]),
     }
 
 

@@ -90,7 +90,7 @@ class LaneActivity:
     start, stop
         On the clock's axis.
     source
-        The address that data came from; ``""`` for none.
+        The address that data came from, or what a failed attempt raised; ``""`` for none.
     token
         By which its bytes are told later; None if they never are.
     nbytes

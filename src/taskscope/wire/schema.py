@@ -81,7 +81,7 @@ ACTIVITY_BUFFERS = (
     "activity_lane",  # u16
     "activity_kind",  # u8: place in `taskscope.model.activities.ACTIVITIES`
     "activity_group",  # u16: of the task it was done for
-    "activity_source",  # u16: number in `sources`; 0: none; UNKNOWN: one of too many
+    "activity_source",  # u16: number in `sources` (addresses, errors); 0: none; UNKNOWN: one of too many
     "activity_start_s",  # f8
     "activity_duration_s",  # f4
     "activity_nbytes",  # f8, NaN: unknown

@@ -26,6 +26,7 @@ def test_totals_add_up_and_unknown_stays_unknown() -> None:
         n_tasks=5,
         n_erred=1,
         n_unfinished=2,
+        n_failed_attempts=0,
         dropped=0,
         makespan_s=2.0,
         task_s=4.0,
@@ -46,7 +47,7 @@ def test_a_task_that_computes_inside_itself_is_one_busy_worker() -> None:
 
 def test_without_computes_everything_is_unknown_or_none() -> None:
     assert measure_totals(recording_of([])) == Totals(
-        "waiting", (), None, 0, 0, 0, 0, 0, None, 0.0, None, 0, None, None, (), ()
+        "waiting", (), None, 0, 0, 0, 0, 0, 0, None, 0.0, None, 0, None, None, (), ()
     )
 
 

@@ -7,7 +7,7 @@ import pytest
 from distributed import Client, LocalCluster, Scheduler, __version__
 
 from taskscope.profiling import cluster_profile
-from taskscope.sources.cluster import link, source, worker_profiles
+from taskscope.sources.cluster import link, remote, source, worker_profiles
 from tests.support.waiting import PATIENCE_S
 
 
@@ -24,6 +24,7 @@ def _patience(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(source, "SETTLE_S", PATIENCE_S)
     monkeypatch.setattr(link, "_CONNECT_S", PATIENCE_S)
     monkeypatch.setattr(link, "_JOIN_S", PATIENCE_S)
+    monkeypatch.setattr(remote, "_PATIENCE_S", PATIENCE_S)
     monkeypatch.setattr(cluster_profile, "_TIMEOUT_S", PATIENCE_S)
     monkeypatch.setattr(worker_profiles, "_PATIENCE_S", PATIENCE_S)
 

@@ -19,21 +19,22 @@ from tests.support.recordings import recording_of
 from tests.support.task_blocks import Row
 
 ROWS = ActivityRows(
-    run=np.array([0, 0], np.int32),
-    task=np.array([0, 0], np.int32),
-    lane=np.array([0, 0], np.uint16),
-    kind=np.array([0, 2], np.uint8),
-    start=np.array([1.5, 2.5]),
-    duration=np.array([0.25, 0.5], np.float32),
-    source=np.array([1, 0], np.uint32),
-    nbytes=np.array([80.0, np.nan]),
+    run=np.array([0, 0, 0], np.int32),
+    task=np.array([0, 0, 0], np.int32),
+    lane=np.array([0, 0, 0], np.uint16),
+    kind=np.array([0, 2, 6], np.uint8),
+    start=np.array([1.5, 2.5, 3.5]),
+    duration=np.array([0.25, 0.5, 0.125], np.float32),
+    source=np.array([1, 0, 2], np.uint32),
+    nbytes=np.array([80.0, np.nan, np.nan]),
 )
+FAILURE = "ValueError: no luck (attempt 1)"
 SAID = WorkerSample(1.5, "tcp://b:1", "b", 2, 1, 150.0, 9e9, 8e9, 1e9, 0.0, None)
 SENT = Transfer("tcp://b:1", "tcp://a:1", "outgoing", 1.5, 1.75, 80.0, 60.0, 2, ("x-1", "x-2"))
 
 
 def with_activities(rows: ActivityRows = ROWS) -> Recording:
-    activities = ActivityColumns(rows, ("", "tcp://b:1"), dropped=3)
+    activities = ActivityColumns(rows, ("", "tcp://b:1", FAILURE), dropped=3)
     return replace(recording_of([Row(key="x-1")]), activities=activities, transfers=(SENT,), workers=(SAID,))
 
 
@@ -55,12 +56,14 @@ def test_a_file_gives_back_every_activity_and_transfer(path: Path) -> None:
     for name, values in asdict(ROWS).items():
         np.testing.assert_array_equal(getattr(loaded.activities.rows, name), values)
     assert columns(loaded, "activities") == columns(recording, "activities")
-    assert columns(loaded, "activities")["activity"] == ["compute", "transfer", "disk-write"]
-    assert columns(loaded, "activities")["source"] == ["None", "tcp://b:1", "None"]
+    kinds = ["compute", "transfer", "disk-write", "failed-attempt"]
+    assert columns(loaded, "activities")["activity"] == kinds
+    assert columns(loaded, "activities")["source"] == ["None", "tcp://b:1", "None", "None"]
+    assert columns(loaded, "activities")["error"] == [*["None"] * 3, FAILURE]
 
 
 def test_what_was_received_without_a_log_is_among_the_transfers(path: Path) -> None:
-    recording = with_activities(replace(ROWS, nbytes=np.full(2, np.nan)))
+    recording = with_activities(replace(ROWS, nbytes=np.full(3, np.nan)))
     found = recording.table("transfers")
     zero = recording.zero_s
     assert list(found["direction"]) == ["outgoing", "incoming"]
@@ -76,11 +79,14 @@ def test_a_trace_has_what_workers_did_besides_as_spans_of_their_process(tmp_path
     place = {"cat": "activity", "pid": 1, "tid": 0}
     received = {"name": "transfer", "id": 1, **place}
     written = {"name": "disk-write", "id": 2, **place}
+    failed = {"name": "failed-attempt", "id": 3, **place}
     assert [event for event in events if event.get("cat") == "activity"] == [
         {"ph": "b", **received, "ts": 1.5e6, "args": {"run": 0, "source": "tcp://b:1", "nbytes": 80.0}},
         {"ph": "e", **received, "ts": 1.75e6},
         {"ph": "b", **written, "ts": 2.5e6, "args": {"run": 0, "source": None}},
         {"ph": "e", **written, "ts": 3e6},
+        {"ph": "b", **failed, "ts": 3.5e6, "args": {"run": 0, "error": FAILURE}},
+        {"ph": "e", **failed, "ts": 3.625e6},
     ]
 
 
@@ -95,7 +101,7 @@ def test_nothing_seen_takes_no_room() -> None:
         ("task", 9, "a task must be known"),
         ("lane", 9, "the lane of an activity must be known"),
         ("kind", 99, "the kind of an activity must be known"),
-        ("source", 2, "the source of an activity must be known"),
+        ("source", 3, "the source of an activity must be known"),
         ("start", np.nan, "a time must be possible"),
     ],
 )

@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Callable
 from dataclasses import replace
 from io import BytesIO
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import taskscope
 from taskscope.analysis.redaction import without_credentials
 from taskscope.errors import OptionError
 from taskscope.export.frames import read_frames
+from taskscope.model.activities import FAILED_ATTEMPT, ActivityColumns, ActivityRows
 from taskscope.model.recording import Recording
 from taskscope.model.records import Message
 from taskscope.report import result_html
@@ -34,7 +37,19 @@ def secret() -> Recording:
     )
     graph = replace(recording.graphs[0], errors={1: f"OSError: {URL}"})
     lanes = tuple(replace(lane, label=f"thread {URL}") for lane in recording.lanes)
-    return replace(recording, graphs={0: graph}, lanes=lanes, runs=(replace(recording.runs[0], label=URL),))
+    values = ((0, 0, 0, FAILED_ATTEMPT, ZERO_S, 0.5, 1, math.nan), (0, 0, 0, 0, ZERO_S, 0.5, 2, math.nan))
+    codes = ("i4", "i4", "u2", "u1", "f8", "f4", "u4", "f8")
+    rows = ActivityRows(
+        *(np.array(c, code) for c, code in zip(zip(*values, strict=True), codes, strict=True))
+    )
+    sources = ("", f"OSError: {URL} (attempt 1)", "tcp://user:hunter2@10.0.0.1:4001")
+    return replace(
+        recording,
+        graphs={0: graph},
+        lanes=lanes,
+        runs=(replace(recording.runs[0], label=URL),),
+        activities=ActivityColumns(rows, sources),
+    )
 
 
 def save_all(recording: Recording, folder: Path, *, redact: bool) -> dict[str, str]:
@@ -56,6 +71,7 @@ def test_credentials_in_urls_reach_no_file(secret: Recording, tmp_path: Path) ->
     loaded = taskscope.load(tmp_path / "a.taskscope")
     assert list(loaded.table("tasks")["key"]) == [f"('read-{SAFE_URL}', 0)", SAFE_URL]
     assert loaded.runs[0].error == f"OSError: {SAFE_URL}"
+    assert loaded.activities.sources == ("", f"OSError: {SAFE_URL} (attempt 1)", "tcp://***@10.0.0.1:4001")
 
 
 def test_with_redact_no_name_is_left_and_equal_names_stay_equal(secret: Recording, tmp_path: Path) -> None:
@@ -64,6 +80,7 @@ def test_with_redact_no_name_is_left_and_equal_names_stay_equal(secret: Recordin
     loaded = taskscope.load(tmp_path / "a.taskscope")
     tasks = {column: list(values) for column, values in loaded.table("tasks").items()}
     assert (loaded.runs[0].error, loaded.messages[0].text) == ("OSError", "cannot read")
+    assert loaded.activities.sources == ("", "OSError", "tcp://***@10.0.0.1:4001")
     assert (tasks["error"], loaded.lanes[0].label) == ([None, "OSError"], "lane 0")
     assert tasks["key"][0] == f"('{tasks['group'][0]}', 0)"
     assert len({*tasks["key"], *tasks["group"], *tasks["prefix"]}) == len(

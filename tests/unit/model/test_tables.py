@@ -21,7 +21,7 @@ DESIGNED = {
     "runs": "run label cell scheduler n_workers n_tasks start_s stop_s status error",
     "tasks": "run key prefix group lane worker thread start_s stop_s cpu_s status observed_by"
     " result_bytes error",
-    "activities": "run key lane activity start_s stop_s source nbytes",
+    "activities": "run key lane activity start_s stop_s source nbytes error",
     "transfers": "worker peer direction start_s stop_s nbytes compressed_bytes n_keys keys",
     "resources": "time_s worker cpu_percent rss_bytes limit_bytes n_processes gap",
     "workers": "time_s worker name n_threads n_executing cpu_percent rss_bytes managed_bytes"
@@ -133,7 +133,7 @@ def test_tasks_say_what_was_measured_and_leave_out_what_was_not(recording: Recor
 def test_activities_of_a_local_run_are_its_computations(recording: Recording) -> None:
     activities = recording.to_pandas("activities")
     tasks = recording.to_pandas("tasks")
-    shared = ["run", "key", "lane", "start_s", "stop_s"]
+    shared = ["run", "key", "lane", "start_s", "stop_s", "error"]
     pd.testing.assert_frame_equal(activities[shared], tasks[shared])
     assert [(r["activity"], r["source"], r["nbytes"]) for r in plain(activities)] == [
         ("compute", None, None)

@@ -105,5 +105,7 @@ export function nameOf(kind: ActivityKind, t: Translate): string {
       return t('serialized');
     case 'other':
       return t('other');
+    case 'failed-attempt':
+      return t('failed attempt');
   }
 }

@@ -1,4 +1,7 @@
-/** The lower part of a bar in which activities are drawn, so that computing, above it, stays what it is. */
+/**
+ * The lower part of a bar in which activities are drawn, so that computing, above it, stays what it is. What a
+ * thread did instead of a task is drawn above it, too, where it took all of the time.
+ */
 import type { Rgb } from '../../lib/palette';
 import type { CoverageColumns } from '../../store';
 import type { KindLook } from './kinds';
@@ -34,7 +37,7 @@ export function paintStrip(
 ): void {
   const rows = Math.floor(pixels.length / width);
   const first = stripTop(box);
-  const [from, to] = [Math.max(first, 0), Math.min(box.top + box.height, rows)];
+  const to = Math.min(box.top + box.height, rows);
   for (let x = 0; x < width; x += 1) {
     const share = cover[x] as number;
     const look = share > 0 ? colours.looks[kind[x] as number] : undefined;
@@ -44,11 +47,12 @@ export function paintStrip(
     const on = colours.dark ? look.dark : look.light;
     const off = gapOf(on, colours.paper);
     const weight = Math.min(Math.max(share, LEAST), 1);
-    for (let y = from; y < to; y += 1) {
+    for (let y = Math.max(look.isWhole ? box.top : first, 0); y < to; y += 1) {
       const place = y * width + x;
       // A line of paper keeps it apart from a task of a colour like its own.
-      const colour = y - first < box.ratio ? colours.paper : look.isOn(x / box.ratio, (y - box.top) / box.ratio) ? on : off;
-      pixels[place] = over(pixels[place] as number, colour, weight);
+      const isApart = !look.isWhole && y - first < box.ratio;
+      const colour = isApart ? colours.paper : look.isOn(x / box.ratio, (y - box.top) / box.ratio) ? on : off;
+      pixels[place] = over(pixels[place] as number, colour, y < first ? Math.min(share, 1) : weight);
     }
   }
 }

@@ -49,9 +49,43 @@ it('paints each kind with a pattern of its own, so that none needs its colour to
     const { isOn } = KIND_LOOKS[kind];
     return Array.from({ length: 144 }, (_, i) => (isOn(i % 12, Math.floor(i / 12)) ? '#' : '.')).join('');
   });
-  const [transfer, read, write, deserialize, serialize, other] = patterns;
-  expect(new Set([transfer, read, write, deserialize, other]).size).toBe(5);
+  const [transfer, read, write, deserialize, serialize, other, failed] = patterns;
+  expect(new Set([transfer, read, write, deserialize, other, failed]).size).toBe(6);
   expect(serialize).toBe(deserialize);
+});
+
+it('draws a failed attempt as high as a bar where it took all of the time, and else below the tasks that it shares a column with', () => {
+  const failed = ACTIVITIES.indexOf('failed-attempt');
+  const [full, part] = painted([1, 0.01], [failed, failed]);
+  const changed = (column: number[] | undefined): number[] => (column ?? []).flatMap((pixel, y) => (pixel === BELOW ? [] : [y]));
+  expect(changed(full)).toEqual([1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12]);
+  // Above the strip a hundredth of a column is a hundredth of its colour.
+  const shades = (part ?? []).slice(1, 8).map(pixel => Math.abs((pixel & 255) - 0x10));
+  expect(Math.max(...shades)).toBeLessThanOrEqual(3);
+  expect(changed(part)).toEqual(expect.arrayContaining([8, 9, 10, 11, 12]));
+});
+
+it('tells what a failed attempt raised, and that it counts for nothing else', async () => {
+  const store = new TaskStore({ cluster: new ClusterStore() });
+  store.append(fileBatch(await readRecording(documentOf('cluster'))));
+  const { signal } = new AbortController();
+  const layer = CLUSTER_CHARTS.layer({ store, window: { firstRun: 0, lastRun: null }, signal, t: english, request: () => undefined });
+  const span = { startS: 0, stopS: 3 };
+  const scene = { span, zeroS: 0, runs: null } as Partial<Scene> as Scene;
+  const row = { kind: 'lane', id: 2, label: 'worker 7, thread 1', inset: true } as const;
+  const layout = layoutGantt({ widthPx: 412, leftPx: 100, rows: [row], span, zeroS: 0, scrollPx: 0 });
+  expect(layer?.find(scene, layout, { xPx: 290, yPx: 6 }, false)).toEqual({
+    kind: 'layer',
+    colour: 'rgb(48 0 8)',
+    content: {
+      key: 'failed attempt',
+      rows: [
+        ['Activity', 'failed attempt'], ['Error', 'ValueError: no luck (attempt 1)'], ['For', 'load'],
+        ['Lane', 'worker 7, thread 1'], ['Start', '1.75 s'], ['Duration', '250 ms']
+      ],
+      note: 'The task was tried again: its bar is its last attempt. This one counts neither as a task nor as computing.'
+    }
+  });
 });
 
 it('a short transfer is not lost among what was computed', () => {
@@ -75,7 +109,7 @@ it('names what there is in a legend and a table, and says what busy counts', asy
   const el = await mounted('cluster');
   const legend = [...el.querySelectorAll('.tsk-activities li')].map(li => li.textContent);
   expect(legend).toEqual([
-    'transfer2 · 8 MB', 'read from disk1', 'written to disk1', 'deserialized1', 'serialized1', 'other1',
+    'transfer2 · 8 MB', 'read from disk1', 'written to disk1', 'deserialized1', 'serialized1', 'other1', 'failed attempt1',
     'busy counts computing only; the longest are shown, 4 are not'
   ]);
   const rows = [...el.querySelectorAll('.tsk-gantt-tables table:last-child tbody tr')].map(tr => [...tr.children].map(td => td.textContent));

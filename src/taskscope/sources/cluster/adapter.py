@@ -13,8 +13,10 @@ from __future__ import annotations
 
 import functools
 import inspect
+import math
 import sys
 import threading
+import time
 from collections.abc import Awaitable, Callable, Collection, Hashable, Iterable, Mapping
 from contextvars import ContextVar
 from dataclasses import dataclass
@@ -35,6 +37,7 @@ __all__ = [
     "is_client",
     "materialize",
     "may_have_clients",
+    "may_retry",
     "release",
     "unfinished_keys",
     "watch",
@@ -67,6 +70,10 @@ class Submission:
         The call of ``Client.get`` that waits for it, if one does.
     single
         Whether it came by ``submit`` or ``map``, which hand over tasks, not collections.
+    may_retry
+        Whether tasks that fail may be tried again, as far as the call itself says so; see `may_retry`.
+    began
+        A moment before it was handed over, by `time.perf_counter`; infinite where that is not known.
     """
 
     client: Any
@@ -74,6 +81,8 @@ class Submission:
     keys: frozenset[Hashable]
     call: Call | None
     single: bool
+    may_retry: bool = False
+    began: float = math.inf
 
 
 class Observer(Protocol):
@@ -177,14 +186,19 @@ def _observed_graph(original: Callable[..., Any]) -> Callable[..., Any]:
     @functools.wraps(original)
     def graph_to_futures(self: Any, *args: Any, **kwargs: Any) -> Any:
         _tell(lambda observer: observer.submitting(self))
+        began = time.perf_counter()
         try:
             futures = original(self, *args, **kwargs)
             single = _is_single(self, sys._getframe(1))
 
             def tell(observer: Observer) -> None:
-                expr = signature.bind(self, *args, **kwargs).arguments["expr"]
+                given = signature.bind(self, *args, **kwargs).arguments
                 call = None if self.asynchronous else _call.get()
-                observer.submitted(Submission(self, expr, frozenset(futures), call, single))
+                retries = given.get("retries") or dask.get_annotations().get("retries")
+                submission = Submission(
+                    self, given["expr"], frozenset(futures), call, single, bool(retries), began
+                )
+                observer.submitted(submission)
 
             _tell(tell)
         finally:
@@ -293,6 +307,11 @@ def materialize(expr: Any, keys: Collection[Hashable]) -> dict[Hashable, tuple[H
     if type(expr).__name__ == "LLGExpr":
         graph = _culled(graph, keys)
     return {key: tuple(d for d in node.dependencies if d in graph) for key, node in graph.items()}
+
+
+def may_retry(expr: Any) -> bool:
+    """Return whether tasks of a graph were annotated with ``retries`` when it was made."""
+    return bool(expr.__dask_annotations__().get("retries"))
 
 
 def _n_tasks_at_least(expr: Any) -> int:

@@ -137,7 +137,7 @@ class ClockProbe:
         return jump_s
 
     async def _measure_hosts(self, addresses: list[str], jump_s: float | None) -> None:
-        answers, refusal = await call_on_workers(
+        answers, refusal, _ = await call_on_workers(
             self._link, _exchange, TOPIC, self._next_name(), _N_EXCHANGES, workers=addresses
         )
         stamps = await self._stamps()

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from taskscope.model.activities import ACTIVITIES
 from taskscope.model.errortext import MAX_ERROR_TEXT
 
-__all__ = ["COMPUTE", "Executions", "Steps", "error_text", "read_executions"]
+__all__ = ["COMPUTE", "Executions", "Steps", "error_text", "read_executions", "reported_at"]
 
 _CALL = re.compile(r"([A-Za-z_]\w*)\((.*?),?\)", re.DOTALL)
 _Record: TypeAlias = Mapping[str, Any]
@@ -126,7 +126,7 @@ def _read(records: Sequence[_Record]) -> Executions:
             for place in failed
         },
         nbytes=nbytes,
-        reported=np.array([_moment(record.get("stimulus_id")) for record in records], np.float64),
+        reported=np.array([reported_at(record) for record in records], np.float64),
         steps=steps,
         computed=computed,
         computed_stop=computed_stop,
@@ -164,9 +164,10 @@ def _computing(steps: Steps, n: int) -> tuple[NDArray[np.int64], _Floats]:
     return np.where(latest < 0, last, latest), stop
 
 
-def _moment(stimulus: object) -> float:
+def reported_at(record: _Record) -> float:
+    """Return when a worker reported a task, by its own clock and uncorrected; NaN where it did not say."""
     try:
-        moment = float(str(stimulus).rpartition("-")[2])
+        moment = float(str(record.get("stimulus_id")).rpartition("-")[2])
     except ValueError:
         return math.nan
     return moment if math.isfinite(moment) else math.nan

@@ -2,19 +2,43 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
-from typing import Any
+import asyncio
+from collections.abc import Callable, Collection, Coroutine, Mapping, Sequence
+from typing import Any, NamedTuple
 
 from taskscope.model.errortext import describe
 from taskscope.sources.cluster.link import Link
 
-__all__ = ["call_on_workers"]
+__all__ = ["Answers", "call_on_those_that_answer", "call_on_workers"]
+
+_PATIENCE_S = 0.4
+_S_PER_WORKER = 0.005
+_MOST_GROUPS = 16
+_Function = Callable[..., object]
+
+
+class Answers(NamedTuple):
+    """What a function gave on workers.
+
+    Parameters
+    ----------
+    given
+        That, by worker.
+    refusal
+        Why it gave nothing on others; None if there are none.
+    silent
+        Those that did not answer in time, or of which others did not that were asked with them.
+    """
+
+    given: dict[str, Any]
+    refusal: str | None
+    silent: frozenset[str] = frozenset()
 
 
 async def call_on_workers(
-    link: Link, function: Callable[..., object], *arguments: object, workers: Collection[str] | None = None
-) -> tuple[dict[str, Any], str | None]:
-    """Return what a function gave, by worker, and why it gave nothing on others.
+    link: Link, function: _Function, *arguments: object, workers: Collection[str] | None = None
+) -> Answers:
+    """Return what a function gave, once all workers have answered.
 
     Parameters
     ----------
@@ -47,10 +71,53 @@ async def call_on_workers(
     except OSError:
         raise
     except Exception as error:  # noqa: BLE001 - it may be blocked, on the scheduler or on the workers
-        return {}, describe(error)
+        return Answers({}, describe(error))
     given = {str(a): _plain(answer["result"]) for a, answer in answers.items() if answer["status"] == "OK"}
     errors = (str(a.get("exception_text", "an error")) for a in answers.values() if a["status"] != "OK")
-    return given, next(errors, None)
+    return Answers(given, next(errors, None))
+
+
+async def call_on_those_that_answer(
+    link: Link, function: _Function, *arguments: object, workers: Collection[str]
+) -> Answers:
+    """Return what a function gave on workers within a second: one whose event loop hangs holds up nobody.
+
+    All are asked with one message, which is answered once all of them have answered. Where that takes longer
+    than 0.4 s, they are asked anew, each on its own, or in sixteen groups where they are more. More than
+    eighty workers are given more time: 5 ms each.
+
+    Raises
+    ------
+    OSError
+        If the scheduler cannot be reached.
+    """
+    addresses = sorted(workers)
+    patience_s = max(_PATIENCE_S, len(addresses) * _S_PER_WORKER)
+    # All that the scheduler has, so that none is asked for that has left meanwhile.
+    answers, late = await _within(patience_s, {call_on_workers(link, function, *arguments): addresses})
+    if late:
+        n_groups = min(len(addresses), _MOST_GROUPS)
+        groups = [addresses[first::n_groups] for first in range(n_groups)]
+        asked = {call_on_workers(link, function, *arguments, workers=group): group for group in groups}
+        answers, late = await _within(patience_s, asked)
+    return Answers(
+        {address: given for answer in answers for address, given in answer.given.items()},
+        next((answer.refusal for answer in answers if answer.refusal is not None), None),
+        frozenset(late),
+    )
+
+
+async def _within(
+    patience_s: float, asked: Mapping[Coroutine[Any, Any, Answers], Sequence[str]]
+) -> tuple[list[Answers], list[str]]:
+    """Return what comes within this time, and who was asked for the rest, which is given up."""
+    tasks = {asyncio.create_task(question): addresses for question, addresses in asked.items()}
+    try:
+        done, late = await asyncio.wait(tasks, timeout=patience_s)
+    finally:
+        for task in tasks:
+            task.cancel()
+    return await asyncio.gather(*done), [address for task in late for address in tasks[task]]
 
 
 def _plain(result: Any) -> Any:

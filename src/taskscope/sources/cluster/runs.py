@@ -7,6 +7,7 @@ otherwise a loop that submits would make a run per task.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Collection, Hashable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
@@ -67,6 +68,12 @@ class TrackedRun:
     last_stop: float = 0.0
     is_known: bool = False
     assumed: bool = False
+    handed_over: float = math.inf
+    """A moment before its tasks were handed to the scheduler, where it is earlier than the start."""
+    may_retry: bool = False
+    """Whether tasks of it that fail may be tried again."""
+    final_failures: dict[Hashable, set[float]] = field(default_factory=dict)
+    """When workers reported failures that no attempt followed, by their clocks; of runs that may retry."""
     over: float | None = None
     """When it was over for the user, None before."""
     status: str | None = None

@@ -6,13 +6,14 @@ import asyncio
 import contextlib
 import threading
 from collections import deque
-from collections.abc import Callable, Hashable, Mapping
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from typing import Any
 
 from taskscope.model.errortext import describe
 from taskscope.recorder import Recorder
 from taskscope.sources.cluster import adapter
 from taskscope.sources.cluster.adapter import Submission
+from taskscope.sources.cluster.attempts import Attempts
 from taskscope.sources.cluster.guests import Guests
 from taskscope.sources.cluster.holdings import Holdings
 from taskscope.sources.cluster.inflight import InFlight
@@ -103,6 +104,9 @@ class WatchedScheduler:
         self._stream = TaskStream(
             self._link, self._workers, self._ownership, self._others, self._transfers, recorder
         )
+        self._attempts = Attempts(
+            self._link, self._workers, self._ownership, self._stream, self._transfers, recorder
+        )
         self._in_flight = InFlight(
             self._link, self._workers, self._ownership, self._others, recorder, self._knows_all
         )
@@ -189,8 +193,8 @@ class WatchedScheduler:
             self._told()
             for task in self._graphs:
                 task.cancel()
-            self._probe.close()
-            self._profiles.close()
+            for asking in (self._probe, self._profiles, self._transfers, self._attempts):
+                asking.close()
             self._push.close()
             await self._link.close()
             self._left(self)
@@ -256,7 +260,7 @@ class WatchedScheduler:
                 await self._probe.look(self._pace)
             with self._pace:
                 await self._follow_others()
-                await self._ask(at_once=at_end or bool(over))
+                await self._ask(over, at_once=at_end or bool(over))
             for run in over:
                 self._end(run)
 
@@ -273,7 +277,7 @@ class WatchedScheduler:
                 self._stream.set_apart()
         self._others.follow(since)
 
-    async def _ask(self, *, at_once: bool) -> None:
+    async def _ask(self, over: Sequence[TrackedRun], *, at_once: bool) -> None:
         # A worker may have died and others done its tasks in less time than lies between two looks.
         if self._pace.is_identity_due() or at_once:
             await self._ask_identity()
@@ -291,6 +295,7 @@ class WatchedScheduler:
         await self._states.ask([run for run in self._runs if run.over is None], self._in_flight.sent)
         # Workers go with the last client, and a scheduler logs each that does not answer any more.
         if not self.guests.have_left:
+            await self._attempts.ask(self._runs, over, self._pace, knows_all=self._knows_all())
             await self._transfers.ask(self._pace, at_once=at_once)
             await self._holdings.ask(at_end=at_once)
             self._profiles.look(self._pace, [run.log for run in self._runs])
@@ -308,6 +313,7 @@ class WatchedScheduler:
             run.log.n_workers = max(run.log.n_workers or 0, self._workers.n_threads)
         for address in gone:
             self._samples.leave(self._workers.get(address))
+        self._attempts.lose(gone, self._runs)
         await self._in_flight.ask_losses(gone)
 
     def _admit(self) -> None:
@@ -320,6 +326,7 @@ class WatchedScheduler:
             run, submission = self._incoming.popleft()
             if run not in self._runs:
                 self._runs.append(run)
+            run.may_retry |= submission.may_retry
             if submission.expr is None:
                 self._know(run, dict.fromkeys(submission.keys, ()), submission)
             else:
@@ -332,6 +339,8 @@ class WatchedScheduler:
         graph: dict[Hashable, tuple[Hashable, ...]] | None = None
         try:
             graph = await asyncio.to_thread(adapter.materialize, submission.expr, submission.keys)
+            if graph is not None:
+                run.may_retry |= await asyncio.to_thread(adapter.may_retry, submission.expr)
         except Exception as error:  # noqa: BLE001 - a user's collection may raise anything
             self._recorder.fault("reading a graph", error)
         if graph is None:
@@ -351,6 +360,7 @@ class WatchedScheduler:
 
     def _end(self, run: TrackedRun) -> None:
         self._runs.remove(run)
+        self._attempts.end(run, self._runs)
         self._holdings.end(run)
         self._ownership.forget(run)
         if not run.is_known:

@@ -334,6 +334,7 @@ class ClusterSource:
                 log.cell, log.execution_count, log.source_crc = cell
                 log.n_workers = scheduler.n_threads
                 run = TrackedRun(log, submission.client, submission.call, submission.single, scheduler.wake)
+                run.handed_over = submission.began
                 if submission.single:
                     self._joinable[place] = run
                 if submission.call is not None:

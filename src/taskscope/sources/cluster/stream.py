@@ -181,13 +181,13 @@ class TaskStream:
             nobodys = places.pop(None, [])
         if left is not None:
             left.extend(records[place] for place in nobodys[: max(_MAX_HELD - len(left), 0)])
-        timed = self._timed(told)
+        timed = self.timed(told)
         for run, mine in places.items():
             if run is not None:
                 tell(run, timed, mine, self._transfers, self._recorder)
 
-    def _timed(self, told: Executions) -> TimedExecutions:
-        """Put times on the axis of the recorder's clock, and learn of clocks from them."""
+    def timed(self, told: Executions) -> TimedExecutions:
+        """Put times on the axis of the recorder's clock, as it was last compared, and learn of clocks."""
         numbers: dict[str, int] = {}
         worker = np.array([numbers.setdefault(a, len(numbers)) for a in told.workers], np.int64)
         workers = [self._workers.get(address) for address in numbers]

@@ -11,13 +11,14 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from taskscope.model.activities import FAILED_ATTEMPT
 from taskscope.recorder import LaneActivity, LaneKey, Recorder, RunLog
 from taskscope.recorder.runlog import FailedTask
 from taskscope.sources.cluster.records import COMPUTE, Executions
 from taskscope.sources.cluster.runs import TrackedRun
 from taskscope.sources.cluster.transfers import TransferLogs
 
-__all__ = ["TimedExecutions", "tell"]
+__all__ = ["TimedExecutions", "tell", "tell_attempts"]
 
 _Floats: TypeAlias = NDArray[np.float64]
 
@@ -66,9 +67,42 @@ def tell(
             if place in told.errors:
                 run.failed[key] = told.errors[place]
     if told.errors:
-        _tell_failed(log, timed, [place for place in places if place in told.errors])
+        failed = [place for place in places if place in told.errors]
+        _tell_failed(log, timed, failed)
+        if run.may_retry:
+            for place in failed:
+                run.final_failures.setdefault(told.keys[place], set()).add(float(told.reported[place]))
         places = [place for place in places if place not in told.errors]
     _tell_finished(run, timed, places)
+
+
+def tell_attempts(
+    run: TrackedRun,
+    timed: TimedExecutions,
+    places: Sequence[int],
+    errors: Sequence[str],
+    transfers: TransferLogs,
+) -> None:
+    """Tell of attempts that failed and were followed by others, and of what was done for them.
+
+    Parameters
+    ----------
+    run
+        The run of all of them.
+    timed, places
+        Who they are.
+    errors
+        What to call what each of them raised.
+    transfers
+        Told of transfers.
+    """
+    told, log = timed.told, run.log
+    _tell_activities(log, timed, set(places), transfers)
+    for place, error in zip(places, errors, strict=True):
+        step, lane = int(told.computed[place]), timed.lanes[place]
+        if told.steps.kind[step] == COMPUTE:
+            start, stop = float(timed.start[step]), float(timed.stop[step])
+            log.activities.append(LaneActivity(told.keys[place], lane, FAILED_ATTEMPT, start, stop, error))
 
 
 def _returned(log: RunLog, keys: Sequence[Hashable]) -> None:

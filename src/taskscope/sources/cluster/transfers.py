@@ -14,9 +14,10 @@ from typing import Any, TypeAlias, TypeVar
 from taskscope.model.activities import Transfer
 from taskscope.model.keys import key_text
 from taskscope.recorder import Recorder, RunLog
+from taskscope.sources.cluster.inquiry import Inquiry
 from taskscope.sources.cluster.link import Link
 from taskscope.sources.cluster.pace import Pace
-from taskscope.sources.cluster.remote import call_on_workers
+from taskscope.sources.cluster.remote import Answers
 from taskscope.sources.cluster.workers import Worker, Workers
 
 __all__ = ["TransferLogs"]
@@ -24,8 +25,7 @@ __all__ = ["TransferLogs"]
 _T = TypeVar("_T")
 _Name: TypeAlias = tuple[str, str, float, float]
 
-_EVERY_S = 2.0
-_S_PER_WORKER = 0.05
+_MARGIN_S = 2.0
 _MAX_WAITING = 100_000
 
 
@@ -67,14 +67,15 @@ class TransferLogs:
     """
 
     def __init__(self, link: Link, workers: Workers, recorder: Recorder) -> None:
-        self._link = link
         self._workers = workers
         self._recorder = recorder
+        self._inquiry = Inquiry(link, workers, "transfers", _read_logs)
+        self._asked: OrderedDict[_Name, tuple[RunLog, int]] = OrderedDict()
+        """Those that are among what is being asked for."""
         self._waiting: OrderedDict[_Name, tuple[RunLog, int]] = OrderedDict()
         self._known: OrderedDict[_Name, float] = OrderedDict()
         """Bytes of transfers of which the stream has not told yet."""
         self._n_tokens = 0
-        self._since = math.inf
         self._told: dict[tuple[str, int], float] = {}
         self._refused = False
 
@@ -88,25 +89,45 @@ class TransferLogs:
         if nbytes is not None:
             return None, nbytes
         self._n_tokens += 1
-        self._since = min(self._since, start)
         _add(self._waiting, name, (log, self._n_tokens))
         return self._n_tokens, math.nan
 
     async def ask(self, pace: Pace, *, at_once: bool) -> None:
-        """Read the logs, if there is something to learn and it is time."""
-        every_s = max(_EVERY_S, len(self._workers.present) * _S_PER_WORKER)
-        if self._refused or not self._waiting or not (pace.is_due("transfers", every_s) or at_once):
+        """Read the logs next to everything else, if there is something to learn and it is time.
+
+        With `at_once` they are read now, but for those of workers that do not answer.
+        """
+        self._take_all(await self._inquiry.answers(wait=False))
+        waiting = bool(self._waiting or (at_once and self._asked))
+        if self._refused or not waiting or not (self._inquiry.is_due(pace) or at_once):
             return
-        with pace.sparing("transfers"):
-            answers, refusal = await call_on_workers(self._link, _read_logs, self._since - _EVERY_S)
-        if not answers and self._workers.present:
+        self._asked.update(self._waiting)
+        self._waiting.clear()
+        self._inquiry.begin(pace, min(start for _, _, start, _ in self._asked) - _MARGIN_S)
+        if at_once:
+            self._take_all(await self._inquiry.answers(wait=True), at_once=True)
+
+    def close(self) -> None:
+        """Ask no more."""
+        self._inquiry.close()
+
+    def _take_all(self, answers: Answers | None, *, at_once: bool = False) -> None:
+        if answers is None:
+            return
+        for address, logs in answers.given.items():
+            self._take(self._workers.get(address), logs)
+        asked, self._asked = self._asked, OrderedDict()
+        refusal = answers.refusal
+        if not answers.given and not answers.silent and self._workers.present:
             refusal = refusal or "none of them answered"
         if refusal is not None:
             self._refuse(refusal)
-        for address, logs in answers.items():
-            self._take(self._workers.get(address), logs)
-        self._waiting.clear()
-        self._since = math.inf
+        elif at_once and any(worker in answers.silent for worker, *_ in asked):
+            self._recorder.warn(
+                "a worker did not give out its log of transfers in time: bytes may be unknown"
+            )
+        else:
+            self._waiting.update((name, known) for name, known in asked.items() if name[0] in answers.silent)
 
     def _refuse(self, why: str) -> None:
         self._refused = True
@@ -144,7 +165,7 @@ class TransferLogs:
 
     def _complete(self, worker: str, source: str, start: float, stop: float, nbytes: float) -> None:
         name = (worker, source, start, stop)
-        found = self._waiting.pop(name, None)
+        found = self._asked.pop(name, None) or self._waiting.pop(name, None)
         if found is None:
             _add(self._known, name, nbytes)
         else:

@@ -143,7 +143,9 @@ class WorkerProfiles:
     async def _ask(self, pace: Pace, *, with_last: bool) -> None:
         try:
             with pace.sparing("profiles"):
-                answers, refusal = await call_on_workers(self._link, _read_profiles, self._until(), with_last)
+                answers, refusal, _ = await call_on_workers(
+                    self._link, _read_profiles, self._until(), with_last
+                )
             if not answers and self._workers.present:
                 self._refused = True
                 why = refusal or "none of them answered"
