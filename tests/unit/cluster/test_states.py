@@ -16,6 +16,7 @@ from taskscope.model.records import PrefixProgress
 from taskscope.model.scheduled import Scheduled
 from taskscope.recorder import Recorder
 from taskscope.sources.cluster.link import Link
+from taskscope.sources.cluster.pace import Pace
 from taskscope.sources.cluster.runs import TrackedRun, announce
 from taskscope.sources.cluster.states import States
 from taskscope.widgets import ProgressWidget
@@ -109,7 +110,7 @@ def test_of_many_tasks_a_part_is_asked_about_at_a_time_and_what_fits_no_worker_e
     fake_clock: FakeClock,
 ) -> None:
     recorder, link = Recorder(clock=fake_clock), Answering(fake_clock, takes_s=1.0)
-    states = States(link, recorder)
+    states = States(link, recorder, Pace(fake_clock.perf_counter))
     keys = [f"waiting-{i}" for i in range(4_990)]
     stuck = [f"no-worker-{i}" for i in range(10)]
     run = _run_of(recorder, [*keys[:1_000], *stuck, *keys[1_000:]])
@@ -137,7 +138,7 @@ def test_of_many_tasks_a_part_is_asked_about_at_a_time_and_what_fits_no_worker_e
 
 def test_nothing_is_asked_about_tasks_that_have_ended_or_that_workers_have(fake_clock: FakeClock) -> None:
     recorder, link = Recorder(clock=fake_clock), Answering(fake_clock)
-    states = States(link, recorder)
+    states = States(link, recorder, Pace(fake_clock.perf_counter))
     run = _run_of(recorder, [f"queued-{i}" for i in range(5)])
     run.landed["queued-0"] = 8.0
     run.failed["queued-1"] = "ValueError"
@@ -157,7 +158,7 @@ def test_a_scheduler_that_does_not_tell_is_not_asked_again_and_what_it_knows_is_
 ) -> None:
     recorder, link = Recorder(clock=fake_clock), Answering(fake_clock)
     link.error = ValueError("'get_task_status' is not allowed")
-    states = States(link, recorder)
+    states = States(link, recorder, Pace(fake_clock.perf_counter))
     run = _run_of(recorder, ["queued-0"])
     for _ in range(2):
         _ask(states, [run])
@@ -169,4 +170,4 @@ def test_a_scheduler_that_does_not_tell_is_not_asked_again_and_what_it_knows_is_
     )
     link.error = ConnectionResetError()
     with pytest.raises(ConnectionResetError):
-        _ask(States(link, recorder), [_run_of(recorder, ["queued-0"])])
+        _ask(States(link, recorder, Pace(fake_clock.perf_counter)), [_run_of(recorder, ["queued-0"])])

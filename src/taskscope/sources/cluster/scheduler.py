@@ -110,12 +110,12 @@ class WatchedScheduler:
         self._in_flight = InFlight(
             self._link, self._workers, self._ownership, self._others, recorder, self._knows_all
         )
-        self._states = States(self._link, recorder)
+        self._pace = Pace(recorder.clock.perf_counter)
+        self._states = States(self._link, recorder, self._pace)
         self._push = Push(self._link, recorder, self._woken.set)
         self._probe = ClockProbe(self._link, self._workers, recorder)
         self._holdings = Holdings(self._link, self._workers, self._ownership, recorder)
         self._profiles = WorkerProfiles(self._link, self._workers, recorder, lambda: wanted.samples)
-        self._pace = Pace(recorder.clock.perf_counter)
         self._incoming: deque[tuple[TrackedRun, Submission]] = deque()
         self._runs: list[TrackedRun] = []
         self._graphs: set[asyncio.Task[None]] = set()

@@ -183,7 +183,7 @@ class ClusterSource:
         """Wait until what has ended on clusters was read; False if a scheduler did not answer in time."""
         lives_here = self._lives_here()
         # Workers may live in this very event loop, too: their last samples are not waited for.
-        waiting = None if self._thread.is_current else self._step(samples=not lives_here)
+        waiting = None if self._thread.is_current else self._step(briefly=lives_here)
         if waiting is None:
             return True
         timeout_s = min(SETTLE_S, SETTLE_IN_LOOP_S) if lives_here else SETTLE_S
@@ -192,20 +192,23 @@ class ClusterSource:
 
     async def settled(self) -> None:
         """Do what `settle` does, while the caller's event loop goes on."""
-        stepping = self._step(samples=True)
+        stepping = self._step(briefly=False)
         if stepping is not None:
             waiting = asyncio.wrap_future(stepping)
             await asyncio.wait({waiting}, timeout=SETTLE_S)
             self._is_settled(waiting, SETTLE_S)
 
-    def _step(self, *, samples: bool) -> Future[None] | None:
-        """Have schedulers with runs, or with `samples` of some, asked once more; None if there are none."""
+    def _step(self, *, briefly: bool) -> Future[None] | None:
+        """Have schedulers asked once more that may have something new; None if there are none.
+
+        Where this has to be brief, only those with runs of ours.
+        """
         # Where there are some, the thread goes on; with the lock held, it cannot end before this is on it.
         with self._lock:
             busy = [
                 s
                 for s in self._schedulers.values()
-                if s.has_runs or s.watches_others or (samples and s.owes_samples)
+                if s.has_runs or (not briefly and (s.watches_others or s.owes_samples))
             ]
             return self._thread.submit(_step_all(busy)) if busy else None
 

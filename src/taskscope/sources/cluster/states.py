@@ -6,7 +6,6 @@ Whether the others are queued, wait for other tasks, or fit no worker only the s
 
 from __future__ import annotations
 
-import math
 from collections import Counter
 from collections.abc import Collection, Hashable, Mapping, Sequence
 from itertools import islice
@@ -17,6 +16,7 @@ from taskscope.model.keys import split_key
 from taskscope.model.scheduled import Scheduled
 from taskscope.recorder import Recorder
 from taskscope.sources.cluster.link import Link
+from taskscope.sources.cluster.pace import Pace
 from taskscope.sources.cluster.runs import TrackedRun
 
 __all__ = ["States"]
@@ -47,12 +47,14 @@ class States:
         Where to ask.
     recorder
         Where it is told that a scheduler does not say.
+    pace
+        Tells when it is time.
     """
 
-    def __init__(self, link: Link, recorder: Recorder) -> None:
+    def __init__(self, link: Link, recorder: Recorder, pace: Pace) -> None:
         self._link = link
         self._recorder = recorder
-        self._due = -math.inf
+        self._pace = pace
         self._refused = False
 
     async def ask(self, runs: Sequence[TrackedRun], sent: Collection[Hashable]) -> None:
@@ -61,7 +63,7 @@ class States:
         # Of a graph that was not looked at, it is not known what has not ended.
         runs = [run for run in runs if run.is_known and not run.assumed]
         began = now()
-        if self._refused or not runs or began < self._due:
+        if self._refused or not runs or not self._pace.is_due("states", _EVERY_S):
             return
         picked = _pick(runs, sent)
         keys = [key for _, keys, _ in picked for key in keys]
@@ -75,7 +77,7 @@ class States:
                 self._refuse(error, runs)
                 return
         cost_s = min(now() - began, _S_PER_LOOK + len(keys) * _S_PER_KEY)
-        self._due = now() + max(cost_s / _SHARE, _EVERY_S)
+        self._pace.postpone("states", max(cost_s / _SHARE, _EVERY_S))
         for part in picked:
             _tell(part, states, began - self._recorder.origin)
 
