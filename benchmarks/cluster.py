@@ -20,7 +20,7 @@ from benchmarks.harness import Table, main
 def measure(*, quick: bool) -> list[Table]:
     return [
         measure_truth(*((1_000, 1) if quick else (20_000, 3))),
-        measure_cost(300 if quick else 3_000, repetitions=3 if quick else 5),
+        measure_cost(300 if quick else 3_000, repetitions=2 if quick else 5),
         measure_scale(1_000_000 if quick else 10_000_000),
         measure_clocks(quick=quick),
         measure_asks(10 if quick else 100, compute_s=5.0 if quick else 15.0),
