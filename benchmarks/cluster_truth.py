@@ -61,8 +61,8 @@ def measure_truth(n_tasks: int, kills: int) -> Table:
         ("what", "truth", "recorded"),
         _rows(n_tasks, kills),
         "What a worker did and could not report before it was killed is in the truth and nowhere else. What "
-        "it times includes how the task is called, which the task's own clock does not see. Of failed "
-        "attempts that are tried again no message of the scheduler tells.",
+        "it times includes how the task is called, which the task's own clock does not see. Failed "
+        "attempts are read from what workers have sent; what a killed worker had is lost with it.",
     )
 
 
@@ -80,7 +80,8 @@ def _rows(n_tasks: int, kills: int) -> Iterator[tuple[str, str, str]]:
     yield "executions told that did not happen, or twice", "0", f"{extra:,}"
     yield "executions that ended", f"{truth.total():,}", f"{finished.total():,}"
     yield "tasks lost with a worker", "not known", f"{int((status == 'lost').sum()):,}"
-    yield "failed attempts", f"{len(failed):,}", f"{int((status == 'erred').sum()):,}"
+    attempts = list(recording.table("activities")["activity"]).count("failed-attempt")
+    yield "failed attempts", f"{len(failed):,}", f"{attempts:,}"
     true_s, seen_s, worst_s = _summed(recording, ended)
     yield (
         "summed time of the executions that were told",
