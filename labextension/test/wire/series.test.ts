@@ -30,11 +30,37 @@ const same = (): void => undefined;
 it('reads one sample and one row', () => {
   const batch = changed(same)();
   expect([batch.resources.cpuPercent, batch.held.timeS, batch.held.value]).toEqual([Float32Array.of(NaN), Float64Array.of(2), null]);
+  expect([batch.resources.limitBytes, batch.held.metrics]).toEqual([9, new Map()]);
+});
+
+it('reads what a user\'s own metric says', () => {
+  const batch = changed(
+    series => {
+      series[10] = Float64Array.of(3).buffer;
+      series[11] = Uint32Array.of(1).buffer;
+    },
+    m => { m.held.runs = [[0, 1, 'len']]; }
+  )();
+  expect([batch.held.value, batch.held.nUnvalued, batch.held.metrics]).toEqual([
+    Float64Array.of(3), Uint32Array.of(1), new Map([[0, 'len']])
+  ]);
 });
 
 it.each<[string, () => unknown]>([
   ['buffers.rss_bytes must be 8 bytes for 1 rows, got 4', changed(series => { series[2] = new ArrayBuffer(4); })],
   ['buffers.rss_bytes[0] must be a finite number, got NaN', changed(series => { series[2] = Float64Array.of(NaN).buffer; })],
+  ['buffers.sample_time_s[0] must be a finite number, got NaN', changed(series => { series[0] = Float64Array.of(NaN).buffer; })],
+  ['buffers.held_nbytes[0] must be a finite number, got Infinity', changed(series => { series[8] = Float64Array.of(Infinity).buffer; })],
+  [
+    'buffers.held_value[0] must be a finite number, got NaN',
+    changed(
+      series => {
+        series[10] = Float64Array.of(NaN).buffer;
+        series[11] = Uint32Array.of(0).buffer;
+      },
+      m => { m.held.runs = [[0, 1, 'len']]; }
+    )
+  ],
   ['buffers.held_value must be 0 bytes for 1 rows, got 8', changed(series => { series[10] = new ArrayBuffer(8); })],
   [
     'buffers.held_value must be 8 bytes for 1 rows, got 0',

@@ -1,0 +1,120 @@
+import { describe, expect, it, vi } from 'vitest';
+
+import { PALETTES } from '../../src/lib/palette';
+import { ALL_RUNS, TaskStore } from '../../src/store';
+import type { ClusterStore } from '../../src/store';
+import { Tables } from '../../src/store/tables';
+import type { ClusterPart } from '../../src/wire';
+import { smallRun } from '../charts/small-batch';
+import { batchOf } from './rows';
+
+describe('tables', () => {
+  it('are empty before the first message', () => {
+    const { groups, lanes, remarks, running, estimates, prefixes, runs } = new Tables();
+    expect([groups, lanes, remarks, running, estimates, prefixes, runs.size]).toEqual([[], [], [], [], [], [], 0]);
+    expect(new Tables().prefixOfGroup(0)).toBeUndefined();
+  });
+
+  it('computes of a window come by their number, whatever came first', () => {
+    const tables = new Tables();
+    tables.merge(batchOf([], { runs: [3, 1, 0, 2].map(run => smallRun({ run })) }));
+    expect(tables.runsIn({ firstRun: 1, lastRun: 2 }).map(run => run.run)).toEqual([1, 2]);
+    expect(tables.runsIn(ALL_RUNS).map(run => run.run)).toEqual([0, 1, 2, 3]);
+  });
+
+  it('the newest thousand remarks are kept', () => {
+    const tables = new Tables();
+    const remarks = Array.from({ length: 1001 }, (_, i) => ({ timeS: i, level: 'info', text: `${i}` }));
+    tables.merge(batchOf([], { seq: 1, remarks }));
+    expect(tables.remarks).toEqual(remarks.slice(1));
+  });
+});
+
+describe('a store', () => {
+  it('forgets everything and says so', () => {
+    const store = new TaskStore();
+    store.append(batchOf([{ start: 0, stop: 1 }]));
+    const heard = vi.fn();
+    store.subscribe(heard, new AbortController().signal);
+    store.clear();
+    expect([store.nTasks, store.epoch, store.cursor, heard.mock.calls.length]).toEqual([0, null, 0, 1]);
+  });
+
+  it('holds as many tasks as it is told to, and has the colours it is told to have', () => {
+    const store = new TaskStore();
+    // Old rows go when there are very many of them.
+    const rows = Array.from({ length: 70_000 }, (_, i) => ({ start: i, stop: i + 1 }));
+    store.append(batchOf(rows));
+    const before = store.colours(ALL_RUNS).colour(0);
+    store.configure({ maxTasks: 1_000, palette: 'viridis' });
+    const after = store.colours(ALL_RUNS).colour(0);
+    store.append(batchOf([], { seq: 1, first: 70_000 }));
+    expect([before, after, store.nTasks]).toEqual([PALETTES.taskscope[0], PALETTES.viridis[0], 1_000]);
+  });
+
+  it('shares the colours of a window, and only of that', () => {
+    const store = new TaskStore();
+    const [first, second] = [{ firstRun: 0, lastRun: 1 }, { firstRun: 0, lastRun: 2 }].map(window => store.colours(window));
+    expect([store.colours({ firstRun: 0, lastRun: 1 }) === first, first === second]).toEqual([true, false]);
+  });
+
+  it('has keys as they were: names with integers, or text', () => {
+    const store = new TaskStore();
+    store.append(batchOf([{ start: 0, stop: 1, key: [4] }, { start: 1, stop: 2, key: 'é' }]));
+    expect([store.keyText(0, 0), store.keyText(1, 0), store.textKey(0), store.textKey(1)]).toEqual(["('inc-1', 4)", 'é', null, 'é']);
+    expect([store.textKeyBytes(0), store.textKeyBytes(1)]).toEqual([null, Uint8Array.of(0xc3, 0xa9)]);
+  });
+
+  it('knows lanes by their number, also where lower ones have no task', () => {
+    const store = new TaskStore();
+    store.append(batchOf([{ start: 0, stop: 1, lane: 1 }]));
+    expect([store.laneIds, store.detail(0, 0), store.detail(1, -1), store.detail(1, 0)?.startS]).toEqual([[1], null, null, 0]);
+  });
+
+  it('says which lane a failed task was on', () => {
+    const store = new TaskStore();
+    store.append(batchOf([{ start: 2, stop: 3, lane: 1, status: 1, error: 'no', key: [1] }]));
+    expect(store.failures(ALL_RUNS).map(kind => kind.first)).toEqual([{ row: 0, lane: 1, startS: 2, key: "('inc-1', 1)" }]);
+  });
+
+  it('knows how long nothing has come, by its own clock', () => {
+    const clockMs = vi.fn(() => 5);
+    const store = new TaskStore({ clockMs });
+    expect(store.silentMs).toBeNull();
+    store.append(batchOf([]));
+    clockMs.mockReturnValue(25);
+    expect(store.silentMs).toBe(20);
+  });
+
+  it('a message without a time leaves the clock alone', () => {
+    const store = new TaskStore({ clockMs: () => 0 });
+    store.append(batchOf([], { nowS: 10, active: false }));
+    store.append(batchOf([], { seq: 1, nowS: null, active: true }));
+    expect([store.clock.nowS(), store.clock.active]).toEqual([10, false]);
+  });
+
+  it('asked again it takes what there still is, and counts what is not', () => {
+    const store = new TaskStore();
+    expect(store.append(batchOf([{ start: 5, stop: 6 }], { first: 5, cursor: 9 }))).toEqual({ kind: 'appended', rows: 1 });
+    expect([store.missing, store.cursor, store.recorded]).toEqual([5, 6, 9]);
+  });
+
+  it('after a group that nobody announced goes on from the rows it has', () => {
+    const store = new TaskStore();
+    store.append(batchOf([{ start: 0, stop: 1 }, { start: 1, stop: 2 }]));
+    expect(store.append(batchOf([{ start: 2, stop: 3, group: 9 }], { seq: 1, first: 2 }))).toEqual({
+      kind: 'gap', cursor: 2, reason: 'group 9 is used but was never announced'
+    });
+  });
+
+  it('of a cluster keeps what only clusters have, of those messages that have it', () => {
+    const append = vi.fn();
+    const clear = vi.fn();
+    const store = new TaskStore({ cluster: { append, clear } as unknown as ClusterStore });
+    const cluster = { workers: [] } as unknown as ClusterPart;
+    store.append(batchOf([]));
+    store.append(batchOf([], { seq: 1, cluster }));
+    expect([append.mock.calls, clear.mock.calls.length]).toEqual([[[cluster]], 1]);
+    expect(() => new TaskStore().append(batchOf([], { cluster }))).not.toThrow();
+  });
+});
