@@ -110,12 +110,14 @@ class Intake:
     def _fold_run(self, state: RunState, deadline: float) -> bool:
         now: Callable[[], float] = self._clock.perf_counter
         # Rows before the graph: they are what a person waits for. Those appended from here on can wait.
+        was_over, came = state.run.stop_s is not None, False
         waiting = state.slices_waiting()
         while waiting:
             block = state.take_rows(self._lanes.id)
             if block is not None:
                 state.rows_held += len(block)
                 self._store.append(block)
+                came = True
             state.take_activities(self._lanes.id, self._activities)
             waiting -= 1
             if now() >= deadline:
@@ -125,7 +127,11 @@ class Intake:
             pass
         self._runs.update(state)
         self._held.append(state.take_held(now() - self._origin), state.metric_name)
-        if state.seal():
+        sealed = state.seal()
+        if sealed or (was_over and came):
+            # It may have ended while it was folded: its counts are not looked at again unless it changes.
+            self._runs.touch(state.run.run)
+        if sealed:
             self._active.remove(state)
             return False
         return waiting > 0 or state.counts_graph or state.owes_held
