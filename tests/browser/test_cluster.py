@@ -53,8 +53,9 @@ tasks, activities, said = (run.to_pandas(name) for name in ("tasks", "activities
 assert tasks.groupby("prefix").size().to_dict() == {{"flaky": 1, "held": 1, "ones": 10, "sum": 10}}, tasks
 assert set(tasks["status"]) == {{"finished"}}, tasks
 failed = activities[activities["activity"] == "failed-attempt"]
-errors = [f"ConnectionError: no answer <b>{{n}}</b> (attempt {{n + 1}})" for n in range(2)]
-assert list(failed["error"]) == errors, failed
+# Behind it stands which attempt it was, if the workers have always answered soon.
+errors = [f"ConnectionError: no answer <b>{{n}}</b>" for n in range(2)]
+assert [error.partition(" (")[0] for error in failed["error"]] == errors, failed
 moved = activities[activities["activity"] == "transfer"]
 assert set(moved["source"]) == {{here}} and moved["nbytes"].sum() >= {N_BYTES}, moved
 assert set(said["worker"]) == {{here, there}}, said
