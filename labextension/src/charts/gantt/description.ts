@@ -1,7 +1,6 @@
 /** The chart in words: state line, legend, label and tables, kept up to date. */
 import type { Translate } from '../../lib/translate';
 import type { RunWindow, TaskStore } from '../../store';
-import { isOfOthers } from '../../wire';
 import { setText } from '../ui/dom';
 import type { Emphasis } from './emphasis';
 import type { Legend, PrefixSummary } from './legend';
@@ -39,15 +38,9 @@ export class Description {
     this.#seen = seen;
     const { tables } = this.store;
     const rows = tables.progressIn(this.window);
-    const runs = tables.runsIn(this.window);
-    const others = new Set(runs.filter(isOfOthers).map(({ run }) => run));
     this.prefixes = summarise(rows);
-    const drawn = {
-      own: summarise(rows.filter(({ run }) => !others.has(run))),
-      others: others.size === 0 ? null : summarise(rows.filter(({ run }) => others.has(run)))
-    };
-    const latest = runs.filter(({ run }) => !others.has(run)).at(-1);
-    const text = scene === null ? '' : stateText(this.store, scene, drawn, latest, this.emphasis.nHidden, this.t);
+    const counted = { runs: tables.runsIn(this.window), rows };
+    const text = scene === null ? '' : stateText(this.store, scene, counted, this.emphasis.nHidden, this.t);
     setText(this.parts.state, text);
     this.legend.refresh(this.prefixes, this.store.failures(this.window).reduce((n, kind) => n + (kind.status === 'lost' ? kind.n : 0), 0));
     this.#refreshTables();

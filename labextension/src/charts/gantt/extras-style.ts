@@ -1,6 +1,20 @@
-/** Rules of what comes once the first picture of the Gantt chart stands. */
+/** Rules of what comes once the first picture of the Gantt chart stands, and of what a person does with the picture. */
 
 export const EXTRAS_CSS = `
+.tsk-gantt-hint {
+  position: absolute; left: 50%; top: 50%; transform: translate(-50%, -50%);
+  padding: 4px 12px; border-radius: 12px; pointer-events: none; white-space: nowrap; max-width: 100%;
+  overflow: hidden; text-overflow: ellipsis;
+  background: var(--tsk-ink); color: var(--tsk-paper); opacity: 0.88;
+}
+.tsk-gantt-worker:hover { background: color-mix(in srgb, var(--tsk-ink) 10%, transparent); }
+.tsk-gantt-legend button:hover { background: color-mix(in srgb, var(--tsk-ink) 8%, transparent); }
+.tsk-gantt-worker:focus-visible { outline: 2px solid var(--tsk-accent); outline-offset: -2px; }
+.tsk-gantt-scroll:has(canvas:focus-visible) { outline: 2px solid var(--tsk-accent); outline-offset: -2px; border-radius: 3px; }
+.tsk-gantt-legend button:focus-visible { outline: 2px solid var(--tsk-accent); outline-offset: -1px; }
+.tsk-gantt-legend button[aria-pressed='false'] .tsk-gantt-legend-name { text-decoration: line-through; }
+.tsk-gantt-legend button[aria-pressed='false'] :is(.tsk-gantt-legend-name, .tsk-gantt-legend-count) { color: var(--tsk-faint); }
+.tsk-gantt-legend button[aria-pressed='false'] .tsk-gantt-swatch { background: transparent !important; box-shadow: inset 0 0 0 2px var(--tsk-faint); }
 .tsk-gantt-find { padding: 0 12px 6px; }
 .tsk-gantt-find > span { color: var(--tsk-faint); }
 .tsk-gantt-card, .tsk-gantt-help, .tsk-gantt-tables { margin: 8px 12px 0; }

@@ -20,19 +20,10 @@ export const GANTT_CSS = `
   position: absolute; left: 0; width: 100%; padding: 0; border: 0; border-radius: 3px;
   background: transparent; pointer-events: auto; cursor: pointer;
 }
-.tsk-gantt-worker:hover { background: color-mix(in srgb, var(--tsk-ink) 10%, transparent); }
-.tsk-gantt-worker:focus-visible { outline: 2px solid var(--tsk-accent); outline-offset: -2px; }
 .tsk-gantt-view canvas:focus { outline: none; }
-.tsk-gantt-scroll:has(canvas:focus-visible) { outline: 2px solid var(--tsk-accent); outline-offset: -2px; border-radius: 3px; }
 .tsk-gantt-empty {
   display: flex; align-items: center; justify-content: center;
   min-height: 96px; padding: 16px; color: var(--tsk-faint); text-align: center;
-}
-.tsk-gantt-hint {
-  position: absolute; left: 50%; top: 50%; transform: translate(-50%, -50%);
-  padding: 4px 12px; border-radius: 12px; pointer-events: none; white-space: nowrap; max-width: 100%;
-  overflow: hidden; text-overflow: ellipsis;
-  background: var(--tsk-ink); color: var(--tsk-paper); opacity: 0.88;
 }
 .tsk-gantt-legend {
   display: flex; flex-wrap: wrap; gap: 2px 6px;
@@ -44,12 +35,7 @@ export const GANTT_CSS = `
   display: inline-flex; align-items: center; gap: 6px; min-width: 0; max-width: 100%; height: 22px; padding: 0 6px;
   border: 1px solid transparent; border-radius: 3px; background: transparent; color: var(--tsk-ink); font: inherit; cursor: pointer;
 }
-.tsk-gantt-legend button:hover { background: color-mix(in srgb, var(--tsk-ink) 8%, transparent); }
-.tsk-gantt-legend button:focus-visible { outline: 2px solid var(--tsk-accent); outline-offset: -1px; }
 .tsk-gantt-legend button:not([aria-pressed]) { border-color: var(--tsk-line); }
-.tsk-gantt-legend button[aria-pressed='false'] .tsk-gantt-legend-name { text-decoration: line-through; }
-.tsk-gantt-legend button[aria-pressed='false'] :is(.tsk-gantt-legend-name, .tsk-gantt-legend-count) { color: var(--tsk-faint); }
-.tsk-gantt-legend button[aria-pressed='false'] .tsk-gantt-swatch { background: transparent !important; box-shadow: inset 0 0 0 2px var(--tsk-faint); }
 .tsk-gantt-legend-statuses { align-items: center; gap: 14px; padding: 0 6px; }
 .tsk-gantt-legend-statuses > span { display: inline-flex; align-items: center; gap: 6px; }
 .tsk-gantt-legend-name { overflow: hidden; text-overflow: ellipsis; white-space: nowrap; max-width: 24ch; }

@@ -3,42 +3,38 @@ import { formatCount, formatDuration, printable } from '../../lib/format';
 import { widthS } from '../../lib/span';
 import type { Translate } from '../../lib/translate';
 import type { TaskStore } from '../../store';
-import type { Run } from '../../wire';
+import { isOfOthers, type PrefixProgress, type Run } from '../../wire';
 import type { PrefixSummary } from './legend';
 import type { Scene } from './model';
 
-/** The tasks of a chart, by prefix. */
-export interface Drawn {
-  readonly own: readonly PrefixSummary[];
-  /** Those of other clients of a cluster; null where they are not recorded. */
-  readonly others: readonly PrefixSummary[] | null;
+/** What is counted: the computes of a chart, and how far each prefix of each is. */
+export interface Counted {
+  readonly runs: readonly Run[];
+  readonly rows: readonly PrefixProgress[];
 }
 
 /** How the latest compute stands, how many tasks and lanes there are, and what of them is not shown. */
-export function stateText(
-  store: TaskStore,
-  scene: Scene,
-  { own, others }: Drawn,
-  latest: Run | undefined,
-  nHidden: number,
-  t: Translate
-): string {
+export function stateText(store: TaskStore, scene: Scene, { runs, rows }: Counted, nHidden: number, t: Translate): string {
+  const others = new Set(runs.filter(isOfOthers).map(({ run }) => run));
+  const isOwn = ({ run }: { readonly run: number }): boolean => !others.has(run);
+  const own = rows.filter(isOwn);
+  const latest = runs.filter(isOwn).at(-1);
   const ended = endedOf(own);
   const parts = [
     ...(scene.held ? [t('paused at %1', formatDuration(scene.nowS - scene.zeroS))] : latest === undefined ? [] : outcome(latest, store.clock.active, t)),
     ended === 1 ? t('1 task') : t('%1 tasks', formatCount(ended)),
     lanesText(scene, t)
   ];
-  const running = sum(own, p => p.running);
-  const erred = sum(own, p => p.erred);
+  const running = sum(own, row => row.running);
+  const erred = sum(own, row => row.erred);
   if (running > 0) {
     parts.push(t('%1 running', formatCount(running)));
   }
   if (erred > 0) {
     parts.push(t('%1 erred', formatCount(erred)));
   }
-  if (others !== null) {
-    parts.push(t('%1 of other clients', formatCount(endedOf(others))));
+  if (others.size > 0) {
+    parts.push(t('%1 of other clients', formatCount(endedOf(rows) - ended)));
   }
   if (nHidden > 0) {
     parts.push(nHidden === 1 ? t('1 prefix hidden') : t('%1 prefixes hidden', formatCount(nHidden)));
@@ -50,8 +46,8 @@ export function stateText(
   return parts.join(' · ');
 }
 
-function endedOf(prefixes: readonly PrefixSummary[]): number {
-  return sum(prefixes, p => p.finished + p.erred + p.interrupted);
+function endedOf(rows: readonly PrefixProgress[]): number {
+  return sum(rows, row => row.finished + row.erred + row.interrupted);
 }
 
 /** What is worth saying of the latest compute: a good end is not. */
@@ -94,6 +90,6 @@ function lanesText({ lanes }: Scene, t: Translate): string {
   return lanes.length === 1 ? t('1 lane') : t('%1 lanes', formatCount(lanes.length));
 }
 
-function sum(prefixes: readonly PrefixSummary[], of: (prefix: PrefixSummary) => number): number {
-  return prefixes.reduce((total, prefix) => total + of(prefix), 0);
+function sum(rows: readonly PrefixProgress[], of: (row: PrefixProgress) => number): number {
+  return rows.reduce((total, row) => total + of(row), 0);
 }

@@ -181,12 +181,13 @@ describe('state line', () => {
     const progress = [smallProgress({ total: 2000, finished: 1199, erred: 1, running: 2 })];
     store.append(batchOf([{ start: 0, stop: 1 }, { start: 0, stop: 1, lane: 1 }], { first: 1198, dropped: 1198, progress, nowS: 1 }));
     const scene = fitted(store)!;
-    expect(stateText(store, scene, { own: summarise(progress), others: null }, undefined, 0, english)).toBe(
+    expect(stateText(store, scene, { runs: [], rows: progress }, 0, english)).toBe(
       '1,200 tasks · 2 lanes · 2 running · 1 erred · showing 2 of 1,200: older tasks were dropped'
     );
-    const others = summarise([smallProgress({ prefix: 'add (other clients)', finished: 20, erred: 10, running: 4 })]);
-    expect(stateText(store, scene, { own: [], others }, undefined, 0, english)).toBe(
-      '0 tasks · 2 lanes · 30 of other clients · showing 2 of 1,200: older tasks were dropped'
+    const others = smallRun({ run: 1, scheduler: 'distributed, other clients', status: 'interrupted' });
+    const rows = [...progress, smallProgress({ run: 1, prefix: 'add (other clients)', finished: 20, erred: 10, running: 4 })];
+    expect(stateText(store, scene, { runs: [others], rows }, 0, english)).toBe(
+      '1,200 tasks · 2 lanes · 2 running · 1 erred · 30 of other clients · showing 2 of 1,200: older tasks were dropped'
     );
     expect(labelText(scene, summarise(progress), english)).toContain('2 lanes over 1.02 s, mostly add (2,000)');
   });
@@ -196,7 +197,7 @@ describe('state line', () => {
     store.append(batchOf([{ start: 0, stop: 1 }], { active: false }));
     const scene = fitted(store)!;
     const said = (run: Parameters<typeof smallRun>[0], held = false, nHidden = 0): string =>
-      stateText(store, { ...scene, held, nowS: 12 }, { own: summarise([smallProgress({ finished: 1 })]), others: null }, smallRun(run), nHidden, english);
+      stateText(store, { ...scene, held, nowS: 12 }, { runs: [smallRun(run)], rows: [smallProgress({ finished: 1 })] }, nHidden, english);
     expect([
       said({ status: 'finished' }), said({ status: 'erred', error: 'ValueError: no' }), said({ status: 'erred' }), said({ status: 'interrupted' }),
       said({ status: 'running' }), said({ status: 'running' }, true), said({ status: 'finished' }, false, 2)
