@@ -73,7 +73,7 @@ class Bench {
   async zoom(part: number): Promise<void> {
     const nowS = this.#maker.nowS;
     const startS = (nowS * (1 - part)) / 2;
-    await frames.after(() => this.#chart?.setTimeRange([startS, startS + nowS * part]));
+    await frames.allAfter(() => this.#chart?.setTimeRange([startS, startS + nowS * part]));
   }
 
   /** Milliseconds of frames after the pointer moved to places all over the chart. */
