@@ -19,10 +19,6 @@ from taskscope import diagnostics
 
 __all__ = ["measure_reports"]
 
-_FIRST = f"""async () => {{
-  while (!({FIRST})) await new Promise(requestAnimationFrame);
-  return {FIRST};
-}}"""
 _BOKEH = """async () => {
   while (!window.Bokeh?.documents[0]?.is_idle) await new Promise(requestAnimationFrame);
   return performance.now();
@@ -76,7 +72,7 @@ def _painted(browser: Browser, file: Path, drawn: str) -> tuple[float, float]:
     page.set_default_timeout(120_000)
     page.add_init_script(f"addEventListener('DOMContentLoaded', {PAINTED})")
     page.goto(file.as_uri(), wait_until="commit")
-    drawn_ms, first_ms = float(page.evaluate(drawn)), float(page.evaluate(_FIRST))
+    drawn_ms, first_ms = float(page.evaluate(drawn)), float(page.evaluate(FIRST))
     context.close()
     # A document may be idle before anything of it was painted.
     return first_ms, max(drawn_ms, first_ms)
