@@ -31,12 +31,13 @@ def in_proportion(recording: Recording) -> Recording:
     Workers take fewer samples than one an interval where threads hold the interpreter's lock.
     """
     rows, prefixes = recording.stacks.rows, recording.stacks.prefixes
-    mine = np.isin(rows.run, _on_clusters(recording))
+    on_clusters = _on_clusters(recording)
+    mine = np.isin(rows.run, on_clusters)
     if not mine.any() or recording.dropped:
         return recording
     tasks = recording.tasks
     spent: dict[str, float] = dict.fromkeys(prefixes, 0.0)
-    of_cluster = np.isin(tasks.run, _on_clusters(recording))
+    of_cluster = np.isin(tasks.run, on_clusters)
     sums = np.bincount(tasks.group[of_cluster], (tasks.stop - tasks.start)[of_cluster])
     for group, seconds in zip(recording.groups, sums.tolist(), strict=False):
         if group.prefix in spent:
@@ -72,7 +73,8 @@ def wait_for_profile(recording: Recording) -> Recording:
 
 async def ask_profile(recording: Recording, client: Client) -> Recording:
     """Return the recording with the samples that the workers of an asynchronous client took, if any came."""
-    runs = [run for run in recording.runs if run.run in _on_clusters(recording)]
+    on_clusters = set(_on_clusters(recording))
+    runs = [run for run in recording.runs if run.run in on_clusters]
     start_s = min(run.start_s for run in runs)
     stop_s = max(math.inf if run.stop_s is None else run.stop_s for run in runs)
     epoch_s = recording.started_at.timestamp() - recording.zero_s
