@@ -116,8 +116,8 @@ def _row(line: _Line, *, bursts: int) -> Sequence[str]:
                 time.sleep(0.6)
         bounds = [
             best.bound_s
-            for scheduler in taskscope.session.current().cluster._schedulers.values()
-            for host in scheduler._workers.clocks._hosts.values()
+            for scheduler in taskscope.session.current().cluster.schedulers.all()
+            for host in scheduler.workers.clocks._hosts.values()
             if (best := host.best) is not None
         ]
     upstream = {

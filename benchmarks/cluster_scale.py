@@ -18,6 +18,7 @@ from taskscope.sources.cluster.ownership import Ownership
 from taskscope.sources.cluster.runs import TrackedRun, announce
 from taskscope.sources.cluster.stream import TaskStream
 from taskscope.sources.cluster.transfers import TransferLogs
+from taskscope.sources.cluster.watched import Watched
 from taskscope.sources.cluster.workers import Workers
 from taskscope.widgets.feed.feed import CONTROL, DATA, Feed
 
@@ -156,7 +157,8 @@ class _Feeding:
         )
         transfers = TransferLogs(self.link, workers, recorder)
         others = Others(recorder, workers, self._ownership.past, lambda: None)
-        self._stream = TaskStream(self.link, workers, self._ownership, others, transfers, recorder)
+        watched = Watched(self.link, workers, self._ownership, recorder)
+        self._stream = TaskStream(watched, others, transfers)
 
     def feed_graph(self) -> None:
         """Feed one compute, from its graph to its end."""

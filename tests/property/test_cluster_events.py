@@ -22,6 +22,7 @@ from taskscope.sources.cluster.runs import TrackedRun, announce
 from taskscope.sources.cluster.stream import TaskStream
 from taskscope.sources.cluster.telling import TimedExecutions, tell
 from taskscope.sources.cluster.transfers import TransferLogs
+from taskscope.sources.cluster.watched import Watched
 from taskscope.sources.cluster.workers import Workers
 from tests.support.fake_clock import FakeClock
 
@@ -139,7 +140,7 @@ def recorded(happened: Sequence[Event], *, others: bool) -> tuple[Scheduler, Rec
     strangers = Others(recorder, workers, ownership.past, lambda: None)
     strangers.follow(clock.perf_counter() if others else None)
     transfers = TransferLogs(scheduler, workers, recorder)
-    asked = TaskStream(scheduler, workers, ownership, strangers, transfers, recorder)
+    asked = TaskStream(Watched(scheduler, workers, ownership, recorder), strangers, transfers)
     for event in (*happened, Look()):
         match event:
             case Ran() | Broken():

@@ -7,7 +7,7 @@ import pytest
 from distributed import Client, LocalCluster, Scheduler, __version__
 
 from taskscope.profiling import cluster_profile
-from taskscope.sources.cluster import link, remote, source, worker_profiles
+from taskscope.sources.cluster import link, remote, waiting, worker_profiles
 from tests.support.waiting import PATIENCE_S
 
 
@@ -20,8 +20,8 @@ def _cursor() -> None:
 @pytest.fixture(autouse=True)
 def _patience(monkeypatch: pytest.MonkeyPatch) -> None:
     """Take no busy machine for a scheduler that does not answer."""
-    monkeypatch.setattr(source, "READY_S", PATIENCE_S)
-    monkeypatch.setattr(source, "SETTLE_S", PATIENCE_S)
+    monkeypatch.setattr(waiting, "READY_S", PATIENCE_S)
+    monkeypatch.setattr(waiting, "SETTLE_S", PATIENCE_S)
     monkeypatch.setattr(link, "_CONNECT_S", PATIENCE_S)
     monkeypatch.setattr(link, "_JOIN_S", PATIENCE_S)
     monkeypatch.setattr(remote, "_PATIENCE_S", PATIENCE_S)

@@ -24,6 +24,7 @@ from taskscope.sources.cluster.remote import Answers, call_on_those_that_answer
 from taskscope.sources.cluster.runs import TrackedRun, announce
 from taskscope.sources.cluster.stream import TaskStream
 from taskscope.sources.cluster.transfers import TransferLogs
+from taskscope.sources.cluster.watched import Watched
 from taskscope.sources.cluster.workers import Workers
 from tests.support.fake_clock import FakeClock
 
@@ -105,11 +106,12 @@ class Watch:
         self.run = TrackedRun(self.recorder.begin(), None, None, True, lambda: None, may_retry=may_retry)
         announce(self.run, {"x-1": ()}, ["x-1"])
         ownership.take(self.run, ["x-1"])
+        watched = Watched(self.link, known, ownership, self.recorder)
         transfers = TransferLogs(self.link, known, self.recorder)
         others = Others(self.recorder, known, ownership.past, lambda: None)
-        stream = TaskStream(self.link, known, ownership, others, transfers, self.recorder)
+        stream = TaskStream(watched, others, transfers)
         stream.fold(knows_all=True)
-        self.attempts = Attempts(self.link, known, ownership, stream, transfers, self.recorder)
+        self.attempts = Attempts(watched, stream, transfers)
         self.pace = Pace(clock.perf_counter)
 
     async def look(self, *over: TrackedRun, knows_all: bool = True) -> None:

@@ -18,6 +18,7 @@ from taskscope.recorder import Recorder
 from taskscope.session import current
 from taskscope.sources.cluster.holdings import Holdings
 from taskscope.sources.cluster.ownership import Ownership
+from taskscope.sources.cluster.watched import Watched
 from taskscope.sources.cluster.workers import Workers
 from taskscope.widgets import CacheWidget
 from tests.support.fake_clock import FakeClock
@@ -102,7 +103,8 @@ class _Refusing:
 
 
 async def _opened(recorder: Recorder) -> Holdings:
-    holdings = Holdings(_Refusing(), Workers("tcp://a:1"), Ownership(), recorder)  # type: ignore[arg-type]  # asks alone
+    watched = Watched(_Refusing(), Workers("tcp://a:1"), Ownership(), recorder)  # type: ignore[arg-type]  # asks alone
+    holdings = Holdings(watched)
     await holdings.open()
     await holdings.ask(at_end=True)
     return holdings
@@ -145,7 +147,8 @@ def test_looking_is_rarer_where_it_takes_longer(
     workers = Workers("tcp://a:1")
     facts = {"metrics": {"task_counts": {"memory": n_held}}}
     workers.update({"workers": {f"tcp://a:{i}": facts for i in range(2, 5)}})
-    holdings = Holdings(link, workers, Ownership(), Recorder(clock=clock))  # type: ignore[arg-type]  # asks alone
+    watched = Watched(link, workers, Ownership(), Recorder(clock=clock))  # type: ignore[arg-type]  # asks alone
+    holdings = Holdings(watched)
     asyncio.run(holdings.ask(at_end=False))
     assert (len(link.asked), sorted(chain(*link.asked))) == (n_answers, sorted(workers.present))
     assert holdings.pause_s() == pytest.approx(pause_s)

@@ -15,6 +15,7 @@ from taskscope.sources.cluster.others import Others
 from taskscope.sources.cluster.ownership import Ownership
 from taskscope.sources.cluster.pace import Pace
 from taskscope.sources.cluster.runs import TrackedRun, announce
+from taskscope.sources.cluster.watched import Watched
 from taskscope.sources.cluster.workers import Workers
 from tests.support.fake_clock import FakeClock
 
@@ -69,7 +70,7 @@ def test_a_task_that_its_worker_has_no_more_and_that_no_record_tells_of(
     recorder, told, ownership = Recorder(clock=fake_clock), Told(), Ownership()
     workers, pace = Workers("tcp://10.0.0.1:8786"), Pace(fake_clock.perf_counter)
     others = Others(recorder, workers, ownership.past, lambda: None)
-    in_flight = InFlight(told, workers, ownership, others, recorder, lambda: True)
+    in_flight = InFlight(Watched(told, workers, ownership, recorder), others, lambda: True)
     run = TrackedRun(recorder.begin(), None, None, True, lambda: None)
     announce(run, {"x": ()}, ("x",))
     ownership.take(run, ["x"])
@@ -100,7 +101,7 @@ def test_of_very_many_tasks_at_workers_all_are_counted_and_those_that_ended_sinc
     recorder, told, ownership = Recorder(clock=fake_clock), Told(), Ownership()
     workers, pace = Workers("tcp://10.0.0.1:8786"), Pace(fake_clock.perf_counter)
     others = Others(recorder, workers, ownership.past, lambda: None)
-    in_flight = InFlight(told, workers, ownership, others, recorder, lambda: True)
+    in_flight = InFlight(Watched(told, workers, ownership, recorder), others, lambda: True)
     run = TrackedRun(recorder.begin(), None, None, True, lambda: None)
     keys = [f"{prefix}-{i}" for prefix, n in (("a", 2_000), ("b", 1_500)) for i in range(n)]
     announce(run, dict.fromkeys(keys, ()), ())

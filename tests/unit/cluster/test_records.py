@@ -24,6 +24,7 @@ from taskscope.sources.cluster.records import COMPUTE, Executions, error_text, r
 from taskscope.sources.cluster.runs import TrackedRun, announce
 from taskscope.sources.cluster.stream import TaskStream
 from taskscope.sources.cluster.transfers import TransferLogs
+from taskscope.sources.cluster.watched import Watched
 from taskscope.sources.cluster.workers import Workers
 from tests.support.fake_clock import FakeClock
 
@@ -183,11 +184,8 @@ def stream_of(link: Link, clock: Clock) -> tuple[Recorder, TaskStream, TrackedRu
     announce(run, {"x-1": ()}, ["x-1"])
     ownership.take(run, ["x-1"])
     others = Others(recorder, workers, ownership.past, lambda: None)
-    return (
-        recorder,
-        TaskStream(link, workers, ownership, others, TransferLogs(link, workers, recorder), recorder),
-        run,
-    )
+    watched = Watched(link, workers, ownership, recorder)
+    return recorder, TaskStream(watched, others, TransferLogs(link, workers, recorder)), run
 
 
 def read(stream: TaskStream) -> None:

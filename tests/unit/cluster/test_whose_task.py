@@ -13,6 +13,7 @@ from taskscope.sources.cluster.inflight import InFlight
 from taskscope.sources.cluster.pace import Pace
 from taskscope.sources.cluster.past import PastKeys
 from taskscope.sources.cluster.runs import announce
+from taskscope.sources.cluster.watched import Watched
 from tests.support.fake_clock import FakeClock
 from tests.unit.cluster.test_records import Told, read, record, stream_of
 
@@ -80,7 +81,7 @@ def test_a_task_that_a_worker_has_becomes_ours_when_we_ask_for_it_and_none_is_in
     ownership, strangers = stream._ownership, stream._others
     strangers.follow(fake_clock.perf_counter())
     certain = [False]
-    in_flight = InFlight(link, stream._workers, ownership, strangers, recorder, lambda: certain[0])
+    in_flight = InFlight(Watched(link, stream._workers, ownership, recorder), strangers, lambda: certain[0])
     pace = Pace(fake_clock.perf_counter)
     running = []
     for is_certain in (False, True):

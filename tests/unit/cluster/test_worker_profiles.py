@@ -72,6 +72,6 @@ def test_where_nobody_wants_samples_workers_are_not_asked(client: Client, tmp_pa
     (tmp_path / "end").touch()
     with taskscope.profile(display=False, stacks=False) as run:
         client.submit(spend, tmp_path / "end", pure=False).result()
-        (scheduler,) = current().cluster._schedulers.values()
+        (scheduler,) = current().cluster.schedulers.all()
         assert not scheduler.owes_samples
     assert run.recording.profile().n_samples == 0

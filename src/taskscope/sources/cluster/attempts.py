@@ -13,11 +13,8 @@ from collections.abc import Collection, Hashable, Iterable, Sequence
 from dataclasses import dataclass
 from itertools import islice
 
-from taskscope.recorder import Recorder
 from taskscope.sources.cluster.failures import Report, read_failures
 from taskscope.sources.cluster.inquiry import Inquiry
-from taskscope.sources.cluster.link import Link
-from taskscope.sources.cluster.ownership import Ownership
 from taskscope.sources.cluster.pace import Pace
 from taskscope.sources.cluster.records import read_executions, reported_at
 from taskscope.sources.cluster.remote import Answers
@@ -25,7 +22,7 @@ from taskscope.sources.cluster.runs import TrackedRun
 from taskscope.sources.cluster.stream import TaskStream
 from taskscope.sources.cluster.telling import tell_attempts
 from taskscope.sources.cluster.transfers import TransferLogs
-from taskscope.sources.cluster.workers import Workers
+from taskscope.sources.cluster.watched import Watched
 
 __all__ = ["Attempts"]
 
@@ -63,31 +60,19 @@ class Attempts:
 
     Parameters
     ----------
-    link
-        Where to ask.
-    workers, ownership
-        Who is asked, and whose tasks they are.
+    watched
+        The cluster.
     stream, transfers
         What knows of times, and is told of transfers.
-    recorder
-        Where to tell.
     """
 
-    def __init__(
-        self,
-        link: Link,
-        workers: Workers,
-        ownership: Ownership,
-        stream: TaskStream,
-        transfers: TransferLogs,
-        recorder: Recorder,
-    ) -> None:
-        self._workers = workers
-        self._ownership = ownership
+    def __init__(self, watched: Watched, stream: TaskStream, transfers: TransferLogs) -> None:
+        self._workers = watched.workers
+        self._ownership = watched.ownership
+        self._recorder = watched.recorder
         self._stream = stream
         self._transfers = transfers
-        self._recorder = recorder
-        self._inquiry = Inquiry(link, workers, "attempts", read_failures)
+        self._inquiry = Inquiry(watched.link, watched.workers, "attempts", read_failures)
         self._read: dict[str, int] = {}
         self._n_looks = 0
         self._seen: dict[int, None] = {}

@@ -10,11 +10,9 @@ import math
 from collections.abc import Hashable, Iterable, Iterator
 
 from taskscope.model.keys import split_key
-from taskscope.recorder import Holding, Recorder
-from taskscope.sources.cluster.link import Link
-from taskscope.sources.cluster.ownership import Ownership
+from taskscope.recorder import Holding
 from taskscope.sources.cluster.runs import TrackedRun
-from taskscope.sources.cluster.workers import Workers
+from taskscope.sources.cluster.watched import Watched
 
 __all__ = ["Holdings"]
 
@@ -32,19 +30,15 @@ class Holdings:
 
     Parameters
     ----------
-    link
-        Where to ask.
-    workers, ownership
-        Who holds it, and whose it is.
-    recorder
-        Where to tell.
+    watched
+        The cluster.
     """
 
-    def __init__(self, link: Link, workers: Workers, ownership: Ownership, recorder: Recorder) -> None:
-        self._link = link
-        self._workers = workers
-        self._ownership = ownership
-        self._recorder = recorder
+    def __init__(self, watched: Watched) -> None:
+        self._link = watched.link
+        self._workers = watched.workers
+        self._ownership = watched.ownership
+        self._recorder = watched.recorder
         self._told: dict[int, dict[str, Holding]] = {}
         """What was seen at the last look, by run and group."""
         self._left: dict[int, dict[Hashable, float]] = {}

@@ -6,13 +6,10 @@ from collections.abc import Callable, Hashable, Iterable, Mapping
 from typing import Any
 
 from taskscope.model.keys import split_key
-from taskscope.recorder import Recorder
-from taskscope.sources.cluster.link import Link
 from taskscope.sources.cluster.others import Others
-from taskscope.sources.cluster.ownership import Ownership
 from taskscope.sources.cluster.pace import Pace
 from taskscope.sources.cluster.runs import TrackedRun
-from taskscope.sources.cluster.workers import Workers
+from taskscope.sources.cluster.watched import Watched
 
 __all__ = ["InFlight"]
 
@@ -27,30 +24,20 @@ class InFlight:
 
     Parameters
     ----------
-    link
-        Where to ask.
-    workers, ownership, others
-        Whose the tasks are.
-    recorder
-        Where to tell.
+    watched
+        The cluster.
+    others
+        Told of tasks that are nobody's here.
     knows_all
         Asked whether all keys of ours are known that the scheduler has.
     """
 
-    def __init__(
-        self,
-        link: Link,
-        workers: Workers,
-        ownership: Ownership,
-        others: Others,
-        recorder: Recorder,
-        knows_all: Callable[[], bool],
-    ) -> None:
-        self._link = link
-        self._workers = workers
-        self._ownership = ownership
+    def __init__(self, watched: Watched, others: Others, knows_all: Callable[[], bool]) -> None:
+        self._link = watched.link
+        self._workers = watched.workers
+        self._ownership = watched.ownership
+        self._recorder = watched.recorder
         self._others = others
-        self._recorder = recorder
         self._knows_all = knows_all
         self._every_s = _EVERY_S
         self._sent: dict[Hashable, TrackedRun] = {}

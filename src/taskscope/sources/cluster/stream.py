@@ -8,16 +8,13 @@ from typing import Any
 
 import numpy as np
 
-from taskscope.recorder import Recorder
 from taskscope.sources.cluster.clock import UNCORRECTED, applied_corrections
-from taskscope.sources.cluster.link import Link
 from taskscope.sources.cluster.others import Others
-from taskscope.sources.cluster.ownership import Ownership
 from taskscope.sources.cluster.records import Executions, read_executions
 from taskscope.sources.cluster.runs import TrackedRun
 from taskscope.sources.cluster.telling import TimedExecutions, tell
 from taskscope.sources.cluster.transfers import TransferLogs
-from taskscope.sources.cluster.workers import Workers
+from taskscope.sources.cluster.watched import Watched
 
 __all__ = ["TaskStream"]
 
@@ -32,30 +29,20 @@ class TaskStream:
 
     Parameters
     ----------
-    link
-        Where to ask.
-    workers, ownership, others
-        Whose they are.
+    watched
+        The cluster.
+    others
+        Told of those that are nobody's here.
     transfers
         Told of transfers.
-    recorder
-        Where to tell.
     """
 
-    def __init__(
-        self,
-        link: Link,
-        workers: Workers,
-        ownership: Ownership,
-        others: Others,
-        transfers: TransferLogs,
-        recorder: Recorder,
-    ) -> None:
-        self._link = link
-        self._workers = workers
-        self._ownership = ownership
+    def __init__(self, watched: Watched, others: Others, transfers: TransferLogs) -> None:
+        self._link = watched.link
+        self._workers = watched.workers
+        self._ownership = watched.ownership
+        self._recorder = watched.recorder
         self._others = others
-        self._recorder = recorder
         self._transfers = transfers
         self._cursor = 0
         self._shift_s = math.nan

@@ -1,0 +1,39 @@
+"""What is used of ``dask.distributed`` beyond its documented interface, and how its clients are watched.
+
+Four methods of ``distributed.Client`` are replaced while anybody watches: ``get``, which `dask.compute`
+calls and which tells when a compute has ended and how, ``_graph_to_futures``, through which all work goes to
+the scheduler, ``close``, and ``_close``, which every way of closing a client comes to. They only tell us of
+the call. Nothing is put on the scheduler or the workers.
+
+This is the only package that knows private names of distributed; ``tests/unit/cluster/test_adapter.py`` fails
+when they change. It never imports distributed: without a client there is nothing to watch.
+"""
+
+from taskscope.sources.cluster.adapter.clients import (
+    connection_of,
+    default_client,
+    future_states,
+    is_client,
+    may_have_clients,
+    unfinished_keys,
+)
+from taskscope.sources.cluster.adapter.graphs import MAX_GRAPH_TASKS, materialize, may_retry
+from taskscope.sources.cluster.adapter.methods import release, watch
+from taskscope.sources.cluster.adapter.observer import Call, Observer, Submission
+
+__all__ = [
+    "MAX_GRAPH_TASKS",
+    "Call",
+    "Observer",
+    "Submission",
+    "connection_of",
+    "default_client",
+    "future_states",
+    "is_client",
+    "materialize",
+    "may_have_clients",
+    "may_retry",
+    "release",
+    "unfinished_keys",
+    "watch",
+]

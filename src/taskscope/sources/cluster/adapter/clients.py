@@ -1,0 +1,58 @@
+"""Ask a client about itself."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Hashable, Iterable, Mapping
+from typing import Any
+
+import dask
+
+__all__ = [
+    "connection_of",
+    "default_client",
+    "future_states",
+    "is_client",
+    "may_have_clients",
+    "unfinished_keys",
+]
+
+
+def may_have_clients() -> bool:
+    """Return whether distributed was imported."""
+    return "distributed.client" in sys.modules
+
+
+def is_client(thing: object) -> bool:
+    """Return whether this is a ``distributed.Client``."""
+    module = sys.modules.get("distributed.client")
+    return module is not None and isinstance(thing, module.Client)
+
+
+def default_client() -> Any:
+    """Return the client that is Dask's default scheduler, None if there is none."""
+    distributed = sys.modules.get("distributed")
+    if distributed is None or dask.config.get("scheduler", None) not in {"dask.distributed", "distributed"}:
+        return None
+    try:
+        return distributed.default_client()
+    except ValueError:
+        return None
+
+
+def connection_of(client: Any) -> tuple[str, Mapping[str, Any]] | None:
+    """Return the scheduler's address and what a connection to it needs (TLS); None if there is none yet."""
+    scheduler = client.scheduler
+    if scheduler is None or client.status in {"closing", "closed"}:
+        return None
+    return str(scheduler.address), dict(client.connection_args)
+
+
+def future_states(client: Any, keys: Iterable[Hashable]) -> dict[Hashable, Any]:
+    """Return what the client knows of these futures; unlike a future, it keeps no result on the cluster."""
+    return {key: client.futures.get(key) for key in keys}
+
+
+def unfinished_keys(client: Any) -> list[Hashable]:
+    """Return the keys that the client waits for."""
+    return [key for key, state in list(client.futures.items()) if state.status == "pending"]

@@ -1,0 +1,159 @@
+"""How clients are watched: methods of theirs are replaced by ones that tell of the call."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import sys
+import threading
+import time
+from collections.abc import Awaitable, Callable
+from contextvars import ContextVar
+from types import FrameType
+from typing import Any
+
+import dask
+
+from taskscope.sources.cluster.adapter.observer import Call, Observer, Submission
+
+__all__ = ["release", "watch"]
+
+_lock = threading.Lock()
+_observers: tuple[Observer, ...] = ()
+_originals: dict[str, Any] = {}
+_call: ContextVar[Call | None] = ContextVar("taskscope_cluster_call", default=None)
+
+
+def watch(observer: Observer) -> bool:
+    """Tell `observer` of what clients do from now on; False if distributed was not imported yet."""
+    global _observers  # noqa: PLW0603 - there is one distributed.Client class per process
+    with _lock:
+        module = sys.modules.get("distributed.client")
+        if module is None or not hasattr(module, "Client"):
+            return False
+        if not _originals:
+            _install(module.Client)
+        if observer not in _observers:
+            _observers = (*_observers, observer)
+        return True
+
+
+def release(observer: Observer) -> None:
+    """Tell `observer` nothing any more; distributed is as it was once nobody watches."""
+    global _observers  # noqa: PLW0603 - see watch
+    with _lock:
+        _observers = tuple(o for o in _observers if o is not observer)
+        if not _observers and _originals:
+            _uninstall(sys.modules["distributed.client"].Client)
+
+
+def _install(kind: Any) -> None:
+    for name, make in _REPLACED.items():
+        original = vars(kind)[name]
+        _originals[name] = (original, replacement := make(original))
+        setattr(kind, name, replacement)
+
+
+def _uninstall(kind: Any) -> None:
+    for name, (original, replacement) in list(_originals.items()):
+        # Another tool may have put its own over ours since; ours stays below it, and passes everything on.
+        if vars(kind).get(name) is replacement:
+            setattr(kind, name, original)
+            del _originals[name]
+
+
+def _observed_get(original: Callable[..., Any]) -> Callable[..., Any]:
+    @functools.wraps(original)
+    def get(self: Any, *args: Any, **kwargs: Any) -> Any:
+        if not _observers or not kwargs.get("sync", True):
+            return original(self, *args, **kwargs)
+        call = Call(self)
+        token = _call.set(call)
+        try:
+            result = original(self, *args, **kwargs)
+        except BaseException as error:
+            _returned(call, error)
+            raise
+        finally:
+            _call.reset(token)
+        # An asynchronous client gives an awaitable at once; its futures tell the end.
+        if not isinstance(result, Awaitable):
+            _returned(call, None)
+        return result
+
+    return get
+
+
+def _returned(call: Call, error: BaseException | None) -> None:
+    _tell(lambda observer: observer.returned(call, error))
+
+
+def _observed_graph(original: Callable[..., Any]) -> Callable[..., Any]:
+    signature = inspect.signature(original)
+
+    @functools.wraps(original)
+    def graph_to_futures(self: Any, *args: Any, **kwargs: Any) -> Any:
+        _tell(lambda observer: observer.submitting(self))
+        began = time.perf_counter()
+        try:
+            futures = original(self, *args, **kwargs)
+            single = _is_single(self, sys._getframe(1))
+
+            def tell(observer: Observer) -> None:
+                given = signature.bind(self, *args, **kwargs).arguments
+                call = None if self.asynchronous else _call.get()
+                retries = given.get("retries") or dask.get_annotations().get("retries")
+                submission = Submission(
+                    self, given["expr"], frozenset(futures), call, single, bool(retries), began
+                )
+                observer.submitted(submission)
+
+            _tell(tell)
+        finally:
+            _tell(lambda observer: observer.handed_over())
+        return futures
+
+    return graph_to_futures
+
+
+def _observed_close(original: Callable[..., Any]) -> Callable[..., Any]:
+    @functools.wraps(original)
+    def close(self: Any, *args: Any, **kwargs: Any) -> Any:
+        # The garbage collector closes what it frees, on a thread that may hold any lock, ours among them.
+        if sys._getframe(1).f_code is not type(self).__del__.__code__:
+            _tell(lambda observer: observer.closing(self))
+        return original(self, *args, **kwargs)
+
+    return close
+
+
+def _observed_end(original: Callable[..., Any]) -> Callable[..., Any]:
+    @functools.wraps(original)
+    async def _close(self: Any, *args: Any, **kwargs: Any) -> Any:
+        try:
+            return await original(self, *args, **kwargs)
+        finally:
+            _tell(lambda observer: observer.closed(self))
+
+    return _close
+
+
+_REPLACED = {
+    "get": _observed_get,
+    "_graph_to_futures": _observed_graph,
+    "close": _observed_close,
+    "_close": _observed_end,
+}
+
+
+def _tell(tell: Callable[[Observer], None]) -> None:
+    for observer in _observers:
+        try:
+            tell(observer)
+        except Exception as error:  # noqa: BLE001 - what raises here would fail the user's compute
+            observer.fault("watching a client", error)
+
+
+def _is_single(client: Any, caller: FrameType) -> bool:
+    codes = {type(client).submit.__code__, type(client).map.__code__}
+    return caller.f_code in codes or (caller.f_back is not None and caller.f_back.f_code in codes)

@@ -1,0 +1,73 @@
+"""What is told of the clients of this process, and to whom."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Hashable
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+__all__ = ["Call", "Observer", "Submission"]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Call:
+    """One call of ``Client.get`` that waits for its result."""
+
+    client: Any
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Submission:
+    """What a client has handed to its scheduler.
+
+    Parameters
+    ----------
+    client
+        The client.
+    expr
+        The graph, or an expression that can be made into one.
+    keys
+        The requested keys.
+    call
+        The call of ``Client.get`` that waits for it, if one does.
+    single
+        Whether it came by ``submit`` or ``map``, which hand over tasks, not collections.
+    may_retry
+        Whether tasks that fail may be tried again, as far as the call itself says so; see `may_retry`.
+    began
+        A moment before it was handed over, by `time.perf_counter`; infinite where that is not known.
+    """
+
+    client: Any
+    expr: Any
+    keys: frozenset[Hashable]
+    call: Call | None
+    single: bool
+    may_retry: bool = False
+    began: float = math.inf
+
+
+class Observer(Protocol):
+    """Who is told, on the thread of the user's that does it."""
+
+    def submitting(self, client: object) -> None:
+        """Be ready: a client is about to hand work to its scheduler."""
+
+    def submitted(self, submission: Submission) -> None:
+        """Hear that a client has handed work to its scheduler."""
+
+    def handed_over(self) -> None:
+        """Hear that what it was told to be ready for is over, whether or not work was handed over."""
+
+    def returned(self, call: Call, error: BaseException | None) -> None:
+        """Hear that a call that waited for its result has come back with it, or with an error."""
+
+    def closing(self, client: object) -> None:
+        """Hear that a client will be closed, perhaps its scheduler with it."""
+
+    def closed(self, client: object) -> None:
+        """Hear that a client was closed, on the thread of its event loop."""
+
+    def fault(self, where: str, error: BaseException) -> None:
+        """Hear that one of the above has failed, which the user's computation must never see."""

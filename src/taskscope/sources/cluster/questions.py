@@ -1,0 +1,202 @@
+"""All that a scheduler and its workers are asked, and in which order."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from taskscope.sources.cluster.arrivals import Arrivals
+from taskscope.sources.cluster.attempts import Attempts
+from taskscope.sources.cluster.guests import Guests
+from taskscope.sources.cluster.holdings import Holdings
+from taskscope.sources.cluster.inflight import InFlight
+from taskscope.sources.cluster.others import Others
+from taskscope.sources.cluster.pace import Pace
+from taskscope.sources.cluster.probing import ClockProbe
+from taskscope.sources.cluster.push import Push
+from taskscope.sources.cluster.runs import TrackedRun
+from taskscope.sources.cluster.samples import WorkerSampler
+from taskscope.sources.cluster.states import States
+from taskscope.sources.cluster.stream import TaskStream
+from taskscope.sources.cluster.transfers import TransferLogs
+from taskscope.sources.cluster.wanted import Wanted
+from taskscope.sources.cluster.watched import Watched
+from taskscope.sources.cluster.worker_profiles import WorkerProfiles
+
+__all__ = ["Questions"]
+
+
+class Questions:
+    """Asked of one scheduler, by coroutines of one event loop, one at a time.
+
+    What is not answered is raised as it comes: the scheduler is gone, or does not let itself be asked.
+
+    Parameters
+    ----------
+    watched
+        The cluster.
+    samples
+        Told when a worker is gone.
+    others
+        Told of tasks of other clients.
+    arrivals
+        Asked whether all keys of this process are known.
+    guests
+        Asked whether clients are there still: workers go with the last.
+    wanted
+        What is wanted.
+    pace
+        Tells when it is time.
+    arrived
+        Called when records have come without being asked for.
+    """
+
+    def __init__(
+        self,
+        watched: Watched,
+        samples: WorkerSampler,
+        others: Others,
+        arrivals: Arrivals,
+        guests: Guests,
+        wanted: Wanted,
+        pace: Pace,
+        arrived: Callable[[], None],
+    ) -> None:
+        link, workers, recorder = watched.link, watched.workers, watched.recorder
+        self._link = link
+        self._workers = workers
+        self._ownership = watched.ownership
+        self._samples = samples
+        self._others = others
+        self._arrivals = arrivals
+        self._guests = guests
+        self._wanted = wanted
+        self._pace = pace
+        self._transfers = TransferLogs(link, workers, recorder)
+        self._stream = TaskStream(watched, others, self._transfers)
+        self._attempts = Attempts(watched, self._stream, self._transfers)
+        self._in_flight = InFlight(watched, others, lambda: arrivals.know_all)
+        self._states = States(link, recorder, pace)
+        self._push = Push(link, recorder, arrived)
+        self._probe = ClockProbe(link, workers, recorder)
+        self._holdings = Holdings(watched)
+        self._profiles = WorkerProfiles(link, workers, recorder, lambda: wanted.samples)
+
+    @property
+    def is_fresh(self) -> bool:
+        """Whether the scheduler kept no records before it was asked."""
+        return self._stream.is_fresh
+
+    @property
+    def owe_samples(self) -> bool:
+        """Whether workers have samples of runs that are over, of which `finish_samples` would tell."""
+        return self._profiles.owes
+
+    async def open(self) -> None:
+        """Have the scheduler keep records from now on, and find out who works there."""
+        await self._stream.open()
+        await self._ask_identity(())
+        await self._holdings.open()
+
+    async def look(self, runs: Sequence[TrackedRun], over: Sequence[TrackedRun], *, at_end: bool) -> None:
+        """Ask for what is new.
+
+        Parameters
+        ----------
+        runs
+            Those that go on.
+        over
+            Those of them that are over for their users.
+        at_end
+            Whether this is the last look for a while, so that nothing may be left for the next.
+        """
+        if not self._guests.have_left:
+            await self._probe.look(self._pace)
+        with self._pace:
+            await self.follow_others(runs)
+            await self._look(runs, over, at_once=at_end or bool(over))
+
+    async def follow_others(self, runs: Sequence[TrackedRun]) -> None:
+        """Begin or end to record what other clients have it do, as that is wanted."""
+        since = self._wanted.others_since
+        if since == self._others.since:
+            return
+        if since is not None:
+            # What of theirs is over by now is not of the time for which they are wanted.
+            await self._ask_identity(runs)
+            await self._stream.ask()
+            self._stream.fold(knows_all=self._arrivals.know_all)
+            if self._others.since is None:
+                self._stream.set_apart()
+        self._others.follow(since)
+
+    async def _look(self, runs: Sequence[TrackedRun], over: Sequence[TrackedRun], *, at_once: bool) -> None:
+        # A worker may have died and others done its tasks in less time than lies between two looks.
+        if self._pace.is_identity_due() or at_once:
+            await self._ask_identity(runs)
+        if await self._in_flight.ask(self._pace):
+            await self._ask_identity(runs)
+        await self._read_stream(runs, at_once=at_once)
+        await self._states.ask([run for run in runs if run.over is None], self._in_flight.sent)
+        # Workers go with the last client, and a scheduler logs each that does not answer any more.
+        if not self._guests.have_left:
+            await self._attempts.ask(runs, over, self._pace, knows_all=self._arrivals.know_all)
+            await self._transfers.ask(self._pace, at_once=at_once)
+            await self._holdings.ask(at_end=at_once)
+            self._profiles.look(self._pace, [run.log for run in runs])
+
+    async def _read_stream(self, runs: Sequence[TrackedRun], *, at_once: bool) -> None:
+        self._push.follow(self._wanted.transport, self._stream.cursor)
+        for first, records in self._push.take():
+            self._stream.take(first, records)
+        # At the end of a run there may be some that are still to be sent.
+        if at_once or not self._push.is_live:
+            await self._stream.ask()
+        if self._stream.has_strangers:
+            await self._ask_identity(runs)
+        self._stream.fold(knows_all=self._arrivals.know_all)
+
+    async def _ask_identity(self, runs: Sequence[TrackedRun]) -> None:
+        with self._pace.sparing("identity"):
+            identity = await self._link.ask("identity", n_workers=-1)
+        gone = self._workers.update(identity)
+        for run in runs:
+            run.log.n_workers = max(run.log.n_workers or 0, self._workers.n_threads)
+        for address in gone:
+            self._samples.leave(self._workers.get(address))
+        self._attempts.lose(gone, runs)
+        await self._in_flight.ask_losses(gone)
+
+    async def finish_samples(self, runs: Sequence[TrackedRun]) -> None:
+        """Ask for the last samples of runs that are over; those of `runs` are asked for again."""
+        if not self._guests.have_left:
+            await self._profiles.finish(self._pace, [run.log for run in runs])
+
+    @property
+    def has_held(self) -> bool:
+        """Whether anything is held of runs that have ended."""
+        return self._holdings.has_left
+
+    @property
+    def held_pause_s(self) -> float:
+        """How long to wait before `ask_held`."""
+        return self._holdings.pause_s()
+
+    async def ask_held(self) -> None:
+        """Ask what is held of runs that have ended."""
+        await self._holdings.ask(at_end=False)
+
+    def end(self, run: TrackedRun, others: Sequence[TrackedRun]) -> None:
+        """Tell of what was still to be told of a run that has ended; `others` go on."""
+        self._attempts.end(run, others)
+        self._holdings.end(run)
+        self._ownership.forget(run)
+
+    def rest(self) -> None:
+        """Have nothing sent, as long as nothing is looked at."""
+        self._push.close()
+
+    def close(self) -> None:
+        """Ask no more."""
+        self._holdings.close()
+        for asking in (self._probe, self._profiles, self._transfers, self._attempts, self._push):
+            asking.close()
