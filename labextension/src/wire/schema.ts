@@ -96,6 +96,11 @@ export function isOfOthers({ scheduler }: Pick<Run, 'scheduler'>): boolean {
   return scheduler === OTHERS;
 }
 
+/** The numbers of those runs that are tasks of other clients. */
+export function runsOfOthers(runs: readonly Pick<Run, 'run' | 'scheduler'>[]): ReadonlySet<number> {
+  return new Set(runs.filter(isOfOthers).map(({ run }) => run));
+}
+
 /** One compute. */
 export interface Run {
   readonly run: number;

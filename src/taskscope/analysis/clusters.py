@@ -14,7 +14,14 @@ from taskscope.model.workers import WorkerSample
 from taskscope.wire import ActivityPart, ClusterPart, WorkerPart
 from taskscope.wire.cluster import changed_workers
 
-__all__ = ["MAX_ACTIVITIES", "MAX_WORKER_SAMPLES", "activity_groups", "cluster_part", "thinned_note"]
+__all__ = [
+    "MAX_ACTIVITIES",
+    "MAX_WORKER_SAMPLES",
+    "activity_groups",
+    "cluster_part",
+    "few_samples",
+    "thinned_note",
+]
 
 MAX_ACTIVITIES = 50_000
 """Activities sent of a recording, about 27 bytes each before they are deflated: the longest ones."""
@@ -95,12 +102,11 @@ def _workers(recording: Recording) -> WorkerPart:
     )
 
 
-def thinned_note(recording: Recording, limit: int = MAX_WORKER_SAMPLES) -> str | None:
-    """Return what to say where not all samples of workers are sent to a browser; None where all are."""
+def thinned_note(recording: Recording, shown: int) -> str | None:
+    """Return what to say where not all samples of workers are shown, but this number; None where all are."""
     n = len(recording.workers)
-    if n <= limit:
+    if shown == n:
         return None
-    shown = len(few_samples(recording.workers, limit))
     return (
         f"the chart of workers shows {shown:,} of {n:,} samples: of each worker and stretch of time the last "
         "and the one of most memory; the table `workers` has all"

@@ -48,6 +48,7 @@ def compact_tables(recording: Recording) -> CompactTables:
         lane=np.searchsorted(lane_ids, tasks.lane).astype(np.uint16),
     )
     in_flight = tasks.status == RUNNING
+    cluster = cluster_part(recording, of_activities, group_ids, lane_ids)
     return CompactTables(
         tasks=take_rows(tasks, np.flatnonzero(~in_flight)),
         running=_running(take_rows(tasks, np.flatnonzero(in_flight)), groups),
@@ -57,16 +58,17 @@ def compact_tables(recording: Recording) -> CompactTables:
             replace(run, start_s=run.start_s - zero, stop_s=None if run.stop_s is None else run.stop_s - zero)
             for run in recording.runs
         ],
-        messages=[replace(m, time_s=m.time_s - zero) for m in recording.messages] + _thinned(recording),
+        messages=[replace(m, time_s=m.time_s - zero) for m in recording.messages]
+        + _thinned(recording, len(cluster.workers.samples)),
         held=replace(
             held, group=np.searchsorted(group_ids, held.group).astype(np.uint32), time=held.time - zero
         ),
-        cluster=cluster_part(recording, of_activities, group_ids, lane_ids),
+        cluster=cluster,
     )
 
 
-def _thinned(recording: Recording) -> list[Message]:
-    note = thinned_note(recording)
+def _thinned(recording: Recording, n_shown: int) -> list[Message]:
+    note = thinned_note(recording, n_shown)
     return [] if note is None else [Message(recording.now_s - recording.zero_s, "info", note)]
 
 

@@ -10,7 +10,7 @@ import numpy as np
 from taskscope.model.recording import Recording
 from taskscope.model.records import ERRED, RUNNING, PrefixProgress, Run
 
-__all__ = ["OthersTotals", "count_others", "measure_others", "own_part"]
+__all__ = ["OthersTotals", "count_others", "measure_others", "own_part", "runs_of_others"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,9 +33,14 @@ class OthersTotals:
     duration_s: float
 
 
+def runs_of_others(runs: Iterable[Run]) -> set[int]:
+    """Return the numbers of those runs that are tasks of other clients."""
+    return {run.run for run in runs if run.is_of_others}
+
+
 def own_part(recording: Recording) -> Recording:
     """Return the recording without the tasks of other clients."""
-    others = {run.run for run in recording.runs if run.is_of_others}
+    others = runs_of_others(recording.runs)
     if not others:
         return recording
     activities = recording.activities
@@ -52,11 +57,11 @@ def own_part(recording: Recording) -> Recording:
 
 def measure_others(recording: Recording) -> OthersTotals | None:
     """Return what a recording has of other clients' tasks; None if it is not about them."""
-    others = [run.run for run in recording.runs if run.is_of_others]
+    others = runs_of_others(recording.runs)
     if not others:
         return None
     tasks = recording.tasks
-    mine = np.isin(tasks.run, others)
+    mine = np.isin(tasks.run, list(others))
     is_running = tasks.status[mine] == RUNNING
     return OthersTotals(
         n_ended=int((~is_running).sum()),
@@ -68,7 +73,7 @@ def measure_others(recording: Recording) -> OthersTotals | None:
 
 def count_others(rows: Iterable[PrefixProgress], runs: Iterable[Run]) -> OthersTotals | None:
     """Return the same from the counts of a live recorder; None if none of these runs is about them."""
-    others = {run.run for run in runs if run.is_of_others}
+    others = runs_of_others(runs)
     if not others:
         return None
     mine = [row for row in rows if row.run in others]

@@ -4,20 +4,19 @@ from __future__ import annotations
 
 import inspect
 import logging
-import sys
 import warnings
 from collections.abc import Mapping
 from os import PathLike, fspath
 from pathlib import Path
-from types import FrameType, TracebackType
-from typing import Any, Self
+from types import FrameType
+from typing import Any
 
 from taskscope.diagnostics.clients import find_client
 from taskscope.errors import OptionError, TaskscopeError
 from taskscope.export.atomic import check_writable, write_atomically
 from taskscope.model.errortext import describe
 from taskscope.model.recording import Recording
-from taskscope.profiling import Block, BlockOptions
+from taskscope.profiling import Block, BlockContext, BlockOptions
 from taskscope.profiling.cluster_profile import ask_profile, lacks_profile
 from taskscope.report import performance_html
 from taskscope.session import current
@@ -27,7 +26,7 @@ __all__ = ["performance_report"]
 _log = logging.getLogger("taskscope")
 
 
-class performance_report:  # noqa: N801 - its name in distributed
+class performance_report(BlockContext):  # noqa: N801 - its name in distributed
     """Record the computes of a block, here and on clusters, and write an HTML page of them at its end.
 
     The page needs no network and no server: summary, task stream, CPU and memory, profile, transfers,
@@ -94,44 +93,22 @@ class performance_report:  # noqa: N801 - its name in distributed
             raise TaskscopeError("nothing is recorded yet: use it as `with performance_report(): ...`")
         return self._block.recording
 
-    def __enter__(self) -> Self:
-        self._start(sys._getframe(self._depth()))
-        return self
+    def _begin(self, caller: FrameType) -> None:
+        if self._block is not None:
+            raise TaskscopeError("this report was used before; make a new one for each block")
+        self._code = _source(_outwards(caller, self._stacklevel - 1))
+        self._block = Block(current(), BlockOptions())
+        self._block.start()
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def _end(self, error: BaseException | None) -> None:
         self._write(self._stop(error))
 
-    async def __aenter__(self) -> Self:
-        self._start(sys._getframe(self._depth()))
-        await current().cluster.ready()
-        return self
-
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        # While the scheduler cannot be waited for on this thread, where it may live.
-        await current().cluster.settled()
+    async def _end_in_loop(self, error: BaseException | None) -> None:
         recording = self._stop(error)
         client = find_client()
         if client is not None and client.asynchronous and lacks_profile(recording):
             recording = await ask_profile(recording, client)
         self._write(recording)
-
-    def _depth(self) -> int:
-        """Return how far from our caller the frame is whose code is shown, or the outermost there is."""
-        depth, frame = 0, sys._getframe(1)
-        while depth < self._stacklevel and frame.f_back is not None:
-            depth, frame = depth + 1, frame.f_back
-        return depth
-
-    def _start(self, frame: FrameType) -> None:
-        if self._block is not None:
-            raise TaskscopeError("this report was used before; make a new one for each block")
-        self._code = _source(frame)
-        self._block = Block(current(), BlockOptions())
-        self._block.start()
 
     def _stop(self, error: BaseException | None) -> Recording:
         assert self._block is not None
@@ -169,6 +146,13 @@ def _checked(filename: object, storage_options: dict[str, Any]) -> Any:
         return fsspec.open(name, mode="wb", compression="infer", **storage_options)
     except (ValueError, ImportError, TypeError, OSError) as error:
         raise OptionError(f"cannot write to {name!r}: {error}") from error
+
+
+def _outwards(frame: FrameType, n_calls: int) -> FrameType:
+    """Return the frame so many calls further out, or the outermost there is."""
+    while n_calls > 0 and frame.f_back is not None:
+        n_calls, frame = n_calls - 1, frame.f_back
+    return frame
 
 
 def _source(frame: FrameType) -> str | None:

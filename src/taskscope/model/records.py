@@ -100,6 +100,11 @@ class Run:
         return self.scheduler in {CLUSTER, OTHERS}
 
     @property
+    def is_own_on_cluster(self) -> bool:
+        """Whether a client of this process had workers of a cluster compute it."""
+        return self.scheduler == CLUSTER
+
+    @property
     def is_of_others(self) -> bool:
         """Whether these are tasks of other clients, of which nobody knows how many there will be."""
         return self.scheduler == OTHERS

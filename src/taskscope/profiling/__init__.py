@@ -1,8 +1,9 @@
 """Profile a block of code: the context manager, and what it shares with the magics."""
 
 from taskscope.profiling.block import Block
+from taskscope.profiling.context import BlockContext
 from taskscope.profiling.options import BlockOptions, Panel
 from taskscope.profiling.profile import profile
 from taskscope.profiling.profiled import ProfiledBlock
 
-__all__ = ["Block", "BlockOptions", "Panel", "ProfiledBlock", "profile"]
+__all__ = ["Block", "BlockContext", "BlockOptions", "Panel", "ProfiledBlock", "profile"]

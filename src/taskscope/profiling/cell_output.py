@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from IPython.display import display
 
+from taskscope.analysis.others import runs_of_others
 from taskscope.model.recording import Recording
 from taskscope.profiling.block import Block
 from taskscope.profiling.options import Panel
@@ -68,5 +69,5 @@ class CellOutput:
         recorder = self._block.session.recorder
         window = Window(self._block.first_run)
         progress = live_progress(recorder, window, self._feed.estimates, recorder.now_s())
-        others = {run.run for run in window.runs(recorder) if run.is_of_others}
+        others = runs_of_others(window.runs(recorder))
         return live_bundle(progress, [task for task in recorder.running() if task.run not in others])

@@ -111,7 +111,7 @@ async def ask_profile(recording: Recording, client: Client) -> Recording:
 
 
 def _on_clusters(recording: Recording) -> list[int]:
-    return [run.run for run in recording.runs if run.is_on_cluster and not run.is_of_others]
+    return [run.run for run in recording.runs if run.is_own_on_cluster]
 
 
 def _without(recording: Recording, error: BaseException) -> Recording:

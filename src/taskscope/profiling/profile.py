@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from os import PathLike
-from types import TracebackType
-from typing import Self
+from types import FrameType
 
 from taskscope.analysis.redaction import Redact
 from taskscope.errors import OptionError, TaskscopeError
 from taskscope.model.recording import Recording
+from taskscope.profiling.context import BlockContext
 from taskscope.profiling.options import BlockOptions, Panel
 from taskscope.profiling.profiled import ProfiledBlock
 from taskscope.session import MetricOption, current
@@ -18,7 +18,7 @@ from taskscope.sources.stacks import DEFAULT_CYCLE_S, DEFAULT_INTERVAL_S
 __all__ = ["profile"]
 
 
-class profile:  # noqa: N801 - read as a verb: with taskscope.profile() as run
+class profile(BlockContext):  # noqa: N801 - read as a verb: with taskscope.profile() as run
     """Record every Dask compute of a block, and show it.
 
     Parameters
@@ -144,29 +144,14 @@ class profile:  # noqa: N801 - read as a verb: with taskscope.profile() as run
             raise TaskscopeError("nothing is recorded yet: use it as `with taskscope.profile() as run: ...`")
         return self._block.recording
 
-    def __enter__(self) -> Self:
+    def _begin(self, caller: FrameType) -> None:
         if self._block is not None:
             raise TaskscopeError("this profile was used before; make a new one for each block")
         self._block = ProfiledBlock(current(), self._options, display=self._display)
         self._block.start()
         if self._client is not None:
             current().cluster.watch(self._client)
-        return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def _end(self, error: BaseException | None) -> None:
         assert self._block is not None
         self._block.stop(error)
-
-    async def __aenter__(self) -> Self:
-        self.__enter__()
-        await current().cluster.ready()
-        return self
-
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        # While the scheduler cannot be waited for on this thread, where it may live.
-        await current().cluster.settled()
-        self.__exit__(kind, error, trace)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from html import escape
 
-from taskscope.analysis.clusters import thinned_note
+from taskscope.analysis.clusters import few_samples, thinned_note
 from taskscope.analysis.quantities import format_count, format_duration, format_percent, printable
 from taskscope.analysis.summary import facts, remarks
 from taskscope.analysis.totals import PrefixTotal, Totals
@@ -24,7 +24,7 @@ def facts_html(recording: Recording, totals: Totals) -> str:
 
 def remarks_html(recording: Recording, totals: Totals) -> str:
     """Return errors and messages as a list; nothing where there are none."""
-    thinned = thinned_note(recording)
+    thinned = thinned_note(recording, len(few_samples(recording.workers)))
     said = [*remarks(recording, totals), *([] if thinned is None else [thinned])]
     notes = [f"<li>{escape(note)}</li>" for note in said]
     return f"<ul>{''.join(notes)}</ul>" if notes else ""

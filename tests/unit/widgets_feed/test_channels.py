@@ -136,9 +136,10 @@ def test_on_a_subshell_a_channel_is_answered_while_a_cell_runs(target: Kernel) -
     ]
 
 
-def test_base_comm_still_has_the_method_that_is_replaced() -> None:
+def test_base_comm_still_has_the_methods_that_are_replaced() -> None:
     assert callable(BaseComm.handle_msg)
     assert "_msg_callback" in BaseComm.handle_msg.__code__.co_names
+    assert "close" in BaseComm.__del__.__code__.co_names
 
 
 def test_without_a_kernel_channels_lead_nowhere() -> None:

@@ -3,7 +3,7 @@ import { formatCount, formatDuration, printable } from '../../lib/format';
 import { widthS } from '../../lib/span';
 import type { Translate } from '../../lib/translate';
 import type { TaskStore } from '../../store';
-import { isOfOthers, type PrefixProgress, type Run } from '../../wire';
+import { type PrefixProgress, type Run, runsOfOthers } from '../../wire';
 import type { PrefixSummary } from './legend';
 import type { Scene } from './model';
 
@@ -15,7 +15,7 @@ export interface Counted {
 
 /** How the latest compute stands, how many tasks and lanes there are, and what of them is not shown. */
 export function stateText(store: TaskStore, scene: Scene, { runs, rows }: Counted, nHidden: number, t: Translate): string {
-  const others = new Set(runs.filter(isOfOthers).map(({ run }) => run));
+  const others = runsOfOthers(runs);
   const isOwn = ({ run }: { readonly run: number }): boolean => !others.has(run);
   const own = rows.filter(isOwn);
   const latest = runs.filter(isOwn).at(-1);

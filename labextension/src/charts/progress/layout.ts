@@ -1,7 +1,7 @@
 /** What the progress chart shows, from counts and times alone; no DOM. */
 
 import type { FailureKind } from '../../store';
-import { type Estimate, isOfOthers, isOnCluster, type PrefixProgress, type Run } from '../../wire';
+import { type Estimate, isOnCluster, type PrefixProgress, type Run, runsOfOthers } from '../../wire';
 import { type Ahead, sumAhead } from './ahead';
 
 /** How far computes are at one moment; all times on one axis. */
@@ -79,7 +79,7 @@ const WORST_FIRST = ['running', 'interrupted', 'erred', 'finished'] as const;
 /** Work out what to show of these computes at this moment. */
 export function layoutProgress(input: ProgressInput): ProgressLayout {
   const { failures, nowS } = input;
-  const others = new Set(input.runs.filter(isOfOthers).map(({ run }) => run));
+  const others = runsOfOthers(input.runs);
   const runs = input.runs.filter(({ run }) => !others.has(run));
   const rows = input.rows.filter(({ run }) => !others.has(run));
   const onCluster = new Set(runs.filter(isOnCluster).map(({ run }) => run));

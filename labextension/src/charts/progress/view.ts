@@ -1,7 +1,7 @@
 /** The progress chart in a page: draws when the store changes, and lets time pass in between. */
 import { english, type Translate } from '../../lib/translate';
 import type { PrefixColours, TaskStore } from '../../store';
-import { isOfOthers, type Run } from '../../wire';
+import { type Run, runsOfOthers } from '../../wire';
 import type { RevealCell } from '../ui/cell-link';
 import { FrameLoop } from '../ui/frames';
 import { ChartTools } from '../ui/chart-tools';
@@ -186,12 +186,11 @@ function reader(store: TaskStore, window: ShownWindow): () => Tables {
 function readTables(store: TaskStore, window: ShownWindow): Tables {
   const { tables } = store;
   const runs = tables.runsIn(window);
-  const others = new Set(runs.filter(isOfOthers).map(({ run }) => run));
   return {
     rows: tables.progressIn(window),
     runs,
     estimates: tables.estimates,
-    failures: store.failures(window, others),
+    failures: store.failures(window, runsOfOthers(runs)),
     colours: store.colours(window.whole)
   };
 }

@@ -78,8 +78,8 @@ class KernelChannels:
         and a JupyterLab without our extension an error.
         """
         base = comm.create_comm(comm_id=name, primary=False)
-        # Else it tells the page that it is closed as soon as it is collected.
-        base._closed = True
+        # It closes itself when it is collected, and that would be told to the page.
+        base.close = lambda *_, **__: None  # type: ignore[method-assign]  # see above
         base.send(data=dict(data))
 
 

@@ -1,0 +1,54 @@
+"""Enter and leave a profiled block, by ``with`` or ``async with``."""
+
+from __future__ import annotations
+
+import sys
+from abc import ABC, abstractmethod
+from types import FrameType, TracebackType
+from typing import Self
+
+from taskscope.session import current
+
+__all__ = ["BlockContext"]
+
+
+class BlockContext(ABC):
+    """What every context manager has that profiles a block.
+
+    Notes
+    -----
+    ``async with`` waits, at the beginning and at the end, for clusters' schedulers while the caller's event
+    loop goes on, where one may live.
+    """
+
+    @abstractmethod
+    def _begin(self, caller: FrameType) -> None:
+        """Begin; `caller` is the frame that the block is in."""
+
+    @abstractmethod
+    def _end(self, error: BaseException | None) -> None:
+        """End; `error` is what the block raised."""
+
+    async def _end_in_loop(self, error: BaseException | None) -> None:
+        """End where the caller's event loop may go on meanwhile."""
+        self._end(error)
+
+    def __enter__(self) -> Self:
+        self._begin(sys._getframe(1))
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._end(error)
+
+    async def __aenter__(self) -> Self:
+        self._begin(sys._getframe(1))
+        await current().cluster.ready()
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await current().cluster.settled()
+        await self._end_in_loop(error)
