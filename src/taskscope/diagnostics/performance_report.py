@@ -100,19 +100,17 @@ class performance_report(BlockContext):  # noqa: N801 - its name in distributed
         self._block = Block(current(), BlockOptions())
         self._block.start()
 
-    def _end(self, error: BaseException | None) -> None:
-        self._write(self._stop(error))
-
-    async def _end_in_loop(self, error: BaseException | None) -> None:
-        recording = self._stop(error)
-        client = find_client()
-        if client is not None and client.asynchronous and lacks_profile(recording):
-            recording = await ask_profile(recording, client)
-        self._write(recording)
-
-    def _stop(self, error: BaseException | None) -> Recording:
+    def _end(self, error: BaseException | None, left_s: float | None) -> None:
         assert self._block is not None
-        return self._block.stop(error)
+        self._write(self._block.stop(error, left_s))
+
+    async def _end_in_loop(self, error: BaseException | None, left_s: float) -> None:
+        assert self._block is not None
+        recording = self._block.stop(error, left_s)
+        client = find_client()
+        if client is not None and client.asynchronous and left_s > 0 and lacks_profile(recording):
+            recording = await ask_profile(recording, client, left_s)
+        self._write(recording)
 
     def _write(self, recording: Recording) -> None:
         try:

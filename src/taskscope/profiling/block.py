@@ -82,20 +82,28 @@ class Block:
         self._end_streams()
         self.session.release(self)
 
-    def stop(self, error: BaseException | None) -> Recording:
-        """Close the window and save; `error` is what ended the block, if it was one.
+    def stop(self, error: BaseException | None, left_s: float | None = None) -> Recording:
+        """Close the window and save.
 
         A file that cannot be written is logged and noted in the recording, which is returned all the same.
+
+        Parameters
+        ----------
+        error
+            What ended the block, if it was an exception.
+        left_s
+            For how many more seconds clusters may be waited for; None where they were not waited for yet.
         """
         # Not reset by its token: a cell with await ends in another context than it began in.
         run_label.set(self._outer_label)
         made = self._end_streams()
         try:
-            # Who does not answer is not asked for more, so that the block's end waits once at most.
-            answers = self.session.cluster.settle()
+            if left_s is None:
+                left_s = self.session.cluster.settle()
             recording = self._window(error)
-            if self.options.stacks and answers and lacks_profile(recording):
-                recording = wait_for_profile(recording)
+            # Who does not answer is not asked for more.
+            if self.options.stacks and left_s > 0 and lacks_profile(recording):
+                recording = wait_for_profile(recording, left_s)
         finally:
             self.session.release(self)
         for path in self.options.save:

@@ -22,7 +22,6 @@ if TYPE_CHECKING:
 __all__ = ["ask_profile", "in_proportion", "lacks_profile", "wait_for_profile"]
 
 _MAX_PREFIXES = 20
-_TIMEOUT_S = 5.0
 
 
 def in_proportion(recording: Recording) -> Recording:
@@ -54,8 +53,8 @@ def lacks_profile(recording: Recording) -> bool:
     return bool(on_clusters) and not np.isin(recording.stacks.rows.run, on_clusters).any()
 
 
-def wait_for_profile(recording: Recording) -> Recording:
-    """Return the recording with the samples that the workers of the default client took, if any came.
+def wait_for_profile(recording: Recording, timeout_s: float) -> Recording:
+    """Return the recording with the samples that the workers of the default client took, if any came in time.
 
     Notes
     -----
@@ -65,14 +64,14 @@ def wait_for_profile(recording: Recording) -> Recording:
     if client is None or client.asynchronous:
         return recording
     try:
-        found: Recording = client.sync(ask_profile, recording, client, callback_timeout=_TIMEOUT_S)
+        found: Recording = client.sync(ask_profile, recording, client, timeout_s, callback_timeout=timeout_s)
     except Exception as error:  # noqa: BLE001 - a scheduler that is gone must not take the recording with it
         return _without(recording, error)
     return found
 
 
-async def ask_profile(recording: Recording, client: Client) -> Recording:
-    """Return the recording with the samples that the workers of an asynchronous client took, if any came."""
+async def ask_profile(recording: Recording, client: Client, timeout_s: float) -> Recording:
+    """Return the recording with the samples that the workers of a client took, if any came in time."""
     on_clusters = set(_on_clusters(recording))
     runs = [run for run in recording.runs if run.run in on_clusters]
     start_s = min(run.start_s for run in runs)
@@ -83,20 +82,21 @@ async def ask_profile(recording: Recording, client: Client) -> Recording:
         return _without(recording, RuntimeError("the client is not connected"))
     seconds = {t.prefix: t.duration_s for t in measure_totals(recording).prefixes[:_MAX_PREFIXES]}
     try:
-        found = await asyncio.gather(
-            *(
-                scheduler.profile(
-                    key=prefix,
-                    workers=None,
-                    merge_workers=True,
-                    start=epoch_s + start_s - 1.0,
-                    stop=None if math.isinf(stop_s) else epoch_s + stop_s + 1.0,
-                    server=False,
-                    scheduler=False,
+        async with asyncio.timeout(timeout_s):
+            found = await asyncio.gather(
+                *(
+                    scheduler.profile(
+                        key=prefix,
+                        workers=None,
+                        merge_workers=True,
+                        start=epoch_s + start_s - 1.0,
+                        stop=None if math.isinf(stop_s) else epoch_s + stop_s + 1.0,
+                        server=False,
+                        scheduler=False,
+                    )
+                    for prefix in seconds
                 )
-                for prefix in seconds
             )
-        )
     except Exception as error:  # noqa: BLE001 - see wait_for_profile
         return _without(recording, error)
     stacks = cluster_stacks(
@@ -115,5 +115,6 @@ def _on_clusters(recording: Recording) -> list[int]:
 
 
 def _without(recording: Recording, error: BaseException) -> Recording:
-    text = f"the scheduler gave no profile: {describe(error)}"
+    why = " in time" if isinstance(error, TimeoutError) else f": {describe(error)}"
+    text = f"the scheduler gave no profile{why}"
     return replace(recording, messages=(*recording.messages, Message(recording.now_s, "warning", text)))

@@ -26,12 +26,20 @@ class BlockContext(ABC):
         """Begin; `caller` is the frame that the block is in."""
 
     @abstractmethod
-    def _end(self, error: BaseException | None) -> None:
-        """End; `error` is what the block raised."""
+    def _end(self, error: BaseException | None, left_s: float | None) -> None:
+        """End.
 
-    async def _end_in_loop(self, error: BaseException | None) -> None:
+        Parameters
+        ----------
+        error
+            What the block raised.
+        left_s
+            For how many more seconds clusters may be waited for; None where they were not waited for yet.
+        """
+
+    async def _end_in_loop(self, error: BaseException | None, left_s: float) -> None:
         """End where the caller's event loop may go on meanwhile."""
-        self._end(error)
+        self._end(error, left_s)
 
     def __enter__(self) -> Self:
         self._begin(sys._getframe(1))
@@ -40,7 +48,7 @@ class BlockContext(ABC):
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self._end(error)
+        self._end(error, None)
 
     async def __aenter__(self) -> Self:
         self._begin(sys._getframe(1))
@@ -50,5 +58,4 @@ class BlockContext(ABC):
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        await current().cluster.settled()
-        await self._end_in_loop(error)
+        await self._end_in_loop(error, await current().cluster.settled())

@@ -50,16 +50,18 @@ class ProfiledBlock:
             self._block.cancel()
             raise
 
-    def stop(self, error: BaseException | None) -> Recording | None:
+    def stop(self, error: BaseException | None, left_s: float | None = None) -> Recording | None:
         """Close the window, save, and show the result; None if that failed.
 
         Parameters
         ----------
         error
             What ended the block, if it was an exception.
+        left_s
+            See `Block.stop`.
         """
         try:
-            recording = self._block.stop(error)
+            recording = self._block.stop(error, left_s)
             self._output.finish(recording)
         except Exception as failure:  # noqa: BLE001 - nothing of ours may replace the user's result or exception
             self._session.recorder.fault("showing a result", failure)

@@ -6,8 +6,7 @@ from pathlib import Path
 import pytest
 from distributed import Client, LocalCluster, Scheduler, __version__
 
-from taskscope.profiling import cluster_profile
-from taskscope.sources.cluster import link, remote, waiting, worker_profiles
+from taskscope.sources.cluster import link, questions, remote, waiting
 from tests.support.waiting import PATIENCE_S
 
 
@@ -25,8 +24,7 @@ def _patience(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(link, "_CONNECT_S", PATIENCE_S)
     monkeypatch.setattr(link, "_JOIN_S", PATIENCE_S)
     monkeypatch.setattr(remote, "_PATIENCE_S", PATIENCE_S)
-    monkeypatch.setattr(cluster_profile, "_TIMEOUT_S", PATIENCE_S)
-    monkeypatch.setattr(worker_profiles, "_PATIENCE_S", PATIENCE_S)
+    monkeypatch.setattr(questions, "_WORKERS_S", PATIENCE_S)
 
 
 @pytest.fixture(scope="module")

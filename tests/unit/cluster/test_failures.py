@@ -258,8 +258,9 @@ def test_workers_are_asked_on_their_own_or_in_groups_where_one_hangs(
     link = Scheduler(*map(FakeWorker, addresses))
     link.hanging.add(addresses[0])
 
-    def ask(workers: Collection[str]) -> Answers:
-        return asyncio.run(call_on_those_that_answer(link, read_failures, {}, {}, workers=workers))
+    def ask(workers: Collection[str], suspects: Collection[str] = ()) -> Answers:
+        asking = call_on_those_that_answer(link, read_failures, {}, {}, workers=workers, suspects=suspects)
+        return asyncio.run(asking)
 
     answers = ask(addresses)
     assert (len(answers.given), len(answers.silent), link.n_asked) == (
@@ -271,3 +272,44 @@ def test_workers_are_asked_on_their_own_or_in_groups_where_one_hangs(
     link.hanging.clear()
     assert ask(addresses) == Answers(dict.fromkeys(addresses, (0, 0, [], [])), None, frozenset())
     assert link.n_asked == n_asked + 1
+
+
+@pytest.mark.parametrize(("n_workers", "n_asked"), [(1, 1), (3, 2), (40, 2)])
+def test_who_did_not_answer_the_last_time_is_asked_apart_and_hears_when_it_can_again(
+    n_workers: int, n_asked: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(remote, "_PATIENCE_S", 0.01)
+    addresses = [f"tcp://10.0.0.1:{4001 + i}" for i in range(n_workers)]
+    link = Scheduler(*map(FakeWorker, addresses))
+    found = []
+    for hanging in ([addresses[0]], []):
+        link.hanging = set(hanging)
+        asking = call_on_those_that_answer(
+            link, read_failures, {}, {}, workers=addresses, suspects=[addresses[0], "tcp://gone:1"]
+        )
+        answers = asyncio.run(asking)
+        assert answers.given.keys() | answers.silent == set(addresses)
+        found.append((set(answers.silent), link.n_asked))
+    assert found == [({addresses[0]}, n_asked), (set(), 2 * n_asked)]
+
+
+def test_a_worker_that_hung_before_costs_two_messages_and_is_no_reason_to_ask_seldom(
+    fake_clock: FakeClock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(remote, "_PATIENCE_S", 0.01)
+    watch = Watch(fake_clock, *map(FakeWorker, (A, B)))
+    watch.link.hanging.add(B)
+    numbers = []
+
+    async def looks() -> None:
+        for _ in range(6):
+            await watch.look()
+            numbers.append(watch.link.n_asked)
+        watch.link.hanging.clear()
+        await watch.look()
+        await watch.look()
+        numbers.append(watch.link.n_asked)
+
+    asyncio.run(looks())
+    # First one message to both and one to each; at last, once B has answered, one to both again.
+    assert numbers == [3, 5, 7, 9, 11, 13, 16]

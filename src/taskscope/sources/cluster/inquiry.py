@@ -19,6 +19,8 @@ _S_PER_WORKER = 0.05
 class Inquiry:
     """Asks every two seconds at most, and more seldom where there are more than 40 workers.
 
+    Workers that did not answer one of these questions hold the next ones up less.
+
     Parameters
     ----------
     link
@@ -38,9 +40,10 @@ class Inquiry:
         self._function = function
         self._asking: asyncio.Task[Answers] | None = None
 
-    def is_due(self, pace: Pace) -> bool:
-        """Return whether to `begin`: it is time, and nothing is being asked."""
-        every_s = max(_EVERY_S, len(self._workers.present) * _S_PER_WORKER)
+    def is_due(self, pace: Pace, every_s: float | None = None) -> bool:
+        """Return whether to `begin`: it is time, and nothing is being asked; `every_s` is 2 s by default."""
+        every_s = _EVERY_S if every_s is None else every_s
+        every_s = max(every_s, len(self._workers.present) * _S_PER_WORKER)
         return self._asking is None and pace.is_due(self._name, every_s)
 
     def begin(self, pace: Pace, *arguments: object) -> None:
@@ -59,8 +62,11 @@ class Inquiry:
         asking = self._asking
         if asking is None or not (wait or asking.done()):
             return None
-        answers = await asking
-        self._asking = None
+        try:
+            answers = await asking
+        finally:
+            self._asking = None
+        self._workers.silent = self._workers.silent.difference(answers.given).union(answers.silent)
         return answers
 
     def close(self) -> None:
@@ -73,5 +79,11 @@ class Inquiry:
         present = self._workers.present
         if not present:
             return Answers({}, None)
-        with pace.sparing(self._name):
-            return await call_on_those_that_answer(self._link, self._function, *arguments, workers=present)
+        suspects = self._workers.silent
+        with pace.sparing(self._name) as disregard:
+            answers = await call_on_those_that_answer(
+                self._link, self._function, *arguments, workers=present, suspects=suspects
+            )
+            if answers.silent:
+                disregard()
+        return answers

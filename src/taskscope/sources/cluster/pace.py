@@ -66,13 +66,16 @@ class Pace:
         self._due[what] = max(self._due.get(what, float("-inf")), self._now() + pause_s)
 
     @contextmanager
-    def sparing(self, what: str) -> Iterator[None]:
+    def sparing(self, what: str) -> Iterator[Callable[[], None]]:
         """Have this be due so late that what is awaited meanwhile is at most half a percent of all time.
 
-        The shortest of the last few times counts: others say more of this machine than of the scheduler.
+        The shortest of the last few times counts: others say more of this machine than of the scheduler. One
+        that says nothing of it is not counted: what is yielded is called then.
         """
-        began = self._now()
-        yield
+        began, counts = self._now(), [True]
+        yield counts.clear
+        if not counts:
+            return
         took = self._awaited.setdefault(what, deque(maxlen=_FEW))
         took.append(self._now() - began)
         if len(took) == _FEW:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable, Sequence
 
 from taskscope.sources.cluster.arrivals import Arrivals
@@ -23,6 +24,9 @@ from taskscope.sources.cluster.watched import Watched
 from taskscope.sources.cluster.worker_profiles import WorkerProfiles
 
 __all__ = ["Questions"]
+
+_WORKERS_S = 1.7
+"""How long workers are waited for at an end: less than a block's end waits for everything."""
 
 
 class Questions:
@@ -63,6 +67,7 @@ class Questions:
     ) -> None:
         link, workers, recorder = watched.link, watched.workers, watched.recorder
         self._link = link
+        self._recorder = recorder
         self._workers = workers
         self._ownership = watched.ownership
         self._samples = samples
@@ -107,13 +112,18 @@ class Questions:
         over
             Those of them that are over for their users.
         at_end
-            Whether this is the last look for a while, so that nothing may be left for the next.
+            Whether a thread of the user's waits for all there is by now.
         """
         if not self._guests.have_left:
             await self._probe.look(self._pace)
         with self._pace:
             await self.follow_others(runs)
-            await self._look(runs, over, at_once=at_end or bool(over))
+            at_once = bool(over) or (at_end and self._others.since is not None)
+            await self._ask_scheduler(runs, at_once=at_once)
+            # They go with the last client, and a scheduler logs each that does not answer any more.
+            if not self._guests.have_left:
+                await self._ask_workers(runs, over, at_once=at_once, at_end=at_end)
+                await self._holdings.ask(at_end=at_once)
 
     async def follow_others(self, runs: Sequence[TrackedRun]) -> None:
         """Begin or end to record what other clients have it do, as that is wanted."""
@@ -129,7 +139,7 @@ class Questions:
                 self._stream.set_apart()
         self._others.follow(since)
 
-    async def _look(self, runs: Sequence[TrackedRun], over: Sequence[TrackedRun], *, at_once: bool) -> None:
+    async def _ask_scheduler(self, runs: Sequence[TrackedRun], *, at_once: bool) -> None:
         # A worker may have died and others done its tasks in less time than lies between two looks.
         if self._pace.is_identity_due() or at_once:
             await self._ask_identity(runs)
@@ -137,12 +147,26 @@ class Questions:
             await self._ask_identity(runs)
         await self._read_stream(runs, at_once=at_once)
         await self._states.ask([run for run in runs if run.over is None], self._in_flight.sent)
-        # Workers go with the last client, and a scheduler logs each that does not answer any more.
-        if not self._guests.have_left:
-            await self._attempts.ask(runs, over, self._pace, knows_all=self._arrivals.know_all)
-            await self._transfers.ask(self._pace, at_once=at_once)
-            await self._holdings.ask(at_end=at_once)
-            self._profiles.look(self._pace, [run.log for run in runs])
+
+    async def _ask_workers(
+        self, runs: Sequence[TrackedRun], over: Sequence[TrackedRun], *, at_once: bool, at_end: bool
+    ) -> None:
+        """Take what came of them; at an end, wait for it, but not for long."""
+        waiting = asyncio.timeout(_WORKERS_S)
+        try:
+            async with waiting:
+                await self._attempts.ask(runs, over, self._pace, knows_all=self._arrivals.know_all)
+                await self._transfers.ask(self._pace, at_once=at_once)
+                await self._profiles.look(self._pace, [run.log for run in runs])
+                if at_end:
+                    await self.finish_samples([run for run in runs if run.over is None])
+        except TimeoutError:
+            if not waiting.expired():
+                raise
+            self._recorder.warn(
+                "workers did not answer in time: failed attempts, bytes of transfers and samples may be "
+                "missing"
+            )
 
     async def _read_stream(self, runs: Sequence[TrackedRun], *, at_once: bool) -> None:
         self._push.follow(self._wanted.transport, self._stream.cursor)
@@ -167,7 +191,7 @@ class Questions:
         await self._in_flight.ask_losses(gone)
 
     async def finish_samples(self, runs: Sequence[TrackedRun]) -> None:
-        """Ask for the last samples of runs that are over; those of `runs` are asked for again."""
+        """Ask for all samples there are by now; `runs` go on, and are asked for again."""
         if not self._guests.have_left:
             await self._profiles.finish(self._pace, [run.log for run in runs])
 

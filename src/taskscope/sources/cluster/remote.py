@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Collection, Coroutine, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from taskscope.model.errortext import describe
@@ -78,46 +78,81 @@ async def call_on_workers(
 
 
 async def call_on_those_that_answer(
-    link: Link, function: _Function, *arguments: object, workers: Collection[str]
+    link: Link,
+    function: _Function,
+    *arguments: object,
+    workers: Collection[str],
+    suspects: Collection[str] = (),
 ) -> Answers:
     """Return what a function gave on workers within a second: one whose event loop hangs holds up nobody.
 
     All are asked with one message, which is answered once all of them have answered. Where that takes longer
     than 0.4 s, they are asked anew, each on its own, or in sixteen groups where they are more. More than
-    eighty workers are given more time: 5 ms each.
+    eighty workers are given more time: 5 ms each. Those that did not answer the last time are asked apart
+    from the others at once, and given 0.4 s.
+
+    Parameters
+    ----------
+    link, function, arguments
+        See `call_on_workers`.
+    workers
+        The addresses of those that are asked.
+    suspects
+        Those of them that did not answer the last time.
 
     Raises
     ------
     OSError
         If the scheduler cannot be reached.
     """
-    addresses = sorted(workers)
-    patience_s = max(_PATIENCE_S, len(addresses) * _S_PER_WORKER)
+
+    def ask(addresses: Collection[str] | None) -> asyncio.Task[Answers]:
+        task = asyncio.create_task(call_on_workers(link, function, *arguments, workers=addresses))
+        # One of several errors is raised, and the others are heard all the same.
+        task.add_done_callback(lambda done: done.cancelled() or done.exception())
+        return task
+
+    apart = sorted(set(workers).intersection(suspects))
+    trusted = sorted(set(workers).difference(apart))
+    patience_s = max(_PATIENCE_S, len(trusted) * _S_PER_WORKER)
+    asked_apart = {ask(group): group for group in _groups(apart)}
     # All that the scheduler has, so that none is asked for that has left meanwhile.
-    answers, late = await _within(patience_s, {call_on_workers(link, function, *arguments): addresses})
-    if late:
-        n_groups = min(len(addresses), _MOST_GROUPS)
-        groups = [addresses[first::n_groups] for first in range(n_groups)]
-        asked = {call_on_workers(link, function, *arguments, workers=group): group for group in groups}
-        answers, late = await _within(patience_s, asked)
+    asked = {ask(trusted if apart else None): trusted} if trusted else {}
+    try:
+        began = asyncio.get_running_loop().time()
+        found, late = await _within(patience_s, asked)
+        if late:
+            found, late = await _within(patience_s, {ask(group): group for group in _groups(late)})
+        took_s = asyncio.get_running_loop().time() - began
+        also_found, also_late = await _within(max(_PATIENCE_S - took_s, 0.0), asked_apart)
+    finally:
+        for task in (*asked, *asked_apart):
+            task.cancel()
+    answers = [*found, *also_found]
     return Answers(
         {address: given for answer in answers for address, given in answer.given.items()},
         next((answer.refusal for answer in answers if answer.refusal is not None), None),
-        frozenset(late),
+        frozenset((*late, *also_late)),
     )
 
 
+def _groups(addresses: Sequence[str]) -> list[Sequence[str]]:
+    n_groups = min(len(addresses), _MOST_GROUPS)
+    return [addresses[first::n_groups] for first in range(n_groups)]
+
+
 async def _within(
-    patience_s: float, asked: Mapping[Coroutine[Any, Any, Answers], Sequence[str]]
+    patience_s: float, asked: Mapping[asyncio.Task[Answers], Sequence[str]]
 ) -> tuple[list[Answers], list[str]]:
     """Return what comes within this time, and who was asked for the rest, which is given up."""
-    tasks = {asyncio.create_task(question): addresses for question, addresses in asked.items()}
+    if not asked:
+        return [], []
     try:
-        done, late = await asyncio.wait(tasks, timeout=patience_s)
+        done, late = await asyncio.wait(asked, timeout=patience_s)
     finally:
-        for task in tasks:
+        for task in asked:
             task.cancel()
-    return await asyncio.gather(*done), [address for task in late for address in tasks[task]]
+    return await asyncio.gather(*done), [address for task in late for address in asked[task]]
 
 
 def _plain(result: Any) -> Any:

@@ -152,14 +152,14 @@ class WatchedScheduler:
                 self._lose(error)
             self._alarm.ring_here()
 
-    async def step(self) -> None:
-        """Ask once for everything that is new, and end the runs that are over by now."""
+    async def step(self) -> bool:
+        """Ask once for all that is new, end runs that are over; return whether workers answered in time."""
         if not self.broken:
             try:
-                await self._step(at_end=self.watches_others)
-                await self._questions.finish_samples(self._runs)
+                await self._step(at_end=True)
             except Exception as error:  # noqa: BLE001 - see _serve
                 self._lose(error)
+        return not self.workers.silent
 
     async def _serve(self) -> None:
         self._alarm.open()
@@ -190,7 +190,8 @@ class WatchedScheduler:
     async def _rest(self) -> None:
         """Wait for work, and see meanwhile what becomes of what is held of earlier work."""
         if self._questions.owe_samples and not await self._alarm.wait(_SAMPLES_S):
-            await self._questions.finish_samples(self._runs)
+            async with self._stepping:
+                await self._questions.finish_samples(self._runs)
             self._told()
         elif not self._questions.has_held:
             await self._alarm.wait(None)

@@ -6,7 +6,7 @@ import asyncio
 import threading
 from collections.abc import Callable, Coroutine, Iterable
 from concurrent.futures import Future
-from typing import Any
+from typing import Any, TypeVar
 
 from taskscope.recorder import Recorder
 from taskscope.sources.cluster import adapter
@@ -17,6 +17,8 @@ from taskscope.sources.cluster.scheduler import WatchedScheduler
 from taskscope.sources.cluster.wanted import Wanted
 
 __all__ = ["Schedulers"]
+
+_T = TypeVar("_T")
 
 
 class Schedulers:
@@ -90,10 +92,10 @@ class Schedulers:
         """Whether the caller runs on the thread on which they are asked."""
         return self._thread.is_current
 
-    def step(self, *, briefly: bool) -> Future[None] | None:
+    def step(self, *, briefly: bool) -> Future[list[bool]] | None:
         """Have those asked once more that may have something new; None if there are none.
 
-        Where this has to be brief, only those with runs of ours.
+        Where this has to be brief, only those with runs of ours. Each tells whether its workers answered.
         """
         # Where there are some, the thread goes on; with the lock held, it cannot end before this is on it.
         with self._lock:
@@ -104,7 +106,7 @@ class Schedulers:
             ]
             return self._thread.submit(_all(s.step() for s in busy)) if busy else None
 
-    def begin_others(self, schedulers: Iterable[WatchedScheduler]) -> Future[None]:
+    def begin_others(self, schedulers: Iterable[WatchedScheduler]) -> Future[list[None]]:
         """Have some of them record what other clients have them do, if that is wanted."""
         return self._thread.submit(_all(s.begin_others() for s in schedulers))
 
@@ -132,5 +134,5 @@ class Schedulers:
                 self._thread.stop()
 
 
-async def _all(coroutines: Iterable[Coroutine[Any, Any, None]]) -> None:
-    await asyncio.gather(*coroutines)
+async def _all(coroutines: Iterable[Coroutine[Any, Any, _T]]) -> list[_T]:
+    return await asyncio.gather(*coroutines)

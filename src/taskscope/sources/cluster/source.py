@@ -119,13 +119,19 @@ class ClusterSource:
         """Return the number of the run that a call of ``Client.get`` waits for, None before it began."""
         return self._computes.run_of(call)
 
-    def settle(self) -> bool:
-        """Wait until what has ended on clusters was read; False if a scheduler did not answer in time."""
+    def settle(self) -> float:
+        """Wait until what has ended on clusters was read, two seconds at most.
+
+        Returns
+        -------
+        float
+            For how many more seconds schedulers may be waited for, 0 if who was asked did not answer in time.
+        """
         return self._waiting.settle()
 
-    async def settled(self) -> None:
+    async def settled(self) -> float:
         """Do what `settle` does, while the caller's event loop goes on."""
-        await self._waiting.settled()
+        return await self._waiting.settled()
 
     def forget_thread(self) -> None:
         """Start over in a child process, where neither the thread nor its connections exist."""

@@ -72,7 +72,7 @@ class Waiting:
         wait_for({beginning}, READY_S)
         self._have_begun(beginning)
 
-    def _have_begun(self, beginning: Future[None] | asyncio.Future[None]) -> None:
+    def _have_begun(self, beginning: Future[list[None]] | asyncio.Future[list[None]]) -> None:
         if not beginning.done():
             beginning.cancel()
             self._recorder.warn(
@@ -80,36 +80,53 @@ class Waiting:
                 "missing"
             )
 
-    def settle(self) -> bool:
-        """Wait until what has ended on clusters was read; False if a scheduler did not answer in time."""
-        lives_here = self._schedulers.live_here
+    def settle(self) -> float:
+        """Wait until what has ended on clusters was read.
+
+        Returns
+        -------
+        float
+            For how many more seconds schedulers may be waited for, 0 if who was asked did not answer in time.
+        """
         if self._schedulers.are_asked_here:
-            return True
+            return SETTLE_S
+        began = self._now()
+        lives_here = self._schedulers.live_here
         # Workers may live in this very event loop, too: their last samples are not waited for.
         stepping = self._schedulers.step(briefly=lives_here)
         if stepping is None:
-            return True
+            return SETTLE_S
         timeout_s = min(SETTLE_S, SETTLE_IN_LOOP_S) if lives_here else SETTLE_S
         wait_for({stepping}, timeout_s)
-        return self._is_settled(stepping, timeout_s)
+        return self._left_s(stepping, timeout_s, began)
 
-    async def settled(self) -> None:
+    async def settled(self) -> float:
         """Do what `settle` does, while the caller's event loop goes on."""
+        began = self._now()
         stepping = self._schedulers.step(briefly=False)
-        if stepping is not None:
-            waiting = asyncio.wrap_future(stepping)
-            await asyncio.wait({waiting}, timeout=SETTLE_S)
-            self._is_settled(waiting, SETTLE_S)
+        if stepping is None:
+            return SETTLE_S
+        waiting = asyncio.wrap_future(stepping)
+        await asyncio.wait({waiting}, timeout=SETTLE_S)
+        return self._left_s(waiting, SETTLE_S, began)
 
-    def _is_settled(self, waiting: Future[None] | asyncio.Future[None], timeout_s: float) -> bool:
+    def _left_s(
+        self, waiting: Future[list[bool]] | asyncio.Future[list[bool]], timeout_s: float, began: float
+    ) -> float:
         if not waiting.done():
             waiting.cancel()
             self._recorder.warn(
                 f"the scheduler did not answer within {timeout_s:g} s, so its last tasks may be missing here"
             )
-            return False
+            return 0.0
         # With the last run the last scheduler may be left meanwhile, and the thread ends what is on it.
-        error = None if waiting.cancelled() else waiting.exception()
-        if error is not None:
-            self._recorder.fault("reading a scheduler", error)
-        return True
+        if not waiting.cancelled():
+            error = waiting.exception()
+            if error is not None:
+                self._recorder.fault("reading a scheduler", error)
+            elif not all(waiting.result()):
+                return 0.0
+        return max(began + SETTLE_S - self._now(), 0.0)
+
+    def _now(self) -> float:
+        return self._recorder.clock.perf_counter()

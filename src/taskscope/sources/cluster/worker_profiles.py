@@ -7,7 +7,6 @@ needs nothing of taskscope there, and changes nothing.
 
 from __future__ import annotations
 
-import asyncio
 import math
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
@@ -17,10 +16,11 @@ from typing import Any, TypeAlias
 from taskscope.model.keys import key_text
 from taskscope.model.stacks import Function
 from taskscope.recorder import CountedCalls, Recorder, RunLog
+from taskscope.sources.cluster.inquiry import Inquiry
 from taskscope.sources.cluster.link import Link
 from taskscope.sources.cluster.pace import Pace
 from taskscope.sources.cluster.profiles import own_calls, sampling_interval_s
-from taskscope.sources.cluster.remote import call_on_workers
+from taskscope.sources.cluster.remote import Answers
 from taskscope.sources.cluster.workers import Workers
 
 __all__ = ["WorkerProfiles"]
@@ -29,9 +29,7 @@ _Samples: TypeAlias = Counter[tuple[str, tuple[Function, ...]]]
 _Trees: TypeAlias = Mapping[str, Mapping[str, Any]]
 
 _EVERY_S = 1.0
-_S_PER_WORKER = 0.05
 _CYCLE_S = 1.0
-_PATIENCE_S = 1.0
 _LONGEST_S = 60.0
 _FOLD_S = 0.2
 
@@ -82,7 +80,6 @@ class WorkerProfiles:
     """
 
     def __init__(self, link: Link, workers: Workers, recorder: Recorder, wanted: Callable[[], bool]) -> None:
-        self._link = link
         self._workers = workers
         self._recorder = recorder
         self._wanted = wanted
@@ -91,41 +88,49 @@ class WorkerProfiles:
         """The computes that samples may be of, by number, and when they began."""
         self._refused = False
         self._since = math.inf
-        self._asking: asyncio.Task[None] | None = None
+        self._inquiry = Inquiry(link, workers, "profiles", _read_profiles)
 
     @property
     def owes(self) -> bool:
         """Whether there are computes whose last samples were not asked for."""
         return bool(self._runs) and not self._refused
 
-    def look(self, pace: Pace, going: Iterable[RunLog]) -> None:
-        """Ask for samples of computes that go on, if anybody wants them and it is time.
+    async def look(self, pace: Pace, going: Iterable[RunLog]) -> None:
+        """Take what came, and ask for samples of computes that go on, if anybody wants them and it is time.
 
-        Who asked does not wait for the answers: workers that hold the interpreter give them late.
+        Nobody waits for the answers: what a worker, which may hold the interpreter, does not give in time, it
+        gives the next time.
+
+        Raises
+        ------
+        OSError
+            If the scheduler cannot be reached.
         """
+        self._take_all(await self._inquiry.answers(wait=False))
         if self._wanted() and not self._refused:
             for log in going:
                 self._begin(log)
-        every_s = max(_EVERY_S, len(self._workers.present) * _S_PER_WORKER)
-        if self.owes and not self._is_asking and pace.is_due("profiles", every_s):
-            self._asking = asyncio.get_running_loop().create_task(self._ask(pace, with_last=False))
+        if self.owes and self._inquiry.is_due(pace, _EVERY_S):
+            self._inquiry.begin(pace, self._until(), False)
 
     async def finish(self, pace: Pace, going: Iterable[RunLog]) -> None:
-        """Ask for all there is by now; of workers that do not answer within a second it is left out."""
-        for with_last in (False, True):
-            if self._asking is not None:
-                await asyncio.wait({self._asking}, timeout=_PATIENCE_S)
-            if with_last or self._is_asking or not self.owes:
-                break
-            self._asking = asyncio.get_running_loop().create_task(self._ask(pace, with_last=True))
+        """Ask for all there is by now, but of workers that do not answer in time; `going` go on.
+
+        Raises
+        ------
+        OSError
+            If the scheduler cannot be reached.
+        """
+        if self.owes:
+            self._inquiry.begin(pace, self._until(), True)
+            self._take_all(await self._inquiry.answers(wait=True), at_end=True)
         numbers = {log.run for log in going}
         self._runs = {run: start for run, start in self._runs.items() if run in numbers}
 
     def close(self) -> None:
         """Ask no more."""
         self._runs.clear()
-        if self._asking is not None:
-            self._asking.cancel()
+        self._inquiry.close()
 
     def _begin(self, log: RunLog) -> None:
         if not self._runs:
@@ -136,34 +141,27 @@ class WorkerProfiles:
             self._recorder.stacks.note(sampling_interval_s(), _CYCLE_S)
         self._runs.setdefault(log.run, log.start)
 
-    @property
-    def _is_asking(self) -> bool:
-        return self._asking is not None and not self._asking.done()
-
-    async def _ask(self, pace: Pace, *, with_last: bool) -> None:
+    def _take_all(self, answers: Answers | None, *, at_end: bool = False) -> None:
+        if answers is None:
+            return
+        if not answers.given and not answers.silent and self._workers.present:
+            self._refused = True
+            why = answers.refusal or "none of them answered"
+            self._recorder.warn(
+                f"workers do not give out their profiles ({why}): the scheduler is asked, at the end"
+            )
         try:
-            with pace.sparing("profiles"):
-                answers, refusal, _ = await call_on_workers(
-                    self._link, _read_profiles, self._until(), with_last
-                )
-            if not answers and self._workers.present:
-                self._refused = True
-                why = refusal or "none of them answered"
-                self._recorder.warn(
-                    f"workers do not give out their profiles ({why}): the scheduler is asked, at the end"
-                )
-            if with_last:
+            if at_end:
                 # Whose prefixes these are is known once graphs were looked at.
                 self._recorder.pull(_FOLD_S)
             owners = self._owners()
-            for address, cycles in answers.items():
+            for address, cycles in answers.given.items():
                 self._take(address, cycles, owners)
-        except OSError:
-            # The scheduler is gone, as who asks it for tasks will notice.
-            return
         except Exception as error:  # noqa: BLE001 - another release may give out anything
             self._refused = True
             self._recorder.fault("reading the profiles of workers", error)
+        if at_end and answers.silent:
+            self._recorder.warn("a worker did not give out its profile in time: samples may be missing")
 
     def _until(self) -> float:
         """Return until when all workers have told; one that never answers is not waited for."""

@@ -73,6 +73,8 @@ class Workers:
         """The addresses of those that the scheduler had at last."""
         self.n_threads = 0
         """How many tasks they run at a time."""
+        self.silent: frozenset[str] = frozenset()
+        """The addresses of those that did not answer in time when they were last asked."""
 
     def update(self, identity: Mapping[str, Any]) -> frozenset[str]:
         """Take over what the scheduler says of its workers; return the addresses of those that are gone."""
@@ -88,6 +90,7 @@ class Workers:
         self._told.update(map(str, told))
         gone = self.present - told.keys()
         self.present = frozenset(map(str, told))
+        self.silent &= self.present
         self.n_threads = sum(self._known[address].n_threads for address in self.present)
         return gone
 

@@ -1,0 +1,115 @@
+"""A worker that stands still: the end of a block waits for the others, and says what is missing."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+from distributed import Client, LocalCluster
+
+import taskscope
+from taskscope.diagnostics import performance_report
+from taskscope.profiling.cluster_profile import wait_for_profile
+from taskscope.sources.cluster import questions, remote, scheduler
+from tests.support.cluster_tasks import work
+from tests.support.waiting import PATIENCE_S
+from tests.unit.cluster.test_computes import rows
+
+MISSING = "a worker did not give out its profile in time: samples may be missing"
+
+
+@contextmanager
+def standing_still(pid: int) -> Iterator[None]:
+    """Stop a child of this process; it goes on afterwards."""
+    os.kill(pid, signal.SIGSTOP)
+    try:
+        # Until all of its threads have heard of it, it may answer still.
+        os.waitid(os.P_PID, pid, os.WSTOPPED | os.WNOWAIT)
+        yield
+    finally:
+        os.kill(pid, signal.SIGCONT)
+
+
+@pytest.fixture(scope="module")
+def hung() -> Iterator[tuple[Client, str]]:
+    """A client of a cluster of two workers, of which one stands still, and the address of the other."""
+    with (
+        LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=":0", memory_limit=0) as cluster,
+        Client(cluster) as client,
+    ):
+        pids = client.run(os.getpid)
+        still, other = pids
+        with standing_still(pids[still]):
+            yield client, other
+
+
+@pytest.fixture(autouse=True)
+def _patience(_patience: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    # All else is waited for without an end: only this is what ends the waiting here.
+    monkeypatch.setattr(remote, "_PATIENCE_S", 0.4)
+    # The end of the block is what asks for the last samples, however late it comes.
+    monkeypatch.setattr(scheduler, "_SAMPLES_S", PATIENCE_S)
+
+
+def test_the_end_of_a_block_does_not_wait_for_it_nor_for_the_scheduler_that_does(
+    hung: tuple[Client, str], truth: Path
+) -> None:
+    client, other = hung
+    with taskscope.profile(display=False) as run:
+        assert client.submit(work, truth, "a", 0.0, workers=[other]).result() == "a"
+    recording = run.recording
+    assert rows(recording, "runs", "n_tasks", "status") == [(1, "finished")]
+    assert rows(recording, "tasks", "status") == [("finished",)]
+    assert rows(recording, "messages", "text") == [(MISSING,)]
+    asked = wait_for_profile(recording, 0.01)
+    assert rows(asked, "messages", "text")[1:] == [("the scheduler gave no profile in time",)]
+
+
+def test_where_many_questions_come_together_all_of_them_have_an_end(
+    hung: tuple[Client, str], truth: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    client, other = hung
+    monkeypatch.setattr(questions, "_WORKERS_S", 0.0)
+    with taskscope.profile(display=False) as run:
+        client.submit(work, truth, "b", 0.0, workers=[other], retries=1).result()
+    assert rows(run.recording, "runs", "n_tasks", "status") == [(1, "finished")]
+    text = "workers did not answer in time: failed attempts, bytes of transfers and samples may be missing"
+    # Once when it is seen that the compute is over, and perhaps once more at the end of the block.
+    assert [said.partition(" (")[0] for (said,) in rows(run.recording, "messages", "text")] == [text]
+
+
+def test_the_report_of_an_asynchronous_client_does_not_wait_for_it_either(
+    hung: tuple[Client, str], truth: Path, tmp_path: Path
+) -> None:
+    client, other = hung
+    address = client.scheduler_info()["address"]
+
+    async def block() -> None:
+        async with Client(address, asynchronous=True) as mine, performance_report(tmp_path / "a.html") as run:
+            assert await mine.submit(work, truth, "c", 0.0, workers=[other]) == "c"
+        texts.append(rows(run.recording, "messages", "text"))
+
+    texts: list[list[tuple[object, ...]]] = []
+    asyncio.run(block())
+    assert texts == [[(MISSING,)]]
+    assert MISSING in (tmp_path / "a.html").read_text(encoding="utf-8")
+
+
+def test_once_it_goes_on_it_is_heard_again(truth: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with (
+        LocalCluster(n_workers=1, threads_per_worker=1, dashboard_address=":0", memory_limit=0) as cluster,
+        Client(cluster) as client,
+    ):
+        (pid,) = client.run(os.getpid).values()
+        with taskscope.profile(display=False) as run:
+            client.submit(work, truth, "d", 0.0).result()
+            with standing_still(pid):
+                assert len(run.recording.tasks) == 1
+            monkeypatch.setattr(remote, "_PATIENCE_S", PATIENCE_S)
+            client.submit(work, truth, "e", 0.0).result()
+    assert rows(run.recording, "messages", "text") == [(MISSING,)]
