@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import asynccontextmanager
 
 from taskscope.sources.cluster.arrivals import Arrivals
 from taskscope.sources.cluster.attempts import Attempts
@@ -23,10 +24,15 @@ from taskscope.sources.cluster.wanted import Wanted
 from taskscope.sources.cluster.watched import Watched
 from taskscope.sources.cluster.worker_profiles import WorkerProfiles
 
-__all__ = ["Questions"]
+__all__ = ["Questions", "patience_ends"]
 
 _WORKERS_S = 1.7
 """How long workers are waited for at an end: less than a block's end waits for everything."""
+
+
+def patience_ends() -> float:
+    """Return until when workers are waited for that are asked from now on, by the event loop's clock."""
+    return asyncio.get_running_loop().time() + _WORKERS_S
 
 
 class Questions:
@@ -102,7 +108,9 @@ class Questions:
         await self._ask_identity(())
         await self._holdings.open()
 
-    async def look(self, runs: Sequence[TrackedRun], over: Sequence[TrackedRun], *, at_end: bool) -> None:
+    async def look(
+        self, runs: Sequence[TrackedRun], over: Sequence[TrackedRun], *, at_end: bool, until: float
+    ) -> None:
         """Ask for what is new.
 
         Parameters
@@ -113,6 +121,8 @@ class Questions:
             Those of them that are over for their users.
         at_end
             Whether a thread of the user's waits for all there is by now.
+        until
+            When workers are waited for no longer; see `patience_ends`.
         """
         if not self._guests.have_left:
             await self._probe.look(self._pace)
@@ -122,7 +132,10 @@ class Questions:
             await self._ask_scheduler(runs, at_once=at_once)
             # They go with the last client, and a scheduler logs each that does not answer any more.
             if not self._guests.have_left:
-                await self._ask_workers(runs, over, at_once=at_once, at_end=at_end)
+                async with self._waiting(until):
+                    await self._attempts.ask(runs, over, self._pace, knows_all=self._arrivals.know_all)
+                    await self._transfers.ask(self._pace, at_once=at_once)
+                    await self._profiles.look(self._pace, [run.log for run in runs])
                 await self._holdings.ask(at_end=at_once)
 
     async def follow_others(self, runs: Sequence[TrackedRun]) -> None:
@@ -148,18 +161,13 @@ class Questions:
         await self._read_stream(runs, at_once=at_once)
         await self._states.ask([run for run in runs if run.over is None], self._in_flight.sent)
 
-    async def _ask_workers(
-        self, runs: Sequence[TrackedRun], over: Sequence[TrackedRun], *, at_once: bool, at_end: bool
-    ) -> None:
-        """Take what came of them; at an end, wait for it, but not for long."""
-        waiting = asyncio.timeout(_WORKERS_S)
+    @asynccontextmanager
+    async def _waiting(self, until: float) -> AsyncIterator[None]:
+        """Wait for workers until then, and tell what may be missing where that was too long."""
+        waiting = asyncio.timeout_at(until)
         try:
             async with waiting:
-                await self._attempts.ask(runs, over, self._pace, knows_all=self._arrivals.know_all)
-                await self._transfers.ask(self._pace, at_once=at_once)
-                await self._profiles.look(self._pace, [run.log for run in runs])
-                if at_end:
-                    await self.finish_samples([run for run in runs if run.over is None])
+                yield
         except TimeoutError:
             if not waiting.expired():
                 raise
@@ -190,10 +198,19 @@ class Questions:
         self._attempts.lose(gone, runs)
         await self._in_flight.ask_losses(gone)
 
-    async def finish_samples(self, runs: Sequence[TrackedRun]) -> None:
-        """Ask for all samples there are by now; `runs` go on, and are asked for again."""
+    async def finish_samples(self, runs: Sequence[TrackedRun], *, until: float) -> None:
+        """Ask for all samples there are by now; `runs` go on, and are asked for again.
+
+        Parameters
+        ----------
+        runs
+            Those that go on.
+        until
+            See `look`.
+        """
         if not self._guests.have_left:
-            await self._profiles.finish(self._pace, [run.log for run in runs])
+            async with self._waiting(until):
+                await self._profiles.finish(self._pace, [run.log for run in runs])
 
     @property
     def has_held(self) -> bool:

@@ -18,7 +18,7 @@ from taskscope.sources.cluster.link import Link, LoopThread
 from taskscope.sources.cluster.others import Others
 from taskscope.sources.cluster.ownership import Ownership
 from taskscope.sources.cluster.pace import Pace
-from taskscope.sources.cluster.questions import Questions
+from taskscope.sources.cluster.questions import Questions, patience_ends
 from taskscope.sources.cluster.runs import TrackedRun, announce
 from taskscope.sources.cluster.samples import WorkerSampler
 from taskscope.sources.cluster.wanted import Wanted
@@ -191,7 +191,7 @@ class WatchedScheduler:
         """Wait for work, and see meanwhile what becomes of what is held of earlier work."""
         if self._questions.owe_samples and not await self._alarm.wait(_SAMPLES_S):
             async with self._stepping:
-                await self._questions.finish_samples(self._runs)
+                await self._questions.finish_samples(self._runs, until=patience_ends())
             self._told()
         elif not self._questions.has_held:
             await self._alarm.wait(None)
@@ -207,9 +207,12 @@ class WatchedScheduler:
             over = self._computes.look(self._runs)
             if over:
                 await self._arrivals.learned()
-            await self._questions.look(self._runs, over, at_end=at_end)
+            until = patience_ends()
+            await self._questions.look(self._runs, over, at_end=at_end, until=until)
             for run in over:
                 self._end(run)
+            if at_end:
+                await self._questions.finish_samples(self._runs, until=until)
 
     def _admit(self) -> None:
         if self._arrivals.are_there and self._questions.is_fresh and self.has_early_work:
