@@ -4,17 +4,16 @@ from __future__ import annotations
 
 import asyncio
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
-import numpy as np
 import pytest
 
 from taskscope.model.activities import ACTIVITIES
 from taskscope.model.clock import Clock
 from taskscope.model.errortext import MAX_ERROR_TEXT
 from taskscope.recorder import Recorder
-from taskscope.sources.cluster.clock import HostClocks, WorkerClock, applied_corrections
+from taskscope.sources.cluster.clock import HostClocks, WorkerClock
 from taskscope.sources.cluster.link import Link
 from taskscope.sources.cluster.offsets import Exchange
 from taskscope.sources.cluster.others import Others
@@ -90,37 +89,6 @@ def test_an_error_has_its_type_and_its_message_and_an_end() -> None:
     assert error_text("KeyError(('a', 1))") == "KeyError(('a', 1))"
     assert error_text("Odd\ud800") == "Odd\\ud800"
     assert len(error_text("E" * 10_000)) == MAX_ERROR_TEXT + 1
-
-
-def corrections(added: Sequence[float], late: Sequence[float], apart_s: float) -> list[float]:
-    """Return what is found that a worker has added to tasks that stopped so far apart."""
-    told = executions(
-        *(
-            record(99, 100 + i * apart_s + a, 100 + i * apart_s + wait)
-            for i, (a, wait) in enumerate(zip(added, late, strict=True))
-        ),
-        record(99, 100, 100, stimulus_id="odd"),
-    )
-    # The last is another worker's.
-    found: list[float] = applied_corrections(np.array([0] * len(added) + [1]), told).tolist()
-    assert math.isnan(found.pop())
-    return found
-
-
-def test_what_a_worker_added_is_seen_in_spite_of_late_reports_and_of_heartbeats() -> None:
-    # It adds 0.5 s, from the fifth task on 0.25 s. The second report is late by 0.1 s.
-    added = [0.5] * 4 + [0.25] * 4
-    late = [0.001, 0.1, 0.001, 0.001, 0.001, 0.001, 0.001, 0.001]
-    assert corrections(added, late, 0.01) == pytest.approx([a - 0.001 for a in added])
-
-
-@pytest.mark.parametrize("late", [[0.1, 0.001, 0.001, 0.001, 0.1], [0.001, 0.1, 0.1, 0.1, 0.001]])
-def test_reports_may_be_late_where_nothing_is_told_of_before_or_of_after(late: list[float]) -> None:
-    assert corrections([0.5] * 5, late, 0.01) == pytest.approx([0.499] * 5)
-
-
-def test_what_was_added_to_tasks_that_are_far_apart_is_what_each_says_itself() -> None:
-    assert corrections([0.5, 0.25, 0.5], [0.001, 0.002, 0.003], 0.5) == pytest.approx([0.499, 0.248, 0.497])
 
 
 def test_times_are_the_scheduler_s_own_where_its_clock_is_the_worker_s() -> None:

@@ -1,10 +1,9 @@
 """From the clocks of a cluster to the recorder's axis.
 
 A worker adds to its times what it takes for its clock's distance from the scheduler's: one unfiltered
-measurement per heartbeat, which on a busy machine is off by tens of milliseconds. Its report of a task also
-holds the moment of the report by its own clock, uncorrected, and that is right after the task's stop. So
-what was added can be seen, and taken out. What is put in its place was measured by `ClockProbe`: nothing for
-workers on the scheduler's own host.
+measurement per heartbeat, which on a busy machine is off by tens of milliseconds. What was added can be seen
+in its reports (`taskscope.sources.cluster.corrections`), and is taken out. What is put in its place was
+measured by `ClockProbe`: nothing for workers on the scheduler's own host.
 """
 
 from __future__ import annotations
@@ -13,66 +12,17 @@ from collections import deque
 from ipaddress import ip_address
 from math import isnan, nan
 from statistics import median
-from typing import TypeAlias
-
-import numpy as np
-from numpy.typing import NDArray
 
 from taskscope.model.activities import ACTIVITIES
+from taskscope.sources.cluster.corrections import Reports
 from taskscope.sources.cluster.offsets import ClockFilter
-from taskscope.sources.cluster.records import Executions
 
-__all__ = ["UNCORRECTED", "HostClocks", "WorkerClock", "applied_corrections", "host_of"]
+__all__ = ["UNCORRECTED", "HostClocks", "WorkerClock", "host_of"]
 
-_NEIGHBOURS = 8
-_NEAR_S = 0.2
-_NEXT = 3
-_NEXT_S = 0.05
-"""Within it a heartbeat, of which there is one in half a second at most, hardly ever changes it."""
 _REMEMBERED = 63
 _LATEST = 9
 UNCORRECTED = (ACTIVITIES.index("disk-read"), ACTIVITIES.index("disk-write"))
 """The kinds of steps to which workers add nothing."""
-_Floats: TypeAlias = NDArray[np.float64]
-
-
-def applied_corrections(worker: NDArray[np.int64], told: Executions) -> _Floats:
-    """Return what workers had added to the times of each of their tasks, NaN where that is not known.
-
-    A report comes after the stop, mostly at once, at times late, never before. So what was added seems too
-    little at times, for some tasks; and it changes for good with a heartbeat. So it is what it seems to be,
-    or, if that is more, the less of the most right before and the most right after; where nothing is told of
-    one side, what those next to it on the other say: a change between them is rarer than a late report.
-
-    Parameters
-    ----------
-    worker
-        A number for the worker of each.
-    told
-        The tasks, those of each worker in its order.
-    """
-    order = np.argsort(worker, kind="stable")
-    worker, stop = worker[order], told.computed_stop[order]
-    seen = stop - told.reported[order]
-    sides = np.full((2, len(seen)), np.nan)
-    next_to = sides.copy()
-    for distance in range(1, min(_NEIGHBOURS, len(seen) - 1) + 1):
-        apart_s = np.abs(stop[distance:] - stop[:-distance])
-        is_near = (worker[distance:] == worker[:-distance]) & (apart_s <= _NEAR_S)
-        near = np.where(is_near, (seen[:-distance], seen[distance:]), np.nan)
-        _most(sides, near, distance)
-        if distance <= _NEXT:
-            _most(next_to, np.where(apart_s <= _NEXT_S, near, np.nan), distance)
-    both = np.minimum(*sides)
-    found = np.empty_like(seen)
-    found[order] = np.fmax(seen, np.where(np.isnan(both), np.fmax(*next_to), both))
-    return found
-
-
-def _most(sides: _Floats, near: _Floats, distance: int) -> None:
-    """Take what tasks so many places before and after each say, if it is more."""
-    sides[0, distance:] = np.fmax(sides[0, distance:], near[0])
-    sides[1, :-distance] = np.fmax(sides[1, :-distance], near[1])
 
 
 class HostClocks:
@@ -123,6 +73,8 @@ class WorkerClock:
         self._host = hosts.host(address)
         self._noted: deque[tuple[float, float]] = deque(maxlen=_REMEMBERED)
         self._latest: deque[float] = deque(maxlen=_LATEST)
+        self.reports = Reports()
+        """What its reports have shown."""
 
     @property
     def ahead_s(self) -> float:

@@ -8,7 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from taskscope.sources.cluster.clock import UNCORRECTED, applied_corrections
+from taskscope.sources.cluster.clock import UNCORRECTED
+from taskscope.sources.cluster.corrections import applied_corrections
 from taskscope.sources.cluster.others import Others
 from taskscope.sources.cluster.records import Executions, read_executions
 from taskscope.sources.cluster.runs import TrackedRun
@@ -178,7 +179,7 @@ class TaskStream:
         numbers: dict[str, int] = {}
         worker = np.array([numbers.setdefault(a, len(numbers)) for a in told.workers], np.int64)
         workers = [self._workers.get(address) for address in numbers]
-        corrections = applied_corrections(worker, told)
+        corrections = applied_corrections(worker, told, [w.clock.reports for w in workers])
         known = np.flatnonzero(~np.isnan(corrections))
         stops, found = told.computed_stop[known].tolist(), corrections[known].tolist()
         for number, stop, correction in zip(worker[known].tolist(), stops, found, strict=True):
