@@ -20,7 +20,7 @@ def found_in(
     """Return what is found that a worker has added to tasks that stopped so far apart."""
     told = executions(
         *(
-            record(first - 1, first + i * apart_s + a, first + i * apart_s + wait)
+            record(first + i * apart_s + a - 1, first + i * apart_s + a, first + i * apart_s + wait)
             for i, (a, wait) in enumerate(zip(added, late, strict=True))
         ),
         record(99, 100, 100, stimulus_id="odd"),

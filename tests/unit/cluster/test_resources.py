@@ -29,9 +29,9 @@ def test_each_worker_s_memory_is_followed_while_it_computes(
 ) -> None:
     here, there = (worker.worker_address for worker in cluster.workers.values())
 
-    def told_of(address: str) -> list[float]:
-        samples = rows(run.recording, "workers", "worker", "managed_bytes")
-        return [managed for worker, managed in samples if worker == address]
+    def told_of(address: str, what: str = "managed_bytes") -> list[float]:
+        samples = rows(run.recording, "workers", "worker", what)
+        return [told for worker, told in samples if worker == address]
 
     with taskscope.profile(display=False) as run:
         held = client.submit(np.ones, _BYTES // 8, workers=[here], pure=False)
@@ -39,6 +39,8 @@ def test_each_worker_s_memory_is_followed_while_it_computes(
         asked = client.submit(work_after, tmp_path / "end", truth, "asked", pure=False)
         until(lambda: told_of(here)[-1:] >= [0.99 * _BYTES] and told_of(there) != [])
         rss = psutil.Process(client.run(os.getpid)[here]).memory_info().rss
+        # A worker looks at its process twice a second, and tells between two looks what it saw last.
+        until(lambda: told_of(here, "rss_bytes")[-1] == pytest.approx(rss, rel=0.2))
         (tmp_path / "end").touch()
         asked.result()
     found = rows(

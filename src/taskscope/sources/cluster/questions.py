@@ -82,6 +82,7 @@ class Questions:
         self._guests = guests
         self._wanted = wanted
         self._pace = pace
+        self._was_too_long = False
         self._transfers = TransferLogs(link, workers, recorder)
         self._stream = TaskStream(watched, others, self._transfers)
         self._attempts = Attempts(watched, self._stream, self._transfers)
@@ -101,6 +102,11 @@ class Questions:
     def owe_samples(self) -> bool:
         """Whether workers have samples of runs that are over, of which `finish_samples` would tell."""
         return self._profiles.owes
+
+    @property
+    def were_answered(self) -> bool:
+        """Whether no worker was given up that was waited for at the last look, or after it."""
+        return not (self._workers.silent or self._was_too_long)
 
     async def open(self) -> None:
         """Have the scheduler keep records from now on, and find out who works there."""
@@ -124,6 +130,7 @@ class Questions:
         until
             When workers are waited for no longer; see `patience_ends`.
         """
+        self._was_too_long = False
         if not self._guests.have_left:
             await self._probe.look(self._pace)
         with self._pace:
@@ -171,6 +178,7 @@ class Questions:
         except TimeoutError:
             if not waiting.expired():
                 raise
+            self._was_too_long = True
             self._recorder.warn(
                 "workers did not answer in time: failed attempts, bytes of transfers and samples may be "
                 "missing"

@@ -159,7 +159,7 @@ class WatchedScheduler:
                 await self._step(at_end=True)
             except Exception as error:  # noqa: BLE001 - see _serve
                 self._lose(error)
-        return not self.workers.silent
+        return self._questions.were_answered
 
     async def _serve(self) -> None:
         self._alarm.open()
