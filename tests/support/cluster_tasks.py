@@ -33,8 +33,8 @@ def work(folder: Path, name: str, seconds: float, *needed: object) -> str:
 
 
 def work_after(signal: Path, folder: Path, name: str, *needed: object) -> str:
-    """Write down that this has begun, as ``begun-name``; work once there is a file of that path."""
-    (folder.parent / f"begun-{name}").touch()
+    """Write down when and where this has begun, as ``begun-name``; work once there is a file of that path."""
+    (folder.parent / f"begun-{name}").write_text(f"{time.time()!r} {threading.get_ident()}")
     while not signal.exists():
         time.sleep(0.02)
     return work(folder, name, 0.0, *needed)

@@ -142,7 +142,7 @@ class Message:
 
 @dataclass(frozen=True, slots=True)
 class RunningTask:
-    """A task in flight; `start_s` is measured in the worker where it can be seen, else at submission."""
+    """A task in flight; `start_s` is the worker's where that can be seen or asked, else of its submission."""
 
     run: int
     lane: int | None

@@ -134,7 +134,7 @@ def _failed(failed: list[FailedTask], lane_id: Callable[[LaneKey], int]) -> RawR
 
 
 def _unseen(unseen: list[UnseenTask], lane_id: Callable[[LaneKey], int], unknown: UnknownLanes) -> RawRows:
-    lanes = [lane_id(unknown.place(u.start, u.stop, u.worker, u.worker_label)) for u in unseen]
+    lanes = [lane_id(u.lane or unknown.place(u.start, u.stop, u.worker, u.worker_label)) for u in unseen]
     codes = [STATUSES.index(u.status) | SCHEDULER_OBSERVED for u in unseen]
     errors = {i: u.error for i, u in enumerate(unseen) if u.error is not None}
     return RawRows(

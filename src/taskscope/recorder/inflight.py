@@ -24,12 +24,11 @@ def tasks_in_flight(
 
 
 def _of_run(log: RunLog, lanes: LaneTable, groups: GroupTable, origin: float) -> Iterator[RunningTask]:
-    seen = [(lanes.id(lane), key, start) for lane, key, start in log.in_flight()]
-    sent = [(None, key, start) for key, start in list(log.submitted.items())]
-    tasks = [*seen, *sent][:_MAX_RUNNING]
+    tasks = [*log.in_flight(), *log.sent(_MAX_RUNNING)][:_MAX_RUNNING]
     ids = _ids(log, [key for _, key, _ in tasks], groups)
     for (lane, key, start), group in zip(tasks, ids, strict=True):
-        yield RunningTask(log.run, lane, group, key_text(key), start - origin)
+        lane_id = None if lane is None else lanes.id(lane)
+        yield RunningTask(log.run, lane_id, group, key_text(key), start - origin)
 
 
 def count_in_flight(log: RunLog | None, groups: GroupTable) -> Counter[int]:

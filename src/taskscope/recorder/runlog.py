@@ -11,6 +11,7 @@ import os
 import threading
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import chain, islice
 from typing import Literal
 
 from taskscope.model.clock import Clock
@@ -75,6 +76,8 @@ class UnseenTask:
     worker: str = ""
     """The address of the cluster's worker it was sent to."""
     worker_label: str = ""
+    lane: LaneKey | None = None
+    """Where its worker last said that it ran."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,6 +140,7 @@ class RunLog:
         "remote",
         "reported",
         "run",
+        "running_on",
         "scheduled",
         "scheduler",
         "sent_counts",
@@ -197,6 +201,8 @@ class RunLog:
         """Keys sent to where taskscope cannot look that have not come back, with the time they were sent."""
         self.sent_to: dict[object, tuple[str, str]] = {}
         """The address and the label of the cluster's worker that a submitted key was sent to."""
+        self.running_on: Mapping[object, tuple[LaneKey, float]] = {}
+        """Where, and since when, workers run submitted keys, by the last look; replaced as a whole."""
         self.sent_counts: Sequence[tuple[object, int]] = ()
         """Where very many keys are submitted: any key of each group, and how many it had at the last look."""
         self.scheduled: Mapping[str, Scheduled] = {}
@@ -251,10 +257,28 @@ class RunLog:
         error: str | None = None,
     ) -> None:
         """Record what the scheduler saw of a submitted task, unless its worker has reported it."""
-        start = self.submitted.pop(key, None)
+        lane, start = self._place_of(key)
         worker = self.sent_to.pop(key, ("", ""))
-        if start is not None:
-            self.unseen.append(UnseenTask(key, start, stop, status, error, *worker))
+        if self.submitted.pop(key, None) is not None:
+            self.unseen.append(UnseenTask(key, min(start, stop), stop, status, error, *worker, lane))
+
+    def sent(self, limit: int | None = None) -> list[tuple[LaneKey | None, object, float]]:
+        """Return lane, key and start of at most so many submitted tasks, those with a lane first.
+
+        A lane is known where a worker said so, and the start is the worker's then.
+        """
+        placed = [key for key in self.running_on if key in self.submitted]
+        known = set(placed)
+        others = (key for key in list(self.submitted) if key not in known)
+        found = ((key, *self._place_of(key)) for key in islice(chain(placed, others), limit))
+        return [(lane, key, start) for key, lane, start in found]
+
+    def _place_of(self, key: object) -> tuple[LaneKey | None, float]:
+        lane, start = self.running_on.get(key, (None, math.nan))
+        # Since it was seen there it may have been sent to another worker.
+        if lane is not None and lane.worker == self.sent_to.get(key, ("", ""))[0]:
+            return lane, start
+        return None, self.submitted.get(key, math.nan)
 
     def discard(self) -> None:
         """Forget all rows that wait to be read."""

@@ -189,16 +189,17 @@ class RunState:
         if log is None or builder is None:
             return None
         found = log.in_flight()
-        sent, unknown = list(log.submitted.items())[:limit], self._unknown.copy()
+        sent, unknown = log.sent(limit), self._unknown.copy()
+        unseen = np.array([False] * len(found) + [lane is None for lane, _, _ in sent], bool)
         found += [
-            (unknown.place(start, math.inf, *log.sent_to.get(key, ())), key, start) for key, start in sent
+            (lane or unknown.place(start, math.inf, *log.sent_to.get(key, ())), key, start)
+            for lane, key, start in sent
         ]
         if not found:
             return None
         self._grow(log, builder)
         n = len(found)
         start = np.array([start for _, _, start in found], np.float64) - self.origin
-        unseen = np.arange(n) >= n - len(sent)
         return RowBlock(
             log.run,
             builder.numbers([key for _, key, _ in found]),

@@ -214,6 +214,35 @@ def test_a_task_in_flight_overlaps_no_other_in_the_lanes_of_unknown_workers(reco
     ]
 
 
+def test_tasks_that_workers_of_a_cluster_run_are_in_the_lanes_that_these_told(recorder: Recorder) -> None:
+    log = begin_run(recorder, independent(["waits", "runs", "moved", "dies"]))
+    for key, worker in {"waits": "a", "runs": "a", "moved": "b", "dies": "a"}.items():
+        log.submitted[key], log.sent_to[key] = 101.0, (worker, f"worker {worker}")
+    lanes = [LaneKey(0, thread, label=f"worker a, thread {thread}", worker="a") for thread in (1, 2, 3)]
+    log.running_on = {
+        "moved": (lanes[0], 101.5),
+        "runs": (lanes[1], 102.0),
+        "dies": (lanes[2], 102.5),
+        "ended": (lanes[2], 101.5),
+    }
+    table = recorder.snapshot().to_pandas("tasks")
+    columns = ["key", "worker", "thread", "observed_by", "start_s"]
+    assert sorted(table[columns].to_numpy().tolist()) == [
+        ["dies", "a", 3, "worker", 2.5],
+        ["moved", "b", -1, "scheduler", 1.0],
+        ["runs", "a", 2, "worker", 2.0],
+        ["waits", "a", -1, "scheduler", 1.0],
+    ]
+    running = {task.key_text: (task.lane is None, task.start_s) for task in recorder.running()}
+    assert running == {"dies": (False, 2.5), "moved": (True, 1.0), "runs": (False, 2.0), "waits": (True, 1.0)}
+    assert [key for _, key, _ in log.sent(3)] == ["moved", "runs", "dies"]
+    log.end_unreported("dies", 103.0, "lost", "worker a died")
+    recorder.pull()
+    table = recorder.snapshot().to_pandas("tasks")
+    lost = table[table["status"] == "lost"][["key", "worker", "thread", "start_s", "stop_s"]]
+    assert lost.to_numpy().tolist() == [["dies", "a", 3, 2.5, 3.0]]
+
+
 def test_a_task_that_was_written_but_not_yet_closed_is_one_task(recorder: Recorder) -> None:
     log = begin_run(recorder, independent(["done", "bad", "next"]))
     write_task(log, "done", 100.5, 101.0)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Hashable, Iterable, Mapping
 from typing import Any
 
@@ -42,6 +43,8 @@ class InFlight:
         self._every_s = _EVERY_S
         self._sent: dict[Hashable, TrackedRun] = {}
         self._gone: set[str] = set()
+        self.since = math.inf
+        """When workers were given the first of what they had at the last look, on the clock's axis."""
 
     @property
     def sent(self) -> Mapping[Hashable, TrackedRun]:
@@ -59,12 +62,14 @@ class InFlight:
         self._every_s = max(_EVERY_S, sum(map(len, processing.values())) * _S_PER_KEY)
         now = self._recorder.clock.perf_counter()
         sent: dict[Hashable, TrackedRun] = {}
+        since = now
         for address, keys in processing.items():
             place = (address, self._workers.get(address).label)
             for key, run in zip(keys, self._runs_of(keys), strict=True):
                 if run is not None:
                     sent[key] = run
                     run.send(key, place, now)
+                    since = min(since, run.log.submitted[key])
         for key, run in self._sent.items():
             if key not in sent and key in run.log.submitted:
                 address = run.log.sent_to[key][0]
@@ -73,7 +78,7 @@ class InFlight:
                 else:
                     self._gone.add(address)
         _count(self._sent.values(), sent)
-        self._sent = sent
+        self._sent, self.since = sent, since
         return bool(self._gone)
 
     def _runs_of(self, keys: Iterable[Hashable]) -> list[TrackedRun | None]:

@@ -8,6 +8,7 @@ from contextlib import asynccontextmanager
 
 from taskscope.sources.cluster.arrivals import Arrivals
 from taskscope.sources.cluster.attempts import Attempts
+from taskscope.sources.cluster.executing import Executing
 from taskscope.sources.cluster.guests import Guests
 from taskscope.sources.cluster.holdings import Holdings
 from taskscope.sources.cluster.inflight import InFlight
@@ -87,6 +88,7 @@ class Questions:
         self._stream = TaskStream(watched, others, self._transfers)
         self._attempts = Attempts(watched, self._stream, self._transfers)
         self._in_flight = InFlight(watched, others, lambda: arrivals.know_all)
+        self._executing = Executing(link, workers, recorder)
         self._states = States(link, recorder, pace)
         self._push = Push(link, recorder, arrived)
         self._probe = ClockProbe(link, workers, recorder)
@@ -139,6 +141,7 @@ class Questions:
             await self._ask_scheduler(runs, at_once=at_once)
             # They go with the last client, and a scheduler logs each that does not answer any more.
             if not self._guests.have_left:
+                await self._executing.ask(self._pace, self._in_flight.sent, self._in_flight.since)
                 async with self._waiting(until):
                     await self._attempts.ask(runs, over, self._pace, knows_all=self._arrivals.know_all)
                     await self._transfers.ask(self._pace, at_once=at_once)
@@ -247,5 +250,6 @@ class Questions:
     def close(self) -> None:
         """Ask no more."""
         self._holdings.close()
-        for asking in (self._probe, self._profiles, self._transfers, self._attempts, self._push):
+        about_workers = (self._executing, self._transfers, self._attempts, self._profiles)
+        for asking in (self._probe, self._push, *about_workers):
             asking.close()

@@ -1,0 +1,105 @@
+"""Which threads of workers run which tasks, and since when: asked of the workers.
+
+The scheduler knows what it gave to a worker, not what that has begun. A worker does, to the thread. Before
+tasks have ended this matters only where they take long: then all workers are asked, with the message behind
+``Client.run``, next to everything else. The function that is sent needs nothing of taskscope there, and
+changes nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping
+from typing import Any, TypeAlias
+
+from taskscope.recorder import LaneKey, Recorder
+from taskscope.sources.cluster.inquiry import Inquiry
+from taskscope.sources.cluster.link import Link
+from taskscope.sources.cluster.pace import Pace
+from taskscope.sources.cluster.remote import Answers
+from taskscope.sources.cluster.runs import TrackedRun
+from taskscope.sources.cluster.workers import Workers
+
+__all__ = ["Executing"]
+
+_LONG_S = 1.0
+_Told: TypeAlias = list[tuple[int, Hashable, float | None]]
+
+
+def _read_executing(dask_worker: Any = None) -> _Told:
+    """Run on a worker: return the threads that run something, what, and since when by its own clock."""
+    with dask_worker.active_threads_lock:
+        running = list(dask_worker.active_threads.items())
+    tasks = dask_worker.state.tasks
+    return [(thread, key, getattr(tasks.get(key), "start_time", None)) for thread, key in running]
+
+
+# So that it travels as code, not as the name of a module that workers may not have.
+_read_executing.__module__ = "__main__"
+
+
+class Executing:
+    """Tells the recorder in which lanes tasks run that have not ended.
+
+    Parameters
+    ----------
+    link
+        Where to ask.
+    workers
+        Whom.
+    recorder
+        What tells the time.
+    """
+
+    def __init__(self, link: Link, workers: Workers, recorder: Recorder) -> None:
+        self._workers = workers
+        self._recorder = recorder
+        self._inquiry = Inquiry(link, workers, "executing", _read_executing)
+        self._told: dict[str, _Told] = {}
+        self._runs: set[TrackedRun] = set()
+        """Those of which somebody was told."""
+        self._refused = False
+
+    async def ask(self, pace: Pace, sent: Mapping[Hashable, TrackedRun], since: float) -> None:
+        """Ask next to everything else, if it is time and a worker has had something for long.
+
+        Parameters
+        ----------
+        pace
+            Tells when it is time.
+        sent
+            What workers have, and whose it is.
+        since
+            When the first of it was given to them, on the clock's axis.
+        """
+        answers = await self._inquiry.answers(wait=False)
+        if answers is not None:
+            self._take(answers)
+            self._tell(sent)
+        is_long = bool(sent) and self._recorder.clock.perf_counter() - since > _LONG_S
+        if is_long and not self._refused and self._inquiry.is_due(pace):
+            self._inquiry.begin(pace)
+
+    def close(self) -> None:
+        """Ask no more."""
+        self._inquiry.close()
+
+    def _take(self, answers: Answers) -> None:
+        # What a worker said that does not answer now is the last that is known of it.
+        silent = {address: self._told.get(address, []) for address in answers.silent}
+        self._told = {**silent, **answers.given}
+        self._refused = answers.refusal is not None and not answers.given
+
+    def _tell(self, sent: Mapping[Hashable, TrackedRun]) -> None:
+        shift_s = self._recorder.clock.shift_s()
+        found: dict[TrackedRun, dict[object, tuple[LaneKey, float]]] = {run: {} for run in self._runs}
+        for address, told in self._told.items():
+            worker = self._workers.get(address)
+            for thread, key, began in told:
+                run = sent.get(key)
+                given = None if run is None else run.log.submitted.get(key)
+                if run is not None and given is not None:
+                    start = given if began is None else began + worker.clock.ahead_s + shift_s
+                    found.setdefault(run, {})[key] = worker.lane(thread), start
+        for run, running in found.items():
+            run.log.running_on = running
+        self._runs = {run for run, running in found.items() if running}
