@@ -29,6 +29,7 @@ DEFAULT_CYCLE_S = 1.0
 _MAX_SHARE = 0.02
 _LINGER_S = 1.0
 _MAX_LATE_S = 0.01
+_MAX_BEFORE_S = 1.0
 _GOLDEN = 0.6180339887498949
 _TASK = TimedTask.__call__.__code__
 _OWN = f"{Path(__file__).parents[1]}{os.sep}"
@@ -74,6 +75,8 @@ class StackSampler:
     sampler gets it late, and what it then sees went on for longer. A task that holds the lock gives it away
     after 5 ms (`sys.getswitchinterval`) or when it ends, so the first milliseconds of such a task are never
     seen; the first sample in a task stands for them, too. Such tasks that are shorter are hardly met at all.
+    On a busy machine it takes this thread some tenths of a second to begin; its first sample stands for all
+    that the tasks which then run have done before, for one second at most.
     The pauses vary around `interval_s`, so that tasks of the same rhythm are not always met at the same
     place. Sampling takes at most 2% of the time: where there are many threads, there are fewer samples.
     """
@@ -152,7 +155,7 @@ class StackSampler:
             now, busy = clock.perf_counter(), clock.thread_time()
             if now - active > _LINGER_S and self._leave(stop):
                 return
-            if self._sample(now, now - before, now - due) or self._n_active:
+            if self._sample(now, now - before, now - due if n > 1 else None) or self._n_active:
                 active = now
             before = now
             if now - cycle >= self.cycle_s:
@@ -169,8 +172,18 @@ class StackSampler:
                 self._thread = None
             return True
 
-    def _sample(self, now: float, elapsed_s: float, late_s: float) -> bool:
-        """Look at all threads once; True if one was running a task."""
+    def _sample(self, now: float, elapsed_s: float, late_s: float | None) -> bool:
+        """Look at all threads once; True if one was running a task.
+
+        Parameters
+        ----------
+        now
+            The time.
+        elapsed_s
+            Seconds since the look before.
+        late_s
+            How many seconds later than planned this is; None if there was no look before.
+        """
         tasks: dict[int, tuple[int, LaneBuffer, tuple[object, float]]] = {}
         for run, lane in self._open_lanes():
             task = lane.open
@@ -186,8 +199,14 @@ class StackSampler:
             # One that has ended meanwhile is not what the stack is about.
             stack = task_stack(frames.pop(thread, None)) if lane.open is task else None
             if stack is not None:
-                # What a task does before the lock can be had from it is seen by nobody.
-                unseen_s = 0.0 if seen.get(thread) is task else min(late_s, now - task[1], _MAX_LATE_S)
+                lasts_s = now - task[1]
+                if late_s is None:
+                    stands_for_s = max(elapsed_s, min(lasts_s, _MAX_BEFORE_S))
+                elif seen.get(thread) is task:
+                    stands_for_s = elapsed_s
+                else:
+                    # What a task does before the lock can be had from it is seen by nobody.
+                    stands_for_s = elapsed_s + max(min(late_s, lasts_s, _MAX_LATE_S), 0.0)
                 prefix = split_key(task[0])[1]
-                self._recorder.stacks.add(run, prefix, self._worker, stack, elapsed_s + max(unseen_s, 0.0))
+                self._recorder.stacks.add(run, prefix, self._worker, stack, stands_for_s)
         return True

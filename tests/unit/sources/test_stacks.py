@@ -299,3 +299,20 @@ def test_the_first_sample_in_a_task_stands_for_what_the_lock_hid_before_it(sessi
     assert [spent(0.0), spent(0.004), spent(-0.001)] == [0.03, 0.034, 0.03]
     # A sampler that is very late was not kept by one task.
     assert spent(5.0) == 0.04
+
+
+def test_the_first_look_stands_for_what_tasks_did_before_it_one_second_at_most(session: Session) -> None:
+    session.hold(session, Options())
+    sample = session.stacks._sample
+
+    def spent(lasts_s: float) -> float:
+        def task() -> None:
+            (began,) = (lane.open[1] for _, lane in session.stacks._open_lanes() if lane.open is not None)
+            sample(began + lasts_s, 0.015, None)
+
+        before = float(session.recorder.stacks.between(0, None).rows.seconds.sum())
+        delayed(task)().compute(scheduler="synchronous")
+        rows = session.recorder.stacks.between(0, None).rows
+        return round(float(rows.seconds.sum()) - before, 9)
+
+    assert [spent(lasts_s) for lasts_s in (0.0, 0.5, 3.0)] == [0.015, 0.5, 1.0]
