@@ -31,7 +31,7 @@ class Computes:
         self._recorder = recorder
         self._on_stop = on_stop
         self._lock = threading.Lock()
-        """Held while it is decided whether a run is over."""
+        """Held while it is decided whether a run has been answered."""
         self._joinable: dict[tuple[Hashable, ...], TrackedRun] = {}
         self._calls: dict[int, list[TrackedRun]] = {}
         self._n_handed_over = 0
@@ -73,7 +73,7 @@ class Computes:
             run = self._joinable.get(place) if submission.single and submission.call is None else None
             if run is not None:
                 run.look(self._recorder.clock.perf_counter())
-            is_new = run is None or run.over is not None
+            is_new = run is None or run.answered is not None or run.over is not None
             if run is None or is_new:
                 log = self._recorder.begin()
                 log.label, log.scheduler, log.is_held_elsewhere = label, CLUSTER, True
@@ -104,13 +104,12 @@ class Computes:
         for run in runs:
             run.wake()
 
-    def look(self, runs: Sequence[TrackedRun]) -> list[TrackedRun]:
-        """Return those of some runs that are over."""
+    def look(self, runs: Sequence[TrackedRun]) -> None:
+        """See whose futures nobody waits for any more."""
         now = self._recorder.clock.perf_counter()
         with self._lock:
             for run in runs:
                 run.look(now)
-        return [run for run in runs if run.over is not None]
 
     def ended(self, run: TrackedRun) -> None:
         """Let go of a run that has ended, and tell so."""

@@ -9,6 +9,7 @@ from contextlib import asynccontextmanager
 from taskscope.sources.cluster.arrivals import Arrivals
 from taskscope.sources.cluster.attempts import Attempts
 from taskscope.sources.cluster.executing import Executing
+from taskscope.sources.cluster.given_up import GivenUp
 from taskscope.sources.cluster.guests import Guests
 from taskscope.sources.cluster.holdings import Holdings
 from taskscope.sources.cluster.inflight import InFlight
@@ -89,6 +90,7 @@ class Questions:
         self._attempts = Attempts(watched, self._stream, self._transfers)
         self._in_flight = InFlight(watched, others, lambda: arrivals.know_all)
         self._executing = Executing(link, workers, recorder)
+        self._given_up = GivenUp(link, recorder)
         self._states = States(link, recorder, pace)
         self._push = Push(link, recorder, arrived)
         self._probe = ClockProbe(link, workers, recorder)
@@ -115,6 +117,10 @@ class Questions:
         await self._stream.open()
         await self._ask_identity(())
         await self._holdings.open()
+
+    async def what_became(self, runs: Sequence[TrackedRun], *, at_end: bool) -> None:
+        """Find out which runs are over whose futures were let go or cancelled; see `GivenUp.ask`."""
+        await self._given_up.ask(runs, at_end=at_end)
 
     async def look(
         self, runs: Sequence[TrackedRun], over: Sequence[TrackedRun], *, at_end: bool, until: float

@@ -8,6 +8,7 @@ otherwise a loop that submits would make a run per task.
 from __future__ import annotations
 
 import math
+from collections import deque
 from collections.abc import Callable, Collection, Hashable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
@@ -56,12 +57,15 @@ class TrackedRun:
     call: object
     collects: bool
     wake: Callable[[], None]
-    waiting: dict[Hashable, Any] = field(default_factory=dict)
+    waiting: deque[tuple[Hashable, Any]] = field(default_factory=deque)
     keys: set[Hashable] = field(default_factory=set)
     landed: dict[Hashable, float] = field(default_factory=dict)
     """The sizes of results in bytes, NaN where unknown."""
     failed: dict[Hashable, str] = field(default_factory=dict)
+    given_up: dict[Hashable, None] = field(default_factory=dict)
+    """Requested keys whose futures were let go or cancelled, while it is not known that nobody needs them."""
     unfinished: set[Hashable] = field(default_factory=set)
+    """Those that nobody needed any more before they had finished."""
     unended: Unended = field(default_factory=Unended)
     given_back: dict[Hashable, _Returned] = field(default_factory=dict)
     """Tasks that a worker has no more and that no record has told of so far."""
@@ -74,8 +78,10 @@ class TrackedRun:
     """Whether tasks of it that fail may be tried again."""
     final_failures: dict[Hashable, set[float]] = field(default_factory=dict)
     """When workers reported failures that no attempt followed, by their clocks; of runs that may retry."""
+    answered: float | None = None
+    """When it was seen that none of its futures is waited for any more, None before."""
     over: float | None = None
-    """When it was over for the user, None before."""
+    """When it was over, None before."""
     status: str | None = None
     error: str | None = None
 
@@ -83,7 +89,7 @@ class TrackedRun:
 
     def ask(self, states: Mapping[Hashable, Any]) -> None:
         """Wait for these keys, too."""
-        self.waiting.update(states)
+        self.waiting.extend(states.items())
 
     def returned(self, now: float, error: BaseException | None) -> None:
         """Note that the call that waited for it has come back."""
@@ -96,19 +102,21 @@ class TrackedRun:
 
     def look(self, now: float) -> None:
         """See whether the requested keys are done; looks at few of them as long as they are not."""
-        if self.call is not None or self.over is not None:
+        if self.call is not None or self.answered is not None:
             return
-        for key in list(self.waiting):
-            state = self.waiting[key]
+        while self.waiting:
+            key, state = self.waiting[0]
             status = "cancelled" if state is None else state.status
             if status not in _DONE:
                 return
-            del self.waiting[key]
+            self.waiting.popleft()
             if status == "error":
                 self.failed.setdefault(key, describe(state.exception))
             elif status != "finished":
-                self.unfinished.add(key)
-        self.over = now
+                self.given_up[key] = None
+        self.answered = now
+        if not self.given_up:
+            self.over = now
 
     def send(self, key: Hashable, place: tuple[str, str], now: float) -> None:
         """Note that a worker has been given a task."""
@@ -135,6 +143,7 @@ class TrackedRun:
         log = self.log
         for key in list(log.submitted):
             log.end_unreported(key, now, "interrupted")
+        self.unfinished.update(self.given_up)
         self.unfinished.difference_update(self.landed)
         status = self.status or ("erred" if self.failed else "interrupted" if self.unfinished else "finished")
         if status == "interrupted":

@@ -128,9 +128,8 @@ class WatchedScheduler:
         thread.submit(self._serve())
 
     def add(self, run: TrackedRun, submission: Submission) -> None:
-        """Watch a run; called on users' threads."""
+        """Watch a run, or more of it, from the next look on; called on users' threads."""
         self._arrivals.add(run, submission)
-        self.wake()
 
     def wake(self) -> None:
         """Have it look soon; called on any thread."""
@@ -204,7 +203,9 @@ class WatchedScheduler:
         # First, so that what was handed over is known even where a look before this one is never answered.
         self._admit()
         async with self._stepping:
-            over = self._computes.look(self._runs)
+            self._computes.look(self._runs)
+            await self._questions.what_became(self._runs, at_end=at_end)
+            over = [run for run in self._runs if run.over is not None]
             if over:
                 await self._arrivals.learned()
             until = patience_ends()

@@ -185,4 +185,6 @@ class ClusterSource:
         run, is_new = self._computes.take(submission, scheduler.workers.n_threads or None, scheduler.wake)
         scheduler.add(run, submission)
         if is_new:
+            # What adds to one waits for the next look, or a loop that submits has the scheduler asked always.
+            scheduler.wake()
             self._on_start()

@@ -1,0 +1,106 @@
+"""Tasks whose futures are let go or cancelled: recorded to their end where anybody needs them."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import Counter
+from collections.abc import Hashable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from distributed import Client, LocalCluster, fire_and_forget
+
+import taskscope
+from taskscope.model.recording import Recording
+from taskscope.recorder import Recorder
+from taskscope.sources.cluster.given_up import GivenUp
+from taskscope.sources.cluster.link import Link
+from taskscope.sources.cluster.runs import TrackedRun
+from tests.support.cluster_tasks import read_truth, work_after
+from tests.support.fake_clock import FakeClock
+from tests.support.waiting import until
+
+
+def _runs(recording: Recording) -> list[tuple[int, str]]:
+    return [(run.n_tasks, run.status) for run in recording.runs]
+
+
+def test_what_is_fired_and_forgotten_is_recorded_to_its_end_and_what_is_cancelled_is_over(
+    client: Client, cluster: LocalCluster, truth: Path, tmp_path: Path
+) -> None:
+    scheduler: Any = cluster.scheduler
+    signal, names = tmp_path / "go", [f"f{i}" for i in range(6)]
+    with taskscope.profile(display=False) as run:
+        futures = client.map(work_after, [signal] * 6, [truth] * 6, names, key=names)
+        fire_and_forget(futures)
+        del futures
+        until(lambda: not client.futures)
+        cancelled = client.submit(work_after, tmp_path / "never", truth, "c", resources={"GPU": 1}, key="c")
+        until(lambda: "c" in scheduler.tasks)
+        client.cancel(cancelled)
+        until(lambda: _runs(run.recording) == [(6, "running"), (1, "interrupted")])
+        signal.touch()
+        until(lambda: _runs(run.recording) == [(6, "finished"), (1, "interrupted")])
+    tasks = run.recording.table("tasks")
+    assert Counter(zip(tasks["key"], tasks["status"], strict=True)) == {(n, "finished"): 1 for n in names}
+    assert [done.name for done in read_truth(truth)] == names
+    assert list(run.recording.table("messages")["text"]) == []
+
+
+class Answering(Link):
+    """A scheduler that knows of some tasks."""
+
+    def __init__(self, states: dict[Hashable, str]) -> None:
+        super().__init__("tcp://10.0.0.1:8786", {})
+        self.states = states
+        self.asked: list[int] = []
+        self.error: Exception | None = None
+
+    async def ask(self, op: str, **arguments: Any) -> Any:
+        assert op == "get_task_status"
+        if self.error is not None:
+            raise self.error
+        self.asked.append(len(arguments["keys"]))
+        return {key: self.states.get(key) for key in arguments["keys"]}
+
+
+def _run(recorder: Recorder, n: int) -> TrackedRun:
+    run = TrackedRun(recorder.begin(), None, None, True, lambda: None)
+    run.ask(dict.fromkeys(range(n)))
+    run.look(recorder.clock.perf_counter())
+    return run
+
+
+def test_a_run_goes_on_while_one_of_its_tasks_is_needed_and_few_are_asked_about(
+    fake_clock: FakeClock,
+) -> None:
+    recorder, link = Recorder(clock=fake_clock), Answering({500: "processing", 700: "memory"})
+    given_up, run = GivenUp(link, recorder), _run(recorder, 1_000)
+    asyncio.run(given_up.ask([run], at_end=False))
+    assert (link.asked, run.over, len(run.given_up)) == ([200, 200, 200], None, 401)
+    asyncio.run(given_up.ask([run], at_end=False))
+    # The one is looked for again, and what it was asked with is gone by now.
+    assert (link.asked[3:], run.over, run.given_up.keys() >= {500}) == ([200], None, True)
+    del link.states[500]
+    fake_clock.advance(3.0)
+    asyncio.run(given_up.ask([run], at_end=False))
+    assert (run.over, run.given_up) == (103.0, {})
+    assert run.unfinished == set(range(1_000)) - {700}
+
+
+def test_where_the_scheduler_does_not_tell_nobody_waits_and_it_is_over(fake_clock: FakeClock) -> None:
+    recorder, link = Recorder(clock=fake_clock), Answering({0: "processing"})
+    link.error = ValueError("not allowed")
+    run = _run(recorder, 1)
+    asyncio.run(GivenUp(link, recorder).ask([run], at_end=False))
+    assert (run.over, run.unfinished) == (100.0, {0})
+
+
+def test_that_the_scheduler_is_gone_is_no_answer(fake_clock: FakeClock) -> None:
+    recorder, link = Recorder(clock=fake_clock), Answering({})
+    link.error = OSError("gone")
+    run = _run(recorder, 1)
+    with pytest.raises(OSError, match="gone"):
+        asyncio.run(GivenUp(link, recorder).ask([run], at_end=False))
+    assert run.over is None
