@@ -26,7 +26,8 @@ __all__ = ["FailedTask", "LaneActivity", "LaneBuffer", "LaneKey", "RunLog", "Uns
 class LaneKey:
     """What makes a lane: the process, the thread, and how deep this compute is nested in that thread.
 
-    A thread of a cluster's worker is known by the worker's address instead of a process.
+    A thread of a cluster's worker is known by the worker's address instead of a process. Where it runs
+    several tasks at a time, each has a slot of its own.
     """
 
     pid: int
@@ -34,6 +35,7 @@ class LaneKey:
     depth: int = 0
     label: str = field(default="", compare=False)
     worker: str = ""
+    slot: int = 0
 
 
 class LaneBuffer(list[object]):

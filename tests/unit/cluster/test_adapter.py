@@ -74,9 +74,9 @@ def test_what_clients_hand_over_is_told_with_its_call_and_its_kind(client: Clien
     ] * 4
     assert [h for h in watching.heard if isinstance(h, tuple)] == [(found[0].call, None)]
     assert [adapter.materialize(s.expr, s.keys) for s in found[1:]] == [
-        {"abs-1": ()},
-        {"abs-2": (), "abs-3": ()},
-        {"abs-4": ()},
+        adapter.Graph({"abs-1": ()}),
+        adapter.Graph({"abs-2": (), "abs-3": ()}),
+        adapter.Graph({"abs-4": ()}),
     ]
 
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
-from collections.abc import Callable, Hashable, Mapping
+from collections.abc import Callable
 
 from taskscope.recorder import Recorder
 from taskscope.sources.cluster import adapter
-from taskscope.sources.cluster.adapter import Submission
+from taskscope.sources.cluster.adapter import Graph, Submission
 from taskscope.sources.cluster.others import Others
 from taskscope.sources.cluster.ownership import Ownership
 from taskscope.sources.cluster.runs import TrackedRun, announce
@@ -64,7 +64,7 @@ class Arrivals:
             self._incoming.popleft()
             run.may_retry |= submission.may_retry
             if submission.expr is None:
-                self._know(run, dict.fromkeys(submission.keys, ()), submission)
+                self._know(run, Graph(dict.fromkeys(submission.keys, ())), submission)
             else:
                 task = asyncio.get_running_loop().create_task(self._learn(run, submission))
                 self._graphs.add(task)
@@ -88,7 +88,7 @@ class Arrivals:
 
     async def _learn(self, run: TrackedRun, submission: Submission) -> None:
         """Find out which keys a graph has, next to the loop: it may take seconds."""
-        graph: dict[Hashable, tuple[Hashable, ...]] | None = None
+        graph: Graph | None = None
         try:
             graph = await asyncio.to_thread(adapter.materialize, submission.expr, submission.keys)
             if graph is not None:
@@ -101,11 +101,10 @@ class Arrivals:
                 f"a graph of more than {adapter.MAX_GRAPH_TASKS:,} tasks was not looked at: it has no "
                 "dependencies here, and tasks of other clients may be taken for its own"
             )
-        self._know(run, graph or dict.fromkeys(submission.keys, ()), submission)
+        self._know(run, graph or Graph(dict.fromkeys(submission.keys, ())), submission)
 
-    def _know(
-        self, run: TrackedRun, graph: Mapping[Hashable, tuple[Hashable, ...]], submission: Submission
-    ) -> None:
-        announce(run, graph, submission.keys)
-        self._ownership.take(run, graph)
-        self._others.give_up(graph)
+    def _know(self, run: TrackedRun, graph: Graph, submission: Submission) -> None:
+        run.coroutines |= graph.coroutines
+        announce(run, graph.dependencies, submission.keys)
+        self._ownership.take(run, graph.dependencies)
+        self._others.give_up(graph.dependencies)

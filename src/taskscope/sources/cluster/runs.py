@@ -71,6 +71,8 @@ class TrackedRun:
     """Tasks that a worker has no more and that no record has told of so far."""
     last_stop: float = 0.0
     is_known: bool = False
+    coroutines: frozenset[Hashable] = frozenset()
+    """Tasks of it that workers run in their event loop."""
     assumed: bool = False
     handed_over: float = math.inf
     """A moment before its tasks were handed to the scheduler, where it is earlier than the start."""

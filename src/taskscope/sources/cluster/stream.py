@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -161,6 +161,13 @@ class TaskStream:
         places: dict[TrackedRun | None, list[int]] = {}
         for place, run in enumerate(owners):
             places.setdefault(run, []).append(place)
+        coroutines = {
+            place
+            for run, mine in places.items()
+            if run is not None and run.coroutines
+            for place in mine
+            if told.keys[place] in run.coroutines
+        }
         nobodys = places.pop(None, [])
         if nobodys and with_others:
             others = self._others.take([told.keys[place] for place in nobodys])
@@ -169,13 +176,21 @@ class TaskStream:
             nobodys = places.pop(None, [])
         if left is not None:
             left.extend(records[place] for place in nobodys[: max(_MAX_HELD - len(left), 0)])
-        timed = self.timed(told)
+        timed = self.timed(told, coroutines)
         for run, mine in places.items():
             if run is not None:
                 tell(run, timed, mine, self._transfers, self._recorder)
 
-    def timed(self, told: Executions) -> TimedExecutions:
-        """Put times on the axis of the recorder's clock, as it was last compared, and learn of clocks."""
+    def timed(self, told: Executions, coroutines: Collection[int] = ()) -> TimedExecutions:
+        """Put times on the axis of the recorder's clock, as it was last compared, and learn of clocks.
+
+        Parameters
+        ----------
+        told
+            What was executed.
+        coroutines
+            The places of those that ran in an event loop.
+        """
         numbers: dict[str, int] = {}
         worker = np.array([numbers.setdefault(a, len(numbers)) for a in told.workers], np.int64)
         workers = [self._workers.get(address) for address in numbers]
@@ -191,8 +206,16 @@ class TaskStream:
         correction = corrections[steps.owner]
         shift = np.where(np.isnan(correction), unknown_s[of], ahead_s[of] - correction)
         shift = np.where(np.isin(steps.kind, UNCORRECTED), ahead_s[of], shift) + self._shift_s
-        lanes = [workers[w].lane(t) for w, t in zip(worker.tolist(), told.threads, strict=True)]
-        return TimedExecutions(told, lanes, steps.start + shift, steps.stop + shift)
+        start, stop = steps.start + shift, steps.stop + shift
+        lanes = [
+            workers[w].coroutine_lane(thread, float(start[step]), float(stop[step]))
+            if place in coroutines
+            else workers[w].lane(thread)
+            for place, (w, thread, step) in enumerate(
+                zip(worker.tolist(), told.threads, told.computed, strict=True)
+            )
+        ]
+        return TimedExecutions(told, lanes, start, stop)
 
     def _compare_clocks(self) -> None:
         """Find the recorder's axis on the wall clock, anew each time, for that one may be set."""

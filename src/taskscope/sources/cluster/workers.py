@@ -33,6 +33,8 @@ class Worker:
     n_threads: int
     clock: WorkerClock
     threads: dict[int, LaneKey] = field(default_factory=dict)
+    coroutines_until: list[float] = field(default_factory=list)
+    """When the last coroutine of each of their lanes ended."""
     n_held: int = 0
     """How many results it held when it last told."""
 
@@ -48,6 +50,14 @@ class Worker:
             label = f"{self.label}, thread {len(self.threads) + 1}"
             known = self.threads[thread] = LaneKey(0, thread, label=label, worker=self.address)
         return known
+
+    def coroutine_lane(self, thread: int, start: float, stop: float) -> LaneKey:
+        """Return the lane of a coroutine; an event loop runs several at a time, and no two overlap in one."""
+        free = self.coroutines_until
+        slot = next((i for i, until in enumerate(free) if until <= start), len(free))
+        free[slot : slot + 1] = [stop]
+        label = f"{self.label}, coroutines {slot + 1}"
+        return LaneKey(0, thread, slot=slot + 1, label=label, worker=self.address)
 
 
 class Workers:

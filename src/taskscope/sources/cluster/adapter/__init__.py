@@ -17,13 +17,14 @@ from taskscope.sources.cluster.adapter.clients import (
     may_have_clients,
     unfinished_keys,
 )
-from taskscope.sources.cluster.adapter.graphs import MAX_GRAPH_TASKS, materialize, may_retry
+from taskscope.sources.cluster.adapter.graphs import MAX_GRAPH_TASKS, Graph, materialize, may_retry
 from taskscope.sources.cluster.adapter.methods import release, watch
 from taskscope.sources.cluster.adapter.observer import Call, Observer, Submission
 
 __all__ = [
     "MAX_GRAPH_TASKS",
     "Call",
+    "Graph",
     "Observer",
     "Submission",
     "connection_of",

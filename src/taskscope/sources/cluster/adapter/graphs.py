@@ -2,19 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Hashable, Mapping
-from typing import Any
+from collections.abc import Collection, Hashable, Iterator, Mapping
+from typing import Any, NamedTuple
 
 from dask._task_spec import convert_legacy_graph
 
-__all__ = ["MAX_GRAPH_TASKS", "materialize", "may_retry"]
+__all__ = ["MAX_GRAPH_TASKS", "Graph", "materialize", "may_retry"]
 
 MAX_GRAPH_TASKS = 300_000
 """The largest graph of which we look at the keys; the scheduler materializes it, too."""
 
 
-def materialize(expr: Any, keys: Collection[Hashable]) -> dict[Hashable, tuple[Hashable, ...]] | None:
-    """Return the dependencies of every task that the scheduler makes of a graph; None if it is too large.
+class Graph(NamedTuple):
+    """What is known of a graph."""
+
+    dependencies: dict[Hashable, tuple[Hashable, ...]]
+    """Those of each of its tasks."""
+    coroutines: frozenset[Hashable] = frozenset()
+    """Tasks that workers run in their event loop, several at a time in its one thread."""
+
+
+def materialize(expr: Any, keys: Collection[Hashable]) -> Graph | None:
+    """Return every task that the scheduler makes of a graph; None if it is too large.
 
     Parameters
     ----------
@@ -28,7 +37,8 @@ def materialize(expr: Any, keys: Collection[Hashable]) -> dict[Hashable, tuple[H
     graph = convert_legacy_graph(expr.__dask_graph__())
     if type(expr).__name__ == "LLGExpr":
         graph = _culled(graph, keys)
-    return {key: tuple(d for d in node.dependencies if d in graph) for key, node in graph.items()}
+    dependencies = {key: tuple(d for d in node.dependencies if d in graph) for key, node in graph.items()}
+    return Graph(dependencies, frozenset(_coroutines(graph)))
 
 
 def may_retry(expr: Any) -> bool:
@@ -42,6 +52,17 @@ def _n_tasks_at_least(expr: Any) -> int:
     if layers is not None:
         return max((len(layer) for layer in layers.values()), default=0)
     return int(getattr(expr, "npartitions", 0) or 0)
+
+
+def _coroutines(graph: Mapping[Hashable, Any]) -> Iterator[Hashable]:
+    known: dict[int, bool] = {}
+    for key, node in graph.items():
+        # Looked at once each: most tasks of a graph call one of few functions.
+        function = id(getattr(node, "func", None))
+        if function not in known:
+            known[function] = node.is_coro
+        if known[function]:
+            yield key
 
 
 def _culled(graph: Mapping[Hashable, Any], keys: Collection[Hashable]) -> dict[Hashable, Any]:
