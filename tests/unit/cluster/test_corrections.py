@@ -8,39 +8,39 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from taskscope.sources.cluster.corrections import Reports, applied_corrections
+from taskscope.sources.cluster.corrections import Corrections
 from tests.unit.cluster.test_records import executions, record
 
 IN_TIME_S = 0.001
 
 
 def found_in(
-    reports: Reports, added: Sequence[float], late: Sequence[float], apart_s: float, first: float = 100.0
+    known: Corrections,
+    added: Sequence[float],
+    late: Sequence[float],
+    apart_s: float,
+    *,
+    first: float = 100.0,
+    threads: Sequence[int] | None = None,
 ) -> list[float]:
-    """Return what is found that a worker has added to tasks that stopped so far apart."""
+    """Return what is found that a worker has added to tasks that took 9 ms and stopped so far apart."""
+    stops = [first + number * apart_s for number in range(len(added))]
     told = executions(
         *(
-            record(first + i * apart_s + a - 1, first + i * apart_s + a, first + i * apart_s + wait)
-            for i, (a, wait) in enumerate(zip(added, late, strict=True))
+            record(stop + more - 0.009, stop + more, stop + wait, thread=thread)
+            for stop, more, wait, thread in zip(stops, added, late, threads or [5] * len(added), strict=True)
         ),
-        record(99, 100, 100, stimulus_id="odd"),
+        record(99, 100, 100, stimulus_id="odd", worker="tcp://10.0.0.3:1"),
     )
-    # The last is another worker's.
-    worker = np.array([0] * len(added) + [1])
-    found = applied_corrections(worker, told, [reports, Reports()])
+    found = known.applied(told)
     assert np.isnan(found).tolist() == [False] * len(added) + [True]
     return list(found[:-1].tolist())
 
 
-def corrections(added: Sequence[float], late: Sequence[float], apart_s: float) -> list[float]:
-    return found_in(Reports(), added, late, apart_s)
-
-
-def heard(added: Sequence[float]) -> Reports:
-    """Return the reports of a worker that has added this before, each in a stretch of its own."""
-    reports = Reports()
-    found_in(reports, added, [IN_TIME_S] * len(added), 1.0, 100.0 - len(added))
-    return reports
+def corrections(
+    added: Sequence[float], late: Sequence[float], apart_s: float, threads: Sequence[int] | None = None
+) -> list[float]:
+    return found_in(Corrections(), added, late, apart_s, threads=threads)
 
 
 def test_what_a_worker_added_is_seen_in_spite_of_late_reports_and_of_heartbeats() -> None:
@@ -60,46 +60,45 @@ def test_what_was_added_to_tasks_that_are_far_apart_is_what_each_says_itself() -
 
 
 def test_the_first_report_of_a_look_is_compared_with_the_last_of_the_one_before() -> None:
-    reports = Reports()
-    found_in(reports, [0.5] * 4, [IN_TIME_S] * 4, 0.01)
+    known = Corrections()
+    found_in(known, [0.5] * 4, [IN_TIME_S] * 4, 0.01)
     # The same worker could begin its next task only once the late report was made.
-    late = found_in(reports, [0.5, 0.5], [0.08, IN_TIME_S], 0.09, first=100.04)
+    late = found_in(known, [0.5, 0.5], [0.08, IN_TIME_S], 0.09, first=100.04)
     assert late == pytest.approx([0.499] * 2)
 
 
 def test_what_is_read_again_is_no_witness_of_itself() -> None:
-    reports = Reports()
+    known = Corrections()
     for _ in range(2):
-        assert found_in(reports, [0.5, 0.5], [0.08, IN_TIME_S], 0.09) == pytest.approx([0.42, 0.499])
+        found = found_in(known, [0.5] * 4, [0.04, IN_TIME_S, IN_TIME_S, IN_TIME_S], 0.01)
+        assert found == pytest.approx([0.499] * 4)
 
 
-USUAL = [0.5, 0.502, 0.498, 0.501, 0.499, 0.503, 0.497, 0.5]
+def test_what_is_read_again_does_not_take_the_place_of_others() -> None:
+    known = Corrections()
+    found_in(known, [0.5] * 4, [IN_TIME_S] * 4, 0.01)
+    for _ in range(8):
+        assert found_in(known, [0.5], [0.04], 0.01, first=100.04) == pytest.approx([0.499])
+    found = found_in(known, [0.5, 0.5], [0.08, IN_TIME_S], 0.09, first=100.09)
+    assert found == pytest.approx([0.499] * 2)
 
 
-@pytest.mark.parametrize(
-    ("added", "late", "apart_s", "expected"),
-    [
-        # Alone, and 80 ms less than usual, where 2 ms are usual: as if it was in time, with what is usual.
-        ([0.5], [0.08], 0.0, [0.499]),
-        # What it adds now is known from the next one, which is too far away to be believed otherwise.
-        ([0.505, 0.505], [0.08, IN_TIME_S], 0.1, [0.504, 0.504]),
-        # Within what heartbeats were seen to differ, it is believed.
-        ([0.49], [IN_TIME_S], 0.0, [0.489]),
-        # So is the second of two that say the same, and a clock that was set.
-        ([0.4, 0.4], [IN_TIME_S] * 2, 10.0, [0.499, 0.399]),
-        ([-3599.5], [IN_TIME_S], 0.0, [-3599.501]),
-        # And whatever is more than usual.
-        ([0.9], [IN_TIME_S], 0.0, [0.899]),
-    ],
-)
-def test_what_only_one_report_says_is_believed_as_far_as_heartbeats_can_explain_it(
-    added: list[float], late: list[float], apart_s: float, expected: list[float]
-) -> None:
-    assert found_in(heard(USUAL), added, late, apart_s) == pytest.approx(expected)
+def test_a_task_does_not_begin_before_the_last_one_on_its_thread_is_over() -> None:
+    # The last one seems to be late by 0.04 s, but what is added has changed: else it had run beside another.
+    added = [0.5] * 4 + [0.46]
+    assert corrections(added, [IN_TIME_S] * 5, 0.01) == pytest.approx([0.499] * 4 + [0.459], abs=0.002)
 
 
-def test_where_little_is_known_of_a_worker_every_report_is_believed() -> None:
-    assert found_in(heard(USUAL[1:]), [0.5], [0.08], 0.0) == pytest.approx([0.42])
+def test_on_another_thread_it_may() -> None:
+    found = corrections([0.5] * 6, [IN_TIME_S] * 5 + [0.041], 0.005, threads=[5, 6] * 3)
+    assert found == pytest.approx([0.499] * 6)
+
+
+def test_the_last_thing_that_a_thread_did_is_known_from_the_look_before() -> None:
+    known = Corrections()
+    found_in(known, [0.5] * 4, [IN_TIME_S] * 4, 0.01)
+    changed = found_in(known, [0.46], [IN_TIME_S], 0.01, first=100.04)
+    assert changed == pytest.approx([0.459], abs=0.002)
 
 
 _Run = NDArray[np.float64]
@@ -131,11 +130,11 @@ def simulated(seed: int) -> _Run:
 
 def errors(run: _Run) -> NDArray[np.float64]:
     """Return by how much what is found is off, in seconds, when it is read in looks."""
-    reports, found = Reports(), np.empty(len(run))
+    known, found = Corrections(), np.empty(len(run))
     for look in np.unique(run[:, 3]):
         mine = np.flatnonzero(run[:, 3] == look)
         told = executions(*(record(stop - 0.005, stop, stop - seen) for stop, seen, *_ in run[mine].tolist()))
-        found[mine] = applied_corrections(np.zeros(len(mine), np.int64), told, [reports])
+        found[mine] = known.applied(told)
     return np.abs(found - run[:, 2])
 
 

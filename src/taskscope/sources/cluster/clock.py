@@ -14,7 +14,6 @@ from math import isnan, nan
 from statistics import median
 
 from taskscope.model.activities import ACTIVITIES
-from taskscope.sources.cluster.corrections import Reports
 from taskscope.sources.cluster.offsets import ClockFilter
 
 __all__ = ["UNCORRECTED", "HostClocks", "WorkerClock", "host_of"]
@@ -73,8 +72,6 @@ class WorkerClock:
         self._host = hosts.host(address)
         self._noted: deque[tuple[float, float]] = deque(maxlen=_REMEMBERED)
         self._latest: deque[float] = deque(maxlen=_LATEST)
-        self.reports = Reports()
-        """What its reports have shown."""
 
     @property
     def ahead_s(self) -> float:

@@ -3,131 +3,105 @@
 A worker's report of a task holds the moment of the report by its own clock, uncorrected, and that is right
 after the task's stop. A report may be late, and is never early: so what was added is what it seems to be, or
 more. It is the same for all tasks between two heartbeats, so reports that were in time show which were late.
+Nor is it so much more that a task would have begun before the one before it on its thread was over.
 """
 
 from __future__ import annotations
 
-import math
-from collections import deque
-from collections.abc import Sequence
-from statistics import median
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from taskscope.sources.cluster.records import Executions
 
-__all__ = ["Reports", "applied_corrections"]
+__all__ = ["Corrections"]
 
 _NEIGHBOURS = 8
 _NEAR_S = 0.2
 _NEXT = 3
 _NEXT_S = 0.05
 """Within it a heartbeat, of which there is one in half a second at most, hardly ever changes it."""
-_STRETCH_S = 0.25
-"""Shorter than the time between two heartbeats, so that none of them is missed."""
-_STRETCHES = 32
-_FEWEST = 8
-_SPREAD = 8.0
-"""Were delays exponential, one in 500 measurements would be lower than so many median deviations."""
-_UNSPREAD_S = 5e-4
-_LATEST_S = 1.0
-"""A report is hardly ever later; more is a clock that was set."""
 _Floats: TypeAlias = NDArray[np.float64]
+_Numbers: TypeAlias = NDArray[np.int64]
 
 
-class Reports:
-    """The last reports of one worker, and how much it added at other times."""
+class _Reports(NamedTuple):
+    """Reports of tasks, a column each; `added` is what was found that was added to their times."""
+
+    worker: _Numbers
+    thread: _Numbers
+    start: _Floats
+    stop: _Floats
+    reported: _Floats
+    added: _Floats
+
+    def part(self, rows: NDArray[np.bool_] | _Numbers) -> _Reports:
+        return _Reports._make(column[rows] for column in self)
+
+    def and_then(self, later: _Reports) -> _Reports:
+        return _Reports._make(np.concatenate(both) for both in zip(self, later, strict=True))
+
+
+class Corrections:
+    """What the workers of one cluster have added; the last reports of each are held against the next ones."""
 
     def __init__(self) -> None:
-        self._last: deque[tuple[float, float]] = deque(maxlen=_NEIGHBOURS)
-        self._stretches: deque[tuple[float, float]] = deque(maxlen=_STRETCHES)
-        """The beginnings of stretches of time, and the most that was seen to be added in each."""
-        self._usual: tuple[float, float] | None = None
+        self._numbers: dict[str, int] = {}
+        nothing = np.empty(0)
+        self._last = _Reports(nothing.astype(np.int64), nothing.astype(np.int64), *(nothing,) * 4)
 
-    def note(self, stop: float, reported: float) -> None:
-        """Remember when a task stopped, as the worker told it, and when that was reported, by its clock."""
-        if not self._last or reported > self._last[-1][1]:
-            self._last.append((stop, reported))
-        start, seen = stop // _STRETCH_S, stop - reported
-        if not self._stretches or start > self._stretches[-1][0]:
-            self._stretches.append((start, seen))
-            self._usual = None
-        elif start == self._stretches[-1][0] and seen > self._stretches[-1][1]:
-            self._stretches[-1] = (start, seen)
-            self._usual = None
+    def applied(self, told: Executions) -> _Floats:
+        """Return what workers had added to the times of each of their tasks, NaN where that is not known.
 
-    def before(self, moment: float) -> list[tuple[float, float]]:
-        """Return the last ones that were made before a moment of the worker's clock."""
-        return [(stop, reported) for stop, reported in self._last if reported < moment]
+        What was added seems too little at times, for some tasks; and it changes for good with a heartbeat. So
+        it is what it seems to be, or, if that is more, the less of the most right before and the most right
+        after; where nothing is told of one side, what those next to it on the other say, but for what a
+        thread cannot have done: it begins a task after the last one.
 
-    def usual(self) -> tuple[float, float]:
-        """Return the least that the worker can be believed to have added, and what it adds mostly.
-
-        Both are of what its heartbeats have measured lately; while these are few, anything is believed.
+        Parameters
+        ----------
+        told
+            The tasks, those of each worker in its order.
         """
-        if len(self._stretches) < _FEWEST:
-            return -math.inf, 0.0
-        if self._usual is None:
-            added = [most for _, most in self._stretches]
-            middle = median(added)
-            spread = median(abs(most - middle) for most in added)
-            self._usual = (middle - _SPREAD * spread - _UNSPREAD_S, middle)
-        return self._usual
+        numbers = self._numbers
+        new = _Reports(
+            np.array([numbers.setdefault(address, len(numbers)) for address in told.workers], np.int64),
+            np.array(told.threads, np.int64),
+            told.steps.start[told.computed],
+            told.computed_stop,
+            told.reported,
+            np.full(len(told), np.nan),
+        )
+        before = self._last.part(self._last.reported < self._of_each(np.fmin, np.inf, new)[self._last.worker])
+        reports = before.and_then(new)
+        order = np.argsort(reports.worker, kind="stable")
+        seen = reports.stop - reports.reported
+        found = np.empty_like(seen)
+        found[order] = _by_neighbours(reports.worker[order], reports.stop[order], seen[order])
+        found[: len(before.added)] = before.added
+        found = _by_threads(reports, seen, found)[len(before.added) :]
+        self._remember(new._replace(added=found))
+        return found
+
+    def _of_each(self, least: np.ufunc, nothing: float, reports: _Reports) -> _Floats:
+        """Return when each worker's first (`np.fmin`) or last (`np.fmax`) of some reports was made."""
+        moments = np.full(len(self._numbers), nothing)
+        least.at(moments, reports.worker, reports.reported)
+        return moments
+
+    def _remember(self, new: _Reports) -> None:
+        """Keep the last ones; what is read again is known."""
+        known = self._of_each(np.fmax, -np.inf, self._last)[new.worker]
+        reports = self._last.and_then(new.part((new.reported > known) & ~np.isnan(new.added)))
+        order = np.argsort(reports.worker, kind="stable")
+        worker = reports.worker[order]
+        n_later = np.searchsorted(worker, worker, side="right") - 1 - np.arange(len(worker))
+        self._last = reports.part(order[n_later < _NEIGHBOURS])
 
 
-def applied_corrections(worker: NDArray[np.int64], told: Executions, reports: Sequence[Reports]) -> _Floats:
-    """Return what workers had added to the times of each of their tasks, NaN where that is not known.
-
-    What was added seems too little at times, for some tasks; and it changes for good with a heartbeat. So it
-    is what it seems to be, or, if that is more, the less of the most right before and the most right after;
-    where nothing is told of one side, what those next to it on the other say: a change between them is rarer
-    than a late report. Where those do not say either, it may be less than the worker was ever seen to add:
-    then it is what those farther off say, or what it adds mostly.
-
-    Parameters
-    ----------
-    worker
-        A number for the worker of each.
-    told
-        The tasks, those of each worker in its order.
-    reports
-        The earlier ones of the worker of each number; these are noted, too.
-    """
-    earlier = _earlier(worker, told.reported, reports)
-    workers = np.concatenate((earlier[0], worker))
-    stop = np.concatenate((earlier[1], told.computed_stop))
-    seen = stop - np.concatenate((earlier[2], told.reported))
-    order = np.argsort(workers, kind="stable")
-    found = np.empty_like(seen)
-    found[order] = _corrected(workers[order], stop[order], seen[order], reports)
-    new = (worker, told.computed_stop, told.reported)
-    known = ~np.isnan(told.computed_stop - told.reported)
-    for number, *times in zip(*(column[known].tolist() for column in new), strict=True):
-        reports[number].note(*times)
-    return found[len(earlier[0]) :]
-
-
-def _earlier(
-    worker: NDArray[np.int64], reported: _Floats, reports: Sequence[Reports]
-) -> tuple[NDArray[np.int64], _Floats, _Floats]:
-    """Return the last reports before these: their workers, when tasks stopped, and when they were made."""
-    first = np.full(len(reports), np.inf)
-    np.fmin.at(first, worker, reported)
-    rows = [
-        (number, *report)
-        for number, moment in enumerate(first.tolist())
-        for report in reports[number].before(moment)
-    ]
-    numbers, stops, moments = zip(*rows, strict=True) if rows else ((), (), ())
-    return np.array(numbers, np.int64), np.array(stops, np.float64), np.array(moments, np.float64)
-
-
-def _corrected(
-    worker: NDArray[np.int64], stop: _Floats, seen: _Floats, reports: Sequence[Reports]
-) -> _Floats:
-    """Return what was added to tasks that are told worker by worker."""
+def _by_neighbours(worker: _Numbers, stop: _Floats, seen: _Floats) -> _Floats:
+    """Return what was added to tasks that are told worker by worker, as those around them say."""
     sides = np.full((2, len(seen)), np.nan)
     next_to = sides.copy()
     for distance in range(1, min(_NEIGHBOURS, len(seen) - 1) + 1):
@@ -139,16 +113,6 @@ def _corrected(
             _most(next_to, np.where(apart_s <= _NEXT_S, near, np.nan), distance)
     both = np.minimum(*sides)
     found: _Floats = np.fmax(seen, np.where(np.isnan(both), np.fmax(*next_to), both))
-    alone = np.isnan(both) & np.isnan(np.fmax(*next_to)) & ~np.isnan(seen)
-    farther = np.fmax(*sides)
-    for place in np.flatnonzero(alone).tolist():
-        least, mostly = reports[worker[place]].usual()
-        before = place - 1
-        is_second = place > 0 and alone[before] and worker[before] == worker[place] and seen[before] < least
-        # One alone may be late, and hardly two in a row: what is added has changed for good, then.
-        if least - _LATEST_S < seen[place] < least and not is_second:
-            said = farther[place]
-            found[place] = max(seen[place], mostly if np.isnan(said) else said)
     return found
 
 
@@ -156,3 +120,16 @@ def _most(sides: _Floats, near: _Floats, distance: int) -> None:
     """Take what tasks so many places before and after each say, if it is more."""
     sides[0, distance:] = np.fmax(sides[0, distance:], near[0])
     sides[1, :-distance] = np.fmax(sides[1, :-distance], near[1])
+
+
+def _by_threads(reports: _Reports, seen: _Floats, found: _Floats) -> _Floats:
+    """Return what was found, or less where a task would have begun before its thread was free."""
+    order = np.lexsort((reports.thread, reports.worker))
+    before, after = order[:-1], order[1:]
+    is_next = (reports.worker[before] == reports.worker[after]) & (
+        reports.thread[before] == reports.thread[after]
+    )
+    free = reports.stop[before] - found[before]
+    most = np.full_like(found, np.nan)
+    most[after[is_next]] = (reports.start[after] - free)[is_next]
+    return np.where(np.isnan(found), found, np.fmax(seen, np.fmin(found, most)))

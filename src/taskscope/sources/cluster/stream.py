@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from taskscope.sources.cluster.clock import UNCORRECTED
-from taskscope.sources.cluster.corrections import applied_corrections
+from taskscope.sources.cluster.corrections import Corrections
 from taskscope.sources.cluster.others import Others
 from taskscope.sources.cluster.records import Executions, read_executions
 from taskscope.sources.cluster.runs import TrackedRun
@@ -45,6 +45,7 @@ class TaskStream:
         self._recorder = watched.recorder
         self._others = others
         self._transfers = transfers
+        self._corrections = Corrections()
         self._cursor = 0
         self._shift_s = math.nan
         self._held: list[Mapping[str, Any]] = []
@@ -194,7 +195,7 @@ class TaskStream:
         numbers: dict[str, int] = {}
         worker = np.array([numbers.setdefault(a, len(numbers)) for a in told.workers], np.int64)
         workers = [self._workers.get(address) for address in numbers]
-        corrections = applied_corrections(worker, told, [w.clock.reports for w in workers])
+        corrections = self._corrections.applied(told)
         known = np.flatnonzero(~np.isnan(corrections))
         stops, found = told.computed_stop[known].tolist(), corrections[known].tolist()
         for number, stop, correction in zip(worker[known].tolist(), stops, found, strict=True):
