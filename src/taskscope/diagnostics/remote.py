@@ -66,6 +66,9 @@ class RemoteComputes:
     def closing(self, client: object) -> None:
         """Do nothing."""
 
+    async def closing_in_loop(self, client: object) -> None:
+        """Do nothing."""
+
     def closed(self, client: object) -> None:
         """Do nothing."""
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import inspect
 
 from dask.delayed import delayed
@@ -31,6 +32,9 @@ class Watching:
     def closing(self, client: object) -> None:
         self.heard.append("closing")
 
+    async def closing_in_loop(self, client: object) -> None:
+        self.heard.append("closing in loop")
+
     def closed(self, client: object) -> None:
         self.heard.append("closed")
 
@@ -42,6 +46,8 @@ def test_the_private_names_are_there(cluster: LocalCluster) -> None:
     graph_to_futures = inspect.signature(Client._graph_to_futures)
     assert list(graph_to_futures.parameters)[:3] == ["self", "expr", "keys"]
     assert "sync" in inspect.signature(Client.get).parameters
+    with Client(cluster, set_as_default=False) as client:
+        assert client._asynchronous is False
     assert cluster.scheduler is not None
     assert {"get_task_stream", "get_task_stream_index", "processing", "events", "identity"} <= set(
         cluster.scheduler.handlers
@@ -112,6 +118,29 @@ def test_a_client_tells_that_it_is_closed_but_not_that_it_is_freed(cluster: Loca
         assert watching.heard == ["closing", "closed"]
     finally:
         adapter.release(watching)
+
+
+def test_an_asynchronous_client_tells_in_its_loop_and_an_observer_that_fails_then_changes_nothing(
+    cluster: LocalCluster,
+) -> None:
+    class Failing(Watching):
+        async def closing_in_loop(self, client: object) -> None:
+            raise RuntimeError("ours")
+
+    async def come_and_go() -> None:
+        async with Client(cluster.scheduler_address, asynchronous=True, set_as_default=False):
+            pass
+
+    watching, failing = Watching(), Failing()
+    adapter.watch(watching)
+    adapter.watch(failing)
+    try:
+        asyncio.run(come_and_go())
+    finally:
+        adapter.release(watching)
+        adapter.release(failing)
+    assert watching.heard == ["closing in loop", "closed"]
+    assert [str(heard) for heard in failing.heard] == ["ours", "closed"]
 
 
 def test_what_a_client_knows_of_its_futures_keeps_no_result(client: Client) -> None:

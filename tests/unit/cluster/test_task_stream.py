@@ -6,11 +6,14 @@ import asyncio
 from pathlib import Path
 from typing import Any
 
+import pytest
 from distributed import Client, LocalCluster, get_task_stream, wait
 
 import taskscope
 from taskscope.model.recording import Recording
+from taskscope.sources.cluster import pace
 from tests.support.cluster_tasks import fail, work
+from tests.support.waiting import records_are_kept
 from tests.unit.cluster.test_computes import rows
 
 
@@ -55,6 +58,32 @@ def test_a_block_has_its_own_tasks_only(client: Client, truth: Path) -> None:
         with taskscope.profile(display=False) as run:
             wait(client.map(work, [truth] * n, [f"n{i}" for i in range(n)], [0.0] * n, pure=False))
         assert len(rows(run.recording, "tasks", "key")) == n
+
+
+def test_a_client_that_is_closed_together_with_its_scheduler_in_its_event_loop_has_been_read_before(
+    monkeypatch: pytest.MonkeyPatch, truth: Path
+) -> None:
+    # After what was handed over is known there is no look but the last.
+    monkeypatch.setattr(pace, "_SHORTEST_S", 3600.0)
+    monkeypatch.setattr(pace, "_LONGEST_S", 3600.0)
+
+    async def script() -> None:
+        async with Client(
+            n_workers=1, threads_per_worker=2, processes=False, asynchronous=True, dashboard_address=":0"
+        ) as client:
+            await client.submit(abs, -1, key="first")
+            await records_are_kept()
+            names = [f"number-{i}" for i in range(4)]
+            await client.gather(client.map(work, [truth] * 4, names, [0.2] * 4, key=names))
+
+    with taskscope.profile(display=False) as run:
+        asyncio.run(script())
+    found = {str(key) for key in run.recording.table("tasks")["key"]}
+    assert found - {"first"} == {f"number-{i}" for i in range(4)}
+    assert rows(run.recording, "runs", "n_tasks", "status")[1:] == [(4, "finished")]
+    # Nobody waits in an event loop before the first task is handed over. How often is counted per process.
+    early = "the scheduler kept no records yet when it was handed work: the first tasks may be missing"
+    assert {text.partition(" (")[0] for (text,) in rows(run.recording, "messages", "text")} <= {early}
 
 
 def test_nothing_is_missed_where_the_scheduler_lives_in_the_same_event_loop() -> None:

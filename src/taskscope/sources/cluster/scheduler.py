@@ -68,8 +68,8 @@ class WatchedScheduler:
         self.address = address
         self.guests = guests
         self.ready = threading.Event()
-        self.waited_for = False
-        """Whether a thread of the user's has waited until it was ready; the others need not do so."""
+        self.waited_until: float | None = None
+        """Until when threads of the user's wait that it is ready, None before one has to."""
         self.has_early_work = False
         """Whether it was handed work, or had some, before it was ready."""
         self.broken = False

@@ -166,6 +166,10 @@ class ClusterSource:
         if not client.asynchronous:
             self.settle()
 
+    async def closing_in_loop(self, client: object) -> None:
+        """Do so while the event loop goes on, in which the scheduler may live."""
+        await self.settled()
+
     def closed(self, client: object) -> None:
         """Give the connection up that was there for this client alone; takes no lock."""
         self.schedulers.leave(client)

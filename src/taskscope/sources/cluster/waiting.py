@@ -42,10 +42,11 @@ class Waiting:
         self._recorder = recorder
 
     def for_records(self, scheduler: WatchedScheduler, client: Any) -> None:
-        """Wait until a scheduler keeps records that is about to be handed work; for each, one thread does."""
-        if not (scheduler.waited_for or client.asynchronous):
-            scheduler.waited_for = True
-            scheduler.ready.wait(READY_S)
+        """Wait until a scheduler that is about to be handed work keeps records, two seconds in all."""
+        if not client.asynchronous:
+            if scheduler.waited_until is None:
+                scheduler.waited_until = self._now() + READY_S
+            scheduler.ready.wait(max(scheduler.waited_until - self._now(), 0.0))
         scheduler.has_early_work |= not scheduler.ready.is_set()
 
     async def ready(self) -> None:

@@ -130,6 +130,9 @@ def _observed_close(original: Callable[..., Any]) -> Callable[..., Any]:
 def _observed_end(original: Callable[..., Any]) -> Callable[..., Any]:
     @functools.wraps(original)
     async def _close(self: Any, *args: Any, **kwargs: Any) -> Any:
+        # One that blocks was asked in `close`, and is asynchronous on its own loop, too.
+        if self._asynchronous and self.status != "closed":
+            await _tell_in_loop(self)
         try:
             return await original(self, *args, **kwargs)
         finally:
@@ -151,6 +154,14 @@ def _tell(tell: Callable[[Observer], None]) -> None:
         try:
             tell(observer)
         except Exception as error:  # noqa: BLE001 - what raises here would fail the user's compute
+            observer.fault("watching a client", error)
+
+
+async def _tell_in_loop(client: Any) -> None:
+    for observer in _observers:
+        try:
+            await observer.closing_in_loop(client)
+        except Exception as error:  # noqa: BLE001 - see _tell
             observer.fault("watching a client", error)
 
 

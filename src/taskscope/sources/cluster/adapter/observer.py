@@ -66,6 +66,9 @@ class Observer(Protocol):
     def closing(self, client: object) -> None:
         """Hear that a client will be closed, perhaps its scheduler with it."""
 
+    async def closing_in_loop(self, client: object) -> None:
+        """Hear that about an asynchronous client, in its event loop."""
+
     def closed(self, client: object) -> None:
         """Hear that a client was closed, on the thread of its event loop."""
 

@@ -1,0 +1,56 @@
+"""How long threads of users wait until a scheduler keeps records."""
+
+from __future__ import annotations
+
+import threading
+from types import SimpleNamespace
+
+import pytest
+
+from taskscope.recorder import Recorder
+from taskscope.sources.cluster import waiting
+from taskscope.sources.cluster.computes import Computes
+from taskscope.sources.cluster.guests import Guests
+from taskscope.sources.cluster.scheduler import WatchedScheduler
+from taskscope.sources.cluster.schedulers import Schedulers
+from taskscope.sources.cluster.waiting import Waiting
+from taskscope.sources.cluster.wanted import Wanted
+from tests.support.fake_clock import FakeClock
+
+
+class Never(threading.Event):
+    """What does not happen; waiting for it takes less time than one would wait."""
+
+    def __init__(self, clock: FakeClock) -> None:
+        super().__init__()
+        self.clock = clock
+        self.waited: list[float | None] = []
+
+    def wait(self, timeout: float | None = None) -> bool:
+        self.waited.append(timeout)
+        self.clock.advance(0.75)
+        return False
+
+
+def test_all_threads_wait_together_and_for_two_seconds_in_all(
+    fake_clock: FakeClock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(waiting, "READY_S", 2.0)
+    recorder, wanted = Recorder(clock=fake_clock), Wanted()
+    computes = Computes(recorder, lambda: None)
+    schedulers = Schedulers(recorder, computes, wanted, lambda: None)
+    known = WatchedScheduler(
+        "tcp://10.0.0.1:8786",
+        {},
+        Guests(threading.Lock()),
+        recorder,
+        computes,
+        wanted,
+        lambda: None,
+        lambda _: None,
+    )
+    known.ready = never = Never(fake_clock)
+    for asynchronous in (False, False, True, False, False):
+        client = SimpleNamespace(asynchronous=asynchronous)
+        Waiting(schedulers, wanted, recorder).for_records(known, client)
+    assert (never.waited, known.has_early_work) == ([2.0, 1.25, 0.5, 0.0], True)
