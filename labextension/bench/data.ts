@@ -87,7 +87,7 @@ export class TaskMaker {
         startS: 0, stopS: active ? null : this.nowS, status: active ? 'running' : 'finished', error: null
       }],
       progress: ids(prefixes).map(id => ({
-        run: 0, prefix: `step-${id}`, total: count, finished: count, erred: 0, running: 0, interrupted: 0, durationS: 1, scheduled: null
+        run: 0, prefix: `step-${id}`, total: count, finished: count, erred: 0, running: 0, interrupted: 0, spared: 0, again: 0, durationS: 1, scheduled: null
       })),
       resources: {
         first: 0, dropped: 0, nCores: null, limitBytes: null, timeS: new Float64Array(), cpuPercent: new Float32Array(),

@@ -12,6 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from taskscope.analysis.ended import prefix_progress
 from taskscope.recorder import Recorder
 from taskscope.sources.cluster import stream
 from taskscope.sources.cluster.link import Link
@@ -159,7 +160,8 @@ def recorded(happened: Sequence[Event], *, others: bool) -> tuple[Scheduler, Rec
 
 def check(happened: Sequence[Event], *, others: bool = False) -> None:
     scheduler, recorder = recorded(happened, others=others)
-    table = recorder.snapshot().table("tasks")
+    recording = recorder.snapshot()
+    table = recording.table("tasks")
     workers = {str(i): address for i, address in enumerate(WORKERS)}
     rows = zip(*(table[c] for c in ("run", "key", "worker", "status", "start_s", "stop_s")), strict=True)
     found: Counter[tuple[int, str, str, str]] = Counter()
@@ -167,6 +169,13 @@ def check(happened: Sequence[Event], *, others: bool = False) -> None:
         assert stop >= start
         found[int(run), str(key), workers.get(str(worker), str(worker)), str(status)] += 1
     assert found == scheduler.expected
+    # Each task counts once, as what it was last, however often it ran.
+    live, after = (
+        [replace(row, duration_s=round(row.duration_s, 3)) for row in progress]
+        for progress in (recorder.progress(), prefix_progress(recording))
+    )
+    assert live == after
+    assert sum(row.finished + row.erred for row in live) == len({(run, key) for run, key, _, _ in found})
     assert recorder.is_active() is False
 
 

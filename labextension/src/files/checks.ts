@@ -38,7 +38,7 @@ function checkGraph(graph: Graph, nGroups: number): void {
   let nEdges = 0;
   graph.nDependencies.forEach((count: number) => (nEdges += count));
   demand(nEdges === graph.edges.length, 'dependencies must add up');
-  demand([graph.edges, graph.kept, graph.data].every(keys => isBelow(keys, n)), 'a key must be in its graph');
+  demand([graph.edges, graph.kept, graph.data, graph.spared].every(keys => isBelow(keys, n)), 'a key must be in its graph');
   demand(graph.data.length === graph.dataSizes.length, 'data must have sizes');
   demand([...graph.errors.keys()].every(task => task < n), 'an error must be of a task');
 }

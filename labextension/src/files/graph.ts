@@ -17,7 +17,7 @@ export function graphOf(pieces: readonly Packed[], errors: ReadonlyMap<number, s
   for (const name of new Set(pieces.flatMap(piece => [...piece.columns.keys()]))) {
     columns.set(name, joined(pieces.flatMap(piece => piece.columns.get(name) ?? []), new Uint8Array()));
   }
-  const needed = Object.keys(GRAPH).filter(name => name !== 'values');
+  const needed = Object.keys(GRAPH).filter(name => name !== 'values' && name !== 'spared');
   if (!isComplete(head, columns) || !needed.every(name => columns.has(name))) {
     return null;
   }
@@ -32,6 +32,7 @@ export function graphOf(pieces: readonly Packed[], errors: ReadonlyMap<number, s
     data: columns.get('data') as Int32Array,
     dataSizes: columns.get('data_sizes') as Float64Array,
     values: (columns.get('values') ?? null) as Float64Array | null,
+    spared: (columns.get('spared') ?? new Int32Array()) as Int32Array,
     errors,
     isKnown: head.at('known').value !== false
   };

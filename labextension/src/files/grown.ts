@@ -26,15 +26,15 @@ export class GrownGraphs {
     const part = unpackColumns(content, GRAPH);
     const has = (name: string): boolean => part.columns.has(name);
     const areWhole = [NAMED, LINKED].every(names => names.every(has) || !names.some(has));
-    demand(areWhole && !['enter', 'values'].some(has), 'a part of a graph has keys, dependencies, or what is kept');
+    demand(areWhole && !['enter', 'values', 'spared'].some(has), 'a part of a graph has keys, dependencies, or what is kept');
     append(this.#parts, part);
   }
 
-  /** Take what has landed. */
+  /** Take what has landed, or does not have to. */
   land(content: Uint8Array): void {
     const part = unpackColumns(content, LANDED);
     const { columns } = part;
-    demand(columns.has('task') && columns.has('enter') !== columns.has('values'), 'what landed has a time or a value');
+    demand(columns.has('task') && columns.size === 2, 'what landed has a time or a value, or does not have to run');
     demand(new Set([...columns.values()].map(c => c.length)).size === 1, 'columns of landings must be equally long');
     append(this.#landed, part);
   }
@@ -74,7 +74,7 @@ function graphOf(parts: readonly Packed[], landed: readonly Packed[], errors: Re
   const data = column('data', new Int32Array());
   const dataSizes = column('data_sizes', new Float64Array());
   demand(data.length === dataSizes.length, 'data must have sizes');
-  const { enter, values } = landings(landed, n);
+  const { enter, values, spared } = landings(landed, n);
   data.forEach(key => {
     demand(key >= 0 && key < n, 'a key must be in its graph');
     enter[key] = startS;
@@ -90,27 +90,31 @@ function graphOf(parts: readonly Packed[], landed: readonly Packed[], errors: Re
     data,
     dataSizes,
     values: isKnown ? values : null,
+    spared: Int32Array.from([...spared.keys()].filter(task => spared[task] !== 0)),
     errors,
     isKnown
   };
 }
 
-function landings(parts: readonly Packed[], n: number): { enter: Float64Array; values: Float64Array | null } {
-  const enter = new Float64Array(n).fill(NaN);
-  const values = new Float64Array(n).fill(NaN);
-  let isValued = false;
+interface Landings {
+  readonly enter: Float64Array;
+  readonly values: Float64Array | null;
+  /** 1: does not have to run. */
+  readonly spared: Uint8Array;
+}
+
+function landings(parts: readonly Packed[], n: number): Landings {
+  const found = { enter: new Float64Array(n).fill(NaN), values: new Float64Array(n).fill(NaN), spared: new Uint8Array(n) };
   for (const { columns } of parts) {
     const tasks = columns.get('task') as Int32Array;
-    const times = columns.get('enter') as Float64Array | undefined;
-    const told = times ?? (columns.get('values') as Float64Array);
     demand(tasks.every(task => task >= 0 && task < n), 'what landed must be in its graph');
-    isValued ||= times === undefined;
-    const into = times === undefined ? values : enter;
-    tasks.forEach((task, i) => {
-      into[task] = told[i] as number;
-    });
+    for (const name of ['enter', 'values', 'spared'] as const) {
+      columns.get(name)?.forEach((told: number, i: number) => {
+        found[name][tasks[i] as number] = told;
+      });
+    }
   }
-  return { enter, values: isValued ? values : null };
+  return { ...found, values: parts.some(({ columns }) => columns.has('values')) ? found.values : null };
 }
 
 interface InFlight {

@@ -36,6 +36,8 @@ export interface Graph {
   readonly dataSizes: Float64Array;
   /** What the user's cache metric gave; null: there is none. */
   readonly values: Float64Array | null;
+  /** Tasks that did not have to run: a cluster had their results, or those of what needs them. */
+  readonly spared: Int32Array;
   readonly errors: ReadonlyMap<number, string>;
   /** Whether dependencies and what was held are known. */
   readonly isKnown: boolean;

@@ -49,10 +49,11 @@ export const GRAPH = {
   data: ['<i4'],
   data_sizes: ['<f8'],
   values: ['<f8'],
+  spared: ['<i4'],
   ...KEYS
 } as const satisfies Kinds;
 
-export const LANDED = { task: ['<i4'], enter: ['<f8'], values: ['<f8'] } as const satisfies Kinds;
+export const LANDED = { task: ['<i4'], enter: ['<f8'], values: ['<f8'], spared: ['|u1'] } as const satisfies Kinds;
 
 export const SAMPLES = {
   time: ['<f8'],

@@ -148,6 +148,7 @@ function graphOfKeys(keys: KeyBlock, group: Uint32Array, errors: ReadonlyMap<num
     data: new Int32Array(),
     dataSizes: new Float64Array(),
     values: null,
+    spared: new Int32Array(),
     errors,
     isKnown: false
   };

@@ -95,8 +95,8 @@ function decodeRun(field: Field): Run {
 }
 
 function decodeProgress(field: Field): PrefixProgress {
-  const [run, prefix, total, finished, erred, running, interrupted, durationS, scheduled] = field.tuple(9) as [
-    Field, Field, Field, Field, Field, Field, Field, Field, Field
+  const [run, prefix, total, finished, erred, running, interrupted, spared, again, durationS, scheduled] = field.tuple(11) as [
+    Field, Field, Field, Field, Field, Field, Field, Field, Field, Field, Field
   ];
   return {
     run: run.count(MAX_RUN),
@@ -106,6 +106,8 @@ function decodeProgress(field: Field): PrefixProgress {
     erred: erred.count(),
     running: running.count(),
     interrupted: interrupted.count(),
+    spared: spared.count(),
+    again: again.count(),
     durationS: durationS.orNull(f => f.number()),
     scheduled: scheduled.orNull(decodeScheduled)
   };

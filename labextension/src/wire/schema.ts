@@ -120,7 +120,7 @@ export interface Run {
   readonly error: string | null;
 }
 
-/** How far one prefix of one compute is; `durationS` is the sum over its ended tasks. */
+/** How far one prefix of one compute is. A task that ran several times counts once, as what it is by now. */
 export interface PrefixProgress {
   readonly run: number;
   readonly prefix: string;
@@ -129,6 +129,11 @@ export interface PrefixProgress {
   readonly erred: number;
   readonly running: number;
   readonly interrupted: number;
+  /** Tasks that do not have to run, in no other count: a cluster has their results, or those of what needs them. */
+  readonly spared: number;
+  /** How often tasks that ended ended once more. */
+  readonly again: number;
+  /** The sum over all ends. */
   readonly durationS: number | null;
   /** What those wait for that have neither ended nor run; null: nobody knows. */
   readonly scheduled: Scheduled | null;

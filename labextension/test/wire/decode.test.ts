@@ -46,7 +46,7 @@ it('a message becomes a batch, whole and converted', () => {
       startS: 0.5, stopS: null, status: 'running', error: null
     }],
     progress: [{
-      run: 0, prefix: 'sum', total: 4, finished: 2, erred: 1, running: 1, interrupted: 0, durationS: 0.75,
+      run: 0, prefix: 'sum', total: 4, finished: 2, erred: 1, running: 1, interrupted: 0, spared: 3, again: 5, durationS: 0.75,
       scheduled: { timeS: 1.5, asked: 5, isAll: false, queued: 1, waiting: 2, noWorker: 1 }
     }],
     running: [{ run: 0, lane: null, group: 1, key: 'x', startS: 5.5 }],

@@ -39,7 +39,7 @@ export function wireMessage(rows: FixtureRow[], message: Record<string, unknown>
         run: 0, label: 'qr', cell: null, execution_count: 3, source_crc: 7, scheduler: 'threads', n_workers: 2, n_tasks: 4,
         start_s: 0.5, stop_s: null, status: 'running', error: null
       }],
-      progress: [[0, 'sum', 4, 2, 1, 1, 0, 0.75, [1.5, 5, false, 1, 2, 1]]],
+      progress: [[0, 'sum', 4, 2, 1, 1, 0, 3, 5, 0.75, [1.5, 5, false, 1, 2, 1]]],
       estimates: [[0, 12.5, 11, 15, 3]],
       running: [[0, null, 1, 'x', 5.5]],
       messages: [[0.5, 'info', 'hello']],

@@ -160,7 +160,7 @@ def _unseen(evidence: Evidence) -> int:
 
 def _costs(evidence: Evidence) -> dict[str, _Cost]:
     seen = [row for row in evidence.rows if _ended(row)]
-    mean_s = sum(row.duration_s for row in seen) / sum(map(_ended, seen))
+    mean_s = sum(row.duration_s for row in seen) / sum(map(_ends, seen))
     most_s = max(_UNSEEN_FACTOR * mean_s, _UNSEEN_SHARE * (evidence.now_s - evidence.run.start_s))
     # Many tasks of a kind do not all take as long as one of them may.
     unseen = _Cost((0.0, mean_s, _UNSEEN_FACTOR * mean_s), 0.0, 0.0, most_s)
@@ -168,8 +168,8 @@ def _costs(evidence: Evidence) -> dict[str, _Cost]:
 
 
 def _seen_cost(evidence: Evidence, row: PrefixProgress) -> _Cost:
-    ended, ahead = _ended(row), _ahead(row)
-    all_s = row.duration_s / ended
+    ends, ahead = _ends(row), _ahead(row)
+    all_s = row.duration_s / ends
     recent = evidence.recent_s.get(row.prefix, np.empty(0))
     late = recent[-max(_LATE, len(recent) // 4) :]
     last_s = float(late.mean()) if len(late) else all_s
@@ -184,7 +184,7 @@ def _seen_cost(evidence: Evidence, row: PrefixProgress) -> _Cost:
     if means is None:
         heading_s = max(2 * last_s - (float(recent.mean()) if len(recent) else all_s), _LEAST_DRIFT * last_s)
         # Tasks in flight have shown that they take at least as long as they have run.
-        with_flying_s = (row.duration_s + sum(evidence.in_flight_s.get(row.prefix, ()))) / ended
+        with_flying_s = (row.duration_s + sum(evidence.in_flight_s.get(row.prefix, ()))) / ends
         means = (min(all_s, last_s, heading_s), last_s, max(all_s, last_s, heading_s, with_flying_s))
     return _Cost(means, variance, shortest_s, longest_s)
 
@@ -231,6 +231,11 @@ def _chain_s(evidence: Evidence, costs: Mapping[str, _Cost], bound: int) -> floa
 
 def _ended(row: PrefixProgress) -> int:
     return row.finished + row.erred + row.interrupted
+
+
+def _ends(row: PrefixProgress) -> int:
+    """Return how often tasks of it ended, which is what durations are summed over."""
+    return _ended(row) + row.again
 
 
 def _ahead(row: PrefixProgress) -> int:

@@ -20,7 +20,7 @@ __all__ = ["PrefixCount", "Progress", "measure_progress"]
 
 @dataclass(frozen=True, slots=True)
 class PrefixCount:
-    """How many tasks of one prefix are in which state."""
+    """How many tasks of one prefix are in which state; `spared` ones, see `Progress`, are not in `total`."""
 
     prefix: str
     total: int
@@ -28,6 +28,7 @@ class PrefixCount:
     running: int
     erred: int
     scheduled: Scheduled | None = None
+    spared: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,9 +48,12 @@ class Progress:
     state
         One word for all computes, see `taskscope.analysis.status`.
     prefixes
-        The same counts per prefix, by first appearance.
+        The same counts per prefix of which tasks have to run, by first appearance.
     scheduled
         What a cluster's scheduler said of the tasks that no worker has; None where nobody knows.
+    spared
+        Tasks that do not have to run, because a cluster has their results, or those of what needs them; they
+        are in no other number.
     others
         What other clients had the scheduler do meanwhile, which is in none of the above; None where that is
         not recorded.
@@ -66,6 +70,7 @@ class Progress:
     state: State
     prefixes: tuple[PrefixCount, ...]
     scheduled: Scheduled | None = None
+    spared: int = 0
     others: OthersTotals | None = None
 
     @property
@@ -101,7 +106,8 @@ def measure_progress(
     counted: dict[int, int] = dict.fromkeys(planned, 0)
     for row in rows:
         counted[row.run] = counted.get(row.run, 0) + row.total
-    is_counted = all(run.n_tasks or run.status != "running" for run in runs)
+    spared = {row.run for row in rows if row.spared}
+    is_counted = all(run.n_tasks or run.status != "running" or run.run in spared for run in runs)
     total = sum(max(counted[run], n) for run, n in planned.items())
     finished = sum(row.finished for row in rows)
     running = [estimates.get(run.run) for run in runs if run.status == "running"]
@@ -117,6 +123,7 @@ def measure_progress(
         state=state_of(runs),
         prefixes=_by_prefix(rows),
         scheduled=_scheduled(rows),
+        spared=sum(row.spared for row in rows),
         others=others,
     )
 
@@ -139,8 +146,10 @@ def _by_prefix(rows: Sequence[PrefixProgress]) -> tuple[PrefixCount, ...]:
             running=sum(row.running for row in parts),
             erred=sum(row.erred for row in parts),
             scheduled=_scheduled(parts),
+            spared=sum(row.spared for row in parts),
         )
         for prefix, parts in same.items()
+        if any(row.total for row in parts)
     )
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from taskscope.analysis.others import OthersTotals
+from taskscope.analysis.outcomes import Outcomes
 from taskscope.analysis.quantities import (
     UNKNOWN,
     format_bytes,
@@ -97,10 +98,7 @@ def remarks(recording: Recording, totals: Totals) -> list[str]:
     ended_by = recording.metadata.get("error")
     errors = dict.fromkeys([*totals.errors, *([str(ended_by)] if ended_by else [])])
     notes = [f"error: {printable(error, 500)}" for error in errors]
-    if totals.n_erred:
-        notes.append(f"{_counted(totals.n_erred, 'task')} erred")
-    if totals.n_unfinished:
-        notes.append(f"{_counted(totals.n_unfinished, 'task')} did not finish")
+    notes += _outcomes(totals.outcomes)
     if totals.n_failed_attempts:
         attempts = _counted(totals.n_failed_attempts, "attempt")
         notes.append(f"{attempts} failed and the task was tried again; times above do not contain them")
@@ -108,6 +106,28 @@ def remarks(recording: Recording, totals: Totals) -> list[str]:
         held = totals.n_tasks - totals.dropped
         notes.append(f"only {held:,} of {totals.n_tasks:,} tasks are held; times above are of these")
     return notes + [f"{m.level}: {printable(m.text, 500)}" for m in recording.messages]
+
+
+def _outcomes(outcomes: Outcomes) -> list[str]:
+    """Return what became of tasks, but of those that finished."""
+    notes = []
+    if outcomes.n_erred:
+        notes.append(f"{_counted(outcomes.n_erred, 'task')} erred")
+    if outcomes.n_unfinished:
+        notes.append(f"{_counted(outcomes.n_unfinished, 'task')} did not finish")
+    if outcomes.n_spared:
+        one = outcomes.n_spared == 1
+        whose = (
+            "its result, or that of what needs it" if one else "their results, or those of what needs them"
+        )
+        notes.append(f"{_counted(outcomes.n_spared, 'task')} did not have to run: the cluster had {whose}")
+    if outcomes.n_unrecorded:
+        recorded = format_count(outcomes.n_done - outcomes.n_unrecorded)
+        notes.append(
+            f"{_counted(outcomes.n_done, 'task')} of computes that finished, {recorded} of them recorded: "
+            "whether the others ran is not known"
+        )
+    return notes
 
 
 def _workers(totals: Totals) -> str:

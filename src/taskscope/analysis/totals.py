@@ -8,10 +8,11 @@ import numpy as np
 
 from taskscope.analysis.intervals import union_s
 from taskscope.analysis.others import OthersTotals, measure_others, own_part
+from taskscope.analysis.outcomes import Outcomes, measure_outcomes
 from taskscope.analysis.status import State, state_of
 from taskscope.model.activities import FAILED_ATTEMPT
 from taskscope.model.recording import Recording
-from taskscope.model.records import ERRED, FINISHED, TaskBlock
+from taskscope.model.records import ERRED, TaskBlock
 
 __all__ = ["PrefixTotal", "Totals", "measure_totals"]
 
@@ -54,8 +55,8 @@ class Totals:
         The most workers that any compute had.
     n_runs, n_tasks
         Computes, and tasks of their graphs.
-    n_erred, n_unfinished
-        Tasks that raised, and tasks that were interrupted, lost or never ran.
+    outcomes
+        What became of these tasks.
     n_failed_attempts
         Attempts of tasks with ``retries`` that raised and were followed by others: neither tasks nor in any
         sum.
@@ -87,8 +88,7 @@ class Totals:
     n_workers: int | None
     n_runs: int
     n_tasks: int
-    n_erred: int
-    n_unfinished: int
+    outcomes: Outcomes
     n_failed_attempts: int
     dropped: int
     makespan_s: float | None
@@ -106,9 +106,6 @@ def measure_totals(recording: Recording) -> Totals:
     """Return what a recording amounts to."""
     others, recording = measure_others(recording), own_part(recording)
     runs, tasks = recording.runs, recording.tasks
-    n_tasks = sum(run.n_tasks for run in runs)
-    n_finished = int((tasks.status == FINISHED).sum())
-    n_erred = int((tasks.status == ERRED).sum())
     workers = [run.n_workers for run in runs if run.n_workers is not None]
     known_cpu = tasks.cpu[~np.isnan(tasks.cpu)].astype(np.float64)
     rss = recording.resources[:, 2] if len(recording.resources) else np.empty(0)
@@ -117,9 +114,8 @@ def measure_totals(recording: Recording) -> Totals:
         schedulers=tuple(dict.fromkeys(run.scheduler for run in runs if run.scheduler is not None)),
         n_workers=max(workers, default=None),
         n_runs=len(runs),
-        n_tasks=n_tasks,
-        n_erred=n_erred,
-        n_unfinished=max(n_tasks - n_finished - n_erred - recording.dropped, 0),
+        n_tasks=sum(run.n_tasks for run in runs),
+        outcomes=measure_outcomes(recording),
         n_failed_attempts=int((recording.activities.rows.kind == FAILED_ATTEMPT).sum()),
         dropped=recording.dropped,
         makespan_s=_makespan_s(recording),

@@ -183,7 +183,7 @@ class Assembly:
         for name in {name for _, piece in self._graphs[run] for name in piece}:
             columns[name] = np.concatenate([piece[name] for _, piece in self._graphs[run] if name in piece])
         lengths = {name: len(values) for name, values in columns.items()}
-        if lengths != head.get("lengths") or not (GRAPH.keys() - {"values"}) <= columns.keys():
+        if lengths != head.get("lengths") or not (GRAPH.keys() - {"values", "spared"}) <= columns.keys():
             return None
         return GraphColumns(
             keys=keys_of({name: columns.pop(name) for name in KEYS}),

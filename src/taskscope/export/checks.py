@@ -123,7 +123,10 @@ def _check_graph(graph: GraphColumns, n_groups: int) -> None:
     require(lengths == {n}, "columns of a graph must be equally long")
     require(_below(graph.group, n_groups), "a group must be known")
     require(int(graph.n_dependencies.sum(dtype=np.int64)) == len(graph.edges), "dependencies must add up")
-    require(all(_below(a, n) for a in (graph.edges, graph.kept, graph.data)), "a key must be in its graph")
+    require(
+        all(_below(a, n) for a in (graph.edges, graph.kept, graph.data, graph.spared)),
+        "a key must be in its graph",
+    )
     require(len(graph.data) == len(graph.data_sizes), "data must have sizes")
     require(all(0 <= task < n for task in graph.errors), "an error must be of a task")
     _check_time(graph.enter_zero)

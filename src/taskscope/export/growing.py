@@ -93,4 +93,6 @@ def _landed_frame(landed: Landed) -> tuple[str, bytes]:
         columns["enter"] = landed.enter
     if landed.values is not None:
         columns["values"] = landed.values
+    if landed.spared is not None:
+        columns["spared"] = landed.spared.astype(np.uint8)
     return "LAND", pack({"run": landed.run}, columns)

@@ -48,10 +48,11 @@ class GrownGraphs:
             self._columns[run][name].append(values)
 
     def land(self, content: bytes) -> None:
-        """Take what has landed."""
+        """Take what has landed, or does not have to."""
         head, columns = unpack(content, LANDED)
         require(
-            columns.keys() in ({"task", "enter"}, {"task", "values"}), "what landed has a time or a value"
+            "task" in columns and len(columns) == 2,
+            "what landed has a time or a value, or does not have to run",
         )
         require(len({len(c) for c in columns.values()}) == 1, "columns of landings must be equally long")
         self._landed[whole_number(head.get("run"), "the number of a run")].append(columns)
@@ -78,7 +79,7 @@ class GrownGraphs:
         known = n == len(linked) == n_keys == head.get("settled")
         start = number(head.get("start"), "the start of a run")
         require(len(columns["data"]) == len(columns["data_sizes"]), "data must have sizes")
-        enter, values = self._landings(run, n)
+        enter, values, spared = self._landings(run, n)
         nothing = np.empty(0, np.int32)
         if known:
             require(_below(columns["data"], n), "a key must be in its graph")
@@ -94,21 +95,26 @@ class GrownGraphs:
             data=columns["data"],
             data_sizes=columns["data_sizes"],
             values=values if known else None,
+            spared=np.flatnonzero(spared).astype(np.int32),
             errors=errors,
             known=known,
         )
 
-    def _landings(self, run: int, n: int) -> tuple[NDArray[np.float64], NDArray[np.float64] | None]:
-        enter, values = np.full(n, np.nan), np.full(n, np.nan)
+    def _landings(
+        self, run: int, n: int
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64] | None, NDArray[np.bool_]]:
+        enter, values, spared = np.full(n, np.nan), np.full(n, np.nan), np.zeros(n, bool)
         valued = False
         for columns in self._landed[run]:
             require(_below(columns["task"], n), "what landed must be in its graph")
             if "enter" in columns:
                 enter[columns["task"]] = columns["enter"]
+            elif "spared" in columns:
+                spared[columns["task"]] = columns["spared"] != 0
             else:
                 values[columns["task"]] = columns["values"]
                 valued = True
-        return enter, values if valued else None
+        return enter, values if valued else None, spared
 
 
 def rows_in_flight(rows: object, blocks: Sequence[RowBlock], now_s: float) -> Iterator[RowBlock]:

@@ -67,6 +67,7 @@ def _graph_frames(run: int, graph: GraphColumns) -> Iterator[tuple[str, bytes]]:
         "data": graph.data,
         "data_sizes": graph.data_sizes,
         **({} if graph.values is None else {"values": graph.values}),
+        **({"spared": graph.spared} if len(graph.spared) else {}),
         **keys_columns(graph.keys),
     }
     lengths = {name: len(values) for name, values in columns.items()}

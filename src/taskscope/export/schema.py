@@ -11,7 +11,8 @@ GRPH  columns `GRAPH` of one run, in pieces
 PART  some columns `GRAPH` of one run, to be appended to those before, as written while recording; its
       dependencies lag behind its keys, and its head says how many keys there are (`GraphPart`)
 ROWS  columns `ROWS`: tasks that name their key by its number in the graph of their run
-LAND  columns `LANDED` of one run: when results entered the scheduler's cache, as written while recording
+LAND  columns `LANDED` of one run: when results entered the scheduler's cache, and what does not have to
+      run, as written while recording
 SMPL  columns `SAMPLES`: CPU and memory
 HOLD  columns `HOLDINGS`: what workers of a cluster were seen to hold, to be appended
 STCK  columns `STACKS`: samples of call stacks, in pieces
@@ -99,9 +100,10 @@ GRAPH: Kinds = {
     "data": ("<i4",),
     "data_sizes": ("<f8",),
     "values": ("<f8",),
+    "spared": ("<i4",),
     **KEYS,
 }
-"""As in `taskscope.model.columns.GraphColumns`; `values` may be absent."""
+"""As in `taskscope.model.columns.GraphColumns`; `values` and `spared` may be absent."""
 
 SAMPLES: Kinds = {
     "time": ("<f8",),
@@ -149,8 +151,9 @@ ACTIVITIES: Kinds = {
 ACTIVITY_SIZES: Kinds = {"place": ("<i4",), "nbytes": ("<f8",)}
 """Bytes of activities by their place among those in the file."""
 
-LANDED: Kinds = {"task": ("<i4",), "enter": ("<f8",), "values": ("<f8",)}
-"""Seconds after the recorder's zero, or what the user's cache metric gave."""
+LANDED: Kinds = {"task": ("<i4",), "enter": ("<f8",), "values": ("<f8",), "spared": ("|u1",)}
+"""Seconds after the recorder's zero, or what the user's cache metric gave, or 1 for what does not have to run
+and 0 for what has to after all; what was written last of a task counts."""
 
 _NUMBER = (int, float)
 _TEXT_OR_NONE = (str, type(None))

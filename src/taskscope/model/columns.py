@@ -154,6 +154,9 @@ class GraphColumns:
         Numbers of the keys that were data, not tasks, and their sizes in bytes.
     values
         What the user's cache metric gave per key, NaN where it gave nothing; None without such a metric.
+    spared
+        Numbers of the tasks that did not have to run: a cluster had their results, or those of what needs
+        them.
     errors
         Error text by task number.
     known
@@ -170,6 +173,7 @@ class GraphColumns:
     data: NDArray[np.int32]
     data_sizes: NDArray[np.float64]
     values: NDArray[np.float64] | None
+    spared: NDArray[np.int32] = field(default_factory=lambda: np.empty(0, np.int32))
     errors: dict[int, str] = field(default_factory=dict)
     known: bool = True
 

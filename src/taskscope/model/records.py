@@ -153,7 +153,11 @@ class RunningTask:
 
 @dataclass(frozen=True, slots=True)
 class PrefixProgress:
-    """How far one prefix of one run is."""
+    """How far one prefix of one run is; a task that ran several times counts once, as what it is by now.
+
+    `total` leaves out the `spared` ones: a cluster has their results, or those of what needs them, so they do
+    not have to run. Of the tasks that ended, `again` ended once more, and `duration_s` is of all ends.
+    """
 
     run: int
     prefix: str
@@ -165,6 +169,8 @@ class PrefixProgress:
     duration_s: float
     scheduled: Scheduled | None = None
     """What those tasks wait for that have neither ended nor are running; None where nobody knows."""
+    spared: int = 0
+    again: int = 0
 
     @property
     def ahead(self) -> int:

@@ -19,9 +19,10 @@ dependencies   run, key, dependency
 messages       time_s, level, text
 ============== =========================================================================================
 
-A key that is a string stands as it is, any other as its ``repr``. Each task has a row of activities for its
-computing; those of a cluster have others for what workers did besides, and for attempts that failed and were
-followed by another. A transfer is told by the worker that
+A key that is a string stands as it is, any other as its ``repr``. The `n_tasks` of a run leave out those that
+did not have to run, because a cluster had their results, or those of what needs them. Each task has a row of
+activities for its computing; those of a cluster have others for what workers did besides, and for attempts
+that failed and were followed by another. A transfer is told by the worker that
 received it and by the one that sent it; where workers do not give out their logs, there are the received ones
 only, without their bytes. On a cluster nobody tells when a result was let go, so `exit_s` is unknown; what
 workers were seen to hold of each group from a moment on is in holdings.

@@ -67,6 +67,7 @@ class GraphBuilder:
         self._room = np.full(self.n_keys, np.nan)
         self._enter = self._room
         self._values: NDArray[np.float64] | None = None
+        self._spared = np.zeros(0, bool)
         self.errors: dict[int, str] = {}
         self.group_counts: Counter[int] = Counter()
         """How many tasks (not data) of each group were seen so far."""
@@ -135,6 +136,25 @@ class GraphBuilder:
             self._values = np.full(self.n_keys, np.nan)
         self._values[tasks] = values
 
+    def spare(
+        self, tasks: NDArray[np.int32], are_spared: NDArray[np.bool_]
+    ) -> tuple[NDArray[np.int32], NDArray[np.bool_]]:
+        """Note whether these tasks do not have to run; return those of which that is new, and whether.
+
+        What is said last of a task counts.
+        """
+        if self.n_keys > len(self._spared):
+            self._spared = np.concatenate((self._spared, np.zeros(self.n_keys, bool)))
+        tasks, last = np.unique(tasks[::-1], return_index=True)
+        are_spared = are_spared[::-1][last]
+        is_new = self._spared[tasks] != are_spared
+        self._spared[tasks] = are_spared
+        return tasks[is_new], are_spared[is_new]
+
+    def spared(self) -> NDArray[np.int32]:
+        """Return the numbers of the tasks that do not have to run."""
+        return np.flatnonzero(self._spared).astype(np.int32)
+
     def values_of(self, tasks: NDArray[np.generic]) -> NDArray[np.float64]:
         """Return what the user's cache metric gave for these tasks, NaN where it gave nothing so far."""
         return np.full(len(tasks), np.nan) if self._values is None else self._values[tasks]
@@ -165,10 +185,11 @@ class GraphBuilder:
         keys = [self._keys[i] for i in tasks.tolist()]
         return self.groups(tasks, keys), key_block(keys)
 
-    def groups(self, tasks: NDArray[np.int32], keys: Sequence[object]) -> NDArray[np.uint32]:
-        """Return the group ids of these tasks, whose keys are `keys`."""
+    def groups(self, tasks: NDArray[np.int32], keys: Sequence[object] | None = None) -> NDArray[np.uint32]:
+        """Return the group ids of these tasks; `keys` are their keys, if they are at hand."""
         if self.complete:
             return np.frombuffer(self._group, np.uint32)[tasks]
+        keys = [self._keys[i] for i in tasks.tolist()] if keys is None else keys
         return np.array(self._groups_of(keys), np.uint32)
 
     def outline(self) -> Outline | None:
@@ -237,5 +258,6 @@ class GraphBuilder:
             data=data,
             data_sizes=data_sizes,
             values=None if self._values is None else self._values.copy(),
+            spared=self.spared(),
             errors=dict(self.errors),
         )

@@ -1,4 +1,4 @@
-"""What landed in schedulers' caches, handed on as it is folded to those who follow."""
+"""What landed in schedulers' caches, or does not have to, handed on as it is folded to those who follow."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ __all__ = ["Landed", "LandingLog"]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Landed:
-    """Results of one run that entered the scheduler's cache, or what the user's metric gave for them.
+    """Tasks of one run: when their results entered the scheduler's cache, or what else is known of them.
 
     Parameters
     ----------
@@ -22,15 +22,18 @@ class Landed:
     tasks
         ``i4``: their numbers in its graph.
     enter
-        Seconds after the recorder's zero; None where this tells values.
+        Seconds after the recorder's zero; None where this does not tell it.
     values
-        What the metric gave; None where this tells times.
+        What the user's metric gave for the results; None likewise.
+    spared
+        Whether they do not have to run; None likewise.
     """
 
     run: int
     tasks: NDArray[np.int32]
     enter: NDArray[np.float64] | None = None
     values: NDArray[np.float64] | None = None
+    spared: NDArray[np.bool_] | None = None
 
 
 class LandingLog:

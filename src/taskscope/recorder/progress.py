@@ -27,18 +27,21 @@ def prefix_progress(
         How many of its tasks are in flight, by group id.
     """
     run = state.run.run
+    off = state.deductions
     ids = sorted({g for g, n in state.totals.items() if n > 0} | set(state.ended) | set(in_flight))
     is_old = state.log is not None and bool(state.log.sent_counts)
     rows: dict[str, PrefixProgress] = {}
     for group_id in ids:
         prefix = groups[group_id].prefix
         ended = state.ended.get(group_id) or GroupSums.zero()
-        finished, erred, interrupted, lost, _ = ended.counts
+        # A row may be replaced before it was folded itself.
+        counts = [max(n - off.superseded(group_id, status), 0) for status, n in enumerate(ended.counts)]
+        finished, erred, interrupted, lost, _ = counts
         running = in_flight.get(group_id, 0)
         seen = finished + erred + interrupted + lost + running
         # While a large graph is still being counted, a prefix has at least the tasks seen of it.
-        total = state.totals[group_id] if state.counted else max(state.totals[group_id], seen)
-        # On a cluster a task whose worker died or whose result was lost runs again, and is one task still.
+        planned = max(state.totals[group_id] - off.spared[group_id], 0)
+        total = planned if state.counted else max(planned, seen)
         finished = min(finished, total)
         erred = min(erred, total - finished)
         if is_old:
@@ -54,6 +57,8 @@ def prefix_progress(
             running=row.running + running,
             interrupted=row.interrupted + max(min(interrupted + lost, total - finished - erred - running), 0),
             duration_s=row.duration_s + ended.duration_s,
+            spared=row.spared + off.spared[group_id],
+            again=row.again + sum(ended.counts) - sum(counts),
         )
     log = state.log
     if log is None or log.stop is not None or not log.scheduled:

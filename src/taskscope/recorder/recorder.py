@@ -255,13 +255,16 @@ class Recorder:
             return None if state is None or state.builder is None else state.builder.outline()
 
     def ended(self, run: int) -> NDArray[np.int32] | None:
-        """Return the numbers of a run's tasks that came to an end; None if some are no longer held."""
+        """Return the numbers of a run's tasks that are not ahead; None if some are no longer held.
+
+        They came to an end, or do not have to run.
+        """
         with self._lock:
             state = self._runs.get(run)
             blocks = [block.task for block in self._store.blocks() if block.run == run]
             if state is None or sum(map(len, blocks)) < state.n_ended:
                 return None
-            return np.concatenate(blocks) if blocks else np.empty(0, np.int32)
+            return np.concatenate([*blocks, state.spared()])
 
     def progress(self, first_run: int = 0, last_run: int | None = None) -> list[PrefixProgress]:
         """Return how far each prefix of each run in the window is, in order of appearance."""

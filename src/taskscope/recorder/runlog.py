@@ -148,10 +148,12 @@ class RunLog:
         "sent_counts",
         "sent_to",
         "source_crc",
+        "spared",
         "start",
         "status",
         "stop",
         "submitted",
+        "superseded",
         "thread_time",
         "trusts_workers",
         "unseen",
@@ -196,6 +198,10 @@ class RunLog:
         """Rows from other processes, flat: key, pid, thread, start, stop, CPU seconds, size."""
         self.reported: list[object] = []
         """Rows of a cluster's workers, whose lanes may be thousands, flat: key, lane, start, stop, size."""
+        self.spared: list[object] = []
+        """Flat: key, whether it does not have to run; what is said last of a key counts."""
+        self.superseded: list[object] = []
+        """Flat: key, status code of a row of it that another row or being in flight has replaced."""
         self.failed: list[FailedTask] = []
         self.failed_keys: set[object] = set()
         self.unseen: list[UnseenTask] = []
@@ -284,7 +290,8 @@ class RunLog:
 
     def discard(self) -> None:
         """Forget all rows that wait to be read."""
-        for rows in (self.landed, self.values, self.remote, self.reported, *self.lanes.values()):
+        told = (self.landed, self.values, self.spared, self.superseded)
+        for rows in (*told, self.remote, self.reported, *self.lanes.values()):
             rows.clear()
         self.failed.clear()
         self.unseen.clear()

@@ -15,6 +15,7 @@ from taskscope.model.held import HeldRows
 from taskscope.model.keys import KeyBlock
 from taskscope.model.records import INTERRUPTED, RUNNING, Run, RunStatus
 from taskscope.recorder.activities import ActivityLog
+from taskscope.recorder.deductions import Deductions
 from taskscope.recorder.fold import MAX_ROWS, take, take_rows
 from taskscope.recorder.graph import GraphBuilder
 from taskscope.recorder.graphpart import GraphPart, GraphPlace, part_of_columns
@@ -66,6 +67,8 @@ class RunState:
         """Sums over the rows so far, by group id."""
         self.totals: Counter[int] = Counter()
         """How many tasks the graph has, as far as it was counted, by group id."""
+        self.deductions = Deductions()
+        """What to take off both."""
         self.occupancy: Occupancy | None = None
         self.rows_held = 0
         """How many of the run's rows the store holds."""
@@ -112,8 +115,12 @@ class RunState:
             return None
         raw = take_rows(log, lane_id, self._unknown)
         landed = take(log.landed, 2, _MAX_LANDED)
+        told = self.deductions.take(log)
         self._grow(log, builder)
         self._take_landed(log, builder, landed)
+        spared = self.deductions.fold(told, builder)
+        if spared is not None:
+            self._landings.append(Landed(log.run, spared[0], spared=spared[1]))
         if raw is None:
             return None
         tasks = builder.numbers(raw.keys)
@@ -237,6 +244,7 @@ class RunState:
             return 0
         sizes = [
             len(log.landed) / (2 * _MAX_LANDED),
+            self.deductions.slices_waiting(log),
             len(log.values) / (2 * _MAX_LANDED),
             len(log.remote) / (RunLog.REMOTE_WIDTH * MAX_ROWS),
             len(log.reported) / (RunLog.REPORTED_WIDTH * MAX_ROWS),
@@ -299,11 +307,11 @@ class RunState:
             self.graph, self._let_go = None, True
 
     def landed(self) -> Iterator[Landed]:
-        """Yield what has landed so far, and what the user's metric gave."""
+        """Yield what has landed so far, what the user's metric gave, and what does not have to run."""
         if self.builder is not None:
-            enter, values = self.builder.landed()
+            (enter, values), spared = self.builder.landed(), self.builder.spared()
         elif self.graph is not None:
-            enter, values = self.graph.enter_times(), self.graph.values
+            enter, values, spared = self.graph.enter_times(), self.graph.values, self.graph.spared
         else:
             return
         tasks = np.flatnonzero(~np.isnan(enter)).astype(np.int32)
@@ -311,6 +319,8 @@ class RunState:
         if values is not None:
             tasks = np.flatnonzero(~np.isnan(values)).astype(np.int32)
             yield Landed(self.run.run, tasks, values=values[tasks])
+        if len(spared):
+            yield Landed(self.run.run, spared, spared=np.ones(len(spared), bool))
 
     def part(self, at: GraphPlace, limit: int) -> GraphPart | None:
         """Return the next piece of the graph, of about `limit` keys; None before there is a graph."""
@@ -340,6 +350,12 @@ class RunState:
         if graph is None:
             raise LookupError(f"run {self.run.run} has rows but no graph")
         return graph.neighbours(task)
+
+    def spared(self) -> NDArray[np.int32]:
+        """Return the numbers of the tasks that do not have to run, as far as it is held."""
+        if self.builder is not None:
+            return self.builder.spared()
+        return np.empty(0, np.int32) if self.graph is None else self.graph.spared
 
     @property
     def errors(self) -> Mapping[int, str]:

@@ -50,6 +50,8 @@ def _line(progress: Progress) -> str:
     ]
     if progress.scheduled is not None and progress.scheduled.no_worker:
         parts.append(f"{progress.scheduled.no_worker:,} fit no worker")
+    if progress.spared:
+        parts.append(f"{progress.spared:,} did not have to run")
     if progress.erred:
         parts.append(f"{progress.erred:,} erred")
     if progress.state == "running":

@@ -14,10 +14,13 @@ def _known(trait: type, help_text: str) -> traitlets.TraitType[object, object]:
 class ProgressTraits(traitlets.HasTraits):
     """How far the computes are; set by the kernel."""
 
-    total = traitlets.Int(0, help="Tasks of all graphs.").tag(sync=True)
+    total = traitlets.Int(0, help="Tasks of all graphs, but those that do not have to run.").tag(sync=True)
     finished = traitlets.Int(0, help="Tasks that gave a result.").tag(sync=True)
     running = traitlets.Int(0, help="Tasks in flight.").tag(sync=True)
     erred = traitlets.Int(0, help="Tasks that raised.").tag(sync=True)
+    spared = traitlets.Int(
+        0, help="Tasks that do not have to run: a cluster has their results, or those of what needs them."
+    ).tag(sync=True)
     queued = _known(traitlets.Int, "Tasks of a cluster that could run if a worker had a free thread")
     waiting = _known(traitlets.Int, "Tasks of a cluster that wait for other tasks")
     no_worker = _known(traitlets.Int, "Tasks of a cluster for which no worker fits")
@@ -44,7 +47,7 @@ class ProgressTraits(traitlets.HasTraits):
     ).tag(sync=True)
     groups = traitlets.List(
         traitlets.Dict(),
-        help="Per prefix: prefix, total, finished, running, erred; on clusters the five above, too.",
+        help="Per prefix: prefix, total, finished, running, erred; on clusters the next six, too.",
     ).tag(sync=True)
 
 

@@ -162,7 +162,7 @@ def _run_row(run: Run) -> RunRow:
 
 
 def _progress_row(row: PrefixProgress) -> ProgressRow:
-    counts = (row.total, row.finished, row.erred, row.running, row.interrupted)
+    counts = (row.total, row.finished, row.erred, row.running, row.interrupted, row.spared, row.again)
     return (row.run, wire_text(row.prefix), *counts, _finite(row.duration_s), _scheduled_row(row.scheduled))
 
 

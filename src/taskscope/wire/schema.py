@@ -123,8 +123,9 @@ TaskRunRow: TypeAlias = tuple[int, int]
 ScheduledRow: TypeAlias = tuple[float, int, bool, int, int, int]
 """time_s, asked, is_all, queued, waiting, no_worker"""
 
-ProgressRow: TypeAlias = tuple[int, str, int, int, int, int, int, float | None, ScheduledRow | None]
-"""run, prefix, total, finished, erred, running, interrupted, duration_s, and what those ahead wait for"""
+ProgressRow: TypeAlias = tuple[int, str, int, int, int, int, int, int, int, float | None, ScheduledRow | None]
+"""run, prefix, total, finished, erred, running, interrupted, spared, again, duration_s, and what those ahead
+wait for; see `taskscope.model.records.PrefixProgress`"""
 
 EstimateRow: TypeAlias = tuple[int, float, float, float, int]
 """run, stop_s, earliest_s, latest_s, n_unseen: when it will end"""

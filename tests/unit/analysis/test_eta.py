@@ -36,6 +36,12 @@ def test_even_tasks_end_after_the_work_ahead_over_the_workers() -> None:
     assert rounded(estimate_stop(HALFWAY)) == (15.0, 14.76, 15.24)
 
 
+def test_tasks_that_ended_again_make_no_task_longer_and_those_that_need_not_run_are_not_ahead() -> None:
+    again = replace(HALFWAY.rows[0], total=100, spared=30, again=40, duration_s=16.0)
+    # Twice as much was done in the same time, so 60 × 0.2 s are left at twice the concurrency.
+    assert rounded(estimate_stop(replace(HALFWAY, rows=[again]))) == (13.5, 13.38, 13.62)
+
+
 def test_the_band_is_as_wide_as_the_durations_spread() -> None:
     spread = {"inc": np.tile([0.1, 0.3], 20)}
     # The mean of the last 20 and the sum of 60 tasks, each off by 0.1 s: 1.28 × 0.1 × 60 × √(1/20 + 1/60)

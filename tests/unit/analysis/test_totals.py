@@ -3,6 +3,7 @@ from __future__ import annotations
 import math
 
 from taskscope.analysis.ended import prefix_progress
+from taskscope.analysis.outcomes import Outcomes
 from taskscope.analysis.totals import PrefixTotal, Totals, measure_totals
 from taskscope.model.records import PrefixProgress
 from tests.support.recordings import recording_of, run_of
@@ -24,8 +25,7 @@ def test_totals_add_up_and_unknown_stays_unknown() -> None:
         n_workers=2,
         n_runs=1,
         n_tasks=5,
-        n_erred=1,
-        n_unfinished=2,
+        outcomes=Outcomes(n_erred=1, n_unfinished=2, n_spared=0, n_done=0, n_unrecorded=0),
         n_failed_attempts=0,
         dropped=0,
         makespan_s=2.0,
@@ -47,7 +47,7 @@ def test_a_task_that_computes_inside_itself_is_one_busy_worker() -> None:
 
 def test_without_computes_everything_is_unknown_or_none() -> None:
     assert measure_totals(recording_of([])) == Totals(
-        "waiting", (), None, 0, 0, 0, 0, 0, 0, None, 0.0, None, 0, None, None, (), ()
+        "waiting", (), None, 0, 0, Outcomes(0, 0, 0, 0, 0), 0, 0, None, 0.0, None, 0, None, None, (), ()
     )
 
 

@@ -19,6 +19,7 @@ from distributed.core import rpc
 
 import taskscope
 from taskscope.analysis.ended import prefix_progress
+from taskscope.analysis.outcomes import Outcomes, measure_outcomes
 from taskscope.model.recording import Recording
 from taskscope.session import current
 from taskscope.sources.cluster import link, waiting
@@ -80,9 +81,12 @@ def test_tasks_lost_with_a_killed_worker_are_told_and_run_again(truth: Path) -> 
     assert Counter(rows(recording, "tasks", "status")) == {("finished",): 6, ("lost",): 2}
     # What ran twice is one task.
     assert [
-        (row.total, row.finished, row.erred, row.running, row.interrupted)
+        (row.total, row.finished, row.erred, row.running, row.interrupted, row.again)
         for row in prefix_progress(recording)
-    ] == [(4, 4, 0, 0, 0)]
+    ] == [(4, 4, 0, 0, 0, 4)]
+    assert measure_outcomes(recording) == Outcomes(
+        n_erred=0, n_unfinished=0, n_spared=0, n_done=4, n_unrecorded=0
+    )
     lost = [
         row
         for row in rows(recording, "tasks", "status", "error", "worker", "observed_by")

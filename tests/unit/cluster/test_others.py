@@ -12,6 +12,7 @@ from dask.delayed import delayed
 from distributed import Client, Event, LocalCluster
 
 import taskscope
+from taskscope.analysis.outcomes import Outcomes
 from taskscope.analysis.progress import Progress, measure_progress
 from taskscope.analysis.totals import measure_totals
 from taskscope.errors import OptionError
@@ -82,7 +83,7 @@ def test_every_task_of_others_is_recorded_once_and_none_of_ours(
     assert (progress.total, progress.finished, progress.running, progress.state) == (20, 20, 0, "finished")
     assert [(p.prefix, p.total) for p in progress.prefixes] == [(both, 20)]
     totals = measure_totals(run.recording)
-    assert (totals.n_runs, totals.n_tasks, totals.n_erred, totals.n_unfinished) == (1, 20, 0, 0)
+    assert (totals.n_runs, totals.n_tasks, totals.outcomes) == (1, 20, Outcomes(0, 0, 0, 20, 0))
     assert totals.others is not None
     assert (totals.others.n_ended, totals.others.n_erred, totals.others.n_running) == (51, 1, 1)
 

@@ -16,9 +16,15 @@ from taskscope.model.records import PrefixProgress
 from taskscope.model.scheduled import Scheduled
 from taskscope.recorder import Recorder
 from taskscope.sources.cluster.link import Link
+from taskscope.sources.cluster.others import Others
+from taskscope.sources.cluster.ownership import Ownership
 from taskscope.sources.cluster.pace import Pace
 from taskscope.sources.cluster.runs import TrackedRun, announce
 from taskscope.sources.cluster.states import States
+from taskscope.sources.cluster.stream import TaskStream
+from taskscope.sources.cluster.transfers import TransferLogs
+from taskscope.sources.cluster.watched import Watched
+from taskscope.sources.cluster.workers import Workers
 from taskscope.widgets import ProgressWidget
 from tests.support.cluster_tasks import work, work_after
 from tests.support.fake_clock import FakeClock
@@ -88,12 +94,22 @@ class Answering(Link):
         self.error: Exception | None = None
 
     async def ask(self, op: str, **arguments: Any) -> Any:
+        if op == "get_task_stream_index":
+            return 0
         assert op == "get_task_status"
         self.clock.advance(self.takes_s)
         if self.error is not None:
             raise self.error
         self.asked.append(list(arguments["keys"]))
         return {key: str(key).rpartition("-")[0] for key in arguments["keys"]}
+
+
+def states_of(link: Link, recorder: Recorder) -> States:
+    workers, ownership = Workers("tcp://10.0.0.1:8786"), Ownership()
+    watched = Watched(link, workers, ownership, recorder)
+    others = Others(recorder, workers, ownership.past, lambda: None)
+    stream = TaskStream(watched, others, TransferLogs(link, workers, recorder))
+    return States(watched, stream, Pace(recorder.clock.perf_counter))
 
 
 def _run_of(recorder: Recorder, keys: Iterable[Hashable]) -> TrackedRun:
@@ -110,7 +126,7 @@ def test_of_many_tasks_a_part_is_asked_about_at_a_time_and_what_fits_no_worker_e
     fake_clock: FakeClock,
 ) -> None:
     recorder, link = Recorder(clock=fake_clock), Answering(fake_clock, takes_s=1.0)
-    states = States(link, recorder, Pace(fake_clock.perf_counter))
+    states = states_of(link, recorder)
     keys = [f"waiting-{i}" for i in range(4_990)]
     stuck = [f"no-worker-{i}" for i in range(10)]
     run = _run_of(recorder, [*keys[:1_000], *stuck, *keys[1_000:]])
@@ -138,7 +154,7 @@ def test_of_many_tasks_a_part_is_asked_about_at_a_time_and_what_fits_no_worker_e
 
 def test_nothing_is_asked_about_tasks_that_have_ended_or_that_workers_have(fake_clock: FakeClock) -> None:
     recorder, link = Recorder(clock=fake_clock), Answering(fake_clock)
-    states = States(link, recorder, Pace(fake_clock.perf_counter))
+    states = states_of(link, recorder)
     run = _run_of(recorder, [f"queued-{i}" for i in range(5)])
     run.landed["queued-0"] = 8.0
     run.failed["queued-1"] = "ValueError"
@@ -158,7 +174,7 @@ def test_a_scheduler_that_does_not_tell_is_not_asked_again_and_what_it_knows_is_
 ) -> None:
     recorder, link = Recorder(clock=fake_clock), Answering(fake_clock)
     link.error = ValueError("'get_task_status' is not allowed")
-    states = States(link, recorder, Pace(fake_clock.perf_counter))
+    states = states_of(link, recorder)
     run = _run_of(recorder, ["queued-0"])
     for _ in range(2):
         _ask(states, [run])
@@ -170,4 +186,4 @@ def test_a_scheduler_that_does_not_tell_is_not_asked_again_and_what_it_knows_is_
     )
     link.error = ConnectionResetError()
     with pytest.raises(ConnectionResetError):
-        _ask(States(link, recorder, Pace(fake_clock.perf_counter)), [_run_of(recorder, ["queued-0"])])
+        _ask(states_of(link, recorder), [_run_of(recorder, ["queued-0"])])

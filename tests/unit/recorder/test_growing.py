@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from taskscope.model.records import Run
+from taskscope.model.records import FINISHED, LOST, Run
 from taskscope.recorder import GraphSource, LaneActivity, LaneKey, Recorder, RunLog
 from tests.support.fake_clock import FakeClock
 
@@ -55,11 +55,12 @@ def test_a_task_that_was_lost_and_ran_again_has_two_rows_and_counts_once(fake_cl
     log.submitted["x-0"] = log.start
     log.sent_to["x-0"] = ("tcp://b:1", "worker 1")
     log.end_unreported("x-0", log.start + 0.5, "lost", "worker 1 died")
+    log.superseded.extend(("x-0", LOST, "x-0", FINISHED))
     finish(log, "x-0", 1.0)
     finish(log, "x-0", 2.0)
     recorder.pull(1.0)
     (row,) = recorder.progress()
-    assert (row.total, row.finished, row.interrupted, row.running) == (1, 1, 0, 0)
+    assert (row.total, row.finished, row.interrupted, row.running, row.again) == (1, 1, 0, 0, 2)
     table = recorder.snapshot().table("tasks")
     assert sorted(zip(table["status"], table["worker"], strict=True)) == [
         ("finished", "tcp://a:1"),

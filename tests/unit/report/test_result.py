@@ -105,7 +105,7 @@ def test_embedded_data_are_messages_of_the_feed_with_ids_from_zero() -> None:
     assert entry["message"]["groups"] == [[0, "</script>-1", "/script"]]
     assert entry["message"]["lanes"] == [[0, "1234", 51, "thread 1"]]
     assert (entry["message"]["first"], entry["message"]["count"], entry["message"]["cursor"]) == (0, 1, 1)
-    assert entry["message"]["progress"] == [[0, "/script", 1, 1, 0, 0, 0, 1.5, None]]
+    assert entry["message"]["progress"] == [[0, "/script", 1, 1, 0, 0, 0, 0, 0, 1.5, None]]
     n_held = entry["message"]["held"]["count"]
     assert len(content) == 2 + 2 + 4 + 4 + 1 + 2 + 1 + 4 + n_held * HELD_BYTES
 

@@ -36,7 +36,7 @@ def test_the_message_says_all_tables_in_plain_json() -> None:
             ],
             progress=[
                 PrefixProgress(0, "sum", 12, 3, 1, 4, 0, math.nan),
-                PrefixProgress(1, "sum", 9, 0, 0, 0, 0, 0.0, Scheduled(1.5, 8, False, 1, 2, 5)),
+                PrefixProgress(1, "sum", 9, 0, 0, 0, 0, 0.0, Scheduled(1.5, 8, False, 1, 2, 5), 5, 2),
             ],
             estimates={0: Estimate(7.5, 7.0, 9.25, 4)},
             running=[RunningTask(0, None, 0, "k" * 600, 1.5)],
@@ -107,8 +107,8 @@ def test_the_message_says_all_tables_in_plain_json() -> None:
             },
         ],
         "progress": [
-            [0, "sum", 12, 3, 1, 4, 0, None, None],
-            [1, "sum", 9, 0, 0, 0, 0, 0.0, [1.5, 8, False, 1, 2, 5]],
+            [0, "sum", 12, 3, 1, 4, 0, 0, 0, None, None],
+            [1, "sum", 9, 0, 0, 0, 0, 5, 2, 0.0, [1.5, 8, False, 1, 2, 5]],
         ],
         "estimates": [[0, 7.5, 7.0, 9.25, 4]],
         "running": [[0, None, 0, "k" * 512 + "…", 1.5]],

@@ -23,22 +23,23 @@ export const MAX_LEGEND = 24;
 const MAX_OPEN_LEGEND = 500;
 
 export function summarise(rows: readonly PrefixProgress[]): PrefixSummary[] {
-  const sums = new Map<string, { total: number; finished: number; erred: number; interrupted: number; running: number; durationS: number }>();
+  const sums = new Map<string, { total: number; finished: number; erred: number; interrupted: number; running: number; nEnds: number; durationS: number }>();
   for (const row of rows) {
-    const sum = sums.get(row.prefix) ?? { total: 0, finished: 0, erred: 0, interrupted: 0, running: 0, durationS: 0 };
+    const sum = sums.get(row.prefix) ?? { total: 0, finished: 0, erred: 0, interrupted: 0, running: 0, nEnds: 0, durationS: 0 };
     sums.set(row.prefix, {
       total: sum.total + row.total,
       finished: sum.finished + row.finished,
       erred: sum.erred + row.erred,
       interrupted: sum.interrupted + row.interrupted,
       running: sum.running + row.running,
+      nEnds: sum.nEnds + row.finished + row.erred + row.interrupted + row.again,
       durationS: sum.durationS + (row.durationS ?? NaN)
     });
   }
-  return Array.from(sums, ([prefix, { durationS, ...counts }]) => {
-    const ended = counts.finished + counts.erred + counts.interrupted;
-    return { prefix, ...counts, meanS: ended > 0 && Number.isFinite(durationS) ? durationS / ended : null };
-  });
+  // Of a prefix of which no task has to run there is nothing to see.
+  return Array.from(sums, ([prefix, { nEnds, durationS, ...counts }]) => {
+    return { prefix, ...counts, meanS: nEnds > 0 && Number.isFinite(durationS) ? durationS / nEnds : null };
+  }).filter(({ total }) => total > 0);
 }
 
 export class Legend {

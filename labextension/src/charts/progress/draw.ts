@@ -30,7 +30,7 @@ export interface Moment {
 }
 
 /** What comes under the bar, in this order; a key shows the pattern of the segment it counts. */
-const META = ['elapsed', 'eta', 'stuck', 'running', 'ahead', 'erred', 'interrupted', 'lost', 'others'] as const;
+const META = ['elapsed', 'eta', 'stuck', 'running', 'ahead', 'erred', 'interrupted', 'lost', 'spared', 'others'] as const;
 const WITH_KEY: ReadonlySet<string> = new Set(['running', 'erred', 'interrupted']);
 
 export class ProgressDrawing {
@@ -64,7 +64,8 @@ export class ProgressDrawing {
     this.hold(false);
     const head = element('div', { class: 'tsk-progress-head' }, title, this.#held, this.#count, this.#percent, this.#stop.el, options.tools);
     const meta = element('div', { class: 'tsk-progress-meta' }, ...this.#meta.map(item => item.el), this.#runs.toggle, this.#runs.el);
-    this.#explainStuck();
+    this.#explain('stuck', translate('No worker has the resources or the address that they ask for, or there is no worker: they wait until one comes.'));
+    this.#explain('spared', translate('The cluster has their results, or those of what needs them. They are in no other count.'));
     this.el.setAttribute('aria-label', translate('Progress of Dask tasks'));
     this.#bar.el.setAttribute('role', 'progressbar');
     this.#bar.el.setAttribute('aria-label', translate('Finished tasks'));
@@ -106,10 +107,10 @@ export class ProgressDrawing {
     this.#announce(layout.state, words.sentence);
   }
 
-  #explainStuck(): void {
-    const item = this.#meta.find(({ name }) => name === 'stuck');
+  #explain(name: (typeof META)[number], text: string): void {
+    const item = this.#meta.find(item => item.name === name);
     if (item !== undefined) {
-      item.el.title = this.options.translate('No worker has the resources or the address that they ask for, or there is no worker: they wait until one comes.');
+      item.el.title = text;
     }
   }
 

@@ -33,6 +33,8 @@ export interface Counts {
 
 /** Counts, and what is known of the tasks of clusters among them. */
 export interface ShownCounts extends Counts {
+  /** Tasks that do not have to run, because a cluster has what they would give; they are not among the others. */
+  readonly spared: number;
   /** Whether workers of a cluster have the running ones; some of them may wait there. */
   readonly atWorkers: boolean;
   /** What those wait for that no worker has; null where nobody knows, and where there are none. */
@@ -60,7 +62,7 @@ export interface ProgressLayout extends ShownCounts {
   /** Seconds during which at least one compute ran. */
   readonly elapsedS: number;
   readonly eta: Eta;
-  /** One row per prefix, those with the most tasks first, else in order of appearance. */
+  /** One row per prefix of which tasks have to run, those with the most tasks first, else in order of appearance. */
   readonly prefixes: readonly PrefixRow[];
   /** What is known of other clients' tasks, which are in none of the above; null where that is not recorded. */
   readonly others: OthersCounts | null;
@@ -85,7 +87,10 @@ export function layoutProgress(input: ProgressInput): ProgressLayout {
   const onCluster = new Set(runs.filter(isOnCluster).map(({ run }) => run));
   const sums = sumShown(rows, onCluster, nowS);
   const total = plannedTasks(rows, runs);
-  const uncounted = new Set(runs.filter(run => run.status === 'running' && run.nTasks === 0).map(({ run }) => run));
+  const spared = new Set(rows.filter(row => row.spared > 0).map(({ run }) => run));
+  const uncounted = new Set(
+    runs.filter(({ run, status, nTasks }) => status === 'running' && nTasks === 0 && !spared.has(run)).map(({ run }) => run)
+  );
   const errors = failures.filter(kind => kind.status === 'erred');
   return {
     ...sums,
@@ -118,14 +123,15 @@ function sumShown(rows: readonly PrefixProgress[], onCluster: ReadonlySet<number
   return { ...sumCounts(rows), atWorkers: rows.some(row => row.running > 0 && onCluster.has(row.run)), ahead: sumAhead(rows, nowS) };
 }
 
-function sumCounts(rows: readonly PrefixProgress[]): Counts {
-  const sum = { total: 0, finished: 0, erred: 0, running: 0, interrupted: 0 };
+function sumCounts(rows: readonly PrefixProgress[]): Counts & Pick<ShownCounts, 'spared'> {
+  const sum = { total: 0, finished: 0, erred: 0, running: 0, interrupted: 0, spared: 0 };
   for (const row of rows) {
     sum.total += row.total;
     sum.finished += row.finished;
     sum.erred += row.erred;
     sum.running += row.running;
     sum.interrupted += row.interrupted;
+    sum.spared += row.spared;
   }
   return sum;
 }
@@ -150,7 +156,9 @@ function byPrefix(rows: readonly PrefixProgress[], onCluster: ReadonlySet<number
     }
   }
   // The number of tasks hardly changes once a graph is known, so rows stay where they are.
-  return Array.from(found, ([prefix, same]) => ({ prefix, ...sumShown(same, onCluster, nowS) })).sort((a, b) => b.total - a.total);
+  return Array.from(found, ([prefix, same]) => ({ prefix, ...sumShown(same, onCluster, nowS) }))
+    .filter(({ total }) => total > 0)
+    .sort((a, b) => b.total - a.total);
 }
 
 /** Length of the union of the computes' times: what ran at once counts once. */

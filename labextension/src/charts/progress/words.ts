@@ -21,6 +21,8 @@ export interface ProgressWords {
   readonly erred: string;
   readonly interrupted: string;
   readonly lost: string;
+  /** `20 did not have to run` */
+  readonly spared: string;
   readonly runs: string;
   /** `other clients: 12 tasks ended (1 erred), 2 processing` */
   readonly others: string;
@@ -44,12 +46,13 @@ export function describeProgress(layout: ProgressLayout, translate: Translate): 
     erred: erred > 0 ? translate('%1 erred', formatCount(erred)) : '',
     interrupted: interrupted > lost ? translate('%1 interrupted', formatCount(interrupted - lost)) : '',
     lost: lost > 0 ? translate('%1 lost with their worker', formatCount(lost)) : '',
+    spared: sparedText(layout, translate),
     runs: nRuns > 1 ? translate('%1 computes', formatCount(nRuns)) : '',
     others: othersText(layout.others, translate),
     error: error === null ? '' : printable(error, MAX_ERROR_CHARS)
   };
   const { state, percent, eta, elapsed } = words;
-  const said = [words.count, percent, words.running, words.stuck, words.ahead, words.erred, words.interrupted, words.lost, elapsed, eta, words.others];
+  const said = [words.count, percent, words.running, words.stuck, words.ahead, words.erred, words.interrupted, words.lost, words.spared, elapsed, eta, words.others];
   const details = said.filter(text => text !== '').join(', ');
   return { ...words, sentence: details === '' ? state : `${state}: ${details}` };
 }
@@ -61,11 +64,18 @@ function runningText({ running, atWorkers }: ShownCounts, translate: Translate):
   return atWorkers ? translate('%1 processing', formatCount(running)) : translate('%1 running', formatCount(running));
 }
 
-function countText({ total, finished, nRuns, counting }: ProgressLayout, translate: Translate): string {
+function sparedText({ spared }: ShownCounts, translate: Translate): string {
+  return spared === 0 ? '' : translate('%1 did not have to run', formatCount(spared));
+}
+
+function countText({ total, finished, spared, nRuns, counting }: ProgressLayout, translate: Translate): string {
   if (counting) {
     return finished > 0 ? translate('%1 finished, total not known yet', formatCount(finished)) : translate('counting tasks…');
   }
-  return total > 0 ? translate('%1 of %2 tasks', formatCount(finished), formatCount(total)) : nRuns > 0 ? translate('no tasks') : '';
+  if (total > 0) {
+    return translate('%1 of %2 tasks', formatCount(finished), formatCount(total));
+  }
+  return spared > 0 ? translate('no task had to run') : nRuns > 0 ? translate('no tasks') : '';
 }
 
 function othersText(others: OthersCounts | null, translate: Translate): string {
@@ -100,6 +110,9 @@ export function rowSentence(row: PrefixRow, translate: Translate): string {
   }
   if (row.interrupted > 0) {
     parts.push(translate('%1 interrupted', formatCount(row.interrupted)));
+  }
+  if (row.spared > 0) {
+    parts.push(sparedText(row, translate));
   }
   return parts.join(', ');
 }

@@ -109,6 +109,12 @@ describe('summary', () => {
     ]);
   });
 
+  it('means are of all ends, and a prefix of which no task has to run is left out', () => {
+    expect(summarise([
+      smallProgress({ prefix: 'a', total: 0, spared: 10 }), smallProgress({ prefix: 'b', finished: 3, again: 2, spared: 1, durationS: 10 })
+    ])).toEqual([{ prefix: 'b', total: 10, finished: 3, erred: 0, interrupted: 0, running: 0, meanS: 2 }]);
+  });
+
   it('legend and table show text as text', () => {
     const evil = '<img src=x onerror=alert(1)>';
     const prefixes = summarise([smallProgress({ prefix: evil, finished: 2, erred: 1, durationS: 3 })]);

@@ -5,7 +5,7 @@ import { describeProgress, rowNumber, rowSentence } from '../../../src/charts/pr
 import { english } from '../../../src/lib/translate';
 
 const WAITING: ProgressLayout = {
-  total: 0, finished: 0, erred: 0, running: 0, interrupted: 0, atWorkers: false, ahead: null,
+  total: 0, finished: 0, erred: 0, running: 0, interrupted: 0, spared: 0, atWorkers: false, ahead: null,
   state: 'waiting', counting: false, nRuns: 0, error: null, errors: [], lost: 0, fraction: 0, elapsedS: 0, eta: { kind: 'none' }, prefixes: [], others: null
 };
 
@@ -13,7 +13,7 @@ describe('describeProgress', () => {
   it('says what it waits for', () => {
     expect(describeProgress(WAITING, english)).toEqual({
       state: 'Waiting for a Dask compute', count: '', percent: '', elapsed: '', eta: '',
-      running: '', stuck: '', ahead: '', erred: '', interrupted: '', lost: '', runs: '', others: '', error: '', sentence: 'Waiting for a Dask compute'
+      running: '', stuck: '', ahead: '', erred: '', interrupted: '', lost: '', spared: '', runs: '', others: '', error: '', sentence: 'Waiting for a Dask compute'
     });
   });
 
@@ -26,7 +26,7 @@ describe('describeProgress', () => {
     expect(describeProgress(layout, english)).toEqual({
       state: 'Running', count: '742 of 1,000 tasks', percent: '74%', elapsed: '12.3 s elapsed',
       eta: 'about 4 s left (estimate: 2 s to 25 s)', running: '4 running', stuck: '', ahead: '', erred: '1 erred', interrupted: '2 interrupted',
-      lost: '', runs: '3 computes', others: '', error: '',
+      lost: '', spared: '', runs: '3 computes', others: '', error: '',
       sentence:
         'Running: 742 of 1,000 tasks, 74%, 4 running, 1 erred, 2 interrupted, 12.3 s elapsed, about 4 s left (estimate: 2 s to 25 s)'
     });
@@ -38,6 +38,15 @@ describe('describeProgress', () => {
     expect(told.map(({ others, sentence }) => [others, sentence])).toEqual([
       ['other clients: 1 task ended', 'Waiting for a Dask compute: other clients: 1 task ended'],
       ['other clients: 1,200 tasks ended, 3 erred, 2 processing', 'Waiting for a Dask compute: other clients: 1,200 tasks ended, 3 erred, 2 processing']
+    ]);
+  });
+
+  it('says how many tasks did not have to run', () => {
+    const layout: ProgressLayout = { ...WAITING, total: 15, finished: 15, spared: 1020, state: 'finished', nRuns: 1, fraction: 1, elapsedS: 2 };
+    const told = [layout, { ...layout, total: 0, finished: 0, spared: 1, fraction: 0 }].map(each => describeProgress(each, english));
+    expect(told.map(({ count, spared, sentence }) => [count, spared, sentence])).toEqual([
+      ['15 of 15 tasks', '1,020 did not have to run', 'Finished: 15 of 15 tasks, 100%, 1,020 did not have to run, 2 s elapsed'],
+      ['no task had to run', '1 did not have to run', 'Finished: no task had to run, 1 did not have to run, 2 s elapsed']
     ]);
   });
 
@@ -96,14 +105,16 @@ describe('describeProgress', () => {
       ['12 processing', '1 fits no worker', '300 waiting (7 s ago)'],
       ['12 processing', '', '']
     ]);
-    const row = { prefix: 'add', total: 400, finished: 54, erred: 0, running: 12, interrupted: 0, atWorkers: true, ahead };
+    const row = { prefix: 'add', total: 400, finished: 54, erred: 0, running: 12, interrupted: 0, spared: 0, atWorkers: true, ahead };
     expect([rowNumber(row, english), rowSentence(row, english)]).toEqual([
       '54 / 400 · 4 fit no worker', '54 of 400 finished, 12 processing, 4 fit no worker, 30 queued, 300 waiting'
     ]);
   });
 
   it('says what a row shows', () => {
-    const row = { prefix: 'add', total: 2000, finished: 5, erred: 1, running: 2, interrupted: 3, atWorkers: false, ahead: null };
-    expect(rowSentence(row, english)).toBe('5 of 2,000 finished, 2 running, 1 erred, 3 interrupted');
+    const row = { prefix: 'add', total: 2000, finished: 5, erred: 1, running: 2, interrupted: 3, spared: 0, atWorkers: false, ahead: null };
+    expect([row, { ...row, spared: 40 }].map(each => rowSentence(each, english))).toEqual([
+      '5 of 2,000 finished, 2 running, 1 erred, 3 interrupted', '5 of 2,000 finished, 2 running, 1 erred, 3 interrupted, 40 did not have to run'
+    ]);
   });
 });

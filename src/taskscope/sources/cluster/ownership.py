@@ -21,6 +21,8 @@ class Ownership:
 
     def take(self, run: TrackedRun, keys: Iterable[Hashable]) -> None:
         """Note the keys of a run."""
+        # Tasks of it that ended by now may have been taken for those of a run whose keys are not known.
+        run.lacks_records |= any(other.assumed for other in self._runs if other is not run)
         self._runs[run] = None
         for key in keys:
             self._owners.setdefault(key, run)

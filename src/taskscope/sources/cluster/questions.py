@@ -91,7 +91,7 @@ class Questions:
         self._in_flight = InFlight(watched, others, lambda: arrivals.know_all)
         self._executing = Executing(link, workers, recorder)
         self._given_up = GivenUp(link, recorder)
-        self._states = States(link, recorder, pace)
+        self._states = States(watched, self._stream, pace)
         self._push = Push(link, recorder, arrived)
         self._probe = ClockProbe(link, workers, recorder)
         self._holdings = Holdings(watched)
@@ -174,8 +174,9 @@ class Questions:
             await self._ask_identity(runs)
         if await self._in_flight.ask(self._pace):
             await self._ask_identity(runs)
+        await self._states.ask_at_end(runs)
         await self._read_stream(runs, at_once=at_once)
-        await self._states.ask([run for run in runs if run.over is None], self._in_flight.sent)
+        await self._states.ask(runs, self._in_flight.sent)
 
     @asynccontextmanager
     async def _waiting(self, until: float) -> AsyncIterator[None]:
@@ -245,6 +246,7 @@ class Questions:
 
     def end(self, run: TrackedRun, others: Sequence[TrackedRun]) -> None:
         """Tell of what was still to be told of a run that has ended; `others` go on."""
+        self._stream.end(run)
         self._attempts.end(run, others)
         self._holdings.end(run)
         self._ownership.forget(run)

@@ -11,15 +11,26 @@ import math
 from collections import deque
 from collections.abc import Callable, Collection, Hashable, Iterable, Mapping
 from dataclasses import dataclass, field
+from itertools import chain, repeat
 from typing import Any, NamedTuple
 
 from taskscope.model.errortext import describe
 from taskscope.recorder import GraphSource, RunLog
+from taskscope.sources.cluster.counted import CountedRows
 from taskscope.sources.cluster.unended import Unended
 
-__all__ = ["TrackedRun", "announce"]
+__all__ = ["Idle", "TrackedRun", "announce"]
 
 _DONE = ("finished", "error", "cancelled", "lost")
+
+
+class Idle(NamedTuple):
+    """Tasks that nobody computes, as a scheduler said when it had so many records."""
+
+    n_records: int
+    there: list[Hashable]
+    """Those whose results it had."""
+    not_needed: list[Hashable]
 
 
 class _Returned(NamedTuple):
@@ -67,6 +78,16 @@ class TrackedRun:
     unfinished: set[Hashable] = field(default_factory=set)
     """Those that nobody needed any more before they had finished."""
     unended: Unended = field(default_factory=Unended)
+    requested: set[Hashable] = field(default_factory=set)
+    spared: set[Hashable] = field(default_factory=set)
+    """Those that do not have to run."""
+    idle: deque[Idle] = field(default_factory=deque)
+    """Those of which it is not decided yet whether they are."""
+    rows: CountedRows = field(init=False)
+    lacks_records: bool = False
+    """Whether records of it may have been taken for those of another run."""
+    is_complete: bool = False
+    """Whether it is over and no record of its tasks can be missing: those without one did not run."""
     given_back: dict[Hashable, _Returned] = field(default_factory=dict)
     """Tasks that a worker has no more and that no record has told of so far."""
     last_stop: float = 0.0
@@ -88,6 +109,9 @@ class TrackedRun:
     error: str | None = None
 
     __hash__ = object.__hash__
+
+    def __post_init__(self) -> None:
+        self.rows = CountedRows(self.log, self.landed)
 
     def ask(self, states: Mapping[Hashable, Any]) -> None:
         """Wait for these keys, too."""
@@ -123,6 +147,8 @@ class TrackedRun:
     def send(self, key: Hashable, place: tuple[str, str], now: float) -> None:
         """Note that a worker has been given a task."""
         self.given_back.pop(key, None)
+        self.rows.send(key)
+        self.need((key,))
         self.log.sent_to[key] = place
         self.log.submitted.setdefault(key, now)
 
@@ -136,21 +162,63 @@ class TrackedRun:
     def lose(self, key: Hashable, place: tuple[str, str], moment: float, why: str) -> None:
         """Tell the recorder that a task went down with its worker."""
         log, returned = self.log, self.given_back.pop(key, None)
+        self.rows.lose(key)
+        self.need((key,))
         start = log.submitted.setdefault(key, moment if returned is None else returned.start)
         log.sent_to[key] = place
         log.end_unreported(key, max(moment, start), "lost", why)
 
+    def is_seen(self, key: Hashable) -> bool:
+        """Return whether anything is known of a task's running."""
+        return key in self.landed or key in self.failed or self._was_sent(key)
+
+    def _was_sent(self, key: Hashable) -> bool:
+        return key in self.log.submitted or key in self.given_back or self.rows.is_lost(key)
+
+    def spare(self, keys: Iterable[Hashable]) -> None:
+        """Tell the recorder that tasks do not have to run."""
+        new = [key for key in keys if key not in self.spared]
+        self.spared.update(new)
+        self._tell_spared(new, are_spared=True)
+
+    def need(self, keys: Iterable[Hashable]) -> None:
+        """Tell the recorder of those of these tasks that have to run after all."""
+        back = [key for key in keys if key in self.spared] if self.spared else []
+        if back:
+            self.spared.difference_update(back)
+            self.unended.add(back)
+            self._tell_spared(back, are_spared=False)
+
+    def _tell_spared(self, keys: Iterable[Hashable], *, are_spared: bool) -> None:
+        self.log.spared.extend(chain.from_iterable(zip(keys, repeat(are_spared))))
+        self.count()
+
+    def count(self) -> None:
+        """Tell the recorder how many tasks have to run."""
+        # Of a graph that was not looked at only those keys are known that the scheduler has told of so far.
+        self.log.n_tasks = 0 if self.assumed else len(self.keys) - len(self.spared)
+
+    @property
+    def outcome(self) -> str:
+        """How it has ended, once it is over."""
+        if self.status is not None:
+            return self.status
+        if self.failed:
+            return "erred"
+        unfinished = self.unfinished.union(self.given_up).difference(self.landed, self.spared)
+        return "interrupted" if unfinished else "finished"
+
     def end(self, now: float) -> None:
         """Tell the recorder how it ended, once all that the scheduler knows of it was read."""
-        log = self.log
+        log, status = self.log, self.outcome
+        if self.is_complete and status == "finished":
+            left = self.keys.difference(self.landed, self.failed)
+            self.spare(key for key in left if not self._was_sent(key))
         for key in list(log.submitted):
             log.end_unreported(key, now, "interrupted")
-        self.unfinished.update(self.given_up)
-        self.unfinished.difference_update(self.landed)
-        status = self.status or ("erred" if self.failed else "interrupted" if self.unfinished else "finished")
         if status == "interrupted":
             self._end_cancelled()
-        log.n_tasks = len(self.keys)
+        log.n_tasks = len(self.keys) - len(self.spared)
         log.error = self.error or next(iter(self.failed.values()), None)
         log.status = status
         over = now if self.over is None else self.over
@@ -169,16 +237,16 @@ class TrackedRun:
 
 
 def announce(
-    run: TrackedRun, graph: Mapping[Hashable, Collection[Hashable]], kept: Iterable[Hashable]
+    run: TrackedRun, graph: Mapping[Hashable, Collection[Hashable]], kept: Collection[Hashable]
 ) -> None:
     """Add keys to the run's graph; those that it has are left out."""
     new = {key: needed for key, needed in graph.items() if key not in run.keys}
     source = GraphSource(new, frozenset(k for k in kept if k in new), {}, grows=run.collects or run.assumed)
     run.keys.update(new)
+    run.requested.update(kept)
     if not run.assumed:
         run.unended.add(new)
-    # Of a graph that was not looked at only those keys are known that the scheduler has told of so far.
-    run.log.n_tasks = 0 if run.assumed else len(run.keys)
+    run.count()
     if not run.is_known:
         run.is_known = True
         run.log.graph_source = source

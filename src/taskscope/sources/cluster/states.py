@@ -1,7 +1,8 @@
 """What this client's tasks wait for that no worker has: asked of the scheduler, a bounded number at a time.
 
 Records tell of tasks that have ended, and `taskscope.sources.cluster.inflight` of those that workers have.
-Whether the others are queued, wait for other tasks, or fit no worker only the scheduler knows.
+Whether the others are queued, wait for other tasks, fit no worker, or do not have to run only the scheduler
+knows.
 """
 
 from __future__ import annotations
@@ -14,10 +15,11 @@ from typing import NamedTuple
 from taskscope.model.errortext import describe
 from taskscope.model.keys import split_key
 from taskscope.model.scheduled import Scheduled
-from taskscope.recorder import Recorder
-from taskscope.sources.cluster.link import Link
 from taskscope.sources.cluster.pace import Pace
 from taskscope.sources.cluster.runs import TrackedRun
+from taskscope.sources.cluster.spared import IDLE, note_idle, settle
+from taskscope.sources.cluster.stream import TaskStream
+from taskscope.sources.cluster.watched import Watched
 
 __all__ = ["States"]
 
@@ -43,43 +45,81 @@ class States:
 
     Parameters
     ----------
-    link
-        Where to ask.
-    recorder
-        Where it is told that a scheduler does not say.
+    watched
+        The cluster.
+    stream
+        What was read of tasks that ended.
     pace
         Tells when it is time.
     """
 
-    def __init__(self, link: Link, recorder: Recorder, pace: Pace) -> None:
-        self._link = link
-        self._recorder = recorder
+    def __init__(self, watched: Watched, stream: TaskStream, pace: Pace) -> None:
+        self._link = watched.link
+        self._ownership = watched.ownership
+        self._recorder = watched.recorder
+        self._stream = stream
         self._pace = pace
         self._refused = False
 
     async def ask(self, runs: Sequence[TrackedRun], sent: Collection[Hashable]) -> None:
-        """Ask about tasks of these runs that workers have not been sent, if it is time."""
+        """Ask about tasks of these runs that workers have not been sent, if it is time.
+
+        Decides of tasks that it was told of before; what was read of the stream by now has been told.
+        """
         now = self._recorder.clock.perf_counter
+        for run in runs:
+            settle(run, self._stream)
         # Of a graph that was not looked at, it is not known what has not ended.
-        runs = [run for run in runs if run.is_known and not run.assumed]
+        runs = [run for run in runs if run.is_known and not run.assumed and run.over is None]
         began = now()
         if self._refused or not runs or not self._pace.is_due("states", _EVERY_S):
             return
         picked = _pick(runs, sent)
         keys = [key for _, keys, _ in picked for key in keys]
-        states: Mapping[Hashable, str | None] = {}
-        if keys:
-            try:
-                states = await self._link.ask("get_task_status", keys=keys)
-            except OSError:
-                raise
-            except Exception as error:  # noqa: BLE001 - whatever it raises, it does not tell
-                self._refuse(error, runs)
-                return
+        states = await self._ask(keys, runs)
+        if states is None:
+            return
         cost_s = min(now() - began, _S_PER_LOOK + len(keys) * _S_PER_KEY)
         self._pace.postpone("states", max(cost_s / _SHARE, _EVERY_S))
         for part in picked:
             _tell(part, states, began - self._recorder.origin)
+        await self._note_idle(picked, states)
+
+    async def ask_at_end(self, runs: Sequence[TrackedRun]) -> None:
+        """Ask about tasks of those runs that are over and did not finish, before the last records are read.
+
+        Of those that finished it is known without asking which tasks had to run.
+        """
+        over = [run for run in runs if run.over is not None and run.is_known and not run.assumed]
+        runs = [run for run in over if run.outcome != "finished"]
+        if self._refused or not runs:
+            return
+        picked = _pick(runs, ())
+        states = await self._ask([key for _, keys, _ in picked for key in keys], runs)
+        if states is not None:
+            await self._note_idle(picked, states)
+
+    async def _note_idle(self, picked: Sequence[_Picked], states: Mapping[Hashable, str | None]) -> None:
+        if IDLE.isdisjoint(states.values()):
+            return
+        n_records = int(await self._link.ask("get_task_stream_index"))
+        for run, asked, _ in picked:
+            note_idle(run, asked, states, n_records, self._ownership)
+
+    async def _ask(
+        self, keys: Sequence[Hashable], runs: Sequence[TrackedRun]
+    ) -> Mapping[Hashable, str | None] | None:
+        """Return the states of tasks; None where the scheduler does not tell."""
+        if not keys:
+            return {}
+        try:
+            states: Mapping[Hashable, str | None] = await self._link.ask("get_task_status", keys=keys)
+        except OSError:
+            raise
+        except Exception as error:  # noqa: BLE001 - whatever it raises, it does not tell
+            self._refuse(error, runs)
+            return None
+        return states
 
     def _refuse(self, error: Exception, runs: Sequence[TrackedRun]) -> None:
         self._refused = True
@@ -94,7 +134,7 @@ def _pick(runs: Sequence[TrackedRun], sent: Collection[Hashable]) -> list[_Picke
     left = _MAX_ASKED
     for place, run in enumerate(runs):
         share = max(left // (len(runs) - place), 1)
-        keys, is_all = run.unended.take(share, (run.landed, run.failed), sent)
+        keys, is_all = run.unended.take(share, (run.landed, run.failed, run.spared), sent)
         left -= len(keys)
         picked.append(_Picked(run, keys, is_all))
     return picked

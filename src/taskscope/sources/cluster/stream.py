@@ -53,12 +53,16 @@ class TaskStream:
         """Those that were read before other clients' tasks were wanted."""
         self._n_seen = 0
         """How many of them were seen before, and nobody's."""
+        self._opened = -math.inf
+        self._gap = -math.inf
+        """When it was last noticed that records are missing."""
         self.is_fresh = False
         """Whether the scheduler kept no records before it was asked."""
 
     async def open(self) -> None:
         """Have the scheduler keep records from now on."""
         self._cursor = int(await self._link.ask("get_task_stream_index"))
+        self._opened = self._recorder.clock.perf_counter()
         self.is_fresh = self._cursor == 0
 
     async def ask(self) -> None:
@@ -107,8 +111,33 @@ class TaskStream:
         """Whether there are records of workers that the scheduler has not told of."""
         return any(record.get("worker") not in self._workers for record in (*self._earlier, *self._held))
 
+    def has_all_of(self, run: TrackedRun) -> bool:
+        """Return whether no record of a run's tasks can be missing, of those that were read so far."""
+        # Of work that was handed over before anybody watched it is not known when.
+        is_kept = self._opened < run.handed_over < math.inf
+        return is_kept and not run.lacks_records and self._gap < run.log.start
+
+    def end(self, run: TrackedRun) -> None:
+        """Note whether records of a run that is over may be missing; tell so where it did not finish.
+
+        Of one that finished the recording shows it.
+        """
+        run.is_complete = self.has_all_of(run)
+        if run.is_complete or run.outcome == "finished":
+            return
+        n_unknown = sum(not run.is_seen(key) for key in run.keys.difference(run.spared))
+        if n_unknown:
+            self._recorder.warn(
+                "records are missing of a compute that did not finish: "
+                f"whether {n_unknown:,} of its tasks ran is not known"
+            )
+
+    def _note_gap(self) -> None:
+        self._gap = self._recorder.clock.perf_counter()
+
     def _count_lost(self, lost: int) -> None:
         if lost > 0:
+            self._note_gap()
             self._recorder.warn(
                 f"{lost:,} tasks or more are missing: the scheduler did not keep their records"
             )
@@ -157,6 +186,7 @@ class TaskStream:
         """Tell of records; what is nobody's is `left`, or dropped where that is None."""
         told, records, errors = read_executions(records)
         for error in errors:
+            self._note_gap()
             self._recorder.fault("reading a record of the task stream", error)
         owners = self._ownership.owners(told.keys)
         places: dict[TrackedRun | None, list[int]] = {}
@@ -176,11 +206,18 @@ class TaskStream:
                 places.setdefault(run, []).append(place)
             nobodys = places.pop(None, [])
         if left is not None:
-            left.extend(records[place] for place in nobodys[: max(_MAX_HELD - len(left), 0)])
+            self._leave([records[place] for place in nobodys], left)
         timed = self.timed(told, coroutines)
         for run, mine in places.items():
             if run is not None:
                 tell(run, timed, mine, self._transfers, self._recorder)
+
+    def _leave(self, records: list[Mapping[str, Any]], left: list[Mapping[str, Any]]) -> None:
+        room = max(_MAX_HELD - len(left), 0)
+        left += records[:room]
+        if len(records) > room:
+            # They may be of tasks of a graph that is still being looked at.
+            self._note_gap()
 
     def timed(self, told: Executions, coroutines: Collection[int] = ()) -> TimedExecutions:
         """Put times on the axis of the recorder's clock, as it was last compared, and learn of clocks.

@@ -58,6 +58,8 @@ def tell(
         worker = timed.lanes[place].label.rpartition(", thread ")[0]
         recorder.warn(f"the clock of {worker} was set back: times of its tasks are uncertain")
     keys = [told.keys[place] for place in places]
+    run.rows.end(keys, {n for n, place in enumerate(places) if place in told.errors} if told.errors else ())
+    run.need(keys)
     _returned(log, keys)
     run.last_stop = max(run.last_stop, float(timed.stop[told.computed[list(places)]].max()))
     _tell_activities(log, timed, set(places), transfers)

@@ -1,0 +1,20 @@
+import { describe, expect, it } from 'vitest';
+
+import { layoutProgress } from '../../../src/charts/progress/layout';
+import { progressTables } from '../../../src/charts/progress/tables';
+import { english } from '../../../src/lib/translate';
+import { smallProgress, smallRun } from '../small-batch';
+
+describe('progressTables', () => {
+  it('have a column of what did not have to run where there is any', () => {
+    const tables = [0, 7].map(spared => {
+      const rows = [smallProgress({ finished: 4, running: 1, spared })];
+      return progressTables(layoutProgress({ rows, runs: [smallRun()], estimates: [], failures: [], nowS: 1 }), english);
+    });
+    const columns = ['Prefix', 'Tasks', 'Finished', 'Running', 'Erred', 'Interrupted or lost'];
+    expect(tables).toEqual([
+      [{ caption: '1 prefixes', columns, rows: [['add', '10', '4', '1', '0', '0']] }],
+      [{ caption: '1 prefixes', columns: [...columns, 'Did not have to run'], rows: [['add', '10', '4', '1', '0', '0', '7']] }]
+    ]);
+  });
+});
