@@ -92,6 +92,10 @@ def test_tasks_of_other_clients_are_labelled_and_in_no_total_of_ours(lab: LabPag
         count="3 of 4 tasks",
         state=r"^3 tasks · .* · 1 running · 4 of other clients$",
     )
+    # The rows of progress are the legend of our tasks; that of theirs stands below the lanes.
+    names = live.locator(".tsk-gantt-legend-name:visible")
+    expect(names).to_have_count(2)
+    assert sorted(names.all_inner_texts()) == ["theirs (other clients)", "waits (other clients)"]
     try:
         for theme in reversed(THEMES):
             set_theme(lab, theme)

@@ -39,6 +39,10 @@ def counts(recording: Recording) -> list[tuple[str, int, int, int]]:
     return sorted((row.prefix, row.total, row.finished, row.spared) for row in prefix_progress(recording))
 
 
+def shown(widget: ProgressWidget) -> tuple[str, int, int, int, float]:
+    return widget.state, widget.total, widget.finished, widget.spared, widget.fraction
+
+
 SPARED = "  {} tasks did not have to run: the cluster had their results, or those of what needs them"
 
 
@@ -61,12 +65,11 @@ def test_what_is_held_is_not_computed_again_and_not_counted(client: Client) -> N
 
 def test_a_call_that_another_client_has_made_has_nothing_to_do(client: Client, cluster: LocalCluster) -> None:
     with Client(cluster, set_as_default=False) as other, taskscope.profile(display=False) as run:
+        widget = ProgressWidget()
         theirs = other.submit(pow, 2, 10)
         assert theirs.result() == 1024
-        widget = ProgressWidget()
         assert client.submit(pow, 2, 10).result() == 1024
-        until(lambda: widget.state != "running" and widget.spared == 1)
-        assert (widget.state, widget.total, widget.finished, widget.fraction) == ("finished", 1, 1, 1.0)
+        until(lambda: shown(widget) == ("finished", 1, 1, 1, 1.0))
         widget.close()
     assert rows(run.recording, "runs", "n_tasks", "status") == [(1, "finished"), (0, "finished")]
     assert counts(run.recording) == [("pow", 0, 0, 1), ("pow", 1, 1, 0)]
@@ -88,8 +91,7 @@ def test_live_only_what_has_to_run_is_ahead_and_the_bar_reaches_its_end(client: 
         assert (live.status, live.n_tasks) == ("running", 1)
         signal.touch()
         assert future.result() == "end"
-        until(lambda: widget.state == "finished")
-        assert (widget.finished, widget.fraction, widget.spared) == (1, 1.0, 5)
+        until(lambda: shown(widget) == ("finished", 1, 1, 5, 1.0))
         widget.close()
     assert counts(run.recording) == [("base", 0, 0, 1), ("end", 1, 1, 0), ("mid", 0, 0, 4)]
     assert sorted(done.name for done in read_truth(truth)) == ["base", "end", *(f"mid{i}" for i in range(4))]

@@ -9,6 +9,8 @@ import type { Emphasis } from './emphasis';
 /** One prefix over all computes of a view. */
 export interface PrefixSummary {
   readonly prefix: string;
+  /** Whether these are tasks of other clients. */
+  readonly ofOthers: boolean;
   readonly total: number;
   readonly finished: number;
   readonly erred: number;
@@ -22,11 +24,12 @@ export interface PrefixSummary {
 export const MAX_LEGEND = 24;
 const MAX_OPEN_LEGEND = 500;
 
-export function summarise(rows: readonly PrefixProgress[]): PrefixSummary[] {
-  const sums = new Map<string, { total: number; finished: number; erred: number; interrupted: number; running: number; nEnds: number; durationS: number }>();
+export function summarise(rows: readonly PrefixProgress[], others: ReadonlySet<number> = new Set()): PrefixSummary[] {
+  const sums = new Map<string, { ofOthers: boolean; total: number; finished: number; erred: number; interrupted: number; running: number; nEnds: number; durationS: number }>();
   for (const row of rows) {
-    const sum = sums.get(row.prefix) ?? { total: 0, finished: 0, erred: 0, interrupted: 0, running: 0, nEnds: 0, durationS: 0 };
+    const sum = sums.get(row.prefix) ?? { ofOthers: others.has(row.run), total: 0, finished: 0, erred: 0, interrupted: 0, running: 0, nEnds: 0, durationS: 0 };
     sums.set(row.prefix, {
+      ofOthers: sum.ofOthers,
       total: sum.total + row.total,
       finished: sum.finished + row.finished,
       erred: sum.erred + row.erred,
@@ -86,8 +89,9 @@ export class Legend {
     this.#setShown(this.#reset, this.emphasis.nHidden > 0);
   }
 
-  #refreshItem({ prefix, total }: PrefixSummary): void {
+  #refreshItem({ prefix, total, ofOthers }: PrefixSummary): void {
     const item = this.#items.get(prefix) ?? this.#makeItem(prefix);
+    item.li.classList.toggle('tsk-of-others', ofOthers);
     setText(item.count, formatCount(total));
     const isShown = !this.emphasis.isHidden(prefix);
     setPressed(item.button, isShown);

@@ -101,18 +101,18 @@ function legendOf(prefixes: PrefixSummary[], nLost = 0): {
 describe('summary', () => {
   it('adds computes up and leaves unknown durations unknown', () => {
     expect(summarise([
-      smallProgress({ prefix: 'a', finished: 3, erred: 1, durationS: 2 }), smallProgress({ prefix: 'b', finished: 1, durationS: null }),
+      smallProgress({ prefix: 'a', finished: 3, erred: 1, durationS: 2 }), smallProgress({ run: 2, prefix: 'b', finished: 1, durationS: null }),
       smallProgress({ run: 1, prefix: 'a', finished: 4, interrupted: 2, running: 1, durationS: 3 })
-    ])).toEqual([
-      { prefix: 'a', total: 20, finished: 7, erred: 1, interrupted: 2, running: 1, meanS: 0.5 },
-      { prefix: 'b', total: 10, finished: 1, erred: 0, interrupted: 0, running: 0, meanS: null }
+    ], new Set([2]))).toEqual([
+      { prefix: 'a', ofOthers: false, total: 20, finished: 7, erred: 1, interrupted: 2, running: 1, meanS: 0.5 },
+      { prefix: 'b', ofOthers: true, total: 10, finished: 1, erred: 0, interrupted: 0, running: 0, meanS: null }
     ]);
   });
 
   it('means are of all ends, and a prefix of which no task has to run is left out', () => {
     expect(summarise([
       smallProgress({ prefix: 'a', total: 0, spared: 10 }), smallProgress({ prefix: 'b', finished: 3, again: 2, spared: 1, durationS: 10 })
-    ])).toEqual([{ prefix: 'b', total: 10, finished: 3, erred: 0, interrupted: 0, running: 0, meanS: 2 }]);
+    ])).toEqual([{ prefix: 'b', ofOthers: false, total: 10, finished: 3, erred: 0, interrupted: 0, running: 0, meanS: 2 }]);
   });
 
   it('legend and table show text as text', () => {
