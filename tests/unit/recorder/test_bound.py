@@ -44,6 +44,33 @@ def test_a_recording_says_how_many_of_its_own_tasks_were_dropped(fake_clock: Fak
     assert recorder.snapshot().dropped == 4
 
 
+def test_rows_of_one_run_that_go_at_once_from_several_blocks_are_all_counted(
+    fake_clock: FakeClock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(store_module, "_SMALL", 0)
+    recorder = Recorder(max_tasks=3, clock=fake_clock)
+    log = begin_run(recorder, independent(numbered(3)))
+    for key in numbered(3):
+        write_task(log, key, 100.0, 101.0)
+        recorder.pull()
+    end_run(log)
+    record_run(recorder, numbered(3, "y"))
+    assert (held(recorder), recorder.snapshot(0, 0).dropped) == (["y0", "y1", "y2"], 3)
+    # Nothing of the first is left, so its graph is not kept.
+    assert list(recorder.snapshot().graphs) == [1]
+
+
+def test_as_long_as_any_run_has_rows_to_fold_there_is_more(fake_clock: FakeClock) -> None:
+    recorder = Recorder(clock=fake_clock)
+    logs = [begin_run(recorder, independent(keys)) for keys in (numbered(30_000), ["y0"])]
+    for key in numbered(30_000):
+        write_task(logs[0], key, 100.0, 101.0)
+    assert recorder.pull(0.0)
+    while recorder.pull(0.0):
+        pass
+    assert recorder.cursor == 30_000
+
+
 def test_of_a_run_whose_tasks_are_all_gone_the_graph_goes_and_the_counts_stay(fake_clock: FakeClock) -> None:
     recorder = Recorder(max_tasks=3, clock=fake_clock)
     record_run(recorder, numbered(5))
