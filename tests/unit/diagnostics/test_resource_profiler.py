@@ -16,7 +16,12 @@ def compute() -> None:
     assert dask.get({"x": (abs, -1)}, "x") == 1
 
 
+def resident_mb() -> float:
+    return float(psutil.Process().memory_info().rss) / 1e6
+
+
 def test_a_result_has_what_upstream_documents() -> None:
+    before = resident_mb()
     with ResourceProfiler(dt=0.01) as rprof:
         inside = time.perf_counter()
         compute()
@@ -29,7 +34,8 @@ def test_a_result_has_what_upstream_documents() -> None:
     last = rprof.results[-1]
     assert last._fields == ("time", "mem", "cpu")
     assert inside < last.time < rprof.end_time
-    assert last.mem == pytest.approx(psutil.Process().memory_info().rss / 1e6, rel=0.2)
+    # What tests before this one have left may be let go of meanwhile.
+    assert 0.8 * min(before, resident_mb()) < last.mem < 1.2 * max(before, resident_mb())
     assert last.cpu >= 0
 
 

@@ -1,7 +1,7 @@
 /** The chart in words: state line, legend, label and tables, kept up to date. */
 import type { Translate } from '../../lib/translate';
 import type { RunWindow, TaskStore } from '../../store';
-import { isOfOthers } from '../../wire';
+import { runsOfOthers } from '../../wire';
 import { setText } from '../ui/dom';
 import type { Emphasis } from './emphasis';
 import type { Legend, PrefixSummary } from './legend';
@@ -40,7 +40,7 @@ export class Description {
     const { tables } = this.store;
     const rows = tables.progressIn(this.window);
     const counted = { runs: tables.runsIn(this.window), rows };
-    this.prefixes = summarise(rows, new Set(counted.runs.filter(isOfOthers).map(({ run }) => run)));
+    this.prefixes = summarise(rows, runsOfOthers(counted.runs));
     const text = scene === null ? '' : stateText(this.store, scene, counted, this.emphasis.nHidden, this.t);
     setText(this.parts.state, text);
     this.legend.refresh(this.prefixes, this.store.failures(this.window).reduce((n, kind) => n + (kind.status === 'lost' ? kind.n : 0), 0));

@@ -24,24 +24,25 @@ export interface PrefixSummary {
 export const MAX_LEGEND = 24;
 const MAX_OPEN_LEGEND = 500;
 
-export function summarise(rows: readonly PrefixProgress[], others: ReadonlySet<number> = new Set()): PrefixSummary[] {
-  const sums = new Map<string, { ofOthers: boolean; total: number; finished: number; erred: number; interrupted: number; running: number; nEnds: number; durationS: number }>();
+const COUNTS = ['total', 'finished', 'erred', 'interrupted', 'running'] as const;
+
+/** Return sums by prefix; those of which no task has to run are left out, for there is nothing to see. */
+export function summarise(rows: readonly PrefixProgress[], others?: ReadonlySet<number>): PrefixSummary[] {
+  const sums = new Map<string, { ofOthers: boolean; nEnds: number; durationS: number } & Record<(typeof COUNTS)[number], number>>();
   for (const row of rows) {
-    const sum = sums.get(row.prefix) ?? { ofOthers: others.has(row.run), total: 0, finished: 0, erred: 0, interrupted: 0, running: 0, nEnds: 0, durationS: 0 };
-    sums.set(row.prefix, {
-      ofOthers: sum.ofOthers,
-      total: sum.total + row.total,
-      finished: sum.finished + row.finished,
-      erred: sum.erred + row.erred,
-      interrupted: sum.interrupted + row.interrupted,
-      running: sum.running + row.running,
-      nEnds: sum.nEnds + row.finished + row.erred + row.interrupted + row.again,
-      durationS: sum.durationS + (row.durationS ?? NaN)
-    });
+    const sum = sums.get(row.prefix) ?? {
+      ofOthers: others?.has(row.run) === true, nEnds: 0, durationS: 0, total: 0, finished: 0, erred: 0, interrupted: 0, running: 0
+    };
+    sums.set(row.prefix, sum);
+    for (const name of COUNTS) {
+      sum[name] += row[name];
+    }
+    sum.nEnds += row.finished + row.erred + row.interrupted + row.again;
+    sum.durationS += row.durationS ?? NaN;
   }
-  // Of a prefix of which no task has to run there is nothing to see.
   return Array.from(sums, ([prefix, { nEnds, durationS, ...counts }]) => {
-    return { prefix, ...counts, meanS: nEnds > 0 && Number.isFinite(durationS) ? durationS / nEnds : null };
+    const meanS = durationS / nEnds;
+    return { prefix, ...counts, meanS: Number.isFinite(meanS) ? meanS : null };
   }).filter(({ total }) => total > 0);
 }
 
@@ -127,14 +128,13 @@ export class Legend {
       ['lost', t('lost'), this.#nLost]
     ] as const;
     const entries = counts.filter(([, , n]) => n > 0).map(([status, name, n]) => ({ status, text: `${name} ${formatCount(n)}` }));
-    const said = entries.map(({ text }) => text).join();
-    if (said !== this.#statuses.dataset.said) {
-      this.#statuses.dataset.said = said;
+    const said = entries.map(({ text }) => text).join('');
+    if (said !== this.#statuses.textContent) {
       this.#statuses.replaceChildren(
         ...entries.map(({ status, text }) => element('span', {}, element('span', { class: `tsk-gantt-swatch tsk-${status}` }), text))
       );
     }
-    this.#statuses.hidden = entries.length === 0;
+    this.#statuses.hidden = said === '';
   }
 
   #refreshMore(nMore: number): void {

@@ -89,17 +89,19 @@ class Arrivals:
     async def _learn(self, run: TrackedRun, submission: Submission) -> None:
         """Find out which keys a graph has, next to the loop: it may take seconds."""
         graph: Graph | None = None
+        why = f"of more than {adapter.MAX_GRAPH_TASKS:,} tasks was not looked at"
         try:
             graph = await asyncio.to_thread(adapter.materialize, submission.expr, submission.keys)
             if graph is not None:
                 run.may_retry |= await asyncio.to_thread(adapter.may_retry, submission.expr)
         except Exception as error:  # noqa: BLE001 - a user's collection may raise anything
             self._recorder.fault("reading a graph", error)
+            why = "could not be read"
         if graph is None:
             run.assumed = True
             self._recorder.warn(
-                f"a graph of more than {adapter.MAX_GRAPH_TASKS:,} tasks was not looked at: it has no "
-                "dependencies here, and tasks of other clients may be taken for its own"
+                f"a graph {why}: it has no dependencies here, and tasks of other clients may be taken for "
+                "its own"
             )
         self._know(run, graph or Graph(dict.fromkeys(submission.keys, ())), submission)
 
