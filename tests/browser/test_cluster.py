@@ -82,7 +82,7 @@ def test_transfers_and_workers_of_a_cluster_are_shown_live_and_in_the_result(
     expect(legend.locator("[data-kind=failed-attempt]")).to_have_text("failed attempt2")
     workers = live.locator(".tsk-workers")
     expect(workers.get_by_label("Worker", exact=True).locator("option")).to_have_text(
-        [re.compile(text) for text in ("^All 2 workers$", "^worker . · tcp:", "^worker . · tcp:")]
+        [re.compile(text) for text in (r"^All workers \(2\)$", "^worker . · tcp:", "^worker . · tcp:")]
     )
     expect(workers.locator("canvas")).to_be_visible()
     _see_what_hangs(live, shots)

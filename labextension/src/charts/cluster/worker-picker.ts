@@ -25,14 +25,15 @@ export class WorkerPicker {
 
   /** List the workers; the choice stays. */
   refresh(workers: readonly (ClusterWorker | undefined)[]): void {
-    const shown = workers.filter(worker => worker !== undefined).slice(0, MAX_LISTED);
-    const listed = shown.map(({ id, name }) => `${id} ${name}`).join('\n');
+    const known = workers.filter(worker => worker !== undefined);
+    const shown = known.slice(0, MAX_LISTED);
+    const listed = [known.length, ...shown.map(({ id, name }) => `${id} ${name}`)].join('\n');
     if (listed === this.#listed) {
       return;
     }
     this.#listed = listed;
     const { value } = this.#select;
-    const all = element('option', { value: '' }, this.t('All %1 workers', formatCount(shown.length)));
+    const all = element('option', { value: '' }, this.t('All workers (%1)', formatCount(known.length)));
     this.#select.replaceChildren(all, ...shown.map(({ id, name, address }) => {
       const text = name === address ? printable(address, 60) : this.t('worker %1 · %2', printable(name, 40), printable(address, 60));
       return element('option', { value: `${id}` }, text);

@@ -34,7 +34,7 @@ const rows = (el: HTMLElement): (string | null)[][] =>
 
 it('adds up what workers said last, and a worker that has left counts no more', async () => {
   const el = await mounted('cluster');
-  expect(texts(el, 'option')).toEqual(['All 2 workers', 'worker a · tcp://10.0.0.1:4001', 'worker 7 · tls://10.0.0.2:4002']);
+  expect(texts(el, 'option')).toEqual(['All workers (2)', 'worker a · tcp://10.0.0.1:4001', 'worker 7 · tls://10.0.0.2:4002']);
   // 150% + 90%; then a worker's CPU and results are unknown, and so are the sums.
   expect(rows(el)).toEqual([
     ['CPU', '–', '240%', '750 ms'],
