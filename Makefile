@@ -74,7 +74,7 @@ typecheck: setup ## mypy and tsc, both strict
 unit: unit-python unit-frontend ## Python and TypeScript unit tests, doctests
 
 unit-python: setup
-	$(PYTEST) --ignore=tests/browser --ignore=tests/packaging --ignore=tests/upstream
+	$(PYTEST) -n 2 --dist loadfile --ignore=tests/browser --ignore=tests/packaging --ignore=tests/upstream
 
 unit-frontend: setup
 	npm run --silent test

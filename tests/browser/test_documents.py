@@ -47,7 +47,9 @@ def open_lab_page(lab: LabPage, server: Server, workspace: str) -> Page:
 
 
 def open_file(page: Page, path: str) -> Any:
-    page.evaluate("path => window.jupyterapp.commands.execute('docmanager:open', { path })", path)
+    # The command itself takes seconds longer, with any file.
+    page.evaluate("path => void window.jupyterapp.commands.execute('docmanager:open', { path })", path)
+    page.wait_for_function("path => window.jupyterapp.shell.currentWidget?.context?.path === path", arg=path)
     return page.locator(CURRENT)
 
 
