@@ -1,8 +1,10 @@
 """The append-only, bounded event log with an integer cursor."""
 
+from taskscope.recorder.appended import LaneActivity, LaneBuffer, LaneKey, UnseenTask
+from taskscope.recorder.graphsource import GraphSource
 from taskscope.recorder.holdings import Holding
 from taskscope.recorder.recorder import DEFAULT_MAX_TASKS, Recorder
-from taskscope.recorder.runlog import GraphSource, LaneActivity, LaneBuffer, LaneKey, RunLog, UnseenTask
+from taskscope.recorder.runlog import RunLog
 from taskscope.recorder.stacklog import CountedCalls, StackLog
 
 __all__ = [

@@ -11,8 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from taskscope.model.activities import ActivityColumns, ActivityRows, Transfer
+from taskscope.recorder.appended import LaneActivity
 from taskscope.recorder.recent import RecentLog
-from taskscope.recorder.runlog import LaneActivity
 
 __all__ = ["ActivityLog", "NewActivities"]
 

@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 
 from taskscope.model.columns import SCHEDULER_OBSERVED, RowBlock, narrow_sizes, round_down_f4
 from taskscope.model.records import ERRED, FINISHED, INTERRUPTED, STATUSES
-from taskscope.recorder.runlog import FailedTask, LaneBuffer, LaneKey, RunLog, UnseenTask
+from taskscope.recorder.appended import FailedTask, LaneBuffer, LaneKey, UnseenTask
+from taskscope.recorder.runlog import RunLog
 from taskscope.recorder.unknown_lanes import UnknownLanes
 
 __all__ = ["MAX_ROWS", "RawRows", "take", "take_rows"]

@@ -48,7 +48,7 @@ class Follower:
         self._next_run = first_run
         self._queue = landings.follow()
         self._queue.extendleft(
-            landed for run, state in runs.items() if run >= first_run for landed in state.landed()
+            landed for run, state in runs.items() if run >= first_run for landed in state.graph.landed()
         )
 
     def close(self) -> None:
@@ -70,7 +70,7 @@ class Follower:
         return self._cursor < self._store.cursor
 
     def _errors(self, block: RowBlock) -> dict[int, str]:
-        errors = self._runs[block.run].errors
+        errors = self._runs[block.run].graph.errors
         if not errors:
             return {}
         failed = block.task[np.isin(block.task, list(errors))]
@@ -106,8 +106,8 @@ class Follower:
             at = self._places[run]
             with self._lock:
                 state = self._runs.get(run)
-                part = None if state is None else state.part(at, _KEYS_PER_PART)
-                n_met, n_processed = (0, 0) if state is None else state.reached
+                part = None if state is None else state.graph.part(at, _KEYS_PER_PART)
+                n_met, n_processed = (0, 0) if state is None else state.graph.reached
                 is_over = state is None or state.log is None
             if part is None or part.is_empty:
                 if is_over:

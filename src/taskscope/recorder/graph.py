@@ -15,7 +15,7 @@ from taskscope.model.columns import GraphColumns, narrow_times
 from taskscope.model.keys import KeyBlock, KeyBuilder, key_block
 from taskscope.model.links import neighbours
 from taskscope.recorder.graphpart import GraphPart, GraphPlace, Links, graph_part
-from taskscope.recorder.runlog import GraphSource
+from taskscope.recorder.graphsource import GraphSource
 
 __all__ = ["GraphBuilder", "Outline"]
 

@@ -123,7 +123,7 @@ class Intake:
             if now() >= deadline:
                 break
         self._runs.dropped(self._store.drop())
-        while state.advance_graph() and now() < deadline:
+        while state.graph.advance() and now() < deadline:
             pass
         self._runs.update(state)
         self._held.append(state.take_held(now() - self._origin), state.metric_name)
@@ -134,7 +134,7 @@ class Intake:
         if sealed:
             self._active.remove(state)
             return False
-        return waiting > 0 or state.counts_graph or state.owes_held
+        return waiting > 0 or state.graph.is_being_counted or state.owes_held
 
     def _fold_looks(self) -> None:
         for run, rows in self.looks.fold(self._groups):

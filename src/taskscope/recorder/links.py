@@ -20,8 +20,8 @@ def links_of(state: RunState, task: int, store: RowStore, groups: Sequence[Group
 
     def name(shown: NDArray[np.int32]) -> list[Link]:
         rows = store.rows_of(state.run.run, shown)
-        group_ids, keys = state.identify(shown)
+        group_ids, keys = state.graph.identify(shown)
         texts = keys.iter_text([groups[g].name for g in group_ids.tolist()])
         return [Link(rows.get(n), text) for n, text in zip(shown.tolist(), texts, strict=True)]
 
-    return cut_links(state.neighbours(task), limit, name)
+    return cut_links(state.graph.neighbours(task), limit, name)

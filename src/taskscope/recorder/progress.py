@@ -28,7 +28,7 @@ def prefix_progress(
     """
     run = state.run.run
     off = state.deductions
-    ids = sorted({g for g, n in state.totals.items() if n > 0} | set(state.ended) | set(in_flight))
+    ids = sorted({g for g, n in state.graph.totals.items() if n > 0} | set(state.ended) | set(in_flight))
     is_old = state.log is not None and bool(state.log.sent_counts)
     rows: dict[str, PrefixProgress] = {}
     for group_id in ids:
@@ -40,8 +40,8 @@ def prefix_progress(
         running = in_flight.get(group_id, 0)
         seen = finished + erred + interrupted + lost + running
         # While a large graph is still being counted, a prefix has at least the tasks seen of it.
-        planned = max(state.totals[group_id] - off.spared[group_id], 0)
-        total = planned if state.counted else max(planned, seen)
+        planned = max(state.graph.totals[group_id] - off.spared[group_id], 0)
+        total = planned if state.graph.is_counted else max(planned, seen)
         finished = min(finished, total)
         erred = min(erred, total - finished)
         if is_old:

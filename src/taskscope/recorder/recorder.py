@@ -216,7 +216,9 @@ class Recorder:
         with self._lock:
             first, parts = self._store.since(cursor, limit)
             runs = self._runs
-            return first, join_rows([(b, s, runs[b.run].identify, runs[b.run].errors) for b, s in parts])
+            return first, join_rows(
+                [(b, s, runs[b.run].graph.identify, runs[b.run].graph.errors) for b, s in parts]
+            )
 
     def follow(self, first_run: int) -> Follower:
         """Return a reader that gets all there is of the runs from `first_run` on, at its own pace."""
@@ -252,7 +254,7 @@ class Recorder:
         """Return the shape of the graph of a run that goes on; None before all of it was seen."""
         with self._lock:
             state = self._runs.get(run)
-            return None if state is None or state.builder is None else state.builder.outline()
+            return None if state is None else state.graph.outline()
 
     def ended(self, run: int) -> NDArray[np.int32] | None:
         """Return the numbers of a run's tasks that are not ahead; None if some are no longer held.
@@ -264,7 +266,7 @@ class Recorder:
             blocks = [block.task for block in self._store.blocks() if block.run == run]
             if state is None or sum(map(len, blocks)) < state.n_ended:
                 return None
-            return np.concatenate([*blocks, state.spared()])
+            return np.concatenate([*blocks, state.graph.spared()])
 
     def progress(self, first_run: int = 0, last_run: int | None = None) -> list[PrefixProgress]:
         """Return how far each prefix of each run in the window is, in order of appearance."""
@@ -305,7 +307,7 @@ class Recorder:
         with self._lock:
             self._drain()
             states = self._runs.window(first_run, last_run)
-            graphs = {s.run.run: g for s in states if (g := s.columns()) is not None}
+            graphs = {s.run.run: g for s in states if (g := s.graph.columns()) is not None}
             blocks = [b for b in self._store.blocks() if b.run in graphs]
             held = sum(map(len, blocks))
             now_s = self.now_s()

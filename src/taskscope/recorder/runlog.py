@@ -9,8 +9,7 @@ from __future__ import annotations
 import math
 import os
 import threading
-from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping, Sequence
 from itertools import chain, islice
 from typing import Literal
 
@@ -18,98 +17,10 @@ from taskscope.model.clock import Clock
 from taskscope.model.errortext import describe
 from taskscope.model.records import OTHERS
 from taskscope.model.scheduled import Scheduled
+from taskscope.recorder.appended import FailedTask, LaneActivity, LaneBuffer, LaneKey, UnseenTask
+from taskscope.recorder.graphsource import GraphSource
 
-__all__ = ["FailedTask", "LaneActivity", "LaneBuffer", "LaneKey", "RunLog", "UnseenTask", "joined_sources"]
-
-
-@dataclass(frozen=True, slots=True)
-class LaneKey:
-    """What makes a lane: the process, the thread, and how deep this compute is nested in that thread.
-
-    A thread of a cluster's worker is known by the worker's address instead of a process. Where it runs
-    several tasks at a time, each has a slot of its own.
-    """
-
-    pid: int
-    thread: int
-    depth: int = 0
-    label: str = field(default="", compare=False)
-    worker: str = ""
-    slot: int = 0
-
-
-class LaneBuffer(list[object]):
-    """Rows of one thread in one compute, flat: key, start, stop, CPU seconds, result size in bytes."""
-
-    __slots__ = ("folded", "key", "open")
-    WIDTH = 5
-
-    def __init__(self, key: LaneKey) -> None:
-        self.key = key
-        self.open: tuple[object, float] | None = None
-        """The key and start of the task that is being run right now."""
-        self.folded: tuple[object, float] | None = None
-        """The key and start of the last row that was read."""
-
-
-@dataclass(frozen=True, slots=True)
-class FailedTask:
-    """A task that raised."""
-
-    key: object
-    lane: LaneKey
-    start: float
-    stop: float
-    cpu: float
-    interrupted: bool
-    error: str
-
-
-@dataclass(frozen=True, slots=True)
-class UnseenTask:
-    """A task whose end no worker reported: only the scheduler saw it being submitted, and how it ended."""
-
-    key: object
-    start: float
-    stop: float
-    status: Literal["finished", "erred", "interrupted", "lost"]
-    error: str | None
-    """What the scheduler says it raised."""
-    worker: str = ""
-    """The address of the cluster's worker it was sent to."""
-    worker_label: str = ""
-    lane: LaneKey | None = None
-    """Where its worker last said that it ran."""
-
-
-@dataclass(frozen=True, slots=True)
-class LaneActivity:
-    """What a worker of a cluster did for a task besides computing it.
-
-    Parameters
-    ----------
-    key, lane
-        The task, and the lane it ran in.
-    kind
-        A code into `taskscope.model.activities.ACTIVITIES`.
-    start, stop
-        On the clock's axis.
-    source
-        The address that data came from, or what a failed attempt raised; ``""`` for none.
-    token
-        By which its bytes are told later; None if they never are.
-    nbytes
-        How much came from there; NaN where that is not known, or not yet.
-    """
-
-    key: object
-    lane: LaneKey
-    kind: int
-    start: float
-    stop: float
-    source: str = ""
-    token: int | None = None
-    nbytes: float = math.nan
+__all__ = ["RunLog"]
 
 
 class RunLog:
@@ -305,35 +216,3 @@ class RunLog:
             if task is not None and task != lane.folded and task[0] not in self.failed_keys:
                 found.append((lane.key, task[0], task[1]))
         return found
-
-
-@dataclass(frozen=True, slots=True)
-class GraphSource:
-    """What the scheduler knows of a graph at the start: keys and dependencies, no task and no value.
-
-    Parameters
-    ----------
-    dependencies
-        Every key of the graph with the set of keys it needs.
-    kept
-        The requested keys.
-    data
-        Keys that are data, not tasks, with their size in bytes (NaN where unknown).
-    grows
-        Whether more keys may come.
-    """
-
-    dependencies: Mapping[object, Collection[object]]
-    kept: frozenset[object]
-    data: dict[object, float]
-    grows: bool = False
-
-
-def joined_sources(sources: Sequence[GraphSource]) -> GraphSource:
-    """Return what came to a graph in several pieces as one piece."""
-    dependencies: dict[object, Collection[object]] = {}
-    kept: set[object] = set()
-    for source in sources:
-        dependencies.update(source.dependencies)
-        kept |= source.kept
-    return GraphSource(dependencies, frozenset(kept), {}, grows=True)

@@ -86,7 +86,7 @@ class RunTable(Mapping[int, RunState]):
             state = self._states[run]
             state.rows_held -= count
             if not state.rows_held:
-                state.let_go()
+                state.graph.let_go()
 
     def clear(self) -> None:
         """Note that no rows are held any more, and forget all runs that are over."""

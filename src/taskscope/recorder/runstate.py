@@ -3,32 +3,31 @@
 from __future__ import annotations
 
 import math
-from collections import Counter, defaultdict
-from collections.abc import Callable, Iterator, Mapping
+from collections import defaultdict
+from collections.abc import Callable
 from typing import cast
 
 import numpy as np
-from numpy.typing import NDArray
 
-from taskscope.model.columns import SCHEDULER_OBSERVED, GraphColumns, RowBlock, narrow_sizes, round_down_f4
+from taskscope.model.columns import SCHEDULER_OBSERVED, RowBlock, narrow_sizes, round_down_f4
 from taskscope.model.held import HeldRows
-from taskscope.model.keys import KeyBlock
 from taskscope.model.records import INTERRUPTED, RUNNING, Run, RunStatus
 from taskscope.recorder.activities import ActivityLog
+from taskscope.recorder.appended import LaneBuffer, LaneKey
 from taskscope.recorder.deductions import Deductions
 from taskscope.recorder.fold import MAX_ROWS, take, take_rows
 from taskscope.recorder.graph import GraphBuilder
-from taskscope.recorder.graphpart import GraphPart, GraphPlace, part_of_columns
+from taskscope.recorder.graphsource import joined_sources
 from taskscope.recorder.grouped import GroupSums, sum_by_group
 from taskscope.recorder.landings import Landed, LandingLog
 from taskscope.recorder.occupancy import Occupancy, metric_name
-from taskscope.recorder.runlog import LaneBuffer, LaneKey, RunLog, joined_sources
+from taskscope.recorder.rungraph import RunGraph
+from taskscope.recorder.runlog import RunLog
 from taskscope.recorder.tables import GroupTable
 from taskscope.recorder.unknown_lanes import UnknownLanes
 
 __all__ = ["RunState"]
 
-_KEYS_PER_SLICE = 2_000
 _MAX_LANDED = 20_000
 
 
@@ -61,21 +60,17 @@ class RunState:
         self.log: RunLog | None = log
         self.groups = groups
         self.origin = origin
-        self.builder: GraphBuilder | None = None
-        self.graph: GraphColumns | None = None
+        self._graph = RunGraph(log.run)
         self.ended: dict[int, GroupSums] = defaultdict(GroupSums.zero)
         """Sums over the rows so far, by group id."""
-        self.totals: Counter[int] = Counter()
-        """How many tasks the graph has, as far as it was counted, by group id."""
         self.deductions = Deductions()
-        """What to take off both."""
+        """What to take off these, and off the graph's counts."""
         self.occupancy: Occupancy | None = None
         self.rows_held = 0
         """How many of the run's rows the store holds."""
         self._follow_held = follow_held
         self._landings = landings
         self._unknown = UnknownLanes()
-        self._let_go = False
         self.run = self.describe()
 
     @property
@@ -105,7 +100,7 @@ class RunState:
 
     def take_rows(self, lane_id: Callable[[LaneKey], int]) -> RowBlock | None:
         """Fold a bounded number of the rows that were appended since; None when there were none."""
-        log, builder = self.log, self._builder()
+        log, builder = self.log, self.graph.builder
         if log is None:
             return None
         if builder is None:
@@ -135,7 +130,7 @@ class RunState:
 
     def take_activities(self, lane_id: Callable[[LaneKey], int], into: ActivityLog) -> None:
         """Fold a bounded number of the activities that were appended since."""
-        log, builder = self.log, self._builder()
+        log, builder = self.log, self.graph.builder
         if log is None or builder is None or not (log.activities or log.activity_bytes):
             return
         n_told, n_activities = len(log.activity_bytes), len(log.activities)
@@ -152,16 +147,18 @@ class RunState:
         for token, nbytes in told:
             into.complete(token, nbytes)
 
-    def _builder(self) -> GraphBuilder | None:
+    @property
+    def graph(self) -> RunGraph:
+        """Its graph, from when the source has told it."""
         log = self.log
-        if self.builder is None and log is not None and log.graph_source is not None:
+        if self._graph.builder is None and log is not None and log.graph_source is not None:
             grows = log.graph_source.grows
             ids = self.groups.ids_of_others if log.is_of_others else self.groups.ids
-            self.builder = GraphBuilder(log.graph_source, log.start - self.origin, ids)
+            builder = self._graph.begin(log.graph_source, log.start - self.origin, ids)
             log.graph_source = None
             if self._follow_held and not (grows or log.is_held_elsewhere):
-                self.occupancy = Occupancy(log.run, self.builder, has_metric=log.metric is not None)
-        return self.builder
+                self.occupancy = Occupancy(log.run, builder, has_metric=log.metric is not None)
+        return self._graph
 
     def _grow(self, log: RunLog, builder: GraphBuilder) -> None:
         # After rows and landings were taken: a key is announced before either.
@@ -192,7 +189,7 @@ class RunState:
 
         Of those that taskscope cannot look at, at most `limit`.
         """
-        log, builder = self.log, self._builder()
+        log, builder = self.log, self.graph.builder
         if log is None or builder is None:
             return None
         found = log.in_flight()
@@ -218,25 +215,6 @@ class RunState:
             ((RUNNING if log.stop is None else INTERRUPTED) | SCHEDULER_OBSERVED * unseen).astype(np.uint8),
         )
 
-    def advance_graph(self) -> bool:
-        """Process a slice of the graph; True while there is more."""
-        builder = self._builder()
-        if builder is None or builder.complete:
-            return False
-        builder.advance(_KEYS_PER_SLICE)
-        self.totals = builder.group_counts
-        return not builder.complete
-
-    @property
-    def counts_graph(self) -> bool:
-        """Whether the graph is known and not all of it was processed."""
-        return self.builder is not None and not self.builder.complete
-
-    @property
-    def counted(self) -> bool:
-        """Whether `totals` has all tasks of the graph."""
-        return self.graph is not None or self._let_go or (self.builder is not None and self.builder.complete)
-
     def slices_waiting(self) -> int:
         """Return how often `take_rows` must be called to fold all that writers have appended so far."""
         log = self.log
@@ -259,12 +237,12 @@ class RunState:
 
     def take_held(self, now_s: float) -> HeldRows:
         """Return the rows of what the scheduler held that are settled by now; with the end, the last ones."""
-        occupancy, log = self.occupancy, self.log
-        if occupancy is None or log is None or self.builder is None:
+        occupancy, log, builder = self.occupancy, self.log, self.graph.builder
+        if occupancy is None or log is None or builder is None:
             return HeldRows.empty()
         over = self.over
         rows = occupancy.advance(now_s, over=over)
-        if over and log.stop is not None and self.builder.complete and not occupancy.behind:
+        if over and log.stop is not None and builder.complete and not occupancy.behind:
             self.occupancy = None
             rows = HeldRows.concat([rows, occupancy.close(log.stop - self.origin)])
         return rows
@@ -290,83 +268,10 @@ class RunState:
         log = self.log
         if log is None:
             return True
-        if not self.over or self.counts_graph or self.occupancy is not None:
-            return False
-        if self.builder is None and log.graph_source is not None:
+        graph = self.graph
+        if not self.over or graph.is_being_counted or self.occupancy is not None:
             return False
         self.run = self.describe()
-        if self.builder is not None:
-            self.graph = self.builder.finish()
-            self.totals = Counter(self.builder.group_counts)
-        self.log = self.builder = None
+        graph.seal()
+        self.log = None
         return True
-
-    def let_go(self) -> None:
-        """Forget the graph of a run that is over and of which no rows are held; its counts stay."""
-        if self.graph is not None:
-            self.graph, self._let_go = None, True
-
-    def landed(self) -> Iterator[Landed]:
-        """Yield what has landed so far, what the user's metric gave, and what does not have to run."""
-        if self.builder is not None:
-            (enter, values), spared = self.builder.landed(), self.builder.spared()
-        elif self.graph is not None:
-            enter, values, spared = self.graph.enter_times(), self.graph.values, self.graph.spared
-        else:
-            return
-        tasks = np.flatnonzero(~np.isnan(enter)).astype(np.int32)
-        yield Landed(self.run.run, tasks, enter=enter[tasks])
-        if values is not None:
-            tasks = np.flatnonzero(~np.isnan(values)).astype(np.int32)
-            yield Landed(self.run.run, tasks, values=values[tasks])
-        if len(spared):
-            yield Landed(self.run.run, spared, spared=np.ones(len(spared), bool))
-
-    def part(self, at: GraphPlace, limit: int) -> GraphPart | None:
-        """Return the next piece of the graph, of about `limit` keys; None before there is a graph."""
-        if self.graph is not None:
-            return part_of_columns(self.graph, at, limit)
-        builder = self._builder()
-        return None if builder is None else builder.part(at, limit)
-
-    @property
-    def reached(self) -> tuple[int, int]:
-        """How many keys were met, and of how many the dependencies are known."""
-        if self.graph is not None:
-            return len(self.graph.group), len(self.graph.group)
-        return (0, 0) if self.builder is None else self.builder.reached
-
-    def identify(self, tasks: NDArray[np.int32]) -> tuple[NDArray[np.uint32], KeyBlock]:
-        """Return group ids and keys of these tasks."""
-        if self.graph is not None:
-            return self.graph.group[tasks], self.graph.keys.take(tasks)
-        if self.builder is None:
-            raise LookupError(f"run {self.run.run} has rows but no graph")
-        return self.builder.identify(tasks)
-
-    def neighbours(self, task: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Return the numbers of a task's dependencies and of its dependents, ascending."""
-        graph = self.graph or self.builder
-        if graph is None:
-            raise LookupError(f"run {self.run.run} has rows but no graph")
-        return graph.neighbours(task)
-
-    def spared(self) -> NDArray[np.int32]:
-        """Return the numbers of the tasks that do not have to run, as far as it is held."""
-        if self.builder is not None:
-            return self.builder.spared()
-        return np.empty(0, np.int32) if self.graph is None else self.graph.spared
-
-    @property
-    def errors(self) -> Mapping[int, str]:
-        """What tasks raised, by their numbers."""
-        graph = self.graph or self.builder
-        return {} if graph is None else graph.errors
-
-    def columns(self) -> GraphColumns | None:
-        """Return the graph's columns, finished if need be."""
-        if self.graph is None and self._builder() is not None and self.builder is not None:
-            columns = self.builder.finish()
-            self.totals = self.builder.group_counts
-            return columns
-        return self.graph

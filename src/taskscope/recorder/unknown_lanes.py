@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-from taskscope.recorder.runlog import LaneKey
+from taskscope.recorder.appended import LaneKey
 
 __all__ = ["UnknownLanes"]
 
