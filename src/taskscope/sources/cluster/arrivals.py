@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
 
 from taskscope.recorder import Recorder
 from taskscope.sources.cluster import adapter
@@ -14,6 +15,9 @@ from taskscope.sources.cluster.ownership import Ownership
 from taskscope.sources.cluster.runs import TrackedRun, announce
 
 __all__ = ["Arrivals"]
+
+_FEW_KEYS = 100
+"""A call of `submit` or `map` for so many is looked at together with others."""
 
 
 class Arrivals:
@@ -56,6 +60,7 @@ class Arrivals:
 
     def admit(self, runs: list[TrackedRun]) -> None:
         """Append the runs that are new to `runs`, and begin to find out which keys were handed over."""
+        few: list[tuple[TrackedRun, Submission]] = []
         while self._incoming:
             run, submission = self._incoming[0]
             if run not in runs:
@@ -65,10 +70,12 @@ class Arrivals:
             run.may_retry |= submission.may_retry
             if submission.expr is None:
                 self._know(run, Graph(dict.fromkeys(submission.keys, ())), submission)
+            elif submission.single and len(submission.keys) <= _FEW_KEYS:
+                few.append((run, submission))
             else:
-                task = asyncio.get_running_loop().create_task(self._learn(run, submission))
-                self._graphs.add(task)
-                task.add_done_callback(self._graphs.discard)
+                self._begin([(run, submission)])
+        if few:
+            self._begin(few)
 
     async def learned(self) -> None:
         """Wait until the keys of all that was admitted are known."""
@@ -86,27 +93,45 @@ class Arrivals:
         for task in self._graphs:
             task.cancel()
 
-    async def _learn(self, run: TrackedRun, submission: Submission) -> None:
-        """Find out which keys a graph has, next to the loop: it may take seconds."""
-        graph: Graph | None = None
-        why = f"of more than {adapter.MAX_GRAPH_TASKS:,} tasks was not looked at"
-        try:
-            graph = await asyncio.to_thread(adapter.materialize, submission.expr, submission.keys)
-            if graph is not None:
-                run.may_retry |= await asyncio.to_thread(adapter.may_retry, submission.expr)
-        except Exception as error:  # noqa: BLE001 - a user's collection may raise anything
-            self._recorder.fault("reading a graph", error)
-            why = "could not be read"
-        if graph is None:
-            run.assumed = True
-            self._recorder.warn(
-                f"a graph {why}: it has no dependencies here, and tasks of other clients may be taken for "
-                "its own"
-            )
-        self._know(run, graph or Graph(dict.fromkeys(submission.keys, ())), submission)
+    def _begin(self, arrived: Sequence[tuple[TrackedRun, Submission]]) -> None:
+        task = asyncio.get_running_loop().create_task(self._learn(arrived))
+        self._graphs.add(task)
+        task.add_done_callback(self._graphs.discard)
+
+    async def _learn(self, arrived: Sequence[tuple[TrackedRun, Submission]]) -> None:
+        """Find out which keys graphs have, next to the loop: it may take seconds."""
+        found = await asyncio.to_thread(lambda: [_look_at(submission) for _, submission in arrived])
+        for (run, submission), look in zip(arrived, found, strict=True):
+            why = f"of more than {adapter.MAX_GRAPH_TASKS:,} tasks was not looked at"
+            if look.error is not None:
+                self._recorder.fault("reading a graph", look.error)
+                why = "could not be read"
+            if look.graph is None:
+                run.assumed = True
+                self._recorder.warn(
+                    f"a graph {why}: it has no dependencies here, and tasks of other clients may be taken for"
+                    " its own"
+                )
+            run.may_retry |= look.may_retry
+            self._know(run, look.graph or Graph(dict.fromkeys(submission.keys, ())), submission)
 
     def _know(self, run: TrackedRun, graph: Graph, submission: Submission) -> None:
         run.coroutines |= graph.coroutines
         announce(run, graph.dependencies, submission.keys)
         self._ownership.take(run, graph.dependencies)
         self._others.give_up(graph.dependencies)
+
+
+class _Look(NamedTuple):
+    graph: Graph | None
+    may_retry: bool = False
+    error: Exception | None = None
+
+
+def _look_at(submission: Submission) -> _Look:
+    graph: Graph | None = None
+    try:
+        graph = adapter.materialize(submission.expr, submission.keys)
+        return _Look(graph, graph is not None and adapter.may_retry(submission.expr))
+    except Exception as error:  # noqa: BLE001 - a user's collection may raise anything
+        return _Look(graph, error=error)
