@@ -15,6 +15,7 @@ from taskscope.diagnostics.tally import Tally
 from taskscope.diagnostics.textbar import TextBar, TextOut, bar_text
 from taskscope.errors import OptionError
 from taskscope.sources.cell import in_kernel
+from taskscope.sources.registration import ends_first
 
 if TYPE_CHECKING:
     from taskscope.diagnostics.notebook_bar import NotebookBar
@@ -129,6 +130,7 @@ class ProgressBar(Callback):
     def _start_state(self, dsk: Mapping[Any, Any], state: Mapping[str, Any]) -> None:
         self._tally.watch(id(dsk), state)
 
+    @ends_first
     def _finish(self, dsk: Mapping[Any, Any], _state: Mapping[str, Any], errored: bool) -> None:  # noqa: FBT001 - Dask calls it so
         try:
             self._end_compute(id(dsk), errored)

@@ -5,7 +5,8 @@ computes at a time from two threads see, and may put back for good, a set that l
 `dask.local.get_async` asks ``dask.local.local_callbacks`` which callbacks a compute has; while something is
 registered here, ours answers. What is held (`hold`) is part of every compute, also of those with an explicit
 ``callbacks=`` and of those that tasks start. What listens (`listen`) stands in ``Callback.active`` like a
-registered callback of Dask's, and is put back where Dask has lost it. Other callbacks are never touched.
+registered callback of Dask's, and is put back where Dask has lost it. Of these a ``finish`` that never raises
+may come first, too (`ends_first`). Other callbacks are never touched.
 
 This is the only module that knows this private detail; ``tests/unit/sources/test_registration.py`` fails when
 Dask changes it.
@@ -17,18 +18,21 @@ import os
 import threading
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager, contextmanager
-from typing import TypeAlias
+from typing import Any, TypeAlias, TypeVar
 
 import dask.local
 from dask.callbacks import Callback
 
 from taskscope.sources.scheduler import is_nested
 
-__all__ = ["CallbackTuple", "hold", "listen", "release", "unlisten"]
+__all__ = ["CallbackTuple", "ends_first", "hold", "listen", "release", "unlisten"]
 
 CallbackTuple: TypeAlias = tuple[Callable[..., None] | None, ...]
 _LocalCallbacks: TypeAlias = Callable[..., AbstractContextManager[Iterable[CallbackTuple]]]
 
+_Finish = TypeVar("_Finish", bound=Callable[..., Any])
+
+_FIRST = "_taskscope_ends_first"
 _lock = threading.Lock()
 _held: tuple[CallbackTuple, ...] = ()
 _listening: dict[object, CallbackTuple] = {}
@@ -46,12 +50,34 @@ def _local_callbacks(callbacks: Iterable[CallbackTuple] | None = None) -> Iterat
         raise RuntimeError("taskscope was detached from dask.local while a compute was starting")
     held = _held
     # At the end we come first: one that raises there keeps all after it from hearing of the end.
-    ends: list[CallbackTuple] = [(None, None, None, None, finish) for *_, finish in held]
+    ends = [_only_end(callback) for callback in held]
     with _listeners(callbacks) as listening, original(callbacks) as found:
         active = list(found)
         lost = [c for c in listening if c not in active]
+        others = [*active, *lost]
+        first = [callback for callback in others if _ends_first(callback)]
+        ends += map(_only_end, first)
+        rest = [_without_end(callback) if callback in first else callback for callback in others]
         # Otherwise last: what others do at the start of a task is not in the task's way.
-        yield [*ends, *active, *lost, *((*hooks, None) for *hooks, _ in held)]
+        yield [*ends, *rest, *map(_without_end, held)]
+
+
+def ends_first(finish: _Finish) -> _Finish:
+    """Have a ``finish`` hook that never raises called before those that may keep it from hearing."""
+    setattr(finish, _FIRST, True)
+    return finish
+
+
+def _ends_first(callback: CallbackTuple) -> bool:
+    return getattr(callback[-1], _FIRST, False) is True
+
+
+def _only_end(callback: CallbackTuple) -> CallbackTuple:
+    return (None, None, None, None, callback[-1])
+
+
+def _without_end(callback: CallbackTuple) -> CallbackTuple:
+    return (*callback[:-1], None)
 
 
 @contextmanager

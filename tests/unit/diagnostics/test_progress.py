@@ -7,6 +7,7 @@ import os
 import threading
 import time
 import weakref
+from contextlib import ExitStack
 from typing import Any
 
 import dask
@@ -114,6 +115,21 @@ def test_registered_it_shows_every_compute_and_once_in_a_block_of_its_own() -> N
         compute()
     assert out.getvalue().count("100% Completed") == 3
     assert Callback.active == set()
+
+
+def test_a_callback_that_raises_at_the_end_leaves_no_bar_behind() -> None:
+    def fail(*_: object) -> None:
+        raise ValueError("no end")
+
+    # Dask calls registered callbacks in the order of a set: one that raises is before some of these.
+    bars = [ProgressBar(out=io.StringIO()) for _ in range(10)]
+    with ExitStack() as stack:
+        for callback in (*bars, Callback(finish=fail)):
+            stack.enter_context(callback)
+        with pytest.raises(ValueError, match="no end"):
+            dask.get({"x": (abs, -1)}, "x")
+    assert [bar._timer.is_alive() for bar in bars] == [False] * 10
+    assert [bar._running for bar in bars] == [False] * 10
 
 
 @pytest.mark.parametrize("out", ["closed", "without flush", "broken"])
