@@ -55,9 +55,8 @@ def _local_callbacks(callbacks: Iterable[CallbackTuple] | None = None) -> Iterat
         active = list(found)
         lost = [c for c in listening if c not in active]
         others = [*active, *lost]
-        first = [callback for callback in others if _ends_first(callback)]
-        ends += map(_only_end, first)
-        rest = [_without_end(callback) if callback in first else callback for callback in others]
+        ends += [_only_end(callback) for callback in others if _ends_first(callback)]
+        rest = [_without_end(callback) if _ends_first(callback) else callback for callback in others]
         # Otherwise last: what others do at the start of a task is not in the task's way.
         yield [*ends, *rest, *map(_without_end, held)]
 
