@@ -24,8 +24,7 @@ STRYKER := node $(MUTANTS)/node_modules/@stryker-mutator/core/bin/stryker.js
 LABEXTENSION := src/taskscope/labextension
 LINK := $(VENV)/share/jupyter/labextensions/taskscope
 NOTEBOOK := notebooks/01-quickstart.ipynb
-FRONTEND_SOURCES := $(shell find $(wildcard labextension/src labextension/style) labextension/*.* -type f) \
-	$(wildcard package.json tsconfig*.json *.js *.mjs)
+FRONTEND_SOURCES := $(shell find labextension/src labextension/schema labextension/*.* -type f) package.json
 AS_ROOT := $(filter 0,$(shell id -u))
 LAB_OPTIONS := --LabApp.news_url=None --LabApp.check_for_updates_class=jupyterlab.NeverCheckForUpdate \
 	$(if $(AS_ROOT),--allow-root)
@@ -142,7 +141,7 @@ pictures: setup $(STAMPS)/chromium $(STAMPS)/ipykernel6 ## take the pictures of 
 	$(PYTHON) -m docs.pictures
 
 clean: ## back to a fresh clone
-	rm -rf $(VENV) build dist node_modules labextension/lib $(LABEXTENSION) src/taskscope/static
+	rm -rf $(VENV) build dist node_modules labextension/lib labextension/built-from $(LABEXTENSION) src/taskscope/static
 	rm -rf .hypothesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache
 
 help: ## this list
@@ -209,6 +208,7 @@ $(STAMPS)/node_modules: package-lock.json | $(STAMPS)/python
 $(STAMPS)/frontend: $(FRONTEND_SOURCES) $(STAMPS)/node_modules | $(STAMPS)/python
 	@echo 'building the front end'
 	@npm run --silent build >build/frontend.log 2>&1 || { cat build/frontend.log; exit 1; }
+	@$(PYTHON) labextension/hatch_build.py
 	@touch $@
 
 # A kernel without subshells shares the environment, but for these two packages.

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import os
+import shutil
 import subprocess
 import sys
 import tarfile
@@ -27,8 +29,38 @@ class Distributions:
 
 
 def build(into: Path) -> Distributions:
-    """Build the sdist, and the wheel from that sdist as an installer would."""
-    command = [sys.executable, "-m", "build", "--outdir", str(into), str(ROOT)]
-    done = subprocess.run(command, check=False, capture_output=True, text=True)
-    assert done.returncode == 0, done.stdout + done.stderr
+    """Build the sdist, and the wheel from that sdist as an installer would, where npm is of no use."""
+    without_npm = into / "without-npm"
+    without_npm.mkdir()
+    npm = without_npm / "npm"
+    npm.write_text("#!/bin/sh\necho 'the front end is not of these sources: run make setup' >&2; exit 1\n")
+    npm.chmod(0o755)
+    run_build(ROOT, "--outdir", str(into), PATH=f"{without_npm}{os.pathsep}{os.environ['PATH']}")
     return Distributions(wheel=next(into.glob("*.whl")), sdist=next(into.glob("*.tar.gz")))
+
+
+def run_build(folder: Path, *options: str, **environment: str) -> None:
+    command = [sys.executable, "-m", "build", *options, str(folder)]
+    done = subprocess.run(
+        command, check=False, capture_output=True, text=True, env={**os.environ, **environment}
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def copy_tree(to: Path) -> Path:
+    """Copy what is committed, and the front end as it was built."""
+    listed = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, check=True, capture_output=True, text=True)
+    names = [name for name in listed.stdout.split("\0") if name and (ROOT / name).is_file()]
+    for name in [*names, "labextension/built-from"]:
+        (to / name).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy2(ROOT / name, to / name)
+    for name in ("src/taskscope/labextension", "src/taskscope/static"):
+        shutil.copytree(ROOT / name, to / name)
+    return to
+
+
+def built_files(root: Path) -> dict[str, bytes]:
+    """Read what npm makes of the sources in this folder."""
+    tops = (root / "src/taskscope/labextension", root / "src/taskscope/static")
+    paths = [path for top in tops for path in top.rglob("*") if path.is_file()]
+    return {path.relative_to(root).as_posix(): path.read_bytes() for path in paths}

@@ -51,7 +51,11 @@ def test_the_wheel_bundles_no_package_of_others(built: Distributions) -> None:
 def test_the_sdist_builds_without_node(built: Distributions) -> None:
     names = built.sdist_names()
     wanted = {"LICENSE", "README.md", "package-lock.json", "labextension/install.json"}
-    prebuilt = {"src/taskscope/labextension/package.json", "src/taskscope/static/report.js"}
+    prebuilt = {
+        "labextension/built-from",
+        "src/taskscope/labextension/package.json",
+        "src/taskscope/static/report.js",
+    }
     assert wanted | prebuilt <= names
     assert [name for name in names if name.startswith(("node_modules", "labextension/lib"))] == []
 
