@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from taskscope.errors import MissingDependencyError, UnknownNameError, unknown_name
 from taskscope.model.recording import Recording
-from taskscope.model.stacks import Function, StackColumns, StackRows
+from taskscope.model.stacks import NOT_SAMPLED_WITHOUT_LOCK, Function, StackColumns, StackRows
 from taskscope.model.tables import Columns
 
 if TYPE_CHECKING:
@@ -246,6 +246,8 @@ def _note(recording: Recording, rows: StackRows) -> str | None:
 def _why_empty(recording: Recording, unseen: Sequence[str]) -> str:
     if "stacks" in recording.unknown:
         return "not recorded: the process ended, or the file does, before its call stacks were written"
+    if any(message.text.startswith(NOT_SAMPLED_WITHOUT_LOCK) for message in recording.messages):
+        return NOT_SAMPLED_WITHOUT_LOCK
     if recording.stacks.interval_s is None:
         return "nothing was sampled: profile with stacks=True"
     if recording.runs and unseen:

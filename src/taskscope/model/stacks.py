@@ -7,7 +7,13 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["NO_STACKS", "Function", "StackColumns", "StackRows"]
+__all__ = ["NOT_SAMPLED_WITHOUT_LOCK", "NO_STACKS", "Function", "StackColumns", "StackRows"]
+
+NOT_SAMPLED_WITHOUT_LOCK = (
+    "call stacks are not sampled: this Python runs threads without its global lock (GIL), and looking at the "
+    "stack of a thread that runs may crash it then"
+)
+"""The message of a recording whose process could not be sampled."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,10 +18,17 @@ import dask.utils
 from dask import _task_spec, core, optimization
 
 from taskscope.model.keys import split_key
+from taskscope.model.stacks import NOT_SAMPLED_WITHOUT_LOCK
 from taskscope.recorder import LaneBuffer, Recorder
 from taskscope.sources.timing import TimedTask
 
-__all__ = ["DEFAULT_CYCLE_S", "DEFAULT_INTERVAL_S", "StackSampler", "task_stack"]
+__all__ = [
+    "DEFAULT_CYCLE_S",
+    "DEFAULT_INTERVAL_S",
+    "StackSampler",
+    "has_interpreter_lock",
+    "task_stack",
+]
 
 DEFAULT_INTERVAL_S = 0.01
 DEFAULT_CYCLE_S = 1.0
@@ -35,6 +42,11 @@ _TASK = TimedTask.__call__.__code__
 _OWN = f"{Path(__file__).parents[1]}{os.sep}"
 _DASK_FILES = frozenset(str(module.__file__) for module in (_task_spec, core, optimization))
 _DASK_CODE = (dask.utils.apply.__code__, dask.utils.methodcaller.__call__.__code__)
+
+def has_interpreter_lock() -> bool:
+    """Return whether one thread at a time runs Python code: without, frames of others are freed meanwhile."""
+    # Before 3.13 there is always a lock.
+    return bool(getattr(sys, "_is_gil_enabled", lambda: True)())
 
 
 def task_stack(frame: FrameType | None) -> list[CodeType] | None:
@@ -68,6 +80,8 @@ class StackSampler:
         Where samples go.
     open_lanes
         Gives the runs' numbers with the lanes that belong to them.
+    is_safe
+        Whether the frames of other threads may be walked while these run.
 
     Notes
     -----
@@ -82,13 +96,17 @@ class StackSampler:
     """
 
     def __init__(
-        self, recorder: Recorder, open_lanes: Callable[[], Iterable[tuple[int, LaneBuffer]]]
+        self,
+        recorder: Recorder,
+        open_lanes: Callable[[], Iterable[tuple[int, LaneBuffer]]],
+        is_safe: Callable[[], bool] = has_interpreter_lock,
     ) -> None:
         self.interval_s: float | None = None
         """Seconds between samples; None: there are none."""
         self.cycle_s = DEFAULT_CYCLE_S
         self._recorder = recorder
         self._open_lanes = open_lanes
+        self._is_safe = is_safe
         self._worker = str(os.getpid())
         self._seen: dict[int, tuple[object, float]] = {}
         self._lock = threading.Lock()
@@ -100,8 +118,12 @@ class StackSampler:
         """Note that a compute began."""
         with self._lock:
             self._n_active += 1
-            if self.interval_s is not None:
+            if self.interval_s is None:
+                return
+            if self._is_safe():
                 self._recorder.stacks.note(self.interval_s, self.cycle_s)
+            else:
+                self._recorder.warn(NOT_SAMPLED_WITHOUT_LOCK)
 
     def compute_stopped(self) -> None:
         """Note that a compute ended."""
@@ -111,7 +133,8 @@ class StackSampler:
     def tick(self) -> None:
         """See to it that a compute that lasts is sampled."""
         with self._lock:
-            if self.interval_s is None or not self._n_active or self._thread is not None:
+            wanted = self.interval_s is not None and self._n_active and self._is_safe()
+            if not wanted or self._thread is not None:
                 return
             self._stop = threading.Event()
             self._thread = threading.Thread(
@@ -142,6 +165,10 @@ class StackSampler:
             self._recorder.fault("sampling call stacks", error)
         finally:
             self._recorder.stacks.end_cycle()
+            with self._lock:
+                # However it ended, the next tick can start another.
+                if self._stop is stop:
+                    self._thread = None
 
     def _sample_until(self, stop: threading.Event) -> None:
         log, clock = self._recorder.stacks, self._recorder.clock
@@ -153,7 +180,7 @@ class StackSampler:
             if stop.wait(pause) or interval is None:
                 return
             now, busy = clock.perf_counter(), clock.thread_time()
-            if now - active > _LINGER_S and self._leave(stop):
+            if now - active > _LINGER_S and not self._n_active:
                 return
             if self._sample(now, now - before, now - due if n > 1 else None) or self._n_active:
                 active = now
@@ -163,14 +190,6 @@ class StackSampler:
                 cycle = now
             cost = clock.thread_time() - busy
             pause = max(interval * (0.5 + n * _GOLDEN % 1), cost / _MAX_SHARE)
-
-    def _leave(self, stop: threading.Event) -> bool:
-        with self._lock:
-            if self._n_active:
-                return False
-            if self._stop is stop:
-                self._thread = None
-            return True
 
     def _sample(self, now: float, elapsed_s: float, late_s: float | None) -> bool:
         """Look at all threads once; True if one was running a task.

@@ -17,7 +17,7 @@ from taskscope.errors import OptionError
 from taskscope.model.recording import Recording
 from taskscope.recorder import Recorder
 from taskscope.session import Options, Session
-from taskscope.sources.stacks import StackSampler, task_stack
+from taskscope.sources.stacks import StackSampler, has_interpreter_lock, task_stack
 from tests.support.local_computes import watching
 from tests.support.waiting import PATIENCE_S, until
 
@@ -316,3 +316,70 @@ def test_the_first_look_stands_for_what_tasks_did_before_it_one_second_at_most(s
         return round(float(rows.seconds.sum()) - before, 9)
 
     assert [spent(lasts_s) for lasts_s in (0.0, 0.5, 3.0)] == [0.015, 0.5, 1.0]
+
+
+def test_every_block_is_sampled_while_another_one_holds_the_session(session: Session) -> None:
+    session.hold("the extension")
+    watched, sampled = Watched(session), []
+    for block in range(3):
+        before = watched.n_samples()
+        session.hold(session, Options(stacks=True, profile_interval=0.001))
+        delayed(watched.until)(before + 3).compute(scheduler="threads")
+        session.release(session)
+        thread = session.stacks._thread
+        # Whether it has noticed by now that nobody wants samples or not.
+        if block == 0 and thread is not None:
+            thread.join(PATIENCE_S)
+        sampled.append(watched.n_samples() - before >= 3)
+    session.release("the extension")
+    assert sampled == [True, True, True]
+
+
+def test_a_fault_ends_no_sampling_but_its_own(session: Session, monkeypatch: pytest.MonkeyPatch) -> None:
+    failed = threading.Event()
+
+    def fail_once(frame: FrameType | None) -> list[CodeType] | None:
+        if not failed.is_set():
+            failed.set()
+            raise ValueError("broken")
+        return task_stack(frame)
+
+    monkeypatch.setattr("taskscope.sources.stacks.task_stack", fail_once)
+    session.hold(session, Options(stacks=True, profile_interval=0.001))
+    delayed(Watched(session).until)(3).compute(scheduler="threads")
+    assert failed.is_set()
+    assert [m.text for m in session.recorder.messages] == [
+        "taskscope failed in sampling call stacks: ValueError: broken; the computation was not affected"
+    ]
+
+
+def test_without_the_global_lock_nothing_is_sampled_and_the_recording_says_so(
+    session: Session, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sys, "_is_gil_enabled", lambda: False, raising=False)
+    session.hold(session, Options(stacks=True, profile_interval=0.001))
+    ticked = threading.Semaphore(0)
+    session.pump.subscribe(lambda _: ticked.release())
+
+    def task() -> None:
+        for _ in range(3):
+            assert ticked.acquire(timeout=PATIENCE_S)
+
+    delayed(task)().compute(scheduler="threads")
+    found = session.recorder.snapshot()
+    said = (
+        "call stacks are not sampled: this Python runs threads without its global lock (GIL), and looking at "
+        "the stack of a thread that runs may crash it then"
+    )
+    assert session.stacks._thread is None
+    assert (found.profile().n_samples, found.profile().note) == (0, said)
+    assert [(m.level, m.text) for m in found.messages] == [("warning", said)]
+
+
+def test_sampling_needs_the_global_lock_where_there_can_be_none(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "_is_gil_enabled", lambda: True, raising=False)
+    assert has_interpreter_lock()
+    monkeypatch.setattr(sys, "_is_gil_enabled", lambda: False)
+    assert not has_interpreter_lock()
+    monkeypatch.delattr(sys, "_is_gil_enabled")
+    assert has_interpreter_lock()
