@@ -198,7 +198,8 @@ class Session:
         }
 
     def _options(self) -> list[Options]:
-        return [options for _, options in self._holders.values()]
+        # A copy: the metric's name is asked for on other threads than those that hold and release.
+        return [options for _, options in list(self._holders.values())]
 
     def _metric(self) -> MetricOption:
         metrics = [o.metric for o in self._options() if o.metric != "any"]

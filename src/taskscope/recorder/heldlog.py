@@ -28,7 +28,10 @@ class HeldLog:
     @property
     def dropped(self) -> int:
         """How many rows are no longer held, always the oldest."""
-        return self._blocks[0][0] if self._blocks else self.cursor
+        try:
+            return self._blocks[0][0]
+        except IndexError:
+            return self.cursor
 
     def append(self, rows: HeldRows, metric: str | None) -> None:
         """Append rows of one run, and note its metric's name; for the one reader that folds."""
@@ -55,9 +58,12 @@ class HeldLog:
     def since(self, cursor: int, limit: int) -> tuple[int, HeldRows]:
         """Return the first row still held from `cursor` on, and up to about `limit` rows, whole blocks."""
         parts: list[HeldRows] = []
-        first = max(min(cursor, self.cursor), self.dropped)
+        # Others may append and forget meanwhile: the end is read first, everything else from one copy.
+        end = self.cursor
+        blocks = list(self._blocks)
+        first = max(min(cursor, end), blocks[0][0] if blocks else end)
         count = 0
-        for start, rows in list(self._blocks):
+        for start, rows in blocks:
             if start + len(rows) <= first:
                 continue
             if parts and count + len(rows) > limit:

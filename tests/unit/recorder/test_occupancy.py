@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+from collections import deque
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -102,6 +104,39 @@ def test_rows_come_in_blocks_after_a_cursor_and_the_oldest_are_dropped(
     ]
     log.clear()
     assert (log.cursor, log.dropped, told_times(log.since(0, 9))) == (8, 8, (8, []))
+
+
+class ChangedWhileRead(deque[Any]):
+    """Blocks that another thread changes right after somebody has looked whether there are any."""
+
+    def __init__(self, change: Callable[[], None]) -> None:
+        super().__init__()
+        self._change: Callable[[], None] | None = change
+
+    def __bool__(self) -> bool:
+        found = len(self) > 0
+        if found and self._change is not None:
+            change, self._change = self._change, None
+            change()
+        return found
+
+
+@pytest.mark.parametrize("more", [[], [4.0, 5.0]], ids=["cleared", "cleared-and-appended-to"])
+def test_who_reads_while_another_thread_clears_is_told_rows_with_their_numbers(more: list[float]) -> None:
+    def log() -> heldlog_module.HeldLog:
+        log = heldlog_module.HeldLog()
+
+        def change() -> None:
+            log.clear()
+            log.append(held_rows_at(more), None)
+
+        log._blocks = ChangedWhileRead(change)
+        log._blocks.append((0, held_rows_at([0.0, 1.0])))
+        log.cursor = 2
+        return log
+
+    assert log().dropped == 0
+    assert told_times(log().since(0, 9)) == (0, [0.0, 1.0])
 
 
 def held_rows_at(times: list[float]) -> HeldRows:
