@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping, Sized
 
 from taskscope.recorder import Recorder
 from taskscope.session import Options, current
-from taskscope.sources.cluster import Call, Submission, may_have_clients, release, watch
+from taskscope.sources.cluster import Call, ImportNotice, Submission, may_have_clients, release, watch
 
 __all__ = ["RemoteComputes"]
 
@@ -28,16 +28,25 @@ class RemoteComputes:
         self._begin = begin
         self._end = end
         self._calls: set[int] = set()
+        self._notice = ImportNotice(self._follow)
 
     def open(self) -> None:
-        """Watch from now on, if there may be clients."""
+        """Watch from now on, or from when there may be clients."""
         if may_have_clients():
-            # The session first: it begins the run that is followed here.
-            current().hold(self, Options(dt="any", metric="any"))
-            watch(self)
+            self._follow()
+        else:
+            self._notice.wait()
+
+    def _follow(self) -> None:
+        # The session first: it begins the run that is followed here, and may hear of the import after us.
+        session = current()
+        session.hold(self, Options(dt="any", metric="any"))
+        session.cluster.attach()
+        watch(self)
 
     def close(self) -> None:
         """Watch no more."""
+        self._notice.cancel()
         release(self)
         current().release(self)
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import io
+import subprocess
+import sys
 import threading
 import warnings
 from pathlib import Path
@@ -13,6 +15,7 @@ from distributed import Client
 
 from taskscope.diagnostics import CacheProfiler, Profiler, ProgressBar, ResourceProfiler
 from tests.support.cluster_tasks import fail, read_truth, work
+from tests.support.waiting import PATIENCE_S
 
 
 def test_profilers_have_the_tasks_of_a_cluster(client: Client, truth: Path) -> None:
@@ -81,3 +84,37 @@ def test_no_warning_where_nothing_was_computed(client: Client) -> None:
             pass
         assert prof.results == []
     assert "taskscope-cluster" not in {thread.name for thread in threading.enumerate()}
+
+
+_EARLY = """
+import io, sys
+from dask import delayed
+from taskscope.diagnostics import ProgressBar
+from taskscope.session import current
+
+assert "distributed" not in sys.modules
+hold_first, *_ = sys.argv[1:]
+out = io.StringIO()
+bar = ProgressBar(out=out)
+if hold_first == "yes":
+    current().hold("the extension")
+bar.register()
+if hold_first == "later":
+    current().hold("the extension")
+from distributed import Client
+with Client(processes=False, n_workers=1, threads_per_worker=1, dashboard_address=None):
+    for n in (1, 2):
+        delayed(abs)(-n).compute()
+        print(n, out.getvalue().count("100% Completed"), bar.last_duration > 0)
+    bar.unregister()
+    delayed(abs)(-3).compute()
+    print(3, out.getvalue().count("100% Completed"))
+"""
+
+
+@pytest.mark.parametrize("held", ["no", "yes", "later"])
+def test_a_bar_that_was_registered_before_distributed_was_imported_follows_clusters(held: str) -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", _EARLY, held], capture_output=True, text=True, timeout=PATIENCE_S, check=False
+    )
+    assert (done.stdout.splitlines(), done.returncode) == (["1 1 True", "2 2 True", "3 2"], 0), done.stderr

@@ -8,6 +8,7 @@ from taskscope.sources.cluster.adapter import (
     release,
     watch,
 )
+from taskscope.sources.cluster.importing import ImportNotice
 from taskscope.sources.cluster.push import TRANSPORTS, Transport
 from taskscope.sources.cluster.source import ClusterSource
 
@@ -15,6 +16,7 @@ __all__ = [
     "TRANSPORTS",
     "Call",
     "ClusterSource",
+    "ImportNotice",
     "Submission",
     "Transport",
     "is_client",
