@@ -71,6 +71,8 @@ class ResourceSampler:
         self._n_active = 0
         self._last: tuple[float, dict[int, float]] | None = None
         self._watcher: ProcessWatcher | None = None
+        self._helpers_last = True
+        """Whether a helper that was started told anything before it ended."""
         self._thread: threading.Thread | None = None
         self._stop = threading.Event()
 
@@ -133,15 +135,16 @@ class ResourceSampler:
         self._n_active = 0
 
     def _begin(self) -> None:
-        try:
-            self._watcher = self._start_watcher()
-            self._watcher.run(self.dt)
-        except OSError:
-            self._stop = threading.Event()
-            self._thread = threading.Thread(
-                target=self._run, args=(self._stop,), name="taskscope-sampler", daemon=True
-            )
-            self._thread.start()
+        if self._helpers_last:
+            with contextlib.suppress(OSError):  # a thread does it then
+                self._watcher = self._start_watcher()
+                self._watcher.run(self.dt)
+                return
+        self._stop = threading.Event()
+        self._thread = threading.Thread(
+            target=self._run, args=(self._stop,), name="taskscope-sampler", daemon=True
+        )
+        self._thread.start()
 
     def _end(self) -> None:
         watcher, self._watcher = self._watcher, None
@@ -163,11 +166,17 @@ class ResourceSampler:
                     self._sample()
 
     def _read_watcher(self) -> None:
-        if self._watcher is None:
+        watcher = self._watcher
+        if watcher is None:
             return
         try:
-            for time_s, reading in self._watcher.read():
+            for time_s, reading in watcher.read():
                 self._add(time_s - self._recorder.origin, reading)
+            if watcher.ended:
+                # Killed, for one. The next tick starts another, if that promises more.
+                self._helpers_last = watcher.has_told
+                self._watcher = None
+                watcher.stop()
         except Exception as error:  # noqa: BLE001 - sampling must not end the user's compute
             self._recorder.fault("reading the sampling process", error)
 

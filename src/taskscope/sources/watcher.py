@@ -29,6 +29,10 @@ class ProcessWatcher:
 
     commands: int
     samples: int
+    ended: bool = False
+    """Whether it is gone, for instance killed, and everything it said was read."""
+    has_told: bool = False
+    """Whether it has told anything."""
     _rest: bytes = field(default=b"", repr=False)
 
     @classmethod
@@ -73,9 +77,11 @@ class ProcessWatcher:
             except BlockingIOError:
                 break
             if not chunk:
+                self.ended = True
                 break
             chunks.append(chunk)
         whole, newline, self._rest = b"".join(chunks).rpartition(b"\n")
+        self.has_told |= bool(newline)
         return parse_lines(whole) if newline else []
 
     def run(self, dt: float) -> None:

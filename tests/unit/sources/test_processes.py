@@ -18,7 +18,7 @@ from taskscope.sources import processes as processes_module
 from taskscope.sources.processes import ProcessReading, read_processes
 from taskscope.sources.resources import ResourceSampler
 from taskscope.sources.watcher import ProcessWatcher
-from tests.support.waiting import PATIENCE_S
+from tests.support.waiting import PATIENCE_S, until
 
 JIFFY_S = 0.02
 """How far off the operating system's counts of CPU seconds may be: a hundredth at each end."""
@@ -208,3 +208,32 @@ def test_what_the_helper_says_is_read_by_whole_lines() -> None:
     assert watcher.read() == [(2.5, ProcessReading({7: 0.5, 8: 0.125}, 8192))]
     os.close(writing)
     watcher.stop()
+
+
+def helper_of_this_process() -> psutil.Process:
+    own = str(os.getpid())
+    (helper,) = (
+        process
+        for process in psutil.process_iter(["cmdline"])
+        if (line := process.info["cmdline"]) and line[-1] == own and line[-2].endswith("procwatch.py")
+    )
+    return helper
+
+
+def test_samples_go_on_after_the_helper_was_killed() -> None:
+    recorder = Recorder()
+    sampler = ResourceSampler(recorder, 0.01)
+    try:
+        sampler.compute_started()
+        sampler.tick()
+        for kills in range(2):
+            n_before = recorder.resources.cursor
+            until(lambda: sampler.tick() or recorder.resources.cursor >= n_before + 5)  # noqa: B023 - used at once
+            if not kills:
+                helper = helper_of_this_process()
+                helper.kill()
+                until(lambda: not helper.is_running() or helper.status() == psutil.STATUS_ZOMBIE)  # noqa: B023 - see above
+        assert helper_of_this_process().pid != helper.pid
+        assert sampler._thread is None
+    finally:
+        sampler.stop()

@@ -181,6 +181,32 @@ def test_without_a_helper_a_thread_samples_and_ends_with_the_compute(sampled: Sa
     assert not thread.is_alive()
 
 
+def test_a_helper_that_ended_is_followed_by_another(sampled: Sampled) -> None:
+    sampled.sampler.compute_started()
+    sampled.sampler.tick()
+    sampled.watchers[0].ended = sampled.watchers[0].has_told = True
+    sampled.sampler.tick()
+    sampled.sampler.tick()
+    sampled.sampler.compute_stopped()
+    assert [(w.told, w.stopped) for w in sampled.watchers] == [([0.25], True), ([0.25, None], False)]
+
+
+def test_where_a_helper_ends_before_it_tells_anything_a_thread_samples(sampled: Sampled) -> None:
+    sampled.sampler.dt = 0.001
+    sampled.sampler.compute_started()
+    sampled.sampler.tick()
+    sampled.watchers[0].ended = True
+    sampled.sampler.tick()
+    sampled.sampler.tick()
+    thread = sampled.sampler._thread
+    assert thread is not None
+    for _ in range(3):
+        assert sampled.reads.acquire(timeout=PATIENCE_S)
+    sampled.sampler.compute_stopped()
+    thread.join(PATIENCE_S)
+    assert [(w.told, w.stopped) for w in sampled.watchers] == [([0.001], True)]
+
+
 def test_a_tick_between_computes_starts_nothing(sampled: Sampled) -> None:
     sampled.sampler.tick()
     sampled.sampler.compute_started()
