@@ -43,6 +43,7 @@ _OWN = f"{Path(__file__).parents[1]}{os.sep}"
 _DASK_FILES = frozenset(str(module.__file__) for module in (_task_spec, core, optimization))
 _DASK_CODE = (dask.utils.apply.__code__, dask.utils.methodcaller.__call__.__code__)
 
+
 def has_interpreter_lock() -> bool:
     """Return whether one thread at a time runs Python code: without, frames of others are freed meanwhile."""
     # Before 3.13 there is always a lock.
