@@ -157,7 +157,7 @@ def profile(
         chosen &= _is(
             stacks.rows.worker, stacks.workers, worker, [n.worker for n in recording.lanes], "worker"
         )
-    rows = stacks.rows.take(chosen)
+    rows = stacks.rows.part(chosen)
     return Profile(_tree(stacks, rows), stacks.interval_s, _note(recording, rows))
 
 
@@ -175,7 +175,7 @@ def _is(
 
 def _tree(stacks: StackColumns, rows: StackRows) -> CallNode:
     children = [
-        _prefix_tree(stacks, rows.take(rows.prefix == place), stacks.prefixes[place])
+        _prefix_tree(stacks, rows.part(rows.prefix == place), stacks.prefixes[place])
         for place in np.unique(rows.prefix).tolist()
     ]
     return _node("all", _ALL, 0, 0.0, children)

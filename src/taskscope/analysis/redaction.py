@@ -129,7 +129,7 @@ class Redaction:
         return replace(
             transfer,
             worker=without_credentials(transfer.worker),
-            peer=without_credentials(transfer.peer),
+            peer=transfer.peer and without_credentials(transfer.peer),
             keys=tuple(map(self.name, transfer.keys)),
         )
 

@@ -72,5 +72,5 @@ def measure_bandwidth(recording: Recording) -> Bandwidth:
 def _ends(transfer: Transfer) -> tuple[str, str]:
     """Return who sent and who received."""
     if transfer.direction == "incoming":
-        return transfer.peer, transfer.worker
-    return transfer.worker, transfer.peer
+        return transfer.peer or "", transfer.worker
+    return transfer.worker, transfer.peer or ""

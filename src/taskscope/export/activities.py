@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, fields, replace
+from dataclasses import asdict, replace
 from typing import Any
 
 import numpy as np
@@ -23,7 +23,6 @@ __all__ = ["ActivityParts", "GrowingActivities", "activity_frames", "check_activ
 
 _MAX_S = 1e10
 _ROWS_PER_FRAME = 65_536
-_COLUMNS = tuple(field.name for field in fields(ActivityRows))
 
 
 def activity_frames(recording: Recording) -> Iterator[tuple[str, bytes]]:
@@ -34,7 +33,7 @@ def activity_frames(recording: Recording) -> Iterator[tuple[str, bytes]]:
     if not len(activities.rows):
         return
     yield from record_frames("activity_sources", ({"name": name} for name in activities.sources))
-    columns: dict[str, NDArray[Any]] = {name: getattr(activities.rows, name) for name in _COLUMNS}
+    columns = activities.rows.arrays()
     head = {"dropped": activities.dropped, "n_rows": len(activities.rows)}
     for piece in pieces(columns):
         yield "ACTV", pack(head, piece)
@@ -80,7 +79,7 @@ class GrowingActivities:
 
     def _rows(self, rows: ActivityRows, numbers: NDArray[np.int64]) -> Iterator[tuple[str, bytes]]:
         if len(rows):
-            yield "ACTP", pack({}, {name: getattr(rows, name) for name in _COLUMNS})
+            yield "ACTP", pack({}, rows.arrays())
             unsized = np.isnan(rows.nbytes)
             places = self._n_written + np.flatnonzero(unsized)
             self._unsized = np.concatenate([self._unsized, np.column_stack([numbers[unsized], places])])
@@ -146,7 +145,7 @@ class ActivityParts:
             joined["nbytes"][sizes["place"]] = sizes["nbytes"]
         return ActivityColumns(
             ActivityRows(**joined),
-            tuple(row["name"] for row in records["activity_sources"]),
+            tuple(row.name for row in records["activity_sources"]),
             whole_number(self._head.get("dropped", 0), "the number of dropped activities"),
         )
 

@@ -133,7 +133,7 @@ class Assembly:
         assert self._head is not None
         errors: dict[int, dict[int, str]] = defaultdict(dict)
         for row in self._records["errors"]:
-            errors[row["run"]][row["task"]] = row["text"]
+            errors[row.run][row.task] = row.text
         graphs = {run: graph for run in self._graphs if (graph := self._graph(run, errors[run])) is not None}
         graphs |= self._grown.graphs(errors)
         blocks = [block for block in self._blocks if block.run in graphs]

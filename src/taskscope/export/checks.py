@@ -3,22 +3,24 @@
 from __future__ import annotations
 
 import math
-from typing import Any, get_args
+from collections.abc import Mapping
+from dataclasses import MISSING, fields
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from taskscope.errors import DamagedFileError
-from taskscope.export.schema import OPTIONAL, RECORDS
+from taskscope.export.schema import RECORDS
 from taskscope.model.columns import SCHEDULER_OBSERVED, GraphColumns, RowBlock, split_flags
 from taskscope.model.keys import TEXT, KeyBlock
 from taskscope.model.recording import Recording
-from taskscope.model.records import OBSERVED_BY, STATUSES, Message, Run, RunStatus
+from taskscope.model.records import OBSERVED_BY, STATUSES, Message, Run
+from taskscope.schema import Column, Kind, columns_of
 
 __all__ = ["check_keys", "check_record", "check_recording", "number", "require", "whole_number"]
 
 _MAX_DIMS = 200
-_LEVELS = ("info", "warning")
 # Beyond this, numbers of seconds no longer fit into what is computed of them; 300 years of uptime do.
 _MAX_S = 1e10
 
@@ -52,20 +54,36 @@ def whole_number(value: object, name: str) -> int:
 def check_record(table: str, row: object) -> object:
     """Return the record that a row of a small table describes."""
     require(table in RECORDS, f"a table {table!r} is not known")
-    make, kinds = RECORDS[table]
-    required = kinds.keys() - OPTIONAL.get(table, set())
-    is_row = isinstance(row, dict) and required <= row.keys() <= kinds.keys()
-    require(is_row, f"rows of {table} must have {list(kinds)}")
+    declared = RECORDS[table]
+    columns = {c.name: c for c in columns_of(declared)}
+    required = {f.name for f in fields(declared) if f.default is MISSING}
+    is_row = isinstance(row, dict) and required <= row.keys() <= columns.keys()
+    require(is_row, f"rows of {table} must have {list(columns)}")
     assert isinstance(row, dict)
     for name, value in row.items():
-        require(type(value) in kinds[name], f"{name} of {table} cannot be {value!r:.80}")
-    record: object = make(**row)
+        require(_is_allowed(columns[name], value), f"{name} of {table} cannot be {value!r:.80}")
+    record: object = declared(**row)
     if isinstance(record, Run):
         _check_run(record)
     if isinstance(record, Message):
-        require(record.level in _LEVELS, f"the level of a message must be one of {_LEVELS}")
         _check_time(record.time_s)
     return record
+
+
+_TYPES: Mapping[Kind, tuple[type, ...]] = {
+    "whole number": (int,),
+    "number": (int, float),
+    "text": (str,),
+    "yes or no": (bool,),
+    "texts": (list,),
+}
+"""What JSON has for each kind of value."""
+
+
+def _is_allowed(column: Column, value: object) -> bool:
+    if value is None:
+        return column.optional
+    return type(value) in _TYPES[column.kind] and (not column.choices or value in column.choices)
 
 
 def _check_run(run: Run) -> None:
@@ -73,7 +91,7 @@ def _check_run(run: Run) -> None:
     require(run.execution_count is None or 0 < run.execution_count < 2**53, "a cell is counted from 1")
     require(abs(run.n_tasks) < 2**53, "the number of tasks must be possible")
     require(run.n_workers is None or abs(run.n_workers) < 2**31, "the number of workers must be possible")
-    require(run.status in get_args(RunStatus), f"the status of a run must be one of {get_args(RunStatus)}")
+    require(run.source_crc is None, "the source of a cell stays where it ran")
     _check_time(run.start_s)
     if run.stop_s is not None:
         _check_time(run.stop_s)

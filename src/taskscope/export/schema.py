@@ -32,12 +32,16 @@ names them (`taskscope.export.pack`).
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TypeAlias, TypedDict
+from dataclasses import dataclass
+from typing import Annotated, TypeAlias, TypedDict
 
-from taskscope.model.activities import Transfer
+from taskscope.model.activities import ActivityRows, Transfer
+from taskscope.model.columns import GraphColumns, RowBlock
+from taskscope.model.held import HeldRows
 from taskscope.model.records import Group, GroupTotal, Lane, Message, Run
-from taskscope.model.stacks import Function
+from taskscope.model.stacks import Function, StackRows
 from taskscope.model.workers import WorkerSample
+from taskscope.schema import About, columns_of
 
 __all__ = [
     "ACTIVITIES",
@@ -45,7 +49,6 @@ __all__ = [
     "GRAPH",
     "HOLDINGS",
     "LANDED",
-    "OPTIONAL",
     "RECORDS",
     "ROWS",
     "SAMPLES",
@@ -55,21 +58,20 @@ __all__ = [
     "InFlight",
     "Kinds",
     "Last",
+    "Name",
+    "TaskError",
     "TickState",
 ]
 
 Kinds: TypeAlias = Mapping[str, tuple[str, ...]]
 
-ROWS: Kinds = {
-    "task": ("<i4",),
-    "start": ("<f8",),
-    "duration": ("<f4",),
-    "cpu": ("<f4",),
-    "size": ("<u4", "<f8"),
-    "lane": ("<u2",),
-    "flags": ("|u1",),
-}
-"""As in `taskscope.model.columns.RowBlock`; the run is in the head."""
+
+def _kinds(declared: type) -> Kinds:
+    return {c.name: c.stored for c in columns_of(declared) if c.stored and not c.internal}
+
+
+ROWS: Kinds = _kinds(RowBlock)
+"""The run is in the head."""
 
 KEYS: Kinds = {
     "dims": ("|u1",),
@@ -91,19 +93,8 @@ TASK: Kinds = {
     **KEYS,
 }
 
-GRAPH: Kinds = {
-    "group": ("<u4",),
-    "n_dependencies": ("|u1", "<u4"),
-    "edges": ("<i4",),
-    "enter": ("<u4", "<f8"),
-    "kept": ("<i4",),
-    "data": ("<i4",),
-    "data_sizes": ("<f8",),
-    "values": ("<f8",),
-    "spared": ("<i4",),
-    **KEYS,
-}
-"""As in `taskscope.model.columns.GraphColumns`; `values` and `spared` may be absent."""
+GRAPH: Kinds = {**_kinds(GraphColumns), **KEYS}
+"""Of `GraphColumns`, `values` and `spared` may be absent."""
 
 SAMPLES: Kinds = {
     "time": ("<f8",),
@@ -113,40 +104,13 @@ SAMPLES: Kinds = {
     "gap": ("<f8",),
 }
 
-HOLDINGS: Kinds = {
-    "run": ("<i4",),
-    "group": ("<u4",),
-    "time": ("<f8",),
-    "n_keys": ("<u4",),
-    "nbytes": ("<f8",),
-    "n_unsized": ("<u4",),
-}
-"""As in `taskscope.model.held.HeldRows`."""
+HOLDINGS: Kinds = _kinds(HeldRows)
 
-STACKS: Kinds = {
-    "parent": ("<i4",),
-    "function": ("<i4",),
-    "start": ("<f8",),
-    "run": ("<i4",),
-    "prefix": ("<u4",),
-    "worker": ("<u4",),
-    "node": ("<i4",),
-    "count": ("<u4",),
-    "seconds": ("<f8",),
-}
+STACKS: Kinds = {"parent": ("<i4",), "function": ("<i4",), **_kinds(StackRows)}
 """As in `taskscope.model.stacks.StackColumns` and its rows; names are in the small tables."""
 
-ACTIVITIES: Kinds = {
-    "run": ("<i4",),
-    "task": ("<i4",),
-    "lane": ("<u2",),
-    "kind": ("|u1",),
-    "start": ("<f8",),
-    "duration": ("<f4",),
-    "source": ("<u4",),
-    "nbytes": ("<f8",),
-}
-"""As in `taskscope.model.activities.ActivityRows`; names are in the small tables."""
+ACTIVITIES: Kinds = _kinds(ActivityRows)
+"""Names that they refer to are in the small tables."""
 
 ACTIVITY_SIZES: Kinds = {"place": ("<i4",), "nbytes": ("<f8",)}
 """Bytes of activities by their place among those in the file."""
@@ -155,87 +119,38 @@ LANDED: Kinds = {"task": ("<i4",), "enter": ("<f8",), "values": ("<f8",), "spare
 """Seconds after the recorder's zero, or what the user's cache metric gave, or 1 for what does not have to run
 and 0 for what has to after all; what was written last of a task counts."""
 
-_NUMBER = (int, float)
-_TEXT_OR_NONE = (str, type(None))
 
-RECORDS: Mapping[str, tuple[type, Mapping[str, tuple[type, ...]]]] = {
-    "runs": (
-        Run,
-        {
-            "run": (int,),
-            "label": _TEXT_OR_NONE,
-            "cell": _TEXT_OR_NONE,
-            "scheduler": _TEXT_OR_NONE,
-            "n_workers": (int, type(None)),
-            "n_tasks": (int,),
-            "start_s": _NUMBER,
-            "stop_s": (*_NUMBER, type(None)),
-            "status": (str,),
-            "error": _TEXT_OR_NONE,
-            "execution_count": (int, type(None)),
-            "source_crc": (type(None),),
-        },
-    ),
-    "groups": (Group, {"id": (int,), "name": (str,), "prefix": (str,)}),
-    "lanes": (Lane, {"id": (int,), "worker": (str,), "thread": (int,), "label": (str,)}),
-    "messages": (Message, {"time_s": _NUMBER, "level": (str,), "text": (str,)}),
-    "totals": (
-        GroupTotal,
-        {
-            "group": (str,),
-            "prefix": (str,),
-            "n_tasks": (int,),
-            "n_erred": (int,),
-            "duration_s": _NUMBER,
-            "cpu_s": _NUMBER,
-            "result_bytes": _NUMBER,
-        },
-    ),
-    "errors": (dict, {"run": (int,), "task": (int,), "text": (str,)}),
-    "functions": (Function, {"name": (str,), "file": (str,), "line": (int,)}),
-    "stack_prefixes": (dict, {"name": (str,)}),
-    "stack_workers": (dict, {"name": (str,)}),
-    "activity_sources": (dict, {"name": (str,)}),
-    "workers": (
-        WorkerSample,
-        {
-            "time_s": _NUMBER,
-            "worker": (str,),
-            "name": (str,),
-            "n_threads": (int,),
-            "n_executing": (int, type(None)),
-            **dict.fromkeys(
-                (
-                    "cpu_percent",
-                    "rss_bytes",
-                    "managed_bytes",
-                    "unmanaged_bytes",
-                    "spilled_bytes",
-                    "limit_bytes",
-                ),
-                (*_NUMBER, type(None)),
-            ),
-        },
-    ),
-    "transfers": (
-        Transfer,
-        {
-            "worker": (str,),
-            "peer": (str,),
-            "direction": (str,),
-            "start_s": _NUMBER,
-            "stop_s": _NUMBER,
-            "nbytes": (*_NUMBER, type(None)),
-            "compressed_bytes": (*_NUMBER, type(None)),
-            "n_keys": (int,),
-            "keys": (list,),
-        },
-    ),
+@dataclass(frozen=True, slots=True)
+class TaskError:
+    """What a task raised."""
+
+    run: Annotated[int, About("The compute.", refers="runs.run")]
+    task: Annotated[int, About("The task's number in the graph of its run.", refers="keys.task")]
+    text: Annotated[str, About("Type and message.")]
+
+
+@dataclass(frozen=True, slots=True)
+class Name:
+    """What rows of columns refer to by its place."""
+
+    name: Annotated[str, About("The name.")]
+
+
+RECORDS: Mapping[str, type] = {
+    "runs": Run,
+    "groups": Group,
+    "lanes": Lane,
+    "messages": Message,
+    "totals": GroupTotal,
+    "errors": TaskError,
+    "functions": Function,
+    "stack_prefixes": Name,
+    "stack_workers": Name,
+    "activity_sources": Name,
+    "workers": WorkerSample,
+    "transfers": Transfer,
 }
-"""The record of each small table, and the types of its fields."""
-
-OPTIONAL = {"runs": {"execution_count", "source_crc"}}
-"""Fields that the first files did not have."""
+"""The records of each small table; what a field may hold is what its class declares."""
 
 
 class Head(TypedDict):

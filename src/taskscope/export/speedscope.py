@@ -93,7 +93,7 @@ def _frames(stacks: StackColumns) -> Iterator[Frame]:
 
 
 def _profile(stacks: StackColumns, worker: int) -> SampledProfile:
-    rows = stacks.rows.take(stacks.rows.worker == worker)
+    rows = stacks.rows.part(stacks.rows.worker == worker)
     order = np.argsort(rows.start, kind="stable")
     weights = rows.seconds[order].tolist()
     nodes, prefixes = rows.node[order].tolist(), rows.prefix[order].tolist()

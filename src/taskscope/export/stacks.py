@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, fields
+from dataclasses import asdict
 from typing import Any
 
 import numpy as np
@@ -16,11 +16,12 @@ from taskscope.export.records import record_frames
 from taskscope.export.schema import STACKS
 from taskscope.model.stacks import NO_STACKS, StackColumns, StackRows
 from taskscope.recorder.stacklog import StackLog, StackPlace
+from taskscope.schema import columns_of
 
 __all__ = ["GrowingStacks", "StackParts", "stack_frames"]
 
 _MAX_S = 1e10
-_ROWS = tuple(field.name for field in fields(StackRows))
+_ROWS = tuple(column.name for column in columns_of(StackRows))
 
 
 def stack_frames(stacks: StackColumns) -> Iterator[tuple[str, bytes]]:
@@ -30,7 +31,7 @@ def stack_frames(stacks: StackColumns) -> Iterator[tuple[str, bytes]]:
     yield from record_frames("functions", map(asdict, stacks.functions))
     yield from record_frames("stack_prefixes", ({"name": name} for name in stacks.prefixes))
     yield from record_frames("stack_workers", ({"name": name} for name in stacks.workers))
-    columns = {"parent": stacks.parent, "function": stacks.function, **_row_columns(stacks.rows)}
+    columns = {"parent": stacks.parent, "function": stacks.function, **stacks.rows.arrays()}
     head = {
         "interval_s": stacks.interval_s,
         "cycle_s": stacks.cycle_s,
@@ -74,21 +75,17 @@ class GrowingStacks:
         yield from record_frames("stack_workers", workers)
         rows, still_open = self._mine(part.rows), self._mine(part.open_rows)
         if is_first or len(part.parent) or len(rows):
-            yield self._frame({"parent": part.parent, "function": part.function, **_row_columns(rows)})
+            yield self._frame({"parent": part.parent, "function": part.function, **rows.arrays()})
         if self._is_open or len(still_open):
-            yield self._frame(_row_columns(still_open), is_open=True)
+            yield self._frame(still_open.arrays(), is_open=True)
         self._is_open = len(still_open) > 0
 
     def _mine(self, rows: StackRows) -> StackRows:
-        return rows.take(rows.run >= self._first_run)
+        return rows.part(rows.run >= self._first_run)
 
     def _frame(self, columns: Packed, *, is_open: bool = False) -> tuple[str, bytes]:
         head = {"interval_s": self._log.interval_s, "cycle_s": self._log.cycle_s, "open": is_open}
         return "STKP", pack(head, columns)
-
-
-def _row_columns(rows: StackRows) -> dict[str, NDArray[Any]]:
-    return {name: getattr(rows, name) for name in _ROWS}
 
 
 class StackParts:
@@ -149,8 +146,8 @@ class StackParts:
             functions=tuple(records["functions"]),
             parent=joined["parent"],
             function=joined["function"],
-            prefixes=tuple(row["name"] for row in records["stack_prefixes"]),
-            workers=tuple(row["name"] for row in records["stack_workers"]),
+            prefixes=tuple(row.name for row in records["stack_prefixes"]),
+            workers=tuple(row.name for row in records["stack_workers"]),
             rows=StackRows(**{name: joined[name] for name in _ROWS}),
             interval_s=number(self._head.get("interval_s"), "interval_s"),
             # What a cluster profiled has no cycle of ours.

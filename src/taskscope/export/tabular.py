@@ -8,24 +8,19 @@ import json
 import math
 from typing import TYPE_CHECKING, BinaryIO
 
-import numpy as np
-
 from taskscope.export.requirements import pyarrow
 from taskscope.model.recording import Recording
+from taskscope.model.tables import TABLES
+from taskscope.schema import Column
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
 __all__ = ["write_csv", "write_json", "write_parquet"]
 
-_WHOLE_NUMBERS_OR_NONE = ("n_workers",)
-
 
 def _columns(recording: Recording, table: str = "tasks") -> dict[str, list[object]]:
-    return {
-        name: column.tolist() if isinstance(column, np.ndarray) else list(column)
-        for name, column in recording.table(table).items()
-    }
+    return {name: column.tolist() for name, column in recording.table(table).items()}
 
 
 def write_parquet(recording: Recording, file: BinaryIO, table: str = "tasks") -> None:
@@ -34,19 +29,18 @@ def write_parquet(recording: Recording, file: BinaryIO, table: str = "tasks") ->
     import pyarrow.parquet as pq
 
     columns = recording.table(table)
-    names = list(columns)
     arrays = [
-        arrow.array(column, type=_type(arrow, name, column), from_pandas=True)
-        for name, column in columns.items()
+        arrow.array(columns[column.name], type=_type(arrow, column), from_pandas=True)
+        for column in TABLES[table].columns
     ]
-    pq.write_table(arrow.table(arrays, names=names), file, compression="zstd")
+    pq.write_table(arrow.table(arrays, names=list(columns)), file, compression="zstd")
 
 
-def _type(arrow: pa, name: str, column: object) -> pa.DataType | None:
-    if isinstance(column, np.ndarray) and column.dtype != object:
-        return None
+def _type(arrow: pa, column: Column) -> pa.DataType:
     # Said, because a column in which nothing is known would have no type.
-    return arrow.int64() if name in _WHOLE_NUMBERS_OR_NONE else arrow.string()
+    types = {"whole number": arrow.int64, "number": arrow.float64, "yes or no": arrow.bool_}
+    found: pa.DataType = types.get(column.kind, arrow.string)()
+    return found
 
 
 def write_csv(recording: Recording, file: BinaryIO, table: str = "tasks") -> None:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
-from typing import Literal
+from dataclasses import dataclass
+from typing import Annotated, Literal
 
 import numpy as np
 from numpy.typing import NDArray
+
+from taskscope.schema import About, Rows
 
 __all__ = ["ACTIVITIES", "FAILED_ATTEMPT", "NO_ACTIVITIES", "ActivityColumns", "ActivityRows", "Transfer"]
 
@@ -19,50 +21,25 @@ FAILED_ATTEMPT = ACTIVITIES.index("failed-attempt")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class ActivityRows:
-    """Activities as equally long columns.
+class ActivityRows(Rows):
+    """Activities as equally long columns."""
 
-    Parameters
-    ----------
-    run, task
-        ``i4``: the run, and the task's number in its graph.
-    lane
-        ``u2``: the lane of the task.
-    kind
-        ``u1`` codes into `ACTIVITIES`.
-    start
-        ``f8`` seconds after the recorder's zero.
-    duration
-        ``f4`` seconds.
-    source
-        ``u4``: the worker that data came from, or what a failed attempt raised, as a place in
-        `ActivityColumns.sources`; 0 for none.
-    nbytes
-        ``f8``: how much came from there, NaN where unknown.
-    """
-
-    run: NDArray[np.int32]
-    task: NDArray[np.int32]
-    lane: NDArray[np.uint16]
-    kind: NDArray[np.uint8]
-    start: NDArray[np.float64]
-    duration: NDArray[np.float32]
-    source: NDArray[np.uint32]
-    nbytes: NDArray[np.float64]
-
-    def __len__(self) -> int:
-        """Return the number of activities."""
-        return len(self.start)
-
-    def part(self, rows: slice | NDArray[np.generic]) -> ActivityRows:
-        """Return these rows."""
-        return ActivityRows(*(getattr(self, f.name)[rows] for f in fields(self)))
-
-    @staticmethod
-    def empty() -> ActivityRows:
-        """Return no rows."""
-        codes = ("i4", "i4", "u2", "u1", "f8", "f4", "u4", "f8")
-        return ActivityRows(*(np.empty(0, code) for code in codes))
+    run: Annotated[NDArray[np.int32], About("The compute.", refers="runs.run")]
+    task: Annotated[
+        NDArray[np.int32], About("The task's number in the graph of its run.", refers="keys.task")
+    ]
+    lane: Annotated[NDArray[np.uint16], About("The lane of the task.", refers="lanes.id")]
+    kind: Annotated[NDArray[np.uint8], About("A place in `ACTIVITIES`.")]
+    start: Annotated[NDArray[np.float64], About("When it began.", unit="s", is_time=True)]
+    duration: Annotated[NDArray[np.float32], About("How long it took.", unit="s")]
+    source: Annotated[
+        NDArray[np.uint32],
+        About(
+            "The worker that data came from, or what a failed attempt raised: a place in "
+            "`ActivityColumns.sources`; 0 for none."
+        ),
+    ]
+    nbytes: Annotated[NDArray[np.float64], About("How much came from there; NaN: unknown.", unit="bytes")]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -90,34 +67,21 @@ NO_ACTIVITIES = ActivityColumns(ActivityRows.empty(), ("",))
 
 @dataclass(frozen=True, slots=True)
 class Transfer:
-    """Data that went from one worker to another, as one of them logged it.
+    """Data that went from one worker to another, as one of them logged it."""
 
-    Parameters
-    ----------
-    worker
-        The address of the worker whose log it is.
-    peer
-        The address of the other one; ``""`` for a client or the scheduler, which fetched a result.
-    direction
-        Whether it came to the worker or left it.
-    start_s, stop_s
-        Seconds after the recorder's zero.
-    nbytes
-        How much it was, as the worker measures results.
-    compressed_bytes
-        How much it was on the wire; only the sender knows.
-    n_keys
-        How many results.
-    keys
-        Texts of some of them.
-    """
-
-    worker: str
-    peer: str
-    direction: Literal["incoming", "outgoing"]
-    start_s: float
-    stop_s: float
-    nbytes: float | None
-    compressed_bytes: float | None
-    n_keys: int
-    keys: tuple[str, ...]
+    worker: Annotated[str, About("The address of the worker whose log it is.")]
+    peer: Annotated[
+        str | None,
+        About("The address of the other one; None for a client or the scheduler, which fetched a result."),
+    ]
+    direction: Annotated[Literal["incoming", "outgoing"], About("Whether it came to the worker or left it.")]
+    start_s: Annotated[float, About("When it began.", unit="s", is_time=True)]
+    stop_s: Annotated[float, About("When it ended.", unit="s", is_time=True)]
+    nbytes: Annotated[float | None, About("How much it was, as the worker measures results.", unit="bytes")]
+    compressed_bytes: Annotated[
+        float | None, About("How much it was on the wire; only the sender knows.", unit="bytes")
+    ]
+    n_keys: Annotated[int, About("How many results; 0 where only the receiving task told of it.")]
+    keys: Annotated[
+        tuple[str, ...], About("The keys of some of them; in a user's table joined by semicolons.")
+    ]

@@ -5,13 +5,16 @@ Rows name a task by its number in its run's graph, so keys, groups and dependenc
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from typing import Annotated, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from taskscope.model.keys import KeyBlock
 from taskscope.model.links import neighbours
+from taskscope.schema import About, Rows
 
 __all__ = [
     "SCHEDULER_OBSERVED",
@@ -49,39 +52,25 @@ def round_down_f4(values: NDArray[np.float64]) -> NDArray[np.float32]:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class RowBlock:
-    """Tasks of one run that reached an end, about 27 bytes each.
-
-    Parameters
-    ----------
-    run
-        The run all rows belong to.
-    task
-        ``i4``: the task's number in the run's `GraphColumns`.
-    start
-        ``f8`` seconds after the recorder's zero.
-    duration, cpu
-        ``f4`` seconds; `cpu` is NaN where unknown.
-    size
-        ``u4`` or ``f8`` bytes of the result, see `narrow_sizes`.
-    lane
-        ``u2`` lane ids.
-    flags
-        ``u1``: status code, plus `SCHEDULER_OBSERVED` where the scheduler took the times.
-    """
+class RowBlock(Rows):
+    """Tasks of one run that reached an end, about 27 bytes each."""
 
     run: int
-    task: NDArray[np.int32]
-    start: NDArray[np.float64]
-    duration: NDArray[np.float32]
-    cpu: NDArray[np.float32]
-    size: NDArray[np.uint32] | NDArray[np.float64]
-    lane: NDArray[np.uint16]
-    flags: NDArray[np.uint8]
-
-    def __len__(self) -> int:
-        """Return the number of rows."""
-        return len(self.task)
+    task: Annotated[
+        NDArray[np.int32], About("The task's number in the graph of the run.", refers="keys.task")
+    ]
+    start: Annotated[NDArray[np.float64], About("When it began.", unit="s", is_time=True)]
+    duration: Annotated[NDArray[np.float32], About("How long it took.", unit="s")]
+    cpu: Annotated[NDArray[np.float32], About("CPU time of its thread meanwhile; NaN: unknown.", unit="s")]
+    size: Annotated[
+        NDArray[np.uint32] | NDArray[np.float64],
+        About("How large its result is; see `narrow_sizes`.", unit="bytes"),
+    ]
+    lane: Annotated[NDArray[np.uint16], About("The lane that it ran in.", refers="lanes.id")]
+    flags: Annotated[
+        NDArray[np.uint8],
+        About("A place in `STATUSES`, plus `SCHEDULER_OBSERVED` where the scheduler took the times."),
+    ]
 
     def sizes(self) -> NDArray[np.float64]:
         """Return result sizes in bytes, NaN where unknown."""
@@ -89,93 +78,53 @@ class RowBlock:
             return self.size.astype(np.float64, copy=False)
         return np.where(self.size == UNKNOWN_SIZE, np.nan, self.size)
 
-    def part(self, rows: slice | NDArray[np.generic]) -> RowBlock:
-        """Return these rows."""
-        return RowBlock(
-            self.run,
-            self.task[rows],
-            self.start[rows],
-            self.duration[rows],
-            self.cpu[rows],
-            self.size[rows],
-            self.lane[rows],
-            self.flags[rows],
-        )
-
     def tail(self, first: int) -> RowBlock:
         """Return a copy without the rows before `first`, which holds none of their memory."""
-        return RowBlock(
-            self.run,
-            self.task[first:].copy(),
-            self.start[first:].copy(),
-            self.duration[first:].copy(),
-            self.cpu[first:].copy(),
-            self.size[first:].copy(),
-            self.lane[first:].copy(),
-            self.flags[first:].copy(),
-        )
+        return self.part(slice(first, None)).copy()
 
-    @staticmethod
-    def concat(blocks: list[RowBlock]) -> RowBlock:
-        """Return blocks of one run as one."""
-        narrow = all(b.size.dtype == np.uint32 for b in blocks)
-        size = np.concatenate([b.size if narrow else b.sizes() for b in blocks])
-        return RowBlock(
-            blocks[0].run,
-            np.concatenate([b.task for b in blocks]),
-            np.concatenate([b.start for b in blocks]),
-            np.concatenate([b.duration for b in blocks]),
-            np.concatenate([b.cpu for b in blocks]),
-            size,
-            np.concatenate([b.lane for b in blocks]),
-            np.concatenate([b.flags for b in blocks]),
-        )
+    @classmethod
+    def concat(cls, parts: Sequence[Self]) -> Self:
+        """Return blocks of one run as one; sizes are narrow where all are."""
+        if len({part.size.dtype for part in parts}) > 1:
+            parts = [replace(part, size=part.sizes()) for part in parts]
+        return super(RowBlock, cls).concat(parts)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class GraphColumns:
-    """What is known of one run's graph: its keys, groups, dependencies, and what the scheduler held.
-
-    All arrays but `edges` have one element per key of the graph, data included.
-
-    Parameters
-    ----------
-    keys
-        The keys.
-    group
-        ``u4`` group ids.
-    n_dependencies, edges
-        How many dependencies each key has, and their numbers, in key order.
-    enter
-        Seconds after the recorder's zero at which the result entered the scheduler's cache, NaN if never.
-    kept
-        Numbers of the keys whose result the compute was asked for; they never leave the cache.
-    data
-        Numbers of the keys that were data, not tasks, and their sizes in bytes.
-    values
-        What the user's cache metric gave per key, NaN where it gave nothing; None without such a metric.
-    spared
-        Numbers of the tasks that did not have to run: a cluster had their results, or those of what needs
-        them.
-    errors
-        Error text by task number.
-    known
-        Whether `edges`, `enter` and `kept` are known; of a process that was killed early they may not be.
-    """
+    """What is known of one run's graph: its keys, groups, dependencies, and what the scheduler held."""
 
     keys: KeyBlock
-    group: NDArray[np.uint32]
-    n_dependencies: NDArray[np.uint8] | NDArray[np.uint32]
-    edges: NDArray[np.int32]
-    enter: NDArray[np.float64] | NDArray[np.uint32]
+    group: Annotated[NDArray[np.uint32], About("The task group of each key.", refers="groups.id")]
+    n_dependencies: Annotated[
+        NDArray[np.uint8] | NDArray[np.uint32], About("How many dependencies each key has.")
+    ]
+    edges: Annotated[NDArray[np.int32], About("The numbers of the dependencies, in the order of the keys.")]
+    enter: Annotated[
+        NDArray[np.uint32] | NDArray[np.float64],
+        About("When each result entered the scheduler's cache; see `narrow_times`.", unit="s", is_time=True),
+    ]
     enter_zero: float
-    kept: NDArray[np.int32]
-    data: NDArray[np.int32]
-    data_sizes: NDArray[np.float64]
-    values: NDArray[np.float64] | None
-    spared: NDArray[np.int32] = field(default_factory=lambda: np.empty(0, np.int32))
+    kept: Annotated[
+        NDArray[np.int32],
+        About("The keys whose result the compute was asked for; they never leave the cache."),
+    ]
+    data: Annotated[NDArray[np.int32], About("The keys that were data, not tasks.")]
+    data_sizes: Annotated[NDArray[np.float64], About("How large those data are; NaN: unknown.", unit="bytes")]
+    values: Annotated[
+        NDArray[np.float64] | None,
+        About("What the user's cache metric gave for each key, NaN where it gave nothing; None without one."),
+    ]
+    spared: Annotated[
+        NDArray[np.int32],
+        About(
+            "The tasks that did not have to run: a cluster had their results, or those of what needs them."
+        ),
+    ] = field(default_factory=lambda: np.empty(0, np.int32))
     errors: dict[int, str] = field(default_factory=dict)
+    """Error text by task number."""
     known: bool = True
+    """Whether `edges`, `enter` and `kept` are known; of a process that was killed early they may not be."""
 
     def neighbours(self, task: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """Return the numbers of a task's dependencies and of its dependents, ascending."""

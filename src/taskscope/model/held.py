@@ -7,13 +7,14 @@ was held, and the last one. Their states are kept exactly; whatever lies between
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from functools import partial
-from typing import TypeAlias
+from typing import Annotated, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
+
+from taskscope.schema import About, Rows
 
 __all__ = ["NO_HELD", "HeldEvents", "HeldRows", "HeldSeries", "Stretches"]
 
@@ -22,39 +23,25 @@ _Ints: TypeAlias = NDArray[np.int64]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class HeldRows:
-    """From a moment on, a run's keys of a group that are held: equally long columns, each run's in order.
+class HeldRows(Rows):
+    """From a moment on, a run's keys of a group that are held: each run's rows in order of time.
 
-    Parameters
-    ----------
-    run, group
-        ``i4`` and ``u4`` ids.
-    time
-        ``f8`` seconds after the recorder's zero; rows of a run with equal time are one moment.
-    n_keys
-        ``u4``: how many keys are held.
-    nbytes, n_unsized
-        ``f8``: bytes of those whose size is known, and ``u4``: how many have none.
-    value, n_unvalued
-        The same in the user's cache metric; 0 and `n_keys` for a run without one.
+    Rows of a run with equal time are one moment.
     """
 
-    run: NDArray[np.int32]
-    group: NDArray[np.uint32]
-    time: NDArray[np.float64]
-    n_keys: NDArray[np.uint32]
-    nbytes: NDArray[np.float64]
-    n_unsized: NDArray[np.uint32]
-    value: NDArray[np.float64]
-    n_unvalued: NDArray[np.uint32]
-
-    def __len__(self) -> int:
-        """Return the number of rows."""
-        return len(self.time)
-
-    def part(self, rows: slice | NDArray[np.int64]) -> HeldRows:
-        """Return these rows."""
-        return HeldRows(*(getattr(self, f.name)[rows] for f in fields(self)))
+    run: Annotated[NDArray[np.int32], About("The compute whose results they are.", refers="runs.run")]
+    group: Annotated[NDArray[np.uint32], About("The task group of the results.", refers="groups.id")]
+    time: Annotated[NDArray[np.float64], About("From when on this is so.", unit="s", is_time=True)]
+    n_keys: Annotated[NDArray[np.uint32], About("How many results are held.")]
+    nbytes: Annotated[NDArray[np.float64], About("How large those of known size are together.", unit="bytes")]
+    n_unsized: Annotated[NDArray[np.uint32], About("How many of them have no known size.")]
+    value: Annotated[
+        NDArray[np.float64],
+        About("Those of known value together, in the user's cache metric; 0 without one.", internal=True),
+    ]
+    n_unvalued: Annotated[
+        NDArray[np.uint32], About("How many have no known value; `n_keys` without a metric.", internal=True)
+    ]
 
     def until(self, end: float) -> _Floats:
         """Return until when each row is true: the next one of its run and group, or `end`."""
@@ -66,49 +53,20 @@ class HeldRows:
         until[order] = np.where(is_last, np.maximum(time, end), np.roll(time, -1))
         return until
 
-    @staticmethod
-    def concat(parts: Sequence[HeldRows]) -> HeldRows:
-        """Return the rows of all parts in order."""
-        if not parts:
-            return HeldRows.empty()
-        return HeldRows(*(np.concatenate([getattr(p, f.name) for p in parts]) for f in fields(HeldRows)))
-
-    @staticmethod
-    def empty() -> HeldRows:
-        """Return no rows."""
-        codes = ("i4", "u4", "f8", "u4", "f8", "u4", "f8", "u4")
-        return HeldRows(*(np.empty(0, code) for code in codes))
-
 
 NO_HELD = HeldRows.empty()
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class HeldEvents:
-    """Keys that came (`sign` 1) or went (-1), by time; events of one `step` happened at once.
+class HeldEvents(Rows):
+    """Keys that came or went, by time."""
 
-    `size` and `value` are NaN where unknown.
-    """
-
-    step: _Ints
-    time: _Floats
-    group: _Ints
-    sign: _Ints
-    size: _Floats
-    value: _Floats
-
-    def __len__(self) -> int:
-        """Return the number of events."""
-        return len(self.step)
-
-    def part(self, rows: slice | NDArray[np.int64]) -> HeldEvents:
-        """Return these events."""
-        return HeldEvents(*(getattr(self, f.name)[rows] for f in fields(self)))
-
-    @staticmethod
-    def concat(parts: Sequence[HeldEvents]) -> HeldEvents:
-        """Return the events of all parts in order; at least one part."""
-        return HeldEvents(*(np.concatenate([getattr(p, f.name) for p in parts]) for f in fields(HeldEvents)))
+    step: Annotated[_Ints, About("Events of one step happened at once.")]
+    time: Annotated[_Floats, About("When it was.", unit="s", is_time=True)]
+    group: Annotated[_Ints, About("The task group of the key.", refers="groups.id")]
+    sign: Annotated[_Ints, About("1: the key came; -1: it went.")]
+    size: Annotated[_Floats, About("How large its result is; NaN: unknown.", unit="bytes")]
+    value: Annotated[_Floats, About("What the user's cache metric says of it; NaN: nothing.")]
 
 
 @dataclass(frozen=True, slots=True)

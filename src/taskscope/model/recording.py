@@ -20,7 +20,7 @@ from taskscope.model.keys import KeyBlock
 from taskscope.model.records import Group, GroupTotal, Lane, Message, Run, TaskBlock
 from taskscope.model.rows import Part, join_rows
 from taskscope.model.stacks import NO_STACKS, StackColumns
-from taskscope.model.tables import TABLES, Columns
+from taskscope.model.tables import TABLES, Columns, build_table
 from taskscope.model.workers import WorkerSample
 
 if TYPE_CHECKING:
@@ -36,8 +36,7 @@ __all__ = ["Recording"]
 class Recording:
     """Everything recorded of one or more computes.
 
-    Times are seconds after `started_at`. The tables are described in `taskscope.model.tables`; get one with
-    `table` or `to_pandas`.
+    Times are seconds after `started_at`. Get a table with `table` or `to_pandas`; :doc:`tables` has them all.
 
     Parameters
     ----------
@@ -120,10 +119,9 @@ class Recording:
         UnknownNameError
             If there is no such table.
         """
-        build = TABLES.get(name)
-        if build is None:
+        if name not in TABLES:
             raise UnknownNameError(unknown_name("table", name, TABLES))
-        return build(self)
+        return build_table(self, name)
 
     def to_pandas(self, name: str) -> pd.DataFrame:
         """Return a table as a pandas DataFrame.

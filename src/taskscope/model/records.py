@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Literal, TypeAlias
+from typing import Annotated, Literal, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from taskscope.model.keys import KeyBlock
 from taskscope.model.scheduled import Scheduled
+from taskscope.schema import About
 
 __all__ = [
     "BAD_ENDS",
@@ -55,44 +56,50 @@ RunStatus: TypeAlias = Literal["running", "finished", "erred", "interrupted"]
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """A task group, in Dask's terms: ``name`` is the group, ``prefix`` what it is drawn and counted by."""
+    """A task group, in Dask's terms."""
 
-    id: int
-    name: str
-    prefix: str
+    id: Annotated[int, About("Its number.")]
+    name: Annotated[str, About("What it is called, with the token where it has one.")]
+    prefix: Annotated[str, About("What its tasks are drawn and counted by.")]
 
 
 @dataclass(frozen=True, slots=True)
 class Lane:
     """One row of the Gantt chart: a thread of a worker, and how deep computes are nested in it."""
 
-    id: int
-    worker: str
-    thread: int
-    label: str
+    id: Annotated[int, About("Its number.")]
+    worker: Annotated[str, About("Its process, by number, or its worker's address.")]
+    thread: Annotated[int, About("The identifier of the thread.")]
+    label: Annotated[str, About("What it is called on screen.")]
 
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """One compute. Times are seconds after the recorder's (or the recording's) zero.
+    """One compute. Times are seconds after the recorder's (or the recording's) zero."""
 
-    `cell` is the notebook's id of the cell that asked for it, else ``In [n]``; `execution_count` is the ``n``
-    that the cell had then; `source_crc` the CRC-32 of the source that ran, in UTF-8. Each is None where
-    nobody knows; the last one never leaves for a file.
-    """
-
-    run: int
-    label: str | None
-    cell: str | None
-    scheduler: str | None
-    n_workers: int | None
-    n_tasks: int
-    start_s: float
-    stop_s: float | None
-    status: RunStatus
-    error: str | None
-    execution_count: int | None = None
-    source_crc: int | None = None
+    run: Annotated[int, About("The number of the compute, in the order in which they began.")]
+    label: Annotated[str | None, About("What the user called it.")]
+    cell: Annotated[str | None, About("The notebook's id of the cell that asked for it, else `In [n]`.")]
+    scheduler: Annotated[str | None, About("What computed it: threads, processes, sync, distributed…")]
+    n_workers: Annotated[int | None, About("How many threads or processes, or workers of a cluster, it had.")]
+    n_tasks: Annotated[
+        int,
+        About(
+            "How many tasks it had to run; those do not count whose results, or the results of what needs "
+            "them, a cluster had."
+        ),
+    ]
+    start_s: Annotated[float, About("When it began.", unit="s", is_time=True)]
+    stop_s: Annotated[float | None, About("When it ended.", unit="s", is_time=True)]
+    status: Annotated[RunStatus, About("How it ended.")]
+    error: Annotated[str | None, About("What ended it, type and message.")]
+    execution_count: Annotated[
+        int | None, About("The `n` of `In [n]` that the cell had then.", internal=True)
+    ] = None
+    source_crc: Annotated[
+        int | None,
+        About("The CRC-32 of the source that ran, in UTF-8; it never leaves for a file.", internal=True),
+    ] = None
 
     @property
     def is_on_cluster(self) -> bool:
@@ -135,9 +142,9 @@ class Estimate:
 class Message:
     """Something the user should know: what was dropped, restored or estimated."""
 
-    time_s: float
-    level: Literal["info", "warning"]
-    text: str
+    time_s: Annotated[float, About("When it was noticed.", unit="s", is_time=True)]
+    level: Annotated[Literal["info", "warning"], About("How much it matters.")]
+    text: Annotated[str, About("What it is.")]
 
 
 @dataclass(frozen=True, slots=True)
@@ -182,36 +189,18 @@ class PrefixProgress:
 class GroupTotal:
     """Exact totals of one group, kept even when its rows were dropped."""
 
-    group: str
-    prefix: str
-    n_tasks: int
-    n_erred: int
-    duration_s: float
-    cpu_s: float
-    result_bytes: float
+    group: Annotated[str, About("The task group.")]
+    prefix: Annotated[str, About("Its prefix.")]
+    n_tasks: Annotated[int, About("How many of its tasks have ended.")]
+    n_erred: Annotated[int, About("How many of them raised.")]
+    duration_s: Annotated[float, About("How long they took together.", unit="s")]
+    cpu_s: Annotated[float, About("CPU time of those of which it is known.", unit="s")]
+    result_bytes: Annotated[float, About("Size of those results of which it is known.", unit="bytes")]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class TaskBlock:
-    """Many tasks as equally long columns.
-
-    Parameters
-    ----------
-    run, group, lane
-        Ids; ``i4``, ``u4``, ``u2``.
-    start, stop
-        ``f8`` seconds after the zero of the recorder or recording.
-    cpu
-        ``f4`` CPU seconds of the worker thread, NaN where unknown.
-    size
-        ``f8`` bytes of the result, NaN where unknown.
-    status, observed
-        ``u1`` codes into `STATUSES` and `OBSERVED_BY`.
-    keys
-        The key of every row.
-    errors
-        What a task raised, type and message, by row; rows without one have no entry.
-    """
+    """Many tasks as equally long columns, with the key of every row, and errors by row."""
 
     run: NDArray[np.int32]
     group: NDArray[np.uint32]

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import Annotated
 
 import numpy as np
 from numpy.typing import NDArray
+
+from taskscope.schema import About, Rows
 
 __all__ = ["NOT_SAMPLED_WITHOUT_LOCK", "NO_STACKS", "Function", "StackColumns", "StackRows"]
 
@@ -18,69 +21,27 @@ NOT_SAMPLED_WITHOUT_LOCK = (
 
 @dataclass(frozen=True, slots=True)
 class Function:
-    """A function that was seen on a stack; `line` is where it is defined, 0 where that is unknown."""
+    """A function that was seen on a stack."""
 
-    name: str
-    file: str
-    line: int
+    name: Annotated[str, About("What it is called.")]
+    file: Annotated[str, About("The file that defines it.")]
+    line: Annotated[int, About("The line where it is defined; 0: unknown.")]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class StackRows:
-    """Counts of samples as equally long columns, by the innermost call that was seen.
+class StackRows(Rows):
+    """Counts of samples as equally long columns, by the innermost call that was seen."""
 
-    Parameters
-    ----------
-    start
-        ``f8``: when the cycle began, in seconds after the recorder's zero.
-    run
-        ``i4`` run numbers.
-    prefix, worker
-        ``u4``: places in `StackColumns.prefixes` and `StackColumns.workers`.
-    node
-        ``i4``: the innermost call, a place in `StackColumns.parent`; -1 where Dask called C code itself.
-    count
-        ``u4``: how many samples saw it.
-    seconds
-        ``f8``: the time these samples stand for, an estimate.
-    """
-
-    start: NDArray[np.float64]
-    run: NDArray[np.int32]
-    prefix: NDArray[np.uint32]
-    worker: NDArray[np.uint32]
-    node: NDArray[np.int32]
-    count: NDArray[np.uint32]
-    seconds: NDArray[np.float64]
-
-    def __len__(self) -> int:
-        """Return the number of rows."""
-        return len(self.start)
-
-    def take(self, rows: NDArray[np.bool_]) -> StackRows:
-        """Return the rows that are marked."""
-        return StackRows(
-            self.start[rows],
-            self.run[rows],
-            self.prefix[rows],
-            self.worker[rows],
-            self.node[rows],
-            self.count[rows],
-            self.seconds[rows],
-        )
-
-    @staticmethod
-    def concat(parts: list[StackRows]) -> StackRows:
-        """Return the rows of all parts, in order."""
-        return StackRows(
-            np.concatenate([np.empty(0, np.float64), *(p.start for p in parts)]),
-            np.concatenate([np.empty(0, np.int32), *(p.run for p in parts)]),
-            np.concatenate([np.empty(0, np.uint32), *(p.prefix for p in parts)]),
-            np.concatenate([np.empty(0, np.uint32), *(p.worker for p in parts)]),
-            np.concatenate([np.empty(0, np.int32), *(p.node for p in parts)]),
-            np.concatenate([np.empty(0, np.uint32), *(p.count for p in parts)]),
-            np.concatenate([np.empty(0, np.float64), *(p.seconds for p in parts)]),
-        )
+    start: Annotated[NDArray[np.float64], About("When the cycle began.", unit="s", is_time=True)]
+    run: Annotated[NDArray[np.int32], About("The compute.", refers="runs.run")]
+    prefix: Annotated[NDArray[np.uint32], About("A place in `StackColumns.prefixes`.")]
+    worker: Annotated[NDArray[np.uint32], About("A place in `StackColumns.workers`.")]
+    node: Annotated[
+        NDArray[np.int32],
+        About("The innermost call, a place in `StackColumns.parent`; -1 where Dask called C code itself."),
+    ]
+    count: Annotated[NDArray[np.uint32], About("How many samples saw it.")]
+    seconds: Annotated[NDArray[np.float64], About("The time these samples stand for, an estimate.", unit="s")]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -143,5 +104,5 @@ class StackColumns:
         )
 
 
-NO_STACKS = StackColumns((), np.empty(0, np.int32), np.empty(0, np.int32), (), (), StackRows.concat([]))
+NO_STACKS = StackColumns((), np.empty(0, np.int32), np.empty(0, np.int32), (), (), StackRows.empty())
 """What a recording has where nothing was sampled."""

@@ -1,53 +1,172 @@
-"""The tables of a recording, as columns.
+"""The tables of a recording, as columns: what `taskscope.Recording.to_pandas` gives.
 
-Times are seconds after `Recording.started_at`; what is not known is ``NaN`` or ``None``, never 0.
-
-============== =========================================================================================
-table          columns
-============== =========================================================================================
-runs           run, label, cell, scheduler, n_workers, n_tasks, start_s, stop_s, status, error
-tasks          run, key, prefix, group, lane, worker, thread, start_s, stop_s, cpu_s, status, observed_by,
-               result_bytes, error
-activities     run, key, lane, activity, start_s, stop_s, source, nbytes, error
-transfers      worker, peer, direction, start_s, stop_s, nbytes, compressed_bytes, n_keys, keys
-resources      time_s, worker, cpu_percent, rss_bytes, limit_bytes, n_processes, gap
-workers        time_s, worker, name, n_threads, n_executing, cpu_percent, rss_bytes, managed_bytes,
-               unmanaged_bytes, spilled_bytes, limit_bytes
-cache          run, key, prefix, metric, enter_s, exit_s
-holdings       time_s, run, prefix, group, n_keys, nbytes, n_unsized
-dependencies   run, key, dependency
-messages       time_s, level, text
-============== =========================================================================================
-
-A key that is a string stands as it is, any other as its ``repr``. The `n_tasks` of a run leave out those that
-did not have to run, because a cluster had their results, or those of what needs them. Each task has a row of
-activities for its computing; those of a cluster have others for what workers did besides, and for attempts
-that failed and were followed by another. A transfer is told by the worker that
-received it and by the one that sent it; where workers do not give out their logs, there are the received ones
-only, without their bytes. On a cluster nobody tells when a result was let go, so `exit_s` is unknown; what
-workers were seen to hold of each group from a moment on is in holdings.
+`TABLES` declares them, and ``docs/tables.md`` is made of it. Times are seconds after `Recording.started_at`;
+what is not known is ``NaN`` or ``None``, never 0. A key that is a string stands as it is, any other as its
+``repr``.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import fields
-from typing import TYPE_CHECKING, TypeAlias
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-from taskscope.model.activities import ACTIVITIES, FAILED_ATTEMPT, Transfer
-from taskscope.model.columns import GraphColumns
-from taskscope.model.records import OBSERVED_BY, RUNNING, STATUSES, TaskBlock
+from taskscope.model.activities import ACTIVITIES, FAILED_ATTEMPT, ActivityRows, Transfer
+from taskscope.model.columns import GraphColumns, RowBlock
+from taskscope.model.held import HeldRows
+from taskscope.model.records import OBSERVED_BY, RUNNING, STATUSES, Group, Lane, Message, Run, TaskBlock
 from taskscope.model.workers import WorkerSample
+from taskscope.schema import Column, Table, columns_of, derived, shown
 
 if TYPE_CHECKING:
     from taskscope.model.recording import Recording
 
-__all__ = ["TABLES", "Columns"]
+__all__ = ["TABLES", "Columns", "build_table"]
 
-Columns: TypeAlias = Mapping[str, "NDArray[np.generic] | list[object]"]
+Columns: TypeAlias = Mapping[str, "NDArray[Any]"]
+
+
+def _public(declared: type) -> tuple[Column, ...]:
+    return tuple(column for column in columns_of(declared) if not column.internal)
+
+
+_KEY = derived("key", "text", "The task's key.")
+_PREFIX = shown(Group, "prefix")
+_GROUP = shown(Group, "name", name="group", meaning="The task group.")
+_RUN = shown(Run, "run")
+
+_DECLARED = (
+    Table(
+        name="runs",
+        meaning="One row for each compute.",
+        columns=_public(Run),
+    ),
+    Table(
+        name="tasks",
+        meaning="One row each time that a task ended, or was in flight when the recording was taken.",
+        columns=(
+            _RUN,
+            _KEY,
+            _PREFIX,
+            _GROUP,
+            shown(RowBlock, "lane"),
+            shown(Lane, "worker"),
+            shown(Lane, "thread"),
+            shown(RowBlock, "start", name="start_s"),
+            derived("stop_s", "number", "When it ended.", unit="s", optional=True, is_time=True),
+            shown(RowBlock, "cpu", name="cpu_s", meaning="CPU time of its thread meanwhile.", optional=True),
+            derived("status", "text", "How it ended.", choices=STATUSES),
+            derived("observed_by", "text", "Who took the times.", choices=OBSERVED_BY),
+            shown(
+                RowBlock,
+                "size",
+                name="result_bytes",
+                kind="number",
+                meaning="How large its result is.",
+                optional=True,
+            ),
+            derived("error", "text", "What it raised, type and message.", optional=True),
+        ),
+    ),
+    Table(
+        name="activities",
+        meaning="One row for the computing of each task; on a cluster others for what workers did for it "
+        "besides, and for attempts that failed and were followed by another.",
+        columns=(
+            _RUN,
+            _KEY,
+            shown(ActivityRows, "lane"),
+            derived("activity", "text", "What was done.", choices=("compute", *ACTIVITIES)),
+            shown(ActivityRows, "start", name="start_s"),
+            derived("stop_s", "number", "When it ended.", unit="s", optional=True, is_time=True),
+            derived("source", "text", "The worker that data came from.", optional=True),
+            shown(ActivityRows, "nbytes", meaning="How much came from there.", optional=True),
+            derived("error", "text", "What the task, or the attempt, raised.", optional=True),
+        ),
+    ),
+    Table(
+        name="transfers",
+        meaning="One row for each time that data went between workers, as told by the one that received it "
+        "and by the one that sent it. Where workers do not give out their logs, there are the received ones "
+        "only, without their bytes.",
+        columns=_public(Transfer),
+    ),
+    Table(
+        name="resources",
+        meaning="One row for each sample of this process and its children.",
+        columns=(
+            derived("time_s", "number", "When it was.", unit="s", is_time=True),
+            derived("worker", "text", "The number of the process.", optional=True),
+            derived(
+                "cpu_percent",
+                "number",
+                "CPU since the sample before, 100 per core.",
+                unit="percent",
+                optional=True,
+            ),
+            derived("rss_bytes", "number", "Memory in use.", unit="bytes", optional=True),
+            derived("limit_bytes", "number", "How much it may use.", unit="bytes", optional=True),
+            derived("n_processes", "whole number", "How many processes these are."),
+            derived("gap", "yes or no", "Whether samples are missing before this one."),
+        ),
+    ),
+    Table(
+        name="workers",
+        meaning="One row for each sample of a worker of a cluster.",
+        # As numbers, so that what is unknown is NaN among what is measured.
+        columns=tuple(replace(c, kind="number") if c.optional else c for c in _public(WorkerSample)),
+    ),
+    Table(
+        name="cache",
+        meaning="One row for each result that the scheduler kept in memory.",
+        columns=(
+            _RUN,
+            _KEY,
+            _PREFIX,
+            derived(
+                "metric", "number", "Its size, in bytes or the metric that was asked for.", optional=True
+            ),
+            derived("enter_s", "number", "When it came.", unit="s", is_time=True),
+            derived(
+                "exit_s",
+                "number",
+                "When it left; unknown on a cluster, where nobody tells (see `holdings`).",
+                unit="s",
+                optional=True,
+                is_time=True,
+            ),
+        ),
+    ),
+    Table(
+        name="holdings",
+        meaning="What workers of a cluster were seen to hold of each group, from a moment on.",
+        columns=(
+            shown(HeldRows, "time", name="time_s"),
+            shown(HeldRows, "run"),
+            _PREFIX,
+            _GROUP,
+            shown(HeldRows, "n_keys"),
+            shown(HeldRows, "nbytes"),
+            shown(HeldRows, "n_unsized"),
+        ),
+    ),
+    Table(
+        name="dependencies",
+        meaning="One row for each result that a task needs.",
+        columns=(_RUN, _KEY, derived("dependency", "text", "The key of what it needs.")),
+    ),
+    Table(
+        name="messages",
+        meaning="What was dropped, restored or estimated.",
+        columns=_public(Message),
+    ),
+)
+
+TABLES: Mapping[str, Table] = {table.name: table for table in _DECLARED}
+"""The tables of a recording, by name."""
 
 
 def _texts(values: Sequence[object]) -> NDArray[np.object_]:
@@ -60,22 +179,23 @@ def _none_to_nan(values: Sequence[float | None], zero_s: float = 0.0) -> NDArray
     return np.array([np.nan if v is None else v - zero_s for v in values], np.float64)
 
 
+def _of_records(columns: Sequence[Column], records: Sequence[object], zero_s: float) -> Columns:
+    return {c.name: _values(c, [getattr(r, c.name) for r in records], zero_s) for c in columns}
+
+
+def _values(column: Column, values: list[Any], zero_s: float) -> NDArray[Any]:
+    if column.kind == "number":
+        return _none_to_nan(values, zero_s if column.is_time else 0.0)
+    if column.kind == "texts":
+        values = ["; ".join(texts) for texts in values]
+    # Nobody knows how many tasks other clients will have.
+    return np.array(values, column.dtype) if None not in values else _texts(values)
+
+
 def _runs(recording: Recording) -> Columns:
-    runs, zero = recording.runs, recording.zero_s
-    return {
-        "run": np.array([r.run for r in runs], np.int64),
-        "label": _texts([r.label for r in runs]),
-        "cell": _texts([r.cell for r in runs]),
-        "scheduler": _texts([r.scheduler for r in runs]),
-        "n_workers": _texts([r.n_workers for r in runs]),
-        "n_tasks": _texts([None if r.is_of_others else r.n_tasks for r in runs])
-        if any(r.is_of_others for r in runs)
-        else np.array([r.n_tasks for r in runs], np.int64),
-        "start_s": _none_to_nan([r.start_s for r in runs], zero),
-        "stop_s": _none_to_nan([r.stop_s for r in runs], zero),
-        "status": _texts([r.status for r in runs]),
-        "error": _texts([r.error for r in runs]),
-    }
+    columns = _of_records(TABLES["runs"].columns, recording.runs, recording.zero_s)
+    n_tasks = [None if run.is_of_others else run.n_tasks for run in recording.runs]
+    return {**columns, "n_tasks": _values(shown(Run, "n_tasks"), n_tasks, 0.0)}
 
 
 def _key_texts(graph: GraphColumns, groups: Sequence[str]) -> NDArray[np.object_]:
@@ -148,18 +268,7 @@ def _activity_keys(recording: Recording) -> NDArray[np.object_]:
 
 def _transfers(recording: Recording) -> Columns:
     logged = [*recording.transfers, *_unlogged(recording)]
-    zero = recording.zero_s
-    return {
-        "worker": _texts([t.worker for t in logged]),
-        "peer": _texts([t.peer or None for t in logged]),
-        "direction": _texts([t.direction for t in logged]),
-        "start_s": np.array([t.start_s - zero for t in logged], np.float64),
-        "stop_s": np.array([t.stop_s - zero for t in logged], np.float64),
-        "nbytes": _none_to_nan([t.nbytes for t in logged]),
-        "compressed_bytes": _none_to_nan([t.compressed_bytes for t in logged]),
-        "n_keys": np.array([t.n_keys for t in logged], np.int64),
-        "keys": _texts(["; ".join(t.keys) for t in logged]),
-    }
+    return _of_records(TABLES["transfers"].columns, logged, recording.zero_s)
 
 
 def _unlogged(recording: Recording) -> Iterator[Transfer]:
@@ -173,7 +282,7 @@ def _unlogged(recording: Recording) -> Iterator[Transfer]:
     ):
         worker = recording.lanes[lane].worker
         yield Transfer(
-            worker, columns.sources[source], "incoming", start, start + duration, None, None, 0, ()
+            worker, columns.sources[source] or None, "incoming", start, start + duration, None, None, 0, ()
         )
 
 
@@ -194,15 +303,7 @@ def _resources(recording: Recording) -> Columns:
 
 
 def _workers(recording: Recording) -> Columns:
-    rows, zero = recording.workers, recording.zero_s
-    columns: dict[str, NDArray[np.generic] | list[object]] = {
-        "time_s": np.array([row.time_s - zero for row in rows], np.float64),
-        "worker": _texts([row.worker for row in rows]),
-        "name": _texts([row.name for row in rows]),
-        "n_threads": np.array([row.n_threads for row in rows], np.int64),
-    }
-    measured = [field.name for field in fields(WorkerSample) if field.name not in columns]
-    return columns | {name: _none_to_nan([getattr(row, name) for row in rows]) for name in measured}
+    return _of_records(TABLES["workers"].columns, recording.workers, recording.zero_s)
 
 
 def _cache(recording: Recording) -> Columns:
@@ -279,14 +380,10 @@ def _join(parts: Sequence[NDArray[np.generic]], dtype: type) -> NDArray[np.gener
 
 
 def _messages(recording: Recording) -> Columns:
-    return {
-        "time_s": _none_to_nan([m.time_s for m in recording.messages], recording.zero_s),
-        "level": _texts([m.level for m in recording.messages]),
-        "text": _texts([m.text for m in recording.messages]),
-    }
+    return _of_records(TABLES["messages"].columns, recording.messages, recording.zero_s)
 
 
-TABLES: Mapping[str, Callable[[Recording], Columns]] = {
+_BUILDERS: Mapping[str, Callable[[Recording], Columns]] = {
     "runs": _runs,
     "tasks": _tasks,
     "activities": _activities,
@@ -298,3 +395,9 @@ TABLES: Mapping[str, Callable[[Recording], Columns]] = {
     "dependencies": _dependencies,
     "messages": _messages,
 }
+
+
+def build_table(recording: Recording, name: str) -> Columns:
+    """Return a table of `TABLES` with the columns that are declared there, in that order."""
+    columns = _BUILDERS[name](recording)
+    return {c.name: columns[c.name] for c in TABLES[name].columns}

@@ -184,7 +184,7 @@ class StackLog:
                 np.array(self._function, np.int32),
                 tuple(self._prefixes),
                 tuple(self._workers),
-                rows.take(mine),
+                rows.part(mine),
                 self.interval_s,
                 self.cycle_s,
                 self._dropped,

@@ -151,7 +151,7 @@ class TransferLogs:
                 self._recorder.activities.logged.append(
                     Transfer(
                         worker=worker.address,
-                        peer=str(who or ""),
+                        peer=str(who) if who else None,
                         direction="outgoing" if number else "incoming",
                         start_s=start + moved,
                         stop_s=stop + moved,

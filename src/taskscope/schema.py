@@ -1,0 +1,208 @@
+"""How a table is declared: once, as a dataclass, from which everything else about it is made.
+
+A class of records (`Run`) or of columns (`ActivityRows`) annotates each field with its type, and with `About`
+what a type cannot say: the unit, what it refers to, what it means. From that come what a file may hold
+and how it is checked, the tables that a user gets, and the page of the documentation that describes them.
+"""
+
+from __future__ import annotations
+
+import types
+from collections.abc import Hashable, Sequence
+from dataclasses import asdict, dataclass, replace
+from functools import cache
+from typing import Any, Literal, Self, TypeAlias, Union, get_args, get_origin, get_type_hints
+
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = ["About", "Column", "Kind", "Rows", "Table", "columns_of", "derived", "shown"]
+
+Kind: TypeAlias = Literal["whole number", "number", "text", "yes or no", "texts"]
+"""What a value is, in a record and in the table that a user gets."""
+
+_KINDS: dict[type, Kind] = {
+    bool: "yes or no",
+    int: "whole number",
+    float: "number",
+    str: "text",
+    tuple: "texts",
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Column:
+    """One column of a table.
+
+    Parameters
+    ----------
+    name
+        What it is called, its unit included.
+    kind
+        What its values are.
+    meaning
+        One sentence.
+    unit
+        ``s``, ``bytes``, ``percent of a core``…; empty for what is not measured.
+    optional
+        Whether a value may be unknown: ``None``, or ``NaN`` among numbers.
+    refers
+        The column that its values are found in, as ``table.column``.
+    choices
+        All values there are, for a text of which there are few.
+    is_time
+        Whether it is a moment, counted from a zero, and no duration.
+    stored
+        The types that numpy keeps its values in, for a column of an array; the first is the usual one.
+    internal
+        Whether users' tables leave it out.
+    """
+
+    name: str
+    kind: Kind
+    meaning: str
+    unit: str = ""
+    optional: bool = False
+    refers: str = ""
+    choices: tuple[str, ...] = ()
+    is_time: bool = False
+    stored: tuple[str, ...] = ()
+    internal: bool = False
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """The type of the column in a user's table."""
+        if self.kind == "number":
+            return np.dtype(np.float64)
+        if self.kind == "yes or no":
+            return np.dtype(np.bool_)
+        return np.dtype(np.int64 if self.kind == "whole number" and not self.optional else object)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Table:
+    """One table that a user gets.
+
+    Parameters
+    ----------
+    name
+        What `taskscope.Recording.to_pandas` calls it.
+    meaning
+        What a row is, and what has to be known to read it.
+    columns
+        Its columns, in order.
+    """
+
+    name: str
+    meaning: str
+    columns: tuple[Column, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class About:
+    """What the type of a field does not say of its column, as its annotation; see `Column`."""
+
+    meaning: str
+    unit: str = ""
+    refers: str = ""
+    is_time: bool = False
+    internal: bool = False
+
+
+def derived(
+    name: str,
+    kind: Kind,
+    meaning: str,
+    *,
+    unit: str = "",
+    optional: bool = False,
+    refers: str = "",
+    choices: Sequence[str] = (),
+    is_time: bool = False,
+) -> Column:
+    """Declare a column of a user's table that is made of several stored ones."""
+    return Column(
+        name=name,
+        kind=kind,
+        meaning=meaning,
+        unit=unit,
+        optional=optional,
+        refers=refers,
+        choices=tuple(choices),
+        is_time=is_time,
+    )
+
+
+def shown(declared: type, column: str, **changes: object) -> Column:
+    """Return a declared column as a user's table shows it, with these attributes of `Column` changed."""
+    (found,) = [c for c in columns_of(declared) if c.name == column]
+    return replace(found, **changes)  # type: ignore[arg-type]  # checked by Column
+
+
+def columns_of(declared: type) -> tuple[Column, ...]:
+    """Return the columns that a class of records or of columns declares."""
+    return _columns_of(declared)
+
+
+@cache
+def _columns_of(declared: Hashable) -> tuple[Column, ...]:
+    hints = get_type_hints(declared, include_extras=True)
+    return tuple(
+        Column(name=name, **asdict(about), **_typed(hint.__origin__))
+        for name, hint in hints.items()
+        for about in getattr(hint, "__metadata__", ())
+        if isinstance(about, About)
+    )
+
+
+def _typed(hint: object) -> dict[str, Any]:
+    """Return what a type says of a column."""
+    parts = get_args(hint) if get_origin(hint) in {Union, types.UnionType} else (hint,)
+    known = [part for part in parts if part is not types.NoneType]
+    if get_origin(known[0]) is np.ndarray:
+        scalars = [get_args(get_args(part)[1])[0] for part in known]
+        return {"kind": _array_kind(scalars[0]), "stored": tuple(np.dtype(s).str for s in scalars)}
+    choices = get_args(known[0]) if get_origin(known[0]) is Literal else ()
+    plain = str if choices else get_origin(known[0]) or known[0]
+    return {"kind": _KINDS[plain], "optional": len(known) < len(parts), "choices": choices}
+
+
+def _array_kind(scalar: type[np.generic]) -> Kind:
+    return "number" if issubclass(scalar, np.floating) else "whole number"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Rows:
+    """Equally long columns, each a field that is an array; other fields are true of all rows."""
+
+    def __len__(self) -> int:
+        """Return the number of rows."""
+        return len(next(iter(self.arrays().values())))
+
+    def arrays(self) -> dict[str, NDArray[Any]]:
+        """Return the columns by name."""
+        return {c.name: getattr(self, c.name) for c in columns_of(type(self)) if c.stored}
+
+    def part(self, rows: slice | NDArray[Any]) -> Self:
+        """Return these rows."""
+        return self._with({name: values[rows] for name, values in self.arrays().items()})
+
+    def copy(self) -> Self:
+        """Return the same rows in memory of their own."""
+        return self._with({name: values.copy() for name, values in self.arrays().items()})
+
+    def _with(self, arrays: dict[str, NDArray[Any]]) -> Self:
+        return replace(self, **arrays)
+
+    @classmethod
+    def concat(cls, parts: Sequence[Self]) -> Self:
+        """Return the rows of all parts, in order; what is true of all rows is that of the first part."""
+        if not parts:
+            return cls.empty()
+        arrays = [part.arrays() for part in parts]
+        return parts[0]._with({name: np.concatenate([a[name] for a in arrays]) for name in arrays[0]})
+
+    @classmethod
+    def empty(cls) -> Self:
+        """Return no rows, for a class whose fields are all arrays."""
+        return cls(*(np.empty(0, c.stored[0]) for c in columns_of(cls)))
