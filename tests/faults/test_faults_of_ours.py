@@ -65,8 +65,8 @@ def test_a_recorder_that_cannot_begin_leaves_the_compute_alone(
     ("owner", "name", "where"),
     [
         (local_module, "describe", "_finish"),
-        (local_module, "clean", "_finish"),
-        (local_module, "unlink_own_frames", "_finish"),
+        (local_module, "find_culprit", "_finish"),
+        (local_module, "drop_notes", "_finish"),
         (RunLog, "fail", "a task"),
     ],
 )

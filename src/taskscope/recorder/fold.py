@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TypeVar, cast
@@ -103,7 +104,18 @@ def _lane_ids(lanes: list[LaneKey], lane_id: Callable[[LaneKey], int]) -> NDArra
 
 
 def _floats(values: Sequence[object]) -> _Floats:
-    return np.array(values, np.float64)
+    try:
+        return np.fromiter(values, np.float64, len(values))
+    except (TypeError, ValueError, OverflowError):
+        # A function that the user has given to `dask.sizeof` returned something else than a size.
+        return np.array([_float(value) for value in values], np.float64)
+
+
+def _float(value: object) -> float:
+    try:
+        return float(value)  # type: ignore[arg-type]  # whatever it is
+    except (TypeError, ValueError, OverflowError):
+        return math.nan
 
 
 def _finished(log: RunLog, keys: list[object], lanes: NDArray[np.uint16], numbers: list[_Floats]) -> RawRows:

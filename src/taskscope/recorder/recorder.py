@@ -113,7 +113,10 @@ class Recorder:
 
     def fault(self, where: str, error: BaseException) -> None:
         """Count an error of our own, which the user's computation must never see."""
-        self.messages_log.fault(where, error)
+        try:
+            self.messages_log.fault(where, error)
+        except Exception:  # noqa: BLE001 - the stack is full, or a handler of the user's loggers raises
+            return
 
     def warn(self, text: str) -> None:
         """Add a message the user should see; the same text is counted, not repeated."""

@@ -11,16 +11,35 @@ import os
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from itertools import chain, islice
-from typing import Literal
+from typing import Literal, Protocol
 
 from taskscope.model.clock import Clock
-from taskscope.model.errortext import describe
+from taskscope.model.errortext import describe, is_a
 from taskscope.model.records import OTHERS
 from taskscope.model.scheduled import Scheduled
 from taskscope.recorder.appended import FailedTask, LaneActivity, LaneBuffer, LaneKey, UnseenTask
 from taskscope.recorder.graphsource import GraphSource
 
 __all__ = ["RunLog"]
+
+
+class Shipped(Protocol):
+    """What `taskscope.sources.shipped.ShippedTimes` does for the source that writes a run."""
+
+    def ship(self, inner: object, key: object) -> tuple[Callable[..., object], tuple[object, ...]]:
+        """Return the pickle recipe of a task that is to be timed in another process."""
+
+    def read(self) -> None:
+        """Take in what workers have left."""
+
+    def landed(self, key: object) -> None:
+        """Take in the times of a task whose result is here."""
+
+    def failed(self, key: object, text: str) -> None:
+        """Take in the times of a task whose result could not be sent."""
+
+    def close(self) -> None:
+        """Take in nothing more."""
 
 
 class RunLog:
@@ -58,6 +77,7 @@ class RunLog:
         "scheduler",
         "sent_counts",
         "sent_to",
+        "shipped",
         "source_crc",
         "spared",
         "start",
@@ -128,6 +148,8 @@ class RunLog:
         """What a cluster's scheduler says of tasks that no worker has, by prefix; replaced as a whole."""
         self.is_held_elsewhere = False
         """Whether workers of a cluster hold its results, and not the scheduler of this process."""
+        self.shipped: Shipped | None = None
+        """How tasks are sent to other processes, and how their times come back; None where none are."""
         self.trusts_workers = True
         """Whether the workers can be expected to have taskscope, so that they can time tasks."""
 
@@ -147,7 +169,7 @@ class RunLog:
     ) -> None:
         """Record a task that raised."""
         self._add_failure(
-            FailedTask(key, lane, start, stop, cpu, isinstance(error, KeyboardInterrupt), describe(error))
+            FailedTask(key, lane, start, stop, cpu, is_a(error, KeyboardInterrupt), describe(error))
         )
 
     def land_failure(

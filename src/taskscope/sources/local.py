@@ -12,15 +12,17 @@ from contextvars import ContextVar
 from functools import partial
 from typing import Any, TypeAlias
 
-from taskscope.model.errortext import describe
+from dask.multiprocessing import RemoteException
+
+from taskscope.model.errortext import describe, is_a, raw_dict
 from taskscope.recorder import GraphSource, LaneBuffer, Recorder, RunLog
 from taskscope.sources import registration
 from taskscope.sources.cell import current_cell
 from taskscope.sources.registration import CallbackTuple
 from taskscope.sources.scheduler import find_culprit, find_scheduler
-from taskscope.sources.shipped import clean
+from taskscope.sources.shipped import ShippedTimes
 from taskscope.sources.sizes import result_size
-from taskscope.sources.timing import TimedTask, current_error, unlink_own_frames
+from taskscope.sources.timing import TimedTask, current_error, drop_notes
 
 __all__ = ["LocalSource", "Metric", "run_label"]
 
@@ -88,6 +90,8 @@ class LocalSource:
             log.scheduler = scheduler.name
             log.n_workers = scheduler.n_workers
             log.trusts_workers = scheduler.is_local
+            if scheduler.name == "processes":
+                log.shipped = ShippedTimes(log)
             log.label = run_label.get()
             log.cell, log.execution_count, log.source_crc = current_cell()
             log.metric = self.metric
@@ -128,23 +132,29 @@ class LocalSource:
                 self._fail(log, state, stop)
         finally:
             log.stop = stop
+            if log.shipped is not None:
+                log.shipped.close()
             self._on_stop()
 
     def _fail(self, log: RunLog, state: _State, stop: float) -> None:
         self._outlived = [o for o in [*self._outlived, log] if o.in_flight()]
         error = current_error()
-        if isinstance(error, KeyboardInterrupt):
+        if is_a(error, KeyboardInterrupt):
             log.status = "interrupted"
+        if log.shipped is not None:
+            log.shipped.read()
         culprit: list[object] = []
         if error is not None:
-            log.error = describe(clean(error))
+            drop_notes(error)
+            log.error = describe(_as_raised(error))
             culprit = find_culprit(error, () if log.failed_keys else log.submitted)
-            unlink_own_frames(error)
-        lost = isinstance(error, BrokenExecutor)
+        lost = is_a(error, BrokenExecutor)
         for key in list(state.get("running", ())):
             if lost:
                 log.end_unreported(key, stop, "lost")
             elif key in culprit and log.status == "erred":
+                if log.shipped is not None and log.error is not None:
+                    log.shipped.failed(key, log.error)
                 log.end_unreported(key, stop, "erred", log.error)
             else:
                 log.end_unreported(key, stop, "interrupted")
@@ -189,9 +199,17 @@ def _task_hooks(
 def _settle(
     log: RunLog, key: object, result: object, now: float, measure: Callable[[Metric, object], float]
 ) -> None:
+    if log.shipped is not None:
+        log.shipped.landed(key)
     log.end_unreported(key, now, "finished")
     if log.metric is not None:
         log.values.extend((key, measure(log.metric, result)))
+
+
+def _as_raised(error: BaseException) -> BaseException:
+    """Return what the worker raised, which Dask wraps where it cannot send the traceback along (no tblib)."""
+    raised = raw_dict(error).get("exception") if is_a(error, RemoteException) else None
+    return raised if issubclass(type(raised), BaseException) else error  # type: ignore[return-value]  # as just asked
 
 
 def _graph_source(state: _State) -> GraphSource:

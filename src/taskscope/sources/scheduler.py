@@ -17,6 +17,8 @@ from typing import Any
 import dask.local
 from dask.local import MultiprocessingPoolExecutor, SynchronousExecutor
 
+from taskscope.model.errortext import traceback_of
+
 __all__ = ["Scheduler", "find_callbacks", "find_culprit", "find_scheduler", "is_nested"]
 
 _MAX_FRAMES = 8
@@ -90,7 +92,8 @@ def find_culprit(error: BaseException, in_flight: Collection[object]) -> list[ob
     if names.get("failed") is True:
         return [names["key"]]
     # A bare pool raises when asked for the answer and does not say which task it was.
-    raised = error.__traceback__ and error.__traceback__.tb_next
+    outermost = traceback_of(error)
+    raised = outermost and outermost.tb_next
     by_pool = raised is not None and raised.tb_frame.f_code is Future.result.__code__
     return list(in_flight) if by_pool and len(in_flight) == 1 else []
 

@@ -1,36 +1,40 @@
-"""Time a task in another process, and bring the timing back with its result.
+"""Time a task in another process, and learn of it beside its result, never in it.
 
-The worker's answer is wrapped in an object whose unpickling, in the process that asked, deposits the timing
-and yields the bare result: no scheduler and no other callback ever sees anything but the result. An
-exception is brought back the same way.
+The worker runs the task, appends one line with its times to a file that this process made, and hands on what
+the task gave or raised as it is. The line is there before the result can be. Workers open the file by its
+name, so it does not matter how they were started; what they leave for a run that is over has nowhere to go.
 
 This module is imported in worker processes, so it imports little.
 """
 
 from __future__ import annotations
 
+import contextlib
+import json
 import os
-import re
+import sys
+import tempfile
+import threading
 import time
+import weakref
 from collections.abc import Callable
-from itertools import count
+from pathlib import Path
 from threading import get_ident
 from typing import Any, Protocol
-from weakref import WeakValueDictionary
 
-from taskscope.model.errortext import describe
+from taskscope.model.errortext import describe, drop_frame, is_a
 from taskscope.sources.sizes import result_size
 
-__all__ = ["ShippedTask", "clean", "land", "land_failure", "ship"]
+__all__ = ["ShippedTask", "ShippedTimes"]
 
-_CARRIED = "__taskscope_timing__"
-_OWN_FRAME = re.compile(rf'  File "{re.escape(__file__)}", line \d+, in __call__\n(?:    .*\n)*')
+_MAX_TASKS = 4_096
+"""How many tasks share a file, so that a long compute leaves none of any size."""
 _MAX_SKEW_S = 1.0
 """Clocks of one machine agree to well under this; beyond it the worker has a monotonic axis of its own."""
 
 
 class Receiver(Protocol):
-    """The part of a `RunLog` that timings are deposited in."""
+    """The part of a `RunLog` that takes times."""
 
     remote: list[object]
     submitted: dict[object, float]
@@ -47,22 +51,9 @@ class Receiver(Protocol):
         """Record a task that raised in another process."""
 
 
-_receivers: WeakValueDictionary[tuple[int, int], Receiver] = WeakValueDictionary()
-_numbers = count()
-
-
 def wall_offset() -> float:
     """Return the wall clock's lead over the monotonic clock, in seconds; it tells machines apart."""
     return time.time() - time.perf_counter()
-
-
-def ship(inner: object, key: object, receiver: Receiver) -> tuple[Callable[..., object], tuple[object, ...]]:
-    """Return the pickle recipe of a task that is to be timed in another process."""
-    number = next((n for (_, n), r in list(_receivers.items()) if r is receiver), None)
-    if number is None:
-        number = next(_numbers)
-        _receivers[os.getpid(), number] = receiver
-    return ShippedTask, (inner, key, (os.getpid(), number))
 
 
 class ShippedTask:
@@ -72,115 +63,150 @@ class ShippedTask:
     ----------
     inner
         The task itself.
-    key
-        Its key.
-    address
-        The process that asked, and the number of its receiver there.
+    path
+        The file its times go to.
+    number
+        Which of that file's tasks it is.
     """
 
-    __slots__ = ("address", "inner", "key")
+    __slots__ = ("inner", "number", "path")
 
-    def __init__(self, inner: Any, key: object, address: tuple[int, int]) -> None:
+    def __init__(self, inner: Any, path: str, number: int) -> None:
         self.inner = inner
-        self.key = key
-        self.address = address
+        self.path = path
+        self.number = number
 
     def __call__(self, values: Any = ()) -> Any:
-        """Run the task; the answer unpickles as the bare result."""
-        if self.address[0] == os.getpid():
-            # Pickled and loaded again in the process that asked: there is nowhere to travel back to.
-            return self.inner(values)
+        """Run the task, and hand on what it gives or raises."""
         cpu = time.thread_time()
         start = time.perf_counter()
         try:
             result = self.inner(values)
         except BaseException as error:
-            row = self._row(start, time.perf_counter(), time.thread_time() - cpu)
-            error.__dict__[_CARRIED] = _Carried((*row, isinstance(error, KeyboardInterrupt), describe(error)))
+            self._leave(start, time.perf_counter(), time.thread_time() - cpu, error=error)
+            drop_frame(error, sys._getframe())
             raise
-        stop = time.perf_counter()
-        row = self._row(start, stop, time.thread_time() - cpu)
-        return _Answer(result, (*row, result_size(result)))
+        self._leave(start, time.perf_counter(), time.thread_time() - cpu, result=result)
+        return result
 
-    def _row(self, start: float, stop: float, cpu: float) -> tuple[object, ...]:
-        return (self.address, wall_offset(), self.key, os.getpid(), get_ident(), start, stop, cpu)
-
-
-class _Answer:
-    __slots__ = ("result", "row")
-
-    def __init__(self, result: object, row: tuple[object, ...]) -> None:
-        self.result = result
-        self.row = row
-
-    def __reduce__(self) -> tuple[Callable[..., object], tuple[object, ...]]:
-        return land, (self.result, self.row)
-
-
-class _Carried:
-    """An attribute of an exception whose unpickling deposits the timing; what it leaves behind is None."""
-
-    __slots__ = ("row",)
-
-    def __init__(self, row: tuple[object, ...]) -> None:
-        self.row = row
-
-    def __reduce__(self) -> tuple[Callable[..., object], tuple[object, ...]]:
-        return land_failure, (self.row,)
+    def _leave(
+        self, start: float, stop: float, cpu: float, result: object = None, error: BaseException | None = None
+    ) -> None:
+        try:
+            if error is None:
+                end: tuple[object, ...] = (result_size(result),)
+            else:
+                end = (describe(error), is_a(error, KeyboardInterrupt))
+            row = (self.number, wall_offset(), os.getpid(), get_ident(), start, stop, cpu, *end)
+            # Not created: there is none where the run is over. One call, so that lines of workers do not mix.
+            file = os.open(self.path, os.O_WRONLY | os.O_APPEND)
+            try:
+                os.write(file, json.dumps(row).encode() + b"\n")
+            finally:
+                os.close(file)
+        except Exception:  # noqa: BLE001 - the task has nothing to do with it; the scheduler's own times have to do
+            return
 
 
-def clean(error: BaseException) -> BaseException:
-    """Take our traces off an exception that came from another process, and return what the worker raised."""
-    # Without tblib Dask wraps what the worker raised, keeps it as `exception`, and its traceback as text.
-    raised = getattr(error, "exception", None)
-    wrapped = isinstance(raised, BaseException) and isinstance(getattr(error, "traceback", None), str)
-    original = raised if wrapped and isinstance(raised, BaseException) else error
-    for each in (error, original):
-        each.__dict__.pop(_CARRIED, None)
-    if wrapped:
-        _clean_text(error, "traceback")
-    cause = error.__cause__
-    # A bare pool says in the cause what the traceback was in the process.
-    if cause is not None and isinstance(vars(cause).get("tb"), str):
-        _clean_text(cause, "tb")
-    return original
+class _TimesFile:
+    """A file that workers append to, and what was read of it."""
+
+    def __init__(self) -> None:
+        self._file, self.path = tempfile.mkstemp(prefix="taskscope-times-", suffix=".jsonl")
+        self.keys: list[object] = []
+        self.n_read = 0
+        self._rest = b""
+        self.close = weakref.finalize(self, _remove, self._file, self.path, os.getpid())
+
+    def rows(self) -> list[list[Any]]:
+        """Return what has come since the last look."""
+        data = self._rest
+        while part := os.read(self._file, 1 << 20):
+            data += part
+        *lines, self._rest = data.split(b"\n")
+        rows = []
+        for line in lines:
+            self.n_read += 1
+            # A disk that was full meanwhile has cut a line short.
+            with contextlib.suppress(ValueError):
+                rows.append(json.loads(line))
+        return rows
 
 
-def _clean_text(error: BaseException, attribute: str) -> None:
-    text = vars(error)[attribute]
-    clean_text = _OWN_FRAME.sub("", text)
-    if clean_text != text:
-        vars(error)[attribute] = clean_text
-        error.args = tuple(clean_text if part == text else part for part in error.args)
+def _remove(file: int, path: str, pid: int) -> None:
+    os.close(file)
+    # A forked child has the descriptor, too, but the file is its parent's.
+    if os.getpid() == pid:
+        with contextlib.suppress(OSError):
+            Path(path).unlink()
 
 
-def _shift(offset: Any) -> float:
+class ShippedTimes:
+    """The times of those tasks of a run that other processes take.
+
+    Parameters
+    ----------
+    log
+        The run.
+    """
+
+    def __init__(self, log: Receiver) -> None:
+        self._log: Receiver = weakref.proxy(log)
+        self._files: list[_TimesFile] = []
+        self._answered: dict[object, tuple[int, int, float, float, float, float]] = {}
+        self._lock = threading.Lock()
+
+    def ship(self, inner: object, key: object) -> tuple[Callable[..., object], tuple[object, ...]]:
+        """Return the pickle recipe of a task that is to be timed in another process."""
+        with self._lock:
+            if not self._files or len(self._files[-1].keys) >= _MAX_TASKS:
+                self._files.append(_TimesFile())
+            file = self._files[-1]
+            file.keys.append(key)
+            return ShippedTask, (inner, file.path, len(file.keys) - 1)
+
+    def read(self) -> None:
+        """Take in what workers have left: failures at once, times of results once these have landed."""
+        for file in list(self._files):
+            for number, offset, pid, thread, start, stop, cpu, *end in file.rows():
+                key = file.keys[number]
+                shift = _shift(offset)
+                times = (start + shift, stop + shift, cpu)
+                if key not in self._log.submitted:
+                    continue
+                if len(end) == 1:
+                    self._answered[key] = (pid, thread, *times, *end)
+                else:
+                    text, interrupted = end
+                    self._log.submitted.pop(key, None)
+                    self._log.land_failure(key, (pid, thread), times, text, interrupted=interrupted)
+            if file is not self._files[-1] and file.n_read >= len(file.keys):
+                self._files.remove(file)
+                file.close()
+
+    def landed(self, key: object) -> None:
+        """Take in the times of a task whose result is here."""
+        if key not in self._answered:
+            self.read()
+        row = self._answered.pop(key, None)
+        if row is not None and self._log.submitted.pop(key, None) is not None:
+            self._log.remote.extend((key, *row))
+
+    def failed(self, key: object, text: str) -> None:
+        """Take in the times of a task whose result could not be sent."""
+        row = self._answered.pop(key, None)
+        if row is not None and self._log.submitted.pop(key, None) is not None:
+            pid, thread, start, stop, cpu, _size = row
+            self._log.land_failure(key, (pid, thread), (start, stop, cpu), text, interrupted=False)
+
+    def close(self) -> None:
+        """Remove the files; what workers still do is not waited for."""
+        for file in self._files:
+            file.close()
+        self._files.clear()
+
+
+def _shift(offset: float) -> float:
     """Return what to add to a worker's times; 0 on one machine, where all processes share the clock."""
     skew = offset - wall_offset()
-    return float(skew) if abs(skew) > _MAX_SKEW_S else 0.0
-
-
-def land(result: object, row: tuple[Any, ...]) -> object:
-    """Deposit a timing with the run it belongs to, if that is still there, and return the bare result."""
-    address, offset, key, pid, thread, start, stop, cpu, size = row
-    receiver = _receivers.get(address) if address[0] == os.getpid() else None
-    if receiver is not None and _is_awaited(receiver, key):
-        shift = _shift(offset)
-        receiver.remote.extend((key, pid, thread, start + shift, stop + shift, cpu, size))
-    return result
-
-
-def land_failure(row: tuple[Any, ...]) -> None:
-    """Deposit the timing of a task that raised in another process."""
-    address, offset, key, pid, thread, start, stop, cpu, interrupted, text = row
-    receiver = _receivers.get(address) if address[0] == os.getpid() else None
-    if receiver is not None and _is_awaited(receiver, key):
-        shift = _shift(offset)
-        receiver.land_failure(
-            key, (pid, thread), (start + shift, stop + shift, cpu), text, interrupted=interrupted
-        )
-
-
-def _is_awaited(receiver: Receiver, key: object) -> bool:
-    """Take a task off the list of those in flight; False for one whose compute has failed in the meantime."""
-    return receiver.submitted.pop(key, None) is not None
+    return skew if abs(skew) > _MAX_SKEW_S else 0.0

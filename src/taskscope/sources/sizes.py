@@ -8,13 +8,14 @@ sampled here at even steps instead; all others go to Dask's own handlers.
 from __future__ import annotations
 
 import sys
+import threading
 from collections.abc import Callable, Iterable
 from itertools import islice
 from typing import Any
 
 from dask.sizeof import sizeof
 
-__all__ = ["measures", "result_size"]
+__all__ = ["measures", "result_size", "size_despite"]
 
 _SAMPLES = 10
 _MAX_DEPTH = 3
@@ -41,8 +42,21 @@ def result_size(result: object) -> float:
     try:
         measure = measures.get(type(result)) or _find(type(result))
         return float(measure(result))
-    except Exception:  # noqa: BLE001 - a user's type may raise anything when measured
-        return _NAN
+    except BaseException as problem:  # noqa: BLE001 - a user's type may raise anything when measured
+        return _unless_interrupted(problem)
+
+
+def size_despite(problem: BaseException, result: object) -> float:
+    """Return the size of an object for whose type `measures` has nothing, or a function that raised."""
+    return result_size(result) if type(problem) is KeyError else _unless_interrupted(problem)
+
+
+def _unless_interrupted(problem: BaseException) -> float:
+    """Return that a size is not known; called while handling what was raised instead."""
+    # Only the main thread is interrupted by Ctrl-C; elsewhere it is the user's type that says so.
+    if isinstance(problem, KeyboardInterrupt) and threading.current_thread() is threading.main_thread():
+        raise problem
+    return _NAN
 
 
 def _find(kind: type) -> Measure:

@@ -2,28 +2,24 @@
 
 It is put into the scheduler's own copy of the graph just before the task is submitted, and taken out again
 when the task has landed, so nothing else ever sees it. In this process its rows go straight to the run's
-lane. Sent to another process it becomes a `taskscope.sources.shipped.ShippedTask`, whose timing travels back
-with the result.
+lane. Sent to another process it becomes a `taskscope.sources.shipped.ShippedTask`, which leaves its times in
+a file. An exception passes through as it is: what of its traceback would be ours is dropped on the way.
 """
 
 from __future__ import annotations
 
-import os
 import sys
 from threading import get_ident
-from types import TracebackType
 from typing import Any
 
 from dask._task_spec import GraphNode, Task
+from dask.local import identity
 
+from taskscope.model.errortext import drop_frame, raw_dict
 from taskscope.recorder import LaneBuffer, LaneKey, RunLog
-from taskscope.sources import shipped
-from taskscope.sources.shipped import ship
-from taskscope.sources.sizes import measures, result_size
+from taskscope.sources.sizes import measures, size_despite
 
-__all__ = ["TimedTask", "current_error", "unlink_own_frames"]
-
-_OWN_FILES = (__file__, shipped.__file__)
+__all__ = ["TimedTask", "current_error", "drop_notes"]
 
 
 class TimedTask(Task):
@@ -66,49 +62,70 @@ class TimedTask(Task):
         except BaseException as error:
             self._fail(lane, start, log.perf_counter(), log.thread_time() - cpu, error)
             lane.open = None
+            drop_frame(error, sys._getframe())
             raise
         stop = log.perf_counter()
         cpu = log.thread_time() - cpu
         try:
             size = measures[type(result)](result)
-        except Exception:  # noqa: BLE001 - a type not met before, or a user's type that raises when measured
-            size = result_size(result)
+        except BaseException as problem:  # noqa: BLE001 - a type not met before, or a user's that raises when measured
+            size = size_despite(problem, result)
         lane.extend((self.key, start, stop, cpu, size))
         lane.open = None
         return result
 
     def _open_lane(self) -> LaneBuffer:
-        ident = get_ident()
         try:
-            return self.log.open_lane(ident)
+            return self.log.open_lane(get_ident())
+        except RecursionError:
+            # The user's own calls have all but filled the stack: there is no room to say so either.
+            return _NOWHERE
         except Exception as error:  # noqa: BLE001 - a fault of ours must not fail the user's task
             self.log.fault("a task", error)
-            return LaneBuffer(LaneKey(os.getpid(), ident))
+            return _NOWHERE
 
     def _fail(self, lane: LaneBuffer, start: float, stop: float, cpu: float, error: BaseException) -> None:
         try:
             self.log.fail(self.key, lane.key, start, stop, cpu, error)
+        except RecursionError:
+            return
         except Exception as fault:  # noqa: BLE001 - a fault of ours must not take the place of the user's error
             self.log.fault("a task", fault)
 
     def __reduce__(self) -> Any:
-        """Return what a process needs to run the task there; the run waits for its timing from now on."""
-        self.log.submitted[self.key] = self.log.perf_counter()
-        return ship(self.inner, self.key, self.log)
+        """Return what a process needs to run the task there; the run waits for its times from now on."""
+        log = self.log
+        log.submitted[self.key] = log.perf_counter()
+        if log.shipped is not None:
+            try:
+                return log.shipped.ship(self.inner, self.key)
+            except Exception as error:  # noqa: BLE001 - without a file for its times it goes as it is
+                log.fault("sending a task", error)
+        return identity, (self.inner,)
 
 
-def unlink_own_frames(error: BaseException) -> None:
-    """Take timed tasks out of an exception's traceback, so that it is that of an unrecorded run."""
-    before: TracebackType | None = None
-    here = error.__traceback__
-    while here is not None:
-        code = here.tb_frame.f_code
-        # By name, because frames that come from another process are imitations.
-        if before is not None and code.co_name == "__call__" and code.co_filename in _OWN_FILES:
-            before.tb_next = here.tb_next
-        else:
-            before = here
-        here = here.tb_next
+class _Discarded(LaneBuffer):
+    """A lane that keeps nothing."""
+
+    __slots__ = ()
+
+    def extend(self, _row: object) -> None:
+        """Keep nothing."""
+
+
+_NOWHERE = _Discarded(LaneKey(0, 0))
+_OWN_NOTE = f"when serializing {TimedTask.__module__}.{TimedTask.__qualname__} "
+
+
+def drop_notes(error: BaseException) -> None:
+    """Take out what Python 3.14 and later note of us where the user's task cannot be pickled."""
+    notes = raw_dict(error).get("__notes__")
+    if type(notes) is not list:
+        return
+    for place in reversed(range(len(notes))):
+        if type(notes[place]) is str and notes[place].startswith(_OWN_NOTE):
+            # It was pickled as an item of a tuple of ours, which is the note before.
+            del notes[max(place - 1, 0) : place + 1]
 
 
 def current_error() -> BaseException | None:

@@ -2,102 +2,168 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import pickle
+from pathlib import Path
 from typing import Any
 
 import pytest
 from dask._task_spec import Task
 
-from taskscope.recorder import Recorder, RunLog
+from taskscope.recorder import LaneKey, Recorder, RunLog
+from taskscope.recorder.appended import FailedTask
 from taskscope.sources import shipped
+from taskscope.sources.shipped import ShippedTask, ShippedTimes
 from taskscope.sources.timing import TimedTask
+
+OUTSIDE = 1_000.0
+"""Wall clocks this far apart are of different machines, in seconds."""
 
 
 @pytest.fixture
-def log() -> RunLog:
-    return Recorder().begin()
+def log() -> Any:
+    log = Recorder().begin()
+    log.shipped = ShippedTimes(log)
+    yield log
+    log.shipped.close()
 
 
-def shipped_task(log: RunLog, key: str = "x") -> Any:
+def sent(log: RunLog, key: str = "x", text: str = "7") -> Any:
     """Return a task as the process that runs it sees it."""
-    return pickle.loads(pickle.dumps(TimedTask(key, Task(key, int, "7"), log)))
-
-
-def row(log: RunLog, *, offset_s: float, key: str = "x") -> tuple[Any, ...]:
-    """Return what a worker whose wall clock leads by `offset_s` would send."""
-    _, (_, _, address) = shipped.ship(None, key, log)
-    return (address, shipped.wall_offset() + offset_s, key, 4242, 7, 10.0, 11.0, 0.5, 8.0)
+    return pickle.loads(pickle.dumps(TimedTask(key, Task(key, int, text), log)))
 
 
 def test_a_task_is_in_flight_from_when_it_is_sent(log: RunLog) -> None:
     before = log.perf_counter()
-    shipped_task(log)
+    sent(log)
     assert list(log.submitted) == ["x"]
     assert before <= log.submitted["x"] <= log.perf_counter()
 
 
-def test_a_task_run_in_another_process_answers_with_its_times(
-    log: RunLog, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    task = shipped_task(log)
-    own = os.getpid()
-    with monkeypatch.context() as elsewhere:
-        elsewhere.setattr(shipped.os, "getpid", lambda: 4242)  # type: ignore[attr-defined]  # it imports os
-        before = log.perf_counter()
-        answer = pickle.dumps(task({}))
-        after = log.perf_counter()
-    assert os.getpid() == own
-    assert pickle.loads(answer) == 7
+def test_a_task_gives_its_bare_result_and_leaves_its_times_for_when_that_has_landed(log: RunLog) -> None:
+    task = sent(log)
+    before = log.perf_counter()
+    assert type(task) is ShippedTask
+    assert task({}) == 7
+    after = log.perf_counter()
+    assert log.shipped is not None
+    log.shipped.read()
+    assert (list(log.submitted), log.remote) == (["x"], [])
+    log.shipped.landed("x")
     key, pid, _thread, start, stop, _cpu, size = log.remote
-    assert (key, pid, size) == ("x", 4242, 28.0)
+    assert (key, pid, size) == ("x", os.getpid(), 28.0)
     assert isinstance(start, float)
     assert isinstance(stop, float)
     assert before <= start <= stop <= after
     assert log.submitted == {}
-    # The same answer read twice is one task.
-    assert pickle.loads(answer) == 7
-    assert len(log.remote) == RunLog.REMOTE_WIDTH
 
 
-def test_a_task_that_was_pickled_but_runs_here_gives_its_bare_result(log: RunLog) -> None:
-    assert shipped_task(log)({}) == 7
-    assert log.remote == []
+def test_a_task_raises_its_own_exception_and_leaves_its_text(log: RunLog) -> None:
+    task = sent(log, text="no")
+    with pytest.raises(ValueError, match="invalid literal") as caught:
+        task({})
+    assert vars(caught.value) == {}
+    assert [Path(entry.path).name for entry in caught.traceback] == [Path(__file__).name, "_task_spec.py"]
+    assert log.shipped is not None
+    log.shipped.read()
+    (failed,) = log.failed
+    text = "ValueError: invalid literal for int() with base 10: 'no'"
+    assert (failed.key, failed.lane.pid, failed.interrupted, failed.error) == ("x", os.getpid(), False, text)
+    assert log.submitted == {}
 
 
-@pytest.mark.parametrize(("offset_s", "shift_s"), [(0.0, 0.0), (0.9, 0.0), (-0.9, 0.0), (1_000.0, 1_000.0)])
-def test_times_of_another_machine_are_shifted_to_this_one_s_axis(
-    log: RunLog, offset_s: float, shift_s: float
-) -> None:
-    log.submitted["x"] = 0.0
-    assert shipped.land("result", row(log, offset_s=offset_s)) == "result"
-    assert log.remote == [
-        "x",
-        4242,
-        7,
-        *(pytest.approx(t + shift_s, abs=0.1) for t in (10.0, 11.0)),
-        0.5,
-        8.0,
-    ]
-    if not shift_s:
-        assert log.remote[3:5] == [10.0, 11.0]
+def test_a_result_that_could_not_be_sent_has_its_worker_s_times(log: RunLog) -> None:
+    sent(log)({})
+    assert log.shipped is not None
+    log.shipped.read()
+    log.shipped.failed("x", "TypeError: no")
+    (failed,) = log.failed
+    assert isinstance(failed, FailedTask)
+    assert (failed.lane, failed.error) == (LaneKey(os.getpid(), failed.lane.thread), "TypeError: no")
+    assert (log.submitted, log.remote) == ({}, [])
 
 
-def test_an_answer_for_a_run_that_is_gone_is_the_bare_result() -> None:
+def test_a_task_that_ends_after_its_run_is_over_leaves_nothing(log: RunLog) -> None:
+    task = sent(log)
+    path = Path(task.path)
+    assert path.exists()
+    assert log.shipped is not None
+    log.shipped.close()
+    assert task({}) == 7
+    assert not path.exists()
+
+
+def test_the_files_go_with_the_run() -> None:
     log = Recorder().begin()
-    late = row(log, offset_s=0.0)
+    log.shipped = ShippedTimes(log)
+    path = Path(sent(log).path)
+    assert path.exists()
     del log
-    assert shipped.land("result", late) == "result"
+    gc.collect()
+    assert not path.exists()
 
 
-def test_an_answer_for_another_process_is_left_alone(log: RunLog) -> None:
-    log.submitted["x"] = 0.0
-    (_, number), *rest = row(log, offset_s=0.0)
-    assert shipped.land("result", ((os.getpid() + 1, number), *rest)) == "result"
-    assert log.remote == []
+def test_a_task_whose_times_have_no_file_is_sent_as_it_is(
+    log: RunLog, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(shipped.tempfile, "tempdir", str(tmp_path / "none"))  # type: ignore[attr-defined]  # it imports tempfile
+    task = sent(log)
+    assert type(task) is Task
+    assert task({}) == 7
+    assert list(log.submitted) == ["x"]
 
 
-def test_all_tasks_of_a_run_share_one_address(log: RunLog) -> None:
-    other = Recorder().begin()
-    addresses = [shipped.ship(None, key, to)[1][2] for key, to in (("a", log), ("b", log), ("c", other))]
-    assert addresses[0] == addresses[1] != addresses[2]
+def test_a_task_of_threads_that_is_pickled_all_the_same_is_sent_as_it_is() -> None:
+    log = Recorder().begin()
+    assert type(sent(log)) is Task
+    assert list(log.submitted) == ["x"]
+
+
+@pytest.mark.parametrize(("offset_s", "shift_s"), [(0.0, 0.0), (0.9, 0.0), (-0.9, 0.0), (OUTSIDE, OUTSIDE)])
+def test_times_of_another_machine_are_shifted_to_this_one_s_axis(
+    log: RunLog, monkeypatch: pytest.MonkeyPatch, offset_s: float, shift_s: float
+) -> None:
+    task = sent(log)
+    here = shipped.wall_offset
+    with monkeypatch.context() as elsewhere:
+        elsewhere.setattr(shipped, "wall_offset", lambda: here() + offset_s)
+        before = log.perf_counter()
+        task({})
+        after = log.perf_counter()
+    assert log.shipped is not None
+    log.shipped.landed("x")
+    start = log.remote[3]
+    assert isinstance(start, float)
+    assert before + shift_s - 0.1 <= start <= after + shift_s + 0.1
+    if not shift_s:
+        assert before <= start <= after
+
+
+def test_many_tasks_share_files_and_a_file_that_all_have_answered_is_gone(
+    log: RunLog, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(shipped, "_MAX_TASKS", 2)
+    tasks = [sent(log, f"x{i}") for i in range(5)]
+    paths = [Path(task.path) for task in tasks]
+    assert [paths.index(path) for path in paths] == [0, 0, 2, 2, 4]
+    assert log.shipped is not None
+    for task in (tasks[3], tasks[1], tasks[4], tasks[0]):
+        task({})
+    for key in ("x3", "x1", "x4", "x0"):
+        log.shipped.landed(key)
+    assert log.remote[:: RunLog.REMOTE_WIDTH] == ["x3", "x1", "x4", "x0"]
+    assert [path.exists() for path in (paths[0], paths[2], paths[4])] == [False, True, True]
+    assert list(log.submitted) == ["x2"]
+
+
+def test_a_line_that_a_full_disk_has_cut_short_loses_that_task_s_times_only(log: RunLog) -> None:
+    first, second = sent(log, "first"), sent(log, "second")
+    with Path(first.path).open("a") as file:
+        file.write("[0, 1.5, 42\n")
+    second({})
+    assert log.shipped is not None
+    log.shipped.landed("first")
+    log.shipped.landed("second")
+    assert log.remote[0] == "second"
+    assert list(log.submitted) == ["first"]

@@ -14,7 +14,7 @@ import pytest
 from taskscope.recorder import Recorder
 from taskscope.sources import sizes as sizes_module
 from taskscope.sources.sizes import result_size
-from tests.support.local_computes import task_rows
+from tests.support.local_computes import run_facts, task_rows
 
 WORDS = [f"word {i:04d}" for i in range(1_000)]
 
@@ -129,3 +129,42 @@ def test_types_met_are_remembered_up_to_a_bound(monkeypatch: pytest.MonkeyPatch)
     assert found == [float(sys.getsizeof(kind())) for kind in kinds]
     assert [kind in sizes_module.measures for kind in kinds] == [True, False, False]
     del sizes_module.measures[kinds[0]]
+
+
+class Deceiving:
+    """Its size is whatever it was made with, which `dask.sizeof` has been taught to ask for."""
+
+    def __init__(self, size: object) -> None:
+        self.size = size
+
+
+class Stubborn:
+    def __init__(self, error: BaseException) -> None:
+        self.error = error
+
+    def __sizeof__(self) -> int:
+        raise self.error
+
+
+def test_a_size_that_is_none_is_not_known(recorder: Recorder, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sizes_module.measures, Deceiving, lambda result: result.size)
+    for size in (None, "big", 10**400, [1], 3):
+        assert dask.delayed(Deceiving)(size).compute(scheduler="synchronous").size == size
+    sizes = [size for (size,) in task_rows(recorder, "result_bytes")]
+    assert np.array(sizes, float) == pytest.approx([3.0, *[np.nan] * 4], nan_ok=True)
+    assert recorder.messages == []
+
+
+@pytest.mark.parametrize("error", [SystemExit(3), GeneratorExit(), KeyboardInterrupt(), RuntimeError("no")])
+def test_whatever_measuring_a_result_raises_the_task_gives_it(
+    recorder: Recorder, error: BaseException
+) -> None:
+    for _ in range(2):
+        assert type(dask.delayed(Stubborn)(error).compute(scheduler="threads")) is Stubborn
+    assert task_rows(recorder, "status") == [("finished",)] * 2
+
+
+def test_an_interrupt_while_a_result_is_measured_is_an_interrupt(recorder: Recorder) -> None:
+    with pytest.raises(KeyboardInterrupt):
+        dask.delayed(Stubborn)(KeyboardInterrupt()).compute(scheduler="synchronous")
+    assert run_facts(recorder, "status") == [("interrupted",)]
