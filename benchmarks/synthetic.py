@@ -12,6 +12,7 @@ from taskscope.model.columns import GraphColumns, RowBlock, narrow_sizes, narrow
 from taskscope.model.keys import KeyBlock
 from taskscope.model.recording import Recording
 from taskscope.model.records import Group, Lane, Run
+from taskscope.model.resources import ResourceRows
 
 __all__ = ["synthetic"]
 
@@ -59,7 +60,7 @@ def synthetic(n: int, *, is_random: bool, seed: int = 0) -> Recording:
         lanes=tuple(Lane(i, "1234", 100 + i, f"ThreadPoolExecutor-0_{i}") for i in range(LANES)),
         blocks=tuple(block.part(slice(first, first + 4096)) for first in range(0, n, 4096)),
         graphs={0: _graph(ints, group, stop)},
-        resources=np.empty((0, 5)),
+        resources=ResourceRows.empty(),
         messages=(),
         totals=(),
         now_s=float(stop.max()),

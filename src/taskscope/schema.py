@@ -8,7 +8,7 @@ and how it is checked, the tables that a user gets, and the page of the document
 from __future__ import annotations
 
 import types
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import cache
 from typing import Any, Literal, Self, TypeAlias, Union, get_args, get_origin, get_type_hints
@@ -194,6 +194,11 @@ class Rows:
     def _with(self, arrays: dict[str, NDArray[Any]]) -> Self:
         return replace(self, **arrays)
 
+    def continues_in(self, rows: Self) -> bool:
+        """Whether `rows` can stand behind these in one block."""
+        del rows
+        return True
+
     @classmethod
     def concat(cls, parts: Sequence[Self]) -> Self:
         """Return the rows of all parts, in order; what is true of all rows is that of the first part."""
@@ -201,6 +206,16 @@ class Rows:
             return cls.empty()
         arrays = [part.arrays() for part in parts]
         return parts[0]._with({name: np.concatenate([a[name] for a in arrays]) for name in arrays[0]})
+
+    @classmethod
+    def of(cls, rows: Sequence[Sequence[object]]) -> Self:
+        """Return rows given one by one, for a class whose fields are all arrays."""
+        columns = zip(*rows, strict=True) if rows else [()] * len(columns_of(cls))
+        return cls(*(np.array(v, c.stored[0]) for v, c in zip(columns, columns_of(cls), strict=True)))
+
+    def tuples(self) -> Iterator[tuple[Any, ...]]:
+        """Return the rows one by one."""
+        return zip(*(values.tolist() for values in self.arrays().values()), strict=True)
 
     @classmethod
     def empty(cls) -> Self:

@@ -20,11 +20,11 @@ import numpy as np
 
 from taskscope.errors import OptionError, unknown_name
 from taskscope.model.clock import SYSTEM_CLOCK, Clock
+from taskscope.model.resources import ResourceLimits
 from taskscope.model.version import __version__
 from taskscope.recorder import DEFAULT_MAX_TASKS, Recorder
 from taskscope.recorder.occupancy import metric_name
 from taskscope.recorder.pump import Pump, Tick
-from taskscope.recorder.resources import ResourceLimits
 from taskscope.sources.cluster import TRANSPORTS, ClusterSource, Transport
 from taskscope.sources.limits import cpu_limit, memory_limit_bytes
 from taskscope.sources.local import LocalSource, Metric
@@ -110,7 +110,7 @@ class Session:
 
     def __init__(self, clock: Clock = SYSTEM_CLOCK) -> None:
         self.recorder = Recorder(clock=clock)
-        self.recorder.resources.limits = ResourceLimits(cpu_limit(), memory_limit_bytes())
+        self.recorder.limits = ResourceLimits(cpu_limit(), memory_limit_bytes())
         self.pump = Pump(self.recorder)
         self.sampler = ResourceSampler(self.recorder)
         self.source = LocalSource(self.recorder, self._compute_started, self._compute_stopped)

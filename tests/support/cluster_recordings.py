@@ -52,9 +52,7 @@ _HOLDINGS = [
 
 def cluster_recording() -> Recording:
     """Return the recording."""
-    columns = zip(*_ACTIVITIES, strict=True)
-    codes = ("i4", "i4", "u2", "u1", "f8", "f4", "u4", "f8")
-    rows = ActivityRows(*(np.array(c, code) for c, code in zip(columns, codes, strict=True)))
+    rows = ActivityRows.of([(*row, 0) for row in _ACTIVITIES])
     rows = replace(rows, start=rows.start + ZERO_S)
     lanes = tuple(
         Lane(2 * w + t, address, 50 + t, f"worker {name}, thread {t + 1}")

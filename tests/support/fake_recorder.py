@@ -8,14 +8,15 @@ from typing import cast
 import numpy as np
 from numpy.typing import NDArray
 
+from taskscope.model.held import HeldRows
 from taskscope.model.records import Group, Lane, Message, PrefixProgress, Run, RunningTask, TaskBlock
+from taskscope.model.resources import ResourceLimits, ResourceRows
 from taskscope.model.workers import WorkerSample
 from taskscope.recorder import Recorder
 from taskscope.recorder.activities import ActivityLog
 from taskscope.recorder.graph import Outline
-from taskscope.recorder.heldlog import HeldLog
+from taskscope.recorder.log import Log
 from taskscope.recorder.recent import RecentLog
-from taskscope.recorder.resources import ResourceLog
 from tests.support.task_blocks import Row, block_of
 
 
@@ -29,8 +30,10 @@ class FakeRecorder:
         self.messages: list[Message] = []
         self.now_running: list[RunningTask] = []
         self.active = False
-        self.resources = ResourceLog()
-        self.held = HeldLog()
+        self.resources = Log(ResourceRows, 1_000)
+        self.limits = ResourceLimits()
+        self.held = Log(HeldRows, 1_000)
+        self.metrics: dict[int, str] = {}
         self.activities = ActivityLog()
         self.activities_since = self.activities.news
         self.workers: RecentLog[WorkerSample] = RecentLog(10)

@@ -11,6 +11,7 @@ from taskscope.model.columns import GraphColumns, RowBlock, narrow_sizes
 from taskscope.model.keys import key_block, split_key
 from taskscope.model.recording import Recording
 from taskscope.model.records import OBSERVED_BY, STATUSES, Group, Lane, Message, Run, RunStatus
+from taskscope.model.resources import ResourceRows
 from tests.support.task_blocks import Row
 
 ZERO_S = 100.0
@@ -49,8 +50,7 @@ def recording_of(
     numbers = sorted({row.run for row in rows})
     by_run = {run: [row for row in rows if row.run == run] for run in numbers}
     n_lanes = max((row.lane for row in rows), default=-1) + 1
-    samples = np.array(resources, "f8").reshape(-1, 5)
-    samples[:, 0] += ZERO_S
+    samples = ResourceRows.of([(ZERO_S + time_s, *sample) for time_s, *sample in resources])
     return Recording(
         started_at=datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC),
         zero_s=ZERO_S,

@@ -12,6 +12,7 @@ from taskscope.export.changes import Changes
 from taskscope.export.frames import FrameWriter
 from taskscope.model.activities import Transfer
 from taskscope.model.recording import Recording
+from taskscope.model.resources import ResourceRows
 from taskscope.model.workers import WorkerSample
 from taskscope.recorder import Holding, LaneActivity, Recorder, RunLog
 from tests.support.fake_clock import FakeClock
@@ -84,7 +85,7 @@ def streamed(clock: FakeClock, *, redact: Redact = False) -> tuple[bytes, Record
             LaneActivity(KEYS[2], lane_of(log).key, 0, log.start + 1.5, log.start + 2.0, "tcp://a:1", token=7)
         )
         clock.advance(3.0)
-        recorder.resources.append(recorder.now_s(), 150.0, 7e6, 1, gap=False)
+        recorder.resources.append(ResourceRows.of([(recorder.now_s(), 150.0, 7e6, 1, False)]))
         file.flush()
         write_task(log, KEYS[3], log.start + 3.0, log.start + 4.0, thread=2)
         lane_of(log, 2).open = (KEYS[4], log.start + 4.0)

@@ -80,8 +80,8 @@ def _activities(
             rows,
             lane=np.searchsorted(lane_ids, rows.lane).astype(np.uint16),
             start=rows.start - recording.zero_s,
+            group=group[kept],
         ),
-        group=group[kept],
         sources=list(enumerate(columns.sources))[1:] if len(rows) else [],
     )
 

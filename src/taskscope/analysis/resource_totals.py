@@ -6,7 +6,8 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
+
+from taskscope.model.resources import ResourceRows
 
 __all__ = ["ResourceTotals", "add_samples"]
 
@@ -27,28 +28,28 @@ class ResourceTotals:
     n_gaps: int = 0
 
 
-def add_samples(totals: ResourceTotals, samples: NDArray[np.float64]) -> ResourceTotals:
-    """Return the totals with further samples, rows of time, CPU percent, resident bytes, processes, gap.
+def add_samples(totals: ResourceTotals, samples: ResourceRows) -> ResourceTotals:
+    """Return the totals with further samples.
 
     Examples
     --------
-    >>> samples = np.array([[0.0, np.nan, 5e6, 1, 0], [0.25, 80.0, 4e6, 1, 0]])
+    >>> samples = ResourceRows.of([(0.0, np.nan, 5e6, 1, 0), (0.25, 80.0, 4e6, 1, 0)])
     >>> totals = add_samples(ResourceTotals(), samples)
     >>> totals.cpu_percent, totals.rss_bytes, totals.rss_peak_bytes
     (80.0, 4000000.0, 5000000.0)
     """
     if not len(samples):
         return totals
-    _, cpu, rss, processes, _ = samples[-1].tolist()
-    known = samples[~np.isnan(samples[:, 1]), 1].tolist()
+    cpu = float(samples.cpu_percent[-1])
+    known = samples.cpu_percent[~np.isnan(samples.cpu_percent)].tolist()
     return ResourceTotals(
         n_samples=totals.n_samples + len(samples),
         cpu_percent=None if math.isnan(cpu) else cpu,
         cpu_peak_percent=max([*_some(totals.cpu_peak_percent), *known], default=None),
-        rss_bytes=rss,
-        rss_peak_bytes=max([*_some(totals.rss_peak_bytes), float(samples[:, 2].max())]),
-        n_processes=int(processes),
-        n_gaps=totals.n_gaps + int(np.count_nonzero(samples[:, 4])),
+        rss_bytes=float(samples.rss_bytes[-1]),
+        rss_peak_bytes=max([*_some(totals.rss_peak_bytes), float(samples.rss_bytes.max())]),
+        n_processes=int(samples.n_processes[-1]),
+        n_gaps=totals.n_gaps + int(np.count_nonzero(samples.gap)),
     )
 
 

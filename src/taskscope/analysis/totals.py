@@ -108,7 +108,7 @@ def measure_totals(recording: Recording) -> Totals:
     runs, tasks = recording.runs, recording.tasks
     workers = [run.n_workers for run in runs if run.n_workers is not None]
     known_cpu = tasks.cpu[~np.isnan(tasks.cpu)].astype(np.float64)
-    rss = recording.resources[:, 2] if len(recording.resources) else np.empty(0)
+    rss = recording.resources.rss_bytes
     return Totals(
         state=state_of(runs),
         schedulers=tuple(dict.fromkeys(run.scheduler for run in runs if run.scheduler is not None)),

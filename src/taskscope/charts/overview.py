@@ -25,7 +25,6 @@ from taskscope.model.recording import Recording
 __all__ = ["plot"]
 
 _THEMES = ("light", "dark")
-_TIME, _CPU, _RSS, _, _GAP = range(5)
 _MB = 1e6
 
 
@@ -65,10 +64,10 @@ def _responsive(layout: GridPlot, figures: list[figure]) -> GridPlot:
 def _samples(recording: Recording) -> list[tuple[float, float, float]]:
     """Return time, MB and CPU percent, with nothing between the samples on both sides of a gap."""
     found: list[tuple[float, float, float]] = []
-    for row in recording.resources.tolist():
-        if row[_GAP] and found:
-            found.append((row[_TIME], np.nan, np.nan))
-        found.append((row[_TIME], row[_RSS] / _MB, row[_CPU]))
+    for time_s, cpu_percent, rss_bytes, _, gap in recording.resources.tuples():
+        if gap and found:
+            found.append((time_s, np.nan, np.nan))
+        found.append((time_s, rss_bytes / _MB, cpu_percent))
     return found
 
 

@@ -20,12 +20,12 @@ def resource_data(
     A sample whose CPU use is not known, as that of the first one never is, is left out.
     """
     rows = recording.resources
-    times = rows[:, 0]
+    times = rows.time
     mine = np.zeros(len(rows), bool)
     for start_s, stop_s in spans_s:
         mine |= (times >= start_s) & (times <= stop_s)
-    rows = rows[mine & ~np.isnan(rows[:, 1])]
+    rows = rows.part(mine & ~np.isnan(rows.cpu_percent))
     return Results(
         ResourceData(time_s + origin, rss_bytes / 1e6, cpu_percent)
-        for time_s, cpu_percent, rss_bytes in rows[:, :3].tolist()
+        for time_s, cpu_percent, rss_bytes, *_ in rows.tuples()
     )

@@ -76,9 +76,11 @@ class LocalSamples:
             self._unsubscribe = None
         session.sampler.compute_stopped()
         recorder = session.recorder
-        rows = recorder.resources.between(self._start_s, recorder.now_s())
+        rows = recorder.resources.rows().between(self._start_s, recorder.now_s())
         zero_s = recorder.started_at.timestamp()
-        self._series[self._label] = [(zero_s + row[0], int(row[2])) for row in rows.tolist()]
+        self._series[self._label] = [
+            (zero_s + time_s, int(rss_bytes)) for time_s, _, rss_bytes, *_ in rows.tuples()
+        ]
         session.release(self)
 
     async def __aenter__(self) -> Self:

@@ -8,7 +8,6 @@ from dataclasses import dataclass, field, replace
 from functools import reduce
 from typing import Any, TypeAlias
 
-import numpy as np
 from dask.utils import funcname
 
 from taskscope.diagnostics.forklock import ForkLock
@@ -16,6 +15,7 @@ from taskscope.model.errortext import describe
 from taskscope.model.keys import split_key
 from taskscope.model.recording import Recording
 from taskscope.model.records import Run
+from taskscope.model.resources import ResourceRows
 from taskscope.recorder import Recorder
 from taskscope.session import Options, Session, current
 from taskscope.sources import registration
@@ -234,7 +234,7 @@ def _joined(first: Recording, second: Recording) -> Recording:
         runs=(*first.runs, *second.runs),
         blocks=(*first.blocks, *second.blocks),
         graphs={**first.graphs, **second.graphs},
-        resources=np.concatenate([first.resources, second.resources]),
+        resources=ResourceRows.concat([first.resources, second.resources]),
         messages=tuple(messages),
         dropped=first.dropped + second.dropped,
     )

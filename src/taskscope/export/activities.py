@@ -33,7 +33,7 @@ def activity_frames(recording: Recording) -> Iterator[tuple[str, bytes]]:
     if not len(activities.rows):
         return
     yield from record_frames("activity_sources", ({"name": name} for name in activities.sources))
-    columns = activities.rows.arrays()
+    columns = {name: getattr(activities.rows, name) for name in ACTIVITIES}
     head = {"dropped": activities.dropped, "n_rows": len(activities.rows)}
     for piece in pieces(columns):
         yield "ACTV", pack(head, piece)
@@ -79,7 +79,7 @@ class GrowingActivities:
 
     def _rows(self, rows: ActivityRows, numbers: NDArray[np.int64]) -> Iterator[tuple[str, bytes]]:
         if len(rows):
-            yield "ACTP", pack({}, rows.arrays())
+            yield "ACTP", pack({}, {name: getattr(rows, name) for name in ACTIVITIES})
             unsized = np.isnan(rows.nbytes)
             places = self._n_written + np.flatnonzero(unsized)
             self._unsized = np.concatenate([self._unsized, np.column_stack([numbers[unsized], places])])
@@ -144,7 +144,7 @@ class ActivityParts:
             require(_below(sizes["place"], len(joined["nbytes"])), "bytes are of an activity")
             joined["nbytes"][sizes["place"]] = sizes["nbytes"]
         return ActivityColumns(
-            ActivityRows(**joined),
+            ActivityRows(**joined, group=np.zeros(len(joined["run"]), np.uint32)),
             tuple(row.name for row in records["activity_sources"]),
             whole_number(self._head.get("dropped", 0), "the number of dropped activities"),
         )

@@ -23,6 +23,7 @@ from taskscope.export.streamed import StreamedTasks
 from taskscope.model.columns import GraphColumns, RowBlock
 from taskscope.model.recording import Recording
 from taskscope.model.records import Message, Run
+from taskscope.model.resources import ResourceRows
 
 __all__ = ["Assembly"]
 
@@ -263,10 +264,8 @@ def _checked_head(head: dict[str, Any]) -> dict[str, Any]:
     return {"streamed": False, "n_rows": None, **head}
 
 
-def _joined_samples(parts: Sequence[_Columns]) -> NDArray[np.float64]:
-    rows = [np.empty((0, len(SAMPLES)))]
+def _joined_samples(parts: Sequence[_Columns]) -> ResourceRows:
     for columns in parts:
         require(columns.keys() == SAMPLES.keys(), "samples have all columns")
         require(len({len(c) for c in columns.values()}) == 1, "columns of samples must be equally long")
-        rows.append(np.column_stack([columns[name] for name in SAMPLES]))
-    return np.concatenate(rows)
+    return ResourceRows.concat([ResourceRows(**columns) for columns in parts])

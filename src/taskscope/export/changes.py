@@ -13,7 +13,6 @@ from taskscope.analysis.redaction import Redact, Redaction
 from taskscope.export.activities import GrowingActivities
 from taskscope.export.growing import GrowingTasks
 from taskscope.export.holdings import holding_frames
-from taskscope.export.native import sample_columns
 from taskscope.export.pack import pack, pack_json
 from taskscope.export.records import record_frames
 from taskscope.export.schema import Head, TickState
@@ -56,9 +55,8 @@ class Changes:
         self._first_run = first_run
         self._start_s = start_s
         self._version = 0
-        self._n_groups = self._n_lanes = self._n_workers = self._n_holdings = 0
+        self._n_groups = self._n_lanes = self._n_workers = self._n_holdings = self._n_samples = 0
         self._messages: list[Message] = []
-        self._sampled_s = np.nextafter(start_s, -np.inf)
         self._follower = recorder.follow(first_run)
         self._tasks = GrowingTasks(self._follower, self._redaction)
         self._stacks = GrowingStacks(recorder.stacks, first_run, self._redaction)
@@ -119,11 +117,11 @@ class Changes:
             yield from holding_frames(mine)
 
     def _samples(self) -> Iterator[tuple[str, bytes]]:
-        samples = self._recorder.resources.between(self._sampled_s, None)
-        samples = samples[samples[:, 0] > self._sampled_s]
+        first, samples = self._recorder.resources.since(self._n_samples, self._recorder.resources.max_rows)
+        self._n_samples = first + len(samples)
+        samples = samples.part(samples.time >= self._start_s)
         if len(samples):
-            self._sampled_s = samples[-1, 0]
-            yield "SMPL", pack({}, sample_columns(samples))
+            yield "SMPL", pack({}, samples.arrays())
         self._n_workers, found = self._recorder.workers.since(self._n_workers)
         workers = (self._redaction.worker(sample) for sample in found if sample.time_s >= self._start_s)
         yield from record_frames("workers", _rows(workers))

@@ -125,8 +125,9 @@ def check_recording(recording: Recording) -> None:
     require(all(abs(lane.thread) < 2**63 for lane in recording.lanes), "a thread must be possible")
     known = {run.run for run in recording.runs}
     require(recording.graphs.keys() <= known, "a graph belongs to a run")
-    require(not np.isnan(recording.resources[:, 3:]).any(), "processes of a sample are counted")
-    require((np.abs(recording.resources[:, 3:]) < 2**53).all(), "the number of processes must be possible")
+    for counted in (recording.resources.n_processes, recording.resources.gap):
+        require(not np.isnan(counted).any(), "processes of a sample are counted")
+        require((np.abs(counted) < 2**53).all(), "the number of processes must be possible")
     for graph in recording.graphs.values():
         _check_graph(graph, len(recording.groups))
     for block in recording.blocks:

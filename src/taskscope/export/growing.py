@@ -9,7 +9,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from taskscope.analysis.redaction import Redaction
-from taskscope.export.native import row_columns
 from taskscope.export.pack import keys_columns, pack
 from taskscope.export.records import record_frames
 from taskscope.export.schema import InFlight
@@ -73,7 +72,7 @@ class GrowingTasks:
 
     def _row_frames(self, rows: Sequence[tuple[RowBlock, dict[int, str]]]) -> Iterator[tuple[str, bytes]]:
         for block, errors in rows:
-            yield "ROWS", pack({"run": block.run}, row_columns(block))
+            yield "ROWS", pack({"run": block.run}, block.arrays())
             texts = (
                 {"run": block.run, "task": t, "text": self._redaction.remark(e)} for t, e in errors.items()
             )

@@ -11,14 +11,14 @@ from numpy.typing import NDArray
 from taskscope.export.activities import activity_frames
 from taskscope.export.frames import LAST, FrameWriter
 from taskscope.export.holdings import holding_frames
-from taskscope.export.pack import Packed, keys_columns, pack, pack_json, pieces
+from taskscope.export.pack import keys_columns, pack, pack_json, pieces
 from taskscope.export.records import record_frames
-from taskscope.export.schema import SAMPLES, Head, Last
+from taskscope.export.schema import Head, Last
 from taskscope.export.stacks import stack_frames
 from taskscope.model.columns import GraphColumns, RowBlock
 from taskscope.model.recording import Recording
 
-__all__ = ["row_columns", "sample_columns", "write"]
+__all__ = ["write"]
 
 _ROWS_PER_FRAME = 65_536
 
@@ -37,7 +37,7 @@ def _frames(recording: Recording) -> Iterator[tuple[str, bytes]]:
     for run, graph in recording.graphs.items():
         yield from _graph_frames(run, graph)
         yield from _row_frames([block for block in recording.blocks if block.run == run])
-    for piece in pieces(sample_columns(recording.resources)):
+    for piece in pieces(recording.resources.arrays()):
         yield "SMPL", pack({}, piece)
     yield from holding_frames(recording.holdings)
     yield from stack_frames(recording.stacks)
@@ -82,7 +82,7 @@ def _row_frames(blocks: Sequence[RowBlock]) -> Iterator[tuple[str, bytes]]:
     for block in _joined(blocks):
         for first in range(0, len(block), _ROWS_PER_FRAME):
             rows = slice(first, first + _ROWS_PER_FRAME)
-            columns = {name: values[rows] for name, values in row_columns(block).items()}
+            columns = {name: values[rows] for name, values in block.arrays().items()}
             yield "ROWS", pack({"run": block.run}, columns)
 
 
@@ -96,21 +96,3 @@ def _joined(blocks: Sequence[RowBlock]) -> Iterator[RowBlock]:
             waiting = []
     if waiting:
         yield RowBlock.concat(waiting)
-
-
-def row_columns(block: RowBlock) -> Packed:
-    """Return tasks as columns."""
-    return {
-        "task": block.task,
-        "start": block.start,
-        "duration": block.duration,
-        "cpu": block.cpu,
-        "size": block.size,
-        "lane": block.lane,
-        "flags": block.flags,
-    }
-
-
-def sample_columns(samples: NDArray[Any]) -> Packed:
-    """Return rows of samples as columns."""
-    return {name: samples[:, place].copy() for place, name in enumerate(SAMPLES)}

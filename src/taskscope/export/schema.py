@@ -39,6 +39,7 @@ from taskscope.model.activities import ActivityRows, Transfer
 from taskscope.model.columns import GraphColumns, RowBlock
 from taskscope.model.held import HeldRows
 from taskscope.model.records import Group, GroupTotal, Lane, Message, Run
+from taskscope.model.resources import ResourceRows
 from taskscope.model.stacks import Function, StackRows
 from taskscope.model.workers import WorkerSample
 from taskscope.schema import About, columns_of
@@ -96,13 +97,7 @@ TASK: Kinds = {
 GRAPH: Kinds = {**_kinds(GraphColumns), **KEYS}
 """Of `GraphColumns`, `values` and `spared` may be absent."""
 
-SAMPLES: Kinds = {
-    "time": ("<f8",),
-    "cpu_percent": ("<f8",),
-    "rss_bytes": ("<f8",),
-    "n_processes": ("<f8",),
-    "gap": ("<f8",),
-}
+SAMPLES: Kinds = _kinds(ResourceRows)
 
 HOLDINGS: Kinds = _kinds(HeldRows)
 

@@ -40,6 +40,7 @@ class ActivityRows(Rows):
         ),
     ]
     nbytes: Annotated[NDArray[np.float64], About("How much came from there; NaN: unknown.", unit="bytes")]
+    group: Annotated[NDArray[np.uint32], About("The group of the task.", refers="groups.id", internal=True)]
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -78,9 +78,9 @@ class RowBlock(Rows):
             return self.size.astype(np.float64, copy=False)
         return np.where(self.size == UNKNOWN_SIZE, np.nan, self.size)
 
-    def tail(self, first: int) -> RowBlock:
-        """Return a copy without the rows before `first`, which holds none of their memory."""
-        return self.part(slice(first, None)).copy()
+    def continues_in(self, rows: RowBlock) -> bool:
+        """Whether they are of the same run."""
+        return self.run == rows.run
 
     @classmethod
     def concat(cls, parts: Sequence[Self]) -> Self:

@@ -18,6 +18,7 @@ from taskscope.model.faces import face
 from taskscope.model.held import NO_HELD, HeldRows
 from taskscope.model.keys import KeyBlock
 from taskscope.model.records import Group, GroupTotal, Lane, Message, Run, TaskBlock
+from taskscope.model.resources import ResourceRows
 from taskscope.model.rows import Part, join_rows
 from taskscope.model.stacks import NO_STACKS, StackColumns
 from taskscope.model.tables import TABLES, Columns, build_table
@@ -49,7 +50,7 @@ class Recording:
     blocks, graphs
         The large ones, as columns.
     resources
-        Samples as rows of time, CPU percent, resident bytes, number of processes, gap.
+        Samples of CPU and memory.
     totals
         Exact totals per group over all that the recorder ever saw.
     now_s
@@ -80,7 +81,7 @@ class Recording:
     lanes: tuple[Lane, ...]
     blocks: tuple[RowBlock, ...]
     graphs: Mapping[int, GraphColumns]
-    resources: NDArray[np.float64]
+    resources: ResourceRows
     messages: tuple[Message, ...]
     totals: tuple[GroupTotal, ...]
     now_s: float
@@ -104,7 +105,7 @@ class Recording:
 
     def _part(self, block: RowBlock) -> Part:
         graph = self.graphs[block.run]
-        return block, slice(None), _Identifier(graph), graph.errors
+        return block, _Identifier(graph), graph.errors
 
     def table(self, name: str) -> Columns:
         """Return a table as a mapping of column names to equally long arrays or lists.

@@ -18,6 +18,7 @@ from taskscope.model.activities import ACTIVITIES, FAILED_ATTEMPT, ActivityRows,
 from taskscope.model.columns import GraphColumns, RowBlock
 from taskscope.model.held import HeldRows
 from taskscope.model.records import OBSERVED_BY, RUNNING, STATUSES, Group, Lane, Message, Run, TaskBlock
+from taskscope.model.resources import ResourceRows
 from taskscope.model.workers import WorkerSample
 from taskscope.schema import Column, Table, columns_of, derived, shown
 
@@ -98,19 +99,20 @@ _DECLARED = (
         name="resources",
         meaning="One row for each sample of this process and its children.",
         columns=(
-            derived("time_s", "number", "When it was.", unit="s", is_time=True),
+            shown(ResourceRows, "time", name="time_s"),
             derived("worker", "text", "The number of the process.", optional=True),
-            derived(
+            shown(
+                ResourceRows,
                 "cpu_percent",
-                "number",
-                "CPU since the sample before, 100 per core.",
-                unit="percent",
+                meaning="CPU since the sample before, 100 per core.",
                 optional=True,
             ),
-            derived("rss_bytes", "number", "Memory in use.", unit="bytes", optional=True),
+            shown(ResourceRows, "rss_bytes", optional=True),
             derived("limit_bytes", "number", "How much it may use.", unit="bytes", optional=True),
-            derived("n_processes", "whole number", "How many processes these are."),
-            derived("gap", "yes or no", "Whether samples are missing before this one."),
+            shown(ResourceRows, "n_processes", kind="whole number"),
+            shown(
+                ResourceRows, "gap", kind="yes or no", meaning="Whether samples are missing before this one."
+            ),
         ),
     ),
     Table(
@@ -292,13 +294,13 @@ def _resources(recording: Recording) -> Columns:
     limit = recording.metadata.get("memory_limit_bytes")
     worker = recording.metadata.get("pid")
     return {
-        "time_s": rows[:, 0] - recording.zero_s,
+        "time_s": rows.time - recording.zero_s,
         "worker": _texts([None if worker is None else str(worker)] * n),
-        "cpu_percent": rows[:, 1],
-        "rss_bytes": rows[:, 2],
+        "cpu_percent": rows.cpu_percent,
+        "rss_bytes": rows.rss_bytes,
         "limit_bytes": np.full(n, np.nan if limit is None else float(str(limit))),
-        "n_processes": rows[:, 3].astype(np.int64),
-        "gap": rows[:, 4].astype(bool),
+        "n_processes": rows.n_processes.astype(np.int64),
+        "gap": rows.gap.astype(bool),
     }
 
 

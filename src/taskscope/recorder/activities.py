@@ -5,20 +5,19 @@ from __future__ import annotations
 from array import array
 from collections.abc import Collection
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from taskscope.model.activities import ActivityColumns, ActivityRows, Transfer
 from taskscope.recorder.appended import LaneActivity
+from taskscope.recorder.log import Log
 from taskscope.recorder.recent import RecentLog
 
 __all__ = ["ActivityLog", "NewActivities"]
 
 _MAX_ROWS = 1_000_000
 _MAX_TRANSFERS = 200_000
-_CODES = {"run": "i", "task": "i", "lane": "H", "kind": "B", "start": "d", "duration": "f", "source": "I"}
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -29,8 +28,8 @@ class NewActivities:
     ----------
     first
         The number of the first row.
-    rows, group
-        The activities, and the groups of their tasks.
+    rows
+        The activities.
     sources
         Addresses of workers that are new.
     completed, nbytes
@@ -41,33 +40,23 @@ class NewActivities:
 
     first: int
     rows: ActivityRows
-    group: NDArray[np.uint32]
     sources: tuple[str, ...]
     completed: NDArray[np.int64]
     nbytes: NDArray[np.float64]
     n_completed: int
 
 
-class ActivityLog:
+class ActivityLog(Log[ActivityRows]):
     """Activities in the order they were folded; the oldest go first."""
 
     def __init__(self) -> None:
-        self._columns: dict[str, array[Any]] = {name: array(code) for name, code in _CODES.items()}
-        self._nbytes = array("d")
-        self._group = array("I")
+        super().__init__(ActivityRows, _MAX_ROWS)
         self._completed = array("q")
         self._n_forgotten = 0
         self._sources: dict[str, int] = {"": 0}
         self._places: dict[int, int] = {}
         self.logged: RecentLog[Transfer] = RecentLog(_MAX_TRANSFERS)
         """What workers logged of their transfers."""
-        self.dropped = 0
-        """How many are no longer held."""
-
-    @property
-    def cursor(self) -> int:
-        """How many were ever appended."""
-        return self.dropped + len(self._nbytes)
 
     @property
     def n_completed(self) -> int:
@@ -79,7 +68,7 @@ class ActivityLog:
         """How many sources there are; the first is none."""
         return len(self._sources)
 
-    def append(
+    def add(
         self,
         run: int,
         tasks: NDArray[np.int32],
@@ -102,25 +91,29 @@ class ActivityLog:
         for place, activity in enumerate(told):
             if activity.token is not None:
                 self._places[activity.token] = self.cursor + place
-        columns = self._columns
-        columns["run"].extend([run] * len(told))
-        columns["task"].extend(tasks.tolist())
-        columns["lane"].extend(lanes)
-        columns["kind"].extend(a.kind for a in told)
-        columns["start"].extend(a.start - origin for a in told)
-        columns["duration"].extend(max(a.stop - a.start, 0.0) for a in told)
-        columns["source"].extend(self._source(a.source) for a in told)
-        self._group.extend(groups.tolist())
-        self._nbytes.extend(a.nbytes for a in told)
-        if len(self._nbytes) > _MAX_ROWS:
-            self._drop(_MAX_ROWS // 10)
+        gone = self.append(
+            ActivityRows(
+                run=np.full(len(told), run, np.int32),
+                task=tasks,
+                lane=np.array(lanes, np.uint16),
+                kind=np.array([a.kind for a in told], np.uint8),
+                start=np.array([a.start - origin for a in told], np.float64),
+                duration=np.array([max(a.stop - a.start, 0.0) for a in told], np.float32),
+                source=np.array([self._source(a.source) for a in told], np.uint32),
+                nbytes=np.array([a.nbytes for a in told], np.float64),
+                group=groups,
+            )
+        )
+        if gone:
+            self._forget_dropped()
 
     def complete(self, token: int, nbytes: float) -> None:
         """Note how many bytes a transfer was that was appended with this token."""
-        place = self._places.pop(token, -1) - self.dropped
-        if place >= 0:
-            self._nbytes[place] = nbytes
-            self._completed.append(place + self.dropped)
+        row = self._places.pop(token, -1)
+        if row >= self.dropped:
+            first, rows = self._block_of(row)
+            rows.nbytes[row - first] = nbytes
+            self._completed.append(row)
 
     def news(self, cursor: int, limit: int, n_completed: int, n_sources: int) -> NewActivities:
         """Return up to `limit` rows from `cursor` on, and what became known of those before it.
@@ -132,45 +125,39 @@ class ActivityLog:
         n_completed, n_sources
             How much of the rest the reader has seen.
         """
-        first = min(max(cursor, self.dropped), self.cursor)
-        part = slice(first - self.dropped, first - self.dropped + limit)
+        first, rows = self.since(cursor, limit)
         completed = np.array(self._completed[max(n_completed - self._n_forgotten, 0) :], np.int64)
         completed = np.unique(completed[(completed >= self.dropped) & (completed < min(cursor, first))])
-        nbytes = np.array([self._nbytes[place - self.dropped] for place in completed.tolist()], np.float64)
         return NewActivities(
             first,
-            self._rows(part),
-            np.array(self._group[part], np.uint32),
+            rows,
             tuple(self._sources)[n_sources:],
             completed,
-            nbytes,
+            self.nbytes_of(completed),
             self.n_completed,
         )
 
     def columns(self, runs: Collection[int]) -> ActivityColumns:
         """Return the activities of these runs."""
-        rows = self._rows(slice(None))
-        mine = np.isin(rows.run, list(runs))
-        return ActivityColumns(rows.part(np.flatnonzero(mine)), tuple(self._sources), self.dropped)
+        rows = self.rows()
+        mine = rows.part(np.isin(rows.run, list(runs)))
+        return ActivityColumns(mine, tuple(self._sources), self.dropped)
 
-    def since(self, cursor: int, limit: int) -> tuple[int, ActivityRows]:
-        """Return the number of the first activity still held from `cursor` on, and up to `limit` of them."""
-        first = max(cursor, self.dropped)
-        return first, self._rows(slice(first - self.dropped, first - self.dropped + limit))
+    def parts_since(self, cursor: int, limit: int) -> tuple[int, list[ActivityRows]]:
+        """Return the same as of any log, as copies: bytes may become known later."""
+        first, parts = super().parts_since(cursor, limit)
+        return first, [part.copy() for part in parts]
 
     def nbytes_of(self, numbers: NDArray[np.int64]) -> NDArray[np.float64]:
         """Return how many bytes these activities moved, as far as they are held and it is known; else NaN."""
-        held = np.append(np.array(self._nbytes), np.nan)
-        return held[np.where(numbers >= self.dropped, numbers - self.dropped, -1)]
+        dropped = self.dropped
+        held = np.append(self.rows().nbytes, np.nan)
+        return held[np.where(numbers >= dropped, numbers - dropped, -1)]
 
     @property
     def sources(self) -> tuple[str, ...]:
         """The addresses that activities refer to, by first appearance."""
         return tuple(self._sources)
-
-    def _rows(self, rows: slice) -> ActivityRows:
-        held = {name: np.array(column[rows]) for name, column in self._columns.items()}
-        return ActivityRows(**held, nbytes=np.array(self._nbytes[rows]))
 
     def transfers(self, start_s: float, stop_s: float | None) -> tuple[Transfer, ...]:
         """Return what workers logged of this time."""
@@ -179,19 +166,16 @@ class ActivityLog:
 
     def clear(self) -> None:
         """Forget all of it; the cursor goes on."""
-        self._drop(len(self._nbytes))
-        self._places.clear()
+        super().clear()
+        self._forget_dropped()
         self.logged.clear()
 
     def _source(self, address: str) -> int:
         return self._sources.setdefault(address, len(self._sources))
 
-    def _drop(self, count: int) -> None:
-        for column in self._columns.values():
-            del column[:count]
-        del self._nbytes[:count], self._group[:count]
-        self.dropped += count
-        self._places = {token: place for token, place in self._places.items() if place >= self.dropped}
+    def _forget_dropped(self) -> None:
+        dropped = self.dropped
+        self._places = {token: row for token, row in self._places.items() if row >= dropped}
         # A reader that comes later gets rows with their bytes.
         gone = max(len(self._completed) - _MAX_ROWS, 0)
         del self._completed[:gone]

@@ -11,8 +11,8 @@ from taskscope.model.columns import RowBlock
 from taskscope.recorder.graphpart import GraphPart, GraphPlace
 from taskscope.recorder.landings import Landed, LandingLog
 from taskscope.recorder.runstate import RunState
-from taskscope.recorder.store import RowStore
 from taskscope.recorder.tables import LaneTable
+from taskscope.recorder.tasklog import TaskLog
 
 __all__ = ["Follower"]
 
@@ -31,7 +31,7 @@ class Follower:
         first_run: int,
         lock: threading.RLock,
         runs: Mapping[int, RunState],
-        store: RowStore,
+        tasks: TaskLog,
         landings: LandingLog,
         lanes: LaneTable,
         now_s: Callable[[], float],
@@ -39,11 +39,11 @@ class Follower:
         self._first_run = first_run
         self._lock = lock
         self._runs = runs
-        self._store = store
+        self._tasks = tasks
         self._landings = landings
         self._lanes = lanes
         self._now_s = now_s
-        self._cursor = store.first_row_of(first_run)
+        self._cursor = tasks.first_row_of(first_run)
         self._places: dict[int, GraphPlace] = {}
         self._next_run = first_run
         self._queue = landings.follow()
@@ -59,15 +59,14 @@ class Follower:
     def rows(self, limit: int) -> list[tuple[RowBlock, dict[int, str]]]:
         """Return up to `limit` rows that are new, and what their tasks raised; empty when there are none."""
         with self._lock:
-            first, parts = self._store.since(self._cursor, limit)
-            self._cursor = first + sum(rows.stop - rows.start for _, rows in parts)
-            mine = [block.part(rows) for block, rows in parts if block.run >= self._first_run]
-            return [(block, self._errors(block)) for block in mine if len(block)]
+            first, parts = self._tasks.parts_since(self._cursor, limit)
+            self._cursor = first + sum(map(len, parts))
+            return [(block, self._errors(block)) for block in parts if block.run >= self._first_run]
 
     @property
     def has_more_rows(self) -> bool:
         """Whether there are rows that were not read."""
-        return self._cursor < self._store.cursor
+        return self._cursor < self._tasks.cursor
 
     def _errors(self, block: RowBlock) -> dict[int, str]:
         errors = self._runs[block.run].graph.errors

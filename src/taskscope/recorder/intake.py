@@ -6,15 +6,16 @@ from collections import deque
 from collections.abc import Callable
 
 from taskscope.model.clock import Clock
+from taskscope.model.held import HeldRows
 from taskscope.recorder.activities import ActivityLog
-from taskscope.recorder.heldlog import HeldLog
 from taskscope.recorder.holdings import HoldingLog
 from taskscope.recorder.landings import LandingLog
+from taskscope.recorder.log import Log
 from taskscope.recorder.runlog import RunLog
 from taskscope.recorder.runs import RunTable
 from taskscope.recorder.runstate import RunState
-from taskscope.recorder.store import RowStore
 from taskscope.recorder.tables import GroupTable, LaneTable
+from taskscope.recorder.tasklog import TaskLog, count_by_run
 
 __all__ = ["Intake"]
 
@@ -30,8 +31,10 @@ class Intake:
         What the time that folding takes is measured with.
     origin
         The recorder's zero on the clock's axis.
-    runs, store, groups, lanes, activities, held, holdings
+    runs, tasks, groups, lanes, activities, holdings, append_held
         What is folded into.
+    follows_held
+        Whether anyone may want what is held while computes run.
     """
 
     def __init__(
@@ -40,22 +43,24 @@ class Intake:
         origin: float,
         *,
         runs: RunTable,
-        store: RowStore,
+        tasks: TaskLog,
         groups: GroupTable,
         lanes: LaneTable,
         activities: ActivityLog,
-        held: HeldLog,
-        holdings: HeldLog,
+        holdings: Log[HeldRows],
+        append_held: Callable[[HeldRows, str | None], None],
+        follows_held: Callable[[], bool],
     ) -> None:
         self._clock = clock
         self._origin = origin
         self._runs = runs
-        self._store = store
+        self._tasks = tasks
         self._groups = groups
         self._lanes = lanes
         self._activities = activities
-        self._held = held
         self._holdings = holdings
+        self._append_held = append_held
+        self._follows_held = follows_held
         self.landings = LandingLog()
         self.looks = HoldingLog()
         """What workers of clusters were seen to hold, by whoever looked."""
@@ -85,7 +90,7 @@ class Intake:
                 self._arrived.popleft(),
                 self._groups,
                 self._origin,
-                follow_held=self._held.followed,
+                follow_held=self._follows_held(),
                 landings=self.landings,
             )
             self._active.append(state)
@@ -104,7 +109,7 @@ class Intake:
     def _forget_oldest_run(self) -> None:
         state = self._runs.oldest()
         while state.rows_held:
-            self._runs.dropped(self._store.drop_oldest_block())
+            self._runs.dropped(count_by_run(self._tasks.drop_oldest_block()))
         self._runs.forget(state.run.run)
 
     def _fold_run(self, state: RunState, deadline: float) -> bool:
@@ -116,17 +121,17 @@ class Intake:
             block = state.take_rows(self._lanes.id)
             if block is not None:
                 state.rows_held += len(block)
-                self._store.append(block)
+                gone = self._tasks.append(block)
+                self._runs.dropped(count_by_run(gone))
                 came = True
             state.take_activities(self._lanes.id, self._activities)
             waiting -= 1
             if now() >= deadline:
                 break
-        self._runs.dropped(self._store.drop())
         while state.graph.advance() and now() < deadline:
             pass
         self._runs.update(state)
-        self._held.append(state.take_held(now() - self._origin), state.metric_name)
+        self._append_held(state.take_held(now() - self._origin), state.metric_name)
         sealed = state.seal()
         if sealed or (was_over and came):
             # It may have ended while it was folded: its counts are not looked at again unless it changes.
@@ -138,8 +143,8 @@ class Intake:
 
     def _fold_looks(self) -> None:
         for run, rows in self.looks.fold(self._groups):
-            self._holdings.append(rows, None)
-            self._held.append(rows, None)
+            self._holdings.append(rows)
+            self._append_held(rows, None)
             state = self._runs.get(run)
             if state is not None and state.log is None:
                 # Nothing else tells that there is something to send.

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from taskscope.errors import OptionError
 from taskscope.model.clock import SYSTEM_CLOCK, Clock
+from taskscope.model.held import HeldRows
 from taskscope.model.links import TaskLinks
 from taskscope.model.recording import Recording
 from taskscope.model.records import (
@@ -27,30 +28,32 @@ from taskscope.model.records import (
     RunningTask,
     TaskBlock,
 )
+from taskscope.model.resources import ResourceLimits, ResourceRows
 from taskscope.model.rows import join_rows
 from taskscope.model.workers import WorkerSample
 from taskscope.recorder.activities import ActivityLog, NewActivities
 from taskscope.recorder.follower import Follower
 from taskscope.recorder.graph import Outline
-from taskscope.recorder.heldlog import HeldLog
 from taskscope.recorder.holdings import Holding
 from taskscope.recorder.inflight import count_in_flight, tasks_in_flight
 from taskscope.recorder.intake import Intake
 from taskscope.recorder.links import links_of
+from taskscope.recorder.log import Log
 from taskscope.recorder.messages import MessageLog
 from taskscope.recorder.progress import prefix_progress
 from taskscope.recorder.recent import RecentLog
-from taskscope.recorder.resources import ResourceLog
 from taskscope.recorder.runlog import RunLog
 from taskscope.recorder.runs import RunTable
 from taskscope.recorder.stacklog import CountedCalls, StackLog
-from taskscope.recorder.store import RowStore
 from taskscope.recorder.tables import GroupTable, LaneTable
+from taskscope.recorder.tasklog import TaskLog
 
 __all__ = ["DEFAULT_MAX_TASKS", "Recorder"]
 
 DEFAULT_MAX_TASKS = 1_000_000
 _MAX_WORKER_SAMPLES = 200_000
+_MAX_SAMPLES = 500_000
+_MAX_HELD_ROWS = 300_000
 
 
 class Recorder:
@@ -78,14 +81,20 @@ class Recorder:
         self.origin = clock.perf_counter()
         self.started_at = datetime.fromtimestamp(self.origin - clock.shift_s(), UTC)
         self.messages_log = MessageLog(self.now_s)
-        self.resources = ResourceLog()
-        self.held = HeldLog()
-        self.holdings = HeldLog()
+        self.limits = ResourceLimits()
+        """What the samples of `resources` are to be compared with."""
+        self.resources = Log(ResourceRows, _MAX_SAMPLES)
+        self.held = Log(HeldRows, _MAX_HELD_ROWS)
+        self.follow_held = False
+        """Whether anyone may want `held` while computes run; that of a recording is made from its tables."""
+        self.metrics: dict[int, str] = {}
+        """The name of the user's cache metric, by run; runs without one are not here."""
+        self.holdings = Log(HeldRows, _MAX_HELD_ROWS)
         """What workers of clusters were seen to hold; it is in `held`, too."""
         self.activities = ActivityLog()
         self.workers: RecentLog[WorkerSample] = RecentLog(_MAX_WORKER_SAMPLES)
         self.stacks = StackLog(self.now_s)
-        self._store = RowStore(_checked(max_tasks))
+        self._tasks = TaskLog(_checked(max_tasks))
         self._groups = GroupTable()
         self._lanes = LaneTable(os.getpid())
         self._run_ids = itertools.count()
@@ -94,12 +103,13 @@ class Recorder:
             clock,
             self.origin,
             runs=self._runs,
-            store=self._store,
+            tasks=self._tasks,
             groups=self._groups,
             lanes=self._lanes,
             activities=self.activities,
-            held=self.held,
             holdings=self.holdings,
+            append_held=self._append_held,
+            follows_held=lambda: self.follow_held,
         )
         self._lock = threading.RLock()
 
@@ -144,6 +154,11 @@ class Recorder:
             self._intake.admit()
             return self._intake.fold(deadline)
 
+    def _append_held(self, rows: HeldRows, metric: str | None) -> None:
+        if metric is not None and len(rows):
+            self.metrics[int(rows.run[0])] = metric
+        self.held.append(rows)
+
     def _drain(self) -> None:
         while self.pull(0.1):
             pass
@@ -151,21 +166,21 @@ class Recorder:
     @property
     def max_tasks(self) -> int:
         """How many tasks are held at most."""
-        return self._store.max_rows
+        return self._tasks.max_rows
 
     @max_tasks.setter
     def max_tasks(self, value: int) -> None:
-        self._store.max_rows = _checked(value)
+        self._tasks.max_rows = _checked(value)
 
     @property
     def cursor(self) -> int:
         """How many tasks have ever been folded in; it never goes back."""
-        return self._store.cursor
+        return self._tasks.cursor
 
     @property
     def dropped(self) -> int:
         """How many of them are no longer held, always the oldest."""
-        return self._store.dropped
+        return self._tasks.dropped
 
     @property
     def groups(self) -> Sequence[Group]:
@@ -217,17 +232,17 @@ class Recorder:
         That number is greater than `cursor` when rows in between were dropped.
         """
         with self._lock:
-            first, parts = self._store.since(cursor, limit)
+            first, parts = self._tasks.parts_since(cursor, limit)
             runs = self._runs
             return first, join_rows(
-                [(b, s, runs[b.run].graph.identify, runs[b.run].graph.errors) for b, s in parts]
+                [(b, runs[b.run].graph.identify, runs[b.run].graph.errors) for b in parts]
             )
 
     def follow(self, first_run: int) -> Follower:
         """Return a reader that gets all there is of the runs from `first_run` on, at its own pace."""
         with self._lock:
             landings = self._intake.landings
-            return Follower(first_run, self._lock, self._runs, self._store, landings, self._lanes, self.now_s)
+            return Follower(first_run, self._lock, self._runs, self._tasks, landings, self._lanes, self.now_s)
 
     def activities_since(self, cursor: int, limit: int, n_completed: int, n_sources: int) -> NewActivities:
         """Return what is new of activities; see `ActivityLog.news`."""
@@ -237,11 +252,11 @@ class Recorder:
     def links(self, row: int, limit: int) -> TaskLinks | None:
         """Return up to `limit` dependencies and as many dependents of a task; None if it is not held."""
         with self._lock:
-            at = self._store.task_at(row)
+            at = self._tasks.task_at(row)
             if at is None:
                 return None
             run, task = at
-            return links_of(self._runs[run], task, self._store, self._groups.groups, limit)
+            return links_of(self._runs[run], task, self._tasks, self._groups.groups, limit)
 
     def runs_since(self, version: int) -> tuple[int, list[Run]]:
         """Return the newest version and the runs that are new or changed since `version`, oldest first."""
@@ -266,7 +281,7 @@ class Recorder:
         """
         with self._lock:
             state = self._runs.get(run)
-            blocks = [block.task for block in self._store.blocks() if block.run == run]
+            blocks = [block.task for _, block in self._tasks.blocks() if block.run == run]
             if state is None or sum(map(len, blocks)) < state.n_ended:
                 return None
             return np.concatenate([*blocks, state.graph.spared()])
@@ -311,7 +326,7 @@ class Recorder:
             self._drain()
             states = self._runs.window(first_run, last_run)
             graphs = {s.run.run: g for s in states if (g := s.graph.columns()) is not None}
-            blocks = [b for b in self._store.blocks() if b.run in graphs]
+            blocks = [b for _, b in self._tasks.blocks() if b.run in graphs]
             held = sum(map(len, blocks))
             now_s = self.now_s()
             in_flight = [s.in_flight(now_s, self._lanes.id) for s in states]
@@ -324,7 +339,7 @@ class Recorder:
                 lanes=tuple(self._lanes.lanes),
                 blocks=(*blocks, *(b for b in in_flight if b is not None)),
                 graphs=graphs,
-                resources=self.resources.between(start_s, stop_s),
+                resources=self.resources.rows().between(start_s, until_s),
                 messages=tuple(self.messages_log.messages(start_s, until_s)),
                 totals=tuple(self._groups.totals()),
                 now_s=now_s,
@@ -333,16 +348,22 @@ class Recorder:
                 stacks=self.stacks.between(first_run, last_run),
                 activities=self.activities.columns(graphs.keys()),
                 transfers=self.activities.transfers(start_s, stop_s),
-                holdings=self.holdings.of(first_run, last_run, until_s),
+                holdings=self._held_between(first_run, last_run, until_s),
                 workers=tuple(w for w in self.workers if start_s <= w.time_s <= until_s),
             )
+
+    def _held_between(self, first_run: int, last_run: int | None, until_s: float) -> HeldRows:
+        rows = self.holdings.rows()
+        last = math.inf if last_run is None else last_run
+        return rows.part((rows.run >= first_run) & (rows.run <= last) & (rows.time <= until_s))
 
     def clear(self) -> None:
         """Forget all rows and all runs that are over; ids and the cursor go on."""
         with self._lock:
             self._drain()
-            self._store.clear()
+            self._tasks.clear()
             self.held.clear()
+            self.metrics.clear()
             self.holdings.clear()
             self.activities.clear()
             self.workers.clear()

@@ -143,7 +143,7 @@ class RunState:
             tasks = builder.numbers(keys)
             lanes = [lane_id(a.lane) for a in activities]
             groups = builder.groups(tasks, keys)
-            into.append(log.run, tasks, groups, lanes, activities, self.origin)
+            into.add(log.run, tasks, groups, lanes, activities, self.origin)
         for token, nbytes in told:
             into.complete(token, nbytes)
 

@@ -7,6 +7,7 @@ import threading
 from collections.abc import Callable
 
 from taskscope.errors import OptionError
+from taskscope.model.resources import ResourceRows
 from taskscope.recorder import Recorder
 from taskscope.sources.processes import ProcessReading, read_processes
 from taskscope.sources.watcher import ProcessWatcher
@@ -196,4 +197,5 @@ class ResourceSampler:
             percent = 100 * max(used, 0.0) / (now_s - then_s)
             gap = now_s - then_s > _GAP * self.dt
         self._last = (now_s, reading.cpu_s)
-        self._recorder.resources.append(now_s, percent, reading.rss_bytes, len(reading.cpu_s), gap=gap)
+        sample = (now_s, percent, reading.rss_bytes, len(reading.cpu_s), gap)
+        self._recorder.resources.append(ResourceRows.of([sample]))

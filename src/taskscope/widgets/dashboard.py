@@ -57,7 +57,7 @@ class Dashboard(RecorderWidget, ProgressTraits, GanttTraits, ResourceTraits, Cac
         if self._followers is None:
             self._followers = ResourceFollower(recorder, self.window), HeldFollower(recorder, self.window)
         resources, held = self._followers
-        progress, limits = self._progress(session, now_s), recorder.resources.limits
+        progress, limits = self._progress(session, now_s), recorder.limits
         return {
             **gantt_values(recorder, progress),
             **resource_values(resources.refresh(), limits.n_cores, limits.memory_bytes),

@@ -41,7 +41,7 @@ class ResourceWidget(RecorderWidget, ResourceTraits):
     def _live(self, session: Session, now_s: float) -> Mapping[str, object]:
         if self._follower is None:
             self._follower = ResourceFollower(session.recorder, self.window)
-        limits = session.recorder.resources.limits
+        limits = session.recorder.limits
         return resource_values(self._follower.refresh(), limits.n_cores, limits.memory_bytes)
 
     def _still(self, recording: Recording) -> Mapping[str, object]:

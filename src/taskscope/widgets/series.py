@@ -51,12 +51,12 @@ class ResourceFollower:
         if runs:
             first, samples = self._recorder.resources.since(self._cursor, _MAX_SAMPLES)
             self._cursor = first + len(samples)
-            inside = samples[:, 0] >= min(run.start_s for run in runs)
+            inside = samples.time >= min(run.start_s for run in runs)
             if self._window.last_run is not None:
                 # The last sample of a compute comes right after its end, and none between computes.
                 later = [r for r in self._recorder.runs(self._window.last_run + 1) if not r.is_of_others]
-                inside &= samples[:, 0] < min((run.start_s for run in later), default=math.inf)
-            self.totals = add_samples(self.totals, samples[inside])
+                inside &= samples.time < min((run.start_s for run in later), default=math.inf)
+            self.totals = add_samples(self.totals, samples.part(inside))
         return self.totals
 
 

@@ -25,8 +25,8 @@ class ActivityPart:
     ----------
     first, dropped
         Number of the first row, and how many the recorder no longer holds.
-    rows, group
-        The activities, and the groups of their tasks.
+    rows
+        The activities.
     sources
         Numbers and addresses of senders that are new.
     completed, nbytes
@@ -36,7 +36,6 @@ class ActivityPart:
     first: int = 0
     dropped: int = 0
     rows: ActivityRows = field(default_factory=ActivityRows.empty)
-    group: NDArray[np.uint32] = field(default_factory=lambda: np.empty(0, "u4"))
     sources: Sequence[tuple[int, str]] = ()
     completed: NDArray[np.int64] = field(default_factory=lambda: np.empty(0, "i8"))
     nbytes: NDArray[np.float64] = field(default_factory=lambda: np.empty(0, "f8"))
@@ -126,7 +125,7 @@ def _activity_buffers(part: ActivityPart) -> list[bytes]:
     columns: list[NDArray[np.generic]] = [
         np.minimum(rows.lane, LAST_LANE).astype("<u2"),
         rows.kind.astype("<u1"),
-        np.minimum(part.group, LAST_GROUP).astype("<u2"),
+        np.minimum(rows.group, LAST_GROUP).astype("<u2"),
         np.where(rows.source < UNKNOWN, rows.source, UNKNOWN).astype("<u2"),
         rows.start.astype("<f8"),
         rows.duration.astype("<f4"),

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from taskscope.model.held import HeldRows
+from taskscope.model.resources import ResourceRows
 from taskscope.wire.schema import LAST_GROUP, SPAN_S, HeldRunRow, HeldSection, ResourcesSection
 from taskscope.wire.tasks import task_runs
 from taskscope.wire.text import wire_text
@@ -25,14 +26,14 @@ class ResourcesPart:
     first, dropped
         Number of the first sample, and how many the recorder no longer holds.
     samples
-        Rows of time, CPU percent (100 per core, NaN unknown), resident bytes, processes, gap before (0, 1).
+        The samples.
     n_cores, limit_bytes
         What the process may use; None where unknown.
     """
 
     first: int = 0
     dropped: int = 0
-    samples: NDArray[np.float64] = field(default_factory=lambda: np.empty((0, 5)))
+    samples: ResourceRows = field(default_factory=ResourceRows.empty)
     n_cores: int | None = None
     limit_bytes: int | None = None
 
@@ -70,9 +71,14 @@ def encode_resources(part: ResourcesPart) -> tuple[ResourcesSection, list[bytes]
         "n_cores": part.n_cores,
         "limit_bytes": part.limit_bytes,
     }
-    codes = ("<f8", "<f4", "<f8", "<u2", "<u1")
-    columns = np.minimum(samples, (np.inf, np.inf, np.inf, 65535, 1)).T
-    return section, [column.astype(code).tobytes() for column, code in zip(columns, codes, strict=True)]
+    columns: list[NDArray[np.generic]] = [
+        samples.time.astype("<f8"),
+        samples.cpu_percent.astype("<f4"),
+        samples.rss_bytes.astype("<f8"),
+        np.minimum(samples.n_processes, 65535).astype("<u2"),
+        np.minimum(samples.gap, 1).astype("<u1"),
+    ]
+    return section, [column.tobytes() for column in columns]
 
 
 def encode_held(part: HeldPart) -> tuple[HeldSection, list[bytes]]:

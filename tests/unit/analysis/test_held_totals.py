@@ -77,7 +77,7 @@ def test_a_recording_of_known_sizes_has_the_peak_that_they_make() -> None:
         "c": Task("c", lambda x, y: len(x) + len(y), TaskRef("a"), TaskRef("b")),
     }
     with watching() as recorder:
-        recorder.held.followed = True
+        recorder.follow_held = True
         assert dask.get(graph, "c") == 3_000
     recording = recorder.snapshot()
     totals = HeldTotals()

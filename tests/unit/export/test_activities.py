@@ -27,6 +27,7 @@ ROWS = ActivityRows(
     duration=np.array([0.25, 0.5, 0.125], np.float32),
     source=np.array([1, 0, 2], np.uint32),
     nbytes=np.array([80.0, np.nan, np.nan]),
+    group=np.array([0, 0, 0], np.uint32),
 )
 FAILURE = "ValueError: no luck (attempt 1)"
 SAID = WorkerSample(1.5, "tcp://b:1", "b", 2, 1, 150.0, 9e9, 8e9, 1e9, 0.0, None)

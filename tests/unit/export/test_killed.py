@@ -101,7 +101,9 @@ def test_what_was_flushed_survives_a_kill_at_any_moment(
         assert ended(left)[: len(flushed)] == flushed
         assert left.metadata["truncated"] is True
         assert {run.status for run in left.runs} <= {"finished", "interrupted"}
-        np.testing.assert_array_equal(left.resources[: len(early.resources)], early.resources)
+        assert repr(list(left.resources.tuples())[: len(early.resources)]) == repr(
+            list(early.resources.tuples())
+        )
         assert rows(left, "dependencies")[: len(rows(early, "dependencies"))] == rows(early, "dependencies")
         assert entered(early) <= entered(left)
         assert counted(early) <= counted(left)

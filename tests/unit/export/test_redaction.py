@@ -9,7 +9,6 @@ from dataclasses import replace
 from io import BytesIO
 from pathlib import Path
 
-import numpy as np
 import pytest
 
 import taskscope
@@ -37,10 +36,8 @@ def secret() -> Recording:
     )
     graph = replace(recording.graphs[0], errors={1: f"OSError: {URL}"})
     lanes = tuple(replace(lane, label=f"thread {URL}") for lane in recording.lanes)
-    values = ((0, 0, 0, FAILED_ATTEMPT, ZERO_S, 0.5, 1, math.nan), (0, 0, 0, 0, ZERO_S, 0.5, 2, math.nan))
-    codes = ("i4", "i4", "u2", "u1", "f8", "f4", "u4", "f8")
-    rows = ActivityRows(
-        *(np.array(c, code) for c, code in zip(zip(*values, strict=True), codes, strict=True))
+    rows = ActivityRows.of(
+        [(0, 0, 0, FAILED_ATTEMPT, ZERO_S, 0.5, 1, math.nan, 0), (0, 0, 0, 0, ZERO_S, 0.5, 2, math.nan, 0)]
     )
     sources = ("", f"OSError: {URL} (attempt 1)", "tcp://user:hunter2@10.0.0.1:4001")
     return replace(

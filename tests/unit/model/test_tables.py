@@ -11,6 +11,7 @@ import pytest
 
 from taskscope.errors import UnknownNameError
 from taskscope.model.recording import Recording
+from taskscope.model.resources import ResourceRows
 from taskscope.model.tables import TABLES
 from taskscope.recorder import LaneKey, Recorder, UnseenTask
 from tests.support.fake_clock import FakeClock
@@ -69,8 +70,8 @@ def recording(fake_clock: FakeClock) -> Recording:
     log.error = "ValueError: no"
     fake_clock.advance(2.0)
     end_run(log, "erred")
-    recorder.resources.append(10.0, math.nan, 1e6, 1, gap=False)
-    recorder.resources.append(12.0, 150.0, 2e6, 3, gap=True)
+    recorder.resources.append(ResourceRows.of([(10.0, math.nan, 1e6, 1, False)]))
+    recorder.resources.append(ResourceRows.of([(12.0, 150.0, 2e6, 3, True)]))
     recorder.warn("mind the gap")
     begin_run(recorder, {"later": ()}, kept={"later"})
     return recorder.snapshot(start_s=10.0, metadata=METADATA)
@@ -191,7 +192,7 @@ def test_tables_of_a_recording_do_not_change_with_the_recorder(fake_clock: FakeC
         write_task(log, ("x", i), 101.0, 102.0, size=2.0**40)
     end_run(log)
     recorder.warn("changed")
-    recorder.resources.append(1.0, 100.0, 1e6, 1, gap=False)
+    recorder.resources.append(ResourceRows.of([(1.0, 100.0, 1e6, 1, False)]))
     recorder.snapshot()
     for name, table in tables.items():
         pd.testing.assert_frame_equal(before.to_pandas(name), table)

@@ -12,7 +12,7 @@ from taskscope.errors import OptionError
 from taskscope.model.records import GroupTotal
 from taskscope.recorder import DEFAULT_MAX_TASKS, LaneKey, Recorder, RunLog, UnseenTask
 from taskscope.recorder import intake as intake_module
-from taskscope.recorder import store as store_module
+from taskscope.recorder import log as log_module
 from tests.support.fake_clock import FakeClock
 from tests.support.run_writing import begin_run, end_run, independent, record_run, write_task
 
@@ -47,7 +47,7 @@ def test_a_recording_says_how_many_of_its_own_tasks_were_dropped(fake_clock: Fak
 def test_rows_of_one_run_that_go_at_once_from_several_blocks_are_all_counted(
     fake_clock: FakeClock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(store_module, "_SMALL", 0)
+    monkeypatch.setattr(log_module, "_SMALL", 0)
     recorder = Recorder(max_tasks=3, clock=fake_clock)
     log = begin_run(recorder, independent(numbered(3)))
     for key in numbered(3):
@@ -113,7 +113,7 @@ def test_totals_of_a_group_are_the_sums_of_all_that_was_folded(fake_clock: FakeC
 def test_small_neighbours_of_one_run_are_kept_as_one_block(
     fake_clock: FakeClock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(store_module, "_SMALL", 3)
+    monkeypatch.setattr(log_module, "_SMALL", 3)
     recorder = Recorder(clock=fake_clock)
     for sizes in ([2, 1, 2], [1]):
         keys = numbered(sum(sizes))

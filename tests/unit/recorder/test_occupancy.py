@@ -3,16 +3,11 @@
 from __future__ import annotations
 
 import math
-from collections import deque
-from collections.abc import Callable
 from typing import Any
 
-import numpy as np
 import pytest
 
-from taskscope.model.held import HeldRows
 from taskscope.recorder import Recorder
-from taskscope.recorder import heldlog as heldlog_module
 from tests.support.fake_clock import FakeClock
 from tests.support.held_rows import Stay, state_at, told, totals
 from tests.support.run_writing import begin_run, end_run, write_task
@@ -56,7 +51,7 @@ def run_chains(recorder: Recorder, clock: FakeClock, n: int, pull_every: int) ->
 def test_followed_live_or_at_the_end_it_is_what_the_recording_says(pull_every: int) -> None:
     clock = FakeClock()
     recorder = Recorder(clock=clock)
-    recorder.held.followed = True
+    recorder.follow_held = True
     run_chains(recorder, clock, 200, pull_every)
     _, rows = recorder.held.since(0, 10**9)
     names = [g.prefix for g in recorder.groups]
@@ -73,7 +68,7 @@ def test_followed_live_or_at_the_end_it_is_what_the_recording_says(pull_every: i
 def test_a_landing_waits_for_its_size_while_the_compute_goes_on() -> None:
     clock = FakeClock()
     recorder = Recorder(clock=clock)
-    recorder.held.followed = True
+    recorder.follow_held = True
     log = begin_run(recorder, {"a": set(), "b": {"a"}}, kept=["b"])
     log.landed.extend(("a", log.start + 0.5))
     clock.advance(1.0)
@@ -87,73 +82,10 @@ def test_a_landing_waits_for_its_size_while_the_compute_goes_on() -> None:
     assert row == (0.5, 0, (1, 7.0, 0, 0.0, 1))
 
 
-def test_rows_come_in_blocks_after_a_cursor_and_the_oldest_are_dropped(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setattr(heldlog_module, "_MAX_ROWS", 5)
-    log = heldlog_module.HeldLog()
-    for block in range(4):
-        log.append(held_rows_at([block * 2.0, block * 2.0 + 1]), None)
-    assert (log.cursor, log.dropped) == (8, 4)
-    assert [told_times(log.since(*asked)) for asked in ((0, 1), (0, 9), (5, 9), (7, 9), (99, 9))] == [
-        (4, [4.0, 5.0]),
-        (4, [4.0, 5.0, 6.0, 7.0]),
-        (5, [5.0, 6.0, 7.0]),
-        (7, [7.0]),
-        (8, []),
-    ]
-    log.clear()
-    assert (log.cursor, log.dropped, told_times(log.since(0, 9))) == (8, 8, (8, []))
-
-
-class ChangedWhileRead(deque[Any]):
-    """Blocks that another thread changes right after somebody has looked whether there are any."""
-
-    def __init__(self, change: Callable[[], None]) -> None:
-        super().__init__()
-        self._change: Callable[[], None] | None = change
-
-    def __bool__(self) -> bool:
-        found = len(self) > 0
-        if found and self._change is not None:
-            change, self._change = self._change, None
-            change()
-        return found
-
-
-@pytest.mark.parametrize("more", [[], [4.0, 5.0]], ids=["cleared", "cleared-and-appended-to"])
-def test_who_reads_while_another_thread_clears_is_told_rows_with_their_numbers(more: list[float]) -> None:
-    def log() -> heldlog_module.HeldLog:
-        log = heldlog_module.HeldLog()
-
-        def change() -> None:
-            log.clear()
-            log.append(held_rows_at(more), None)
-
-        log._blocks = ChangedWhileRead(change)
-        log._blocks.append((0, held_rows_at([0.0, 1.0])))
-        log.cursor = 2
-        return log
-
-    assert log().dropped == 0
-    assert told_times(log().since(0, 9)) == (0, [0.0, 1.0])
-
-
-def held_rows_at(times: list[float]) -> HeldRows:
-    n = len(times)
-    columns: list[Any] = [np.zeros(n, code) for code in ("i4", "u4", "f8", "u4", "f8", "u4", "f8", "u4")]
-    columns[2] = np.array(times)
-    return HeldRows(*columns)
-
-
-def told_times(found: tuple[int, HeldRows]) -> tuple[int, list[float]]:
-    return found[0], found[1].time.tolist()
-
-
 @pytest.mark.parametrize(("metric", "names"), [(None, {}), (len, {0: "len"})])
 def test_the_name_of_a_metric_is_kept_with_its_run(metric: Any, names: dict[int, str]) -> None:
     recorder = Recorder(clock=FakeClock())
-    recorder.held.followed = True
+    recorder.follow_held = True
     log = begin_run(recorder, {"a": set()})
     log.metric = metric
     write_task(log, "a", log.start, log.start + 1.0, size=7.0)
@@ -163,7 +95,7 @@ def test_the_name_of_a_metric_is_kept_with_its_run(metric: Any, names: dict[int,
     recorder.pull(10.0)
     value = (3.0, 0) if metric else (0.0, 1)
     assert told(recorder.held.since(0, 9)[1])[0][2] == (1, 7.0, 0, *value)
-    assert recorder.held.metrics == names
+    assert recorder.metrics == names
 
 
 def test_nothing_is_followed_where_nobody_may_look() -> None:

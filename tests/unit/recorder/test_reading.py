@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from taskscope.model.keys import key_text
 from taskscope.model.records import Group, Lane, PrefixProgress, Run, RunningTask
+from taskscope.model.resources import ResourceRows
 from taskscope.recorder import LaneKey, Recorder, UnseenTask
 from tests.support.fake_clock import FakeClock
 from tests.support.run_writing import begin_run, end_run, independent, lane_of, record_run, write_task
@@ -287,7 +288,7 @@ def test_a_window_holds_its_runs_and_nothing_of_others(recorder: Recorder, fake_
     for name in ("a", "b", "c"):
         fake_clock.advance(10.0)
         record_run(recorder, [name])
-        recorder.resources.append(recorder.now_s(), 100.0, 1e6, 1, gap=False)
+        recorder.resources.append(ResourceRows.of([(recorder.now_s(), 100.0, 1e6, 1, False)]))
         recorder.warn(f"after {name}")
     window = recorder.snapshot(1, 1, start_s=20.0, stop_s=25.0, metadata={"cell": 3})
     assert [(r.run, r.start_s) for r in window.runs] == [(1, 20.0)]

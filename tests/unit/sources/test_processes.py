@@ -105,7 +105,7 @@ def test_cpu_percent_times_its_interval_is_the_time_that_was_spent() -> None:
     inner_s = time.process_time() - inner_s
     sampler.compute_stopped()
     outer_s = time.process_time() - outer_s
-    (first, last) = recorder.resources.between(0.0, None)
+    (first, last) = recorder.resources.rows().tuples()
     assert inner_s - JIFFY_S <= (last[0] - first[0]) * last[1] / 100 <= outer_s + JIFFY_S
 
 

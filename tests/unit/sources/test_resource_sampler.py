@@ -69,7 +69,7 @@ class Sampled:
 
     @property
     def samples(self) -> list[Sample]:
-        rows = self.recorder.resources.between(0.0, None).tolist()
+        rows = self.recorder.resources.rows().tuples()
         return [(t, None if math.isnan(cpu) else cpu, rss, int(n), bool(gap)) for t, cpu, rss, n, gap in rows]
 
 

@@ -10,8 +10,8 @@ import pytest
 from dask._task_spec import Task, TaskRef
 
 import taskscope
+from taskscope.model.resources import ResourceLimits, ResourceRows
 from taskscope.recorder import Recorder
-from taskscope.recorder.resources import ResourceLimits
 from taskscope.session import Session
 from taskscope.sources.limits import cpu_limit, memory_limit_bytes
 from taskscope.widgets.series import (
@@ -35,8 +35,9 @@ def sampled() -> Recorder:
     for start, rss in ((0.0, 5e6), (10.0, 3e6)):
         clock.advance(start)
         record_run(recorder, ["x"])
-        recorder.resources.append(start, float("nan"), rss, 1, gap=False)
-        recorder.resources.append(start + 1.001, 150.0 + start, rss + 1e6, 2, gap=start > 0)
+        recorder.resources.append(ResourceRows.of([(start, float("nan"), rss, 1, False)]))
+        sample = (start + 1.001, 150.0 + start, rss + 1e6, 2, start > 0)
+        recorder.resources.append(ResourceRows.of([sample]))
     return recorder
 
 
@@ -64,7 +65,7 @@ def test_samples_are_added_up_once() -> None:
     recorder = sampled()
     follower = ResourceFollower(recorder, Window(0, None))
     assert follower.refresh() == follower.refresh()
-    recorder.resources.append(12.0, 20.0, 9e6, 1, gap=False)
+    recorder.resources.append(ResourceRows.of([(12.0, 20.0, 9e6, 1, False)]))
     assert (follower.refresh().n_samples, follower.refresh().rss_peak_bytes) == (5, 9e6)
 
 
@@ -89,7 +90,7 @@ EMPTY = bytes(0).__sizeof__()
 
 def test_the_cache_says_its_peak_and_the_groups_that_made_it_up() -> None:
     with watching() as recorder:
-        recorder.held.followed = True
+        recorder.follow_held = True
         dask.get(GRAPH, "c-1")
     while recorder.pull():
         pass
@@ -148,4 +149,4 @@ def test_a_widget_of_a_recording_has_its_numbers_and_holds_nothing_when_closed(n
 
 
 def test_limits_are_known_from_the_session_on() -> None:
-    assert Session().recorder.resources.limits == ResourceLimits(cpu_limit(), memory_limit_bytes())
+    assert Session().recorder.limits == ResourceLimits(cpu_limit(), memory_limit_bytes())

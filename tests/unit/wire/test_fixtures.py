@@ -27,6 +27,7 @@ from taskscope.model.records import (
     Run,
     RunningTask,
 )
+from taskscope.model.resources import ResourceRows
 from taskscope.model.scheduled import Scheduled
 from taskscope.wire import Batch, HeldPart, ResourcesPart, encode_batch
 from tests.support.task_blocks import Row, block_of
@@ -116,7 +117,7 @@ def series_of(name: str) -> dict[str, Any]:
     if name != "series":
         return {}
     metrics = {1: "how_long"}
-    samples = np.array(SAMPLES, "f8")
+    samples = ResourceRows.of(SAMPLES)
     return {
         "resources": ResourcesPart(first=7, dropped=7, samples=samples, n_cores=2, limit_bytes=2**33),
         "held": HeldPart(first=100, dropped=99, rows=HELD, metrics=metrics),

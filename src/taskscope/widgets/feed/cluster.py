@@ -51,7 +51,6 @@ class ClusterStream:
             first=new.first,
             dropped=self._recorder.activities.dropped,
             rows=new.rows,
-            group=new.group,
             sources=sources,
             completed=new.completed,
             nbytes=new.nbytes,

@@ -127,7 +127,7 @@ class Feed:
         self._channels.register(DATA, self._control.data_opened)
         self._undo.append(lambda: self._channels.unregister(DATA))
         self._undo.append(self.session.pump.subscribe(self.publisher.tick))
-        self.session.recorder.held.followed = True
+        self.session.recorder.follow_held = True
         kernel = (self.idle_clock.watch_cells(), keep_quiet(), show_presence())
         self._undo += [undo for undo in kernel if undo is not None]
 

@@ -135,14 +135,14 @@ class PageStream:
             first=first,
             dropped=log.dropped,
             samples=samples,
-            n_cores=log.limits.n_cores,
-            limit_bytes=log.limits.memory_bytes,
+            n_cores=self._recorder.limits.n_cores,
+            limit_bytes=self._recorder.limits.memory_bytes,
         )
 
     def _new_held(self) -> HeldPart:
         log = self._recorder.held
         first, rows = log.since(self._n_held, _MAX_SERIES_ROWS)
-        return HeldPart(first=first, dropped=log.dropped, rows=rows, metrics=log.metrics)
+        return HeldPart(first=first, dropped=log.dropped, rows=rows, metrics=self._recorder.metrics)
 
     def _new_runs(self) -> list[Run]:
         self._runs_version, runs = self._recorder.runs_since(self._runs_version)

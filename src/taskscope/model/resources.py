@@ -1,0 +1,38 @@
+"""What this process and its children use, and may use."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Annotated
+
+import numpy as np
+from numpy.typing import NDArray
+
+from taskscope.schema import About, Rows
+
+__all__ = ["ResourceLimits", "ResourceRows"]
+
+
+@dataclass(frozen=True, slots=True)
+class ResourceLimits:
+    """What this process may use; None where unknown."""
+
+    n_cores: int | None = None
+    memory_bytes: int | None = None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ResourceRows(Rows):
+    """Samples of the process and its children."""
+
+    time: Annotated[NDArray[np.float64], About("When it was.", unit="s", is_time=True)]
+    cpu_percent: Annotated[
+        NDArray[np.float64], About("CPU since the sample before, 100 per core; NaN: unknown.", unit="percent")
+    ]
+    rss_bytes: Annotated[NDArray[np.float64], About("Memory in use.", unit="bytes")]
+    n_processes: Annotated[NDArray[np.float64], About("How many processes these are.")]
+    gap: Annotated[NDArray[np.float64], About("1 where samples are missing before this one, else 0.")]
+
+    def between(self, start_s: float, stop_s: float) -> ResourceRows:
+        """Return the samples of this time."""
+        return self.part((self.time >= start_s) & (self.time <= stop_s))

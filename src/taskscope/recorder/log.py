@@ -1,0 +1,116 @@
+"""One table as it is appended to: blocks of rows in order, a cursor, and a bound."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from typing import Generic, TypeVar
+
+from taskscope.schema import Rows
+
+__all__ = ["Log"]
+
+_R = TypeVar("_R", bound=Rows)
+
+_SMALL = 4096
+
+
+def _first(block: tuple[int, object]) -> int:
+    return block[0]
+
+
+class Log(Generic[_R]):
+    """Rows in the order in which they were appended; the oldest go first.
+
+    One thread at a time appends and drops. Others may read meanwhile: what they get has its right number.
+
+    Parameters
+    ----------
+    declared
+        The class that declares the table.
+    max_rows
+        How many rows are held; beyond that the oldest are dropped and counted.
+    """
+
+    def __init__(self, declared: type[_R], max_rows: int) -> None:
+        self.max_rows = max_rows
+        self._declared = declared
+        # Each block with the number of its first row. Dropping replaces the list, so readers keep theirs.
+        self._blocks: list[tuple[int, _R]] = []
+        self._end = 0
+
+    @property
+    def cursor(self) -> int:
+        """How many rows were ever appended."""
+        return self._end
+
+    @property
+    def dropped(self) -> int:
+        """How many of them are no longer held, always the oldest."""
+        end, blocks = self._end, self._blocks
+        return blocks[0][0] if blocks else end
+
+    def append(self, rows: _R) -> list[_R]:
+        """Append rows, and drop what is beyond the bound; return what was dropped."""
+        if len(rows):
+            last = self._blocks[-1] if self._blocks else None
+            if last is not None and last[1].continues_in(rows) and len(last[1]) + len(rows) <= _SMALL:
+                self._blocks[-1] = (last[0], self._declared.concat([last[1], rows]))
+            else:
+                self._blocks.append((self._end, rows))
+            self._end += len(rows)
+        return self.drop(self._end - self.dropped - self.max_rows)
+
+    def drop(self, count: int) -> list[_R]:
+        """Drop the `count` oldest rows; return them."""
+        gone: list[_R] = []
+        blocks = list(self._blocks)
+        while count > 0 and blocks:
+            first, rows = blocks[0]
+            if len(rows) <= count:
+                gone.append(rows)
+                del blocks[0]
+            else:
+                gone.append(rows.part(slice(count)))
+                # A copy, which holds none of their memory.
+                blocks[0] = (first + count, rows.part(slice(count, None)).copy())
+            count -= len(gone[-1])
+        if gone:
+            self._blocks = blocks
+        return gone
+
+    def clear(self) -> None:
+        """Forget all rows; the cursor goes on."""
+        self._blocks = []
+
+    def blocks(self) -> list[tuple[int, _R]]:
+        """Return the blocks that are held, oldest first, each with the number of its first row."""
+        return list(self._blocks)
+
+    def _block_of(self, row: int) -> tuple[int, _R]:
+        """Return the block that holds a row, with the number of its first one."""
+        blocks = self._blocks
+        return blocks[bisect_right(blocks, row, key=_first) - 1]
+
+    def rows(self) -> _R:
+        """Return all rows that are held."""
+        return self._declared.concat([rows for _, rows in self.blocks()])
+
+    def parts_since(self, cursor: int, limit: int) -> tuple[int, list[_R]]:
+        """Return the number of the first row held from `cursor` on, and up to `limit` rows, by block."""
+        end, blocks = self._end, self.blocks()
+        first = max(min(cursor, end), blocks[0][0] if blocks else end)
+        place = max(bisect_right(blocks, first, key=_first) - 1, 0)
+        parts: list[_R] = []
+        row, left = first, limit
+        for start, rows in blocks[place:]:
+            if left <= 0 or row >= start + len(rows):
+                break
+            parts.append(rows.part(slice(row - start, row - start + left)))
+            left -= len(parts[-1])
+            row += len(parts[-1])
+        return first, parts
+
+    def since(self, cursor: int, limit: int) -> tuple[int, _R]:
+        """Return the same as one block."""
+        first, parts = self.parts_since(cursor, limit)
+        return first, self._declared.concat(parts)
