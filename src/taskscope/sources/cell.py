@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import sys
+import traceback
 import zlib
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
-__all__ = ["NO_CELL", "Cell", "at_cell_end", "current_cell", "in_kernel"]
+__all__ = ["NO_CELL", "Cell", "at_cell_end", "current_cell", "in_kernel", "show_error"]
 
 
 class Cell(NamedTuple):
@@ -71,6 +72,15 @@ def at_cell_end(callback: Callable[[], None]) -> Callable[[], None]:
     # Not post_execute, which every message to a comm fires, too.
     shell.events.register("post_run_cell", hear)
     return lambda: shell.events.unregister("post_run_cell", hear)
+
+
+def show_error(error: BaseException) -> None:
+    """Show an error of the user's that nobody can be raised at: it came up on a thread of ours."""
+    shell = _shell()
+    if shell is None:
+        traceback.print_exception(error)
+    else:
+        shell.showtraceback((type(error), error, error.__traceback__))
 
 
 def _shell() -> Any:  # noqa: ANN401 - IPython's, which is not imported: a script without it is in no notebook

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import threading
+import traceback
 from collections.abc import Callable, Mapping
+from typing import Any
 
 import traitlets
 from ipywidgets import DOMWidget, widget_serialization
@@ -13,17 +16,20 @@ from taskscope.model.faces import face
 from taskscope.model.recording import Recording
 from taskscope.session import Options, Session
 from taskscope.session import current as current_session
-from taskscope.sources.cell import in_kernel
+from taskscope.sources.cell import in_kernel, show_error
 from taskscope.widgets.feed import Feed
 from taskscope.widgets.feed import current as current_feed
 from taskscope.widgets.output import Bundle, WidgetOutput
 from taskscope.widgets.recorded import RecordingModel, recordings
 from taskscope.widgets.sender import TraitSender
+from taskscope.widgets.traits import LIVE_TRAITS
 from taskscope.widgets.values import live_progress
 from taskscope.widgets.version import MODULE_VERSION
 from taskscope.widgets.window import Window
 
 __all__ = ["RecorderWidget", "following"]
+
+_FOLD_S = 0.1
 
 
 class RecorderWidget(DOMWidget):  # type: ignore[misc]  # ipywidgets is untyped
@@ -52,10 +58,18 @@ class RecorderWidget(DOMWidget):  # type: ignore[misc]  # ipywidgets is untyped
         RecordingModel, allow_none=True, help="What is shown instead of the recorder's tasks."
     ).tag(sync=True, **widget_serialization)
 
+    # Read before `__init__` has run, too.
+    _session: Session | None = None
+    _writer: int | None = None
+    _teller: int | None = None
+    _set_at: tuple[int, ...] = ()
+
     def __init__(
         self, recording: Recording | None = None, *, window: Window | None = None, **traits: object
     ) -> None:
-        self._session: Session | None = None
+        self._writing = threading.Lock()
+        self._changes: dict[str, traitlets.Bunch] = {}
+        self._failed_at: set[tuple[object, ...]] = set()
         self._remove: Callable[[], None] | None = None
         self._recording = recording
         self._outputs: list[WidgetOutput] = []
@@ -80,19 +94,75 @@ class RecorderWidget(DOMWidget):  # type: ignore[misc]  # ipywidgets is untyped
         )
         self._follow(session, feed)
 
+    def __getattribute__(self, name: str) -> Any:  # noqa: ANN401 - any attribute
+        """Return an attribute; of what the kernel sets once nothing computes any more, the end."""
+        if name in LIVE_TRAITS:
+            self._catch_up()
+        return super().__getattribute__(name)
+
     def refresh(self, now_s: float) -> None:
         """Bring the traits up to date, in one message with what changed; for the publisher's thread only."""
         session = self._session
         if session is None or self.comm is None:
             return
-        feed = current_feed()
-        told = feed.told.take(self.model_id)
-        values = {"epoch": feed.epoch, **self._live(session, now_s), **told}
+        told = current_feed().told.take(self.model_id)
+        with self._writing:
+            self._set(session, now_s, told)
+            changes, self._changes = self._changes, {}
         # Observers see all of it changed, and the browser gets one message, without what it told itself: the
         # person may have chosen something else since.
-        with self.hold_sync(), self._lock_property(**told), self.hold_trait_notifications():
+        self._teller = threading.get_ident()
+        try:
+            with self.hold_sync(), self._lock_property(**told):
+                for change in changes.values():
+                    self._tell(change)
+        finally:
+            self._teller = None
+
+    def notify_change(self, change: traitlets.Bunch) -> None:
+        """Tell observers and the browser, at once or, of what we set, in the publisher's turn."""
+        if self._writer != threading.get_ident():
+            super().notify_change(change)
+            return
+        old = self._changes.pop(change.name, change).old
+        if old != change.new:
+            self._changes[change.name] = traitlets.Bunch(change, old=old)
+
+    def _set(self, session: Session, now_s: float, told: Mapping[str, object]) -> None:
+        """Set the traits; nobody is told here, for only the publisher's thread may tell."""
+        self._writer = threading.get_ident()
+        try:
+            self._set_at = _state(session)
+            values = {"epoch": current_feed().epoch, **self._live(session, now_s), **told}
             for trait, value in values.items():
                 self.set_trait(trait, value)
+        finally:
+            self._writer = None
+
+    def _tell(self, change: traitlets.Bunch) -> None:
+        try:
+            super().notify_change(change)
+        except BaseException as error:  # noqa: BLE001 - an observer of the user's, who is told of it
+            # The same line fails at each change: who computes for an hour needs it once.
+            place = tuple(traceback.extract_tb(error.__traceback__)[-1])
+            if place not in self._failed_at:
+                self._failed_at.add(place)
+                show_error(error)
+
+    def _catch_up(self) -> None:
+        """Set the traits anew, for who reads them, if a compute has ended since; they are told in their turn.
+
+        While something computes they are as old as the publisher's last turn, half a second at most: whoever
+        reads them in a loop must not hold that up.
+        """
+        session, thread = self._session, threading.get_ident()
+        if session is None or thread in (self._writer, self._teller) or session.recorder.is_computing():
+            return
+        while session.recorder.pull(_FOLD_S):
+            pass
+        with self._writing:
+            if self._set_at != _state(session):
+                self._set(session, session.recorder.now_s(), {})
 
     def close(self) -> None:
         """End the widget: it follows nothing, and neither kernel nor browser keeps anything of it."""
@@ -142,9 +212,13 @@ class RecorderWidget(DOMWidget):  # type: ignore[misc]  # ipywidgets is untyped
         following.add(self)
         model = self.model_id
         feed.told.open(model)
-        self._remove = feed.publisher.add_sender(
-            TraitSender(type(self).__name__, session.recorder, self.refresh, lambda: feed.told.has(model))
+        sender = TraitSender(
+            type(self).__name__,
+            session.recorder,
+            self.refresh,
+            lambda: feed.told.has(model) or bool(self._changes),
         )
+        self._remove = feed.publisher.add_sender(sender)
         session.pump.wake()
 
     def _recorded_options(self) -> Options:
@@ -169,6 +243,12 @@ class RecorderWidget(DOMWidget):  # type: ignore[misc]  # ipywidgets is untyped
     def _still(self, recording: Recording) -> Mapping[str, object]:
         """Return the values of the traits for a recording."""
         raise NotImplementedError
+
+
+def _state(session: Session) -> tuple[int, ...]:
+    """Return what changes whenever there is something new that traits are made of."""
+    recorder = session.recorder
+    return recorder.version, recorder.cursor, recorder.resources.cursor, recorder.held.cursor
 
 
 class Following:

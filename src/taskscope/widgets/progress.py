@@ -31,7 +31,7 @@ class ProgressWidget(RecorderWidget, ProgressTraits):
     true ends lie; all are None before there is evidence. How many of the tasks ahead are of prefixes of which
     none has ended, so that nobody knows how long they take, is ``eta_unseen``.
     `taskscope.analysis.eta.estimate_stop` has the rule.
-    Traits change at most twice a second.
+    Traits change at most twice a second while a compute runs. Who reads one after it has ended reads the end.
     """
 
     _model_name = traitlets.Unicode("ProgressModel").tag(sync=True)

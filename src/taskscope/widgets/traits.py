@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import traitlets
 
-__all__ = ["CacheTraits", "GanttTraits", "ProgressTraits", "ResourceTraits"]
+__all__ = ["LIVE_TRAITS", "CacheTraits", "GanttTraits", "ProgressTraits", "ResourceTraits"]
 
 
 def _known(trait: type, help_text: str) -> traitlets.TraitType[object, object]:
@@ -104,3 +104,13 @@ class CacheTraits(traitlets.HasTraits):
     peak_groups = traitlets.List(
         traitlets.Dict(), help="At that moment, per group: group, prefix and the fields above, largest first."
     ).tag(sync=True)
+
+
+_GROUPS = (ProgressTraits, GanttTraits, ResourceTraits, CacheTraits)
+LIVE_TRAITS = frozenset(
+    name
+    for group in _GROUPS
+    for name in group.class_own_traits()
+    if name not in {"follow", "time_range", "selected_key"}
+)
+"""Those that the kernel sets while computes run."""

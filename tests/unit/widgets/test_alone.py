@@ -68,3 +68,61 @@ def test_a_recording_and_each_widget_of_it_is_the_static_result(alone: list[list
     titles = [output["data"]["text/plain"].splitlines()[0] for output in outputs]
     assert titles == ["taskscope · finished · threads · 2 workers · 1 compute · 3 tasks"] * 6
     assert [sorted(output["data"]) for output in outputs] == [["text/html", "text/plain"]] * 6
+
+
+ROUNDS = 20
+LIVE = """
+def quick(n):
+    return sum(dask.compute(*[dask.delayed(abs)(-1, dask_key_name=f"one-{i}") for i in range(n)]))
+def numbers(live):
+    progress, gantt, resources, cache, board = live
+    return (
+        progress.state, progress.total, progress.finished, progress.running, progress.fraction,
+        [(g["prefix"], g["total"], g["finished"], g["running"]) for g in progress.groups],
+        gantt.n_tasks, resources.n_samples >= 2, cache.n_keys, cache.peak_n_keys,
+        (board.state, board.finished, board.n_tasks, board.n_samples >= 2, board.peak_n_keys),
+    )
+live = [kind() for kind in KINDS]
+seen = []
+live[0].observe(lambda change: seen.append((change.old, change.new)), "finished")
+"""
+
+
+def test_when_compute_returns_traits_are_those_of_the_end() -> None:
+    rounds = [cell for _ in range(ROUNDS) for cell in ("assert quick(101) == 101", "numbers(live)")]
+    told = "(seen[0][0], seen[-1][1], [new for _, new in seen][:-1] == [old for old, _ in seen][1:])"
+    # What observes is told by the thread that sends, a moment later, each change once.
+    wait = f"while live[0].finished != (seen or [(0, 0)])[-1][1]: threading.Event().wait(0.02)\n{told}"
+    *cells, last = executed(LIVE, *rounds, wait)[1:]
+    found = [outputs[0]["data"]["text/plain"] for outputs in cells[1::2]]
+    assert [" ".join(text.split()) for text in found] == [
+        f"('finished', {n}, {n}, 0, 1.0, [('one', {n}, {n}, 0)], {n}, True, 0, 101, "
+        f"('finished', {n}, {n}, True, 101))"
+        for n in (101 * (i + 1) for i in range(ROUNDS))
+    ]
+    assert last[0]["data"]["text/plain"] == f"(0, {101 * ROUNDS}, True)"
+
+
+def test_an_observer_that_raises_is_shown_to_its_author_once_and_the_widget_goes_on() -> None:
+    cells = executed(
+        """
+w = ProgressWidget()
+seen = []
+def careless(change):
+    raise LookupError(f"mine: {change.new}")
+w.observe(careless, ["finished", "total"])
+w.observe(lambda change: seen.append(change.new), "state")
+def follow(n):
+    compute(n)
+    while (seen or [None])[-1] != "finished": threading.Event().wait(0.02)
+gate.set()
+""",
+        "follow(3)",
+        "seen.clear()\ncompute(2)\n"
+        "while w.finished != 5 or not seen and w.state != 'finished': threading.Event().wait(0.02)\n"
+        "from taskscope import session\n(w.finished, w.state, session.current().recorder.messages)",
+    )
+    shown = [(o["ename"], o["evalue"]) for cell in cells for o in cell if o["output_type"] == "error"]
+    assert shown == [("LookupError", "mine: 3")]
+    (value,) = [o["data"]["text/plain"] for o in cells[2] if o["output_type"] == "execute_result"]
+    assert value == "(5, 'finished', [])"

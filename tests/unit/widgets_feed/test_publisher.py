@@ -84,6 +84,17 @@ def test_a_failing_page_is_dropped_and_counted_and_the_others_go_on() -> None:
     )
 
 
+def test_what_was_added_has_its_turn_again_after_it_failed() -> None:
+    widget = Talker("widget", error=OSError("once"))
+    stage = Stage()
+    publisher = stage.publisher()
+    publisher.add_sender(widget)
+    publisher.tick(Tick(0.0, active=True, final=False))
+    widget.error = None
+    publisher.tick(Tick(0.1, active=True, final=False))
+    assert ([where for where, _ in stage.faults], len(widget.sent)) == (["the feed to widget"], 1)
+
+
 def test_the_end_reaches_every_sender_even_when_their_turn_comes_later() -> None:
     talkers = [Talker(str(i), news=1) for i in range(25)]
     stage = Stage(pages=list(talkers))

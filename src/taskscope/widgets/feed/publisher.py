@@ -59,7 +59,7 @@ class Publisher:
     pages
         Returns the senders that come and go.
     dropped
-        Called with a sender that failed; it is not asked again.
+        Called with a sender that failed: one that `pages` returned is not to be returned again.
     fault
         Called with the name and the error of a sender that failed.
     wake
@@ -131,6 +131,6 @@ class Publisher:
             return not sender.wants(replace(tick, final=False))
         except Exception as error:  # noqa: BLE001 - a page that went away must not end the feed
             self._fault(f"the feed to {sender.name}", error)
-            self._added.pop(key, None)
+            # A page says hello again; what was added has its turn again.
             self._dropped(sender)
             return True
