@@ -75,6 +75,8 @@ def visualize(
         If the file cannot be written, or exists; this is found out before anything is drawn.
     AttributeError
         If Bokeh's figures have no attribute of the name of an option.
+    MissingDependencyError
+        If Bokeh is not installed.
     OptionError
         If there is no profiler, or the palette or the mode is not known.
 

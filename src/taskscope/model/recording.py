@@ -202,6 +202,8 @@ class Recording:
 
         Raises
         ------
+        MissingDependencyError
+            If Bokeh is not installed.
         OptionError
             If there is no such theme or palette.
         AttributeError

@@ -3,6 +3,7 @@ from __future__ import annotations
 import re
 import sys
 import webbrowser
+from collections.abc import Callable
 from html.parser import HTMLParser
 from operator import add
 from pathlib import Path
@@ -17,7 +18,7 @@ from bokeh.models.annotations import Legend
 from bokeh.plotting import figure
 
 from taskscope.diagnostics import CacheProfiler, Profiler, ResourceProfiler, visualize
-from taskscope.errors import FileError, OptionError
+from taskscope.errors import FileError, MissingDependencyError, OptionError
 
 GRAPH = {"x": 1, "y": (add, "x", 10), "z": (add, "y", 2)}
 
@@ -208,3 +209,23 @@ def test_nothing_heavy_is_loaded_before_it_is_needed() -> None:
     assert (
         done.stdout == "[]\ntaskscope.diagnostics.performance_report taskscope.diagnostics.memory_sampler\n"
     )
+
+
+def test_without_bokeh_figures_say_what_to_install(
+    prof: Profiler, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in [name for name in sys.modules if name.partition(".")[0] == "bokeh"]:
+        monkeypatch.setitem(sys.modules, name, None)
+    for name in [name for name in sys.modules if name.startswith("taskscope.charts")]:
+        monkeypatch.delitem(sys.modules, name)
+    drawn: list[Callable[[], object]] = [
+        prof.visualize,
+        prof.recording.plot,
+        lambda: visualize([prof, CacheProfiler()]),
+    ]
+    for draw in drawn:
+        with pytest.raises(
+            MissingDependencyError, match=r"^figures need Bokeh; install it: pip install 'bokeh>=3.4'$"
+        ):
+            draw()
+    assert list(folder.iterdir()) == []
