@@ -11,9 +11,13 @@ PYTHON := $(VENV)/bin/python
 STAMPS := build/stamps
 MINIMUM := build/minimum
 NEWEST := build/newest
+VERSIONS := $(shell sed -n 's/.*Programming Language :: Python :: \(3\.[0-9]*\)".*/\1/p' pyproject.toml)
 MINUTES ?= 120
 # A test that hangs fails with the stacks of all threads, and does not eat the time of all the others.
 PYTEST := pytest --timeout 300
+UNIT := $(PYTEST) -n 2 --dist loadfile --ignore=tests/browser --ignore=tests/packaging --ignore=tests/upstream
+UPSTREAM_OURS := $(PYTEST) -c tests/upstream/dask.ini dask.diagnostics.tests dask.tests.test_callbacks dask.tests.test_cache
+NOTEBOOKS := $(PYTEST) --nbval-lax notebooks
 IPYKERNEL6 := build/ipykernel6
 # Neither wheel nor sdist of distributed has its tests: where its repository is, and which of its states if not that of the release.
 UPSTREAM := build/upstream-distributed
@@ -41,7 +45,7 @@ ifndef SIDE_BY_SIDE
 .NOTPARALLEL:
 endif
 
-.PHONY: demo test setup lint typecheck unit unit-python unit-frontend upstream upstream-distributed minimum newest soak mutants sbom binder packaging notebooks browser docs docs-check bench bench-quick \
+.PHONY: demo test quick setup lint typecheck unit unit-python unit-frontend upstream upstream-distributed minimum newest other-python soak mutants sbom binder packaging notebooks browser docs docs-check bench bench-quick \
 	pictures clean help
 
 demo: setup ## open the quickstart in JupyterLab (with CI=true: run it headless, keep the results)
@@ -53,10 +57,15 @@ demo: setup ## open the quickstart in JupyterLab (with CI=true: run it headless,
 
 # Side by side what computes little, or would not notice; alone what times threads, builds from this tree, or takes both cores.
 test: setup ## check everything
-	$(MAKE) --jobs=2 --output-sync=target SIDE_BY_SIDE=1 typecheck unit-frontend notebooks docs-check docs lint upstream
+	$(MAKE) --jobs=2 --output-sync=target SIDE_BY_SIDE=1 $(STAMPS)/newest typecheck unit-frontend notebooks docs-check docs lint upstream
 	$(MAKE) unit-python
+	$(MAKE) newest
 	$(MAKE) packaging
 	$(MAKE) browser
+
+quick: setup ## style, types and unit tests: what to run before each commit
+	$(MAKE) --jobs=2 --output-sync=target SIDE_BY_SIDE=1 typecheck unit-frontend lint
+	$(MAKE) unit-python
 
 # ------------------------------------------------------------------ single checks
 
@@ -73,13 +82,13 @@ typecheck: setup ## mypy and tsc, both strict
 unit: unit-python unit-frontend ## Python and TypeScript unit tests, doctests
 
 unit-python: setup
-	$(PYTEST) -n 2 --dist loadfile --ignore=tests/browser --ignore=tests/packaging --ignore=tests/upstream
+	$(UNIT)
 
 unit-frontend: setup
 	npm run --silent test
 
 upstream: setup ## dask's own tests of dask.diagnostics, run against ours
-	$(PYTEST) -c tests/upstream/dask.ini dask.diagnostics.tests dask.tests.test_callbacks dask.tests.test_cache
+	$(UPSTREAM_OURS)
 
 upstream-distributed: setup $(STAMPS)/upstream-distributed ## distributed's own tests of MemorySampler and task stream, run against ours (not part of test)
 	PYTHONPATH=$(UPSTREAM)/matplotlib $(PYTEST) -c tests/upstream/distributed.ini $(UPSTREAM)/tests
@@ -87,9 +96,15 @@ upstream-distributed: setup $(STAMPS)/upstream-distributed ## distributed's own 
 minimum: setup $(STAMPS)/minimum ## unit tests with the oldest releases we allow (not part of test)
 	$(MINIMUM)/bin/$(PYTEST) --ignore=tests/browser --ignore=tests/packaging --ignore=tests/upstream
 
-newest: setup $(STAMPS)/newest ## unit tests with the newest Python on this machine (not part of test)
-	$(NEWEST)/bin/python -VV
-	$(NEWEST)/bin/$(PYTEST) --ignore=tests/browser --ignore=tests/packaging --ignore=tests/upstream
+newest: setup $(STAMPS)/newest ## unit, upstream and notebook tests with the newest other Python on this machine, if there is one
+	@if [ ! -s $(STAMPS)/newest ]; then echo "nothing to run: this machine has no Python beside $$($(PYTHON) -V)"; else \
+		$(MAKE) other-python VENV=$(NEWEST); fi
+
+other-python:
+	$(PYTHON) -VV
+	$(UNIT)
+	$(UPSTREAM_OURS)
+	$(NOTEBOOKS)
 
 soak: setup ## two hours of random faults; `make soak MINUTES=5` for less (not part of test)
 	$(PYTHON) -W error -m tests.faults.soak --minutes $(MINUTES)
@@ -119,7 +134,7 @@ packaging: setup ## build wheel and sdist, look inside, install without Node
 	$(PYTEST) tests/packaging
 
 notebooks: setup ## run every notebook
-	$(PYTEST) --nbval-lax notebooks
+	$(NOTEBOOKS)
 
 browser: setup $(STAMPS)/chromium $(STAMPS)/ipykernel6 ## JupyterLab and Notebook 7 in a real Chromium
 	$(PYTEST) -n 2 --dist loadfile tests/browser
@@ -181,15 +196,24 @@ $(STAMPS)/minimum: pyproject.toml | $(STAMPS)/python
 		-c $(MINIMUM)/constraints.txt
 	@touch $@
 
+# The stamp holds what was found: the newest of those that the classifiers name, or the oldest where $(VENV) has the newest, or nothing.
 $(STAMPS)/newest: pyproject.toml | $(STAMPS)/python
-	@newest=; for candidate in python3.1{1,2,3,4,5} $(wildcard $(HOME)/.pyenv/versions/3.*/bin/python); do \
-		if $$candidate -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null; then \
-			newest="$$(for python in $$newest $$candidate; do $$python -c 'import sys; print(sys.version_info[:3], sys.executable)'; \
-				done | sort -V | tail -1 | sed 's/.*) //')"; fi; done; \
-	echo "installing for $$newest"; \
-	$$newest -m venv --clear $(NEWEST)
-	@TASKSCOPE_SKIP_FRONTEND=1 $(NEWEST)/bin/python -m pip install -qq --disable-pip-version-check -e '.[dev]'
-	@touch $@
+	@mkdir -p $(@D)
+	@mine="$$($(PYTHON) -c 'import sys; print("3.%d" % sys.version_info[1])')"; \
+	find_all() { \
+		for candidate in $(PYTHON) $(addprefix python,$(VERSIONS)) $(wildcard $(HOME)/.pyenv/versions/3.*/bin/python); do \
+			$$candidate -c 'import ensurepip, sys, venv; print("3.%d" % sys.version_info[1], sys.executable)' 2>/dev/null || true; \
+		done | grep -F $(VERSIONS:%=-e '% ') | sort -V; \
+	}; \
+	all="$$(find_all || true)"; other=; \
+	for end in head tail; do \
+		found="$$($$end -n 1 <<<"$$all")"; [ "$${found%% *}" = "$$mine" ] || other="$${found#* }"; done; \
+	if [ -z "$$other" ]; then echo "this machine has no Python beside $$mine"; else \
+		echo "installing for $$other, too"; \
+		$$other -m venv --clear $(NEWEST); \
+		TASKSCOPE_SKIP_FRONTEND=1 $(NEWEST)/bin/python -m pip install -qq --disable-pip-version-check -e '.[dev]'; \
+	fi; \
+	echo "$$other" | sed '/^$$/d' >$@
 
 # JupyterLab gets a link to the front end, which may not be built yet. pip would write through an old one.
 $(STAMPS)/python: pyproject.toml | $(PYTHON)
