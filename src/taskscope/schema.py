@@ -158,13 +158,19 @@ def _columns_of(declared: Hashable) -> tuple[Column, ...]:
 def _typed(hint: object) -> dict[str, Any]:
     """Return what a type says of a column."""
     parts = get_args(hint) if get_origin(hint) in {Union, types.UnionType} else (hint,)
-    known = [part for part in parts if part is not types.NoneType]
+    known: list[Any] = [_resolved(part) for part in parts if part is not types.NoneType]
     if get_origin(known[0]) is np.ndarray:
         scalars = [get_args(get_args(part)[1])[0] for part in known]
         return {"kind": _array_kind(scalars[0]), "stored": tuple(np.dtype(s).str for s in scalars)}
     choices = get_args(known[0]) if get_origin(known[0]) is Literal else ()
     plain = str if choices else get_origin(known[0]) or known[0]
     return {"kind": _KINDS[plain], "optional": len(known) < len(parts), "choices": choices}
+
+
+def _resolved(hint: object) -> object:
+    # NumPy's NDArray is a `type` statement's alias from Python 3.12 on.
+    value = getattr(get_origin(hint), "__value__", None)
+    return hint if value is None else value[get_args(hint)]
 
 
 def _array_kind(scalar: type[np.generic]) -> Kind:
