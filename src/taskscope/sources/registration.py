@@ -8,8 +8,8 @@ registered here, ours answers. What is held (`hold`) is part of every compute, a
 registered callback of Dask's, and is put back where Dask has lost it. Of these a ``finish`` that never raises
 may come first, too (`ends_first`). Other callbacks are never touched.
 
-This is the only module that knows this private detail; ``tests/unit/sources/test_registration.py`` fails when
-Dask changes it.
+``tests/unit/test_private_names.py`` and ``tests/unit/sources/test_registration.py`` fail when Dask changes
+this.
 """
 
 from __future__ import annotations

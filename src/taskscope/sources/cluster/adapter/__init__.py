@@ -5,8 +5,8 @@ calls and which tells when a compute has ended and how, ``_graph_to_futures``, t
 the scheduler, ``close``, and ``_close``, which every way of closing a client comes to. They only tell us of
 the call. Nothing is put on the scheduler or the workers.
 
-This is the only package that knows private names of distributed; ``tests/unit/cluster/test_adapter.py`` fails
-when they change. It never imports distributed: without a client there is nothing to watch.
+``tests/unit/test_private_names.py`` fails when one of these names changes, or another is used. This package
+never imports distributed: without a client there is nothing to watch.
 """
 
 from taskscope.sources.cluster.adapter.clients import (
