@@ -23,7 +23,7 @@ from taskscope.model.clock import SYSTEM_CLOCK, Clock
 from taskscope.model.resources import ResourceLimits
 from taskscope.model.version import __version__
 from taskscope.recorder import DEFAULT_MAX_TASKS, Recorder
-from taskscope.recorder.occupancy import metric_name
+from taskscope.recorder.cache_usage import metric_name
 from taskscope.recorder.pump import Pump, Tick
 from taskscope.sources.cluster import TRANSPORTS, ClusterSource, Transport
 from taskscope.sources.limits import cpu_limit, memory_limit_bytes

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from taskscope.analysis.ended import prefix_progress
+from taskscope.analysis.time_left import prefix_progress
 from taskscope.recorder import Recorder
 from taskscope.sources.cluster import stream
 from taskscope.sources.cluster.link import Link

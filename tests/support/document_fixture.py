@@ -16,7 +16,7 @@ import dask
 import dask.array as da
 
 import taskscope
-from taskscope.analysis.batches import recorded_messages
+from taskscope.analysis.page_tables import recorded_messages
 from taskscope.model.recording import Recording
 from tests.support.cluster_recordings import cluster_recording
 from tests.support.fake_clock import FakeClock

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from taskscope.analysis.ended import prefix_progress
+from taskscope.analysis.time_left import prefix_progress
 from taskscope.model.recording import Recording
 
 __all__ = ["N_COLOURS", "PALETTE", "prefix_colours"]

@@ -8,10 +8,8 @@ from types import MappingProxyType
 
 import numpy as np
 
-from taskscope.analysis.eta import TimeLeft, time_left
-from taskscope.analysis.intervals import union_s
-from taskscope.analysis.others import OthersTotals, count_others
-from taskscope.analysis.status import State, state_of
+from taskscope.analysis.time_left import TimeLeft, time_left
+from taskscope.analysis.totals import OthersTotals, State, count_others, state_of, union_s
 from taskscope.model.records import Estimate, PrefixProgress, Run
 from taskscope.model.scheduled import Scheduled, sum_scheduled
 
@@ -46,7 +44,7 @@ class Progress:
     left
         An estimate of the seconds that are left; None without evidence, and when nothing runs.
     state
-        One word for all computes, see `taskscope.analysis.status`.
+        One word for all computes, see `taskscope.analysis.totals`.
     prefixes
         The same counts per prefix of which tasks have to run, by first appearance.
     scheduled

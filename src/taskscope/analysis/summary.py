@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from taskscope.analysis.others import OthersTotals
-from taskscope.analysis.outcomes import Outcomes
 from taskscope.analysis.quantities import (
     UNKNOWN,
     format_bytes,
@@ -15,7 +13,7 @@ from taskscope.analysis.quantities import (
     plural,
     printable,
 )
-from taskscope.analysis.totals import PrefixTotal, Totals, measure_totals
+from taskscope.analysis.totals import OthersTotals, Outcomes, PrefixTotal, Totals, measure_totals
 from taskscope.model.recording import Recording
 
 __all__ = ["NO_DASK", "facts", "others_text", "remarks", "summary_text", "title"]

@@ -1,20 +1,242 @@
-"""What a recording amounts to: makespan, task time, busy share, memory, and the same per prefix."""
+"""What a recording amounts to."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from typing import Literal, TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 
-from taskscope.analysis.intervals import union_s
-from taskscope.analysis.others import OthersTotals, measure_others, own_part
-from taskscope.analysis.outcomes import Outcomes, measure_outcomes
-from taskscope.analysis.status import State, state_of
+from taskscope.analysis.time_left import NO_ROW, task_statuses
 from taskscope.model.activities import FAILED_ATTEMPT
 from taskscope.model.recording import Recording
-from taskscope.model.records import ERRED, TaskBlock
+from taskscope.model.records import ERRED, FINISHED, RUNNING, PrefixProgress, Run, TaskBlock
+from taskscope.model.resources import ResourceRows
 
-__all__ = ["PrefixTotal", "Totals", "measure_totals"]
+__all__ = [
+    "OthersTotals",
+    "Outcomes",
+    "PrefixTotal",
+    "ResourceTotals",
+    "State",
+    "Totals",
+    "add_samples",
+    "count_others",
+    "measure_others",
+    "measure_outcomes",
+    "measure_totals",
+    "own_part",
+    "runs_of_others",
+    "state_of",
+    "union_s",
+]
+
+
+State: TypeAlias = Literal["waiting", "running", "finished", "erred", "interrupted"]
+
+_WORST_FIRST: tuple[State, ...] = ("running", "interrupted", "erred", "finished")
+
+
+def state_of(runs: Iterable[Run]) -> State:
+    """Return ``running`` while any compute runs, then the worst end of them all; ``waiting`` without any."""
+    seen = {run.status for run in runs}
+    return next((state for state in _WORST_FIRST if state in seen), "waiting")
+
+
+def union_s(start: NDArray[np.float64], stop: NDArray[np.float64]) -> float:
+    """Return the total time covered by at least one interval, in seconds.
+
+    Examples
+    --------
+    >>> union_s(np.array([0.0, 1.0, 5.0]), np.array([2.0, 3.0, 6.0]))
+    4.0
+    """
+    if not len(start):
+        return 0.0
+    order = np.argsort(start, kind="stable")
+    start, stop = start[order], stop[order]
+    reached = np.maximum.accumulate(stop)
+    fresh = stop - np.maximum(start, np.concatenate([[start[0]], reached[:-1]]))
+    return float(np.maximum(fresh, 0.0).sum())
+
+
+@dataclass(frozen=True, slots=True)
+class ResourceTotals:
+    """None where nothing was measured; CPU in percent, 100 per core.
+
+    `n_gaps` is how often samples were missing.
+    """
+
+    n_samples: int = 0
+    cpu_percent: float | None = None
+    cpu_peak_percent: float | None = None
+    rss_bytes: float | None = None
+    rss_peak_bytes: float | None = None
+    n_processes: int = 0
+    n_gaps: int = 0
+
+
+def add_samples(totals: ResourceTotals, samples: ResourceRows) -> ResourceTotals:
+    """Return the totals with further samples.
+
+    Examples
+    --------
+    >>> samples = ResourceRows.of([(0.0, np.nan, 5e6, 1, 0), (0.25, 80.0, 4e6, 1, 0)])
+    >>> totals = add_samples(ResourceTotals(), samples)
+    >>> totals.cpu_percent, totals.rss_bytes, totals.rss_peak_bytes
+    (80.0, 4000000.0, 5000000.0)
+    """
+    if not len(samples):
+        return totals
+    cpu = float(samples.cpu_percent[-1])
+    known = samples.cpu_percent[~np.isnan(samples.cpu_percent)].tolist()
+    return ResourceTotals(
+        n_samples=totals.n_samples + len(samples),
+        cpu_percent=None if math.isnan(cpu) else cpu,
+        cpu_peak_percent=max([*_some(totals.cpu_peak_percent), *known], default=None),
+        rss_bytes=float(samples.rss_bytes[-1]),
+        rss_peak_bytes=max([*_some(totals.rss_peak_bytes), float(samples.rss_bytes.max())]),
+        n_processes=int(samples.n_processes[-1]),
+        n_gaps=totals.n_gaps + int(np.count_nonzero(samples.gap)),
+    )
+
+
+def _some(value: float | None) -> list[float]:
+    return [] if value is None else [value]
+
+
+@dataclass(frozen=True, slots=True)
+class Outcomes:
+    """Numbers of tasks.
+
+    Parameters
+    ----------
+    n_erred
+        Tasks that raised.
+    n_unfinished
+        Tasks that were interrupted, lost or never ran, and did not run again.
+    n_spared
+        Tasks that did not have to run, because a cluster had their results, or those of what needs them; they
+        are in none of the other numbers.
+    n_done
+        Tasks of the computes that finished.
+    n_unrecorded
+        Those of them of which nothing is recorded, so that it is not known whether they ran.
+    """
+
+    n_erred: int
+    n_unfinished: int
+    n_spared: int
+    n_done: int
+    n_unrecorded: int
+
+
+def measure_outcomes(recording: Recording) -> Outcomes:
+    """Return what became of the tasks of a recording; those that are no longer held are not left over."""
+    runs = [_of_run(recording, run) for run in recording.runs]
+    n_unrecorded = sum(run.n_unrecorded for run in runs)
+    n_dropped_later = max(recording.dropped - n_unrecorded, 0)
+    return Outcomes(
+        n_erred=sum(run.n_erred for run in runs),
+        n_unfinished=max(sum(run.n_unfinished for run in runs) - n_dropped_later, 0),
+        n_spared=sum(run.n_spared for run in runs),
+        n_done=sum(run.n_done for run in runs),
+        n_unrecorded=max(n_unrecorded - recording.dropped, 0),
+    )
+
+
+def _of_run(recording: Recording, run: Run) -> Outcomes:
+    is_done = run.status == "finished"
+    n_done = run.n_tasks if is_done else 0
+    if run.run not in recording.graphs:
+        return Outcomes(0, 0 if is_done else run.n_tasks, 0, n_done, n_done)
+    statuses = task_statuses(recording, run.run)
+    n_recorded = int((statuses != NO_ROW).sum())
+    n_ended_well = int(np.isin(statuses, (FINISHED, ERRED)).sum())
+    n_planned = n_recorded if is_done else max(run.n_tasks, n_recorded)
+    spared = recording.graphs[run.run].spared
+    return Outcomes(
+        n_erred=int((statuses == ERRED).sum()),
+        n_unfinished=n_planned - n_ended_well,
+        n_spared=int((statuses[spared] == NO_ROW).sum()),
+        n_done=n_done,
+        n_unrecorded=max(n_done - n_recorded, 0),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class OthersTotals:
+    """What is known of other clients' tasks; how many are ahead of them nobody knows.
+
+    Parameters
+    ----------
+    n_ended, n_erred
+        How many came to an end, and how many of those raised.
+    n_running
+        How many workers have.
+    duration_s
+        Sum of the durations of those that came to an end.
+    """
+
+    n_ended: int
+    n_erred: int
+    n_running: int
+    duration_s: float
+
+
+def runs_of_others(runs: Iterable[Run]) -> set[int]:
+    """Return the numbers of those runs that are tasks of other clients."""
+    return {run.run for run in runs if run.is_of_others}
+
+
+def own_part(recording: Recording) -> Recording:
+    """Return the recording without the tasks of other clients."""
+    others = runs_of_others(recording.runs)
+    if not others:
+        return recording
+    activities = recording.activities
+    return replace(
+        recording,
+        runs=tuple(run for run in recording.runs if run.run not in others),
+        blocks=tuple(block for block in recording.blocks if block.run not in others),
+        graphs={run: graph for run, graph in recording.graphs.items() if run not in others},
+        activities=replace(
+            activities, rows=activities.rows.part(~np.isin(activities.rows.run, list(others)))
+        ),
+    )
+
+
+def measure_others(recording: Recording) -> OthersTotals | None:
+    """Return what a recording has of other clients' tasks; None if it is not about them."""
+    others = runs_of_others(recording.runs)
+    if not others:
+        return None
+    tasks = recording.tasks
+    mine = np.isin(tasks.run, list(others))
+    is_running = tasks.status[mine] == RUNNING
+    return OthersTotals(
+        n_ended=int((~is_running).sum()),
+        n_erred=int((tasks.status[mine] == ERRED).sum()),
+        n_running=int(is_running.sum()),
+        duration_s=float((tasks.stop - tasks.start)[mine][~is_running].sum()),
+    )
+
+
+def count_others(rows: Iterable[PrefixProgress], runs: Iterable[Run]) -> OthersTotals | None:
+    """Return the same from the counts of a live recorder; None if none of these runs is about them."""
+    others = runs_of_others(runs)
+    if not others:
+        return None
+    mine = [row for row in rows if row.run in others]
+    return OthersTotals(
+        n_ended=sum(row.finished + row.erred + row.interrupted for row in mine),
+        n_erred=sum(row.erred for row in mine),
+        n_running=sum(row.running for row in mine),
+        duration_s=sum(row.duration_s for row in mine),
+    )
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,7 @@ from bokeh.models import ColumnDataSource, Range1d
 from bokeh.plotting import figure
 from numpy.typing import NDArray
 
-from taskscope.analysis.held import Held
+from taskscope.analysis.cache_usage import Held
 from taskscope.analysis.quantities import format_count
 from taskscope.charts.canvas import add_legend, add_note, cut, height_is_free, label, new_figure, set_tooltips
 from taskscope.charts.scheme import PaletteOption, Scheme

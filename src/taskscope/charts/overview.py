@@ -9,9 +9,8 @@ from bokeh.models import GridPlot
 from bokeh.plotting import figure
 from numpy.typing import NDArray
 
+from taskscope.analysis.cache_usage import Held, held_metrics, key_sizes
 from taskscope.analysis.colours import prefix_colours
-from taskscope.analysis.held import Held
-from taskscope.analysis.held_rows import held_metrics, key_sizes
 from taskscope.charts.cache import plot_cache
 from taskscope.charts.canvas import add_note
 from taskscope.charts.dark import darken

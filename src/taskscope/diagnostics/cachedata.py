@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from taskscope.analysis.cache_usage import Held
 from taskscope.analysis.colours import prefix_colours
-from taskscope.analysis.held import Held
 from taskscope.diagnostics.results import CacheData, Results
 from taskscope.diagnostics.tasktext import TaskText, graph_texts
 from taskscope.diagnostics.watch import WatchedRun

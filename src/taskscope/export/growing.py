@@ -14,8 +14,7 @@ from taskscope.export.records import record_frames
 from taskscope.export.schema import InFlight
 from taskscope.model.columns import RowBlock
 from taskscope.recorder.follower import Follower
-from taskscope.recorder.graphpart import GraphPart
-from taskscope.recorder.landings import Landed
+from taskscope.recorder.graph import GraphPart, Landed
 
 __all__ = ["GrowingTasks"]
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from IPython.display import display
 
-from taskscope.analysis.others import runs_of_others
+from taskscope.analysis.totals import runs_of_others
 from taskscope.model.recording import Recording
 from taskscope.profiling.block import Block
 from taskscope.profiling.options import Panel

@@ -1,22 +1,107 @@
-"""Turn the flat rows that writers appended into columns."""
+"""Turn the flat rows that writers appended into columns, and into sums by group."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+import os
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TypeVar, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
-from taskscope.model.columns import SCHEDULER_OBSERVED, RowBlock, narrow_sizes, round_down_f4
+from taskscope.model.columns import SCHEDULER_OBSERVED, RowBlock, narrow_sizes, round_down_f4, split_flags
 from taskscope.model.records import ERRED, FINISHED, INTERRUPTED, STATUSES
 from taskscope.recorder.appended import FailedTask, LaneBuffer, LaneKey, UnseenTask
 from taskscope.recorder.runlog import RunLog
-from taskscope.recorder.unknown_lanes import UnknownLanes
 
-__all__ = ["MAX_ROWS", "RawRows", "take", "take_rows"]
+__all__ = ["MAX_ROWS", "GroupSums", "RawRows", "UnknownLanes", "sum_by_group", "take", "take_rows"]
+
+
+_MAX_LANES = 200
+
+
+class UnknownLanes:
+    """Puts tasks of unknown threads into lanes in which no two overlap.
+
+    Parameters
+    ----------
+    free_from
+        When the last task of every lane so far ended, by worker; ``""`` where that is not known either.
+    """
+
+    def __init__(self, free_from: dict[str, list[float]] | None = None) -> None:
+        self._free_from = free_from or {}
+
+    def place(self, start: float, stop: float, worker: str = "", label: str = "") -> LaneKey:
+        """Return the lane of a task; beyond 200 lanes of a worker all share the last."""
+        free = self._free_from.setdefault(worker, [])
+        lane = next((i for i, since in enumerate(free) if since <= start), len(free))
+        free[lane : lane + 1] = [stop]
+        number = 1 + min(lane, _MAX_LANES)
+        if worker:
+            return LaneKey(0, -number, label=f"{label}, thread unknown {number}", worker=worker)
+        return LaneKey(os.getpid(), -number, label=f"worker unknown {number}")
+
+    def copy(self) -> UnknownLanes:
+        """Return lanes with the same tasks in them."""
+        return UnknownLanes({worker: list(free) for worker, free in self._free_from.items()})
+
+
+@dataclass(slots=True)
+class GroupSums:
+    """What is summed over the tasks of one group.
+
+    Parameters
+    ----------
+    counts
+        Tasks by status code.
+    duration_s, cpu_s, result_bytes
+        Sums over those where it is known.
+    """
+
+    counts: list[int]
+    duration_s: float = 0.0
+    cpu_s: float = 0.0
+    result_bytes: float = 0.0
+
+    @classmethod
+    def zero(cls) -> GroupSums:
+        """Return the sums over no task."""
+        return cls([0] * len(STATUSES))
+
+    def add(self, other: GroupSums) -> None:
+        """Add the sums over other tasks."""
+        self.counts = [mine + theirs for mine, theirs in zip(self.counts, other.counts, strict=True)]
+        self.duration_s += other.duration_s
+        self.cpu_s += other.cpu_s
+        self.result_bytes += other.result_bytes
+
+
+def sum_by_group(block: RowBlock, group: NDArray[np.uint32]) -> Iterator[tuple[int, GroupSums]]:
+    """Yield the sums over each group of a block's rows, by ascending group id.
+
+    Parameters
+    ----------
+    block
+        The rows.
+    group
+        The group id of every row.
+    """
+    ids, place = np.unique(group, return_inverse=True)
+    status, _ = split_flags(block.flags)
+    n_statuses = len(STATUSES)
+    counts = np.bincount(place * n_statuses + status, minlength=len(ids) * n_statuses)
+    columns = (
+        counts.reshape(-1, n_statuses),
+        np.bincount(place, block.duration),
+        np.bincount(place, np.nan_to_num(block.cpu)),
+        np.bincount(place, np.nan_to_num(block.sizes())),
+    )
+    for group_id, *sums in zip(ids.tolist(), *(column.tolist() for column in columns), strict=True):
+        yield group_id, GroupSums(*sums)
+
 
 MAX_ROWS = 10_000
 """Most rows that are taken from one list at a time."""

@@ -8,9 +8,8 @@ from collections.abc import Callable, Iterator, Mapping
 import numpy as np
 
 from taskscope.model.columns import RowBlock
-from taskscope.recorder.graphpart import GraphPart, GraphPlace
-from taskscope.recorder.landings import Landed, LandingLog
-from taskscope.recorder.runstate import RunState
+from taskscope.recorder.graph import GraphPart, GraphPlace, Landed, LandingLog
+from taskscope.recorder.run import RunState
 from taskscope.recorder.tables import LaneTable
 from taskscope.recorder.tasklog import TaskLog
 

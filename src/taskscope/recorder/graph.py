@@ -1,11 +1,11 @@
-"""A run's graph, turned into columns in slices while the compute goes on."""
+"""A run's graph: what its scheduler knows of it, turned into columns in slices while the compute goes on."""
 
 from __future__ import annotations
 
 from array import array
-from collections import Counter, defaultdict
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from collections import Counter, defaultdict, deque
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from itertools import chain, count, islice
 
 import numpy as np
@@ -14,10 +14,216 @@ from numpy.typing import NDArray
 from taskscope.model.columns import GraphColumns, narrow_times
 from taskscope.model.keys import KeyBlock, KeyBuilder, key_block
 from taskscope.model.links import neighbours
-from taskscope.recorder.graphpart import GraphPart, GraphPlace, Links, graph_part
-from taskscope.recorder.graphsource import GraphSource
 
-__all__ = ["GraphBuilder", "Outline"]
+__all__ = [
+    "GraphBuilder",
+    "GraphPart",
+    "GraphPlace",
+    "GraphSource",
+    "Landed",
+    "LandingLog",
+    "Links",
+    "Outline",
+    "RunGraph",
+    "graph_part",
+    "joined_sources",
+    "part_of_columns",
+]
+
+
+@dataclass(frozen=True, slots=True)
+class GraphSource:
+    """What the scheduler knows of a graph at the start: keys and dependencies, no task and no value.
+
+    Parameters
+    ----------
+    dependencies
+        Every key of the graph with the set of keys it needs.
+    kept
+        The requested keys.
+    data
+        Keys that are data, not tasks, with their size in bytes (NaN where unknown).
+    grows
+        Whether more keys may come.
+    """
+
+    dependencies: Mapping[object, Collection[object]]
+    kept: frozenset[object]
+    data: dict[object, float]
+    grows: bool = False
+
+
+def joined_sources(sources: Sequence[GraphSource]) -> GraphSource:
+    """Return what came to a graph in several pieces as one piece."""
+    dependencies: dict[object, Collection[object]] = {}
+    kept: set[object] = set()
+    for source in sources:
+        dependencies.update(source.dependencies)
+        kept |= source.kept
+    return GraphSource(dependencies, frozenset(kept), {}, grows=True)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Landed:
+    """Tasks of one run: when their results entered the scheduler's cache, or what else is known of them.
+
+    Parameters
+    ----------
+    run
+        The run.
+    tasks
+        ``i4``: their numbers in its graph.
+    enter
+        Seconds after the recorder's zero; None where this does not tell it.
+    values
+        What the user's metric gave for the results; None likewise.
+    spared
+        Whether they do not have to run; None likewise.
+    """
+
+    run: int
+    tasks: NDArray[np.int32]
+    enter: NDArray[np.float64] | None = None
+    values: NDArray[np.float64] | None = None
+    spared: NDArray[np.bool_] | None = None
+
+
+class LandingLog:
+    """Keeps nothing itself: each reader's queue has what that reader has not taken."""
+
+    def __init__(self) -> None:
+        self._readers: list[deque[Landed]] = []
+
+    def append(self, landed: Landed) -> None:
+        """Hand on; for the one thread that folds."""
+        for reader in self._readers:
+            reader.append(landed)
+
+    def follow(self) -> deque[Landed]:
+        """Return a queue that gets all from now on, until `leave`."""
+        queue: deque[Landed] = deque()
+        self._readers.append(queue)
+        return queue
+
+    def leave(self, queue: deque[Landed]) -> None:
+        """Hand nothing more to this queue."""
+        self._readers = [reader for reader in self._readers if reader is not queue]
+
+
+_MAX_EDGES = 1_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class GraphPlace:
+    """How many keys a reader has read, keys with dependencies, dependencies, and keys when it read `kept`."""
+
+    keys: int = 0
+    linked: int = 0
+    edges: int = 0
+    settled: int = -1
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Links:
+    """Dependencies of some keys: how many each has, and their numbers."""
+
+    n_dependencies: NDArray[np.uint32]
+    edges: NDArray[np.int32]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class GraphPart:
+    """The next piece of a graph, whose numbers are all of keys in it or in pieces before.
+
+    Parameters
+    ----------
+    place
+        Where the next piece begins.
+    n_keys
+        How many keys the graph has by now.
+    start
+        When the run started; data is held from then on.
+    keys, group
+        Keys from the place before on, and their group ids.
+    data, data_sizes
+        The numbers of those that are data, and their bytes.
+    links
+        Dependencies of keys from the place before on, which may lag behind `keys`.
+    kept
+        The numbers of the requested keys; None before all dependencies were read, and where nothing is new.
+    """
+
+    place: GraphPlace
+    n_keys: int
+    start: float
+    keys: KeyBlock
+    group: NDArray[np.uint32]
+    data: NDArray[np.int32]
+    data_sizes: NDArray[np.float64]
+    links: Links
+    kept: NDArray[np.int32] | None
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether there was nothing new."""
+        return not len(self.keys) and not len(self.links.n_dependencies) and self.kept is None
+
+
+def graph_part(
+    at: GraphPlace,
+    *,
+    n_keys: int,
+    start: float,
+    keys: KeyBlock,
+    group: NDArray[np.uint32],
+    data: dict[int, float],
+    links: Links,
+    kept: NDArray[np.int32] | None,
+) -> GraphPart:
+    """Return a piece, with as many of the `links` as name only keys that have been read then."""
+    n_read = at.keys + len(keys)
+    links = _within(links, n_read)
+    place = GraphPlace(n_read, at.linked + len(links.n_dependencies), at.edges + len(links.edges), at.settled)
+    is_settled = kept is not None and place.linked == n_keys and at.settled != n_keys
+    return GraphPart(
+        place=replace(place, settled=n_keys) if is_settled else place,
+        n_keys=n_keys,
+        start=start,
+        keys=keys,
+        group=group,
+        data=np.array(list(data), np.int32),
+        data_sizes=np.array(list(data.values()), np.float64),
+        links=links,
+        kept=kept if is_settled else None,
+    )
+
+
+def _within(links: Links, n_read: int) -> Links:
+    ends = np.cumsum(links.n_dependencies, dtype=np.int64)
+    # A key with more dependencies than fit still goes, alone.
+    count = max(int(np.searchsorted(ends, _MAX_EDGES, side="right")), min(len(ends), 1))
+    edges = links.edges[: int(ends[count - 1])] if count else links.edges[:0]
+    if len(edges) and int(edges.max()) >= n_read:
+        count, edges = 0, edges[:0]
+    return Links(links.n_dependencies[:count], edges)
+
+
+def part_of_columns(graph: GraphColumns, at: GraphPlace, limit: int) -> GraphPart:
+    """Return the next piece of a graph that is complete."""
+    n = len(graph.group)
+    last, linked = min(at.keys + limit, n), min(at.linked + limit, n)
+    counts = graph.n_dependencies[at.linked : linked].astype(np.uint32)
+    data = (graph.data >= at.keys) & (graph.data < last)
+    return graph_part(
+        at,
+        n_keys=n,
+        start=graph.enter_zero,
+        keys=graph.keys.take(np.arange(at.keys, last)),
+        group=graph.group[at.keys : last],
+        data=dict(zip(graph.data[data].tolist(), graph.data_sizes[data].tolist(), strict=True)),
+        links=Links(counts, graph.edges[at.edges : at.edges + int(counts.sum(dtype=np.int64))]),
+        kept=graph.kept,
+    )
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -261,3 +467,132 @@ class GraphBuilder:
             spared=self.spared(),
             errors=dict(self.errors),
         )
+
+
+_KEYS_PER_SLICE = 2_000
+
+
+class RunGraph:
+    """What is known of the graph of one run, whichever state it is in.
+
+    Parameters
+    ----------
+    run
+        The run's number.
+    """
+
+    def __init__(self, run: int) -> None:
+        self._run = run
+        self.builder: GraphBuilder | None = None
+        """What numbers its keys while the run goes on."""
+        self._columns: GraphColumns | None = None
+        self._totals: Counter[int] = Counter()
+        self._let_go = False
+
+    def begin(
+        self, source: GraphSource, start: float, groups_of: Callable[[Sequence[object]], list[int]]
+    ) -> GraphBuilder:
+        """Start to read it; the parameters are those of `GraphBuilder`."""
+        self.builder = GraphBuilder(source, start, groups_of)
+        return self.builder
+
+    def advance(self) -> bool:
+        """Process a slice; True while there is more."""
+        builder = self.builder
+        if builder is None or builder.complete:
+            return False
+        builder.advance(_KEYS_PER_SLICE)
+        return not builder.complete
+
+    def seal(self) -> None:
+        """Let go of the key objects; columns take their place."""
+        if self.builder is not None:
+            self._columns = self.builder.finish()
+            self._totals = Counter(self.builder.group_counts)
+            self.builder = None
+
+    def let_go(self) -> None:
+        """Forget all but the counts, once it is sealed."""
+        if self._columns is not None:
+            self._columns, self._let_go = None, True
+
+    @property
+    def totals(self) -> Counter[int]:
+        """How many tasks it has, as far as it was counted, by group id."""
+        return self._totals if self.builder is None else self.builder.group_counts
+
+    @property
+    def is_being_counted(self) -> bool:
+        """Whether it is known and not all of it was processed."""
+        return self.builder is not None and not self.builder.complete
+
+    @property
+    def is_counted(self) -> bool:
+        """Whether `totals` has all of its tasks."""
+        return (
+            self._let_go or self._columns is not None or (self.builder is not None and self.builder.complete)
+        )
+
+    @property
+    def reached(self) -> tuple[int, int]:
+        """How many keys were met, and of how many the dependencies are known."""
+        if self._columns is not None:
+            return len(self._columns.group), len(self._columns.group)
+        return (0, 0) if self.builder is None else self.builder.reached
+
+    @property
+    def errors(self) -> Mapping[int, str]:
+        """What tasks raised, by their numbers."""
+        graph = self._columns or self.builder
+        return {} if graph is None else graph.errors
+
+    def spared(self) -> NDArray[np.int32]:
+        """Return the numbers of the tasks that do not have to run, as far as it is held."""
+        if self.builder is not None:
+            return self.builder.spared()
+        return np.empty(0, np.int32) if self._columns is None else self._columns.spared
+
+    def landed(self) -> Iterator[Landed]:
+        """Yield what has landed so far, what the user's metric gave, and what does not have to run."""
+        if self.builder is not None:
+            (enter, values), spared = self.builder.landed(), self.builder.spared()
+        elif self._columns is not None:
+            enter, values, spared = self._columns.enter_times(), self._columns.values, self._columns.spared
+        else:
+            return
+        tasks = np.flatnonzero(~np.isnan(enter)).astype(np.int32)
+        yield Landed(self._run, tasks, enter=enter[tasks])
+        if values is not None:
+            tasks = np.flatnonzero(~np.isnan(values)).astype(np.int32)
+            yield Landed(self._run, tasks, values=values[tasks])
+        if len(spared):
+            yield Landed(self._run, spared, spared=np.ones(len(spared), bool))
+
+    def part(self, at: GraphPlace, limit: int) -> GraphPart | None:
+        """Return the next piece, of about `limit` keys; None before it is known."""
+        if self._columns is not None:
+            return part_of_columns(self._columns, at, limit)
+        return None if self.builder is None else self.builder.part(at, limit)
+
+    def outline(self) -> Outline | None:
+        """Return its shape while the run goes on; None before all of it was seen."""
+        return None if self.builder is None else self.builder.outline()
+
+    def columns(self) -> GraphColumns | None:
+        """Return its columns, finished if need be; None where it is not known or not held any more."""
+        return self._columns if self.builder is None else self.builder.finish()
+
+    def identify(self, tasks: NDArray[np.int32]) -> tuple[NDArray[np.uint32], KeyBlock]:
+        """Return group ids and keys of these tasks."""
+        if self._columns is not None:
+            return self._columns.group[tasks], self._columns.keys.take(tasks)
+        if self.builder is None:
+            raise LookupError(f"run {self._run} has rows but no graph")
+        return self.builder.identify(tasks)
+
+    def neighbours(self, task: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Return the numbers of a task's dependencies and of its dependents, ascending."""
+        graph = self._columns or self.builder
+        if graph is None:
+            raise LookupError(f"run {self._run} has rows but no graph")
+        return graph.neighbours(task)

@@ -8,12 +8,11 @@ from collections.abc import Callable
 from taskscope.model.clock import Clock
 from taskscope.model.held import HeldRows
 from taskscope.recorder.activities import ActivityLog
-from taskscope.recorder.holdings import HoldingLog
-from taskscope.recorder.landings import LandingLog
+from taskscope.recorder.cache_usage import HoldingLog
+from taskscope.recorder.graph import LandingLog
 from taskscope.recorder.log import Log
+from taskscope.recorder.run import RunState, RunTable
 from taskscope.recorder.runlog import RunLog
-from taskscope.recorder.runs import RunTable
-from taskscope.recorder.runstate import RunState
 from taskscope.recorder.tables import GroupTable, LaneTable
 from taskscope.recorder.tasklog import TaskLog, count_by_run
 

@@ -32,18 +32,15 @@ from taskscope.model.resources import ResourceLimits, ResourceRows
 from taskscope.model.rows import join_rows
 from taskscope.model.workers import WorkerSample
 from taskscope.recorder.activities import ActivityLog, NewActivities
+from taskscope.recorder.cache_usage import Holding
 from taskscope.recorder.follower import Follower
 from taskscope.recorder.graph import Outline
-from taskscope.recorder.holdings import Holding
-from taskscope.recorder.inflight import count_in_flight, tasks_in_flight
 from taskscope.recorder.intake import Intake
-from taskscope.recorder.links import links_of
 from taskscope.recorder.log import Log
 from taskscope.recorder.messages import MessageLog
-from taskscope.recorder.progress import prefix_progress
 from taskscope.recorder.recent import RecentLog
+from taskscope.recorder.run import RunTable, count_in_flight, links_of, prefix_progress, tasks_in_flight
 from taskscope.recorder.runlog import RunLog
-from taskscope.recorder.runs import RunTable
 from taskscope.recorder.stacklog import CountedCalls, StackLog
 from taskscope.recorder.tables import GroupTable, LaneTable
 from taskscope.recorder.tasklog import TaskLog

@@ -18,7 +18,7 @@ from taskscope.model.errortext import describe, is_a
 from taskscope.model.records import OTHERS
 from taskscope.model.scheduled import Scheduled
 from taskscope.recorder.appended import FailedTask, LaneActivity, LaneBuffer, LaneKey, UnseenTask
-from taskscope.recorder.graphsource import GraphSource
+from taskscope.recorder.graph import GraphSource
 
 __all__ = ["RunLog"]
 

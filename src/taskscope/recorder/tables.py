@@ -9,7 +9,7 @@ from typing import cast
 from taskscope.model.keys import others_prefix, split_key
 from taskscope.model.records import ERRED, Group, GroupTotal, Lane
 from taskscope.recorder.appended import LaneKey
-from taskscope.recorder.grouped import GroupSums
+from taskscope.recorder.fold import GroupSums
 
 __all__ = ["MAX_GROUPS", "MAX_LANES", "GroupTable", "LaneTable"]
 

@@ -9,7 +9,7 @@ from typing import TypedDict
 import numpy as np
 from numpy.typing import NDArray
 
-from taskscope.analysis.row_links import RowLinks
+from taskscope.analysis.page_tables import RowLinks
 from taskscope.model.recording import Recording
 from taskscope.report.dense import planes
 

@@ -9,7 +9,7 @@ import zlib
 from functools import lru_cache
 from importlib.resources import files
 
-from taskscope.analysis.batches import recorded_messages
+from taskscope.analysis.page_tables import recorded_messages
 from taskscope.model.recording import Recording
 from taskscope.report.dense import dense_tasks, page_tick_s
 from taskscope.report.dense_links import PackedLinks

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from html import escape
 
-from taskscope.analysis.clusters import few_samples, thinned_note
+from taskscope.analysis.page_tables import few_samples, thinned_note
 from taskscope.analysis.quantities import format_count, format_duration, format_percent, printable
 from taskscope.analysis.summary import facts, remarks
 from taskscope.analysis.totals import PrefixTotal, Totals

@@ -8,8 +8,14 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from taskscope.analysis.chains import Levels, graph_levels, longest_chain_s
-from taskscope.analysis.eta import MIN_ELAPSED_S, Evidence, estimate_stop
+from taskscope.analysis.time_left import (
+    MIN_ELAPSED_S,
+    Evidence,
+    Levels,
+    estimate_stop,
+    graph_levels,
+    longest_chain_s,
+)
 from taskscope.model.records import Estimate, Run
 from taskscope.recorder import Recorder
 from taskscope.recorder.graph import Outline

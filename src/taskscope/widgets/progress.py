@@ -30,7 +30,7 @@ class ProgressWidget(RecorderWidget, ProgressTraits):
     ``eta_s`` is an estimate with a band from ``eta_low_s`` to ``eta_high_s``, in which about four of five
     true ends lie; all are None before there is evidence. How many of the tasks ahead are of prefixes of which
     none has ended, so that nobody knows how long they take, is ``eta_unseen``.
-    `taskscope.analysis.eta.estimate_stop` has the rule.
+    `taskscope.analysis.time_left.estimate_stop` has the rule.
     Traits change at most twice a second while a compute runs. Who reads one after it has ended reads the end.
     """
 

@@ -5,8 +5,7 @@ from __future__ import annotations
 import traitlets
 from ipywidgets import Widget
 
-from taskscope.analysis.batches import recorded_messages
-from taskscope.analysis.row_links import RowLinks
+from taskscope.analysis.page_tables import RowLinks, recorded_messages
 from taskscope.model.recording import Recording
 from taskscope.widgets.feed.control import MAX_LINKS
 from taskscope.widgets.feed.verbs import BadRequestError, Dependencies, parse_request

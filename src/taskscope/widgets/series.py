@@ -5,9 +5,17 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping, Sequence
 
-from taskscope.analysis.held_rows import held_metrics, held_rows
-from taskscope.analysis.held_totals import BYTES, KEYS, VALUE, HeldSums, HeldTotals, is_lower_bound
-from taskscope.analysis.resource_totals import ResourceTotals, add_samples
+from taskscope.analysis.cache_usage import (
+    BYTES,
+    KEYS,
+    VALUE,
+    HeldSums,
+    HeldTotals,
+    held_metrics,
+    held_rows,
+    is_lower_bound,
+)
+from taskscope.analysis.totals import ResourceTotals, add_samples
 from taskscope.model.recording import Recording
 from taskscope.model.records import Group, Run
 from taskscope.recorder import Recorder

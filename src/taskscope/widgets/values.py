@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 
-from taskscope.analysis.ended import prefix_progress
 from taskscope.analysis.progress import Progress, measure_progress
+from taskscope.analysis.time_left import prefix_progress
 from taskscope.model.recording import Recording
 from taskscope.model.scheduled import Scheduled
 from taskscope.recorder import Recorder

@@ -4,7 +4,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from taskscope.analysis.chains import graph_levels, longest_chain_s
+from taskscope.analysis.time_left import graph_levels, longest_chain_s
 
 # Task i needs some of the tasks before it.
 GRAPHS = st.integers(1, 12).flatmap(

@@ -5,8 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from html import unescape
 
-from taskscope.analysis.batches import recorded_messages
-from taskscope.analysis.clusters import MAX_WORKER_SAMPLES
+from taskscope.analysis.page_tables import MAX_WORKER_SAMPLES, recorded_messages
 from taskscope.analysis.totals import measure_totals
 from taskscope.report.table import remarks_html
 from tests.support.cluster_recordings import cluster_recording

@@ -4,7 +4,7 @@ import dask
 
 import taskscope
 from taskscope.analysis.colours import prefix_colours
-from taskscope.analysis.ended import prefix_progress
+from taskscope.analysis.time_left import prefix_progress
 from taskscope.session import current
 
 

@@ -9,8 +9,16 @@ import numpy as np
 import pytest
 from dask._task_spec import Task, TaskRef
 
-from taskscope.analysis.held_rows import held_metrics, held_rows
-from taskscope.analysis.held_totals import BYTES, KEYS, VALUE, HeldSums, HeldTotals, is_lower_bound
+from taskscope.analysis.cache_usage import (
+    BYTES,
+    KEYS,
+    VALUE,
+    HeldSums,
+    HeldTotals,
+    held_metrics,
+    held_rows,
+    is_lower_bound,
+)
 from taskscope.model.held import HeldRows
 from tests.support.held_rows import told
 from tests.support.local_computes import watching

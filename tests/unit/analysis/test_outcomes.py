@@ -5,8 +5,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from taskscope.analysis.outcomes import Outcomes, measure_outcomes
 from taskscope.analysis.summary import summary_text
+from taskscope.analysis.totals import Outcomes, measure_outcomes
 from taskscope.model.recording import Recording
 from taskscope.model.records import CLUSTER, RunStatus
 from tests.support.fake_clock import FakeClock

@@ -4,8 +4,8 @@ from dataclasses import replace
 
 import pytest
 
-from taskscope.analysis.eta import TimeLeft
 from taskscope.analysis.progress import PrefixCount, Progress, measure_progress
+from taskscope.analysis.time_left import TimeLeft
 from taskscope.model.records import Estimate, PrefixProgress, Run
 from taskscope.model.scheduled import Scheduled
 

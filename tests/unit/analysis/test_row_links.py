@@ -4,8 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from taskscope.analysis.batches import recorded_messages
-from taskscope.analysis.row_links import RowLinks
+from taskscope.analysis.page_tables import RowLinks, recorded_messages
 from taskscope.model.links import Link, TaskLinks
 from taskscope.model.recording import Recording
 from taskscope.recorder import Recorder

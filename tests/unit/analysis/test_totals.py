@@ -2,9 +2,8 @@ from __future__ import annotations
 
 import math
 
-from taskscope.analysis.ended import prefix_progress
-from taskscope.analysis.outcomes import Outcomes
-from taskscope.analysis.totals import PrefixTotal, Totals, measure_totals
+from taskscope.analysis.time_left import prefix_progress
+from taskscope.analysis.totals import Outcomes, PrefixTotal, Totals, measure_totals
 from taskscope.model.records import PrefixProgress
 from tests.support.recordings import recording_of, run_of
 from tests.support.task_blocks import Row

@@ -8,7 +8,7 @@ from collections.abc import Callable
 
 import pytest
 
-from taskscope.analysis.ended import prefix_progress
+from taskscope.analysis.time_left import prefix_progress
 from taskscope.model.records import PrefixProgress
 from tests.support.fake_clock import FakeClock
 from tests.unit.cluster.test_records import HERE, Told, record, stream_of

@@ -18,8 +18,8 @@ from distributed import Client, Event, LocalCluster, Scheduler, Security, Worker
 from distributed.core import rpc
 
 import taskscope
-from taskscope.analysis.ended import prefix_progress
-from taskscope.analysis.outcomes import Outcomes, measure_outcomes
+from taskscope.analysis.time_left import prefix_progress
+from taskscope.analysis.totals import Outcomes, measure_outcomes
 from taskscope.model.recording import Recording
 from taskscope.session import current
 from taskscope.sources.cluster import link, waiting

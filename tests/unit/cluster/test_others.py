@@ -12,9 +12,8 @@ from dask.delayed import delayed
 from distributed import Client, Event, LocalCluster
 
 import taskscope
-from taskscope.analysis.outcomes import Outcomes
 from taskscope.analysis.progress import Progress, measure_progress
-from taskscope.analysis.totals import measure_totals
+from taskscope.analysis.totals import Outcomes, measure_totals
 from taskscope.errors import OptionError
 from taskscope.model.recording import Recording
 from taskscope.session import current

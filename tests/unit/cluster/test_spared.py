@@ -14,8 +14,8 @@ from dask.delayed import delayed
 from distributed import Client, LocalCluster, wait
 
 import taskscope
-from taskscope.analysis.ended import prefix_progress
-from taskscope.analysis.outcomes import Outcomes, measure_outcomes
+from taskscope.analysis.time_left import prefix_progress
+from taskscope.analysis.totals import Outcomes, measure_outcomes
 from taskscope.model.recording import Recording
 from taskscope.recorder import Recorder
 from taskscope.session import current

@@ -12,7 +12,7 @@ import dask
 import pytest
 
 import taskscope
-from taskscope.analysis.batches import recorded_messages
+from taskscope.analysis.page_tables import recorded_messages
 from taskscope.analysis.profile import profile
 from taskscope.analysis.redaction import Redact, redacted
 from taskscope.errors import OptionError

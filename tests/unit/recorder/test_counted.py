@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from io import BytesIO
 
-from taskscope.analysis.ended import prefix_progress
+from taskscope.analysis.time_left import prefix_progress
 from taskscope.export import native
 from taskscope.export.load import _read
 from taskscope.model.recording import Recording

@@ -10,8 +10,7 @@ from numpy.typing import NDArray
 
 from taskscope.model.links import Link, TaskLinks
 from taskscope.recorder import Recorder
-from taskscope.recorder.graph import GraphBuilder
-from taskscope.recorder.graphsource import GraphSource
+from taskscope.recorder.graph import GraphBuilder, GraphSource
 from tests.support.fake_clock import FakeClock
 from tests.support.run_writing import DIAMOND, begin_run, end_run, record_run, write_task
 

@@ -5,8 +5,8 @@ import math
 from dataclasses import replace
 from typing import Any
 
-from taskscope.analysis.eta import TimeLeft
 from taskscope.analysis.progress import PrefixCount, Progress
+from taskscope.analysis.time_left import TimeLeft
 from taskscope.model.scheduled import Scheduled
 from taskscope.recorder.pump import Tick
 from taskscope.widgets.sender import TraitSender

@@ -1,4 +1,4 @@
-"""When a compute will end: an estimate with a band, from durations of tasks and what is left of the graph."""
+"""When computes will end: durations, their trend, and the longest chain left in a graph."""
 
 from __future__ import annotations
 
@@ -9,10 +9,249 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from taskscope.analysis.trend import trend_of
-from taskscope.model.records import Estimate, PrefixProgress, Run
+from taskscope.model.columns import split_flags
+from taskscope.model.recording import Recording
+from taskscope.model.records import (
+    ERRED,
+    FINISHED,
+    INTERRUPTED,
+    LOST,
+    RUNNING,
+    STATUSES,
+    Estimate,
+    PrefixProgress,
+    Run,
+)
 
-__all__ = ["MIN_ELAPSED_S", "Evidence", "TimeLeft", "estimate_stop", "time_left"]
+__all__ = [
+    "MIN_ELAPSED_S",
+    "NO_ROW",
+    "Evidence",
+    "Levels",
+    "TimeLeft",
+    "Trend",
+    "estimate_stop",
+    "graph_levels",
+    "longest_chain_s",
+    "prefix_progress",
+    "task_statuses",
+    "time_left",
+    "trend_of",
+]
+
+
+_MIN_SEEN = 8
+_ERRORS = 3.0
+"""There is a trend if the slope is so many of its standard errors from none."""
+_PRECISION = 0.02
+"""Durations are taken to scatter about the line by at least so much of their mean."""
+_REACH = 16
+"""A line through `n` tasks is drawn on through at most so many times `n`."""
+_DAMPING = 0.75
+"""The best guess goes so far along the line."""
+
+
+@dataclass(frozen=True, slots=True)
+class Trend:
+    """Mean seconds per task of those ahead, if durations have a trend.
+
+    Parameters
+    ----------
+    ends_now_s, guess_s, goes_on_s
+        If the trend ends now, the best guess, and if it goes on to the end.
+    error_s
+        The standard error of `goes_on_s`, were the line straight.
+    """
+
+    ends_now_s: float
+    guess_s: float
+    goes_on_s: float
+    error_s: float
+
+
+def trend_of(durations_s: NDArray[np.float64], ahead: int) -> Trend | None:
+    """Return where durations are heading; None where a trend cannot be told from chance.
+
+    Parameters
+    ----------
+    durations_s
+        Seconds of the tasks that have ended, in the order of their ends.
+    ahead
+        How many tasks are to come.
+
+    Notes
+    -----
+    Least squares over the number of the task, and the standard error of the line at the mean of the tasks to
+    come (N. R. Draper and H. Smith, *Applied Regression Analysis*, 3rd edition, 1998, section 3.1). Trends
+    end, so the guess follows the line only in part (E. S. Gardner and E. McKenzie, *Forecasting trends in
+    time series*, Management Science 31, 1985).
+
+    Examples
+    --------
+    >>> trend = trend_of(np.arange(8.0), ahead=8)
+    >>> trend.ends_now_s, trend.guess_s, trend.goes_on_s
+    (7.0, 10.375, 11.5)
+    >>> trend_of(np.tile([1.0, 2.0], 10), ahead=20) is None
+    True
+    """
+    n = len(durations_s)
+    if n < _MIN_SEEN:
+        return None
+    number = np.arange(n) - (n - 1) / 2
+    squares = float(number @ number)
+    mean_s, slope_s = float(durations_s.mean()), float(number @ durations_s) / squares
+    residuals = durations_s - (mean_s + slope_s * number)
+    deviation_s = max(math.sqrt(float(residuals @ residuals) / (n - 2)), _PRECISION * mean_s)
+    if abs(slope_s) * math.sqrt(squares) <= _ERRORS * deviation_s:
+        return None
+    last = (n - 1) / 2
+    middle = last + (min(ahead, _REACH * n) + 1) / 2
+    ends_now_s, goes_on_s = mean_s + slope_s * last, mean_s + slope_s * middle
+    guess_s = ends_now_s + _DAMPING * (goes_on_s - ends_now_s)
+    return Trend(ends_now_s, guess_s, goes_on_s, deviation_s * math.sqrt(1 / n + middle**2 / squares))
+
+
+_MAX_TASKS = 100_000
+_MAX_LEVELS = 512
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Level:
+    """Tasks that are equally far from the end, and each of their dependencies with who needs it."""
+
+    tasks: NDArray[np.int64]
+    needed: NDArray[np.int32]
+    needed_by: NDArray[np.int64]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Levels:
+    """A graph cut into levels, those that nothing depends on first."""
+
+    n_tasks: int
+    levels: tuple[_Level, ...]
+
+
+def graph_levels(n_dependencies: NDArray[np.uint32], edges: NDArray[np.int32]) -> Levels | None:
+    """Cut a graph into levels.
+
+    Parameters
+    ----------
+    n_dependencies
+        How many dependencies each task has.
+    edges
+        Their numbers, in the order of the tasks.
+
+    Returns
+    -------
+    Levels or None
+        None for a graph of more than 100,000 tasks or 512 levels, which would take too long while it runs.
+    """
+    n_tasks = len(n_dependencies)
+    if n_tasks > _MAX_TASKS:
+        return None
+    first = np.concatenate(([0], np.cumsum(n_dependencies, dtype=np.int64)))
+    dependents = np.bincount(edges, minlength=n_tasks)
+    levels: list[_Level] = []
+    tasks = np.flatnonzero(dependents == 0)
+    while len(tasks):
+        if len(levels) == _MAX_LEVELS:
+            return None
+        counts = n_dependencies[tasks].astype(np.int64)
+        places = np.repeat(first[tasks] - np.cumsum(counts) + counts, counts) + np.arange(counts.sum())
+        needed = edges[places]
+        levels.append(_Level(tasks, needed, np.repeat(tasks, counts)))
+        np.subtract.at(dependents, needed, 1)
+        tasks = np.unique(needed[dependents[needed] == 0]).astype(np.int64)
+    return Levels(n_tasks, tuple(levels))
+
+
+def longest_chain_s(levels: Levels, task_s: NDArray[np.float64]) -> float:
+    """Return the length of the longest chain in seconds.
+
+    Parameters
+    ----------
+    levels
+        The graph.
+    task_s
+        How long each task takes; 0 for one that is over.
+
+    Examples
+    --------
+    >>> chain = graph_levels(np.array([0, 1, 1], np.uint32), np.array([0, 1], np.int32))
+    >>> longest_chain_s(chain, np.array([1.0, 2.0, 0.5]))
+    3.5
+    """
+    after_s = np.zeros(levels.n_tasks)
+    for level in levels.levels:
+        after_s[level.tasks] += task_s[level.tasks]
+        longest_s = after_s[level.needed_by]
+        np.maximum.at(after_s, level.needed, longest_s)
+    return float(after_s.max(initial=0.0))
+
+
+NO_ROW = 255
+
+
+def task_statuses(recording: Recording, run: int) -> NDArray[np.uint8]:
+    """Return what became of each key of a run's graph: a code into `STATUSES`, or `NO_ROW`.
+
+    On a cluster a task whose worker died, or whose result was lost, runs again: its last row counts.
+    """
+    found = np.full(len(recording.graphs[run].group), NO_ROW, np.uint8)
+    blocks = [block for block in recording.blocks if block.run == run]
+    if not blocks:
+        return found
+    task = np.concatenate([block.task for block in blocks])
+    status, _ = split_flags(np.concatenate([block.flags for block in blocks]))
+    if np.bincount(task).max(initial=0) > 1:
+        order = np.argsort(np.concatenate([block.start + block.duration for block in blocks]), kind="stable")
+        task, status = task[order], status[order]
+    found[task] = status
+    return found
+
+
+def prefix_progress(recording: Recording) -> list[PrefixProgress]:
+    """Return one row per compute and prefix, in the order in which a live recorder gives them."""
+    return [row for run in recording.graphs for row in _rows(recording, run)]
+
+
+def _rows(recording: Recording, run: int) -> list[PrefixProgress]:
+    graph, n = recording.graphs[run], len(recording.groups)
+
+    def count(keys: NDArray[np.generic]) -> NDArray[np.int64]:
+        return np.bincount(graph.group[keys], minlength=n)
+
+    statuses = task_statuses(recording, run)
+    counts = np.array([count(np.flatnonzero(statuses == code)) for code in range(len(STATUSES))])
+    blocks = [block for block in recording.blocks if block.run == run]
+    task = np.concatenate([np.empty(0, np.int32), *(block.task for block in blocks)])
+    seconds = np.bincount(graph.group[task], np.concatenate([np.empty(0), *(b.duration for b in blocks)]), n)
+    is_spared = np.zeros(len(graph.group), bool)
+    is_spared[graph.spared] = True
+    spared = count(np.flatnonzero(is_spared & (statuses == NO_ROW)))
+    planned = np.bincount(graph.group, minlength=n) - count(graph.data)
+    total = planned - spared if graph.known else np.maximum(planned - spared, counts.sum(axis=0))
+    again = count(task) - counts.sum(axis=0)
+    places: dict[str, list[int]] = {}
+    for i in np.flatnonzero(total + spared).tolist():
+        places.setdefault(recording.groups[i].prefix, []).append(i)
+    return [
+        PrefixProgress(
+            run,
+            prefix,
+            total=int(total[ids].sum()),
+            finished=int(counts[FINISHED, ids].sum()),
+            erred=int(counts[ERRED, ids].sum()),
+            running=int(counts[RUNNING, ids].sum()),
+            interrupted=int(counts[INTERRUPTED, ids].sum() + counts[LOST, ids].sum()),
+            duration_s=float(seconds[ids].sum()),
+            spared=int(spared[ids].sum()),
+            again=int(again[ids].sum()),
+        )
+        for prefix, ids in places.items()
+    ]
+
 
 MIN_ENDED = 3
 MIN_ELAPSED_S = 0.5
@@ -81,7 +320,7 @@ def estimate_stop(evidence: Evidence) -> Estimate | None:
     ahead are of prefixes of which a task has ended. Greedy schedulers end no later than the work ahead over
     the workers plus the longest chain (Graham), and no earlier than the longer of the two. The durations are
     means, with the spread that was seen, and where they are heading: along a straight line where durations
-    have a trend (`taskscope.analysis.trend`), else as far again as the last ones differ from all. The last
+    have a trend (`trend_of`), else as far again as the last ones differ from all. The last
     task of a chain may be the shortest or the longest that was seen, and one in flight that has run longer
     than any may run as long again. What nothing hints at, such as the first straggler, is outside of it.
 

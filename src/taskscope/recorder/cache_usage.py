@@ -1,20 +1,20 @@
-"""Follow what the scheduler holds during one run, from its landings and its graph, in slices.
-
-A key enters when its result lands, and leaves when the last task that needs it has landed, unless it was
-asked for. So all it takes is how many of a key's dependents are still to land.
-"""
+"""What schedulers hold during a run, from its landings and its graph; and what workers were seen to hold."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections import deque
+from collections.abc import Callable, Iterator, Sequence
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from taskscope.model.held import HeldEvents, HeldRows, HeldSeries
 from taskscope.recorder.graph import GraphBuilder
+from taskscope.recorder.tables import GroupTable
 
-__all__ = ["Occupancy", "metric_name"]
+__all__ = ["Holding", "HoldingLog", "Occupancy", "metric_name"]
+
 
 _MAX_LANDINGS = 5_000
 _PAUSE_S = 0.09
@@ -157,3 +157,55 @@ class Occupancy:
             size=self._size[keys],
             value=self._builder.values_of(keys),
         )
+
+
+class Holding(NamedTuple):
+    """How much of a group workers hold.
+
+    Parameters
+    ----------
+    key
+        Any key of the group.
+    n_keys
+        How many results, each counted as often as workers hold it.
+    nbytes
+        Bytes of those whose size is known.
+    n_unsized
+        How many have none.
+    """
+
+    key: object
+    n_keys: int
+    nbytes: float
+    n_unsized: int
+
+
+class HoldingLog:
+    """Looks at what workers hold, in the order they were made."""
+
+    def __init__(self) -> None:
+        self._looks: deque[tuple[int, float, Sequence[Holding]]] = deque()
+
+    def note(self, run: int, time_s: float, holdings: Sequence[Holding]) -> None:
+        """Tell of the groups of a run that changed, seconds after the recorder's zero; from any thread."""
+        self._looks.append((run, time_s, holdings))
+
+    def fold(self, groups: GroupTable) -> Iterator[tuple[int, HeldRows]]:
+        """Yield the rows of what was told since, each with its run; for the one reader that folds."""
+        while self._looks:
+            run, time_s, holdings = self._looks.popleft()
+            n = len(holdings)
+            n_keys = np.array([h.n_keys for h in holdings], np.uint32)
+            yield (
+                run,
+                HeldRows(
+                    run=np.full(n, run, np.int32),
+                    group=np.array(groups.ids([h.key for h in holdings]), np.uint32),
+                    time=np.full(n, time_s),
+                    n_keys=n_keys,
+                    nbytes=np.array([h.nbytes for h in holdings], np.float64),
+                    n_unsized=np.array([h.n_unsized for h in holdings], np.uint32),
+                    value=np.zeros(n),
+                    n_unvalued=n_keys,
+                ),
+            )
