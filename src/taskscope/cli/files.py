@@ -10,22 +10,11 @@ from pathlib import Path
 
 from taskscope.analysis.compare import compare as compare_recordings
 from taskscope.analysis.quantities import plural, printable
+from taskscope.cli.main import EXPORTS
 from taskscope.export import load
 from taskscope.model.recording import Recording
 
-__all__ = ["EXPORTS", "compare", "export", "info", "view"]
-
-EXPORTS = {
-    "html": ".html",
-    "txt": ".txt",
-    "json": ".json",
-    "trace": ".trace.json",
-    "speedscope": ".speedscope.json",
-    "parquet": "-parquet",
-    "csv": "-csv",
-    "taskscope": "-copy.taskscope",
-}
-"""The formats, and what takes the place of the file's extension by default."""
+__all__ = ["compare", "export", "info", "view"]
 
 
 def view(given: argparse.Namespace) -> int:

@@ -3,14 +3,26 @@
 from __future__ import annotations
 
 import argparse
+import importlib
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
-from taskscope.cli.files import EXPORTS, compare, export, info, view
-from taskscope.cli.run import run
 from taskscope.errors import ExistingFileError, TaskscopeError
+from taskscope.model.version import __version__
 
-__all__ = ["main"]
+__all__ = ["EXPORTS", "main"]
+
+EXPORTS = {
+    "html": ".html",
+    "txt": ".txt",
+    "json": ".json",
+    "trace": ".trace.json",
+    "speedscope": ".speedscope.json",
+    "parquet": "-parquet",
+    "csv": "-csv",
+    "taskscope": "-copy.taskscope",
+}
+"""The formats, and what takes the place of the file's extension by default."""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -43,6 +55,7 @@ def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="taskscope", description="See what Dask computations did: view, export or compute a recording."
     )
+    parser.add_argument("--version", action="version", version=f"taskscope {__version__}")
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
     _add_view(commands.add_parser("view", help="open a recording in a browser"))
     _add_export(commands.add_parser("export", help="write a recording in another format"))
@@ -50,6 +63,16 @@ def _parser() -> argparse.ArgumentParser:
     _add_compare(commands.add_parser("compare", help="say what changed from one recording to another"))
     _add_run(commands.add_parser("run", help="run a Python script or module and record what Dask does in it"))
     return parser
+
+
+def _loaded_when_run(module: str, name: str) -> Callable[[argparse.Namespace], int]:
+    """Return a command that imports what it needs once it is run: dask and numpy take most of a second."""
+
+    def command(given: argparse.Namespace) -> int:
+        status: int = getattr(importlib.import_module(f"taskscope.cli.{module}"), name)(given)
+        return status
+
+    return command
 
 
 def _add_file(parser: argparse.ArgumentParser) -> None:
@@ -62,7 +85,7 @@ def _add_file(parser: argparse.ArgumentParser) -> None:
 def _add_view(parser: argparse.ArgumentParser) -> None:
     _add_file(parser)
     parser.add_argument("--no-open", action="store_true", help="only print where the page was written")
-    parser.set_defaults(function=view)
+    parser.set_defaults(function=_loaded_when_run("files", "view"))
 
 
 def _add_export(parser: argparse.ArgumentParser) -> None:
@@ -71,12 +94,12 @@ def _add_export(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("-o", "--output", metavar="PATH", help="where to; by default beside FILE")
     parser.add_argument("--overwrite", action="store_true", help="replace what is there")
     parser.add_argument("--redact", action="store_true", help="replace names of keys, labels and threads")
-    parser.set_defaults(function=export)
+    parser.set_defaults(function=_loaded_when_run("files", "export"))
 
 
 def _add_info(parser: argparse.ArgumentParser) -> None:
     _add_file(parser)
-    parser.set_defaults(function=info)
+    parser.set_defaults(function=_loaded_when_run("files", "info"))
 
 
 def _add_compare(parser: argparse.ArgumentParser) -> None:
@@ -89,7 +112,7 @@ def _add_compare(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--partial", action="store_true", help="of damaged files, take what stands before the damage"
     )
-    parser.set_defaults(function=compare)
+    parser.set_defaults(function=_loaded_when_run("files", "compare"))
 
 
 def _add_run(parser: argparse.ArgumentParser) -> None:
@@ -113,4 +136,4 @@ def _add_run(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "arguments", metavar="...", nargs=argparse.REMAINDER, help="the script's own arguments"
     )
-    parser.set_defaults(function=run)
+    parser.set_defaults(function=_loaded_when_run("run", "run"))

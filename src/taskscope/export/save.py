@@ -102,5 +102,7 @@ def _writer(path: Path) -> Writer:
         near = get_close_matches(path.suffix.lower(), FORMATS, n=1)
         hint = f"; did you mean {near[0]!r}?" if near else ""
         known = ", ".join(FORMATS)
-        raise OptionError(f"cannot tell the format of {str(path)!r} by its extension{hint} Known: {known}")
+        raise OptionError(
+            f"cannot tell the format of {str(path)!r} by its extension{hint or '.'} Known: {known}"
+        )
     return writer

@@ -1,6 +1,8 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -86,3 +88,32 @@ def test_a_damaged_file_is_said_and_its_sound_part_taken_on_request(
     assert capsys.readouterr().err.startswith(f"taskscope: cannot load {str(saved)!r}: part ")
     assert main(["info", "--partial", str(saved)]) == 0
     assert "this file is not complete" in capsys.readouterr().out
+
+
+def python(*arguments: str) -> str:
+    done = subprocess.run([sys.executable, *arguments], capture_output=True, text=True, check=True)
+    return done.stdout
+
+
+def test_version_and_help_are_there_by_the_module_too_and_import_nothing_heavy() -> None:
+    assert python("-m", "taskscope", "--version") == f"taskscope {taskscope.__version__}\n"
+    assert python("-m", "taskscope", "--help").startswith("usage: taskscope [-h] [--version] COMMAND ...\n")
+    code = (
+        "import contextlib, sys\nfrom taskscope.cli import main\n"
+        "with contextlib.suppress(SystemExit): main(['--version'])\n"
+        "print(sorted({'dask', 'numpy', 'distributed', 'IPython', 'ipywidgets', 'bokeh'} & set(sys.modules)))"
+    )
+    assert python("-c", code).splitlines()[1:] == ["[]"]
+
+
+@pytest.mark.parametrize(
+    ("name", "hint"),
+    [("out.htm", "; did you mean '.html'? Known: "), ("out", ". Known: ")],
+)
+def test_an_extension_that_is_not_known_is_told_in_sentences(
+    name: str, hint: str, saved: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    target = saved.parent / name
+    assert main(["export", str(saved), "--to", "txt", "-o", str(target)]) == 1
+    said = f"taskscope: cannot tell the format of {str(target)!r} by its extension{hint}.taskscope, "
+    assert capsys.readouterr().err.startswith(said)

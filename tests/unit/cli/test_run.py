@@ -27,7 +27,7 @@ TASKSCOPE = str(Path(sys.executable).with_name("taskscope"))
 
 
 def command(*arguments: str) -> list[str]:
-    return [sys.executable, "-m", "taskscope.cli", *arguments]
+    return [sys.executable, "-m", "taskscope", *arguments]
 
 
 def run(folder: Path, source: str, *options: str) -> subprocess.CompletedProcess[str]:

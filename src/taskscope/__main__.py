@@ -1,0 +1,8 @@
+"""``python -m taskscope`` is the command ``taskscope``."""
+
+import sys
+
+from taskscope.cli.main import main
+
+if __name__ == "__main__":
+    sys.exit(main())
