@@ -85,7 +85,7 @@ class Difference:
         return self.low is not None and self.high is not None and not self.low <= 1.0 <= self.high
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Comparison:
     """Two recordings side by side.
 
@@ -108,12 +108,17 @@ class Comparison:
     peak_rss_bytes: Change
     prefixes: tuple[Difference, ...]
     warnings: tuple[str, ...]
-    recordings: tuple[Recording, Recording] = field(repr=False, compare=False)
+    recordings: tuple[Recording, Recording] = field(compare=False)
 
-    def __str__(self) -> str:
+    def __repr__(self) -> str:
         """Return it as lines of text."""
         text: str = importlib.import_module("taskscope.analysis.compare_text").comparison_text(self)
         return text
+
+    def _repr_mimebundle_(self, include: object = None, exclude: object = None) -> dict[str, str]:
+        """Return text, and HTML with both Gantt charts, for a cell whose last value this is."""
+        bundle: dict[str, str] = face("comparison_bundle")(self)
+        return bundle
 
     def to_pandas(self) -> pd.DataFrame:
         """Return one row per prefix as a pandas DataFrame.
@@ -150,7 +155,7 @@ def compare(before: Recording, after: Recording) -> Comparison:
     Parameters
     ----------
     before, after
-        The recordings; ``print`` the result, or ask it for `Comparison.to_pandas`.
+        The recordings; the result is shown as text, in a notebook as tables and charts, and has `to_pandas`.
 
     Examples
     --------

@@ -9,6 +9,7 @@ from typing import Any, Literal, TypeAlias
 __all__ = ["HOMES", "Face", "face"]
 
 Face: TypeAlias = Literal[
+    "comparison_bundle",
     "comparison_to_html",
     "live_bundle",
     "load",
@@ -16,6 +17,7 @@ Face: TypeAlias = Literal[
     "profile",
     "result_bundle",
     "save",
+    "still_bundle",
     "summary_text",
     "to_chrome_trace",
     "to_csv",
@@ -25,6 +27,7 @@ Face: TypeAlias = Literal[
 ]
 
 HOMES: dict[Face, str] = {
+    "comparison_bundle": "taskscope.report.comparison",
     "comparison_to_html": "taskscope.export.save",
     "live_bundle": "taskscope.report",
     "load": "taskscope.export",
@@ -32,6 +35,7 @@ HOMES: dict[Face, str] = {
     "profile": "taskscope.analysis.profile",
     "result_bundle": "taskscope.report",
     "save": "taskscope.export",
+    "still_bundle": "taskscope.report",
     "summary_text": "taskscope.analysis.summary",
     "to_chrome_trace": "taskscope.export.save",
     "to_csv": "taskscope.export.folder",

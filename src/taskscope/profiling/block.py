@@ -39,7 +39,8 @@ class Block:
         self.first_run = 0
         self._start_s = 0.0
         self._outer_label: str | None = None
-        self._recording: Recording | None = None
+        self.result: Recording | None = None
+        """What was recorded; None before the end."""
         self._streams: list[tuple[FileStream, Callable[[], None]]] = []
 
     def start(self) -> None:
@@ -113,16 +114,16 @@ class Block:
                 save(recording, path, overwrite=overwrite, redact=self.options.redact)
             except Exception as failure:  # noqa: BLE001 - the result of hours must not be lost over a file
                 recording = self._note(recording, describe(failure))
-        self._recording = recording
+        self.result = recording
         return recording
 
     @property
     def recording(self) -> Recording:
         """What was recorded; before the end, what was recorded so far."""
-        if self._recording is None:
+        if self.result is None:
             self.session.cluster.settle()
             return self._window(None)
-        return self._recording
+        return self.result
 
     def _window(self, error: BaseException | None) -> Recording:
         recorder = self.session.recorder

@@ -144,6 +144,18 @@ class profile(BlockContext):  # noqa: N801 - read as a verb: with taskscope.prof
             raise TaskscopeError("nothing is recorded yet: use it as `with taskscope.profile() as run: ...`")
         return self._block.recording
 
+    def __repr__(self) -> str:
+        """Return the summary, or why there is none."""
+        if self._block is None:
+            return "taskscope.profile: not started yet"
+        result = self._block.result
+        return "taskscope.profile: not finished yet" if result is None else result.summary()
+
+    def _repr_mimebundle_(self, include: object = None, exclude: object = None) -> dict[str, str]:
+        """Return what its recording shows in a notebook, or why there is none."""
+        result = None if self._block is None else self._block.result
+        return {"text/plain": repr(self)} if result is None else result._repr_mimebundle_()
+
     def _begin(self, caller: FrameType) -> None:
         if self._block is not None:
             raise TaskscopeError("this profile was used before; make a new one for each block")

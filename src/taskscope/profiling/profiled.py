@@ -36,6 +36,11 @@ class ProfiledBlock:
         """What was recorded; before the end, what was recorded so far."""
         return self._block.recording
 
+    @property
+    def result(self) -> Recording | None:
+        """What was recorded; None before the end."""
+        return self._block.result
+
     def start(self) -> None:
         """Open the window and show it."""
         self._block.start()

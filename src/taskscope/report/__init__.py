@@ -3,7 +3,7 @@
 from taskscope.report.live import live_bundle
 from taskscope.report.page import page_html
 from taskscope.report.performance import performance_html
-from taskscope.report.result import MAX_EMBEDDED_TASKS, result_bundle, result_html
+from taskscope.report.result import MAX_EMBEDDED_TASKS, result_bundle, result_html, still_bundle
 
 __all__ = [
     "MAX_EMBEDDED_TASKS",
@@ -12,4 +12,5 @@ __all__ = [
     "performance_html",
     "result_bundle",
     "result_html",
+    "still_bundle",
 ]

@@ -7,24 +7,43 @@ from collections.abc import Sequence
 from html import escape
 
 from taskscope.analysis.colours import N_COLOURS, prefix_colours
-from taskscope.analysis.compare import Comparison
+from taskscope.analysis.compare import Comparison, compare
 from taskscope.analysis.compare_text import prefix_cells, total_cells
 from taskscope.analysis.coverage import extent_s
 from taskscope.analysis.quantities import format_count, printable
+from taskscope.analysis.redaction import redacted
 from taskscope.analysis.summary import title
 from taskscope.analysis.totals import measure_totals
 from taskscope.model.recording import Recording
 from taskscope.report.palette import DARK, LIGHT
 from taskscope.report.picture import picture_svg
 
-__all__ = ["comparison_page"]
+__all__ = ["comparison_bundle", "comparison_page"]
 
 _MAX_ROWS = 100
 _POLICY = "default-src 'none'; img-src data:; style-src 'unsafe-inline'"
 
 
+def comparison_bundle(comparison: Comparison) -> dict[str, str]:
+    """Return a MIME bundle of ``text/plain`` and ``text/html``; what a notebook keeps hides credentials."""
+    before, after = (redacted(recording) for recording in comparison.recordings)
+    leaving = compare(before, after)
+    return {"text/plain": str(leaving), "text/html": f"<div>{_content(leaving)}</div>"}
+
+
 def comparison_page(comparison: Comparison) -> str:
     """Return a whole document without scripts."""
+    return (
+        '<!DOCTYPE html><html lang="en"><head><meta charset="utf-8">'
+        f'<meta http-equiv="Content-Security-Policy" content="{_POLICY}">'
+        '<meta name="viewport" content="width=device-width">'
+        '<meta name="color-scheme" content="light dark">'
+        f"<title>taskscope · comparison</title><style>{_style()}</style></head>"
+        f"<body><h1>taskscope · comparison</h1>{_content(comparison)}</body></html>"
+    )
+
+
+def _content(comparison: Comparison) -> str:
     before, after = comparison.recordings
     span_s = max(extent_s(before), extent_s(after))
     names = dict.fromkeys([*prefix_colours(before), *prefix_colours(after)])
@@ -34,16 +53,9 @@ def comparison_page(comparison: Comparison) -> str:
         for which, recording in (("before", before), ("after", after))
     )
     warnings = "".join(f"<li>{escape(printable(text, 300))}</li>" for text in comparison.warnings)
-    body = (
-        f"<h1>taskscope · comparison</h1>{_table(total_cells(comparison))}"
-        f"{f'<ul>{warnings}</ul>' if warnings else ''}{charts}{_prefixes(comparison)}"
-    )
     return (
-        '<!DOCTYPE html><html lang="en"><head><meta charset="utf-8">'
-        f'<meta http-equiv="Content-Security-Policy" content="{_POLICY}">'
-        '<meta name="viewport" content="width=device-width">'
-        '<meta name="color-scheme" content="light dark">'
-        f"<title>taskscope · comparison</title><style>{_style()}</style></head><body>{body}</body></html>"
+        f"{_table(total_cells(comparison))}{f'<ul>{warnings}</ul>' if warnings else ''}"
+        f"{charts}{_prefixes(comparison)}"
     )
 
 

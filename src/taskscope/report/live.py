@@ -22,8 +22,8 @@ _MAX_ROWS = 8
 _HINT = "For the interactive view, install taskscope where Jupyter itself runs, and reload the page."
 
 
-def live_bundle(progress: Progress, running: Sequence[RunningTask]) -> dict[str, str]:
-    """Return a MIME bundle that says how far the computes are."""
+def live_bundle(progress: Progress, running: Sequence[RunningTask], *, hint: str = _HINT) -> dict[str, str]:
+    """Return a MIME bundle that says how far the computes are, and how to see more."""
     line = _line(progress)
     svg = _svg(progress)
     data = base64.b64encode(svg.encode("utf-8")).decode("ascii")
@@ -32,7 +32,7 @@ def live_bundle(progress: Progress, running: Sequence[RunningTask]) -> dict[str,
         f"<div><b>{escape(line)}</b></div>"
         f'<img alt="{escape(line, quote=True)}" style="max-width:100%"'
         f' src="data:image/svg+xml;base64,{data}">'
-        f"{longest}<div><small>{_HINT}</small></div>"
+        f"{longest}{f'<div><small>{hint}</small></div>' if hint else ''}"
     )
     return {"text/plain": line, "text/html": html}
 

@@ -15,7 +15,7 @@ from taskscope.report.page import chart_page
 from taskscope.report.picture import picture_svg
 from taskscope.report.table import facts_html, prefix_table_html, remarks_html
 
-__all__ = ["MAX_EMBEDDED_TASKS", "result_bundle", "result_html"]
+__all__ = ["MAX_EMBEDDED_TASKS", "result_bundle", "result_html", "still_bundle"]
 
 MAX_EMBEDDED_TASKS = 20_000
 """Tasks put into a notebook for the interactive chart, about 35 bytes each."""
@@ -43,6 +43,12 @@ def result_bundle(recording: Recording) -> dict[str, str]:
     return {"text/plain": summary_text(leaving), "text/html": _html(leaving)}
 
 
+def still_bundle(recording: Recording) -> dict[str, str]:
+    """Return the same without the interactive chart, to stand beside a widget that has one."""
+    leaving = redacted(recording)
+    return {"text/plain": summary_text(leaving), "text/html": _html(leaving, interactive=False)}
+
+
 def result_html(recording: Recording) -> str:
     """Return the static result as self-contained HTML.
 
@@ -54,22 +60,22 @@ def result_html(recording: Recording) -> str:
     return _html(redacted(recording))
 
 
-def _html(recording: Recording) -> str:
+def _html(recording: Recording, *, interactive: bool = True) -> str:
     totals = measure_totals(recording)
     parts = [f"<div><b>{escape(title(recording, totals))}</b></div>"]
     if recording.runs:
-        parts += [facts_html(recording, totals), _chart(recording, totals)]
+        parts += [facts_html(recording, totals), _chart(recording, totals, interactive=interactive)]
     parts += [remarks_html(recording, totals), prefix_table_html(totals.prefixes)]
     return f'{_THEME}<div class="taskscope-result">{"".join(parts)}</div>'
 
 
-def _chart(recording: Recording, totals: Totals) -> str:
+def _chart(recording: Recording, totals: Totals, *, interactive: bool) -> str:
     svg = picture_svg(recording, totals.prefixes)
     data = base64.b64encode(svg.encode("utf-8")).decode("ascii")
     n_tasks = count_tasks(recording)
     alt = escape(f"Gantt chart: {title(recording, totals)}", quote=True)
     picture = f'<img alt="{alt}" src="data:image/svg+xml;base64,{data}" style="max-width:100%">'
-    if not n_tasks or report_script(recording) is None:
+    if not (interactive and n_tasks) or report_script(recording) is None:
         return f"<div>{picture}</div>"
     if n_tasks > MAX_EMBEDDED_TASKS:
         note = (

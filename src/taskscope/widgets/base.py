@@ -195,15 +195,25 @@ class RecorderWidget(DOMWidget):  # type: ignore[misc]  # ipywidgets is untyped
         self._outputs.append(output)
         output.start()
 
+    def _repr_mimebundle_(self, **options: object) -> dict[str, Any]:
+        """Return the widget's view, with text and a still picture for whoever has no widgets or no kernel."""
+        if self._recording is not None:
+            still = face("still_bundle")(self._recording)
+        else:
+            still = self._progress_bundle(hint="")
+        return {**super()._repr_mimebundle_(**options), **still}
+
     def _picture(self) -> Bundle:
         """Return what front ends without our extension show."""
-        bundle: Bundle
-        if self._recording is not None:
-            bundle = face("result_bundle")(self._recording)
-        else:
-            session = current_session()
-            progress = self._progress(session, session.recorder.now_s())
-            bundle = face("live_bundle")(progress, session.recorder.running())
+        if self._recording is None:
+            return self._progress_bundle()
+        bundle: Bundle = face("result_bundle")(self._recording)
+        return bundle
+
+    def _progress_bundle(self, **options: str) -> Bundle:
+        session = current_session()
+        progress = self._progress(session, session.recorder.now_s())
+        bundle: Bundle = face("live_bundle")(progress, session.recorder.running(), **options)
         return bundle
 
     def _follow(self, session: Session, feed: Feed) -> None:

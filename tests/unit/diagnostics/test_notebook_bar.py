@@ -109,7 +109,7 @@ def test_with_a_front_end_the_widget_is_shown_and_text_takes_its_place(
         open_when_shown,
     )
     first, last = outputs(said)
-    assert set(first["data"]) == {"text/plain", WIDGET}
+    assert set(first["data"]) == {"text/plain", "text/html", WIDGET}
     assert set(last["data"]) == {"text/plain"}
     assert percent(last["data"]["text/plain"]) == 100
     assert first["transient"] == last["transient"]

@@ -158,3 +158,14 @@ def test_a_plain_script_loads_nothing_of_jupyter() -> None:
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
     assert done.stdout == "[]\n"
     assert done.stderr.startswith("taskscope · finished · synchronous · 1 worker · 1 compute · 1 task\n")
+
+
+def test_a_block_as_a_value_is_its_result_or_says_that_there_is_none_yet() -> None:
+    block = taskscope.profile(display=False)
+    shown = [repr(block), block._repr_mimebundle_()["text/plain"]]
+    with block:
+        compute()
+        shown += [repr(block), block._repr_mimebundle_()["text/plain"]]
+    assert shown == ["taskscope.profile: not started yet"] * 2 + ["taskscope.profile: not finished yet"] * 2
+    assert str(block) == repr(block) == block.recording.summary()
+    assert block._repr_mimebundle_() == block.recording._repr_mimebundle_()

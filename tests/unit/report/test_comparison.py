@@ -71,8 +71,9 @@ class Tags(HTMLParser):
 
 def test_hostile_text_adds_no_element() -> None:
     def tags(text: str) -> list[list[tuple[str, tuple[str, ...]]]]:
-        page = comparison_page(taskscope.compare(hostile(text), hostile(text)))
-        return [Tags(part).found for part in (page, *pictures(page))]
+        comparison = taskscope.compare(hostile(text), hostile(text))
+        page, cell = comparison_page(comparison), comparison._repr_mimebundle_()["text/html"]
+        return [Tags(part).found for part in (page, *pictures(page), cell)]
 
     expected = tags("harmless")
     assert [payload for payload in PAYLOADS if tags(payload) != expected] == []
@@ -98,3 +99,16 @@ def test_a_page_is_not_replaced_unasked(before: Recording, after: Recording, tmp
     with pytest.raises(ExistingFileError):
         taskscope.compare(before, after).to_html(page)
     assert page.read_text() == "mine"
+
+
+def test_as_a_value_a_comparison_is_its_text_and_in_a_notebook_tables_and_charts(
+    before: Recording, after: Recording
+) -> None:
+    found = taskscope.compare(before, after)
+    assert repr(found) == str(found)
+    assert repr(found).startswith("taskscope · comparison\n\n ")
+    bundle = found._repr_mimebundle_()
+    assert bundle["text/plain"] == str(found)
+    page = comparison_page(found)
+    assert bundle["text/html"].removeprefix("<div>").removesuffix("</div>") in page
+    assert len(pictures(bundle["text/html"])) == 2

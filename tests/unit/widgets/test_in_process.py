@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from html.parser import HTMLParser
 
 import pytest
 
@@ -11,6 +12,12 @@ from taskscope import Dashboard, GanttWidget, ProgressWidget
 from taskscope.errors import OptionError
 from taskscope.recorder.pump import Tick
 from taskscope.widgets.feed import current as current_feed
+from tests.support.hostile import hostile
+from tests.support.payloads import PAYLOADS
+from tests.support.recordings import recording_of
+from tests.support.task_blocks import Row
+
+VIEW = "application/vnd.jupyter.widget-view+json"
 
 
 @pytest.fixture(autouse=True)
@@ -39,3 +46,48 @@ def test_what_is_no_recording_is_refused_with_what_is(kind: type[GanttWidget]) -
     )
     with pytest.raises(OptionError, match=f"^{re.escape(message)}$"):
         kind([1, 2])  # type: ignore[arg-type]  # that is the point
+
+
+def test_beside_its_view_a_widget_says_in_words_and_a_picture_how_far_computes_are() -> None:
+    widget = ProgressWidget()
+    try:
+        bundle = widget._repr_mimebundle_()
+        assert sorted(bundle) == [VIEW, "text/html", "text/plain"]
+        assert bundle["text/plain"] == "taskscope · waiting for a Dask compute"
+        assert bundle["text/html"].startswith("<div><b>taskscope · waiting for a Dask compute</b></div><img ")
+        assert "install taskscope" not in bundle["text/html"]
+    finally:
+        widget.close()
+
+
+class Tags(HTMLParser):
+    """Lists the elements of a page."""
+
+    def __init__(self, page: str) -> None:
+        super().__init__()
+        self.found: list[str] = []
+        self.feed(page)
+
+    def handle_starttag(self, tag: str, attrs: object) -> None:
+        self.found.append(tag)
+
+
+def test_beside_its_view_a_widget_of_a_recording_has_the_result_without_a_script() -> None:
+    recording = recording_of([Row(key="a-1"), Row(key="b-1", lane=1)])
+    widget = Dashboard(recording)
+    bundle = widget._repr_mimebundle_()
+    widget.close()
+    assert bundle["text/plain"] == recording.summary()
+    assert {"img", "table", "b"} <= set(Tags(bundle["text/html"]).found)
+    assert {"script", "iframe"} & set(Tags(bundle["text/html"]).found) == set()
+
+
+def test_beside_its_view_no_text_of_the_user_becomes_an_element() -> None:
+    def tags(text: str) -> list[str]:
+        widget = GanttWidget(hostile(text))
+        page = widget._repr_mimebundle_()["text/html"]
+        widget.close()
+        return Tags(page).found
+
+    expected = tags("harmless")
+    assert [payload for payload in PAYLOADS if tags(payload) != expected] == []
