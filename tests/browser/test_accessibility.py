@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import pytest
 from playwright.sync_api import expect
@@ -109,3 +109,22 @@ def test_widgets_follow_the_theme_while_they_are_open(lab: LabPage) -> None:
         lab.page.wait_for_function(PAINTED, arg=theme == "JupyterLab Dark")
         grounds.append(charts.first.evaluate("el => getComputedStyle(el).backgroundColor"))
     assert (grounds[:2], grounds[0] != grounds[1]) == (grounds[2:], True)
+
+
+@pytest.mark.parametrize(("theme", "machine"), [(THEMES[0], "dark"), (THEMES[1], "light")])
+def test_charts_have_the_theme_of_the_page_whatever_the_machine_prefers(
+    lab: LabPage, shots: Path, theme: str, machine: Literal["dark", "light"]
+) -> None:
+    lab.page.emulate_media(color_scheme=machine)
+    lab.open(LOAD, SHOW_EACH, "_ = in_groups(3, 4)")
+    set_theme(lab, theme)
+    for cell in range(3):
+        lab.run_cell(cell)
+    lab.wait_feed("!feed.active && feed.tasks === 12")
+    is_dark = theme == THEMES[1]
+    lab.page.wait_for_function(PAINTED, arg=is_dark)
+    charts = lab.page.locator(".tsk-chart")
+    assert charts.evaluate_all("all => all.map(one => one.classList.contains('tsk-dark'))") == (
+        [is_dark] * charts.count()
+    )
+    lab.page.screenshot(path=shots / f"theme-{theme.rpartition(' ')[2].lower()}-on-{machine}.png")

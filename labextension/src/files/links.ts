@@ -1,12 +1,9 @@
 /** What tasks of a file need and what needs them, from the graphs in it. */
 import type { LinkRow, LinkRows } from '../wire';
-import { TEXT_KEY, tupleKey } from '../wire';
+import { MAX_LINKS, TEXT_KEY, tupleKey } from '../wire';
 import { isEnded } from './batch';
 import type { FileRecording, Graph } from './recording';
 import { rowsWith } from './rows';
-
-/** As many of a kind as a live kernel tells. */
-const MAX_LINKS = 100;
 
 /** Return what tells the neighbours of a row of the recording's message. */
 export function linksOf(recording: FileRecording): (row: number) => LinkRows | null {

@@ -23,7 +23,7 @@ export function paletteColour(place: number, palette: readonly string[] = PALETT
   return palette[place % palette.length] ?? '#667b9e';
 }
 
-/** The parts of `#rgb`, `#rrggbb`, `rgb(…)` or `rgba(…)`; null for anything else. */
+/** The parts of `#rgb`, `#rrggbb`, `rgb(…)` or `rgba(…)`, as our own colours are written; null for anything else. */
 export function parseColour(text: string): Rgb | null {
   const value = text.trim();
   const hex = /^#([0-9a-f]{3}|[0-9a-f]{6})$/i.exec(value)?.[1];

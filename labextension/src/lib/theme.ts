@@ -1,6 +1,6 @@
 /** JupyterLab's colours, with fallbacks for pages that have none of its variables. */
 import type { Rgb } from './palette';
-import { luminance, parseColour } from './palette';
+import { luminance } from './palette';
 
 export interface Theme {
   readonly dark: boolean;
@@ -41,25 +41,30 @@ export const DARK: Theme = {
   font: FONT
 };
 
-/**
- * The theme that a page's variables describe.
- *
- * @param read gives the value of a CSS variable, empty where there is none
- * @param prefersDark what the operating system asks for; only used where the page does not say
- */
-export function themeFrom(read: (name: string) => string, prefersDark: boolean): Theme {
-  const paper = parseColour(read('--jp-layout-color0'));
-  const base = (paper === null ? prefersDark : luminance(paper) < 0.2) ? DARK : LIGHT;
+/** What a page says of its looks. */
+export interface PageStyle {
+  /** The value of a CSS variable, empty where there is none. */
+  text(name: string): string;
+  /** The same as a colour, null where it is none. */
+  colour(name: string): Rgb | null;
+  /** What holds where the page's own ground is not known. */
+  readonly isDark: boolean;
+}
+
+/** The theme that a page's variables describe. */
+export function themeFrom(page: PageStyle): Theme {
+  const paper = page.colour('--jp-layout-color0');
+  const base = (paper === null ? page.isDark : luminance(paper) < 0.2) ? DARK : LIGHT;
   if (paper === null) {
     return base;
   }
-  const pick = (name: string, fallback: string): string => css(parseColour(read(name))) ?? fallback;
+  const line = page.colour('--jp-border-color2');
   return {
     ...base,
-    paper: css(paper) ?? base.paper,
+    paper: css(paper),
     lane: laneShade(paper, base.dark),
-    line: pick('--jp-border-color2', base.line),
-    font: read('--jp-ui-font-family').trim() || base.font
+    line: line === null ? base.line : css(line),
+    font: page.text('--jp-ui-font-family').trim() || base.font
   };
 }
 
@@ -74,6 +79,6 @@ function laneShade(paper: Rgb, dark: boolean): string {
   return `rgb(${red}, ${green}, ${blue})`;
 }
 
-function css(colour: Rgb | null): string | null {
-  return colour === null ? null : `rgb(${colour.join(', ')})`;
+function css(colour: Rgb): string {
+  return `rgb(${colour.join(', ')})`;
 }

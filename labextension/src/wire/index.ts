@@ -5,6 +5,6 @@ export { decodeCluster } from './cluster';
 export type { DecodeCluster } from './decode';
 export { decodeBatch } from './decode';
 export type { LinkRow, LinkRows, LinksAnswer } from './links';
-export { decodeLinks } from './links';
+export { MAX_LINKS, decodeLinks } from './links';
 export { pythonRepr, tupleKey } from './key';
 export * from './schema';

@@ -1,6 +1,9 @@
 /** The answer to "what does this task need, and what needs it?". */
 import { Field } from './check';
 
+/** As many of a kind as a live kernel tells; files and reports tell no more. */
+export const MAX_LINKS = 200;
+
 /** The other end of a dependency; `row` is the recorder's, null where the task has not ended or is not held. */
 export interface LinkRow {
   readonly row: number | null;

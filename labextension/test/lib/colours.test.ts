@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 
 import { PALETTE, contrast, inkOn, paletteColour, parseColour } from '../../src/lib/palette';
-import { DARK, LIGHT, themeFrom } from '../../src/lib/theme';
+import { DARK, LIGHT, type PageStyle, themeFrom } from '../../src/lib/theme';
 import { english } from '../../src/lib/translate';
 
 const rgb = (text: string): readonly [number, number, number] => parseColour(text) ?? [0, 0, 0];
@@ -24,14 +24,18 @@ describe('palette', () => {
   });
 });
 
+function page(isDark: boolean, variables: Record<string, string> = {}): PageStyle {
+  return { text: name => variables[name] ?? '', colour: name => parseColour(variables[name] ?? ''), isDark };
+}
+
 describe('theme', () => {
   it('falls back to light or dark where the page has no variables', () => {
-    expect([themeFrom(() => '', false), themeFrom(() => '', true)]).toEqual([LIGHT, DARK]);
+    expect([themeFrom(page(false)), themeFrom(page(true))]).toEqual([LIGHT, DARK]);
   });
 
   it('takes the page’s ground, whatever the operating system prefers', () => {
-    const read = (name: string): string => ({ '--jp-layout-color0': '#111111', '--jp-border-color2': '#616161' })[name] ?? '';
-    expect(themeFrom(read, false)).toEqual({ ...DARK, paper: 'rgb(17, 17, 17)', lane: 'rgb(31, 31, 31)', line: 'rgb(97, 97, 97)' });
+    const dark = page(false, { '--jp-layout-color0': '#111111', '--jp-border-color2': '#616161' });
+    expect(themeFrom(dark)).toEqual({ ...DARK, paper: 'rgb(17, 17, 17)', lane: 'rgb(31, 31, 31)', line: 'rgb(97, 97, 97)' });
   });
 
   it('its texts have AA contrast on paper', () => {

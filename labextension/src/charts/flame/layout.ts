@@ -3,6 +3,8 @@ import { type FlameNode, walk } from './tree';
 
 export const ROW_PX = 18;
 const MIN_BAR_PX = 0.5;
+/** As deep as the recorder keeps stacks, with what stands above them: browsers have no canvas of any height. */
+const MAX_ROWS = 258;
 
 export interface FlameBar {
   readonly node: FlameNode;
@@ -32,7 +34,7 @@ export function layoutFlame(root: FlameNode, focus: FlameNode, widthPx: number):
       return false;
     }
     const barPx = leads ? widthPx : node.seconds * scale;
-    if (barPx < MIN_BAR_PX) {
+    if (barPx < MIN_BAR_PX || node.depth >= MAX_ROWS) {
       return false;
     }
     const xPx = leads ? 0 : (node.fromS - focus.fromS) * scale;

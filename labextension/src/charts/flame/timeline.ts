@@ -50,7 +50,7 @@ export function binsByKey(key: string, shift: boolean, chosen: Bins | null, n: n
 
 export class Timeline {
   readonly el: HTMLElement;
-  readonly #canvas = element('canvas', { class: 'tsk-flame-timeline', tabindex: '0', role: 'img' });
+  readonly #canvas = element('canvas', { class: 'tsk-flame-timeline', tabindex: '0', role: 'application' });
   readonly #said = element('span', { class: 'tsk-flame-chosen', role: 'status' });
   #sums: Float64Array = new Float64Array(0);
   #data: FlameData | null = null;

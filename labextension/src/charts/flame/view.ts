@@ -62,7 +62,7 @@ class FlameView implements FlameChart {
   readonly #t: Translate;
   readonly #signal: AbortSignal;
   readonly #frames: FrameLoop;
-  readonly #canvas = element('canvas', { tabindex: '0', role: 'img' });
+  readonly #canvas = element('canvas', { tabindex: '0', role: 'application' });
   readonly #plot = element('div', { class: 'tsk-flame-plot' }, this.#canvas);
   readonly #prefixes: HTMLSelectElement;
   readonly #search: HTMLInputElement;

@@ -11,10 +11,12 @@ const TITLE_PX = 28;
 const ROW_PX = 20;
 const MARGIN_PX = 12;
 
-/** Draw the chart of `canvas`, which has `ratio` pixels to one of CSS, with words around it. */
+/** Draw the chart of `canvas` with words around it; what is hidden, because there is nothing to plot, is left out. */
 export function pictureOf(canvas: HTMLCanvasElement, title: string, legend: readonly LegendEntry[], theme: Theme): HTMLCanvasElement {
-  const ratio = canvas.width / Math.max(canvas.clientWidth, 1);
+  const isShown = canvas.clientWidth > 0;
+  const ratio = isShown ? canvas.width / canvas.clientWidth : window.devicePixelRatio || 1;
   const widthPx = canvas.width / ratio;
+  const plotPx = isShown ? canvas.height : 0;
   const picture = document.createElement('canvas');
   const context = picture.getContext('2d');
   if (context === null) {
@@ -25,16 +27,18 @@ export function pictureOf(canvas: HTMLCanvasElement, title: string, legend: read
   const places = legendPlaces(legend, widthPx, name => context.measureText(name).width);
   const rows = (places.at(-1)?.row ?? -1) + 1;
   picture.width = canvas.width;
-  picture.height = Math.round((TITLE_PX + rows * ROW_PX + MARGIN_PX) * ratio) + canvas.height;
+  picture.height = Math.round((TITLE_PX + rows * ROW_PX + MARGIN_PX) * ratio) + plotPx;
   context.fillStyle = theme.paper;
   context.fillRect(0, 0, picture.width, picture.height);
-  context.drawImage(canvas, 0, Math.round(TITLE_PX * ratio));
+  if (isShown) {
+    context.drawImage(canvas, 0, Math.round(TITLE_PX * ratio));
+  }
   context.scale(ratio, ratio);
   context.font = font;
   context.textBaseline = 'middle';
   context.fillStyle = theme.ink;
   context.fillText(title, MARGIN_PX, TITLE_PX / 2, widthPx - 2 * MARGIN_PX);
-  const topPx = TITLE_PX + canvas.height / ratio + MARGIN_PX / 2;
+  const topPx = TITLE_PX + plotPx / ratio + MARGIN_PX / 2;
   legend.forEach(({ colour }, i) => {
     const { x, row, name } = places[i] ?? { x: 0, row: 0, name: '' };
     const y = topPx + (row + 0.5) * ROW_PX;

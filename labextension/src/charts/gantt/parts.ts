@@ -27,7 +27,7 @@ export interface Parts {
 export function makeParts(t: Translate): Parts {
   const state = element('div', { class: 'tsk-gantt-state' });
   const head = element('div', { class: 'tsk-gantt-head' }, state);
-  const canvas = element('canvas', { tabindex: '0', role: 'img' });
+  const canvas = element('canvas', { tabindex: '0', role: 'application' });
   const workers = element('div', { class: 'tsk-gantt-workers' });
   const view = element('div', { class: 'tsk-gantt-view' }, canvas, workers);
   const content = element('div', { class: 'tsk-gantt-content' }, view);

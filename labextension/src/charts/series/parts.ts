@@ -21,7 +21,7 @@ export interface SeriesParts {
 
 export function makeSeriesParts(name: string, label: string, t: Translate): SeriesParts {
   const head = element('div', { class: 'tsk-series-head' });
-  const canvas = element('canvas', { tabindex: '0', role: 'img' });
+  const canvas = element('canvas', { tabindex: '0', role: 'application' });
   const empty = element('div', { class: 'tsk-series-empty' });
   const hint = element('div', { class: 'tsk-series-hint', 'aria-hidden': 'true' });
   hint.textContent = t('Click the chart first, or hold Ctrl, to zoom');

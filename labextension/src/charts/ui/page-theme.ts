@@ -1,4 +1,6 @@
 /** The theme of the page around an element, and word when it changes. */
+import type { Rgb } from '../../lib/palette';
+import { parseColour } from '../../lib/palette';
 import type { Theme } from '../../lib/theme';
 import { themeFrom } from '../../lib/theme';
 
@@ -7,10 +9,15 @@ const DARK_QUERY = '(prefers-color-scheme: dark)';
 /** Read the theme anew; do so when `watchTheme` calls. */
 export function readTheme(el: Element): Theme {
   const style = getComputedStyle(el);
-  return themeFrom(name => style.getPropertyValue(name), matches(DARK_QUERY));
+  const { jpThemeLight } = document.body.dataset;
+  return themeFrom({
+    text: name => style.getPropertyValue(name),
+    colour: name => cssColour(style.getPropertyValue(name)),
+    isDark: jpThemeLight === undefined ? matches(DARK_QUERY) : jpThemeLight === 'false'
+  });
 }
 
-/** Call `changed` when JupyterLab or the operating system changes colours. */
+/** Call `changed` when JupyterLab or the operating system changes colours, or another screen has other pixels. */
 export function watchTheme(changed: () => void, signal: AbortSignal): void {
   const observer = new MutationObserver(changed);
   const attributes = ['class', 'style', 'data-jp-theme-name', 'data-jp-theme-light'];
@@ -20,7 +27,19 @@ export function watchTheme(changed: () => void, signal: AbortSignal): void {
     observer.disconnect();
   });
   query(DARK_QUERY)?.addEventListener('change', changed, { signal });
-  query('(resolution: 1dppx)')?.addEventListener('change', changed, { signal });
+  watchPixels(changed, signal);
+}
+
+/** A query for one ratio changes when that is left, and once more when it comes back: each ratio needs its own. */
+function watchPixels(changed: () => void, signal: AbortSignal): void {
+  query(`(resolution: ${window.devicePixelRatio || 1}dppx)`)?.addEventListener(
+    'change',
+    () => {
+      watchPixels(changed, signal);
+      changed();
+    },
+    { once: true, signal }
+  );
 }
 
 /** Whether the person asked for no movement that is not needed. */
@@ -34,4 +53,19 @@ function matches(text: string): boolean {
 
 function query(text: string): MediaQueryList | null {
   return typeof matchMedia === 'function' ? matchMedia(text) : null;
+}
+
+let pixel: CanvasRenderingContext2D | null = null;
+
+/** A colour as the browser understands it: themes may use names, `hsl(…)` or `oklch(…)`. */
+function cssColour(text: string): Rgb | null {
+  pixel ??= document.createElement('canvas').getContext('2d', { willReadFrequently: true });
+  if (pixel === null || typeof CSS === 'undefined' || !CSS.supports('color', text)) {
+    return parseColour(text);
+  }
+  pixel.clearRect(0, 0, 1, 1);
+  pixel.fillStyle = text;
+  pixel.fillRect(0, 0, 1, 1);
+  const [red = 0, green = 0, blue = 0, alpha = 0] = pixel.getImageData(0, 0, 1, 1).data;
+  return alpha === 0 ? null : [red, green, blue];
 }

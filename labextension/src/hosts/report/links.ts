@@ -1,11 +1,9 @@
 /** Dependencies as `taskscope/report/dense_links.py` packs them; unpacked when first asked for. */
 import type { LinkRow, LinkRows } from '../../wire';
-import { WireError } from '../../wire';
+import { MAX_LINKS, WireError } from '../../wire';
 import { DenseReader } from './dense';
 import { unpack } from './packed';
 
-/** As many of a kind as a live kernel tells. */
-const MAX_LINKS = 200;
 const UNKNOWN = 0xffffffff;
 
 /** Tells what a row needs and what needs it; null: that is not known. */

@@ -173,3 +173,9 @@ test('nothing yet is no data, and data that contradicts itself is refused', () =
   }
   expect(() => decodeFlame(wireOf(SAMPLES, 1))).toThrow('a bin must be known');
 });
+
+test('calls deeper than a recorder keeps are not drawn, for no canvas is of any height', () => {
+  const deep = dataOf([{ stack: Array.from({ length: 2_000 }, (_, i) => `f${i}`), seconds: 1 }]);
+  const root = growTree(deep, ALL);
+  expect(layoutFlame(root, root, 100).heightPx).toBe(258 * ROW_PX);
+});
