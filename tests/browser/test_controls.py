@@ -81,6 +81,41 @@ def test_stop_goes_through_the_server_where_the_kernel_does_not_hear_us(lab: Lab
     expect_interrupted(lab)
 
 
+BACKGROUND = """
+import dask
+from distributed import Client, wait
+client = Client(processes=False, n_workers=1, threads_per_worker=2, dashboard_address=None)
+kept = dask.persist(*[dask.delayed(held)(i) for i in range(4)])
+"""
+OTHER_WORK = "until(2)"
+
+
+def test_stop_leaves_other_work_alone_while_a_cluster_computes_in_the_background(lab: LabPage) -> None:
+    lab.open(LOAD, WIDGET, BACKGROUND, OTHER_WORK, "_ = wait(kept)", "client.shutdown()")
+    for cell in range(3):
+        lab.run_cell(cell)
+    stop = lab.page.get_by_role("button", name="Stop", exact=True)
+    note = lab.page.locator(".tsk-progress-note")
+    expect(stop).to_be_visible()
+    lab.start_cell(3)
+    stop.click()
+    expect(note).to_have_text(
+        "Not stopped: it runs in the background, and no cell waits for it; cancel its futures to end it"
+    )
+    lab.release(2)
+    lab.wait_cell(3)
+    assert lab.outputs(3) == []
+    lab.start_cell(4)
+    # It takes a moment until that cell waits.
+    lab.wait_feed("feed.active")
+    while not lab.is_done(4):
+        if stop.is_enabled():
+            stop.click()
+    assert [output["ename"] for output in lab.outputs(4)] == ["KeyboardInterrupt"]
+    lab.release()
+    lab.run_cell(5)
+
+
 def chart(lab: LabPage, name: str) -> Locator:
     return lab.page.locator(f".tsk-{name}.tsk-chart").first
 

@@ -264,3 +264,42 @@ def test_what_a_person_changes_reaches_the_kernel_and_the_other_way_round(lab: L
     lab.run_cell(3)
     lab.run_cell(4)
     expect(follow).to_have_attribute("aria-pressed", "true")
+
+
+# Such a regular expression holds the interpreter's lock from beginning to end; each letter more doubles that.
+MEASURE = """
+import re, time
+n, took_s = 16, 0.0
+while took_s < 7:
+    n += max(int(7 / max(took_s, 0.05)).bit_length() - 2, 1)
+    began_s = time.monotonic()
+    re.match("(a+)+$", "a" * n + "b")
+    took_s = time.monotonic() - began_s
+"""
+
+
+def test_a_call_that_holds_the_interpreters_lock_is_waited_for_without_a_word(
+    lab: LabPage, server: Server
+) -> None:
+    lab.open(
+        MEASURE,
+        LOAD,
+        "display(ProgressWidget())",
+        "re.match('(a+)+$', 'a' * n + 'b')",
+        "import gc; _ = gc.collect()",
+    )
+    for cell in range(3):
+        lab.run_cell(cell)
+    lab.wait_feed(LIVE)
+    logged = len(server.log.read_text())
+    before = lab.on_feed_value("feed => feed._link._comms")
+    # As when the lease is due in the middle of the call.
+    lab.start_cell(3)
+    lab.on_feed("feed => feed._step.renew()")
+    lab.wait_cell(3)
+    assert lab.ask_feed({"verb": "renew"})["re"] == "renew"
+    lab.run_cell(4)
+    assert (lab.outputs(3), lab.outputs(4)) == ([], [])
+    assert lab.on_feed_value("feed => feed._link._comms") == before
+    lab.wait_feed(LIVE)
+    assert "subshell" not in server.log.read_text()[logged:]

@@ -67,6 +67,22 @@ export class Tables {
     return oldest;
   }
 
+  /** What runs ends here. */
+  cutOff(stopS: number): void {
+    for (const run of this.runs.values()) {
+      if (run.status === 'running') {
+        this.runs.set(run.run, { ...run, status: 'interrupted', stopS });
+      }
+    }
+    for (const rows of this.#progress.values()) {
+      for (const row of rows.values()) {
+        rows.set(row.prefix, { ...row, running: 0, interrupted: row.interrupted + row.running, scheduled: null });
+      }
+    }
+    this.running = [];
+    this.estimates = [];
+  }
+
   /** The number of a prefix, by first appearance. */
   prefixId(prefix: string): number {
     const known = this.#prefixIds.get(prefix);

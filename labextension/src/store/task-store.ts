@@ -177,6 +177,13 @@ export class TaskStore {
     this.#changed();
   }
 
+  /** The recorder is gone for good: what ran was cut off when it was last heard of. */
+  end(): void {
+    this.clock.freeze();
+    this.tables.cutOff(this.clock.nowS());
+    this.#changed();
+  }
+
   /** Forget everything, as if nothing had come yet. */
   clear(): void {
     this.#clear(null);

@@ -239,6 +239,10 @@ class LabPage:
         """Call a JavaScript function with the kernel's feed, to bring about what a test cannot otherwise."""
         self.page.evaluate(f"({function})({_FEEDS}.get({_KERNEL}.id))")
 
+    def on_feed_value(self, function: str) -> Any:
+        """Call a JavaScript function with the kernel's feed, and return what it returns."""
+        return self.page.evaluate(f"({function})({_FEEDS}.get({_KERNEL}.id))")
+
     def on_feeds(self, function: str) -> Any:
         """Call a JavaScript function with all feeds of the page, and return what it returns."""
         return self.page.evaluate(f"({function})({_FEEDS})")

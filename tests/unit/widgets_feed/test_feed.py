@@ -21,10 +21,15 @@ class World:
     def __init__(self) -> None:
         self.now_s = 100.0
         self.interrupts = 0
+        self.is_waiting = True
         self.channels = FakeChannels()
         self.session = Session()
         self.feed = Feed(
-            self.session, channels=self.channels, clock=lambda: self.now_s, interrupt=self._interrupt
+            self.session,
+            channels=self.channels,
+            clock=lambda: self.now_s,
+            interrupt=self._interrupt,
+            is_waiting=lambda: self.is_waiting,
         )
         self.feed.announce()
 
@@ -230,6 +235,10 @@ def test_stop_says_why_it_does_nothing(world: World, monkeypatch: pytest.MonkeyP
     monkeypatch.setattr(world.session.recorder, "is_active", lambda: True)
     assert control.ask({"verb": "stop"})["error"] == (
         "this kernel is heard only between cells; interrupt it from the menu"
+    )
+    world.is_waiting = False
+    assert on_subshell(lambda: control.ask({"verb": "stop"}))["error"] == (
+        "it runs in the background, and no cell waits for it; cancel its futures to end it"
     )
     assert world.interrupts == 0
 

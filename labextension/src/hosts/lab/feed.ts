@@ -4,8 +4,9 @@ import { type JSONValue, UUID } from '@lumino/coreutils';
 import type { IDisposable } from '@lumino/disposable';
 import { Signal } from '@lumino/signaling';
 
+import { ALL_RUNS } from '../../store/tables';
 import type { TaskStore } from '../../store/task-store';
-import { type Batch, type LinksAnswer, WireError, decodeBatch, decodeCluster, decodeLinks } from '../../wire';
+import { type Batch, type LinksAnswer, WireError, decodeBatch, decodeCluster, decodeLinks, isOnCluster } from '../../wire';
 import { FEED_DEFAULTS, type FeedSettings } from './feed-settings';
 import { InStep, RESUME_MS } from './in-step';
 import { type Arrival, KernelLink, type LinkEvent } from './link';
@@ -13,6 +14,8 @@ import type { KernelError } from './messages';
 import { RecorderStores, type StoreHold } from './recorder-stores';
 import { type Reply, parseRefusal, parseReply } from './replies';
 import type { FeedState } from './state';
+
+const UNHEARD = 'it runs on a cluster, and this kernel does not say whether its cell waits for that: interrupt the kernel from the menu';
 
 export class Feed implements IDisposable {
   constructor(
@@ -104,6 +107,12 @@ export class Feed implements IDisposable {
     return heard && this._link.ask({ verb: 'tell', model, trait, value: value as JSONValue });
   }
 
+  /** The browser puts the page aside, perhaps for good: the kernel keeps nothing of it until `attach`. */
+  suspend(): void {
+    this._step.stop();
+    this._link.close();
+  }
+
   /** The tab is seen again; while it was hidden its timers were too slow to keep the lease. */
   shown(): void {
     if (this._state.kind === 'live') {
@@ -128,12 +137,24 @@ export class Feed implements IDisposable {
 
   /**
    * Interrupt the compute that runs: through the feed where it is heard, else through the server.
-   * Resolves to why there is nothing to stop, or null.
+   * Resolves to why there is nothing to stop, or null. Views that ask meanwhile share the answer.
    */
-  async stop(): Promise<string | null> {
+  stop(): Promise<string | null> {
+    this._stopping ??= this._stop().finally(() => {
+      this._stopping = null;
+    });
+    return this._stopping;
+  }
+
+  private async _stop(): Promise<string | null> {
     const reply = this._state.kind === 'live' && this._state.subshell ? await this._askToStop() : null;
     if (reply !== null) {
       return reply.error;
+    }
+    const running = this.store?.tables.runsIn(ALL_RUNS).filter(run => run.status === 'running') ?? [];
+    if (running.every(isOnCluster)) {
+      // The server interrupts whatever the kernel does, which may be something else.
+      return running.length === 0 ? 'nothing is running' : UNHEARD;
     }
     await this._link.interrupt();
     return null;
@@ -143,6 +164,7 @@ export class Feed implements IDisposable {
   private _askToStop(): Promise<Reply | null> {
     return new Promise(resolve => {
       const timer = setTimeout(() => {
+        this._onStopReply = () => undefined;
         resolve(null);
       }, RESUME_MS);
       this._onStopReply = reply => {
@@ -157,7 +179,7 @@ export class Feed implements IDisposable {
     if (this.isDisposed) {
       return;
     }
-    this._step.dispose();
+    this._step.stop();
     this._link.dispose();
     this._stores.clear();
     Signal.clearData(this);
@@ -220,7 +242,7 @@ export class Feed implements IDisposable {
     }
   };
 
-  /** What `decode` gives; null where the message does not follow the protocol, which the state then says. */
+  /** What `decode` gives; null where the message does not follow the protocol. The next ones would not either. */
   private _decoded<T>(decode: () => T): T | null {
     try {
       return decode();
@@ -228,6 +250,7 @@ export class Feed implements IDisposable {
       if (!(error instanceof WireError)) {
         throw error;
       }
+      this.suspend();
       this._setState({ kind: 'refused', error: error.message });
       return null;
     }
@@ -281,7 +304,11 @@ export class Feed implements IDisposable {
     if (state.kind !== 'live' && state.kind !== 'connecting') {
       // Nobody knows whether what ran still does.
       this._active = false;
-      this.store?.freeze();
+      if (state.kind === 'restarted' || state.kind === 'dead') {
+        this.store?.end();
+      } else {
+        this.store?.freeze();
+      }
     }
     this.stateChanged.emit(state);
   }
@@ -295,6 +322,7 @@ export class Feed implements IDisposable {
   private _subshell = false;
   private _replaced = false;
   private _nBatches = 0;
+  private _stopping: Promise<string | null> | null = null;
   private _onStopReply: (reply: Reply) => void = () => undefined;
   private _lastMs = performance.now();
 }

@@ -98,6 +98,20 @@ export class Feeds implements IFeeds, IDisposable {
     }
   }
 
+  /** The browser puts the page aside. */
+  suspend(): void {
+    for (const { feed } of this._entries.values()) {
+      feed.suspend();
+    }
+  }
+
+  /** The browser shows it again. */
+  resume(): void {
+    for (const { feed } of this._entries.values()) {
+      feed.attach();
+    }
+  }
+
   dispose(): void {
     if (this._isDisposed) {
       return;

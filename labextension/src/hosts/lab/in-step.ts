@@ -2,7 +2,7 @@
 import type { KernelLink } from './link';
 import type { Reply } from './replies';
 
-/** How long a kernel with a subshell may take to answer. */
+/** How long a kernel with a subshell usually takes to answer, at most; one C call may hold it up for longer. */
 export const RESUME_MS = 3_000;
 
 /** How soon it is asked again. The server drops answers for seconds when a cell prints more than it passes on. */
@@ -12,10 +12,10 @@ const MAX_UNANSWERED = RESUME_MS / AGAIN_MS - 1;
 const START_MS = 1_000;
 
 export interface StepOptions {
-  readonly link: Pick<KernelLink, 'ask' | 'hasSubshell' | 'isConnected' | 'isOpen'>;
+  readonly link: Pick<KernelLink, 'ask' | 'hasSubshell' | 'isConnected' | 'isOpen' | 'isSameKernel'>;
   /** How many rows are here, of all that the kernel ever had. */
   readonly nRows: () => number;
-  /** Begins anew: the kernel that was known is gone, it seems. */
+  /** Begins anew: the kernel that was known is gone, or answers everything but us. */
   readonly reopen: () => void;
 }
 
@@ -27,6 +27,9 @@ export class InStep {
   private _promised = 0;
   private _renewal: ReturnType<typeof setInterval> | undefined;
   private _resume: ReturnType<typeof setTimeout> | undefined;
+  private _isInDoubt = false;
+  /** Counts what happens, so that an answer to an earlier doubt is known to be late. */
+  private _turn = 0;
 
   constructor(private readonly _options: StepOptions) {}
 
@@ -38,9 +41,9 @@ export class InStep {
     this._insist(Number.POSITIVE_INFINITY);
   }
 
-  /** Say that this page is still there; a kernel that could answer and does not is a new one. */
+  /** Say that this page is still there, and look into it where a kernel that could answer does not. */
   renew(): void {
-    if (this._options.link.isOpen) {
+    if (this._options.link.isOpen && !this._isInDoubt) {
       this._options.link.ask({ verb: 'renew' });
       this._insist(MAX_UNANSWERED);
     }
@@ -48,7 +51,16 @@ export class InStep {
 
   /** Ask for nothing more until something happens. */
   rest(): void {
+    this._turn++;
+    this._isInDoubt = false;
     clearTimeout(this._resume);
+  }
+
+  /** Ask for nothing any more, until a `hello` is answered. */
+  stop(): void {
+    this.rest();
+    clearInterval(this._renewal);
+    this._renewal = undefined;
   }
 
   /** Go on from an answer: renew the lease while it lasts, and look for what should be here and is not. */
@@ -93,15 +105,10 @@ export class InStep {
     this._expectStart();
   }
 
-  dispose(): void {
-    clearInterval(this._renewal);
-    clearTimeout(this._resume);
-  }
-
-  /** Ask for a sign of life until it comes; after `most` more without an answer the kernel must be another one. */
-  private _insist(most: number, unanswered = 0): void {
-    const { link, reopen } = this._options;
-    clearTimeout(this._resume);
+  /** Ask for a sign of life until it comes; after `most` more without an answer `_doubt` looks into it. */
+  private _insist(most: number, unanswered = 0, doubts = 0): void {
+    const { link } = this._options;
+    this.rest();
     if (!link.hasSubshell || !link.isConnected) {
       return;
     }
@@ -110,18 +117,45 @@ export class InStep {
       () => {
         if (unanswered < most) {
           link.ask({ verb: 'renew' });
-          this._insist(most, unanswered + 1);
+          this._insist(most, unanswered + 1, doubts);
         } else {
-          reopen();
+          void this._doubt(doubts);
         }
       },
       isSlow ? RESUME_MS : AGAIN_MS
     );
   }
 
+  /**
+   * Nothing comes: answers were lost, a C call holds up all threads of the kernel, or it is another kernel by now.
+   * Its control channel, of which the server drops nothing, tells which. Meanwhile nothing is asked that would queue up.
+   */
+  private async _doubt(doubts: number): Promise<void> {
+    const { link, reopen } = this._options;
+    this.rest();
+    this._isInDoubt = true;
+    const turn = this._turn;
+    const isSame = await link.isSameKernel();
+    if (turn !== this._turn) {
+      return;
+    }
+    this.rest();
+    if (!link.isConnected) {
+      return;
+    }
+    if (isSame === null) {
+      void this._doubt(doubts);
+    } else if (isSame && doubts === 0) {
+      link.ask({ verb: 'renew' });
+      this._insist(MAX_UNANSWERED, 0, 1);
+    } else {
+      reopen();
+    }
+  }
+
   /** An answer that comes later than what was to start tells that its start was lost. */
   private _expectStart(): void {
-    clearTimeout(this._resume);
+    this.rest();
     if (this._options.link.hasSubshell) {
       this._resume = setTimeout(() => {
         if (this._awaitsStart) {

@@ -13,7 +13,9 @@ import {
   closeComm,
   createSubshell,
   deleteSubshell,
+  endSubshell,
   execute,
+  listSubshells,
   openComm,
   sendComm
 } from './messages';
@@ -70,8 +72,8 @@ export class KernelLink implements IDisposable {
    * or where another call has overtaken this one.
    */
   async open(): Promise<boolean> {
-    const turn = ++this._turn;
-    this._close();
+    this.close();
+    const turn = this._turn;
     const facts = await askFacts(this._connection);
     if (!this._isTurn(turn)) {
       return false;
@@ -93,6 +95,38 @@ export class KernelLink implements IDisposable {
     openComm(this._connection, CONTROL, this._comms.control, hello, subshellId);
     openComm(this._connection, DATA, this._comms.data, hello, subshellId);
     return true;
+  }
+
+  /** Close both comms and give up the subshell; `open` opens new ones. */
+  close(): void {
+    this._turn++;
+    const comms = this._comms;
+    this._comms = null;
+    if (comms === null || !this.isConnected) {
+      return;
+    }
+    closeComm(this._connection, comms.control, comms.subshellId);
+    closeComm(this._connection, comms.data, comms.subshellId);
+    if (comms.subshellId !== null) {
+      endSubshell(this._connection, comms.subshellId);
+    }
+  }
+
+  /**
+   * Whether the kernel is the one that the comms were opened on; null where it does not answer in time. If it is
+   * not, comms and subshell died with the former, so nobody is told.
+   */
+  async isSameKernel(): Promise<boolean | null> {
+    const comms = this._comms;
+    const subshells = await listSubshells(this._connection);
+    if (subshells === null || comms === null) {
+      return null;
+    }
+    const isSame = subshells.includes(comms.subshellId);
+    if (!isSame && this._comms === comms) {
+      this._comms = null;
+    }
+    return isSame;
   }
 
   /** Send a verb on the control comm; false while it is not open, and nothing is sent. */
@@ -125,8 +159,7 @@ export class KernelLink implements IDisposable {
     if (this.isDisposed) {
       return;
     }
-    this._turn++;
-    this._close();
+    this.close();
     Signal.clearData(this);
     this._connection.dispose();
   }
@@ -134,19 +167,6 @@ export class KernelLink implements IDisposable {
   /** Whether no other call has overtaken this one meanwhile. */
   private _isTurn(turn: number): boolean {
     return turn === this._turn && !this.isDisposed;
-  }
-
-  private _close(): void {
-    const comms = this._comms;
-    this._comms = null;
-    if (comms === null || !this.isConnected) {
-      return;
-    }
-    closeComm(this._connection, comms.control, comms.subshellId);
-    closeComm(this._connection, comms.data, comms.subshellId);
-    if (comms.subshellId !== null) {
-      deleteSubshell(this._connection, comms.subshellId);
-    }
   }
 
   private readonly _onConnection = (_: Kernel.IKernelConnection, status: Kernel.ConnectionStatus): void => {
@@ -169,6 +189,9 @@ export class KernelLink implements IDisposable {
     }
     if (message.header.msg_type === 'comm_close') {
       this._comms = null;
+      if (comms.subshellId !== null) {
+        deleteSubshell(this._connection, comms.subshellId);
+      }
       this.happened.emit('refused');
     } else if (message.header.msg_type === 'comm_msg') {
       const { data } = message.content as { data: unknown };

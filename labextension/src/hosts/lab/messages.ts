@@ -41,15 +41,7 @@ export function openComm(
   data: JSONObject,
   subshellId: string | null
 ): void {
-  const message = KernelMessage.createMessage<KernelMessage.ICommOpenMsg<'shell'>>({
-    channel: 'shell',
-    msgType: 'comm_open',
-    session: connection.clientId,
-    subshellId,
-    metadata: METADATA,
-    content: { comm_id: commId, target_name: target, data }
-  });
-  send(connection, message);
+  send(connection, 'comm_open', { comm_id: commId, target_name: target, data }, subshellId);
 }
 
 export function sendComm(
@@ -58,15 +50,7 @@ export function sendComm(
   data: JSONObject,
   subshellId: string | null
 ): void {
-  const message = KernelMessage.createMessage<KernelMessage.ICommMsgMsg<'shell'>>({
-    channel: 'shell',
-    msgType: 'comm_msg',
-    session: connection.clientId,
-    subshellId,
-    metadata: METADATA,
-    content: { comm_id: commId, data }
-  });
-  send(connection, message);
+  send(connection, 'comm_msg', { comm_id: commId, data }, subshellId);
 }
 
 export function closeComm(
@@ -74,15 +58,7 @@ export function closeComm(
   commId: string,
   subshellId: string | null
 ): void {
-  const message = KernelMessage.createMessage<KernelMessage.ICommCloseMsg<'shell'>>({
-    channel: 'shell',
-    msgType: 'comm_close',
-    session: connection.clientId,
-    subshellId,
-    metadata: METADATA,
-    content: { comm_id: commId, data: {} }
-  });
-  send(connection, message);
+  send(connection, 'comm_close', { comm_id: commId, data: {} }, subshellId);
 }
 
 /** Ask a kernel what it is; null where it does not answer. */
@@ -103,9 +79,20 @@ export async function askFacts(connection: Kernel.IKernelConnection): Promise<Ke
 
 /** Make a subshell; null where that fails, so that messages go to the main shell. */
 export async function createSubshell(connection: Kernel.IKernelConnection): Promise<string | null> {
-  const reply = await askControl(connection, 'create_subshell_request', {});
+  const made = askControl(connection, 'create_subshell_request', {});
+  // What is asked on this channel is answered in turn. Where the second answer comes first, somebody between us
+  // and the kernel lets no such request pass, as Voila does.
+  const passed = askControl(connection, 'kernel_info_request', {});
+  const reply = await Promise.race([made, passed.then(() => null)]);
   const id = reply?.subshell_id;
   return typeof id === 'string' ? id : null;
+}
+
+/** The subshells that a kernel has; null where it does not answer in time. */
+export async function listSubshells(connection: Kernel.IKernelConnection): Promise<readonly unknown[] | null> {
+  const reply = await askControl(connection, 'list_subshell_request', {});
+  const ids = reply?.subshell_id;
+  return reply === null ? null : Array.isArray(ids) ? ids : [];
 }
 
 /** Run code as a person would who clicks, but without history and output; resolves to the error it raised, or null. */
@@ -130,11 +117,26 @@ export interface KernelError {
   readonly text: string;
 }
 
+/** Delete a subshell once all that was sent to it is handled: see `widgets/feed/subshells.py`. */
+export function endSubshell(connection: Kernel.IKernelConnection, subshellId: string): void {
+  send(connection, 'delete_subshell_request', { subshell_id: subshellId }, subshellId);
+}
+
+/** Delete a subshell at once, whatever it still has to do; for a kernel that has not loaded taskscope any more. */
 export function deleteSubshell(connection: Kernel.IKernelConnection, subshellId: string): void {
   sendControl(connection, 'delete_subshell_request', { subshell_id: subshellId }, false).dispose();
 }
 
-function send(connection: Kernel.IKernelConnection, message: KernelMessage.IShellMessage): void {
+function send(connection: Kernel.IKernelConnection, msgType: string, content: JSONObject, subshellId: string | null): void {
+  const message = KernelMessage.createMessage({
+    channel: 'shell',
+    msgType,
+    session: connection.clientId,
+    metadata: METADATA,
+    content
+  } as unknown as KernelMessage.IOptions<KernelMessage.ICommMsgMsg<'shell'>>);
+  // `createMessage` names the subshell only since JupyterLab 4.4; older ones pass on what a header has besides.
+  Object.assign(message.header, { subshell_id: subshellId });
   // No idle will come that would end the future.
   connection.sendShellMessage(message, false, true).dispose();
 }

@@ -31,8 +31,17 @@ export const plugin: JupyterFrontEndPlugin<IFeeds> = {
       watchSession(panel.sessionContext, feeds);
     });
     // Each reload would leave a subshell behind in the kernel.
-    window.addEventListener('pagehide', () => {
-      feeds.dispose();
+    window.addEventListener('pagehide', ({ persisted }) => {
+      if (persisted) {
+        feeds.suspend();
+      } else {
+        feeds.dispose();
+      }
+    });
+    window.addEventListener('pageshow', ({ persisted }) => {
+      if (persisted) {
+        feeds.resume();
+      }
     });
     document.addEventListener('visibilitychange', () => {
       if (document.visibilityState === 'visible') {

@@ -24,6 +24,10 @@ export class RecorderStores {
   }
 
   set current(recorder: string) {
+    if (recorder !== this._current) {
+      // A kernel has one recorder for as long as it lives.
+      this._entries.get(this._current)?.store.end();
+    }
     this._current = recorder;
     this._forgetUnused();
   }

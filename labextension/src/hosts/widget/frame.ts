@@ -17,6 +17,8 @@ const CSS = `
   font: 12px/1.45 var(--jp-ui-font-family, system-ui, sans-serif);
 }
 .tsk-note[hidden] { display: none; }
+.tsk-former > .tsk-body { filter: grayscale(1); }
+.tsk-former > .tsk-body canvas { opacity: 0.6; }
 .tsk-pop-out {
   display: inline-flex; align-items: center; justify-content: center; width: 24px; height: 24px; padding: 0;
   border: 0; border-radius: 3px; background: none; cursor: pointer;
@@ -33,7 +35,7 @@ export interface Frame {
 /** Where what is shown comes from. */
 export type Source =
   /** `popOut` opens a panel that stays with the kernel; null where there are no panels. */
-  | { readonly kind: 'live'; readonly feed: Feed; readonly popOut: (() => void) | null }
+  | { readonly kind: 'live'; readonly feed: Feed; readonly recorder: string; readonly popOut: (() => void) | null }
   | { readonly kind: 'recorded' }
   | { readonly kind: 'saved' }
   | { readonly kind: 'no-kernel' };
@@ -59,6 +61,7 @@ export function mountFrame(
 
   const show = (): void => {
     const text = describeSource(source, trans);
+    el.classList.toggle('tsk-former', isFormer(source));
     note.hidden = text === null;
     // Setting equal text would make screen readers say it again.
     if (text !== null && note.textContent !== text) {
@@ -80,7 +83,7 @@ export function mountFrame(
   }
   signal.addEventListener('abort', () => {
     el.replaceChildren();
-    el.classList.remove('tsk-widget');
+    el.classList.remove('tsk-widget', 'tsk-former');
   });
   return { body };
 }
@@ -97,9 +100,21 @@ function popOutButton(popOut: () => void, trans: TranslationBundle): HTMLButtonE
   return button;
 }
 
+/** Whether the kernel that it came from has been restarted. */
+function isFormer(source: Source): boolean {
+  if (source.kind !== 'live') {
+    return false;
+  }
+  const { feed, recorder } = source;
+  return feed.state.kind === 'restarted' || (feed.recorder !== '' && feed.recorder !== recorder);
+}
+
 function describeSource(source: Source, trans: TranslationBundle): string | null {
   switch (source.kind) {
     case 'live':
+      if (isFormer(source)) {
+        return trans.__('kernel restarted: this is what was there before');
+      }
       return describeState(source.feed.state, source.feed.silentMs, source.feed.active, trans);
     case 'recorded':
       return null;

@@ -51,8 +51,11 @@ export function chartView(surroundings: Surroundings, chart: ChartName | null, m
       }
       this._mount();
       surroundings.feeds.paletteChanged.connect(this._mount);
-      this.listenTo(this.model, 'change:recorder_id change:first_run change:last_run', () => {
-        this._mount();
+      // One message may change several of its traits: Backbone tells of each, and in the end once of all.
+      this.listenTo(this.model, 'change', () => {
+        if (this._window !== windowKey(this.model)) {
+          this._mount();
+        }
       });
     }
 
@@ -66,10 +69,12 @@ export function chartView(surroundings: Surroundings, chart: ChartName | null, m
     private readonly _mount = (): void => {
       this._mounted?.abort();
       this._mounted = new AbortController();
+      this._window = windowKey(this.model);
       mountChart(this.el, this.model, this._mounted.signal, surroundings, chart, mount);
     };
 
     private _mounted: AbortController | undefined;
+    private _window = '';
   };
 }
 
@@ -95,8 +100,9 @@ function mountChart(
   }
   const feed = feeds.hold(kernel);
   const popOut = panels === null || chart === null ? null : (): void => void panels.openFor(chart, kernel.id);
-  const { body } = mountFrame(el, { kind: 'live', feed: feed.feed, popOut }, trans, signal);
-  const held = feed.feed.hold(textOf(model.get('recorder_id')));
+  const recorder = textOf(model.get('recorder_id'));
+  const { body } = mountFrame(el, { kind: 'live', feed: feed.feed, recorder, popOut }, trans, signal);
+  const held = feed.feed.hold(recorder);
   signal.addEventListener('abort', () => {
     held.release();
     feed.release();
@@ -105,6 +111,11 @@ function mountChart(
   const reveal = surroundings.cells?.of(feed.feed.kernelId) ?? (() => null);
   const place = { el: body, store: held.store, signal, ...windowOf(model), stop: () => feed.feed.stop(), tell, reveal };
   mount(place, model, surroundings);
+}
+
+/** Which computes of which recorder are shown. */
+function windowKey(model: WidgetModel): string {
+  return JSON.stringify([textOf(model.get('recorder_id')), windowOf(model)]);
 }
 
 function windowOf(model: WidgetModel): RunWindow {

@@ -22,6 +22,13 @@ export class FakeKernel {
   isDisposed = false;
   interrupts = 0;
 
+  /** Subshells that there are; the first one is `sub`. */
+  readonly subshells = new Set<string>();
+  /** Whether its control channel answers nothing, as while a C call holds the interpreter's lock. */
+  isHeldUp = false;
+  /** Requests on the control channel that somebody before the kernel drops. */
+  readonly dropped = new Set<string>();
+
   /** Comms that are open, as the kernel sees it: target by id. */
   readonly comms = new Map<string, string>();
 
@@ -34,6 +41,8 @@ export class FakeKernel {
       this.comms.set(String(id), String(target));
     } else if (message.header.msg_type === 'comm_close') {
       this.comms.delete(String(id));
+    } else if ((message.header.msg_type as string) === 'delete_subshell_request') {
+      this.subshells.delete((message.content as unknown as { subshell_id: string }).subshell_id);
     }
     return { dispose: (): void => undefined };
   }
@@ -45,14 +54,37 @@ export class FakeKernel {
       done: new Promise<never>(() => undefined),
       dispose: (): void => undefined
     };
-    const content =
-      (message.header.msg_type as string) === 'kernel_info_request'
-        ? { supported_features: this.features, language_info: { name: this.language } }
-        : { subshell_id: 'sub' };
-    queueMicrotask(() => {
-      future.onReply?.({ content });
-    });
+    const type = message.header.msg_type as string;
+    const content = this.answer(type, message.content);
+    if (!this.isHeldUp && !this.dropped.has(type)) {
+      queueMicrotask(() => {
+        future.onReply?.({ content });
+      });
+    }
     return future;
+  }
+
+  private answer(type: string, content: unknown): object {
+    switch (type) {
+      case 'kernel_info_request':
+        return { supported_features: this.features, language_info: { name: this.language } };
+      case 'create_subshell_request': {
+        const id = this.subshells.size === 0 ? 'sub' : `sub${this.subshells.size + 1}`;
+        this.subshells.add(id);
+        return { subshell_id: id };
+      }
+      case 'delete_subshell_request':
+        this.subshells.delete((content as { subshell_id: string }).subshell_id);
+        return {};
+      default:
+        return { subshell_id: [...this.subshells] };
+    }
+  }
+
+  /** Another process in its place, which knows nothing of what was opened. */
+  replace(): void {
+    this.comms.clear();
+    this.subshells.clear();
   }
 
   interrupt(): Promise<void> {

@@ -1,54 +1,10 @@
-import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 
-import { Feed } from '../../../src/hosts/lab/feed';
 import { wireMessage } from '../../wire/wire-fixture';
 import { FakeKernel } from './fake-kernel';
+import { CONTROL, DATA, batch, feedOf, live, reply, useFakeTime } from './live-feed';
 
-const MODEL = { id: 'k', name: 'python3' };
-const CONTROL = 'taskscope.control';
-const DATA = 'taskscope.data';
-
-let feeds: Feed[] = [];
-
-function feedOf(kernel: FakeKernel): Feed {
-  const feed = new Feed(kernel.asManager(), MODEL);
-  feeds.push(feed);
-  return feed;
-}
-
-function reply(re: string, changes: object = {}): object {
-  return { re, protocol: 1, recorder: 'r', epoch: 'r-1', cursor: 0, lease_s: 30, subshell: true, ...changes };
-}
-
-/** A batch of `count` tasks from row `first` on, named by their row. */
-function batch(seq: number, first: number, count: number, changes: object = {}): [object, ArrayBuffer[]] {
-  const rows = Array.from({ length: count }, (_, i) => ({ key: [first + i] }));
-  const { message, buffers } = wireMessage(rows, {
-    recorder: 'r', epoch: 'r-1', seq, first, cursor: first + count,
-    groups: seq === 0 ? [[0, 'x-1', 'x']] : [], lanes: [], runs: [], progress: [], estimates: [], running: [], messages: [],
-    ...changes
-  });
-  return [message, buffers];
-}
-
-async function live(kernel: FakeKernel, changes: object = {}): Promise<Feed> {
-  const feed = feedOf(kernel);
-  await vi.advanceTimersByTimeAsync(0);
-  kernel.push(CONTROL, reply('hello', changes));
-  return feed;
-}
-
-beforeEach(() => {
-  vi.useFakeTimers();
-});
-
-afterEach(() => {
-  feeds.forEach(feed => {
-    feed.dispose();
-  });
-  feeds = [];
-  vi.useRealTimers();
-});
+useFakeTime();
 
 describe('a feed', () => {
   it('opens both comms on a subshell of its own and says hello', async () => {
@@ -58,6 +14,7 @@ describe('a feed', () => {
     expect(kernel.sent.map(m => [m.type, m.subshell])).toEqual([
       ['kernel_info_request', null],
       ['create_subshell_request', null],
+      ['kernel_info_request', null],
       ['comm_open', 'sub'],
       ['comm_open', 'sub'],
       ['comm_msg', 'sub']
@@ -73,6 +30,7 @@ describe('a feed', () => {
       [
         'kernel_info_request',
         'create_subshell_request',
+        'kernel_info_request',
         'comm_open',
         'comm_open',
         'comm_msg',
@@ -181,26 +139,85 @@ describe('a feed', () => {
     expect(feed.state).toEqual({ kind: 'live', subshell: true });
   });
 
-  it('opens new comms when a kernel with a subshell does not answer after a lost connection', async () => {
+  it('opens new comms where the kernel has been replaced behind a lost connection', async () => {
     const kernel = new FakeKernel();
     const feed = await live(kernel);
     kernel.push(DATA, ...batch(0, 0, 3));
     kernel.connection('connecting');
+    kernel.replace();
     kernel.connection('connected');
     await vi.advanceTimersByTimeAsync(3_001);
     expect(kernel.verbs().at(-1)).toEqual({ verb: 'hello', cursor: 3, epoch: 'r-1' });
     expect(feed.state).toEqual({ kind: 'connecting' });
     expect(kernel.comms.size).toBe(2);
+    // A subshell of the former one is not to be deleted: this one knows none of that name.
+    expect(kernel.sent.filter(m => m.type === 'comm_close' || m.type === 'delete_subshell_request')).toEqual([]);
   });
 
   it('notices a kernel that was restarted from elsewhere when its lease is due', async () => {
     const kernel = new FakeKernel();
     const feed = await live(kernel);
     kernel.push(DATA, ...batch(0, 0, 0));
+    kernel.replace();
     await vi.advanceTimersByTimeAsync(13_001);
     expect(kernel.verbs().at(-1)).toEqual({ verb: 'hello', cursor: 0, epoch: 'r-1' });
     kernel.refuse(CONTROL);
     expect(feed.state).toEqual({ kind: 'not-loaded', language: 'python' });
+  });
+
+  it('waits for a kernel that a C call holds up, and asks nothing more meanwhile', async () => {
+    const kernel = new FakeKernel();
+    const feed = await live(kernel);
+    kernel.push(DATA, ...batch(0, 0, 3));
+    const before = [...kernel.comms.keys(), ...kernel.subshells];
+    await vi.advanceTimersByTimeAsync(9_999);
+    kernel.isHeldUp = true;
+    await vi.advanceTimersByTimeAsync(60_000);
+    expect(kernel.verbs().slice(1)).toEqual(Array.from({ length: 6 }, () => ({ verb: 'renew' })));
+    kernel.isHeldUp = false;
+    kernel.push(CONTROL, reply('renew', { cursor: 3 }));
+    await vi.advanceTimersByTimeAsync(5_000);
+    expect([feed.state, [...kernel.comms.keys(), ...kernel.subshells]]).toEqual([{ kind: 'live', subshell: true }, before]);
+  });
+
+  it('opens new comms where the kernel answers everything but us', async () => {
+    const kernel = new FakeKernel();
+    await live(kernel);
+    kernel.push(DATA, ...batch(0, 0, 3));
+    const before = [...kernel.comms.keys()];
+    await vi.advanceTimersByTimeAsync(12_999);
+    expect([...kernel.comms.keys()]).toEqual(before);
+    await vi.advanceTimersByTimeAsync(3_002);
+    expect(kernel.verbs().at(-1)).toEqual({ verb: 'hello', cursor: 3, epoch: 'r-1' });
+    expect([kernel.comms.size, kernel.subshells.size, [...kernel.comms.keys()].some(id => before.includes(id))]).toEqual([2, 1, false]);
+  });
+
+  it('does without a subshell where somebody drops the request for one', async () => {
+    const kernel = new FakeKernel();
+    kernel.dropped.add('create_subshell_request');
+    const feed = await live(kernel, { subshell: false });
+    expect(kernel.sent.filter(m => m.type.startsWith('comm_')).map(m => m.subshell)).toEqual([null, null, null]);
+    expect(feed.state).toEqual({ kind: 'live', subshell: false });
+  });
+
+  it('gives up its subshell when the kernel closes a comm', async () => {
+    const kernel = new FakeKernel();
+    await live(kernel);
+    expect([...kernel.subshells]).toEqual(['sub']);
+    kernel.refuse(CONTROL);
+    expect([...kernel.subshells]).toEqual([]);
+  });
+
+  it('leaves nothing in the kernel while the browser has put the page aside, and goes on after that', async () => {
+    const kernel = new FakeKernel();
+    const feed = await live(kernel);
+    kernel.push(DATA, ...batch(0, 0, 3));
+    feed.suspend();
+    await vi.advanceTimersByTimeAsync(60_000);
+    expect([kernel.comms.size, kernel.subshells.size, vi.getTimerCount()]).toEqual([0, 0, 0]);
+    feed.attach();
+    await vi.advanceTimersByTimeAsync(0);
+    expect(kernel.verbs().at(-1)).toEqual({ verb: 'hello', cursor: 3, epoch: 'r-1' });
   });
 
   it('looks for a start that does not come, and asks for it until it does', async () => {
@@ -259,6 +276,21 @@ describe('a feed', () => {
     expect(feed.state).toEqual({ kind: 'live', subshell: true });
   });
 
+  it('what ran in a kernel that restarted was cut off', async () => {
+    const kernel = new FakeKernel();
+    const feed = await live(kernel);
+    const { runs, estimates, progress, running, groups } = wireMessage([]).message;
+    kernel.push(DATA, ...batch(0, 0, 0, { runs, estimates, progress, running, groups }));
+    const { store } = feed.hold('r');
+    kernel.statusChanged.emit('restarting');
+    const { tables, clock } = store;
+    const [run] = tables.runsIn({ firstRun: 0, lastRun: null });
+    const [row] = tables.progressIn({ firstRun: 0, lastRun: null });
+    expect([run?.status, run?.stopS, clock.active, tables.estimates, tables.running, row?.running, row?.interrupted]).toEqual([
+      'interrupted', 10, false, [], [], 0, 1
+    ]);
+  });
+
   it('asks the kernel what a task needs, once, and gives the answer to the store', async () => {
     const kernel = new FakeKernel();
     const feed = await live(kernel);
@@ -284,29 +316,15 @@ describe('a feed', () => {
     expect(feed.state.kind).toBe('refused');
   });
 
-  it('stops through the feed where it is heard, else through the server', async () => {
-    const heard = new FakeKernel();
-    const stopped = (await live(heard)).stop();
-    heard.push(CONTROL, reply('stop'));
-    const unheard = new FakeKernel(['taskscope']);
-    const answers = [await stopped, await (await live(unheard, { subshell: false })).stop()];
-    expect([answers, heard.verbs().at(-1), heard.interrupts, unheard.interrupts]).toEqual([
-      [null, null], { verb: 'stop' }, 0, 1
+  it('asks for nothing more once a message could not be read, for the next one could not be either', async () => {
+    const kernel = new FakeKernel();
+    const feed = await live(kernel);
+    kernel.push(DATA, ...batch(0, 0, 2));
+    kernel.push(DATA, ...batch(1, 2, 1, { now_s: 'x' }));
+    await vi.advanceTimersByTimeAsync(60_000);
+    expect([feed.state, kernel.verbs().slice(1), kernel.comms.size, kernel.subshells.size]).toEqual([
+      { kind: 'refused', error: 'message.now_s must be a finite number, got "x"' }, [], 0, 0
     ]);
-  });
-
-  it('says why there is nothing to stop', async () => {
-    const kernel = new FakeKernel();
-    const stopped = (await live(kernel)).stop();
-    kernel.push(CONTROL, reply('stop', { error: 'nothing is running' }));
-    expect([await stopped, kernel.interrupts]).toEqual(['nothing is running', 0]);
-  });
-
-  it('stops through the server when the kernel does not answer', async () => {
-    const kernel = new FakeKernel();
-    const stopped = (await live(kernel)).stop();
-    await vi.advanceTimersByTimeAsync(3_001);
-    expect([await stopped, kernel.interrupts]).toEqual([null, 1]);
   });
 
   it('leaves nothing behind', async () => {
@@ -317,7 +335,8 @@ describe('a feed', () => {
     expect(kernel.sent.at(-1)).toMatchObject({
       type: 'delete_subshell_request',
       content: { subshell_id: 'sub' },
-      subshell: null
+      // Where it is handled after all that was sent before it.
+      subshell: 'sub'
     });
     expect([kernel.isDisposed, vi.getTimerCount()]).toEqual([true, 0]);
   });

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import signal
 import threading
 from collections.abc import Callable, Mapping
 
@@ -11,6 +9,7 @@ from taskscope.model.version import __version__
 from taskscope.recorder import Recorder
 from taskscope.widgets.estimates import Estimates
 from taskscope.widgets.feed.channels import Channel
+from taskscope.widgets.feed.interrupting import interrupt_main, main_waits_for_dask
 from taskscope.widgets.feed.pages import LEASE_S, Page, Pages
 from taskscope.widgets.feed.stream import PageStream
 from taskscope.widgets.feed.told import Told
@@ -30,20 +29,10 @@ from taskscope.widgets.feed.verbs import (
 )
 from taskscope.wire import PROTOCOL, encode_links
 
-__all__ = ["MAX_LINKS", "Control", "interrupt_main"]
-
+__all__ = ["MAX_LINKS", "Control"]
 
 MAX_LINKS = 200
 """Most dependencies, and most dependents, in one answer."""
-
-
-def interrupt_main() -> None:
-    """Raise ``KeyboardInterrupt`` in the main thread, also out of a wait for a lock."""
-    main = threading.main_thread().ident
-    if hasattr(signal, "pthread_kill") and main is not None:
-        signal.pthread_kill(main, signal.SIGINT)
-    else:
-        os.kill(os.getpid(), signal.SIGINT)
 
 
 class Control:
@@ -65,6 +54,8 @@ class Control:
         Makes the publisher look at once.
     interrupt
         Interrupts the cell that runs.
+    is_waiting
+        Returns whether that cell waits for a compute.
     """
 
     def __init__(
@@ -77,6 +68,7 @@ class Control:
         told: Told,
         wake: Callable[[], None],
         interrupt: Callable[[], None] = interrupt_main,
+        is_waiting: Callable[[], bool] = main_waits_for_dask,
     ) -> None:
         self._recorder = recorder
         self._pages = pages
@@ -85,6 +77,7 @@ class Control:
         self._told = told
         self._wake = wake
         self._interrupt = interrupt
+        self._is_waiting = is_waiting
 
     def control_opened(self, channel: Channel, data: object) -> None:
         """Take a page's control comm."""
@@ -164,6 +157,10 @@ class Control:
             raise BadRequestError("nothing is running")
         if not page.on_subshell:
             raise BadRequestError("this kernel is heard only between cells; interrupt it from the menu")
+        if not self._is_waiting():
+            raise BadRequestError(
+                "it runs in the background, and no cell waits for it; cancel its futures to end it"
+            )
         self._interrupt()
 
     def _tell(self, told: Tell) -> None:

@@ -11,12 +11,14 @@ from taskscope.session import Session
 from taskscope.session import current as current_session
 from taskscope.widgets.estimates import Estimates
 from taskscope.widgets.feed.channels import Channels, KernelChannels
-from taskscope.widgets.feed.control import Control, interrupt_main
+from taskscope.widgets.feed.control import Control
 from taskscope.widgets.feed.idle import IdleClock
+from taskscope.widgets.feed.interrupting import interrupt_main, main_waits_for_dask
 from taskscope.widgets.feed.pages import Page, Pages
 from taskscope.widgets.feed.presence import show_presence
 from taskscope.widgets.feed.publisher import Publisher, Sender
 from taskscope.widgets.feed.quiet import keep_quiet
+from taskscope.widgets.feed.subshells import delete_in_turn
 from taskscope.widgets.feed.told import Told
 from taskscope.wire import PROTOCOL
 
@@ -41,6 +43,8 @@ class Feed:
         Seconds on a monotonic axis, for leases.
     interrupt
         What the stop verb does.
+    is_waiting
+        Whether there is something for it to stop: whether the cell that runs waits for a compute.
     """
 
     def __init__(
@@ -50,6 +54,7 @@ class Feed:
         channels: Channels | None = None,
         clock: Callable[[], float] = time.monotonic,
         interrupt: Callable[[], None] = interrupt_main,
+        is_waiting: Callable[[], bool] = main_waits_for_dask,
     ) -> None:
         self.session = session
         self.idle_clock = IdleClock(clock)
@@ -67,6 +72,7 @@ class Feed:
             told=self.told,
             wake=session.pump.wake,
             interrupt=interrupt,
+            is_waiting=is_waiting,
         )
         self.publisher = Publisher(
             lambda: list(self._pages.alive()), self._drop, session.recorder.fault, session.pump.wake
@@ -128,7 +134,7 @@ class Feed:
         self._undo.append(lambda: self._channels.unregister(DATA))
         self._undo.append(self.session.pump.subscribe(self.publisher.tick))
         self.session.recorder.follow_held = True
-        kernel = (self.idle_clock.watch_cells(), keep_quiet(), show_presence())
+        kernel = (self.idle_clock.watch_cells(), keep_quiet(), delete_in_turn(), show_presence())
         self._undo += [undo for undo in kernel if undo is not None]
 
     def _drop(self, sender: Sender) -> None:

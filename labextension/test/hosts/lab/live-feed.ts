@@ -1,0 +1,64 @@
+/** A feed on a kernel that the test answers for. */
+import { afterEach, beforeEach, vi } from 'vitest';
+
+import { Feed } from '../../../src/hosts/lab/feed';
+import { wireMessage } from '../../wire/wire-fixture';
+import type { FakeKernel } from './fake-kernel';
+
+const MODEL = { id: 'k', name: 'python3' };
+export const CONTROL = 'taskscope.control';
+export const DATA = 'taskscope.data';
+
+let feeds: Feed[] = [];
+
+export function feedOf(kernel: FakeKernel): Feed {
+  const feed = new Feed(kernel.asManager(), MODEL);
+  feeds.push(feed);
+  return feed;
+}
+
+export function reply(re: string, changes: object = {}): object {
+  return { re, protocol: 1, recorder: 'r', epoch: 'r-1', cursor: 0, lease_s: 30, subshell: true, ...changes };
+}
+
+/** A batch of `count` tasks from row `first` on, named by their row. */
+export function batch(seq: number, first: number, count: number, changes: object = {}): [object, ArrayBuffer[]] {
+  const rows = Array.from({ length: count }, (_, i) => ({ key: [first + i] }));
+  const { message, buffers } = wireMessage(rows, {
+    recorder: 'r', epoch: 'r-1', seq, first, cursor: first + count,
+    groups: seq === 0 ? [[0, 'x-1', 'x']] : [], lanes: [], runs: [], progress: [], estimates: [], running: [], messages: [],
+    ...changes
+  });
+  return [message, buffers];
+}
+
+export async function live(kernel: FakeKernel, changes: object = {}): Promise<Feed> {
+  const feed = feedOf(kernel);
+  await vi.advanceTimersByTimeAsync(0);
+  kernel.push(CONTROL, reply('hello', changes));
+  return feed;
+}
+
+/** Have timers stand still between tests, and no feed outlive its test. */
+export function useFakeTime(): void {
+  beforeEach(() => {
+    vi.useFakeTimers();
+  });
+
+  afterEach(() => {
+    feeds.forEach(feed => {
+      feed.dispose();
+    });
+    feeds = [];
+    vi.useRealTimers();
+  });
+}
+
+/** A feed whose kernel said that a compute runs. */
+export async function computing(kernel: FakeKernel, changes: object = {}, scheduler = 'threads'): Promise<Feed> {
+  const feed = await live(kernel, changes);
+  const { message } = wireMessage([]);
+  const runs = (message.runs as object[]).map(run => ({ ...run, scheduler }));
+  kernel.push(DATA, ...batch(0, 0, 0, { runs }));
+  return feed;
+}
