@@ -19,6 +19,7 @@ from taskscope.sources.cluster.runs import TrackedRun, announce
 from taskscope.sources.cluster.stream import TaskStream
 from taskscope.sources.cluster.transfers import TransferLogs
 from taskscope.sources.cluster.watched import Watched
+from taskscope.sources.cluster.worker_poll import WorkerPoll
 from taskscope.sources.cluster.workers import Workers
 from taskscope.widgets.feed.feed import CONTROL, DATA, Feed
 
@@ -155,7 +156,7 @@ class _Feeding:
         workers.update(
             {"workers": {a: {"name": i, "nthreads": _N_THREADS} for i, a in enumerate(_ADDRESSES)}}
         )
-        transfers = TransferLogs(self.link, workers, recorder)
+        transfers = TransferLogs(WorkerPoll(self.link, workers, recorder), recorder)
         others = Others(recorder, workers, self._ownership.past, lambda: None)
         watched = Watched(self.link, workers, self._ownership, recorder)
         self._stream = TaskStream(watched, others, transfers)

@@ -24,6 +24,7 @@ from taskscope.sources.cluster.stream import TaskStream
 from taskscope.sources.cluster.telling import TimedExecutions, tell
 from taskscope.sources.cluster.transfers import TransferLogs
 from taskscope.sources.cluster.watched import Watched
+from taskscope.sources.cluster.worker_poll import WorkerPoll
 from taskscope.sources.cluster.workers import Workers
 from tests.support.fake_clock import FakeClock
 
@@ -140,7 +141,7 @@ def recorded(happened: Sequence[Event], *, others: bool) -> tuple[Scheduler, Rec
         ownership.take(run, keys)
     strangers = Others(recorder, workers, ownership.past, lambda: None)
     strangers.follow(clock.perf_counter() if others else None)
-    transfers = TransferLogs(scheduler, workers, recorder)
+    transfers = TransferLogs(WorkerPoll(scheduler, workers, recorder), recorder)
     asked = TaskStream(Watched(scheduler, workers, ownership, recorder), strangers, transfers)
     for event in (*happened, Look()):
         match event:

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from distributed import Client, LocalCluster, Scheduler, __version__
 
-from taskscope.sources.cluster import link, questions, remote, waiting
+from taskscope.sources.cluster import link, questions, waiting, worker_poll
 from tests.support.waiting import PATIENCE_S
 
 
@@ -23,7 +23,7 @@ def _patience(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(waiting, "SETTLE_S", PATIENCE_S)
     monkeypatch.setattr(link, "_CONNECT_S", PATIENCE_S)
     monkeypatch.setattr(link, "_JOIN_S", PATIENCE_S)
-    monkeypatch.setattr(remote, "_PATIENCE_S", PATIENCE_S)
+    monkeypatch.setattr(worker_poll, "_PATIENCE_S", PATIENCE_S)
     monkeypatch.setattr(questions, "_WORKERS_S", PATIENCE_S)
 
 

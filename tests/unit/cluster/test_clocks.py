@@ -15,6 +15,7 @@ from taskscope.recorder import Recorder
 from taskscope.sources.cluster.link import Link
 from taskscope.sources.cluster.pace import Pace
 from taskscope.sources.cluster.probing import ClockProbe
+from taskscope.sources.cluster.worker_poll import WorkerPoll
 from taskscope.sources.cluster.workers import Workers
 from tests.support.shifted_worker import SHIFTED, scheduler_address, set_clock, shifted_worker
 from tests.unit.cluster.test_computes import rows
@@ -71,7 +72,7 @@ def test_a_clock_is_measured_to_half_of_a_round_trip_and_a_step_is_told(shifted:
 
     async def look() -> float:
         """Measure once, and return how far the worker is ahead, once that is bounded as it must be."""
-        probe = ClockProbe(link, workers, recorder)
+        probe = ClockProbe(link, WorkerPoll(link, workers, recorder), recorder)
         workers.update(await link.ask("identity", n_workers=-1))
         await probe.look(Pace(recorder.clock.perf_counter))
         await probe.finished()

@@ -3,28 +3,29 @@
 from __future__ import annotations
 
 import asyncio
+import zlib
 from collections import deque
-from collections.abc import Collection
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
 from distributed.protocol.pickle import loads
-from distributed.protocol.serialize import Serialize
+from distributed.protocol.serialize import Serialize, Serialized, serialize
+from msgpack import packb
 
 from taskscope.recorder import Recorder
-from taskscope.sources.cluster import remote
+from taskscope.sources.cluster import worker_poll
 from taskscope.sources.cluster.attempts import Attempts
 from taskscope.sources.cluster.failures import read_failures
 from taskscope.sources.cluster.link import Link
 from taskscope.sources.cluster.others import Others
 from taskscope.sources.cluster.ownership import Ownership
 from taskscope.sources.cluster.pace import Pace
-from taskscope.sources.cluster.remote import Answers, call_on_those_that_answer
 from taskscope.sources.cluster.runs import TrackedRun, announce
 from taskscope.sources.cluster.stream import TaskStream
 from taskscope.sources.cluster.transfers import TransferLogs
 from taskscope.sources.cluster.watched import Watched
+from taskscope.sources.cluster.worker_poll import Answers, WorkerPoll
 from taskscope.sources.cluster.workers import Workers
 from tests.support.fake_clock import FakeClock
 
@@ -73,6 +74,7 @@ class Scheduler(Link):
         self.hanging: set[str] = set()
         self.refusing: set[str] = set()
         self.n_asked = 0
+        self.went_on = asyncio.Event()
 
     async def ask(self, op: str, **arguments: Any) -> Any:
         assert op == "broadcast"
@@ -80,7 +82,7 @@ class Scheduler(Link):
         message, wanted = arguments["msg"], arguments["workers"]
         addresses = list(self.workers) if wanted is None else wanted
         if self.hanging.intersection(addresses):
-            await asyncio.Event().wait()
+            await self.went_on.wait()
         return {address: self._answer(message, address) for address in addresses}
 
     def _answer(self, message: dict[str, Any], address: str) -> dict[str, Any]:
@@ -107,18 +109,19 @@ class Watch:
         announce(self.run, {"x-1": ()}, ["x-1"])
         ownership.take(self.run, ["x-1"])
         watched = Watched(self.link, known, ownership, self.recorder)
-        transfers = TransferLogs(self.link, known, self.recorder)
+        poll = WorkerPoll(self.link, known, self.recorder)
+        transfers = TransferLogs(poll, self.recorder)
         others = Others(self.recorder, known, ownership.past, lambda: None)
         stream = TaskStream(watched, others, transfers)
         stream.fold(knows_all=True)
-        self.attempts = Attempts(watched, stream, transfers)
+        self.attempts = Attempts(watched, poll, stream, transfers)
         self.pace = Pace(clock.perf_counter)
 
     async def look(self, *over: TrackedRun, knows_all: bool = True) -> None:
         """Look once, in the pace of a loop that looks seldom; what was asked has been answered by then."""
         self.clock.advance(10.0)
         await self.attempts.ask([self.run], over, self.pace, knows_all=knows_all)
-        asking = self.attempts._inquiry._asking
+        asking = self.attempts._question._asking
         if asking is not None:
             await asyncio.wait({asking})
 
@@ -235,7 +238,7 @@ def test_a_worker_that_hangs_holds_up_neither_the_loop_nor_what_others_tell(
     fake_clock: FakeClock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     # Whoever answers does so without waiting for anything.
-    monkeypatch.setattr(remote, "_PATIENCE_S", 0.01)
+    monkeypatch.setattr(worker_poll, "_PATIENCE_S", 0.01)
     now = fake_clock.time()
     watch = Watch(fake_clock, FakeWorker(A, [report(1, now + 1)]), FakeWorker(B))
     watch.link.hanging.add(B)
@@ -247,56 +250,69 @@ def test_a_worker_that_hangs_holds_up_neither_the_loop_nor_what_others_tell(
 
 
 @pytest.mark.parametrize(
-    ("n_workers", "n_silent", "n_asked"), [(1, 1, 2), (3, 1, 4), (16, 1, 17), (40, 3, 17)]
+    ("n_workers", "n_silent", "n_asked"), [(1, 1, 1), (3, 1, 4), (16, 1, 17), (40, 3, 17)]
 )
-def test_workers_are_asked_on_their_own_or_in_groups_where_one_hangs(
+def test_who_hangs_is_found_out_once_and_left_alone_until_it_has_answered(
     n_workers: int, n_silent: int, n_asked: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(remote, "_PATIENCE_S", 0.01)
-    monkeypatch.setattr(remote, "_S_PER_WORKER", 0.0)
+    monkeypatch.setattr(worker_poll, "_PATIENCE_S", 0.01)
+    monkeypatch.setattr(worker_poll, "_S_PER_WORKER", 0.0)
     addresses = [f"tcp://10.0.0.1:{4001 + i}" for i in range(n_workers)]
     link = Scheduler(*map(FakeWorker, addresses))
     link.hanging.add(addresses[0])
+    workers, recorder = Workers(SCHEDULER), Recorder()
+    workers.update({"workers": {address: {"nthreads": 1} for address in addresses}})
 
-    def ask(workers: Collection[str], suspects: Collection[str] = ()) -> Answers:
-        asking = call_on_those_that_answer(link, read_failures, {}, {}, workers=workers, suspects=suspects)
-        return asyncio.run(asking)
-
-    answers = ask(addresses)
-    assert (len(answers.given), len(answers.silent), link.n_asked) == (
-        n_workers - n_silent,
-        n_silent,
-        n_asked,
-    )
-    assert answers.given.keys() | answers.silent == set(addresses)
-    link.hanging.clear()
-    assert ask(addresses) == Answers(dict.fromkeys(addresses, (0, 0, [], [])), None, frozenset())
-    assert link.n_asked == n_asked + 1
-
-
-@pytest.mark.parametrize(("n_workers", "n_asked"), [(1, 1), (3, 2), (40, 2)])
-def test_who_did_not_answer_the_last_time_is_asked_apart_and_hears_when_it_can_again(
-    n_workers: int, n_asked: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(remote, "_PATIENCE_S", 0.01)
-    addresses = [f"tcp://10.0.0.1:{4001 + i}" for i in range(n_workers)]
-    link = Scheduler(*map(FakeWorker, addresses))
-    found = []
-    for hanging in ([addresses[0]], []):
-        link.hanging = set(hanging)
-        asking = call_on_those_that_answer(
-            link, read_failures, {}, {}, workers=addresses, suspects=[addresses[0], "tcp://gone:1"]
+    async def rounds() -> None:
+        poll = WorkerPoll(link, workers, recorder)
+        answers = await poll.call(read_failures, {}, {})
+        # All with one message, then each on its own, or in sixteen groups.
+        assert (len(answers.given), len(answers.silent), link.n_asked) == (
+            n_workers - n_silent,
+            n_silent,
+            n_asked,
         )
-        answers = asyncio.run(asking)
         assert answers.given.keys() | answers.silent == set(addresses)
-        found.append((set(answers.silent), link.n_asked))
-    assert found == [({addresses[0]}, n_asked), (set(), 2 * n_asked)]
+        n_each = int(n_workers > n_silent)
+        for number in range(1, 11):
+            answers = await poll.call(read_failures, {}, {})
+            assert (len(answers.silent), link.n_asked) == (n_silent, n_asked + number * n_each)
+        link.hanging.clear()
+        link.went_on.set()
+        while poll._tasks:
+            await asyncio.wait(poll._tasks)
+        assert await poll.call(read_failures, {}, {}) == Answers(dict.fromkeys(addresses, (0, 0, (), ())))
+        assert link.n_asked == n_asked + 10 * n_each + 1
+
+    asyncio.run(rounds())
 
 
-def test_a_worker_that_hung_before_costs_two_messages_and_is_no_reason_to_ask_seldom(
+def test_of_a_group_those_that_can_answer_are_found_in_the_end(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(worker_poll, "_PATIENCE_S", 0.01)
+    monkeypatch.setattr(worker_poll, "_S_PER_WORKER", 0.0)
+    monkeypatch.setattr(worker_poll, "_BACK_OFF_S", (0.0,))
+    addresses = [f"tcp://10.0.0.1:{4001 + i}" for i in range(400)]
+    link = Scheduler(*map(FakeWorker, addresses))
+    link.hanging.add(addresses[0])
+    workers, recorder = Workers(SCHEDULER), Recorder()
+    workers.update({"workers": {address: {"nthreads": 1} for address in addresses}})
+
+    async def rounds() -> None:
+        poll = WorkerPoll(link, workers, recorder)
+        silent = [(await poll.call(read_failures, {}, {})).silent for _ in range(6)]
+        assert [len(some) for some in silent] == [25, 2, 1, 1, 1, 1]
+        assert silent[-1] == {addresses[0]}
+        # Those with all, with a sixteenth, with the two that are left of it, and alone; more is never open.
+        assert len(poll._tasks) == 4
+        poll.close()
+
+    asyncio.run(rounds())
+
+
+def test_a_worker_that_hung_before_costs_no_more_messages_and_is_no_reason_to_ask_seldom(
     fake_clock: FakeClock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(remote, "_PATIENCE_S", 0.01)
+    monkeypatch.setattr(worker_poll, "_PATIENCE_S", 0.01)
     watch = Watch(fake_clock, *map(FakeWorker, (A, B)))
     watch.link.hanging.add(B)
     numbers = []
@@ -305,11 +321,89 @@ def test_a_worker_that_hung_before_costs_two_messages_and_is_no_reason_to_ask_se
         for _ in range(6):
             await watch.look()
             numbers.append(watch.link.n_asked)
-        watch.link.hanging.clear()
-        await watch.look()
-        await watch.look()
-        numbers.append(watch.link.n_asked)
 
     asyncio.run(looks())
-    # First one message to both and one to each; at last, once B has answered, one to both again.
-    assert numbers == [3, 5, 7, 9, 11, 13, 16]
+    # First one message to both and one to each; then one to who answers.
+    assert numbers == [3, 4, 5, 6, 7, 8]
+
+
+ODD_REPORTS = [
+    "not a report",
+    {"key": "x-1"},
+    {"key": {"not": "hashable"}, "run_id": 7},
+    {"key": "x-1", "run_id": "seven"},
+]
+
+
+@pytest.mark.parametrize("odd", ODD_REPORTS)
+def test_what_cannot_be_read_of_a_worker_is_left_out_and_said_and_the_rest_is_told(
+    odd: Any, fake_clock: FakeClock
+) -> None:
+    now = fake_clock.time()
+    watch = Watch(fake_clock, FakeWorker(A), FakeWorker(B, [report(1, now + 1)]))
+    answer = watch.link._answer
+
+    def answered(message: dict[str, Any], address: str) -> dict[str, Any]:
+        if address == B:
+            return answer(message, address)
+        given = zlib.compress(packb([1, 0, [odd, report(2, now + 2)], []]))
+        return {"status": "OK", "result": Serialize(given)}
+
+    watch.link._answer = answered  # type: ignore[method-assign]
+    asyncio.run(watch.look(watch.run))
+    assert watch.told == ["ValueError: no 1 (one attempt)", "ValueError: no 2 (one attempt)"]
+    (text,) = watch.said
+    assert text.startswith(
+        "failed attempts of tasks with retries may be missing: worker 0 told of one that cannot be read ("
+    )
+
+
+class Bomb:
+    """What runs code where it is unpickled."""
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return (pytest.fail, ("an answer was unpickled",))
+
+
+@pytest.mark.parametrize(
+    "result",
+    [
+        Serialized(*serialize(Bomb(), serializers=["pickle"])),
+        Serialized({"serializer": "dask", "compression": ["zlib"]}, [b""]),
+        Serialize("text"),
+        Serialize(zlib.compress(b"\xc1")),
+        Serialize(zlib.compress(bytes(33_000_000))),
+    ],
+    ids=["pickled", "compressed", "text", "no message", "too large"],
+)
+def test_an_answer_that_is_no_plain_value_is_never_unpickled_and_others_are_taken(
+    result: Any, fake_clock: FakeClock
+) -> None:
+    now = fake_clock.time()
+    watch = Watch(fake_clock, FakeWorker(A), FakeWorker(B, [report(1, now + 1)]))
+    answer = watch.link._answer
+
+    def answered(message: dict[str, Any], address: str) -> dict[str, Any]:
+        return answer(message, address) if address == B else {"status": "OK", "result": result}
+
+    watch.link._answer = answered  # type: ignore[method-assign]
+    asyncio.run(watch.look(watch.run))
+    assert watch.told == ["ValueError: no 1 (attempt 1)"]
+    (text,) = watch.said
+    assert text.startswith("what worker 0 told of its failed attempts is left out: ")
+
+
+def test_a_moment_without_a_worker_is_no_refusal(fake_clock: FakeClock) -> None:
+    now = fake_clock.time()
+    worker = FakeWorker(A, [report(1, now + 1)])
+    watch = Watch(fake_clock, worker)
+
+    async def looks() -> None:
+        del watch.link.workers[A]
+        await watch.look()
+        watch.link.workers[A] = worker
+        await watch.look()
+        await watch.look(watch.run)
+
+    asyncio.run(looks())
+    assert (watch.told, watch.said) == (["ValueError: no 1 (attempt 1)"], [])

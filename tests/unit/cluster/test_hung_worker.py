@@ -8,6 +8,7 @@ import signal
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import pytest
 from distributed import Client, LocalCluster
@@ -16,9 +17,11 @@ import taskscope
 from taskscope.diagnostics import performance_report
 from taskscope.model.recording import Recording
 from taskscope.profiling.cluster_profile import wait_for_profile
-from taskscope.sources.cluster import questions, remote, scheduler
-from tests.support.cluster_tasks import work
-from tests.support.waiting import PATIENCE_S
+from taskscope.session import current
+from taskscope.sources.cluster import questions, scheduler, worker_poll, worker_profiles
+from taskscope.sources.cluster.worker_poll import Answers, WorkerPoll
+from tests.support.cluster_tasks import work, work_after
+from tests.support.waiting import PATIENCE_S, until
 from tests.unit.cluster.test_computes import rows
 
 MISSING = "a worker did not give out its profile in time: samples may be missing"
@@ -57,7 +60,7 @@ def hung() -> Iterator[tuple[Client, str]]:
 @pytest.fixture(autouse=True)
 def _patience(_patience: None, monkeypatch: pytest.MonkeyPatch) -> None:
     # All else is waited for without an end: only this is what ends the waiting here.
-    monkeypatch.setattr(remote, "_PATIENCE_S", 0.4)
+    monkeypatch.setattr(worker_poll, "_PATIENCE_S", 0.4)
     # The end of the block is what asks for the last samples, however late it comes.
     monkeypatch.setattr(scheduler, "_SAMPLES_S", PATIENCE_S)
 
@@ -105,6 +108,48 @@ def test_the_report_of_an_asynchronous_client_does_not_wait_for_it_either(
     assert MISSING in (tmp_path / "a.html").read_text(encoding="utf-8")
 
 
+def questions_on(worker: str) -> int:
+    """Run on the scheduler: return how many questions to a worker wait for an answer, each with a socket."""
+    frames = [getattr(task.get_coro(), "cr_frame", None) for task in asyncio.all_tasks()]
+    questions = [f for f in frames if f is not None and f.f_code.co_name == "send_message"]
+    return sum(frame.f_locals["addr"] == worker for frame in questions)
+
+
+def test_questions_do_not_pile_up_on_the_scheduler(
+    hung: tuple[Client, str], truth: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    client, other = hung
+    monkeypatch.setattr(worker_poll, "_EVERY_S", 0.0)
+    monkeypatch.setattr(worker_poll, "_PAUSE_S_PER_WORKER", 0.0)
+    monkeypatch.setattr(worker_profiles, "_EVERY_S", 0.0)
+    current().cluster.wanted.avoided.clear()
+    looks: list[list[str]] = []
+    call = WorkerPoll.call
+
+    async def counted(poll: WorkerPoll, *arguments: Any, **options: Any) -> Answers:
+        answers = await call(poll, *arguments, **options)
+        looks.append(sorted(answers.silent))
+        return answers
+
+    monkeypatch.setattr(WorkerPoll, "call", counted)
+    still = next(address for address in client.scheduler_info()["workers"] if address != other)
+    before = client.run_on_scheduler(questions_on, still)
+    for number in range(2):
+        looks.clear()
+        with taskscope.profile(display=False):
+            name = f"p{number}"
+            future = client.submit(
+                work_after, tmp_path / name, truth, name, workers=[other], retries=1, key=name
+            )
+            until(lambda: len(looks) >= 12)
+            (tmp_path / name).touch()
+            assert future.result() == name
+        assert {tuple(silent) for silent in looks} == {(still,)}
+        # One with all, and one of its own; nothing is added for as long as it answers neither.
+        assert client.run_on_scheduler(questions_on, still) - before == 2
+    assert client.run(int, workers=[other]) == {other: 0}
+
+
 def test_once_it_goes_on_it_is_heard_again(truth: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with (
         LocalCluster(n_workers=1, threads_per_worker=1, dashboard_address=":0", memory_limit=0) as cluster,
@@ -115,6 +160,6 @@ def test_once_it_goes_on_it_is_heard_again(truth: Path, monkeypatch: pytest.Monk
             client.submit(work, truth, "d", 0.0).result()
             with standing_still(pid):
                 assert len(run.recording.tasks) == 1
-            monkeypatch.setattr(remote, "_PATIENCE_S", PATIENCE_S)
+            monkeypatch.setattr(worker_poll, "_PATIENCE_S", PATIENCE_S)
             client.submit(work, truth, "e", 0.0).result()
     assert said(run.recording) == [MISSING]

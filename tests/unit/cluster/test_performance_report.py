@@ -134,7 +134,13 @@ def test_where_workers_count_all_but_the_innermost_call_it_is_put_back() -> None
     assert samples_of(x=call("root", 5, inner)) == [("x", ("f",), 1, 0.2), ("x", ("f", "g"), 4, 0.8)]
     assert samples_of(x=call("root", 4, call("f", 0))) == [("x", ("f",), 4, 1.0)]
     shared = call("root", 5, call("f", 5, call("g", 0), call("h", 0)))
-    assert samples_of(x=shared) == [("x", ("f", "g"), 3, 0.6), ("x", ("f", "h"), 2, 0.4)]
+    # Which of several it was is not told, and nothing is made up.
+    assert samples_of(x=shared) == [("x", ("f", "not told apart by distributed"), 5, 1.0)]
+    nested = call("root", 5, call("f", 5, call("g", 2, call("i", 0)), call("h", 0)))
+    assert samples_of(x=nested) == [
+        ("x", ("f", "g", "i"), 2, 0.4),
+        ("x", ("f", "not told apart by distributed"), 3, 0.6),
+    ]
 
 
 def test_calls_by_which_dask_runs_a_task_are_left_out() -> None:

@@ -24,6 +24,7 @@ from taskscope.sources.cluster.runs import TrackedRun, announce
 from taskscope.sources.cluster.stream import TaskStream
 from taskscope.sources.cluster.transfers import TransferLogs
 from taskscope.sources.cluster.watched import Watched
+from taskscope.sources.cluster.worker_poll import WorkerPoll
 from taskscope.sources.cluster.workers import Workers
 from tests.support.fake_clock import FakeClock
 
@@ -153,7 +154,11 @@ def stream_of(link: Link, clock: Clock) -> tuple[Recorder, TaskStream, TrackedRu
     ownership.take(run, ["x-1"])
     others = Others(recorder, workers, ownership.past, lambda: None)
     watched = Watched(link, workers, ownership, recorder)
-    return recorder, TaskStream(watched, others, TransferLogs(link, workers, recorder)), run
+    return (
+        recorder,
+        TaskStream(watched, others, TransferLogs(WorkerPoll(link, workers, recorder), recorder)),
+        run,
+    )
 
 
 def read(stream: TaskStream) -> None:

@@ -24,6 +24,7 @@ from taskscope.sources.cluster.states import States
 from taskscope.sources.cluster.stream import TaskStream
 from taskscope.sources.cluster.transfers import TransferLogs
 from taskscope.sources.cluster.watched import Watched
+from taskscope.sources.cluster.worker_poll import WorkerPoll
 from taskscope.sources.cluster.workers import Workers
 from taskscope.widgets import ProgressWidget
 from tests.support.cluster_tasks import work, work_after
@@ -108,7 +109,7 @@ def states_of(link: Link, recorder: Recorder) -> States:
     workers, ownership = Workers("tcp://10.0.0.1:8786"), Ownership()
     watched = Watched(link, workers, ownership, recorder)
     others = Others(recorder, workers, ownership.past, lambda: None)
-    stream = TaskStream(watched, others, TransferLogs(link, workers, recorder))
+    stream = TaskStream(watched, others, TransferLogs(WorkerPoll(link, workers, recorder), recorder))
     return States(watched, stream, Pace(recorder.clock.perf_counter))
 
 

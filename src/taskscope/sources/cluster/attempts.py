@@ -12,17 +12,18 @@ from collections import Counter
 from collections.abc import Collection, Hashable, Iterable, Sequence
 from dataclasses import dataclass
 from itertools import islice
+from typing import Any
 
+from taskscope.model.errortext import describe
 from taskscope.sources.cluster.failures import Report, read_failures
-from taskscope.sources.cluster.inquiry import Inquiry
 from taskscope.sources.cluster.pace import Pace
 from taskscope.sources.cluster.records import read_executions, reported_at
-from taskscope.sources.cluster.remote import Answers
 from taskscope.sources.cluster.runs import TrackedRun
 from taskscope.sources.cluster.stream import TaskStream
 from taskscope.sources.cluster.telling import tell_attempts
 from taskscope.sources.cluster.transfers import TransferLogs
 from taskscope.sources.cluster.watched import Watched
+from taskscope.sources.cluster.worker_poll import Answers, Question, WorkerPoll, read_each
 
 __all__ = ["Attempts"]
 
@@ -62,17 +63,21 @@ class Attempts:
     ----------
     watched
         The cluster.
+    poll
+        Who asks its workers.
     stream, transfers
         What knows of times, and is told of transfers.
     """
 
-    def __init__(self, watched: Watched, stream: TaskStream, transfers: TransferLogs) -> None:
+    def __init__(
+        self, watched: Watched, poll: WorkerPoll, stream: TaskStream, transfers: TransferLogs
+    ) -> None:
         self._workers = watched.workers
         self._ownership = watched.ownership
         self._recorder = watched.recorder
         self._stream = stream
         self._transfers = transfers
-        self._inquiry = Inquiry(watched.link, watched.workers, "attempts", read_failures)
+        self._question = Question(poll, "failed attempts", read_failures)
         self._read: dict[str, int] = {}
         self._n_looks = 0
         self._seen: dict[int, None] = {}
@@ -102,15 +107,15 @@ class Attempts:
         knows_all
             Whether keys of nobody can no longer turn out to be somebody's.
         """
-        self._take(await self._inquiry.answers(wait=False))
+        self._take(await self._question.answers(wait=False))
         if self._refused or not _may_retry(runs):
             return
         at_once = _may_retry(over)
-        if self._inquiry.is_due(pace) or at_once:
+        if self._question.is_due(pace) or at_once:
             keys = islice((failure.report["key"] for failure in self._held), _MAX_ASKED)
-            self._inquiry.begin(pace, dict(self._read), {key: self._newest[key] for key in keys})
+            self._question.begin(pace, dict(self._read), {key: self._newest[key] for key in keys})
             if at_once:
-                self._take(await self._inquiry.answers(wait=True), at_once=True)
+                self._take(await self._question.answers(wait=True), at_once=True)
         self._settle(over, knows_all=knows_all)
 
     def lose(self, addresses: Collection[str], runs: Iterable[TrackedRun]) -> None:
@@ -123,7 +128,7 @@ class Attempts:
         """Tell of what was still to be told of a run that has ended."""
         self._settle([run], knows_all=False)
         if not _may_retry(others):
-            self._inquiry.close()
+            self._question.close()
             self._read.clear()
             self._held.clear()
             self._newest.clear()
@@ -132,7 +137,7 @@ class Attempts:
 
     def close(self) -> None:
         """Ask no more."""
-        self._inquiry.close()
+        self._question.close()
 
     def _miss(self, why: str) -> None:
         self._all_known = False
@@ -144,22 +149,30 @@ class Attempts:
         if answers.refusal is not None:
             self._refused = True
             self._miss(f"workers do not tell of them ({answers.refusal})")
+            return
         if answers.silent:
             # They are asked again; until then it is not known which attempt of a task another one is.
             self._all_known = False
             if at_once:
                 self._miss("a worker did not answer in time")
         self._n_looks += not answers.silent
-        for address, (n_sent, n_missed, reports, again) in answers.given.items():
-            if n_missed:
-                self._miss(f"{self._workers.get(address).label} sent more than it remembers")
-            self._read[address] = n_sent
-            self._newest.update(again)
-            for report in reports:
-                self._hold({**report, "worker": address})
+        self._question.take_each(answers, self._take_one)
+
+    def _take_one(self, address: str, given: tuple[int, int, list[Report], list[tuple[Any, int]]]) -> None:
+        n_sent, n_missed, reports, again = given
+        if n_missed:
+            self._miss(f"{self._workers.get(address).label} sent more than it remembers")
+        self._read[address] = int(n_sent)
+        self._newest.update((key, int(number)) for key, number in again)
+        _, wrong = read_each(reports, lambda report: self._hold({**report, "worker": address}))
+        if wrong is not None:
+            self._miss(
+                f"{self._workers.get(address).label} told of one that cannot be read ({describe(wrong)})"
+            )
 
     def _hold(self, report: Report) -> None:
         key, number = report["key"], int(report["run_id"])
+        hash(key)
         if number in self._seen:
             return
         self._seen[number] = None

@@ -8,16 +8,14 @@ changes nothing.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Hashable, Mapping
 from typing import Any, TypeAlias
 
 from taskscope.recorder import LaneKey, Recorder
-from taskscope.sources.cluster.inquiry import Inquiry
-from taskscope.sources.cluster.link import Link
 from taskscope.sources.cluster.pace import Pace
-from taskscope.sources.cluster.remote import Answers
 from taskscope.sources.cluster.runs import TrackedRun
-from taskscope.sources.cluster.workers import Workers
+from taskscope.sources.cluster.worker_poll import Answers, Question, WorkerPoll
 
 __all__ = ["Executing"]
 
@@ -42,18 +40,16 @@ class Executing:
 
     Parameters
     ----------
-    link
-        Where to ask.
-    workers
-        Whom.
+    poll
+        Who asks the workers.
     recorder
         What tells the time.
     """
 
-    def __init__(self, link: Link, workers: Workers, recorder: Recorder) -> None:
-        self._workers = workers
+    def __init__(self, poll: WorkerPoll, recorder: Recorder) -> None:
+        self._workers = poll.workers
         self._recorder = recorder
-        self._inquiry = Inquiry(link, workers, "executing", _read_executing)
+        self._question = Question(poll, "running tasks", _read_executing)
         self._told: dict[str, _Told] = {}
         self._runs: set[TrackedRun] = set()
         """Those of which somebody was told."""
@@ -71,23 +67,29 @@ class Executing:
         since
             When the first of it was given to them, on the clock's axis.
         """
-        answers = await self._inquiry.answers(wait=False)
+        answers = await self._question.answers(wait=False)
         if answers is not None:
             self._take(answers)
             self._tell(sent)
         is_long = bool(sent) and self._recorder.clock.perf_counter() - since > _LONG_S
-        if is_long and not self._refused and self._inquiry.is_due(pace):
-            self._inquiry.begin(pace)
+        if is_long and not self._refused and self._question.is_due(pace):
+            self._question.begin(pace)
 
     def close(self) -> None:
         """Ask no more."""
-        self._inquiry.close()
+        self._question.close()
 
     def _take(self, answers: Answers) -> None:
         # What a worker said that does not answer now is the last that is known of it.
-        silent = {address: self._told.get(address, []) for address in answers.silent}
-        self._told = {**silent, **answers.given}
-        self._refused = answers.refusal is not None and not answers.given
+        self._told = {address: self._told.get(address, []) for address in answers.silent}
+        self._refused = answers.refusal is not None
+        self._question.take_each(answers, self._take_one)
+
+    def _take_one(self, address: str, told: _Told) -> None:
+        self._told[address] = [
+            (_thread_id(thread), key, None if began is None else _moment(began))
+            for thread, key, began in told
+        ]
 
     def _tell(self, sent: Mapping[Hashable, TrackedRun]) -> None:
         shift_s = self._recorder.clock.shift_s()
@@ -103,3 +105,15 @@ class Executing:
         for run, running in found.items():
             run.log.running_on = running
         self._runs = {run for run, running in found.items() if running}
+
+
+def _thread_id(number: Any) -> int:
+    if not 0 <= number < 2**63:
+        raise ValueError(f"a thread's number must be below 2**63, got {number}")
+    return int(number)
+
+
+def _moment(seconds: Any) -> float:
+    if not math.isfinite(seconds):
+        raise ValueError(f"a moment must be finite, got {seconds}")
+    return float(seconds)

@@ -8,6 +8,7 @@ function that is sent to a worker needs nothing of taskscope there.
 from __future__ import annotations
 
 import asyncio
+import math
 import uuid
 from collections.abc import Mapping
 from typing import Any, TypeAlias
@@ -18,8 +19,7 @@ from taskscope.sources.cluster.clock import host_of
 from taskscope.sources.cluster.link import Link
 from taskscope.sources.cluster.offsets import ClockFilter, Exchange
 from taskscope.sources.cluster.pace import Pace
-from taskscope.sources.cluster.remote import call_on_workers
-from taskscope.sources.cluster.workers import Workers
+from taskscope.sources.cluster.worker_poll import WorkerPoll, read_each
 
 __all__ = ["ClockProbe"]
 
@@ -54,6 +54,13 @@ async def _exchange(topic: str, name: str, n: int, dask_worker: Any = None) -> l
 _exchange.__module__ = "__main__"
 
 
+def _read_sent(told: Any) -> _Sent:
+    text, at, until = told
+    if not math.isfinite(at) or not math.isfinite(until):
+        raise ValueError(f"moments must be finite, got {at}, {until}")
+    return str(text), float(at), float(until)
+
+
 class ClockProbe:
     """Measures now and then, next to everything else, with one worker of each machine.
 
@@ -61,15 +68,16 @@ class ClockProbe:
     ----------
     link
         Where to ask.
-    workers
-        Whose clocks.
+    poll
+        Who asks the workers.
     recorder
         Where it is told that a clock was set.
     """
 
-    def __init__(self, link: Link, workers: Workers, recorder: Recorder) -> None:
+    def __init__(self, link: Link, poll: WorkerPoll, recorder: Recorder) -> None:
         self._link = link
-        self._workers = workers
+        self._poll = poll
+        self._workers = poll.workers
         self._recorder = recorder
         self._name = uuid.uuid4().hex
         self._n_sent = 0
@@ -137,17 +145,19 @@ class ClockProbe:
         return jump_s
 
     async def _measure_hosts(self, addresses: list[str], jump_s: float | None) -> None:
-        answers, refusal, _ = await call_on_workers(
-            self._link, _exchange, TOPIC, self._next_name(), _N_EXCHANGES, workers=addresses
-        )
+        answers = await self._poll.call(_exchange, TOPIC, self._next_name(), _N_EXCHANGES, workers=addresses)
         stamps = await self._stamps()
-        for address, sent in answers.items():
+        for address, told in answers.given.items():
+            sent, wrong = read_each(told, _read_sent)
+            if wrong is not None:
+                label = self._workers.get(address).label
+                self._recorder.warn(f"{label} told times that cannot be read: {describe(wrong)}")
             clock = self._workers.clocks.host(address)
             set_s = None if clock is None else self._note(clock, sent, stamps)
             if set_s is not None and jump_s is None:
                 self._tell(host_of(address), -set_s)
-        if refusal is not None:
-            self._refuse(refusal)
+        if answers.refusal is not None:
+            self._refuse(answers.refusal)
 
     def _note(self, clock: ClockFilter, sent: list[_Sent], stamps: Mapping[str, float]) -> float | None:
         exchanges = [Exchange(at, stamps[name], until) for name, at, until in sent if name in stamps]

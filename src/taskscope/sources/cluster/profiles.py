@@ -17,6 +17,7 @@ __all__ = ["cluster_stacks", "own_calls", "sampling_interval_s"]
 
 _INTERVAL = "distributed.worker.profile.interval"
 _PLUMBING = ("dask/_task_spec.py", "dask/optimization.py", "dask/core.py")
+_NOT_TOLD_APART = Function("not told apart by distributed", "", 0)
 _Tree: TypeAlias = Mapping[str, Any]
 
 
@@ -68,7 +69,8 @@ def own_calls(tree: Mapping[str, Any]) -> Iterator[tuple[tuple[Function, ...], i
     Notes
     -----
     Workers (seen in distributed 2026.8) count a sample for every call but the innermost. So what ended in one
-    of several functions that were called from one place is told only in sum, and shared among them equally.
+    of several functions that were called from one place is told only in sum: it has a place of its own, for
+    which of them it was nobody knows.
     """
     innermost = _counts_innermost(tree)
     waiting: list[tuple[tuple[Function, ...], _Tree, int]] = [((), tree, 0)]
@@ -76,15 +78,14 @@ def own_calls(tree: Mapping[str, Any]) -> Iterator[tuple[tuple[Function, ...], i
         calls, call, own = waiting.pop()
         below = _below(call)
         left = _count(call) - sum(map(_count, below))
-        ends = [] if innermost else [c for c in below if not _below(c)] or below
-        if not ends:
+        if innermost or not below:
             own, left = own + left, 0
         if own > 0:
             yield calls, own
-        for child in below:
-            place = next((i for i, end in enumerate(ends) if end is child), None)
-            share = 0 if place is None else (left + len(ends) - 1 - place) // len(ends)
-            waiting.append(((*calls, *_functions(child, is_outermost=not calls)), child, share))
+        if left > 0 and len(below) > 1:
+            yield (*calls, _NOT_TOLD_APART), left
+            left = 0
+        waiting += [((*calls, *_functions(child, is_outermost=not calls)), child, left) for child in below]
 
 
 def _functions(call: _Tree, *, is_outermost: bool) -> tuple[Function, ...]:

@@ -24,6 +24,7 @@ from taskscope.sources.cluster.stream import TaskStream
 from taskscope.sources.cluster.transfers import TransferLogs
 from taskscope.sources.cluster.wanted import Wanted
 from taskscope.sources.cluster.watched import Watched
+from taskscope.sources.cluster.worker_poll import WorkerPoll
 from taskscope.sources.cluster.worker_profiles import WorkerProfiles
 
 __all__ = ["Questions", "patience_ends"]
@@ -85,17 +86,18 @@ class Questions:
         self._wanted = wanted
         self._pace = pace
         self._was_too_long = False
-        self._transfers = TransferLogs(link, workers, recorder)
+        self._poll = poll = WorkerPoll(link, workers, recorder, wanted.avoided)
+        self._transfers = TransferLogs(poll, recorder)
         self._stream = TaskStream(watched, others, self._transfers)
-        self._attempts = Attempts(watched, self._stream, self._transfers)
+        self._attempts = Attempts(watched, poll, self._stream, self._transfers)
         self._in_flight = InFlight(watched, others, lambda: arrivals.know_all)
-        self._executing = Executing(link, workers, recorder)
+        self._executing = Executing(poll, recorder)
         self._given_up = GivenUp(link, recorder)
         self._states = States(watched, self._stream, pace)
         self._push = Push(link, recorder, arrived)
-        self._probe = ClockProbe(link, workers, recorder)
+        self._probe = ClockProbe(link, poll, recorder)
         self._holdings = Holdings(watched)
-        self._profiles = WorkerProfiles(link, workers, recorder, lambda: wanted.samples)
+        self._profiles = WorkerProfiles(poll, recorder, lambda: wanted.samples)
 
     @property
     def is_fresh(self) -> bool:
@@ -259,5 +261,5 @@ class Questions:
         """Ask no more."""
         self._holdings.close()
         about_workers = (self._executing, self._transfers, self._attempts, self._profiles)
-        for asking in (self._probe, self._push, *about_workers):
+        for asking in (self._probe, self._push, *about_workers, self._poll):
             asking.close()

@@ -8,17 +8,15 @@ from __future__ import annotations
 
 import math
 from collections import OrderedDict
-from collections.abc import Iterable
-from typing import Any, TypeAlias, TypeVar
+from collections.abc import Iterable, Sequence
+from typing import Any, NamedTuple, TypeAlias, TypeVar
 
 from taskscope.model.activities import Transfer
+from taskscope.model.errortext import describe
 from taskscope.model.keys import key_text
 from taskscope.recorder import Recorder, RunLog
-from taskscope.sources.cluster.inquiry import Inquiry
-from taskscope.sources.cluster.link import Link
 from taskscope.sources.cluster.pace import Pace
-from taskscope.sources.cluster.remote import Answers
-from taskscope.sources.cluster.workers import Worker, Workers
+from taskscope.sources.cluster.worker_poll import Answers, Question, WorkerPoll, read_each
 
 __all__ = ["TransferLogs"]
 
@@ -29,28 +27,56 @@ _MARGIN_S = 2.0
 _MAX_WAITING = 100_000
 
 
-def _read_logs(since: float, dask_worker: Any = None) -> list[list[tuple[Any, ...]]]:
+def _read_logs(since: float, dask_worker: Any = None) -> list[list[Any]]:
     """Run on a worker: return the entries of its two logs that ended after `since`, by its own clock."""
-    return [
-        [
-            (
-                e["start"],
-                e["stop"],
-                e["who"],
-                e["total"],
-                e.get("compressed"),
-                len(e["keys"]),
-                list(e["keys"])[:8],
-            )
-            for e in list(log)
-            if e["stop"] > since
-        ]
-        for log in (dask_worker.transfer_incoming_log, dask_worker.transfer_outgoing_log)
-    ]
+
+    def told(e: Any) -> Any:
+        try:
+            keys = [key if len(str(key)) <= 500 else str(key)[:500] for key in list(e["keys"])[:8]]
+            return e["start"], e["stop"], e["who"], e["total"], e.get("compressed"), len(e["keys"]), keys
+        except Exception as error:  # noqa: BLE001 - anybody's code can append to it
+            return type(error).__name__
+
+    def is_new(e: Any) -> bool:
+        try:
+            return not e["stop"] <= since
+        except Exception:  # noqa: BLE001 - see above
+            return True
+
+    logs = (dask_worker.transfer_incoming_log, dask_worker.transfer_outgoing_log)
+    return [[told(e) for e in list(log) if is_new(e)] for log in logs]
 
 
 # So that it travels as code, not as the name of a module that workers may not have.
 _read_logs.__module__ = "__main__"
+
+
+class _Entry(NamedTuple):
+    """An entry of a log of transfers; times are wall-clock seconds of its worker."""
+
+    start: float
+    stop: float
+    who: str
+    nbytes: float
+    compressed: float | None
+    n_keys: int
+    keys: tuple[str, ...]
+
+    @classmethod
+    def read(cls, entry: Sequence[Any]) -> _Entry:
+        start, stop, who, total, compressed, n_keys, keys = entry
+        found = cls(
+            float(start),
+            float(stop),
+            str(who or ""),
+            float(total),
+            None if compressed is None else float(compressed),
+            int(n_keys),
+            tuple(key_text(key) for key in keys),
+        )
+        if not all(map(math.isfinite, (found.start, found.stop, found.nbytes, found.compressed or 0.0))):
+            raise ValueError(f"numbers must be finite, got {start}, {stop}, {total}, {compressed}")
+        return found
 
 
 class TransferLogs:
@@ -58,18 +84,16 @@ class TransferLogs:
 
     Parameters
     ----------
-    link
-        Where to ask.
-    workers
-        Whose logs.
+    poll
+        Who asks the workers.
     recorder
         Where to tell.
     """
 
-    def __init__(self, link: Link, workers: Workers, recorder: Recorder) -> None:
-        self._workers = workers
+    def __init__(self, poll: WorkerPoll, recorder: Recorder) -> None:
+        self._workers = poll.workers
         self._recorder = recorder
-        self._inquiry = Inquiry(link, workers, "transfers", _read_logs)
+        self._question = Question(poll, "transfers", _read_logs)
         self._asked: OrderedDict[_Name, tuple[RunLog, int]] = OrderedDict()
         """Those that are among what is being asked for."""
         self._waiting: OrderedDict[_Name, tuple[RunLog, int]] = OrderedDict()
@@ -97,31 +121,28 @@ class TransferLogs:
 
         With `at_once` they are read now, but for those of workers that do not answer.
         """
-        self._take_all(await self._inquiry.answers(wait=False))
+        self._take_all(await self._question.answers(wait=False))
         waiting = bool(self._waiting or (at_once and self._asked))
-        if self._refused or not waiting or not (self._inquiry.is_due(pace) or at_once):
+        if self._refused or not waiting or not (self._question.is_due(pace) or at_once):
             return
         self._asked.update(self._waiting)
         self._waiting.clear()
-        self._inquiry.begin(pace, min(start for _, _, start, _ in self._asked) - _MARGIN_S)
+        self._question.begin(pace, min(start for _, _, start, _ in self._asked) - _MARGIN_S)
         if at_once:
-            self._take_all(await self._inquiry.answers(wait=True), at_once=True)
+            self._take_all(await self._question.answers(wait=True), at_once=True)
 
     def close(self) -> None:
         """Ask no more."""
-        self._inquiry.close()
+        self._question.close()
 
     def _take_all(self, answers: Answers | None, *, at_once: bool = False) -> None:
         if answers is None:
             return
-        for address, logs in answers.given.items():
-            self._take(self._workers.get(address), logs)
+        if answers.refusal is None:
+            self._question.take_each(answers, self._take)
         asked, self._asked = self._asked, OrderedDict()
-        refusal = answers.refusal
-        if not answers.given and not answers.silent and self._workers.present:
-            refusal = refusal or "none of them answered"
-        if refusal is not None:
-            self._refuse(refusal)
+        if answers.refusal is not None:
+            self._refuse(answers.refusal)
         elif at_once and any(worker in answers.silent for worker, *_ in asked):
             self._recorder.warn(
                 "a worker did not give out its log of transfers in time: bytes may be unknown"
@@ -136,29 +157,34 @@ class TransferLogs:
             f"workers do not give out their logs of transfers ({why}), so bytes are not known"
         )
 
-    def _take(self, worker: Worker, logs: Iterable[Iterable[Iterable[Any]]]) -> None:
-        clock = self._recorder.clock
+    def _take(self, address: str, logs: Iterable[Sequence[Any]]) -> None:
+        worker, clock = self._workers.get(address), self._recorder.clock
         shift = clock.shift_s() - self._recorder.origin
         for number, entries in enumerate(logs):
             told = last = self._told.get((worker.address, number), -math.inf)
-            for start, stop, who, total, compressed, n_keys, keys in entries:
-                if stop <= told:
+            good, wrong = read_each(entries, _Entry.read)
+            if wrong is not None:
+                self._recorder.warn(
+                    f"{worker.label} logged a transfer that cannot be read: {describe(wrong)}"
+                )
+            for entry in good:
+                if entry.stop <= told:
                     continue
-                last = max(last, stop)
+                last = max(last, entry.stop)
                 if number == 0:
-                    self._complete(worker.address, str(who), start, stop, float(total))
-                moved = shift + worker.clock.logged_shift_s(stop)
+                    self._complete(worker.address, entry.who, entry.start, entry.stop, entry.nbytes)
+                moved = shift + worker.clock.logged_shift_s(entry.stop)
                 self._recorder.activities.logged.append(
                     Transfer(
                         worker=worker.address,
-                        peer=str(who) if who else None,
+                        peer=entry.who or None,
                         direction="outgoing" if number else "incoming",
-                        start_s=start + moved,
-                        stop_s=stop + moved,
-                        nbytes=float(total),
-                        compressed_bytes=None if compressed is None else float(compressed),
-                        n_keys=int(n_keys),
-                        keys=tuple(key_text(key) for key in keys),
+                        start_s=entry.start + moved,
+                        stop_s=entry.stop + moved,
+                        nbytes=entry.nbytes,
+                        compressed_bytes=entry.compressed,
+                        n_keys=entry.n_keys,
+                        keys=entry.keys,
                     )
                 )
             self._told[worker.address, number] = last

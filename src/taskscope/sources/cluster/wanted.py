@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from taskscope.sources.cluster.push import Transport
+from taskscope.sources.cluster.worker_poll import Avoided
 
 __all__ = ["Wanted"]
 
@@ -21,8 +22,11 @@ class Wanted:
         Whether anybody wants samples of what workers do.
     others_since
         From when on anybody wants the tasks of other clients, on the clock's axis; None: nobody does.
+    avoided
+        Workers that are not asked anything for a while.
     """
 
     transport: Transport = "poll"
     samples: bool = False
     others_since: float | None = None
+    avoided: dict[str, Avoided] = field(default_factory=dict)

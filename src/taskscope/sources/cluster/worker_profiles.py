@@ -16,17 +16,15 @@ from typing import Any, TypeAlias
 from taskscope.model.keys import key_text
 from taskscope.model.stacks import Function
 from taskscope.recorder import CountedCalls, Recorder, RunLog
-from taskscope.sources.cluster.inquiry import Inquiry
-from taskscope.sources.cluster.link import Link
 from taskscope.sources.cluster.pace import Pace
 from taskscope.sources.cluster.profiles import own_calls, sampling_interval_s
-from taskscope.sources.cluster.remote import Answers
-from taskscope.sources.cluster.workers import Workers
+from taskscope.sources.cluster.worker_poll import Answers, Question, WorkerPoll
 
 __all__ = ["WorkerProfiles"]
 
 _Samples: TypeAlias = Counter[tuple[str, tuple[Function, ...]]]
-_Trees: TypeAlias = Mapping[str, Mapping[str, Any]]
+_Rows: TypeAlias = Iterable[tuple[int, str, int]]
+_Trees: TypeAlias = Mapping[str, _Rows]
 
 _EVERY_S = 1.0
 _CYCLE_S = 1.0
@@ -41,9 +39,15 @@ def _read_profiles(
 ) -> list[tuple[float, bool, Any]]:
     """Run on a worker: return when cycles after `since` ended, whether they have, and calls by prefix."""
 
-    def told(call: Any) -> dict[str, Any]:
-        below = [told(child) for child in call["children"].values()]
-        return {"identifier": call["identifier"], "count": call["count"], "children": below}
+    def told(tree: Any) -> list[tuple[int, Any, Any]]:
+        # Flat, for stacks may be deeper than a message can be: the depth of each call, those below it next.
+        rows: list[tuple[int, Any, Any]] = []
+        waiting = [(0, tree)]
+        while waiting and len(rows) < 20_000:
+            depth, call = waiting.pop()
+            rows.append((depth, call["identifier"], call["count"]))
+            waiting += [(depth + 1, child) for child in reversed(list(call["children"].values()))]
+        return rows
 
     cycles = [(at, True, trees) for at, trees in list(dask_worker.profile_keys_history) if at > since]
     if with_last:
@@ -69,26 +73,26 @@ class WorkerProfiles:
 
     Parameters
     ----------
-    link
-        Where to ask.
-    workers
-        Whose samples.
+    poll
+        Who asks the workers.
     recorder
         Where to tell, and what says which prefixes a compute has.
     wanted
         Asked whether anybody wants samples.
     """
 
-    def __init__(self, link: Link, workers: Workers, recorder: Recorder, wanted: Callable[[], bool]) -> None:
-        self._workers = workers
+    def __init__(self, poll: WorkerPoll, recorder: Recorder, wanted: Callable[[], bool]) -> None:
+        self._workers = poll.workers
         self._recorder = recorder
         self._wanted = wanted
         self._told: dict[str, _Told] = {}
         self._runs: dict[int, float] = {}
         """The computes that samples may be of, by number, and when they began."""
+        self._over: dict[int, float] = {}
+        """Since when those of them are over that are, on the scheduler's clock."""
         self._refused = False
         self._since = math.inf
-        self._inquiry = Inquiry(link, workers, "profiles", _read_profiles)
+        self._question = Question(poll, "profile", _read_profiles)
 
     @property
     def owes(self) -> bool:
@@ -106,12 +110,14 @@ class WorkerProfiles:
         OSError
             If the scheduler cannot be reached.
         """
-        self._take_all(await self._inquiry.answers(wait=False))
+        self._take_all(await self._question.answers(wait=False))
+        going = list(going)
         if self._wanted() and not self._refused:
             for log in going:
                 self._begin(log)
-        if self.owes and self._inquiry.is_due(pace, _EVERY_S):
-            self._inquiry.begin(pace, self._until(), False)
+        self._let_go(going)
+        if self.owes and self._question.is_due(pace, _EVERY_S):
+            self._question.begin(pace, self._until(), False)
 
     async def finish(self, pace: Pace, going: Iterable[RunLog]) -> None:
         """Ask for all there is by now, but of workers that do not answer in time; `going` go on.
@@ -122,15 +128,28 @@ class WorkerProfiles:
             If the scheduler cannot be reached.
         """
         if self.owes:
-            self._inquiry.begin(pace, self._until(), True)
-            self._take_all(await self._inquiry.answers(wait=True), at_end=True)
+            self._question.begin(pace, self._until(), True)
+            self._take_all(await self._question.answers(wait=True), at_end=True)
         numbers = {log.run for log in going}
         self._runs = {run: start for run, start in self._runs.items() if run in numbers}
+        self._over.clear()
 
     def close(self) -> None:
         """Ask no more."""
         self._runs.clear()
-        self._inquiry.close()
+        self._over.clear()
+        self._question.close()
+
+    def _let_go(self, going: Iterable[RunLog]) -> None:
+        """Await no more samples of computes that were over when the last cycle began that all told of."""
+        for run in self._runs.keys() - {log.run for log in going}:
+            self._over.setdefault(run, self._on_scheduler(self._recorder.clock.perf_counter()))
+        if not self._over:
+            return
+        until = self._until() - _CYCLE_S
+        for run in [run for run, over in self._over.items() if over <= until]:
+            del self._over[run]
+            del self._runs[run]
 
     def _begin(self, log: RunLog) -> None:
         if not self._runs:
@@ -144,22 +163,18 @@ class WorkerProfiles:
     def _take_all(self, answers: Answers | None, *, at_end: bool = False) -> None:
         if answers is None:
             return
-        if not answers.given and not answers.silent and self._workers.present:
+        if answers.refusal is not None:
             self._refused = True
-            why = answers.refusal or "none of them answered"
             self._recorder.warn(
-                f"workers do not give out their profiles ({why}): the scheduler is asked, at the end"
+                f"workers do not give out their profiles ({answers.refusal}): "
+                "the scheduler is asked, at the end"
             )
-        try:
-            if at_end:
-                # Whose prefixes these are is known once graphs were looked at.
-                self._recorder.pull(_FOLD_S)
-            owners = self._owners()
-            for address, cycles in answers.given.items():
-                self._take(address, cycles, owners)
-        except Exception as error:  # noqa: BLE001 - another release may give out anything
-            self._refused = True
-            self._recorder.fault("reading the profiles of workers", error)
+            return
+        if at_end:
+            # Whose prefixes these are is known once graphs were looked at.
+            self._recorder.pull(_FOLD_S)
+        owners = self._owners()
+        self._question.take_each(answers, lambda address, cycles: self._take(address, cycles, owners))
         if at_end and answers.silent:
             self._recorder.warn("a worker did not give out its profile in time: samples may be missing")
 
@@ -195,7 +210,7 @@ class WorkerProfiles:
                 continue
             samples: _Samples = Counter()
             for key, tree in trees.items():
-                for calls, count in own_calls(tree):
+                for calls, count in own_calls(_tree(tree)):
                     samples[key_text(key), calls] += count
             new = samples - told.of_next
             if is_over:
@@ -221,3 +236,15 @@ class WorkerProfiles:
             start_s: float = math.floor(stop - _CYCLE_S - self._recorder.origin)
             start_s = max(start_s, self._runs[run] - self._recorder.origin)
             self._recorder.hand_over_samples(start_s, run, mine)
+
+
+def _tree(rows: _Rows) -> dict[str, Any]:
+    """Return the calls of which a worker has told how deep each is, those below it after it."""
+    above: list[dict[str, Any]] = []
+    for depth, identifier, count in rows:
+        call = {"identifier": str(identifier), "count": int(count), "children": []}
+        del above[depth:]
+        if above:
+            above[-1]["children"].append(call)
+        above.append(call)
+    return above[0] if above else {"children": []}

@@ -1,0 +1,440 @@
+"""Ask workers, with the message behind ``Client.run``, so that none ever has more than a few questions open.
+
+The scheduler passes a question on and waits for the answer without an end: an event loop that stands still (a
+stopped process, swapping, tasks that hold the interpreter) never gives it, and each question keeps a task and
+a connection there. So a worker that does not answer in time is asked nothing more until it has answered, or
+is gone. What is sent needs nothing of taskscope there; what comes back are plain values, never unpickled.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import math
+import zlib
+from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from inspect import iscoroutinefunction
+from itertools import chain
+from typing import Any, NamedTuple, TypeAlias, TypeVar
+
+from taskscope.model.errortext import describe
+from taskscope.recorder import Recorder
+from taskscope.sources.cluster.link import Link
+from taskscope.sources.cluster.pace import Pace
+from taskscope.sources.cluster.workers import Workers
+
+__all__ = ["Answers", "Avoided", "Question", "WorkerPoll", "read_each"]
+
+_T = TypeVar("_T")
+_Function: TypeAlias = Callable[..., object]
+_PATIENCE_S = 0.4
+_S_PER_WORKER = 0.005
+_MOST_GROUPS = 16
+_BACK_OFF_S = (5.0, 10.0, 20.0)
+_EVERY_S = 2.0
+_PAUSE_S_PER_WORKER = 0.05
+_DISALLOWED = b"explicitly disallowed"
+"""What distributed says of handlers that are blocked."""
+_MAX_ANSWER_BYTES = 32_000_000
+"""Of all that one worker answers to one question, unpacked."""
+
+
+class Answers(NamedTuple):
+    """What a function gave on workers.
+
+    Parameters
+    ----------
+    given
+        That, by worker.
+    refusal
+        Why nobody can be asked: the scheduler passes nothing on, or no worker runs it; None otherwise.
+    silent
+        Those that did not answer in time, or of which others did not that were asked with them.
+    failed
+        Why it gave nothing that can be read on others.
+    """
+
+    given: dict[str, Any]
+    refusal: str | None = None
+    silent: frozenset[str] = frozenset()
+    failed: Mapping[str, Exception] = {}
+
+
+class Avoided(NamedTuple):
+    """A worker that hung when a connection ended: how often that was, and until when it is left alone."""
+
+    n_times: int
+    until: float
+
+
+@dataclass(frozen=True, slots=True)
+class _Open:
+    """A message that was not answered yet: whom it is for, and when those are asked anew in parts."""
+
+    workers: Sequence[str]
+    asked_at: float
+    again_at: float
+    n_backed_off: int
+
+
+class WorkerPoll:
+    """Asks the workers of one cluster one thing at a time; for coroutines of one event loop.
+
+    Parameters
+    ----------
+    link
+        Where the scheduler is asked to pass questions on.
+    workers
+        Those that are asked.
+    recorder
+        Where it is told that one gave something that cannot be read.
+    avoided
+        Workers that hung when earlier connections to their schedulers ended: whether they have answered since
+        nobody knows, so they are asked again after 5, 10, 20 s only.
+    """
+
+    def __init__(
+        self, link: Link, workers: Workers, recorder: Recorder, avoided: dict[str, Avoided] | None = None
+    ) -> None:
+        self.workers = workers
+        self.recorder = recorder
+        self._link = link
+        self._avoided: dict[str, Avoided] = {} if avoided is None else avoided
+        self._turn = asyncio.Lock()
+        self._open: dict[asyncio.Task[Answers], _Open] = {}
+        self._tasks: set[asyncio.Task[Answers]] = set()
+        """All that was asked and not answered, also what was asked anew since."""
+
+    async def call(
+        self, function: _Function, *arguments: object, workers: Collection[str] | None = None
+    ) -> Answers:
+        """Return what a function gave on workers, within a second: one that hangs holds up nobody.
+
+        All are asked with one message, which is answered once all of them have answered. Where that takes
+        longer than 0.4 s (more than eighty workers are given 5 ms each), they are asked anew, each on its
+        own, or in sixteen groups where they are more; who does not answer then is left alone, see above. Of a
+        group it is not known who hangs: after 5, 10, 20 s it is asked in parts.
+
+        Parameters
+        ----------
+        function
+            What to call; it gets the worker as ``dask_worker``. It travels as code where its ``__module__``
+            is ``__main__``, and as a name otherwise. What it returns must be what msgpack can hold.
+        arguments
+            What else it gets.
+        workers
+            The addresses of those that are asked; all by default.
+
+        Raises
+        ------
+        OSError
+            If the scheduler cannot be reached.
+        """
+        async with self._turn:
+            asked = self.workers.present if workers is None else frozenset(workers)
+            return await self._call(_message(function, arguments), asked) if asked else Answers({})
+
+    def close(self) -> None:
+        """Wait for nothing more."""
+        now = self.recorder.clock.perf_counter()
+        for task, known in self._open.items():
+            if now - known.asked_at >= _PATIENCE_S:
+                for worker in known.workers:
+                    n = self._avoided[worker].n_times + 1 if worker in self._avoided else 0
+                    self._avoided[worker] = Avoided(n, now + _BACK_OFF_S[min(n, len(_BACK_OFF_S) - 1)])
+            task.cancel()
+        for task in self._tasks:
+            task.cancel()
+
+    async def _call(self, message: Mapping[str, Any], workers: Collection[str]) -> Answers:
+        again = self._take_due()
+        late = self._silent(workers)
+        earlier = {task for task, known in self._open.items() if not late.isdisjoint(known.workers)}
+        avoided = self._shun(workers)
+        trusted = sorted(set(workers) - late - again.keys() - avoided)
+        patience_s = max(_PATIENCE_S, len(trusted) * _S_PER_WORKER)
+        answers = await asyncio.gather(
+            self._ask_trusted(message, trusted, patience_s),
+            self._ask_late(message, earlier, late, patience_s),
+            self._within(patience_s, self._ask(message, _groups(sorted(again.keys() & set(workers))), again)),
+        )
+        found = _joined(list(chain.from_iterable(answers)), self._silent(workers) | avoided)
+        for worker in found.given.keys() & self._avoided.keys():
+            del self._avoided[worker]
+        return found
+
+    async def _ask_trusted(
+        self, message: Mapping[str, Any], trusted: Sequence[str], patience_s: float
+    ) -> list[Answers]:
+        if not trusted:
+            return []
+        # All that the scheduler has, so that none is asked for that has left meanwhile.
+        is_all = len(trusted) == len(self.workers.present)
+        (first,) = asked = self._ask(message, [trusted], {}, is_all=is_all)
+        answers = await self._within(patience_s, asked)
+        if len(trusted) > 1 and not first.done():
+            del self._open[first]
+            answers += await self._within(patience_s, self._ask(message, _groups(trusted), {}))
+        return answers
+
+    async def _ask_late(
+        self,
+        message: Mapping[str, Any],
+        earlier: Collection[asyncio.Task[Answers]],
+        late: Collection[str],
+        patience_s: float,
+    ) -> list[Answers]:
+        """Ask those that have a question open, should they answer that one in time."""
+        if not earlier:
+            return []
+        await asyncio.wait(earlier, timeout=patience_s)
+        free = sorted(set(late) - self._silent(late))
+        return await self._within(patience_s, self._ask(message, _groups(free), {}))
+
+    def _shun(self, workers: Collection[str]) -> frozenset[str]:
+        now = self.recorder.clock.perf_counter()
+        known = self._avoided.keys() & set(workers) if self._avoided else ()
+        return frozenset(worker for worker in known if now < self._avoided[worker].until)
+
+    def _silent(self, workers: Collection[str]) -> frozenset[str]:
+        """Return those that have a question open."""
+        waited_for = chain.from_iterable(known.workers for known in self._open.values())
+        return frozenset(waited_for).intersection(workers)
+
+    def _take_due(self) -> dict[str, int]:
+        """Return the workers of groups that are asked in parts now, and how often that was done before."""
+        now = self.recorder.clock.perf_counter()
+        due = {task: known for task, known in self._open.items() if known.again_at <= now}
+        for task in due:
+            del self._open[task]
+        return {worker: known.n_backed_off + 1 for known in due.values() for worker in known.workers}
+
+    def _ask(
+        self,
+        message: Mapping[str, Any],
+        groups: Iterable[Sequence[str]],
+        n_backed_off: Mapping[str, int],
+        *,
+        is_all: bool = False,
+    ) -> set[asyncio.Task[Answers]]:
+        asked, now = set(), self.recorder.clock.perf_counter()
+        for group in groups:
+            n = n_backed_off.get(group[0], 0)
+            pause_s = math.inf if len(group) == 1 else _BACK_OFF_S[min(n, len(_BACK_OFF_S) - 1)]
+            task = asyncio.create_task(_pass_on(self._link, message, None if is_all else group))
+            self._open[task] = _Open(group, now, now + pause_s, n)
+            self._tasks.add(task)
+            task.add_done_callback(self._heard)
+            asked.add(task)
+        return asked
+
+    def _heard(self, task: asyncio.Task[Answers]) -> None:
+        self._open.pop(task, None)
+        self._tasks.discard(task)
+        if not task.cancelled():
+            # One of several errors is raised, and the others are heard all the same.
+            task.exception()
+
+    async def _within(self, patience_s: float, asked: set[asyncio.Task[Answers]]) -> list[Answers]:
+        """Return what comes within this time."""
+        if not asked:
+            return []
+        done, _ = await asyncio.wait(asked, timeout=patience_s)
+        # What is done is so before it is heard that it is.
+        for task in done:
+            self._open.pop(task, None)
+        return await asyncio.gather(*done)
+
+
+class Question:
+    """One question to all workers, asked next to the polling loop, which goes on meanwhile.
+
+    Asked every two seconds at most, and more seldom where there are more than 40 workers.
+
+    Parameters
+    ----------
+    poll
+        Who asks.
+    name
+        What `Pace` knows it by, and messages call it.
+    function
+        What is called there; see `WorkerPoll.call`.
+    """
+
+    def __init__(self, poll: WorkerPoll, name: str, function: _Function) -> None:
+        self._poll = poll
+        self._name = name
+        self._function = function
+        self._asking: asyncio.Task[Answers] | None = None
+
+    def is_due(self, pace: Pace, every_s: float | None = None) -> bool:
+        """Return whether to `begin`: it is time, and nothing is being asked; `every_s` is 2 s by default."""
+        every_s = _EVERY_S if every_s is None else every_s
+        every_s = max(every_s, len(self._poll.workers.present) * _PAUSE_S_PER_WORKER)
+        return self._asking is None and pace.is_due(self._name, every_s)
+
+    def begin(self, pace: Pace, *arguments: object) -> None:
+        """Ask; what is being asked is given up."""
+        self.close()
+        self._asking = asyncio.get_running_loop().create_task(self._ask(pace, arguments))
+
+    async def answers(self, *, wait: bool) -> Answers | None:
+        """Return what came, once; None if nothing was asked, or no answer is there and none is to `wait` for.
+
+        Raises
+        ------
+        OSError
+            If the scheduler cannot be reached.
+        """
+        asking = self._asking
+        if asking is None or not (wait or asking.done()):
+            return None
+        try:
+            answers = await asking
+        finally:
+            self._asking = None
+        workers = self._poll.workers
+        workers.silent = workers.silent.difference(answers.given, answers.failed).union(answers.silent)
+        return answers
+
+    def take_each(self, answers: Answers, take: Callable[[str, Any], None]) -> None:
+        """Take what each worker gave; who gave what cannot be read is said, and the others are taken."""
+        for address, error in answers.failed.items():
+            self._leave_out(address, error)
+        for address, given in answers.given.items():
+            try:
+                take(address, given)
+            except Exception as error:  # noqa: BLE001 - a worker, or another release, may give anything
+                self._leave_out(address, error)
+
+    def close(self) -> None:
+        """Give up what is being asked."""
+        if self._asking is not None:
+            self._asking.cancel()
+            self._asking = None
+
+    async def _ask(self, pace: Pace, arguments: tuple[object, ...]) -> Answers:
+        with pace.sparing(self._name) as disregard:
+            answers = await self._poll.call(self._function, *arguments)
+            if answers.silent:
+                disregard()
+        return answers
+
+    def _leave_out(self, address: str, error: Exception) -> None:
+        label = self._poll.workers.get(address).label
+        self._poll.recorder.warn(f"what {label} told of its {self._name} is left out: {describe(error)}")
+
+
+def read_each(entries: Iterable[Any], read: Callable[[Any], _T]) -> tuple[list[_T], Exception | None]:
+    """Return what entries of a worker say, and why the last of those that cannot be read could not."""
+    good: list[_T] = []
+    wrong: Exception | None = None
+    for entry in entries:
+        try:
+            good.append(read(entry))
+        except Exception as error:  # noqa: BLE001 - see Question.take_each
+            wrong = error
+    return good, wrong
+
+
+def _groups(workers: Sequence[str]) -> list[Sequence[str]]:
+    n_groups = min(len(workers), _MOST_GROUPS)
+    return [workers[first::n_groups] for first in range(n_groups)]
+
+
+def _message(function: _Function, arguments: tuple[object, ...]) -> dict[str, Any]:
+    from distributed.protocol.pickle import dumps
+
+    return {
+        "op": "run",
+        "function": dumps(_packed(function)),
+        "args": dumps(arguments),
+        "kwargs": dumps({}),
+        "wait": True,
+    }
+
+
+async def _pass_on(link: Link, message: Mapping[str, Any], workers: Collection[str] | None) -> Answers:
+    try:
+        answers = await link.ask("broadcast", msg=message, workers=workers, on_error="return_pickle")
+    except OSError:
+        raise
+    except Exception as error:  # noqa: BLE001 - it may be blocked
+        return Answers({}, describe(error))
+    given, failed = dict[str, Any](), dict[str, Exception]()
+    for address, answer in answers.items():
+        if isinstance(answer, bytes):
+            # A pickled error, which we do not unpickle: the worker is gone, or does not let itself be asked.
+            if _DISALLOWED in answer:
+                failed[str(address)] = _RefusedError("running functions is disallowed there")
+            continue
+        try:
+            given[str(address)] = _unpacked(answer)
+        except Exception as error:  # noqa: BLE001 - a worker, or another release, may give anything
+            failed[str(address)] = error
+    return Answers(given, failed=failed)
+
+
+class _RefusedError(Exception):
+    """A worker did not run what it was asked to."""
+
+
+def _joined(answers: Sequence[Answers], silent: frozenset[str]) -> Answers:
+    given = {address: found for answer in answers for address, found in answer.given.items()}
+    failed = {address: error for answer in answers for address, error in answer.failed.items()}
+    refusal = next((answer.refusal for answer in answers if answer.refusal is not None), None)
+    if failed and not given and all(isinstance(error, _RefusedError) for error in failed.values()):
+        refusal = str(next(iter(failed.values())))
+    return Answers(given, refusal, silent, failed)
+
+
+def _packed(function: _Function) -> _Function:
+    """Return what calls a function on a worker and gives its result as bytes."""
+    # A function within a function travels as code.
+    if iscoroutinefunction(function):
+        asynchronous: Callable[..., Awaitable[object]] = function
+
+        async def packed_later(*arguments: object, dask_worker: Any = None) -> bytes:
+            import zlib
+
+            import msgpack
+
+            given = await asynchronous(*arguments, dask_worker=dask_worker)
+            return zlib.compress(msgpack.packb(given, default=str, unicode_errors="surrogatepass"), 1)
+
+        return packed_later
+
+    def packed(*arguments: object, dask_worker: Any = None) -> bytes:
+        import zlib
+
+        import msgpack
+
+        given = function(*arguments, dask_worker=dask_worker)
+        return zlib.compress(msgpack.packb(given, default=str, unicode_errors="surrogatepass"), 1)
+
+    return packed
+
+
+def _unpacked(answer: Mapping[str, Any]) -> Any:
+    """Return what a worker's function gave; nothing of it is unpickled, and it has a limit."""
+    import msgpack
+    from distributed.protocol.serialize import Serialize, Serialized
+
+    if answer["status"] != "OK":
+        raise _RefusedError(str(answer.get("exception_text", "an error"))[:500])
+    result = answer["result"]
+    if isinstance(result, Serialized):
+        header = result.header
+        if header.get("serializer") != "dask" or any(header.get("compression") or ()):
+            raise ValueError("its answer is not plain bytes")
+        result = b"".join(result.frames)
+    elif isinstance(result, Serialize):
+        # Workers in this process hand over what they would have sent.
+        result = result.data
+    if not isinstance(result, bytes):
+        raise TypeError(f"its answer is of type {type(result).__name__}")
+    unpacking = zlib.decompressobj()
+    plain = unpacking.decompress(result, _MAX_ANSWER_BYTES)
+    if unpacking.unconsumed_tail:
+        raise ValueError(f"its answer has more than {_MAX_ANSWER_BYTES:,} bytes")
+    return msgpack.unpackb(plain, use_list=False, strict_map_key=False, unicode_errors="surrogatepass")
