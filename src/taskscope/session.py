@@ -182,9 +182,11 @@ class Session:
 
     def metadata(self) -> dict[str, object]:
         """Return facts about this process that belong into a recording."""
+        distributed = sys.modules.get("distributed")
         return {
             "taskscope": __version__,
             "dask": dask.__version__,
+            **({} if distributed is None else {"distributed": distributed.__version__}),
             "numpy": np.__version__,
             "python": platform.python_version(),
             "platform": sys.platform,

@@ -112,9 +112,7 @@ def test_tasks_of_other_clients_are_labelled_and_in_no_total_of_ours(lab: LabPag
     said = lab.page.locator(".taskscope-result")
     expect(said.locator("b").first).to_have_text(re.compile(r" · 4 tasks$"))
     expect(said).to_contain_text("4 tasks of other clients ended, ")
-    expect(said).to_contain_text(
-        "1 task did not have to run: the cluster had its result, or that of what needs it"
-    )
+    expect(said).to_contain_text("1 task skipped: already computed, or not needed")
     lab.page.screenshot(path=shots / "others-result.png")
     lab.run_cell(3)
 

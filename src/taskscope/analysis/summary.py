@@ -114,11 +114,7 @@ def _outcomes(outcomes: Outcomes) -> list[str]:
     if outcomes.n_unfinished:
         notes.append(f"{_counted(outcomes.n_unfinished, 'task')} did not finish")
     if outcomes.n_spared:
-        one = outcomes.n_spared == 1
-        whose = (
-            "its result, or that of what needs it" if one else "their results, or those of what needs them"
-        )
-        notes.append(f"{_counted(outcomes.n_spared, 'task')} did not have to run: the cluster had {whose}")
+        notes.append(f"{_counted(outcomes.n_spared, 'task')} skipped: already computed, or not needed")
     if outcomes.n_unrecorded:
         recorded = format_count(outcomes.n_done - outcomes.n_unrecorded)
         notes.append(

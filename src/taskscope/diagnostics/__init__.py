@@ -25,8 +25,8 @@ every task has a colour of its own          colours are by prefix, with one lege
 a slower bar, a process, a quadratic cache  the cost per task is flat, and the bar costs no time
 =========================================== ===========================================================
 
-Under a `distributed.Client` as default scheduler nothing is recorded yet; a warning says so instead of
-silence. Results have times on the axis of ``time.perf_counter``, as ``dask.diagnostics`` has them in fact.
+Under a `distributed.Client` as default scheduler what its workers run is recorded, too. Results have times on
+the axis of ``time.perf_counter``, as ``dask.diagnostics`` has them in fact.
 The interface of 2015 works too: ``Profiler(get)``, ``prof.get``, ``prof.results()``, ``thread_prof``,
 ``process_prof``.
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sized
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sized
 
 from taskscope.recorder import Recorder
 from taskscope.session import Options, current
@@ -71,6 +71,9 @@ class RemoteComputes:
         if id(call) in self._calls:
             self._calls.discard(id(call))
             self._end(id(call), error is not None)
+
+    def released(self, client: object, key: Hashable, error: BaseException | None) -> None:
+        """Nothing depends on it."""
 
     def closing(self, client: object) -> None:
         """Do nothing."""

@@ -40,9 +40,7 @@ def test_a_task_that_was_lost_and_ran_again_is_not_among_those_that_did_not_fini
     assert measure_outcomes(recording) == Outcomes(
         n_erred=0, n_unfinished=0, n_spared=2, n_done=4, n_unrecorded=0
     )
-    assert remarks(recording) == [
-        "2 tasks did not have to run: the cluster had their results, or those of what needs them"
-    ]
+    assert remarks(recording) == ["2 tasks skipped: already computed, or not needed"]
 
 
 @pytest.mark.parametrize(
@@ -88,5 +86,5 @@ def test_one_task_is_said_as_one() -> None:
     recording = recorded([(0, "finished")], n_tasks=1, status="finished")
     graph = replace(recording.graphs[0], spared=np.array([1], "i4"))
     assert remarks(replace(recording, graphs={0: graph})) == [
-        "1 task did not have to run: the cluster had its result, or that of what needs it"
+        "1 task skipped: already computed, or not needed"
     ]

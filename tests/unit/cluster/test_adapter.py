@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import inspect
+import traceback
+from collections.abc import Callable, Hashable
+from typing import Any
 
 from dask.delayed import delayed
 from distributed import Client, LocalCluster
@@ -28,6 +31,9 @@ class Watching:
 
     def returned(self, call: Call, error: BaseException | None) -> None:
         self.heard.append((call, error))
+
+    def released(self, client: object, key: Hashable, error: BaseException | None) -> None:
+        self.heard.append(("released", key, error))
 
     def closing(self, client: object) -> None:
         self.heard.append("closing")
@@ -154,3 +160,48 @@ def test_what_a_client_knows_of_its_futures_keeps_no_result(client: Client) -> N
     assert adapter.unfinished_keys(client) == []
     del future
     until(lambda: not client.futures)  # a future is released by its client's loop
+
+
+def test_another_tool_that_wraps_a_method_meanwhile_ends_nothing(client: Client) -> None:
+    kind: Any = Client
+    untouched = Client.get
+    first, second = Watching(), Watching()
+    assert adapter.watch(first)
+    ours: Callable[..., Any] = Client.get
+
+    def wrapped(self: Client, *args: Any, **kwargs: Any) -> Any:
+        return ours(self, *args, **kwargs)
+
+    kind.get = wrapped
+    try:
+        adapter.release(first)
+        assert adapter.watch(second)
+        assert client.get({"x-1": (int, 7)}, "x-1") == 7
+        adapter.release(second)
+        assert Client.get is wrapped
+        assert client.get({"x-2": (int, 8)}, "x-2") == 8
+    finally:
+        kind.get = untouched
+    assert first.heard == []
+    # Each is told once, though two methods of ours lie one over the other.
+    kinds = [heard if isinstance(heard, str) else type(heard).__name__ for heard in second.heard]
+    assert kinds == ["submitting", "Submission", "handed over", "tuple"]
+
+
+def _frames(client: Client) -> list[str]:
+    try:
+        client.get({"x-3": (int, "no number")}, "x-3")
+    except ValueError as error:
+        return [frame.name for frame in traceback.extract_tb(error.__traceback__)][1:]
+    raise AssertionError("it did not fail")
+
+
+def test_what_a_compute_raises_has_no_frame_of_ours(client: Client) -> None:
+    without = _frames(client)
+    watching = Watching()
+    assert adapter.watch(watching)
+    try:
+        assert _frames(client) == without
+    finally:
+        adapter.release(watching)
+    assert len(watching.heard) == 4

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -153,3 +154,32 @@ def test_nothing_is_imported_without_a_client() -> None:
     with dask.config.set(scheduler="threads"), taskscope.profile(display=False) as run:
         delayed(sum)([1, 2]).compute()
     assert [r.scheduler for r in run.recording.runs] == ["threads"]
+
+
+def _fail() -> None:
+    raise ValueError("no")
+
+
+def test_an_error_that_was_seen_is_the_run_s_though_its_future_is_let_go(client: Client) -> None:
+    def seen() -> None:
+        until(lambda: not client.futures)
+
+    pauses: list[Callable[[], None]] = [lambda: None, seen]
+    for pause in pauses:
+        with taskscope.profile(display=False) as run:
+            future = client.submit(_fail, pure=False)
+            assert str(future.exception()) == "no"
+            del future
+            pause()
+        assert rows(run.recording, "runs", "status", "error") == [("erred", "ValueError: no")]
+
+
+def test_what_is_let_go_before_it_has_run_was_not_interrupted(client: Client) -> None:
+    with taskscope.profile(display=False) as run:
+        future = client.submit(abs, 1, resources={"GPU": 1}, key="never-1")
+        other = client.submit(abs, 2, key="abs-2")
+        del future
+        assert other.result() == 2
+        until(lambda: list(client.futures) == ["abs-2"])
+    assert rows(run.recording, "runs", "status", "error") == [("finished", None)]
+    assert rows(run.recording, "tasks", "key", "status") == [("abs-2", "finished")]

@@ -313,3 +313,34 @@ def test_a_message_that_takes_long_is_due_seldom_and_one_slow_answer_is_not_beli
 
     found = [waited_s(took_s) for took_s in (0.02, 0.5, 0.02, 0.01, 0.02, 0.02, 0.02, 0.02)]
     assert found == pytest.approx([0.0, 0.0, 0.0, 2.0, 2.0, 2.0, 2.0, 4.0])
+
+
+@pytest.mark.parametrize(
+    "odd",
+    [
+        {"thread": 2**63},
+        {"thread": -1},
+        {"key": {"not": "hashable"}},
+        {"nbytes": 10**400},
+        {"startstops": ({"action": "compute", "start": float("nan"), "stop": 2.0},)},
+        {"startstops": 7},
+    ],
+    ids=lambda odd: next(iter(odd)),
+)
+def test_what_a_worker_told_of_one_task_that_cannot_be_meant_is_left_out_alone(odd: dict[str, Any]) -> None:
+    good = [record(1.0, 2.0, 2.5, key="x-1"), record(2.0, 3.0, 3.5, key="x-3")]
+    told, records, errors = read_executions(
+        [good[0], record(1.0, 2.0, 2.5, **{"key": "x-2", **odd}), good[1]]
+    )
+    assert (told.keys, records, len(errors)) == (["x-1", "x-3"], good, 1)
+
+
+def test_what_a_worker_tells_of_one_task_is_bounded() -> None:
+    transfer = {"action": "transfer", "start": 1.0, "stop": 1.5, "source": THERE}
+    compute = {"action": "compute", "start": 2.0, "stop": 3.0}
+    odd = record(0, 0, 3.25 + 11 * 86_400, startstops=(*[transfer] * 100_000, compute, transfer))
+    failed = record(1.0, 2.0, 2.5, status="error", exception_text=f"ValueError('{'x' * 50_000_000}')")
+    told = executions(odd, failed)
+    assert (told.n_cut, len(told.steps.owner), told.computed_stop.tolist()) == (1, 1_001, [3.0, 2.0])
+    assert told.errors == {1: f"ValueError('{'x' * 488}…"}
+    assert [str(moment) for moment in told.reported] == ["nan", "2.5"]

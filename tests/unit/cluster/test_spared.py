@@ -43,7 +43,7 @@ def shown(widget: ProgressWidget) -> tuple[str, int, int, int, float]:
     return widget.state, widget.total, widget.finished, widget.spared, widget.fraction
 
 
-SPARED = "  {} tasks did not have to run: the cluster had their results, or those of what needs them"
+SPARED = "  {} tasks skipped: already computed, or not needed"
 
 
 def test_what_is_held_is_not_computed_again_and_not_counted(client: Client) -> None:

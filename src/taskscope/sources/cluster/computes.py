@@ -36,6 +36,9 @@ class Computes:
         self._calls: dict[int, list[TrackedRun]] = {}
         self._n_handed_over = 0
         """How many calls are handing work to a scheduler."""
+        self._going: set[TrackedRun] = set()
+        self._released: dict[tuple[int, Hashable], BaseException | None] = {}
+        """Futures that were let go before they had finished, by client and key, and what was raised."""
 
     def handing_over(self) -> None:
         """Know that a client is about to hand work to its scheduler."""
@@ -72,7 +75,7 @@ class Computes:
         with self._lock:
             run = self._joinable.get(place) if submission.single and submission.call is None else None
             if run is not None:
-                run.look(self._recorder.clock.perf_counter())
+                run.look(self._recorder.clock.perf_counter(), self._released)
             is_new = run is None or run.answered is not None or run.over is not None
             if run is None or is_new:
                 log = self._recorder.begin()
@@ -85,6 +88,7 @@ class Computes:
                     self._joinable[place] = run
                 if submission.call is not None:
                     self._calls.setdefault(id(submission.call), []).append(run)
+            self._going.add(run)
             run.ask(states)
         return run, is_new
 
@@ -93,6 +97,11 @@ class Computes:
         with self._lock:
             runs = self._calls.get(id(call))
             return runs[0].log.run if runs else None
+
+    def released(self, client: object, key: Hashable, error: BaseException | None) -> None:
+        """Know that a future was let go that had not finished; takes no lock, on the client's event loop."""
+        if self._going:
+            self._released[id(client), key] = error
 
     def returned(self, call: Call, error: BaseException | None) -> None:
         """Know that the runs of a call are over, for it has come back."""
@@ -109,12 +118,15 @@ class Computes:
         now = self._recorder.clock.perf_counter()
         with self._lock:
             for run in runs:
-                run.look(now)
+                run.look(now, self._released)
 
     def ended(self, run: TrackedRun) -> None:
         """Let go of a run that has ended, and tell so."""
         with self._lock:
             self._joinable = {place: r for place, r in self._joinable.items() if r is not run}
+            self._going.discard(run)
+            if not self._going:
+                self._released.clear()
         self._on_stop()
 
     def clear(self) -> None:
@@ -122,6 +134,8 @@ class Computes:
         with self._lock:
             self._joinable.clear()
             self._calls.clear()
+            self._going.clear()
+            self._released.clear()
             self._n_handed_over = 0
 
     def renew_lock(self) -> None:

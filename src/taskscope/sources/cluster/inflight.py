@@ -6,6 +6,7 @@ import math
 from collections.abc import Callable, Hashable, Iterable, Mapping
 from typing import Any
 
+from taskscope.model.errortext import describe
 from taskscope.model.keys import split_key
 from taskscope.sources.cluster.others import Others
 from taskscope.sources.cluster.pace import Pace
@@ -102,7 +103,11 @@ class InFlight:
         for address in addresses:
             for time_s, event in await self._link.ask("events", topic=address):
                 if isinstance(event, Mapping) and event.get("action") == "remove-worker":
-                    self._lose(address, event, time_s - ahead_s + clock.shift_s())
+                    try:
+                        self._lose(address, event, float(time_s) - ahead_s + clock.shift_s())
+                    except (TypeError, ValueError) as error:
+                        # Anybody's code may log an event of that name.
+                        self._recorder.warn(f"an event of a worker cannot be read: {describe(error)}")
 
     def _lose(self, address: str, event: Mapping[str, Any], moment: float) -> None:
         worker = self._workers.get(address)

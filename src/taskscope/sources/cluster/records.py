@@ -26,6 +26,9 @@ COMPUTE = len(ACTIVITIES)
 """The code of computing among the kinds of steps; the others are those of activities."""
 _KINDS = {name: code for code, name in enumerate((*ACTIVITIES, "compute"))}
 _OTHER = _KINDS["other"]
+_MAX_STEPS = 1_000
+_MAX_SHOWN = 100_000
+_DAY_S = 86_400.0
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -78,6 +81,8 @@ class Executions:
     stepped
         Places of those whose worker's clock was set back meanwhile, so that something stopped before it
         started; that is told as having taken no time.
+    n_cut
+        How many had more steps than are kept of one task.
     """
 
     keys: list[Hashable]
@@ -90,6 +95,7 @@ class Executions:
     computed: NDArray[np.int64]
     computed_stop: _Floats
     stepped: list[int]
+    n_cut: int = 0
 
     def __len__(self) -> int:
         """Return how many they are."""
@@ -115,22 +121,27 @@ def _read(records: Sequence[_Record]) -> Executions:
     failed = [place for place, record in enumerate(records) if record["status"] != "OK"]
     nbytes = np.array([record.get("nbytes", math.nan) for record in records], np.float64)
     nbytes[failed] = math.nan
-    steps, stepped = _read_steps([record["startstops"] for record in records])
+    nbytes[~np.isfinite(nbytes)] = math.nan
+    # What a key is looked up in would raise for all of them.
+    dict.fromkeys(record["key"] for record in records)
+    told = [record["startstops"] for record in records]
+    steps, stepped = _read_steps([_bounded(steps) for steps in told])
     computed, computed_stop = _computing(steps, len(records))
     return Executions(
         keys=[record["key"] for record in records],
         workers=[str(record["worker"]) for record in records],
-        threads=[int(record.get("thread") or 0) for record in records],
+        threads=[_thread(record) for record in records],
         errors={
             place: error_text(str(records[place].get("exception_text") or "unknown error"))
             for place in failed
         },
         nbytes=nbytes,
-        reported=np.array([reported_at(record) for record in records], np.float64),
+        reported=_plausible([reported_at(record) for record in records], steps, computed),
         steps=steps,
         computed=computed,
         computed_stop=computed_stop,
         stepped=sorted(set(steps.owner[stepped].tolist())),
+        n_cut=sum(len(steps) > _MAX_STEPS for steps in told),
     )
 
 
@@ -141,6 +152,8 @@ def _read_steps(told: Sequence[Sequence[Mapping[str, Any]]]) -> tuple[Steps, NDA
     flat = list(chain.from_iterable(told))
     start = np.array([step["start"] for step in flat], np.float64)
     stop = np.array([step["stop"] for step in flat], np.float64)
+    if not (np.isfinite(start).all() and np.isfinite(stop).all()):
+        raise ValueError("times must be finite")
     kind = np.array([_KINDS.get(step["action"], _OTHER) for step in flat], np.uint8)
     sources = [step.get("source") for step in flat]
     steps = Steps(
@@ -151,6 +164,28 @@ def _read_steps(told: Sequence[Sequence[Mapping[str, Any]]]) -> tuple[Steps, NDA
         [None if source is None else str(source) for source in sources],
     )
     return steps, np.flatnonzero(stop < start)
+
+
+def _thread(record: _Record) -> int:
+    number = int(record.get("thread") or 0)
+    if not 0 <= number < 2**63:
+        raise ValueError(f"a thread's number must be below 2**63, got {number}")
+    return number
+
+
+def _bounded(steps: Sequence[Mapping[str, Any]]) -> Sequence[Mapping[str, Any]]:
+    """Return the first steps of a task, and the computing that was last."""
+    if len(steps) <= _MAX_STEPS:
+        return steps
+    computed = [step for step in steps[_MAX_STEPS - 1 :] if step["action"] == "compute"]
+    return [*steps[: _MAX_STEPS - 1], *computed[-1:]]
+
+
+def _plausible(reported: Sequence[float], steps: Steps, computed: NDArray[np.int64]) -> _Floats:
+    """Return when tasks were reported, NaN where that is a day or more from when they ran."""
+    moments = np.array(reported, np.float64)
+    moments[np.abs(moments - steps.stop[computed]) > _DAY_S] = math.nan
+    return moments
 
 
 def _computing(steps: Steps, n: int) -> tuple[NDArray[np.int64], _Floats]:
@@ -181,7 +216,7 @@ def error_text(shown: str) -> str:
     >>> error_text("ZeroDivisionError('division by zero')")
     'ZeroDivisionError: division by zero'
     """
-    shown = shown.encode("utf-8", "backslashreplace").decode("utf-8")
+    shown = shown[:_MAX_SHOWN].encode("utf-8", "backslashreplace").decode("utf-8")
     call = _CALL.fullmatch(shown)
     try:
         message = ast.literal_eval(call[2]) if call and call[2] else None

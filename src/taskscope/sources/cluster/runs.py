@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections import deque
-from collections.abc import Callable, Collection, Hashable, Iterable, Mapping
+from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, MutableMapping
 from dataclasses import dataclass, field
 from itertools import chain, repeat
 from typing import Any, NamedTuple
@@ -77,6 +77,8 @@ class TrackedRun:
     """Requested keys whose futures were let go or cancelled, while it is not known that nobody needs them."""
     unfinished: set[Hashable] = field(default_factory=set)
     """Those that nobody needed any more before they had finished."""
+    released: set[Hashable] = field(default_factory=set)
+    """Those whose futures were let go, and not cancelled: what of them did not run was not interrupted."""
     unended: Unended = field(default_factory=Unended)
     requested: set[Hashable] = field(default_factory=set)
     spared: set[Hashable] = field(default_factory=set)
@@ -126,8 +128,18 @@ class TrackedRun:
             self.status = "finished" if error is None else "erred"
         self.error = None if error is None else describe(error)
 
-    def look(self, now: float) -> None:
-        """See whether the requested keys are done; looks at few of them as long as they are not."""
+    def look(
+        self, now: float, released: MutableMapping[tuple[int, Hashable], BaseException | None] | None = None
+    ) -> None:
+        """See whether the requested keys are done; looks at few of them as long as they are not.
+
+        Parameters
+        ----------
+        now
+            The time.
+        released
+            Futures that were let go, by client and key, and what their tasks raised; ours are taken out.
+        """
         if self.call is not None or self.answered is not None:
             return
         while self.waiting:
@@ -139,10 +151,23 @@ class TrackedRun:
             if status == "error":
                 self.failed.setdefault(key, describe(state.exception))
             elif status != "finished":
-                self.given_up[key] = None
+                self._let_go(key, {} if released is None else released)
         self.answered = now
         if not self.given_up:
             self.over = now
+
+    def _let_go(
+        self, key: Hashable, released: MutableMapping[tuple[int, Hashable], BaseException | None]
+    ) -> None:
+        name = (id(self.client), key)
+        error = released.get(name)
+        if name in released:
+            del released[name]
+            self.released.add(key)
+        if error is None:
+            self.given_up[key] = None
+        else:
+            self.failed.setdefault(key, describe(error))
 
     def send(self, key: Hashable, place: tuple[str, str], now: float) -> None:
         """Note that a worker has been given a task."""
@@ -205,7 +230,7 @@ class TrackedRun:
             return self.status
         if self.failed:
             return "erred"
-        unfinished = self.unfinished.union(self.given_up).difference(self.landed, self.spared)
+        unfinished = self.unfinished.union(self.given_up).difference(self.landed, self.spared, self.released)
         return "interrupted" if unfinished else "finished"
 
     def end(self, now: float) -> None:

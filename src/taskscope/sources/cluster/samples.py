@@ -11,6 +11,8 @@ from taskscope.sources.cluster.workers import Worker
 
 __all__ = ["WorkerSampler"]
 
+_MOST = 2.0**63
+
 
 class WorkerSampler:
     """Tells the recorder of each worker's own measurements, each once.
@@ -27,19 +29,19 @@ class WorkerSampler:
 
     def take(self, worker: Worker, facts: Mapping[str, Any]) -> None:
         """Tell what a worker says, unless that was told before."""
-        metrics: Mapping[str, Any] = facts.get("metrics") or {}
+        metrics = _mapping(facts.get("metrics"))
         measured = _number(metrics.get("time"))
         if measured is None or measured <= self._told.get(worker.address, float("-inf")):
             return
         self._told[worker.address] = measured
         clock = self._recorder.clock
         shift = clock.shift_s() - self._recorder.origin
-        spilled = metrics.get("spilled_bytes") or {}
+        spilled = _mapping(metrics.get("spilled_bytes"))
         in_memory = _number(spilled.get("memory"))
         rss, held = _number(metrics.get("memory")), _number(metrics.get("managed_bytes"))
         # The worker counts what it has spilled among what it holds.
         managed = None if held is None else max(held - (in_memory or 0.0), 0.0)
-        executing = (metrics.get("task_counts") or {}).get("executing", 0)
+        executing = _number(_mapping(metrics.get("task_counts")).get("executing")) or 0
         self._recorder.workers.append(
             WorkerSample(
                 time_s=measured + worker.clock.ahead_s + shift,
@@ -64,5 +66,12 @@ class WorkerSampler:
             self._recorder.workers.append(WorkerSample(now_s, worker.address, worker.name, 0, *unknown))
 
 
+def _mapping(value: object) -> Mapping[str, Any]:
+    return value if isinstance(value, Mapping) else {}
+
+
 def _number(value: object) -> float | None:
-    return float(value) if isinstance(value, int | float) and not isinstance(value, bool) else None
+    """Return a number of what a worker says of itself, None where it is none that can be meant."""
+    if not isinstance(value, int | float) or isinstance(value, bool) or not abs(value) < _MOST:
+        return None
+    return float(value)

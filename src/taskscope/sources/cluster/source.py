@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
 from typing import Any
 
 from taskscope.recorder import Recorder
@@ -160,6 +160,10 @@ class ClusterSource:
     def returned(self, call: Call, error: BaseException | None) -> None:
         """End the runs of a call that waited."""
         self._computes.returned(call, error)
+
+    def released(self, client: object, key: Hashable, error: BaseException | None) -> None:
+        """Know that nobody waits for a future any more, and what its task raised if it did."""
+        self._computes.released(client, key, error)
 
     def closing(self, client: Any) -> None:
         """Read what there is while it can be read."""

@@ -185,9 +185,7 @@ class TaskStream:
     ) -> None:
         """Tell of records; what is nobody's is `left`, or dropped where that is None."""
         told, records, errors = read_executions(records)
-        for error in errors:
-            self._note_gap()
-            self._recorder.fault("reading a record of the task stream", error)
+        self._tell_left_out(told.n_cut, errors)
         owners = self._ownership.owners(told.keys)
         places: dict[TrackedRun | None, list[int]] = {}
         for place, run in enumerate(owners):
@@ -211,6 +209,13 @@ class TaskStream:
         for run, mine in places.items():
             if run is not None:
                 tell(run, timed, mine, self._transfers, self._recorder)
+
+    def _tell_left_out(self, n_cut: int, errors: Sequence[Exception]) -> None:
+        if n_cut:
+            self._recorder.warn(f"of {n_cut:,} tasks with very many transfers only the first are kept")
+        for error in errors:
+            self._note_gap()
+            self._recorder.fault("reading a record of the task stream", error)
 
     def _leave(self, records: list[Mapping[str, Any]], left: list[Mapping[str, Any]]) -> None:
         room = max(_MAX_HELD - len(left), 0)

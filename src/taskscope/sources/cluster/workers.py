@@ -94,8 +94,7 @@ class Workers:
             # Names are numbers, texts, or anything else that was given.
             worker.name = str(facts.get("name", address))
             worker.n_threads = int(facts.get("nthreads", 0))
-            counts = (facts.get("metrics") or {}).get("task_counts") or {}
-            worker.n_held = int(counts.get("memory", 0))
+            worker.n_held = _n_held(facts)
             self._seen(worker, facts)
         self._told.update(map(str, told))
         gone = self.present - told.keys()
@@ -115,3 +114,10 @@ class Workers:
     def __contains__(self, address: object) -> bool:
         """Return whether the scheduler has told of this worker."""
         return address in self._told
+
+
+def _n_held(facts: Mapping[str, Any]) -> int:
+    metrics = facts.get("metrics")
+    counts = metrics.get("task_counts") if isinstance(metrics, Mapping) else None
+    n_held = counts.get("memory", 0) if isinstance(counts, Mapping) else 0
+    return n_held if isinstance(n_held, int) else 0

@@ -21,6 +21,7 @@ __all__ = ["release", "watch"]
 _lock = threading.Lock()
 _observers: tuple[Observer, ...] = ()
 _originals: dict[str, Any] = {}
+_tap: _Tap
 _call: ContextVar[Call | None] = ContextVar("taskscope_cluster_call", default=None)
 
 
@@ -47,25 +48,35 @@ def release(observer: Observer) -> None:
             _uninstall(sys.modules["distributed.client"].Client)
 
 
+class _Tap:
+    """Whether replaced methods tell; for good no more once they were taken out."""
+
+    is_on = True
+
+
 def _install(kind: Any) -> None:
+    global _tap  # noqa: PLW0603 - see watch
+    _tap = _Tap()
     for name, make in _REPLACED.items():
         original = vars(kind)[name]
-        _originals[name] = (original, replacement := make(original))
+        _originals[name] = (original, replacement := make(original, _tap))
         setattr(kind, name, replacement)
 
 
 def _uninstall(kind: Any) -> None:
+    _tap.is_on = False
     for name, (original, replacement) in list(_originals.items()):
-        # Another tool may have put its own over ours since; ours stays below it, and passes everything on.
+        # Another tool may have put its own over ours since. Ours stays below it then, and only passes on; who
+        # watches next has new ones put over both.
         if vars(kind).get(name) is replacement:
             setattr(kind, name, original)
-            del _originals[name]
+        del _originals[name]
 
 
-def _observed_get(original: Callable[..., Any]) -> Callable[..., Any]:
+def _observed_get(original: Callable[..., Any], tap: _Tap) -> Callable[..., Any]:
     @functools.wraps(original)
     def get(self: Any, *args: Any, **kwargs: Any) -> Any:
-        if not _observers or not kwargs.get("sync", True):
+        if not tap.is_on or not kwargs.get("sync", True):
             return original(self, *args, **kwargs)
         call = Call(self)
         token = _call.set(call)
@@ -73,6 +84,7 @@ def _observed_get(original: Callable[..., Any]) -> Callable[..., Any]:
             result = original(self, *args, **kwargs)
         except BaseException as error:
             _returned(call, error)
+            _leave_out_our_frame(error)
             raise
         finally:
             _call.reset(token)
@@ -84,15 +96,22 @@ def _observed_get(original: Callable[..., Any]) -> Callable[..., Any]:
     return get
 
 
+def _leave_out_our_frame(error: BaseException) -> None:
+    if error.__traceback__ is not None:
+        error.__traceback__ = error.__traceback__.tb_next
+
+
 def _returned(call: Call, error: BaseException | None) -> None:
     _tell(lambda observer: observer.returned(call, error))
 
 
-def _observed_graph(original: Callable[..., Any]) -> Callable[..., Any]:
+def _observed_graph(original: Callable[..., Any], tap: _Tap) -> Callable[..., Any]:
     signature = inspect.signature(original)
 
     @functools.wraps(original)
     def graph_to_futures(self: Any, *args: Any, **kwargs: Any) -> Any:
+        if not tap.is_on:
+            return original(self, *args, **kwargs)
         _tell(lambda observer: observer.submitting(self))
         began = time.perf_counter()
         try:
@@ -109,6 +128,9 @@ def _observed_graph(original: Callable[..., Any]) -> Callable[..., Any]:
                 observer.submitted(submission)
 
             _tell(tell)
+        except BaseException as error:
+            _leave_out_our_frame(error)
+            raise
         finally:
             _tell(lambda observer: observer.handed_over())
         return futures
@@ -116,29 +138,43 @@ def _observed_graph(original: Callable[..., Any]) -> Callable[..., Any]:
     return graph_to_futures
 
 
-def _observed_close(original: Callable[..., Any]) -> Callable[..., Any]:
+def _observed_close(original: Callable[..., Any], tap: _Tap) -> Callable[..., Any]:
     @functools.wraps(original)
     def close(self: Any, *args: Any, **kwargs: Any) -> Any:
         # The garbage collector closes what it frees, on a thread that may hold any lock, ours among them.
-        if sys._getframe(1).f_code is not type(self).__del__.__code__:
+        if tap.is_on and sys._getframe(1).f_code is not type(self).__del__.__code__:
             _tell(lambda observer: observer.closing(self))
         return original(self, *args, **kwargs)
 
     return close
 
 
-def _observed_end(original: Callable[..., Any]) -> Callable[..., Any]:
+def _observed_end(original: Callable[..., Any], tap: _Tap) -> Callable[..., Any]:
     @functools.wraps(original)
     async def _close(self: Any, *args: Any, **kwargs: Any) -> Any:
         # One that blocks was asked in `close`, and is asynchronous on its own loop, too.
-        if self._asynchronous and self.status != "closed":
+        if tap.is_on and self._asynchronous and self.status != "closed":
             await _tell_in_loop(self)
         try:
             return await original(self, *args, **kwargs)
         finally:
-            _tell(lambda observer: observer.closed(self))
+            if tap.is_on:
+                _tell(lambda observer: observer.closed(self))
 
     return _close
+
+
+def _observed_release(original: Callable[..., Any], tap: _Tap) -> Callable[..., Any]:
+    @functools.wraps(original)
+    def _release_key(self: Any, key: Any) -> Any:
+        state = self.futures.get(key) if tap.is_on else None
+        # Of what has finished nobody has to hear, and there may be very many.
+        if state is not None and state.status != "finished":
+            error = state.exception if state.status == "error" else None
+            _tell(lambda observer: observer.released(self, key, error))
+        return original(self, key)
+
+    return _release_key
 
 
 _REPLACED = {
@@ -146,6 +182,7 @@ _REPLACED = {
     "_graph_to_futures": _observed_graph,
     "close": _observed_close,
     "_close": _observed_end,
+    "_release_key": _observed_release,
 }
 
 
