@@ -1,114 +1,128 @@
-"""What does each hook cost, measured inside the run?
+"""What does watching cost the process that computes?
 
-Whole runs are too noisy below a few percent. So every hook of a watcher is wrapped in two clock reads, and so
-is every call of a task, which is where taskscope takes its times. The same around hooks and tasks that do
-nothing is taken off. Sums over the run, per task, in µs.
+A task that does nothing takes tens of µs, so what watching adds to a run is lost in what the machine does
+besides: medians of whole runs tell nothing below a few percent. So the first table has the CPU time of the
+process, of whole runs with everything in them, the least of many interleaved rounds; the second counts the
+machine instructions of the thread that computes, which are nearly the same each time.
 """
 
 from __future__ import annotations
 
-import statistics
+import gc
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
 import time
-from collections import defaultdict
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator
 from functools import partial
-from typing import Any
+from pathlib import Path
 
-import dask.local
-from dask._task_spec import Task
-
-from benchmarks.harness import Table, main
-from benchmarks.variants import Variant, watched_by
+from benchmarks.harness import Table, interleaved, main
+from benchmarks.variants import VARIANTS, Variant, watched_by
 from benchmarks.workloads import Scheduler, Workload, chains, tree
 
-Hook = Callable[..., object]
-HOOKS = ("start", "start_state", "pretask", "posttask", "finish")
-PARTS = (*HOOKS, "task")
+_PATIENCE_S = 120.0
+_ROUNDS = 12
+_GRAPHS: dict[str, Callable[[int], Workload]] = {"tree": tree, "chains": chains}
+_PROGRAM = "import sys; from benchmarks.in_situ import compute_counted; compute_counted(*sys.argv[1:])"
+_COLUMNS = [*VARIANTS[:2], *(f"{variant}, more than no-op" for variant in VARIANTS[2:])]
 
 
-@dataclass(slots=True)
-class Stopwatch:
-    """Seconds spent in each part of a run."""
-
-    spent_s: defaultdict[str, float] = field(default_factory=lambda: defaultdict(float))
-
-    def around(self, part: str, hook: Hook | None) -> Hook | None:
-        return None if hook is None else partial(self._timed, part, hook)
-
-    def _timed(self, part: str, hook: Hook, *arguments: object) -> object:
-        start_s = time.perf_counter()
-        try:
-            return hook(*arguments)
-        finally:
-            self.spent_s[part] += time.perf_counter() - start_s
-
-    def wrap_task(self, key: Any, dsk: dict[Any, Any], _: Mapping[str, Any]) -> None:
-        """Replace a task, as the watcher left it just before it runs, by one that is timed."""
-        node = dsk[key]
-        if isinstance(node, Task):
-            dsk[key] = _TimedCall(node, self)
-
-
-class _TimedCall:
-    """Stand in for a task for as long as it takes to call it."""
-
-    def __init__(self, task: Task, stopwatch: Stopwatch) -> None:
-        self._task = task
-        self._stopwatch = stopwatch
-
-    def __call__(self, *arguments: Any) -> Any:
-        return self._stopwatch._timed("task", self._task, *arguments)
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._task, name)
-
-
-@contextmanager
-def timed_hooks(stopwatch: Stopwatch) -> Iterator[None]:
-    """Time every hook of every compute, where dask's scheduler asks which hooks there are."""
-    original = dask.local.local_callbacks
-
-    @contextmanager
-    def timed(callbacks: Any = None) -> Iterator[list[tuple[Hook | None, ...]]]:
-        with original(callbacks) as active:
-            watchers = [tuple(map(stopwatch.around, HOOKS, hooks)) for hooks in active]
-            yield [*watchers, (None, None, stopwatch.wrap_task, None, None)]
-
-    dask.local.local_callbacks = timed
-    try:
-        yield
-    finally:
-        dask.local.local_callbacks = original
-
-
-def measured(workload: Workload, scheduler: Scheduler, variant: Variant) -> dict[str, float]:
-    """Run once and return the µs per task of each part."""
-    stopwatch = Stopwatch()
-    with watched_by(variant), timed_hooks(stopwatch):
+def cpu_s(workload: Workload, scheduler: Scheduler, variant: Variant) -> float:
+    """Return the CPU time of all threads of this process while the graph is computed."""
+    with watched_by(variant):
+        start_s = time.process_time()
         workload.compute(scheduler)
-    return {part: stopwatch.spent_s[part] * 1e6 / workload.n_tasks for part in PARTS}
+        return time.process_time() - start_s
 
 
-def medians(workload: Workload, scheduler: Scheduler, variant: Variant, *, runs: int) -> dict[str, float]:
-    taken = [measured(workload, scheduler, variant) for _ in range(runs)]
-    return {part: statistics.median(run[part] for run in taken) for part in PARTS}
+def least(workload: Workload, scheduler: Scheduler, *, rounds: int) -> tuple[int, dict[Variant, float]]:
+    """Return the number of rounds, and the least µs of CPU time a task of each variant."""
+    workload.compute(scheduler)  # unmeasured: the first run pays for pages and imports
+    runs = {variant: partial(cpu_s, workload, scheduler, variant) for variant in VARIANTS}
+    taken = interleaved(runs, repetitions=rounds, patience_s=_PATIENCE_S)
+    scale = 1e6 / workload.n_tasks
+    return len(taken["bare"]), {variant: min(times) * scale for variant, times in taken.items()}
+
+
+def cells(of: dict[Variant, float], form: str) -> list[str]:
+    """Return the bare and the no-op run as they are, and of the others what is above the no-op one."""
+    more = (of[variant] - of["no-op"] for variant in VARIANTS[2:])
+    return [form.format(value) for value in (of["bare"], of["no-op"], *more)]
+
+
+def times(*, quick: bool) -> Iterator[list[str]]:
+    n_tasks = 2_000 if quick else 20_000
+    for workload in (tree(n_tasks), chains(n_tasks // 5)):
+        schedulers: tuple[Scheduler, ...] = ("sync", "threads")
+        for scheduler in schedulers:
+            rounds, of = least(workload, scheduler, rounds=_ROUNDS)
+            yield [workload.name, scheduler, str(rounds), *cells(of, "{:.2f}")]
+
+
+# ------------------------------------------------------------------ instructions
+
+
+def compute_counted(graph: str, n_tasks: str, variant: Variant) -> None:
+    """Compute once with valgrind's counter on; run by `counted` in a process of its own."""
+    workload = _GRAPHS[graph](int(n_tasks))
+    workload.compute("sync")
+    gc.collect()
+    with watched_by(variant):
+        _counter("on")
+        workload.compute("sync")
+        _counter("off")
+
+
+def _counter(state: str) -> None:
+    subprocess.run(["callgrind_control", "-i", state, str(os.getpid())], check=True, capture_output=True)
+
+
+def counted(graph: str, n_tasks: int, variant: Variant) -> int:
+    """Return the instructions of the main thread of a run."""
+    with tempfile.TemporaryDirectory() as folder:
+        tool = ["valgrind", "-q", "--tool=callgrind", "--instr-atstart=no", "--separate-threads=yes"]
+        program = [sys.executable, "-c", _PROGRAM, graph, str(n_tasks), variant]
+        command = [*tool, f"--callgrind-out-file={folder}/out", *program]
+        subprocess.run(command, check=True, capture_output=True, env={**os.environ, "PYTHONHASHSEED": "0"})
+        found = re.search(r"^totals: (\d+)$", Path(folder, "out-01").read_text(), re.MULTILINE)
+    if found is None:
+        raise ValueError(f"valgrind wrote no totals for {graph} of {n_tasks} tasks watched by {variant}")
+    return int(found[1])
+
+
+def instructions(*, quick: bool) -> Iterator[list[str]]:
+    """Yield instructions a task: what twice the tasks take more, so that what a run takes once falls out."""
+    n_tasks = 500 if quick else 2_000
+    for graph, make in _GRAPHS.items():
+        sizes = make(n_tasks).n_tasks, make(2 * n_tasks).n_tasks
+        of = {
+            variant: (counted(graph, 2 * n_tasks, variant) - counted(graph, n_tasks, variant))
+            / (sizes[1] - sizes[0])
+            for variant in VARIANTS
+        }
+        yield [f"{graph} of {sizes[0]:,} and {sizes[1]:,}", *cells(of, "{:,.0f}")]
 
 
 def measure(*, quick: bool) -> list[Table]:
-    n_tasks = 5_000 if quick else 50_000
-    rows = []
-    for workload in (tree(n_tasks), chains(n_tasks // 5)):
-        for scheduler in ("sync", "threads"):
-            nothing = medians(workload, scheduler, "no-op", runs=3)
-            for variant in ("dask", "taskscope"):
-                cost = medians(workload, scheduler, variant, runs=3)
-                more = {part: cost[part] - nothing[part] for part in PARTS}
-                cells = [f"{more[part]:.2f}" for part in PARTS]
-                rows.append([workload.name, scheduler, variant, *cells, f"{sum(more.values()):.2f}"])
-    columns = ["graph", "scheduler", "watched by", *PARTS, "sum"]
-    return [Table("Cost inside the run, µs per task above doing nothing", columns, rows)]
+    note = (
+        "dask: Profiler, CacheProfiler and ProgressBar; taskscope: `profile(display=False)`. All threads of "
+        "the process count; entering and leaving the block does not, nor does taskscope's helper process."
+    )
+    title = "CPU time, µs a task, least of the rounds"
+    found = [Table(title, ["graph", "scheduler", "rounds", *_COLUMNS], times(quick=quick), note)]
+    can_count = shutil.which("valgrind") is not None
+    rows = instructions(quick=quick) if can_count else iter(())
+    note = (
+        "valgrind's callgrind, synchronous scheduler, in the thread that computes: what twice as many tasks "
+        "take more, divided by their number."
+        if can_count
+        else "Not counted: valgrind is not installed."
+    )
+    return [*found, Table("Instructions a task", ["graph", *_COLUMNS], rows, note)]
 
 
 if __name__ == "__main__":
