@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import sys
 import zipfile
@@ -70,6 +71,18 @@ def test_a_registry_would_accept_the_metadata(built: Distributions) -> None:
     command = [sys.executable, "-m", "twine", "check", "--strict", str(built.wheel), str(built.sdist)]
     checked = subprocess.run(command, check=False, capture_output=True, text=True)
     assert checked.returncode == 0, checked.stdout
+
+
+def test_links_and_pictures_of_the_description_need_no_files_beside_it(built: Distributions) -> None:
+    with zipfile.ZipFile(built.wheel) as archive:
+        name = next(name for name in archive.namelist() if name.endswith(".dist-info/METADATA"))
+        description = archive.read(name).decode()
+    page = "https://github.com/taskscope/taskscope"
+    raw = "https://raw.githubusercontent.com/taskscope/taskscope"
+    assert f"]({page}/blob/main/docs/how-it-works.md)" in description
+    assert f'src="{raw}/main/docs/pictures/dashboard-wide-light.png"' in description
+    targets = re.findall(r"\]\(([^)]+)\)|(?:src|srcset)=\"([^\"]+)\"", description)
+    assert [target for pair in targets for target in pair if target and "://" not in target] == []
 
 
 def test_python_and_npm_agree_on_the_version(built: Distributions) -> None:
