@@ -13,6 +13,7 @@ MINIMUM := build/minimum
 NEWEST := build/newest
 VERSIONS := $(shell sed -n 's/.*Programming Language :: Python :: \(3\.[0-9]*\)".*/\1/p' pyproject.toml)
 MINUTES ?= 120
+GRAPHS ?= 4000
 # A test that hangs fails with the stacks of all threads, and does not eat the time of all the others.
 PYTEST := pytest --timeout 300
 UNIT := $(PYTEST) -n 2 --dist loadfile --ignore=tests/browser --ignore=tests/packaging --ignore=tests/upstream
@@ -45,7 +46,7 @@ ifndef SIDE_BY_SIDE
 .NOTPARALLEL:
 endif
 
-.PHONY: demo test quick setup lint typecheck unit unit-python unit-frontend upstream upstream-distributed minimum newest other-python soak mutants sbom binder packaging notebooks browser docs docs-check bench bench-quick \
+.PHONY: demo test quick setup lint typecheck unit unit-python unit-frontend upstream upstream-distributed minimum newest other-python soak graphs mutants sbom binder packaging notebooks browser docs docs-check bench bench-quick \
 	pictures clean help
 
 demo: setup ## open the quickstart in JupyterLab (with CI=true: run it headless, keep the results)
@@ -108,6 +109,9 @@ other-python:
 
 soak: setup ## two hours of random faults; `make soak MINUTES=5` for less (not part of test)
 	$(PYTHON) -W error -m tests.faults.soak --minutes $(MINUTES)
+
+graphs: setup ## 4,000 random graphs with odd values and exceptions end as they do unrecorded; `make graphs GRAPHS=400` for less (not part of test)
+	$(PYTHON) -m tests.support.odd_graphs --graphs $(GRAPHS)
 
 mutants: setup $(STAMPS)/mutants ## do tests notice a wrong recorder, wire or decoder? half an hour (not part of test)
 	rm -rf $(MUTANTS)/repository && mkdir -p $(MUTANTS)/repository

@@ -5,7 +5,16 @@ from __future__ import annotations
 import threading
 from types import FrameType, TracebackType, WrapperDescriptorType
 
-__all__ = ["MAX_ERROR_TEXT", "describe", "drop_frame", "is_a", "raw_dict", "traceback_of"]
+__all__ = [
+    "MAX_ERROR_TEXT",
+    "describe",
+    "drop_frame",
+    "drop_frames",
+    "is_a",
+    "raw_dict",
+    "set_traceback",
+    "traceback_of",
+]
 
 MAX_ERROR_TEXT = 500
 """Longest message kept, in characters."""
@@ -51,7 +60,25 @@ def drop_frame(error: BaseException, frame: FrameType) -> None:
     """Take a frame that is about to raise an exception further out of its traceback."""
     outermost = traceback_of(error)
     if outermost is not None and outermost.tb_frame is frame:
-        _traceback.__set__(error, outermost.tb_next)
+        set_traceback(error, outermost.tb_next)
+
+
+def drop_frames(error: BaseException, file: str) -> None:
+    """Take all frames of a file out of an exception's traceback."""
+    before, here = None, traceback_of(error)
+    while here is not None:
+        if here.tb_frame.f_code.co_filename != file:
+            before = here
+        elif before is None:
+            set_traceback(error, here.tb_next)
+        else:
+            before.tb_next = here.tb_next
+        here = here.tb_next
+
+
+def set_traceback(error: BaseException, traceback: TracebackType | None) -> None:
+    """Set an exception's traceback, which its class may forbid."""
+    _traceback.__set__(error, traceback)
 
 
 def describe(error: BaseException) -> str:

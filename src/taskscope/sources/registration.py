@@ -16,13 +16,15 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Generator, Iterable, Iterator
 from contextlib import AbstractContextManager, contextmanager
+from types import TracebackType
 from typing import Any, TypeAlias, TypeVar
 
 import dask.local
 from dask.callbacks import Callback
 
+from taskscope.model.errortext import drop_frames, is_a, set_traceback
 from taskscope.sources.scheduler import is_nested
 
 __all__ = ["CallbackTuple", "ends_first", "hold", "listen", "release", "unlisten"]
@@ -43,8 +45,48 @@ _original: _LocalCallbacks | None = None
 _installed = False
 
 
-@contextmanager
-def _local_callbacks(callbacks: Iterable[CallbackTuple] | None = None) -> Iterator[list[CallbackTuple]]:
+class _Manager:
+    """What a generator does around a compute; no frame of it stays in what Dask's own part raises.
+
+    `contextlib` would set the traceback of the compute's exception, which the exception's class may forbid.
+    """
+
+    def __init__(self, generator: Generator[list[CallbackTuple], None, None]) -> None:
+        self._generator = generator
+
+    def __enter__(self) -> list[CallbackTuple]:
+        """Begin."""
+        return next(self._generator)
+
+    def __exit__(self, _kind: object, value: BaseException | None, traceback: TracebackType | None) -> None:
+        """End, with the compute's exception as it was."""
+        try:
+            if value is None:
+                next(self._generator, None)
+            else:
+                self._generator.throw(value)
+        except BaseException as error:
+            # A generator cannot raise StopIteration: it raises a RuntimeError instead.
+            instead = type(error) is RuntimeError and is_a(value, StopIteration)
+            if value is not None and (error is value or instead):
+                set_traceback(value, traceback)
+                return
+            for each in (error, value):
+                if each is not None:
+                    drop_frames(each, __file__)
+            raise
+
+
+def _manager(
+    function: Callable[..., Generator[list[CallbackTuple], None, None]],
+) -> Callable[..., AbstractContextManager[list[CallbackTuple]]]:
+    return lambda callbacks=None: _Manager(function(callbacks))
+
+
+@_manager
+def _local_callbacks(
+    callbacks: Iterable[CallbackTuple] | None = None,
+) -> Generator[list[CallbackTuple], None, None]:
     original = _original
     if original is None:
         raise RuntimeError("taskscope was detached from dask.local while a compute was starting")
@@ -145,7 +187,7 @@ def _install() -> None:
     # Another tool may have wrapped ours since; asking it would then ask us again, for ever.
     if not _installed or dask.local.local_callbacks is _original:
         _original = dask.local.local_callbacks
-        dask.local.local_callbacks = _local_callbacks
+        dask.local.local_callbacks = _local_callbacks  # type: ignore[assignment]  # it is called and used alike
         _installed = True
 
 
