@@ -179,6 +179,11 @@ class Recorder:
         """How many of them are no longer held, always the oldest."""
         return self._tasks.dropped
 
+    def dropped_of(self, first_run: int, last_run: int | None) -> int:
+        """Return how many tasks of the runs in the window are no longer held."""
+        with self._lock:
+            return sum(s.n_ended - s.rows_held for s in self._runs.window(first_run, last_run))
+
     @property
     def groups(self) -> Sequence[Group]:
         """All groups by first appearance; an element's place is its id."""

@@ -59,7 +59,7 @@ class Dashboard(RecorderWidget, ProgressTraits, GanttTraits, ResourceTraits, Cac
         resources, held = self._followers
         progress, limits = self._progress(session, now_s), recorder.limits
         return {
-            **gantt_values(recorder, progress),
+            **gantt_values(recorder, self.window, progress),
             **resource_values(resources.refresh(), limits.n_cores, limits.memory_bytes),
             **cache_values(held.refresh(), recorder.groups, self.window.runs(recorder), session.metric_name),
             **progress_values(progress),

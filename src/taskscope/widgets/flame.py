@@ -57,7 +57,7 @@ class FlameWidget(RecorderWidget):
         return Options(stacks=True)
 
     def _live(self, session: Session, now_s: float) -> Mapping[str, object]:
-        if now_s < self._due_s:
+        if now_s < self._due_s and session.recorder.is_computing():
             return {}
         clock = session.recorder.clock
         began = clock.perf_counter()

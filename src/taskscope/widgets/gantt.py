@@ -39,7 +39,7 @@ class GanttWidget(RecorderWidget, GanttTraits):
     _view_name = traitlets.Unicode("GanttView").tag(sync=True)
 
     def _live(self, session: Session, now_s: float) -> Mapping[str, object]:
-        return gantt_values(session.recorder, self._progress(session, now_s))
+        return gantt_values(session.recorder, self.window, self._progress(session, now_s))
 
     def _still(self, recording: Recording) -> Mapping[str, object]:
         return still_gantt_values(recording)

@@ -107,10 +107,10 @@ class CacheTraits(traitlets.HasTraits):
 
 
 _GROUPS = (ProgressTraits, GanttTraits, ResourceTraits, CacheTraits)
-LIVE_TRAITS = frozenset(
+LIVE_TRAITS = frozenset({"data", "sampled_s"}) | frozenset(
     name
     for group in _GROUPS
     for name in group.class_own_traits()
     if name not in {"follow", "time_range", "selected_key"}
 )
-"""Those that the kernel sets while computes run."""
+"""Those that the kernel sets while computes run; the first two are of the flame graph."""

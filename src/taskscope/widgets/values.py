@@ -70,10 +70,11 @@ def _scheduled_values(told: Scheduled | None) -> Mapping[str, object]:
     return {**counts, "asked": None if told.is_all else told.asked, "asked_s": _finite(told.time_s)}
 
 
-def gantt_values(recorder: Recorder, progress: Progress) -> Mapping[str, object]:
+def gantt_values(recorder: Recorder, window: Window, progress: Progress) -> Mapping[str, object]:
     """Return the traits of `GanttWidget` that the kernel sets."""
     ended = progress.finished + progress.erred + progress.interrupted
-    return {"n_tasks": ended, "n_lanes": len(recorder.lanes), "dropped": recorder.dropped}
+    dropped = recorder.dropped_of(window.first_run, window.last_run)
+    return {"n_tasks": ended, "n_lanes": len(recorder.lanes), "dropped": dropped}
 
 
 def still_gantt_values(recording: Recording) -> Mapping[str, object]:

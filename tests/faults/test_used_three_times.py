@@ -1,0 +1,377 @@
+"""Every feature a first, second and third time in one process: each use has its own tasks, and all of them.
+
+The use in the middle may fail, or be interrupted from a task, and the extension may hold the session
+meanwhile: state that outlives its first use shows in the uses after it.
+"""
+
+from __future__ import annotations
+
+import io
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import dask.threaded
+import pytest
+from IPython.core.interactiveshell import InteractiveShell
+from traitlets.config import Config
+
+import taskscope
+from taskscope.diagnostics import CacheProfiler, Profiler, ProgressBar, ResourceProfiler
+from taskscope.model.recording import Recording
+from taskscope.session import current
+from taskscope.widgets.feed import current as current_feed
+from tests.support.waiting import PATIENCE_S, until
+
+USES = ("first", "second", "third")
+ENDS = {"finished": None, "erred": ValueError, "interrupted": KeyboardInterrupt}
+
+
+@dataclass
+class Use:
+    """One use of a feature: three tasks and then one that ends as it should.
+
+    Parameters
+    ----------
+    name
+        The prefix of its tasks.
+    end
+        How it ends.
+    seen
+        Whether the feature has seen enough of the first task.
+    """
+
+    name: str
+    end: str
+    folder: Path
+    seen: Callable[[], bool] = field(default=lambda: True)
+
+    @property
+    def tasks(self) -> dict[str, str]:
+        """What became of its tasks."""
+        return {**{f"('{self.name}', {i})": "finished" for i in range(3)}, f"('{self.name}', 3)": self.end}
+
+    @property
+    def n_finished(self) -> int:
+        """How many of its tasks gave a result."""
+        return list(self.tasks.values()).count("finished")
+
+    def compute(self) -> None:
+        """Compute, and raise what a task raises."""
+        keys = [(self.name, i) for i in range(3)]
+        graph: dict[Any, Any] = dict.fromkeys(keys, (self._wait,))
+        graph[self.name, 3] = (self._finish, keys)
+        assert dask.threaded.get(graph, (self.name, 3), num_workers=2) == 3
+
+    def try_compute(self) -> None:
+        """Compute, and swallow what it is meant to raise."""
+        with suppress(*(error for error in [ENDS[self.end]] if error is not None)):
+            self.compute()
+
+    def _wait(self) -> int:
+        until(self.seen)
+        return 1
+
+    def _finish(self, ones: list[int]) -> int:
+        error = ENDS[self.end]
+        if error is not None:
+            raise error
+        return sum(ones)
+
+
+def tasks_of(recording: Recording) -> dict[str, str]:
+    table = recording.table("tasks")
+    assert len(table["key"]) == len(set(table["key"]))
+    return dict(zip(table["key"], table["status"], strict=True))
+
+
+def recorded_by_a_block(use: Use, **options: Any) -> Recording:
+    with suppress(BaseException), taskscope.profile(display=False, **options) as block:
+        use.compute()
+    return block.recording
+
+
+# Each returns what the feature has of one use, and what is right ----------------------------------------
+
+
+def in_a_block(use: Use) -> tuple[object, object]:
+    found = recorded_by_a_block(use, label=use.name)
+    return [(run.label, run.status) for run in found.runs] + [tasks_of(found)], [
+        (use.name, use.end),
+        use.tasks,
+    ]
+
+
+def call_stacks(use: Use) -> tuple[object, object]:
+    stacks = current().recorder.stacks
+    before = int(stacks.between(0, None).rows.count.sum())
+    use.seen = lambda: int(stacks.between(0, None).rows.count.sum()) > before
+    found = recorded_by_a_block(use, profile_interval=0.002)
+    profile = found.profile()
+    return (
+        (profile.n_samples > 0, profile.note, [node.name for node in profile.root.children]),
+        (True, None, [use.name]),
+    )
+
+
+def resources(use: Use) -> tuple[object, object]:
+    log = current().recorder.resources
+    before = log.cursor
+    use.seen = lambda: log.cursor >= before + 4
+    found = recorded_by_a_block(use, dt=0.01)
+    times = found.table("resources")["time_s"]
+    (run,) = found.runs
+    return (len(times) >= 4, bool((times >= run.start_s - found.zero_s - 1e-6).all())), (True, True)
+
+
+def cache(use: Use) -> tuple[object, object]:
+    found = recorded_by_a_block(use)
+    results = [key for key, status in use.tasks.items() if status == "finished"]
+    return sorted(found.table("cache")["key"]), sorted(results)
+
+
+def file_that_is_written_meanwhile(use: Use) -> tuple[object, object]:
+    path = use.folder / f"{use.name}.taskscope"
+    use.seen = path.exists
+    found = recorded_by_a_block(use, save=path)
+    loaded = taskscope.load(path)
+    return (tasks_of(loaded), loaded.messages), (use.tasks, found.messages)
+
+
+def text_file(use: Use) -> tuple[object, object]:
+    path = use.folder / f"{use.name}.txt"
+    found = recorded_by_a_block(use, save=path)
+    return (tasks_of(found), path.read_text("utf-8")), (use.tasks, f"{found.summary()}\n")
+
+
+def progress_bar(bar: ProgressBar, use: Use) -> tuple[object, object]:
+    out = bar._given_out = io.StringIO()
+    with bar:
+        use.try_compute()
+    last = out.getvalue().rpartition("| ")[0].rpartition("| ")[2]
+    return (last, out.getvalue()[-1:]), (f"{100 * use.n_finished // 4}% Completed ", "\n")
+
+
+def profiler(profiler: Profiler, use: Use) -> tuple[object, object]:
+    profiler.clear()
+    with profiler:
+        use.try_compute()
+    # As upstream: a task that gave no result has no row.
+    results = {key for key, status in use.tasks.items() if status == "finished"}
+    return {str(row.key) for row in profiler.results}, results
+
+
+def cache_profiler(profiler: CacheProfiler, use: Use) -> tuple[object, object]:
+    profiler.clear()
+    with profiler:
+        use.try_compute()
+    return (
+        {str(row.key): row.metric for row in profiler.results},
+        {key: 1 for key, status in use.tasks.items() if status == "finished"},
+    )
+
+
+def resource_profiler(profiler: ResourceProfiler, use: Use) -> tuple[object, object]:
+    profiler.clear()
+    log, start_s = current().recorder.resources, current().recorder.clock.perf_counter()
+    with profiler:
+        before = log.cursor
+        use.seen = lambda: log.cursor >= before + 4
+        use.try_compute()
+    return (len(profiler.results) >= 4, all(row.time >= start_s for row in profiler.results)), (True, True)
+
+
+def progress_widget(use: Use) -> tuple[object, object]:
+    widget = taskscope.ProgressWidget()
+    use.try_compute()
+    found = widget.state, widget.total, widget.finished, widget.erred, widget.running
+    widget.close()
+    return found, (use.end, 4, use.n_finished, int(use.end == "erred"), 0)
+
+
+def gantt_widget(use: Use) -> tuple[object, object]:
+    widget = taskscope.GanttWidget()
+    use.try_compute()
+    found = widget.n_tasks, widget.dropped
+    widget.close()
+    return found, (4, 0)
+
+
+def resource_widget(use: Use) -> tuple[object, object]:
+    widget = taskscope.ResourceWidget()
+    none = widget.n_samples
+    use.try_compute()
+    found = none, widget.n_samples >= 2, widget.rss_bytes is not None
+    widget.close()
+    return found, (0, True, True)
+
+
+def cache_widget(use: Use) -> tuple[object, object]:
+    widget = taskscope.CacheWidget()
+    none = widget.peak_n_keys
+    use.try_compute()
+    found = none, widget.n_keys, widget.peak_n_keys
+    widget.close()
+    return found, (0, 0, 3)
+
+
+def flame_widget(use: Use) -> tuple[object, object]:
+    widget = taskscope.FlameWidget()
+    none = widget.n_samples
+    stacks = current().recorder.stacks
+    before = int(stacks.between(0, None).rows.count.sum())
+    use.seen = lambda: int(stacks.between(0, None).rows.count.sum()) > before
+    use.try_compute()
+    found = none, widget.n_samples > 0, widget.data["prefixes"]
+    widget.close()
+    return found, (0, True, [use.name])
+
+
+def dashboard(use: Use) -> tuple[object, object]:
+    widget = taskscope.Dashboard()
+    use.try_compute()
+    found = widget.state, widget.total, widget.finished, widget.n_tasks, widget.peak_n_keys
+    widget.close()
+    return found, (use.end, 4, use.n_finished, 4, 3)
+
+
+Feature = Callable[[Use], tuple[object, object]]
+FEATURES: dict[str, Callable[[], Feature]] = {
+    **{
+        made.__name__: (lambda made=made: made)  # type: ignore[misc]  # bound now, not called with it
+        for made in (
+            in_a_block,
+            call_stacks,
+            resources,
+            cache,
+            file_that_is_written_meanwhile,
+            text_file,
+            progress_widget,
+            gantt_widget,
+            resource_widget,
+            cache_widget,
+            flame_widget,
+            dashboard,
+        )
+    },
+    "progress_bar": lambda: partial(progress_bar, ProgressBar(out=io.StringIO())),
+    "profiler": lambda: partial(profiler, Profiler()),
+    "cache_profiler": lambda: partial(cache_profiler, CacheProfiler()),
+    "resource_profiler": lambda: partial(resource_profiler, ResourceProfiler(dt=0.01)),
+}
+
+
+@pytest.fixture
+def shell() -> Iterator[InteractiveShell]:
+    config = Config()
+    # No thread and no file for the history of a test.
+    config.HistoryManager.enabled = False
+    InteractiveShell.clear_instance()
+    shell = InteractiveShell.instance(config=config, colors="nocolor")
+    shell.run_line_magic("load_ext", "taskscope")
+    yield shell
+    shell.run_line_magic("unload_ext", "taskscope")
+    InteractiveShell.clear_instance()
+
+
+@pytest.fixture(autouse=True)
+def closed_feed() -> Iterator[None]:
+    yield
+    current_feed().close()
+
+
+@pytest.fixture(params=["with the extension", "without"])
+def extension(request: pytest.FixtureRequest) -> None:
+    if request.param == "with the extension":
+        request.getfixturevalue("shell")
+
+
+def three_uses(middle: str, folder: Path) -> list[Use]:
+    ends = ("finished", middle, "finished")
+    return [Use(name, end, folder) for name, end in zip(USES, ends, strict=True)]
+
+
+@pytest.mark.usefixtures("extension")
+@pytest.mark.parametrize("middle", ENDS)
+@pytest.mark.parametrize("feature", FEATURES)
+def test_each_use_has_its_own_tasks_and_all_of_them(feature: str, middle: str, tmp_path: Path) -> None:
+    use_feature = FEATURES[feature]()
+    found, right = zip(*(use_feature(use) for use in three_uses(middle, tmp_path)), strict=True)
+    assert found == right
+
+
+@pytest.mark.parametrize("middle", ENDS)
+def test_each_profiled_cell_has_its_own_tasks_and_call_stacks(
+    middle: str, shell: InteractiveShell, tmp_path: Path
+) -> None:
+    stacks = current().recorder.stacks
+    found = []
+    uses = three_uses(middle, tmp_path)
+    for use in uses:
+        before = int(stacks.between(0, None).rows.count.sum())
+        use.seen = lambda before=before: int(stacks.between(0, None).rows.count.sum()) > before  # type: ignore[misc]  # bound now
+        shell.user_ns["use"] = use
+        shell.run_cell("%%profile -q -o run\nuse.compute()")
+        run = shell.user_ns.pop("run")
+        found.append((tasks_of(run), run.profile().n_samples > 0))
+    assert found == [(use.tasks, True) for use in uses]
+
+
+SCRIPT = """
+import contextlib, dask.threaded, sys
+
+def fail(ones):
+    raise {"erred": ValueError, "interrupted": KeyboardInterrupt}[sys.argv[1]]
+
+for name in ("first", "second", "third"):
+    ones = {(name, i): (abs, -1) for i in range(3)}
+    last = fail if name == "second" and sys.argv[1] != "finished" else sum
+    with contextlib.suppress(BaseException):
+        dask.threaded.get({**ones, (name, 3): (last, list(ones))}, (name, 3))
+"""
+
+
+@pytest.mark.parametrize("middle", ENDS)
+def test_a_program_that_is_run_has_all_of_its_computes(middle: str, tmp_path: Path) -> None:
+    script, file, text = (tmp_path / name for name in ("script.py", "run.taskscope", "run.txt"))
+    script.write_text(SCRIPT)
+    done = subprocess.run(
+        [sys.executable, "-m", "taskscope", "run", "-D", file, "-T", text, script, middle],
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=PATIENCE_S,
+    )
+    assert (done.returncode, done.stdout) == (0, ""), done.stderr
+    found = taskscope.load(file)
+    uses = three_uses(middle, tmp_path)
+    assert [run.status for run in found.runs] == [use.end for use in uses]
+    assert tasks_of(found) == {key: status for use in uses for key, status in use.tasks.items()}
+    assert text.read_text("utf-8") == f"{found.summary()}\n"
+
+
+@pytest.mark.usefixtures("extension")
+# A task cannot interrupt: its worker is another process, as a rule.
+@pytest.mark.parametrize("middle", ["finished", "erred"])
+def test_each_block_on_a_cluster_has_its_own_tasks(middle: str) -> None:
+    from distributed import Client
+
+    def work(end: str) -> int:
+        if end == "erred":
+            raise ValueError
+        return 1
+
+    found = []
+    with Client(processes=False, n_workers=1, threads_per_worker=2, dashboard_address=None) as client:
+        for name in USES:
+            ends = [middle if name == "second" and i == 2 else "finished" for i in range(3)]
+            with suppress(ValueError), taskscope.profile(display=False) as block:
+                client.gather([client.submit(work, end, key=f"{name}-{i}") for i, end in enumerate(ends)])
+            right = {f"{name}-{i}": end for i, end in enumerate(ends)}
+            found.append((tasks_of(block.recording), right))
+    assert [mine for mine, _ in found] == [right for _, right in found]
