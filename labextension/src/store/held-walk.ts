@@ -14,58 +14,69 @@ export interface Moment {
   unknown: number;
   nKeys: number;
   /** The measure by group, over all computes. */
-  readonly byGroup: ReadonlyMap<number, number>;
+  readonly byGroup: Float64Array;
+  /** The first `nChanged` of these are the groups that changed at this moment. */
+  readonly changed: Uint16Array;
+  nChanged: number;
 }
 
-interface Part {
-  amount: number;
-  unknown: number;
-  nKeys: number;
-}
+/** Less of a group of which nothing is held is a rounding error. */
+const NOTHING = 1e-9;
 
-const GROUPS = 65536;
-const NOTHING: Part = { amount: 0, unknown: 0, nKeys: 0 };
-
-/** Call `visit` at every moment of these computes, in order of time; `changed` are the groups that changed then. */
+/** Call `visit` at every moment of these computes, in order of time. */
 export function walkHeld(
   held: HeldStore,
   window: RunWindow,
   measure: Measure,
-  visit: (moment: Moment, changed: ReadonlySet<number>) => void
+  visit: (moment: Moment) => void
 ): void {
   const amounts = amountColumn(held, measure);
   const unknowns = unknownColumn(held, measure);
-  const parts = new Map<number, Part>();
-  const byGroup = new Map<number, number>();
-  const moment = { timeS: 0, total: 0, unknown: 0, nKeys: 0, byGroup };
-  const changed = new Set<number>();
-  for (let i = 0; i < held.n; i += 1) {
-    const run = held.run[i] as number;
-    if (!inWindow(run, window)) {
+  const { timeS: times, run, group: groups, nKeys, slot: slots, n } = held;
+  const amountOf = new Float64Array(held.nSlots);
+  const unknownOf = new Float64Array(held.nSlots);
+  const nKeysOf = new Float64Array(held.nSlots);
+  const byGroup = new Float64Array(held.nGroups);
+  const changedAt = new Int32Array(held.nGroups).fill(-1);
+  const changed = new Uint16Array(held.nGroups);
+  const moment: Moment = { timeS: 0, total: 0, unknown: 0, nKeys: 0, byGroup, changed, nChanged: 0 };
+  let nMoments = 0;
+  for (let i = 0; i < n; i += 1) {
+    if (!inWindow(run[i] as number, window)) {
       continue;
     }
-    const timeS = held.timeS[i] as number;
-    if (changed.size > 0 && timeS !== moment.timeS) {
-      visit(moment, changed);
-      changed.clear();
+    const timeS = times[i] as number;
+    if (moment.nChanged > 0 && timeS !== moment.timeS) {
+      visit(moment);
+      moment.nChanged = 0;
+      nMoments += 1;
     }
-    const group = held.group[i] as number;
-    const part = parts.get(run * GROUPS + group) ?? { ...NOTHING };
-    const now = { amount: amounts[i] as number, unknown: unknowns?.[i] ?? 0, nKeys: held.nKeys[i] as number };
-    const sum = (byGroup.get(group) ?? 0) + now.amount - part.amount;
-    byGroup.set(group, now.nKeys === 0 && sum < 1e-9 ? 0 : sum);
+    const group = groups[i] as number;
+    const slot = slots[i] as number;
+    const amount = amounts[i] as number;
+    const unknown = unknowns?.[i] ?? 0;
+    const keys = nKeys[i] as number;
+    const more = amount - (amountOf[slot] as number);
+    const sum = (byGroup[group] as number) + more;
+    byGroup[group] = keys === 0 && sum < NOTHING ? 0 : sum;
     moment.timeS = timeS;
-    moment.total += now.amount - part.amount;
-    moment.unknown += now.unknown - part.unknown;
-    moment.nKeys += now.nKeys - part.nKeys;
+    moment.total += more;
+    moment.unknown += unknown - (unknownOf[slot] as number);
+    moment.nKeys += keys - (nKeysOf[slot] as number);
     if (moment.nKeys === 0) {
       moment.total = 0;
     }
-    parts.set(run * GROUPS + group, now);
-    changed.add(group);
+    amountOf[slot] = amount;
+    unknownOf[slot] = unknown;
+    nKeysOf[slot] = keys;
+    if (changedAt[group] !== nMoments) {
+      changedAt[group] = nMoments;
+      changed[moment.nChanged] = group;
+      moment.nChanged += 1;
+    }
   }
-  if (changed.size > 0) {
-    visit(moment, changed);
+  if (moment.nChanged > 0) {
+    visit(moment);
   }
 }
 

@@ -87,6 +87,9 @@ export class WorkerStore {
     }
     const count = columns.timeS.length;
     const skip = Math.min(Math.max(this.#next - columns.first, 0), count);
+    if (skip === count && columns.workers.length === 0) {
+      return;
+    }
     for (let i = skip; i < count; i += 1) {
       this.#samples.push(sampleOf(columns, i));
     }

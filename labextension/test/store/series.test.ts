@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest';
 
 import type { Measure } from '../../src/store';
 import { ALL_RUNS, HeldStore, ResourceStore, TaskStore, walkHeld } from '../../src/store';
+import { WorkerStore } from '../../src/store/worker-store';
 import { smallBatch } from '../charts/small-batch';
 import type { HeldRow } from './series';
 import { heldColumns, resourceColumns } from './series';
@@ -32,8 +33,8 @@ function moments(rows: readonly HeldRow[], measure: Measure, window = ALL_RUNS):
   const store = new HeldStore();
   store.append(heldColumns(rows));
   const found: unknown[] = [];
-  walkHeld(store, window, measure, ({ timeS, total, unknown, byGroup }, changed) => {
-    found.push([timeS, total, unknown, Object.fromEntries(byGroup), [...changed]]);
+  walkHeld(store, window, measure, ({ timeS, total, unknown, byGroup, changed, nChanged }) => {
+    found.push([timeS, total, unknown, [...byGroup], [...changed.subarray(0, nChanged)]]);
   });
   return found;
 }
@@ -48,9 +49,9 @@ describe('what was held', () => {
 
   it('adds up group by group, moment by moment', () => {
     expect(moments(ROWS, 'bytes')).toEqual([
-      [1, 10, 0, { 0: 10 }, [0]],
-      [2, 22, 1, { 0: 15, 1: 7 }, [0, 1]],
-      [3, 7, 0, { 0: 0, 1: 7 }, [0]]
+      [1, 10, 0, [10, 0], [0]],
+      [2, 22, 1, [15, 7], [0, 1]],
+      [3, 7, 0, [0, 7], [0]]
     ]);
     expect(moments(ROWS, 'count').map(m => (m as number[])[1])).toEqual([1, 3, 1]);
   });
@@ -66,15 +67,35 @@ describe('what was held', () => {
 
   it('in a metric counts the keys that it gave nothing for', () => {
     const rows = [{ at: 1, keys: 3, value: 2.5, unvalued: 1 }, { at: 2, keys: 0, value: 0, unvalued: 0 }];
-    expect(moments(rows, 'metric')).toEqual([[1, 2.5, 1, { 0: 2.5 }, [0]], [2, 0, 0, { 0: 0 }, [0]]]);
+    expect(moments(rows, 'metric')).toEqual([[1, 2.5, 1, [2.5], [0]], [2, 0, 0, [0], [0]]]);
   });
 
-  it('knows how many rows were dropped before they came', () => {
+  it('goes oldest first beyond what a recorder keeps, but for what still holds', () => {
     const store = new HeldStore();
-    store.append(heldColumns([{ at: 1, keys: 1 }], { first: 40 }));
-    store.append(heldColumns([], { first: 41 }));
-    expect([store.n, store.missing]).toEqual([1, 40]);
+    // Group 0 is held from the first row on, group 1 comes and goes with each row.
+    const many: HeldRow[] = Array.from({ length: 299_999 }, (_, i) => ({ at: i + 1, group: 1, keys: (i + 1) % 2, bytes: ((i + 1) % 2) * 3 }));
+    store.append(heldColumns([{ at: 0, group: 0, keys: 1, bytes: 10 }, ...many]));
+    expect(store.n).toBe(300_000);
+    store.append(heldColumns([{ at: 300_000, group: 1, keys: 1, bytes: 3 }], { first: 300_000 }));
+    expect([store.n, [...store.timeS.subarray(0, 3)]]).toEqual([270_003, [0, 29_999, 30_000]]);
+    const seen: number[] = [];
+    walkHeld(store, ALL_RUNS, 'bytes', ({ total }) => seen.push(total));
+    expect([seen.slice(0, 4), seen.length]).toEqual([[10, 13, 10, 13], 270_003]);
   });
+});
+
+it('workers that say nothing new change nothing', () => {
+  const store = new WorkerStore();
+  const none = new Float64Array(0);
+  const columns = {
+    first: 0, worker: new Uint16Array(0), timeS: none, nThreads: new Uint32Array(0), nExecuting: new Uint16Array(0),
+    cpuPercent: new Float32Array(0), rssBytes: none, managedBytes: none, spilledBytes: none, limitBytes: none,
+    workers: [{ id: 0, address: 'tcp://a', name: 'a', nThreads: 2 }]
+  };
+  store.append(columns);
+  const { version } = store;
+  store.append({ ...columns, workers: [] });
+  expect([version, store.version]).toEqual([1, 1]);
 });
 
 it('a new epoch begins without samples and rows', () => {

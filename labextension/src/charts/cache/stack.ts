@@ -33,7 +33,8 @@ export function stackHeld(
   const width = prefixes.length;
   const amounts = new Float64Array(columns * width);
   const state = new Float64Array(width);
-  const byGroup = new Map<number, number>();
+  const byGroup = new Float64Array(store.held.nGroups);
+  const placeOf = Int32Array.from(byGroup, (_, group) => place.get(store.tables.prefixOfGroup(group) ?? -1) ?? 0);
   const columnAt = (timeS: number): number => Math.floor(pxAt(span, columns, timeS));
   let from = columns;
   let at = -1;
@@ -52,18 +53,19 @@ export function stackHeld(
       best = total;
     }
   };
-  walkHeld(store.held, window, measure, (moment, changed) => {
+  walkHeld(store.held, window, measure, moment => {
     const column = columnAt(moment.timeS);
     if (from === columns) {
       from = Math.min(Math.max(column, 0), columns);
       at = Math.max(column, 0) - 1;
     }
     advance(column);
-    for (const group of changed) {
-      const amount = moment.byGroup.get(group) ?? 0;
-      const i = place.get(store.tables.prefixOfGroup(group) ?? -1) ?? 0;
-      state[i] = Math.max((state[i] as number) + amount - (byGroup.get(group) ?? 0), 0);
-      byGroup.set(group, amount);
+    for (let k = 0; k < moment.nChanged; k += 1) {
+      const group = moment.changed[k] as number;
+      const amount = moment.byGroup[group] as number;
+      const i = placeOf[group] as number;
+      state[i] = Math.max((state[i] as number) + amount - (byGroup[group] as number), 0);
+      byGroup[group] = amount;
     }
     total = moment.total;
     if (total >= best && column >= 0 && column < columns) {
@@ -80,8 +82,13 @@ export function stackHeld(
 function prefixesOf(store: TaskStore, window: RunWindow): number[] {
   const { tables, held } = store;
   const found = new Set(tables.progressIn(window).map(row => tables.prefixId(row.prefix)));
+  const isSeen = new Uint8Array(held.nGroups);
   for (let i = 0; i < held.n; i += 1) {
-    found.add(tables.prefixOfGroup(held.group[i] as number) ?? 0);
+    const group = held.group[i] as number;
+    if (isSeen[group] === 0) {
+      isSeen[group] = 1;
+      found.add(tables.prefixOfGroup(group) ?? 0);
+    }
   }
   return [...found];
 }

@@ -51,7 +51,7 @@ function peakAt(store: TaskStore, window: RunWindow, measure: Measure, peakS: nu
   const found: HeldPeak[] = [];
   walkHeld(store.held, window, measure, ({ timeS, total, unknown, nKeys, byGroup }) => {
     if (timeS === peakS) {
-      const groups = [...byGroup].filter(([, amount]) => amount > 0).sort((a, b) => b[1] - a[1]);
+      const groups = Array.from(byGroup, (amount, group) => [group, amount] as const).filter(([, amount]) => amount > 0).sort((a, b) => b[1] - a[1]);
       found.push({ timeS, total, unknown, nKeys, groups });
     }
   });
