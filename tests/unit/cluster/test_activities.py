@@ -14,7 +14,6 @@ from dask.delayed import delayed
 from distributed import Client, Future, LocalCluster
 
 import taskscope
-from taskscope.analysis.transfers import measure_bandwidth
 from tests.support.waiting import until
 from tests.unit.cluster.test_computes import rows
 
@@ -92,11 +91,6 @@ def test_transfers_have_their_source_and_their_bytes(
         [c for d, c in rows(recording, "transfers", "direction", "compressed_bytes") if d == "outgoing"]
     ).any()
 
-    matrix = measure_bandwidth(recording)
-    sender, receiver = matrix.workers.index(here), matrix.workers.index(there)
-    assert matrix.nbytes[sender, receiver] == measured
-    assert matrix.nbytes[receiver, sender] == 0
-
 
 def test_a_later_block_has_only_its_own_transfers(client: Client, cluster: LocalCluster) -> None:
     for n in (1, 2):
@@ -146,4 +140,3 @@ def test_workers_that_do_not_give_out_their_logs_leave_bytes_unknown_and_said() 
     assert profiles.startswith("workers do not give out their profiles (")
     # Those that the scheduler was asked for then are of no worker.
     assert set(recording.stacks.workers) <= {"cluster"}
-    assert measure_bandwidth(recording).n_unknown == len(found)

@@ -15,7 +15,6 @@ from taskscope.widgets.feed.verbs import (
     Rate,
     Renew,
     Resync,
-    Snapshot,
     Stop,
     Tell,
     parse_page,
@@ -28,7 +27,6 @@ from taskscope.widgets.feed.verbs import (
     [
         ({"verb": "hello"}, Hello(0, None)),
         ({"verb": "hello", "cursor": 7, "epoch": "e"}, Hello(7, "e")),
-        ({"verb": "snapshot"}, Snapshot()),
         ({"verb": "resync", "cursor": 3}, Resync(3)),
         ({"verb": "rate", "per_second": 2}, Rate(2.0)),
         ({"verb": "renew"}, Renew()),
@@ -49,7 +47,7 @@ def test_known_verbs(data: object, request_: object) -> None:
     assert parse_request(data) == request_
 
 
-KNOWN = "hello, snapshot, resync, rate, renew, stop, dependencies, tell"
+KNOWN = "hello, resync, rate, renew, stop, dependencies, tell"
 MAY_TELL = (
     "a page may tell selected_key (a text or null), follow (true or false) and time_range (two numbers,"
     " the smaller one first, or null); got"

@@ -52,8 +52,6 @@ export interface SeriesContent {
 
 export interface SeriesChart {
   readonly el: HTMLElement;
-  /** The span that is shown, null before the first compute. */
-  timeRange(): [startS: number, stopS: number] | null;
 }
 
 const MIN_WIDTH_PX = 200;
@@ -152,11 +150,6 @@ class SeriesView implements SeriesChart {
     signal.addEventListener('abort', () => { this.#stop(); }, { once: true });
     this.#paint();
     soon();
-  }
-
-  timeRange(): [startS: number, stopS: number] | null {
-    const span = this.#navigator.refresh()?.span;
-    return span === undefined ? null : [span.startS, span.stopS];
   }
 
   #stop(): void {

@@ -21,7 +21,6 @@ from taskscope.widgets.feed.verbs import (
     Renew,
     Request,
     Resync,
-    Snapshot,
     Stop,
     Tell,
     parse_page,
@@ -121,7 +120,7 @@ class Control:
             If it cannot be done.
         """
         match request:
-            case Hello() | Snapshot() | Resync():
+            case Hello() | Resync():
                 self._start(page, self._first_row(request))
             case Rate(per_second):
                 page.interval_s = 1 / per_second
@@ -137,10 +136,8 @@ class Control:
                 self._wake()
         return {}
 
-    def _first_row(self, request: Hello | Snapshot | Resync) -> int:
+    def _first_row(self, request: Hello | Resync) -> int:
         match request:
-            case Snapshot():
-                return 0
             case Hello(cursor, epoch):
                 return cursor if epoch == self._epoch() else 0
             case Resync(cursor):

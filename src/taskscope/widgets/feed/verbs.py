@@ -15,7 +15,6 @@ __all__ = [
     "Renew",
     "Request",
     "Resync",
-    "Snapshot",
     "Stop",
     "Tell",
     "parse_page",
@@ -36,11 +35,6 @@ class Hello:
 
     cursor: int
     epoch: str | None
-
-
-@dataclass(frozen=True, slots=True)
-class Snapshot:
-    """Send everything again."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +77,7 @@ class Tell:
     value: object
 
 
-Request: TypeAlias = Hello | Snapshot | Resync | Rate | Renew | Stop | Dependencies | Tell
+Request: TypeAlias = Hello | Resync | Rate | Renew | Stop | Dependencies | Tell
 
 
 def parse_request(data: object) -> Request:
@@ -164,7 +158,6 @@ def _shown(value: object) -> str:
 
 _PARSERS: Mapping[str, Callable[[Mapping[str, object]], Request]] = {
     "hello": lambda fields: Hello(_row("cursor", fields.get("cursor", 0)), _epoch(fields.get("epoch"))),
-    "snapshot": lambda _: Snapshot(),
     "resync": lambda fields: Resync(_row("cursor", fields.get("cursor"))),
     "rate": lambda fields: Rate(_per_second(fields.get("per_second"))),
     "renew": lambda _: Renew(),

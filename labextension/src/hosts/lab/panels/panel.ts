@@ -2,7 +2,6 @@
 import type { Kernel, Session } from '@jupyterlab/services';
 import type { TranslationBundle } from '@jupyterlab/translation';
 import type { Message } from '@lumino/messaging';
-import { type ISignal, Signal } from '@lumino/signaling';
 import { Widget } from '@lumino/widgets';
 
 import type { ICells } from '../cells/cells';
@@ -86,10 +85,6 @@ export class ChartPanel extends Widget {
     return state.kind === 'kernel' ? state.model.id : null;
   }
 
-  get pinChanged(): ISignal<this, void> {
-    return this._pinChanged;
-  }
-
   override dispose(): void {
     if (this.isDisposed) {
       return;
@@ -137,7 +132,6 @@ export class ChartPanel extends Widget {
   private readonly _onSubject = (): void => {
     this._error = null;
     this._save();
-    this._pinChanged.emit();
     this._refresh();
   };
 
@@ -222,7 +216,6 @@ export class ChartPanel extends Widget {
   private readonly _face: Face;
   private readonly _subject: Subject;
   private _views: Views | null = null;
-  private readonly _pinChanged = new Signal<this, void>(this);
   private _live: LiveChart | null = null;
   private _looking: ReturnType<typeof setInterval> | undefined;
   private _loading = false;
