@@ -20,6 +20,7 @@ import numpy as np
 
 from taskscope.errors import OptionError, unknown_name
 from taskscope.model.clock import SYSTEM_CLOCK, Clock
+from taskscope.model.forklock import ForkLock
 from taskscope.model.resources import ResourceLimits
 from taskscope.model.version import __version__
 from taskscope.recorder import DEFAULT_MAX_TASKS, Recorder
@@ -256,7 +257,7 @@ class _Current:
     def __init__(self, make: Callable[[], Session]) -> None:
         self._make = make
         self._session: Session | None = None
-        self._lock = threading.Lock()
+        self._lock = ForkLock()
 
     def get(self) -> Session:
         with self._lock:

@@ -322,6 +322,9 @@ def facts(error: BaseException | None, seen: tuple[int, ...] = ()) -> Any:
         return None if error is None else f"above {len(seen) - seen.index(id(error))}"
     seen = (*seen, id(error))
     kind = type(error)
+    if issubclass(kind, BrokenExecutor):
+        # What it says depends on whether a task was handed over just before or just after the pool broke.
+        return _class_name(kind)
     found = {
         "type": [_class_name(base) for base in type.__dict__["__mro__"].__get__(kind)],
         "args": shape(_raw(error, "args"), seen),

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 import time
 import uuid
 from collections.abc import Callable
@@ -11,6 +10,7 @@ from typing import Any
 
 from IPython.display import display, update_display
 
+from taskscope.model.forklock import ForkLock
 from taskscope.recorder.pump import Tick
 from taskscope.session import Options
 from taskscope.session import current as current_session
@@ -45,7 +45,7 @@ class NotebookBar:
     def __init__(self, text: Callable[[], str], minimum_s: float) -> None:
         self._text = text
         self._minimum_s = minimum_s
-        self._lock = threading.Lock()
+        self._lock = ForkLock()
         self._running = False
         self._visible_from_s = 0.0
         self._context: Context = copy_context()

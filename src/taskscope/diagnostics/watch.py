@@ -10,8 +10,8 @@ from typing import Any, TypeAlias
 
 from dask.utils import funcname
 
-from taskscope.diagnostics.forklock import ForkLock
 from taskscope.model.errortext import describe
+from taskscope.model.forklock import ForkLock
 from taskscope.model.keys import split_key
 from taskscope.model.recording import Recording
 from taskscope.model.records import Run

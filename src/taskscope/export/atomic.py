@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-import tempfile
+import secrets
 from collections.abc import Callable
 from pathlib import Path
 from typing import BinaryIO
@@ -11,6 +11,9 @@ from typing import BinaryIO
 from taskscope.errors import ExistingFileError, FileError
 
 __all__ = ["check_writable", "write_atomically"]
+
+_NOT_TRANSLATED = getattr(os, "O_BINARY", 0)
+"""What keeps Windows from writing two characters for the end of a line."""
 
 
 def check_writable(path: Path, *, overwrite: bool) -> None:
@@ -48,17 +51,17 @@ def write_atomically(path: Path, write: Callable[[BinaryIO], object], *, overwri
         If the file cannot be written, or exists and `overwrite` is false.
     """
     check_writable(path, overwrite=overwrite)
+    temporary = path.with_name(f".{path.name[:100]}.{secrets.token_hex(8)}")
     try:
-        number, name = tempfile.mkstemp(prefix=f".{path.name[:100]}.", dir=path.parent)
+        # With the rights that any new file of the user's has, which is not so for those of `tempfile`.
+        number = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | _NOT_TRANSLATED, 0o666)
     except OSError as error:
         raise FileError(f"cannot write {str(path)!r}: {error.strerror or error}") from error
-    temporary = Path(name)
     try:
         with os.fdopen(number, "wb") as file:
             write(file)
             file.flush()
             os.fsync(file.fileno())
-        temporary.chmod(0o666 & ~_umask())
         _move(temporary, path, overwrite=overwrite)
     except OSError as error:
         temporary.unlink(missing_ok=True)
@@ -76,10 +79,3 @@ def _move(temporary: Path, path: Path, *, overwrite: bool) -> None:
     # A file that someone made meanwhile is not replaced unasked either.
     check_writable(path, overwrite=overwrite)
     temporary.replace(path)
-
-
-def _umask() -> int:
-    # The mask can only be read by setting it.
-    mask = os.umask(0o077)
-    os.umask(mask)
-    return mask

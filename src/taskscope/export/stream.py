@@ -12,6 +12,7 @@ from typing import BinaryIO
 from taskscope.analysis.redaction import Redact
 from taskscope.export.changes import Changes
 from taskscope.export.frames import FrameWriter
+from taskscope.model.forklock import ForkLock
 from taskscope.recorder import Recorder
 from taskscope.recorder.pump import Tick
 
@@ -66,7 +67,7 @@ class FileStream:
         self._start_s = start_s
         self._redact = redact
         self._thread: threading.Thread | None = None
-        self._starting = threading.Lock()
+        self._starting = ForkLock()
         """What keeps the thread from being started while it is being stopped."""
         self._wake = threading.Event()
         self._stop = threading.Event()

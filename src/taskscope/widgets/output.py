@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import threading
 import uuid
 from collections.abc import Callable, Mapping
 from typing import Any, TypeAlias
 
 from IPython.display import display, update_display
 
+from taskscope.model.forklock import ForkLock
 from taskscope.recorder.pump import Tick
 from taskscope.sources.cell import at_cell_end
 from taskscope.widgets.feed import Feed
@@ -52,7 +52,7 @@ class WidgetOutput:
         self._shown: Bundle = {}
         self._shows_widget = False
         self._finished = False
-        self._lock = threading.Lock()
+        self._lock = ForkLock()
 
     def start(self) -> None:
         """Show the widget if a browser can, else the picture."""

@@ -3,6 +3,7 @@ from __future__ import annotations
 import csv
 import errno
 import json
+import os
 from pathlib import Path
 from typing import BinaryIO
 
@@ -116,3 +117,17 @@ def test_what_could_not_be_saved_is_said_before_there_is_anything_to_save(tmp_pa
         check_target(tmp_path / "d.txt")
     with pytest.raises(OptionError, match=r"by its extension; did you mean '\.html'\?"):
         check_target(tmp_path / "a.htm")
+
+
+def test_a_file_has_the_rights_of_any_new_one_and_the_mask_of_the_process_is_left_alone(
+    recording: Recording, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    before = os.umask(0o027)
+    try:
+        with monkeypatch.context() as watched:
+            watched.setattr(os, "umask", lambda _mask: pytest.fail("other threads make files, too"))
+            recording.save(tmp_path / "a.taskscope")
+    finally:
+        os.umask(before)
+    assert oct((tmp_path / "a.taskscope").stat().st_mode & 0o777) == oct(0o640)
+    assert [path.name for path in tmp_path.iterdir()] == ["a.taskscope"]

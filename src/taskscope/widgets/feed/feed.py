@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import threading
 import time
 from collections.abc import Callable
 from typing import Literal
 
+from taskscope.model.forklock import ForkLock
 from taskscope.session import Session
 from taskscope.session import current as current_session
 from taskscope.widgets.estimates import Estimates
@@ -147,7 +147,7 @@ class _Current:
 
     def __init__(self) -> None:
         self._feed: Feed | None = None
-        self._lock = threading.Lock()
+        self._lock = ForkLock()
 
     def get(self) -> Feed:
         with self._lock:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable
 
+from taskscope.model.forklock import ForkLock
 from taskscope.recorder.pump import Tick
 from taskscope.widgets.feed.channels import Channel
 from taskscope.widgets.feed.stream import PageStream
@@ -63,7 +63,7 @@ class Pages:
         self._clock = clock
         self._idle_clock = idle_clock
         self._pages: dict[str, Page] = {}
-        self._lock = threading.Lock()
+        self._lock = ForkLock()
 
     def get(self, name: str) -> Page:
         """Return the page, made if it is new; the one silent for longest makes room."""

@@ -20,6 +20,8 @@ from collections.abc import Callable, Mapping
 from contextvars import ContextVar
 from typing import Any, Protocol, TypeAlias, cast
 
+from taskscope.model.forklock import ForkLock
+
 __all__ = ["MARK", "keep_quiet"]
 
 MARK = "taskscope"
@@ -57,7 +59,7 @@ class _Quiet:
         self._mine = {"set_parent": self._set_parent, "_publish_status": self._publish_status}
         self._cell: _Message | None = None
         # The control channel has a thread of its own: a cell's end must not come between idle and busy.
-        self._saying = threading.Lock()
+        self._saying = ForkLock()
 
     def begin(self) -> Callable[[], None]:
         if threading.current_thread() is threading.main_thread():

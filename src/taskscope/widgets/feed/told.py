@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Mapping
+
+from taskscope.model.forklock import ForkLock
 
 __all__ = ["Told"]
 
@@ -13,7 +14,7 @@ class Told:
 
     def __init__(self) -> None:
         self._letters: dict[str, dict[str, object]] = {}
-        self._lock = threading.Lock()
+        self._lock = ForkLock()
 
     def open(self, model: str) -> None:
         """Take letters for a widget from now on."""

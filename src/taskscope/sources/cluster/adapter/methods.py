@@ -5,7 +5,6 @@ from __future__ import annotations
 import functools
 import inspect
 import sys
-import threading
 import time
 from collections.abc import Awaitable, Callable
 from contextvars import ContextVar
@@ -14,11 +13,13 @@ from typing import Any
 
 import dask
 
+from taskscope.model.errortext import set_traceback, traceback_of
+from taskscope.model.forklock import ForkLock
 from taskscope.sources.cluster.adapter.observer import Call, Observer, Submission
 
 __all__ = ["release", "watch"]
 
-_lock = threading.Lock()
+_lock = ForkLock()
 _observers: tuple[Observer, ...] = ()
 _originals: dict[str, Any] = {}
 _tap: _Tap
@@ -97,8 +98,9 @@ def _observed_get(original: Callable[..., Any], tap: _Tap) -> Callable[..., Any]
 
 
 def _leave_out_our_frame(error: BaseException) -> None:
-    if error.__traceback__ is not None:
-        error.__traceback__ = error.__traceback__.tb_next
+    outermost = traceback_of(error)
+    if outermost is not None:
+        set_traceback(error, outermost.tb_next)
 
 
 def _returned(call: Call, error: BaseException | None) -> None:
