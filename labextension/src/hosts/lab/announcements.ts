@@ -6,7 +6,7 @@ import { ANNOUNCE, SHOW } from './messages';
 
 export interface KernelNews {
   /** It has loaded taskscope, perhaps anew. */
-  announced(model: Kernel.IModel): void;
+  announced(model: Kernel.IModel): Promise<void>;
   restarted(kernelId: string): void;
   /** A cell that this page ran asks for a panel. */
   asksForPanel(model: Kernel.IModel, ask: PanelAsk): void;
@@ -35,7 +35,7 @@ export function watchSession(session: ISessionContext, news: KernelNews): void {
 function hear(message: KernelMessage.ICommMsgMsg, kernel: Kernel.IKernelConnection, news: KernelNews): void {
   const { comm_id: name, data } = message.content;
   if (name === ANNOUNCE) {
-    news.announced(kernel.model);
+    void news.announced(kernel.model);
   } else if (name === SHOW) {
     const ask = panelAsk(data);
     const parent = message.parent_header as { session?: unknown };

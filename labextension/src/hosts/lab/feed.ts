@@ -326,3 +326,7 @@ export class Feed implements IDisposable {
   private _onStopReply: (reply: Reply) => void = () => undefined;
   private _lastMs = performance.now();
 }
+
+export function makeFeed(kernels: Kernel.IManager, model: Kernel.IModel, settings: FeedSettings): Feed {
+  return new Feed(kernels, model, settings);
+}

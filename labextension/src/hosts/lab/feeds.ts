@@ -5,7 +5,7 @@ import type { IDisposable } from '@lumino/disposable';
 import { type ISignal, Signal } from '@lumino/signaling';
 
 import type { PanelAsk } from './announcements';
-import { Feed } from './feed';
+import type { Feed } from './feed';
 import { FEED_DEFAULTS, type FeedSettings } from './feed-settings';
 import { type Held, hold } from './hold';
 
@@ -20,7 +20,9 @@ export interface IFeeds {
   readonly added: ISignal<IFeeds, Feed>;
   /** The feed of a kernel, if there is one. */
   get(kernelId: string): Feed | undefined;
-  /** Use the feed of a kernel, made if need be. */
+  /** Resolves when the script of feeds is here, which is loaded for the first kernel that needs it. */
+  ready(): Promise<void>;
+  /** Use the feed of a kernel, made if need be; only once it is `ready`. */
   hold(model: Kernel.IModel): FeedHold;
   /** Change what a person has set. */
   configure(settings: FeedSettings): void;
@@ -49,6 +51,10 @@ export class Feeds implements IFeeds, IDisposable {
     return this._isDisposed;
   }
 
+  async ready(): Promise<void> {
+    this._makeFeed ??= (await import('./feed')).makeFeed;
+  }
+
   get(kernelId: string): Feed | undefined {
     return this._entries.get(kernelId)?.feed;
   }
@@ -62,8 +68,12 @@ export class Feeds implements IFeeds, IDisposable {
   }
 
   /** A kernel has loaded taskscope, perhaps anew: every announcement is followed by a fresh hello. */
-  announced(model: Kernel.IModel): void {
+  async announced(model: Kernel.IModel): Promise<void> {
+    await this.ready();
     const known = this._entries.get(model.id);
+    if (this._isDisposed) {
+      return;
+    }
     if (known === undefined) {
       this._entry(model);
     } else {
@@ -127,7 +137,10 @@ export class Feeds implements IFeeds, IDisposable {
   private _entry(model: Kernel.IModel): Entry {
     let entry = this._entries.get(model.id);
     if (entry === undefined) {
-      entry = { feed: new Feed(this._kernels, model, this._settings), holds: 0, seen: false, gone: false };
+      if (this._makeFeed === null) {
+        throw new Error('feeds are held before they are ready: await ready() first');
+      }
+      entry = { feed: this._makeFeed(this._kernels, model, this._settings), holds: 0, seen: false, gone: false };
       this._entries.set(model.id, entry);
       this.added.emit(entry.feed);
     }
@@ -153,10 +166,13 @@ export class Feeds implements IFeeds, IDisposable {
   }
 
   private readonly _kernels: Kernel.IManager;
+  private _makeFeed: MakeFeed | null = null;
   private readonly _entries = new Map<string, Entry>();
   private _settings = FEED_DEFAULTS;
   private _isDisposed = false;
 }
+
+type MakeFeed = (kernels: Kernel.IManager, model: Kernel.IModel, settings: FeedSettings) => Feed;
 
 interface Entry extends Held {
   readonly feed: Feed;

@@ -26,7 +26,10 @@ export const plugin: JupyterFrontEndPlugin<void> = {
     registry.registerWidget({
       name: MODULE_NAME,
       version: MODULE_VERSION,
-      exports: async () => (await import('./module')).widgetModule({ feeds, panels, trans, cells })
+      exports: async () => {
+        const [{ widgetModule }] = await Promise.all([import('./module'), feeds.ready()]);
+        return widgetModule({ feeds, panels, trans, cells });
+      }
     });
   }
 };

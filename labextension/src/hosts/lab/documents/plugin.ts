@@ -3,9 +3,9 @@ import type { JupyterFrontEnd, JupyterFrontEndPlugin } from '@jupyterlab/applica
 import { ILayoutRestorer } from '@jupyterlab/application';
 import { WidgetTracker, showErrorMessage } from '@jupyterlab/apputils';
 import type { DocumentWidget } from '@jupyterlab/docregistry';
-import { IDefaultFileBrowser } from '@jupyterlab/filebrowser';
 import { ITranslator, nullTranslator } from '@jupyterlab/translation';
 
+import { lateService } from '../late-service';
 import { openDropped } from './drop';
 import { FACTORY, RecordingFactory, fileType } from './factory';
 
@@ -15,12 +15,11 @@ export const plugin: JupyterFrontEndPlugin<void> = {
   id: 'taskscope:documents',
   description: 'Opens recordings of taskscope as documents.',
   autoStart: true,
-  optional: [ITranslator, ILayoutRestorer, IDefaultFileBrowser],
+  optional: [ITranslator, ILayoutRestorer],
   activate: (
     app: JupyterFrontEnd,
     translator: ITranslator | null,
-    restorer: ILayoutRestorer | null,
-    browser: IDefaultFileBrowser | null
+    restorer: ILayoutRestorer | null
   ): void => {
     const trans = (translator ?? nullTranslator).load('taskscope');
     const factory = new RecordingFactory(trans);
@@ -36,13 +35,16 @@ export const plugin: JupyterFrontEndPlugin<void> = {
       args: ({ context }) => ({ path: context.path, factory: FACTORY }),
       name: ({ context }) => context.path
     });
-    if (browser !== null) {
+    void lateService(app, async () => (await import('@jupyterlab/filebrowser')).IDefaultFileBrowser).then(browser => {
+      if (browser === null) {
+        return;
+      }
       const upload = async (file: File): Promise<string> => (await browser.model.upload(file)).path;
       const open = (path: string): Promise<unknown> => app.commands.execute(OPEN, { path });
       const failed = (reason: unknown): void => {
         void showErrorMessage(trans.__('The recording could not be opened'), String(reason));
       };
       openDropped(app.shell.node, { upload, open, failed }, new AbortController().signal);
-    }
+    });
   }
 };

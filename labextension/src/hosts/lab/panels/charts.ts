@@ -1,13 +1,7 @@
-/** Which charts a panel can show, and how each is mounted. */
+/** Which charts a panel can show. */
 import type { TranslationBundle } from '@jupyterlab/translation';
 import type { LabIcon } from '@jupyterlab/ui-components';
 
-import { mount as mountCache } from '../../../charts/cache';
-import { CLUSTER_CHARTS } from '../../../charts/cluster';
-import { mount as mountDashboard } from '../../../charts/dashboard';
-import { mount as mountGantt } from '../../../charts/gantt';
-import { mount as mountProgress } from '../../../charts/progress';
-import { mount as mountResources } from '../../../charts/resources';
 import type { RevealCell } from '../../../charts/ui/cell-link';
 import type { TimeAxis } from '../../../charts/ui/time-axis';
 import type { TaskStore } from '../../../store';
@@ -33,49 +27,31 @@ export interface ChartPlace {
 interface Chart {
   readonly icon: LabIcon;
   label(trans: TranslationBundle): string;
-  mount(place: ChartPlace): void;
 }
 
-const MOUNTED: Record<ChartName, Chart> = {
-  dashboard: {
-    icon: dashboardIcon,
-    label: trans => trans.__('Dask Dashboard'),
-    mount: ({ el, store, ...place }) => {
-      mountDashboard(el, store, { ...place, clusters: CLUSTER_CHARTS, translate: place.trans.__.bind(place.trans) });
-    }
-  },
-  progress: {
-    icon: progressIcon,
-    label: trans => trans.__('Dask Progress'),
-    mount: ({ el, store, ...place }) => {
-      mountProgress(el, store, { ...place, translate: place.trans.__.bind(place.trans) });
-    }
-  },
-  'task-stream': {
-    icon: taskStreamIcon,
-    label: trans => trans.__('Dask Task Stream'),
-    mount: ({ el, store, ...place }) => {
-      mountGantt(el, store, { ...place, clusters: CLUSTER_CHARTS, translate: place.trans.__.bind(place.trans) });
-    }
-  },
-  resources: {
-    icon: resourcesIcon,
-    label: trans => trans.__('Dask Resources'),
-    mount: ({ el, store, ...place }) => {
-      mountResources(el, store, { ...place, clusters: CLUSTER_CHARTS, translate: place.trans.__.bind(place.trans) });
-    }
-  },
-  cache: {
-    icon: cacheIcon,
-    label: trans => trans.__('Dask Cache'),
-    mount: ({ el, store, ...place }) => {
-      mountCache(el, store, { ...place, translate: place.trans.__.bind(place.trans) });
-    }
-  }
+const SHOWN: Record<ChartName, Chart> = {
+  dashboard: { icon: dashboardIcon, label: trans => trans.__('Dask Dashboard') },
+  progress: { icon: progressIcon, label: trans => trans.__('Dask Progress') },
+  'task-stream': { icon: taskStreamIcon, label: trans => trans.__('Dask Task Stream') },
+  resources: { icon: resourcesIcon, label: trans => trans.__('Dask Resources') },
+  cache: { icon: cacheIcon, label: trans => trans.__('Dask Cache') }
 };
 
 export function chartOf(name: ChartName): Chart {
-  return MOUNTED[name];
+  return SHOWN[name];
+}
+
+/** Mount a chart as soon as its script is here, unless the place's signal has aborted by then. */
+export async function mountChart(name: ChartName, place: ChartPlace): Promise<void> {
+  try {
+    const { MOUNTS } = await import('./mounts');
+    if (!place.signal.aborted) {
+      MOUNTS[name](place);
+    }
+  } catch (error) {
+    const reason = error instanceof Error ? error.message : String(error);
+    place.el.replaceChildren(place.trans.__('The chart could not be loaded: %1', reason));
+  }
 }
 
 export function isChartName(value: unknown): value is ChartName {

@@ -11,12 +11,13 @@ import type { Panels } from './panels';
 /** For the layout restorer only; not offered anywhere. */
 export const RESTORE = 'taskscope:restore-panel';
 
-export interface Offers {
-  readonly palette: ICommandPalette | null;
-  readonly launcher: ILauncher | null;
-}
-
-export function addCommands(app: JupyterFrontEnd, panels: Panels, offers: Offers, trans: TranslationBundle): void {
+/** Add the commands; returns what offers them in a launcher, too. */
+export function addCommands(
+  app: JupyterFrontEnd,
+  panels: Panels,
+  palette: ICommandPalette | null,
+  trans: TranslationBundle
+): (launcher: ILauncher) => void {
   const { commands } = app;
   const offered = [
     ...CHARTS.map(chart => {
@@ -49,10 +50,14 @@ export function addCommands(app: JupyterFrontEnd, panels: Panels, offers: Offers
     execute: ({ id }) => (typeof id === 'string' ? panels.restore(id) : undefined)
   });
   const category = trans.__('Taskscope');
-  offered.forEach((command, rank) => {
-    offers.palette?.addItem({ command, category });
-    if (command !== 'taskscope:open-layout') {
-      offers.launcher?.add({ command, category, rank });
-    }
-  });
+  for (const command of offered) {
+    palette?.addItem({ command, category });
+  }
+  return launcher => {
+    offered.forEach((command, rank) => {
+      if (command !== 'taskscope:open-layout') {
+        launcher.add({ command, category, rank });
+      }
+    });
+  };
 }

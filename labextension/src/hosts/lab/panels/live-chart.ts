@@ -5,7 +5,7 @@ import type { IDisposable } from '@lumino/disposable';
 import type { RevealCell } from '../../../charts/ui/cell-link';
 import type { Feed } from '../feed';
 import type { FeedHold } from '../feeds';
-import { type ChartName, chartOf } from './charts';
+import { type ChartName, mountChart } from './charts';
 import type { Views } from './views';
 
 export interface LiveChartOptions {
@@ -43,7 +43,7 @@ export function showLive(el: HTMLElement, hold: FeedHold, { chart, ...options }:
       },
       { once: true }
     );
-    chartOf(chart).mount({
+    void mountChart(chart, {
       el,
       store: held.store,
       signal,

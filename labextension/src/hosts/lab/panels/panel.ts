@@ -154,14 +154,19 @@ export class ChartPanel extends Widget {
     if (model?.id !== this._live?.feed.kernelId) {
       this._release();
       if (model !== null && this._views !== null) {
-        this._hold(model, this._views);
+        this._wish = model.id;
+        void this._hold(model, this._views);
       }
     }
     this._say();
   }
 
-  private _hold(model: Kernel.IModel, views: Views): void {
+  private async _hold(model: Kernel.IModel, views: Views): Promise<void> {
     const { feeds, trans } = this._context;
+    await feeds.ready();
+    if (this._wish !== model.id || this._live !== null) {
+      return;
+    }
     const { chart, compact } = this.spec;
     const reveal = this._context.cells?.of(model.id) ?? (() => null);
     this._live = showLive(this._face.body, feeds.hold(model), { chart, compact, views, reveal, trans });
@@ -169,9 +174,11 @@ export class ChartPanel extends Widget {
     this._looking = setInterval(() => {
       this._say();
     }, LOOK_MS);
+    this._say();
   }
 
   private _release(): void {
+    this._wish = null;
     clearInterval(this._looking);
     this._live?.feed.stateChanged.disconnect(this._say);
     this._live?.dispose();
@@ -217,6 +224,8 @@ export class ChartPanel extends Widget {
   private readonly _subject: Subject;
   private _views: Views | null = null;
   private _live: LiveChart | null = null;
+  /** The kernel that is held as soon as feeds are ready. */
+  private _wish: string | null = null;
   private _looking: ReturnType<typeof setInterval> | undefined;
   private _loading = false;
   private _error: string | null = null;

@@ -7,7 +7,6 @@ import {
 } from '@jupyterlab/application';
 import { ICommandPalette } from '@jupyterlab/apputils';
 import { IConsoleTracker } from '@jupyterlab/console';
-import { ILauncher } from '@jupyterlab/launcher';
 import { INotebookTracker } from '@jupyterlab/notebook';
 import { ISettingRegistry } from '@jupyterlab/settingregistry';
 import { IStateDB } from '@jupyterlab/statedb';
@@ -15,6 +14,7 @@ import { ITranslator, nullTranslator } from '@jupyterlab/translation';
 
 import { ICells } from '../cells/cells';
 import { IFeeds } from '../feeds';
+import { lateService } from '../late-service';
 import { RESTORE, addCommands } from './commands';
 import { Memory } from './memory';
 import { type OwnerTracker, Owners } from './owners';
@@ -32,7 +32,6 @@ export const plugin: JupyterFrontEndPlugin<IPanels> = {
     INotebookTracker,
     IConsoleTracker,
     ICommandPalette,
-    ILauncher,
     IStateDB,
     ISettingRegistry,
     ITranslator,
@@ -47,7 +46,6 @@ export const plugin: JupyterFrontEndPlugin<IPanels> = {
     notebooks: INotebookTracker | null,
     consoles: IConsoleTracker | null,
     palette: ICommandPalette | null,
-    launcher: ILauncher | null,
     stateDB: IStateDB | null,
     settings: ISettingRegistry | null,
     translator: ITranslator | null,
@@ -59,7 +57,12 @@ export const plugin: JupyterFrontEndPlugin<IPanels> = {
     const memory = new Memory(stateDB);
     const owners = new Owners(trackers, labShell);
     const panels = new Panels(app.shell, labShell, { owners, sessions, kernels, feeds, memory, cells, trans });
-    addCommands(app, panels, { palette, launcher }, trans);
+    const offer = addCommands(app, panels, palette, trans);
+    void lateService(app, async () => (await import('@jupyterlab/launcher')).ILauncher).then(launcher => {
+      if (launcher !== null) {
+        offer(launcher);
+      }
+    });
     const side = panels.addSidePanel();
     // Notebook 7 restores no layout.
     restorer?.add(side, SIDE_PANEL);
