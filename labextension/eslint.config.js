@@ -20,7 +20,7 @@ const layerRules = LAYERS.map((layer, index) => {
     patterns.push(HOST_PACKAGES);
   }
   return {
-    files: [`labextension/src/${layer}/**/*.ts`],
+    files: [`labextension/src/${layer}/**/*.{ts,tsx}`],
     rules: { '@typescript-eslint/no-restricted-imports': ['error', { patterns }] }
   };
 });
@@ -29,7 +29,7 @@ export default tseslint.config(
   { ignores: ['labextension/lib/**', 'labextension/coverage/**'] },
   js.configs.recommended,
   {
-    files: ['**/*.ts'],
+    files: ['**/*.{ts,tsx}'],
     extends: [...tseslint.configs.strictTypeChecked, ...tseslint.configs.stylisticTypeChecked],
     languageOptions: {
       globals: globals.browser,

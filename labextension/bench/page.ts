@@ -1,6 +1,6 @@
 /** What `benchmarks/frontend` drives in a headless page: a store, a chart, and a clock on its frames. */
-import type { GanttChart } from '../src/charts/gantt';
-import { mount } from '../src/charts/gantt';
+import type { TimelineChart } from '../src/charts/timeline';
+import { mountTracks } from '../src/charts/tracks';
 import { paletteColour, parseColour } from '../src/lib/palette';
 import { readTheme } from '../src/charts/ui/page-theme';
 import { TaskStore } from '../src/store';
@@ -20,7 +20,7 @@ class Bench {
   #seq = 0;
   #store = new TaskStore();
   #maker = new TaskMaker(this.#workload);
-  #chart: GanttChart | null = null;
+  #chart: TimelineChart | null = null;
   #mounted = new AbortController();
 
   /** Begin anew with `n` tasks; milliseconds the store took for each 100,000. */
@@ -44,7 +44,7 @@ class Bench {
     const el = document.getElementById('chart') ?? document.body;
     const beganMs = performance.now();
     await frames.after(() => {
-      this.#chart = mount(el, this.#store, { signal: this.#mounted.signal, follow });
+      this.#chart = mountTracks(el, this.#store, ['tasks'], { signal: this.#mounted.signal, follow });
     });
     return performance.now() - beganMs;
   }

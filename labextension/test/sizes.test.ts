@@ -7,9 +7,15 @@ import { gzipSync } from 'node:zlib';
 import { expect, it } from 'vitest';
 
 const ROOT = join(import.meta.dirname, '../..');
-const BUDGET = { lab: 150_000, flame: 10_000 };
+const BUDGET = { report: 68_000, cluster: 75_000, lab: 150_000, flame: 10_000 };
 
 const packed = (script: Uint8Array): number => gzipSync(script, { level: 9 }).length;
+
+it('the script of a static result is at most 68 kB, and that of a cluster 75 kB', () => {
+  const sizeOf = (name: string): number => packed(readFileSync(join(ROOT, `src/taskscope/static/${name}.js`)));
+  expect(sizeOf('report')).toBeLessThanOrEqual(BUDGET.report);
+  expect(sizeOf('report-cluster')).toBeLessThanOrEqual(BUDGET.cluster);
+});
 
 it('the whole extension is at most 150 kB', () => {
   const folder = join(ROOT, 'src/taskscope/labextension/static');

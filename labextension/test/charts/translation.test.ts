@@ -1,8 +1,7 @@
 /** Whatever a chart says goes through the translator it was given: in its elements, their attributes and on canvas. */
-import { afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 
 import { mount } from '../../src/charts/dashboard';
-import { loadExtras } from '../../src/charts/gantt/late';
 import type { Translate } from '../../src/lib/translate';
 import { TaskStore } from '../../src/store';
 import type { Batch } from '../../src/wire';
@@ -52,8 +51,6 @@ function literals(root: HTMLElement): string[] {
   // A pair of marks may be cut in two by an ellipsis on canvas; what has one end was translated.
   return [...new Set([...texts, ...painted])].filter(text => /\p{L}{2}/u.test(untranslated(text)) && !/[⟦⟧]/u.test(untranslated(text)));
 }
-
-beforeAll(loadExtras);
 
 beforeEach(() => {
   vi.useFakeTimers({

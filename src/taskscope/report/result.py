@@ -23,7 +23,7 @@ MAX_EMBEDDED_TASKS = 20_000
 _HEAD_PX = 860
 _CLUSTER_PX = 310
 _MAX_LANES_PX = 420
-# Those of laneHeightPx in labextension/src/charts/gantt/layout.ts.
+# Those of rowHeightPx in labextension/src/charts/tasks/layout.ts.
 _LANE_PX = ((4, 30), (8, 26), (16, 22), (32, 18), (float("inf"), 14))
 
 # Where styles are stripped, so is the frame, and the picture needs no room for it.

@@ -1,18 +1,18 @@
 /** The stack of what was held, and its peak. */
-import type { Brush } from '../series/canvas';
-import type { Plot } from '../series/layout';
-import { yAt } from '../series/layout';
+import type { Brush } from '../timeline/brush';
+import type { Plot } from '../timeline/plots';
+import { yAt } from '../timeline/plots';
 import type { Stack } from './stack';
 
 /** Draw a stack whose columns are as wide as a device pixel. */
 export function drawStack(brush: Brush, plot: Plot, stack: Stack, colourOf: (prefix: number) => string): void {
-  const { context, layout, ratio } = brush;
+  const { context, room, ratio } = brush;
   const width = stack.prefixes.length;
   const bottoms = new Float64Array(stack.columns);
   const tops = new Float64Array(stack.columns);
   // Edges on whole pixels, or neighbours would shine through each other.
   const snap = (y: number): number => Math.round(y * ratio) / ratio;
-  const xAt = (column: number): number => layout.plotLeftPx + column / ratio;
+  const xAt = (column: number): number => room.plotLeftPx + column / ratio;
   stack.prefixes.forEach((prefix, place) => {
     let some = false;
     for (let c = stack.from; c < stack.to; c += 1) {

@@ -3,16 +3,16 @@ import { formatBytes, formatDuration, printable } from '../../lib/format';
 import type { Translate } from '../../lib/translate';
 import type { ActivityDetail, ClusterStore, Tables } from '../../store';
 import type { ActivityKind } from '../../wire';
-import type { TipContent } from '../gantt/tooltip';
-import { nameOf } from './legend';
+import type { Facts } from '../timeline/track';
+import { nameOf } from './activity-legend';
 
 /**
  * @param label of the lane
  * @param zeroS what counts as 0
  */
-export function activityTip(
+export function activityFacts(
   detail: ActivityDetail, label: string, zeroS: number, tables: Tables, { workers }: ClusterStore, t: Translate
-): TipContent {
+): Facts {
   const { kind, startS, stopS, nbytes } = detail;
   const durationS = stopS - startS;
   const group = tables.groups[detail.group];

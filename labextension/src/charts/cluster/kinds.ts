@@ -2,7 +2,7 @@
 import type { Rgb } from '../../lib/palette';
 import type { ActivityKind } from '../../wire';
 
-export interface KindLook {
+export interface KindStyle {
   readonly light: Rgb;
   readonly dark: Rgb;
   /** Whether a pixel of CSS is of the colour, not of the paler one that it alternates with. */
@@ -13,7 +13,7 @@ export interface KindLook {
   readonly isWhole: boolean;
 }
 
-type Pattern = Pick<KindLook, 'isOn' | 'css'>;
+type Pattern = Pick<KindStyle, 'isOn' | 'css'>;
 
 const place = (at: number, period: number): number => ((at % period) + period) % period;
 const every = (at: number, period: number): boolean => place(at, period) < period / 2;
@@ -45,7 +45,7 @@ const ORANGE = { light: [214, 104, 0], dark: [255, 160, 64] } as const;
 const BLACK = { light: [48, 0, 8], dark: [255, 214, 214] } as const;
 const GREY = { light: [92, 99, 108], dark: [170, 178, 188] } as const;
 
-export const KIND_LOOKS: Record<ActivityKind, KindLook> = {
+export const KIND_STYLES: Record<ActivityKind, KindStyle> = {
   transfer: { ...RED, ...DIAGONAL, isWhole: false },
   'disk-read': { ...ORANGE, ...BARS, isWhole: false },
   'disk-write': { ...ORANGE, ...CHECKS, isWhole: false },

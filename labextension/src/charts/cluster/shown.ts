@@ -1,15 +1,16 @@
 /** Activities without those that were done for tasks of hidden prefixes. */
-import type { Sight, TaskStore } from '../../store';
+import type { TaskStore } from '../../store';
 import { LaneTasks } from '../../store';
+import type { PrefixFilter } from '../tasks/scene';
 
 export class ShownActivities {
   #lanes = new WeakMap<LaneTasks, LaneTasks>();
-  #hidden: Sight['hidden'] = null;
+  #hidden: PrefixFilter['hidden'] = null;
 
   constructor(private readonly store: Pick<TaskStore, 'tables'>) {}
 
   /** Hide what was done for these prefixes; returns whether these are others than before. */
-  hide({ hidden }: Sight): boolean {
+  hide({ hidden }: PrefixFilter): boolean {
     if (hidden?.join() === this.#hidden?.join()) {
       return false;
     }

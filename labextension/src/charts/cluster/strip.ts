@@ -4,7 +4,7 @@
  */
 import type { Rgb } from '../../lib/palette';
 import type { CoverageColumns } from '../../store';
-import type { KindLook } from './kinds';
+import type { KindStyle } from './kinds';
 import { gapOf } from './kinds';
 
 /** How much of a bar's height activities take. */
@@ -23,7 +23,7 @@ export interface StripColours {
   readonly dark: boolean;
   readonly paper: Rgb;
   /** The kinds by their code. */
-  readonly looks: readonly KindLook[];
+  readonly styles: readonly KindStyle[];
 }
 
 /** Where the strip of a bar begins. */
@@ -40,18 +40,18 @@ export function paintStrip(
   const to = Math.min(box.top + box.height, rows);
   for (let x = 0; x < width; x += 1) {
     const share = cover[x] as number;
-    const look = share > 0 ? colours.looks[kind[x] as number] : undefined;
-    if (look === undefined) {
+    const style = share > 0 ? colours.styles[kind[x] as number] : undefined;
+    if (style === undefined) {
       continue;
     }
-    const on = colours.dark ? look.dark : look.light;
+    const on = colours.dark ? style.dark : style.light;
     const off = gapOf(on, colours.paper);
     const weight = Math.min(Math.max(share, LEAST), 1);
-    for (let y = Math.max(look.isWhole ? box.top : first, 0); y < to; y += 1) {
+    for (let y = Math.max(style.isWhole ? box.top : first, 0); y < to; y += 1) {
       const place = y * width + x;
       // A line of paper keeps it apart from a task of a colour like its own.
-      const isApart = !look.isWhole && y - first < box.ratio;
-      const colour = isApart ? colours.paper : look.isOn(x / box.ratio, (y - box.top) / box.ratio) ? on : off;
+      const isApart = !style.isWhole && y - first < box.ratio;
+      const colour = isApart ? colours.paper : style.isOn(x / box.ratio, (y - box.top) / box.ratio) ? on : off;
       pixels[place] = over(pixels[place] as number, colour, y < first ? Math.min(share, 1) : weight);
     }
   }

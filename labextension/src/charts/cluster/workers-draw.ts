@@ -4,16 +4,16 @@ import { ThinLine } from '../../lib/thin';
 import type { Translate } from '../../lib/translate';
 import type { WorkerSeries } from '../../store';
 import { formatCpu } from '../resources/words';
-import type { Brush } from '../series/canvas';
-import type { Plot } from '../series/layout';
-import { yAt } from '../series/layout';
+import type { Brush } from '../timeline/brush';
+import type { Plot } from '../timeline/plots';
+import { yAt } from '../timeline/plots';
 import type { WorkersSummary } from './workers-summary';
 
 const STRONG = 0.45;
 const WEAK = 0.16;
 
-export function drawWorkers(brush: Brush, series: WorkerSeries, summary: WorkersSummary, t: Translate): void {
-  const [cpu, memory] = brush.layout.plots;
+export function drawWorkers(brush: Brush, plots: readonly Plot[], series: WorkerSeries, summary: WorkersSummary, t: Translate): void {
+  const [cpu, memory] = plots;
   if (cpu === undefined || memory === undefined) {
     return;
   }
@@ -37,7 +37,7 @@ function linesOf(
   brush: Brush, series: WorkerSeries, { from, to }: WorkersSummary, plot: Plot, valueOf: (i: number) => number
 ): number[][] {
   const line = new ThinLine(1 / brush.ratio);
-  const lastS = brush.frame.held ? brush.frame.nowS : Infinity;
+  const lastS = brush.frame.paused ? brush.frame.nowS : Infinity;
   for (let i = from; i < to && (series.timeS[i] as number) <= lastS; i += 1) {
     const value = valueOf(i);
     if (Number.isNaN(value) || series.nWorkers[i] === 0) {

@@ -1,31 +1,30 @@
-/** The charts of the same computes, one below the other: one time axis, one cursor, one selection, one set of colours. */
+/** Progress and the tracks of the same computes: one time axis, one cursor, one selection, one set of colours. */
 import { english } from '../../lib/translate';
 import type { TaskStore } from '../../store';
-import { mount as mountCache } from '../cache';
-import { type GanttChart, type GanttOptions, mount as mountGantt } from '../gantt';
-import { type ProgressChart, type ProgressOptions, mount as mountProgress } from '../progress';
-import { type SeriesChart, mount as mountResources } from '../resources';
+import type { ProgressChart, ProgressOptions } from '../progress';
+import { mount as mountProgress } from '../progress';
+import type { TimelineChart } from '../timeline';
+import { TimeAxis } from '../timeline';
+import type { TracksOptions } from '../tracks';
+import { mountTracks } from '../tracks';
 import { element } from '../ui/dom';
 import { adoptStyles } from '../ui/styles';
-import { TimeAxis } from '../ui/time-axis';
 import { DASHBOARD_CSS } from './style';
 
-export interface DashboardOptions extends GanttOptions, ProgressOptions {
+export interface DashboardOptions extends TracksOptions, Omit<ProgressOptions, 'joined'> {
   /**
-   * Which chart names the prefixes: `rows` of progress, each with a bar of its own, or the Gantt
-   * chart's `legend`, which is lower and enough once all is over.
+   * Which part names the prefixes: `rows` of progress, each with a bar of its own, or the `legend` of the
+   * tasks, which is lower and enough once all is over.
    */
   readonly prefixes?: 'rows' | 'legend';
-  /** Whether to leave out all but the bar and the charts. */
+  /** Whether to leave out all but the bar and the tracks. */
   readonly compact?: boolean;
 }
 
 export interface Dashboard {
   readonly el: HTMLElement;
   readonly progress: ProgressChart;
-  readonly gantt: GanttChart;
-  readonly resources: SeriesChart;
-  readonly cache: SeriesChart;
+  readonly timeline: TimelineChart;
   setCompact(compact: boolean): void;
 }
 
@@ -45,21 +44,13 @@ export function mount(el: HTMLElement, store: TaskStore, options: DashboardOptio
   if (!signal.aborted) {
     adoptStyles(el, DASHBOARD_CSS);
     el.append(root);
-    signal.addEventListener(
-      'abort',
-      () => {
-        root.remove();
-      },
-      { once: true }
-    );
+    signal.addEventListener('abort', () => { root.remove(); }, { once: true });
   }
-  const shared = { ...options, joined: true, axis: options.axis ?? new TimeAxis(follow ?? lastRun === null) };
+  const shared = { ...options, axis: options.axis ?? new TimeAxis(follow ?? lastRun === null) };
   return {
     el: root,
-    progress: mountProgress(root, store, shared),
-    gantt: mountGantt(root, store, shared),
-    resources: mountResources(root, store, shared),
-    cache: mountCache(root, store, shared),
+    progress: mountProgress(root, store, { ...shared, joined: true }),
+    timeline: mountTracks(root, store, ['tasks', 'workers', 'resources', 'cache'], shared),
     setCompact
   };
 }

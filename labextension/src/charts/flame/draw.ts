@@ -2,6 +2,7 @@
 import { contrast, inkOn, parseColour } from '../../lib/palette';
 import type { Rgb } from '../../lib/palette';
 import type { Theme } from '../../lib/theme';
+import type { TextFitter } from '../ui/canvas';
 import type { FlameBar, FlameLayout } from './layout';
 import { ROW_PX } from './layout';
 import type { FlameNode } from './tree';
@@ -20,6 +21,7 @@ export interface FlameScene {
   readonly cursor: FlameNode | null;
   /** What the search found; null: nothing is searched for. */
   readonly found: ReadonlySet<FlameNode> | null;
+  readonly texts: TextFitter;
   readonly colourOf: (node: FlameNode) => string;
   readonly nameOf: (node: FlameNode) => string;
 }
@@ -52,7 +54,7 @@ function drawBar(context: CanvasRenderingContext2D, scene: FlameScene, bar: Flam
     return;
   }
   context.fillStyle = readable(theme.ink, ground);
-  const text = fitted(context, scene.nameOf(bar.node), bar.widthPx - 2 * INSET_PX);
+  const text = scene.texts.fit(context, scene.nameOf(bar.node), bar.widthPx - 2 * INSET_PX);
   context.fillText(text, bar.xPx + INSET_PX, bar.yPx + ROW_PX / 2);
 }
 
@@ -65,20 +67,4 @@ function mixed(colour: Rgb, paper: Rgb, strength: number): Rgb {
 export function readable(ink: string, ground: Rgb): string {
   const own = parseColour(ink);
   return own !== null && contrast(own, ground) >= 4.5 ? ink : inkOn(ground);
-}
-
-function fitted(context: CanvasRenderingContext2D, text: string, widthPx: number): string {
-  if (context.measureText(text).width <= widthPx) {
-    return text;
-  }
-  let [low, high] = [0, text.length];
-  while (low < high) {
-    const middle = (low + high + 1) >> 1;
-    if (context.measureText(`${text.slice(0, middle)}…`).width <= widthPx) {
-      low = middle;
-    } else {
-      high = middle - 1;
-    }
-  }
-  return low === 0 ? '' : `${text.slice(0, low)}…`;
 }

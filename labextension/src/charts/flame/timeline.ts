@@ -2,7 +2,8 @@
 import { formatDuration } from '../../lib/format';
 import type { Theme } from '../../lib/theme';
 import type { Translate } from '../../lib/translate';
-import { element, placeOf, setText } from '../ui/dom';
+import { fitCanvas } from '../ui/canvas';
+import { element, pointOf, setText } from '../ui/dom';
 import type { FlameData } from './data';
 
 const HEIGHT_PX = 36;
@@ -87,9 +88,7 @@ export class Timeline {
 
   paint(theme: Theme, widthPx: number, ratio: number): void {
     const canvas = this.#canvas;
-    canvas.width = Math.round(widthPx * ratio);
-    canvas.height = Math.round(HEIGHT_PX * ratio);
-    canvas.style.height = `${HEIGHT_PX}px`;
+    fitCanvas(canvas, widthPx, HEIGHT_PX, ratio);
     const context = canvas.getContext('2d');
     const n = this.#sums.length;
     if (context === null || n === 0) {
@@ -122,7 +121,7 @@ export class Timeline {
   }
 
   #binAt(event: MouseEvent): number {
-    const share = placeOf(this.#canvas, event).xPx / Math.max(this.#canvas.getBoundingClientRect().width, 1);
+    const share = pointOf(this.#canvas, event).xPx / Math.max(this.#canvas.getBoundingClientRect().width, 1);
     return Math.min(Math.max(Math.floor(share * this.#sums.length), 0), this.#sums.length - 1);
   }
 

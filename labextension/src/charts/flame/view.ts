@@ -3,14 +3,15 @@ import { formatCount } from '../../lib/format';
 import type { Theme } from '../../lib/theme';
 import type { Translate } from '../../lib/translate';
 import { english } from '../../lib/translate';
-import { element, placeOf, setText } from '../ui/dom';
+import type { BoundKey } from '../timeline/keys';
+import { press } from '../timeline/keys';
+import { TextFitter, fitCanvas, pixelRatio } from '../ui/canvas';
+import { element, keepKeys, pointOf, setText } from '../ui/dom';
 import type { Painted } from '../ui/frames';
 import { FrameLoop } from '../ui/frames';
-import { keepKeys } from '../ui/own-keys';
 import { readTheme, watchTheme } from '../ui/page-theme';
 import { SHARED_CSS, adoptStyles } from '../ui/styles';
-import { fillTable } from '../ui/text-table';
-import { makeButton } from '../ui/toolbar';
+import type { TextTable } from '../ui/tables';
 import type { FlameData } from './data';
 import { drawFlame } from './draw';
 import { type Direction, type FlameLayout, barAt, layoutFlame, neighbour } from './layout';
@@ -20,12 +21,8 @@ import { type FlameNode, findSame, growTree, walk } from './tree';
 import { describeAll, describeNode, nameOf, ownTimes } from './words';
 
 const GROUND = '#8b949e';
-const ARROWS: Readonly<Record<string, Direction>> = {
-  ArrowUp: 'up',
-  ArrowDown: 'down',
-  ArrowLeft: 'left',
-  ArrowRight: 'right'
-};
+
+const ARROWS: Readonly<Record<string, Direction>> = { ArrowUp: 'up', ArrowDown: 'down', ArrowLeft: 'left', ArrowRight: 'right' };
 
 /** Says which colours prefixes have: those of the charts beside this one. */
 export interface FlameColours {
@@ -64,6 +61,15 @@ class FlameView implements FlameChart {
   readonly #frames: FrameLoop;
   readonly #canvas = element('canvas', { tabindex: '0', role: 'application' });
   readonly #plot = element('div', { class: 'tsk-flame-plot' }, this.#canvas);
+  readonly #texts = new TextFitter();
+  /** The canvas's label names them. */
+  readonly #keys: readonly Pick<BoundKey, 'keys' | 'act'>[] = [
+    { keys: Object.keys(ARROWS), act: (_, key) => { this.#move(key); } },
+    { keys: ['Enter', ' '], act: () => { this.#zoom(this.#cursor ?? this.#focus); } },
+    { keys: ['Escape'], act: () => { this.#zoom(this.#focus?.parent ?? this.#root); } },
+    { keys: ['Home'], act: () => { this.#zoom(this.#root); } },
+    { keys: ['/'], act: () => { this.#search.focus(); } }
+  ];
   readonly #prefixes: HTMLSelectElement;
   readonly #search: HTMLInputElement;
   readonly #out: HTMLButtonElement;
@@ -92,7 +98,7 @@ class FlameView implements FlameChart {
     this.#frames = new FrameLoop(() => this.#paint(), signal);
     this.#prefixes = element('select', { 'aria-label': t('Tasks shown') });
     this.#search = element('input', { type: 'search', placeholder: t('Find a function'), 'aria-label': t('Find a function') });
-    this.#out = makeButton(t('Zoom out'), t('Zoom out'), () => { this.#zoom(this.#root); }, signal);
+    this.#out = element('button', { type: 'button' }, t('Zoom out'));
     this.#timeline = new Timeline(t, bins => { this.#bins = bins; this.#grow(); }, signal);
     const head = element('div', { class: 'tsk-flame-head' }, this.#prefixes, this.#search, this.#out, this.#sum);
     const table = element(
@@ -114,10 +120,15 @@ class FlameView implements FlameChart {
     watchTheme(onTheme, signal);
     keepKeys(this.el, signal);
     this.#prefixes.addEventListener('change', () => { this.#prefix = this.#prefixes.value === '' ? null : this.#prefixes.value; this.#grow(); }, { signal });
+    this.#out.addEventListener('click', () => { this.#zoom(this.#root); }, { signal });
     this.#search.addEventListener('input', () => { this.#tellSearch(); }, { signal });
     this.#canvas.addEventListener('click', event => { this.#onClick(event); }, { signal });
     this.#canvas.addEventListener('pointermove', event => { this.#point(this.#nodeAt(event)); }, { signal });
-    this.#canvas.addEventListener('keydown', event => { this.#onKey(event); }, { signal });
+    this.#canvas.addEventListener('keydown', event => {
+      if (press(this.#keys, event.key)) {
+        event.preventDefault();
+      }
+    }, { signal });
     this.colours.subscribe(() => { this.#frames.request(); }, signal);
     if (typeof ResizeObserver === 'function') {
       const observer = new ResizeObserver(() => { this.#frames.request(); });
@@ -138,6 +149,22 @@ class FlameView implements FlameChart {
     if (!isEmpty) {
       this.#fillPrefixes(data);
       this.#grow();
+    }
+  }
+
+  #move(key: string): void {
+    const at = this.#cursor ?? this.#focus;
+    if (this.#layout !== null && at !== null) {
+      this.#point(neighbour(this.#layout, at, ARROWS[key] ?? 'up'));
+    }
+  }
+
+  #fillTable({ caption, columns, rows }: TextTable): void {
+    const heads = columns.map(cell => element('th', { scope: 'col' }, cell));
+    this.#table.replaceChildren(element('caption', {}, caption), element('tr', {}, ...heads));
+    for (const cells of rows) {
+      const row = this.#table.insertRow();
+      cells.forEach(cell => { row.insertCell().textContent = cell; });
     }
   }
 
@@ -163,7 +190,7 @@ class FlameView implements FlameChart {
     this.#cursor = this.#cursor === null ? null : findSame(root, this.#cursor);
     this.#timeline.show(data, prefix, this.#bins, data.startS[0] ?? 0);
     setText(this.#sum, describeAll(data, root, this.#t));
-    fillTable(this.#table, ownTimes(data, root, this.#t));
+    this.#fillTable(ownTimes(data, root, this.#t));
     this.#canvas.setAttribute(
       'aria-label',
       this.#t('Flame graph: %1. Arrows move, Enter zooms in, Escape out', describeAll(data, root, this.#t))
@@ -222,7 +249,7 @@ class FlameView implements FlameChart {
   }
 
   #nodeAt(event: MouseEvent): FlameNode | null {
-    const { xPx, yPx } = placeOf(this.#canvas, event);
+    const { xPx, yPx } = pointOf(this.#canvas, event);
     return this.#layout === null ? null : (barAt(this.#layout, xPx, yPx)?.node ?? null);
   }
 
@@ -233,26 +260,6 @@ class FlameView implements FlameChart {
     }
   }
 
-  #onKey(event: KeyboardEvent): void {
-    const direction = ARROWS[event.key];
-    const at = this.#cursor ?? this.#focus;
-    if (this.#layout === null || at === null) {
-      return;
-    }
-    if (direction !== undefined) {
-      this.#point(neighbour(this.#layout, at, direction));
-    } else if (event.key === 'Enter' || event.key === ' ') {
-      this.#zoom(at);
-    } else if (event.key === 'Escape' || event.key === 'Home') {
-      this.#zoom(event.key === 'Home' ? this.#root : (this.#focus?.parent ?? this.#root));
-    } else if (event.key === '/') {
-      this.#search.focus();
-    } else {
-      return;
-    }
-    event.preventDefault();
-  }
-
   #paint(): Painted {
     const [data, root, focus] = [this.#data, this.#root, this.#focus];
     const widthPx = this.#plot.clientWidth;
@@ -260,12 +267,10 @@ class FlameView implements FlameChart {
     if (data === null || root === null || focus === null || widthPx === 0 || context === null) {
       return 'still';
     }
-    const ratio = window.devicePixelRatio || 1;
+    const ratio = pixelRatio();
     const layout = layoutFlame(root, focus, widthPx);
     this.#layout = layout;
-    this.#canvas.width = Math.round(widthPx * ratio);
-    this.#canvas.height = Math.round(layout.heightPx * ratio);
-    this.#canvas.style.height = `${layout.heightPx}px`;
+    fitCanvas(this.#canvas, widthPx, layout.heightPx, ratio);
     context.setTransform(ratio, 0, 0, ratio, 0, 0);
     const colour = this.colours.current();
     drawFlame(context, {
@@ -274,6 +279,7 @@ class FlameView implements FlameChart {
       focus,
       cursor: this.#cursor,
       found: this.#found(),
+      texts: this.#texts,
       colourOf: node => (node.kind === 'all' ? GROUND : colour(data.prefixes[node.prefix] ?? '')),
       nameOf: node => nameOf(data, node, this.#t)
     });

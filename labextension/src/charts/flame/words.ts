@@ -1,7 +1,7 @@
 /** A flame graph in words: names, figures, and the table. */
 import { formatCount, formatDuration, formatPercent, printable } from '../../lib/format';
 import type { Translate } from '../../lib/translate';
-import type { TextTable } from '../ui/text-table';
+import type { TextTable } from '../ui/tables';
 import type { FlameData } from './data';
 import { type FlameNode, walk } from './tree';
 

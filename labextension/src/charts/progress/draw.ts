@@ -40,7 +40,7 @@ export class ProgressDrawing {
   readonly #state = element('span');
   readonly #count = element('span', { class: 'tsk-progress-count' });
   readonly #percent = element('span', { class: 'tsk-progress-percent' });
-  readonly #held = element('span', { class: 'tsk-progress-held' });
+  readonly #paused = element('span', { class: 'tsk-progress-held' });
   readonly #bar = makeBar();
   readonly #meta = META.map(name => ({ name, ...metaItem(name) }));
   readonly #error = element('div', { class: 'tsk-progress-error' });
@@ -60,9 +60,9 @@ export class ProgressDrawing {
     this.#stop = new StopButton(options);
     this.#announcer = new Announcer(region, signal);
     const title = element('span', { class: 'tsk-progress-state' }, this.#icon, this.#state);
-    setText(this.#held, translate('paused'));
-    this.hold(false);
-    const head = element('div', { class: 'tsk-progress-head' }, title, this.#held, this.#count, this.#percent, this.#stop.el, options.tools);
+    setText(this.#paused, translate('paused'));
+    this.setPaused(false);
+    const head = element('div', { class: 'tsk-progress-head' }, title, this.#paused, this.#count, this.#percent, this.#stop.el, options.tools);
     const meta = element('div', { class: 'tsk-progress-meta' }, ...this.#meta.map(item => item.el), this.#runs.toggle, this.#runs.el);
     this.#explain('stuck', translate('No worker has the resources or the address that they ask for, or there is no worker: they wait until one comes.'));
     this.#explain('spared', translate('The cluster has their results, or those of what needs them. They are in no other count.'));
@@ -73,9 +73,9 @@ export class ProgressDrawing {
     this.el.append(head, options.notice, this.#stop.note, this.#bar.el, meta, this.#error, this.#errors.el, this.#rows.el, region);
   }
 
-  /** Say whether the picture is held. */
-  hold(held: boolean): void {
-    this.#held.hidden = !held;
+  /** Say whether the picture is paused. */
+  setPaused(paused: boolean): void {
+    this.#paused.hidden = !paused;
   }
 
   /** @param alive whether there is something to stop */

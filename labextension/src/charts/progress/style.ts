@@ -1,6 +1,7 @@
 /** The progress chart's own rules; colours and fonts are those that all charts share. */
 
 export const PROGRESS_CSS = `
+.tsk-progress-tools { display: contents; }
 .tsk-progress {
   --tsk-track: var(--jp-layout-color2, #eef0f3);
   --tsk-success: #2e7d32;

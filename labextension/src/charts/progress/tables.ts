@@ -1,7 +1,7 @@
 /** Progress as tables of text. */
 import { formatCount, printable } from '../../lib/format';
 import type { Translate } from '../../lib/translate';
-import type { TextTable } from '../ui/text-table';
+import type { TextTable } from '../ui/tables';
 import type { ProgressLayout } from './layout';
 
 /** A table of the prefixes, and one of what went wrong where anything did. */

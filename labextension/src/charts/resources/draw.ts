@@ -4,23 +4,23 @@ import { formatBytes, formatDuration } from '../../lib/format';
 import type { Span } from '../../lib/span';
 import type { Translate } from '../../lib/translate';
 import type { ResourceStore } from '../../store';
-import type { Brush } from '../series/canvas';
-import type { Plot } from '../series/layout';
-import { yAt } from '../series/layout';
+import type { Brush } from '../timeline/brush';
+import type { Plot } from '../timeline/plots';
+import { yAt } from '../timeline/plots';
 import type { ResourceSummary } from './summary';
 import { continues, cpuShareOf } from './summary';
 import { formatCpu } from './words';
 
 const FILL = 0.22;
 
-export function drawResources(brush: Brush, store: ResourceStore, own: Span, summary: ResourceSummary, t: Translate): void {
-  const [cpu, memory] = brush.layout.plots;
+export function drawResources(brush: Brush, plots: readonly Plot[], store: ResourceStore, own: Span, summary: ResourceSummary, t: Translate): void {
+  const [cpu, memory] = plots;
   if (cpu === undefined || memory === undefined) {
     return;
   }
-  const { span, nowS, held } = brush.frame;
-  // What came while time is held is not shown.
-  const range = inSight(store, held ? { ...own, stopS: Math.min(own.stopS, nowS) } : own, span);
+  const { span, nowS, paused } = brush.frame;
+  // What came while time is paused is not shown.
+  const range = inSight(store, paused ? { ...own, stopS: Math.min(own.stopS, nowS) } : own, span);
   for (const plot of [cpu, memory]) {
     brush.inside(plot, () => {
       drawGaps(brush, store, range, plot, t);
@@ -117,7 +117,7 @@ function drawMarks(brush: Brush, cpu: Plot, memory: Plot, summary: ResourceSumma
   if (limitBytes !== null && limitBytes <= memory.axis.top) {
     brush.level(memory, limitBytes, t('limit %1', formatBytes(limitBytes)));
   } else if (limitBytes !== null) {
-    const x = brush.layout.plotLeftPx + brush.layout.plotWidthPx;
+    const x = brush.room.plotLeftPx + brush.room.plotWidthPx;
     brush.label(t('limit %1, far above ↑', formatBytes(limitBytes)), [{ x, y: memory.topPx - 10, align: 'right' }]);
   }
   if (cpuPeak !== null) {

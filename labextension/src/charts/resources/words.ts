@@ -3,7 +3,7 @@ import { formatBytes, formatCount, formatDuration, formatPercent } from '../../l
 import type { Translate } from '../../lib/translate';
 import type { Span } from '../../lib/span';
 import type { ResourceStore } from '../../store';
-import type { TextTable } from '../ui/text-table';
+import type { TextTable } from '../ui/tables';
 import type { ResourceSummary } from './summary';
 
 const MAX_SAMPLES = 10_000;

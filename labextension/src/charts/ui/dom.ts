@@ -23,14 +23,36 @@ export function setText(target: HTMLElement, text: string): void {
   }
 }
 
-/** A place in CSS pixels from an element's top left corner. */
-export interface PointPx {
+export function setPressed(button: HTMLButtonElement, pressed: boolean): void {
+  if (button.getAttribute('aria-pressed') !== String(pressed)) {
+    button.setAttribute('aria-pressed', String(pressed));
+  }
+}
+
+/** A place in CSS pixels from the top left corner of a canvas. */
+export interface CanvasPoint {
   readonly xPx: number;
   readonly yPx: number;
 }
 
-/** Where in an element a pointer is. */
-export function placeOf(target: Element, event: MouseEvent): PointPx {
-  const box = target.getBoundingClientRect();
+/** Where on a canvas a pointer is. */
+export function pointOf(canvas: Element, event: MouseEvent): CanvasPoint {
+  const box = canvas.getBoundingClientRect();
   return { xPx: event.clientX - box.left, yPx: event.clientY - box.top };
+}
+
+/**
+ * Keep plain keys pressed inside of `root` from the page around it: in a notebook each letter would do something to
+ * cells. Those with Ctrl, Alt or Meta go on.
+ */
+export function keepKeys(root: HTMLElement, signal: AbortSignal): void {
+  root.addEventListener(
+    'keydown',
+    event => {
+      if (!event.ctrlKey && !event.metaKey && !event.altKey) {
+        event.stopPropagation();
+      }
+    },
+    { signal }
+  );
 }

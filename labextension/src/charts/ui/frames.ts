@@ -1,7 +1,7 @@
 /** Painting when something changed, and never more often than the screen shows it. */
 
 /** What painting asks for next: nothing, to go on in the next frame, to be called again because something grows, or once nothing was asked for in a while. */
-export type Painted = 'still' | 'unfinished' | 'growing' | 'rough';
+export type Painted = 'still' | 'unfinished' | 'growing' | 'approximate';
 
 const GROWING_MS = 33;
 /** A picture that takes long to paint is painted less often, so that the page stays free at least half of the time. */
@@ -62,8 +62,29 @@ export class FrameLoop {
       this.request();
     } else if (painted === 'growing') {
       this.#schedule();
-    } else if (painted === 'rough') {
+    } else if (painted === 'approximate') {
       this.#refine = setTimeout(() => { this.request(); }, REST_MS);
     }
+  };
+}
+
+const SLICE_MS = 6;
+
+/**
+ * Call `step` until it returns true, a slice at a time; `heard` is called after each slice with whether that was all.
+ *
+ * @returns a function that ends it early
+ */
+export function inSlices(step: (isOver: () => boolean) => boolean, heard: (done: boolean) => void): () => void {
+  let timer: ReturnType<typeof setTimeout> | undefined;
+  const slice = (): void => {
+    const endMs = performance.now() + SLICE_MS;
+    const done = step(() => performance.now() >= endMs);
+    timer = done ? undefined : setTimeout(slice, 0);
+    heard(done);
+  };
+  timer = setTimeout(slice, 0);
+  return () => {
+    clearTimeout(timer);
   };
 }

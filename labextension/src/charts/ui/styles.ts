@@ -49,12 +49,11 @@ export const SHARED_CSS = `
   --tsk-accent: var(--jp-brand-color1, #64b5f6);
   --tsk-error: #ff6b6b;
 }
-.tsk-chart *, .tsk-chart *::before, .tsk-chart *::after { box-sizing: border-box; }
+.tsk-chart * { box-sizing: border-box; }
 .tsk-notice { padding: 0 12px; color: var(--tsk-faint); }
 .tsk-hidden {
   position: absolute !important;
   width: 1px; height: 1px;
-  margin: -1px; padding: 0; border: 0;
   overflow: hidden; clip-path: inset(50%); white-space: nowrap;
 }
 `;

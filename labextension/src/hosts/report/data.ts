@@ -1,5 +1,5 @@
 /** A recording that was embedded in a page: the feed's messages, with all task rows in one packed piece. */
-import type { ClusterCharts } from '../../charts/ui/cluster-charts';
+import type { ClusterCharts } from '../../charts/tracks';
 import type { AskLinks, ClusterStore } from '../../store';
 import { TaskStore } from '../../store';
 import type { DecodeCluster } from '../../wire';

@@ -1,14 +1,14 @@
 /** The charts of widgets: mounted with the widget's window, and kept in step with the traits a person may change. */
 import type { WidgetModel } from '@jupyter-widgets/base';
 
-import { mount as mountCache } from '../../charts/cache';
 import { CLUSTER_CHARTS } from '../../charts/cluster';
 import { mount as mountDashboard } from '../../charts/dashboard';
 import { type FlameColours, mount as mountFlame } from '../../charts/flame';
 import { decodeFlame } from '../../charts/flame/data';
-import { type GanttChart, type GanttOptions, mount as mountGantt } from '../../charts/gantt';
 import { mount as mountProgress } from '../../charts/progress';
-import { mount as mountResources } from '../../charts/resources';
+import type { TimelineChart } from '../../charts/timeline';
+import type { TracksOptions } from '../../charts/tracks';
+import { mountTracks } from '../../charts/tracks';
 import type { MountChart } from './view';
 
 export const mountProgressOf: MountChart = ({ el, store, ...place }, _model, { trans }) => {
@@ -17,16 +17,16 @@ export const mountProgressOf: MountChart = ({ el, store, ...place }, _model, { t
 
 export const mountGanttOf: MountChart = (place, model, { trans }) => {
   const traits = new SharedTraits(model, place);
-  follow(traits, model, mountGantt(place.el, place.store, ganttOptions(place, model, traits, trans)));
+  follow(traits, model, mountTracks(place.el, place.store, ['tasks'], timelineOptions(place, model, traits, trans)));
 };
 
 export const mountResourcesOf: MountChart = ({ el, store, ...place }, _model, { trans }) => {
-  mountResources(el, store, { ...place, clusters: CLUSTER_CHARTS, translate: trans.__.bind(trans) });
+  mountTracks(el, store, ['workers', 'resources'], { ...place, clusters: CLUSTER_CHARTS, translate: trans.__.bind(trans) });
 };
 
 export const mountCacheOf: MountChart = ({ el, store, ...place }, model, { trans }) => {
   const translate = trans.__.bind(trans);
-  mountCache(el, store, { ...place, translate, ...(model.get('metric') === 'count' ? { measure: 'count' } : {}) });
+  mountTracks(el, store, ['cache'], { ...place, translate, ...(model.get('metric') === 'count' ? { measure: 'count' } : {}) });
 };
 
 export const mountFlameOf: MountChart = ({ el, store, signal, firstRun, lastRun }, model, { trans }) => {
@@ -54,22 +54,22 @@ export const mountFlameOf: MountChart = ({ el, store, signal, firstRun, lastRun 
 export const mountDashboardOf: MountChart = (place, model, { trans }) => {
   const traits = new SharedTraits(model, place);
   const dashboard = mountDashboard(place.el, place.store, {
-    ...ganttOptions(place, model, traits, trans),
+    ...timelineOptions(place, model, traits, trans),
     ...(place.stop === undefined ? {} : { stop: place.stop }),
     compact: model.get('compact') === true
   });
-  follow(traits, model, dashboard.gantt);
+  follow(traits, model, dashboard.timeline);
   traits.hear('compact', value => {
     dashboard.setCompact(value === true);
   });
 };
 
-function ganttOptions(
+function timelineOptions(
   { signal, firstRun, lastRun, reveal }: Parameters<MountChart>[0],
   model: WidgetModel,
   traits: SharedTraits,
   trans: Parameters<MountChart>[2]['trans']
-): GanttOptions {
+): TracksOptions {
   return {
     signal,
     firstRun,
@@ -91,7 +91,7 @@ function ganttOptions(
 }
 
 /** Have a chart follow what the kernel sets. */
-function follow(traits: SharedTraits, model: WidgetModel, chart: GanttChart): void {
+function follow(traits: SharedTraits, model: WidgetModel, chart: TimelineChart): void {
   const range = spanOf(model.get('time_range'));
   if (range !== null) {
     chart.setTimeRange(range);

@@ -1,12 +1,12 @@
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
 
 import { CLUSTER_CHARTS } from '../../../src/charts/cluster';
-import { KIND_LOOKS } from '../../../src/charts/cluster/kinds';
+import { KIND_STYLES } from '../../../src/charts/cluster/kinds';
 import { paintStrip } from '../../../src/charts/cluster/strip';
-import { mount } from '../../../src/charts/gantt';
-import { layoutGantt } from '../../../src/charts/gantt/layout';
-import type { Scene } from '../../../src/charts/gantt/model';
-import type { Picture } from '../../../src/charts/gantt/picture';
+import { mountTracks } from '../../../src/charts/tracks';
+import { layoutLanes } from '../../../src/charts/tasks/layout';
+import type { Scene } from '../../../src/charts/tasks/scene';
+import type { Picture } from '../../../src/charts/tasks/scene';
 import { batchOf as fileBatch, readRecording } from '../../../src/files';
 import { english } from '../../../src/lib/translate';
 import type { CoverageColumns } from '../../../src/store';
@@ -26,13 +26,13 @@ afterEach(() => {
 });
 
 const BELOW = 0xff101010;
-const LOOKS = ACTIVITIES.map(kind => KIND_LOOKS[kind]);
+const STYLES = ACTIVITIES.map(kind => KIND_STYLES[kind]);
 
 function painted(shares: readonly number[], kinds: readonly number[]): number[][] {
   const width = shares.length;
   const pixels = new Uint32Array(width * 14).fill(BELOW);
   const coverage = { cover: Float32Array.from(shares), prefix: Uint16Array.from(kinds) } as Partial<CoverageColumns> as CoverageColumns;
-  paintStrip(pixels, width, { top: 1, height: 12, ratio: 1 }, coverage, { dark: false, paper: [255, 255, 255], looks: LOOKS });
+  paintStrip(pixels, width, { top: 1, height: 12, ratio: 1 }, coverage, { dark: false, paper: [255, 255, 255], styles: STYLES });
   return Array.from({ length: width }, (_, x) => Array.from({ length: 14 }, (_, y) => pixels[y * width + x] as number));
 }
 
@@ -46,7 +46,7 @@ it('leaves the upper part of a bar as it is, and a column without any activity',
 
 it('paints each kind with a pattern of its own, so that none needs its colour to be known', () => {
   const patterns = ACTIVITIES.map(kind => {
-    const { isOn } = KIND_LOOKS[kind];
+    const { isOn } = KIND_STYLES[kind];
     return Array.from({ length: 144 }, (_, i) => (isOn(i % 12, Math.floor(i / 12)) ? '#' : '.')).join('');
   });
   const [transfer, read, write, deserialize, serialize, other, failed] = patterns;
@@ -68,16 +68,15 @@ it('draws a failed attempt as high as a bar where it took all of the time, and e
 it('tells what a failed attempt raised, and that it counts for nothing else', async () => {
   const store = new TaskStore({ cluster: new ClusterStore() });
   store.append(fileBatch(await readRecording(documentOf('cluster'))));
-  const { signal } = new AbortController();
-  const layer = CLUSTER_CHARTS.layer({ store, window: { firstRun: 0, lastRun: null }, signal, t: english, request: () => undefined });
+  const layer = CLUSTER_CHARTS.layer({ store, window: { firstRun: 0, lastRun: null }, t: english, request: () => undefined });
   const span = { startS: 0, stopS: 3 };
   const scene = { span, zeroS: 0, runs: null } as Partial<Scene> as Scene;
   const row = { kind: 'lane', id: 2, label: 'worker 7, thread 1', inset: true } as const;
-  const layout = layoutGantt({ widthPx: 412, leftPx: 100, rows: [row], span, zeroS: 0, scrollPx: 0 });
-  expect(layer?.find(scene, layout, { xPx: 290, yPx: 6 }, false)).toEqual({
-    kind: 'layer',
+  const layout = layoutLanes([row], { plotLeftPx: 100, plotWidthPx: 300, scrollPx: 0 });
+  expect(layer?.hit(scene, layout, { xPx: 290, yPx: 6 }, false)).toEqual({
+    kind: 'facts',
     colour: 'rgb(48 0 8)',
-    content: {
+    facts: {
       key: 'failed attempt',
       rows: [
         ['Activity', 'failed attempt'], ['Error', 'ValueError: no luck (attempt 1)'], ['For', 'load'],
@@ -100,7 +99,7 @@ async function mounted(name: string): Promise<HTMLElement> {
   store.append(name === '' ? batchOf([{ start: 0, stop: 1 }]) : fileBatch(await readRecording(documentOf(name))));
   const el = document.createElement('div');
   document.body.append(el);
-  mount(el, store, { signal: new AbortController().signal, clusters: CLUSTER_CHARTS });
+  mountTracks(el, store, ['tasks'], { signal: new AbortController().signal, clusters: CLUSTER_CHARTS });
   vi.runOnlyPendingTimers();
   return el;
 }
@@ -123,18 +122,17 @@ it('tells the bytes of a transfer, where they came from, and how fast', async ()
   const cluster = new ClusterStore();
   const store = new TaskStore({ cluster });
   store.append(fileBatch(await readRecording(documentOf('cluster'))));
-  const { signal } = new AbortController();
   const window = { firstRun: 0, lastRun: null };
-  const layer = CLUSTER_CHARTS.layer({ store, window, signal, t: english, request: () => undefined });
+  const layer = CLUSTER_CHARTS.layer({ store, window, t: english, request: () => undefined });
   const span = { startS: 0, stopS: 3 };
   const scene = { span, zeroS: 0, runs: null } as Partial<Scene> as Scene;
   const row = { kind: 'lane', id: 1, label: 'worker a, thread 2', inset: true } as const;
-  const layout = layoutGantt({ widthPx: 412, leftPx: 100, rows: [row], span, zeroS: 0, scrollPx: 0 });
-  const at = (timeS: number, yPx: number, onTask: boolean): unknown => layer?.find(scene, layout, { xPx: 100 + timeS * 100, yPx }, onTask);
+  const layout = layoutLanes([row], { plotLeftPx: 100, plotWidthPx: 300, scrollPx: 0 });
+  const at = (timeS: number, yPx: number, onTask: boolean): unknown => layer?.hit(scene, layout, { xPx: 100 + timeS * 100, yPx }, onTask);
   expect(at(1.9, 24, true)).toEqual({
-    kind: 'layer',
+    kind: 'facts',
     colour: 'rgb(208 16 32)',
-    content: {
+    facts: {
       key: 'transfer',
       rows: [
         ['Activity', 'transfer'], ['From', 'worker 7 (tls://10.0.0.2:4002)'], ['Bytes', '8 MB'], ['For', 'add'],
@@ -150,20 +148,19 @@ it('tells the bytes of a transfer, where they came from, and how fast', async ()
 it('hides with a prefix what was done for its tasks', async () => {
   const store = new TaskStore({ cluster: new ClusterStore() });
   store.append(fileBatch(await readRecording(documentOf('cluster'))));
-  const { signal } = new AbortController();
-  const layer = CLUSTER_CHARTS.layer({ store, window: { firstRun: 0, lastRun: null }, signal, t: english, request: () => undefined });
+  const layer = CLUSTER_CHARTS.layer({ store, window: { firstRun: 0, lastRun: null }, t: english, request: () => undefined });
   const span = { startS: 0, stopS: 3 };
-  const scene = { span, zeroS: 0, runs: null, nowS: 3, held: false } as Partial<Scene> as Scene;
+  const scene = { span, zeroS: 0, runs: null, nowS: 3, paused: false } as Partial<Scene> as Scene;
   const row = { kind: 'lane', id: 1, label: 'worker a, thread 2', inset: true } as const;
-  const layout = layoutGantt({ widthPx: 412, leftPx: 100, rows: [row], span, zeroS: 0, scrollPx: 0 });
+  const layout = layoutLanes([row], { plotLeftPx: 100, plotWidthPx: 300, scrollPx: 0 });
   const hidden = new Uint8Array(store.tables.prefixes.length);
   hidden[store.tables.prefixId('add')] = 1;
   const shown = [null, hidden, null].map(prefixes => {
     const pixels = new Uint32Array(300 * 40).fill(BELOW);
     const theme = { dark: false, lane: '#ffffff' } as Partial<Picture['theme']> as Picture['theme'];
-    const picture = { layout, scene, theme, sight: { hidden: prefixes, focus: -1 } } as Partial<Picture> as Picture;
-    layer?.paint(pixels, 300, picture, 1);
-    const found = layer?.find(scene, layout, { xPx: 290, yPx: 24 }, true) ?? null;
+    const picture = { layout, scene, theme, filter: { hidden: prefixes, focus: -1 } } as Partial<Picture> as Picture;
+    layer?.draw(pixels, 300, picture, 1);
+    const found = layer?.hit(scene, layout, { xPx: 290, yPx: 24 }, true) ?? null;
     return [pixels.some(pixel => pixel !== BELOW), found !== null];
   });
   expect(shown).toEqual([[true, true], [false, false], [true, true]]);

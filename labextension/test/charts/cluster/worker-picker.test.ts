@@ -1,13 +1,26 @@
-import { expect, it } from 'vitest';
+import { afterEach, beforeEach, expect, it, vi } from 'vitest';
 
-import { WorkerPicker } from '../../../src/charts/cluster/worker-picker';
-import { english } from '../../../src/lib/translate';
+import { CLUSTER_CHARTS } from '../../../src/charts/cluster';
+import { mountTracks } from '../../../src/charts/tracks';
+import { ClusterStore, TaskStore } from '../../../src/store';
+import { batchOf } from '../../store/rows';
+
+beforeEach(() => {
+  vi.spyOn(HTMLCanvasElement.prototype, 'getContext').mockReturnValue(null);
+});
+
+afterEach(() => {
+  document.body.replaceChildren();
+});
 
 it('counts all workers, also where it lists fewer', () => {
-  const picker = new WorkerPicker(() => undefined, new AbortController().signal, english);
+  const cluster = new ClusterStore();
   const workers = Array.from({ length: 2_500 }, (_, id) => ({ id, name: `${id}`, address: `tcp://10.0.0.1:${id}`, nThreads: 1 }));
-  picker.refresh([undefined, ...workers]);
-  const options = [...picker.el.querySelectorAll('option')].map(option => option.textContent);
+  const store = new TaskStore({ cluster });
+  store.append(batchOf([{ start: 0, stop: 1 }]));
+  cluster.workers.workers.push(undefined, ...workers);
+  mountTracks(document.body, store, ['workers'], { signal: new AbortController().signal, clusters: CLUSTER_CHARTS });
+  const options = [...document.querySelectorAll('option')].map(option => option.textContent);
   expect(options[0]).toBe('All workers (2,500)');
   expect(options.slice(1)).toEqual(workers.slice(0, 2_000).map(({ name, address }) => `worker ${name} · ${address}`));
 });

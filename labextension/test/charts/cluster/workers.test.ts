@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
 
 import { CLUSTER_CHARTS } from '../../../src/charts/cluster';
-import { mount } from '../../../src/charts/resources';
+import { mountTracks } from '../../../src/charts/tracks';
 import { batchOf as fileBatch, readRecording } from '../../../src/files';
 import { ClusterStore, TaskStore } from '../../../src/store';
 import { documentOf } from '../../files/documents';
@@ -22,7 +22,7 @@ async function mounted(name: string): Promise<HTMLElement> {
   store.append(name === '' ? batchOf([{ start: 0, stop: 1 }]) : fileBatch(await readRecording(documentOf(name))));
   const el = document.createElement('div');
   document.body.append(el);
-  mount(el, store, { signal: new AbortController().signal, clusters: CLUSTER_CHARTS });
+  mountTracks(el, store, ['workers', 'resources'], { signal: new AbortController().signal, clusters: CLUSTER_CHARTS });
   vi.runOnlyPendingTimers();
   return el;
 }

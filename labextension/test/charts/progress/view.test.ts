@@ -34,7 +34,7 @@ function shown(el: HTMLElement): Record<'head' | 'meta' | 'error' | 'rows' | 'mo
       .filter(part => part.closest('[hidden]') === null)
       .map(part => part.textContent);
   return {
-    head: visible('.tsk-progress-head > :not(button, .tsk-toolbar)'),
+    head: visible('.tsk-progress-head > :not(button, .tsk-progress-tools)'),
     meta: visible('.tsk-progress-meta > *'),
     error: visible('.tsk-progress-error'),
     rows: visible('.tsk-progress-name, .tsk-progress-number'),

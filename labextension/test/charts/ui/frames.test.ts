@@ -3,11 +3,11 @@ import { expect, it, vi } from 'vitest';
 import type { Painted } from '../../../src/charts/ui/frames';
 import { FrameLoop } from '../../../src/charts/ui/frames';
 
-it('a rough picture is painted again once nothing was asked for in a while, and not after the end', () => {
+it('an approximate picture is painted again once nothing was asked for in a while, and not after the end', () => {
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'requestAnimationFrame', 'cancelAnimationFrame', 'performance'] });
   try {
     const ended = new AbortController();
-    const next: Painted[] = ['rough', 'rough', 'still', 'rough'];
+    const next: Painted[] = ['approximate', 'approximate', 'still', 'approximate'];
     const paint = vi.fn((): Painted => next.shift() ?? 'still');
     const loop = new FrameLoop(paint, ended.signal);
     loop.request();

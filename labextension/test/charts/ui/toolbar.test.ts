@@ -1,7 +1,10 @@
+import { h } from 'preact';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 
-import { fillTable, tabSeparated } from '../../../src/charts/ui/text-table';
-import { Toolbar, setPressed } from '../../../src/charts/ui/toolbar';
+import { render } from '../../../src/charts/ui/render';
+import { Table, tabSeparated } from '../../../src/charts/ui/tables';
+import type { ButtonSpec } from '../../../src/charts/ui/toolbar';
+import { Toolbar } from '../../../src/charts/ui/toolbar';
 
 let done: string[] = [];
 let controller = new AbortController();
@@ -23,65 +26,76 @@ const focused = (): string | null => document.activeElement?.textContent ?? null
 const press = (key: string): boolean =>
   document.activeElement?.dispatchEvent(new KeyboardEvent('keydown', { key, bubbles: true, cancelable: true })) ?? false;
 
-function toolbar(): { bar: Toolbar; b: HTMLButtonElement; menu: ReturnType<Toolbar['menu']> } {
-  const bar = new Toolbar('View', controller.signal);
-  const [, b] = ['A', 'B', 'C'].map(text => bar.button({ text, label: text, act: act(text) })) as [HTMLButtonElement, HTMLButtonElement];
-  const menu = bar.menu('More', 'More actions');
-  ['x', 'y', 'z'].forEach(text => menu.item(text, act(text)));
-  document.body.append(bar.el);
-  return { bar, b, menu };
+interface Shown {
+  readonly root: HTMLElement;
+  readonly opener: HTMLButtonElement;
+  readonly show: (hidden: readonly string[], pressed?: boolean) => void;
+}
+
+function toolbar(): Shown {
+  const root = document.createElement('div');
+  document.body.append(root);
+  const show: Shown['show'] = (hidden, pressed) => {
+    const spec = (text: string): ButtonSpec => ({ text, label: text, act: act(text), hidden: hidden.includes(text) });
+    const buttons = [...['A', 'B', 'C'].map(spec), ...(pressed === undefined ? [] : [{ ...spec('T'), pressed }])];
+    render(h(Toolbar, { label: 'View', buttons, menu: { text: 'More', label: 'More actions', items: ['x', 'y', 'z'].map(spec) } }), root);
+  };
+  show([]);
+  controller.signal.addEventListener('abort', () => { render(null, root); });
+  return { root, opener: root.querySelector<HTMLButtonElement>('.tsk-menu > button')!, show };
 }
 
 describe('toolbar', () => {
   it('is one stop for Tab, and arrows go round its buttons', () => {
-    const { bar, b } = toolbar();
-    b.hidden = true;
-    bar.el.querySelector('button')?.focus();
+    const { root, show } = toolbar();
+    show(['B']);
+    root.querySelector('button')?.focus();
     const visited = ['ArrowRight', 'ArrowRight', 'ArrowRight', 'ArrowLeft', 'Home', 'End'].map(key => {
       press(key);
       return focused();
     });
     expect(visited).toEqual(['C', 'More', 'A', 'More', 'A', 'More']);
-    expect([...bar.el.querySelectorAll<HTMLElement>(':scope > button, .tsk-menu > button')].map(button => button.tabIndex)).toEqual([-1, -1, -1, 0]);
+    expect([...root.querySelectorAll<HTMLElement>('.tsk-toolbar > button, .tsk-menu > button')].map(button => button.tabIndex)).toEqual([-1, -1, -1, 0]);
   });
 
   it('keeps a stop when the button that was it goes', () => {
-    const { bar } = toolbar();
-    const [a, b] = bar.el.querySelectorAll('button') as unknown as [HTMLButtonElement, HTMLButtonElement];
-    a.hidden = true;
-    bar.keepStop();
+    const { root, show } = toolbar();
+    const [a, b] = root.querySelectorAll('button') as unknown as [HTMLButtonElement, HTMLButtonElement];
+    show(['A']);
     expect([a.tabIndex, b.tabIndex]).toEqual([-1, 0]);
   });
 
   it('a toggle says whether it is pressed', () => {
-    const button = toolbar().bar.toggle({ text: 'T', label: 'T', act: act('T') });
-    const before = button.getAttribute('aria-pressed');
-    setPressed(button, true);
-    expect([before, button.getAttribute('aria-pressed')]).toEqual(['false', 'true']);
+    const { root, show } = toolbar();
+    const states = [false, true].map(pressed => {
+      show([], pressed);
+      return root.querySelectorAll('.tsk-toolbar > button')[3]?.getAttribute('aria-pressed');
+    });
+    expect(states).toEqual(['false', 'true']);
   });
 });
 
 describe('menu', () => {
   it('opens at its first item, moves by arrows, acts and gives the focus back', () => {
-    const { menu } = toolbar();
-    menu.opener.focus();
+    const { opener } = toolbar();
+    opener.focus();
     press('ArrowDown');
-    const visited = [focused(), menu.opener.getAttribute('aria-expanded')];
+    const visited = [focused(), opener.getAttribute('aria-expanded')];
     for (const key of ['ArrowUp', 'ArrowUp', 'ArrowDown']) {
       press(key);
       visited.push(focused());
     }
     (document.activeElement as HTMLElement).click();
-    expect([visited, done, focused(), menu.opener.getAttribute('aria-expanded')]).toEqual([['x', 'true', 'z', 'y', 'z'], ['z'], 'More', 'false']);
+    expect([visited, done, focused(), opener.getAttribute('aria-expanded')]).toEqual([['x', 'true', 'z', 'y', 'z'], ['z'], 'More', 'false']);
   });
 
   it('Escape and a press elsewhere close it', () => {
-    const { menu } = toolbar();
-    const states = (): (string | null)[] => [menu.opener.getAttribute('aria-expanded'), focused()];
-    menu.opener.click();
+    const { opener } = toolbar();
+    const states = (): (string | null)[] => [opener.getAttribute('aria-expanded'), focused()];
+    opener.click();
     press('Escape');
     const escaped = states();
-    menu.opener.click();
+    opener.click();
     document.body.dispatchEvent(new Event('pointerdown', { bubbles: true }));
     expect([escaped, states()[0]]).toEqual([['false', 'More'], 'false']);
   });
@@ -95,8 +109,9 @@ describe('text table', () => {
   });
 
   it('is shown as text', () => {
-    const el = document.createElement('table');
-    fillTable(el, table);
+    const root = document.createElement('div');
+    render(h(Table, table), root);
+    const el = root.querySelector('table')!;
     expect([[...el.querySelectorAll('th')].map(cell => cell.scope), el.querySelector('b'), el.rows[3]?.cells[0]?.textContent]).toEqual([
       ['col', 'col'], null, '<b>'
     ]);

@@ -3,7 +3,7 @@ import type { TranslationBundle } from '@jupyterlab/translation';
 import type { LabIcon } from '@jupyterlab/ui-components';
 
 import type { RevealCell } from '../../../charts/ui/cell-link';
-import type { TimeAxis } from '../../../charts/ui/time-axis';
+import type { TimeAxis } from '../../../charts/timeline';
 import type { TaskStore } from '../../../store';
 import { cacheIcon, dashboardIcon, progressIcon, resourcesIcon, taskStreamIcon } from './icons';
 

@@ -1,9 +1,8 @@
 /** The parts of a panel: whose kernel it shows, what is wrong with that, and where the chart goes. */
 import type { TranslationBundle } from '@jupyterlab/translation';
 
-import { element, setText } from '../../../charts/ui/dom';
+import { element, setPressed, setText } from '../../../charts/ui/dom';
 import { adoptStyles } from '../../../charts/ui/styles';
-import { setPressed } from '../../../charts/ui/toolbar';
 import { pinIcon } from './icons';
 import type { Status } from './status';
 import { PANEL_CSS } from './style';

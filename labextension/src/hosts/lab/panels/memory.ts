@@ -2,7 +2,7 @@
 import type { IStateDB } from '@jupyterlab/statedb';
 import type { ReadonlyPartialJSONValue } from '@lumino/coreutils';
 
-import type { View } from '../../../charts/ui/time-frame';
+import type { View } from '../../../charts/timeline';
 import type { Pin } from './subject';
 
 export interface ChartView {

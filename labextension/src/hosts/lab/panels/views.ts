@@ -1,5 +1,5 @@
 /** How a panel's chart was looked at, per recorder, so that it is found as it was left. */
-import { TimeAxis } from '../../../charts/ui/time-axis';
+import { TimeAxis } from '../../../charts/timeline/time/time-axis';
 import type { ChartView } from './memory';
 
 const SETTLE_MS = 300;

@@ -1,0 +1,27 @@
+/** The prefixes that made up the peak. */
+import { formatCount, printable } from '../../lib/format';
+import type { Translate } from '../../lib/translate';
+import type { ComponentChildren } from '../ui/render';
+
+const MAX_LEGEND = 24;
+
+export interface CacheEntry {
+  readonly prefix: string;
+  readonly colour: string;
+  readonly amount: string;
+}
+
+export function CacheLegend({ entries, t }: { readonly entries: readonly CacheEntry[]; readonly t: Translate }): ComponentChildren {
+  return (
+    <ul class="tsk-cache-legend" aria-label={t('Prefixes at the peak')}>
+      {entries.slice(0, MAX_LEGEND).map(({ prefix, colour, amount }) => (
+        <li>
+          <span class="tsk-cache-swatch" style={{ background: colour }} />
+          <span class="tsk-cache-legend-name" title={printable(prefix)}>{printable(prefix, 60)}</span>
+          <span>{amount}</span>
+        </li>
+      ))}
+      {entries.length > MAX_LEGEND && <li>{t('%1 more prefixes', formatCount(entries.length - MAX_LEGEND))}</li>}
+    </ul>
+  );
+}

@@ -1,0 +1,223 @@
+/** Results that are kept in memory: the stack, its peak, and the same in words. */
+import { formatDuration, printable } from '../../lib/format';
+import { valueAxis } from '../../lib/value-ticks';
+import type { Measure } from '../../store';
+import type { Brush } from '../timeline/brush';
+import type { LegendEntry } from '../timeline/picture';
+import { PlotTrack } from '../timeline/plot-track';
+import type { Plot, PlotSpec } from '../timeline/plots';
+import type { TimeFrame } from '../timeline/time/time-frame';
+import type { TrackContext } from '../timeline/track';
+import type { ComponentChildren } from '../ui/render';
+import type { TextTable } from '../ui/tables';
+import { drawStack } from './draw';
+import type { CacheEntry } from './legend';
+import { CacheLegend } from './legend';
+import type { Stack } from './stack';
+import { stackHeld } from './stack';
+import { CACHE_CSS } from './style';
+import type { HeldSummary } from './summary';
+import { byPrefix, metricName, onCluster, summariseHeld } from './summary';
+import { amountText, formatterOf, labelText, measureName, nowText, peakText, titleText } from './words';
+
+const PLOT_PX = 140;
+const MAX_TABLE = 50;
+const MAX_READ = 5;
+const MEASURES = ['bytes', 'count', 'metric'] as const;
+
+export class CacheTrack extends PlotTrack {
+  readonly name = 'cache';
+  override readonly css = CACHE_CSS;
+  readonly label: string;
+  #chosen: Measure | null;
+  #metric: string | null = null;
+  #summary: HeldSummary | null = null;
+  #growing = false;
+  #zeroS = 0;
+  #seen = '';
+  #shownChoice: Measure | null = null;
+  #entries: readonly CacheEntry[] = [];
+  #peak = '';
+  /** The stack that was drawn last, and what it is of. */
+  #last: { readonly of: string; readonly stack: Stack } | null = null;
+
+  /** @param measure what is shown at first; null: the user's metric where there is one, else bytes */
+  constructor(context: TrackContext, measure: Measure | null) {
+    super(context);
+    this.#chosen = measure;
+    this.label = context.t('What the scheduler holds');
+  }
+
+  update(frame: TimeFrame | null): string | null {
+    const { store, window } = this.context;
+    const seen = `${store.held.version} ${store.version} ${String(this.#chosen)} ${String(frame?.growing)} ${window.firstRun}`;
+    // While time is paused, words that were said before stand.
+    if (seen !== this.#seen && !(frame?.paused === true && this.#summary !== null && this.#shownChoice === this.#chosen)) {
+      this.#seen = seen;
+      this.#shownChoice = this.#chosen;
+      this.#zeroS = frame?.zeroS ?? 0;
+      this.#growing = frame?.growing ?? false;
+      this.#metric = metricName(store, window);
+      this.#summary = summariseHeld(store, window, this.#measure);
+      this.#entries = this.#entriesOf(this.#summary);
+    }
+    return this.#nothing(frame);
+  }
+
+  version(): string {
+    return this.#seen;
+  }
+
+  plots(): readonly PlotSpec[] {
+    const measure = this.#measure;
+    const axis = valueAxis((this.#summary?.peak.total ?? 0) * 1.08, 3, formatterOf(measure), measure !== 'metric');
+    return [{ title: titleText(measure, this.#metric, this.#summary?.isOnCluster ?? false, this.context.t), axis, heightPx: PLOT_PX }];
+  }
+
+  drawPlots(brush: Brush, [plot]: readonly Plot[]): void {
+    const summary = this.#summary;
+    if (plot === undefined || summary === null) {
+      return;
+    }
+    const { store, window, t } = this.context;
+    const stack = this.#stack(brush);
+    const colours = store.colours(window.whole);
+    brush.inside(plot, () => {
+      drawStack(brush, plot, stack, prefix => colours.colour(prefix));
+    });
+    const { total, timeS } = summary.peak;
+    if (total > 0) {
+      brush.point(plot, timeS, total, t('peak %1', amountText(this.#measure, total, this.#metric, t)));
+    }
+  }
+
+  readout(timeS: number): readonly string[] | null {
+    const { store, window, t } = this.context;
+    const measure = this.#measure;
+    const span = { startS: timeS, stopS: timeS + 1e-9 };
+    const stack = stackHeld(store, window, measure, span, 1, timeS);
+    const format = formatterOf(measure);
+    const parts = stack.prefixes
+      .map((prefix, i) => [store.tables.prefixes[prefix] ?? '?', stack.amounts[i] ?? 0] as const)
+      .filter(([, amount]) => amount > 0)
+      .sort((a, b) => b[1] - a[1]);
+    const total = parts.reduce((sum, [, amount]) => sum + amount, 0);
+    return [
+      t('at %1', formatDuration(timeS - this.#zeroS)),
+      amountText(measure, total, this.#metric, t),
+      ...parts.slice(0, MAX_READ).map(([prefix, amount]) => `${printable(prefix, 40)} ${format(amount)}`)
+    ];
+  }
+
+  head(): ComponentChildren {
+    const { t } = this.context;
+    const summary = this.#summary;
+    if (summary === null) {
+      return null;
+    }
+    return (
+      <div class="tsk-series-head">
+        <div class="tsk-cache-now">{nowText(summary, this.#metric, this.#growing, t)}</div>
+        <div class="tsk-cache-measures" role="group" aria-label={t('Measure')}>
+          {MEASURES.map(measure => (
+            <button
+              type="button" hidden={measure === 'metric' && this.#metric === null} aria-pressed={measure === this.#measure}
+              onClick={() => {
+                this.#chosen = measure;
+                this.context.request();
+              }}
+            >
+              <span>{measureName(measure, this.#metric, t)}</span>
+            </button>
+          ))}
+        </div>
+      </div>
+    );
+  }
+
+  foot(): ComponentChildren {
+    if (this.#summary === null) {
+      return null;
+    }
+    return (
+      <div class="tsk-series-foot">
+        <p class="tsk-cache-peak">{this.#peak}</p>
+        <CacheLegend entries={this.#entries} t={this.context.t} />
+      </div>
+    );
+  }
+
+  override title(): string {
+    return `${this.label}: ${this.#peak}`;
+  }
+
+  description(): string {
+    const { t } = this.context;
+    const summary = this.#summary;
+    return summary === null ? this.label : labelText(nowText(summary, this.#metric, this.#growing, t), this.#peak, summary.isOnCluster, t);
+  }
+
+  override legend(): readonly LegendEntry[] {
+    return this.#entries.map(({ prefix, colour, amount }) => ({ name: `${prefix} ${amount}`, colour }));
+  }
+
+  tables(): readonly TextTable[] {
+    const summary = this.#summary;
+    if (summary === null) {
+      return [];
+    }
+    const { store, t } = this.context;
+    const format = formatterOf(summary.measure);
+    const rows = summary.peak.groups.slice(0, MAX_TABLE).map(([group, amount]) => {
+      const { name = '?', prefix = '?' } = store.tables.groups[group] ?? {};
+      return [printable(name), printable(prefix), format(amount)];
+    });
+    return [{ caption: t('Held at the peak'), columns: [t('Group'), t('Prefix'), measureName(summary.measure, this.#metric, t)], rows }];
+  }
+
+  get #measure(): Measure {
+    const wanted = this.#chosen ?? (this.#metric === null ? 'bytes' : 'metric');
+    return wanted === 'metric' && this.#metric === null ? 'bytes' : wanted;
+  }
+
+  #nothing(frame: TimeFrame | null): string | null {
+    const { store, window, t } = this.context;
+    if (this.#summary !== null) {
+      return null;
+    }
+    if (frame === null) {
+      return t('waiting for the first compute');
+    }
+    if (store.held.isUnknown) {
+      return t('what was held was not recorded');
+    }
+    if (!frame.growing && onCluster(store, window)) {
+      return t('nothing was held when the workers were looked at, at most twice a second');
+    }
+    return frame.growing ? t('nothing is held yet') : t('nothing was held');
+  }
+
+  /** The stack in sight; a cursor that moves over it does not make it another. */
+  #stack({ room, ratio, frame: { span, nowS } }: Brush): Stack {
+    const { store, window } = this.context;
+    const columns = Math.max(Math.round(room.plotWidthPx * ratio), 1);
+    const of = [store.held.version, store.version, this.#measure, window.firstRun, span.startS, span.stopS, columns, nowS].join(' ');
+    if (this.#last?.of !== of) {
+      this.#last = { of, stack: stackHeld(store, window, this.#measure, span, columns, nowS) };
+    }
+    return this.#last.stack;
+  }
+
+  #entriesOf(summary: HeldSummary | null): CacheEntry[] {
+    if (summary === null) {
+      this.#peak = '';
+      return [];
+    }
+    const { store, window, t } = this.context;
+    const prefixes = byPrefix(store, summary.peak.groups);
+    const colours = store.colours(window.whole);
+    const format = formatterOf(summary.measure);
+    this.#peak = peakText(summary, prefixes, this.#metric, this.#zeroS, t);
+    return prefixes.map(([prefix, amount]) => ({ prefix, colour: colours.colour(store.tables.prefixId(prefix)), amount: format(amount) }));
+  }
+}

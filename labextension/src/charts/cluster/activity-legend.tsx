@@ -1,0 +1,86 @@
+/** The legend of activities: a button for each kind, which shows or hides it. */
+import { formatBytes, formatCount, formatDuration } from '../../lib/format';
+import { parseColour } from '../../lib/palette';
+import type { Theme } from '../../lib/theme';
+import type { Translate } from '../../lib/translate';
+import type { ActivitySum } from '../../store';
+import type { ActivityKind } from '../../wire';
+import { ACTIVITIES } from '../../wire';
+import type { ComponentChildren } from '../ui/render';
+import type { TextTable } from '../ui/tables';
+import { KIND_STYLES, cssColour, gapOf } from './kinds';
+
+interface ActivityLegendProps {
+  readonly sums: readonly ActivitySum[];
+  /** How many activities are not here. */
+  readonly missing: number;
+  /** 1 for each kind that is hidden, by its code. */
+  readonly hidden: Uint8Array;
+  readonly theme: Theme;
+  readonly toggle: (code: number) => void;
+  readonly t: Translate;
+}
+
+export function ActivityLegend({ sums, missing, hidden, theme, toggle, t }: ActivityLegendProps): ComponentChildren {
+  const busy = t('busy counts computing only');
+  return (
+    <ul class="tsk-gantt-legend tsk-activities" aria-label={t('Activities of workers: press one to hide or show it')} hidden={sums.length === 0}>
+      {sums.map(({ kind, n, seconds, nbytes }) => {
+        const code = ACTIVITIES.indexOf(kind);
+        const isShown = hidden[code] === 0;
+        const took = formatDuration(seconds);
+        return (
+          <li key={kind}>
+            <button
+              type="button" data-kind={kind} aria-pressed={isShown} onClick={() => { toggle(code); }}
+              title={isShown ? t('%1: %2 in all; press to hide', nameOf(kind, t), took) : t('%1: hidden, press to show', nameOf(kind, t))}
+            >
+              <Swatch kind={kind} theme={theme} />
+              <span class="tsk-gantt-legend-name">{nameOf(kind, t)}</span>
+              <span class="tsk-gantt-legend-count">{nbytes > 0 ? t('%1 · %2', formatCount(n), formatBytes(nbytes)) : formatCount(n)}</span>
+            </button>
+          </li>
+        );
+      })}
+      <li key="/note" class="tsk-gantt-legend-statuses">{missing > 0 ? t('%1; the longest are shown, %2 are not', busy, formatCount(missing)) : busy}</li>
+    </ul>
+  );
+}
+
+/** Of the colours that the chart has. */
+function Swatch({ kind, theme }: { readonly kind: ActivityKind; readonly theme: Theme }): ComponentChildren {
+  const style = KIND_STYLES[kind];
+  const on = theme.dark ? style.dark : style.light;
+  const off = gapOf(on, parseColour(theme.paper) ?? on);
+  return <span class="tsk-gantt-swatch" style={{ background: style.css, '--on': cssColour(on), '--off': cssColour(off) }} />;
+}
+
+/** The same as a table of text. */
+export function activityTable(sums: readonly ActivitySum[], t: Translate): TextTable {
+  return {
+    caption: t('Activities of workers besides computing'),
+    columns: [t('Activity'), t('How often'), t('In all'), t('Bytes, where known')],
+    rows: sums.map(({ kind, n, seconds, nbytes }) => [
+      nameOf(kind, t), formatCount(n), formatDuration(seconds), nbytes > 0 ? formatBytes(nbytes) : t('unknown')
+    ])
+  };
+}
+
+export function nameOf(kind: ActivityKind, t: Translate): string {
+  switch (kind) {
+    case 'transfer':
+      return t('transfer');
+    case 'disk-read':
+      return t('read from disk');
+    case 'disk-write':
+      return t('written to disk');
+    case 'deserialize':
+      return t('deserialized');
+    case 'serialize':
+      return t('serialized');
+    case 'other':
+      return t('other');
+    case 'failed-attempt':
+      return t('failed attempt');
+  }
+}

@@ -1,0 +1,234 @@
+/** CPU and memory of a cluster's workers: of all of them together, or of one that the person chooses. */
+import { formatBytes, formatCount, formatDuration, printable } from '../../lib/format';
+import { valueAxis } from '../../lib/value-ticks';
+import type { Quantity, WorkerSeries, WorkerStore } from '../../store';
+import type { ClusterWorker } from '../../wire';
+import { Gauge } from '../resources/gauge';
+import { RESOURCES_CSS } from '../resources/style';
+import { sampleSpan } from '../resources/summary';
+import { formatCpu } from '../resources/words';
+import type { Brush } from '../timeline/brush';
+import { PlotTrack } from '../timeline/plot-track';
+import type { Plot, PlotSpec } from '../timeline/plots';
+import type { TimeFrame } from '../timeline/time/time-frame';
+import type { TrackContext } from '../timeline/track';
+import type { ComponentChildren } from '../ui/render';
+import type { TextTable } from '../ui/tables';
+import { WORKERS_CSS } from './style';
+import { drawWorkers } from './workers-draw';
+import type { WorkersSummary } from './workers-summary';
+import { summariseWorkers, unmanagedBytes } from './workers-summary';
+
+const CPU_PX = 64;
+const MEMORY_PX = 104;
+/** A limit beyond so many peaks is told in words only: on the scale it would press the history flat. */
+const FAR = 4;
+/** More than these no list shows; the first ones are. */
+const MAX_LISTED = 2_000;
+
+const cores = (percent: number | null | undefined): string => formatCpu(percent === null || percent === undefined ? null : percent / 100);
+
+export class WorkersTrack extends PlotTrack {
+  readonly name = 'workers';
+  override readonly css = RESOURCES_CSS + WORKERS_CSS;
+  readonly label: string;
+  /** The number of the worker that is shown; null: all of them. */
+  #worker: number | null = null;
+  #choices: ComponentChildren = null;
+  #listed = '';
+  #series: WorkerSeries | null = null;
+  #summary: WorkersSummary | null = null;
+  #growing = false;
+  #zeroS = 0;
+  #seen = '';
+
+  constructor(context: TrackContext) {
+    super(context);
+    this.label = context.t('Workers of the cluster');
+  }
+
+  update(frame: TimeFrame | null): string | null {
+    const { store, window, t } = this.context;
+    const workers = this.#workers;
+    const own = sampleSpan(store.tables, window);
+    const seen = [workers?.version, this.#worker, own?.startS, own?.stopS, frame?.growing].join(' ');
+    if (seen !== this.#seen && !(frame?.paused === true && this.#summary !== null)) {
+      this.#seen = seen;
+      this.#zeroS = frame?.zeroS ?? 0;
+      this.#growing = frame?.growing ?? false;
+      this.#choices = this.#list(workers?.workers ?? []);
+      this.#series = workers?.series(this.#worker) ?? null;
+      this.#summary = own === null || this.#series === null ? null : summariseWorkers(this.#series, own);
+    }
+    return this.#summary === null ? t('nothing was heard of workers during this compute') : null;
+  }
+
+  version(): string {
+    return this.#seen;
+  }
+
+  isAbsent(): boolean {
+    return (this.#workers?.n ?? 0) === 0;
+  }
+
+  plots(): readonly PlotSpec[] {
+    const { t } = this.context;
+    const peak = this.#summary?.peak;
+    const most = Math.max(peak?.rssBytes?.value ?? 0, peak?.spilledBytes?.value ?? 0, 1);
+    const limit = this.#limit;
+    const top = limit !== null && limit <= most * FAR ? Math.max(limit, most) * 1.02 : most * 1.1;
+    return [
+      {
+        title: t('CPU · 100% = one core'),
+        axis: valueAxis(Math.max((peak?.cpuPercent?.value ?? 0) / 100, 1), 2, formatCpu),
+        heightPx: CPU_PX
+      },
+      {
+        title: t('Memory · dark: results, light: the rest of the processes, dotted: spilled to disk'),
+        axis: valueAxis(top, 3, formatBytes),
+        heightPx: MEMORY_PX
+      }
+    ];
+  }
+
+  drawPlots(brush: Brush, plots: readonly Plot[]): void {
+    if (this.#series !== null && this.#summary !== null) {
+      drawWorkers(brush, plots, this.#series, this.#summary, this.context.t);
+    }
+  }
+
+  readout(timeS: number): readonly string[] | null {
+    const { t } = this.context;
+    const at = t('at %1', formatDuration(timeS - this.#zeroS));
+    const i = this.#series?.at(timeS) ?? -1;
+    if (this.#series === null || i < 0 || this.#series.nWorkers[i] === 0) {
+      return [at, t('no samples')];
+    }
+    const { values, nWorkers } = this.#series;
+    const value = (quantity: Quantity): number | null => {
+      const found = values[quantity][i] as number;
+      return Number.isNaN(found) ? null : found;
+    };
+    const [rss, managed] = [value('rssBytes'), value('managedBytes')];
+    return [
+      at,
+      ...(this.#worker === null ? [t('%1 workers', formatCount(nWorkers[i] as number))] : []),
+      t('CPU %1', cores(value('cpuPercent'))),
+      t('memory %1', formatBytes(rss)),
+      t('results %1', formatBytes(managed)),
+      t('unmanaged %1', formatBytes(unmanagedBytes(rss, managed))),
+      t('spilled %1', formatBytes(value('spilledBytes')))
+    ];
+  }
+
+  description(): string {
+    return this.context.t('CPU and memory of workers over time; its table has the numbers');
+  }
+
+  head(): ComponentChildren {
+    const { t } = this.context;
+    const picker = (
+      <div class="tsk-worker-picker">
+        <select
+          aria-label={t('Worker')} value={this.#worker === null ? '' : `${this.#worker}`}
+          onChange={({ currentTarget: { value } }) => {
+            this.#worker = value === '' ? null : Number(value);
+            this.context.request();
+          }}
+        >
+          {this.#choices}
+        </select>
+      </div>
+    );
+    return <div class="tsk-series-head">{picker}{this.#summary !== null && this.#gauges(this.#summary)}</div>;
+  }
+
+  foot(): ComponentChildren {
+    const { t } = this.context;
+    if (this.#summary === null) {
+      return null;
+    }
+    const { last, nWorkers } = this.#summary;
+    const unmanaged = unmanagedBytes(last.rssBytes, last.managedBytes);
+    const notes = [
+      nWorkers === 0 ? t('gone') : '',
+      t('results %1 · unmanaged %2 · spilled %3', formatBytes(last.managedBytes), formatBytes(unmanaged), formatBytes(last.spilledBytes)),
+      this.#growing ? '' : t('gauges show the last sample')
+    ];
+    return <div class="tsk-series-foot"><p>{notes.filter(note => note !== '').join(' · ')}</p></div>;
+  }
+
+  tables(): readonly TextTable[] {
+    if (this.#summary === null) {
+      return [];
+    }
+    const { t } = this.context;
+    const { last, peak } = this.#summary;
+    const row = (name: string, quantity: Quantity, format: (value: number | null) => string): string[] => [
+      name, format(last[quantity]), format(peak[quantity]?.value ?? null),
+      peak[quantity] === null ? '' : formatDuration(peak[quantity].timeS - this.#zeroS)
+    ];
+    return [{
+      caption: this.label,
+      columns: [t('Resource'), this.#growing ? t('Now') : t('Last'), t('Peak'), t('Peak at')],
+      rows: [
+        row(t('CPU'), 'cpuPercent', cores),
+        row(t('Memory'), 'rssBytes', formatBytes),
+        row(t('Results'), 'managedBytes', formatBytes),
+        row(t('Spilled'), 'spilledBytes', formatBytes),
+        row(t('Limit'), 'limitBytes', formatBytes)
+      ]
+    }];
+  }
+
+  get #workers(): WorkerStore | undefined {
+    return this.context.store.cluster?.workers;
+  }
+
+  get #limit(): number | null {
+    return this.#summary?.last.limitBytes ?? this.#summary?.peak.limitBytes?.value ?? null;
+  }
+
+  #gauges({ last, peak }: WorkersSummary): ComponentChildren {
+    const { t } = this.context;
+    const limit = this.#limit;
+    const nThreads = last.nThreads ?? peak.nThreads?.value ?? null;
+    const share = (value: number | null | undefined, of: number | null): number | null =>
+      value === null || value === undefined || of === null || of === 0 ? null : value / of;
+    const ofAll = nThreads === null ? null : nThreads * 100;
+    return (
+      <>
+        <Gauge
+          name={t('CPU of workers')} value={cores(last.cpuPercent)}
+          detail={t('peak %1 · %2 threads', cores(peak.cpuPercent?.value), nThreads === null ? '?' : formatCount(nThreads))}
+          share={share(last.cpuPercent, ofAll)} peakShare={share(peak.cpuPercent?.value, ofAll)}
+        />
+        <Gauge
+          name={t('Memory of workers')} value={formatBytes(last.rssBytes)}
+          detail={t('peak %1 · limit %2', formatBytes(peak.rssBytes?.value ?? null), formatBytes(limit))}
+          share={share(last.rssBytes, limit)} peakShare={share(peak.rssBytes?.value, limit)}
+        />
+      </>
+    );
+  }
+
+  /** The workers as choices; the same elements where they are the same workers. */
+  #list(workers: readonly (ClusterWorker | undefined)[]): ComponentChildren {
+    const { t } = this.context;
+    const known = workers.filter(worker => worker !== undefined);
+    const shown = known.slice(0, MAX_LISTED);
+    const listed = [known.length, ...shown.map(({ id, name }) => `${id} ${name}`)].join('\n');
+    if (listed === this.#listed) {
+      return this.#choices;
+    }
+    this.#listed = listed;
+    return [
+      <option key="" value="">{t('All workers (%1)', formatCount(known.length))}</option>,
+      ...shown.map(({ id, name, address }) => (
+        <option key={id} value={`${id}`}>
+          {name === address ? printable(address, 60) : t('worker %1 · %2', printable(name, 40), printable(address, 60))}
+        </option>
+      ))
+    ];
+  }
+}

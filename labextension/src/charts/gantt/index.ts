@@ -1,2 +1,0 @@
-export type { GanttChart, GanttOptions } from './options';
-export { mount } from './view';

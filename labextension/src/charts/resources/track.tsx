@@ -1,0 +1,164 @@
+/** CPU and memory of some computes: gauges, history, and the same in words. */
+import { formatBytes, formatCount, formatDuration } from '../../lib/format';
+import { upperBound } from '../../lib/search';
+import type { Span } from '../../lib/span';
+import { valueAxis } from '../../lib/value-ticks';
+import type { Brush } from '../timeline/brush';
+import { PlotTrack } from '../timeline/plot-track';
+import type { Plot, PlotSpec } from '../timeline/plots';
+import type { TimeFrame } from '../timeline/time/time-frame';
+import type { TrackContext } from '../timeline/track';
+import type { ComponentChildren } from '../ui/render';
+import type { TextTable } from '../ui/tables';
+import { drawResources } from './draw';
+import { Gauge } from './gauge';
+import { RESOURCES_CSS } from './style';
+import type { ResourceSummary } from './summary';
+import { cpuShareOf, sampleSpan, summariseResources } from './summary';
+import { coresText, formatCpu, gapText, labelText, processText, sampleTable, summaryText, tableRows } from './words';
+
+const CPU_PX = 72;
+const MEMORY_PX = 96;
+/** A limit beyond so many peaks is named at the edge: on the scale it would press the history flat. */
+const FAR = 4;
+
+export class ResourcesTrack extends PlotTrack {
+  readonly name = 'resources';
+  override readonly css = RESOURCES_CSS;
+  readonly label: string;
+  #own: Span | null = null;
+  #summary: ResourceSummary | null = null;
+  #growing = false;
+  #zeroS = 0;
+  #seen = '';
+
+  constructor(context: TrackContext) {
+    super(context);
+    this.label = context.t('CPU and memory');
+  }
+
+  update(frame: TimeFrame | null): string | null {
+    const { store, window, t } = this.context;
+    const span = sampleSpan(store.tables, window);
+    const seen = `${store.resources.version} ${span?.startS ?? ''} ${span?.stopS ?? ''} ${String(frame?.growing)} ${window.firstRun}`;
+    // While time is paused, words that were said before stand.
+    if (seen !== this.#seen && !(frame?.paused === true && this.#summary !== null)) {
+      this.#seen = seen;
+      this.#own = span;
+      this.#zeroS = frame?.zeroS ?? 0;
+      this.#growing = frame?.growing ?? false;
+      this.#summary = span === null ? null : summariseResources(store.resources, span);
+    }
+    if (this.#summary !== null) {
+      return null;
+    }
+    if (frame === null) {
+      return t('waiting for the first compute');
+    }
+    return frame.growing ? t('no samples yet') : t('no samples of CPU and memory for this compute');
+  }
+
+  version(): string {
+    return this.#seen;
+  }
+
+  plots(): readonly PlotSpec[] {
+    const { t } = this.context;
+    const summary = this.#summary;
+    const most = Math.max(summary?.rssPeak.value ?? 0, 1);
+    const limit = summary?.limitBytes ?? null;
+    const cores = summary === null ? '' : coresText(summary, t);
+    return [
+      {
+        title: `${t('CPU')} · ${cores}`,
+        axis: valueAxis(Math.max(summary?.cpuPeak?.value ?? 0, 1), 2, formatCpu),
+        heightPx: CPU_PX
+      },
+      {
+        title: t('Memory · resident'),
+        axis: valueAxis(limit !== null && limit <= most * FAR ? Math.max(limit, most) * 1.02 : most * 1.1, 3, formatBytes),
+        heightPx: MEMORY_PX
+      }
+    ];
+  }
+
+  drawPlots(brush: Brush, plots: readonly Plot[]): void {
+    const { store, t } = this.context;
+    if (this.#own !== null && this.#summary !== null) {
+      drawResources(brush, plots, store.resources, this.#own, this.#summary, t);
+    }
+  }
+
+  /** The sample that stands for a time: CPU is the mean up to it. */
+  readout(timeS: number): readonly string[] | null {
+    const { store: { resources }, t } = this.context;
+    const [from, to] = resources.within(this.#own ?? { startS: 0, stopS: -1 });
+    const i = upperBound(resources.timeS, to, timeS);
+    const at = t('at %1', formatDuration(timeS - this.#zeroS));
+    if (i <= from || i >= to || (Number.isNaN(resources.cpuPercent[i]) && i > from)) {
+      return [at, t('no samples')];
+    }
+    const cpu = t('CPU %1', formatCpu(cpuShareOf(resources, i)));
+    if (resources.gap[i] === 1) {
+      const gapS = (resources.timeS[i] as number) - (resources.timeS[i - 1] as number);
+      return [at, t('no samples for %1', formatDuration(gapS)), t('%1 on average over the gap', cpu)];
+    }
+    const n = resources.nProcesses[i] ?? 1;
+    const processes = n > 1 ? [t('%1 processes', formatCount(n))] : [];
+    return [at, cpu, t('memory %1', formatBytes(resources.rssBytes[i] ?? null)), ...processes];
+  }
+
+  head(): ComponentChildren {
+    const { t } = this.context;
+    const summary = this.#summary;
+    if (summary === null) {
+      return null;
+    }
+    const { cpuShare, cpuPeak, rssBytes, rssPeak, limitBytes } = summary;
+    const ofLimit = (bytes: number): number | null => (limitBytes === null ? null : bytes / limitBytes);
+    return (
+      <div class="tsk-series-head">
+        <Gauge
+          name={t('CPU')} value={formatCpu(cpuShare)} detail={t('peak %1 · %2', formatCpu(cpuPeak?.value ?? null), coresText(summary, t))}
+          share={cpuShare} peakShare={cpuPeak?.value ?? null}
+        />
+        <Gauge
+          name={t('Memory')} value={formatBytes(rssBytes)} detail={t('peak %1 · limit %2', formatBytes(rssPeak.value), formatBytes(limitBytes))}
+          share={ofLimit(rssBytes)} peakShare={ofLimit(rssPeak.value)}
+        />
+      </div>
+    );
+  }
+
+  foot(): ComponentChildren {
+    const { t } = this.context;
+    const summary = this.#summary;
+    if (summary === null) {
+      return null;
+    }
+    const notes = [this.#growing ? '' : t('gauges show the last sample'), gapText(summary, t), processText(summary, t)];
+    return <div class="tsk-series-foot"><p>{notes.filter(note => note !== '').join(' · ')}</p></div>;
+  }
+
+  override title(): string {
+    return this.#summary === null ? this.label : summaryText(this.#summary, false, this.context.t);
+  }
+
+  description(): string {
+    return this.#summary === null ? this.label : labelText(this.#summary, this.#growing, this.context.t);
+  }
+
+  tables(): readonly TextTable[] {
+    const { t } = this.context;
+    if (this.#summary === null) {
+      return [];
+    }
+    const columns = [t('Resource'), this.#growing ? t('Now') : t('Last'), t('Peak'), t('Peak at'), t('Limit')];
+    return [{ caption: t('CPU and memory'), columns, rows: tableRows(this.#summary, this.#zeroS, t) }];
+  }
+
+  override copied(): readonly TextTable[] {
+    const { store, t } = this.context;
+    return [...this.tables(), ...(this.#own === null ? [] : [sampleTable(store.resources, this.#own, this.#zeroS, t)])];
+  }
+}

@@ -1,0 +1,81 @@
+/** The details of the selected task, which stay while the pointer is elsewhere; and the buttons of workers. */
+import { formatCount } from '../../lib/format';
+import type { Translate } from '../../lib/translate';
+import { FactList } from '../timeline/tip';
+import type { Facts } from '../timeline/track';
+import type { ComponentChildren } from '../ui/render';
+import { Button } from '../ui/toolbar';
+import type { LaneLayout } from './layout';
+
+/** What is known of the selected task. */
+export interface Selection {
+  readonly facts: Facts;
+  readonly colour: string;
+  /** What there is to say of its dependencies. */
+  readonly note: string;
+  readonly isOpen: boolean;
+  /** Leads to the cell that computed it; null: this page has none. */
+  readonly showCell: (() => void) | null;
+}
+
+interface CardProps {
+  readonly selection: Selection | null;
+  readonly relating: boolean;
+  readonly toggleRelations: () => void;
+  readonly zoom: () => void;
+  readonly close: () => void;
+  readonly t: Translate;
+}
+
+export function Card({ selection, relating, toggleRelations, zoom, close, t }: CardProps): ComponentChildren {
+  return (
+    <div class="tsk-gantt-card" role="region" aria-label={t('Selected task')} hidden={selection === null}>
+      {selection !== null && (
+        <>
+          <div class="tsk-gantt-details"><FactList facts={selection.facts} colour={selection.colour} /></div>
+          <p class="tsk-gantt-tip-note" hidden={selection.note === ''}>{selection.note}</p>
+          <div class="tsk-bar">
+            <Button
+              text={t('Dependencies')} label={t('Dependencies: draw what it needs and what needs it (R)')} act={toggleRelations}
+              pressed={relating} disabled={selection.isOpen}
+            />
+            <Button
+              text={t('Go to the cell')} label={t('Go to the cell that computed it')} act={() => { selection.showCell?.(); }}
+              hidden={selection.showCell === null}
+            />
+            <Button text={t('Zoom to it')} label={t('Zoom to it: the selected task fills the chart (Z)')} act={zoom} />
+            <Button text={t('Close')} label={t('Close: select nothing (Escape)')} act={close} />
+          </div>
+        </>
+      )}
+    </div>
+  );
+}
+
+interface WorkersProps {
+  readonly layout: LaneLayout;
+  readonly toggle: (worker: string, collapsed: boolean) => void;
+  readonly t: Translate;
+}
+
+/** Buttons over the labels of workers, which open and close them; only those in sight exist. */
+export function WorkerButtons({ layout: { boxes, plotLeftPx, plotHeightPx, rowPx }, toggle, t }: WorkersProps): ComponentChildren {
+  return (
+    <div class="tsk-gantt-workers" style={{ width: `${plotLeftPx}px`, height: `${plotHeightPx}px` }}>
+      {boxes.map(({ row, topPx }) => {
+        if (row.kind === 'lane') {
+          return null;
+        }
+        const { worker, collapsed } = row;
+        const lanes = formatCount(row.lanes.length);
+        const title = collapsed ? t('%1: mean of %2 lanes; show them', row.label, lanes) : t('%1: collapse its %2 lanes', row.label, lanes);
+        return (
+          <button
+            key={worker} type="button" class="tsk-gantt-worker" title={title} aria-label={title} aria-expanded={!collapsed}
+            style={{ top: `${topPx}px`, height: `${rowPx}px` }} onClick={() => { toggle(worker, !collapsed); }}
+          />
+        );
+      })}
+    </div>
+  );
+}

@@ -1,0 +1,136 @@
+/** The field to find tasks by key or prefix: next, previous, and how many there are. */
+import { formatCount } from '../../lib/format';
+import type { Translate } from '../../lib/translate';
+import type { TaskRef } from '../../store';
+import { inSlices } from '../ui/frames';
+import type { ComponentChildren } from '../ui/render';
+import { Button } from '../ui/toolbar';
+import type { Query, TaskSearch } from './search';
+import { textQuery } from './search';
+
+export interface FindHost {
+  search(query: Query): TaskSearch;
+  selected(): TaskRef | null;
+  /** Select a match and bring it into sight. */
+  goTo(ref: TaskRef): void;
+  /** There is something else to say. */
+  changed(): void;
+  closed(): void;
+}
+
+export class FindBar {
+  isOpen = false;
+  #text = '';
+  #input: HTMLInputElement | null = null;
+  #search: TaskSearch | null = null;
+  #isComplete = true;
+  #stop: () => void = () => undefined;
+
+  constructor(
+    private readonly host: FindHost,
+    private readonly t: Translate,
+    signal: AbortSignal
+  ) {
+    signal.addEventListener('abort', () => { this.#stop(); }, { once: true });
+  }
+
+  open(): void {
+    this.isOpen = true;
+    this.host.changed();
+    this.#input?.focus();
+    this.#input?.select();
+  }
+
+  close(): void {
+    this.isOpen = false;
+    this.#stop();
+    this.#search = null;
+    this.host.changed();
+    this.host.closed();
+  }
+
+  /** Go to the next or the previous match. */
+  go(direction: 1 | -1): void {
+    const found = this.#search?.next(this.host.selected(), direction) ?? null;
+    if (found !== null) {
+      this.host.goTo(found);
+    }
+    this.host.changed();
+  }
+
+  /** There may be more tasks now, or fewer to see. */
+  refresh(kind: 'more' | 'others'): void {
+    if (this.#search !== null) {
+      if (kind === 'others') {
+        this.#begin();
+      } else if (this.#isComplete) {
+        this.#continue();
+      }
+    }
+  }
+
+  /** How many there are, and which of them is selected. */
+  said(): string {
+    const search = this.#search;
+    if (search === null) {
+      return '';
+    }
+    const count = `${formatCount(search.count)}${this.#isComplete ? '' : '…'}`;
+    const selected = this.#isComplete ? this.host.selected() : null;
+    const place = selected === null ? 0 : search.ordinal(selected);
+    const none = this.#isComplete ? this.t('no match') : this.t('searching…');
+    const some = place === 0 ? this.t('%1 matches', count) : this.t('%1 of %2 matches', formatCount(place), count);
+    return search.count === 0 ? none : some;
+  }
+
+  render(): ComponentChildren {
+    const { t } = this;
+    return (
+      <div class="tsk-bar tsk-gantt-find" role="search" hidden={!this.isOpen} onKeyDown={event => { this.#onKey(event); }}>
+        <input
+          type="search" placeholder={t('Key or prefix')} aria-label={t('Find tasks by key or prefix')} spellcheck={false}
+          ref={el => { this.#input = el ?? this.#input; }}
+          onInput={({ currentTarget }) => {
+            this.#text = currentTarget.value;
+            this.#begin();
+          }}
+        />
+        <Button text="↑" label={t('Previous match (Shift+Enter)')} act={() => { this.go(-1); }} />
+        <Button text="↓" label={t('Next match (Enter)')} act={() => { this.go(1); }} />
+        <Button text="×" label={t('Close (Escape)')} act={() => { this.close(); }} />
+        <span role="status">{this.said()}</span>
+      </div>
+    );
+  }
+
+  #begin(): void {
+    this.#stop();
+    const text = this.#text.trim();
+    this.#search = text === '' ? null : this.host.search(textQuery(text));
+    this.#continue();
+    this.host.changed();
+  }
+
+  #continue(): void {
+    const search = this.#search;
+    if (search === null) {
+      return;
+    }
+    this.#isComplete = false;
+    this.#stop = inSlices(isOver => search.step(isOver), done => {
+      this.#isComplete = done;
+      this.host.changed();
+    });
+  }
+
+  #onKey(event: KeyboardEvent): void {
+    if (event.key === 'Escape') {
+      this.close();
+    } else if (event.key === 'Enter' && event.target === this.#input) {
+      this.go(event.shiftKey ? -1 : 1);
+    } else {
+      return;
+    }
+    event.preventDefault();
+  }
+}

@@ -1,0 +1,124 @@
+/** The legend: a button for each prefix, which shows or hides its tasks; what is under the pointer stands out. */
+import { formatCount, printable } from '../../lib/format';
+import type { Translate } from '../../lib/translate';
+import type { PrefixProgress } from '../../wire';
+import type { ComponentChildren } from '../ui/render';
+import { Component } from '../ui/render';
+import { Button } from '../ui/toolbar';
+import type { Emphasis } from './emphasis';
+
+/** One prefix over all computes of a view. */
+export interface PrefixSummary {
+  readonly prefix: string;
+  /** Whether these are tasks of other clients. */
+  readonly ofOthers: boolean;
+  readonly total: number;
+  readonly finished: number;
+  readonly erred: number;
+  readonly interrupted: number;
+  readonly running: number;
+  /** Mean over the ended tasks; null: unknown. */
+  readonly meanS: number | null;
+}
+
+/** Beyond these the legend says how many more there are, and shows them when asked. */
+export const MAX_LEGEND = 24;
+const MAX_OPEN_LEGEND = 500;
+
+const COUNTS = ['total', 'finished', 'erred', 'interrupted', 'running'] as const;
+
+/** Return sums by prefix; those of which no task has to run are left out, for there is nothing to see. */
+export function summarise(rows: readonly PrefixProgress[], others?: ReadonlySet<number>): PrefixSummary[] {
+  const sums = new Map<string, { ofOthers: boolean; nEnds: number; durationS: number } & Record<(typeof COUNTS)[number], number>>();
+  for (const row of rows) {
+    const sum = sums.get(row.prefix) ?? {
+      ofOthers: others?.has(row.run) === true, nEnds: 0, durationS: 0, total: 0, finished: 0, erred: 0, interrupted: 0, running: 0
+    };
+    sums.set(row.prefix, sum);
+    for (const name of COUNTS) {
+      sum[name] += row[name];
+    }
+    sum.nEnds += row.finished + row.erred + row.interrupted + row.again;
+    sum.durationS += row.durationS ?? NaN;
+  }
+  return Array.from(sums, ([prefix, { nEnds, durationS, ...counts }]) => {
+    const meanS = durationS / nEnds;
+    return { prefix, ...counts, meanS: Number.isFinite(meanS) ? meanS : null };
+  }).filter(({ total }) => total > 0);
+}
+
+interface LegendProps {
+  readonly prefixes: readonly PrefixSummary[];
+  /** Of those that were interrupted, how many were lost with their worker. */
+  readonly nLost: number;
+  readonly emphasis: Emphasis;
+  readonly colourOf: (prefix: string) => string;
+  readonly t: Translate;
+}
+
+export class Legend extends Component<LegendProps, { readonly open: boolean }> {
+  override state = { open: false };
+
+  override render({ prefixes, emphasis, colourOf, t }: LegendProps): ComponentChildren {
+    const { open } = this.state;
+    const shown = prefixes.slice(0, open ? MAX_OPEN_LEGEND : MAX_LEGEND);
+    const nMore = prefixes.length - shown.length;
+    const fewer = nMore > 0 ? t('Fewer; %1 more are not listed', formatCount(nMore)) : t('Fewer');
+    const more = nMore > 0 ? t('%1 more prefixes', formatCount(nMore)) : '';
+    const statuses = this.#statuses();
+    return (
+      <ul class="tsk-gantt-legend" aria-label={t('Prefixes: press one to hide or show its tasks')}>
+        {shown.map(row => <Entry key={row.prefix} row={row} emphasis={emphasis} colour={colourOf(row.prefix)} t={t} />)}
+        <li key="/statuses" class="tsk-gantt-legend-statuses" hidden={statuses.length === 0}>
+          {statuses.map(({ status, text }) => <span><span class={`tsk-gantt-swatch tsk-${status}`} />{text}</span>)}
+        </li>
+        <li key="/more" hidden={nMore === 0 && !open}>
+          <button type="button" title={t('Show more or fewer prefixes')} aria-expanded={open} onClick={() => { this.setState({ open: !open }); }}>
+            {open ? fewer : more}
+          </button>
+        </li>
+        <li key="/all" hidden={emphasis.nHidden === 0}>
+          <Button text={t('Show all')} label={t('Show all prefixes again')} act={() => { emphasis.showAll(); }} />
+        </li>
+      </ul>
+    );
+  }
+
+  /** What the patterns mean, where there are any. */
+  #statuses(): { readonly status: string; readonly text: string }[] {
+    const { prefixes, nLost, t } = this.props;
+    const sum = (of: (row: PrefixSummary) => number): number => prefixes.reduce((n, row) => n + of(row), 0);
+    const counts = [
+      ['erred', t('erred'), sum(row => row.erred)],
+      ['interrupted', t('interrupted'), sum(row => row.interrupted) - nLost],
+      ['lost', t('lost'), nLost]
+    ] as const;
+    return counts.filter(([, , n]) => n > 0).map(([status, name, n]) => ({ status, text: `${name} ${formatCount(n)}` }));
+  }
+}
+
+interface EntryProps {
+  readonly row: PrefixSummary;
+  readonly emphasis: Emphasis;
+  readonly colour: string;
+  readonly t: Translate;
+}
+
+function Entry({ row: { prefix, total, ofOthers }, emphasis, colour, t }: EntryProps): ComponentChildren {
+  const isShown = !emphasis.isHidden(prefix);
+  const enter = (): void => { emphasis.focus(prefix); };
+  const leave = (): void => { emphasis.focus(null); };
+  return (
+    <li class={ofOthers ? 'tsk-of-others' : ''}>
+      <button
+        type="button" aria-pressed={isShown}
+        title={isShown ? t('%1: press to hide', printable(prefix)) : t('%1: hidden, press to show', printable(prefix))}
+        {...{ onpointerenter: enter, onpointerleave: leave }} onFocus={enter} onBlur={leave} onClick={() => { emphasis.toggle(prefix); }}
+      >
+        <span class="tsk-gantt-swatch" style={{ background: colour }} />
+        <span class="tsk-gantt-legend-name">{printable(prefix, 60)}</span>
+        <span class="tsk-gantt-legend-count">{formatCount(total)}</span>
+      </button>
+    </li>
+  );
+}

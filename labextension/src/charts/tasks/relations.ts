@@ -1,0 +1,107 @@
+/** What the selected task needs and what needs it, as lines between bars; bounded, and said in words. */
+import { formatCount } from '../../lib/format';
+import { pxAt } from '../../lib/span';
+import type { Translate } from '../../lib/translate';
+import type { Link, Links, TaskStore } from '../../store';
+import { clipped } from '../ui/canvas';
+import type { FoundTask } from './find-task';
+import type { Picture } from './scene';
+
+/** Lines drawn at most, for what it needs and for what needs it each. */
+export const MAX_LINES = 100;
+
+/** From where one task stopped to where another began. */
+export interface Relation {
+  readonly kind: 'dependency' | 'dependent';
+  readonly fromLane: number;
+  readonly fromS: number;
+  readonly toLane: number;
+  readonly toS: number;
+}
+
+/** The lines around a task, as far as both ends are here. */
+export function relationsOf(store: TaskStore, { ref, detail }: FoundTask, links: Links): Relation[] {
+  if (links.kind !== 'known') {
+    return [];
+  }
+  const here = { lane: ref.lane, ...detail };
+  const dependencies = endsOf(store, links.dependencies).map(end => between('dependency', end, here));
+  return [...dependencies, ...endsOf(store, links.dependents).map(end => between('dependent', here, end))];
+}
+
+/** How many there are, and how many of them are drawn. */
+export function relationsText(links: Links, drawn: readonly Relation[], t: Translate): string {
+  switch (links.kind) {
+    case 'unknown':
+      return t('Dependencies are not known here: the kernel that computed knows them, and recording.to_pandas("dependencies").');
+    case 'asked':
+      return links.isLate
+        ? t('Dependencies: the kernel does not answer while it is busy; they come when it does.')
+        : t('Dependencies: no answer yet.');
+    case 'known': {
+      const { nDependencies, nDependents } = links;
+      const text = t('Needs %1 (solid lines), needed by %2 (dashed).', counted(nDependencies, t), counted(nDependents, t));
+      const missing = nDependencies + nDependents - drawn.length;
+      return missing === 0 ? text : `${text} ${t('%1 not drawn: data, not ended, not held, or beyond %2 lines.', formatCount(missing), String(MAX_LINES))}`;
+    }
+  }
+}
+
+export function paintRelations(context: CanvasRenderingContext2D, { layout, scene, theme, relations }: Picture): void {
+  const rowOf = new Map<number, number>();
+  scene.rows.forEach((row, i) => {
+    for (const lane of row.kind === 'lane' ? [row.id] : row.collapsed ? row.lanes : []) {
+      rowOf.set(lane, i);
+    }
+  });
+  const at = (lane: number, timeS: number): [x: number, y: number] => [
+    layout.plotLeftPx + pxAt(scene.span, layout.plotWidthPx, timeS),
+    ((rowOf.get(lane) ?? -1) + 0.5) * layout.rowPx - layout.scrollPx
+  ];
+  clipped(context, [layout.plotLeftPx, 0, layout.plotWidthPx, layout.plotHeightPx], () => {
+    for (const [colour, widthPx] of [[theme.paper, 3.5], [theme.ink, 1.5]] as const) {
+      context.strokeStyle = colour;
+      context.lineWidth = widthPx;
+      for (const { kind, fromLane, fromS, toLane, toS } of relations) {
+        context.setLineDash(kind === 'dependency' ? [] : [5, 3]);
+        curve(context, at(fromLane, fromS), at(toLane, toS));
+      }
+    }
+    context.setLineDash([]);
+    context.lineWidth = 1;
+  });
+}
+
+interface End {
+  readonly lane: number;
+  readonly startS: number;
+  readonly stopS: number;
+}
+
+function endsOf(store: TaskStore, links: readonly Link[]): End[] {
+  return links
+    .flatMap(({ place }) => {
+      const lane = place === null ? undefined : store.lane(place.lane);
+      const i = place === null ? null : (lane?.find(place.startS, place.row) ?? null);
+      return place === null || lane === undefined || i === null
+        ? []
+        : [{ lane: place.lane, startS: place.startS, stopS: lane.stopS[i] ?? place.startS }];
+    })
+    .slice(0, MAX_LINES);
+}
+
+function between(kind: Relation['kind'], from: End, to: End): Relation {
+  return { kind, fromLane: from.lane, fromS: from.stopS, toLane: to.lane, toS: to.startS };
+}
+
+function counted(n: number, t: Translate): string {
+  return n === 1 ? t('1 task') : t('%1 tasks', formatCount(n));
+}
+
+function curve(context: CanvasRenderingContext2D, [x0, y0]: [number, number], [x1, y1]: [number, number]): void {
+  const bend = Math.max(Math.abs(x1 - x0) / 2, 12);
+  context.beginPath();
+  context.moveTo(x0, y0);
+  context.bezierCurveTo(x0 + bend, y0, x1 - bend, y1, x1, y1);
+  context.stroke();
+}

@@ -1,0 +1,222 @@
+/** Looks for tasks a slice at a time, and steps through what it found in the order of time; no DOM. */
+import { asciiBytes, asciiIncludes } from '../../lib/ascii';
+import { lowerBound } from '../../lib/search';
+import type { LaneTasks, RunRange, TaskRef, TaskStore } from '../../store';
+import type { PrefixFilter } from './scene';
+import { isShown } from './scene';
+
+/** Tasks between two looks at the clock. */
+const CHUNK = 256;
+
+interface LaneHits {
+  readonly lane: number;
+  /** Tasks looked at, from the first one on. */
+  scanned: number;
+  /** The row of the last of them: another one there means that the lane was sorted anew. */
+  lastRow: number;
+  /** Places in the lane. */
+  places: Uint32Array;
+  n: number;
+}
+
+export class TaskSearch {
+  readonly #lanes: LaneHits[] = [];
+  readonly #byLane = new Map<number, LaneHits>();
+  readonly #verdicts: (GroupVerdict | undefined)[] = [];
+  readonly #wanted: Uint8Array | null;
+
+  constructor(
+    private readonly store: TaskStore,
+    private readonly query: Query,
+    private readonly runs: RunRange,
+    private readonly filter: PrefixFilter
+  ) {
+    this.#wanted = query.contains === null ? null : asciiBytes(query.contains);
+  }
+
+  /** Matches so far. */
+  get count(): number {
+    return this.#lanes.reduce((sum, hits) => sum + hits.n, 0);
+  }
+
+  /** Look at more tasks until `isOver` says that the time is; true once all have been looked at. */
+  step(isOver: () => boolean): boolean {
+    this.#refreshLanes();
+    for (const hits of this.#lanes) {
+      const lane = this.store.lane(hits.lane);
+      while (lane !== undefined && hits.scanned < lane.n) {
+        this.#scan(lane, hits, Math.min(hits.scanned + CHUNK, lane.n));
+        if (isOver()) {
+          return false;
+        }
+      }
+    }
+    return true;
+  }
+
+  /** The match that comes next in time after a task, or before it; around the ends; null: there is none. */
+  next(from: TaskRef | null, direction: 1 | -1): TaskRef | null {
+    return this.#nearest(from, direction) ?? this.#nearest(null, direction);
+  }
+
+  /** How many matches there are up to a task, itself included; 0 if it is no match. */
+  ordinal(task: TaskRef): number {
+    let n = 0;
+    let isMatch = false;
+    for (const hits of this.#lanes) {
+      const lane = this.store.lane(hits.lane);
+      if (lane === undefined || hits.n === 0) {
+        continue;
+      }
+      let k = this.#firstAt(lane, hits, task.startS);
+      for (; k < hits.n && compare(refAt(lane, hits, k), task) <= 0; k += 1) {
+        isMatch ||= hits.lane === task.lane && refAt(lane, hits, k).row === task.row;
+      }
+      n += k;
+    }
+    return isMatch ? n : 0;
+  }
+
+  #nearest(from: TaskRef | null, direction: 1 | -1): TaskRef | null {
+    let best: TaskRef | null = null;
+    for (const hits of this.#lanes) {
+      const lane = this.store.lane(hits.lane);
+      const ref = lane === undefined ? null : this.#nearestIn(lane, hits, from, direction);
+      if (ref !== null && (best === null || compare(ref, best) * direction < 0)) {
+        best = ref;
+      }
+    }
+    return best;
+  }
+
+  #nearestIn(lane: LaneTasks, hits: LaneHits, from: TaskRef | null, direction: 1 | -1): TaskRef | null {
+    if (from === null) {
+      const end = direction === 1 ? 0 : hits.n - 1;
+      return hits.n === 0 ? null : refAt(lane, hits, end);
+    }
+    let k = this.#firstAt(lane, hits, from.startS);
+    while (k < hits.n && compare(refAt(lane, hits, k), from) < (direction === 1 ? 1 : 0)) {
+      k += 1;
+    }
+    k -= direction === 1 ? 0 : 1;
+    return k >= 0 && k < hits.n ? refAt(lane, hits, k) : null;
+  }
+
+  /** The first match of a lane that starts at `startS` or later. */
+  #firstAt(lane: LaneTasks, hits: LaneHits, startS: number): number {
+    return lowerBound(hits.places, hits.n, lane.firstStarting(startS));
+  }
+
+  #scan(lane: LaneTasks, hits: LaneHits, to: number): void {
+    for (let i = hits.scanned; i < to; i += 1) {
+      if (this.#matches(lane, i)) {
+        if (hits.n === hits.places.length) {
+          const larger = new Uint32Array(Math.max(hits.n * 2, 64));
+          larger.set(hits.places);
+          hits.places = larger;
+        }
+        hits.places[hits.n] = i;
+        hits.n += 1;
+      }
+    }
+    hits.scanned = to;
+    hits.lastRow = lane.row[to - 1] ?? -1;
+  }
+
+  #matches(lane: LaneTasks, i: number): boolean {
+    const group = lane.group[i] as number;
+    const verdict = (this.#verdicts[group] ??= this.#verdictOf(group));
+    if (verdict === 'none' || !isShown(lane, i, this.runs, this.filter)) {
+      return false;
+    }
+    const row = lane.row[i] as number;
+    return verdict === 'all' || (verdict === 'text' ? this.#textMatches(row) : this.query.ofKey(this.store.keyText(row, group)));
+  }
+
+  #textMatches(row: number): boolean {
+    const bytes = this.store.textKeyBytes(row);
+    if (bytes === null) {
+      return false;
+    }
+    const found = this.#wanted === null ? null : asciiIncludes(bytes, this.#wanted);
+    return found ?? this.query.ofKey(this.store.textKey(row) ?? '');
+  }
+
+  #verdictOf(group: number): GroupVerdict {
+    const { name, prefix } = this.store.tables.groups[group] ?? { name: '?', prefix: '?' };
+    return this.query.ofGroup(name, prefix);
+  }
+
+  /** Lanes that are new, and those whose order changed under what was found. */
+  #refreshLanes(): void {
+    for (const id of this.store.laneIds) {
+      const lane = this.store.lane(id);
+      const hits = this.#byLane.get(id);
+      if (hits === undefined) {
+        const made = { lane: id, scanned: 0, lastRow: -1, places: new Uint32Array(0), n: 0 };
+        this.#byLane.set(id, made);
+        this.#lanes.push(made);
+      } else if (lane === undefined || hits.scanned > lane.n || (hits.scanned > 0 && lane.row[hits.scanned - 1] !== hits.lastRow)) {
+        Object.assign(hits, { scanned: 0, lastRow: -1, n: 0 });
+      }
+    }
+  }
+}
+
+function refAt(lane: LaneTasks, hits: LaneHits, k: number): TaskRef {
+  const i = hits.places[k] ?? 0;
+  return { lane: hits.lane, row: lane.row[i] ?? 0, startS: lane.startS[i] ?? 0 };
+}
+
+/** By time; tasks that start together by lane, then by row. */
+function compare(a: TaskRef, b: TaskRef): number {
+  return a.startS - b.startS || a.lane - b.lane || a.row - b.row;
+}
+
+/** How a group answers: all its tasks match, none does, or each key has to be looked at. */
+export type GroupVerdict = 'all' | 'none' | 'text' | 'key';
+
+export interface Query {
+  ofGroup(name: string, prefix: string): GroupVerdict;
+  /** A text that matching keys contain, whatever its case, and others do not; null: only `ofKey` tells. */
+  readonly contains: string | null;
+  /** For groups that answered `text` (only keys that are text are asked) or `key`. */
+  ofKey(key: string): boolean;
+}
+
+const TUPLE = /^\(?\s*['"]?([^'",]+)['"]?\s*,\s*(-?\d+(?:\s*,\s*-?\d+)*)\s*,?\s*\)?$/;
+
+/**
+ * Tasks whose key, group or prefix contains `text`, whatever its case; `name, 3, 4` or a whole tuple key
+ * finds keys that begin so.
+ */
+export function textQuery(text: string): Query {
+  const wanted = text.trim().toLowerCase();
+  const tuple = TUPLE.exec(wanted);
+  if (tuple !== null) {
+    const name = tuple[1]?.trim() ?? '';
+    const ints = (tuple[2] ?? '').split(',').map(Number).join(', ');
+    const begins = new RegExp(`^\\([^,]*, ${ints}(?![0-9])`);
+    return {
+      contains: null,
+      ofGroup: (group, prefix) => (group.toLowerCase().startsWith(name) || prefix.toLowerCase() === name ? 'key' : 'text'),
+      ofKey: key => begins.test(key) || key.toLowerCase().includes(wanted)
+    };
+  }
+  const name = wanted.replace(/^\(?['"]?/, '').replace(/['"]$/, '');
+  const isIn = (where: string): boolean => name !== '' && where.toLowerCase().includes(name);
+  return {
+    contains: wanted,
+    ofGroup: (group, prefix) => (isIn(group) || isIn(prefix) ? 'all' : 'text'),
+    ofKey: key => key.toLowerCase().includes(wanted)
+  };
+}
+
+/** The one task of this key. */
+export function exactQuery(key: string): Query {
+  return {
+    contains: null,
+    ofGroup: group => (key.startsWith(`('${group}'`) || key.startsWith(`("${group}"`) || /['"\\]/.test(group) ? 'key' : 'text'),
+    ofKey: other => other === key
+  };
+}

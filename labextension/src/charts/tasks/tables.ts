@@ -1,0 +1,71 @@
+/** The chart as tables: prefixes, lanes, and the tasks in sight. */
+import { formatBytes, formatCount, formatDuration, formatPercent, printable } from '../../lib/format';
+import type { Translate } from '../../lib/translate';
+import type { TaskStore } from '../../store';
+import { Coverage } from '../../store';
+import type { TextTable } from '../ui/tables';
+import { countTouching } from './find-task';
+import type { PrefixSummary } from './legend';
+import type { PrefixFilter, Scene } from './scene';
+import { coverageQuery, isShown } from './scene';
+
+const MAX_LANES = 200;
+const MAX_TASKS = 10_000;
+
+export function prefixTable(prefixes: readonly PrefixSummary[], t: Translate): TextTable {
+  return {
+    caption: t('Tasks of each prefix'),
+    columns: [t('Prefix'), t('Tasks'), t('Finished'), t('Erred'), t('Interrupted'), t('Running'), t('Mean duration')],
+    rows: prefixes.map(p => [
+      printable(p.prefix),
+      ...[p.total, p.finished, p.erred, p.interrupted, p.running].map(formatCount),
+      formatDuration(p.meanS)
+    ])
+  };
+}
+
+/** How busy each lane was over all the time there is. */
+export function laneTable(store: TaskStore, scene: Scene, t: Translate): TextTable {
+  const { lanes, worked, runs, open } = scene;
+  const more = lanes.length - MAX_LANES;
+  const coverage = new Coverage();
+  const seen = { hidden: null, focus: -1 };
+  const query = coverageQuery(store, { ...scene, span: worked }, seen, 1);
+  return {
+    caption: more > 0 ? t('The first %1 of %2 lanes', formatCount(MAX_LANES), formatCount(lanes.length)) : t('Lanes'),
+    columns: [t('Lane'), t('Worker'), t('Tasks'), t('Busy')],
+    rows: lanes.slice(0, MAX_LANES).map(({ id, label, worker }) => {
+      const lane = store.lane(id);
+      coverage.measure([{ tasks: lane, open: open.get(id) ?? [] }], query);
+      const n = lane === undefined ? 0 : countTouching(lane, worked.startS, worked.stopS, runs, seen);
+      return [label, worker, formatCount(n), formatPercent(coverage.cover[0] ?? 0)];
+    })
+  };
+}
+
+/** The tasks in sight, lane by lane; times since the first compute shown. */
+export function taskTable(store: TaskStore, { lanes, span, runs, zeroS }: Scene, filter: PrefixFilter, t: Translate): TextTable {
+  const rows: string[][] = [];
+  let n = 0;
+  for (const { id, label } of lanes) {
+    const lane = store.lane(id);
+    const last = lane?.firstStarting(span.stopS) ?? 0;
+    for (let i = lane?.firstReaching(span.startS) ?? 0; lane !== undefined && i < last; i += 1) {
+      const detail = isShown(lane, i, runs, filter) ? (n += 1) <= MAX_TASKS && store.detail(id, i) : false;
+      if (detail) {
+        const { key, prefix, status, startS, stopS, cpuShare, sizeBytes, error } = detail;
+        const cpu = cpuShare === null ? null : cpuShare * (stopS - startS);
+        rows.push([
+          printable(key, 400), printable(prefix), label, status, formatDuration(startS - zeroS), formatDuration(stopS - startS),
+          formatDuration(cpu), formatBytes(sizeBytes), printable(error ?? '', 400)
+        ]);
+      }
+    }
+  }
+  const caption = n > rows.length ? t('The first %1 of %2 tasks in sight', formatCount(rows.length), formatCount(n)) : t('%1 tasks in sight', formatCount(n));
+  return {
+    caption,
+    columns: [t('Key'), t('Prefix'), t('Lane'), t('Status'), t('Start'), t('Duration'), t('CPU time'), t('Result size'), t('Error')],
+    rows
+  };
+}

@@ -1,0 +1,56 @@
+/** Keys, what a person reads about them, and what they do: one table. A track has keys of its own besides. */
+
+export interface KeyBinding<Target> {
+  /** As events name them; with `Shift+` before those that need it. */
+  readonly keys: readonly string[];
+  /** As a person reads them. */
+  readonly shown: string;
+  readonly does: string;
+  act(target: Target, key: string): void;
+}
+
+/** What the keys of every track ask for. */
+export interface TimeKeys {
+  /** Scale by `factor` around a place of the canvas; null: its middle. */
+  zoom(factor: number, atPx: number | null): void;
+  pan(px: number): void;
+  fit(): void;
+  toggleFollow(): void;
+  /** Show this list, or no longer. */
+  help(): void;
+}
+
+const PAN_PX = 80;
+const ZOOM = 1.5;
+
+const MOVES: readonly KeyBinding<TimeKeys>[] = [
+  { keys: ['ArrowLeft', 'a', 'A', 'ArrowRight', 'd', 'D'], shown: '← → or A D', does: 'move in time', act: (to, key) => { to.pan(['ArrowLeft', 'a', 'A'].includes(key) ? -PAN_PX : PAN_PX); } },
+  { keys: ['w', 'W', '+', '=', 's', 'S', '-', '_'], shown: '+ − or W S', does: 'zoom', act: (to, key) => { to.zoom(['w', 'W', '+', '='].includes(key) ? 1 / ZOOM : ZOOM, null); } }
+];
+const VIEWS: readonly KeyBinding<TimeKeys>[] = [
+  { keys: ['Home', '0'], shown: 'Home', does: 'show everything', act: to => { to.fit(); } },
+  { keys: ['f', 'F', 'End'], shown: 'F', does: 'follow the present', act: to => { to.toggleFollow(); } }
+];
+const HELP: readonly KeyBinding<TimeKeys>[] = [
+  { keys: ['?'], shown: '?', does: 'this list', act: to => { to.help(); } }
+];
+
+/** A binding that knows what it acts on. */
+export type BoundKey = KeyBinding<undefined>;
+
+export function bind<Target>(bindings: readonly KeyBinding<Target>[], target: Target): BoundKey[] {
+  return bindings.map(binding => ({ ...binding, act: (_, key) => { binding.act(target, key); } }));
+}
+
+/** All keys of a track, in the order in which they are listed; `moves` of its own stand beside those in time. */
+export function keyTable(to: TimeKeys, own: { readonly moves?: readonly BoundKey[]; readonly others?: readonly BoundKey[] } = {}): BoundKey[] {
+  return [...bind(MOVES, to), ...(own.moves ?? []), ...bind(VIEWS, to), ...(own.others ?? []), ...bind(HELP, to)];
+}
+
+/** Do what a key stands for; false if it stands for nothing. */
+export function press(table: readonly Pick<BoundKey, 'keys' | 'act'>[], key: string, shift = false): boolean {
+  const named = (name: string): (typeof table)[number] | undefined => table.find(({ keys }) => keys.includes(name));
+  const found = (shift ? named(`Shift+${key}`) : undefined) ?? named(key);
+  found?.act(undefined, key);
+  return found !== undefined;
+}

@@ -1,0 +1,85 @@
+/** A track of plots over time, one below the other: what its axes, readings and keys have in common. */
+import type { CanvasPoint } from '../ui/dom';
+import type { ComponentChildren } from '../ui/render';
+import type { TextTable } from '../ui/tables';
+import type { ButtonSpec } from '../ui/toolbar';
+import type { Brush } from './brush';
+import type { KeyBinding } from './keys';
+import { bind } from './keys';
+import type { LegendEntry } from './picture';
+import type { Plot, PlotSpec } from './plots';
+import { gutterPx, layoutPlots } from './plots';
+import type { TimeFrame } from './time/time-frame';
+import type { Drawn, Tip, Track, TrackContext } from './track';
+
+const KEYS: readonly KeyBinding<TrackContext>[] = [
+  {
+    keys: ['Shift+ArrowLeft', 'Shift+ArrowRight'], shown: 'Shift+← →', does: 'read values',
+    act: (to, key) => { to.stepCursor(key === 'ArrowLeft' ? -1 : 1); }
+  },
+  { keys: ['Escape'], shown: 'Esc', does: 'read no values', act: to => { to.stepCursor(null); } }
+];
+
+export abstract class PlotTrack implements Track {
+  abstract readonly name: string;
+  abstract readonly label: string;
+  readonly css: string = '';
+  readonly keys;
+
+  constructor(protected readonly context: TrackContext) {
+    this.keys = { others: bind(KEYS, context) };
+  }
+
+  get classes(): readonly [string, string] {
+    return ['tsk-series', `tsk-${this.name}`];
+  }
+
+  abstract update(frame: TimeFrame | null): string | null;
+  abstract version(): string;
+  abstract plots(): readonly PlotSpec[];
+  abstract drawPlots(brush: Brush, plots: readonly Plot[]): void;
+  /** What there is at a time, a line each; null: nothing. */
+  abstract readout(timeS: number): readonly string[] | null;
+  abstract description(frame: TimeFrame): string;
+  abstract tables(): readonly TextTable[];
+  abstract head(): ComponentChildren;
+  abstract foot(): ComponentChildren;
+
+  title(): string {
+    return this.label;
+  }
+
+  legend(): readonly LegendEntry[] {
+    return [];
+  }
+
+  copies(): readonly ButtonSpec[] {
+    const { exporter, t } = this.context;
+    return [{ text: t('Copy as a table'), act: () => { exporter.copy(this.copied()); } }];
+  }
+
+  /** What is copied, where that is more than its tables. */
+  copied(): readonly TextTable[] {
+    return this.tables();
+  }
+
+  gutterPx(): number {
+    return gutterPx(this.plots());
+  }
+
+  heightPx(): number {
+    return layoutPlots(this.plots()).heightPx;
+  }
+
+  draw(brush: Brush): Drawn {
+    const { plots } = layoutPlots(this.plots());
+    plots.forEach(plot => { brush.plotAxis(plot); });
+    this.drawPlots(brush, plots);
+    return 'exact';
+  }
+
+  hit(_: CanvasPoint | null, timeS: number | null): Tip | null {
+    const lines = timeS === null ? null : this.readout(timeS);
+    return lines === null ? null : { kind: 'reading', lines };
+  }
+}

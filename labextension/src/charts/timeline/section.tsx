@@ -1,0 +1,412 @@
+/** One track in the page: its elements, its canvas, and what a person does to it. */
+import { clamp, pxAt, widthS } from '../../lib/span';
+import { fitCanvas, pixelRatio } from '../ui/canvas';
+import type { CanvasPoint } from '../ui/dom';
+import { element, keepKeys } from '../ui/dom';
+import { Exporter, Notice, maySaveFiles } from '../ui/export';
+import type { Painted } from '../ui/frames';
+import type { ComponentChildren } from '../ui/render';
+import { Fragment, render } from '../ui/render';
+import { Table } from '../ui/tables';
+import type { ToolbarSpec } from '../ui/toolbar';
+import { Toolbar } from '../ui/toolbar';
+import { AXIS_PX, paintPointed, paintTimeAxis } from './axis';
+import { Brush } from './brush';
+import type { Intents } from './gestures';
+import { listenToGestures } from './gestures';
+import type { BoundKey, TimeKeys } from './keys';
+import { keyTable, press } from './keys';
+import { pictureOf } from './picture';
+import type { Room } from './room';
+import { roomOf, trackWidthPx } from './room';
+import type { TimeFrame } from './time/time-frame';
+import type { Timeline } from './timeline';
+import { TipBox } from './tip';
+import type { MakeTrack, Tip, Track } from './track';
+
+const HINT_MS = 1600;
+/** Tables are for screen readers too, which should not be interrupted ten times a second. */
+const TABLE_MS = 5000;
+/** How much stands below a track that has no axis. */
+const FOOT_PX = 4;
+/** Steps of the cursor over all that is in sight. */
+const KEY_STEPS = 50;
+
+export class Section implements Intents, TimeKeys {
+  readonly root: HTMLElement;
+  readonly track: Track | null;
+  readonly #canvas: HTMLCanvasElement;
+  readonly #context: CanvasRenderingContext2D | null;
+  readonly #scroll: HTMLElement;
+  readonly #tips: HTMLElement;
+  readonly #notice: Notice;
+  readonly #exporter: Exporter;
+  readonly #keys: readonly BoundKey[];
+  #nothing: string | null = '';
+  #frame: TimeFrame | null = null;
+  #room: Room | null = null;
+  #pointer: CanvasPoint | null = null;
+  /** Whether the cursor was moved here, and by keys. */
+  #keyed = false;
+  /** What is under the pointer was clicked: until it moves, no tip stands over what that opened. */
+  #clicked = false;
+  #hadTip = false;
+  #bandPx: readonly [number, number] | null = null;
+  #isOver = false;
+  #hinting = false;
+  #helping = false;
+  #tabling = false;
+  #hintTimer: ReturnType<typeof setTimeout> | undefined;
+  #tableTimer: ReturnType<typeof setTimeout> | undefined;
+  #tableMs = -Infinity;
+  #tableSeen = '';
+  #tables: readonly ComponentChildren[] = [];
+  #description = '';
+  #rendered = '';
+  #drawn = '';
+
+  /** @param leads whether it has the buttons that concern the whole timeline */
+  constructor(private readonly timeline: Timeline, make: MakeTrack, private readonly leads: boolean) {
+    const { signal, t, store, window, axis, navigator } = timeline;
+    this.#notice = new Notice(() => { this.render(); }, signal);
+    this.#exporter = new Exporter(this.#notice, t);
+    this.track = make({
+      store, window, axis, navigator, signal, t,
+      exporter: this.#exporter,
+      request: () => { timeline.request(); },
+      render: () => { this.render(); },
+      theme: () => timeline.theme,
+      focus: () => { this.#canvas.focus(); },
+      stepCursor: direction => { this.#step(direction); },
+      room: () => this.#room,
+      scrollTo: topPx => { this.#scroll.scrollTop = topPx; }
+    });
+    this.root = element('section', { role: 'group' });
+    this.#keys = keyTable(this, this.track?.keys);
+    this.render();
+    const part = (selector: string): HTMLElement => this.root.querySelector<HTMLElement>(selector) ?? element('div');
+    this.#canvas = this.root.querySelector('canvas') ?? element('canvas');
+    this.#scroll = part('.tsk-track-scroll');
+    this.#tips = part('.tsk-track-tips');
+    this.#context = this.track === null ? null : this.#canvas.getContext('2d', { alpha: false });
+  }
+
+  start(): void {
+    const { signal } = this.timeline;
+    keepKeys(this.root, signal);
+    this.#scroll.addEventListener('scroll', () => { this.timeline.request(); }, { signal, passive: true });
+    this.#canvas.addEventListener('focus', () => { this.#setHint(false); }, { signal });
+    listenToGestures(this.#canvas, this, () => this.track?.isBoxing?.() === true, signal);
+  }
+
+  stop(): void {
+    this.#isOver = true;
+    clearTimeout(this.#hintTimer);
+    clearTimeout(this.#tableTimer);
+    render(null, this.#tips);
+    render(null, this.root);
+    this.root.remove();
+  }
+
+  get isShown(): boolean {
+    return this.#nothing === null && this.track?.isAbsent?.() !== true;
+  }
+
+  /** How much room the labels ask for; 0 while there is no picture. */
+  get gutterPx(): number {
+    return this.isShown && this.track !== null ? this.track.gutterPx(this.#widthPx) : 0;
+  }
+
+  get #widthPx(): number {
+    return trackWidthPx(this.#scroll.clientWidth);
+  }
+
+  /** Bring words up to date. */
+  update(frame: TimeFrame | null): void {
+    const said = this.track?.update(frame) ?? null;
+    const cleared = frame === null && this.timeline.isCleared ? this.timeline.t('cleared: waiting for the next compute') : null;
+    this.#frame = frame;
+    this.#nothing = cleared ?? (frame === null ? (said ?? '') : said);
+    if (this.#nothing !== null) {
+      this.#tell(null, null);
+    }
+    this.render();
+  }
+
+  /** Draw what there is; the row of a track that is not in sight stays as it is. */
+  paint(frame: TimeFrame, leftPx: number, hasAxis: boolean): Painted {
+    const { track } = this;
+    if (track === null || !this.isShown) {
+      this.#tell(null, null);
+      return 'still';
+    }
+    const heightPx = track.heightPx();
+    const footPx = hasAxis ? AXIS_PX : FOOT_PX;
+    const content = this.#scroll.firstElementChild as HTMLElement;
+    const whole = `${heightPx + footPx}px`;
+    if (content.style.height !== whole) {
+      content.style.height = whole;
+    }
+    const room = roomOf({ widthPx: this.#widthPx, heightPx, leftPx, scrollPx: this.#scroll.scrollTop, span: frame.span, zeroS: frame.zeroS });
+    const shown = `${room.heightPx + footPx}px`;
+    if (this.#scroll.style.height !== shown) {
+      this.#scroll.style.height = shown;
+    }
+    this.#room = room;
+    this.render();
+    this.#point(track, frame, room);
+    return this.#draw(track, frame, room, hasAxis, footPx);
+  }
+
+  /** Bring elements up to date; cheap where nothing changed. */
+  render(): void {
+    const { track, timeline: { t } } = this;
+    if (track === null || this.#isOver) {
+      return;
+    }
+    this.#refreshTables(track);
+    const tools = this.#tools(track);
+    const room = this.#room;
+    const seen = [
+      track.version(), this.#nothing, this.#notice.text, this.#hinting, this.#helping, this.#tabling, this.#tableMs, this.#description,
+      room?.plotLeftPx, room?.heightPx, room?.scrollPx, tools.hidden, this.timeline.isDark,
+      ...[...tools.buttons, ...tools.menu.items].flatMap(({ text, pressed, hidden }) => [text, pressed, hidden])
+    ].join('\n');
+    if (seen === this.#rendered) {
+      return;
+    }
+    this.#rendered = seen;
+    const isShown = this.#nothing === null;
+    const [prefix] = track.classes;
+    this.root.className = ['tsk-chart', ...track.classes, ...(this.timeline.isDark ? ['tsk-dark'] : [])].join(' ');
+    this.root.setAttribute('aria-label', track.label);
+    this.root.hidden = track.isAbsent?.() === true;
+    render(
+      <>
+        <div class={`tsk-track-top ${prefix}-top`} hidden={!isShown && tools.hidden}>
+          {track.head()}
+          <Toolbar {...tools} />
+        </div>
+        <div class="tsk-notice" role="status">{this.#notice.text}</div>
+        {track.bar?.()}
+        <div class={`tsk-track-plot ${prefix}-plot`}>
+          <div class={`tsk-track-scroll ${prefix}-scroll`} hidden={!isShown}>
+            <div class="tsk-track-content">
+              <div class={`tsk-track-view ${prefix}-view`}>
+                <canvas tabIndex={0} role="application" aria-roledescription={t('chart')} aria-label={this.#description} />
+                {room !== null && track.overlay?.(room)}
+              </div>
+            </div>
+          </div>
+          <div class={`tsk-track-empty ${prefix}-empty`} hidden={isShown}>{this.#nothing}</div>
+          <div class={`tsk-track-hint ${prefix}-hint`} aria-hidden="true" hidden={!this.#hinting}>{t('Click the chart first, or hold Ctrl, to zoom')}</div>
+          <div class="tsk-track-tips" />
+        </div>
+        {track.foot()}
+        <dl class={`tsk-track-help ${prefix}-help`} aria-label={t('Keys')} hidden={!this.#helping}>
+          {this.#keys.map(({ shown, does }) => <Fragment><dt>{t(shown)}</dt><dd>{t(does)}</dd></Fragment>)}
+        </dl>
+        {/* A table is as wide as its words, so it is a box around it that is hidden. What scrolls has to be reached by keys, what is not seen must not be. */}
+        <div class={`tsk-text-table ${prefix}-tables${this.#tabling ? '' : ' tsk-hidden'}`} role="group" aria-label={t('Tables')} tabIndex={this.#tabling ? 0 : -1}>
+          {this.#tables}
+        </div>
+        <div class="tsk-hidden" role="status">{track.said?.()}</div>
+      </>,
+      this.root
+    );
+  }
+
+  zoom(factor: number, atPx: number | null = null): void {
+    this.#withRoom(room => { this.timeline.navigator.zoom(factor, atPx, room); });
+  }
+
+  pan(px: number): void {
+    this.#withRoom(room => { this.timeline.navigator.pan(px, room); });
+  }
+
+  zoomTo(edgesPx: readonly [number, number]): void {
+    this.#withRoom(room => { this.timeline.navigator.zoomTo(edgesPx, room); });
+  }
+
+  band(edgesPx: readonly [number, number] | null): void {
+    this.#bandPx = edgesPx;
+    this.timeline.request();
+  }
+
+  fit(): void {
+    this.timeline.navigator.fit();
+  }
+
+  toggleFollow(): void {
+    this.timeline.navigator.toggleFollow();
+  }
+
+  press(key: string, shift: boolean): boolean {
+    return press(this.#keys, key, shift);
+  }
+
+  hover(point: CanvasPoint | null): void {
+    this.#pointer = point;
+    this.#keyed = this.#clicked = false;
+    this.timeline.axis.point(point === null || this.#room === null ? null : this.timeline.navigator.timeAt(point.xPx, this.#room));
+    this.timeline.request();
+  }
+
+  click(point: CanvasPoint): void {
+    this.#canvas.focus();
+    this.track?.click?.(point);
+    this.#clicked = true;
+    this.timeline.request();
+  }
+
+  help(): void {
+    this.#helping = !this.#helping;
+    this.render();
+  }
+
+  hint(): void {
+    if (this.#scroll.scrollHeight > this.#scroll.clientHeight) {
+      // The wheel did something: it scrolled the track.
+      return;
+    }
+    this.#setHint(true);
+    clearTimeout(this.#hintTimer);
+    this.#hintTimer = setTimeout(() => { this.#setHint(false); }, HINT_MS);
+  }
+
+  #setHint(hinting: boolean): void {
+    this.#hinting = hinting;
+    this.render();
+  }
+
+  #step(direction: 1 | -1 | null): void {
+    const { axis, navigator: { frame } } = this.timeline;
+    if (direction === null) {
+      this.hover(null);
+    } else if (frame !== null) {
+      const { startS, stopS } = frame.span;
+      const fromS = axis.cursorS ?? (direction > 0 ? startS : stopS);
+      this.#keyed = true;
+      axis.point(clamp(fromS + (direction * widthS(frame.span)) / KEY_STEPS, startS, stopS));
+    }
+  }
+
+  #withRoom(act: (room: Room) => void): void {
+    if (this.#room !== null) {
+      act(this.#room);
+    }
+  }
+
+  #tools(track: Track): ToolbarSpec {
+    const { timeline, leads } = this;
+    const { t, isCleared, isLive, axis, navigator } = timeline;
+    const isPaused = axis.pausedAtS !== null;
+    const common = [
+      { text: '−', label: t('Zoom out'), act: () => { this.zoom(2); } },
+      { text: '+', label: t('Zoom in'), act: () => { this.zoom(0.5); } },
+      { text: t('Fit'), label: t('Fit: show everything (Home)'), act: () => { this.fit(); } },
+      { text: t('Follow'), label: t('Follow: move with the present (F)'), act: () => { this.toggleFollow(); }, pressed: navigator.following },
+      { text: t('Pause'), label: t('Pause: hold the picture; recording goes on'), act: () => { timeline.togglePause(); }, pressed: isPaused, hidden: !isLive && !isPaused }
+    ];
+    const one = this.#tables.length < 2;
+    const [hide, show] = one ? [t('Hide the table'), t('Show as a table')] : [t('Hide the tables'), t('Show as tables')];
+    return {
+      label: t('View'),
+      hidden: this.#nothing !== null && !(leads && isCleared),
+      buttons: [...(leads ? common : []), ...(track.buttons?.() ?? [])],
+      menu: {
+        text: t('More'),
+        label: t('More actions'),
+        items: [
+          ...(track.items?.() ?? []),
+          { text: this.#tabling ? hide : show, act: () => { this.#toggleTables(); } },
+          ...track.copies(),
+          { text: t('Save as PNG'), act: () => { this.#savePicture(track); }, hidden: !maySaveFiles() },
+          ...(leads
+            ? [{ text: isCleared ? t('Show all computes again') : t('Clear: show only what comes'), act: () => { timeline.toggleClear(); }, hidden: !isLive && !isCleared }]
+            : []),
+          { text: t('Keys'), act: () => { this.help(); } }
+        ]
+      }
+    };
+  }
+
+  #toggleTables(): void {
+    this.#tabling = !this.#tabling;
+    this.render();
+  }
+
+  #savePicture(track: Track): void {
+    const picture = pictureOf(this.#canvas, track.title(), track.legend(), this.timeline.theme);
+    this.#exporter.save(picture, `taskscope-${track.name}.png`);
+  }
+
+  #refreshTables(track: Track): void {
+    const frame = this.#frame;
+    const version = `${track.version()} ${String(frame?.growing)}`;
+    if (this.#tableSeen === version) {
+      return;
+    }
+    const dueMs = this.#tableMs + TABLE_MS - performance.now();
+    if (dueMs > 0 && frame?.growing === true) {
+      this.#tableTimer ??= setTimeout(() => {
+        this.#tableTimer = undefined;
+        this.render();
+      }, dueMs);
+      return;
+    }
+    this.#tableSeen = version;
+    this.#tables = track.tables().map(table => <Table {...table} />);
+    if (frame !== null) {
+      this.#tableMs = performance.now();
+      this.#description = track.description(frame);
+    }
+  }
+
+  /** Find what is under the pointer, or at the cursor that keys move, and say it. */
+  #point(track: Track, frame: TimeFrame, room: Room): void {
+    const { axis, navigator } = this.timeline;
+    const atCursor = axis.cursorS === null ? null : { xPx: room.plotLeftPx + pxAt(frame.span, room.plotWidthPx, axis.cursorS), yPx: 0 };
+    const at = this.#keyed ? atCursor : this.#pointer;
+    const timeS = this.#keyed ? axis.cursorS : at === null ? null : navigator.timeAt(at.xPx, room);
+    const tip = track.hit(this.#pointer, timeS, room, frame);
+    const cursor = track.cursor?.() ?? '';
+    if (this.#canvas.style.cursor !== cursor) {
+      this.#canvas.style.cursor = cursor;
+    }
+    this.#tell(this.#clicked && tip?.kind === 'facts' ? null : tip, at);
+  }
+
+  #tell(tip: Tip | null, at: CanvasPoint | null): void {
+    if (tip !== null || this.#hadTip) {
+      this.#hadTip = tip !== null;
+      render(<TipBox tip={tip} at={at} aloud={this.#keyed} />, this.#tips);
+    }
+  }
+
+  #draw(track: Track, frame: TimeFrame, room: Room, hasAxis: boolean, footPx: number): Painted {
+    const { theme, axis, news } = this.timeline;
+    const ratio = pixelRatio();
+    const { span, nowS, growing } = frame;
+    const drawn = [
+      track.version(), news, span.startS, span.stopS, growing ? nowS : '', room.widthPx, room.heightPx, room.plotLeftPx, room.scrollPx,
+      hasAxis, ratio, theme.paper, theme.accent, axis.cursorS, axis.pausedAtS, this.#bandPx
+    ].join(' ');
+    if (this.#context === null || (drawn === this.#drawn && this.#pointer === null)) {
+      return 'still';
+    }
+    const context = this.#context;
+    fitCanvas(this.#canvas, room.widthPx, room.heightPx + footPx, ratio);
+    context.setTransform(1, 0, 0, 1, 0, 0);
+    context.fillStyle = theme.paper;
+    context.fillRect(0, 0, this.#canvas.width, this.#canvas.height);
+    const brush = new Brush(context, room, frame, theme, ratio);
+    const outcome = track.draw(brush);
+    if (hasAxis) {
+      paintTimeAxis(brush);
+    }
+    paintPointed(brush, { cursorS: axis.cursorS, bandPx: this.#bandPx });
+    this.#drawn = outcome === 'exact' && this.#pointer === null ? drawn : '';
+    return outcome === 'exact' ? 'still' : outcome;
+  }
+}

@@ -1,0 +1,213 @@
+/**
+ * The one timeline: any number of tracks on one time axis, with one cursor, one selection and one animation frame.
+ * What is seen follows the store and the person; painting waits for frames.
+ */
+import type { Theme } from '../../lib/theme';
+import type { Translate } from '../../lib/translate';
+import { english } from '../../lib/translate';
+import type { TaskStore } from '../../store';
+import type { Painted } from '../ui/frames';
+import { FrameLoop } from '../ui/frames';
+import { prefersStill, readTheme, watchTheme } from '../ui/page-theme';
+import { SHARED_CSS, adoptStyles } from '../ui/styles';
+import { TOOLBAR_CSS } from '../ui/toolbar';
+import { Reporter } from './report';
+import { Section } from './section';
+import { TIMELINE_CSS } from './style';
+import { Navigator } from './time/navigator';
+import { ShownWindow } from './time/shown-window';
+import { TimeAxis } from './time/time-axis';
+import { timeFrame } from './time/time-frame';
+import type { MakeTrack } from './track';
+
+export interface TimelineOptions {
+  /** Unmounts it. */
+  readonly signal: AbortSignal;
+  readonly firstRun?: number;
+  /** Null or left out: and all that come. */
+  readonly lastRun?: number | null;
+  /** Whether it starts by moving with the present; on where the window is open. */
+  readonly follow?: boolean;
+  /** Shared with other charts of the same computes; left out: its own. */
+  readonly axis?: TimeAxis;
+  readonly translate?: Translate;
+  /** The person switched following on or off. */
+  readonly onFollow?: (follow: boolean) => void;
+  /** The person chose a span, in seconds after the recorder's zero; null: no certain one. */
+  readonly onTimeRange?: (range: [startS: number, stopS: number] | null) => void;
+  /** A task was selected here or in another view of the recorder, or none. */
+  readonly onSelectedKey?: (key: string | null) => void;
+}
+
+/** What a host can do with a timeline. */
+export interface TimelineChart {
+  /** Its tracks, top to bottom. */
+  readonly els: readonly HTMLElement[];
+  /** These three are not reported back. */
+  setFollow(follow: boolean): void;
+  setTimeRange(range: readonly [startS: number, stopS: number] | null): void;
+  /** Select a task by its key, for all views of the recorder; null: none. */
+  setSelectedKey(key: string | null): void;
+  /** The span that is shown, null before the first compute. */
+  timeRange(): [startS: number, stopS: number] | null;
+}
+
+/** Put a timeline of some tracks into `el`, until the signal aborts. */
+export function mountTimeline(el: HTMLElement, store: TaskStore, makers: readonly MakeTrack[], options: TimelineOptions): TimelineChart {
+  const timeline = new Timeline(store, makers, options);
+  if (options.signal.aborted) {
+    timeline.stop();
+  } else {
+    timeline.start(el);
+  }
+  return timeline;
+}
+
+export class Timeline implements TimelineChart {
+  readonly signal: AbortSignal;
+  readonly t: Translate;
+  readonly axis: TimeAxis;
+  readonly window: ShownWindow;
+  readonly navigator: Navigator;
+  theme: Theme;
+  /** How often the store had news. */
+  news = 0;
+  readonly #sections: readonly Section[];
+  readonly #report: Reporter;
+  readonly #frames: FrameLoop;
+  readonly #still = prefersStill();
+  #wasLive = false;
+
+  constructor(readonly store: TaskStore, makers: readonly MakeTrack[], options: TimelineOptions) {
+    const { signal, firstRun = 0, lastRun = null, translate = english } = options;
+    this.signal = signal;
+    this.t = translate;
+    this.axis = options.axis ?? new TimeAxis(options.follow ?? lastRun === null);
+    this.window = new ShownWindow({ firstRun, lastRun }, this.axis);
+    this.#report = new Reporter(options);
+    this.navigator = new Navigator(
+      view => timeFrame(store, this.window, view, this.axis.pausedAtS),
+      this.axis,
+      view => { this.#report.view(view); }
+    );
+    this.theme = readTheme(document.body);
+    this.#frames = new FrameLoop(() => this.#paint(), signal);
+    const sections: Section[] = [];
+    for (const make of makers) {
+      const section = new Section(this, make, !sections.some(({ track }) => track?.isAbsent === undefined));
+      if (section.track !== null) {
+        sections.push(section);
+      }
+    }
+    this.#sections = sections;
+  }
+
+  get els(): readonly HTMLElement[] {
+    return this.#sections.map(({ root }) => root);
+  }
+
+  get isDark(): boolean {
+    return this.theme.dark;
+  }
+
+  get isCleared(): boolean {
+    return this.axis.sinceRun !== null;
+  }
+
+  /** Whether anything may still come, so that pausing and clearing make sense. */
+  get isLive(): boolean {
+    return this.#wasLive || this.store.clock.active;
+  }
+
+  start(el: HTMLElement): void {
+    const { signal } = this;
+    const css = this.#sections.map(({ track }) => track?.css ?? '');
+    [SHARED_CSS, TOOLBAR_CSS, TIMELINE_CSS, ...css].forEach(rules => { adoptStyles(el, rules); });
+    el.append(...this.els);
+    this.#sections.forEach(section => { section.start(); });
+    this.#readTheme();
+    watchTheme(() => { this.#readTheme(); }, signal);
+    this.store.subscribe(() => { this.#onNews(); }, signal);
+    this.axis.subscribe(() => { this.request(); }, signal);
+    this.store.selection.subscribe(selected => {
+      this.#report.selectedKey(selected?.key ?? null);
+      this.request();
+    }, signal);
+    this.#watchWidth();
+    signal.addEventListener('abort', () => { this.stop(); }, { once: true });
+    this.#paint();
+    this.request();
+  }
+
+  stop(): void {
+    this.#report.stop();
+    this.#sections.forEach(section => { section.stop(); });
+  }
+
+  request(): void {
+    this.#frames.request();
+  }
+
+  setFollow(follow: boolean): void {
+    this.navigator.setFollow(follow);
+  }
+
+  setTimeRange(range: readonly [startS: number, stopS: number] | null): void {
+    this.navigator.setTimeRange(range);
+  }
+
+  setSelectedKey(key: string | null): void {
+    this.#report.knownKey(key);
+    this.store.selection.select(key === null ? null : { key, ref: null }, this);
+  }
+
+  timeRange(): [startS: number, stopS: number] | null {
+    const span = this.navigator.refresh()?.span;
+    return span === undefined ? null : [span.startS, span.stopS];
+  }
+
+  togglePause(): void {
+    this.axis.pauseAt(this.axis.pausedAtS === null ? this.store.clock.nowS() : null);
+  }
+
+  /** Leave out the computes that are over, or show them again. */
+  toggleClear(): void {
+    this.window.toggleClear(this.store);
+    this.navigator.fit();
+  }
+
+  #onNews(): void {
+    this.#wasLive ||= this.store.clock.active;
+    this.news += 1;
+    if (this.axis.pausedAtS === null) {
+      this.request();
+    }
+  }
+
+  #readTheme(): void {
+    const [el] = this.els;
+    this.theme = readTheme(el?.isConnected === true ? el : document.body);
+    this.request();
+  }
+
+  #watchWidth(): void {
+    if (typeof ResizeObserver === 'undefined') {
+      return;
+    }
+    const observer = new ResizeObserver(() => { this.request(); });
+    this.els.forEach(el => { observer.observe(el); });
+    this.signal.addEventListener('abort', () => { observer.disconnect(); }, { once: true });
+  }
+
+  #paint(): Painted {
+    const frame = this.navigator.refresh();
+    this.#sections.forEach(section => { section.update(frame); });
+    const shown = this.#sections.filter(section => section.isShown);
+    const leftPx = this.axis.reserve(this, Math.max(0, ...shown.map(section => section.gutterPx)));
+    const outcomes = frame === null ? [] : this.#sections.map(section => section.paint(frame, leftPx, section === shown[0] || section === shown.at(-1)));
+    if (frame?.growing === true && !this.#still) {
+      return shown.length === 0 ? 'still' : 'growing';
+    }
+    return outcomes.includes('unfinished') ? 'unfinished' : outcomes.includes('approximate') ? 'approximate' : 'still';
+  }
+}

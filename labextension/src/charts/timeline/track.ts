@@ -1,0 +1,114 @@
+/**
+ * The contract of a track: one row of charts on the timeline.
+ *
+ * The timeline owns time, gestures, keys, buttons, elements and what leaves it; a track says how high it is, draws
+ * itself, finds what is under a point, and has words for what it shows. To add one, write a class for this and name
+ * it in `../tracks.ts`; `PlotTrack` is what most begin from.
+ */
+import type { Theme } from '../../lib/theme';
+import type { Translate } from '../../lib/translate';
+import type { TaskStore } from '../../store';
+import type { CanvasPoint } from '../ui/dom';
+import type { Exporter } from '../ui/export';
+import type { ComponentChildren } from '../ui/render';
+import type { TextTable } from '../ui/tables';
+import type { ButtonSpec } from '../ui/toolbar';
+import type { Brush } from './brush';
+import type { BoundKey } from './keys';
+import type { LegendEntry } from './picture';
+import type { Room } from './room';
+import type { Navigator } from './time/navigator';
+import type { ShownWindow } from './time/shown-window';
+import type { TimeAxis } from './time/time-axis';
+import type { TimeFrame } from './time/time-frame';
+
+/** What is said of a place, beside it: facts of one thing, or what there is at a time, a line each. */
+export type Tip =
+  | { readonly kind: 'facts'; readonly facts: Facts; readonly colour: string | null }
+  | { readonly kind: 'reading'; readonly lines: readonly string[] };
+
+export interface Facts {
+  readonly key: string;
+  readonly rows: readonly (readonly [label: string, value: string])[];
+  readonly note: string | null;
+}
+
+/** Whether what was drawn is all: the next frame goes on with it, or it can be drawn more exactly once nothing moves. */
+export type Drawn = 'exact' | 'unfinished' | 'approximate';
+
+export interface Track {
+  /** Of the files it is saved in. */
+  readonly name: string;
+  /** What it is, for those who do not see it. */
+  readonly label: string;
+  /** Classes of its part of the page; the first is what the classes of the parts begin with. */
+  readonly classes: readonly [prefix: string, ...others: string[]];
+  readonly css: string;
+
+  /** Bring everything up to date with the store; returns what to say where there is nothing to draw, else null. */
+  update(frame: TimeFrame | null): string | null;
+  /** Is another text after `update` where words, tables or elements are others. */
+  version(): string;
+
+  /** How much room its labels ask for left of the plot. */
+  gutterPx(widthPx: number): number;
+  heightPx(): number;
+  /** Draw onto an empty canvas; the time axis and the cursor are the timeline's. */
+  draw(brush: Brush): Drawn;
+  /** What there is at a point; null: the pointer is elsewhere, or on nothing. Called before each drawing. */
+  hit(point: CanvasPoint | null, timeS: number | null, room: Room, frame: TimeFrame): Tip | null;
+
+  /** In a line, for a picture of it. */
+  title(): string;
+  /** In a sentence, for those who do not see it. */
+  description(frame: TimeFrame): string;
+  legend(): readonly LegendEntry[];
+  /** The same as tables. */
+  tables(): readonly TextTable[];
+
+  /** Elements above it, under it, and over its canvas. */
+  head(): ComponentChildren;
+  foot(): ComponentChildren;
+  bar?(): ComponentChildren;
+  overlay?(room: Room): ComponentChildren;
+  /** What was done, to be read aloud. */
+  said?(): string;
+  /** Whether it is not in the page at all, for there never was anything of the kind. */
+  isAbsent?(): boolean;
+
+  readonly keys?: { readonly moves?: readonly BoundKey[]; readonly others?: readonly BoundKey[] };
+  /** What can be copied from the menu; and buttons of its own, beside the menu and in it. */
+  copies(): readonly ButtonSpec[];
+  buttons?(): readonly ButtonSpec[];
+  items?(): readonly ButtonSpec[];
+  /** Whether a drag chooses a span even without shift. */
+  isBoxing?(): boolean;
+  click?(point: CanvasPoint): void;
+  /** How the pointer looks after `hit`. */
+  cursor?(): string;
+}
+
+/** What the timeline gives a track. */
+export interface TrackContext {
+  readonly store: TaskStore;
+  readonly window: ShownWindow;
+  readonly axis: TimeAxis;
+  readonly navigator: Navigator;
+  readonly signal: AbortSignal;
+  readonly t: Translate;
+  readonly exporter: Exporter;
+  /** Paint soon. */
+  request(): void;
+  /** Bring the elements up to date now, not with the next picture. */
+  render(): void;
+  theme(): Theme;
+  /** Have keys go to the canvas. */
+  focus(): void;
+  /** Move the cursor by a step, and read out what is there; null: no cursor. */
+  stepCursor(direction: 1 | -1 | null): void;
+  /** The room of the last painting; null: there was none. */
+  room(): Room | null;
+  scrollTo(topPx: number): void;
+}
+
+export type MakeTrack = (context: TrackContext) => Track | null;

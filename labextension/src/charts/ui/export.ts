@@ -1,0 +1,84 @@
+/** What leaves a chart: tables for the clipboard, a picture as a file; a notice says how it went. */
+import { formatCount } from '../../lib/format';
+import type { Translate } from '../../lib/translate';
+import type { TextTable } from './tables';
+import { tabSeparated } from './tables';
+
+const SHOWN_MS = 6_000;
+
+/** A line that says what was done: seen for a while, and read aloud. */
+export class Notice {
+  text = '';
+  #timer: ReturnType<typeof setTimeout> | undefined;
+
+  /** @param changed is called when the text is another */
+  constructor(private readonly changed: () => void, signal: AbortSignal) {
+    signal.addEventListener('abort', () => { clearTimeout(this.#timer); }, { once: true });
+  }
+
+  say(text: string): void {
+    this.text = text;
+    this.changed();
+    clearTimeout(this.#timer);
+    this.#timer = setTimeout(() => {
+      this.text = '';
+      this.changed();
+    }, SHOWN_MS);
+  }
+}
+
+export class Exporter {
+  constructor(
+    private readonly notice: Notice,
+    private readonly t: Translate
+  ) {}
+
+  copy(tables: readonly TextTable[]): void {
+    const rows = tables.reduce((sum, table) => sum + table.rows.length, 0);
+    const caption = tables.length === 1 ? ` (${tables[0]?.caption ?? ''})` : '';
+    const text = tables.map(tabSeparated).join('\n\n');
+    this.#say(copyText(text), this.t('copied %1 rows', formatCount(rows)) + caption, 'could not copy: %1');
+  }
+
+  save(picture: HTMLCanvasElement, name: string): void {
+    this.#say(savePng(picture, name), this.t('saved %1', name), 'could not save the picture: %1');
+  }
+
+  #say(act: Promise<void>, done: string, failed: string): void {
+    act.then(
+      () => { this.notice.say(done); },
+      (error: unknown) => { this.notice.say(this.t(failed, error instanceof Error ? error.message : String(error))); }
+    );
+  }
+}
+
+/** Whether the page may save files: a sandboxed frame may not, and says nothing when it tries. */
+export function maySaveFiles(): boolean {
+  return window.self === window.top || window.origin !== 'null';
+}
+
+/** Copy text to the clipboard; rejects where the page may not. */
+async function copyText(text: string): Promise<void> {
+  // Absent on pages that are not served by https or localhost.
+  const clipboard = navigator.clipboard as Clipboard | undefined;
+  if (clipboard === undefined) {
+    throw new Error('this page may not use the clipboard');
+  }
+  await clipboard.writeText(text);
+}
+
+/** Offer a canvas as a PNG file of that name; rejects where the picture cannot be made. */
+async function savePng(canvas: HTMLCanvasElement, name: string): Promise<void> {
+  const blob = await new Promise<Blob | null>(resolve => {
+    canvas.toBlob(resolve, 'image/png');
+  });
+  if (blob === null) {
+    throw new Error('the browser could not make a picture of this size');
+  }
+  const url = URL.createObjectURL(blob);
+  const link = document.createElement('a');
+  link.href = url;
+  link.download = name;
+  link.click();
+  URL.revokeObjectURL(url);
+}

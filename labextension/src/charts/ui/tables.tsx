@@ -1,0 +1,28 @@
+/** A chart as a table of text: shown, read aloud and copied. */
+import type { ComponentChildren } from './render';
+
+export interface TextTable {
+  readonly caption: string;
+  readonly columns: readonly string[];
+  readonly rows: readonly (readonly string[])[];
+}
+
+export function Table({ caption, columns, rows }: TextTable): ComponentChildren {
+  return (
+    <table>
+      <caption>{caption}</caption>
+      <thead><tr>{columns.map(cell => <th scope="col">{cell}</th>)}</tr></thead>
+      <tbody>{rows.map(cells => <tr>{cells.map(cell => <td>{cell}</td>)}</tr>)}</tbody>
+    </table>
+  );
+}
+
+/** Lines of cells with tabs between them; no cell begins a formula in a spreadsheet. */
+export function tabSeparated({ columns, rows }: TextTable): string {
+  return [columns, ...rows].map(cells => cells.map(plainCell).join('\t')).join('\n');
+}
+
+function plainCell(text: string): string {
+  const line = text.replace(/[\t\r\n]+/g, ' ');
+  return /^[=+@]|^-(?![\d.])/.test(line) ? `'${line}` : line;
+}

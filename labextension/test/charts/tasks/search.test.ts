@@ -1,0 +1,99 @@
+import { describe, expect, it } from 'vitest';
+
+import { exactQuery, textQuery } from '../../../src/charts/tasks/search';
+import { TaskSearch } from '../../../src/charts/tasks/search';
+import type { Sight, TaskRef } from '../../../src/store';
+import { TaskStore } from '../../../src/store';
+import type { Row } from '../../store/rows';
+import { batchOf } from '../../store/rows';
+
+const ALL: Sight = { hidden: null, focus: -1 };
+const forever = (): boolean => false;
+
+function storeOf(rows: readonly Row[]): TaskStore {
+  const store = new TaskStore();
+  store.append(batchOf(rows));
+  return store;
+}
+
+const ROWS: Row[] = [
+  { start: 5, stop: 6, key: [1, 2] }, { start: 1, stop: 2, lane: 1, key: [1, 20] }, { start: 3, stop: 4, key: 'Load-<b>' },
+  { start: 7, stop: 8, lane: 1, group: 1, key: [2] }
+];
+
+function rowsFound(store: TaskStore, text: string, sight = ALL): number[] {
+  const search = new TaskSearch(store, textQuery(text), null, sight);
+  expect(search.step(forever)).toBe(true);
+  const found: number[] = [];
+  let at: TaskRef | null = null;
+  for (let i = 0; i < search.count; i += 1) {
+    at = search.next(at, 1);
+    found.push(at?.row ?? -1);
+    expect(search.ordinal(at!)).toBe(i + 1);
+  }
+  expect(search.next(at, 1)?.row).toBe(found[0]);
+  return found;
+}
+
+describe('finding', () => {
+  it.each([
+    ['inc', [1, 2, 0]], ['INC-1', [1, 2, 0]], ["('inc-1", [1, 2, 0]], ['add', [3]], ['load', [2]], ['<b>', [2]], ['nothing', []],
+    ["('inc-1', 1, 2)", [0]], ['inc, 1', [1, 0]], ['inc-1, 1, 20', [1]], ['inc, 20', []], ['inc, 1, 2', [0]]
+  ])('%s', (text, rows) => {
+    expect(rowsFound(storeOf(ROWS), text)).toEqual(rows);
+  });
+
+  it('what is hidden is not found', () => {
+    const store = storeOf(ROWS);
+    const hidden = new Uint8Array(3);
+    hidden[store.tables.prefixId('inc')] = 1;
+    expect(rowsFound(store, '1', { hidden, focus: -1 })).toEqual([3]);
+  });
+
+  it('an exact key is one task, however much it looks like others', () => {
+    const store = storeOf([...ROWS, { start: 9, stop: 10, key: 'load-' }]);
+    const found = ["('inc-1', 1, 2)", 'load-', "('add-1', 2)", "('inc-1', 1)", 'Load-'].map(key => {
+      const search = new TaskSearch(store, exactQuery(key), null, ALL);
+      search.step(forever);
+      return [search.count, search.next(null, 1)?.row ?? null];
+    });
+    expect(found).toEqual([[1, 0], [1, 4], [1, 3], [0, null], [0, null]]);
+  });
+});
+
+describe('stepping', () => {
+  it('goes on from any task, forwards and backwards, and around the ends', () => {
+    const store = storeOf(ROWS);
+    const search = new TaskSearch(store, textQuery('inc'), null, ALL);
+    search.step(forever);
+    const other = { lane: 1, row: 3, startS: 7 };
+    const tie = { lane: 0, row: 0, startS: 5 };
+    expect([
+      search.next(null, 1)?.row, search.next(null, -1)?.row, search.next(other, 1)?.row, search.next(other, -1)?.row,
+      search.next(tie, 1)?.row, search.next(tie, -1)?.row, search.ordinal(other)
+    ]).toEqual([1, 0, 1, 0, 1, 2, 0]);
+  });
+});
+
+describe('a slice at a time', () => {
+  const many = (n: number, from = 0): Row[] => Array.from({ length: n }, (_, i) => ({ start: from + i, stop: from + i + 0.5, key: [i] }));
+
+  it('stops when its time is over, and goes on where it stopped', () => {
+    const search = new TaskSearch(storeOf(many(1000)), textQuery('inc'), null, ALL);
+    const seen = [1, 2, 3, 4].map(() => [search.step(() => true), search.count]);
+    expect(seen).toEqual([[false, 256], [false, 512], [false, 768], [false, 1000]]);
+    expect(search.step(() => true)).toBe(true);
+  });
+
+  it('finds what came later, also where it came out of order', () => {
+    const store = storeOf(many(10, 100));
+    const search = new TaskSearch(store, textQuery('inc'), null, ALL);
+    search.step(forever);
+    store.append(batchOf(many(5, 200), { seq: 1, first: 10 }));
+    search.step(forever);
+    const inOrder = search.count;
+    store.append(batchOf([{ start: 150, stop: 151, key: [77] }, { start: 1, stop: 2, group: 1, key: [7] }], { seq: 2, first: 15 }));
+    search.step(forever);
+    expect([inOrder, search.count, search.next({ lane: 0, row: 9, startS: 109 }, 1)?.row]).toEqual([15, 16, 15]);
+  });
+});

@@ -1,0 +1,235 @@
+import { h } from 'preact';
+import { describe, expect, it } from 'vitest';
+
+import { Emphasis } from '../../../src/charts/tasks/emphasis';
+import type { FoundTask } from '../../../src/charts/tasks/find-task';
+import type { PrefixSummary } from '../../../src/charts/tasks/legend';
+import { Legend, MAX_LEGEND, summarise } from '../../../src/charts/tasks/legend';
+import type { Scene } from '../../../src/charts/tasks/scene';
+import { sceneOf } from '../../../src/charts/tasks/scene';
+import { Folding, LaneList } from '../../../src/charts/tasks/rows';
+import { prefixTable } from '../../../src/charts/tasks/tables';
+import { emptyText, labelText, stateText, tipOf } from '../../../src/charts/tasks/words';
+import { timeFrame } from '../../../src/charts/timeline/time/time-frame';
+import { render } from '../../../src/charts/ui/render';
+import { Table } from '../../../src/charts/ui/tables';
+import { english } from '../../../src/lib/translate';
+import type { TaskDetail } from '../../../src/store';
+import { ALL_RUNS, TaskStore } from '../../../src/store';
+import { batchOf } from '../../store/rows';
+import { smallProgress, smallRun } from '../small-batch';
+
+const TASK: TaskDetail = {
+  key: "('sum-1', 7)", group: 'sum-1', prefix: 'sum', run: 0, startS: 12, stopS: 14,
+  cpuShare: 0.25, sizeBytes: 8_000_000, status: 'finished', observedBy: 'worker', error: null
+};
+const TIMES = { zeroS: 10, nowS: 20 };
+const NAMES = { groups: [{ id: 0, name: 'sum-1', prefix: 'sum' }], runs: new Map([[0, smallRun({ executionCount: 5 })]]) };
+
+function tip(detail: Partial<TaskDetail> = {}, sharing = 1): ReturnType<typeof tipOf> {
+  const found: FoundTask = { kind: 'ended', ref: { lane: 0, row: 0, startS: 12 }, detail: { ...TASK, ...detail }, label: 'thread 1', sharing };
+  return tipOf(found, TIMES, NAMES, english);
+}
+
+function fitted(store: TaskStore): Scene | null {
+  const lanes = new LaneList(store, new Folding());
+  const frame = timeFrame(store, ALL_RUNS, { kind: 'fit' });
+  return frame === null ? null : sceneOf(store, ALL_RUNS, frame, (...of) => lanes.refresh(...of));
+}
+
+describe('tooltip', () => {
+  it('says all that is known, with units', () => {
+    expect(tip()).toEqual({
+      key: "('sum-1', 7)",
+      rows: [
+        ['Prefix', 'sum'], ['Group', 'sum-1'], ['Compute', 'In [5]'], ['Lane', 'thread 1'], ['Status', 'finished'],
+        ['Start', '2 s'], ['Duration', '2 s'],
+        ['CPU time', '500 ms (25% of the duration)'], ['Result size', '8 MB']
+      ],
+      note: null
+    });
+  });
+
+  it('says what is unknown, failed, seen from afar or hidden', () => {
+    const { rows, note } = tip({ cpuShare: null, sizeBytes: null, status: 'erred', observedBy: 'scheduler', error: 'ValueError: no' }, 4);
+    expect([rows[4], rows.slice(7), note]).toEqual([
+      ['Status', 'erred'],
+      [['CPU time', 'unknown'], ['Result size', 'unknown'], ['Error', 'ValueError: no']],
+      'Times as the scheduler saw them: they include waiting. 3 more tasks at this pixel: zoom in to see them.'
+    ]);
+  });
+
+  it('of a task in flight says how long it has run', () => {
+    const bar = { startS: 15, prefix: 0, task: { run: 0, lane: 0, group: 0, key: 'k', startS: 15 } };
+    expect(tipOf({ kind: 'open', bar, lane: 0, label: 'thread 1' }, TIMES, NAMES, english)).toEqual({
+      key: 'k',
+      rows: [
+        ['Prefix', 'sum'], ['Group', 'sum-1'], ['Compute', 'In [5]'], ['Lane', 'thread 1'], ['Status', 'running'],
+        ['Start', '5 s'], ['So far', '5 s']
+      ],
+      note: null
+    });
+  });
+
+  it('of a collapsed worker says how many of its lanes were busy', () => {
+    const row = { kind: 'worker', worker: '12', label: 'process 12', lanes: [0, 1, 2, 3], collapsed: true } as const;
+    expect(tipOf({ kind: 'worker', row, timeS: 11, busyLanes: 2.52, nTasks: 1234 }, TIMES, NAMES, english)).toEqual({
+      key: 'process 12',
+      rows: [['Time', '1 s'], ['Busy', '2.5 of 4 lanes (63%)'], ['Tasks', '1,234']],
+      note: 'The mean of its lanes: open it to see tasks.'
+    });
+  });
+
+  it('hostile keys are cut and made visible', () => {
+    const { key } = tip({ key: `\u202e</script>${'x'.repeat(1_000_000)}` });
+    expect([key.length, key.slice(0, 16)]).toEqual([405, '\\u202e</script>x']);
+  });
+});
+
+function legendOf(prefixes: PrefixSummary[], nLost = 0): {
+  el: HTMLElement; refresh: (prefixes: PrefixSummary[]) => void; emphasis: Emphasis; entries: () => [string, string | null][]; shown: () => string[];
+} {
+  const el = document.createElement('div');
+  const emphasis: Emphasis = new Emphasis(() => { refresh(prefixes); });
+  const refresh = (shown: PrefixSummary[]): void => {
+    render(h(Legend, { prefixes: shown, nLost, emphasis, colourOf: () => '#b11f4b', t: english }), el);
+  };
+  refresh(prefixes);
+  return {
+    el, refresh, emphasis,
+    entries: () => [...el.querySelectorAll('[aria-pressed]')].map(button => [button.textContent, button.getAttribute('aria-pressed')]),
+    shown: () => [...el.querySelectorAll<HTMLElement>('li:not([hidden]) > button:not([aria-pressed])')].map(button => button.textContent)
+  };
+}
+
+describe('summary', () => {
+  it('adds computes up and leaves unknown durations unknown', () => {
+    expect(summarise([
+      smallProgress({ prefix: 'a', finished: 3, erred: 1, durationS: 2 }), smallProgress({ run: 2, prefix: 'b', finished: 1, durationS: null }),
+      smallProgress({ run: 1, prefix: 'a', finished: 4, interrupted: 2, running: 1, durationS: 3 })
+    ], new Set([2]))).toEqual([
+      { prefix: 'a', ofOthers: false, total: 20, finished: 7, erred: 1, interrupted: 2, running: 1, meanS: 0.5 },
+      { prefix: 'b', ofOthers: true, total: 10, finished: 1, erred: 0, interrupted: 0, running: 0, meanS: null }
+    ]);
+  });
+
+  it('means are of all ends, and a prefix of which no task has to run is left out', () => {
+    expect(summarise([
+      smallProgress({ prefix: 'a', total: 0, spared: 10 }), smallProgress({ prefix: 'b', finished: 3, again: 2, spared: 1, durationS: 10 })
+    ])).toEqual([{ prefix: 'b', ofOthers: false, total: 10, finished: 3, erred: 0, interrupted: 0, running: 0, meanS: 2 }]);
+  });
+
+  it('legend and table show text as text', () => {
+    const evil = '<img src=x onerror=alert(1)>';
+    const prefixes = summarise([smallProgress({ prefix: evil, finished: 2, erred: 1, durationS: 3 })]);
+    const { el, entries } = legendOf(prefixes);
+    const table = document.createElement('div');
+    render(h(Table, prefixTable(prefixes, english)), table);
+    expect([entries(), el.querySelector('.tsk-gantt-legend-statuses')?.textContent]).toEqual([[[`${evil}10`, 'true']], 'erred 1']);
+    expect([...table.querySelectorAll('td')].map(cell => cell.textContent)).toEqual([evil, '10', '2', '1', '0', '0', '1 s']);
+    expect([...el.querySelectorAll('img'), ...table.querySelectorAll('img')]).toEqual([]);
+  });
+});
+
+describe('legend', () => {
+  const three = summarise(['a', 'b', 'c'].map(prefix => smallProgress({ prefix })));
+
+  it('hides and shows a prefix by its button, and all at once again', () => {
+    const { el, emphasis, entries, shown } = legendOf(three);
+    const names = { prefixes: ['a', 'b', 'c'], prefixId: (name: string) => 'abc'.indexOf(name) };
+    el.querySelectorAll<HTMLButtonElement>('[aria-pressed]')[1]?.click();
+    expect([entries().map(([, pressed]) => pressed), [...(emphasis.filter(names).hidden ?? [])], shown()]).toEqual([
+      ['true', 'false', 'true'], [0, 1, 0], ['Show all']
+    ]);
+    [...el.querySelectorAll('button')].find(button => button.textContent === 'Show all')?.click();
+    expect([entries().map(([, pressed]) => pressed), emphasis.filter(names), shown()]).toEqual([['true', 'true', 'true'], { hidden: null, focus: -1 }, []]);
+  });
+
+  it.each([['pointerenter', 'pointerleave'], ['focus', 'blur']])('a prefix stands out from %s to %s', (enter, leave) => {
+    const { el, emphasis } = legendOf(three);
+    const names = { prefixes: ['a', 'b', 'c'], prefixId: (name: string) => 'abc'.indexOf(name) };
+    const button = el.querySelectorAll('[aria-pressed]')[2];
+    const focus = [enter, leave].map(name => {
+      button?.dispatchEvent(new Event(name));
+      return emphasis.filter(names).focus;
+    });
+    expect(focus).toEqual([2, -1]);
+  });
+
+  it('keeps its buttons when counts change, so that none loses the focus', () => {
+    const { el, refresh, entries } = legendOf(three);
+    const before = [...el.querySelectorAll('[aria-pressed]')];
+    refresh(summarise(['a', 'b', 'c', 'd'].map(prefix => smallProgress({ prefix, total: 11 }))));
+    expect([entries().map(([text]) => text), [...el.querySelectorAll('[aria-pressed]')].slice(0, 3)]).toEqual([['a11', 'b11', 'c11', 'd11'], before]);
+  });
+
+  it('tells tasks that were lost from those that were interrupted', () => {
+    const rows = summarise([smallProgress({ total: 9, erred: 1, interrupted: 5 })]);
+    const said = [5, 2, 0].map(nLost => legendOf(rows, nLost).el.querySelector('.tsk-gantt-legend-statuses')?.textContent);
+    expect(said).toEqual(['erred 1lost 5', 'erred 1interrupted 3lost 2', 'erred 1interrupted 5']);
+  });
+
+  it('of 2,000 prefixes says how many are left out, and shows more when asked', () => {
+    const { el, entries, shown } = legendOf(summarise(Array.from({ length: 2000 }, (_, i) => smallProgress({ prefix: `p${i}` }))));
+    const counts = [entries().length];
+    const said = [shown()];
+    const more = [...el.querySelectorAll('button')].find(button => button.textContent.includes('more'));
+    for (let i = 0; i < 2; i += 1) {
+      more?.click();
+      counts.push(entries().length);
+      said.push(shown());
+    }
+    expect([counts, said]).toEqual([
+      [MAX_LEGEND, 500, MAX_LEGEND], [['1,976 more prefixes'], ['Fewer; 1,500 more are not listed'], ['1,976 more prefixes']]
+    ]);
+  });
+});
+
+describe('state line', () => {
+  it('counts tasks, lanes, what runs, what failed and what was dropped', () => {
+    const store = new TaskStore({ clockMs: () => 0 });
+    const progress = [smallProgress({ total: 2000, finished: 1199, erred: 1, running: 2 })];
+    store.append(batchOf([{ start: 0, stop: 1 }, { start: 0, stop: 1, lane: 1 }], { first: 1198, dropped: 1198, progress, nowS: 1 }));
+    const scene = fitted(store)!;
+    expect(stateText(store, scene, { runs: [], rows: progress }, 0, english)).toBe(
+      '1,200 tasks · 2 lanes · 2 running · 1 erred · showing 2 of 1,200: older tasks were dropped'
+    );
+    const others = smallRun({ run: 1, scheduler: 'distributed, other clients', status: 'interrupted' });
+    const rows = [...progress, smallProgress({ run: 1, prefix: 'add (other clients)', finished: 20, erred: 10, running: 4 })];
+    expect(stateText(store, scene, { runs: [others], rows }, 0, english)).toBe(
+      '1,200 tasks · 2 lanes · 2 running · 1 erred · 30 of other clients · showing 2 of 1,200: older tasks were dropped'
+    );
+    expect(labelText(scene, summarise(progress), english)).toContain('2 lanes over 1.02 s, mostly add (2,000)');
+  });
+
+  it('says how the latest compute ended if not well, what is hidden, and that it is held', () => {
+    const store = new TaskStore();
+    store.append(batchOf([{ start: 0, stop: 1 }], { active: false }));
+    const scene = fitted(store)!;
+    const said = (run: Parameters<typeof smallRun>[0], paused = false, nHidden = 0): string =>
+      stateText(store, { ...scene, paused, nowS: 12 }, { runs: [smallRun(run)], rows: [smallProgress({ finished: 1 })] }, nHidden, english);
+    expect([
+      said({ status: 'finished' }), said({ status: 'erred', error: 'ValueError: no' }), said({ status: 'erred' }), said({ status: 'interrupted' }),
+      said({ status: 'running' }), said({ status: 'running' }, true), said({ status: 'finished' }, false, 2)
+    ]).toEqual([
+      '1 task · 1 lane', 'failed: ValueError: no · 1 task · 1 lane', 'failed · 1 task · 1 lane', 'interrupted · 1 task · 1 lane',
+      'no word from the kernel: the last known state · 1 task · 1 lane', 'paused at 12 s · 1 task · 1 lane', '1 task · 1 lane · 2 prefixes hidden'
+    ]);
+  });
+
+  it('says why there is nothing', () => {
+    const store = new TaskStore({ clockMs: () => 0 });
+    const say = (): string => emptyText(store, fitted(store), false, english);
+    const said = [say()];
+    store.append(batchOf([], { active: true }));
+    said.push(say());
+    const ended = { active: false, runs: [smallRun({ stopS: 1, status: 'finished' })] };
+    store.append(batchOf([], { seq: 1, ...ended }));
+    said.push(say());
+    store.append(batchOf([], { seq: 0, first: 5, dropped: 5, ...ended }));
+    said.push(say());
+    expect(said).toEqual([
+      'waiting for the first task', 'waiting for the first task', 'no tasks', 'all tasks of this compute were dropped'
+    ]);
+  });
+});

@@ -1,0 +1,164 @@
+import { beforeEach, describe, expect, it } from 'vitest';
+
+import type { Intents } from '../../../src/charts/timeline/gestures';
+import { listenToGestures } from '../../../src/charts/timeline/gestures';
+import type { BoundKey, TimeKeys } from '../../../src/charts/timeline/keys';
+import { bind, keyTable, press } from '../../../src/charts/timeline/keys';
+import type { TaskKeys } from '../../../src/charts/tasks/keys';
+import { TASK_KEYS, TASK_MOVES } from '../../../src/charts/tasks/keys';
+import { keepKeys } from '../../../src/charts/ui/dom';
+
+let log: unknown[][] = [];
+
+const NAMES = [
+  'zoom', 'pan', 'scrollRows', 'fit', 'toggleFollow', 'hover', 'click', 'clearSelection', 'hint', 'band', 'zoomTo', 'stepTask', 'stepLane',
+  'zoomToSelected', 'toggleRelations', 'find', 'nextMatch', 'toggleLanes', 'help'
+] as const satisfies (keyof (Intents & TimeKeys & TaskKeys))[];
+
+function intents(): Intents & TimeKeys & TaskKeys {
+  const note = (name: string) => (...args: unknown[]): void => {
+    log.push([name, ...args]);
+  };
+  const all = Object.fromEntries(NAMES.map(name => [name, note(name)])) as unknown as Intents & TimeKeys & TaskKeys;
+  return Object.assign(all, { press: (key: string) => press(tableOf(all), key) });
+}
+
+function tableOf(to: TimeKeys & TaskKeys): readonly BoundKey[] {
+  return keyTable(to, { moves: bind(TASK_MOVES, to), others: bind(TASK_KEYS, to) });
+}
+
+let boxByDrag = false;
+
+function listening(): { canvas: HTMLElement; controller: AbortController } {
+  const canvas = document.createElement('canvas');
+  canvas.tabIndex = 0;
+  canvas.setPointerCapture = () => undefined;
+  document.body.replaceChildren(canvas);
+  const controller = new AbortController();
+  listenToGestures(canvas, intents(), () => boxByDrag, controller.signal);
+  return { canvas, controller };
+}
+
+const fire = (canvas: HTMLElement, event: Event): boolean => canvas.dispatchEvent(event);
+const mouse = (name: string, clientX: number, { clientY = 5, shiftKey = false, pointerId = 1 } = {}): Event =>
+  Object.assign(new MouseEvent(name, { clientX, clientY, shiftKey, bubbles: true, cancelable: true }), { pointerId });
+
+beforeEach(() => {
+  log = [];
+  boxByDrag = false;
+});
+
+describe('wheel', () => {
+  it('is left to the page unless the chart is focused or ctrl is held', () => {
+    const { canvas } = listening();
+    expect(fire(canvas, new WheelEvent('wheel', { deltaY: 100, cancelable: true }))).toBe(true);
+    expect(fire(canvas, new WheelEvent('wheel', { deltaY: 0, ctrlKey: true, cancelable: true, clientX: 9 }))).toBe(false);
+    expect(log).toEqual([['hint'], ['zoom', 1, 9]]);
+  });
+
+  it('zooms around the pointer when focused, and pans sideways', () => {
+    const { canvas } = listening();
+    canvas.focus();
+    fire(canvas, new WheelEvent('wheel', { deltaY: 100, clientX: 30, cancelable: true }));
+    fire(canvas, new WheelEvent('wheel', { deltaY: -1e9, clientX: 30, cancelable: true }));
+    fire(canvas, new WheelEvent('wheel', { deltaX: 7, cancelable: true }));
+    fire(canvas, new WheelEvent('wheel', { deltaY: 5, shiftKey: true, deltaMode: 1, cancelable: true }));
+    expect(log).toEqual([['zoom', Math.exp(0.2), 30], ['zoom', Math.exp(-0.6), 30], ['pan', 7], ['pan', 80]]);
+  });
+});
+
+describe('pointer', () => {
+  it('a press without movement is a click', () => {
+    const { canvas } = listening();
+    ['pointerdown', 'pointermove', 'pointerup'].forEach((name, i) => fire(canvas, mouse(name, 10 + i)));
+    expect(log).toEqual([['click', { xPx: 12, yPx: 5 }]]);
+  });
+
+  it('a press with movement drags the picture along', () => {
+    const { canvas } = listening();
+    fire(canvas, mouse('pointerdown', 10));
+    fire(canvas, mouse('pointermove', 20));
+    fire(canvas, mouse('pointermove', 15));
+    fire(canvas, mouse('pointerup', 15));
+    expect(log).toEqual([['hover', null], ['pan', -10], ['pan', 5]]);
+  });
+
+  it.each([['shift', true, false], ['the mode', false, true]])('a drag with %s chooses a span', (_, shiftKey, mode) => {
+    boxByDrag = mode;
+    const { canvas } = listening();
+    fire(canvas, mouse('pointerdown', 50, { shiftKey }));
+    fire(canvas, mouse('pointermove', 20));
+    fire(canvas, mouse('pointerup', 20));
+    expect(log).toEqual([['hover', null], ['band', [50, 20]], ['band', null], ['zoomTo', [20, 50]]]);
+  });
+
+  it('a span that is given up or too short is not zoomed to', () => {
+    const { canvas } = listening();
+    fire(canvas, mouse('pointerdown', 50, { shiftKey: true }));
+    fire(canvas, mouse('pointermove', 20));
+    fire(canvas, mouse('pointercancel', 20));
+    fire(canvas, mouse('pointerdown', 50, { shiftKey: true }));
+    fire(canvas, mouse('pointermove', 60));
+    fire(canvas, mouse('pointerup', 51));
+    expect(log.filter(([name]) => name === 'zoomTo')).toEqual([]);
+    expect(log.at(-1)).toEqual(['band', null]);
+  });
+
+  it('two fingers zoom around their middle and move with it', () => {
+    const { canvas } = listening();
+    fire(canvas, mouse('pointerdown', 100));
+    fire(canvas, mouse('pointerdown', 200, { pointerId: 2 }));
+    fire(canvas, mouse('pointermove', 300, { pointerId: 2 }));
+    fire(canvas, mouse('pointerup', 300, { pointerId: 2 }));
+    expect(log).toEqual([['hover', null], ['pan', -50], ['zoom', 0.5, 200]]);
+  });
+
+  it('moving hovers, leaving ends it, a double click fits', () => {
+    const { canvas } = listening();
+    fire(canvas, mouse('pointermove', 10));
+    fire(canvas, mouse('pointerleave', 10));
+    fire(canvas, mouse('dblclick', 10));
+    expect(log).toEqual([['hover', { xPx: 10, yPx: 5 }], ['hover', null], ['fit']]);
+  });
+});
+
+describe('keys', () => {
+  it.each([
+    ['ArrowLeft', ['pan', -80]], ['a', ['pan', -80]], ['ArrowRight', ['pan', 80]], ['D', ['pan', 80]], ['w', ['zoom', 1 / 1.5, null]],
+    ['+', ['zoom', 1 / 1.5, null]], ['=', ['zoom', 1 / 1.5, null]], ['s', ['zoom', 1.5, null]], ['-', ['zoom', 1.5, null]],
+    ['ArrowUp', ['scrollRows', -3]], ['ArrowDown', ['scrollRows', 3]], ['PageUp', ['scrollRows', -12]], ['PageDown', ['scrollRows', 12]],
+    ['Home', ['fit']], ['0', ['fit']], ['f', ['toggleFollow']], ['n', ['stepTask', 1]], ['P', ['stepTask', -1]], ['j', ['stepLane', 1]],
+    ['k', ['stepLane', -1]], ['z', ['zoomToSelected']], ['r', ['toggleRelations']], ['/', ['find']], ['g', ['nextMatch', 1]], ['G', ['nextMatch', -1]],
+    ['c', ['toggleLanes']], ['Escape', ['clearSelection']], ['?', ['help']]
+  ])('%s', (key, intent) => {
+    expect([press(tableOf(intents()), key), log]).toEqual([true, [intent]]);
+  });
+
+  it('other keys do nothing, and those that do something are listed for people', () => {
+    expect(['x', 'toString', 'Enter', ' '].map(key => press(tableOf(intents()), key))).toEqual([false, false, false, false]);
+    expect(tableOf(intents()).map(({ shown }) => shown)).toEqual([
+      '← → or A D', '+ − or W S', '↑ ↓, Page Up, Page Down', 'Home', 'F', 'N P', 'J K', 'Z', 'R', '/', 'G, Shift+G', 'C', 'Esc', '?'
+    ]);
+  });
+
+  it('of the chart stay in it; those with ctrl go on', () => {
+    const { canvas, controller } = listening();
+    const heard: string[] = [];
+    document.body.onkeydown = event => heard.push(event.key);
+    keepKeys(canvas, controller.signal);
+    fire(canvas, new KeyboardEvent('keydown', { key: 'a', bubbles: true, cancelable: true }));
+    fire(canvas, new KeyboardEvent('keydown', { key: 'x', bubbles: true }));
+    fire(canvas, new KeyboardEvent('keydown', { key: 's', ctrlKey: true, bubbles: true }));
+    document.body.onkeydown = null;
+    expect([heard, log]).toEqual([['s'], [['pan', -80]]]);
+  });
+});
+
+it('nothing is heard after the end', () => {
+  const { canvas, controller } = listening();
+  controller.abort();
+  for (const event of [mouse('pointerdown', 1), mouse('pointermove', 99), mouse('dblclick', 1), new KeyboardEvent('keydown', { key: 'a' })]) {
+    fire(canvas, event);
+  }
+  expect(log).toEqual([]);
+});
