@@ -120,6 +120,8 @@ class Session:
             self.recorder, self._compute_started, self._compute_stopped, self._told_between
         )
         self._holders: dict[int, tuple[object, Options]] = {}
+        self._is_attached = False
+        """Whether all sources are attached; while that changes they are not."""
         self._at_ends: dict[Callable[[], None], None] = {}
         self._lock = threading.Lock()
         self.pump.subscribe(self._tick)
@@ -128,35 +130,36 @@ class Session:
     def hold(self, owner: object, options: Options | None = None) -> None:
         """Watch Dask until `owner` releases; holding twice only changes the options."""
         with self._lock:
-            first = not self._holders
             self._holders.pop(id(owner), None)
             self._holders[id(owner)] = (owner, options or Options())
             self._apply()
-            if first:
+            if not self._is_attached:
                 self.source.attach()
                 self.cluster.attach()
+                self._is_attached = True
         if options is not None and options.others:
             self.cluster.watch_others()
 
     def release(self, owner: object) -> None:
-        """Stop watching for `owner`; with the last one, sources are detached and threads end."""
+        """Stop watching for `owner`; with the last one, sources are detached and threads end.
+
+        It may be called again, and ends what an interrupt has kept it from ending.
+        """
         with self._lock:
-            if self._holders.pop(id(owner), None) is None:
-                return
-            last = not self._holders
-            if last:
-                self.source.detach()
-            else:
+            self._holders.pop(id(owner), None)
+            if self._holders:
                 self._apply()
-        if last:
+                return
+            # Nobody comes to hold it before all of this is over.
+            self._is_attached = False
+            self.source.detach()
             self.cluster.detach()
-            self.pump.stop()
+            pumping = self.pump.tell_to_stop()
             self.sampler.stop()
             self.stacks.stop()
-            with self._lock:
-                # Somebody else may hold it by now, and what they compute is theirs.
-                if not self._holders:
-                    self.recorder.clear()
+            self.recorder.clear()
+        # Not before: on its thread somebody may want to release, too.
+        self.pump.wait_for(pumping)
 
     def at_compute_end(self, callback: Callable[[], None]) -> Callable[[], None]:
         """Have `callback` called whenever a compute ends, on its thread; return what ends that.
@@ -222,19 +225,19 @@ class Session:
         self.stacks.interval_s = min((o.profile_interval for o in sampled), default=None)
         self.stacks.cycle_s = min((o.profile_cycle for o in sampled), default=DEFAULT_CYCLE_S)
 
-    def _compute_started(self) -> None:
-        self.sampler.compute_started()
-        self.stacks.compute_started()
+    def _compute_started(self, run: object) -> None:
+        self.sampler.compute_started(run)
+        self.stacks.compute_started(run)
         self.pump.wake()
 
-    def _compute_stopped(self) -> None:
+    def _compute_stopped(self, run: object) -> None:
         for callback in list(self._at_ends):
             try:
                 callback()
             except Exception as error:  # noqa: BLE001 - the user's compute must not feel it
                 self.recorder.fault("what hears of the end of a compute", error)
-        self.sampler.compute_stopped()
-        self.stacks.compute_stopped()
+        self.sampler.compute_stopped(run)
+        self.stacks.compute_stopped(run)
         if self.held:
             self.pump.wake()
         else:

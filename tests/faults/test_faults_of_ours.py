@@ -55,7 +55,7 @@ def test_a_fault_at_any_point_leaves_the_result_as_it_was(
 def test_a_recorder_that_cannot_begin_leaves_the_compute_alone(
     recorder: Recorder, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(recorder, "begin", broken)
+    monkeypatch.setattr(recorder, "new_log", broken)
     assert dask.get(GRAPH, "b") == 7
     assert recorder.snapshot().runs == ()
     assert text("_start") in [message.text for message in recorder.messages]
@@ -94,7 +94,7 @@ def test_a_broken_measure_leaves_the_size_unknown(
 @pytest.mark.parametrize("when", ["on_start", "on_stop"])
 def test_a_broken_listener_is_a_fault_of_ours(when: str) -> None:
     recorder = Recorder()
-    listeners: dict[str, Callable[[], None]] = {when: broken}
+    listeners: dict[str, Callable[[object], None]] = {when: broken}
     source = LocalSource(recorder, **listeners)
     source.attach()
     try:

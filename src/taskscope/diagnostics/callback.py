@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from types import TracebackType
 from typing import Self, TypeAlias
 
 import dask.callbacks
 
+from taskscope.model.interrupts import Entered, seen_by_with
 from taskscope.sources import registration
 from taskscope.sources.registration import CallbackTuple
 
@@ -62,19 +64,48 @@ class Callback(dask.callbacks.Callback):
         super().__init__(start, start_state, pretask, posttask, finish)  # type: ignore[no-untyped-call]  # Dask's
 
     def __enter__(self) -> Self:
-        # A subclass need not call our __init__, as none of Dask's has to.
-        entries = self.__dict__.setdefault("_entries", [])
         owner = object()
-        self._listen(owner)
-        entries.append(owner)
-        return self
+        entered = Entered(self, partial(self._leave, owner))
+        try:
+            self._entered().append((owner, entered))
+            self._enter(owner)
+            return self  # noqa: TRY300 - an interrupt may come here, too
+        except BaseException:
+            self._leave(owner)
+            raise
 
+    @seen_by_with
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        entries = self.__dict__.get("_entries")
-        if entries:
-            self._unlisten(entries.pop())
+        if self._entered():
+            owner, entered = self._entered()[-1]
+            try:
+                self._leave(owner)
+            except BaseException:
+                self._leave(owner)
+                raise
+            entered.is_over()
+
+    def _leave(self, owner: object) -> None:
+        """End an entering; once more ends what an interrupt has left of it."""
+        entries = self._entered()
+        if any(one is owner for one, _ in entries):
+            self._exit(owner)
+            entries[:] = [entry for entry in entries if entry[0] is not owner]
+
+    def _entered(self) -> list[tuple[object, Entered]]:
+        # A subclass need not call our __init__, as none of Dask's has to.
+        entries: list[tuple[object, Entered]] = self.__dict__.setdefault("_entries", [])
+        return entries
+
+    def _enter(self, owner: object) -> None:
+        """Begin, for this entering."""
+        self._listen(owner)
+
+    def _exit(self, owner: object) -> None:
+        """End what `_enter` began for this entering, or a part of it; it may be called again."""
+        self._unlisten(owner)
 
     def register(self) -> None:
         """Call the hooks for every local compute from now on; once more changes nothing."""

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any, TypeAlias
 
 from taskscope.diagnostics.watch import Watch
-from taskscope.sources.registration import CallbackTuple
+from taskscope.sources.registration import CallbackTuple, ends_first
 from taskscope.sources.scheduler import find_callbacks
 
 __all__ = ["ExplicitHooks"]
@@ -41,9 +41,9 @@ class ExplicitHooks:
         )
 
     def _start(self, dsk: _Graph) -> None:
-        source = self._watch.open().source
         told = [callback[0] for callback in find_callbacks()]
         self._untold[id(dsk)] = untold = []
+        source = self._watch.open(id(dsk)).source
         if source.callback[0] not in told:
             if source.run_of(dsk) is None:
                 untold.append(source.callback)
@@ -66,10 +66,12 @@ class ExplicitHooks:
     def _posttask(self, key: object, result: object, dsk: _Graph, state: _State, worker: object) -> None:
         self._pass_on(3, dsk, key, result, dsk, state, worker)
 
+    @ends_first
     def _finish(self, dsk: _Graph, state: _State, failed: bool) -> None:  # noqa: FBT001 - Dask calls it so
-        self._pass_on(4, dsk, dsk, state, failed)
-        self._untold.pop(id(dsk), None)
-        self._watch.close()
+        if id(dsk) in self._untold:
+            self._pass_on(4, dsk, dsk, state, failed)
+            self._watch.close(id(dsk))
+            self._untold.pop(id(dsk), None)
 
     def _pass_on(self, hook: int, dsk: _Graph, *arguments: object) -> None:
         for callback in self._untold.get(id(dsk), ()):

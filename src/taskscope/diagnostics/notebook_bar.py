@@ -78,20 +78,23 @@ class NotebookBar:
         self._remove = current_feed().publisher.add_sender(self)
 
     def end(self) -> None:
-        """Show the last state as text, which a saved notebook keeps; called on the thread that computes."""
+        """Show the last state as text, which a saved notebook keeps; called on the thread that computes.
+
+        Once more changes nothing.
+        """
         self._remove()
         with self._lock:
-            self._running = False
+            was_running, self._running = self._running, False
             display_id, self._display_id = self._display_id, None
-            widget, self._widget = self._widget, None
         try:
             if display_id is not None:
                 update_display(self._as_text(), raw=True, display_id=display_id)
-            elif time.perf_counter() >= self._visible_from_s:
+            elif was_running and time.perf_counter() >= self._visible_from_s:
                 print(self._text())  # noqa: T201 - a front end groups what is printed, so many are cheap
         finally:
-            if widget is not None:
-                widget.close()
+            if self._widget is not None:
+                self._widget.close()
+                self._widget = None
 
     def wants(self, tick: Tick) -> bool:
         """Return whether there is something new to show."""

@@ -100,6 +100,10 @@ class performance_report(BlockContext):  # noqa: N801 - its name in distributed
         self._block = Block(current(), BlockOptions())
         self._block.start()
 
+    def _close(self) -> None:
+        if self._block is not None:
+            self._block.close()
+
     def _end(self, error: BaseException | None, left_s: float | None) -> None:
         assert self._block is not None
         self._write(self._block.stop(error, left_s))

@@ -76,11 +76,12 @@ class Profiler(RecordedProfiler):
                 "this Profiler has no scheduler: write Profiler(dask.threaded.get), "
                 "or `with Profiler() as prof:` around the compute"
             )
-        self._begin()
+        owner = object()
         try:
+            self._watch.open(owner)
             return self._get(dsk, keys, **options)
         finally:
-            self._end()
+            self._watch.close(owner)
 
     def draw(self, zero_s: float, until_s: float, **options: Any) -> figure:
         """Return the Gantt chart of this time, in seconds of ``time.perf_counter``."""

@@ -84,21 +84,17 @@ class ProgressBar(Callback):
 
             self._notebook = self._notebook or NotebookBar(self._text, self._minimum_s)
             self._notebook.open()
-        if not self._owners:
-            self._remote.open()
         self._owners.add(owner)
+        self._remote.open()
         super()._listen(owner)
 
     def _unlisten(self, owner: object) -> None:
         super()._unlisten(owner)
-        if owner not in self._owners:
-            return
+        if self._owners <= {owner}:
+            self._remote.close()
+            if self._notebook is not None:
+                self._notebook.close()
         self._owners.discard(owner)
-        if self._owners:
-            return
-        self._remote.close()
-        if self._notebook is not None:
-            self._notebook.close()
 
     def _text(self) -> str:
         return bar_text(self._tally.fraction, time.perf_counter() - self._started, self._width)
@@ -109,12 +105,16 @@ class ProgressBar(Callback):
 
     def _begin_compute(self, compute: int, run: int | None = None) -> None:
         if self._tally.begin(compute):
+            if self._running:
+                self._end()
             self._started = time.perf_counter()
             self._running = True
             self._begin(run)
 
     def _end_compute(self, compute: int, failed: bool) -> None:  # noqa: FBT001 - as Dask's schedulers call it
-        if self._tally.end(compute, failed=failed):
+        self._tally.end(compute, failed=failed)
+        # Not only when that was the last one: an interrupt may have come when the last one ended.
+        if self._running and self._tally.is_empty:
             self.last_duration = time.perf_counter() - self._started
             self._end()
             self._running = False
@@ -149,10 +149,10 @@ class ProgressBar(Callback):
             self._bar.begin()
 
     def _end(self) -> None:
-        bar, self._bar = self._bar, None
-        if bar is not None:
-            bar.end()
-        elif self._notebook is not None:
+        if self._bar is not None:
+            self._bar.end()
+            self._bar = None
+        if self._notebook is not None:
             self._notebook.end()
 
 

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import time
-from types import TracebackType
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any
 
 from taskscope.analysis.colours import prefix_colours
 from taskscope.diagnostics.callback import Callback
@@ -44,8 +43,6 @@ class RecordedProfiler(Callback):
         super().__init__()
         self._watch = Watch(options, metric)
         self._explicit = ExplicitHooks(self._watch)
-        self._n_entered = 0
-        self._is_registered = False
         self._results: Any = None
         self._results_state: tuple[object, ...] | None = None
         self.start_time = None
@@ -56,39 +53,26 @@ class RecordedProfiler(Callback):
         """Everything that was recorded while this profiler watched, failed and interrupted tasks included."""
         return self._watch.recording()
 
-    def __enter__(self) -> Self:
-        if not self._n_entered:
+    def _enter(self, owner: object) -> None:
+        if len(self._entered()) == 1:
             self.clear()
             self.start_time = time.perf_counter()
-        self._n_entered += 1
-        self._begin()
-        return self
+        self._watch.open(owner)
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        if not self._n_entered:
-            return
-        self._n_entered -= 1
-        self._end()
+    def _exit(self, owner: object) -> None:
+        self._watch.close(owner)
         self.end_time = time.perf_counter()
 
     def register(self) -> None:
         """Watch every compute from now on; once more changes nothing."""
-        if self._is_registered:
-            return
-        self._is_registered = True
         if self.start_time is None:
             self.start_time = time.perf_counter()
-        self._begin()
+        self._watch.open(self._registration())
 
     def unregister(self) -> None:
         """End what `register` began; without it nothing happens."""
-        if not self._is_registered:
-            return
-        self._is_registered = False
-        self._end()
-        self.end_time = time.perf_counter()
+        if self._watch.close(self._registration()):
+            self.end_time = time.perf_counter()
 
     def clear(self) -> None:
         """Forget what was recorded; of a compute in flight, what ends from now on is recorded still."""
@@ -131,12 +115,6 @@ class RecordedProfiler(Callback):
     def _callback(self) -> CallbackTuple:
         """The form for ``dask.callbacks.add_callbacks`` and for ``compute(callbacks=…)``."""
         return self._explicit.callback
-
-    def _begin(self) -> None:
-        self._watch.open()
-
-    def _end(self) -> None:
-        self._watch.close()
 
     def _cached(self) -> Any:
         """Return the results, made anew only if there is something new."""

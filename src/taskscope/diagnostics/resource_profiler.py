@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from types import TracebackType
-from typing import TYPE_CHECKING, Any, Self
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any
 
 from taskscope.diagnostics.recorded import RecordedProfiler
 from taskscope.diagnostics.resourcedata import resource_data
@@ -51,9 +50,8 @@ class ResourceProfiler(RecordedProfiler):
 
     def __init__(self, dt: float = 1) -> None:
         super().__init__(Options(dt=dt, metric="any"))
-        self._spans_s: list[tuple[float, float]] = []
+        self._spans_s: dict[object, tuple[float, float]] = {}
         self._entered_s = 0.0
-        self._unsubscribe: Callable[[], None] | None = None
         self._assigned: Results[ResourceData] | None = None
 
     @property
@@ -68,26 +66,22 @@ class ResourceProfiler(RecordedProfiler):
     def results(self, rows: Iterable[tuple[float, float, float]]) -> None:
         self._assigned = Results(ResourceData(*row) for row in rows)
 
-    def __enter__(self) -> Self:
-        super().__enter__()
-        if self._n_entered == 1:
+    def _enter(self, owner: object) -> None:
+        super()._enter(owner)
+        if len(self._entered()) == 1:
             session = current()
-            session.sampler.compute_started()
+            session.sampler.compute_started(self)
             self._entered_s = session.recorder.now_s()
-            self._unsubscribe = session.pump.subscribe(self._tick)
+            session.pump.subscribe(self._tick)
             session.pump.wake()
-        return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        if self._n_entered == 1:
+    def _exit(self, owner: object) -> None:
+        if len(self._entered()) == 1:
             session = current()
-            if self._unsubscribe is not None:
-                self._unsubscribe()
-            session.sampler.compute_stopped()
-            self._spans_s.append((self._entered_s, session.recorder.now_s()))
-        super().__exit__(kind, error, trace)
+            session.pump.unsubscribe(self._tick)
+            session.sampler.compute_stopped(self)
+            self._spans_s[owner] = (self._entered_s, session.recorder.now_s())
+        super()._exit(owner)
 
     def clear(self) -> None:
         """Forget all samples."""
@@ -109,12 +103,12 @@ class ResourceProfiler(RecordedProfiler):
         session.pump.wake()
 
     def _is_running(self) -> bool:
-        return bool(self._n_entered) or any(run.stop_s is None for run in self._watch.runs.values())
+        return bool(self._entered()) or any(run.stop_s is None for run in self._watch.runs.values())
 
     def _made(self) -> Results[ResourceData]:
         watch = self._watch
-        spans_s = list(self._spans_s)
-        if not self._n_entered:
+        spans_s = list(self._spans_s.values())
+        if not self._entered():
             runs = watch.runs.values()
             spans_s += [(max(r.start_s, watch.cleared_s), r.stop_s) for r in runs if r.stop_s is not None]
         return resource_data(watch.recording(), spans_s, watch.recorder.origin)

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import logging
 import uuid
-from collections.abc import Callable
 from types import TracebackType
 from typing import Any, Protocol, Self
 
 from taskscope.errors import TaskscopeError
 from taskscope.model.errortext import describe
+from taskscope.model.interrupts import Entered, seen_by_with
 from taskscope.recorder.pump import Tick
 from taskscope.session import Options, current
 
@@ -53,28 +53,45 @@ class LocalSamples:
         self._label = label or str(uuid.uuid4())
         self._options = Options(dt=interval_s, metric="any")
         self._start_s = 0.0
-        self._unsubscribe: Callable[[], None] | None = None
+        self._entered: Entered | None = None
 
     def __enter__(self) -> Self:
-        if self._unsubscribe is not None:
+        if self._entered is not None:
             raise TaskscopeError("this block is being sampled; ask for another one by sample()")
-        session = current()
-        session.hold(self, self._options)
-        self._start_s = session.recorder.now_s()
-        self._unsubscribe = session.pump.subscribe(self._tick)
-        session.sampler.compute_started()
-        session.sampler.sample()
-        session.pump.wake()
-        return self
+        entered = Entered(self, self._close)
+        try:
+            self._entered = entered
+            session = current()
+            session.hold(self, self._options)
+            self._start_s = session.recorder.now_s()
+            session.pump.subscribe(self._tick)
+            session.sampler.compute_started(self)
+            session.sampler.sample()
+            session.pump.wake()
+            return self  # noqa: TRY300 - an interrupt may come here, too
+        except BaseException:
+            self._close()
+            raise
 
+    @seen_by_with
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
+        entered = self._entered
+        try:
+            self._close()
+        except BaseException:
+            self._close()
+            raise
+        if entered is not None:
+            entered.is_over()
+
+    def _close(self) -> None:
+        if self._entered is None:
+            return
         session = current()
-        if self._unsubscribe is not None:
-            self._unsubscribe()
-            self._unsubscribe = None
-        session.sampler.compute_stopped()
+        session.pump.unsubscribe(self._tick)
+        session.sampler.compute_stopped(self)
         recorder = session.recorder
         rows = recorder.resources.rows().between(self._start_s, recorder.now_s())
         zero_s = recorder.started_at.timestamp()
@@ -82,6 +99,7 @@ class LocalSamples:
             (zero_s + time_s, int(rss_bytes)) for time_s, _, rss_bytes, *_ in rows.tuples()
         ]
         session.release(self)
+        self._entered = None
 
     async def __aenter__(self) -> Self:
         return self.__enter__()

@@ -43,16 +43,19 @@ class Tally:
         if compute in self._states:
             self._states[compute] = state
 
-    def end(self, compute: int, *, failed: bool) -> bool:
-        """Note that a compute has ended, and let go of its state; return whether it was the last one."""
+    def end(self, compute: int, *, failed: bool) -> None:
+        """Note that a compute has ended, and let go of its state; once more changes nothing."""
         with self._lock:
             state = self._states.pop(compute, None)
-            if state is None:
-                return False
-            done, total = _count(state)
-            self._ended = (self._ended[0] + done, self._ended[1] + total)
-            self._failed |= failed
-            return not self._states
+            if state is not None:
+                done, total = _count(state)
+                self._ended = (self._ended[0] + done, self._ended[1] + total)
+                self._failed |= failed
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether no compute is in flight."""
+        return not self._states
 
     @property
     def fraction(self) -> float:

@@ -60,6 +60,7 @@ class TextBar:
         self._visible_from_s = time.perf_counter() + minimum_s
         self._length = 0
         self._stop = threading.Event()
+        self._ended = False
         self.thread = threading.Thread(target=self._run, name="taskscope-progress", daemon=True)
 
     def begin(self) -> None:
@@ -67,10 +68,13 @@ class TextBar:
         self.thread.start()
 
     def end(self) -> None:
-        """Stop drawing, and write the last line."""
+        """Stop drawing, and write the last line; once more changes nothing."""
         self._stop.set()
-        self.thread.join(_JOIN_S)
-        if time.perf_counter() >= self._visible_from_s:
+        # An interrupt may have come before it was started.
+        if self.thread.ident is not None:
+            self.thread.join(_JOIN_S)
+        if not self._ended and time.perf_counter() >= self._visible_from_s:
+            self._ended = True
             self._write(f"{self._line()}\n")
 
     def _run(self) -> None:

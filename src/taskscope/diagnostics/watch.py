@@ -74,7 +74,8 @@ class Watch:
         self._metric = metric
         self._session: Session | None = None
         self._parts: list[Recording] = []
-        self._n_open = 0
+        self._owners: frozenset[object] = frozenset()
+        """Who has it open."""
         self._first_run = 0
         self._start_s = 0.0
         self._lock = ForkLock()
@@ -89,40 +90,47 @@ class Watch:
     @property
     def is_open(self) -> bool:
         """Whether computes are being watched."""
-        return self._n_open > 0
+        return bool(self._owners)
 
     @property
     def recorder(self) -> Recorder:
         """Where it is recorded."""
         return (self._session or current()).recorder
 
-    def open(self) -> Session:
-        """Watch from now on; each call needs a `close` of its own."""
+    def open(self, owner: object) -> Session:
+        """Watch from now on, until this owner closes; opening twice changes nothing."""
         with self._lock:
             session = current()
-            if not self._n_open:
-                session.hold(self, self._options)
-                # After the source, which is to know of a compute before we ask it.
-                registration.hold(self.callback)
+            if not self._owners:
                 self._session = session
                 self._first_run = session.recorder.next_run
                 self._start_s = session.recorder.now_s()
-            self._n_open += 1
+            self._owners |= {owner}
+            session.hold(self, self._options)
+            # After the source, which is to know of a compute before we ask it.
+            registration.hold(self.callback)
             return session
 
-    def close(self) -> None:
-        """Undo one `open`; with the last one what was recorded is kept and nothing is watched any more."""
+    def close(self, owner: object) -> bool:
+        """Undo `open`; with the last owner what was recorded is kept and nothing is watched any more.
+
+        Returns
+        -------
+        bool
+            Whether this owner had it open. If not, what an interrupt has left undone is done.
+        """
         with self._lock:
-            if self._n_open != 1:
-                self._n_open = max(self._n_open - 1, 0)
-                return
+            had = owner in self._owners
             session = self._session or current()
-            try:
-                self._parts.append(self._snapshot(session))
-            finally:
-                self._n_open = 0
+            if self._owners == {owner}:
+                parts = [*self._parts, self._snapshot(session)]
+                # At once: whatever comes in between, a part is kept, and not twice.
+                self._parts, self._owners = parts, frozenset()
+            self._owners -= {owner}
+            if not self._owners:
                 registration.release(self.callback)
                 session.release(self)
+            return had
 
     def clear(self) -> None:
         """Forget what was recorded; of a compute in flight, what ends from now on is recorded still."""
@@ -139,7 +147,7 @@ class Watch:
         with self._lock:
             session = self._session or current()
             parts = list(self._parts)
-            if self._n_open or not parts:
+            if self._owners or not parts:
                 parts.append(self._snapshot(session))
             return reduce(_joined, parts)
 
@@ -147,18 +155,18 @@ class Watch:
         """Return a value that changes whenever there is something new to read."""
         with self._lock:
             recorder = self.recorder
-            if self._n_open:
+            if self._owners:
                 while recorder.pull(0.1):
                     pass
                 seen = (recorder.version, recorder.cursor)
             else:
                 seen = (0, 0)
-            return (*seen, len(self._parts), self.cleared_s, self._n_open)
+            return (*seen, len(self._parts), self.cleared_s, self._owners)
 
     def _snapshot(self, session: Session) -> Recording:
         recorder = session.recorder
-        first_run = self._first_run if self._n_open else recorder.next_run
-        start_s = self._start_s if self._n_open else recorder.now_s()
+        first_run = self._first_run if self._owners else recorder.next_run
+        start_s = self._start_s if self._owners else recorder.now_s()
         session.cluster.settle()
         self._adopt(recorder.runs(first_run))
         return recorder.snapshot(
@@ -205,9 +213,10 @@ class Watch:
 
     def _finish(self, dsk: _Graph, _state: object, _failed: object) -> None:
         try:
-            watched = self._running.pop(id(dsk), None)
+            watched = self._running.get(id(dsk))
             if watched is not None:
                 watched.stop_s = self.recorder.now_s()
+                self._running.pop(id(dsk), None)
         except Exception as error:  # noqa: BLE001 - see _start
             self.recorder.fault("a profiler's finish", error)
 

@@ -12,9 +12,6 @@ from taskscope.errors import ExistingFileError, FileError
 
 __all__ = ["check_writable", "write_atomically"]
 
-_NOT_TRANSLATED = getattr(os, "O_BINARY", 0)
-"""What keeps Windows from writing two characters for the end of a line."""
-
 
 def check_writable(path: Path, *, overwrite: bool) -> None:
     """Raise now what writing would raise later.
@@ -52,17 +49,15 @@ def write_atomically(path: Path, write: Callable[[BinaryIO], object], *, overwri
     """
     check_writable(path, overwrite=overwrite)
     temporary = path.with_name(f".{path.name[:100]}.{secrets.token_hex(8)}")
+    # Its name is known before it is there: an interrupt, which may come at any line, leaves no rubbish.
     try:
-        # With the rights that any new file of the user's has, which is not so for those of `tempfile`.
-        number = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | _NOT_TRANSLATED, 0o666)
-    except OSError as error:
-        raise FileError(f"cannot write {str(path)!r}: {error.strerror or error}") from error
-    try:
-        with os.fdopen(number, "wb") as file:
+        with _new(temporary, path) as file:
             write(file)
             file.flush()
             os.fsync(file.fileno())
-        _move(temporary, path, overwrite=overwrite)
+        # A file that someone made meanwhile is not replaced unasked either.
+        check_writable(path, overwrite=overwrite)
+        temporary.replace(path)
     except OSError as error:
         temporary.unlink(missing_ok=True)
         if isinstance(error, FileError):
@@ -75,7 +70,9 @@ def write_atomically(path: Path, write: Callable[[BinaryIO], object], *, overwri
         raise
 
 
-def _move(temporary: Path, path: Path, *, overwrite: bool) -> None:
-    # A file that someone made meanwhile is not replaced unasked either.
-    check_writable(path, overwrite=overwrite)
-    temporary.replace(path)
+def _new(temporary: Path, path: Path) -> BinaryIO:
+    try:
+        # With the rights that any new file of the user's has, which is not so for those of `tempfile`.
+        return temporary.open("xb")
+    except OSError as error:
+        raise FileError(f"cannot write {str(path)!r}: {error.strerror or error}") from error

@@ -17,7 +17,7 @@ _Cell: TypeAlias = tuple[ExecutionInfo | None, list[Ending]]
 class CellStack:
     """Cells that are being run, innermost last, per thread; a cell may run others.
 
-    IPython's events ``pre_run_cell`` and ``post_run_cell`` go to `enter` and `leave`.
+    IPython's events ``pre_run_cell`` and ``post_run_cell`` go to `enter`, and to `leave` and `leave_again`.
     """
 
     def __init__(self) -> None:
@@ -25,6 +25,7 @@ class CellStack:
 
     def enter(self, info: ExecutionInfo) -> None:
         """Note that a cell starts."""
+        self._local.left = self
         self._cells().append((info, []))
 
     def at_end(self, ending: Ending) -> None:
@@ -39,13 +40,24 @@ class CellStack:
         """Note that a cell ended, and end what it began, latest first."""
         cells = self._cells()
         if result is not None and not any(self._is_of(result, info) for info, _ in cells):
+            self._local.left = result
             return  # an empty cell ends without having started
         while cells:
-            info, endings = cells.pop()
-            for ending in reversed(endings):
-                ending(result)
-            if result is None or self._is_of(result, info):
+            info, endings = cells[-1]
+            while endings:
+                endings[-1](result)
+                endings.pop()
+            is_it = result is None or self._is_of(result, info)
+            if is_it:
+                self._local.left = result
+            cells.pop()
+            if is_it:
                 return
+
+    def leave_again(self, result: ExecutionResult | None) -> None:
+        """Do what an interrupt kept `leave` from doing: IPython calls both, whatever comes of the first."""
+        if getattr(self._local, "left", self) is not result:
+            self.leave(result)
 
     def abandon(self) -> None:
         """End everything that the cells of this thread began, as if they were over."""

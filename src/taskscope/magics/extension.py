@@ -41,6 +41,7 @@ class Extension:
         shell.ast_transformers.append(self._transformer)
         shell.events.register("pre_run_cell", self.cells.enter)
         shell.events.register("post_run_cell", self.cells.leave)
+        shell.events.register("post_run_cell", self.cells.leave_again)
         if getattr(shell, "kernel", None) is not None:
             from taskscope.widgets.feed import current as current_feed
 
@@ -51,6 +52,7 @@ class Extension:
         shell = self._shell
         shell.events.unregister("pre_run_cell", self.cells.enter)
         shell.events.unregister("post_run_cell", self.cells.leave)
+        shell.events.unregister("post_run_cell", self.cells.leave_again)
         self.cells.abandon()
         if self._transformer in shell.ast_transformers:
             shell.ast_transformers.remove(self._transformer)

@@ -87,7 +87,6 @@ class ProfileMagics(Magics):
         """Start profiling the cell that is being run, up to its end."""
         options = self._parse(line)
         block = ProfiledBlock(current_session(), options.block, display=not options.quiet)
-        block.start()
 
         def end(result: ExecutionResult | None) -> None:
             error = None if result is None else result.error_before_exec or result.error_in_exec
@@ -98,7 +97,9 @@ class ProfileMagics(Magics):
             if not options.raise_error and isinstance(error, Exception) and result is not None:
                 result.error_in_exec = None
 
+        # Before it starts: whatever comes of that, the cell ends it.
         self._cells.at_end(end)
+        block.start()
 
     def _parse(self, line: str) -> MagicOptions:
         return parse_options(self.profile.parser, line, self.shell.user_ns)
@@ -117,10 +118,10 @@ class ProfileMagics(Magics):
         source = self.shell.transform_cell(statement)
         is_expression = _is_expression(source)
         block = ProfiledBlock(current_session(), options.block, display=not options.quiet)
-        block.start()
         error: BaseException | None = None
         value: object = None
         try:
+            block.start()
             value = self.shell.ev(source.strip()) if is_expression else self.shell.ex(source)
         except BaseException as raised:
             error = raised

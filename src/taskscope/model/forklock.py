@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import threading
+from collections.abc import Callable
 
 __all__ = ["ForkLock"]
 
@@ -18,10 +19,19 @@ class ForkLock:
         self._pid = os.getpid()
         self._lock = threading.RLock()
 
-    def __enter__(self) -> None:
+    def _of_this_process(self) -> threading.RLock:
         if self._pid != os.getpid():
             self._renew()
-        self._lock.acquire()
+        return self._lock
 
-    def __exit__(self, *_: object) -> None:
-        self._lock.release()
+    # A ``with`` statement finds the lock's own two, so that no line of ours can be interrupted around them.
+
+    @property
+    def __enter__(self) -> Callable[[], bool]:
+        """Take it."""
+        return self._of_this_process().__enter__
+
+    @property
+    def __exit__(self) -> Callable[..., None]:  # noqa: PLE0302, PYI036 - a property
+        """Release it."""
+        return self._of_this_process().__exit__

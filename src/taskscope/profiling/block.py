@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import logging
 from asyncio import CancelledError
-from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
@@ -38,18 +37,22 @@ class Block:
         self.options = options
         self.first_run = 0
         self._start_s = 0.0
-        self._outer_label: str | None = None
+        self.has_begun = False
+        """Whether it was started, if only in part."""
+        self._outer_label: tuple[str | None] | None = None
+        """The label outside, while the block has its own."""
         self.result: Recording | None = None
         """What was recorded; None before the end."""
-        self._streams: list[tuple[FileStream, Callable[[], None]]] = []
+        self._streams: list[FileStream] = []
 
     def start(self) -> None:
-        """Open the window."""
+        """Open the window; whatever comes of it, `stop` or `close` has to be called."""
         # Before it is held: what a client waits for already becomes a compute of this block.
         self.first_run = self.session.recorder.next_run
         self._start_s = self.session.recorder.now_s()
+        self.has_begun = True
         self.session.hold(self, self.options.recorded)
-        self._outer_label = run_label.get()
+        self._outer_label = (run_label.get(),)
         run_label.set(self.options.label)
         for path in self.options.save:
             target = Path(path).expanduser()
@@ -66,25 +69,32 @@ class Block:
             overwrite=self.options.overwrite,
             redact=self.options.redact,
         )
-        self._streams.append((stream, self.session.pump.subscribe(stream.tick)))
+        self._streams.append(stream)
+        self.session.pump.subscribe(stream.tick)
 
-    def _end_streams(self) -> set[Path]:
-        """End them, and return the files they have made."""
-        made = set()
-        while self._streams:
-            stream, unsubscribe = self._streams.pop()
-            unsubscribe()
+    def _end_streams(self) -> None:
+        for stream in self._streams:
+            self.session.pump.unsubscribe(stream.tick)
             stream.stop()
-            made |= {stream.path} if stream.made else set()
-        return made
 
-    def cancel(self) -> None:
-        """Close the window of a block whose code will not run; nothing is saved."""
+    def _leave_label(self) -> None:
+        # Not reset by its token: a cell with await ends in another context than it began in.
+        if self._outer_label is not None:
+            run_label.set(*self._outer_label)
+            self._outer_label = None
+
+    def close(self) -> None:
+        """Close the window as it stands, if it is open; nothing is saved. Once more changes nothing."""
+        self._leave_label()
         self._end_streams()
-        self.session.release(self)
+        try:
+            if self.has_begun and self.result is None:
+                self.result = self._window(KeyboardInterrupt())
+        finally:
+            self.session.release(self)
 
     def stop(self, error: BaseException | None, left_s: float | None = None) -> Recording:
-        """Close the window and save.
+        """Close the window and save; once more changes nothing.
 
         A file that cannot be written is logged and noted in the recording, which is returned all the same.
 
@@ -95,9 +105,10 @@ class Block:
         left_s
             For how many more seconds clusters may be waited for; None where they were not waited for yet.
         """
-        # Not reset by its token: a cell with await ends in another context than it began in.
-        run_label.set(self._outer_label)
-        made = self._end_streams()
+        if self.result is not None:
+            return self.result
+        self._leave_label()
+        self._end_streams()
         try:
             if left_s is None:
                 left_s = self.session.cluster.settle()
@@ -105,16 +116,17 @@ class Block:
             # Who does not answer is not asked for more.
             if self.options.stacks and left_s > 0 and lacks_profile(recording):
                 recording = wait_for_profile(recording, left_s)
+            self.result = recording
         finally:
-            self.session.release(self)
+            self.close()
+        made = {stream.path for stream in self._streams if stream.made}
         for path in self.options.save:
             try:
                 own = Path(path).expanduser() in made
                 overwrite = self.options.overwrite or own
                 save(recording, path, overwrite=overwrite, redact=self.options.redact)
             except Exception as failure:  # noqa: BLE001 - the result of hours must not be lost over a file
-                recording = self._note(recording, describe(failure))
-        self.result = recording
+                recording = self.result = self._note(recording, describe(failure))
         return recording
 
     @property

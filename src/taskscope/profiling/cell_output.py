@@ -52,11 +52,13 @@ class CellOutput:
         if not self._is_inline:
             display(bundle, raw=True)
             return
-        try:
-            self._output.finish(bundle)
-        finally:
-            if self._dashboard is not None:
-                self._dashboard.close()
+        self._output.finish(bundle)
+
+    def close(self) -> None:
+        """Have nothing live any more; once more changes nothing."""
+        self._output.finish()
+        if self._dashboard is not None:
+            self._dashboard.close()
 
     def _widget(self) -> Bundle:
         assert self._block is not None

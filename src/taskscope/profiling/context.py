@@ -7,6 +7,7 @@ from abc import ABC, abstractmethod
 from types import FrameType, TracebackType
 from typing import Self
 
+from taskscope.model.interrupts import Entered, seen_by_with
 from taskscope.session import current
 
 __all__ = ["BlockContext"]
@@ -21,9 +22,15 @@ class BlockContext(ABC):
     loop goes on, where one may live.
     """
 
+    _entered: Entered
+
     @abstractmethod
     def _begin(self, caller: FrameType) -> None:
         """Begin; `caller` is the frame that the block is in."""
+
+    @abstractmethod
+    def _close(self) -> None:
+        """End what `_begin` began and `_end` has not ended, as it stands; it never raises."""
 
     @abstractmethod
     def _end(self, error: BaseException | None, left_s: float | None) -> None:
@@ -42,20 +49,38 @@ class BlockContext(ABC):
         self._end(error, left_s)
 
     def __enter__(self) -> Self:
-        self._begin(sys._getframe(1))
-        return self
+        entered = Entered(self, self._close)
+        try:
+            self._begin(sys._getframe(1))
+            self._entered = entered
+            return self  # noqa: TRY300 - an interrupt may come here, too
+        except BaseException:
+            self._close()
+            raise
 
+    @seen_by_with
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self._end(error, None)
+        try:
+            self._end(error, None)
+        finally:
+            self._close()
+        self._entered.is_over()
 
     async def __aenter__(self) -> Self:
-        self._begin(sys._getframe(1))
-        await current().cluster.ready()
-        return self
+        try:
+            self._begin(sys._getframe(1))
+            await current().cluster.ready()
+            return self  # noqa: TRY300 - an interrupt may come here, too
+        except BaseException:
+            self._close()
+            raise
 
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        await self._end_in_loop(error, await current().cluster.settled())
+        try:
+            await self._end_in_loop(error, await current().cluster.settled())
+        finally:
+            self._close()

@@ -22,6 +22,9 @@ class Output(Protocol):
     def finish(self, recording: Recording) -> None:
         """Show the result."""
 
+    def close(self) -> None:
+        """Have nothing live any more; once more changes nothing."""
+
 
 class Silent:
     """Shows nothing."""
@@ -30,6 +33,9 @@ class Silent:
         """Do nothing."""
 
     def finish(self, recording: Recording) -> None:
+        """Do nothing."""
+
+    def close(self) -> None:
         """Do nothing."""
 
 
@@ -47,6 +53,9 @@ class Terminal:
         encoding = getattr(stream, "encoding", None) or "utf-8"
         text = recording.summary().encode(encoding, "replace").decode(encoding)
         stream.write(f"{text}\n")
+
+    def close(self) -> None:
+        """Do nothing."""
 
 
 def choose_output(*, display: bool, panel: Panel | None) -> Output:

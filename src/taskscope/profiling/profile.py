@@ -164,6 +164,10 @@ class profile(BlockContext):  # noqa: N801 - read as a verb: with taskscope.prof
         if self._client is not None:
             current().cluster.watch(self._client)
 
+    def _close(self) -> None:
+        if self._block is not None:
+            self._block.close()
+
     def _end(self, error: BaseException | None, left_s: float | None) -> None:
         assert self._block is not None
         self._block.stop(error, left_s)

@@ -30,6 +30,9 @@ class ProfiledBlock:
         self._display = display
         self._panel = options.panel
         self._output: Output = Silent()
+        """What the result is yet to be shown by."""
+        self._shown: Output = Silent()
+        """What the block has been shown by."""
 
     @property
     def recording(self) -> Recording:
@@ -42,21 +45,18 @@ class ProfiledBlock:
         return self._block.result
 
     def start(self) -> None:
-        """Open the window and show it."""
+        """Open the window and show it; whatever comes of it, `stop` or `close` has to be called."""
         self._block.start()
         try:
             output = choose_output(display=self._display, panel=self._panel)
+            self._shown = output
             output.start(self._block)
             self._output = output
         except Exception as error:  # noqa: BLE001 - a display that fails must not keep the user's code from running
             self._session.recorder.fault("showing a block", error)
-        except BaseException:
-            # Stop was pressed before the user's code began; nobody will end this block.
-            self._block.cancel()
-            raise
 
     def stop(self, error: BaseException | None, left_s: float | None = None) -> Recording | None:
-        """Close the window, save, and show the result; None if that failed.
+        """Close the window, save, and show the result; None if that failed. Once more changes nothing.
 
         Parameters
         ----------
@@ -65,10 +65,24 @@ class ProfiledBlock:
         left_s
             See `Block.stop`.
         """
+        if not self._block.has_begun:
+            return None
         try:
             recording = self._block.stop(error, left_s)
-            self._output.finish(recording)
+            output, self._output = self._output, Silent()
+            output.finish(recording)
         except Exception as failure:  # noqa: BLE001 - nothing of ours may replace the user's result or exception
             self._session.recorder.fault("showing a result", failure)
             return None
+        finally:
+            self.close()
         return recording
+
+    def close(self) -> None:
+        """Close the window as it stands, if it is open, and save and show nothing; it may be called again."""
+        try:
+            self._shown.close()
+        except Exception as failure:  # noqa: BLE001 - see stop
+            self._session.recorder.fault("showing a result", failure)
+        finally:
+            self._block.close()

@@ -49,9 +49,10 @@ class Pump:
     def __init__(self, recorder: Recorder) -> None:
         self._recorder = recorder
         self._subscribers: dict[Callable[[Tick], None], None] = {}
+        self._lock = threading.Lock()
         self._wake = threading.Event()
         self._stop = threading.Event()
-        self._lock = threading.Lock()
+        """These two are the thread's own: what one is told is nothing to the next."""
         self._thread: threading.Thread | None = None
 
     def subscribe(self, subscriber: Callable[[Tick], None]) -> Callable[[], None]:
@@ -60,27 +61,40 @@ class Pump:
         An error in it is counted as a fault of ours and harms nobody.
         """
         self._subscribers[subscriber] = None
+        return lambda: self.unsubscribe(subscriber)
 
-        def unsubscribe() -> None:
-            self._subscribers.pop(subscriber, None)
-
-        return unsubscribe
+    def unsubscribe(self, subscriber: Callable[[Tick], None]) -> None:
+        """Call it no more, if it was called."""
+        self._subscribers.pop(subscriber, None)
 
     def wake(self) -> None:
         """Make the thread beat within a tick, and start it if it is not there."""
-        self._wake.set()
         with self._lock:
-            if self._thread is None:
-                self._stop.clear()
-                self._thread = threading.Thread(target=self._run, name="taskscope-pump", daemon=True)
+            self._wake.set()
+            # An interrupt may have come before it was started.
+            if self._thread is None or not self._thread.is_alive():
+                self._stop.set()
+                self._wake, self._stop = threading.Event(), threading.Event()
+                self._thread = threading.Thread(
+                    target=self._run, args=(self._wake, self._stop), name="taskscope-pump", daemon=True
+                )
                 self._thread.start()
 
     def stop(self) -> None:
-        """End the thread and wait for it."""
-        self._stop.set()
-        self._wake.set()
-        thread = self._thread
-        if thread is not None and thread is not threading.current_thread():
+        """End the thread and wait for it; what wakes the pump meanwhile starts another."""
+        self.wait_for(self.tell_to_stop())
+
+    def tell_to_stop(self) -> threading.Thread | None:
+        """Have the thread end, and return it; what wakes the pump from now on starts another."""
+        with self._lock:
+            self._stop.set()
+            self._wake.set()
+            thread, self._thread = self._thread, None
+            return thread
+
+    def wait_for(self, thread: threading.Thread | None) -> None:
+        """Wait until a thread that was told to has ended."""
+        if thread is not None and thread.ident not in {None, threading.get_ident()}:
             thread.join(_JOIN_S)
 
     def forget_thread(self) -> None:
@@ -90,16 +104,16 @@ class Pump:
         self._stop = threading.Event()
         self._thread = None
 
-    def _run(self) -> None:
+    def _run(self, wake: threading.Event, stop: threading.Event) -> None:
         seen = -1
         changed_s = self._recorder.now_s()
         final_due = behind = False
-        while not self._stop.is_set():
-            self._wake.clear()
+        while not stop.is_set():
+            wake.clear()
             if not behind:
                 # A compute that is over within one tick costs a single beat, after it.
-                self._stop.wait(TICK_S)
-            behind = self._fold()
+                stop.wait(TICK_S)
+            behind = self._fold(stop)
             now_s = self._recorder.now_s()
             active = self._recorder.is_active()
             if active or self._recorder.version != seen:
@@ -109,25 +123,24 @@ class Pump:
             if final:
                 final_due = False
             if not final_due:
-                if now_s - changed_s >= _IDLE_EXIT_S and self._leave():
+                if now_s - changed_s >= _IDLE_EXIT_S and self._leave(wake, stop):
                     return
-                self._wake.wait(_IDLE_EXIT_S)
-        self._leave()
+                wake.wait(_IDLE_EXIT_S)
 
-    def _leave(self) -> bool:
+    def _leave(self, wake: threading.Event, stop: threading.Event) -> bool:
         with self._lock:
-            if self._wake.is_set() and not self._stop.is_set():
-                return False
+            if wake.is_set() or stop.is_set():
+                return stop.is_set()
             self._thread = None
             return True
 
-    def _fold(self) -> bool:
+    def _fold(self, stop: threading.Event) -> bool:
         """Fold for at most a tick; return whether more waits."""
         deadline_s = self._recorder.now_s() + TICK_S
         try:
             while self._recorder.pull(_SLICE_S):
                 # Workers have the interpreter for four fifths of the time.
-                if self._stop.wait(_PAUSE_S) or self._recorder.now_s() >= deadline_s:
+                if stop.wait(_PAUSE_S) or self._recorder.now_s() >= deadline_s:
                     return True
         except Exception as error:  # noqa: BLE001 - the thread must survive a fault of ours
             self._recorder.fault("the pump", error)

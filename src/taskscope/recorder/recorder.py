@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from taskscope.errors import OptionError
 from taskscope.model.clock import SYSTEM_CLOCK, Clock
 from taskscope.model.held import HeldRows
+from taskscope.model.interrupts import uninterrupted
 from taskscope.model.links import TaskLinks
 from taskscope.model.recording import Recording
 from taskscope.model.records import (
@@ -56,8 +57,9 @@ _MAX_HELD_ROWS = 300_000
 class Recorder:
     """Everything recorded in one process.
 
-    Sources call `begin`, write to the `RunLog` they get, and call `end`; none of this takes a lock. One
-    reader at a time folds what was written into columns (`pull`) and reads it.
+    Sources call `begin`, write to the `RunLog` they get, and say when it stopped; none of this takes a lock.
+    One reader at a time folds what was written into columns (`pull`) and reads it; an interrupt never ends
+    that half way.
 
     Parameters
     ----------
@@ -114,9 +116,17 @@ class Recorder:
 
     def begin(self) -> RunLog:
         """Start a run; safe from any thread."""
-        log = RunLog(next(self._run_ids), self.clock, self.fault)
-        self._intake.put(log)
+        log = self.new_log()
+        self.put(log)
         return log
+
+    def new_log(self) -> RunLog:
+        """Return what a run is written to, which is not known before it is `put`."""
+        return RunLog(next(self._run_ids), self.clock, self.fault)
+
+    def put(self, log: RunLog) -> None:
+        """Start its run; safe from any thread."""
+        self._intake.put(log)
 
     def fault(self, where: str, error: BaseException) -> None:
         """Count an error of our own, which the user's computation must never see."""
@@ -144,6 +154,7 @@ class Recorder:
 
     # Folded and read by one reader at a time --------------------------------------------------------------
 
+    @uninterrupted
     def pull(self, budget_s: float = 0.001) -> bool:
         """Fold what writers appended, for about `budget_s` seconds; True if more is waiting."""
         deadline = self.clock.perf_counter() + budget_s
@@ -205,6 +216,7 @@ class Recorder:
         return self._runs.version
 
     @property
+    @uninterrupted
     def next_run(self) -> int:
         """The number that the next run will get, at the earliest."""
         with self._lock:
@@ -297,12 +309,14 @@ class Recorder:
                 rows += prefix_progress(state, self._groups.groups, in_flight)
             return rows
 
+    @uninterrupted
     def runs(self, first_run: int = 0, last_run: int | None = None) -> list[Run]:
         """Return the runs in the window."""
         with self._lock:
             self._intake.admit()
             return [s.describe() for s in self._runs.window(first_run, last_run)]
 
+    @uninterrupted
     def snapshot(
         self,
         first_run: int = 0,
@@ -359,6 +373,7 @@ class Recorder:
         last = math.inf if last_run is None else last_run
         return rows.part((rows.run >= first_run) & (rows.run <= last) & (rows.time <= until_s))
 
+    @uninterrupted
     def clear(self) -> None:
         """Forget all rows and all runs that are over; ids and the cursor go on."""
         with self._lock:

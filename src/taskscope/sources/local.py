@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping
 from concurrent.futures import BrokenExecutor
 from contextvars import ContextVar
 from functools import partial
+from threading import get_ident
 from typing import Any, TypeAlias
 
 from dask.multiprocessing import RemoteException
@@ -45,14 +46,15 @@ class LocalSource:
     recorder
         Where to; `callback` holds the hooks that do it.
     on_start, on_stop
-        Called on the computing thread when a compute starts and ends.
+        Called on the computing thread when a compute starts and ends, with what stands for it. After an
+        interrupt it may be told twice that it ended, and not that it started.
     """
 
     def __init__(
         self,
         recorder: Recorder,
-        on_start: Callable[[], None] = lambda: None,
-        on_stop: Callable[[], None] = lambda: None,
+        on_start: Callable[[object], None] = lambda _run: None,
+        on_stop: Callable[[object], None] = lambda _run: None,
     ) -> None:
         self.recorder = recorder
         self.metric: Metric | None = None
@@ -84,8 +86,10 @@ class LocalSource:
 
     def _start(self, dsk: _Graph) -> None:
         try:
-            log = self.recorder.begin()
+            log = self.recorder.new_log()
+            # It must be known here before anybody waits for its end.
             self._logs[id(dsk)] = log
+            self.recorder.put(log)
             scheduler = find_scheduler()
             log.scheduler = scheduler.name
             log.n_workers = scheduler.n_workers
@@ -96,7 +100,7 @@ class LocalSource:
             log.cell, log.execution_count, log.source_crc = current_cell()
             log.metric = self.metric
             log.depth_of = partial(self._depth, log)
-            self._on_start()
+            self._on_start(log)
         except Exception as error:  # noqa: BLE001 - a hook that raises would end the user's compute
             self.recorder.fault("_start", error)
 
@@ -118,29 +122,41 @@ class LocalSource:
 
     def _finish(self, dsk: _Graph, state: _State, failed: bool) -> None:  # noqa: FBT001 - Dask calls it so
         try:
-            log = self._logs.pop(id(dsk), None)
+            log = self._logs.get(id(dsk))
             if log is not None:
                 self._end(log, state, failed=failed)
+                self._logs.pop(id(dsk), None)
         except Exception as error:  # noqa: BLE001 - see _start
+            self._logs.pop(id(dsk), None)
             self.recorder.fault("_finish", error)
 
     def _end(self, log: RunLog, state: _State, *, failed: bool) -> None:
-        stop = log.perf_counter()
-        log.status = "erred" if failed else "finished"
-        try:
-            if failed:
-                self._fail(log, state, stop)
-        finally:
+        # After an interrupt this begins anew, up to where it was over for good.
+        if log.stop is None:
+            stop = log.perf_counter()
+            try:
+                self._close_lane(log)
+                if failed:
+                    self._fail(log, state, stop)
+                else:
+                    log.status = "finished"
+            except Exception as error:  # noqa: BLE001 - see _start
+                self.recorder.fault("_finish", error)
             log.stop = stop
-            if log.shipped is not None:
-                log.shipped.close()
-            self._on_stop()
+        if log.shipped is not None:
+            log.shipped.close()
+        self._on_stop(log)
+
+    def _close_lane(self, log: RunLog) -> None:
+        # No task of it goes on in this thread; an interrupt may have come before its row was closed.
+        lane = log.lanes.get(get_ident())
+        if lane is not None:
+            lane.open = None
 
     def _fail(self, log: RunLog, state: _State, stop: float) -> None:
-        self._outlived = [o for o in [*self._outlived, log] if o.in_flight()]
+        self._outlived = [o for o in dict.fromkeys([*self._outlived, log]) if o.in_flight()]
         error = current_error()
-        if is_a(error, KeyboardInterrupt):
-            log.status = "interrupted"
+        log.status = "interrupted" if is_a(error, KeyboardInterrupt) else "erred"
         if log.shipped is not None:
             log.shipped.read()
         culprit: list[object] = []

@@ -7,6 +7,7 @@ import threading
 from collections.abc import Callable
 
 from taskscope.errors import OptionError
+from taskscope.model.interrupts import uninterrupted
 from taskscope.model.resources import ResourceRows
 from taskscope.recorder import Recorder
 from taskscope.sources.processes import ProcessReading, read_processes
@@ -69,7 +70,7 @@ class ResourceSampler:
         self._read = read
         self._start_watcher = start_watcher
         self._lock = threading.Lock()
-        self._n_active = 0
+        self._active: set[object] = set()
         self._last: tuple[float, dict[int, float]] | None = None
         self._watcher: ProcessWatcher | None = None
         self._helpers_last = True
@@ -77,6 +78,7 @@ class ResourceSampler:
         self._thread: threading.Thread | None = None
         self._stop = threading.Event()
 
+    @uninterrupted
     def prepare(self) -> None:
         """Start the helper already, so that it samples computes from their first moment."""
         with self._lock:
@@ -84,23 +86,24 @@ class ResourceSampler:
                 with contextlib.suppress(OSError):  # the first compute that lasts starts a thread instead
                     self._watcher = self._start_watcher()
 
-    def compute_started(self) -> None:
-        """Take the first sample of a compute."""
+    def compute_started(self, compute: object) -> None:
+        """Take the first sample of a compute, or of what else is to be sampled as long as it lasts."""
         with self._lock:
-            self._n_active += 1
-            if self._n_active == 1:
+            first = not self._active
+            self._active.add(compute)
+            if first:
                 self._last = None
                 self._sample()
                 if self._watcher is not None:
                     self._watcher.run(self.dt)
 
-    def compute_stopped(self) -> None:
-        """Take the last sample of a compute."""
+    def compute_stopped(self, compute: object) -> None:
+        """Take the last sample of a compute; it need not have started."""
         with self._lock:
-            self._n_active = max(self._n_active - 1, 0)
+            self._active.discard(compute)
             self._read_watcher()
             self._sample()
-            if self._n_active == 0:
+            if not self._active:
                 self._pause()
 
     def sample(self) -> None:
@@ -111,7 +114,7 @@ class ResourceSampler:
     def tick(self) -> None:
         """See to it that a compute that lasts is sampled, and take over what the helper has."""
         with self._lock:
-            if self._n_active and self._watcher is None and self._thread is None:
+            if self._active and self._watcher is None and self._thread is None:
                 # The helper needs some 30 ms before its first sample.
                 self._sample()
                 self._begin()
@@ -133,7 +136,7 @@ class ResourceSampler:
         if self._watcher is not None:
             self._watcher.stop()  # closes the child's ends only
         self._watcher = None
-        self._n_active = 0
+        self._active.clear()
 
     def _begin(self) -> None:
         if self._helpers_last:
@@ -148,16 +151,16 @@ class ResourceSampler:
         self._thread.start()
 
     def _end(self) -> None:
-        watcher, self._watcher = self._watcher, None
-        if watcher is not None:
-            watcher.stop()
+        if self._watcher is not None:
+            self._watcher.stop()
+            self._watcher = None
         self._pause()
 
     def _pause(self) -> None:
         if self._watcher is not None:
             self._watcher.pause()
         self._stop.set()
-        if self._thread is not None and not self._n_active:
+        if self._thread is not None and not self._active:
             self._thread = None
 
     def _run(self, stop: threading.Event) -> None:

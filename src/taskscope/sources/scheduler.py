@@ -19,7 +19,7 @@ from dask.local import MultiprocessingPoolExecutor, SynchronousExecutor
 
 from taskscope.model.errortext import traceback_of
 
-__all__ = ["Scheduler", "find_callbacks", "find_culprit", "find_scheduler", "is_nested"]
+__all__ = ["Scheduler", "find_callbacks", "find_culprit", "find_scheduler", "find_state", "is_nested"]
 
 _MAX_FRAMES = 8
 
@@ -64,6 +64,12 @@ def find_callbacks() -> Collection[tuple[Any, ...]]:
     """Return the callbacks of the compute whose hook is being called."""
     callbacks: Collection[tuple[Any, ...]] = _scheduler_locals().get("callbacks") or ()
     return callbacks
+
+
+def find_state() -> Mapping[str, Any]:
+    """Return the state of the compute that is ending; it is empty if its start-up failed."""
+    state: Mapping[str, Any] = _scheduler_locals().get("state", {})
+    return state
 
 
 def is_nested() -> bool:

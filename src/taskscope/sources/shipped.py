@@ -18,11 +18,13 @@ import threading
 import time
 import weakref
 from collections.abc import Callable
+from io import FileIO
 from pathlib import Path
 from threading import get_ident
 from typing import Any, Protocol
 
 from taskscope.model.errortext import describe, drop_frame, is_a
+from taskscope.model.interrupts import uninterrupted
 from taskscope.sources.sizes import result_size
 
 __all__ = ["ShippedTask", "ShippedTimes"]
@@ -111,17 +113,20 @@ class ShippedTask:
 class _TimesFile:
     """A file that workers append to, and what was read of it."""
 
+    @uninterrupted
     def __init__(self) -> None:
-        self._file, self.path = tempfile.mkstemp(prefix="taskscope-times-", suffix=".jsonl")
+        file, self.path = tempfile.mkstemp(prefix="taskscope-times-", suffix=".jsonl")
+        self._file = FileIO(file)
+        self._removed = (self._file, self.path, os.getpid())
         self.keys: list[object] = []
         self.n_read = 0
         self._rest = b""
-        self.close = weakref.finalize(self, _remove, self._file, self.path, os.getpid())
+        self._dropped = weakref.finalize(self, _remove, *self._removed)
 
     def rows(self) -> list[list[Any]]:
         """Return what has come since the last look."""
         data = self._rest
-        while part := os.read(self._file, 1 << 20):
+        while part := os.read(self._file.fileno(), 1 << 20):
             data += part
         *lines, self._rest = data.split(b"\n")
         rows = []
@@ -132,9 +137,14 @@ class _TimesFile:
                 rows.append(json.loads(line))
         return rows
 
+    def close(self) -> None:
+        """Remove it; once more changes nothing."""
+        _remove(*self._removed)
+        self._dropped.detach()
 
-def _remove(file: int, path: str, pid: int) -> None:
-    os.close(file)
+
+def _remove(file: FileIO, path: str, pid: int) -> None:
+    file.close()
     # A forked child has the descriptor, too, but the file is its parent's.
     if os.getpid() == pid:
         with contextlib.suppress(OSError):
@@ -181,8 +191,8 @@ class ShippedTimes:
                     self._log.submitted.pop(key, None)
                     self._log.land_failure(key, (pid, thread), times, text, interrupted=interrupted)
             if file is not self._files[-1] and file.n_read >= len(file.keys):
-                self._files.remove(file)
                 file.close()
+                self._files.remove(file)
 
     def landed(self, key: object) -> None:
         """Take in the times of a task whose result is here."""

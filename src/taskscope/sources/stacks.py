@@ -111,14 +111,14 @@ class StackSampler:
         self._worker = str(os.getpid())
         self._seen: dict[int, tuple[object, float]] = {}
         self._lock = threading.Lock()
-        self._n_active = 0
+        self._active: set[object] = set()
         self._thread: threading.Thread | None = None
         self._stop = threading.Event()
 
-    def compute_started(self) -> None:
+    def compute_started(self, compute: object) -> None:
         """Note that a compute began."""
         with self._lock:
-            self._n_active += 1
+            self._active.add(compute)
             if self.interval_s is None:
                 return
             if self._is_safe():
@@ -126,15 +126,15 @@ class StackSampler:
             else:
                 self._recorder.warn(NOT_SAMPLED_WITHOUT_LOCK)
 
-    def compute_stopped(self) -> None:
-        """Note that a compute ended."""
+    def compute_stopped(self, compute: object) -> None:
+        """Note that a compute ended; it need not have begun."""
         with self._lock:
-            self._n_active = max(self._n_active - 1, 0)
+            self._active.discard(compute)
 
     def tick(self) -> None:
         """See to it that a compute that lasts is sampled."""
         with self._lock:
-            wanted = self.interval_s is not None and self._n_active and self._is_safe()
+            wanted = self.interval_s is not None and self._active and self._is_safe()
             if not wanted or self._thread is not None:
                 return
             self._stop = threading.Event()
@@ -156,7 +156,7 @@ class StackSampler:
         self._lock = threading.Lock()
         self._stop = threading.Event()
         self._thread = None
-        self._n_active = 0
+        self._active.clear()
         self._worker = str(os.getpid())
 
     def _run(self, stop: threading.Event) -> None:
@@ -181,9 +181,9 @@ class StackSampler:
             if stop.wait(pause) or interval is None:
                 return
             now, busy = clock.perf_counter(), clock.thread_time()
-            if now - active > _LINGER_S and not self._n_active:
+            if now - active > _LINGER_S and not self._active:
                 return
-            if self._sample(now, now - before, now - due if n > 1 else None) or self._n_active:
+            if self._sample(now, now - before, now - due if n > 1 else None) or self._active:
                 active = now
             before = now
             if now - cycle >= self.cycle_s:

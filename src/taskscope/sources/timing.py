@@ -56,23 +56,25 @@ class TimedTask(Task):
             lane = self._open_lane()
         cpu = log.thread_time()
         start = log.perf_counter()
-        lane.open = (self.key, start)
         try:
-            result = self.inner(values)
-        except BaseException as error:
-            self._fail(lane, start, log.perf_counter(), log.thread_time() - cpu, error)
+            lane.open = (self.key, start)
+            try:
+                result = self.inner(values)
+            except BaseException as error:
+                self._fail(lane, start, log.perf_counter(), log.thread_time() - cpu, error)
+                drop_frame(error, sys._getframe())
+                raise
+            stop = log.perf_counter()
+            cpu = log.thread_time() - cpu
+            try:
+                size = measures[type(result)](result)
+            except BaseException as problem:  # noqa: BLE001 - a type not met before, or a user's that raises when measured
+                size = size_despite(problem, result)
+            lane.extend((self.key, start, stop, cpu, size))
+            return result
+        finally:
+            # An interrupt may come while a result is measured.
             lane.open = None
-            drop_frame(error, sys._getframe())
-            raise
-        stop = log.perf_counter()
-        cpu = log.thread_time() - cpu
-        try:
-            size = measures[type(result)](result)
-        except BaseException as problem:  # noqa: BLE001 - a type not met before, or a user's that raises when measured
-            size = size_despite(problem, result)
-        lane.extend((self.key, start, stop, cpu, size))
-        lane.open = None
-        return result
 
     def _open_lane(self) -> LaneBuffer:
         try:

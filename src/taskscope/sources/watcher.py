@@ -7,6 +7,7 @@ import os
 import subprocess
 import sys
 from dataclasses import dataclass, field
+from io import FileIO
 from pathlib import Path
 
 from taskscope.sources.processes import ProcessReading
@@ -34,6 +35,11 @@ class ProcessWatcher:
     has_told: bool = False
     """Whether it has told anything."""
     _rest: bytes = field(default=b"", repr=False)
+    _ends: tuple[FileIO, ...] = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        """Own both ends: a file is closed once; a number closed twice may be somebody else's by then."""
+        self._ends = (FileIO(self.commands, "w"), FileIO(self.samples))
 
     @classmethod
     def start(cls) -> ProcessWatcher:
@@ -97,9 +103,9 @@ class ProcessWatcher:
             os.write(self.commands, command)
 
     def stop(self) -> None:
-        """End the helper."""
-        os.close(self.commands)
-        os.close(self.samples)
+        """End the helper; once more changes nothing."""
+        for end in self._ends:
+            end.close()
 
 
 def parse_lines(lines: bytes) -> list[tuple[float, ProcessReading]]:

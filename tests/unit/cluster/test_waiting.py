@@ -37,7 +37,7 @@ def test_all_threads_wait_together_and_for_two_seconds_in_all(
 ) -> None:
     monkeypatch.setattr(waiting, "READY_S", 2.0)
     recorder, wanted = Recorder(clock=fake_clock), Wanted()
-    computes = Computes(recorder, lambda: None)
+    computes = Computes(recorder, lambda _run: None)
     schedulers = Schedulers(recorder, computes, wanted, lambda: None)
     known = WatchedScheduler(
         "tcp://10.0.0.1:8786",

@@ -252,6 +252,8 @@ def test_a_bar_is_full_only_when_all_is_done() -> None:
     tally.watch(1, {"finished": range(999_999), "ready": [1], "waiting": [], "running": []})
     assert bar_text(tally.fraction, 1.0, 10).startswith("[######### ] | 99% Completed")
     assert not tally.begin(2)
-    assert not tally.end(1, failed=False)
-    assert tally.end(2, failed=False)
-    assert tally.fraction == 1.0
+    tally.end(1, failed=False)
+    assert not tally.is_empty
+    for _ in range(2):
+        tally.end(2, failed=False)
+        assert (tally.is_empty, tally.fraction) == (True, 1.0)

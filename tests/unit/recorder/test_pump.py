@@ -146,6 +146,44 @@ def test_stopping_ends_the_thread_at_once_and_waking_starts_another(pumped: Pump
     pumped.end(log)
 
 
+def test_who_wakes_it_while_the_last_thread_ends_has_one_that_beats(
+    pumped: Pumped, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    log = pumped.compute()
+    first = pumped.thread
+    assert first is not None
+    join = first.join
+
+    def join_after_another_has_woken_it(timeout: float | None = None) -> None:
+        pumped.pump.wake()
+        join(timeout)
+
+    monkeypatch.setattr(first, "join", join_after_another_has_woken_it)
+    pumped.pump.stop()
+    second = pumped.thread
+    assert second is not None
+    assert (first.is_alive(), second.is_alive()) == (False, True)
+    pumped.ticks.queue.clear()
+    pumped.tick(is_active)
+    pumped.end(log)
+
+
+def test_a_thread_that_an_interrupt_kept_from_starting_is_replaced(
+    pumped: Pumped, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def interrupted(_thread: threading.Thread) -> None:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(threading.Thread, "start", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            pumped.pump.wake()
+    pumped.end(pumped.compute())
+    pumped.tick(is_idle)
+    pumped.pump.stop()
+    assert pumped.thread is None
+
+
 def test_stopping_what_never_ran_does_nothing(pumped: Pumped) -> None:
     pumped.pump.stop()
     assert pumped.thread is None

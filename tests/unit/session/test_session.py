@@ -300,20 +300,31 @@ class TestFork:
         assert session.held
 
 
-def test_what_somebody_computes_while_the_last_holder_leaves_is_kept(
+def test_who_holds_while_the_last_holder_leaves_misses_nothing(
     session: Session, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     first, second = object(), object()
-    stop = session.pump.stop
 
-    def stop_and_be_held_again() -> None:
-        stop()
+    def hold_and_compute() -> None:
         session.hold(second)
         compute("theirs")
+
+    other = threading.Thread(target=hold_and_compute)
+    detach = session.cluster.detach
+
+    def detach_while_somebody_comes() -> None:
+        other.start()
+        # Whoever comes now waits, and has to be waited for after this; who does not wait is in between.
+        other.join(0.2)
+        detach()
 
     session.hold(first)
     compute("mine")
     with monkeypatch.context() as patch:
-        patch.setattr(session.pump, "stop", stop_and_be_held_again)
+        patch.setattr(session.cluster, "detach", detach_while_somebody_comes)
         session.release(first)
-    assert statuses(session.recorder) == {"mine": "finished", "theirs": "finished"}
+    other.join()
+    assert (session.held, session.cluster._attached) == (True, True)
+    assert statuses(session.recorder) == {"theirs": "finished"}
+    session.release(second)
+    assert (session.held, session.cluster._attached) == (False, False)

@@ -99,11 +99,11 @@ def test_cpu_percent_times_its_interval_is_the_time_that_was_spent() -> None:
     recorder = Recorder()
     sampler = ResourceSampler(recorder)
     outer_s = time.process_time()
-    sampler.compute_started()
+    sampler.compute_started("compute")
     inner_s = time.process_time()
     burn(0.1)
     inner_s = time.process_time() - inner_s
-    sampler.compute_stopped()
+    sampler.compute_stopped("compute")
     outer_s = time.process_time() - outer_s
     (first, last) = recorder.resources.rows().tuples()
     assert inner_s - JIFFY_S <= (last[0] - first[0]) * last[1] / 100 <= outer_s + JIFFY_S
@@ -229,7 +229,7 @@ def test_samples_go_on_after_the_helper_was_killed() -> None:
         return recorder.resources.cursor >= n_before + 5
 
     try:
-        sampler.compute_started()
+        sampler.compute_started("compute")
         until(lambda: has_five_more(0))
         first = helper_of_this_process()
         first.kill()

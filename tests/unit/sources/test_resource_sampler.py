@@ -24,7 +24,8 @@ class FakeWatcher(ProcessWatcher):
     """A helper process whose samples the test writes."""
 
     def __init__(self) -> None:
-        super().__init__(-1, -1)
+        # No descriptors, which the real one owns.
+        self.ended = self.has_told = False
         self.told: list[float | None] = []
         self.waiting: list[tuple[float, ProcessReading]] = []
         self.stopped = False
@@ -81,24 +82,24 @@ def sampled(fake_clock: FakeClock) -> Iterator[Sampled]:
 
 
 def test_the_shortest_compute_has_a_first_and_a_last_sample(sampled: Sampled) -> None:
-    sampled.sampler.compute_started()
+    sampled.sampler.compute_started("compute")
     sampled.spend(0.125, 0.0625, rss_bytes=3_000)
-    sampled.sampler.compute_stopped()
+    sampled.sampler.compute_stopped("compute")
     assert sampled.samples == [(0.0, None, 1_000.0, 1, False), (0.125, 50.0, 3_000.0, 1, False)]
     assert sampled.watchers == []
 
 
 def test_the_first_sample_of_a_compute_does_not_average_over_the_time_before_it(sampled: Sampled) -> None:
     for _ in range(2):
-        sampled.sampler.compute_started()
+        sampled.sampler.compute_started("compute")
         sampled.spend(1.0, 1.0)
-        sampled.sampler.compute_stopped()
+        sampled.sampler.compute_stopped("compute")
         sampled.spend(100.0, 0.0)
     assert [cpu for _, cpu, *_ in sampled.samples] == [None, 100.0, None, 100.0]
 
 
 def test_the_time_that_the_helper_takes_to_start_is_not_one_long_gap(sampled: Sampled) -> None:
-    sampled.sampler.compute_started()
+    sampled.sampler.compute_started("compute")
     sampled.spend(0.125, 0.0625, rss_bytes=3_000)
     sampled.sampler.tick()
     assert sampled.samples == [(0.0, None, 1_000.0, 1, False), (0.125, 50.0, 3_000.0, 1, False)]
@@ -106,7 +107,7 @@ def test_the_time_that_the_helper_takes_to_start_is_not_one_long_gap(sampled: Sa
 
 def test_a_compute_that_lasts_is_sampled_by_a_helper_that_pauses_with_it(sampled: Sampled) -> None:
     sampled.sampler.dt = 0.5
-    sampled.sampler.compute_started()
+    sampled.sampler.compute_started("compute")
     sampled.sampler.tick()
     sampled.sampler.tick()
     (watcher,) = sampled.watchers
@@ -116,7 +117,7 @@ def test_a_compute_that_lasts_is_sampled_by_a_helper_that_pauses_with_it(sampled
         (101.0, ProcessReading({1: 11.0, 2: 0.5}, 4_000)),
     ]
     sampled.spend(2.0, 2.0)
-    sampled.sampler.compute_stopped()
+    sampled.sampler.compute_stopped("compute")
     assert sampled.samples == [
         (0.0, None, 1_000.0, 1, False),
         (0.5, 100.0, 2_000.0, 1, False),
@@ -127,42 +128,42 @@ def test_a_compute_that_lasts_is_sampled_by_a_helper_that_pauses_with_it(sampled
 
 
 def test_a_sample_that_is_late_by_more_than_five_intervals_comes_after_a_gap(sampled: Sampled) -> None:
-    sampled.sampler.compute_started()
+    sampled.sampler.compute_started("first")
     sampled.spend(1.25, 0.0)
-    sampled.sampler.compute_started()
-    sampled.sampler.compute_stopped()
+    sampled.sampler.compute_started("second")
+    sampled.sampler.compute_stopped("second")
     sampled.spend(1.375, 0.0)
-    sampled.sampler.compute_stopped()
+    sampled.sampler.compute_stopped("first")
     assert [(t, gap) for t, *_, gap in sampled.samples] == [(0.0, False), (1.25, False), (2.625, True)]
 
 
 def test_samples_that_come_out_of_order_are_left_out(sampled: Sampled) -> None:
-    sampled.sampler.compute_started()
+    sampled.sampler.compute_started("compute")
     sampled.sampler.tick()
     sampled.watchers[0].waiting = [(99.0, ProcessReading({1: 9.0}, 1)), (100.0, ProcessReading({1: 9.5}, 1))]
     sampled.spend(1.0, 1.0)
-    sampled.sampler.compute_stopped()
+    sampled.sampler.compute_stopped("compute")
     assert [t for t, *_ in sampled.samples] == [0.0, 1.0]
 
 
 def test_a_child_that_ended_takes_no_time_away(sampled: Sampled) -> None:
     sampled.now = ProcessReading({1: 10.0, 2: 50.0}, 1_000)
-    sampled.sampler.compute_started()
+    sampled.sampler.compute_started("compute")
     sampled.clock.advance(1.0)
     sampled.now = ProcessReading({1: 10.5}, 1_000)
-    sampled.sampler.compute_stopped()
+    sampled.sampler.compute_stopped("compute")
     assert sampled.samples[-1] == (1.0, 50.0, 1_000.0, 1, False)
 
 
 def test_computes_at_the_same_time_are_sampled_once(sampled: Sampled) -> None:
-    sampled.sampler.compute_started()
-    sampled.sampler.compute_started()
+    sampled.sampler.compute_started("first")
+    sampled.sampler.compute_started("second")
     sampled.sampler.tick()
     sampled.spend(1.0, 1.0)
-    sampled.sampler.compute_stopped()
+    sampled.sampler.compute_stopped("second")
     assert [watcher.told for watcher in sampled.watchers] == [[0.25]]
     sampled.spend(1.0, 1.0)
-    sampled.sampler.compute_stopped()
+    sampled.sampler.compute_stopped("first")
     assert [watcher.told for watcher in sampled.watchers] == [[0.25, None]]
     assert [t for t, *_ in sampled.samples] == [0.0, 1.0, 2.0]
 
@@ -170,30 +171,30 @@ def test_computes_at_the_same_time_are_sampled_once(sampled: Sampled) -> None:
 def test_without_a_helper_a_thread_samples_and_ends_with_the_compute(sampled: Sampled) -> None:
     sampled.helper_available = False
     sampled.sampler.dt = 0.001
-    sampled.sampler.compute_started()
+    sampled.sampler.compute_started("compute")
     sampled.sampler.tick()
     thread = sampled.sampler._thread
     assert thread is not None
     for _ in range(3):
         assert sampled.reads.acquire(timeout=PATIENCE_S)
-    sampled.sampler.compute_stopped()
+    sampled.sampler.compute_stopped("compute")
     thread.join(PATIENCE_S)
     assert not thread.is_alive()
 
 
 def test_a_helper_that_ended_is_followed_by_another(sampled: Sampled) -> None:
-    sampled.sampler.compute_started()
+    sampled.sampler.compute_started("compute")
     sampled.sampler.tick()
     sampled.watchers[0].ended = sampled.watchers[0].has_told = True
     sampled.sampler.tick()
     sampled.sampler.tick()
-    sampled.sampler.compute_stopped()
+    sampled.sampler.compute_stopped("compute")
     assert [(w.told, w.stopped) for w in sampled.watchers] == [([0.25], True), ([0.25, None], False)]
 
 
 def test_where_a_helper_ends_before_it_tells_anything_a_thread_samples(sampled: Sampled) -> None:
     sampled.sampler.dt = 0.001
-    sampled.sampler.compute_started()
+    sampled.sampler.compute_started("compute")
     sampled.sampler.tick()
     sampled.watchers[0].ended = True
     sampled.sampler.tick()
@@ -202,15 +203,15 @@ def test_where_a_helper_ends_before_it_tells_anything_a_thread_samples(sampled: 
     assert thread is not None
     for _ in range(3):
         assert sampled.reads.acquire(timeout=PATIENCE_S)
-    sampled.sampler.compute_stopped()
+    sampled.sampler.compute_stopped("compute")
     thread.join(PATIENCE_S)
     assert [(w.told, w.stopped) for w in sampled.watchers] == [([0.001], True)]
 
 
 def test_a_tick_between_computes_starts_nothing(sampled: Sampled) -> None:
     sampled.sampler.tick()
-    sampled.sampler.compute_started()
-    sampled.sampler.compute_stopped()
+    sampled.sampler.compute_started("compute")
+    sampled.sampler.compute_stopped("compute")
     sampled.sampler.tick()
     assert sampled.watchers == []
 
@@ -220,8 +221,8 @@ def test_an_error_while_reading_is_a_fault_of_ours_and_no_sample(sampled: Sample
         raise RuntimeError("no")
 
     sampled.sampler._read = broken
-    sampled.sampler.compute_started()
-    sampled.sampler.compute_stopped()
+    sampled.sampler.compute_started("compute")
+    sampled.sampler.compute_stopped("compute")
     text = "taskscope failed in the resource sampler: RuntimeError: no; the computation was not affected"
     assert [message.text for message in sampled.recorder.messages] == [f"{text} (2 times)"]
     assert sampled.samples == []
@@ -232,16 +233,16 @@ def test_a_helper_that_is_there_samples_the_next_compute_from_its_start(sampled:
     sampled.sampler.prepare()
     (watcher,) = sampled.watchers
     assert watcher.told == []
-    sampled.sampler.compute_started()
+    sampled.sampler.compute_started("compute")
     assert watcher.told == [0.25]
     watcher.waiting = [(100.25, ProcessReading({1: 10.125}, 2_000))]
     sampled.spend(0.5, 0.25)
     sampled.sampler.tick()
-    sampled.sampler.compute_stopped()
-    sampled.sampler.compute_started()
+    sampled.sampler.compute_stopped("compute")
+    sampled.sampler.compute_started("compute")
     # Written before it was paused, and read too late: it belongs to no compute.
     watcher.waiting = [(100.5, ProcessReading({1: 10.25}, 2_000))]
-    sampled.sampler.compute_stopped()
+    sampled.sampler.compute_stopped("compute")
     assert watcher.told == [0.25, None, 0.25, None]
     assert sampled.samples == [
         (0.0, None, 1_000.0, 1, False),
@@ -254,13 +255,13 @@ def test_a_helper_that_is_there_samples_the_next_compute_from_its_start(sampled:
 def test_without_a_helper_nothing_can_be_prepared(sampled: Sampled) -> None:
     sampled.helper_available = False
     sampled.sampler.prepare()
-    sampled.sampler.compute_started()
-    sampled.sampler.compute_stopped()
+    sampled.sampler.compute_started("compute")
+    sampled.sampler.compute_stopped("compute")
     assert [t for t, *_ in sampled.samples] == [0.0]
 
 
 def test_stopping_ends_the_helper(sampled: Sampled) -> None:
-    sampled.sampler.compute_started()
+    sampled.sampler.compute_started("compute")
     sampled.sampler.tick()
     sampled.sampler.stop()
     assert sampled.watchers[0].stopped

@@ -270,12 +270,12 @@ def test_a_sampler_whose_computes_are_over_for_a_second_ends(fake_clock: Any) ->
     recorder = Recorder(clock=fake_clock)
     sampler = StackSampler(recorder, list)
     sampler.interval_s = 0.001
-    sampler.compute_started()
+    sampler.compute_started("compute")
     sampler.tick()
     thread = sampler._thread
     assert thread is not None
     fake_clock.advance(0.5)
-    sampler.compute_stopped()
+    sampler.compute_stopped("compute")
     fake_clock.advance(2.0)
     thread.join(PATIENCE_S)
     assert (thread.is_alive(), sampler._thread) == (False, None)

@@ -24,10 +24,10 @@ class Computes:
     recorder
         Where they are recorded.
     on_stop
-        Called when a run has ended.
+        Called when a run has ended, with what stands for it.
     """
 
-    def __init__(self, recorder: Recorder, on_stop: Callable[[], None]) -> None:
+    def __init__(self, recorder: Recorder, on_stop: Callable[[object], None]) -> None:
         self._recorder = recorder
         self._on_stop = on_stop
         self._lock = threading.Lock()
@@ -127,7 +127,7 @@ class Computes:
             self._going.discard(run)
             if not self._going:
                 self._released.clear()
-        self._on_stop()
+        self._on_stop(run.log)
 
     def clear(self) -> None:
         """Let go of all runs."""

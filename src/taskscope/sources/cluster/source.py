@@ -26,7 +26,7 @@ class ClusterSource:
     recorder
         Where to.
     on_start, on_stop
-        Called when a run starts, on the user's thread, and when it has ended.
+        Called when a run starts, on the user's thread, and when it has ended, with what stands for it.
     on_news
         Called when the recorder was told something between runs.
 
@@ -40,8 +40,8 @@ class ClusterSource:
     def __init__(
         self,
         recorder: Recorder,
-        on_start: Callable[[], None] = lambda: None,
-        on_stop: Callable[[], None] = lambda: None,
+        on_start: Callable[[object], None] = lambda _run: None,
+        on_stop: Callable[[object], None] = lambda _run: None,
         on_news: Callable[[], None] = lambda: None,
     ) -> None:
         self.recorder = recorder
@@ -195,4 +195,4 @@ class ClusterSource:
         if is_new:
             # What adds to one waits for the next look, or a loop that submits has the scheduler asked always.
             scheduler.wake()
-            self._on_start()
+            self._on_start(run.log)

@@ -22,7 +22,6 @@ __all__ = ["release", "watch"]
 _lock = ForkLock()
 _observers: tuple[Observer, ...] = ()
 _originals: dict[str, Any] = {}
-_tap: _Tap
 _call: ContextVar[Call | None] = ContextVar("taskscope_cluster_call", default=None)
 
 
@@ -33,8 +32,7 @@ def watch(observer: Observer) -> bool:
         module = sys.modules.get("distributed.client")
         if module is None or not hasattr(module, "Client"):
             return False
-        if not _originals:
-            _install(module.Client)
+        _install(module.Client)
         if observer not in _observers:
             _observers = (*_observers, observer)
         return True
@@ -55,13 +53,22 @@ class _Tap:
     is_on = True
 
 
+_tap = _Tap()
+
+
 def _install(kind: Any) -> None:
     global _tap  # noqa: PLW0603 - see watch
-    _tap = _Tap()
+    if not _tap.is_on:
+        # An interrupt may have come while it was taken out.
+        _uninstall(kind)
+        _tap = _Tap()
     for name, make in _REPLACED.items():
-        original = vars(kind)[name]
-        _originals[name] = (original, replacement := make(original, _tap))
-        setattr(kind, name, replacement)
+        found = vars(kind)[name]
+        known = _originals.get(name)
+        # Or while it was put in. Where another tool has put its own over ours, ours is asked below it.
+        if known is None or found is known[0]:
+            _originals[name] = (found, replacement := make(found, _tap))
+            setattr(kind, name, replacement)
 
 
 def _uninstall(kind: Any) -> None:
