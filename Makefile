@@ -46,7 +46,7 @@ ifndef SIDE_BY_SIDE
 .NOTPARALLEL:
 endif
 
-.PHONY: demo test quick setup lint typecheck unit unit-python unit-frontend upstream upstream-distributed minimum newest other-python soak graphs mutants sbom binder packaging notebooks browser docs docs-check bench bench-quick \
+.PHONY: demo test quick setup lint typecheck unit unit-python unit-frontend upstream upstream-distributed minimum newest other-python soak interrupts graphs mutants sbom binder packaging notebooks browser docs docs-check bench bench-quick \
 	pictures clean help
 
 demo: setup ## open the quickstart in JupyterLab (with CI=true: run it headless, keep the results)
@@ -112,6 +112,9 @@ soak: setup ## two hours of random faults; `make soak MINUTES=5` for less (not p
 
 graphs: setup ## 4,000 random graphs with odd values and exceptions end as they do unrecorded; `make graphs GRAPHS=400` for less (not part of test)
 	$(PYTHON) -m tests.support.odd_graphs --graphs $(GRAPHS)
+
+interrupts: setup ## a KeyboardInterrupt at each line that runs on the user's thread: half an hour (not part of test)
+	$(PYTHON) -W error -m tests.faults.interrupts
 
 mutants: setup $(STAMPS)/mutants ## do tests notice a wrong recorder, wire or decoder? half an hour (not part of test)
 	rm -rf $(MUTANTS)/repository && mkdir -p $(MUTANTS)/repository

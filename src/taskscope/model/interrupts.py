@@ -107,8 +107,6 @@ class Entered:
         # Whoever calls the two methods by hand is on their own.
         found = None if reference is None else reference()
         self._ending = None if found is None else weakref.finalize(found, end)
-        if self._ending is not None:
-            self._ending.atexit = False
 
     def is_over(self) -> None:
         """Know that what was begun has ended."""
