@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 import taskscope
 from benchmarks.harness import Table
-from taskscope.model.recording import Recording
+from taskscope.recording import Recording
 
 _RETRIED_EVERY = 100
 _KILLED_EVERY = 10

@@ -19,7 +19,7 @@ import numpy as np
 
 from benchmarks.eta_workloads import N_WORKERS, WORKLOADS, graph_of
 from benchmarks.harness import Table, main
-from taskscope.model.recording import Recording
+from taskscope.model.recording import RecordedData
 from taskscope.model.records import Estimate
 from taskscope.session import current
 from taskscope.widgets.estimates import Estimates
@@ -98,7 +98,7 @@ def computed(name: str, seed: int) -> Run:
     return Run(run.stop_s - zero_s, looks, watcher.n_without, seen)
 
 
-def _seen(recording: Recording) -> list[tuple[float, float]]:
+def _seen(recording: RecordedData) -> list[tuple[float, float]]:
     """Return per group when its first task and its last one ended, in seconds after the compute's start."""
     (run,) = recording.runs
     tasks = recording.tasks

@@ -29,7 +29,7 @@ import taskscope
 from benchmarks.harness import Table, differences, interleaved, main, spread
 from benchmarks.workloads import tree
 from taskscope.errors import DamagedFileError
-from taskscope.model.recording import Recording
+from taskscope.recording import Recording
 
 ENDLESS = """
 import sys, time, dask, taskscope

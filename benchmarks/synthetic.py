@@ -10,9 +10,9 @@ from numpy.typing import NDArray
 
 from taskscope.model.columns import GraphColumns, RowBlock, narrow_sizes, narrow_times
 from taskscope.model.keys import KeyBlock
-from taskscope.model.recording import Recording
 from taskscope.model.records import Group, Lane, Run
 from taskscope.model.resources import ResourceRows
+from taskscope.recording import Recording
 
 __all__ = ["synthetic"]
 

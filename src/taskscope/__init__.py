@@ -13,11 +13,9 @@ from taskscope.model.version import __version__
 if TYPE_CHECKING:
     from IPython.core.interactiveshell import InteractiveShell
 
-    from taskscope.analysis.compare import compare
     from taskscope.errors import TaskscopeError
-    from taskscope.export import load
-    from taskscope.model.recording import Recording
     from taskscope.profiling import profile
+    from taskscope.recording import Recording, compare, load
     from taskscope.widgets import (
         CacheWidget,
         Dashboard,
@@ -33,11 +31,11 @@ _HOMES = {
     "FlameWidget": "taskscope.widgets",
     "GanttWidget": "taskscope.widgets",
     "ProgressWidget": "taskscope.widgets",
-    "Recording": "taskscope.model.recording",
+    "Recording": "taskscope.recording",
     "ResourceWidget": "taskscope.widgets",
     "TaskscopeError": "taskscope.errors",
-    "compare": "taskscope.analysis.compare",
-    "load": "taskscope.export",
+    "compare": "taskscope.recording",
+    "load": "taskscope.recording",
     "profile": "taskscope.profiling",
 }
 

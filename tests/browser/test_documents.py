@@ -10,7 +10,7 @@ from typing import Any
 
 from playwright.sync_api import Page, expect
 
-from taskscope.model.recording import Recording
+from taskscope.recording import Recording
 from tests.browser.harness.lab_page import LabPage
 from tests.browser.harness.server import Server
 from tests.support.hostile import ELEMENTS, hostile

@@ -13,7 +13,7 @@ import pytest
 from playwright.sync_api import Browser, Page, expect
 
 import taskscope
-from taskscope.model.recording import Recording
+from taskscope.recording import Recording
 from taskscope.report import result_html
 from tests.support.hostile import ELEMENTS, hostile
 from tests.support.payloads import PAYLOADS

@@ -23,7 +23,7 @@ from traitlets.config import Config
 
 import taskscope
 from taskscope.diagnostics import CacheProfiler, Profiler, ProgressBar, ResourceProfiler
-from taskscope.model.recording import Recording
+from taskscope.recording import Recording
 from taskscope.session import current
 from taskscope.widgets.feed import current as current_feed
 from tests.support.waiting import PATIENCE_S, until

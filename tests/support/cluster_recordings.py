@@ -8,9 +8,9 @@ import numpy as np
 
 from taskscope.model.activities import ActivityColumns, ActivityRows
 from taskscope.model.held import HeldRows
-from taskscope.model.recording import Recording
 from taskscope.model.records import CLUSTER, Lane
 from taskscope.model.workers import WorkerSample
+from taskscope.recording import Recording
 from tests.support.recordings import ZERO_S, recording_of, run_of
 from tests.support.task_blocks import Row
 

@@ -17,7 +17,7 @@ import dask.array as da
 
 import taskscope
 from taskscope.analysis.page_tables import recorded_messages
-from taskscope.model.recording import Recording
+from taskscope.recording import Recording
 from tests.support.cluster_recordings import cluster_recording
 from tests.support.fake_clock import FakeClock
 from tests.support.repeated_tasks import record_repeated_tasks
@@ -86,7 +86,9 @@ def main() -> None:
     FOLDER.mkdir(exist_ok=True)
     _record()
     cluster_recording().save(FOLDER / "cluster.taskscope", overwrite=True)
-    record_repeated_tasks(FakeClock())[0].snapshot().save(FOLDER / "repeated.taskscope", overwrite=True)
+    Recording.of(record_repeated_tasks(FakeClock())[0].snapshot()).save(
+        FOLDER / "repeated.taskscope", overwrite=True
+    )
     for path in files():
         text = json.dumps(messages_of(taskscope.load(path)), indent=1)
         messages_path(path).write_text(text + "\n", encoding="utf-8")

@@ -9,9 +9,9 @@ import numpy as np
 
 from taskscope.model.columns import GraphColumns, RowBlock, narrow_sizes
 from taskscope.model.keys import key_block, split_key
-from taskscope.model.recording import Recording
 from taskscope.model.records import OBSERVED_BY, STATUSES, Group, Lane, Message, Run, RunStatus
 from taskscope.model.resources import ResourceRows
+from taskscope.recording import Recording
 from tests.support.task_blocks import Row
 
 ZERO_S = 100.0

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from taskscope.model.recording import Recording
+from taskscope.recording import Recording
 from taskscope.report.dense_links import MAX_PAGE_LINK_BYTES, pack_links
 from taskscope.report.embed import data_json
 from tests.support.recordings import recording_of

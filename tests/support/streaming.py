@@ -11,7 +11,7 @@ from taskscope.analysis.redaction import Redact
 from taskscope.export.changes import Changes
 from taskscope.export.frames import FrameWriter
 from taskscope.model.activities import Transfer
-from taskscope.model.recording import Recording
+from taskscope.model.recording import RecordedData
 from taskscope.model.resources import ResourceRows
 from taskscope.model.workers import WorkerSample
 from taskscope.recorder import Holding, LaneActivity, Recorder, RunLog
@@ -62,7 +62,7 @@ class StreamedFile:
         return self._file.getvalue()
 
 
-def streamed(clock: FakeClock, *, redact: Redact = False) -> tuple[bytes, Recording]:
+def streamed(clock: FakeClock, *, redact: Redact = False) -> tuple[bytes, RecordedData]:
     """Return the file of a compute that was killed, and what the recorder held at its last flush.
 
     Four of six tasks have ended, one of them in a second flush; one is in flight. It has something in every

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from taskscope.model.recording import Recording
+from taskscope.model.recording import RecordedData
 from taskscope.model.tables import TABLES
 
 
-def as_lists(recording: Recording, *names: str) -> dict[str, dict[str, list[str]]]:
+def as_lists(recording: RecordedData, *names: str) -> dict[str, dict[str, list[str]]]:
     """Return these tables, by default all of them, with every value as its ``repr``."""
     return {
         name: {
@@ -19,6 +19,6 @@ def as_lists(recording: Recording, *names: str) -> dict[str, dict[str, list[str]
     }
 
 
-def rows(recording: Recording, name: str) -> list[tuple[str, ...]]:
+def rows(recording: RecordedData, name: str) -> list[tuple[str, ...]]:
     """Return the rows of a table, with every value as its ``repr``."""
     return list(zip(*as_lists(recording, name)[name].values(), strict=True))

@@ -11,7 +11,7 @@ from distributed import Client
 
 import taskscope
 from taskscope.charts import html_document
-from taskscope.model.recording import Recording
+from taskscope.recording import Recording
 
 __all__ = ["get_task_stream", "of_client"]
 

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from taskscope.model.columns import GraphColumns
 from taskscope.model.held import HeldEvents, HeldRows, HeldSeries, Stretches
-from taskscope.model.recording import Recording
+from taskscope.model.recording import RecordedData
 from taskscope.model.records import Run
 
 __all__ = [
@@ -53,7 +53,7 @@ class Held:
     value: NDArray[np.float64]
 
 
-def held_rows(recording: Recording, stretches: Stretches | None = None) -> HeldRows:
+def held_rows(recording: RecordedData, stretches: Stretches | None = None) -> HeldRows:
     """Return what was held of each group from moment to moment; times on the recorder's axis.
 
     Parameters
@@ -77,13 +77,15 @@ def held_rows(recording: Recording, stretches: Stretches | None = None) -> HeldR
     return HeldRows.concat([*parts, recording.holdings])
 
 
-def held_metrics(recording: Recording) -> dict[int, str]:
+def held_metrics(recording: RecordedData) -> dict[int, str]:
     """Return the name of the user's cache metric, by run; runs without one are left out."""
     name = str(recording.metadata.get("metric", "metric"))
     return {run: name for run, graph in recording.graphs.items() if graph.values is not None}
 
 
-def _run_rows(recording: Recording, run: Run, graph: GraphColumns, stretches: Stretches | None) -> HeldRows:
+def _run_rows(
+    recording: RecordedData, run: Run, graph: GraphColumns, stretches: Stretches | None
+) -> HeldRows:
     stop = recording.now_s if run.stop_s is None else run.stop_s
     has_value = graph.values is not None
     series = HeldSeries(run.run, run.start_s, has_value=has_value, stretches=stretches)
@@ -92,7 +94,7 @@ def _run_rows(recording: Recording, run: Run, graph: GraphColumns, stretches: St
     return HeldRows.concat([rows, series.flush() if run.stop_s is None else series.close(stop)])
 
 
-def _events(recording: Recording, run: int, graph: GraphColumns, stop: float) -> HeldEvents:
+def _events(recording: RecordedData, run: int, graph: GraphColumns, stop: float) -> HeldEvents:
     enter, leave = graph.enter_times(), graph.exit_times(stop)
     came = np.flatnonzero(~np.isnan(enter))
     # What leaves at the end leaves with `close`; of a compute that goes on, it stays.
@@ -112,7 +114,7 @@ def _events(recording: Recording, run: int, graph: GraphColumns, stop: float) ->
     )
 
 
-def key_sizes(recording: Recording, run: int, graph: GraphColumns) -> NDArray[np.float64]:
+def key_sizes(recording: RecordedData, run: int, graph: GraphColumns) -> NDArray[np.float64]:
     """Return the bytes of every key of a run, NaN where unknown or no longer held."""
     sizes = np.full(len(graph.group), np.nan)
     sizes[graph.data] = graph.data_sizes

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from taskscope.analysis.time_left import prefix_progress
-from taskscope.model.recording import Recording
+from taskscope.model.recording import RecordedData
 
 __all__ = ["N_COLOURS", "PALETTE", "prefix_colours"]
 
@@ -17,7 +17,7 @@ N_COLOURS = len(PALETTE)
 """Prefixes take turns with this many colours."""
 
 
-def prefix_colours(recording: Recording) -> dict[str, int]:
+def prefix_colours(recording: RecordedData) -> dict[str, int]:
     """Return the number of each prefix's colour: the order of progress rows, as in the live views."""
     prefixes = dict.fromkeys(row.prefix for row in prefix_progress(recording))
     return {prefix: place % N_COLOURS for place, prefix in enumerate(prefixes)}

@@ -1,25 +1,33 @@
-"""Two recordings side by side: what changed, and whether that is more than chance."""
+"""What changed from one recording to another: per prefix and in total, as values and as text."""
 
 from __future__ import annotations
 
-import importlib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from os import PathLike
 from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
+from taskscope.analysis.quantities import UNKNOWN, format_bytes, format_count, format_duration, printable
 from taskscope.analysis.totals import Totals, measure_totals
 from taskscope.errors import MissingDependencyError
-from taskscope.model.faces import face
-from taskscope.model.recording import Recording
+from taskscope.model.recording import RecordedData
 
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["Change", "Comparison", "Difference", "compare"]
+__all__ = [
+    "Change",
+    "ComparedData",
+    "Difference",
+    "compared",
+    "comparison_columns",
+    "comparison_text",
+    "prefix_cells",
+    "total_cells",
+]
+
 
 _RESAMPLES = 1_000
 _LEVEL = 0.95
@@ -86,7 +94,7 @@ class Difference:
 
 
 @dataclass(frozen=True, slots=True, repr=False)
-class Comparison:
+class ComparedData:
     """Two recordings side by side.
 
     Parameters
@@ -108,17 +116,11 @@ class Comparison:
     peak_rss_bytes: Change
     prefixes: tuple[Difference, ...]
     warnings: tuple[str, ...]
-    recordings: tuple[Recording, Recording] = field(compare=False)
+    recordings: tuple[RecordedData, RecordedData] = field(compare=False)
 
     def __repr__(self) -> str:
         """Return it as lines of text."""
-        text: str = importlib.import_module("taskscope.analysis.compare_text").comparison_text(self)
-        return text
-
-    def _repr_mimebundle_(self, include: object = None, exclude: object = None) -> dict[str, str]:
-        """Return text, and HTML with both Gantt charts, for a cell whose last value this is."""
-        bundle: dict[str, str] = face("comparison_bundle")(self)
-        return bundle
+        return comparison_text(self)
 
     def to_pandas(self) -> pd.DataFrame:
         """Return one row per prefix as a pandas DataFrame.
@@ -132,15 +134,7 @@ class Comparison:
             import pandas as pd
         except ImportError as error:
             raise MissingDependencyError("to_pandas needs pandas; install it: pip install pandas") from error
-        text = importlib.import_module("taskscope.analysis.compare_text")
-        return pd.DataFrame(text.comparison_columns(self))
-
-    def to_html(self, path: str | PathLike[str], *, overwrite: bool = False) -> None:
-        """Write one page that needs no network: both Gantt charts on one scale, and the comparison as tables.
-
-        Parameters and errors are those of `taskscope.Recording.save`. Credentials in URLs are hidden.
-        """
-        face("comparison_to_html")(self, path, overwrite=overwrite)
+        return pd.DataFrame(comparison_columns(self))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -149,35 +143,14 @@ class _Tasks:
     cpu_s: NDArray[np.float64]
 
 
-def compare(before: Recording, after: Recording) -> Comparison:
-    """Return what changed from one recording to the other: per prefix and in total.
-
-    Parameters
-    ----------
-    before, after
-        The recordings; the result is shown as text, in a notebook as tables and charts, and has `to_pandas`.
-
-    Examples
-    --------
-    >>> import dask, taskscope
-    >>> with taskscope.profile(display=False) as run:
-    ...     _ = dask.delayed(sum)([1, 2]).compute(scheduler="synchronous")
-    >>> [row.kind for row in taskscope.compare(run.recording, run.recording).prefixes]
-    ['both']
-
-    Notes
-    -----
-    The interval is that of a percentile bootstrap over tasks (1,000 resamples, of at most 2,000 tasks drawn
-    from each side). It takes tasks for independent, and knows nothing of what differs from run to run: two
-    recordings of the same code can differ clearly. Makespan and memory are one number per recording, so they
-    have no interval.
-    """
+def compared(before: RecordedData, after: RecordedData) -> ComparedData:
+    """Return what changed from one recording to the other; see `taskscope.compare`."""
     totals = measure_totals(before), measure_totals(after)
     tasks = _by_prefix(before), _by_prefix(after)
     chance = np.random.default_rng(0)
     names = dict.fromkeys([*tasks[0], *tasks[1]])
     rows = [_difference(name, tasks[0].get(name), tasks[1].get(name), chance) for name in names]
-    return Comparison(
+    return ComparedData(
         makespan_s=_change(totals, lambda t: t.makespan_s),
         time_s=_change(totals, lambda t: t.task_s),
         cpu_s=_change(totals, lambda t: t.cpu_s),
@@ -197,7 +170,7 @@ def _gain(change: Change) -> float:
     return (change.after or 0.0) - (change.before or 0.0)
 
 
-def _by_prefix(recording: Recording) -> Mapping[str, _Tasks]:
+def _by_prefix(recording: RecordedData) -> Mapping[str, _Tasks]:
     tasks = recording.tasks
     duration_s = tasks.stop - tasks.start
     names = list(dict.fromkeys(group.prefix for group in recording.groups))
@@ -273,7 +246,7 @@ def _resampled_means(values: NDArray[np.float64], chance: np.random.Generator) -
 
 
 def _warnings(
-    before: Recording, after: Recording, totals: tuple[Totals, Totals], rows: list[Difference]
+    before: RecordedData, after: RecordedData, totals: tuple[Totals, Totals], rows: list[Difference]
 ) -> list[str]:
     found = [
         f"{name} differs: {before.metadata.get(name)} before, {after.metadata.get(name)} after"
@@ -295,3 +268,85 @@ def _warnings(
 
 def _shown(value: object) -> str:
     return " + ".join(map(str, value)) if isinstance(value, tuple) else str(value)
+
+
+_MAX_PREFIXES = 20
+
+
+def comparison_text(comparison: ComparedData) -> str:
+    """Return the comparison as lines of text."""
+    lines = ["taskscope · comparison", ""]
+    lines += [f"  {a:<12}  {b:>12}  {c:>12}  {d:>7}" for a, b, c, d in total_cells(comparison)]
+    lines += ["", *_prefix_lines(comparison)]
+    if comparison.warnings:
+        lines += ["", *(f"  warning: {printable(text, 300)}" for text in comparison.warnings)]
+    return "\n".join(lines)
+
+
+def total_cells(comparison: ComparedData) -> list[tuple[str, str, str, str]]:
+    """Return the quantities of the whole recordings as a table, its head first."""
+    totals = (
+        ("makespan", comparison.makespan_s, format_duration),
+        ("task time", comparison.time_s, format_duration),
+        ("CPU time", comparison.cpu_s, format_duration),
+        ("peak memory", comparison.peak_rss_bytes, format_bytes),
+    )
+    cells = [("", "before", "after", "ratio")]
+    cells += [(name, show(c.before), show(c.after), _ratio(c.ratio)) for name, c, show in totals]
+    tasks = comparison.n_tasks
+    return [*cells, ("tasks", _n(tasks.before), _n(tasks.after), _ratio(tasks.ratio))]
+
+
+def prefix_cells(comparison: ComparedData, most: int) -> list[tuple[str, str, str, str, str]]:
+    """Return `most` prefixes as a table, its head first."""
+    head = ("prefix", "tasks", "time before", "time after", "mean per task (95 %)")
+    return [head, *(_row(row) for row in comparison.prefixes[:most])]
+
+
+def _prefix_lines(comparison: ComparedData) -> list[str]:
+    cells = prefix_cells(comparison, _MAX_PREFIXES)
+    width = max(len(row[0]) for row in cells)
+    lines = [f"  {a:<{width}}  {b:>15}  {c:>12}  {d:>12}  {e}" for a, b, c, d, e in cells]
+    more = len(comparison.prefixes) - _MAX_PREFIXES
+    return [*lines, *([f"  {more:,} more prefixes"] if more > 0 else [])]
+
+
+def _row(row: Difference) -> tuple[str, str, str, str, str]:
+    n = _n(row.n_tasks.after)
+    if row.n_tasks.before != row.n_tasks.after:
+        n = f"{_n(row.n_tasks.before)} → {n}"
+    times = _time(row.time_s, before=True), _time(row.time_s, before=False)
+    return printable(row.prefix, 36), n, *times, _verdict(row)
+
+
+def _time(change: Change, *, before: bool) -> str:
+    return format_duration(change.before if before else change.after)
+
+
+def _verdict(row: Difference) -> str:
+    if row.kind != "both":
+        return row.kind
+    if row.low is None or row.high is None:
+        return _ratio(row.mean_ratio)
+    clear = "" if row.is_clear else ", no clear change"
+    return f"{_ratio(row.mean_ratio)} ({row.low:.2f} to {row.high:.2f}{clear})"
+
+
+def _ratio(value: float | None) -> str:
+    return UNKNOWN if value is None else f"× {value:.2f}"
+
+
+def _n(value: float | None) -> str:
+    return UNKNOWN if value is None else format_count(int(value))
+
+
+def comparison_columns(comparison: ComparedData) -> dict[str, list[object]]:
+    """Return one row per prefix as columns."""
+    rows = comparison.prefixes
+    columns: dict[str, list[object]] = {"prefix": [r.prefix for r in rows], "kind": [r.kind for r in rows]}
+    for name in ("n_tasks", "time_s", "cpu_s"):
+        columns[f"{name}_before"] = [getattr(r, name).before for r in rows]
+        columns[f"{name}_after"] = [getattr(r, name).after for r in rows]
+    for name in ("mean_ratio", "low", "high"):
+        columns[name] = [getattr(r, name) for r in rows]
+    return columns

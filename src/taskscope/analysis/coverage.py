@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from taskscope.analysis.colours import N_COLOURS, prefix_colours
-from taskscope.model.recording import Recording
+from taskscope.model.recording import RecordedData
 from taskscope.model.records import BAD_ENDS, TaskBlock
 
 __all__ = ["ENDED_BADLY", "Coverage", "column_overlap", "extent_s", "measure_coverage"]
@@ -73,7 +73,7 @@ def column_overlap(
 
 
 def measure_coverage(
-    recording: Recording,
+    recording: RecordedData,
     n_columns: int,
     *,
     span_s: float | None = None,
@@ -114,7 +114,7 @@ def measure_coverage(
 
 
 def _extent(
-    recording: Recording, start: NDArray[np.float64], stop: NDArray[np.float64]
+    recording: RecordedData, start: NDArray[np.float64], stop: NDArray[np.float64]
 ) -> tuple[float, float]:
     starts = [run.start_s - recording.zero_s for run in recording.runs]
     stops = [run.stop_s - recording.zero_s for run in recording.runs if run.stop_s is not None]
@@ -126,13 +126,13 @@ def _extent(
     return left, right if right > left else left + 1e-6
 
 
-def extent_s(recording: Recording) -> float:
+def extent_s(recording: RecordedData) -> float:
     """Return how many seconds a picture of a recording shows."""
     tasks = recording.tasks
     start_s, stop_s = _extent(recording, tasks.start, tasks.stop)
     return stop_s - start_s
 
 
-def _colours(recording: Recording, tasks: TaskBlock, colours: Mapping[str, int]) -> NDArray[np.int64]:
+def _colours(recording: RecordedData, tasks: TaskBlock, colours: Mapping[str, int]) -> NDArray[np.int64]:
     by_group = np.array([colours.get(group.prefix, 0) for group in recording.groups], np.int64)
     return by_group[tasks.group] if len(tasks) else np.empty(0, np.int64)

@@ -13,7 +13,7 @@ from taskscope.analysis.time_left import prefix_progress
 from taskscope.model.activities import ActivityRows
 from taskscope.model.held import HeldRows, Stretches
 from taskscope.model.links import Link, TaskLinks, cut_links
-from taskscope.model.recording import Recording
+from taskscope.model.recording import RecordedData
 from taskscope.model.records import RUNNING, Group, Lane, Message, Run, RunningTask, TaskBlock
 from taskscope.model.resources import ResourceRows
 from taskscope.model.workers import WorkerSample
@@ -57,7 +57,7 @@ MAX_SAMPLES = 2_000
 _STRETCHES = 200
 
 
-def resources_part(recording: Recording) -> ResourcesPart:
+def resources_part(recording: RecordedData) -> ResourcesPart:
     """Return the samples of a recording, thinned where there are many; times after its zero."""
     samples = thin_samples(recording.resources)
     return ResourcesPart(
@@ -85,13 +85,13 @@ def thin_samples(samples: ResourceRows, limit: int = MAX_SAMPLES) -> ResourceRow
     return samples.part(np.unique(np.concatenate(kept)))
 
 
-def few_held_rows(recording: Recording) -> HeldRows:
+def few_held_rows(recording: RecordedData) -> HeldRows:
     """Return what was held in a few hundred stretches; times on the recorder's axis."""
     longest_s = max((_length_s(recording, run) for run in recording.runs), default=0.0)
     return held_rows(recording, Stretches(max(longest_s / _STRETCHES, 1e-6), _STRETCHES))
 
 
-def _length_s(recording: Recording, run: Run) -> float:
+def _length_s(recording: RecordedData, run: Run) -> float:
     return (recording.now_s if run.stop_s is None else run.stop_s) - run.start_s
 
 
@@ -128,7 +128,7 @@ class RowLinks:
         Whose tasks; about 8 bytes are kept for each.
     """
 
-    def __init__(self, recording: Recording) -> None:
+    def __init__(self, recording: RecordedData) -> None:
         tasks = recording.tasks
         order = row_order(tasks)
         ended = order[tasks.status[order] != RUNNING]
@@ -194,7 +194,7 @@ MAX_WORKER_SAMPLES = 20_000
 """About as many samples of workers are sent of a recording, 53 bytes each."""
 
 
-def activity_groups(recording: Recording) -> NDArray[np.uint32]:
+def activity_groups(recording: RecordedData) -> NDArray[np.uint32]:
     """Return the group of the task of every activity."""
     rows = recording.activities.rows
     groups = np.zeros(len(rows), np.uint32)
@@ -205,7 +205,7 @@ def activity_groups(recording: Recording) -> NDArray[np.uint32]:
 
 
 def cluster_part(
-    recording: Recording,
+    recording: RecordedData,
     groups: NDArray[np.uint32],
     group_ids: NDArray[np.uint32],
     lane_ids: NDArray[np.uint16],
@@ -227,7 +227,7 @@ def cluster_part(
 
 
 def _activities(
-    recording: Recording,
+    recording: RecordedData,
     groups: NDArray[np.uint32],
     group_ids: NDArray[np.uint32],
     lane_ids: NDArray[np.uint16],
@@ -257,7 +257,7 @@ def _longest(rows: ActivityRows) -> NDArray[np.int64]:
     return order
 
 
-def _workers(recording: Recording) -> WorkerPart:
+def _workers(recording: RecordedData) -> WorkerPart:
     known: dict[str, tuple[int, str, str, int]] = {}
     samples = [replace(s, time_s=s.time_s - recording.zero_s) for s in few_samples(recording.workers)]
     changed = changed_workers(known, samples)
@@ -266,7 +266,7 @@ def _workers(recording: Recording) -> WorkerPart:
     )
 
 
-def thinned_note(recording: Recording, shown: int) -> str | None:
+def thinned_note(recording: RecordedData, shown: int) -> str | None:
     """Return what to say where not all samples of workers are shown, but this number; None where all are."""
     n = len(recording.workers)
     if shown == n:
@@ -316,7 +316,7 @@ class CompactTables:
     cluster: ClusterPart
 
 
-def compact_tables(recording: Recording) -> CompactTables:
+def compact_tables(recording: RecordedData) -> CompactTables:
     """Return what a view of this recording alone needs, tasks sorted by their start."""
     tasks = recording.tasks
     tasks = take_rows(tasks, row_order(tasks))
@@ -352,7 +352,7 @@ def compact_tables(recording: Recording) -> CompactTables:
     )
 
 
-def _thinned(recording: Recording, n_shown: int) -> list[Message]:
+def _thinned(recording: RecordedData, n_shown: int) -> list[Message]:
     note = thinned_note(recording, n_shown)
     return [] if note is None else [Message(recording.now_s - recording.zero_s, "info", note)]
 
@@ -406,7 +406,7 @@ class RecordedMessage:
     rows: TaskBlock
 
 
-def recorded_messages(recording: Recording) -> Iterator[RecordedMessage]:
+def recorded_messages(recording: RecordedData) -> Iterator[RecordedMessage]:
     """Yield the messages that make up a recording, at least one.
 
     Groups and lanes are numbered from 0, times count from the recording's zero, and tasks are sorted by
@@ -425,7 +425,7 @@ def recorded_messages(recording: Recording) -> Iterator[RecordedMessage]:
 
 
 def _batch(
-    recording: Recording, compact: CompactTables, rows: TaskBlock, *, first: int, first_held: int, seq: int
+    recording: RecordedData, compact: CompactTables, rows: TaskBlock, *, first: int, first_held: int, seq: int
 ) -> Batch:
     head = seq == 0
     return Batch(

@@ -12,9 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from taskscope.errors import MissingDependencyError, UnknownNameError, unknown_name
-from taskscope.model.recording import Recording
+from taskscope.model.recording import Columns, RecordedData
 from taskscope.model.stacks import NOT_SAMPLED_WITHOUT_LOCK, Function, StackColumns, StackRows
-from taskscope.model.tables import Columns
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -137,7 +136,7 @@ class Profile:
 
 
 def profile(
-    recording: Recording,
+    recording: RecordedData,
     *,
     prefix: str | None = None,
     start_s: float | None = None,
@@ -235,7 +234,7 @@ def _texts(values: Sequence[str | None]) -> NDArray[np.object_]:
     return column
 
 
-def _note(recording: Recording, rows: StackRows) -> str | None:
+def _note(recording: RecordedData, rows: StackRows) -> str | None:
     stacks = recording.stacks
     unseen = sorted({str(r.scheduler) for r in recording.runs} - {"synchronous", "threads"})
     if stacks.dropped:
@@ -243,7 +242,7 @@ def _note(recording: Recording, rows: StackRows) -> str | None:
     return None if len(rows) else _why_empty(recording, unseen)
 
 
-def _why_empty(recording: Recording, unseen: Sequence[str]) -> str:
+def _why_empty(recording: RecordedData, unseen: Sequence[str]) -> str:
     if "stacks" in recording.unknown:
         return "not recorded: the process ended, or the file does, before its call stacks were written"
     if any(message.text.startswith(NOT_SAMPLED_WITHOUT_LOCK) for message in recording.messages):

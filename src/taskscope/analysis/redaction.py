@@ -11,7 +11,7 @@ from taskscope.errors import OptionError
 from taskscope.model.activities import Transfer
 from taskscope.model.columns import GraphColumns
 from taskscope.model.keys import OTHERS_MARK, KeyBlock, others_prefix
-from taskscope.model.recording import Recording
+from taskscope.model.recording import RecordedData
 from taskscope.model.records import Group, GroupTotal, Lane, Message, Run
 from taskscope.model.stacks import Function, StackColumns
 from taskscope.model.workers import WorkerSample
@@ -143,7 +143,7 @@ class Redaction:
         return {**kept, "host": None} if self.hides_host else kept
 
 
-def redacted(recording: Recording, *, redact: Redact = False) -> Recording:
+def redacted(recording: RecordedData, *, redact: Redact = False) -> RecordedData:
     """Return the recording as it may leave the machine.
 
     Parameters

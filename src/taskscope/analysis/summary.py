@@ -14,7 +14,7 @@ from taskscope.analysis.quantities import (
     printable,
 )
 from taskscope.analysis.totals import OthersTotals, Outcomes, PrefixTotal, Totals, measure_totals
-from taskscope.model.recording import Recording
+from taskscope.model.recording import RecordedData
 
 __all__ = ["NO_DASK", "facts", "others_text", "remarks", "summary_text", "title"]
 
@@ -24,7 +24,7 @@ _MAX_PREFIXES = 20
 _NAME_WIDTH = 36
 
 
-def summary_text(recording: Recording) -> str:
+def summary_text(recording: RecordedData) -> str:
     """Return the text face of a recording."""
     totals = measure_totals(recording)
     lines = [title(recording, totals)]
@@ -36,7 +36,7 @@ def summary_text(recording: Recording) -> str:
     return "\n".join([*lines, *([""] if notes else []), *(f"  {note}" for note in notes)])
 
 
-def title(recording: Recording, totals: Totals) -> str:
+def title(recording: RecordedData, totals: Totals) -> str:
     """Return the first line: label, state, scheduler, workers, computes, tasks."""
     label = recording.metadata.get("label")
     parts = [printable(str(label))] if label else []
@@ -53,7 +53,7 @@ def title(recording: Recording, totals: Totals) -> str:
     return " · ".join(["taskscope", *parts])
 
 
-def facts(recording: Recording, totals: Totals) -> list[tuple[str, str]]:
+def facts(recording: RecordedData, totals: Totals) -> list[tuple[str, str]]:
     """Return the measured totals as pairs of a name and a text."""
     busy = format_percent(totals.busy_fraction)
     cpu = format_duration(totals.cpu_s)
@@ -91,7 +91,7 @@ def others_text(others: OthersTotals) -> str:
     return ", ".join(parts)
 
 
-def remarks(recording: Recording, totals: Totals) -> list[str]:
+def remarks(recording: RecordedData, totals: Totals) -> list[str]:
     """Return what the user should know: errors, what did not finish, what was dropped, messages."""
     ended_by = recording.metadata.get("error")
     errors = dict.fromkeys([*totals.errors, *([str(ended_by)] if ended_by else [])])

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from taskscope.model.columns import split_flags
-from taskscope.model.recording import Recording
+from taskscope.model.recording import RecordedData
 from taskscope.model.records import (
     ERRED,
     FINISHED,
@@ -193,7 +193,7 @@ def longest_chain_s(levels: Levels, task_s: NDArray[np.float64]) -> float:
 NO_ROW = 255
 
 
-def task_statuses(recording: Recording, run: int) -> NDArray[np.uint8]:
+def task_statuses(recording: RecordedData, run: int) -> NDArray[np.uint8]:
     """Return what became of each key of a run's graph: a code into `STATUSES`, or `NO_ROW`.
 
     On a cluster a task whose worker died, or whose result was lost, runs again: its last row counts.
@@ -211,12 +211,12 @@ def task_statuses(recording: Recording, run: int) -> NDArray[np.uint8]:
     return found
 
 
-def prefix_progress(recording: Recording) -> list[PrefixProgress]:
+def prefix_progress(recording: RecordedData) -> list[PrefixProgress]:
     """Return one row per compute and prefix, in the order in which a live recorder gives them."""
     return [row for run in recording.graphs for row in _rows(recording, run)]
 
 
-def _rows(recording: Recording, run: int) -> list[PrefixProgress]:
+def _rows(recording: RecordedData, run: int) -> list[PrefixProgress]:
     graph, n = recording.graphs[run], len(recording.groups)
 
     def count(keys: NDArray[np.generic]) -> NDArray[np.int64]:

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from taskscope.analysis.time_left import NO_ROW, task_statuses
 from taskscope.model.activities import FAILED_ATTEMPT
-from taskscope.model.recording import Recording
+from taskscope.model.recording import RecordedData
 from taskscope.model.records import ERRED, FINISHED, RUNNING, PrefixProgress, Run, TaskBlock
 from taskscope.model.resources import ResourceRows
 
@@ -134,7 +134,7 @@ class Outcomes:
     n_unrecorded: int
 
 
-def measure_outcomes(recording: Recording) -> Outcomes:
+def measure_outcomes(recording: RecordedData) -> Outcomes:
     """Return what became of the tasks of a recording; those that are no longer held are not left over."""
     runs = [_of_run(recording, run) for run in recording.runs]
     n_unrecorded = sum(run.n_unrecorded for run in runs)
@@ -148,7 +148,7 @@ def measure_outcomes(recording: Recording) -> Outcomes:
     )
 
 
-def _of_run(recording: Recording, run: Run) -> Outcomes:
+def _of_run(recording: RecordedData, run: Run) -> Outcomes:
     is_done = run.status == "finished"
     n_done = run.n_tasks if is_done else 0
     if run.run not in recording.graphs:
@@ -192,7 +192,7 @@ def runs_of_others(runs: Iterable[Run]) -> set[int]:
     return {run.run for run in runs if run.is_of_others}
 
 
-def own_part(recording: Recording) -> Recording:
+def own_part(recording: RecordedData) -> RecordedData:
     """Return the recording without the tasks of other clients."""
     others = runs_of_others(recording.runs)
     if not others:
@@ -209,7 +209,7 @@ def own_part(recording: Recording) -> Recording:
     )
 
 
-def measure_others(recording: Recording) -> OthersTotals | None:
+def measure_others(recording: RecordedData) -> OthersTotals | None:
     """Return what a recording has of other clients' tasks; None if it is not about them."""
     others = runs_of_others(recording.runs)
     if not others:
@@ -324,7 +324,7 @@ class Totals:
     others: OthersTotals | None = None
 
 
-def measure_totals(recording: Recording) -> Totals:
+def measure_totals(recording: RecordedData) -> Totals:
     """Return what a recording amounts to."""
     others, recording = measure_others(recording), own_part(recording)
     runs, tasks = recording.runs, recording.tasks
@@ -352,17 +352,17 @@ def measure_totals(recording: Recording) -> Totals:
     )
 
 
-def _stops(recording: Recording) -> list[float]:
+def _stops(recording: RecordedData) -> list[float]:
     return [recording.now_s if run.stop_s is None else run.stop_s for run in recording.runs]
 
 
-def _makespan_s(recording: Recording) -> float | None:
+def _makespan_s(recording: RecordedData) -> float | None:
     if not recording.runs:
         return None
     return max(_stops(recording)) - min(run.start_s for run in recording.runs)
 
 
-def _busy_fraction(recording: Recording, tasks: TaskBlock, n_workers: int | None) -> float | None:
+def _busy_fraction(recording: RecordedData, tasks: TaskBlock, n_workers: int | None) -> float | None:
     starts = np.array([run.start_s for run in recording.runs])
     computing_s = union_s(starts, np.array(_stops(recording)))
     if not n_workers or computing_s <= 0 or not len(tasks) or recording.dropped:
@@ -375,7 +375,7 @@ def _busy_fraction(recording: Recording, tasks: TaskBlock, n_workers: int | None
     return min(busy_s / (computing_s * n_workers), 1.0)
 
 
-def _prefixes(recording: Recording, tasks: TaskBlock) -> tuple[PrefixTotal, ...]:
+def _prefixes(recording: RecordedData, tasks: TaskBlock) -> tuple[PrefixTotal, ...]:
     names = list(dict.fromkeys(group.prefix for group in recording.groups))
     places = {name: place for place, name in enumerate(names)}
     place = np.array([places[group.prefix] for group in recording.groups], np.int64)

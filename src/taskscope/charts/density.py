@@ -11,7 +11,7 @@ from taskscope.analysis.colours import N_COLOURS, prefix_colours
 from taskscope.analysis.coverage import Coverage, measure_coverage
 from taskscope.charts.canvas import cut, set_tooltips
 from taskscope.charts.scheme import ENDED_BADLY, Scheme
-from taskscope.model.recording import Recording
+from taskscope.model.recording import RecordedData
 
 __all__ = ["draw_density"]
 
@@ -24,7 +24,7 @@ _MIN_ALPHA = 24
 
 
 def draw_density(
-    plot: figure, recording: Recording, lanes: NDArray[np.int64], scheme: Scheme, shift_s: float
+    plot: figure, recording: RecordedData, lanes: NDArray[np.int64], scheme: Scheme, shift_s: float
 ) -> int:
     """Draw all tasks as one picture, and return how many columns it has.
 
@@ -59,7 +59,7 @@ def draw_density(
     return n_columns
 
 
-def _names(recording: Recording) -> list[str]:
+def _names(recording: RecordedData) -> list[str]:
     """Return what each colour number stands for; more than twenty prefixes share them."""
     sharing: list[list[str]] = [[] for _ in range(N_COLOURS)]
     for prefix, number in prefix_colours(recording).items():
@@ -67,7 +67,7 @@ def _names(recording: Recording) -> list[str]:
     return [cut(" or ".join(prefixes), 60) for prefixes in sharing] + ["erred or interrupted", "nothing"]
 
 
-def _rgb(recording: Recording, scheme: Scheme) -> NDArray[np.uint8]:
+def _rgb(recording: RecordedData, scheme: Scheme) -> NDArray[np.uint8]:
     colours = ["#808080"] * N_COLOURS + [ENDED_BADLY]
     for prefix, number in reversed(prefix_colours(recording).items()):
         colours[number] = scheme.colour(prefix)

@@ -19,7 +19,7 @@ from taskscope.charts.scheme import PaletteOption, Scheme
 from taskscope.charts.stack import stacked
 from taskscope.charts.tasks import plot_tasks
 from taskscope.errors import OptionError
-from taskscope.model.recording import Recording
+from taskscope.model.recording import RecordedData
 
 __all__ = ["plot"]
 
@@ -27,7 +27,7 @@ _THEMES = ("light", "dark")
 _MB = 1e6
 
 
-def plot(recording: Recording, *, theme: str, palette: PaletteOption, **options: Any) -> GridPlot:
+def plot(recording: RecordedData, *, theme: str, palette: PaletteOption, **options: Any) -> GridPlot:
     """Return the figures; see `taskscope.Recording.plot`."""
     if theme not in _THEMES:
         raise OptionError(f"theme must be 'light' or 'dark', got {theme!r}")
@@ -49,7 +49,7 @@ def plot(recording: Recording, *, theme: str, palette: PaletteOption, **options:
     return _responsive(stacked(figures), figures)
 
 
-def _stop(recording: Recording, stop_s: float | None) -> float:
+def _stop(recording: RecordedData, stop_s: float | None) -> float:
     return recording.now_s if stop_s is None else stop_s
 
 
@@ -60,7 +60,7 @@ def _responsive(layout: GridPlot, figures: list[figure]) -> GridPlot:
     return layout
 
 
-def _samples(recording: Recording) -> list[tuple[float, float, float]]:
+def _samples(recording: RecordedData) -> list[tuple[float, float, float]]:
     """Return time, MB and CPU percent, with nothing between the samples on both sides of a gap."""
     found: list[tuple[float, float, float]] = []
     for time_s, cpu_percent, rss_bytes, _, gap in recording.resources.tuples():
@@ -70,7 +70,7 @@ def _samples(recording: Recording) -> list[tuple[float, float, float]]:
     return found
 
 
-def _held(recording: Recording) -> tuple[Held, str]:
+def _held(recording: RecordedData) -> tuple[Held, str]:
     """Return what was held, in the user's metric where every compute has it, else in bytes."""
     metrics = held_metrics(recording)
     names = list(dict.fromkeys(group.prefix for group in recording.groups))

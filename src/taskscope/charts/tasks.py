@@ -14,7 +14,7 @@ from taskscope.analysis.quantities import format_count
 from taskscope.charts.canvas import add_legend, add_note, cut, height_is_free, label, new_figure, set_tooltips
 from taskscope.charts.density import draw_density
 from taskscope.charts.scheme import ENDED_BADLY, PaletteOption, Scheme
-from taskscope.model.recording import Recording
+from taskscope.model.recording import RecordedData
 from taskscope.model.records import STATUSES, TaskBlock
 
 __all__ = ["MAX_GLYPHS", "plot_tasks"]
@@ -35,7 +35,7 @@ _TOOLTIPS = [
 
 
 def plot_tasks(
-    recording: Recording,
+    recording: RecordedData,
     zero_s: float,
     until_s: float,
     *,
@@ -104,7 +104,7 @@ def plot_tasks(
     return plot
 
 
-def _dropped(recording: Recording) -> str:
+def _dropped(recording: RecordedData) -> str:
     return f"; {recording.dropped:,} older ones are no longer held" if recording.dropped else ""
 
 
@@ -117,7 +117,7 @@ def _name_rows(plot: figure, labels: list[str]) -> None:
 
 def _draw_bars(
     plot: figure,
-    recording: Recording,
+    recording: RecordedData,
     tasks: TaskBlock,
     row: NDArray[np.int64],
     shift: float,

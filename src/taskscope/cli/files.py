@@ -8,11 +8,10 @@ import tempfile
 import webbrowser
 from pathlib import Path
 
-from taskscope.analysis.compare import compare as compare_recordings
 from taskscope.analysis.quantities import plural, printable
 from taskscope.cli.main import EXPORTS
-from taskscope.export import load
-from taskscope.model.recording import Recording
+from taskscope.recording import Recording, load
+from taskscope.recording import compare as compare_recordings
 
 __all__ = ["compare", "export", "info", "view"]
 

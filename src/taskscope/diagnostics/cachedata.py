@@ -13,13 +13,13 @@ from taskscope.analysis.colours import prefix_colours
 from taskscope.diagnostics.results import CacheData, Results
 from taskscope.diagnostics.tasktext import TaskText, graph_texts
 from taskscope.diagnostics.watch import WatchedRun
-from taskscope.model.recording import Recording
+from taskscope.model.recording import RecordedData
 
 __all__ = ["cache_data", "held_results"]
 
 
 def cache_data(
-    recording: Recording, runs: Mapping[int, WatchedRun], origin: float, since_s: float, *, counts: bool
+    recording: RecordedData, runs: Mapping[int, WatchedRun], origin: float, since_s: float, *, counts: bool
 ) -> Results[CacheData]:
     """Return what was in the scheduler's cache during these runs, by when it left.
 
@@ -44,7 +44,7 @@ def cache_data(
 
 
 def held_results(
-    recording: Recording, runs: Mapping[int, WatchedRun], since_s: float, *, counts: bool
+    recording: RecordedData, runs: Mapping[int, WatchedRun], since_s: float, *, counts: bool
 ) -> Held:
     """Return the same as columns, of runs that no task started."""
     prefixes = list(prefix_colours(recording))
@@ -65,7 +65,7 @@ def held_results(
 
 
 def _held(
-    recording: Recording, run: int, since_s: float
+    recording: RecordedData, run: int, since_s: float
 ) -> tuple[NDArray[np.int64], NDArray[np.float64], NDArray[np.float64]]:
     """Return numbers of tasks, and when their results entered and left the cache, by the latter."""
     graph = recording.graphs[run]

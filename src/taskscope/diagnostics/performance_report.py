@@ -15,9 +15,10 @@ from taskscope.diagnostics.clients import find_client
 from taskscope.errors import OptionError, TaskscopeError
 from taskscope.export.atomic import check_writable, write_atomically
 from taskscope.model.errortext import describe
-from taskscope.model.recording import Recording
+from taskscope.model.recording import RecordedData
 from taskscope.profiling import Block, BlockContext, BlockOptions
 from taskscope.profiling.cluster_profile import ask_profile, lacks_profile
+from taskscope.recording import Recording
 from taskscope.report import performance_html
 from taskscope.session import current
 
@@ -110,13 +111,13 @@ class performance_report(BlockContext):  # noqa: N801 - its name in distributed
 
     async def _end_in_loop(self, error: BaseException | None, left_s: float) -> None:
         assert self._block is not None
-        recording = self._block.stop(error, left_s)
+        recording: RecordedData = self._block.stop(error, left_s)
         client = find_client()
         if client is not None and client.asynchronous and left_s > 0 and lacks_profile(recording):
             recording = await ask_profile(recording, client, left_s)
         self._write(recording)
 
-    def _write(self, recording: Recording) -> None:
+    def _write(self, recording: RecordedData) -> None:
         try:
             page = performance_html(recording, self._code).encode()
             if isinstance(self._target, Path):

@@ -9,7 +9,7 @@ from taskscope.analysis.colours import prefix_colours
 from taskscope.diagnostics.callback import Callback
 from taskscope.diagnostics.explicit import ExplicitHooks
 from taskscope.diagnostics.watch import Metric, Watch
-from taskscope.model.recording import Recording
+from taskscope.recording import Recording
 from taskscope.session import Options
 from taskscope.sources.registration import CallbackTuple
 
@@ -51,7 +51,7 @@ class RecordedProfiler(Callback):
     @property
     def recording(self) -> Recording:
         """Everything that was recorded while this profiler watched, failed and interrupted tasks included."""
-        return self._watch.recording()
+        return Recording.of(self._watch.recording())
 
     def _enter(self, owner: object) -> None:
         if len(self._entered()) == 1:

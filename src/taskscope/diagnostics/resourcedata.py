@@ -7,13 +7,13 @@ from collections.abc import Iterable
 import numpy as np
 
 from taskscope.diagnostics.results import ResourceData, Results
-from taskscope.model.recording import Recording
+from taskscope.model.recording import RecordedData
 
 __all__ = ["resource_data"]
 
 
 def resource_data(
-    recording: Recording, spans_s: Iterable[tuple[float, float]], origin: float
+    recording: RecordedData, spans_s: Iterable[tuple[float, float]], origin: float
 ) -> Results[ResourceData]:
     """Return the samples of these spans of time, in seconds after the recorder's zero.
 

@@ -8,14 +8,14 @@ from taskscope.diagnostics.results import Results, TaskData
 from taskscope.diagnostics.tasktext import TaskText, graph_texts
 from taskscope.diagnostics.watch import WatchedRun
 from taskscope.model.columns import split_flags
-from taskscope.model.recording import Recording
+from taskscope.model.recording import RecordedData
 from taskscope.model.records import FINISHED
 
 __all__ = ["task_data", "task_texts"]
 
 
 def task_data(
-    recording: Recording, runs: Mapping[int, WatchedRun], origin: float, since_s: float
+    recording: RecordedData, runs: Mapping[int, WatchedRun], origin: float, since_s: float
 ) -> Results[TaskData]:
     """Return the tasks that finished in these runs after `since_s`, by run and start.
 
@@ -52,7 +52,7 @@ def task_data(
     return Results(row for rows in found.values() for row in sorted(rows, key=lambda r: r.start_time))
 
 
-def task_texts(recording: Recording, runs: Mapping[int, WatchedRun]) -> list[str]:
+def task_texts(recording: RecordedData, runs: Mapping[int, WatchedRun]) -> list[str]:
     """Return what each task of a recording calls, in the order of `Recording.tasks`, or its prefix."""
     texts = graph_texts(recording, runs)
     found: list[str] = []
@@ -66,7 +66,7 @@ def task_texts(recording: Recording, runs: Mapping[int, WatchedRun]) -> list[str
     return found
 
 
-def _workers(recording: Recording) -> dict[int, list[int | None]]:
+def _workers(recording: RecordedData) -> dict[int, list[int | None]]:
     """Return the worker id of every lane, by run: what each scheduler calls its workers."""
     # A task that no worker reported has a lane with a negative thread.
     threads = [lane.thread if lane.thread >= 0 else None for lane in recording.lanes]

@@ -12,7 +12,7 @@ from taskscope.diagnostics.keys import key_objects
 from taskscope.diagnostics.watch import WatchedRun
 from taskscope.errors import TaskscopeError
 from taskscope.model.columns import GraphColumns
-from taskscope.model.recording import Recording
+from taskscope.model.recording import RecordedData
 
 __all__ = ["GraphTexts", "TaskText", "graph_texts"]
 
@@ -71,7 +71,7 @@ class GraphTexts:
         return self.keys(edges.tolist())
 
 
-def graph_texts(recording: Recording, runs: Mapping[int, WatchedRun]) -> dict[int, GraphTexts]:
+def graph_texts(recording: RecordedData, runs: Mapping[int, WatchedRun]) -> dict[int, GraphTexts]:
     """Return the texts of these runs' tasks, by run."""
     groups = [g.name for g in recording.groups]
     prefixes = [g.prefix for g in recording.groups]

@@ -13,7 +13,7 @@ from dask.utils import funcname
 from taskscope.model.errortext import describe
 from taskscope.model.forklock import ForkLock
 from taskscope.model.keys import split_key
-from taskscope.model.recording import Recording
+from taskscope.model.recording import RecordedData
 from taskscope.model.records import Run
 from taskscope.model.resources import ResourceRows
 from taskscope.recorder import Recorder
@@ -73,7 +73,7 @@ class Watch:
         self._options = options
         self._metric = metric
         self._session: Session | None = None
-        self._parts: list[Recording] = []
+        self._parts: list[RecordedData] = []
         self._owners: frozenset[object] = frozenset()
         """Who has it open."""
         self._first_run = 0
@@ -142,7 +142,7 @@ class Watch:
             self._start_s = min([r.start_s for r in self.runs.values()], default=recorder.now_s())
             self.cleared_s = recorder.now_s()
 
-    def recording(self) -> Recording:
+    def recording(self) -> RecordedData:
         """Return everything recorded while it was open, up to now."""
         with self._lock:
             session = self._session or current()
@@ -163,7 +163,7 @@ class Watch:
                 seen = (0, 0)
             return (*seen, len(self._parts), self.cleared_s, self._owners)
 
-    def _snapshot(self, session: Session) -> Recording:
+    def _snapshot(self, session: Session) -> RecordedData:
         recorder = session.recorder
         first_run = self._first_run if self._owners else recorder.next_run
         start_s = self._start_s if self._owners else recorder.now_s()
@@ -233,7 +233,7 @@ def _functions(dsk: _Graph) -> dict[str, str]:
     return found
 
 
-def _joined(first: Recording, second: Recording) -> Recording:
+def _joined(first: RecordedData, second: RecordedData) -> RecordedData:
     """Return two recordings of one recorder as one; the later one's tables of groups and lanes hold all."""
     messages = dict.fromkeys([*first.messages, *second.messages])
     return replace(

@@ -16,7 +16,7 @@ from taskscope.export.records import record_frames
 from taskscope.export.schema import ACTIVITIES, ACTIVITY_SIZES
 from taskscope.model import activities as model
 from taskscope.model.activities import NO_ACTIVITIES, ActivityColumns, ActivityRows, Transfer
-from taskscope.model.recording import Recording
+from taskscope.model.recording import RecordedData
 from taskscope.recorder.activities import ActivityLog
 
 __all__ = ["ActivityParts", "GrowingActivities", "activity_frames", "check_activities", "transfers_of"]
@@ -25,7 +25,7 @@ _MAX_S = 1e10
 _ROWS_PER_FRAME = 65_536
 
 
-def activity_frames(recording: Recording) -> Iterator[tuple[str, bytes]]:
+def activity_frames(recording: RecordedData) -> Iterator[tuple[str, bytes]]:
     """Yield the frames of activities, transfers and workers; none where nothing of them was seen."""
     yield from record_frames("workers", map(asdict, recording.workers))
     yield from record_frames("transfers", map(asdict, recording.transfers))
@@ -155,7 +155,7 @@ def transfers_of(records: Mapping[str, Sequence[Any]]) -> tuple[Transfer, ...]:
     return tuple(replace(t, keys=tuple(map(str, t.keys))) for t in records["transfers"])
 
 
-def check_activities(recording: Recording) -> None:
+def check_activities(recording: RecordedData) -> None:
     """Raise unless the runs, tasks, lanes and sources that activities refer to are there.
 
     Raises

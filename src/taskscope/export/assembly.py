@@ -21,7 +21,7 @@ from taskscope.export.schema import GRAPH, KEYS, RECORDS, ROWS, SAMPLES
 from taskscope.export.stacks import StackParts
 from taskscope.export.streamed import StreamedTasks
 from taskscope.model.columns import GraphColumns, RowBlock
-from taskscope.model.recording import Recording
+from taskscope.model.recording import RecordedData
 from taskscope.model.records import Message, Run
 from taskscope.model.resources import ResourceRows
 
@@ -122,7 +122,7 @@ class Assembly:
         self._last = unpack_json(content)
         self._now_s = number(self._last.get("now_s"), "now_s")
 
-    def recording(self, problem: str | None) -> Recording:
+    def recording(self, problem: str | None) -> RecordedData:
         """Return what has come; `problem` says why that is not all.
 
         Raises
@@ -145,7 +145,7 @@ class Assembly:
             self._now_s = max([self._now_s, *(float((b.start + b.duration).max()) for b in blocks if len(b))])
         synthetic, streamed = self._streamed.tables(self._now_s, errors)
         running = rows_in_flight(self._running, blocks, self._now_s)
-        recording = Recording(
+        recording = RecordedData(
             started_at=datetime.fromisoformat(self._head["started_at"]),
             zero_s=self._head["zero_s"],
             runs=tuple({run.run: run for run in self._records["runs"]}.values()),
@@ -195,7 +195,7 @@ class Assembly:
             **columns,
         )
 
-    def _cut_off(self, recording: Recording, problem: str) -> Recording:
+    def _cut_off(self, recording: RecordedData, problem: str) -> RecordedData:
         assert self._head is not None
         text = f"this file is not complete: {problem}; what follows after that is missing"
         runs, unknown = recording.runs, recording.unknown | frozenset(self._unknown(recording))
@@ -221,7 +221,7 @@ class Assembly:
         assert self._head is not None
         return bool(self._head["streamed"]) and self._head["unknown"] is None
 
-    def _unknown(self, recording: Recording) -> Iterator[str]:
+    def _unknown(self, recording: RecordedData) -> Iterator[str]:
         """Yield the names of tables that would not be as they are if the file were complete."""
         assert self._head is not None
         graphs = recording.graphs

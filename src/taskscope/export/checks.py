@@ -14,7 +14,7 @@ from taskscope.errors import DamagedFileError
 from taskscope.export.schema import RECORDS
 from taskscope.model.columns import SCHEDULER_OBSERVED, GraphColumns, RowBlock, split_flags
 from taskscope.model.keys import TEXT, KeyBlock
-from taskscope.model.recording import Recording
+from taskscope.model.recording import RecordedData
 from taskscope.model.records import OBSERVED_BY, STATUSES, Message, Run
 from taskscope.schema import Column, Kind, columns_of
 
@@ -109,7 +109,7 @@ def check_keys(keys: KeyBlock) -> None:
     require(int(is_text.sum()) == len(keys.texts), "every text belongs to a key")
 
 
-def check_recording(recording: Recording) -> None:
+def check_recording(recording: RecordedData) -> None:
     """Raise unless groups, lanes, runs and tasks that are referred to are there.
 
     Raises

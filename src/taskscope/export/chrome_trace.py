@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from taskscope.model.activities import ACTIVITIES, FAILED_ATTEMPT
-from taskscope.model.recording import Recording
+from taskscope.model.recording import RecordedData
 from taskscope.model.records import RUNNING, STATUSES
 
 __all__ = ["write_chrome_trace"]
@@ -30,7 +30,7 @@ _Places = list[str]
 _Ns = NDArray[np.int64]
 
 
-def write_chrome_trace(recording: Recording, file: BinaryIO) -> None:
+def write_chrome_trace(recording: RecordedData, file: BinaryIO) -> None:
     """Write a recording as one JSON object of events."""
     head = {
         "displayTimeUnit": "ms",
@@ -50,7 +50,7 @@ def write_chrome_trace(recording: Recording, file: BinaryIO) -> None:
     file.write(b"\n]}\n")
 
 
-def _events(recording: Recording) -> Iterator[str]:
+def _events(recording: RecordedData) -> Iterator[str]:
     workers = dict.fromkeys(lane.worker for lane in recording.lanes)
     pids = {worker: place for place, worker in enumerate(workers, start=1)}
     places = [f'"pid":{pids[lane.worker]},"tid":{lane.id}' for lane in recording.lanes]
@@ -75,7 +75,7 @@ def _us(ns: _Ns) -> list[float]:
     return us
 
 
-def _times(recording: Recording) -> tuple[_Ns, _Ns]:
+def _times(recording: RecordedData) -> tuple[_Ns, _Ns]:
     """Return when each task began and ended; what is in flight ends now."""
     tasks = recording.tasks
     now_s = recording.now_s - recording.zero_s
@@ -83,7 +83,7 @@ def _times(recording: Recording) -> tuple[_Ns, _Ns]:
     return start, np.maximum(_ns(np.where(tasks.status == RUNNING, now_s, tasks.stop)), start)
 
 
-def _names(recording: Recording, pids: Mapping[str, int]) -> Iterator[str]:
+def _names(recording: RecordedData, pids: Mapping[str, int]) -> Iterator[str]:
     yield _name("process_name", 0, 0, "computes")
     for worker, pid in pids.items():
         yield _name("process_name", pid, 0, f"worker {worker}")
@@ -95,7 +95,7 @@ def _name(kind: str, pid: int, tid: int, name: str) -> str:
     return _json({"ph": "M", "name": kind, "pid": pid, "tid": tid, "args": {"name": name}})
 
 
-def _runs(recording: Recording) -> Iterator[str]:
+def _runs(recording: RecordedData) -> Iterator[str]:
     for run in recording.runs:
         stop_s = recording.now_s if run.stop_s is None else run.stop_s
         same = {"name": run.label or f"compute {run.run}", "cat": "run", "id": run.run, "pid": 0, "tid": 0}
@@ -105,7 +105,7 @@ def _runs(recording: Recording) -> Iterator[str]:
         yield _json({**same, "ph": "e", "ts": stop_us})
 
 
-def _tasks(recording: Recording, places: _Places, start: _Ns, stop: _Ns) -> Iterator[str]:
+def _tasks(recording: RecordedData, places: _Places, start: _Ns, stop: _Ns) -> Iterator[str]:
     tasks = recording.tasks
     names = [g.name for g in recording.groups]
     heads = [f'"name":{_json(g.prefix)},"cat":"compute"' for g in recording.groups]
@@ -141,7 +141,7 @@ def _errors(errors: Mapping[int, str], n: int) -> Iterator[str]:
     return (f',"error":{_json(errors[row])}' if row in errors else "" for row in range(n))
 
 
-def _activities(recording: Recording, places: _Places) -> Iterator[str]:
+def _activities(recording: RecordedData, places: _Places) -> Iterator[str]:
     """Yield what workers did besides computing, which may overlap, as spans of their process."""
     columns = recording.activities
     rows = columns.rows
@@ -162,7 +162,7 @@ def _activities(recording: Recording, places: _Places) -> Iterator[str]:
         yield f'{{"ph":"e",{same},"ts":{stop_us}}}'
 
 
-def _resources(recording: Recording) -> Iterator[str]:
+def _resources(recording: RecordedData) -> Iterator[str]:
     table = recording.table("resources")
     for name, column in (("CPU (%)", "cpu_percent"), ("memory (bytes)", "rss_bytes")):
         values = np.asarray(table[column], np.float64)
@@ -176,7 +176,7 @@ def _counter(name: str, times_s: NDArray[np.float64], values: NDArray[np.float64
         yield f'{head}{ts},"args":{{"value":{value}}}}}'
 
 
-def _cache(recording: Recording) -> Iterator[str]:
+def _cache(recording: RecordedData) -> Iterator[str]:
     """Yield what was held whenever that changed; results of unknown size do not count."""
     cache = recording.table("cache")
     exits = np.asarray(cache["exit_s"], np.float64)
@@ -198,7 +198,7 @@ def _amounts(
     return _counter(name, times[order], np.maximum(np.cumsum(changes[order]), 0.0))
 
 
-def _dependencies(recording: Recording, places: _Places, start: _Ns, stop: _Ns) -> Iterator[str]:
+def _dependencies(recording: RecordedData, places: _Places, start: _Ns, stop: _Ns) -> Iterator[str]:
     """Yield an arrow from the end of each dependency to the start of the task that needs it."""
     lane = recording.tasks.lane
     same = '"name":"dependency","cat":"dependency","id":'
@@ -213,7 +213,7 @@ def _dependencies(recording: Recording, places: _Places, start: _Ns, stop: _Ns) 
             number += 1
 
 
-def _edges(recording: Recording) -> Iterator[tuple[_Ns, _Ns]]:
+def _edges(recording: RecordedData) -> Iterator[tuple[_Ns, _Ns]]:
     """Yield, for each run, the rows of each two tasks of which the second needed the first."""
     firsts = np.cumsum([0, *map(len, recording.blocks)]).tolist()
     for run, graph in recording.graphs.items():

@@ -2,28 +2,27 @@
 
 from __future__ import annotations
 
-import importlib
 from typing import BinaryIO
 
-from taskscope.analysis.compare import Comparison
-from taskscope.model.recording import Recording
+from taskscope.analysis.compare import ComparedData
+from taskscope.analysis.summary import summary_text
+from taskscope.model.recording import RecordedData
+from taskscope.report import page_html
+from taskscope.report.comparison import comparison_page
 
 __all__ = ["write_comparison", "write_html", "write_text"]
 
 
-def write_text(recording: Recording, file: BinaryIO) -> None:
+def write_text(recording: RecordedData, file: BinaryIO) -> None:
     """Write the summary."""
-    file.write(f"{recording.summary()}\n".encode())
+    file.write(f"{summary_text(recording)}\n".encode())
 
 
-def write_html(recording: Recording, file: BinaryIO) -> None:
+def write_html(recording: RecordedData, file: BinaryIO) -> None:
     """Write one document that needs neither kernel nor network."""
-    # By name: the report stands beside the export, and either works without the other.
-    page: str = importlib.import_module("taskscope.report").page_html(recording)
-    file.write(page.encode())
+    file.write(page_html(recording).encode())
 
 
-def write_comparison(comparison: Comparison, file: BinaryIO) -> None:
+def write_comparison(comparison: ComparedData, file: BinaryIO) -> None:
     """Write a comparison as one document that needs neither kernel nor network."""
-    page: str = importlib.import_module("taskscope.report.comparison").comparison_page(comparison)
-    file.write(page.encode())
+    file.write(comparison_page(comparison).encode())

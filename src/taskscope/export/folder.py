@@ -11,29 +11,31 @@ from taskscope.analysis.redaction import Redact, redacted
 from taskscope.errors import FileError
 from taskscope.export.atomic import check_writable, write_atomically
 from taskscope.export.tabular import write_csv, write_parquet
-from taskscope.model.recording import Recording
+from taskscope.model.recording import RecordedData
 from taskscope.model.tables import TABLES
 
 __all__ = ["to_csv", "to_parquet"]
 
 
 def to_parquet(
-    recording: Recording, directory: str | PathLike[str], *, overwrite: bool, redact: Redact
+    recording: RecordedData, directory: str | PathLike[str], *, overwrite: bool, redact: Redact
 ) -> None:
     """Write all tables; see `taskscope.Recording.to_parquet`."""
     _write(redacted(recording, redact=redact), directory, ".parquet", write_parquet, overwrite=overwrite)
 
 
-def to_csv(recording: Recording, directory: str | PathLike[str], *, overwrite: bool, redact: Redact) -> None:
+def to_csv(
+    recording: RecordedData, directory: str | PathLike[str], *, overwrite: bool, redact: Redact
+) -> None:
     """Write all tables; see `taskscope.Recording.to_csv`."""
     _write(redacted(recording, redact=redact), directory, ".csv", write_csv, overwrite=overwrite)
 
 
 def _write(
-    recording: Recording,
+    recording: RecordedData,
     directory: str | PathLike[str],
     extension: str,
-    write: Callable[[Recording, BinaryIO, str], None],
+    write: Callable[[RecordedData, BinaryIO, str], None],
     *,
     overwrite: bool,
 ) -> None:
@@ -50,6 +52,6 @@ def _write(
 
 
 def _writer(
-    recording: Recording, table: str, write: Callable[[Recording, BinaryIO, str], None]
+    recording: RecordedData, table: str, write: Callable[[RecordedData, BinaryIO, str], None]
 ) -> Callable[[BinaryIO], None]:
     return lambda file: write(recording, file, table)

@@ -10,7 +10,7 @@ from taskscope.export.checks import require
 from taskscope.export.pack import pack, unpack
 from taskscope.export.schema import HOLDINGS
 from taskscope.model.held import HeldRows
-from taskscope.model.recording import Recording
+from taskscope.model.recording import RecordedData
 
 __all__ = ["check_holdings", "holding_frames", "holdings_of"]
 
@@ -43,7 +43,7 @@ def holdings_of(contents: Sequence[bytes]) -> HeldRows:
     return HeldRows.concat(parts)
 
 
-def check_holdings(recording: Recording) -> None:
+def check_holdings(recording: RecordedData) -> None:
     """Raise unless the runs and groups that rows refer to are there.
 
     Raises

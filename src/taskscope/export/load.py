@@ -9,7 +9,7 @@ from typing import BinaryIO
 from taskscope.errors import DamagedFileError, FileError
 from taskscope.export.assembly import Assembly
 from taskscope.export.frames import CutOffError, read_frames
-from taskscope.model.recording import Recording
+from taskscope.model.recording import RecordedData
 
 __all__ = ["MAX_BYTES", "load"]
 
@@ -17,7 +17,7 @@ MAX_BYTES = 4 * 2**30
 """Most bytes that a file may unpack to, by default; one million tasks take about 60 MB."""
 
 
-def load(path: str | PathLike[str], *, partial: bool = False, max_bytes: int = MAX_BYTES) -> Recording:
+def load(path: str | PathLike[str], *, partial: bool = False, max_bytes: int = MAX_BYTES) -> RecordedData:
     """Return the recording in a ``.taskscope`` file; never runs code, whatever the file holds.
 
     Parameters
@@ -52,7 +52,7 @@ def load(path: str | PathLike[str], *, partial: bool = False, max_bytes: int = M
         raise FileError(f"cannot read {str(target)!r}: {error.strerror or error}") from error
 
 
-def _read(file: BinaryIO, *, partial: bool, max_bytes: int) -> Recording:
+def _read(file: BinaryIO, *, partial: bool, max_bytes: int) -> RecordedData:
     assembly = Assembly()
     problem = None
     try:

@@ -16,21 +16,21 @@ from taskscope.export.records import record_frames
 from taskscope.export.schema import Head, Last
 from taskscope.export.stacks import stack_frames
 from taskscope.model.columns import GraphColumns, RowBlock
-from taskscope.model.recording import Recording
+from taskscope.model.recording import RecordedData
 
 __all__ = ["write"]
 
 _ROWS_PER_FRAME = 65_536
 
 
-def write(recording: Recording, file: BinaryIO) -> None:
+def write(recording: RecordedData, file: BinaryIO) -> None:
     """Write a recording as one complete file."""
     frames = FrameWriter(file)
     for kind, content in _frames(recording):
         frames.write(kind, content)
 
 
-def _frames(recording: Recording) -> Iterator[tuple[str, bytes]]:
+def _frames(recording: RecordedData) -> Iterator[tuple[str, bytes]]:
     yield "HEAD", pack_json(_head(recording))
     for table in ("runs", "groups", "lanes", "messages", "totals"):
         yield from record_frames(table, map(asdict, getattr(recording, table)))
@@ -46,7 +46,7 @@ def _frames(recording: Recording) -> Iterator[tuple[str, bytes]]:
     yield LAST, pack_json(last)
 
 
-def _head(recording: Recording) -> Head:
+def _head(recording: RecordedData) -> Head:
     return {
         "started_at": recording.started_at.isoformat(),
         "zero_s": recording.zero_s,

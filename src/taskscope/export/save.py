@@ -9,14 +9,14 @@ from os import PathLike
 from pathlib import Path
 from typing import BinaryIO, TypeAlias
 
-from taskscope.analysis.compare import Comparison, compare
+from taskscope.analysis.compare import ComparedData, compared
 from taskscope.analysis.redaction import Redact, redacted
 from taskscope.errors import OptionError
 from taskscope.export import documents, native, tabular
 from taskscope.export.atomic import check_writable, write_atomically
 from taskscope.export.chrome_trace import write_chrome_trace
 from taskscope.export.speedscope import write_speedscope
-from taskscope.model.recording import Recording
+from taskscope.model.recording import RecordedData
 
 __all__ = [
     "FORMATS",
@@ -28,7 +28,7 @@ __all__ = [
     "to_speedscope",
 ]
 
-Writer: TypeAlias = Callable[[Recording, BinaryIO], None]
+Writer: TypeAlias = Callable[[RecordedData, BinaryIO], None]
 
 FORMATS: Mapping[str, Writer] = {
     ".taskscope": native.write,
@@ -58,40 +58,40 @@ def check_target(path: str | PathLike[str], *, overwrite: bool = False) -> Path:
 
 
 def save(
-    recording: Recording, path: str | PathLike[str], *, overwrite: bool = False, redact: Redact = False
+    recording: RecordedData, path: str | PathLike[str], *, overwrite: bool = False, redact: Redact = False
 ) -> None:
     """Write a recording; see `taskscope.Recording.save`."""
     target = check_target(path, overwrite=overwrite)
     _write(recording, target, _writer(target), overwrite=overwrite, redact=redact)
 
 
-def to_html(recording: Recording, path: str | PathLike[str], *, overwrite: bool, redact: Redact) -> None:
+def to_html(recording: RecordedData, path: str | PathLike[str], *, overwrite: bool, redact: Redact) -> None:
     """Write one offline document; see `taskscope.Recording.to_html`."""
     _write(recording, Path(path).expanduser(), documents.write_html, overwrite=overwrite, redact=redact)
 
 
 def to_chrome_trace(
-    recording: Recording, path: str | PathLike[str], *, overwrite: bool, redact: Redact
+    recording: RecordedData, path: str | PathLike[str], *, overwrite: bool, redact: Redact
 ) -> None:
     """Write a trace; see `taskscope.Recording.to_chrome_trace`."""
     _write(recording, Path(path).expanduser(), write_chrome_trace, overwrite=overwrite, redact=redact)
 
 
-def comparison_to_html(comparison: Comparison, path: str | PathLike[str], *, overwrite: bool) -> None:
-    """Write one document; see `taskscope.analysis.compare.Comparison.to_html`."""
-    leaving = compare(*map(redacted, comparison.recordings))
+def comparison_to_html(comparison: ComparedData, path: str | PathLike[str], *, overwrite: bool) -> None:
+    """Write one document; see `taskscope.recording.Comparison.to_html`."""
+    leaving = compared(*map(redacted, comparison.recordings))
     write = partial(documents.write_comparison, leaving)
     write_atomically(Path(path).expanduser(), write, overwrite=overwrite)
 
 
 def to_speedscope(
-    recording: Recording, path: str | PathLike[str], *, overwrite: bool, redact: Redact
+    recording: RecordedData, path: str | PathLike[str], *, overwrite: bool, redact: Redact
 ) -> None:
     """Write the call stacks; see `taskscope.Recording.to_speedscope`."""
     _write(recording, Path(path).expanduser(), write_speedscope, overwrite=overwrite, redact=redact)
 
 
-def _write(recording: Recording, target: Path, write: Writer, *, overwrite: bool, redact: Redact) -> None:
+def _write(recording: RecordedData, target: Path, write: Writer, *, overwrite: bool, redact: Redact) -> None:
     leaving = redacted(recording, redact=redact)
     write_atomically(target, lambda file: write(leaving, file), overwrite=overwrite)
 

@@ -12,7 +12,7 @@ from typing import BinaryIO, Literal, NotRequired, TypedDict
 import numpy as np
 
 from taskscope.errors import OptionError
-from taskscope.model.recording import Recording
+from taskscope.model.recording import RecordedData
 from taskscope.model.stacks import StackColumns
 
 __all__ = ["SCHEMA", "File", "Frame", "SampledProfile", "Shared", "write_speedscope"]
@@ -60,7 +60,7 @@ File = TypedDict(
 """The whole document."""
 
 
-def write_speedscope(recording: Recording, file: BinaryIO) -> None:
+def write_speedscope(recording: RecordedData, file: BinaryIO) -> None:
     """Write the call stacks as one JSON document.
 
     Raises

@@ -9,7 +9,7 @@ import math
 from typing import TYPE_CHECKING, BinaryIO
 
 from taskscope.export.requirements import pyarrow
-from taskscope.model.recording import Recording
+from taskscope.model.recording import RecordedData
 from taskscope.model.tables import TABLES
 from taskscope.schema import Column
 
@@ -19,11 +19,11 @@ if TYPE_CHECKING:
 __all__ = ["write_csv", "write_json", "write_parquet"]
 
 
-def _columns(recording: Recording, table: str = "tasks") -> dict[str, list[object]]:
+def _columns(recording: RecordedData, table: str = "tasks") -> dict[str, list[object]]:
     return {name: column.tolist() for name, column in recording.table(table).items()}
 
 
-def write_parquet(recording: Recording, file: BinaryIO, table: str = "tasks") -> None:
+def write_parquet(recording: RecordedData, file: BinaryIO, table: str = "tasks") -> None:
     """Write one table as Parquet, with what is unknown as null; needs PyArrow."""
     arrow = pyarrow()
     import pyarrow.parquet as pq
@@ -43,7 +43,7 @@ def _type(arrow: pa, column: Column) -> pa.DataType:
     return found
 
 
-def write_csv(recording: Recording, file: BinaryIO, table: str = "tasks") -> None:
+def write_csv(recording: RecordedData, file: BinaryIO, table: str = "tasks") -> None:
     """Write one table as comma-separated values, with what is unknown left empty."""
     columns = _columns(recording, table)
     text = io.TextIOWrapper(file, "utf-8", newline="", write_through=True)
@@ -53,7 +53,7 @@ def write_csv(recording: Recording, file: BinaryIO, table: str = "tasks") -> Non
     text.detach()
 
 
-def write_json(recording: Recording, file: BinaryIO) -> None:
+def write_json(recording: RecordedData, file: BinaryIO) -> None:
     """Write all tables as one JSON object of columns, with what is unknown as ``null``."""
     tables = ("runs", "tasks", "resources", "messages")
     content = {

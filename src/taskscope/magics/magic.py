@@ -11,8 +11,8 @@ from IPython.core.magic_arguments import argument, magic_arguments
 
 from taskscope.magics.cells import CellStack
 from taskscope.magics.options import MagicOptions, parse_options, split_statement
-from taskscope.model.recording import Recording
 from taskscope.profiling import ProfiledBlock
+from taskscope.recording import Recording
 from taskscope.session import current as current_session
 
 __all__ = ["ProfileMagics"]

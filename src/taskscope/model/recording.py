@@ -1,40 +1,49 @@
-"""What was recorded, immutable: the value that every face of taskscope shows."""
+"""What was recorded, immutable: the tables that everything said afterwards is made of."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from os import PathLike
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from taskscope.errors import MissingDependencyError, UnknownNameError, unknown_name
-from taskscope.model.activities import NO_ACTIVITIES, ActivityColumns, Transfer
+from taskscope.model.activities import ACTIVITIES, FAILED_ATTEMPT, NO_ACTIVITIES, ActivityColumns, Transfer
 from taskscope.model.columns import GraphColumns, RowBlock
-from taskscope.model.faces import face
 from taskscope.model.held import NO_HELD, HeldRows
 from taskscope.model.keys import KeyBlock
-from taskscope.model.records import Group, GroupTotal, Lane, Message, Run, TaskBlock
+from taskscope.model.records import (
+    OBSERVED_BY,
+    RUNNING,
+    STATUSES,
+    Group,
+    GroupTotal,
+    Lane,
+    Message,
+    Run,
+    TaskBlock,
+)
 from taskscope.model.resources import ResourceRows
 from taskscope.model.rows import Part, join_rows
 from taskscope.model.stacks import NO_STACKS, StackColumns
-from taskscope.model.tables import TABLES, Columns, build_table
+from taskscope.model.tables import TABLES
 from taskscope.model.workers import WorkerSample
+from taskscope.schema import Column, shown
 
 if TYPE_CHECKING:
     import pandas as pd
-    from bokeh.models import GridPlot
 
-    from taskscope.analysis.profile import Profile
+__all__ = ["Columns", "RecordedData"]
 
-__all__ = ["Recording"]
+Columns: TypeAlias = Mapping[str, "NDArray[Any]"]
+"""A table: its columns by name."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Recording:
+class RecordedData:
     """Everything recorded of one or more computes.
 
     Times are seconds after `started_at`. Get a table with `table` or `to_pandas`; :doc:`tables` has them all.
@@ -122,7 +131,8 @@ class Recording:
         """
         if name not in TABLES:
             raise UnknownNameError(unknown_name("table", name, TABLES))
-        return build_table(self, name)
+        columns = _BUILDERS[name](self)
+        return {c.name: columns[c.name] for c in TABLES[name].columns}
 
     def to_pandas(self, name: str) -> pd.DataFrame:
         """Return a table as a pandas DataFrame.
@@ -146,192 +156,6 @@ class Recording:
             raise MissingDependencyError("to_pandas needs pandas; install it: pip install pandas") from error
         return pd.DataFrame(dict(columns))
 
-    def profile(
-        self,
-        prefix: str | None = None,
-        start_s: float | None = None,
-        stop_s: float | None = None,
-        worker: str | None = None,
-    ) -> Profile:
-        """Return what the worker threads were doing, from samples of their call stacks.
-
-        Parameters
-        ----------
-        prefix
-            Only tasks of this prefix.
-        start_s, stop_s
-            Only samples of this time, in seconds after `started_at`, to the nearest cycle (one second, where
-            nothing else was asked for).
-        worker
-            Only this worker: the number of its process, or its address in a cluster.
-
-        Raises
-        ------
-        UnknownNameError
-            If no task of such a prefix, or on such a worker, was recorded.
-        """
-        found: Profile = face("profile")(self, prefix=prefix, start_s=start_s, stop_s=stop_s, worker=worker)
-        return found
-
-    def summary(self) -> str:
-        """Return the text face of the recording."""
-        text: str = face("summary_text")(self)
-        return text
-
-    def plot(
-        self, *, theme: str = "light", palette: str | Sequence[str] | None = None, **options: object
-    ) -> GridPlot:
-        """Return Bokeh figures on one time axis: the tasks, CPU and memory, and what the scheduler held.
-
-        They are as wide as the place they are shown in; show them with ``bokeh.io.show``, after
-        ``bokeh.io.output_notebook()`` in a notebook.
-
-        Parameters
-        ----------
-        theme
-            ``"light"`` (default) or ``"dark"``: the ground they are drawn for.
-        palette
-            The name of a Bokeh palette, or colours, that prefixes take in turn; taskscope's own by default.
-        **options
-            Attributes of all Bokeh figures, such as ``height`` or ``title``, which win over ours.
-
-        Returns
-        -------
-        GridPlot
-            A column of one to three figures: what was not recorded is left out.
-
-        Raises
-        ------
-        MissingDependencyError
-            If Bokeh is not installed.
-        OptionError
-            If there is no such theme or palette.
-        AttributeError
-            If Bokeh's figures have no attribute of the name of an option.
-
-        Notes
-        -----
-        Beyond 10,000 tasks the first figure is a picture, in which each column of a lane is as opaque as it
-        was busy, and says so. What was not sampled is left open.
-        """
-        layout: GridPlot = face("plot")(self, theme=theme, palette=palette, **options)
-        return layout
-
-    def save(
-        self,
-        path: str | PathLike[str],
-        *,
-        overwrite: bool = False,
-        redact: bool | Callable[[str], str] = False,
-    ) -> None:
-        """Write the recording to a file in the format of its extension.
-
-        Parameters
-        ----------
-        path
-            Where to; ``.taskscope`` is the format that `taskscope.load` reads back.
-        overwrite
-            Replace a file that exists; without it that is an error.
-        redact
-            True: names of keys, groups, labels and threads are replaced by numbers. A function gives each
-            name its replacement. Credentials in URLs never reach a file.
-
-        Raises
-        ------
-        FileError
-            If the file cannot be written, or exists and `overwrite` is false.
-        OptionError
-            If the extension is not a known one.
-        """
-        face("save")(self, path, overwrite=overwrite, redact=redact)
-
-    def to_html(
-        self,
-        path: str | PathLike[str],
-        *,
-        overwrite: bool = False,
-        redact: bool | Callable[[str], str] = False,
-    ) -> None:
-        """Write one page that needs neither kernel nor network: picture, table, and the interactive chart.
-
-        Parameters and errors are those of `save`. Times are rounded to a microsecond, CPU shares to 0.4 %.
-        """
-        face("to_html")(self, path, overwrite=overwrite, redact=redact)
-
-    def to_chrome_trace(
-        self,
-        path: str | PathLike[str],
-        *,
-        overwrite: bool = False,
-        redact: bool | Callable[[str], str] = False,
-    ) -> None:
-        """Write a JSON trace that Perfetto (ui.perfetto.dev) and ``chrome://tracing`` open.
-
-        Lanes are threads; CPU, memory and what the scheduler held are counters; dependencies are arrows.
-        Parameters and errors are those of `save`.
-        """
-        face("to_chrome_trace")(self, path, overwrite=overwrite, redact=redact)
-
-    def to_speedscope(
-        self,
-        path: str | PathLike[str],
-        *,
-        overwrite: bool = False,
-        redact: bool | Callable[[str], str] = False,
-    ) -> None:
-        """Write the sampled call stacks for speedscope (speedscope.app), a profile for each worker.
-
-        The outermost frame of each stack is the prefix of the task, and the weight of a stack is the time
-        that its samples stand for, an estimate. Stacks are in the order of time to the nearest cycle, of
-        which `profile_cycle` is the length. Parameters and errors are those of `save`.
-
-        Raises
-        ------
-        OptionError
-            If no call stacks were sampled.
-        """
-        face("to_speedscope")(self, path, overwrite=overwrite, redact=redact)
-
-    def to_parquet(
-        self,
-        directory: str | PathLike[str],
-        *,
-        overwrite: bool = False,
-        redact: bool | Callable[[str], str] = False,
-    ) -> None:
-        """Write every table as a Parquet file of its name into a directory, which is made if need be.
-
-        Where no cluster was watched, ``activities`` has one row for each task, its compute. Parameters and
-        errors are those of `save`; needs PyArrow.
-        """
-        face("to_parquet")(self, directory, overwrite=overwrite, redact=redact)
-
-    def to_csv(
-        self,
-        directory: str | PathLike[str],
-        *,
-        overwrite: bool = False,
-        redact: bool | Callable[[str], str] = False,
-    ) -> None:
-        """Write every table as a CSV file of its name into a directory, which is made if need be.
-
-        Where no cluster was watched, ``activities`` has one row for each task, its compute. Parameters and
-        errors are those of `save`. What is unknown is left empty, and text that a spreadsheet would take for
-        a formula gets an apostrophe in front.
-        """
-        face("to_csv")(self, directory, overwrite=overwrite, redact=redact)
-
-    @classmethod
-    def load(cls, path: str | PathLike[str], *, partial: bool = False) -> Recording:
-        """Return the recording in a ``.taskscope`` file; see `taskscope.load`."""
-        recording: Recording = face("load")(path, partial=partial)
-        return recording
-
-    def _repr_mimebundle_(self, include: object = None, exclude: object = None) -> dict[str, str]:
-        """Return the static result, which a notebook shows where a cell's last value is a recording."""
-        bundle: dict[str, str] = face("result_bundle")(self)
-        return bundle
-
     def __repr__(self) -> str:
         """Return one line that says what is in it."""
         n_tasks = sum(map(len, self.blocks))
@@ -346,3 +170,231 @@ class _Identifier:
 
     def __call__(self, tasks: NDArray[np.int32]) -> tuple[NDArray[np.uint32], KeyBlock]:
         return self._graph.group[tasks], self._graph.keys.take(tasks)
+
+
+def _texts(values: Sequence[object]) -> NDArray[np.object_]:
+    column = np.empty(len(values), object)
+    column[:] = values
+    return column
+
+
+def _none_to_nan(values: Sequence[float | None], zero_s: float = 0.0) -> NDArray[np.float64]:
+    return np.array([np.nan if v is None else v - zero_s for v in values], np.float64)
+
+
+def _of_records(columns: Sequence[Column], records: Sequence[object], zero_s: float) -> Columns:
+    return {c.name: _values(c, [getattr(r, c.name) for r in records], zero_s) for c in columns}
+
+
+def _values(column: Column, values: list[Any], zero_s: float) -> NDArray[Any]:
+    if column.kind == "number":
+        return _none_to_nan(values, zero_s if column.is_time else 0.0)
+    if column.kind == "texts":
+        values = ["; ".join(texts) for texts in values]
+    # Nobody knows how many tasks other clients will have.
+    return np.array(values, column.dtype) if None not in values else _texts(values)
+
+
+def _runs(recording: RecordedData) -> Columns:
+    columns = _of_records(TABLES["runs"].columns, recording.runs, recording.zero_s)
+    n_tasks = [None if run.is_of_others else run.n_tasks for run in recording.runs]
+    return {**columns, "n_tasks": _values(shown(Run, "n_tasks"), n_tasks, 0.0)}
+
+
+def _key_texts(graph: GraphColumns, groups: Sequence[str]) -> NDArray[np.object_]:
+    names = [groups[i] for i in graph.group.tolist()]
+    return _texts(list(graph.keys.iter_text(names)))
+
+
+def _tasks(recording: RecordedData) -> Columns:
+    tasks = recording.tasks
+    names = _texts([g.name for g in recording.groups])
+    prefixes = _texts([g.prefix for g in recording.groups])
+    group = names[tasks.group]
+    lane = tasks.lane.astype(np.int64)
+    return {
+        "run": tasks.run.astype(np.int64),
+        "key": _texts(list(tasks.keys.iter_text(group.tolist()))),
+        "prefix": prefixes[tasks.group],
+        "group": group,
+        "lane": lane,
+        "worker": _texts([n.worker for n in recording.lanes])[lane],
+        "thread": np.array([n.thread for n in recording.lanes], np.int64)[lane],
+        "start_s": tasks.start,
+        "stop_s": np.where(tasks.status == RUNNING, np.nan, tasks.stop),
+        "cpu_s": tasks.cpu.astype(np.float64),
+        "status": _texts(STATUSES)[tasks.status],
+        "observed_by": _texts(OBSERVED_BY)[tasks.observed],
+        "result_bytes": tasks.size,
+        "error": _errors(tasks),
+    }
+
+
+def _errors(tasks: TaskBlock) -> NDArray[np.object_]:
+    column = np.full(len(tasks), None, object)
+    for row, text in tasks.errors.items():
+        column[row] = text
+    return column
+
+
+def _activities(recording: RecordedData) -> Columns:
+    tasks, columns = _tasks(recording), recording.activities
+    rows, n = columns.rows, len(tasks["run"])
+    source = _texts([source or None for source in columns.sources])[rows.source]
+    has_failed = rows.kind == FAILED_ATTEMPT
+    error = np.full(len(rows), None, object)
+    error[has_failed], source[has_failed] = source[has_failed], None
+    start = rows.start - recording.zero_s
+    return {
+        "run": np.concatenate([tasks["run"], rows.run.astype(np.int64)]),
+        "key": np.concatenate([tasks["key"], _activity_keys(recording)]),
+        "lane": np.concatenate([tasks["lane"], rows.lane.astype(np.int64)]),
+        "activity": np.concatenate([_texts(["compute"] * n), _texts(ACTIVITIES)[rows.kind]]),
+        "start_s": np.concatenate([tasks["start_s"], start]),
+        "stop_s": np.concatenate([tasks["stop_s"], start + rows.duration]),
+        "source": np.concatenate([_texts([None] * n), source]),
+        "nbytes": np.concatenate([np.full(n, np.nan), rows.nbytes]),
+        "error": np.concatenate([tasks["error"], error]),
+    }
+
+
+def _activity_keys(recording: RecordedData) -> NDArray[np.object_]:
+    rows, groups = recording.activities.rows, [g.name for g in recording.groups]
+    keys = np.full(len(rows), None, object)
+    for run in np.unique(rows.run).tolist():
+        mine = np.flatnonzero(rows.run == run)
+        graph, tasks = recording.graphs[run], rows.task[mine]
+        names = [groups[i] for i in graph.group[tasks].tolist()]
+        keys[mine] = _texts(list(graph.keys.take(tasks).iter_text(names)))
+    return keys
+
+
+def _transfers(recording: RecordedData) -> Columns:
+    logged = [*recording.transfers, *_unlogged(recording)]
+    return _of_records(TABLES["transfers"].columns, logged, recording.zero_s)
+
+
+def _unlogged(recording: RecordedData) -> Iterator[Transfer]:
+    """Yield what workers received of which they gave out no log."""
+    columns = recording.activities
+    rows = columns.rows.part(
+        np.flatnonzero((columns.rows.kind == ACTIVITIES.index("transfer")) & np.isnan(columns.rows.nbytes))
+    )
+    for lane, start, duration, source in zip(
+        rows.lane.tolist(), rows.start.tolist(), rows.duration.tolist(), rows.source.tolist(), strict=True
+    ):
+        worker = recording.lanes[lane].worker
+        yield Transfer(
+            worker, columns.sources[source] or None, "incoming", start, start + duration, None, None, 0, ()
+        )
+
+
+def _resources(recording: RecordedData) -> Columns:
+    rows = recording.resources
+    n = len(rows)
+    limit = recording.metadata.get("memory_limit_bytes")
+    worker = recording.metadata.get("pid")
+    return {
+        "time_s": rows.time - recording.zero_s,
+        "worker": _texts([None if worker is None else str(worker)] * n),
+        "cpu_percent": rows.cpu_percent,
+        "rss_bytes": rows.rss_bytes,
+        "limit_bytes": np.full(n, np.nan if limit is None else float(str(limit))),
+        "n_processes": rows.n_processes.astype(np.int64),
+        "gap": rows.gap.astype(bool),
+    }
+
+
+def _workers(recording: RecordedData) -> Columns:
+    return _of_records(TABLES["workers"].columns, recording.workers, recording.zero_s)
+
+
+def _cache(recording: RecordedData) -> Columns:
+    stops = {r.run: recording.now_s if r.stop_s is None else r.stop_s for r in recording.runs}
+    on_cluster = {r.run for r in recording.runs if r.is_on_cluster}
+    groups = [g.name for g in recording.groups]
+    prefixes = _texts([g.prefix for g in recording.groups])
+    parts: dict[str, list[NDArray[np.generic]]] = {
+        c: [] for c in ("run", "key", "prefix", "metric", "enter", "exit")
+    }
+    for run, graph in recording.graphs.items():
+        enter = graph.enter_times()
+        held = np.argsort(enter, kind="stable")[: np.count_nonzero(~np.isnan(enter))]
+        parts["run"].append(np.full(len(held), run, np.int64))
+        parts["key"].append(_key_texts(graph, groups)[held])
+        parts["prefix"].append(prefixes[graph.group][held])
+        parts["metric"].append(_metric(recording, run, graph)[held])
+        parts["enter"].append(enter[held] - recording.zero_s)
+        exits = np.full(len(held), np.nan) if run in on_cluster else graph.exit_times(stops[run])[held]
+        parts["exit"].append(exits - recording.zero_s)
+    return {
+        "run": _join(parts["run"], np.int64),
+        "key": _join(parts["key"], object),
+        "prefix": _join(parts["prefix"], object),
+        "metric": _join(parts["metric"], np.float64),
+        "enter_s": _join(parts["enter"], np.float64),
+        "exit_s": _join(parts["exit"], np.float64),
+    }
+
+
+def _holdings(recording: RecordedData) -> Columns:
+    rows = recording.holdings
+    return {
+        "time_s": rows.time - recording.zero_s,
+        "run": rows.run.astype(np.int64),
+        "prefix": _texts([g.prefix for g in recording.groups])[rows.group],
+        "group": _texts([g.name for g in recording.groups])[rows.group],
+        "n_keys": rows.n_keys.astype(np.int64),
+        "nbytes": rows.nbytes,
+        "n_unsized": rows.n_unsized.astype(np.int64),
+    }
+
+
+def _metric(recording: RecordedData, run: int, graph: GraphColumns) -> NDArray[np.float64]:
+    if recording.metadata.get("metric") == "count":
+        return np.ones(len(graph.group))
+    if graph.values is not None:
+        return graph.values.astype(np.float64)
+    sizes = np.full(len(graph.group), np.nan)
+    sizes[graph.data] = graph.data_sizes
+    for block in recording.blocks:
+        if block.run == run:
+            sizes[block.task] = block.sizes()
+    return sizes
+
+
+def _dependencies(recording: RecordedData) -> Columns:
+    groups = [g.name for g in recording.groups]
+    runs, keys, dependencies = [], [], []
+    for run, graph in recording.graphs.items():
+        texts = _key_texts(graph, groups)
+        runs.append(np.full(len(graph.edges), run, np.int64))
+        keys.append(texts[graph.edge_sources()])
+        dependencies.append(texts[graph.edges])
+    return {
+        "run": _join(runs, np.int64),
+        "key": _join(keys, object),
+        "dependency": _join(dependencies, object),
+    }
+
+
+def _join(parts: Sequence[NDArray[np.generic]], dtype: type) -> NDArray[np.generic]:
+    return np.concatenate([np.empty(0, dtype), *parts])
+
+
+def _messages(recording: RecordedData) -> Columns:
+    return _of_records(TABLES["messages"].columns, recording.messages, recording.zero_s)
+
+
+_BUILDERS: Mapping[str, Callable[[RecordedData], Columns]] = {
+    "runs": _runs,
+    "tasks": _tasks,
+    "activities": _activities,
+    "transfers": _transfers,
+    "resources": _resources,
+    "workers": _workers,
+    "cache": _cache,
+    "holdings": _holdings,
+    "dependencies": _dependencies,
+    "messages": _messages,
+}

@@ -9,10 +9,10 @@ from pathlib import Path
 
 from taskscope.export import FileStream, save
 from taskscope.model.errortext import describe
-from taskscope.model.recording import Recording
 from taskscope.model.records import Message
 from taskscope.profiling.cluster_profile import in_proportion, lacks_profile, wait_for_profile
 from taskscope.profiling.options import BlockOptions
+from taskscope.recording import Recording
 from taskscope.session import Session
 from taskscope.sources.local import run_label
 
@@ -115,7 +115,7 @@ class Block:
             recording = self._window(error)
             # Who does not answer is not asked for more.
             if self.options.stacks and left_s > 0 and lacks_profile(recording):
-                recording = wait_for_profile(recording, left_s)
+                recording = Recording.of(wait_for_profile(recording, left_s))
             self.result = recording
         finally:
             self.close()
@@ -147,7 +147,7 @@ class Block:
         recording = recorder.snapshot(
             self.first_run, last_run, start_s=self._start_s, stop_s=recorder.now_s(), metadata=metadata
         )
-        return in_proportion(recording)
+        return Recording.of(in_proportion(recording))
 
     def _metadata(self) -> dict[str, object]:
         return {**self.session.metadata(), "label": self.options.label}

@@ -5,9 +5,9 @@ from __future__ import annotations
 from IPython.display import display
 
 from taskscope.analysis.totals import runs_of_others
-from taskscope.model.recording import Recording
 from taskscope.profiling.block import Block
 from taskscope.profiling.options import Panel
+from taskscope.recording import Recording
 from taskscope.report import live_bundle, result_bundle
 from taskscope.widgets import Dashboard
 from taskscope.widgets.feed import Feed

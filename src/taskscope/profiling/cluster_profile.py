@@ -11,7 +11,7 @@ import numpy as np
 
 from taskscope.analysis.totals import measure_totals
 from taskscope.model.errortext import describe
-from taskscope.model.recording import Recording
+from taskscope.model.recording import RecordedData
 from taskscope.model.records import Message
 from taskscope.sources.cluster.adapter import default_client
 from taskscope.sources.cluster.profiles import cluster_stacks, sampling_interval_s
@@ -24,7 +24,7 @@ __all__ = ["ask_profile", "in_proportion", "lacks_profile", "wait_for_profile"]
 _MAX_PREFIXES = 20
 
 
-def in_proportion(recording: Recording) -> Recording:
+def in_proportion(recording: RecordedData) -> RecordedData:
     """Return the recording with samples of clusters that stand for the measured time of their prefixes.
 
     Workers take fewer samples than one an interval where threads hold the interpreter's lock.
@@ -47,13 +47,13 @@ def in_proportion(recording: Recording) -> Recording:
     return replace(recording, stacks=replace(recording.stacks, rows=replace(rows, seconds=seconds_of)))
 
 
-def lacks_profile(recording: Recording) -> bool:
+def lacks_profile(recording: RecordedData) -> bool:
     """Return whether computes on clusters are in a recording, and no sample of any."""
     on_clusters = _on_clusters(recording)
     return bool(on_clusters) and not np.isin(recording.stacks.rows.run, on_clusters).any()
 
 
-def wait_for_profile(recording: Recording, timeout_s: float) -> Recording:
+def wait_for_profile(recording: RecordedData, timeout_s: float) -> RecordedData:
     """Return the recording with the samples that the workers of the default client took, if any came in time.
 
     Notes
@@ -64,13 +64,15 @@ def wait_for_profile(recording: Recording, timeout_s: float) -> Recording:
     if client is None or client.asynchronous:
         return recording
     try:
-        found: Recording = client.sync(ask_profile, recording, client, timeout_s, callback_timeout=timeout_s)
+        found: RecordedData = client.sync(
+            ask_profile, recording, client, timeout_s, callback_timeout=timeout_s
+        )
     except Exception as error:  # noqa: BLE001 - a scheduler that is gone must not take the recording with it
         return _without(recording, error)
     return found
 
 
-async def ask_profile(recording: Recording, client: Client, timeout_s: float) -> Recording:
+async def ask_profile(recording: RecordedData, client: Client, timeout_s: float) -> RecordedData:
     """Return the recording with the samples that the workers of a client took, if any came in time."""
     on_clusters = set(_on_clusters(recording))
     runs = [run for run in recording.runs if run.run in on_clusters]
@@ -110,11 +112,11 @@ async def ask_profile(recording: Recording, client: Client, timeout_s: float) ->
     return replace(recording, stacks=stacks) if len(stacks.rows) else recording
 
 
-def _on_clusters(recording: Recording) -> list[int]:
+def _on_clusters(recording: RecordedData) -> list[int]:
     return [run.run for run in recording.runs if run.is_own_on_cluster]
 
 
-def _without(recording: Recording, error: BaseException) -> Recording:
+def _without(recording: RecordedData, error: BaseException) -> RecordedData:
     why = " in time" if isinstance(error, TimeoutError) else f": {describe(error)}"
     text = f"the scheduler gave no profile{why}"
     return replace(recording, messages=(*recording.messages, Message(recording.now_s, "warning", text)))

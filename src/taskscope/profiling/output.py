@@ -5,9 +5,9 @@ from __future__ import annotations
 import sys
 from typing import Protocol
 
-from taskscope.model.recording import Recording
 from taskscope.profiling.block import Block
 from taskscope.profiling.options import Panel
+from taskscope.recording import Recording
 from taskscope.sources.cell import in_kernel
 
 __all__ = ["Output", "Silent", "Terminal", "choose_output"]

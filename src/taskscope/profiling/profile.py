@@ -7,10 +7,10 @@ from types import FrameType
 
 from taskscope.analysis.redaction import Redact
 from taskscope.errors import OptionError, TaskscopeError
-from taskscope.model.recording import Recording
 from taskscope.profiling.context import BlockContext
 from taskscope.profiling.options import BlockOptions, Panel
 from taskscope.profiling.profiled import ProfiledBlock
+from taskscope.recording import Recording
 from taskscope.session import MetricOption, current
 from taskscope.sources.cluster import Transport, is_client
 from taskscope.sources.stacks import DEFAULT_CYCLE_S, DEFAULT_INTERVAL_S

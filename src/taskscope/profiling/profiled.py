@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from taskscope.model.recording import Recording
 from taskscope.profiling.block import Block
 from taskscope.profiling.options import BlockOptions
 from taskscope.profiling.output import Output, Silent, choose_output
+from taskscope.recording import Recording
 from taskscope.session import Session
 
 __all__ = ["ProfiledBlock"]

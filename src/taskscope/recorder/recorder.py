@@ -18,7 +18,7 @@ from taskscope.model.clock import SYSTEM_CLOCK, Clock
 from taskscope.model.held import HeldRows
 from taskscope.model.interrupts import uninterrupted
 from taskscope.model.links import TaskLinks
-from taskscope.model.recording import Recording
+from taskscope.model.recording import RecordedData
 from taskscope.model.records import (
     Group,
     GroupTotal,
@@ -325,7 +325,7 @@ class Recorder:
         start_s: float = 0.0,
         stop_s: float | None = None,
         metadata: Mapping[str, object] | None = None,
-    ) -> Recording:
+    ) -> RecordedData:
         """Return what was recorded of the runs in the window as an immutable `Recording`.
 
         Parameters
@@ -347,7 +347,7 @@ class Recorder:
             now_s = self.now_s()
             in_flight = [s.in_flight(now_s, self._lanes.id) for s in states]
             until_s = math.inf if stop_s is None else stop_s
-            return Recording(
+            return RecordedData(
                 started_at=self.started_at + timedelta(seconds=start_s),
                 zero_s=start_s,
                 runs=tuple(s.run for s in states),

@@ -7,14 +7,13 @@ from collections.abc import Sequence
 from html import escape
 
 from taskscope.analysis.colours import N_COLOURS, prefix_colours
-from taskscope.analysis.compare import Comparison, compare
-from taskscope.analysis.compare_text import prefix_cells, total_cells
+from taskscope.analysis.compare import ComparedData, compared, prefix_cells, total_cells
 from taskscope.analysis.coverage import extent_s
 from taskscope.analysis.quantities import format_count, printable
 from taskscope.analysis.redaction import redacted
 from taskscope.analysis.summary import title
 from taskscope.analysis.totals import measure_totals
-from taskscope.model.recording import Recording
+from taskscope.model.recording import RecordedData
 from taskscope.report.palette import DARK, LIGHT
 from taskscope.report.picture import picture_svg
 
@@ -24,14 +23,14 @@ _MAX_ROWS = 100
 _POLICY = "default-src 'none'; img-src data:; style-src 'unsafe-inline'"
 
 
-def comparison_bundle(comparison: Comparison) -> dict[str, str]:
+def comparison_bundle(comparison: ComparedData) -> dict[str, str]:
     """Return a MIME bundle of ``text/plain`` and ``text/html``; what a notebook keeps hides credentials."""
     before, after = (redacted(recording) for recording in comparison.recordings)
-    leaving = compare(before, after)
+    leaving = compared(before, after)
     return {"text/plain": str(leaving), "text/html": f"<div>{_content(leaving)}</div>"}
 
 
-def comparison_page(comparison: Comparison) -> str:
+def comparison_page(comparison: ComparedData) -> str:
     """Return a whole document without scripts."""
     return (
         '<!DOCTYPE html><html lang="en"><head><meta charset="utf-8">'
@@ -43,7 +42,7 @@ def comparison_page(comparison: Comparison) -> str:
     )
 
 
-def _content(comparison: Comparison) -> str:
+def _content(comparison: ComparedData) -> str:
     before, after = comparison.recordings
     span_s = max(extent_s(before), extent_s(after))
     names = dict.fromkeys([*prefix_colours(before), *prefix_colours(after)])
@@ -59,7 +58,7 @@ def _content(comparison: Comparison) -> str:
     )
 
 
-def _chart(which: str, recording: Recording, span_s: float, colours: dict[str, int]) -> str:
+def _chart(which: str, recording: RecordedData, span_s: float, colours: dict[str, int]) -> str:
     totals = measure_totals(recording)
     svg = picture_svg(recording, totals.prefixes, span_s=span_s, colours=colours)
     data = base64.b64encode(svg.encode("utf-8")).decode("ascii")
@@ -70,7 +69,7 @@ def _chart(which: str, recording: Recording, span_s: float, colours: dict[str, i
     )
 
 
-def _prefixes(comparison: Comparison) -> str:
+def _prefixes(comparison: ComparedData) -> str:
     cells = prefix_cells(comparison, _MAX_ROWS)
     more = len(comparison.prefixes) - _MAX_ROWS
     note = f"<p>{format_count(more)} more prefixes are not listed</p>" if more > 0 else ""

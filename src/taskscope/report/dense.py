@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from taskscope.model.keys import TEXT
-from taskscope.model.recording import Recording
+from taskscope.model.recording import RecordedData
 from taskscope.model.records import TaskBlock
 from taskscope.wire.schema import LANE_BITS, UNKNOWN
 
@@ -55,7 +55,7 @@ class DenseTasks:
     content: bytes
 
 
-def page_tick_s(recording: Recording) -> float:
+def page_tick_s(recording: RecordedData) -> float:
     """Return what a page rounds times to.
 
     A microsecond; where there are more than 250,000 tasks, a five-hundredth of a task's mean duration,

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from taskscope.analysis.page_tables import RowLinks
-from taskscope.model.recording import Recording
+from taskscope.model.recording import RecordedData
 from taskscope.report.dense import planes
 
 __all__ = ["MAX_FRAME_LINK_BYTES", "MAX_PAGE_LINK_BYTES", "PackedLinks", "links_note", "pack_links"]
@@ -37,7 +37,7 @@ class PackedLinks(TypedDict):
     data: str
 
 
-def pack_links(recording: Recording, max_bytes: int) -> PackedLinks | None:
+def pack_links(recording: RecordedData, max_bytes: int) -> PackedLinks | None:
     """Return the dependencies of a recording's rows; None where they take more than `max_bytes`."""
     # What does not shrink to a fortieth would be too much, whatever it is.
     n_edges = sum(len(graph.edges) for graph in recording.graphs.values())

@@ -10,7 +10,7 @@ from functools import lru_cache
 from importlib.resources import files
 
 from taskscope.analysis.page_tables import recorded_messages
-from taskscope.model.recording import Recording
+from taskscope.model.recording import RecordedData
 from taskscope.report.dense import dense_tasks, page_tick_s
 from taskscope.report.dense_links import PackedLinks
 from taskscope.wire import BUFFERS
@@ -20,7 +20,7 @@ __all__ = ["count_tasks", "data_json", "escaped_json", "flame_script", "report_s
 _LEVEL = 9
 
 
-def report_script(recording: Recording) -> str | None:
+def report_script(recording: RecordedData) -> str | None:
     """Return the front end for a recording as one script; None in a source tree that was not built.
 
     Where a cluster was watched it is a larger one.
@@ -51,12 +51,12 @@ def script_hash(script: str) -> str:
     return f"'sha256-{base64.b64encode(digest).decode('ascii')}'"
 
 
-def count_tasks(recording: Recording) -> int:
+def count_tasks(recording: RecordedData) -> int:
     """Return how many tasks a recording holds."""
     return sum(map(len, recording.blocks))
 
 
-def data_json(recording: Recording, links: PackedLinks | None = None) -> str:
+def data_json(recording: RecordedData, links: PackedLinks | None = None) -> str:
     """Return the recording as JSON for a ``<script type="application/json">``.
 
     It holds the feed's messages without their buffers, and these in one piece: those of tasks rewritten (see

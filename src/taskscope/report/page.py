@@ -7,10 +7,11 @@ from collections.abc import Sequence
 from html import escape
 
 from taskscope.analysis.profile import Profile
+from taskscope.analysis.profile import profile as calls_of
 from taskscope.analysis.quantities import format_duration
 from taskscope.analysis.summary import title
 from taskscope.analysis.totals import measure_totals
-from taskscope.model.recording import Recording
+from taskscope.model.recording import RecordedData
 from taskscope.report.dense import TICK_S, page_tick_s
 from taskscope.report.dense_links import MAX_PAGE_LINK_BYTES, PackedLinks, links_note, pack_links
 from taskscope.report.embed import data_json, flame_script, report_script, script_hash
@@ -22,13 +23,13 @@ from taskscope.report.table import facts_html, prefix_table_html, remarks_html
 __all__ = ["chart_page", "page_html"]
 
 
-def chart_page(recording: Recording, links: PackedLinks | None) -> str:
+def chart_page(recording: RecordedData, links: PackedLinks | None) -> str:
     """Return a document that is nothing but the interactive chart; see-through until its script has run."""
     style = "html,body{margin:0;height:100%;font:13px system-ui,sans-serif}"
     return _document("taskscope", style, _interactive(recording, links), [report_script(recording)])
 
 
-def page_html(recording: Recording, sections: str = "", profile: Profile | None = None) -> str:
+def page_html(recording: RecordedData, sections: str = "", profile: Profile | None = None) -> str:
     """Return a whole document that needs neither kernel nor network.
 
     Parameters
@@ -51,7 +52,7 @@ def page_html(recording: Recording, sections: str = "", profile: Profile | None 
     links = pack_links(recording, MAX_PAGE_LINK_BYTES)
     left_out = links_note(links, MAX_PAGE_LINK_BYTES)
     chart = _interactive(recording, links) if recording.runs else ""
-    profile = recording.profile() if profile is None else profile
+    profile = calls_of(recording) if profile is None else profile
     flame = flame_script() if profile.n_samples else None
     flames = profile_html(recording, profile, interactive=flame is not None) if profile.n_samples else ""
     alt = escape(f"Gantt chart: {name}", quote=True)
@@ -67,7 +68,7 @@ def page_html(recording: Recording, sections: str = "", profile: Profile | None 
     return _document(name, _page_style(), body, [report_script(recording), flame])
 
 
-def _rounding(recording: Recording) -> str:
+def _rounding(recording: RecordedData) -> str:
     tick_s = page_tick_s(recording)
     if tick_s <= TICK_S:
         return ""
@@ -78,7 +79,7 @@ def _rounding(recording: Recording) -> str:
     )
 
 
-def _interactive(recording: Recording, links: PackedLinks | None) -> str:
+def _interactive(recording: RecordedData, links: PackedLinks | None) -> str:
     script = report_script(recording)
     if script is None:
         return ""

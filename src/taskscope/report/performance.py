@@ -7,9 +7,10 @@ from html import escape
 
 import numpy as np
 
+from taskscope.analysis.profile import profile as calls_of
 from taskscope.analysis.quantities import format_bytes, format_count, format_duration, printable
 from taskscope.analysis.redaction import redacted, without_credentials
-from taskscope.model.recording import Recording
+from taskscope.model.recording import RecordedData
 from taskscope.report.page import page_html
 from taskscope.report.profile import profile_html, section, table_html
 
@@ -19,7 +20,7 @@ _MAX_CODE = 100_000
 _UNSAID = {"interrupted", "error", "label"}
 
 
-def performance_html(recording: Recording, code: str | None) -> str:
+def performance_html(recording: RecordedData, code: str | None) -> str:
     """Return a whole document that needs neither kernel nor network.
 
     Parameters
@@ -30,7 +31,7 @@ def performance_html(recording: Recording, code: str | None) -> str:
         The source of what called, None where it is not known.
     """
     leaving = redacted(recording)
-    profile = leaving.profile()
+    profile = calls_of(leaving)
     sections = (
         "" if profile.n_samples else profile_html(leaving, profile, interactive=False),
         _transfers(leaving),
@@ -40,7 +41,7 @@ def performance_html(recording: Recording, code: str | None) -> str:
     return page_html(leaving, "".join(sections), profile)
 
 
-def _transfers(recording: Recording) -> str:
+def _transfers(recording: RecordedData) -> str:
     if not any(run.is_on_cluster for run in recording.runs):
         return ""
     activities = recording.table("activities")
@@ -55,7 +56,7 @@ def _transfers(recording: Recording) -> str:
     return section("Transfers", f"<p>{escape(said)}</p>")
 
 
-def _facts(recording: Recording) -> Iterable[Sequence[str]]:
+def _facts(recording: RecordedData) -> Iterable[Sequence[str]]:
     yield "started", recording.started_at.isoformat(sep=" ", timespec="seconds")
     for name, value in recording.metadata.items():
         if name not in _UNSAID and value is not None:

@@ -14,7 +14,7 @@ from taskscope.analysis.coverage import Coverage, measure_coverage
 from taskscope.analysis.quantities import format_duration, printable
 from taskscope.analysis.totals import PrefixTotal
 from taskscope.model.columns import split_flags
-from taskscope.model.recording import Recording
+from taskscope.model.recording import RecordedData
 from taskscope.model.records import BAD_ENDS
 from taskscope.report.bars import LANE_PX, bar_palette, bar_pixels
 from taskscope.report.palette import DARK, ENDED_BADLY_RGB, LIGHT, PALETTE
@@ -37,7 +37,7 @@ _N_COLUMNS = 2 * (WIDTH_PX - _LEFT_PX - _RIGHT_PX)
 
 
 def picture_svg(
-    recording: Recording,
+    recording: RecordedData,
     prefixes: Sequence[PrefixTotal],
     *,
     span_s: float | None = None,
@@ -96,7 +96,7 @@ def _more_px(coverage: Coverage) -> int:
     return 16 if len(coverage.lanes) > MAX_LANES else 0
 
 
-def _any_bad(recording: Recording) -> bool:
+def _any_bad(recording: RecordedData) -> bool:
     return any(bool(np.isin(split_flags(block.flags)[0], BAD_ENDS).any()) for block in recording.blocks)
 
 
@@ -110,7 +110,7 @@ def _style() -> str:
     return f"{rules(LIGHT)}@media(prefers-color-scheme:dark){{{rules(DARK)}}}"
 
 
-def _lanes(recording: Recording, coverage: Coverage, shown: Coverage) -> list[str]:
+def _lanes(recording: RecordedData, coverage: Coverage, shown: Coverage) -> list[str]:
     labels = {lane.id: lane.label for lane in recording.lanes}
     parts = [
         _text(_LEFT_PX - 6, _TOP_PX + i * (LANE_PX + 1) + 11, labels[lane], 18, anchor="end", css="faint")

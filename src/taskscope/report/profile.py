@@ -11,7 +11,7 @@ from taskscope.analysis.colours import prefix_colours
 from taskscope.analysis.flame import flame_message
 from taskscope.analysis.profile import CallNode, Profile
 from taskscope.analysis.quantities import format_count, format_duration, format_percent, printable
-from taskscope.model.recording import Recording
+from taskscope.model.recording import RecordedData
 from taskscope.report.embed import escaped_json
 from taskscope.report.flame import flame_svg
 
@@ -21,7 +21,7 @@ _MAX_ROWS = 40
 _LEVEL = 9
 
 
-def profile_html(recording: Recording, profile: Profile, *, interactive: bool) -> str:
+def profile_html(recording: RecordedData, profile: Profile, *, interactive: bool) -> str:
     """Return the section of a recording's profile, with its data if that is to be `interactive`."""
     note = f"<p>{escape(profile.note)}</p>" if profile.note else ""
     if not profile.n_samples:
@@ -57,7 +57,7 @@ def table_html(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
     return f"<table>{caption}<tbody>{body}</tbody></table>"
 
 
-def _data_html(recording: Recording, colours: dict[str, int]) -> str:
+def _data_html(recording: RecordedData, colours: dict[str, int]) -> str:
     message = flame_message(recording.stacks)
     columns: bytes = message.pop("columns")
     data = base64.b64encode(zlib.compress(columns, _LEVEL)).decode("ascii")

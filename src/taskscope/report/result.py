@@ -8,7 +8,7 @@ from html import escape
 from taskscope.analysis.redaction import redacted
 from taskscope.analysis.summary import summary_text, title
 from taskscope.analysis.totals import Totals, measure_totals
-from taskscope.model.recording import Recording
+from taskscope.model.recording import RecordedData
 from taskscope.report.dense_links import MAX_FRAME_LINK_BYTES, PackedLinks, links_note, pack_links
 from taskscope.report.embed import count_tasks, report_script
 from taskscope.report.page import chart_page
@@ -37,19 +37,19 @@ _THEME = (
 )
 
 
-def result_bundle(recording: Recording) -> dict[str, str]:
+def result_bundle(recording: RecordedData) -> dict[str, str]:
     """Return the static result as a MIME bundle of ``text/plain`` and ``text/html``."""
     leaving = redacted(recording)
     return {"text/plain": summary_text(leaving), "text/html": _html(leaving)}
 
 
-def still_bundle(recording: Recording) -> dict[str, str]:
+def still_bundle(recording: RecordedData) -> dict[str, str]:
     """Return the same without the interactive chart, to stand beside a widget that has one."""
     leaving = redacted(recording)
     return {"text/plain": summary_text(leaving), "text/html": _html(leaving, interactive=False)}
 
 
-def result_html(recording: Recording) -> str:
+def result_html(recording: RecordedData) -> str:
     """Return the static result as self-contained HTML.
 
     Notes
@@ -60,7 +60,7 @@ def result_html(recording: Recording) -> str:
     return _html(redacted(recording))
 
 
-def _html(recording: Recording, *, interactive: bool = True) -> str:
+def _html(recording: RecordedData, *, interactive: bool = True) -> str:
     totals = measure_totals(recording)
     parts = [f"<div><b>{escape(title(recording, totals))}</b></div>"]
     if recording.runs:
@@ -69,7 +69,7 @@ def _html(recording: Recording, *, interactive: bool = True) -> str:
     return f'{_THEME}<div class="taskscope-result">{"".join(parts)}</div>'
 
 
-def _chart(recording: Recording, totals: Totals, *, interactive: bool) -> str:
+def _chart(recording: RecordedData, totals: Totals, *, interactive: bool) -> str:
     svg = picture_svg(recording, totals.prefixes)
     data = base64.b64encode(svg.encode("utf-8")).decode("ascii")
     n_tasks = count_tasks(recording)
@@ -89,7 +89,7 @@ def _chart(recording: Recording, totals: Totals, *, interactive: bool) -> str:
     return chart + links_note(links, MAX_FRAME_LINK_BYTES)
 
 
-def _chart_px(recording: Recording) -> int:
+def _chart_px(recording: RecordedData) -> int:
     """Return the height that the interactive chart will have, which a frame cannot tell its page."""
     n_lanes = len(set().union(*(set(block.lane.tolist()) for block in recording.blocks)))
     lane_px = next(px for most, px in _LANE_PX if n_lanes <= most)
@@ -97,7 +97,7 @@ def _chart_px(recording: Recording) -> int:
     return head_px + min(n_lanes * lane_px, _MAX_LANES_PX)
 
 
-def _frame(recording: Recording, links: PackedLinks | None) -> str:
+def _frame(recording: RecordedData, links: PackedLinks | None) -> str:
     # Single quotes around the value: the page is full of double ones.
     page = chart_page(recording, links).replace("&", "&amp;").replace("'", "&#39;")
     return (

@@ -9,20 +9,20 @@ from taskscope.analysis.page_tables import few_samples, thinned_note
 from taskscope.analysis.quantities import format_count, format_duration, format_percent, printable
 from taskscope.analysis.summary import facts, remarks
 from taskscope.analysis.totals import PrefixTotal, Totals
-from taskscope.model.recording import Recording
+from taskscope.model.recording import RecordedData
 
 __all__ = ["facts_html", "prefix_table_html", "remarks_html"]
 
 _MAX_ROWS = 100
 
 
-def facts_html(recording: Recording, totals: Totals) -> str:
+def facts_html(recording: RecordedData, totals: Totals) -> str:
     """Return the measured totals as one line."""
     parts = [f"{escape(name)}&nbsp;<b>{escape(value)}</b>" for name, value in facts(recording, totals)]
     return f"<div>{' &nbsp; '.join(parts)}</div>"
 
 
-def remarks_html(recording: Recording, totals: Totals) -> str:
+def remarks_html(recording: RecordedData, totals: Totals) -> str:
     """Return errors and messages as a list; nothing where there are none."""
     thinned = thinned_note(recording, len(few_samples(recording.workers)))
     said = [*remarks(recording, totals), *([] if thinned is None else [thinned])]

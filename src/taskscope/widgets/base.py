@@ -12,8 +12,8 @@ from ipywidgets import DOMWidget, widget_serialization
 
 from taskscope.analysis.progress import Progress
 from taskscope.errors import OptionError
-from taskscope.model.faces import face
-from taskscope.model.recording import Recording
+from taskscope.model.recording import RecordedData
+from taskscope.report import live_bundle, result_bundle, still_bundle
 from taskscope.session import Options, Session
 from taskscope.session import current as current_session
 from taskscope.sources.cell import in_kernel, show_error
@@ -65,7 +65,7 @@ class RecorderWidget(DOMWidget):  # type: ignore[misc]  # ipywidgets is untyped
     _set_at: tuple[int, ...] = ()
 
     def __init__(
-        self, recording: Recording | None = None, *, window: Window | None = None, **traits: object
+        self, recording: RecordedData | None = None, *, window: Window | None = None, **traits: object
     ) -> None:
         self._writing = threading.Lock()
         self._changes: dict[str, traitlets.Bunch] = {}
@@ -73,7 +73,7 @@ class RecorderWidget(DOMWidget):  # type: ignore[misc]  # ipywidgets is untyped
         self._remove: Callable[[], None] | None = None
         self._recording = recording
         self._outputs: list[WidgetOutput] = []
-        if not isinstance(recording, Recording | None):
+        if not isinstance(recording, RecordedData | None):
             raise OptionError(
                 f"{type(self).__name__} shows a taskscope.Recording, which `%%profile -o run` and "
                 f"taskscope.load(file) give, or, without one, what the kernel computes; got {recording!r:.80}"
@@ -198,7 +198,7 @@ class RecorderWidget(DOMWidget):  # type: ignore[misc]  # ipywidgets is untyped
     def _repr_mimebundle_(self, **options: object) -> dict[str, Any]:
         """Return the widget's view, with text and a still picture for whoever has no widgets or no kernel."""
         if self._recording is not None:
-            still = face("still_bundle")(self._recording)
+            still: Bundle = still_bundle(self._recording)
         else:
             still = self._progress_bundle(hint="")
         return {**super()._repr_mimebundle_(**options), **still}
@@ -207,13 +207,13 @@ class RecorderWidget(DOMWidget):  # type: ignore[misc]  # ipywidgets is untyped
         """Return what front ends without our extension show."""
         if self._recording is None:
             return self._progress_bundle()
-        bundle: Bundle = face("result_bundle")(self._recording)
+        bundle: Bundle = result_bundle(self._recording)
         return bundle
 
     def _progress_bundle(self, **options: str) -> Bundle:
         session = current_session()
         progress = self._progress(session, session.recorder.now_s())
-        bundle: Bundle = face("live_bundle")(progress, session.recorder.running(), **options)
+        bundle: Bundle = live_bundle(progress, session.recorder.running(), **options)
         return bundle
 
     def _follow(self, session: Session, feed: Feed) -> None:
@@ -242,7 +242,7 @@ class RecorderWidget(DOMWidget):  # type: ignore[misc]  # ipywidgets is untyped
         """Return the values of the traits now."""
         raise NotImplementedError
 
-    def _still_window(self, recording: Recording) -> Mapping[str, object]:
+    def _still_window(self, recording: RecordedData) -> Mapping[str, object]:
         numbers = [run.run for run in recording.runs]
         return {
             "recorded": recordings.use(recording, self),
@@ -250,7 +250,7 @@ class RecorderWidget(DOMWidget):  # type: ignore[misc]  # ipywidgets is untyped
             "last_run": max(numbers, default=0),
         }
 
-    def _still(self, recording: Recording) -> Mapping[str, object]:
+    def _still(self, recording: RecordedData) -> Mapping[str, object]:
         """Return the values of the traits for a recording."""
         raise NotImplementedError
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 import traitlets
 
-from taskscope.model.recording import Recording
+from taskscope.model.recording import RecordedData
 from taskscope.session import Session
 from taskscope.widgets.base import RecorderWidget
 from taskscope.widgets.series import HeldFollower, cache_values, still_cache_values
@@ -43,5 +43,5 @@ class CacheWidget(RecorderWidget, CacheTraits):
         runs = self.window.runs(session.recorder)
         return cache_values(self._follower.refresh(), session.recorder.groups, runs, session.metric_name)
 
-    def _still(self, recording: Recording) -> Mapping[str, object]:
+    def _still(self, recording: RecordedData) -> Mapping[str, object]:
         return still_cache_values(recording)

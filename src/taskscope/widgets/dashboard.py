@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 import traitlets
 
-from taskscope.model.recording import Recording
+from taskscope.model.recording import RecordedData
 from taskscope.session import Session
 from taskscope.widgets.base import RecorderWidget
 from taskscope.widgets.series import (
@@ -65,7 +65,7 @@ class Dashboard(RecorderWidget, ProgressTraits, GanttTraits, ResourceTraits, Cac
             **progress_values(progress),
         }
 
-    def _still(self, recording: Recording) -> Mapping[str, object]:
+    def _still(self, recording: RecordedData) -> Mapping[str, object]:
         return {
             **still_gantt_values(recording),
             **still_resource_values(recording),

@@ -8,7 +8,7 @@ import traitlets
 
 from taskscope.analysis.flame import flame_message
 from taskscope.analysis.profile import profile
-from taskscope.model.recording import Recording
+from taskscope.model.recording import RecordedData
 from taskscope.model.stacks import StackColumns
 from taskscope.session import Options, Session
 from taskscope.widgets.base import RecorderWidget
@@ -70,7 +70,7 @@ class FlameWidget(RecorderWidget):
         self._due_s = now_s + max(_PAUSE_S, (clock.perf_counter() - began) / _MAX_SHARE)
         return found
 
-    def _still(self, recording: Recording) -> Mapping[str, object]:
+    def _still(self, recording: RecordedData) -> Mapping[str, object]:
         return {**_values(recording.stacks), "note": profile(recording).note}
 
 

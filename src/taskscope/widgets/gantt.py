@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 import traitlets
 
-from taskscope.model.recording import Recording
+from taskscope.model.recording import RecordedData
 from taskscope.session import Session
 from taskscope.widgets.base import RecorderWidget
 from taskscope.widgets.traits import GanttTraits
@@ -41,5 +41,5 @@ class GanttWidget(RecorderWidget, GanttTraits):
     def _live(self, session: Session, now_s: float) -> Mapping[str, object]:
         return gantt_values(session.recorder, self.window, self._progress(session, now_s))
 
-    def _still(self, recording: Recording) -> Mapping[str, object]:
+    def _still(self, recording: RecordedData) -> Mapping[str, object]:
         return still_gantt_values(recording)

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 import traitlets
 
-from taskscope.model.recording import Recording
+from taskscope.model.recording import RecordedData
 from taskscope.session import Session
 from taskscope.widgets.base import RecorderWidget
 from taskscope.widgets.traits import ProgressTraits
@@ -40,5 +40,5 @@ class ProgressWidget(RecorderWidget, ProgressTraits):
     def _live(self, session: Session, now_s: float) -> Mapping[str, object]:
         return progress_values(self._progress(session, now_s))
 
-    def _still(self, recording: Recording) -> Mapping[str, object]:
+    def _still(self, recording: RecordedData) -> Mapping[str, object]:
         return progress_values(still_progress(recording))

@@ -6,7 +6,7 @@ import traitlets
 from ipywidgets import Widget
 
 from taskscope.analysis.page_tables import RowLinks, recorded_messages
-from taskscope.model.recording import Recording
+from taskscope.model.recording import RecordedData
 from taskscope.widgets.feed.control import MAX_LINKS
 from taskscope.widgets.feed.verbs import BadRequestError, Dependencies, parse_request
 from taskscope.widgets.version import MODULE_VERSION
@@ -32,7 +32,7 @@ class RecordingModel(Widget):  # type: ignore[misc]  # ipywidgets is untyped
         traitlets.Dict(), help="Messages with their buffers, in the order of the feed."
     ).tag(sync=True)
 
-    def __init__(self, recording: Recording) -> None:
+    def __init__(self, recording: RecordedData) -> None:
         messages = recorded_messages(recording)
         super().__init__(messages=[{"message": m.message, "buffers": m.buffers} for m in messages])
         self._recording = recording
@@ -61,9 +61,9 @@ class _Recordings:
     """The recordings that widgets show."""
 
     def __init__(self) -> None:
-        self._shown: dict[int, tuple[Recording, RecordingModel, set[int]]] = {}
+        self._shown: dict[int, tuple[RecordedData, RecordingModel, set[int]]] = {}
 
-    def use(self, recording: Recording, user: object) -> RecordingModel:
+    def use(self, recording: RecordedData, user: object) -> RecordingModel:
         """Return the model of a recording, sent now if nobody uses it yet."""
         if id(recording) not in self._shown:
             self._shown[id(recording)] = (recording, RecordingModel(recording), set())

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 import traitlets
 
-from taskscope.model.recording import Recording
+from taskscope.model.recording import RecordedData
 from taskscope.session import Session
 from taskscope.widgets.base import RecorderWidget
 from taskscope.widgets.series import ResourceFollower, resource_values, still_resource_values
@@ -44,5 +44,5 @@ class ResourceWidget(RecorderWidget, ResourceTraits):
         limits = session.recorder.limits
         return resource_values(self._follower.refresh(), limits.n_cores, limits.memory_bytes)
 
-    def _still(self, recording: Recording) -> Mapping[str, object]:
+    def _still(self, recording: RecordedData) -> Mapping[str, object]:
         return still_resource_values(recording)

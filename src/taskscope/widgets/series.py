@@ -16,7 +16,7 @@ from taskscope.analysis.cache_usage import (
     is_lower_bound,
 )
 from taskscope.analysis.totals import ResourceTotals, add_samples
-from taskscope.model.recording import Recording
+from taskscope.model.recording import RecordedData
 from taskscope.model.records import Group, Run
 from taskscope.recorder import Recorder
 from taskscope.widgets.window import Window
@@ -101,7 +101,7 @@ def resource_values(
     }
 
 
-def still_resource_values(recording: Recording) -> Mapping[str, object]:
+def still_resource_values(recording: RecordedData) -> Mapping[str, object]:
     """Return the same for a recording."""
     n_cores, limit = (recording.metadata.get(name) for name in ("n_cores", "memory_limit_bytes"))
     return resource_values(
@@ -138,7 +138,7 @@ def cache_values(
     }
 
 
-def still_cache_values(recording: Recording) -> Mapping[str, object]:
+def still_cache_values(recording: RecordedData) -> Mapping[str, object]:
     """Return the same for a recording."""
     totals = HeldTotals()
     totals.add(held_rows(recording))

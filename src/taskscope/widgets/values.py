@@ -7,7 +7,7 @@ from collections.abc import Mapping
 
 from taskscope.analysis.progress import Progress, measure_progress
 from taskscope.analysis.time_left import prefix_progress
-from taskscope.model.recording import Recording
+from taskscope.model.recording import RecordedData
 from taskscope.model.scheduled import Scheduled
 from taskscope.recorder import Recorder
 from taskscope.widgets.estimates import Estimates
@@ -25,7 +25,7 @@ def live_progress(recorder: Recorder, window: Window, estimates: Estimates, now_
     return measure_progress(window.progress(recorder), runs, now_s, estimates.of(runs, now_s))
 
 
-def still_progress(recording: Recording) -> Progress:
+def still_progress(recording: RecordedData) -> Progress:
     """Return how far the computes of a recording were."""
     return measure_progress(prefix_progress(recording), recording.runs, recording.now_s)
 
@@ -77,7 +77,7 @@ def gantt_values(recorder: Recorder, window: Window, progress: Progress) -> Mapp
     return {"n_tasks": ended, "n_lanes": len(recorder.lanes), "dropped": dropped}
 
 
-def still_gantt_values(recording: Recording) -> Mapping[str, object]:
+def still_gantt_values(recording: RecordedData) -> Mapping[str, object]:
     """Return the same for a recording."""
     lanes = {int(lane) for block in recording.blocks for lane in set(block.lane.tolist())}
     return {"n_tasks": sum(map(len, recording.blocks)), "n_lanes": len(lanes), "dropped": recording.dropped}

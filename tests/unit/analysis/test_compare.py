@@ -5,7 +5,7 @@ import pytest
 
 import taskscope
 from taskscope.analysis.compare import Change, Difference, _interval
-from taskscope.model.recording import Recording
+from taskscope.recording import Recording
 from tests.support.recordings import recording_of, run_of
 from tests.support.task_blocks import Row
 

@@ -7,7 +7,7 @@ import pytest
 
 from taskscope.analysis.summary import summary_text
 from taskscope.analysis.totals import Outcomes, measure_outcomes
-from taskscope.model.recording import Recording
+from taskscope.model.recording import RecordedData
 from taskscope.model.records import CLUSTER, RunStatus
 from tests.support.fake_clock import FakeClock
 from tests.support.recordings import recording_of, run_of
@@ -15,12 +15,14 @@ from tests.support.repeated_tasks import record_repeated_tasks
 from tests.support.task_blocks import Row
 
 
-def remarks(recording: Recording) -> list[str]:
+def remarks(recording: RecordedData) -> list[str]:
     """Return what the summary says below its table."""
     return [line.strip() for line in summary_text(recording).rpartition("\n\n")[2].split("\n")]
 
 
-def recorded(rows: list[tuple[int, str]], *, n_tasks: int, status: RunStatus, dropped: int = 0) -> Recording:
+def recorded(
+    rows: list[tuple[int, str]], *, n_tasks: int, status: RunStatus, dropped: int = 0
+) -> RecordedData:
     """Return a run of ten keys with rows of these tasks, one after the other."""
     keys = [Row(key=("x-1", i), stop_s=1.0) for i in range(10)]
     recording = recording_of(

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from taskscope.analysis.profile import CallNode, Profile
 from taskscope.errors import UnknownNameError
-from taskscope.model.recording import Recording
+from taskscope.recording import Recording
 from tests.support.recordings import recording_of, run_of
 from tests.support.stacks import Sample, stacks_of
 from tests.support.task_blocks import Row

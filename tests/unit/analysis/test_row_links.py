@@ -6,14 +6,14 @@ import pytest
 
 from taskscope.analysis.page_tables import RowLinks, recorded_messages
 from taskscope.model.links import Link, TaskLinks
-from taskscope.model.recording import Recording
+from taskscope.model.recording import RecordedData
 from taskscope.recorder import Recorder
 from tests.support.fake_clock import FakeClock
 from tests.support.run_writing import DIAMOND, begin_run, end_run, record_run, write_task
 
 
 @pytest.fixture
-def recording(fake_clock: FakeClock) -> Recording:
+def recording(fake_clock: FakeClock) -> RecordedData:
     """Return a run of one task, and a diamond that ended in another order than it began."""
     recorder = Recorder(clock=fake_clock)
     record_run(recorder, ["before"])
@@ -29,7 +29,9 @@ def recording(fake_clock: FakeClock) -> Recording:
     return recorder.snapshot()
 
 
-def test_each_row_that_is_sent_knows_its_neighbours_by_the_rows_that_are_sent(recording: Recording) -> None:
+def test_each_row_that_is_sent_knows_its_neighbours_by_the_rows_that_are_sent(
+    recording: RecordedData,
+) -> None:
     sent = [recorded.rows for recorded in recorded_messages(recording)]
     names = [group.name for group in recording.groups]
     assert [list(rows.keys.iter_text([names[g] for g in rows.group.tolist()])) for rows in sent] == [
@@ -48,13 +50,15 @@ def test_each_row_that_is_sent_knows_its_neighbours_by_the_rows_that_are_sent(re
     assert links.of(3, 1) == TaskLinks((x1,), 2, (Link(4, "last"),), 1)
 
 
-def test_all_dependencies_between_rows_are_told_at_once_and_others_are_counted(recording: Recording) -> None:
+def test_all_dependencies_between_rows_are_told_at_once_and_others_are_counted(
+    recording: RecordedData,
+) -> None:
     edges = RowLinks(recording).edges()
     assert (edges.source.tolist(), edges.target.tolist()) == ([3, 3, 4], [1, 2, 3])
     assert (edges.other_needs.tolist(), edges.other_users.tolist()) == ([0, 1, 1, 0, 0], [0, 0, 0, 0, 0])
 
 
-def test_a_graph_that_is_not_known_has_no_links(recording: Recording) -> None:
+def test_a_graph_that_is_not_known_has_no_links(recording: RecordedData) -> None:
     first, second = recording.graphs
     graphs = {first: recording.graphs[first], second: replace(recording.graphs[second], known=False)}
     links = RowLinks(replace(recording, graphs=graphs))

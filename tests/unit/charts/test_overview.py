@@ -12,7 +12,7 @@ from bokeh.plotting import figure
 import taskscope
 from taskscope.charts import html_document
 from taskscope.errors import OptionError
-from taskscope.model.recording import Recording
+from taskscope.recording import Recording
 from tests.support.document_fixture import FOLDER
 from tests.support.recordings import recording_of
 from tests.support.task_blocks import Row

@@ -11,7 +11,7 @@ from bokeh.models.annotations import Legend, Title
 from taskscope.analysis.coverage import measure_coverage
 from taskscope.charts import MAX_GLYPHS, Scheme, plot_tasks
 from taskscope.errors import OptionError
-from taskscope.model.recording import Recording
+from taskscope.recording import Recording
 from tests.support.recordings import ZERO_S, recording_of, run_of
 from tests.support.task_blocks import Row
 

@@ -10,7 +10,7 @@ import pytest
 from distributed import Client
 
 import taskscope
-from taskscope.model.recording import Recording
+from taskscope.recording import Recording
 from taskscope.sources.cluster import adapter
 from taskscope.sources.cluster.adapter import graphs
 

@@ -12,7 +12,7 @@ from distributed import Client, wait
 
 import taskscope
 from taskscope.analysis.totals import measure_totals
-from taskscope.model.recording import Recording
+from taskscope.recording import Recording
 from taskscope.sources.cluster import worker_poll
 from tests.support.cluster_tasks import Done, attempt, read_truth
 from tests.support.waiting import until

@@ -13,13 +13,14 @@ from dask.delayed import delayed
 from distributed import Client, LocalCluster, wait
 
 import taskscope
-from taskscope.model.recording import Recording
+from taskscope.model.recording import RecordedData
+from taskscope.recording import Recording
 from taskscope.session import current
 from tests.support.cluster_tasks import fail, read_truth, work, work_after
 from tests.support.waiting import records_are_kept, until
 
 
-def rows(recording: Recording, table: str, *columns: str) -> list[tuple[Any, ...]]:
+def rows(recording: RecordedData, table: str, *columns: str) -> list[tuple[Any, ...]]:
     found = recording.table(table)
     return list(zip(*(list(found[c]) for c in columns), strict=True))
 

@@ -12,8 +12,8 @@ import pytest
 from distributed import Client, LocalCluster, fire_and_forget
 
 import taskscope
-from taskscope.model.recording import Recording
 from taskscope.recorder import Recorder
+from taskscope.recording import Recording
 from taskscope.sources.cluster.given_up import GivenUp
 from taskscope.sources.cluster.link import Link
 from taskscope.sources.cluster.runs import TrackedRun

@@ -13,7 +13,7 @@ from dask.delayed import delayed
 from distributed import Client, LocalCluster, wait
 
 import taskscope
-from taskscope.model.recording import Recording
+from taskscope.model.recording import RecordedData
 from taskscope.recorder import Recorder
 from taskscope.session import current
 from taskscope.sources.cluster.holdings import Holdings
@@ -77,7 +77,7 @@ def test_what_persists_is_held_by_each_worker_that_has_it_until_it_is_let_go(cli
     _is_true(run.recording)
 
 
-def _is_true(recording: Recording) -> None:
+def _is_true(recording: RecordedData) -> None:
     times = [time_s for (time_s,) in rows(recording, "holdings", "time_s")]
     assert times == sorted(times)
     assert all(0 <= time_s <= recording.now_s - recording.zero_s for time_s in times)

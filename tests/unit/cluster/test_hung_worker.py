@@ -15,7 +15,7 @@ from distributed import Client, LocalCluster
 
 import taskscope
 from taskscope.diagnostics import performance_report
-from taskscope.model.recording import Recording
+from taskscope.model.recording import RecordedData
 from taskscope.profiling.cluster_profile import wait_for_profile
 from taskscope.session import current
 from taskscope.sources.cluster import questions, scheduler, worker_poll, worker_profiles
@@ -27,7 +27,7 @@ from tests.unit.cluster.test_computes import rows
 MISSING = "a worker did not give out its profile in time: samples may be missing"
 
 
-def said(recording: Recording) -> list[str]:
+def said(recording: RecordedData) -> list[str]:
     """Return what a recording says; how often it was said is counted for the whole process."""
     return [text.partition(" (")[0] for (text,) in rows(recording, "messages", "text")]
 
@@ -102,7 +102,7 @@ def test_the_report_of_an_asynchronous_client_does_not_wait_for_it_either(
             assert await mine.submit(work, truth, "c", 0.0, workers=[other]) == "c"
         recordings.append(run.recording)
 
-    recordings: list[Recording] = []
+    recordings: list[RecordedData] = []
     asyncio.run(block())
     assert [said(recording) for recording in recordings] == [[MISSING]]
     assert MISSING in (tmp_path / "a.html").read_text(encoding="utf-8")

@@ -20,7 +20,7 @@ from distributed.core import rpc
 import taskscope
 from taskscope.analysis.time_left import prefix_progress
 from taskscope.analysis.totals import Outcomes, measure_outcomes
-from taskscope.model.recording import Recording
+from taskscope.recording import Recording
 from taskscope.session import current
 from taskscope.sources.cluster import link, waiting
 from tests.support.cluster_tasks import read_truth, work, work_after

@@ -15,7 +15,7 @@ import taskscope
 from taskscope.analysis.progress import Progress, measure_progress
 from taskscope.analysis.totals import Outcomes, measure_totals
 from taskscope.errors import OptionError
-from taskscope.model.recording import Recording
+from taskscope.recording import Recording
 from taskscope.session import current
 from taskscope.sources.cluster import Transport
 from tests.support.cluster_tasks import Done, read_truth, work

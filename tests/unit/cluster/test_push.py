@@ -12,7 +12,7 @@ from distributed import Client, Event, LocalCluster, wait
 
 import taskscope
 from taskscope.errors import OptionError
-from taskscope.model.recording import Recording
+from taskscope.recording import Recording
 from taskscope.sources.cluster import Transport
 from taskscope.sources.cluster.stream import TaskStream
 from tests.support.waiting import until

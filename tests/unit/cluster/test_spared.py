@@ -14,10 +14,11 @@ from dask.delayed import delayed
 from distributed import Client, LocalCluster, wait
 
 import taskscope
+from taskscope.analysis.summary import summary_text
 from taskscope.analysis.time_left import prefix_progress
 from taskscope.analysis.totals import Outcomes, measure_outcomes
-from taskscope.model.recording import Recording
 from taskscope.recorder import Recorder
+from taskscope.recording import Recording
 from taskscope.session import current
 from taskscope.sources.cluster import stream as stream_module
 from taskscope.sources.cluster.link import Link
@@ -59,7 +60,7 @@ def test_what_is_held_is_not_computed_again_and_not_counted(client: Client) -> N
     assert [c for c in counts(recording) if c[3]] == [("add", 0, 0, 10), ("ones_like", 0, 0, 10)]
     assert sum(finished for _, _, finished, _ in counts(recording)) == n_ran
     assert measure_outcomes(recording) == Outcomes(0, 0, 20, n_ran, 0)
-    assert recording.summary().splitlines()[-1] == SPARED.format(20)
+    assert summary_text(recording).splitlines()[-1] == SPARED.format(20)
     assert rows(recording, "messages", "text") == []
 
 
@@ -305,7 +306,7 @@ def test_where_records_may_be_missing_it_is_not_known_what_had_to_run(
     assert measure_outcomes(recording) == Outcomes(0, 0, 0, 3, 2)
     assert (
         "  3 tasks of computes that finished, 1 of them recorded: whether the others ran is not known"
-        in recording.summary().splitlines()
+        in summary_text(recording).splitlines()
     )
 
 

@@ -10,7 +10,7 @@ import pytest
 from distributed import Client, LocalCluster, get_task_stream, wait
 
 import taskscope
-from taskscope.model.recording import Recording
+from taskscope.recording import Recording
 from taskscope.sources.cluster import pace
 from tests.support.cluster_tasks import fail, work
 from tests.support.waiting import records_are_kept

@@ -3,8 +3,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from taskscope.model.recording import Recording
 from taskscope.model.records import Message
+from taskscope.recording import Recording
 from tests.support.recordings import ZERO_S, recording_of, run_of
 from tests.support.task_blocks import Row
 

@@ -13,8 +13,8 @@ import taskscope
 from taskscope.errors import DamagedFileError
 from taskscope.export.activities import activity_frames
 from taskscope.model.activities import ActivityColumns, ActivityRows, Transfer
-from taskscope.model.recording import Recording
 from taskscope.model.workers import WorkerSample
+from taskscope.recording import Recording
 from tests.support.recordings import recording_of
 from tests.support.task_blocks import Row
 

@@ -14,7 +14,7 @@ import pytest
 
 import taskscope
 from taskscope.errors import FileError
-from taskscope.model.recording import Recording
+from taskscope.recording import Recording
 
 REQUIRED = {
     "M": {"name", "pid", "tid", "args"},

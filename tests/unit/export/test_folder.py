@@ -7,8 +7,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from taskscope.errors import FileError
-from taskscope.model.recording import Recording
 from taskscope.model.tables import TABLES
+from taskscope.recording import Recording
 from tests.support.recordings import recording_of
 
 

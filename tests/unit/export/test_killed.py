@@ -15,7 +15,7 @@ import pytest
 import taskscope
 from taskscope.errors import DamagedFileError
 from taskscope.export.load import _read
-from taskscope.model.recording import Recording
+from taskscope.model.recording import RecordedData
 from taskscope.model.records import FINISHED
 from tests.support.tables import rows
 from tests.support.waiting import PATIENCE_S
@@ -61,21 +61,21 @@ def wait_for_tasks(path: Path, process: subprocess.Popen[bytes], more_than: int)
     raise AssertionError(f"no more than {more_than} tasks in {path} after {PATIENCE_S} s")
 
 
-def ended(recording: Recording) -> list[tuple[str, ...]]:
+def ended(recording: RecordedData) -> list[tuple[str, ...]]:
     return [row for row in rows(recording, "tasks") if row[10] == "'finished'"]
 
 
-def entered(recording: Recording) -> set[tuple[str, ...]]:
+def entered(recording: RecordedData) -> set[tuple[str, ...]]:
     """Return what landed in the scheduler's cache, and when."""
     return {row[:2] + row[4:5] for row in rows(recording, "cache")}
 
 
-def known(recording: Recording) -> set[int]:
+def known(recording: RecordedData) -> set[int]:
     """Return the computes of which dependencies and what was held are known."""
     return {run for run, graph in recording.graphs.items() if graph.known}
 
 
-def counted(recording: Recording) -> set[tuple[float, int]]:
+def counted(recording: RecordedData) -> set[tuple[float, int]]:
     """Return how many samples of call stacks were taken in each cycle but the last one, which goes on."""
     starts, place = np.unique(recording.stacks.rows.start, return_inverse=True)
     counts = np.bincount(place, recording.stacks.rows.count, len(starts))

@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 
 import taskscope
 from taskscope.analysis.redaction import redacted
+from taskscope.analysis.summary import summary_text
 from taskscope.errors import DamagedFileError
 from taskscope.export import frames as frames_module
 from taskscope.export import native
@@ -24,7 +25,7 @@ from taskscope.export.frames import CutOffError, FrameWriter, read_frames
 from taskscope.export.load import _read
 from taskscope.export.pack import pack, pieces, unpack
 from taskscope.export.schema import SAMPLES
-from taskscope.model.recording import Recording
+from taskscope.model.recording import RecordedData
 from taskscope.recorder import Recorder
 from tests.support.fake_clock import FakeClock
 from tests.support.random_graphs import Plan, plans, record
@@ -34,23 +35,23 @@ from tests.support.streaming import StreamedFile, streamed
 from tests.support.tables import as_lists, rows
 from tests.support.task_blocks import Row
 
-Load: TypeAlias = Callable[..., Recording]
+Load: TypeAlias = Callable[..., RecordedData]
 LOST_WITH_THE_END = "this file is not complete: "
 CUT_OFF_STREAM = "it ends before part 32 is complete; what follows after that is missing"
 
 
 @pytest.fixture
-def load(tmp_path: Path) -> Callable[..., Recording]:
+def load(tmp_path: Path) -> Callable[..., RecordedData]:
     path = tmp_path / "a.taskscope"
 
-    def load_bytes(content: bytes, **options: bool | int) -> Recording:
+    def load_bytes(content: bytes, **options: bool | int) -> RecordedData:
         path.write_bytes(content)
         return taskscope.load(path, **options)  # type: ignore[arg-type]  # the options of load
 
     return load_bytes
 
 
-def whole(recording: Recording) -> bytes:
+def whole(recording: RecordedData) -> bytes:
     file = BytesIO()
     native.write(recording, file)
     return file.getvalue()
@@ -76,7 +77,7 @@ def rebuilt(frames: list[tuple[str, bytes]]) -> bytes:
     return file.getvalue()
 
 
-def assert_prefix(part: Recording, full: Recording) -> None:
+def assert_prefix(part: RecordedData, full: RecordedData) -> None:
     """Everything in `part` is in `full`, tasks in the same order, and it says that it is not all."""
     tasks = rows(part, "tasks")
     assert tasks == rows(full, "tasks")[: len(tasks)]
@@ -97,7 +98,7 @@ def test_nothing_of_the_text_of_a_cell_is_in_a_file(tmp_path: Path) -> None:
     assert taskscope.load(tmp_path / "a.taskscope").runs == (replace(run, source_crc=None),)
 
 
-def test_every_truncation_is_a_prefix_or_an_error(recording: Recording, load: Load) -> None:
+def test_every_truncation_is_a_prefix_or_an_error(recording: RecordedData, load: Load) -> None:
     content = whole(recording)
     lengths: list[int] = []
     for length in range(len(content)):
@@ -159,7 +160,7 @@ def test_a_killed_process_leaves_what_it_had_recorded(fake_clock: FakeClock, loa
     assert repr(loaded.stacks) == repr(redacted(live).stacks)
     assert (len(loaded.stacks.rows), loaded.unknown) == (2, frozenset())
     assert dict(loaded.metadata) == {"label": "killed", "dt_s": 0.25, "truncated": True}
-    assert "interrupted" in loaded.summary()
+    assert "interrupted" in summary_text(loaded)
 
 
 def test_a_killed_process_leaves_what_its_tasks_raised(fake_clock: FakeClock, load: Load) -> None:
@@ -201,7 +202,7 @@ def flips(content: bytes, n: int) -> Iterator[bytes]:
 
 
 def test_a_flipped_bit_is_an_error_or_on_request_a_prefix(
-    recording: Recording, load: Load, request: pytest.FixtureRequest
+    recording: RecordedData, load: Load, request: pytest.FixtureRequest
 ) -> None:
     n_prefixes = 0
     for content in flips(whole(recording), 10_000 if request.config.getoption("--thorough") else 1_000):
@@ -244,7 +245,7 @@ def test_a_hostile_file_whose_checksums_are_right_is_an_error_or_a_recording(dat
     except DamagedFileError:
         return
     as_lists(loaded)
-    assert loaded.summary()
+    assert summary_text(loaded)
 
 
 @settings(max_examples=50, suppress_health_check=[HealthCheck.too_slow])
@@ -281,7 +282,7 @@ def test_packed_numbers_keep_every_bit(values: list[float]) -> None:
 
 
 def test_a_decompression_bomb_is_refused_before_it_is_unpacked(
-    recording: Recording, load: Load, monkeypatch: pytest.MonkeyPatch
+    recording: RecordedData, load: Load, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     bomb = frames_of(whole(recording))[:1] + [("SMPL", bytes(60 * 2**20))] * 3
     content = rebuilt(bomb)
@@ -303,7 +304,7 @@ def test_a_decompression_bomb_is_refused_before_it_is_unpacked(
 
 @pytest.mark.parametrize("claim", [0, 10, 2**26 + 1])
 def test_a_part_that_unpacks_to_something_else_than_it_claims_is_refused(
-    claim: int, recording: Recording, load: Load
+    claim: int, recording: RecordedData, load: Load
 ) -> None:
     stored = zlib.compress(bytes(10_000_000))
     header = struct.pack("<4sIIII", b"HEAD", 0, len(stored), claim, zlib.crc32(stored))
@@ -312,12 +313,12 @@ def test_a_part_that_unpacks_to_something_else_than_it_claims_is_refused(
         load(content)
 
 
-def test_a_file_that_goes_on_after_its_end_is_damaged(recording: Recording, load: Load) -> None:
+def test_a_file_that_goes_on_after_its_end_is_damaged(recording: RecordedData, load: Load) -> None:
     with pytest.raises(DamagedFileError, match="there is something after its end"):
         load(whole(recording) + b"x")
 
 
-def test_parts_in_another_order_are_damaged(recording: Recording, load: Load) -> None:
+def test_parts_in_another_order_are_damaged(recording: RecordedData, load: Load) -> None:
     content = whole(recording)
     size = struct.unpack_from("<I", content, 12 + 8)[0] + 24
     first = content[12 : 12 + size]
@@ -325,7 +326,7 @@ def test_parts_in_another_order_are_damaged(recording: Recording, load: Load) ->
         load(content[: 12 + size] + first + content[12 + size :])
 
 
-def test_a_newer_version_of_the_format_is_named(recording: Recording, load: Load) -> None:
+def test_a_newer_version_of_the_format_is_named(recording: RecordedData, load: Load) -> None:
     content = bytearray(whole(recording))
     content[8] = 3
     with pytest.raises(

@@ -16,8 +16,8 @@ from taskscope.analysis.redaction import without_credentials
 from taskscope.errors import OptionError
 from taskscope.export.frames import read_frames
 from taskscope.model.activities import FAILED_ATTEMPT, ActivityColumns, ActivityRows
-from taskscope.model.recording import Recording
 from taskscope.model.records import Message
+from taskscope.recording import Recording
 from taskscope.report import result_html
 from tests.support.recordings import ZERO_S, recording_of, run_of
 from tests.support.task_blocks import Row

@@ -12,7 +12,7 @@ import pytest
 import taskscope
 from taskscope.errors import FileError, OptionError
 from taskscope.export import check_target
-from taskscope.model.recording import Recording
+from taskscope.recording import Recording
 from tests.support.recordings import recording_of
 from tests.support.tables import as_lists
 

@@ -11,7 +11,7 @@ import pytest
 
 from taskscope.cli import main
 from taskscope.errors import ExistingFileError, OptionError
-from taskscope.model.recording import Recording
+from taskscope.recording import Recording
 from tests.support.recordings import recording_of
 from tests.support.stacks import Sample, stacks_of
 from tests.support.task_blocks import Row

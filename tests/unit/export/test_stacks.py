@@ -16,8 +16,8 @@ from taskscope.export import native
 from taskscope.export.frames import FrameWriter, read_frames
 from taskscope.export.pack import pack
 from taskscope.export.stacks import stack_frames
-from taskscope.model.recording import Recording
 from taskscope.model.stacks import NO_STACKS, StackColumns
+from taskscope.recording import Recording
 from tests.support.recordings import recording_of
 from tests.support.stacks import Sample, stacks_of
 from tests.support.task_blocks import Row

@@ -19,7 +19,7 @@ from taskscope.errors import OptionError
 from taskscope.export import native
 from taskscope.export.frames import CutOffError, read_frames
 from taskscope.export.load import _read
-from taskscope.model.recording import Recording
+from taskscope.model.recording import RecordedData
 from taskscope.recorder import GraphSource, Recorder
 from tests.support.fake_clock import FakeClock
 from tests.support.run_writing import begin_run, end_run, independent, write_task
@@ -30,7 +30,7 @@ from tests.support.waiting import until
 N_KEYS = 9_000
 
 
-def loaded(content: bytes) -> Recording:
+def loaded(content: bytes) -> RecordedData:
     return _read(BytesIO(content), partial=False, max_bytes=2**30)
 
 
@@ -189,7 +189,7 @@ def test_what_cannot_redact_is_refused(fake_clock: FakeClock) -> None:
 
 def test_a_block_leaves_names_out_of_its_file_while_it_runs_and_at_its_end(tmp_path: Path) -> None:
     path = tmp_path / "a.taskscope"
-    early: list[Recording] = []
+    early: list[RecordedData] = []
 
     def watch(value: int) -> int:
         until(lambda: is_written(path))

@@ -6,7 +6,7 @@ import dask
 import pytest
 
 import taskscope
-from taskscope.model.recording import Recording
+from taskscope.recording import Recording
 from taskscope.session import current
 from tests.unit.magics.conftest import Shell
 

@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 
 from taskscope.errors import UnknownNameError
-from taskscope.model.recording import Recording
+from taskscope.model.recording import RecordedData
 from taskscope.model.resources import ResourceRows
 from taskscope.model.tables import TABLES
 from taskscope.recorder import LaneKey, Recorder, UnseenTask
@@ -53,7 +53,7 @@ def plain(frame: pd.DataFrame) -> list[dict[str, object]]:
 
 
 @pytest.fixture
-def recording(fake_clock: FakeClock) -> Recording:
+def recording(fake_clock: FakeClock) -> RecordedData:
     """Return a recording of a run with every kind of row, one that runs, and nothing known of either."""
     recorder = Recorder(clock=fake_clock)
     fake_clock.advance(10.0)
@@ -78,13 +78,13 @@ def recording(fake_clock: FakeClock) -> Recording:
 
 
 @pytest.mark.parametrize("name", list(DESIGNED))
-def test_a_table_has_exactly_the_columns_of_the_design(recording: Recording, name: str) -> None:
+def test_a_table_has_exactly_the_columns_of_the_design(recording: RecordedData, name: str) -> None:
     assert list(recording.to_pandas(name).columns) == DESIGNED[name].split()
 
 
 @pytest.mark.parametrize("name", list(DESIGNED))
 def test_a_table_of_an_empty_recording_has_the_same_columns_and_types(
-    recording: Recording, fake_clock: FakeClock, name: str
+    recording: RecordedData, fake_clock: FakeClock, name: str
 ) -> None:
     empty = Recorder(clock=fake_clock).snapshot().table(name)
     types = {column: np.asarray(values).dtype for column, values in recording.table(name).items()}
@@ -97,7 +97,7 @@ def test_there_are_no_tables_but_those_of_the_design() -> None:
     assert list(TABLES) == list(DESIGNED)
 
 
-def test_runs_say_how_they_were_run_and_how_they_ended(recording: Recording) -> None:
+def test_runs_say_how_they_were_run_and_how_they_ended(recording: RecordedData) -> None:
     assert plain(recording.to_pandas("runs")) == [
         {
             "run": 0, "label": "quick", "cell": "cell-1", "scheduler": "threads", "n_workers": 2,
@@ -110,7 +110,7 @@ def test_runs_say_how_they_were_run_and_how_they_ended(recording: Recording) -> 
     ]  # fmt: skip
 
 
-def test_tasks_say_what_was_measured_and_leave_out_what_was_not(recording: Recording) -> None:
+def test_tasks_say_what_was_measured_and_leave_out_what_was_not(recording: RecordedData) -> None:
     own = str(os.getpid())
     assert plain(recording.to_pandas("tasks")) == [
         {
@@ -131,7 +131,7 @@ def test_tasks_say_what_was_measured_and_leave_out_what_was_not(recording: Recor
     ]  # fmt: skip
 
 
-def test_activities_of_a_local_run_are_its_computations(recording: Recording) -> None:
+def test_activities_of_a_local_run_are_its_computations(recording: RecordedData) -> None:
     activities = recording.to_pandas("activities")
     tasks = recording.to_pandas("tasks")
     shared = ["run", "key", "lane", "start_s", "stop_s", "error"]
@@ -141,7 +141,7 @@ def test_activities_of_a_local_run_are_its_computations(recording: Recording) ->
     ] * 3
 
 
-def test_resources_are_counted_from_the_zero_of_the_recording(recording: Recording) -> None:
+def test_resources_are_counted_from_the_zero_of_the_recording(recording: RecordedData) -> None:
     common = {"worker": "4242", "limit_bytes": float(2**34)}
     assert plain(recording.to_pandas("resources")) == [
         {"time_s": 0.0, "cpu_percent": None, "rss_bytes": 1e6, "n_processes": 1, "gap": False} | common,
@@ -149,35 +149,35 @@ def test_resources_are_counted_from_the_zero_of_the_recording(recording: Recordi
     ]
 
 
-def test_the_cache_table_holds_what_entered_with_its_size(recording: Recording) -> None:
+def test_the_cache_table_holds_what_entered_with_its_size(recording: RecordedData) -> None:
     assert plain(recording.to_pandas("cache")) == [
         {"run": 0, "key": "given", "prefix": "given", "metric": 64.0, "enter_s": 0.0, "exit_s": 2.0},
         {"run": 0, "key": "('load-1', 0)", "prefix": "load", "metric": 800.0, "enter_s": 1.0, "exit_s": 2.0},
     ]
 
 
-def test_dependencies_are_those_of_the_graph(recording: Recording) -> None:
+def test_dependencies_are_those_of_the_graph(recording: RecordedData) -> None:
     found = {(r["run"], r["key"], r["dependency"]) for r in plain(recording.to_pandas("dependencies"))}
     assert found == {(0, "total-ab12", "('load-1', 0)"), (0, "total-ab12", "given")}
 
 
-def test_messages_are_counted_from_the_zero_of_the_recording(recording: Recording) -> None:
+def test_messages_are_counted_from_the_zero_of_the_recording(recording: RecordedData) -> None:
     assert plain(recording.to_pandas("messages")) == [
         {"time_s": 2.0, "level": "warning", "text": "mind the gap"}
     ]
 
 
-def test_the_zero_of_a_recording_is_the_wall_clock_then(recording: Recording) -> None:
+def test_the_zero_of_a_recording_is_the_wall_clock_then(recording: RecordedData) -> None:
     assert recording.started_at == datetime.fromtimestamp(1_700_000_010.0, UTC)
 
 
-def test_an_unknown_table_names_the_nearest_one(recording: Recording) -> None:
+def test_an_unknown_table_names_the_nearest_one(recording: RecordedData) -> None:
     expected = "unknown table 'task'; did you mean 'tasks'? Known: " + ", ".join(map(repr, DESIGNED))
     with pytest.raises(UnknownNameError, match=f"^{re.escape(expected)}$"):
         recording.table("task")
 
 
-def test_a_recording_says_what_is_in_it(recording: Recording, fake_clock: FakeClock) -> None:
+def test_a_recording_says_what_is_in_it(recording: RecordedData, fake_clock: FakeClock) -> None:
     assert repr(recording) == "<Recording: 2 runs (erred, running), 3 tasks>"
     assert repr(Recorder(clock=fake_clock).snapshot()) == "<Recording: 0 runs (empty), 0 tasks>"
 
@@ -198,7 +198,7 @@ def test_tables_of_a_recording_do_not_change_with_the_recorder(fake_clock: FakeC
         pd.testing.assert_frame_equal(before.to_pandas(name), table)
 
 
-def test_numbers_of_a_task_block_have_the_documented_types(recording: Recording) -> None:
+def test_numbers_of_a_task_block_have_the_documented_types(recording: RecordedData) -> None:
     tasks = recording.tasks
     types = {name: getattr(tasks, name).dtype.str[1:] for name in BLOCK_TYPES}
     assert types == BLOCK_TYPES

@@ -8,16 +8,16 @@ from io import BytesIO
 from taskscope.analysis.time_left import prefix_progress
 from taskscope.export import native
 from taskscope.export.load import _read
-from taskscope.model.recording import Recording
 from taskscope.model.records import PrefixProgress
 from taskscope.recorder import GraphSource, Recorder
+from taskscope.recording import Recording
 from tests.support.fake_clock import FakeClock
 from tests.support.repeated_tasks import EXPECTED, finish, record_repeated_tasks
 from tests.support.streaming import StreamedFile
 
 
 def loaded(content: bytes) -> Recording:
-    return _read(BytesIO(content), partial=True, max_bytes=2**30)
+    return Recording.of(_read(BytesIO(content), partial=True, max_bytes=2**30))
 
 
 def test_they_are_counted_once_live_and_in_the_recording(fake_clock: FakeClock) -> None:

@@ -12,7 +12,7 @@ import pytest
 import taskscope
 from taskscope.cli import main
 from taskscope.errors import ExistingFileError
-from taskscope.model.recording import Recording
+from taskscope.recording import Recording
 from taskscope.report.comparison import comparison_page
 from tests.support.hostile import hostile
 from tests.support.payloads import PAYLOADS

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from taskscope.analysis.page_tables import recorded_messages
-from taskscope.model.recording import Recording
+from taskscope.recording import Recording
 from taskscope.report.dense import dense_tasks, page_tick_s
 from taskscope.report.page import page_html
 from taskscope.wire import BUFFERS

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from taskscope.model.recording import Recording
+from taskscope.recording import Recording
 from taskscope.report.dense_links import links_note, pack_links
 from taskscope.report.page import page_html
 from taskscope.report.result import result_html

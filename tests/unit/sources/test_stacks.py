@@ -14,8 +14,9 @@ from dask.utils import apply, methodcaller
 
 from taskscope.analysis.profile import CallNode
 from taskscope.errors import OptionError
-from taskscope.model.recording import Recording
+from taskscope.model.recording import RecordedData
 from taskscope.recorder import Recorder
+from taskscope.recording import Recording
 from taskscope.session import Options, Session
 from taskscope.sources.stacks import StackSampler, has_interpreter_lock, task_stack
 from tests.support.local_computes import watching
@@ -127,7 +128,7 @@ def tree(node: CallNode) -> dict[str, Any]:
 
 
 def profile_of(session: Session) -> dict[str, Any]:
-    return tree(session.recorder.snapshot().profile().root)
+    return tree(Recording.of(session.recorder.snapshot()).profile().root)
 
 
 @pytest.mark.parametrize("scheduler", ["synchronous", "threads"])
@@ -139,7 +140,7 @@ def test_a_task_that_lasts_is_seen_where_it_is(session: Session, scheduler: str)
         watched.until(3)
 
     delayed(task)().compute(scheduler=scheduler)
-    found = session.recorder.snapshot()
+    found = Recording.of(session.recorder.snapshot())
     profile = found.profile()
     assert profile.n_samples >= 3
     assert profile.root.seconds > 0
@@ -172,7 +173,7 @@ def test_nothing_is_sampled_unless_someone_wants_it(session: Session) -> None:
     ticked = threading.Event()
     session.pump.subscribe(lambda _: ticked.set())
     delayed(ticked.wait)(PATIENCE_S).compute(scheduler="synchronous")
-    profile = session.recorder.snapshot().profile()
+    profile = Recording.of(session.recorder.snapshot()).profile()
     assert ticked.is_set()
     assert (profile.n_samples, profile.interval_s) == (0, None)
     assert profile.note == "nothing was sampled: profile with stacks=True"
@@ -183,7 +184,7 @@ def test_tasks_in_other_processes_are_not_sampled_and_the_profile_says_so(
 ) -> None:
     session.hold(session, Options(stacks=True))
     delayed(abs)(-2).compute(scheduler="processes", pool=processes)
-    profile = session.recorder.snapshot().profile()
+    profile = Recording.of(session.recorder.snapshot()).profile()
     assert profile.n_samples == 0
     assert profile.note == "tasks of the scheduler processes run where taskscope does not sample"
 
@@ -191,7 +192,7 @@ def test_tasks_in_other_processes_are_not_sampled_and_the_profile_says_so(
 def test_a_compute_that_is_over_at_once_says_why_there_are_no_samples(session: Session) -> None:
     session.hold(session, Options(stacks=True))
     delayed(int)("7").compute(scheduler="synchronous")
-    note = session.recorder.snapshot().profile().note
+    note = Recording.of(session.recorder.snapshot()).profile().note
     assert note == "no sample was taken: sampling begins a tenth of a second after the first compute"
 
 
@@ -263,7 +264,7 @@ def test_what_a_task_holds_is_not_kept_alive_by_samples(session: Session) -> Non
         assert let_go.is_set()
 
     delayed(task)().compute(scheduler="synchronous")
-    assert isinstance(session.recorder.snapshot(), Recording)
+    assert isinstance(session.recorder.snapshot(), RecordedData)
 
 
 def test_a_sampler_whose_computes_are_over_for_a_second_ends(fake_clock: Any) -> None:
@@ -366,7 +367,7 @@ def test_without_the_global_lock_nothing_is_sampled_and_the_recording_says_so(
             assert ticked.acquire(timeout=PATIENCE_S)
 
     delayed(task)().compute(scheduler="threads")
-    found = session.recorder.snapshot()
+    found = Recording.of(session.recorder.snapshot())
     said = (
         "call stacks are not sampled: this Python runs threads without its global lock (GIL), and looking at "
         "the stack of a thread that runs may crash it then"

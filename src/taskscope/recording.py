@@ -1,0 +1,291 @@
+"""What a user holds of what was recorded: its tables, and everything that can be done with them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, fields
+from os import PathLike
+from typing import TYPE_CHECKING, Self
+
+from taskscope.analysis.compare import ComparedData, compared
+from taskscope.analysis.profile import Profile, profile
+from taskscope.analysis.summary import summary_text
+from taskscope.export.folder import to_csv, to_parquet
+from taskscope.export.load import MAX_BYTES
+from taskscope.export.load import load as load_data
+from taskscope.export.save import comparison_to_html, save, to_chrome_trace, to_html, to_speedscope
+from taskscope.model.recording import RecordedData
+from taskscope.report import result_bundle
+from taskscope.report.comparison import comparison_bundle
+
+if TYPE_CHECKING:
+    from bokeh.models import GridPlot
+
+__all__ = ["Comparison", "Recording", "compare", "load"]
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Recording(RecordedData):
+    """Everything recorded of one or more computes, immutable.
+
+    Times are seconds after `started_at`. Get a table with `table` or `to_pandas`; :doc:`tables` has them all.
+    """
+
+    @classmethod
+    def of(cls, data: RecordedData) -> Self:
+        """Return the same tables with everything that can be done with them."""
+        return cls(*(getattr(data, field.name) for field in fields(data)))
+
+    def profile(
+        self,
+        prefix: str | None = None,
+        start_s: float | None = None,
+        stop_s: float | None = None,
+        worker: str | None = None,
+    ) -> Profile:
+        """Return what the worker threads were doing, from samples of their call stacks.
+
+        Parameters
+        ----------
+        prefix
+            Only tasks of this prefix.
+        start_s, stop_s
+            Only samples of this time, in seconds after `started_at`, to the nearest cycle (one second, where
+            nothing else was asked for).
+        worker
+            Only this worker: the number of its process, or its address in a cluster.
+
+        Raises
+        ------
+        UnknownNameError
+            If no task of such a prefix, or on such a worker, was recorded.
+        """
+        return profile(self, prefix=prefix, start_s=start_s, stop_s=stop_s, worker=worker)
+
+    def summary(self) -> str:
+        """Return the text face of the recording."""
+        return summary_text(self)
+
+    def plot(
+        self, *, theme: str = "light", palette: str | Sequence[str] | None = None, **options: object
+    ) -> GridPlot:
+        """Return Bokeh figures on one time axis: the tasks, CPU and memory, and what the scheduler held.
+
+        They are as wide as the place they are shown in; show them with ``bokeh.io.show``, after
+        ``bokeh.io.output_notebook()`` in a notebook.
+
+        Parameters
+        ----------
+        theme
+            ``"light"`` (default) or ``"dark"``: the ground they are drawn for.
+        palette
+            The name of a Bokeh palette, or colours, that prefixes take in turn; taskscope's own by default.
+        **options
+            Attributes of all Bokeh figures, such as ``height`` or ``title``, which win over ours.
+
+        Returns
+        -------
+        GridPlot
+            A column of one to three figures: what was not recorded is left out.
+
+        Raises
+        ------
+        MissingDependencyError
+            If Bokeh is not installed.
+        OptionError
+            If there is no such theme or palette.
+        AttributeError
+            If Bokeh's figures have no attribute of the name of an option.
+
+        Notes
+        -----
+        Beyond 10,000 tasks the first figure is a picture, in which each column of a lane is as opaque as it
+        was busy, and says so. What was not sampled is left open.
+        """
+        from taskscope.charts import plot
+
+        return plot(self, theme=theme, palette=palette, **options)
+
+    def save(
+        self,
+        path: str | PathLike[str],
+        *,
+        overwrite: bool = False,
+        redact: bool | Callable[[str], str] = False,
+    ) -> None:
+        """Write the recording to a file in the format of its extension.
+
+        Parameters
+        ----------
+        path
+            Where to; ``.taskscope`` is the format that `taskscope.load` reads back.
+        overwrite
+            Replace a file that exists; without it that is an error.
+        redact
+            True: names of keys, groups, labels and threads are replaced by numbers. A function gives each
+            name its replacement. Credentials in URLs never reach a file.
+
+        Raises
+        ------
+        FileError
+            If the file cannot be written, or exists and `overwrite` is false.
+        OptionError
+            If the extension is not a known one.
+        """
+        save(self, path, overwrite=overwrite, redact=redact)
+
+    def to_html(
+        self,
+        path: str | PathLike[str],
+        *,
+        overwrite: bool = False,
+        redact: bool | Callable[[str], str] = False,
+    ) -> None:
+        """Write one page that needs neither kernel nor network: picture, table, and the interactive chart.
+
+        Parameters and errors are those of `save`. Times are rounded to a microsecond, CPU shares to 0.4 %.
+        """
+        to_html(self, path, overwrite=overwrite, redact=redact)
+
+    def to_chrome_trace(
+        self,
+        path: str | PathLike[str],
+        *,
+        overwrite: bool = False,
+        redact: bool | Callable[[str], str] = False,
+    ) -> None:
+        """Write a JSON trace that Perfetto (ui.perfetto.dev) and ``chrome://tracing`` open.
+
+        Lanes are threads; CPU, memory and what the scheduler held are counters; dependencies are arrows.
+        Parameters and errors are those of `save`.
+        """
+        to_chrome_trace(self, path, overwrite=overwrite, redact=redact)
+
+    def to_speedscope(
+        self,
+        path: str | PathLike[str],
+        *,
+        overwrite: bool = False,
+        redact: bool | Callable[[str], str] = False,
+    ) -> None:
+        """Write the sampled call stacks for speedscope (speedscope.app), a profile for each worker.
+
+        The outermost frame of each stack is the prefix of the task, and the weight of a stack is the time
+        that its samples stand for, an estimate. Stacks are in the order of time to the nearest cycle, of
+        which `profile_cycle` is the length. Parameters and errors are those of `save`.
+
+        Raises
+        ------
+        OptionError
+            If no call stacks were sampled.
+        """
+        to_speedscope(self, path, overwrite=overwrite, redact=redact)
+
+    def to_parquet(
+        self,
+        directory: str | PathLike[str],
+        *,
+        overwrite: bool = False,
+        redact: bool | Callable[[str], str] = False,
+    ) -> None:
+        """Write every table as a Parquet file of its name into a directory, which is made if need be.
+
+        Where no cluster was watched, ``activities`` has one row for each task, its compute. Parameters and
+        errors are those of `save`; needs PyArrow.
+        """
+        to_parquet(self, directory, overwrite=overwrite, redact=redact)
+
+    def to_csv(
+        self,
+        directory: str | PathLike[str],
+        *,
+        overwrite: bool = False,
+        redact: bool | Callable[[str], str] = False,
+    ) -> None:
+        """Write every table as a CSV file of its name into a directory, which is made if need be.
+
+        Where no cluster was watched, ``activities`` has one row for each task, its compute. Parameters and
+        errors are those of `save`. What is unknown is left empty, and text that a spreadsheet would take for
+        a formula gets an apostrophe in front.
+        """
+        to_csv(self, directory, overwrite=overwrite, redact=redact)
+
+    @classmethod
+    def load(cls, path: str | PathLike[str], *, partial: bool = False) -> Recording:
+        """Return the recording in a ``.taskscope`` file; see `taskscope.load`."""
+        return load(path, partial=partial)
+
+    def _repr_mimebundle_(self, include: object = None, exclude: object = None) -> dict[str, str]:
+        """Return the static result, which a notebook shows where a cell's last value is a recording."""
+        return result_bundle(self)
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Comparison(ComparedData):
+    """Two recordings side by side; made by `compare`."""
+
+    def _repr_mimebundle_(self, include: object = None, exclude: object = None) -> dict[str, str]:
+        """Return text, and HTML with both Gantt charts, for a cell whose last value this is."""
+        return comparison_bundle(self)
+
+    def to_html(self, path: str | PathLike[str], *, overwrite: bool = False) -> None:
+        """Write one page that needs no network: both Gantt charts on one scale, and the comparison as tables.
+
+        Parameters and errors are those of `taskscope.Recording.save`. Credentials in URLs are hidden.
+        """
+        comparison_to_html(self, path, overwrite=overwrite)
+
+
+def compare(before: Recording, after: Recording) -> Comparison:
+    """Return what changed from one recording to the other: per prefix and in total.
+
+    Parameters
+    ----------
+    before, after
+        The recordings; the result is shown as text, in a notebook as tables and charts, and has `to_pandas`.
+
+    Examples
+    --------
+    >>> import dask, taskscope
+    >>> with taskscope.profile(display=False) as run:
+    ...     _ = dask.delayed(sum)([1, 2]).compute(scheduler="synchronous")
+    >>> [row.kind for row in taskscope.compare(run.recording, run.recording).prefixes]
+    ['both']
+
+    Notes
+    -----
+    The interval is that of a percentile bootstrap over tasks (1,000 resamples, of at most 2,000 tasks drawn
+    from each side). It takes tasks for independent, and knows nothing of what differs from run to run: two
+    recordings of the same code can differ clearly. Makespan and memory are one number per recording, so they
+    have no interval.
+    """
+    data = compared(before, after)
+    return Comparison(*(getattr(data, field.name) for field in fields(data)))
+
+
+def load(path: str | PathLike[str], *, partial: bool = False, max_bytes: int = MAX_BYTES) -> Recording:
+    """Return the recording in a ``.taskscope`` file; never runs code, whatever the file holds.
+
+    Parameters
+    ----------
+    path
+        The file.
+    partial
+        Return what stands before the damage of a damaged file, instead of raising.
+    max_bytes
+        Most bytes that the file may unpack to, 4 GiB by default; it is known before anything is unpacked.
+
+    Raises
+    ------
+    FileError
+        If the file cannot be read.
+    DamagedFileError
+        If it is damaged, of another tool or of a newer version, or unpacks to more than `max_bytes`.
+
+    Notes
+    -----
+    A file that ends early, because its process was killed or because a copy was cut off, is no error: what
+    it holds is returned, with ``metadata["truncated"]`` and a message that says so. What is returned with
+    `partial` is marked in the same way.
+    """
+    return Recording.of(load_data(path, partial=partial, max_bytes=max_bytes))
