@@ -56,8 +56,8 @@ class Options:
     profile_interval, profile_cycle
         Seconds between these samples, and for how many seconds they are counted together; the shortest wins.
     transport
-        How records come from a cluster's scheduler, ``poll`` or ``push``; one holder that wants ``push`` is
-        enough.
+        How records come from a cluster's scheduler, ``observe`` or ``poll``; one holder that wants ``poll``
+        is enough.
     others
         Whether tasks of other clients of a cluster's scheduler are recorded, too; one holder that wants it is
         enough.
@@ -74,7 +74,7 @@ class Options:
     stacks: bool = False
     profile_interval: float = DEFAULT_INTERVAL_S
     profile_cycle: float = DEFAULT_CYCLE_S
-    transport: Transport = "poll"
+    transport: Transport = "observe"
     others: bool = False
 
     def __post_init__(self) -> None:
@@ -217,7 +217,7 @@ class Session:
         self.source.metric = metric if callable(metric) else None
         self.sampler.dt = min((o.dt for o in options if o.dt != "any"), default=DEFAULT_DT)
         self.recorder.max_tasks = max(o.max_tasks for o in options)
-        self.cluster.wanted.transport = "push" if any(o.transport == "push" for o in options) else "poll"
+        self.cluster.wanted.transport = "poll" if any(o.transport == "poll" for o in options) else "observe"
         if not any(o.others for o in options):
             self.cluster.leave_others()
         sampled = [o for o in options if o.stacks]

@@ -56,9 +56,9 @@ class ProfileMagics(Magics):
     @argument(
         "--transport",
         metavar="HOW",
-        default="poll",
-        help="how records come from a cluster: poll (its scheduler is asked) or push (it sends them at once,"
-        " by a function of ours that runs there meanwhile)",
+        default="observe",
+        help="how records come from a cluster: observe (by a plugin on its scheduler, gone with our"
+        " connection) or poll (nothing of ours runs there)",
     )
     @argument(
         "--others",

@@ -47,7 +47,7 @@ class BlockOptions:
     panel
         Where it is live in a notebook; None is ``inline`` and whatever else the person has set in JupyterLab.
     transport
-        How records come from a cluster's scheduler: ``poll`` or ``push``.
+        How records come from a cluster's scheduler: ``observe`` or ``poll``.
     others
         Whether tasks of other clients of that scheduler are recorded, too.
 
@@ -72,7 +72,7 @@ class BlockOptions:
     profile_interval: float = DEFAULT_INTERVAL_S
     profile_cycle: float = DEFAULT_CYCLE_S
     panel: Panel | None = None
-    transport: Transport = "poll"
+    transport: Transport = "observe"
     others: bool = False
     recorded: Options = field(init=False)
 

@@ -56,10 +56,11 @@ class profile(BlockContext):  # noqa: N801 - read as a verb: with taskscope.prof
     profile_cycle
         For how many seconds samples are counted together, 1 by default: what the profile tells apart in time.
     transport
-        How records come from a cluster's scheduler. ``"poll"`` (default): it is asked, and nothing of ours
-        runs there. ``"push"``: it sends them by itself, at most a twentieth of a second after a task has
-        ended, by a function of ours that runs there until the block's computes are over; where the scheduler
-        does not allow that, it is asked, and a message in the recording says so.
+        How records come from a cluster's scheduler. ``"observe"`` (default): a plugin of ours on it is told
+        of each task that ended, and is taken out with our connection; nothing of taskscope is needed there.
+        Where the scheduler does not allow that, a message in the recording says so, and it is as with
+        ``"poll"``: nothing of ours runs there, the scheduler's own task stream is read (distributed 2026.6
+        and later), which it then keeps for the rest of its life.
     others
         Record what other clients have the cluster's scheduler do during the block, too; False by default.
         Their tasks are computes of their own, whose scheduler is called ``distributed, other clients`` and
@@ -106,7 +107,7 @@ class profile(BlockContext):  # noqa: N801 - read as a verb: with taskscope.prof
         profile_interval: float = DEFAULT_INTERVAL_S,
         profile_cycle: float = DEFAULT_CYCLE_S,
         panel: Panel | None = None,
-        transport: Transport = "poll",
+        transport: Transport = "observe",
         others: bool = False,
     ) -> None:
         if client is not None and not is_client(client):

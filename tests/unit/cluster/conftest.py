@@ -4,16 +4,10 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from distributed import Client, LocalCluster, Scheduler, __version__
+from distributed import Client, LocalCluster
 
 from taskscope.sources.cluster import link, questions, waiting, worker_poll
 from tests.support.waiting import PATIENCE_S
-
-
-@pytest.fixture(scope="module", autouse=True)
-def _cursor() -> None:
-    if not hasattr(Scheduler, "get_task_stream_index"):
-        pytest.skip(f"the task stream of distributed {__version__} has no cursor")
 
 
 @pytest.fixture(autouse=True)

@@ -12,6 +12,7 @@ from distributed import Client, LocalCluster
 
 import taskscope
 from taskscope.recorder import Recorder
+from taskscope.sources.cluster import adapter
 from taskscope.sources.cluster.link import Link
 from taskscope.sources.cluster.pace import Pace
 from taskscope.sources.cluster.probing import ClockProbe
@@ -73,7 +74,7 @@ def test_a_clock_is_measured_to_half_of_a_round_trip_and_a_step_is_told(shifted:
     async def look() -> float:
         """Measure once, and return how far the worker is ahead, once that is bounded as it must be."""
         probe = ClockProbe(link, WorkerPoll(link, workers, recorder), recorder)
-        workers.update(await link.ask("identity", n_workers=-1))
+        workers.update(await link.ask("identity", **adapter.all_workers()))
         await probe.look(Pace(recorder.clock.perf_counter))
         await probe.finished()
         clock = workers.clocks.host(worker)

@@ -122,6 +122,7 @@ def test_questions_do_not_pile_up_on_the_scheduler(
     monkeypatch.setattr(worker_poll, "_EVERY_S", 0.0)
     monkeypatch.setattr(worker_poll, "_PAUSE_S_PER_WORKER", 0.0)
     monkeypatch.setattr(worker_profiles, "_EVERY_S", 0.0)
+    monkeypatch.setattr(worker_poll, "_BACK_OFF_S", (3600.0,))
     current().cluster.wanted.avoided.clear()
     looks: list[list[str]] = []
     call = WorkerPoll.call

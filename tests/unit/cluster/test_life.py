@@ -129,7 +129,8 @@ def test_a_scheduler_that_blocks_handlers_is_recorded_in_full() -> None:
             client.run_on_scheduler(abs)
         assert sum(client.gather(client.map(abs, range(10)))) == 45
     assert rows(run.recording, "tasks", "status") == [("finished",)] * 10
-    assert rows(run.recording, "messages", "text") == []
+    ((text,),) = rows(run.recording, "messages", "text")
+    assert text.startswith("the scheduler does not let itself be observed (")
 
 
 def test_a_scheduler_that_dies_breaks_the_run_and_holds_nobody_up(
@@ -210,7 +211,9 @@ def test_the_connection_ends_with_the_last_client_and_comes_back_with_the_next(
         (truth.parent / "go").touch()
         assert unfinished.status == "cancelled"
     assert rows(run.recording, "runs", "n_tasks", "status") == [(1, "finished")] * 7 + [(1, "interrupted")]
-    assert [message.text for message in run.recording.messages] == []
+    # In an event loop nobody waits until the observer is there, and nothing else there has records.
+    early = "the scheduler kept no records yet when it was handed work: the first tasks may be missing"
+    assert {message.text.partition(" (")[0] for message in run.recording.messages} <= {early}
 
 
 def test_a_client_that_blocks_is_waited_for_although_an_event_loop_runs_as_in_a_notebook(
@@ -294,7 +297,8 @@ def test_work_that_came_before_the_scheduler_kept_records_is_told() -> None:
         with taskscope.profile(display=False) as later:
             client.submit(abs, -1).result()
     text = "the scheduler kept no records yet when it was handed work: the first tasks may be missing"
-    assert rows(run.recording, "messages", "text") == [(text,)]
+    # How often it was said is counted for the whole process.
+    assert [said.partition(" (")[0] for (said,) in rows(run.recording, "messages", "text")] == [text]
     assert rows(run.recording, "tasks", "status") == [("finished",)]
     assert rows(later.recording, "messages", "text") == []
     assert rows(later.recording, "tasks", "prefix", "status") == [("abs", "finished")]

@@ -45,7 +45,7 @@ def finished(name: str, n: int, mark: str = "") -> Counter[tuple[str, str, str]]
     return Counter((f"{name}-{i}", name + mark, "finished") for i in range(n))
 
 
-@pytest.mark.parametrize("transport", ["poll", "push"])
+@pytest.mark.parametrize("transport", ["poll", "observe"])
 def test_every_task_of_others_is_recorded_once_and_none_of_ours(
     client: Client, other: OtherClient, truth: Path, transport: Transport
 ) -> None:

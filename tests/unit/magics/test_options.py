@@ -20,7 +20,7 @@ def test_all_options(tmp_path: Path) -> None:
     dump, text = str(tmp_path / "a b.taskscope"), str(tmp_path / "a.txt")
     line = (
         f"""-o run -D "{dump}" -T {text} -q --label 'rechunk 2' --dt=0.1 --metric nbytes --no-raise-error"""
-        " --no-stacks --panel dock --transport push --others"
+        " --no-stacks --panel dock --transport poll --others"
     )
     assert parse_options(PARSER, line, {}) == MagicOptions(
         BlockOptions(
@@ -30,7 +30,7 @@ def test_all_options(tmp_path: Path) -> None:
             save=(dump, text),
             stacks=False,
             panel="dock",
-            transport="push",
+            transport="poll",
             others=True,
         ),
         "run",
@@ -59,7 +59,7 @@ def test_a_metric_may_be_a_function_of_the_user() -> None:
         ("--label 'x", 'cannot read "--label \'x": No closing quotation'),
         ("-o", "expected one argument"),
         ("--panel docked", "panel must be 'inline', 'dock' or 'none', got 'docked'; did you mean 'dock'?"),
-        ("--transport pusj", "unknown transport 'pusj'; did you mean 'push'?"),
+        ("--transport obsrve", "unknown transport 'obsrve'; did you mean 'observe'?"),
         ("--panel right", "panel must be 'inline', 'dock' or 'none', got 'right'"),
     ],
 )

@@ -1,4 +1,4 @@
-"""Record what clients compute on clusters of dask.distributed, by asking the scheduler."""
+"""Record what clients compute on clusters of dask.distributed, by observing the scheduler."""
 
 from taskscope.sources.cluster.adapter import (
     Call,
@@ -9,7 +9,7 @@ from taskscope.sources.cluster.adapter import (
     watch,
 )
 from taskscope.sources.cluster.importing import ImportNotice
-from taskscope.sources.cluster.push import TRANSPORTS, Transport
+from taskscope.sources.cluster.observer import TRANSPORTS, Transport
 from taskscope.sources.cluster.source import ClusterSource
 
 __all__ = [

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 
+from taskscope.sources.cluster import adapter
 from taskscope.sources.cluster.arrivals import Arrivals
 from taskscope.sources.cluster.attempts import Attempts
 from taskscope.sources.cluster.executing import Executing
@@ -13,10 +14,10 @@ from taskscope.sources.cluster.given_up import GivenUp
 from taskscope.sources.cluster.guests import Guests
 from taskscope.sources.cluster.holdings import Holdings
 from taskscope.sources.cluster.inflight import InFlight
+from taskscope.sources.cluster.observer import Observer
 from taskscope.sources.cluster.others import Others
 from taskscope.sources.cluster.pace import Pace
 from taskscope.sources.cluster.probing import ClockProbe
-from taskscope.sources.cluster.push import Push
 from taskscope.sources.cluster.runs import TrackedRun
 from taskscope.sources.cluster.samples import WorkerSampler
 from taskscope.sources.cluster.states import States
@@ -59,8 +60,6 @@ class Questions:
         What is wanted.
     pace
         Tells when it is time.
-    arrived
-        Called when records have come without being asked for.
     """
 
     def __init__(
@@ -72,7 +71,6 @@ class Questions:
         guests: Guests,
         wanted: Wanted,
         pace: Pace,
-        arrived: Callable[[], None],
     ) -> None:
         link, workers, recorder = watched.link, watched.workers, watched.recorder
         self._link = link
@@ -88,13 +86,13 @@ class Questions:
         self._was_too_long = False
         self._poll = poll = WorkerPoll(link, workers, recorder, wanted.avoided)
         self._transfers = TransferLogs(poll, recorder)
-        self._stream = TaskStream(watched, others, self._transfers)
+        self._observer = Observer(link, recorder)
+        self._stream = TaskStream(watched, others, self._transfers, self._observer)
         self._attempts = Attempts(watched, poll, self._stream, self._transfers)
         self._in_flight = InFlight(watched, others, lambda: arrivals.know_all)
         self._executing = Executing(poll, recorder)
         self._given_up = GivenUp(link, recorder)
         self._states = States(watched, self._stream, pace)
-        self._push = Push(link, recorder, arrived)
         self._probe = ClockProbe(link, poll, recorder)
         self._holdings = Holdings(watched)
         self._profiles = WorkerProfiles(poll, recorder, lambda: wanted.samples)
@@ -116,7 +114,7 @@ class Questions:
 
     async def open(self) -> None:
         """Have the scheduler keep records from now on, and find out who works there."""
-        await self._stream.open()
+        await self._stream.open(self._wanted.transport)
         await self._ask_identity(())
         await self._holdings.open()
 
@@ -177,7 +175,7 @@ class Questions:
         if await self._in_flight.ask(self._pace):
             await self._ask_identity(runs)
         await self._states.ask_at_end(runs)
-        await self._read_stream(runs, at_once=at_once)
+        await self._read_stream(runs)
         await self._states.ask(runs, self._in_flight.sent)
 
     @asynccontextmanager
@@ -196,20 +194,16 @@ class Questions:
                 "missing"
             )
 
-    async def _read_stream(self, runs: Sequence[TrackedRun], *, at_once: bool) -> None:
-        self._push.follow(self._wanted.transport, self._stream.cursor)
-        for first, records in self._push.take():
-            self._stream.take(first, records)
-        # At the end of a run there may be some that are still to be sent.
-        if at_once or not self._push.is_live:
-            await self._stream.ask()
+    async def _read_stream(self, runs: Sequence[TrackedRun]) -> None:
+        await self._stream.follow(self._wanted.transport)
+        await self._stream.ask()
         if self._stream.has_strangers:
             await self._ask_identity(runs)
         self._stream.fold(knows_all=self._arrivals.know_all)
 
     async def _ask_identity(self, runs: Sequence[TrackedRun]) -> None:
         with self._pace.sparing("identity"):
-            identity = await self._link.ask("identity", n_workers=-1)
+            identity = await self._link.ask("identity", **adapter.all_workers())
         gone = self._workers.update(identity)
         for run in runs:
             run.log.n_workers = max(run.log.n_workers or 0, self._workers.n_threads)
@@ -253,13 +247,13 @@ class Questions:
         self._holdings.end(run)
         self._ownership.forget(run)
 
-    def rest(self) -> None:
-        """Have nothing sent, as long as nothing is looked at."""
-        self._push.close()
+    async def rest(self) -> None:
+        """Let the scheduler keep little, as long as nothing is looked at."""
+        await self._stream.rest()
 
     def close(self) -> None:
         """Ask no more."""
         self._holdings.close()
         about_workers = (self._executing, self._transfers, self._attempts, self._profiles)
-        for asking in (self._probe, self._push, *about_workers, self._poll):
+        for asking in (self._probe, self._observer, *about_workers, self._poll):
             asking.close()

@@ -98,7 +98,6 @@ class WatchedScheduler:
             guests,
             wanted,
             self._pace,
-            self._alarm.ring_here,
         )
         self._runs: list[TrackedRun] = []
         self._stepping = asyncio.Lock()
@@ -167,7 +166,7 @@ class WatchedScheduler:
             self.ready.set()
             while not self.guests.look() or self.has_runs:
                 if not (self.has_runs or self.watches_others):
-                    self._questions.rest()
+                    await self._questions.rest()
                     self._alarm.turn_off()
                     if not self._arrivals.are_there and not self.guests.are_leaving:
                         await self._rest()

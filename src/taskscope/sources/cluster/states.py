@@ -102,7 +102,7 @@ class States:
     async def _note_idle(self, picked: Sequence[_Picked], states: Mapping[Hashable, str | None]) -> None:
         if IDLE.isdisjoint(states.values()):
             return
-        n_records = int(await self._link.ask("get_task_stream_index"))
+        n_records = await self._stream.n_records()
         for run, asked, _ in picked:
             note_idle(run, asked, states, n_records, self._ownership)
 

@@ -10,6 +10,7 @@ import numpy as np
 
 from taskscope.sources.cluster.clock import UNCORRECTED
 from taskscope.sources.cluster.corrections import Corrections
+from taskscope.sources.cluster.observer import Observer, Transport
 from taskscope.sources.cluster.others import Others
 from taskscope.sources.cluster.records import Executions, read_executions
 from taskscope.sources.cluster.runs import TrackedRun
@@ -21,6 +22,7 @@ __all__ = ["TaskStream"]
 
 _MAX_HELD = 200_000
 _STEP_S = 0.1
+_MOST_TRIES = 20
 _MAX_AT_ONCE = 10_000
 """As many rows as the recorder folds at once."""
 
@@ -36,9 +38,14 @@ class TaskStream:
         Told of those that are nobody's here.
     transfers
         Told of transfers.
+    observer
+        Who has the records, if the scheduler lets itself be observed.
     """
 
-    def __init__(self, watched: Watched, others: Others, transfers: TransferLogs) -> None:
+    def __init__(
+        self, watched: Watched, others: Others, transfers: TransferLogs, observer: Observer | None = None
+    ) -> None:
+        self._observer = observer or Observer(watched.link, watched.recorder)
         self._link = watched.link
         self._workers = watched.workers
         self._ownership = watched.ownership
@@ -59,11 +66,43 @@ class TaskStream:
         self.is_fresh = False
         """Whether the scheduler kept no records before it was asked."""
 
-    async def open(self) -> None:
-        """Have the scheduler keep records from now on."""
-        self._cursor = int(await self._link.ask("get_task_stream_index"))
+    async def open(self, transport: Transport = "poll") -> None:
+        """Have records kept from now on."""
+        if transport == "poll" or not await self._observer.open():
+            self._cursor = int(await self._link.ask("get_task_stream_index"))
         self._opened = self._recorder.clock.perf_counter()
         self.is_fresh = self._cursor == 0
+
+    async def follow(self, transport: Transport) -> None:
+        """Have the observer taken out if it is not wanted any more, and go on with the scheduler's."""
+        if transport == "poll" and self._observer.is_there:
+            index = int(await self._link.ask("get_task_stream_index"))
+            for _ in range(_MOST_TRIES):
+                await self.ask()
+                index = int(await self._link.ask("get_task_stream_index"))
+                # Of what ended in between it would not be known whether both tell of it.
+                if await self.n_records() == self._cursor:
+                    break
+            self._observer.close()
+            self._cursor = index
+
+    async def rest(self) -> None:
+        """Let the observer keep little, as long as nothing is asked."""
+        if self._observer.is_there:
+            await self._observe(is_last=True)
+
+    async def n_records(self) -> int:
+        """Return how many records there are by now."""
+        if self._observer.is_there:
+            return (await self._observer.read(self._cursor, limit=0))[1]
+        return int(await self._link.ask("get_task_stream_index"))
+
+    async def _observe(self, *, is_last: bool = False) -> None:
+        first, n_records, records = await self._observer.read(self._cursor, is_last=is_last)
+        self.take(first, records)
+        while self._cursor < n_records and records:
+            first, _, records = await self._observer.read(self._cursor, is_last=is_last)
+            self.take(first, records)
 
     async def ask(self) -> None:
         """Read what is new.
@@ -73,6 +112,9 @@ class TaskStream:
         ConnectionResetError
             If the scheduler is not the one that was asked before.
         """
+        if self._observer.is_there:
+            await self._observe()
+            return
         index = int(await self._link.ask("get_task_stream_index"))
         if index < self._cursor:
             raise ConnectionResetError("it was started anew")

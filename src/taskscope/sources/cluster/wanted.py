@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from taskscope.sources.cluster.push import Transport
+from taskscope.sources.cluster.observer import Transport
 from taskscope.sources.cluster.worker_poll import Avoided
 
 __all__ = ["Wanted"]
@@ -26,7 +26,7 @@ class Wanted:
         Workers that are not asked anything for a while.
     """
 
-    transport: Transport = "poll"
+    transport: Transport = "observe"
     samples: bool = False
     others_since: float | None = None
     avoided: dict[str, Avoided] = field(default_factory=dict)

@@ -147,10 +147,11 @@ class WorkerPoll:
             task.cancel()
 
     async def _call(self, message: Mapping[str, Any], workers: Collection[str]) -> Answers:
-        again = self._take_due()
+        again = self._take_due() | self._no_longer_shunned(workers)
         late = self._silent(workers)
         earlier = {task for task, known in self._open.items() if not late.isdisjoint(known.workers)}
         avoided = self._shun(workers)
+        again = {worker: n for worker, n in again.items() if worker not in late}
         trusted = sorted(set(workers) - late - again.keys() - avoided)
         patience_s = max(_PATIENCE_S, len(trusted) * _S_PER_WORKER)
         answers = await asyncio.gather(
@@ -190,6 +191,11 @@ class WorkerPoll:
         await asyncio.wait(earlier, timeout=patience_s)
         free = sorted(set(late) - self._silent(late))
         return await self._within(patience_s, self._ask(message, _groups(free), {}))
+
+    def _no_longer_shunned(self, workers: Collection[str]) -> dict[str, int]:
+        known = self._avoided.keys() & set(workers) if self._avoided else ()
+        shunned = self._shun(known)
+        return {worker: self._avoided[worker].n_times for worker in known if worker not in shunned}
 
     def _shun(self, workers: Collection[str]) -> frozenset[str]:
         now = self.recorder.clock.perf_counter()

@@ -3,13 +3,14 @@
 Five methods of ``distributed.Client`` are replaced while anybody watches: ``get``, which `dask.compute`
 calls and which tells when a compute has ended and how, ``_graph_to_futures``, through which all work goes to
 the scheduler, ``close``, and ``_close``, which every way of closing a client comes to, and ``_release_key``,
-by which futures are let go. They only tell us of the call. Nothing is put on the scheduler or the workers.
+by which futures are let go. They only tell us of the call.
 
 ``tests/unit/test_private_names.py`` fails when one of these names changes, or another is used. This package
 never imports distributed: without a client there is nothing to watch.
 """
 
 from taskscope.sources.cluster.adapter.clients import (
+    all_workers,
     connection_of,
     default_client,
     future_states,
@@ -27,6 +28,7 @@ __all__ = [
     "Graph",
     "Observer",
     "Submission",
+    "all_workers",
     "connection_of",
     "default_client",
     "future_states",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import sys
 from collections.abc import Hashable, Iterable, Mapping
 from typing import Any
@@ -9,6 +10,7 @@ from typing import Any
 import dask
 
 __all__ = [
+    "all_workers",
     "connection_of",
     "default_client",
     "future_states",
@@ -38,6 +40,13 @@ def default_client() -> Any:
         return distributed.default_client()
     except ValueError:
         return None
+
+
+def all_workers() -> dict[str, int]:
+    """Return what has to be said so that ``identity`` tells of all workers; it did so unasked once."""
+    from distributed import Scheduler
+
+    return {"n_workers": -1} if "n_workers" in inspect.signature(Scheduler.identity).parameters else {}
 
 
 def connection_of(client: Any) -> tuple[str, Mapping[str, Any]] | None:

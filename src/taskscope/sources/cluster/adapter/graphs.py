@@ -34,7 +34,7 @@ def materialize(expr: Any, keys: Collection[Hashable]) -> Graph | None:
     """
     if _n_tasks_at_least(expr) > MAX_GRAPH_TASKS:
         return None
-    graph = convert_legacy_graph(expr.__dask_graph__())
+    graph = convert_legacy_graph(expr.__dask_graph__() if hasattr(expr, "__dask_graph__") else dict(expr))
     if type(expr).__name__ == "LLGExpr":
         graph = _culled(graph, keys)
     dependencies = {key: tuple(d for d in node.dependencies if d in graph) for key, node in graph.items()}
@@ -43,7 +43,11 @@ def materialize(expr: Any, keys: Collection[Hashable]) -> Graph | None:
 
 def may_retry(expr: Any) -> bool:
     """Return whether tasks of a graph were annotated with ``retries`` when it was made."""
-    return bool(expr.__dask_annotations__().get("retries"))
+    if hasattr(expr, "__dask_annotations__"):
+        return bool(expr.__dask_annotations__().get("retries"))
+    # A graph, a layer or a dict is what was handed over before distributed 2025.4.
+    layers = getattr(expr, "layers", {"": expr}).values()
+    return any((getattr(layer, "annotations", None) or {}).get("retries") for layer in layers)
 
 
 def _n_tasks_at_least(expr: Any) -> int:
@@ -51,7 +55,7 @@ def _n_tasks_at_least(expr: Any) -> int:
     # What several collections, or one, are handed over as (dask from 2025 on).
     if type(expr).__name__.endswith("ExprSequence"):
         return sum(_n_tasks_at_least(part) for part in expr.operands)
-    layers = getattr(getattr(expr, "hlg", None), "layers", None)
+    layers = getattr(getattr(expr, "hlg", expr), "layers", None)
     if layers is not None:
         return max((len(layer) for layer in layers.values()), default=0)
     return int(getattr(expr, "npartitions", 0) or 0)

@@ -19,6 +19,7 @@ from taskscope.sources.cluster.adapter.observer import Call, Observer, Submissio
 
 __all__ = ["release", "watch"]
 
+_CLOSING = frozenset(("closing", "closed"))
 _lock = ForkLock()
 _observers: tuple[Observer, ...] = ()
 _originals: dict[str, Any] = {}
@@ -131,9 +132,9 @@ def _observed_graph(original: Callable[..., Any], tap: _Tap) -> Callable[..., An
                 given = signature.bind(self, *args, **kwargs).arguments
                 call = None if self.asynchronous else _call.get()
                 retries = given.get("retries") or dask.get_annotations().get("retries")
-                submission = Submission(
-                    self, given["expr"], frozenset(futures), call, single, bool(retries), began
-                )
+                # It is a graph before distributed 2025.4.
+                expr = given["expr"] if "expr" in given else given["dsk"]
+                submission = Submission(self, expr, frozenset(futures), call, single, bool(retries), began)
                 observer.submitted(submission)
 
             _tell(tell)
@@ -176,7 +177,8 @@ def _observed_end(original: Callable[..., Any], tap: _Tap) -> Callable[..., Any]
 def _observed_release(original: Callable[..., Any], tap: _Tap) -> Callable[..., Any]:
     @functools.wraps(original)
     def _release_key(self: Any, key: Any) -> Any:
-        state = self.futures.get(key) if tap.is_on else None
+        # Who closes a client lets go of all, whether or not it has finished.
+        state = self.futures.get(key) if tap.is_on and self.status not in _CLOSING else None
         # Of what has finished nobody has to hear, and there may be very many.
         if state is not None and state.status != "finished":
             error = state.exception if state.status == "error" else None
