@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import base64
-import json
 import math
 import shutil
 import subprocess
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,9 +18,7 @@ from playwright.sync_api import Browser, CDPSession, Page, sync_playwright
 __all__ = [
     "ROOT",
     "ChartPage",
-    "Scripts",
     "bundle",
-    "bundle_in_parts",
     "chart_page",
     "chromium",
     "chromium_page",
@@ -120,26 +117,6 @@ def _esbuild(source: Path, *options: str) -> None:
     subprocess.run(
         [str(ROOT / "node_modules/.bin/esbuild"), str(source), *shared, *options], check=True, cwd=ROOT
     )
-
-
-class Scripts(NamedTuple):
-    """What a page loads: before its first picture, and after it."""
-
-    first: list[Path]
-    later: list[Path]
-
-
-def bundle_in_parts(source: Path, folder: Path) -> Scripts:
-    """Bundle and minify one TypeScript file, with what it imports only later in files of their own."""
-    parts = ["--splitting", "--format=esm", f"--outdir={folder}", f"--metafile={folder / 'meta.json'}"]
-    _esbuild(source, *parts)
-    outputs = json.loads((folder / "meta.json").read_text(encoding="utf-8"))["outputs"]
-    first = [
-        path for path, output in outputs.items() if Path(output.get("entryPoint", "")).name == source.name
-    ]
-    shared = (one["path"] for one in outputs[first[0]]["imports"] if one["kind"] == "import-statement")
-    first += shared
-    return Scripts(*([ROOT / path for path in paths] for paths in (first, sorted({*outputs} - {*first}))))
 
 
 @contextmanager

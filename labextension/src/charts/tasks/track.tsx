@@ -83,6 +83,7 @@ export class TasksTrack implements Track, TaskKeys {
   #seen = '';
   #news = -1;
   #hiddenVersion = 0;
+  #tables: { readonly of: string; readonly tables: readonly TextTable[] } = { of: '', tables: [] };
   #selection: Selection | null = null;
   #relations: readonly Relation[] = [];
   #said = '';
@@ -206,8 +207,13 @@ export class TasksTrack implements Track, TaskKeys {
       .map(({ prefix }) => ({ name: prefix, colour: this.#colourOf(prefix) }));
   }
 
+  /** Lanes are measured for them over all of their time, so what a person only points at changes none. */
   tables(): readonly TextTable[] {
-    return [...this.#ownTables(), ...(this.#layer?.tables() ?? [])];
+    const of = `${this.#seen} ${this.#layer?.version() ?? ''}`;
+    if (this.#tables.of !== of) {
+      this.#tables = { of, tables: [...this.#ownTables(), ...(this.#layer?.tables() ?? [])] };
+    }
+    return this.#tables.tables;
   }
 
   copies(): readonly ButtonSpec[] {

@@ -7,6 +7,7 @@ import { Exporter, Notice, maySaveFiles } from '../ui/export';
 import type { Painted } from '../ui/frames';
 import type { ComponentChildren } from '../ui/render';
 import { Fragment, render } from '../ui/render';
+import type { TextTable } from '../ui/tables';
 import { Table } from '../ui/tables';
 import type { ToolbarSpec } from '../ui/toolbar';
 import { Toolbar } from '../ui/toolbar';
@@ -61,6 +62,7 @@ export class Section implements Intents, TimeKeys {
   #tableMs = -Infinity;
   #tableSeen = '';
   #tables: readonly ComponentChildren[] = [];
+  #tablesOf: readonly TextTable[] = [];
   #description = '';
   #rendered = '';
   #drawn = '';
@@ -152,8 +154,11 @@ export class Section implements Intents, TimeKeys {
     if (this.#scroll.style.height !== shown) {
       this.#scroll.style.height = shown;
     }
+    const before = this.#room;
     this.#room = room;
-    this.render();
+    if (before?.plotLeftPx !== room.plotLeftPx || before.heightPx !== room.heightPx || before.scrollPx !== room.scrollPx) {
+      this.render();
+    }
     this.#point(track, frame, room);
     return this.#draw(track, frame, room, hasAxis, footPx);
   }
@@ -356,7 +361,11 @@ export class Section implements Intents, TimeKeys {
       return;
     }
     this.#tableSeen = version;
-    this.#tables = track.tables().map(table => <Table {...table} />);
+    const tables = track.tables();
+    if (tables !== this.#tablesOf) {
+      this.#tablesOf = tables;
+      this.#tables = tables.map(table => <Table {...table} />);
+    }
     if (frame !== null) {
       this.#tableMs = performance.now();
       this.#description = track.description(frame);

@@ -63,7 +63,7 @@ export interface Track {
   /** In a sentence, for those who do not see it. */
   description(frame: TimeFrame): string;
   legend(): readonly LegendEntry[];
-  /** The same as tables. */
+  /** The same as tables; the same array while they are the same, where they take long to make. */
   tables(): readonly TextTable[];
 
   /** Elements above it, under it, and over its canvas. */

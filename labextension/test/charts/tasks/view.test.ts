@@ -3,7 +3,7 @@ import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import type { TimelineChart } from '../../../src/charts/timeline';
 import type { TracksOptions } from '../../../src/charts/tracks';
 import { mountTracks } from '../../../src/charts/tracks';
-import { TaskStore } from '../../../src/store';
+import { Coverage, TaskStore } from '../../../src/store';
 import { batchOf } from '../../store/rows';
 import { countListeners } from '../listener-count';
 import { smallProgress, smallRun } from '../small-batch';
@@ -285,6 +285,16 @@ describe('without sight', () => {
       ['Prefix', 'Tasks', 'Finished', 'Erred', 'Interrupted', 'Running', 'Mean duration'], ['inc', '10', '1', '0', '0', '0', '5 s'],
       ['Lane', 'Worker', 'Tasks', 'Busy'], ['thread 1', 'main', '1', '50%']
     ]);
+  });
+
+  it('what a person points at measures no lane for the tables again', () => {
+    const { el } = mounted(filled());
+    vi.runAllTimers();
+    const measure = vi.spyOn(Coverage.prototype, 'measure');
+    el.querySelector<HTMLElement>('.tsk-gantt-legend button')?.dispatchEvent(new Event('pointerenter'));
+    el.querySelector('canvas')?.dispatchEvent(new KeyboardEvent('keydown', { key: 'n' }));
+    vi.runAllTimers();
+    expect([text(el, '.tsk-gantt-card .tsk-gantt-tip-key'), measure.mock.calls.length]).toEqual(['</script><b>', 0]);
   });
 
   it('the table changes at most every 5 s while a compute runs', () => {
