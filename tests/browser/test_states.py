@@ -60,6 +60,31 @@ def test_a_server_that_stops_is_said_and_the_last_picture_stays(
             lab.forgive(text)
 
 
+def test_what_ran_when_its_kernel_restarted_is_cut_off_and_said_to_be_of_before(
+    lab: LabPage, shots: Path
+) -> None:
+    lab.open(LOAD, SHOW_EACH, "_ = in_groups(3, 4); _ = computed(wait, 4)")
+    lab.run_cell(0)
+    lab.run_cell(1)
+    lab.start_cell(2)
+    expect(lab.page.locator(".tsk-progress-count")).to_have_text("12 of 16 tasks")
+    lab.restart_kernel()
+    expect(lab.page.locator(".tsk-note:visible")).to_have_text(
+        ["kernel restarted: this is what was there before"] * 4
+    )
+    expect(lab.page.locator(".tsk-progress-state")).to_have_text("Interrupted")
+    expect(lab.page.locator(".tsk-widget").first).not_to_contain_text("left")
+    expect(lab.page.get_by_role("button", name="Stop", exact=True)).to_have_count(0)
+    lab.page.locator(".tsk-progress").first.scroll_into_view_if_needed()
+    lab.page.screenshot(path=shots / "states-restarted.png")
+    # The next one says that it is there, and does not take what was there before for its own.
+    lab.run_cell(0)
+    lab.wait_feed("feed.state === 'live'")
+    expect(lab.page.locator(".tsk-note:visible")).to_have_text(
+        ["kernel restarted: this is what was there before"] * 4
+    )
+
+
 # The page's timers are throttled to once a minute, so that it does not say in time that it is still there.
 HIDE = """feed => {
   clearInterval(feed._step._renewal);

@@ -19,7 +19,10 @@ _ROW_PX = 20
 _LABEL_PX = 200
 _BAR_PX = 300
 _MAX_ROWS = 8
-_HINT = "For the interactive view, install taskscope where Jupyter itself runs, and reload the page."
+_HINT = (
+    "Live in JupyterLab and Notebook 7, where taskscope is installed beside them (reload the page after"
+    " that); VS Code, Colab and Voila show this picture."
+)
 
 
 def live_bundle(progress: Progress, running: Sequence[RunningTask], *, hint: str = _HINT) -> dict[str, str]:
@@ -27,6 +30,8 @@ def live_bundle(progress: Progress, running: Sequence[RunningTask], *, hint: str
     line = _line(progress)
     svg = _svg(progress)
     data = base64.b64encode(svg.encode("utf-8")).decode("ascii")
+    # An executed notebook, which may be read anywhere, keeps what is shown at the end.
+    hint = hint if progress.state in {"waiting", "running"} else ""
     longest = f"<div>longest running: {escape(_longest(running))}</div>" if running else ""
     html = (
         f"<div><b>{escape(line)}</b></div>"
@@ -40,7 +45,7 @@ def live_bundle(progress: Progress, running: Sequence[RunningTask], *, hint: str
 def _line(progress: Progress) -> str:
     others = [] if progress.others is None else [others_text(progress.others)]
     if progress.state == "waiting":
-        return " · ".join(["taskscope · waiting for a Dask compute", *others])
+        return " · ".join(["taskscope · no Dask compute yet", *others])
     finished = f"{progress.finished:,} of {progress.total:,} tasks ({format_percent(progress.fraction)})"
     parts = [
         f"taskscope · {progress.state}",

@@ -41,4 +41,4 @@ def test_before_it_is_known_how_many_tasks_there_are_it_gives_no_total() -> None
 
 def test_before_a_compute_it_waits() -> None:
     progress = Progress(0, 0, 0, 0, 0, 0.0, 0.0, None, "waiting", ())
-    assert live_bundle(progress, [])["text/plain"] == "taskscope · waiting for a Dask compute"
+    assert live_bundle(progress, [])["text/plain"] == "taskscope · no Dask compute yet"

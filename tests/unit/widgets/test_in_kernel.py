@@ -109,8 +109,8 @@ def test_without_a_front_end_a_picture_moves_while_the_cell_runs(kernel: Kernel,
     )
     shown = outputs(said)
     assert len({output["transient"]["display_id"] for output in shown}) == 1
-    assert shown[0]["data"]["text/plain"] == "taskscope · waiting for a Dask compute"
-    assert states(said) == ["waiting for a Dask compute", "running", "finished"]
+    assert shown[0]["data"]["text/plain"] == "taskscope · no Dask compute yet"
+    assert states(said) == ["no Dask compute yet", "running", "finished"]
     assert len(set(seen)) == 2
     last = shown[-1]["data"]["text/plain"]
     assert last.splitlines()[0] == "taskscope · finished · threads · 2 workers · 1 compute · 4 tasks"
@@ -159,8 +159,8 @@ def test_without_a_page_to_dock_in_a_cell_is_live_inline(kernel: Kernel, gate: S
     said = kernel.run(
         f"import taskscope\nclose_gate({gate.path!r})\n{block}", once(says_running, gate.signal)
     )
-    assert outputs(said)[0]["data"]["text/plain"] == "taskscope · waiting for a Dask compute"
-    assert states(said) == ["waiting for a Dask compute", "running", "finished"]
+    assert outputs(said)[0]["data"]["text/plain"] == "taskscope · no Dask compute yet"
+    assert states(said) == ["no Dask compute yet", "running", "finished"]
     assert outputs(said)[-1]["data"]["text/plain"].startswith("taskscope · finished · threads")
     assert asked_for_panels(said) == []
 

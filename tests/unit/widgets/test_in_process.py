@@ -35,7 +35,7 @@ def test_a_terminal_shows_a_widget_s_state_once_and_is_not_written_to_again(
     assert not output.wants(Tick(1.0, active=True, final=False))
     assert not output.wants(Tick(2.0, active=False, final=True))
     widget.close()
-    assert "waiting for a Dask compute" in capsys.readouterr().out
+    assert "no Dask compute yet" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize("kind", [GanttWidget, Dashboard])
@@ -53,8 +53,8 @@ def test_beside_its_view_a_widget_says_in_words_and_a_picture_how_far_computes_a
     try:
         bundle = widget._repr_mimebundle_()
         assert sorted(bundle) == [VIEW, "text/html", "text/plain"]
-        assert bundle["text/plain"] == "taskscope · waiting for a Dask compute"
-        assert bundle["text/html"].startswith("<div><b>taskscope · waiting for a Dask compute</b></div><img ")
+        assert bundle["text/plain"] == "taskscope · no Dask compute yet"
+        assert bundle["text/html"].startswith("<div><b>taskscope · no Dask compute yet</b></div><img ")
         assert "install taskscope" not in bundle["text/html"]
     finally:
         widget.close()
