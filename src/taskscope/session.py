@@ -137,6 +137,8 @@ class Session:
                 self.source.attach()
                 self.cluster.attach()
                 self._is_attached = True
+            # What is handed over from now on is not part of what others hold it for already.
+            self.cluster.begin_block()
         if options is not None and options.others:
             self.cluster.watch_others()
 

@@ -10,7 +10,7 @@ import dask
 import dask.array as da
 import pytest
 from dask.delayed import delayed
-from distributed import Client, LocalCluster, wait
+from distributed import Client, Event, LocalCluster, wait
 
 import taskscope
 from taskscope.model.recording import RecordedData
@@ -184,3 +184,25 @@ def test_what_is_let_go_before_it_has_run_was_not_interrupted(client: Client) ->
         until(lambda: list(client.futures) == ["abs-2"])
     assert rows(run.recording, "runs", "status", "error") == [("finished", None)]
     assert rows(run.recording, "tasks", "key", "status") == [("abs-2", "finished")]
+
+
+def test_a_block_in_a_block_has_its_own_work_while_an_earlier_future_is_unfinished(client: Client) -> None:
+    may_end = Event("may-end", client=client)
+    may_end.clear()
+    with taskscope.profile(display=False) as outer:
+        earlier = client.submit(wait_for_event, "may-end", key="earlier-1")
+        with taskscope.profile(display=False) as inner:
+            assert client.gather(client.map(abs, range(4), key=[f"abs-{i}" for i in range(4)])) == [
+                0,
+                1,
+                2,
+                3,
+            ]
+        may_end.set()
+        wait(earlier)
+    assert rows(inner.recording, "runs", "n_tasks", "status") == [(4, "finished")]
+    assert rows(outer.recording, "runs", "n_tasks", "status") == [(1, "finished"), (4, "finished")]
+
+
+def wait_for_event(name: str) -> None:
+    Event(name).wait()

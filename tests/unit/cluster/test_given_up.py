@@ -16,7 +16,7 @@ from taskscope.recorder import Recorder
 from taskscope.recording import Recording
 from taskscope.sources.cluster.given_up import GivenUp
 from taskscope.sources.cluster.link import Link
-from taskscope.sources.cluster.runs import TrackedRun
+from taskscope.sources.cluster.runs import TrackedRun, announce
 from tests.support.cluster_tasks import read_truth, work_after
 from tests.support.fake_clock import FakeClock
 from tests.support.waiting import until
@@ -104,3 +104,20 @@ def test_that_the_scheduler_is_gone_is_no_answer(fake_clock: FakeClock) -> None:
     with pytest.raises(OSError, match="gone"):
         asyncio.run(GivenUp(link, recorder).ask([run], at_end=False))
     assert run.over is None
+
+
+def test_where_the_scheduler_is_gone_what_the_client_has_is_finished_and_adds_no_time(
+    fake_clock: FakeClock,
+) -> None:
+    recorder = Recorder(clock=fake_clock)
+    log = recorder.begin()
+    run = TrackedRun(log, None, object(), False, lambda: None)
+    announce(run, {"x-1": (), "x-2": ()}, ["x-2"])
+    run.send("x-1", ("tcp://10.0.0.1:1", "worker 0"), fake_clock.perf_counter())
+    fake_clock.advance(5.0)
+    run.returned(fake_clock.perf_counter(), None)
+    fake_clock.advance(60.0)
+    run.end(fake_clock.perf_counter(), is_gone=True)
+    recorder.pull(1.0)
+    (told,) = recorder.runs()
+    assert (told.status, told.n_tasks, recorder.running(), recorder.cursor) == ("finished", 2, [], 0)

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import asyncio
+import concurrent.futures
 import threading
 from types import SimpleNamespace
+from typing import Any
 
 import pytest
+from distributed import Client
 
+import taskscope
 from taskscope.recorder import Recorder
 from taskscope.sources.cluster import waiting
 from taskscope.sources.cluster.computes import Computes
@@ -54,3 +59,24 @@ def test_all_threads_wait_together_and_for_two_seconds_in_all(
         client = SimpleNamespace(asynchronous=asynchronous)
         Waiting(schedulers, wanted, recorder).for_records(known, client)
     assert (never.waited, known.has_early_work) == ([2.0, 1.25, 0.5, 0.0], True)
+
+
+def test_what_runs_in_the_caller_s_event_loop_is_not_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    waited: list[float | None] = []
+    wait_for = concurrent.futures.wait
+
+    def counted(futures: set[Any], timeout: float | None = None) -> Any:
+        waited.append(timeout)
+        return wait_for(futures, timeout)
+
+    monkeypatch.setattr(waiting, "wait_for", counted)
+
+    async def block() -> None:
+        async with Client(
+            n_workers=1, threads_per_worker=1, processes=False, asynchronous=True, dashboard_address=":0"
+        ) as client:
+            with taskscope.profile(display=False):
+                await client.submit(abs, -1)
+
+    asyncio.run(block())
+    assert waited == [0.0]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+from collections import deque
 from functools import partial
 from pathlib import Path
 
@@ -11,9 +13,16 @@ from distributed import Client
 
 import taskscope
 from taskscope.model.stacks import StackColumns
+from taskscope.recorder import Recorder
 from taskscope.session import current
 from taskscope.sources.cluster import worker_profiles
+from taskscope.sources.cluster.pace import Pace
+from taskscope.sources.cluster.worker_poll import WorkerPoll
+from taskscope.sources.cluster.worker_profiles import WorkerProfiles
+from taskscope.sources.cluster.workers import Workers
+from tests.support.fake_clock import FakeClock
 from tests.support.waiting import until
+from tests.unit.cluster.test_failures import SCHEDULER, A, FakeWorker, Scheduler
 from tests.unit.cluster.test_performance_report import spend
 
 
@@ -75,3 +84,27 @@ def test_where_nobody_wants_samples_workers_are_not_asked(client: Client, tmp_pa
         (scheduler,) = current().cluster.schedulers.all()
         assert not scheduler.owes_samples
     assert run.recording.profile().n_samples == 0
+
+
+def test_computes_are_let_go_once_all_workers_have_told_of_a_later_cycle(fake_clock: FakeClock) -> None:
+    worker = FakeWorker(A)
+    worker.profile_keys_history, worker.profile_keys = deque(), {}
+    link, recorder, workers = Scheduler(worker), Recorder(clock=fake_clock), Workers(SCHEDULER)
+    workers.update({"workers": {A: {"nthreads": 1}}})
+    profiles = WorkerProfiles(WorkerPoll(link, workers, recorder), recorder, lambda: True)
+    pace = Pace(fake_clock.perf_counter)
+
+    async def looks() -> None:
+        n_kept = []
+        for _ in range(50):
+            # One small compute after another, and never a second of rest.
+            await profiles.look(pace, [recorder.begin()])
+            fake_clock.advance(0.5)
+            worker.profile_keys_history.append((fake_clock.time(), {}))
+            asking = profiles._question._asking
+            if asking is not None:
+                await asyncio.wait({asking})
+            n_kept.append(len(profiles._runs))
+        assert max(n_kept) < 10
+
+    asyncio.run(looks())

@@ -51,6 +51,11 @@ class Computes:
             # Whoever began to watch in between did not hear that it was.
             self._n_handed_over = max(self._n_handed_over - 1, 0)
 
+    def part(self) -> None:
+        """Have nothing join the runs that there are."""
+        with self._lock:
+            self._joinable.clear()
+
     def are_coming(self) -> bool:
         """Return whether a client may be about to hand something over."""
         return self._n_handed_over > 0

@@ -233,12 +233,16 @@ class TrackedRun:
         unfinished = self.unfinished.union(self.given_up).difference(self.landed, self.spared, self.released)
         return "interrupted" if unfinished else "finished"
 
-    def end(self, now: float) -> None:
-        """Tell the recorder how it ended, once all that the scheduler knows of it was read."""
+    def end(self, now: float, *, is_gone: bool = False) -> None:
+        """Tell the recorder how it ended, once all that the scheduler knows was read, or that `is_gone`."""
         log, status = self.log, self.outcome
         if self.is_complete and status == "finished":
             left = self.keys.difference(self.landed, self.failed)
             self.spare(key for key in left if not self._was_sent(key))
+        if is_gone and status == "finished":
+            # The client has its results: when its last tasks ended nobody can tell any more.
+            log.submitted.clear()
+            log.sent_to.clear()
         for key in list(log.submitted):
             log.end_unreported(key, now, "interrupted")
         if status == "interrupted":

@@ -222,12 +222,12 @@ class WatchedScheduler:
             )
         self._arrivals.admit(self._runs)
 
-    def _end(self, run: TrackedRun) -> None:
+    def _end(self, run: TrackedRun, *, is_gone: bool = False) -> None:
         self._runs.remove(run)
         self._questions.end(run, self._runs)
         if not run.is_known:
             announce(run, {}, ())
-        run.end(self._recorder.clock.perf_counter())
+        run.end(self._recorder.clock.perf_counter(), is_gone=is_gone)
         self._computes.ended(run)
 
     def _end_all(self, status: str, error: str | None) -> None:
@@ -239,7 +239,7 @@ class WatchedScheduler:
             # A client whose scheduler is gone gives its futures up.
             if run.over is None or run.unfinished:
                 run.over, run.status, run.error = now, status, error
-            self._end(run)
+            self._end(run, is_gone=True)
 
     def _lose(self, error: Exception) -> None:
         """Give up: the scheduler is gone, or does not let itself be asked. The client may go on."""
@@ -247,6 +247,7 @@ class WatchedScheduler:
             return
         self.broken = True
         self.refuses = not isinstance(error, OSError)
+        self._computes.look(self._runs)
         text = f"{self.address} could not be asked any more: {describe(error)}"
         if self.has_runs or self.refuses:
             self._recorder.warn(f"the scheduler {text}; what was running there is recorded no further")

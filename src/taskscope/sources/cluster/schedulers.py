@@ -88,6 +88,11 @@ class Schedulers:
         return any(scheduler.guests.live_here for scheduler in self.all())
 
     @property
+    def run_here(self) -> bool:
+        """Whether one runs in the caller's event loop, and cannot answer as long as that stands still."""
+        return any(adapter.runs_in_this_loop(scheduler.address) for scheduler in self.all())
+
+    @property
     def are_asked_here(self) -> bool:
         """Whether the caller runs on the thread on which they are asked."""
         return self._thread.is_current

@@ -115,6 +115,10 @@ class ClusterSource:
             for scheduler in self.schedulers.all():
                 scheduler.wake()
 
+    def begin_block(self) -> None:
+        """Have tasks of `submit` and `map` from now on join no compute that has begun before."""
+        self._computes.part()
+
     def run_of(self, call: Call) -> int | None:
         """Return the number of the run that a call of ``Client.get`` waits for, None before it began."""
         return self._computes.run_of(call)

@@ -98,6 +98,8 @@ class Waiting:
         if stepping is None:
             return SETTLE_S
         timeout_s = min(SETTLE_S, SETTLE_IN_LOOP_S) if lives_here else SETTLE_S
+        if lives_here and self._schedulers.run_here:
+            timeout_s = 0.0
         wait_for({stepping}, timeout_s)
         return self._left_s(stepping, timeout_s, began)
 

@@ -16,6 +16,7 @@ from taskscope.sources.cluster.adapter.clients import (
     future_states,
     is_client,
     may_have_clients,
+    runs_in_this_loop,
     unfinished_keys,
 )
 from taskscope.sources.cluster.adapter.graphs import MAX_GRAPH_TASKS, Graph, materialize, may_retry
@@ -37,6 +38,7 @@ __all__ = [
     "may_have_clients",
     "may_retry",
     "release",
+    "runs_in_this_loop",
     "unfinished_keys",
     "watch",
 ]

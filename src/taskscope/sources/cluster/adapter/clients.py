@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import inspect
 import sys
 from collections.abc import Hashable, Iterable, Mapping
@@ -16,6 +17,7 @@ __all__ = [
     "future_states",
     "is_client",
     "may_have_clients",
+    "runs_in_this_loop",
     "unfinished_keys",
 ]
 
@@ -47,6 +49,21 @@ def all_workers() -> dict[str, int]:
     from distributed import Scheduler
 
     return {"n_workers": -1} if "n_workers" in inspect.signature(Scheduler.identity).parameters else {}
+
+
+def runs_in_this_loop(address: str) -> bool:
+    """Return whether a scheduler runs in the caller's event loop, and cannot answer who blocks that."""
+    from distributed import Scheduler
+
+    try:
+        loop = asyncio.get_running_loop()
+    except RuntimeError:
+        return False
+    return any(
+        getattr(scheduler.loop, "asyncio_loop", None) is loop
+        for scheduler in list(Scheduler._instances)
+        if getattr(scheduler, "address_safe", None) == address
+    )
 
 
 def connection_of(client: Any) -> tuple[str, Mapping[str, Any]] | None:
