@@ -41,11 +41,11 @@ from typing import TYPE_CHECKING
 
 from taskscope.diagnostics.cache_profiler import CacheProfiler
 from taskscope.diagnostics.callback import Callback
-from taskscope.diagnostics.drawing import visualize
 from taskscope.diagnostics.memory_sampler import MemorySampler
 from taskscope.diagnostics.performance_report import performance_report
 from taskscope.diagnostics.profiler import Profiler
 from taskscope.diagnostics.progress import ProgressBar
+from taskscope.diagnostics.recorded import visualize
 from taskscope.diagnostics.resource_profiler import ResourceProfiler
 
 if TYPE_CHECKING:

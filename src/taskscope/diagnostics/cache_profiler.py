@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from taskscope.diagnostics.cachedata import cache_data, held_results
 from taskscope.diagnostics.recorded import RecordedProfiler
-from taskscope.diagnostics.results import CacheData, Results
+from taskscope.diagnostics.results import CacheData, Results, cache_data, held_results
 from taskscope.diagnostics.watch import Metric
 from taskscope.errors import OptionError
 from taskscope.session import Options

@@ -6,8 +6,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from taskscope.diagnostics.recorded import RecordedProfiler
-from taskscope.diagnostics.results import Results, TaskData
-from taskscope.diagnostics.taskdata import task_data, task_texts
+from taskscope.diagnostics.results import Results, TaskData, task_data, task_texts
 from taskscope.errors import OptionError, TaskscopeError
 from taskscope.session import Options
 

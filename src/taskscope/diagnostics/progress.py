@@ -1,18 +1,19 @@
-"""The progress bar: text on a terminal, a widget in a notebook."""
+"""A progress bar: how far computes are, as text on a terminal or a widget in a notebook."""
 
 from __future__ import annotations
 
 import logging
+import os
 import sys
 import threading
 import time
-from collections.abc import Mapping, Sized
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Mapping, Sized
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
+
+from dask.utils import format_time
 
 from taskscope.diagnostics.callback import Callback
-from taskscope.diagnostics.remote import RemoteComputes
-from taskscope.diagnostics.tally import Tally
-from taskscope.diagnostics.textbar import TextBar, TextOut, bar_text
+from taskscope.diagnostics.clients import RemoteComputes
 from taskscope.errors import OptionError
 from taskscope.sources.cell import in_kernel
 from taskscope.sources.registration import ends_first
@@ -20,10 +21,163 @@ from taskscope.sources.registration import ends_first
 if TYPE_CHECKING:
     from taskscope.diagnostics.notebook_bar import NotebookBar
 
-__all__ = ["ProgressBar"]
+__all__ = ["ProgressBar", "Tally", "TextBar", "TextOut", "bar_text"]
+
+
+_State: TypeAlias = Mapping[str, Sized]
+_AHEAD = ("ready", "waiting", "running")
+
+
+class Tally:
+    """The computes that run at the same time, counted as one."""
+
+    def __init__(self) -> None:
+        self._forget()
+
+    def _forget(self) -> None:
+        self._pid = os.getpid()
+        self._lock = threading.Lock()
+        self._states: dict[int, _State] = {}
+        self._ended = (0, 0)
+        self._failed = False
+
+    def begin(self, compute: int) -> bool:
+        """Note that a compute begins; return whether it is the only one."""
+        if self._pid != os.getpid():
+            # A forked child has none of its parent's computes, and may have its lock locked for ever.
+            self._forget()
+        with self._lock:
+            first = not self._states
+            if first:
+                self._ended, self._failed = (0, 0), False
+            self._states[compute] = {}
+            return first
+
+    def watch(self, compute: int, state: _State) -> None:
+        """Count by this state from now on."""
+        if compute in self._states:
+            self._states[compute] = state
+
+    def end(self, compute: int, *, failed: bool) -> None:
+        """Note that a compute has ended, and let go of its state; once more changes nothing."""
+        with self._lock:
+            state = self._states.pop(compute, None)
+            if state is not None:
+                done, total = _count(state)
+                self._ended = (self._ended[0] + done, self._ended[1] + total)
+                self._failed |= failed
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether no compute is in flight."""
+        return not self._states
+
+    @property
+    def fraction(self) -> float:
+        """Finished tasks as a share of all, from 0 to 1; 1 only once all computes have ended well."""
+        counts = [self._ended, *map(_count, list(self._states.values()))]
+        done, total = (sum(part) for part in zip(*counts, strict=True))
+        over = not self._states and not self._failed
+        if over:
+            return 1.0
+        return min(done / total, 0.999) if total else 0.0
+
+
+def _count(state: _State) -> tuple[int, int]:
+    if not state:
+        return 0, 0
+    done = len(state["finished"])
+    return done, done + sum(len(state[part]) for part in _AHEAD)
+
+
+_JOIN_S = 1.0
+_log = logging.getLogger("taskscope")
+
+
+class TextOut(Protocol):
+    """Something that text can be written to."""
+
+    def write(self, text: str, /) -> object:
+        """Take text."""
+
+    def flush(self) -> object:
+        """Show what was written."""
+
+
+def bar_text(fraction: float, elapsed_s: float, width: int) -> str:
+    """Return the line, without what ends it.
+
+    Examples
+    --------
+    >>> bar_text(0.5, 17.12, 10)
+    '[#####     ] | 50% Completed | 17.12 s'
+    """
+    filled = "#" * int(width * fraction)
+    return f"[{filled:<{width}}] | {int(100 * fraction)}% Completed | {format_time(elapsed_s)}"
+
+
+class TextBar:
+    """Draws on a terminal while a compute lasts, and the last state at its end.
+
+    Parameters
+    ----------
+    out
+        Where to; when it fails, nothing more is drawn.
+    text
+        Returns the line as it is now.
+    minimum_s
+        Seconds before which nothing is drawn.
+    dt
+        Seconds between two drawings.
+    """
+
+    def __init__(self, out: TextOut, text: Callable[[], str], minimum_s: float, dt: float) -> None:
+        self._out: TextOut | None = out
+        self._text = text
+        self._dt = dt
+        self._visible_from_s = time.perf_counter() + minimum_s
+        self._length = 0
+        self._stop = threading.Event()
+        self._ended = False
+        self.thread = threading.Thread(target=self._run, name="taskscope-progress", daemon=True)
+
+    def begin(self) -> None:
+        """Start drawing."""
+        self.thread.start()
+
+    def end(self) -> None:
+        """Stop drawing, and write the last line; once more changes nothing."""
+        self._stop.set()
+        # An interrupt may have come before it was started.
+        if self.thread.ident is not None:
+            self.thread.join(_JOIN_S)
+        if not self._ended and time.perf_counter() >= self._visible_from_s:
+            self._ended = True
+            self._write(f"{self._line()}\n")
+
+    def _run(self) -> None:
+        while not self._stop.wait(self._dt):
+            if time.perf_counter() >= self._visible_from_s:
+                self._write(self._line())
+
+    def _line(self) -> str:
+        text = self._text()
+        # A shorter line must cover what a longer one left.
+        padded, self._length = f"\r{text:<{self._length}}", len(text)
+        return padded
+
+    def _write(self, text: str) -> None:
+        if self._out is None:
+            return
+        try:
+            self._out.write(text)
+            self._out.flush()
+        except Exception as error:  # noqa: BLE001 - whatever the user gave as out must not end the compute
+            self._out = None
+            _log.warning("the progress bar stopped, because it could not be written: %s", error)
+
 
 _MAX_WIDTH = 1_000
-_log = logging.getLogger("taskscope")
 
 
 class ProgressBar(Callback):

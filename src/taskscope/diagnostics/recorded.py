@@ -1,23 +1,33 @@
-"""What all profilers have in common: when they watch, what they keep, and how they are drawn."""
+"""A profiler of dask.diagnostics that is a window of the recorder, and how profilers are drawn."""
 
 from __future__ import annotations
 
+import html
+import tempfile
 import time
-from typing import TYPE_CHECKING, Any
+import warnings
+import webbrowser
+from collections.abc import Sequence
+from os import PathLike
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Protocol
 
 from taskscope.analysis.colours import prefix_colours
 from taskscope.diagnostics.callback import Callback
 from taskscope.diagnostics.explicit import ExplicitHooks
 from taskscope.diagnostics.watch import Metric, Watch
+from taskscope.errors import OptionError
+from taskscope.export.atomic import check_writable, write_atomically
 from taskscope.recording import Recording
 from taskscope.session import Options
+from taskscope.sources.cell import in_kernel
 from taskscope.sources.registration import CallbackTuple
 
 if TYPE_CHECKING:
     from bokeh.models import LayoutDOM
     from bokeh.plotting import figure
 
-__all__ = ["RecordedProfiler"]
+__all__ = ["DEFAULT_FILENAME", "RecordedProfiler", "visualize"]
 
 
 class RecordedProfiler(Callback):
@@ -86,7 +96,7 @@ class RecordedProfiler(Callback):
 
     def visualize(self, **options: Any) -> LayoutDOM:
         """Show, and outside of notebooks save, the plot; see `taskscope.diagnostics.visualize`."""
-        from taskscope.diagnostics.drawing import visualize
+        from taskscope.diagnostics.recorded import visualize
 
         return visualize(self, **options)
 
@@ -126,3 +136,145 @@ class RecordedProfiler(Callback):
 
     def _made(self) -> Any:
         raise NotImplementedError
+
+
+DEFAULT_FILENAME = "profile.html"
+"""Where plots are saved by default; the only file that is replaced unasked."""
+
+_MARGIN_PX = 40
+
+
+class _Drawable(Protocol):
+    """A profiler of Dask's or of somebody else's."""
+
+    def _plot(self, **options: Any) -> figure: ...
+
+
+def visualize(
+    profilers: _Drawable | Sequence[_Drawable],
+    filename: str | PathLike[str] = DEFAULT_FILENAME,
+    show: bool = True,  # noqa: FBT001, FBT002 - dask.diagnostics takes these by place too
+    save: bool | None = None,  # noqa: FBT001 - see above
+    mode: str | None = None,
+    *,
+    overwrite: bool = False,
+    **options: Any,
+) -> LayoutDOM:
+    """Draw profilers, above each other on one x axis.
+
+    Parameters
+    ----------
+    profilers
+        One or several.
+    filename
+        Where to save.
+    show
+        Show the plot: under the cell in a notebook, else in a browser.
+    save
+        Write a file; by default everywhere but in a notebook.
+    mode
+        Where the file has Bokeh's scripts from; by default they are in it, so that it needs no network.
+    overwrite
+        Replace a file of that name. Without it only ``profile.html`` is replaced, and no symbolic link.
+    **options
+        ``palette`` (the name of a Bokeh palette, or colours), ``label_size`` (longest text in the hover box,
+        60 characters by default), and attributes of Bokeh's figure such as ``width``, which win over ours.
+
+    Returns
+    -------
+    LayoutDOM
+        The Bokeh figure, or the grid of several.
+
+    Raises
+    ------
+    FileError
+        If the file cannot be written, or exists; this is found out before anything is drawn.
+    AttributeError
+        If Bokeh's figures have no attribute of the name of an option.
+    MissingDependencyError
+        If Bokeh is not installed.
+    OptionError
+        If there is no profiler, or the palette or the mode is not known.
+
+    Notes
+    -----
+    Up to 10,000 tasks are drawn one by one. Beyond that the Gantt chart is a picture in which each column of
+    a lane is as opaque as it was busy, and says so.
+    """
+    if "file_path" in options:
+        warnings.warn(
+            "The file_path keyword argument is deprecated: use filename instead.", FutureWarning, stacklevel=2
+        )
+        filename = options.pop("file_path")
+    drawn = list(profilers) if isinstance(profilers, Sequence) else [profilers]
+    if not drawn:
+        raise OptionError("profilers must be a profiler or a list of them, got an empty list")
+    in_notebook = in_kernel()
+    target = Path(filename).expanduser()
+    replaces = overwrite or (str(filename) == DEFAULT_FILENAME and not target.is_symlink())
+    saves = not in_notebook if save is None else save
+    if saves:
+        check_writable(target, overwrite=replaces)
+    layout = _draw(drawn, options)
+    if saves:
+        page = _page(layout, mode)
+        write_atomically(target, lambda file: file.write(page), overwrite=replaces)
+    if show:
+        _show(layout, mode, target if saves else None, in_notebook=in_notebook)
+    return layout
+
+
+def _draw(profilers: Sequence[_Drawable], options: dict[str, Any]) -> LayoutDOM:
+    from taskscope.charts import Scheme, stacked
+
+    ours = [p for p in profilers if isinstance(p, RecordedProfiler)]
+    if len(profilers) == 1 or not ours:
+        figures = [profiler._plot(**options) for profiler in profilers]
+        return figures[0] if len(figures) == 1 else stacked(figures)
+    start_s = min(profiler.span()[0] for profiler in ours)
+    stop_s = max(profiler.span()[1] for profiler in ours)
+    prefixes = [prefix for profiler in ours for prefix in profiler.prefixes()]
+    shared: dict[str, Any] = {"scheme": Scheme.of(prefixes, options.get("palette")), "legend": True}
+    figures = []
+    for profiler in profilers:
+        if not isinstance(profiler, RecordedProfiler):
+            figures.append(profiler._plot(**options))
+        elif profiler.has_prefixes:
+            figures.append(profiler.draw(start_s, stop_s, **{**options, **shared}))
+            shared["legend"] = False
+        else:
+            figures.append(profiler.draw(start_s, stop_s, **options))
+    return stacked(figures)
+
+
+def _page(layout: LayoutDOM, mode: str | None) -> bytes:
+    from taskscope.charts import html_document
+
+    return html_document(layout, "Profile Results", mode).encode("utf-8", "backslashreplace")
+
+
+def _show(layout: LayoutDOM, mode: str | None, saved: Path | None, *, in_notebook: bool) -> None:
+    if in_notebook:
+        _show_under_cell(layout, mode)
+        return
+    if saved is None:
+        with tempfile.NamedTemporaryFile("wb", prefix="profile-", suffix=".html", delete=False) as file:
+            file.write(_page(layout, mode))
+        saved = Path(file.name)
+    webbrowser.open(saved.resolve().as_uri())
+
+
+def _show_under_cell(layout: LayoutDOM, mode: str | None) -> None:
+    from IPython.display import display
+
+    # In a frame of its own it needs neither an extension nor a trusted notebook, and cannot reach either.
+    page = html.escape(_page(layout, mode).decode("utf-8"))
+    style = f"width:100%;height:{_height_px(layout)}px;border:0"
+    frame = f'<iframe sandbox="allow-scripts allow-downloads" style="{style}" srcdoc="{page}"></iframe>'
+    display({"text/plain": "Profile Results", "text/html": frame}, raw=True)
+
+
+def _height_px(layout: Any) -> int:
+    rows = getattr(layout, "children", None)
+    figures = [row[0] for row in rows] if rows else [layout]
+    return sum(figure.height or 600 for figure in figures) + _MARGIN_PX

@@ -6,8 +6,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 from taskscope.diagnostics.recorded import RecordedProfiler
-from taskscope.diagnostics.resourcedata import resource_data
-from taskscope.diagnostics.results import ResourceData, Results
+from taskscope.diagnostics.results import ResourceData, Results, resource_data
 from taskscope.recorder.pump import Tick
 from taskscope.session import Options, current
 

@@ -17,8 +17,7 @@ import pytest
 from dask.callbacks import add_callbacks
 
 from taskscope.diagnostics import Callback, ProgressBar
-from taskscope.diagnostics.tally import Tally
-from taskscope.diagnostics.textbar import TextBar, bar_text
+from taskscope.diagnostics.progress import Tally, TextBar, bar_text
 from taskscope.errors import OptionError
 from tests.support.waiting import PATIENCE_S, until
 
