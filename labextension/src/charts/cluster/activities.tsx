@@ -5,7 +5,7 @@ import type { Theme } from '../../lib/theme';
 import type { ActivitySum, ClusterStore, LaneTasks } from '../../store';
 import { ACTIVITIES } from '../../wire';
 import { MeasuredRows } from '../tasks/drawing/measured';
-import { hitTask } from '../tasks/find-task';
+import { hitTask } from '../tasks/finding/find-task';
 import type { LaneLayer, LaneLayerContext } from '../tasks/lane-layer';
 import type { LaneLayout } from '../tasks/layout';
 import { rowAt } from '../tasks/layout';

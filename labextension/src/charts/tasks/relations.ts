@@ -4,20 +4,11 @@ import { pxAt } from '../../lib/span';
 import type { Translate } from '../../lib/translate';
 import type { Link, Links, TaskStore } from '../../store';
 import { clipped } from '../ui/canvas';
-import type { FoundTask } from './find-task';
-import type { Picture } from './scene';
+import type { FoundTask } from './finding/find-task';
+import type { Picture, Relation } from './scene';
 
 /** Lines drawn at most, for what it needs and for what needs it each. */
 export const MAX_LINES = 100;
-
-/** From where one task stopped to where another began. */
-export interface Relation {
-  readonly kind: 'dependency' | 'dependent';
-  readonly fromLane: number;
-  readonly fromS: number;
-  readonly toLane: number;
-  readonly toS: number;
-}
 
 /** The lines around a task, as far as both ends are here. */
 export function relationsOf(store: TaskStore, { ref, detail }: FoundTask, links: Links): Relation[] {

@@ -7,7 +7,6 @@ import { ALL_RUNS, inWindow } from '../../store';
 import type { RunningTask } from '../../wire';
 import type { TimeFrame } from '../timeline/time/time-frame';
 import type { LaneLayout } from './layout';
-import type { Relation } from './relations';
 import type { LaneView } from './rows';
 
 export type { CoverageQuery, PrefixFilter };
@@ -60,6 +59,15 @@ export interface BarPlace {
   readonly lane: number;
   readonly startS: number;
   readonly stopS: number;
+}
+
+/** From where one task stopped to where another began. */
+export interface Relation {
+  readonly kind: 'dependency' | 'dependent';
+  readonly fromLane: number;
+  readonly fromS: number;
+  readonly toLane: number;
+  readonly toS: number;
 }
 
 export interface Picture {

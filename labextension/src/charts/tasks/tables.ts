@@ -4,7 +4,7 @@ import type { Translate } from '../../lib/translate';
 import type { TaskStore } from '../../store';
 import { Coverage } from '../../store';
 import type { TextTable } from '../ui/tables';
-import { countTouching } from './find-task';
+import { countTouching } from './finding/find-task';
 import type { PrefixSummary } from './legend';
 import type { PrefixFilter, Scene } from './scene';
 import { coverageQuery, isShown } from './scene';

@@ -7,7 +7,7 @@ import type { Group, PrefixProgress, Run } from '../../wire';
 import { isOfOthers, runsOfOthers } from '../../wire';
 import type { Facts } from '../timeline/track';
 import { runName } from '../ui/cell-link';
-import type { Found, FoundOpen, FoundTask, FoundWorker } from './find-task';
+import type { Found, FoundOpen, FoundTask, FoundWorker } from './finding/find-task';
 import type { PrefixSummary } from './legend';
 import type { Scene } from './scene';
 

@@ -1,5 +1,8 @@
 /** One track in the page: its elements, its canvas, and what a person does to it. */
 import { clamp, pxAt, widthS } from '../../lib/span';
+import type { Theme } from '../../lib/theme';
+import type { Translate } from '../../lib/translate';
+import type { TaskStore } from '../../store';
 import { fitCanvas, pixelRatio } from '../ui/canvas';
 import type { CanvasPoint } from '../ui/dom';
 import { element, keepKeys } from '../ui/dom';
@@ -21,7 +24,9 @@ import { pictureOf } from './picture';
 import type { Room } from './room';
 import { roomOf, trackWidthPx } from './room';
 import type { TimeFrame } from './time/time-frame';
-import type { Timeline } from './timeline';
+import type { Navigator } from './time/navigator';
+import type { ShownWindow } from './time/shown-window';
+import type { TimeAxis } from './time/time-axis';
 import { TipBox } from './tip';
 import type { MakeTrack, Tip, Track } from './track';
 
@@ -32,6 +37,26 @@ const TABLE_MS = 5000;
 const FOOT_PX = 4;
 /** Steps of the cursor over all that is in sight. */
 const KEY_STEPS = 50;
+
+/** What a section has of the timeline it stands in. */
+export interface SectionHost {
+  readonly store: TaskStore;
+  readonly window: ShownWindow;
+  readonly axis: TimeAxis;
+  readonly navigator: Navigator;
+  readonly signal: AbortSignal;
+  readonly t: Translate;
+  readonly theme: Theme;
+  readonly isDark: boolean;
+  readonly isCleared: boolean;
+  readonly isLive: boolean;
+  /** How often the store had news. */
+  readonly news: number;
+  /** Paint soon. */
+  request(): void;
+  togglePause(): void;
+  toggleClear(): void;
+}
 
 export class Section implements Intents, TimeKeys {
   readonly root: HTMLElement;
@@ -68,7 +93,7 @@ export class Section implements Intents, TimeKeys {
   #drawn = '';
 
   /** @param leads whether it has the buttons that concern the whole timeline */
-  constructor(private readonly timeline: Timeline, make: MakeTrack, private readonly leads: boolean) {
+  constructor(private readonly timeline: SectionHost, make: MakeTrack, private readonly leads: boolean) {
     const { signal, t, store, window, axis, navigator } = timeline;
     this.#notice = new Notice(() => { this.render(); }, signal);
     this.#exporter = new Exporter(this.#notice, t);

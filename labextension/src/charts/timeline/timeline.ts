@@ -12,6 +12,7 @@ import { prefersStill, readTheme, watchTheme } from '../ui/page-theme';
 import { SHARED_CSS, adoptStyles } from '../ui/styles';
 import { TOOLBAR_CSS } from '../ui/toolbar';
 import { Reporter } from './report';
+import type { SectionHost } from './section';
 import { Section } from './section';
 import { TIMELINE_CSS } from './style';
 import { Navigator } from './time/navigator';
@@ -63,7 +64,7 @@ export function mountTimeline(el: HTMLElement, store: TaskStore, makers: readonl
   return timeline;
 }
 
-export class Timeline implements TimelineChart {
+export class Timeline implements TimelineChart, SectionHost {
   readonly signal: AbortSignal;
   readonly t: Translate;
   readonly axis: TimeAxis;

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 
-import { countTouching, findTask, hitTask } from '../../../src/charts/tasks/find-task';
+import { countTouching, findTask, hitTask } from '../../../src/charts/tasks/finding/find-task';
 import { layoutLanes } from '../../../src/charts/tasks/layout';
 import { sceneOf } from '../../../src/charts/tasks/scene';
 import { Folding, LaneList } from '../../../src/charts/tasks/rows';

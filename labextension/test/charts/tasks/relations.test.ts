@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 
-import type { FoundTask } from '../../../src/charts/tasks/find-task';
+import type { FoundTask } from '../../../src/charts/tasks/finding/find-task';
 import { MAX_LINES, relationsOf, relationsText } from '../../../src/charts/tasks/relations';
 import { english } from '../../../src/lib/translate';
 import type { Link, Links } from '../../../src/store';

@@ -1,8 +1,8 @@
 import { h } from 'preact';
 import { describe, expect, it } from 'vitest';
 
-import { Emphasis } from '../../../src/charts/tasks/emphasis';
-import type { FoundTask } from '../../../src/charts/tasks/find-task';
+import { Emphasis } from '../../../src/charts/tasks/legend';
+import type { FoundTask } from '../../../src/charts/tasks/finding/find-task';
 import type { PrefixSummary } from '../../../src/charts/tasks/legend';
 import { Legend, MAX_LEGEND, summarise } from '../../../src/charts/tasks/legend';
 import type { Scene } from '../../../src/charts/tasks/scene';

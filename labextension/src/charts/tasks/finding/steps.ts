@@ -1,14 +1,14 @@
 /** Selecting one task after another, by keys or by what was found, and bringing it into sight. */
-import { clamp } from '../../lib/span';
-import type { TaskRef, TaskStore } from '../../store';
-import type { TrackContext } from '../timeline/track';
-import type { Emphasis } from './emphasis';
+import { clamp } from '../../../lib/span';
+import type { TaskRef, TaskStore } from '../../../store';
+import type { TrackContext } from '../../timeline/track';
+import type { Emphasis } from '../legend';
 import { hitTask } from './find-task';
-import type { LaneLayout } from './layout';
-import type { Folding, Row } from './rows';
-import { rowOfLane } from './rows';
-import type { Scene } from './scene';
-import { isShown } from './scene';
+import type { LaneLayout } from '../layout';
+import type { Folding, Row } from '../rows';
+import { rowOfLane } from '../rows';
+import type { Scene } from '../scene';
+import { isShown } from '../scene';
 import type { Picker } from './selection';
 
 /** What is seen beside a task that fills the chart, as a part of its duration on each side. */

@@ -1,8 +1,8 @@
 /** What is selected, which the views of a recorder share, and where a task is that is known by its key only. */
-import type { Selected, TaskRef, TaskStore } from '../../store';
-import { inSlices } from '../ui/frames';
+import type { Selected, TaskRef, TaskStore } from '../../../store';
+import { inSlices } from '../../ui/frames';
 import type { Found, FoundOpen, FoundTask } from './find-task';
-import type { BarPlace, OpenBar, Scene } from './scene';
+import type { BarPlace, OpenBar, Scene } from '../scene';
 import { TaskSearch, exactQuery } from './search';
 
 export class Picker {

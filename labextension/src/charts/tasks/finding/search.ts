@@ -1,9 +1,9 @@
 /** Looks for tasks a slice at a time, and steps through what it found in the order of time; no DOM. */
-import { asciiBytes, asciiIncludes } from '../../lib/ascii';
-import { lowerBound } from '../../lib/search';
-import type { LaneTasks, RunRange, TaskRef, TaskStore } from '../../store';
-import type { PrefixFilter } from './scene';
-import { isShown } from './scene';
+import { asciiBytes, asciiIncludes } from '../../../lib/ascii';
+import { lowerBound } from '../../../lib/search';
+import type { LaneTasks, RunRange, TaskRef, TaskStore } from '../../../store';
+import type { PrefixFilter } from '../scene';
+import { isShown } from '../scene';
 
 /** Tasks between two looks at the clock. */
 const CHUNK = 256;

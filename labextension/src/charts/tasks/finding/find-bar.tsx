@@ -1,10 +1,10 @@
 /** The field to find tasks by key or prefix: next, previous, and how many there are. */
-import { formatCount } from '../../lib/format';
-import type { Translate } from '../../lib/translate';
-import type { TaskRef } from '../../store';
-import { inSlices } from '../ui/frames';
-import type { ComponentChildren } from '../ui/render';
-import { Button } from '../ui/toolbar';
+import { formatCount } from '../../../lib/format';
+import type { Translate } from '../../../lib/translate';
+import type { TaskRef } from '../../../store';
+import { inSlices } from '../../ui/frames';
+import type { ComponentChildren } from '../../ui/render';
+import { Button } from '../../ui/toolbar';
 import type { Query, TaskSearch } from './search';
 import { textQuery } from './search';
 
