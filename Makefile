@@ -113,7 +113,7 @@ soak: setup ## two hours of random faults; `make soak MINUTES=5` for less (not p
 graphs: setup ## 4,000 random graphs with odd values and exceptions end as they do unrecorded; `make graphs GRAPHS=400` for less (not part of test)
 	$(PYTHON) -m tests.support.odd_graphs --graphs $(GRAPHS)
 
-interrupts: setup ## a KeyboardInterrupt at each line that runs on the user's thread: half an hour (not part of test)
+interrupts: setup ## a KeyboardInterrupt at each line that runs on the user's thread: an hour (not part of test)
 	$(PYTHON) -W error -m tests.faults.interrupts
 
 mutants: setup $(STAMPS)/mutants ## do tests notice a wrong recorder, wire or decoder? half an hour (not part of test)

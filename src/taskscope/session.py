@@ -122,6 +122,8 @@ class Session:
         self._holders: dict[int, tuple[object, Options]] = {}
         self._is_attached = False
         """Whether all sources are attached; while that changes they are not."""
+        self._is_released = True
+        """Whether all that a holder began has ended."""
         self._at_ends: dict[Callable[[], None], None] = {}
         self._lock = threading.Lock()
         self.pump.subscribe(self._tick)
@@ -130,6 +132,7 @@ class Session:
     def hold(self, owner: object, options: Options | None = None) -> None:
         """Watch Dask until `owner` releases; holding twice only changes the options."""
         with self._lock:
+            self._is_released = False
             self._holders.pop(id(owner), None)
             self._holders[id(owner)] = (owner, options or Options())
             self._apply()
@@ -148,6 +151,8 @@ class Session:
         It may be called again, and ends what an interrupt has kept it from ending.
         """
         with self._lock:
+            if self._is_released:
+                return
             self._holders.pop(id(owner), None)
             if self._holders:
                 self._apply()
@@ -160,6 +165,7 @@ class Session:
             self.sampler.stop()
             self.stacks.stop()
             self.recorder.clear()
+            self._is_released = True
         # Not before: on its thread somebody may want to release, too.
         self.pump.wait_for(pumping)
 

@@ -70,6 +70,11 @@ class Intake:
         """Take a run that begins; safe from any thread."""
         self._arrived.append(log)
 
+    @property
+    def next_run(self) -> int:
+        """The number of the run after those that wait to be let in; 0 if there are none."""
+        return max((log.run for log in list(self._arrived)), default=-1) + 1
+
     def going(self) -> list[RunLog]:
         """Return the logs of the runs that were let in and go on; safe from any thread."""
         return [state.log for state in list(self._active) if state.log is not None]

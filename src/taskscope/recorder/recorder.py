@@ -216,12 +216,10 @@ class Recorder:
         return self._runs.version
 
     @property
-    @uninterrupted
     def next_run(self) -> int:
         """The number that the next run will get, at the earliest."""
         with self._lock:
-            self._intake.admit()
-            return self._runs.next_run
+            return max(self._runs.next_run, self._intake.next_run)
 
     def now_s(self) -> float:
         """Seconds after this recorder's zero."""
