@@ -107,6 +107,7 @@ class About:
     refers: str = ""
     is_time: bool = False
     internal: bool = False
+    optional: bool = False
 
 
 def derived(
@@ -148,7 +149,7 @@ def columns_of(declared: type) -> tuple[Column, ...]:
 def _columns_of(declared: Hashable) -> tuple[Column, ...]:
     hints = get_type_hints(declared, include_extras=True)
     return tuple(
-        Column(name=name, **asdict(about), **_typed(hint.__origin__))
+        Column(name=name, **{**asdict(about), **_typed(hint.__origin__)})
         for name, hint in hints.items()
         for about in getattr(hint, "__metadata__", ())
         if isinstance(about, About)

@@ -13,7 +13,14 @@ from numpy.typing import NDArray
 
 from taskscope.errors import DamagedFileError
 from taskscope.export.activities import ActivityParts, check_activities, transfers_of
-from taskscope.export.checks import check_record, check_recording, number, require, whole_number
+from taskscope.export.checks import (
+    check_metadata,
+    check_record,
+    check_recording,
+    require,
+    seconds,
+    whole_number,
+)
 from taskscope.export.grown import GrownGraphs, rows_in_flight
 from taskscope.export.holdings import check_holdings, holdings_of
 from taskscope.export.pack import keys_of, unpack, unpack_json
@@ -112,7 +119,7 @@ class Assembly:
 
     def _add_tick(self, content: bytes) -> None:
         value = unpack_json(content)
-        self._now_s = number(value.get("now_s"), "now_s")
+        self._now_s = seconds(value.get("now_s"), "now_s")
         if self._names_its_keys:
             self._streamed.set_running(value.get("running"))
         else:
@@ -120,7 +127,7 @@ class Assembly:
 
     def _add_last(self, content: bytes) -> None:
         self._last = unpack_json(content)
-        self._now_s = number(self._last.get("now_s"), "now_s")
+        self._now_s = seconds(self._last.get("now_s"), "now_s")
 
     def recording(self, problem: str | None) -> RecordedData:
         """Return what has come; `problem` says why that is not all.
@@ -143,7 +150,9 @@ class Assembly:
         if problem is not None:
             # What has ended after the last look at what was in flight ended later than that.
             self._now_s = max([self._now_s, *(float((b.start + b.duration).max()) for b in blocks if len(b))])
-        synthetic, streamed = self._streamed.tables(self._now_s, errors)
+        synthetic, streamed = self._streamed.tables(
+            self._now_s, errors, {run.run for run in self._records["runs"]}
+        )
         running = rows_in_flight(self._running, blocks, self._now_s)
         recording = RecordedData(
             started_at=datetime.fromisoformat(self._head["started_at"]),
@@ -188,7 +197,7 @@ class Assembly:
             return None
         return GraphColumns(
             keys=keys_of({name: columns.pop(name) for name in KEYS}),
-            enter_zero=number(head.get("enter_zero"), "enter_zero"),
+            enter_zero=seconds(head.get("enter_zero"), "enter_zero"),
             values=columns.pop("values", None),
             errors=errors,
             known=head.get("known") is not False,
@@ -248,8 +257,8 @@ def _ended(run: Run, now_s: float) -> Run:
 
 
 def _checked_head(head: dict[str, Any]) -> dict[str, Any]:
-    head["zero_s"] = number(head.get("zero_s"), "zero_s")
-    require(isinstance(head.get("metadata"), dict), "metadata must be an object")
+    head["zero_s"] = seconds(head.get("zero_s"), "zero_s")
+    check_metadata(head.get("metadata"))
     unknown = head.setdefault("unknown", None)
     if unknown is not None:
         is_list = isinstance(unknown, list) and all(isinstance(name, str) for name in unknown)
@@ -261,6 +270,8 @@ def _checked_head(head: dict[str, Any]) -> dict[str, Any]:
     except (KeyError, TypeError, ValueError) as error:
         raise DamagedFileError(f"it does not say when it was recorded: {error}") from error
     require(started_at.tzinfo is not None, "started_at must have a time zone")
+    # Any zone and any time after it can then be told.
+    require(1970 < started_at.year < 3000, "started_at must be a possible date")
     return {"streamed": False, "n_rows": None, **head}
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import math
+import reprlib
 from collections.abc import Mapping
 from dataclasses import MISSING, fields
 from typing import Any
@@ -11,18 +11,34 @@ import numpy as np
 from numpy.typing import NDArray
 
 from taskscope.errors import DamagedFileError
-from taskscope.export.schema import RECORDS
+from taskscope.export.schema import METADATA, RECORDS
 from taskscope.model.columns import SCHEDULER_OBSERVED, GraphColumns, RowBlock, split_flags
 from taskscope.model.keys import TEXT, KeyBlock
 from taskscope.model.recording import RecordedData
-from taskscope.model.records import OBSERVED_BY, STATUSES, Message, Run
+from taskscope.model.records import OBSERVED_BY, STATUSES, Run
+from taskscope.model.resources import ResourceRows
 from taskscope.schema import Column, Kind, columns_of
 
-__all__ = ["check_keys", "check_record", "check_recording", "number", "require", "whole_number"]
+__all__ = [
+    "check_columns",
+    "check_keys",
+    "check_metadata",
+    "check_record",
+    "check_recording",
+    "require",
+    "seconds",
+    "whole_number",
+]
 
 _MAX_DIMS = 200
-# Beyond this, numbers of seconds no longer fit into what is computed of them; 300 years of uptime do.
-_MAX_S = 1e10
+_MAX_DEPTH = 20
+_MOST: Mapping[str, float] = {"s": 3e9, "bytes": 2.0**80, "percent": 1e9}
+"""What numbers of a unit stay below: 95 years, a trillion terabytes, ten million cores.
+
+Whatever is computed of these is finite, and three times together are nanoseconds in 64 bits.
+"""
+_MOST_OF_ANY = 1e290
+_MEASURED = ("enter", "data_sizes", "values")
 
 
 def require(condition: object, expectation: str) -> None:
@@ -37,10 +53,10 @@ def require(condition: object, expectation: str) -> None:
         raise DamagedFileError(f"it contradicts itself: {expectation}")
 
 
-def number(value: object, name: str) -> float:
-    """Return a finite number of seconds or bytes."""
+def seconds(value: object, name: str) -> float:
+    """Return a possible number of seconds."""
     is_number = isinstance(value, int | float) and not isinstance(value, bool)
-    require(is_number and abs(value) < math.inf, f"{name} must be a number")  # type: ignore[arg-type]  # it is one
+    require(is_number and abs(value) < _MOST["s"], f"{name} must be a number of seconds")  # type: ignore[arg-type]  # it is one
     return float(value)  # type: ignore[arg-type]  # it is a number
 
 
@@ -61,12 +77,10 @@ def check_record(table: str, row: object) -> object:
     require(is_row, f"rows of {table} must have {list(columns)}")
     assert isinstance(row, dict)
     for name, value in row.items():
-        require(_is_allowed(columns[name], value), f"{name} of {table} cannot be {value!r:.80}")
-    record: object = declared(**row)
+        require(_is_allowed(columns[name], value), f"{name} of {table} cannot be {reprlib.repr(value)}")
+    record: object = declared(**{name: _encodable(value) for name, value in row.items()})
     if isinstance(record, Run):
         _check_run(record)
-    if isinstance(record, Message):
-        _check_time(record.time_s)
     return record
 
 
@@ -83,7 +97,24 @@ _TYPES: Mapping[Kind, tuple[type, ...]] = {
 def _is_allowed(column: Column, value: object) -> bool:
     if value is None:
         return column.optional
-    return type(value) in _TYPES[column.kind] and (not column.choices or value in column.choices)
+    if type(value) not in _TYPES[column.kind]:
+        return False
+    if isinstance(value, list):
+        return all(isinstance(text, str) for text in value)
+    if isinstance(value, int | float):
+        return abs(value) < (2**63 if column.kind == "whole number" else _most(column))
+    return not column.choices or value in column.choices
+
+
+def _encodable(value: object) -> object:
+    """Return a value in whose texts half a character is escaped, as it is in keys and errors."""
+    if isinstance(value, list):
+        return [_encodable(text) for text in value]
+    return value.encode("utf-8", "backslashreplace").decode() if isinstance(value, str) else value
+
+
+def _most(column: Column) -> float:
+    return _MOST.get(column.unit, _MOST_OF_ANY)
 
 
 def _check_run(run: Run) -> None:
@@ -92,13 +123,50 @@ def _check_run(run: Run) -> None:
     require(abs(run.n_tasks) < 2**53, "the number of tasks must be possible")
     require(run.n_workers is None or abs(run.n_workers) < 2**31, "the number of workers must be possible")
     require(run.source_crc is None, "the source of a cell stays where it ran")
-    _check_time(run.start_s)
-    if run.stop_s is not None:
-        _check_time(run.stop_s)
 
 
-def _check_time(seconds: float) -> None:
-    require(abs(seconds) < _MAX_S, "a time must be possible")
+def check_metadata(metadata: object) -> dict[str, Any]:
+    """Return metadata whose values are what JSON has, and those that are computed with are numbers."""
+    require(isinstance(metadata, dict), "metadata must be an object")
+    assert isinstance(metadata, dict)
+    for name, kinds in METADATA.items():
+        value = metadata.get(name)
+        require(
+            value is None or (type(value) in kinds and 0 <= value < 2**53),
+            f"{name} of the metadata cannot be {reprlib.repr(value)}",
+        )
+    _check_json(metadata, _MAX_DEPTH)
+    return metadata
+
+
+def _check_json(value: object, depth: int) -> None:
+    require(depth > 0, f"metadata are nested at most {_MAX_DEPTH} deep")
+    if isinstance(value, dict | list):
+        for inner in value.values() if isinstance(value, dict) else value:
+            _check_json(inner, depth - 1)
+    elif isinstance(value, int | float):
+        # Where memory has no limit, some systems say 2**63.
+        most = _MOST_OF_ANY if isinstance(value, float) else 2**64
+        require(abs(value) < most, "numbers of the metadata must be possible")
+
+
+def check_columns(declared: type, columns: Mapping[str, NDArray[Any] | None]) -> None:
+    """Raise unless the numbers in columns are such as their class declares.
+
+    Raises
+    ------
+    DamagedFileError
+        If not.
+    """
+    for column in columns_of(declared):
+        values = columns.get(column.name)
+        if values is None or values.dtype.kind != "f":
+            continue
+        is_allowed = np.abs(values) < _most(column)
+        if column.optional:
+            is_allowed |= np.isnan(values)
+        what = "a time" if column.unit == "s" else column.name
+        require(is_allowed.all(), f"{what} must be possible")
 
 
 def check_keys(keys: KeyBlock) -> None:
@@ -117,19 +185,18 @@ def check_recording(recording: RecordedData) -> None:
     DamagedFileError
         If not.
     """
-    _check_time(recording.zero_s)
-    _check_time(recording.now_s)
     for name in ("groups", "lanes"):
         ids = [record.id for record in getattr(recording, name)]
         require(ids == list(range(len(ids))), f"{name} must be numbered by place")
     require(all(abs(lane.thread) < 2**63 for lane in recording.lanes), "a thread must be possible")
     known = {run.run for run in recording.runs}
     require(recording.graphs.keys() <= known, "a graph belongs to a run")
-    for counted in (recording.resources.n_processes, recording.resources.gap):
-        require(not np.isnan(counted).any(), "processes of a sample are counted")
-        require((np.abs(counted) < 2**53).all(), "the number of processes must be possible")
+    check_columns(ResourceRows, recording.resources.arrays())
+    counted = (recording.resources.n_processes, recording.resources.gap)
+    require(all((np.abs(c) < 2**31).all() for c in counted), "the number of processes must be possible")
     for graph in recording.graphs.values():
         _check_graph(graph, len(recording.groups))
+    require({block.run for block in recording.blocks} <= recording.graphs.keys(), "tasks have a graph")
     for block in recording.blocks:
         _check_rows(block, len(recording.graphs[block.run].group), len(recording.lanes))
 
@@ -148,7 +215,14 @@ def _check_graph(graph: GraphColumns, n_groups: int) -> None:
     )
     require(len(graph.data) == len(graph.data_sizes), "data must have sizes")
     require(all(0 <= task < n for task in graph.errors), "an error must be of a task")
-    _check_time(graph.enter_zero)
+    check_columns(
+        GraphColumns,
+        {
+            name: getattr(graph, name)
+            for name in ("enter", "data_sizes", "values")
+            if getattr(graph, name) is not None
+        },
+    )
 
 
 def _check_rows(block: RowBlock, n_keys: int, n_lanes: int) -> None:
@@ -158,8 +232,8 @@ def _check_rows(block: RowBlock, n_keys: int, n_lanes: int) -> None:
     require(_below(block.lane, n_lanes), "a lane must be known")
     require((block.flags < SCHEDULER_OBSERVED * len(OBSERVED_BY)).all(), "who observed a task must be known")
     require((split_flags(block.flags)[0] < len(STATUSES)).all(), "a status must be known")
-    possible = (np.abs(block.start) < _MAX_S) & (block.duration >= 0) & (block.duration < _MAX_S)
-    require(possible.all(), "a time must be possible")
+    check_columns(RowBlock, block.arrays())
+    require((block.duration >= 0).all(), "a time must be possible")
 
 
 def _below(numbers: NDArray[Any], limit: int) -> bool:

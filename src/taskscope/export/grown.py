@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from taskscope.export.checks import number, require, whole_number
+from taskscope.export.checks import require, seconds, whole_number
 from taskscope.export.pack import keys_of, unpack
 from taskscope.export.schema import GRAPH, KEYS, LANDED, InFlight
 from taskscope.model.columns import (
@@ -77,7 +77,7 @@ class GrownGraphs:
         n, linked = len(keys), columns["n_dependencies"]
         n_keys = whole_number(head.get("n_keys"), "the number of keys")
         known = n == len(linked) == n_keys == head.get("settled")
-        start = number(head.get("start"), "the start of a run")
+        start = seconds(head.get("start"), "the start of a run")
         require(len(columns["data"]) == len(columns["data_sizes"]), "data must have sizes")
         enter, values, spared = self._landings(run, n)
         nothing = np.empty(0, np.int32)
@@ -130,10 +130,12 @@ def rows_in_flight(rows: object, blocks: Sequence[RowBlock], now_s: float) -> It
     by_run: dict[int, list[InFlight]] = defaultdict(list)
     for row in map(_in_flight, rows):
         by_run[row[0]].append(row)
+    ended: dict[int, list[NDArray[np.int32]]] = defaultdict(list)
+    for other in blocks:
+        ended[other.run].append(other.task)
     for run, tasks in by_run.items():
         block = _interrupted(run, tasks, now_s)
-        ended = [other.task for other in blocks if other.run == run]
-        yield block.part(~np.isin(block.task, np.concatenate([np.empty(0, np.int32), *ended])))
+        yield block.part(~np.isin(block.task, _joined(ended[run], "<i4")))
 
 
 def _in_flight(row: object) -> InFlight:
@@ -146,7 +148,7 @@ def _in_flight(row: object) -> InFlight:
         whole_number(run, "a run"),
         lane,
         whole_number(task, "a task"),
-        number(start, "a start"),
+        seconds(start, "a start"),
         flags,
     )
 

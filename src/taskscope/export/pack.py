@@ -7,6 +7,7 @@ each column all first bytes come first, then all second ones: numbers of one mag
 from __future__ import annotations
 
 import json
+import reprlib
 import struct
 from collections.abc import Iterator, Mapping
 from itertools import pairwise
@@ -81,7 +82,7 @@ def _listed(head: Mapping[str, Any]) -> Iterator[tuple[str, str, int]]:
     listed = head.get("columns")
     for entry in listed if isinstance(listed, list) else [None]:
         if not isinstance(entry, list) or [type(part) for part in entry] != [str, str, int]:
-            raise DamagedFileError(f"{entry!r} describes no column")
+            raise DamagedFileError(f"{reprlib.repr(entry)} describes no column")
         yield entry[0], entry[1], entry[2]
 
 

@@ -50,6 +50,7 @@ __all__ = [
     "GRAPH",
     "HOLDINGS",
     "LANDED",
+    "METADATA",
     "RECORDS",
     "ROWS",
     "SAMPLES",
@@ -146,6 +147,16 @@ RECORDS: Mapping[str, type] = {
     "transfers": Transfer,
 }
 """The records of each small table; what a field may hold is what its class declares."""
+
+
+METADATA: Mapping[str, tuple[type, ...]] = {
+    "dt_s": (int, float),
+    "interrupted": (bool,),
+    "memory_limit_bytes": (int,),
+    "n_cores": (int, float),
+    "pid": (int,),
+}
+"""What those metadata are that more is made of than text; any of them may be None or missing."""
 
 
 class Head(TypedDict):

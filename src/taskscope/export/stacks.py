@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from taskscope.analysis.redaction import Redaction, without_credentials
-from taskscope.export.checks import number, require, whole_number
+from taskscope.export.checks import check_columns, require, seconds, whole_number
 from taskscope.export.pack import Packed, pack, pieces, unpack
 from taskscope.export.records import record_frames
 from taskscope.export.schema import STACKS
@@ -20,7 +20,6 @@ from taskscope.schema import columns_of
 
 __all__ = ["GrowingStacks", "StackParts", "stack_frames"]
 
-_MAX_S = 1e10
 _ROWS = tuple(column.name for column in columns_of(StackRows))
 
 
@@ -149,9 +148,9 @@ class StackParts:
             prefixes=tuple(row.name for row in records["stack_prefixes"]),
             workers=tuple(row.name for row in records["stack_workers"]),
             rows=StackRows(**{name: joined[name] for name in _ROWS}),
-            interval_s=number(self._head.get("interval_s"), "interval_s"),
+            interval_s=seconds(self._head.get("interval_s"), "interval_s"),
             # What a cluster profiled has no cycle of ours.
-            cycle_s=None if self._head.get("cycle_s") is None else number(self._head["cycle_s"], "cycle_s"),
+            cycle_s=None if self._head.get("cycle_s") is None else seconds(self._head["cycle_s"], "cycle_s"),
             dropped=whole_number(self._head.get("dropped", 0), "the number of dropped samples"),
         )
         _check(stacks)
@@ -167,8 +166,8 @@ def _check(stacks: StackColumns) -> None:
     require(_below(rows.prefix, len(stacks.prefixes)), "the prefix of a sample must be known")
     require(_below(rows.worker, len(stacks.workers)), "the worker of a sample must be known")
     require(((rows.node >= -1) & (rows.node < n)).all(), "the call of a sample must be known")
-    possible = (np.abs(rows.start) < _MAX_S) & (rows.seconds >= 0) & (rows.seconds < _MAX_S)
-    require(possible.all(), "a time must be possible")
+    check_columns(StackRows, rows.arrays())
+    require((rows.seconds >= 0).all(), "a time must be possible")
 
 
 def _below(numbers: NDArray[Any], limit: int) -> bool:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from collections.abc import Set as AbstractSet
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from taskscope.export.checks import check_keys, number, require, whole_number
+from taskscope.export.checks import check_keys, require, seconds, whole_number
 from taskscope.export.pack import keys_of, unpack
 from taskscope.export.schema import KEYS, TASK
 from taskscope.model.columns import GraphColumns, RowBlock, narrow_sizes, round_down_f4
@@ -46,15 +47,17 @@ class StreamedTasks:
         self._running = [task for row in rows if (task := _running_task(row)) is not None]
 
     def tables(
-        self, now_s: float, errors: Mapping[int, Mapping[int, str]]
+        self, now_s: float, errors: Mapping[int, Mapping[int, str]], known: AbstractSet[int]
     ) -> tuple[dict[int, GraphColumns], list[RowBlock]]:
         """Return graphs and tasks by run; what is in flight at the end was interrupted `now_s`.
 
-        `errors` are what tasks raised, by run and by the place of the task among those of its run.
+        `errors` are what tasks raised, by run and by the place of the task among those of its run;
+        `known` are the runs there are.
         """
         parts = [*self._parts, *([self._interrupted(now_s)] if self._running else [])]
         runs = np.unique(np.concatenate([np.empty(0, np.int32), *(c["run"] for c, _ in parts)]))
         graphs, blocks = {}, []
+        require(set(runs.tolist()) <= known, "tasks are of a run")
         for run in runs.tolist():
             mine = [(c, k, np.flatnonzero(c["run"] == run)) for c, k in parts]
             columns = {
@@ -93,7 +96,7 @@ def _running_task(row: object) -> tuple[int, int, int, str, float] | None:
         return None
     require(isinstance(text, str), "a key is text")
     require(whole_number(lane, "a lane") < 2**16, "a lane must be known")
-    return whole_number(run, "a run"), lane, whole_number(group, "a group"), text, number(start, "a start")
+    return whole_number(run, "a run"), lane, whole_number(group, "a group"), text, seconds(start, "a start")
 
 
 def _sizes(values: NDArray[Any]) -> NDArray[np.float64]:

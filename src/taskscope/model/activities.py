@@ -39,7 +39,14 @@ class ActivityRows(Rows):
             "`ActivityColumns.sources`; 0 for none."
         ),
     ]
-    nbytes: Annotated[NDArray[np.float64], About("How much came from there; NaN: unknown.", unit="bytes")]
+    nbytes: Annotated[
+        NDArray[np.float64],
+        About(
+            "How much came from there; NaN: unknown.",
+            unit="bytes",
+            optional=True,
+        ),
+    ]
     group: Annotated[NDArray[np.uint32], About("The group of the task.", refers="groups.id", internal=True)]
 
 

@@ -22,6 +22,7 @@ __all__ = [
     "RowBlock",
     "narrow_sizes",
     "narrow_times",
+    "possible_sizes",
     "round_down_f4",
     "split_flags",
 ]
@@ -30,6 +31,11 @@ UNKNOWN_SIZE = 2**32 - 1
 
 SCHEDULER_OBSERVED = 8
 """The bit of `RowBlock.flags` that says that the scheduler took the times; the lower bits are the status."""
+
+
+def possible_sizes(sizes: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return byte counts, NaN for those that are none: a user's function for `dask.sizeof` gives anything."""
+    return np.where((sizes >= 0) & (sizes < 2**53), sizes, np.nan)
 
 
 def narrow_sizes(sizes: NDArray[np.float64]) -> NDArray[np.uint32] | NDArray[np.float64]:
@@ -61,10 +67,21 @@ class RowBlock(Rows):
     ]
     start: Annotated[NDArray[np.float64], About("When it began.", unit="s", is_time=True)]
     duration: Annotated[NDArray[np.float32], About("How long it took.", unit="s")]
-    cpu: Annotated[NDArray[np.float32], About("CPU time of its thread meanwhile; NaN: unknown.", unit="s")]
+    cpu: Annotated[
+        NDArray[np.float32],
+        About(
+            "CPU time of its thread meanwhile; NaN: unknown.",
+            unit="s",
+            optional=True,
+        ),
+    ]
     size: Annotated[
         NDArray[np.uint32] | NDArray[np.float64],
-        About("How large its result is; see `narrow_sizes`.", unit="bytes"),
+        About(
+            "How large its result is; see `narrow_sizes`.",
+            unit="bytes",
+            optional=True,
+        ),
     ]
     lane: Annotated[NDArray[np.uint16], About("The lane that it ran in.", refers="lanes.id")]
     flags: Annotated[
@@ -102,7 +119,12 @@ class GraphColumns:
     edges: Annotated[NDArray[np.int32], About("The numbers of the dependencies, in the order of the keys.")]
     enter: Annotated[
         NDArray[np.uint32] | NDArray[np.float64],
-        About("When each result entered the scheduler's cache; see `narrow_times`.", unit="s", is_time=True),
+        About(
+            "When each result entered the scheduler's cache; see `narrow_times`.",
+            unit="s",
+            is_time=True,
+            optional=True,
+        ),
     ]
     enter_zero: float
     kept: Annotated[
@@ -110,10 +132,20 @@ class GraphColumns:
         About("The keys whose result the compute was asked for; they never leave the cache."),
     ]
     data: Annotated[NDArray[np.int32], About("The keys that were data, not tasks.")]
-    data_sizes: Annotated[NDArray[np.float64], About("How large those data are; NaN: unknown.", unit="bytes")]
+    data_sizes: Annotated[
+        NDArray[np.float64],
+        About(
+            "How large those data are; NaN: unknown.",
+            unit="bytes",
+            optional=True,
+        ),
+    ]
     values: Annotated[
         NDArray[np.float64] | None,
-        About("What the user's cache metric gave for each key, NaN where it gave nothing; None without one."),
+        About(
+            "What the user's cache metric gave for each key, NaN where it gave nothing; None without one.",
+            optional=True,
+        ),
     ]
     spared: Annotated[
         NDArray[np.int32],

@@ -27,7 +27,12 @@ class ResourceRows(Rows):
 
     time: Annotated[NDArray[np.float64], About("When it was.", unit="s", is_time=True)]
     cpu_percent: Annotated[
-        NDArray[np.float64], About("CPU since the sample before, 100 per core; NaN: unknown.", unit="percent")
+        NDArray[np.float64],
+        About(
+            "CPU since the sample before, 100 per core; NaN: unknown.",
+            unit="percent",
+            optional=True,
+        ),
     ]
     rss_bytes: Annotated[NDArray[np.float64], About("Memory in use.", unit="bytes")]
     n_processes: Annotated[NDArray[np.float64], About("How many processes these are.")]

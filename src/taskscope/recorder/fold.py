@@ -11,7 +11,14 @@ from typing import TypeVar, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from taskscope.model.columns import SCHEDULER_OBSERVED, RowBlock, narrow_sizes, round_down_f4, split_flags
+from taskscope.model.columns import (
+    SCHEDULER_OBSERVED,
+    RowBlock,
+    narrow_sizes,
+    possible_sizes,
+    round_down_f4,
+    split_flags,
+)
 from taskscope.model.records import ERRED, FINISHED, INTERRUPTED, STATUSES
 from taskscope.recorder.appended import FailedTask, LaneBuffer, LaneKey, UnseenTask
 from taskscope.recorder.runlog import RunLog
@@ -210,6 +217,7 @@ def _finished(log: RunLog, keys: list[object], lanes: NDArray[np.uint16], number
         keys = [key for key in keys if key not in log.failed_keys]
         lanes, numbers = lanes[first], [n[first] for n in numbers]
     start, stop, cpu, size = numbers
+    size = possible_sizes(size)
     # Pool threads go on after their compute has failed; what they end then was not waited for.
     end = np.inf if log.stop is None or log.status == "finished" else log.stop
     late = stop > end

@@ -11,7 +11,7 @@ from itertools import chain, count, islice
 import numpy as np
 from numpy.typing import NDArray
 
-from taskscope.model.columns import GraphColumns, narrow_times
+from taskscope.model.columns import GraphColumns, narrow_times, possible_sizes
 from taskscope.model.keys import KeyBlock, KeyBuilder, key_block
 from taskscope.model.links import neighbours
 
@@ -192,7 +192,7 @@ def graph_part(
         keys=keys,
         group=group,
         data=np.array(list(data), np.int32),
-        data_sizes=np.array(list(data.values()), np.float64),
+        data_sizes=possible_sizes(np.array(list(data.values()), np.float64)),
         links=links,
         kept=kept if is_settled else None,
     )
@@ -384,7 +384,7 @@ class GraphBuilder:
     def held_data(self) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
         """Return the numbers of the keys that were data, as far as they were met, and their bytes."""
         sizes = {self._index[k]: size for k, size in self._data.items() if k in self._index}
-        return np.array(list(sizes), np.int32), np.array(list(sizes.values()), np.float64)
+        return np.array(list(sizes), np.int32), possible_sizes(np.array(list(sizes.values()), np.float64))
 
     def identify(self, tasks: NDArray[np.int32]) -> tuple[NDArray[np.uint32], KeyBlock]:
         """Return group ids and keys of these tasks, which may not have been processed yet."""
