@@ -299,7 +299,7 @@ def _resources(recording: RecordedData) -> Columns:
         "worker": _texts([None if worker is None else str(worker)] * n),
         "cpu_percent": rows.cpu_percent,
         "rss_bytes": rows.rss_bytes,
-        "limit_bytes": np.full(n, np.nan if limit is None else limit),
+        "limit_bytes": np.full(n, np.nan if limit is None else limit, np.float64),
         "n_processes": rows.n_processes.astype(np.int64),
         "gap": rows.gap.astype(bool),
     }
