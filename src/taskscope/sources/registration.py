@@ -74,10 +74,7 @@ class _Manager:
     @seen_by_with
     def __exit__(self, _kind: object, value: BaseException | None, traceback: TracebackType | None) -> None:
         """End, with the compute's exception as it was."""
-        self._leave(value, traceback)
-        self._entered.is_over()
-
-    def _leave(self, value: BaseException | None, traceback: TracebackType | None) -> None:
+        # In one frame: what is raised again in it leaves no trace of it, and would of one that it calls.
         try:
             if value is None:
                 next(self._generator, None)
@@ -86,13 +83,13 @@ class _Manager:
         except BaseException as error:
             # A generator cannot raise StopIteration: it raises a RuntimeError instead.
             instead = type(error) is RuntimeError and is_a(value, StopIteration)
-            if value is not None and (error is value or instead):
-                set_traceback(value, traceback)
-                return
-            for each in (error, value):
-                if each is not None:
-                    drop_frames(each, __file__)
-            raise
+            if value is None or not (error is value or instead):
+                for each in (error, value):
+                    if each is not None:
+                        drop_frames(each, __file__)
+                raise
+            set_traceback(value, traceback)
+        self._entered.is_over()
 
 
 def _manager(
