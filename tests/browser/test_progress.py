@@ -99,7 +99,7 @@ def test_a_widget_of_a_kernel_that_was_restarted_says_so_and_stands_still(lab: L
     lab.run_cell(2)
     expect(lab.page.locator(".tsk-progress-count")).to_have_text("40 of 40 tasks")
     lab.restart_kernel()
-    expect(lab.page.locator(".tsk-note")).to_have_text("kernel restarted")
+    expect(lab.page.locator(".tsk-note")).to_have_text("kernel restarted: this is what was there before")
     expect(lab.page.locator(".tsk-progress-count")).to_have_text("40 of 40 tasks")
 
 
