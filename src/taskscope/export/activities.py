@@ -136,7 +136,7 @@ class ActivityParts:
         """
         joined = {name: np.concatenate(parts) for name, parts in self._parts.items()}
         lengths = {len(values) for values in joined.values()}
-        if not joined or not (self._grows or lengths == {self._head.get("n_rows")}):
+        if not joined or not (self._grows or [*lengths] == [self._head.get("n_rows")]):
             return NO_ACTIVITIES
         require(joined.keys() == ACTIVITIES.keys(), "activities have all columns")
         for sizes in self._sizes:
