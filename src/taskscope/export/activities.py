@@ -173,7 +173,8 @@ def check_activities(recording: RecordedData) -> None:
     check_columns(ActivityRows, rows.arrays())
     require((rows.duration >= 0).all(), "a time must be possible")
     require(
-        all(0 <= s.n_threads < 2**31 for s in recording.workers), "the number of threads must be possible"
+        all(0 <= n < 2**31 for s in recording.workers for n in (s.n_threads, s.n_executing or 0)),
+        "the number of threads must be possible",
     )
 
 

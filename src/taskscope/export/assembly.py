@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from taskscope.errors import DamagedFileError
 from taskscope.export.activities import ActivityParts, check_activities, transfers_of
 from taskscope.export.checks import (
+    check_columns,
     check_metadata,
     check_record,
     check_recording,
@@ -111,6 +112,8 @@ class Assembly:
     def _add_rows(self, content: bytes) -> None:
         head, columns = unpack(content, ROWS)
         require(columns.keys() == ROWS.keys(), "tasks have all columns")
+        require(len({len(c) for c in columns.values()}) == 1, "columns of tasks must be equally long")
+        check_columns(RowBlock, columns)
         self._blocks.append(RowBlock(whole_number(head.get("run"), "the number of a run"), **columns))
 
     def _add_samples(self, content: bytes) -> None:

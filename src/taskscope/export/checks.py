@@ -25,6 +25,7 @@ __all__ = [
     "check_metadata",
     "check_record",
     "check_recording",
+    "encodable",
     "require",
     "seconds",
     "whole_number",
@@ -78,7 +79,7 @@ def check_record(table: str, row: object) -> object:
     assert isinstance(row, dict)
     for name, value in row.items():
         require(_is_allowed(columns[name], value), f"{name} of {table} cannot be {reprlib.repr(value)}")
-    record: object = declared(**{name: _encodable(value) for name, value in row.items()})
+    record: object = declared(**{name: encodable(value) for name, value in row.items()})
     if isinstance(record, Run):
         _check_run(record)
     return record
@@ -106,10 +107,10 @@ def _is_allowed(column: Column, value: object) -> bool:
     return not column.choices or value in column.choices
 
 
-def _encodable(value: object) -> object:
+def encodable(value: object) -> object:
     """Return a value in whose texts half a character is escaped, as it is in keys and errors."""
     if isinstance(value, list):
-        return [_encodable(text) for text in value]
+        return [encodable(text) for text in value]
     return value.encode("utf-8", "backslashreplace").decode() if isinstance(value, str) else value
 
 
@@ -189,6 +190,8 @@ def check_recording(recording: RecordedData) -> None:
         ids = [record.id for record in getattr(recording, name)]
         require(ids == list(range(len(ids))), f"{name} must be numbered by place")
     require(all(abs(lane.thread) < 2**63 for lane in recording.lanes), "a thread must be possible")
+    prefixes = {group.prefix for group in recording.groups}
+    require({total.prefix for total in recording.totals} <= prefixes, "totals are of groups")
     known = {run.run for run in recording.runs}
     require(recording.graphs.keys() <= known, "a graph belongs to a run")
     check_columns(ResourceRows, recording.resources.arrays())

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from taskscope.export.checks import require, seconds, whole_number
+from taskscope.export.checks import check_columns, require, seconds, whole_number
 from taskscope.export.pack import keys_of, unpack
 from taskscope.export.schema import GRAPH, KEYS, LANDED, InFlight
 from taskscope.model.columns import (
@@ -55,6 +55,7 @@ class GrownGraphs:
             "what landed has a time or a value, or does not have to run",
         )
         require(len({len(c) for c in columns.values()}) == 1, "columns of landings must be equally long")
+        check_columns(GraphColumns, columns)
         self._landed[whole_number(head.get("run"), "the number of a run")].append(columns)
 
     def graphs(self, errors: Mapping[int, Mapping[int, str]]) -> Iterator[tuple[int, GraphColumns]]:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from taskscope.export.checks import check_keys, require, seconds, whole_number
+from taskscope.export.checks import check_keys, encodable, require, seconds, whole_number
 from taskscope.export.pack import keys_of, unpack
 from taskscope.export.schema import KEYS, TASK
 from taskscope.model.columns import GraphColumns, RowBlock, narrow_sizes, round_down_f4
@@ -96,7 +96,13 @@ def _running_task(row: object) -> tuple[int, int, int, str, float] | None:
         return None
     require(isinstance(text, str), "a key is text")
     require(whole_number(lane, "a lane") < 2**16, "a lane must be known")
-    return whole_number(run, "a run"), lane, whole_number(group, "a group"), text, seconds(start, "a start")
+    return (
+        whole_number(run, "a run"),
+        lane,
+        whole_number(group, "a group"),
+        str(encodable(text)),
+        seconds(start, "a start"),
+    )
 
 
 def _sizes(values: NDArray[Any]) -> NDArray[np.float64]:

@@ -161,11 +161,10 @@ class FlameView implements FlameChart {
 
   #fillTable({ caption, columns, rows }: TextTable): void {
     const heads = columns.map(cell => element('th', { scope: 'col' }, cell));
-    this.#table.replaceChildren(element('caption', {}, caption), element('tr', {}, ...heads));
-    for (const cells of rows) {
-      const row = this.#table.insertRow();
-      cells.forEach(cell => { row.insertCell().textContent = cell; });
-    }
+    const body = rows.map(cells => element('tr', {}, ...cells.map(cell => element('td', {}, cell))));
+    this.#table.replaceChildren(
+      element('caption', {}, caption), element('thead', {}, element('tr', {}, ...heads)), element('tbody', {}, ...body)
+    );
   }
 
   #fillPrefixes(data: FlameData): void {
