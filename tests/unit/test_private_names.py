@@ -13,6 +13,7 @@ import pkgutil
 import re
 import sys
 import threading
+import weakref
 from collections.abc import Callable, Iterator, Mapping
 from contextvars import ContextVar
 from dataclasses import dataclass, field
@@ -216,6 +217,7 @@ NAMES = (
         used_as="_asynchronous",
     ),
     Name("distributed:Client.__del__", "a finalizer that closes", calls("close")),
+    Name("distributed:Scheduler._instances", "the schedulers of this process", is_a(weakref.WeakSet)),
     *(
         Name("distributed:Worker", f"the attribute {name}, {WORKER}", annotated(name), used_as=name)
         for name in (
