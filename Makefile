@@ -122,7 +122,7 @@ mutants: setup $(STAMPS)/mutants ## do tests notice a wrong recorder, wire or de
 	cd $(MUTANTS)/repository && mutmut run --max-children 2 && mutmut results
 	$(STRYKER) run labextension/stryker.config.json
 
-sbom: setup ## what it is made of, as CycloneDX, into build/sbom (the wheel itself bundles no package of others)
+sbom: setup ## what it is made of, as CycloneDX, into build/sbom (the wheel itself bundles preact alone)
 	@mkdir -p build/sbom
 	@test -x build/sbom/venv/bin/cyclonedx-py || { $(PYTHON) -m venv build/sbom/venv && \
 		build/sbom/venv/bin/pip install -qq --disable-pip-version-check cyclonedx-bom; }

@@ -103,7 +103,7 @@ def test_an_unknown_verb_is_answered_with_an_error_while_a_cell_runs(lab: LabPag
     reply = lab.ask_feed({"verb": "eval", "code": "1/0"})
     assert not lab.is_done(1)
     assert reply["error"] == (
-        "unknown verb 'eval'; known are hello, snapshot, resync, rate, renew, stop, dependencies, tell"
+        "unknown verb 'eval'; known are hello, resync, rate, renew, stop, dependencies, tell"
     )
 
 

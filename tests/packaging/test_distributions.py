@@ -42,11 +42,18 @@ def test_the_wheel_holds_each_file_once_and_no_sources_of_the_front_end(built: D
     assert [name for name in names if name.startswith("taskscope/labextension")] == []
 
 
-def test_the_wheel_bundles_no_package_of_others(built: Distributions) -> None:
+def test_the_wheel_bundles_preact_alone_with_its_licence(built: Distributions) -> None:
     names = built.wheel_names()
     licences = f"{data_directory(names)}/{LABEXTENSION}/static/third-party-licenses.json"
     with zipfile.ZipFile(built.wheel) as archive:
-        assert json.loads(archive.read(licences)) == {"packages": []}
+        packages = json.loads(archive.read(licences))["packages"]
+    # The second is a folder of the first.
+    assert {package["name"]: package["licenseId"] for package in packages} == {
+        "preact": "MIT",
+        "jsx-runtime": "MIT",
+    }
+    (text,) = [package["extractedText"] for package in packages if package["name"] == "preact"]
+    assert text.startswith("The MIT License (MIT)")
 
 
 def test_the_sdist_builds_without_node(built: Distributions) -> None:

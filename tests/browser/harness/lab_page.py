@@ -48,7 +48,7 @@ _FEED = f"""(() => {{
     nListeners: stores.reduce((n, store) => n + store.listenerCount, 0)
   }};
 }})()"""
-_ASK_FOR_FEED = f"void {_FEEDS}.hold({_KERNEL}.model)"
+_ASK_FOR_FEED = f"{_FEEDS}.ready().then(() => void {_FEEDS}.hold({_KERNEL}.model))"
 _DROP = f"{_FEEDS}.get({_KERNEL}.id)._link._connection._ws.close()"
 _ASK = f"""(data) => new Promise(resolve => {{
   const link = {_FEEDS}.get({_KERNEL}.id)._link;
@@ -267,7 +267,9 @@ class LabPage:
 
     def restart_kernel(self) -> None:
         """Restart the kernel and wait until it is idle."""
-        self.page.wait_for_function(f"() => {_PANEL_OR_NONE}?.context?.sessionContext.session?.kernel")
+        # One that is restarted before it has begun may stay at "starting" for good.
+        kernel = f"{_PANEL_OR_NONE}?.context?.sessionContext.session?.kernel"
+        self.page.wait_for_function(f"() => ['idle', 'busy'].includes({kernel}?.status)", timeout=READY_MS)
         self.page.evaluate(f"{_KERNEL}.restart()")
         self.wait_ready()
 
