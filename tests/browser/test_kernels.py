@@ -34,8 +34,8 @@ def test_a_crashed_kernel_is_said_to_be_gone_and_followed_again_once_it_loads_ta
     lab.wait_feed(FINISHED)
 
 
-def test_a_kernel_restarted_right_after_opening_is_followed(lab: LabPage) -> None:
-    lab.go(LOAD, "_ = work(100)")
+def test_a_kernel_restarted_before_it_loads_taskscope_is_followed(lab: LabPage) -> None:
+    lab.open(LOAD, "_ = work(100)")
     lab.restart_kernel()
     lab.run_cell(0)
     lab.run_cell(1)
