@@ -18,30 +18,7 @@ MAX_BYTES = 4 * 2**30
 
 
 def load(path: str | PathLike[str], *, partial: bool = False, max_bytes: int = MAX_BYTES) -> RecordedData:
-    """Return the recording in a ``.taskscope`` file; never runs code, whatever the file holds.
-
-    Parameters
-    ----------
-    path
-        The file.
-    partial
-        Return what stands before the damage of a damaged file, instead of raising.
-    max_bytes
-        Most bytes that the file may unpack to, 4 GiB by default; it is known before anything is unpacked.
-
-    Raises
-    ------
-    FileError
-        If the file cannot be read.
-    DamagedFileError
-        If it is damaged, of another tool or of a newer version, or unpacks to more than `max_bytes`.
-
-    Notes
-    -----
-    A file that ends early, because its process was killed or because a copy was cut off, is no error: what
-    it holds is returned, with ``metadata["truncated"]`` and a message that says so. What is returned with
-    `partial` is marked in the same way.
-    """
+    """Return what a ``.taskscope`` file holds; see `taskscope.load`."""
     target = Path(path).expanduser()
     try:
         with target.open("rb") as file:
