@@ -10,7 +10,7 @@ from distributed import Client, LocalCluster
 
 import taskscope
 from benchmarks.harness import Table
-from taskscope.recorder.pump import Tick
+from taskscope.record.pump import Tick
 from taskscope.session import current
 from taskscope.sources.cluster import TRANSPORTS, Transport
 

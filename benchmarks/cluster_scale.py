@@ -11,6 +11,7 @@ from typing import Any
 import psutil
 
 from benchmarks.harness import Table
+from taskscope.jupyter.feed.feed import CONTROL, DATA, Feed
 from taskscope.session import Session
 from taskscope.sources.cluster.link import Link
 from taskscope.sources.cluster.others import Others
@@ -21,7 +22,6 @@ from taskscope.sources.cluster.transfers import TransferLogs
 from taskscope.sources.cluster.watched import Watched
 from taskscope.sources.cluster.worker_poll import WorkerPoll
 from taskscope.sources.cluster.workers import Workers
-from taskscope.widgets.feed.feed import CONTROL, DATA, Feed
 
 _N_WORKERS = 1_000
 _N_THREADS = 4

@@ -27,7 +27,7 @@ def test_every_public_class_and_function_is_documented_and_says_it_lives_here() 
 
 
 def test_a_function_is_not_hidden_by_the_module_it_lives_in() -> None:
-    importlib.import_module("taskscope.magics")
+    importlib.import_module("taskscope.jupyter.magics")
     assert inspect.isfunction(taskscope.profile) or inspect.isclass(taskscope.profile)
 
 

@@ -20,7 +20,7 @@ __all__ = ["live_rows", "panel_rows", "reload_rows", "replay_rows"]
 
 LOAD = """
 import os, threading, time
-from taskscope.recorder import GraphSource, LaneBuffer, LaneKey
+from taskscope.record import GraphSource, LaneBuffer, LaneKey
 from taskscope.session import current
 %load_ext taskscope
 recorder = current().recorder

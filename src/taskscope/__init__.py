@@ -14,9 +14,7 @@ if TYPE_CHECKING:
     from IPython.core.interactiveshell import InteractiveShell
 
     from taskscope.errors import TaskscopeError
-    from taskscope.profiling import profile
-    from taskscope.recording import Recording, compare, load
-    from taskscope.widgets import (
+    from taskscope.jupyter.widgets import (
         CacheWidget,
         Dashboard,
         FlameWidget,
@@ -24,15 +22,17 @@ if TYPE_CHECKING:
         ProgressWidget,
         ResourceWidget,
     )
+    from taskscope.profiling import profile
+    from taskscope.recording import Recording, compare, load
 
 _HOMES = {
-    "CacheWidget": "taskscope.widgets",
-    "Dashboard": "taskscope.widgets",
-    "FlameWidget": "taskscope.widgets",
-    "GanttWidget": "taskscope.widgets",
-    "ProgressWidget": "taskscope.widgets",
+    "CacheWidget": "taskscope.jupyter.widgets",
+    "Dashboard": "taskscope.jupyter.widgets",
+    "FlameWidget": "taskscope.jupyter.widgets",
+    "GanttWidget": "taskscope.jupyter.widgets",
+    "ProgressWidget": "taskscope.jupyter.widgets",
     "Recording": "taskscope.recording",
-    "ResourceWidget": "taskscope.widgets",
+    "ResourceWidget": "taskscope.jupyter.widgets",
     "TaskscopeError": "taskscope.errors",
     "compare": "taskscope.recording",
     "load": "taskscope.recording",
@@ -72,9 +72,9 @@ def __dir__() -> list[str]:
 
 def load_ipython_extension(shell: InteractiveShell) -> None:
     """Watch every Dask compute of this kernel: ``%load_ext taskscope``."""
-    importlib.import_module("taskscope.magics").load(shell)
+    importlib.import_module("taskscope.jupyter.magics").load(shell)
 
 
 def unload_ipython_extension(shell: InteractiveShell) -> None:
     """Stop watching: ``%unload_ext taskscope``."""
-    importlib.import_module("taskscope.magics").unload(shell)
+    importlib.import_module("taskscope.jupyter.magics").unload(shell)

@@ -23,13 +23,13 @@ from taskscope.model.clock import SYSTEM_CLOCK, Clock
 from taskscope.model.forklock import ForkLock
 from taskscope.model.resources import ResourceLimits
 from taskscope.model.version import __version__
-from taskscope.recorder import DEFAULT_MAX_TASKS, Recorder
-from taskscope.recorder.cache_usage import metric_name
-from taskscope.recorder.pump import Pump, Tick
+from taskscope.record import DEFAULT_MAX_TASKS, Recorder
+from taskscope.record.pump import Pump, Tick
+from taskscope.record.tables.cache_usage import metric_name
 from taskscope.sources.cluster import TRANSPORTS, ClusterSource, Transport
-from taskscope.sources.limits import cpu_limit, memory_limit_bytes
-from taskscope.sources.local import LocalSource, Metric
-from taskscope.sources.resources import DEFAULT_DT, ResourceSampler, checked_dt
+from taskscope.sources.local.source import LocalSource, Metric
+from taskscope.sources.resources.limits import cpu_limit, memory_limit_bytes
+from taskscope.sources.resources.sampler import DEFAULT_DT, ResourceSampler, checked_dt
 from taskscope.sources.stacks import DEFAULT_CYCLE_S, DEFAULT_INTERVAL_S, StackSampler
 
 __all__ = ["Options", "Session", "current"]

@@ -39,7 +39,7 @@ HOLDS = """(feeds) => {
 }"""
 LASTING = ("window", "document", "document.documentElement", "document.body")
 KERNEL = (
-    "import comm; from taskscope.widgets.feed import current\n"
+    "import comm; from taskscope.jupyter.feed import current\n"
     "len(comm.get_comm_manager().comms), len(current()._pages.alive())"
 )
 

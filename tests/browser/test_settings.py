@@ -32,7 +32,7 @@ CLOSE = """[...window.jupyterapp.shell.widgets('main')]
 PINS = "[...window.jupyterapp.shell.widgets('main')].map(widget => [widget.id, widget.pin?.path ?? null])"
 # Rows as workers write them: computing as many would take a minute.
 MANY = """
-from taskscope.recorder import GraphSource, LaneBuffer, LaneKey
+from taskscope.record import GraphSource, LaneBuffer, LaneKey
 from taskscope.session import current
 log = current().recorder.begin()
 log.n_tasks = 200_000
@@ -44,7 +44,7 @@ for i, key in enumerate(keys):
 log.stop, log.status = log.perf_counter(), "finished"
 current().pump.wake()
 """
-ASK = """from taskscope.widgets.feed.channels import KernelChannels
+ASK = """from taskscope.jupyter.adapter.channels import KernelChannels
 KernelChannels().announce("taskscope.show", {"protocol": 1, "panel": "%s"})"""
 
 

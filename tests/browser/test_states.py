@@ -101,7 +101,7 @@ SHOW = """() => {
   for (const callback of window.waiting) window.requestAnimationFrame(callback);
 }"""
 TEN_MINUTES_LATER = """
-from taskscope.widgets.feed import current as feed
+from taskscope.jupyter.feed import current as feed
 pages = feed()._pages
 pages._clock = lambda: time.monotonic() + 600
 assert not feed().has_front_end()

@@ -22,8 +22,8 @@ from dask.callbacks import Callback
 
 import taskscope
 from taskscope import diagnostics
-from taskscope.recorder import RunLog
-from taskscope.sources import local
+from taskscope.record import RunLog
+from taskscope.sources.local import source as local
 from tests.support.child_process import in_forked_child
 
 __all__ = ["ACTS", "Act"]

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from taskscope.recorder import Recorder
+from taskscope.record import Recorder
 from tests.support.local_computes import watching
 
 

@@ -38,11 +38,11 @@ from dask.callbacks import Callback
 import taskscope
 from taskscope import diagnostics
 from taskscope import session as session_module
-from taskscope.magics.extension import Extension
-from taskscope.recorder import pump
+from taskscope.jupyter.magics.extension import Extension
+from taskscope.record import pump
 from taskscope.session import current
-from taskscope.sources import registration
-from taskscope.sources.local import run_label
+from taskscope.sources.local import registration
+from taskscope.sources.local.source import run_label
 from tests.support.local_computes import process_pool
 from tests.support.resources import Held, held_now
 

@@ -9,10 +9,10 @@ import dask
 import pytest
 from dask._task_spec import Task, TaskRef
 
-from taskscope.recorder import Recorder, RunLog
-from taskscope.sources import local as local_module
-from taskscope.sources.local import LocalSource
-from taskscope.sources.sizes import measures
+from taskscope.record import Recorder, RunLog
+from taskscope.sources.local import source as local_module
+from taskscope.sources.local.sizes import measures
+from taskscope.sources.local.source import LocalSource
 from tests.support.local_computes import run_facts, statuses
 
 GRAPH: dict[str, Any] = {"a": Task("a", int, "7"), "b": Task("b", abs, TaskRef("a"))}

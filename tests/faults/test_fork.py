@@ -7,10 +7,10 @@ from collections.abc import Callable
 import pytest
 
 from taskscope import session as session_module
+from taskscope.jupyter.feed import feed as feed_module
 from taskscope.model.forklock import ForkLock
-from taskscope.recorder import Recorder
+from taskscope.record import Recorder
 from taskscope.sources.cluster.adapter import methods
-from taskscope.widgets.feed import feed as feed_module
 from tests.support.child_process import in_forked_child
 from tests.support.run_writing import record_run
 

@@ -12,9 +12,9 @@ import pytest
 from dask._task_spec import Task, TaskRef
 
 import taskscope
-from taskscope.recorder import Recorder, RunLog
+from taskscope.record import Recorder, RunLog
 from taskscope.session import current
-from taskscope.sources import local as local_module
+from taskscope.sources.local import source as local_module
 from tests.support.local_computes import run_facts, statuses
 
 STATUS = {KeyboardInterrupt: "interrupted", SystemExit: "erred"}

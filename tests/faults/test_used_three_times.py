@@ -23,9 +23,9 @@ from traitlets.config import Config
 
 import taskscope
 from taskscope.diagnostics import CacheProfiler, Profiler, ProgressBar, ResourceProfiler
+from taskscope.jupyter.feed import current as current_feed
 from taskscope.recording import Recording
 from taskscope.session import current
-from taskscope.widgets.feed import current as current_feed
 from tests.support.waiting import PATIENCE_S, until
 
 USES = ("first", "second", "third")

@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from taskscope.analysis.time_left import prefix_progress
-from taskscope.recorder import Recorder
+from taskscope.record import Recorder
 from taskscope.sources.cluster import stream
 from taskscope.sources.cluster.link import Link
 from taskscope.sources.cluster.others import Others

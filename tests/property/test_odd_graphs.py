@@ -8,7 +8,7 @@ from collections.abc import Callable
 
 import pytest
 
-from taskscope.sources import registration, timing
+from taskscope.sources.local import registration, timing
 from tests.support.odd_graphs import Plan, Pools, Step, differences
 from tests.support.waiting import PATIENCE_S
 

@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, given, settings
 
-from taskscope.recorder import LaneBuffer, LaneKey, RunLog
-from taskscope.recorder import fold as fold_module
-from taskscope.recorder.fold import take
-from taskscope.sources.timing import TimedTask
+from taskscope.record import LaneBuffer, LaneKey, RunLog
+from taskscope.record.writers import fold as fold_module
+from taskscope.record.writers.fold import take
+from taskscope.sources.local.timing import TimedTask
 from tests.support.random_graphs import OddResult, Plan, Step, compute, plans, record, violations
 
 

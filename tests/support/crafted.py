@@ -43,11 +43,7 @@ from taskscope.export.schema import (
     Kinds,
 )
 from taskscope.export.speedscope import write_speedscope
-from taskscope.model.records import GroupTotal, Message
-from taskscope.model.tables import TABLES
-from taskscope.recording import Recording
-from taskscope.report import result_bundle
-from taskscope.widgets import (
+from taskscope.jupyter.widgets import (
     CacheWidget,
     Dashboard,
     FlameWidget,
@@ -55,6 +51,10 @@ from taskscope.widgets import (
     ProgressWidget,
     ResourceWidget,
 )
+from taskscope.model.records import GroupTotal, Message
+from taskscope.model.tables import TABLES
+from taskscope.recording import Recording
+from taskscope.report import result_bundle
 from tests.support.cluster_recordings import cluster_recording
 from tests.support.fake_clock import FakeClock
 from tests.support.recordings import ZERO_S, recording_of, run_of

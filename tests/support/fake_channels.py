@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from taskscope.widgets.feed.channels import Channel, Opened
+from taskscope.jupyter.adapter.channels import Channel, Opened
 
 
 class FakeChannel:

@@ -12,11 +12,11 @@ from taskscope.model.held import HeldRows
 from taskscope.model.records import Group, Lane, Message, PrefixProgress, Run, RunningTask, TaskBlock
 from taskscope.model.resources import ResourceLimits, ResourceRows
 from taskscope.model.workers import WorkerSample
-from taskscope.recorder import Recorder
-from taskscope.recorder.activities import ActivityLog
-from taskscope.recorder.graph import Outline
-from taskscope.recorder.log import Log
-from taskscope.recorder.recent import RecentLog
+from taskscope.record import Recorder
+from taskscope.record.tables.activities import ActivityLog
+from taskscope.record.tables.log import Log
+from taskscope.record.tables.recent import RecentLog
+from taskscope.record.writers.graph import Outline
 from tests.support.task_blocks import Row, block_of
 
 

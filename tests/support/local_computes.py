@@ -14,8 +14,8 @@ from typing import Any
 
 import pandas as pd
 
-from taskscope.recorder import Recorder
-from taskscope.sources.local import LocalSource, Metric
+from taskscope.record import Recorder
+from taskscope.sources.local.source import LocalSource, Metric
 
 
 @contextmanager

@@ -33,7 +33,7 @@ import pandas as pd
 import tblib.pickling_support  # type: ignore[import-untyped]  # it has no annotations
 from dask._task_spec import Task, TaskRef
 
-from taskscope.recorder import Recorder
+from taskscope.record import Recorder
 from tests.support import odd_tasks
 from tests.support.local_computes import watching
 

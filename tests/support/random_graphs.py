@@ -13,7 +13,7 @@ from dask._task_spec import Alias, DataNode, GraphNode, Task, TaskRef
 from hypothesis import strategies as st
 
 from taskscope.model.keys import key_text
-from taskscope.recorder import Recorder
+from taskscope.record import Recorder
 from tests.support.local_computes import GroundTruth, overlaps, watching
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from taskscope.model.records import CLUSTER, FINISHED, LOST, PrefixProgress
-from taskscope.recorder import GraphSource, LaneKey, Recorder, RunLog
+from taskscope.record import GraphSource, LaneKey, Recorder, RunLog
 from tests.support.fake_clock import FakeClock
 
 __all__ = ["EXPECTED", "finish", "lose", "record_repeated_tasks"]

@@ -6,7 +6,7 @@ import math
 import os
 from collections.abc import Collection, Mapping, Sequence
 
-from taskscope.recorder import GraphSource, LaneBuffer, LaneKey, Recorder, RunLog
+from taskscope.record import GraphSource, LaneBuffer, LaneKey, Recorder, RunLog
 
 DIAMOND: dict[object, tuple[object, ...]] = {
     "data": (),

@@ -14,7 +14,7 @@ from taskscope.model.activities import Transfer
 from taskscope.model.recording import RecordedData
 from taskscope.model.resources import ResourceRows
 from taskscope.model.workers import WorkerSample
-from taskscope.recorder import Holding, LaneActivity, Recorder, RunLog
+from taskscope.record import Holding, LaneActivity, Recorder, RunLog
 from tests.support.fake_clock import FakeClock
 from tests.support.run_writing import begin_run, end_run, lane_of, write_task
 

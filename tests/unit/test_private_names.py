@@ -422,7 +422,7 @@ def test_what_is_relied_on_is_as_it_was(name: Name) -> None:
 
 
 def test_a_change_is_told_with_what_changed_and_who_relies_on_it() -> None:
-    where = "taskscope/sources/registration.py"
+    where = "taskscope/sources/local/registration.py"
     gone = Name("dask.local:gone", "gone()", used_as="local_callbacks")
     other = Name("dask.local:local_callbacks", "local_callbacks(names)", parameters("names"))
     assert [fault(gone), fault(other)] == [

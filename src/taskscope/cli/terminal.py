@@ -10,7 +10,7 @@ from typing import Self, TextIO
 from taskscope.analysis.progress import Progress, measure_progress
 from taskscope.analysis.quantities import format_left, format_percent, printable
 from taskscope.profiling import Block
-from taskscope.recorder.pump import Tick
+from taskscope.record.pump import Tick
 
 __all__ = ["TerminalProgress", "progress_line"]
 
@@ -63,7 +63,7 @@ class TerminalProgress:
         self._shown_s = float("-inf")
         self._lock = threading.Lock()
         # Here, because a script whose progress nobody sees needs none of the widgets.
-        from taskscope.widgets.estimates import Estimates
+        from taskscope.analysis.estimates import Estimates
 
         self._estimates = Estimates(block.session.recorder)
         self._undo = [

@@ -6,7 +6,7 @@ import sys
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sized
 from typing import Any
 
-from taskscope.recorder import Recorder
+from taskscope.record import Recorder
 from taskscope.session import Options, current
 from taskscope.sources.cluster import Call, ImportNotice, Submission, may_have_clients, release, watch
 

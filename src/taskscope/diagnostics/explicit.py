@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from typing import Any, TypeAlias
 
 from taskscope.diagnostics.watch import Watch
-from taskscope.sources.registration import CallbackTuple, ends_first
-from taskscope.sources.scheduler import find_callbacks
+from taskscope.sources.local.registration import CallbackTuple, ends_first
+from taskscope.sources.local.scheduler import find_callbacks
 
 __all__ = ["ExplicitHooks"]
 

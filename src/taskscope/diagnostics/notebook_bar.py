@@ -10,13 +10,13 @@ from typing import Any
 
 from IPython.display import display, update_display
 
+from taskscope.jupyter.feed import current as current_feed
+from taskscope.jupyter.widgets import ProgressWidget
+from taskscope.jupyter.widgets.window import Window
 from taskscope.model.forklock import ForkLock
-from taskscope.recorder.pump import Tick
+from taskscope.record.pump import Tick
 from taskscope.session import Options
 from taskscope.session import current as current_session
-from taskscope.widgets import ProgressWidget
-from taskscope.widgets.feed import current as current_feed
-from taskscope.widgets.window import Window
 
 __all__ = ["NotebookBar"]
 

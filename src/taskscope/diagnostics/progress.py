@@ -16,7 +16,7 @@ from taskscope.diagnostics.callback import Callback
 from taskscope.diagnostics.clients import RemoteComputes
 from taskscope.errors import OptionError
 from taskscope.sources.cell import in_kernel
-from taskscope.sources.registration import ends_first
+from taskscope.sources.local.registration import ends_first
 
 if TYPE_CHECKING:
     from taskscope.diagnostics.notebook_bar import NotebookBar

@@ -21,7 +21,7 @@ from taskscope.export.atomic import check_writable, write_atomically
 from taskscope.recording import Recording
 from taskscope.session import Options
 from taskscope.sources.cell import in_kernel
-from taskscope.sources.registration import CallbackTuple
+from taskscope.sources.local.registration import CallbackTuple
 
 if TYPE_CHECKING:
     from bokeh.models import LayoutDOM

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from taskscope.diagnostics.recorded import RecordedProfiler
 from taskscope.diagnostics.results import ResourceData, Results, resource_data
-from taskscope.recorder.pump import Tick
+from taskscope.record.pump import Tick
 from taskscope.session import Options, current
 
 if TYPE_CHECKING:

@@ -16,11 +16,11 @@ from taskscope.model.keys import split_key
 from taskscope.model.recording import RecordedData
 from taskscope.model.records import Run
 from taskscope.model.resources import ResourceRows
-from taskscope.recorder import Recorder
+from taskscope.record import Recorder
 from taskscope.session import Options, Session, current
-from taskscope.sources import registration
-from taskscope.sources.registration import CallbackTuple
-from taskscope.sources.scheduler import is_nested
+from taskscope.sources.local import registration
+from taskscope.sources.local.registration import CallbackTuple
+from taskscope.sources.local.scheduler import is_nested
 
 __all__ = ["Metric", "Watch", "WatchedRun"]
 

@@ -17,7 +17,7 @@ from taskscope.export.schema import ACTIVITIES, ACTIVITY_SIZES
 from taskscope.model import activities as model
 from taskscope.model.activities import NO_ACTIVITIES, ActivityColumns, ActivityRows, Transfer
 from taskscope.model.recording import RecordedData
-from taskscope.recorder.activities import ActivityLog
+from taskscope.record.tables.activities import ActivityLog
 
 __all__ = ["ActivityParts", "GrowingActivities", "activity_frames", "check_activities", "transfers_of"]
 

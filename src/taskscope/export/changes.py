@@ -18,7 +18,7 @@ from taskscope.export.records import record_frames
 from taskscope.export.schema import Head, TickState
 from taskscope.export.stacks import GrowingStacks
 from taskscope.model.records import Message
-from taskscope.recorder import Recorder
+from taskscope.record import Recorder
 
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance

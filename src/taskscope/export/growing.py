@@ -13,8 +13,8 @@ from taskscope.export.pack import keys_columns, pack
 from taskscope.export.records import record_frames
 from taskscope.export.schema import InFlight
 from taskscope.model.columns import RowBlock
-from taskscope.recorder.follower import Follower
-from taskscope.recorder.graph import GraphPart, Landed
+from taskscope.record.follower import Follower
+from taskscope.record.writers.graph import GraphPart, Landed
 
 __all__ = ["GrowingTasks"]
 

@@ -15,7 +15,7 @@ from taskscope.export.pack import Packed, pack, pieces, unpack
 from taskscope.export.records import record_frames
 from taskscope.export.schema import STACKS
 from taskscope.model.stacks import NO_STACKS, StackColumns, StackRows
-from taskscope.recorder.stacklog import StackLog, StackPlace
+from taskscope.record.tables.stacklog import StackLog, StackPlace
 from taskscope.schema import columns_of
 
 __all__ = ["GrowingStacks", "StackParts", "stack_frames"]

@@ -13,8 +13,8 @@ from taskscope.analysis.redaction import Redact
 from taskscope.export.changes import Changes
 from taskscope.export.frames import FrameWriter
 from taskscope.model.forklock import ForkLock
-from taskscope.recorder import Recorder
-from taskscope.recorder.pump import Tick
+from taskscope.record import Recorder
+from taskscope.record.pump import Tick
 
 __all__ = ["FileStream"]
 

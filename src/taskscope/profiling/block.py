@@ -14,7 +14,7 @@ from taskscope.profiling.cluster_profile import in_proportion, lacks_profile, wa
 from taskscope.profiling.options import BlockOptions
 from taskscope.recording import Recording
 from taskscope.session import Session
-from taskscope.sources.local import run_label
+from taskscope.sources.local.source import run_label
 
 __all__ = ["Block"]
 

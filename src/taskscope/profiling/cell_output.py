@@ -5,16 +5,16 @@ from __future__ import annotations
 from IPython.display import display
 
 from taskscope.analysis.totals import runs_of_others
+from taskscope.jupyter.feed import Feed
+from taskscope.jupyter.feed import current as current_feed
+from taskscope.jupyter.widgets import Dashboard
+from taskscope.jupyter.widgets.output import Bundle, WidgetOutput
+from taskscope.jupyter.widgets.values import live_progress
+from taskscope.jupyter.widgets.window import Window
 from taskscope.profiling.block import Block
 from taskscope.profiling.options import Panel
 from taskscope.recording import Recording
 from taskscope.report import live_bundle, result_bundle
-from taskscope.widgets import Dashboard
-from taskscope.widgets.feed import Feed
-from taskscope.widgets.feed import current as current_feed
-from taskscope.widgets.output import Bundle, WidgetOutput
-from taskscope.widgets.values import live_progress
-from taskscope.widgets.window import Window
 
 __all__ = ["CellOutput"]
 

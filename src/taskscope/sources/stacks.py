@@ -19,8 +19,8 @@ from dask import _task_spec, core, optimization
 
 from taskscope.model.keys import split_key
 from taskscope.model.stacks import NOT_SAMPLED_WITHOUT_LOCK
-from taskscope.recorder import LaneBuffer, Recorder
-from taskscope.sources.timing import TimedTask
+from taskscope.record import LaneBuffer, Recorder
+from taskscope.sources.local.timing import TimedTask
 
 __all__ = [
     "DEFAULT_CYCLE_S",

@@ -92,7 +92,7 @@ def encode_batch(batch: Batch) -> tuple[BatchMessage, list[bytes]]:
 
     Examples
     --------
-    >>> from taskscope.recorder import Recorder
+    >>> from taskscope.record import Recorder
     >>> _, no_tasks = Recorder().tasks_since(0, 1)
     >>> message, buffers = encode_batch(Batch(recorder="r", epoch="r-1", seq=0, now_s=1.5,
     ...     active=True, final=False, first=0, cursor=0, dropped=0, tasks=no_tasks))

@@ -7,7 +7,7 @@ import pytest
 from taskscope.analysis.page_tables import RowLinks, recorded_messages
 from taskscope.model.links import Link, TaskLinks
 from taskscope.model.recording import RecordedData
-from taskscope.recorder import Recorder
+from taskscope.record import Recorder
 from tests.support.fake_clock import FakeClock
 from tests.support.run_writing import DIAMOND, begin_run, end_run, record_run, write_task
 

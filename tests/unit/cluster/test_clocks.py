@@ -11,7 +11,7 @@ import pytest
 from distributed import Client, LocalCluster
 
 import taskscope
-from taskscope.recorder import Recorder
+from taskscope.record import Recorder
 from taskscope.sources.cluster import adapter
 from taskscope.sources.cluster.link import Link
 from taskscope.sources.cluster.pace import Pace

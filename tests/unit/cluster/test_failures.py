@@ -13,7 +13,7 @@ from distributed.protocol.pickle import loads
 from distributed.protocol.serialize import Serialize, Serialized, serialize
 from msgpack import packb
 
-from taskscope.recorder import Recorder
+from taskscope.record import Recorder
 from taskscope.sources.cluster import worker_poll
 from taskscope.sources.cluster.attempts import Attempts
 from taskscope.sources.cluster.failures import read_failures

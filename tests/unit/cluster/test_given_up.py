@@ -12,7 +12,7 @@ import pytest
 from distributed import Client, LocalCluster, fire_and_forget
 
 import taskscope
-from taskscope.recorder import Recorder
+from taskscope.record import Recorder
 from taskscope.recording import Recording
 from taskscope.sources.cluster.given_up import GivenUp
 from taskscope.sources.cluster.link import Link

@@ -13,14 +13,14 @@ from dask.delayed import delayed
 from distributed import Client, LocalCluster, wait
 
 import taskscope
+from taskscope.jupyter.widgets import CacheWidget
 from taskscope.model.recording import RecordedData
-from taskscope.recorder import Recorder
+from taskscope.record import Recorder
 from taskscope.session import current
 from taskscope.sources.cluster.holdings import Holdings
 from taskscope.sources.cluster.ownership import Ownership
 from taskscope.sources.cluster.watched import Watched
 from taskscope.sources.cluster.workers import Workers
-from taskscope.widgets import CacheWidget
 from tests.support.fake_clock import FakeClock
 from tests.support.waiting import until
 from tests.unit.cluster.test_computes import rows

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from taskscope.recorder import Recorder
+from taskscope.record import Recorder
 from taskscope.sources.cluster.inflight import InFlight
 from taskscope.sources.cluster.link import Link
 from taskscope.sources.cluster.others import Others

@@ -12,7 +12,7 @@ import pytest
 from taskscope.model.activities import ACTIVITIES
 from taskscope.model.clock import Clock
 from taskscope.model.errortext import MAX_ERROR_TEXT
-from taskscope.recorder import Recorder
+from taskscope.record import Recorder
 from taskscope.sources.cluster.clock import HostClocks, WorkerClock
 from taskscope.sources.cluster.link import Link
 from taskscope.sources.cluster.offsets import Exchange

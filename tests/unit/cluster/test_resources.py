@@ -13,7 +13,7 @@ from distributed import Client, LocalCluster, wait
 
 import taskscope
 from taskscope.model.workers import WorkerSample
-from taskscope.recorder import Recorder
+from taskscope.record import Recorder
 from taskscope.sources.cluster.samples import WorkerSampler
 from taskscope.sources.cluster.workers import Workers
 from tests.support.cluster_tasks import work_after

@@ -17,7 +17,8 @@ import taskscope
 from taskscope.analysis.summary import summary_text
 from taskscope.analysis.time_left import prefix_progress
 from taskscope.analysis.totals import Outcomes, measure_outcomes
-from taskscope.recorder import Recorder
+from taskscope.jupyter.widgets import ProgressWidget
+from taskscope.record import Recorder
 from taskscope.recording import Recording
 from taskscope.session import current
 from taskscope.sources.cluster import stream as stream_module
@@ -27,7 +28,6 @@ from taskscope.sources.cluster.runs import TrackedRun, announce
 from taskscope.sources.cluster.states import States
 from taskscope.sources.cluster.stream import TaskStream
 from taskscope.sources.cluster.watched import Watched
-from taskscope.widgets import ProgressWidget
 from tests.support.cluster_tasks import fail, read_truth, work, work_after
 from tests.support.fake_clock import FakeClock
 from tests.support.waiting import until

@@ -12,9 +12,10 @@ import pytest
 from distributed import Client, LocalCluster
 
 import taskscope
+from taskscope.jupyter.widgets import ProgressWidget
 from taskscope.model.records import PrefixProgress
 from taskscope.model.scheduled import Scheduled
-from taskscope.recorder import Recorder
+from taskscope.record import Recorder
 from taskscope.sources.cluster.link import Link
 from taskscope.sources.cluster.others import Others
 from taskscope.sources.cluster.ownership import Ownership
@@ -26,7 +27,6 @@ from taskscope.sources.cluster.transfers import TransferLogs
 from taskscope.sources.cluster.watched import Watched
 from taskscope.sources.cluster.worker_poll import WorkerPoll
 from taskscope.sources.cluster.workers import Workers
-from taskscope.widgets import ProgressWidget
 from tests.support.cluster_tasks import work, work_after
 from tests.support.fake_clock import FakeClock
 from tests.support.waiting import until

@@ -12,7 +12,7 @@ import pytest
 from distributed import Client
 
 import taskscope
-from taskscope.recorder import Recorder
+from taskscope.record import Recorder
 from taskscope.sources.cluster import waiting
 from taskscope.sources.cluster.computes import Computes
 from taskscope.sources.cluster.guests import Guests

@@ -7,7 +7,7 @@ from collections import Counter
 
 import pytest
 
-from taskscope.recorder import Recorder
+from taskscope.record import Recorder
 from taskscope.sources.cluster import others, past
 from taskscope.sources.cluster.inflight import InFlight
 from taskscope.sources.cluster.pace import Pace

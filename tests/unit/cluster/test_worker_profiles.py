@@ -13,7 +13,7 @@ from distributed import Client
 
 import taskscope
 from taskscope.model.stacks import StackColumns
-from taskscope.recorder import Recorder
+from taskscope.record import Recorder
 from taskscope.session import current
 from taskscope.sources.cluster import worker_profiles
 from taskscope.sources.cluster.pace import Pace

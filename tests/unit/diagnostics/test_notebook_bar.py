@@ -16,9 +16,9 @@ WIDGET = "application/vnd.jupyter.widget-view+json"
 SETUP = f"""
 import dask, io, os, threading
 from taskscope.diagnostics import ProgressBar
-from taskscope.recorder import pump
+from taskscope.record import pump
 from taskscope.session import current
-from taskscope.widgets.feed import current as feed
+from taskscope.jupyter.feed import current as feed
 from ipywidgets.widgets.widget import _instances
 {LISTENER}
 gate = threading.Event()

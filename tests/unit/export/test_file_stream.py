@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from taskscope.export.stream import FileStream
-from taskscope.recorder import Recorder
-from taskscope.recorder.pump import Tick
+from taskscope.record import Recorder
+from taskscope.record.pump import Tick
 
 
 def stream_to(path: Path) -> FileStream:

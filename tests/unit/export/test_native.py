@@ -26,7 +26,7 @@ from taskscope.export.load import _read
 from taskscope.export.pack import pack, pieces, unpack
 from taskscope.export.schema import SAMPLES
 from taskscope.model.recording import RecordedData
-from taskscope.recorder import Recorder
+from taskscope.record import Recorder
 from tests.support.fake_clock import FakeClock
 from tests.support.random_graphs import Plan, plans, record
 from tests.support.recordings import recording_of, run_of

@@ -20,7 +20,7 @@ from taskscope.export import native
 from taskscope.export.frames import CutOffError, read_frames
 from taskscope.export.load import _read
 from taskscope.model.recording import RecordedData
-from taskscope.recorder import GraphSource, Recorder
+from taskscope.record import GraphSource, Recorder
 from tests.support.fake_clock import FakeClock
 from tests.support.run_writing import begin_run, end_run, independent, write_task
 from tests.support.streaming import DATA, StreamedFile, streamed

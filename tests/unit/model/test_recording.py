@@ -6,7 +6,7 @@ import sys
 import pytest
 
 from taskscope.errors import MissingDependencyError
-from taskscope.recorder import Recorder
+from taskscope.record import Recorder
 from tests.support.run_writing import record_run
 
 

@@ -13,7 +13,7 @@ from taskscope.errors import UnknownNameError
 from taskscope.model.recording import RecordedData
 from taskscope.model.resources import ResourceRows
 from taskscope.model.tables import TABLES
-from taskscope.recorder import LaneKey, Recorder, UnseenTask
+from taskscope.record import LaneKey, Recorder, UnseenTask
 from tests.support.fake_clock import FakeClock
 from tests.support.run_writing import begin_run, end_run, write_task
 

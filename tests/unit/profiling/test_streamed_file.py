@@ -12,7 +12,7 @@ import pytest
 import taskscope
 from taskscope.errors import ExistingFileError
 from taskscope.export import FileStream
-from taskscope.recorder import pump
+from taskscope.record import pump
 from taskscope.session import current
 from tests.support.tables import as_lists
 

@@ -16,9 +16,9 @@ import psutil
 import pytest
 
 from taskscope import session as session_module
-from taskscope.recorder.pump import Tick
+from taskscope.record.pump import Tick
 from taskscope.session import Options, Session, current
-from taskscope.sources import registration
+from taskscope.sources.local import registration
 from tests.support.child_process import in_forked_child
 from tests.support.local_computes import run_facts, statuses
 from tests.support.waiting import PATIENCE_S

@@ -5,7 +5,7 @@ from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
 
 import pytest
 
-from taskscope.recorder import Recorder
+from taskscope.record import Recorder
 from tests.support.local_computes import process_pool, watching
 
 

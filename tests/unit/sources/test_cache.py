@@ -11,7 +11,7 @@ import pytest
 from dask._task_spec import DataNode, Task, TaskRef
 from dask.callbacks import Callback
 
-from taskscope.recorder import Recorder
+from taskscope.record import Recorder
 from tests.support.local_computes import run_facts, statuses, watching
 
 

@@ -13,7 +13,7 @@ from typing import Any
 import dask
 import pytest
 
-from taskscope.recorder import Recorder
+from taskscope.record import Recorder
 from tests.support.local_computes import process_pool, run_facts, statuses, task_rows
 from tests.support.process_tasks import (
     OwnReduceError,

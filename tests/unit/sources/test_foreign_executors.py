@@ -10,8 +10,8 @@ from typing import Any
 import dask
 import pytest
 
-from taskscope.recorder import Recorder
-from taskscope.sources.local import LocalSource
+from taskscope.record import Recorder
+from taskscope.sources.local.source import LocalSource
 
 
 class Elsewhere(Executor):

@@ -14,7 +14,7 @@ from dask._task_spec import Alias, DataNode, Task, TaskRef, convert_legacy_graph
 from dask.utils import key_split
 from packaging.version import Version
 
-from taskscope.recorder import Recorder
+from taskscope.record import Recorder
 from tests.support.local_computes import run_facts, statuses, task_rows
 
 

@@ -11,9 +11,9 @@ from typing import Any
 import dask
 import pytest
 
-from taskscope.recorder import Recorder
+from taskscope.record import Recorder
 from taskscope.sources.cell import NO_CELL, Cell, current_cell
-from taskscope.sources.local import run_label
+from taskscope.sources.local.source import run_label
 from tests.support.local_computes import run_facts
 
 

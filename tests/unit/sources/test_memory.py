@@ -13,7 +13,7 @@ import pytest
 from dask._task_spec import Task, TaskRef
 from dask.utils import key_split
 
-from taskscope.recorder import Recorder
+from taskscope.record import Recorder
 from tests.support.local_computes import statuses
 from tests.support.waiting import until
 

@@ -8,7 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 import dask
 import pytest
 
-from taskscope.recorder import Recorder
+from taskscope.record import Recorder
 from tests.support.local_computes import overlaps, run_facts, statuses, task_rows
 
 

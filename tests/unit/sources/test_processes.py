@@ -13,11 +13,11 @@ from select import select
 import psutil
 import pytest
 
-from taskscope.recorder import Recorder
-from taskscope.sources import processes as processes_module
-from taskscope.sources.processes import ProcessReading, read_processes
-from taskscope.sources.resources import ResourceSampler
-from taskscope.sources.watcher import ProcessWatcher
+from taskscope.record import Recorder
+from taskscope.sources.resources import processes as processes_module
+from taskscope.sources.resources.processes import ProcessReading, read_processes
+from taskscope.sources.resources.sampler import ResourceSampler
+from taskscope.sources.resources.watcher import ProcessWatcher
 from tests.support.waiting import PATIENCE_S, until
 
 JIFFY_S = 0.02

@@ -12,7 +12,7 @@ import dask
 import numpy as np
 import pytest
 
-from taskscope.recorder import Recorder
+from taskscope.record import Recorder
 from tests.support.local_computes import GroundTruth, overlaps, run_facts, statuses, task_rows
 from tests.support.process_tasks import total, truth
 

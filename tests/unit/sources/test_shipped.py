@@ -11,11 +11,11 @@ from typing import Any
 import pytest
 from dask._task_spec import Task
 
-from taskscope.recorder import LaneKey, Recorder, RunLog
-from taskscope.recorder.appended import FailedTask
-from taskscope.sources import shipped
-from taskscope.sources.shipped import ShippedTask, ShippedTimes
-from taskscope.sources.timing import TimedTask
+from taskscope.record import LaneKey, Recorder, RunLog
+from taskscope.record.writers.appended import FailedTask
+from taskscope.sources.local import shipped
+from taskscope.sources.local.shipped import ShippedTask, ShippedTimes
+from taskscope.sources.local.timing import TimedTask
 
 OUTSIDE = 1_000.0
 """Wall clocks this far apart are of different machines, in seconds."""

@@ -11,9 +11,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from taskscope.recorder import Recorder
-from taskscope.sources import sizes as sizes_module
-from taskscope.sources.sizes import result_size
+from taskscope.record import Recorder
+from taskscope.sources.local import sizes as sizes_module
+from taskscope.sources.local.sizes import result_size
 from tests.support.local_computes import run_facts, task_rows
 
 WORDS = [f"word {i:04d}" for i in range(1_000)]

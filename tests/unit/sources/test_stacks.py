@@ -15,7 +15,7 @@ from dask.utils import apply, methodcaller
 from taskscope.analysis.profile import CallNode
 from taskscope.errors import OptionError
 from taskscope.model.recording import RecordedData
-from taskscope.recorder import Recorder
+from taskscope.record import Recorder
 from taskscope.recording import Recording
 from taskscope.session import Options, Session
 from taskscope.sources.stacks import StackSampler, has_interpreter_lock, task_stack

@@ -12,7 +12,7 @@ from dask._task_spec import DataNode, Task, TaskRef
 from dask.callbacks import Callback
 from dask.diagnostics import CacheProfiler, Profiler, ProgressBar
 
-from taskscope.recorder import Recorder
+from taskscope.record import Recorder
 from tests.support.local_computes import statuses, watching
 from tests.support.process_tasks import pid
 

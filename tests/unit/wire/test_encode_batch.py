@@ -3,10 +3,10 @@ from __future__ import annotations
 import json
 import math
 
+from taskscope.jupyter.feed.cluster import ClusterStream
 from taskscope.model.records import Estimate, Group, Lane, Message, PrefixProgress, Run, RunningTask
 from taskscope.model.scheduled import Scheduled
-from taskscope.recorder import LaneActivity, LaneKey, Recorder
-from taskscope.widgets.feed.cluster import ClusterStream
+from taskscope.record import LaneActivity, LaneKey, Recorder
 from taskscope.wire import Batch, encode_batch
 from taskscope.wire.cluster import encode_cluster
 from taskscope.wire.schema import ACTIVITY_BUFFERS, BUFFERS, HELD_BUFFERS, RESOURCE_BUFFERS, WORKER_BUFFERS

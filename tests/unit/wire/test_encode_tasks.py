@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from taskscope.model.records import Group
-from taskscope.recorder import Recorder
+from taskscope.record import Recorder
 from taskscope.wire import Batch, encode_batch, encode_tasks
 from tests.support.task_blocks import Row, block_of
 from tests.support.wire_decoder import DecodedRow, decode_rows

@@ -11,7 +11,7 @@ export const DATA = 'taskscope.data';
 
 /**
  * Marks what we send, so that the kernel neither says that it is idle (a cell may run) nor takes it for what
- * prints of threads belong to: see `widgets/feed/quiet.py`.
+ * prints of threads belong to: see `jupyter/adapter/quiet.py`.
  */
 const METADATA = { taskscope: true };
 
@@ -24,7 +24,7 @@ interface ControlAnswer {
 
 /** What a kernel says of itself. */
 export interface KernelFacts {
-  /** Whether it can open our comms: see `widgets/feed/presence.py`. */
+  /** Whether it can open our comms: see `jupyter/adapter/presence.py`. */
   readonly hasFeed: boolean;
   readonly hasSubshells: boolean;
   /** Null: it does not say. */
@@ -117,7 +117,7 @@ export interface KernelError {
   readonly text: string;
 }
 
-/** Delete a subshell once all that was sent to it is handled: see `widgets/feed/subshells.py`. */
+/** Delete a subshell once all that was sent to it is handled: see `jupyter/adapter/subshells.py`. */
 export function endSubshell(connection: Kernel.IKernelConnection, subshellId: string): void {
   send(connection, 'delete_subshell_request', { subshell_id: subshellId }, subshellId);
 }

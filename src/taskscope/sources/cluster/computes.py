@@ -6,12 +6,12 @@ import threading
 from collections.abc import Callable, Hashable, Sequence
 
 from taskscope.model.records import CLUSTER
-from taskscope.recorder import Recorder
+from taskscope.record import Recorder
 from taskscope.sources.cell import current_cell
 from taskscope.sources.cluster import adapter
 from taskscope.sources.cluster.adapter import Call, Submission
 from taskscope.sources.cluster.runs import TrackedRun
-from taskscope.sources.local import run_label
+from taskscope.sources.local.source import run_label
 
 __all__ = ["Computes"]
 

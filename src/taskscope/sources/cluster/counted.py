@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Hashable, Mapping, Sequence
 
 from taskscope.model.records import ERRED, FINISHED, LOST
-from taskscope.recorder import RunLog
+from taskscope.record import RunLog
 
 __all__ = ["CountedRows"]
 

@@ -12,7 +12,7 @@ import math
 from collections.abc import Hashable, Mapping
 from typing import Any, TypeAlias
 
-from taskscope.recorder import LaneKey, Recorder
+from taskscope.record import LaneKey, Recorder
 from taskscope.sources.cluster.pace import Pace
 from taskscope.sources.cluster.runs import TrackedRun
 from taskscope.sources.cluster.worker_poll import Answers, Question, WorkerPoll

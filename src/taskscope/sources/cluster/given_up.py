@@ -10,7 +10,7 @@ import asyncio
 from collections.abc import Hashable, Mapping, Sequence
 from itertools import islice
 
-from taskscope.recorder import Recorder
+from taskscope.record import Recorder
 from taskscope.sources.cluster.link import Link
 from taskscope.sources.cluster.runs import TrackedRun
 

@@ -10,7 +10,7 @@ import math
 from collections.abc import Hashable, Iterable, Iterator
 
 from taskscope.model.keys import split_key
-from taskscope.recorder import Holding
+from taskscope.record import Holding
 from taskscope.sources.cluster.runs import TrackedRun
 from taskscope.sources.cluster.watched import Watched
 

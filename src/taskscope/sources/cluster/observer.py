@@ -14,7 +14,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, Literal, TypeAlias
 
 from taskscope.model.errortext import describe
-from taskscope.recorder import Recorder
+from taskscope.record import Recorder
 from taskscope.sources.cluster.link import Link
 
 __all__ = ["TRANSPORTS", "Observer", "Transport"]

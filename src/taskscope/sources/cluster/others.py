@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Mapping, Sequence
 
 from taskscope.model.records import OTHERS
-from taskscope.recorder import Recorder
+from taskscope.record import Recorder
 from taskscope.sources.cluster.past import PastKeys
 from taskscope.sources.cluster.runs import TrackedRun, announce
 from taskscope.sources.cluster.workers import Workers

@@ -14,7 +14,7 @@ from collections.abc import Mapping
 from typing import Any, TypeAlias
 
 from taskscope.model.errortext import describe
-from taskscope.recorder import Recorder
+from taskscope.record import Recorder
 from taskscope.sources.cluster.clock import host_of
 from taskscope.sources.cluster.link import Link
 from taskscope.sources.cluster.offsets import ClockFilter, Exchange

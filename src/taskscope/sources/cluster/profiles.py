@@ -11,7 +11,7 @@ from dask.utils import parse_timedelta
 
 from taskscope.model.keys import key_text
 from taskscope.model.stacks import Function, StackColumns
-from taskscope.recorder import CountedCalls, StackLog
+from taskscope.record import CountedCalls, StackLog
 
 __all__ = ["cluster_stacks", "own_calls", "sampling_interval_s"]
 

@@ -15,7 +15,7 @@ from itertools import chain, repeat
 from typing import Any, NamedTuple
 
 from taskscope.model.errortext import describe
-from taskscope.recorder import GraphSource, RunLog
+from taskscope.record import GraphSource, RunLog
 from taskscope.sources.cluster.counted import CountedRows
 from taskscope.sources.cluster.unended import Unended
 

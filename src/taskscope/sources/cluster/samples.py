@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from taskscope.model.workers import WorkerSample
-from taskscope.recorder import Recorder
+from taskscope.record import Recorder
 from taskscope.sources.cluster.workers import Worker
 
 __all__ = ["WorkerSampler"]

@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from taskscope.model.errortext import describe
-from taskscope.recorder import Recorder
+from taskscope.record import Recorder
 from taskscope.sources.cluster.adapter import Submission
 from taskscope.sources.cluster.alarm import Alarm
 from taskscope.sources.cluster.arrivals import Arrivals

@@ -8,7 +8,7 @@ from collections.abc import Callable, Coroutine, Iterable
 from concurrent.futures import Future
 from typing import Any, TypeVar
 
-from taskscope.recorder import Recorder
+from taskscope.record import Recorder
 from taskscope.sources.cluster import adapter
 from taskscope.sources.cluster.computes import Computes
 from taskscope.sources.cluster.guests import Guests

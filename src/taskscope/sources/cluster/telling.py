@@ -12,8 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from taskscope.model.activities import FAILED_ATTEMPT
-from taskscope.recorder import LaneActivity, LaneKey, Recorder, RunLog
-from taskscope.recorder.appended import FailedTask
+from taskscope.record import LaneActivity, LaneKey, Recorder, RunLog
+from taskscope.record.writers.appended import FailedTask
 from taskscope.sources.cluster.records import COMPUTE, Executions
 from taskscope.sources.cluster.runs import TrackedRun
 from taskscope.sources.cluster.transfers import TransferLogs

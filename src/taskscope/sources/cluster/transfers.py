@@ -14,7 +14,7 @@ from typing import Any, NamedTuple, TypeAlias, TypeVar
 from taskscope.model.activities import Transfer
 from taskscope.model.errortext import describe
 from taskscope.model.keys import key_text
-from taskscope.recorder import Recorder, RunLog
+from taskscope.record import Recorder, RunLog
 from taskscope.sources.cluster.pace import Pace
 from taskscope.sources.cluster.worker_poll import Answers, Question, WorkerPoll, read_each
 

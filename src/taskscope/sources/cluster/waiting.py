@@ -8,7 +8,7 @@ from concurrent.futures import Future
 from concurrent.futures import wait as wait_for
 from typing import Any
 
-from taskscope.recorder import Recorder
+from taskscope.record import Recorder
 from taskscope.sources.cluster.scheduler import WatchedScheduler
 from taskscope.sources.cluster.schedulers import Schedulers
 from taskscope.sources.cluster.wanted import Wanted

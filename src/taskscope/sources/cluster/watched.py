@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from taskscope.recorder import Recorder
+from taskscope.record import Recorder
 from taskscope.sources.cluster.link import Link
 from taskscope.sources.cluster.ownership import Ownership
 from taskscope.sources.cluster.workers import Workers

@@ -15,7 +15,7 @@ from typing import Any, TypeAlias
 
 from taskscope.model.keys import key_text
 from taskscope.model.stacks import Function
-from taskscope.recorder import CountedCalls, Recorder, RunLog
+from taskscope.record import CountedCalls, Recorder, RunLog
 from taskscope.sources.cluster.pace import Pace
 from taskscope.sources.cluster.profiles import own_calls, sampling_interval_s
 from taskscope.sources.cluster.worker_poll import Answers, Question, WorkerPoll

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from taskscope.recorder import LaneKey
+from taskscope.record import LaneKey
 from taskscope.sources.cluster.clock import HostClocks, WorkerClock
 
 __all__ = ["Worker", "Workers"]

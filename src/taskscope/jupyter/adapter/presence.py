@@ -1,0 +1,59 @@
+"""Says in the kernel's description of itself that pages can open the feed.
+
+A page asks for that description on the control channel, which answers while a cell runs. So it need not try
+to open comms in a kernel that knows nothing of us, which would run on a thread of that kernel, log a warning
+there, and have JupyterLab complain of a comm it does not know.
+
+This is the only module that knows how ipykernel answers ``kernel_info_request`` on its control channel;
+``tests/unit/jupyter/feed/test_presence.py`` fails when it changes that.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+__all__ = ["FEATURE", "show_presence"]
+
+FEATURE = "taskscope"
+"""What is added to the kernel's ``supported_features``."""
+
+_REQUEST = "kernel_info_request"
+
+
+def show_presence() -> Callable[[], None] | None:
+    """Name `FEATURE` among the kernel's features; return what ends that, None without a kernel."""
+    kernel = _this_kernel()
+    if kernel is None:
+        return None
+    handlers = kernel.control_handlers
+    theirs, ours = handlers[_REQUEST], _answer(kernel)
+    handlers[_REQUEST] = ours
+
+    def end() -> None:
+        # Another tool may have put its own over ours since; that goes on working.
+        if handlers.get(_REQUEST) is ours:
+            handlers[_REQUEST] = theirs
+
+    return end
+
+
+def _answer(kernel: Any) -> Callable[[Any, Any, Any], Awaitable[None]]:  # noqa: ANN401 - ipykernel's own, or a subclass of anyone's
+    async def kernel_info_request(stream: object, ident: object, parent: object) -> None:
+        info = kernel.kernel_info
+        features = [*info.get("supported_features", []), FEATURE]
+        content = {"status": "ok", **info, "supported_features": features}
+        kernel.session.send(stream, "kernel_info_reply", content, parent, ident)
+
+    return kernel_info_request
+
+
+def _this_kernel() -> Any:  # noqa: ANN401 - see `_answer`
+    if "IPython" not in sys.modules or "ipykernel" not in sys.modules:
+        return None
+    from ipykernel.kernelbase import Kernel
+    from IPython import get_ipython
+
+    kernel = getattr(get_ipython(), "kernel", None)
+    return kernel if isinstance(kernel, Kernel) else None

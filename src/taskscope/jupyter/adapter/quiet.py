@@ -1,0 +1,129 @@
+"""Lets the kernel take messages while a cell runs without anyone thinking that the cell had ended.
+
+For every message on its shell channel ipykernel tells all clients that it is busy and then idle, and takes it
+for what the prints and displays of threads belong to from then on. Pages write to us every few seconds, also
+while a cell runs: the cell would be shown as idle, and what its threads print would go nowhere. So messages
+that a page marks as ours are handled without either.
+
+JupyterLab asks for a subshell for any widget that a cell shows, ours included, and the kernel says idle after
+that, too. Front ends wait for this idle, so it is said, and busy again for the cell that still runs.
+
+This is the only module that knows these private names of ipykernel;
+``tests/unit/jupyter/feed/test_quiet.py`` fails when it changes them.
+"""
+
+from __future__ import annotations
+
+import sys
+import threading
+from collections.abc import Callable, Mapping
+from contextvars import ContextVar
+from typing import Any, Protocol, TypeAlias, cast
+
+from taskscope.model.forklock import ForkLock
+
+__all__ = ["MARK", "keep_quiet"]
+
+MARK = "taskscope"
+"""Key in the metadata of a message that a page of ours sent."""
+
+_KINDS = {"comm_open", "comm_msg", "comm_close", "create_subshell_request", "delete_subshell_request"}
+_Message: TypeAlias = Mapping[str, Any]
+
+
+class _Kernel(Protocol):
+    """What is used of ipykernel's ``Kernel``."""
+
+    set_parent: Callable[[object, _Message, str], None]
+    get_parent: Callable[[str], _Message]
+    _publish_status: Callable[[str, str, _Message | None], None]
+    _shell_parent_ident: ContextVar[object]
+    _shell_parent: ContextVar[_Message]
+    # In ipykernel 6 instead of the two above.
+    _parent_ident: dict[str, object]
+    _parents: dict[str, _Message]
+
+
+def keep_quiet() -> Callable[[], None] | None:
+    """Handle pages' messages quietly from now on; return what ends that, None without an ipykernel."""
+    kernel = _this_kernel()
+    return None if kernel is None else _Quiet(kernel).begin()
+
+
+class _Quiet:
+    """Stands before two methods of a kernel."""
+
+    def __init__(self, kernel: _Kernel) -> None:
+        self._kernel = kernel
+        self._loud_set_parent, self._loud_status = kernel.set_parent, kernel._publish_status
+        self._mine = {"set_parent": self._set_parent, "_publish_status": self._publish_status}
+        self._cell: _Message | None = None
+        # The control channel has a thread of its own: a cell's end must not come between idle and busy.
+        self._saying = ForkLock()
+
+    def begin(self) -> Callable[[], None]:
+        if threading.current_thread() is threading.main_thread():
+            self._note_cell(self._kernel.get_parent("shell"))
+        for name, method in self._mine.items():
+            setattr(self._kernel, name, method)
+        return self._end
+
+    def _end(self) -> None:
+        for name, method in self._mine.items():
+            # Another tool may have put its own over ours since; that goes on working.
+            if vars(self._kernel).get(name) is method:
+                delattr(self._kernel, name)
+
+    def _set_parent(self, ident: object, parent: _Message, channel: str = "shell") -> None:
+        if channel != "shell" or not _is_ours(parent):
+            self._loud_set_parent(ident, parent, channel)
+            self._note_cell(parent)
+        elif hasattr(self._kernel, "_shell_parent"):
+            # What this thread answers; what other threads' output belongs to is another matter.
+            self._kernel._shell_parent_ident.set(ident)
+            self._kernel._shell_parent.set(parent)
+        else:
+            self._kernel._parent_ident[channel] = ident
+            self._kernel._parents[channel] = parent
+
+    def _publish_status(self, status: str, channel: str, parent: _Message | None = None) -> None:
+        about = parent or self._kernel.get_parent(channel)
+        if _is_ours(about):
+            return
+        with self._saying:
+            self._loud_status(status, channel, parent)
+            if status == "idle" and self._cell is not None:
+                if _id(about) == _id(self._cell):
+                    self._cell = None
+                else:
+                    self._loud_status("busy", "shell", self._cell)
+
+    def _note_cell(self, message: _Message) -> None:
+        header = message.get("header", {})
+        # Code on a subshell runs beside the cell.
+        if header.get("msg_type") == "execute_request" and not header.get("subshell_id"):
+            self._cell = message
+
+
+def _this_kernel() -> _Kernel | None:
+    if "IPython" not in sys.modules or "ipykernel" not in sys.modules:
+        return None
+    from ipykernel.kernelbase import Kernel
+    from IPython import get_ipython
+
+    kernel = getattr(get_ipython(), "kernel", None)
+    return cast("_Kernel", kernel) if isinstance(kernel, Kernel) else None
+
+
+def _id(message: _Message) -> object:
+    return message.get("header", {}).get("msg_id")
+
+
+def _is_ours(message: _Message) -> bool:
+    header, metadata = message.get("header"), message.get("metadata")
+    return (
+        isinstance(header, Mapping)
+        and isinstance(metadata, Mapping)
+        and metadata.get(MARK) is True
+        and header.get("msg_type") in _KINDS
+    )

@@ -1,0 +1,71 @@
+"""Deletes a page's subshell when all that the page sent to it is handled.
+
+ipykernel's own ``delete_subshell_request`` comes on the control channel, which does not wait for what the
+subshell still has to do: where a C call has held up all threads, requests are waiting, and deleting it then
+has asyncio print "Task was destroyed but it is pending!" into the cell of the user. So our pages ask on the
+subshell itself, where it is the turn of this request after that of all others.
+
+This is the only module that knows how ipykernel deletes subshells;
+``tests/unit/jupyter/feed/test_subshells.py`` fails when it changes that.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+from collections.abc import Callable, Mapping
+from typing import Any
+
+__all__ = ["delete_in_turn"]
+
+_REQUEST = "delete_subshell_request"
+_STEP_S = 0.01
+
+
+def delete_in_turn() -> Callable[[], None] | None:
+    """Take pages' requests from now on; return what ends that, None without a kernel that has subshells."""
+    kernel = _this_kernel()
+    if kernel is None or getattr(kernel, "shell_channel_thread", None) is None:
+        return None
+    handlers = kernel.shell_handlers
+    ours = handlers[_REQUEST] = _handler(kernel)
+
+    def end() -> None:
+        if handlers.get(_REQUEST) is ours:
+            del handlers[_REQUEST]
+
+    return end
+
+
+def _handler(kernel: Any) -> Callable[[object, object, Mapping[str, Any]], None]:  # noqa: ANN401 - ipykernel's own, or a subclass of anyone's
+    def delete_subshell_request(_stream: object, _ident: object, parent: Mapping[str, Any]) -> None:
+        subshell_id = parent["header"].get("subshell_id")
+        loop = asyncio.get_running_loop()
+
+        def delete() -> None:
+            # What the control channel's own handler does, on its thread.
+            socket = kernel.shell_channel_thread.manager.control_to_shell_channel.from_socket
+            socket.send_json({"type": "delete", "subshell_id": subshell_id})
+            socket.recv_json()
+
+        def delete_when_idle() -> None:
+            # This request, too, is handled in tasks of this loop, which have to end.
+            if asyncio.all_tasks(loop):
+                loop.call_later(_STEP_S, delete_when_idle)
+            else:
+                kernel.control_thread.io_loop.add_callback(delete)
+
+        if subshell_id is not None:
+            loop.call_soon(delete_when_idle)
+
+    return delete_subshell_request
+
+
+def _this_kernel() -> Any:  # noqa: ANN401 - see `_handler`
+    if "IPython" not in sys.modules or "ipykernel" not in sys.modules:
+        return None
+    from ipykernel.kernelbase import Kernel
+    from IPython import get_ipython
+
+    kernel = getattr(get_ipython(), "kernel", None)
+    return kernel if isinstance(kernel, Kernel) else None

@@ -1,0 +1,69 @@
+"""What one page has been told of what only clusters have."""
+
+from __future__ import annotations
+
+from taskscope.record import Recorder
+from taskscope.wire import ActivityPart, ClusterPart, WorkerPart
+from taskscope.wire.cluster import changed_workers
+
+__all__ = ["ClusterStream"]
+
+_MAX_ROWS = 20_000
+
+
+class ClusterStream:
+    """Never says a thing twice.
+
+    Parameters
+    ----------
+    recorder
+        What to tell of.
+    """
+
+    def __init__(self, recorder: Recorder) -> None:
+        self._recorder = recorder
+        self._n_activities = self._n_completed = self._n_samples = 0
+        self._n_sources = 1
+        self._workers: dict[str, tuple[int, str, str, int]] = {}
+
+    @property
+    def behind(self) -> bool:
+        """Whether there is something that no message has carried yet."""
+        log = self._recorder.activities
+        return (
+            self._n_activities < log.cursor
+            or self._n_completed < log.n_completed
+            or self._n_samples < self._recorder.workers.cursor
+        )
+
+    def next(self) -> ClusterPart:
+        """Return what the next message says; it counts as sent."""
+        return ClusterPart(activities=self._new_activities(), workers=self._new_samples())
+
+    def _new_activities(self) -> ActivityPart:
+        new = self._recorder.activities_since(
+            self._n_activities, _MAX_ROWS, self._n_completed, self._n_sources
+        )
+        sources = list(enumerate(new.sources, start=self._n_sources))
+        self._n_activities = new.first + len(new.rows)
+        self._n_completed, self._n_sources = new.n_completed, self._n_sources + len(sources)
+        return ActivityPart(
+            first=new.first,
+            dropped=self._recorder.activities.dropped,
+            rows=new.rows,
+            sources=sources,
+            completed=new.completed,
+            nbytes=new.nbytes,
+        )
+
+    def _new_samples(self) -> WorkerPart:
+        last, held = self._recorder.workers.since(self._n_samples)
+        first, samples = last - len(held), held[:_MAX_ROWS]
+        self._n_samples = first + len(samples)
+        changed = changed_workers(self._workers, samples)
+        return WorkerPart(
+            first=first,
+            samples=samples,
+            numbers={address: row[0] for address, row in self._workers.items()},
+            workers=changed,
+        )

@@ -1,0 +1,183 @@
+"""Answers what pages ask on the control comm, on the subshell that they ask on."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Mapping
+
+from taskscope.analysis.estimates import Estimates
+from taskscope.jupyter.adapter.channels import Channel
+from taskscope.jupyter.adapter.interrupting import interrupt_main, main_waits_for_dask
+from taskscope.jupyter.feed.pages import LEASE_S, Page, Pages
+from taskscope.jupyter.feed.stream import PageStream
+from taskscope.jupyter.feed.told import Told
+from taskscope.jupyter.feed.verbs import (
+    BadRequestError,
+    Dependencies,
+    Hello,
+    Rate,
+    Renew,
+    Request,
+    Resync,
+    Stop,
+    Tell,
+    parse_page,
+    parse_request,
+)
+from taskscope.model.version import __version__
+from taskscope.record import Recorder
+from taskscope.wire import PROTOCOL, encode_links
+
+__all__ = ["MAX_LINKS", "Control"]
+
+MAX_LINKS = 200
+"""Most dependencies, and most dependents, in one answer."""
+
+
+class Control:
+    """The handler of the control and data comms that pages open.
+
+    Parameters
+    ----------
+    recorder
+        What pages are told of.
+    pages
+        Where they are kept.
+    estimates
+        When the computes that run will end.
+    epoch
+        Returns the present epoch.
+    told
+        Where what persons chose in widgets is left.
+    wake
+        Makes the publisher look at once.
+    interrupt
+        Interrupts the cell that runs.
+    is_waiting
+        Returns whether that cell waits for a compute.
+    """
+
+    def __init__(
+        self,
+        recorder: Recorder,
+        pages: Pages,
+        estimates: Estimates,
+        *,
+        epoch: Callable[[], str],
+        told: Told,
+        wake: Callable[[], None],
+        interrupt: Callable[[], None] = interrupt_main,
+        is_waiting: Callable[[], bool] = main_waits_for_dask,
+    ) -> None:
+        self._recorder = recorder
+        self._pages = pages
+        self._estimates = estimates
+        self._epoch = epoch
+        self._told = told
+        self._wake = wake
+        self._interrupt = interrupt
+        self._is_waiting = is_waiting
+
+    def control_opened(self, channel: Channel, data: object) -> None:
+        """Take a page's control comm."""
+        page = self._page_or_refuse(channel, data)
+        if page is not None:
+            page.control = channel
+            channel.listen(lambda asked: self._answer(page, channel, asked), lambda: self._pages.drop(page))
+
+    def data_opened(self, channel: Channel, data: object) -> None:
+        """Take a page's data comm."""
+        page = self._page_or_refuse(channel, data)
+        if page is not None:
+            page.data = channel
+            channel.listen(lambda _: None, lambda: self._pages.drop(page))
+            self._wake()
+
+    def _page_or_refuse(self, channel: Channel, data: object) -> Page | None:
+        try:
+            return self._pages.get(parse_page(data))
+        except BadRequestError as error:
+            channel.send({"re": "open", "error": str(error)})
+            channel.close()
+            return None
+
+    def _answer(self, page: Page, channel: Channel, asked: object) -> None:
+        on_subshell = threading.current_thread() is not threading.main_thread()
+        try:
+            request = parse_request(asked)
+            self._pages.renew(page, on_subshell=on_subshell)
+            answer = self._do(page, request)
+        except BadRequestError as bad:
+            answer = {"error": str(bad)}
+        channel.send({**self._facts(asked, on_subshell=on_subshell), **answer})
+
+    def _do(self, page: Page, request: Request) -> Mapping[str, object]:
+        """Do it; return what the answer says besides the facts.
+
+        Raises
+        ------
+        BadRequestError
+            If it cannot be done.
+        """
+        match request:
+            case Hello() | Resync():
+                self._start(page, self._first_row(request))
+            case Rate(per_second):
+                page.interval_s = 1 / per_second
+            case Stop():
+                self._stop(page)
+            case Tell():
+                self._tell(request)
+            case Dependencies(row):
+                return self._dependencies(row)
+            case Renew():
+                # A hidden tab's timers are slow: what it was not told since its lease ran out comes now.
+                self._pages.readmit(page)
+                self._wake()
+        return {}
+
+    def _first_row(self, request: Hello | Resync) -> int:
+        match request:
+            case Hello(cursor, epoch):
+                return cursor if epoch == self._epoch() else 0
+            case Resync(cursor):
+                return cursor
+
+    def _start(self, page: Page, cursor: int) -> None:
+        page.stream = PageStream(self._recorder, self._epoch(), cursor, self._estimates)
+        # An expired page that speaks again is let in again.
+        self._pages.readmit(page)
+        self._wake()
+
+    def _stop(self, page: Page) -> None:
+        if not self._recorder.is_active():
+            raise BadRequestError("nothing is running")
+        if not page.on_subshell:
+            raise BadRequestError("this kernel is heard only between cells; interrupt it from the menu")
+        if not self._is_waiting():
+            raise BadRequestError(
+                "it runs in the background, and no cell waits for it; cancel its futures to end it"
+            )
+        self._interrupt()
+
+    def _tell(self, told: Tell) -> None:
+        if not self._told.put(told.model, told.trait, told.value):
+            raise BadRequestError("no widget of this kernel that is alive has this id")
+        self._wake()
+
+    def _dependencies(self, row: int) -> Mapping[str, object]:
+        links = self._recorder.links(row, MAX_LINKS)
+        return {"row": row, "links": None if links is None else encode_links(links)}
+
+    def _facts(self, asked: object, *, on_subshell: bool) -> dict[str, object]:
+        verb = asked.get("verb") if isinstance(asked, dict) else None
+        return {
+            "re": verb if isinstance(verb, str) and len(verb) <= 20 and verb.isascii() else None,
+            "protocol": PROTOCOL,
+            "recorder": self._recorder.id,
+            "epoch": self._epoch(),
+            "cursor": self._recorder.cursor,
+            "lease_s": LEASE_S,
+            "subshell": on_subshell,
+            "version": __version__,
+        }

@@ -1,0 +1,164 @@
+"""The feed of this kernel: one recorder, one publisher, any number of pages."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from typing import Literal
+
+from taskscope.analysis.estimates import Estimates
+from taskscope.jupyter.adapter.channels import Channels, KernelChannels
+from taskscope.jupyter.adapter.idle import IdleClock
+from taskscope.jupyter.adapter.interrupting import interrupt_main, main_waits_for_dask
+from taskscope.jupyter.adapter.presence import show_presence
+from taskscope.jupyter.adapter.quiet import keep_quiet
+from taskscope.jupyter.adapter.subshells import delete_in_turn
+from taskscope.jupyter.feed.control import Control
+from taskscope.jupyter.feed.pages import Page, Pages
+from taskscope.jupyter.feed.publisher import Publisher, Sender
+from taskscope.jupyter.feed.told import Told
+from taskscope.model.forklock import ForkLock
+from taskscope.session import Session
+from taskscope.session import current as current_session
+from taskscope.wire import PROTOCOL
+
+__all__ = ["ANNOUNCE", "CONTROL", "DATA", "SHOW", "Feed", "current"]
+
+ANNOUNCE = "taskscope.announce"
+SHOW = "taskscope.show"
+CONTROL = "taskscope.control"
+DATA = "taskscope.data"
+
+
+class Feed:
+    """Tells pages of a session's recorder.
+
+    Parameters
+    ----------
+    session
+        Whose recorder, and whose pump's thread is the only one that sends.
+    channels
+        Where pages open comms; this kernel's by default.
+    clock
+        Seconds on a monotonic axis, for leases.
+    interrupt
+        What the stop verb does.
+    is_waiting
+        Whether there is something for it to stop: whether the cell that runs waits for a compute.
+    """
+
+    def __init__(
+        self,
+        session: Session,
+        *,
+        channels: Channels | None = None,
+        clock: Callable[[], float] = time.monotonic,
+        interrupt: Callable[[], None] = interrupt_main,
+        is_waiting: Callable[[], bool] = main_waits_for_dask,
+    ) -> None:
+        self.session = session
+        self.idle_clock = IdleClock(clock)
+        self.estimates = Estimates(session.recorder)
+        self.told = Told()
+        self._channels = channels or KernelChannels()
+        self._pages = Pages(clock, self.idle_clock)
+        self._loads = 0
+        self._undo: list[Callable[[], None]] = []
+        self._control = Control(
+            session.recorder,
+            self._pages,
+            self.estimates,
+            epoch=lambda: self.epoch,
+            told=self.told,
+            wake=session.pump.wake,
+            interrupt=interrupt,
+            is_waiting=is_waiting,
+        )
+        self.publisher = Publisher(
+            lambda: list(self._pages.alive()), self._drop, session.recorder.fault, session.pump.wake
+        )
+
+    @property
+    def epoch(self) -> str:
+        """Name of this loading of taskscope; rows and ids a page has are good for one epoch."""
+        return f"{self.session.recorder.id}-{self._loads}"
+
+    @property
+    def is_open(self) -> bool:
+        """Whether pages can open comms."""
+        return bool(self._undo)
+
+    def announce(self) -> None:
+        """Open for pages if need be, begin a new epoch and tell every page that is there."""
+        if not self.is_open:
+            self._open()
+        self._loads += 1
+        facts = {"protocol": PROTOCOL, "recorder": self.session.recorder.id, "epoch": self.epoch}
+        self._channels.announce(ANNOUNCE, facts)
+
+    def ask_for_panel(self, panel: Literal["dock"] | None) -> bool:
+        """Ask the page that runs this cell for its side panel.
+
+        Parameters
+        ----------
+        panel
+            None leaves it to the person's settings.
+
+        Returns
+        -------
+        bool
+            Whether a page with our extension is there.
+        """
+        if not self.has_front_end():
+            return False
+        self._channels.announce(SHOW, {"protocol": PROTOCOL, "panel": panel or "auto"})
+        return True
+
+    def has_front_end(self) -> bool:
+        """Return whether a page has said hello and is still there."""
+        return bool(self._pages.alive())
+
+    def close(self) -> None:
+        """Close all comms and stop telling; `announce` opens again."""
+        while self._undo:
+            self._undo.pop()()
+        for page in self._pages.clear():
+            for channel in (page.control, page.data):
+                if channel is not None:
+                    channel.close()
+
+    def _open(self) -> None:
+        self._channels.register(CONTROL, self._control.control_opened)
+        self._undo.append(lambda: self._channels.unregister(CONTROL))
+        self._channels.register(DATA, self._control.data_opened)
+        self._undo.append(lambda: self._channels.unregister(DATA))
+        self._undo.append(self.session.pump.subscribe(self.publisher.tick))
+        self.session.recorder.follow_held = True
+        kernel = (self.idle_clock.watch_cells(), keep_quiet(), delete_in_turn(), show_presence())
+        self._undo += [undo for undo in kernel if undo is not None]
+
+    def _drop(self, sender: Sender) -> None:
+        if isinstance(sender, Page):
+            self._pages.drop(sender)
+
+
+class _Current:
+    """Owner of the process-wide feed."""
+
+    def __init__(self) -> None:
+        self._feed: Feed | None = None
+        self._lock = ForkLock()
+
+    def get(self) -> Feed:
+        with self._lock:
+            if self._feed is None:
+                self._feed = Feed(current_session())
+            return self._feed
+
+
+_current = _Current()
+
+
+def current() -> Feed:
+    """Return the feed of this process's session, made when first asked for."""
+    return _current.get()

@@ -1,0 +1,110 @@
+"""The pages that listen: each with its two comms, its stream and a lease that it must renew."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from taskscope.jupyter.adapter.channels import Channel
+from taskscope.jupyter.feed.stream import PageStream
+from taskscope.model.forklock import ForkLock
+from taskscope.record.pump import Tick
+
+__all__ = ["LEASE_S", "MAX_PAGES", "Page", "Pages"]
+
+LEASE_S = 30.0
+"""Seconds that a page is told things without saying that it is still there."""
+
+MAX_PAGES = 32
+"""Most pages at a time; beyond that the one that has been silent longest is dropped."""
+
+
+class Page:
+    """One browser page; as a `Sender` it carries its stream to the data comm.
+
+    Parameters
+    ----------
+    name
+        The page's own id.
+    """
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self.control: Channel | None = None
+        self.data: Channel | None = None
+        self.stream: PageStream | None = None
+        self.interval_s = 0.1
+        self.on_subshell = False
+        self.renewed_s = float("-inf")
+
+    def wants(self, tick: Tick) -> bool:
+        """Return whether a message is due and can be carried."""
+        return self.data is not None and self.stream is not None and self.stream.wants(tick)
+
+    def send(self, tick: Tick) -> None:
+        """Send the next message of the stream."""
+        data, stream = self.data, self.stream
+        if data is not None and stream is not None:
+            message, buffers = stream.next(tick)
+            data.send(message, buffers)
+
+
+class Pages:
+    """All pages by id.
+
+    Parameters
+    ----------
+    clock
+        Seconds on a monotonic axis, for pages that can always be heard.
+    idle_clock
+        Seconds during which the kernel ran no cell: a page that talks to the main shell is heard only then.
+    """
+
+    def __init__(self, clock: Callable[[], float], idle_clock: Callable[[], float]) -> None:
+        self._clock = clock
+        self._idle_clock = idle_clock
+        self._pages: dict[str, Page] = {}
+        self._lock = ForkLock()
+
+    def get(self, name: str) -> Page:
+        """Return the page, made if it is new; the one silent for longest makes room."""
+        with self._lock:
+            if name not in self._pages and len(self._pages) >= MAX_PAGES:
+                self._pages.pop(min(self._pages, key=lambda n: self._left_s(self._pages[n])))
+            return self._pages.setdefault(name, Page(name))
+
+    def renew(self, page: Page, *, on_subshell: bool) -> None:
+        """Note that the page is there."""
+        page.on_subshell = on_subshell
+        page.renewed_s = self._now_s(page)
+
+    def readmit(self, page: Page) -> None:
+        """Take back a page that had been dropped."""
+        with self._lock:
+            self._pages.setdefault(page.name, page)
+
+    def drop(self, page: Page) -> None:
+        """Forget the page."""
+        with self._lock:
+            if self._pages.get(page.name) is page:
+                del self._pages[page.name]
+
+    def alive(self) -> list[Page]:
+        """Return the pages that have said hello and whose lease has not run out; forget the expired."""
+        with self._lock:
+            expired = [n for n, p in self._pages.items() if p.stream is not None and self._left_s(p) <= 0]
+            for name in expired:
+                del self._pages[name]
+            return [page for page in self._pages.values() if page.stream is not None]
+
+    def clear(self) -> list[Page]:
+        """Forget all pages and return them."""
+        with self._lock:
+            pages = list(self._pages.values())
+            self._pages = {}
+            return pages
+
+    def _now_s(self, page: Page) -> float:
+        return self._clock() if page.on_subshell else self._idle_clock()
+
+    def _left_s(self, page: Page) -> float:
+        return page.renewed_s + LEASE_S - self._now_s(page)

@@ -1,0 +1,181 @@
+"""What one page has been told, and what the next message to it says."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from itertools import groupby
+
+from taskscope.analysis.estimates import Estimates
+from taskscope.jupyter.feed.cluster import ClusterStream
+from taskscope.model.records import Group, Lane, Message, PrefixProgress, Run, RunningTask
+from taskscope.record import Recorder
+from taskscope.record.pump import Tick
+from taskscope.wire import (
+    LAST_GROUP,
+    LAST_LANE,
+    Batch,
+    BatchMessage,
+    HeldPart,
+    ResourcesPart,
+    encode_batch,
+)
+
+__all__ = ["MAX_IDLE_ROWS", "MAX_ROWS", "PageStream"]
+
+MAX_ROWS = 100_000
+"""Most task rows in one message while a compute runs."""
+
+MAX_IDLE_ROWS = 250_000
+"""Most task rows in one message while nothing runs that a long message could hold up."""
+
+_MAX_SERIES_ROWS = 20_000
+_HEARTBEAT_S = 1.0
+_FURTHER_GROUPS = Group(LAST_GROUP, "further groups", "further groups")
+
+
+class PageStream:
+    """A stream of batches from row `cursor` on, numbered from 0, that never says a thing twice.
+
+    Parameters
+    ----------
+    recorder
+        What to tell of.
+    epoch
+        What rows and ids belong to.
+    cursor
+        First row to send.
+    estimates
+        When the computes that run will end.
+    """
+
+    def __init__(self, recorder: Recorder, epoch: str, cursor: int, estimates: Estimates) -> None:
+        self._recorder = recorder
+        self._estimates = estimates
+        self._epoch = epoch
+        self._cursor = min(cursor, recorder.cursor)
+        self._seq = 0
+        self._n_groups = self._n_lanes = self._n_messages = 0
+        self._n_samples = self._n_held = 0
+        self._cluster = ClusterStream(recorder)
+        self._runs_version = 0
+        self._going: dict[int, Run] = {}
+        self._progress: dict[tuple[int, str], PrefixProgress] = {}
+        self._running: list[RunningTask] = []
+        self._sent_s = float("-inf")
+
+    @property
+    def behind(self) -> bool:
+        """Whether there are rows or tables that no message has carried yet."""
+        recorder = self._recorder
+        return (
+            self._seq == 0
+            or self._cursor < recorder.cursor
+            or self._runs_version != recorder.version
+            or self._n_messages < len(recorder.messages)
+            or self._n_samples < recorder.resources.cursor
+            or self._n_held < recorder.held.cursor
+            or self._cluster.behind
+        )
+
+    def wants(self, tick: Tick) -> bool:
+        """Return whether a message is due."""
+        if self.behind or tick.final:
+            return True
+        if not tick.active:
+            return bool(self._running)
+        return tick.now_s - self._sent_s >= _HEARTBEAT_S or self._recorder.running() != self._running
+
+    def next(self, tick: Tick) -> tuple[BatchMessage, list[bytes]]:
+        """Return the next message; it counts as sent."""
+        batch = self._batch(tick)
+        message, buffers = encode_batch(batch)
+        self._cursor = message["first"] + message["count"]
+        self._n_samples = message["resources"]["first"] + message["resources"]["count"]
+        self._n_held = message["held"]["first"] + message["held"]["count"]
+        self._seq += 1
+        self._sent_s = tick.now_s
+        return message, buffers
+
+    def _batch(self, tick: Tick) -> Batch:
+        recorder = self._recorder
+        first, tasks = recorder.tasks_since(self._cursor, MAX_ROWS if tick.active else MAX_IDLE_ROWS)
+        runs = self._new_runs()
+        estimates = self._estimates.of([*self._going.values(), *runs], tick.now_s)
+        progress = self._new_progress(runs)
+        self._running = recorder.running() if tick.active else []
+        resources, held, cluster = self._new_samples(), self._new_held(), self._cluster.next()
+        # Groups and lanes last: the rows above may name ones that are only now known.
+        return Batch(
+            recorder=recorder.id,
+            epoch=self._epoch,
+            seq=self._seq,
+            now_s=tick.now_s,
+            active=tick.active,
+            final=tick.final,
+            first=first,
+            cursor=recorder.cursor,
+            dropped=recorder.dropped,
+            tasks=tasks,
+            runs=runs,
+            progress=progress,
+            estimates=estimates,
+            running=[replace(t, group=min(t.group, LAST_GROUP)) for t in self._running],
+            groups=self._new_groups(),
+            lanes=self._new_lanes(),
+            messages=self._new_messages(),
+            resources=resources,
+            held=held,
+            cluster=cluster,
+        )
+
+    def _new_samples(self) -> ResourcesPart:
+        log = self._recorder.resources
+        first, samples = log.since(self._n_samples, _MAX_SERIES_ROWS)
+        return ResourcesPart(
+            first=first,
+            dropped=log.dropped,
+            samples=samples,
+            n_cores=self._recorder.limits.n_cores,
+            limit_bytes=self._recorder.limits.memory_bytes,
+        )
+
+    def _new_held(self) -> HeldPart:
+        log = self._recorder.held
+        first, rows = log.since(self._n_held, _MAX_SERIES_ROWS)
+        return HeldPart(first=first, dropped=log.dropped, rows=rows, metrics=self._recorder.metrics)
+
+    def _new_runs(self) -> list[Run]:
+        self._runs_version, runs = self._recorder.runs_since(self._runs_version)
+        return runs
+
+    def _new_progress(self, changed: list[Run]) -> list[PrefixProgress]:
+        looked_at = sorted(self._going | {run.run: run for run in changed})
+        self._going |= {run.run: run for run in changed}
+        self._going = {number: run for number, run in self._going.items() if run.status == "running"}
+        rows = [row for first, last in _spans(looked_at) for row in self._recorder.progress(first, last)]
+        new = [row for row in rows if self._progress.get((row.run, row.prefix)) != row]
+        self._progress |= {(row.run, row.prefix): row for row in new}
+        self._progress = {k: row for k, row in self._progress.items() if k[0] in self._going}
+        return new
+
+    def _new_groups(self) -> list[Group]:
+        groups = list(self._recorder.groups[self._n_groups :])
+        known, self._n_groups = self._n_groups, self._n_groups + len(groups)
+        overflow = known <= LAST_GROUP < self._n_groups
+        return [g for g in groups if g.id < LAST_GROUP] + ([_FURTHER_GROUPS] if overflow else [])
+
+    def _new_lanes(self) -> list[Lane]:
+        lanes = list(self._recorder.lanes[self._n_lanes :])
+        self._n_lanes += len(lanes)
+        return [lane for lane in lanes if lane.id <= LAST_LANE]
+
+    def _new_messages(self) -> list[Message]:
+        messages = self._recorder.messages[self._n_messages :]
+        self._n_messages += len(messages)
+        return messages
+
+
+def _spans(numbers: list[int]) -> list[tuple[int, int]]:
+    """Return sorted whole numbers as first and last of each unbroken span."""
+    spans = [[n for _, n in span] for _, span in groupby(enumerate(numbers), lambda item: item[1] - item[0])]
+    return [(span[0], span[-1]) for span in spans]

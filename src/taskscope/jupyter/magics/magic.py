@@ -1,0 +1,138 @@
+"""The magics ``%%profile`` and ``%profile``."""
+
+from __future__ import annotations
+
+import ast
+
+from IPython.core.error import UsageError
+from IPython.core.interactiveshell import ExecutionResult, InteractiveShell
+from IPython.core.magic import Magics, line_cell_magic, magics_class, no_var_expand
+from IPython.core.magic_arguments import argument, magic_arguments
+
+from taskscope.jupyter.magics.cells import CellStack
+from taskscope.jupyter.magics.options import MagicOptions, parse_options, split_statement
+from taskscope.profiling import ProfiledBlock
+from taskscope.recording import Recording
+from taskscope.session import current as current_session
+
+__all__ = ["ProfileMagics"]
+
+
+@magics_class
+class ProfileMagics(Magics):
+    """Profile a cell or a statement."""
+
+    shell: InteractiveShell
+
+    def __init__(self, shell: InteractiveShell, cells: CellStack) -> None:
+        super().__init__(shell)
+        self._cells = cells
+
+    @no_var_expand
+    @magic_arguments("profile")
+    @argument("-o", "--output", metavar="NAME", help="bind the recording to this variable when the cell ends")
+    @argument("-D", "--dump", metavar="FILE", help="save the recording; the extension chooses the format")
+    @argument("-T", "--text", metavar="FILE", help="save the summary; .txt")
+    @argument("--overwrite", action="store_true", help="replace files of these names")
+    @argument(
+        "--redact", action="store_true", help="leave names of keys, labels and functions out of these files"
+    )
+    @argument("-q", "--quiet", action="store_true", help="show nothing")
+    @argument("--no-stacks", action="store_true", help="take no samples of what the threads are doing")
+    @argument("--label", metavar="TEXT", help="a name for the computes of this cell")
+    @argument("--dt", metavar="SECONDS", default="0.25", help="time between samples of CPU and memory (0.25)")
+    @argument(
+        "--metric",
+        metavar="NAME",
+        default="nbytes",
+        help="nbytes, count, or a function of yours that measures a result",
+    )
+    @argument(
+        "--panel",
+        metavar="WHERE",
+        help="where it is live: inline (under the cell), dock (JupyterLab's side panel) or none;"
+        " the result stays under the cell",
+    )
+    @argument(
+        "--transport",
+        metavar="HOW",
+        default="observe",
+        help="how records come from a cluster: observe (by a plugin on its scheduler, gone with our"
+        " connection) or poll (nothing of ours runs there)",
+    )
+    @argument(
+        "--others",
+        action="store_true",
+        help="record what other clients have a cluster do meanwhile, too, apart from what is yours",
+    )
+    @argument(
+        "--no-raise-error", action="store_true", help="show an error of the cell, but do not stop at it"
+    )
+    @line_cell_magic
+    def profile(self, line: str, cell: str | None = None) -> object:
+        """Record every Dask compute of a cell or a statement: live while it runs, then as a static result.
+
+        %%profile [options] in the first line of a cell, which then runs as it would without that line.
+        %profile [options] statement
+        """
+        if cell is not None:
+            self._run_cell(line, cell)
+            return None
+        given, statement = split_statement(self.profile.parser, line)
+        if not statement:
+            raise UsageError("%profile needs a statement; to profile a whole cell, start it with %%profile")
+        return self._run_statement(self._parse(given), statement)
+
+    def begin(self, line: str) -> None:
+        """Start profiling the cell that is being run, up to its end."""
+        options = self._parse(line)
+        block = ProfiledBlock(current_session(), options.block, display=not options.quiet)
+
+        def end(result: ExecutionResult | None) -> None:
+            error = None if result is None else result.error_before_exec or result.error_in_exec
+            if result is None:
+                # A cell with await that was interrupted is cancelled, and has no result.
+                error = KeyboardInterrupt()
+            self._bind(options, block.stop(error))
+            if not options.raise_error and isinstance(error, Exception) and result is not None:
+                result.error_in_exec = None
+
+        # Before it starts: whatever comes of that, the cell ends it.
+        self._cells.at_end(end)
+        block.start()
+
+    def _parse(self, line: str) -> MagicOptions:
+        return parse_options(self.profile.parser, line, self.shell.user_ns)
+
+    def _bind(self, options: MagicOptions, recording: Recording | None) -> None:
+        if options.name is not None and recording is not None:
+            self.shell.user_ns[options.name] = recording
+
+    def _run_cell(self, line: str, cell: str) -> None:
+        # Only reached by run_cell_magic: IPython sees a cell's first line after `header_to_string` did.
+        __tracebackhide__ = True
+        self.shell.run_cell(f"%%profile {line}\n{cell}").raise_error()
+
+    def _run_statement(self, options: MagicOptions, statement: str) -> object:
+        __tracebackhide__ = True
+        source = self.shell.transform_cell(statement)
+        is_expression = _is_expression(source)
+        block = ProfiledBlock(current_session(), options.block, display=not options.quiet)
+        error: BaseException | None = None
+        value: object = None
+        try:
+            block.start()
+            value = self.shell.ev(source.strip()) if is_expression else self.shell.ex(source)
+        except BaseException as raised:
+            error = raised
+            if options.raise_error or not isinstance(raised, Exception):
+                raise
+            self.shell.showtraceback()
+        finally:
+            self._bind(options, block.stop(error))
+        return value
+
+
+def _is_expression(source: str) -> bool:
+    body = ast.parse(source).body
+    return len(body) == 1 and isinstance(body[0], ast.Expr)

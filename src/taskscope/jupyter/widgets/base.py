@@ -1,0 +1,284 @@
+"""What all widgets have in common: computes of the kernel's recorder or a recording, and traits of them."""
+
+from __future__ import annotations
+
+import threading
+import traceback
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import traitlets
+from ipywidgets import DOMWidget, widget_serialization
+
+from taskscope.analysis.progress import Progress
+from taskscope.errors import OptionError
+from taskscope.jupyter.feed import Feed
+from taskscope.jupyter.feed import current as current_feed
+from taskscope.jupyter.widgets.output import Bundle, WidgetOutput
+from taskscope.jupyter.widgets.recorded import RecordingModel, recordings
+from taskscope.jupyter.widgets.sender import TraitSender
+from taskscope.jupyter.widgets.traits import LIVE_TRAITS
+from taskscope.jupyter.widgets.values import live_progress
+from taskscope.jupyter.widgets.version import MODULE_VERSION
+from taskscope.jupyter.widgets.window import Window
+from taskscope.model.recording import RecordedData
+from taskscope.report import live_bundle, result_bundle, still_bundle
+from taskscope.session import Options, Session
+from taskscope.session import current as current_session
+from taskscope.sources.cell import in_kernel, show_error
+
+__all__ = ["RecorderWidget", "following"]
+
+_FOLD_S = 0.1
+
+
+class RecorderWidget(DOMWidget):  # type: ignore[misc]  # ipywidgets is untyped
+    """A view of a window of the kernel's recorder, or of a recording.
+
+    Parameters
+    ----------
+    recording
+        Show this, still; without it the widget follows the kernel's recorder until it is closed.
+    window
+        Which computes to show; by default what runs now and all that comes.
+    """
+
+    _model_module = traitlets.Unicode("taskscope").tag(sync=True)
+    _view_module = traitlets.Unicode("taskscope").tag(sync=True)
+    _model_module_version = traitlets.Unicode(MODULE_VERSION).tag(sync=True)
+    _view_module_version = traitlets.Unicode(MODULE_VERSION).tag(sync=True)
+
+    recorder_id = traitlets.Unicode("", help="Whose tasks are shown.").tag(sync=True)
+    epoch = traitlets.Unicode("", help="Which loading of taskscope they belong to.").tag(sync=True)
+    first_run = traitlets.Int(0, help="The first compute shown.").tag(sync=True)
+    last_run = traitlets.Int(None, allow_none=True, help="The last one; None while more may come.").tag(
+        sync=True
+    )
+    recorded = traitlets.Instance(
+        RecordingModel, allow_none=True, help="What is shown instead of the recorder's tasks."
+    ).tag(sync=True, **widget_serialization)
+
+    # Read before `__init__` has run, too.
+    _session: Session | None = None
+    _writer: int | None = None
+    _teller: int | None = None
+    _set_at: tuple[int, ...] = ()
+
+    def __init__(
+        self, recording: RecordedData | None = None, *, window: Window | None = None, **traits: object
+    ) -> None:
+        self._writing = threading.Lock()
+        self._changes: dict[str, traitlets.Bunch] = {}
+        self._failed_at: set[tuple[object, ...]] = set()
+        self._remove: Callable[[], None] | None = None
+        self._recording = recording
+        self._outputs: list[WidgetOutput] = []
+        if not isinstance(recording, RecordedData | None):
+            raise OptionError(
+                f"{type(self).__name__} shows a taskscope.Recording, which `%%profile -o run` and "
+                f"taskscope.load(file) give, or, without one, what the kernel computes; got {recording!r:.80}"
+            )
+        if recording is not None:
+            super().__init__(**{**self._still_window(recording), **self._still(recording), **traits})
+            return
+        session, feed = current_session(), current_feed()
+        window = window or Window.from_now(session.recorder)
+        if not feed.is_open:
+            feed.announce()
+        super().__init__(
+            recorder_id=session.recorder.id,
+            epoch=feed.epoch,
+            first_run=window.first_run,
+            last_run=window.last_run,
+            **traits,
+        )
+        self._follow(session, feed)
+
+    def __getattribute__(self, name: str) -> Any:  # noqa: ANN401 - any attribute
+        """Return an attribute; of what the kernel sets once nothing computes any more, the end."""
+        if name in LIVE_TRAITS:
+            self._catch_up()
+        return super().__getattribute__(name)
+
+    def refresh(self, now_s: float) -> None:
+        """Bring the traits up to date, in one message with what changed; for the publisher's thread only."""
+        session = self._session
+        if session is None or self.comm is None:
+            return
+        told = current_feed().told.take(self.model_id)
+        with self._writing:
+            self._set(session, now_s, told)
+            changes, self._changes = self._changes, {}
+        # Observers see all of it changed, and the browser gets one message, without what it told itself: the
+        # person may have chosen something else since.
+        self._teller = threading.get_ident()
+        try:
+            with self.hold_sync(), self._lock_property(**told):
+                for change in changes.values():
+                    self._tell(change)
+        finally:
+            self._teller = None
+
+    def notify_change(self, change: traitlets.Bunch) -> None:
+        """Tell observers and the browser, at once or, of what we set, in the publisher's turn."""
+        if self._writer != threading.get_ident():
+            super().notify_change(change)
+            return
+        old = self._changes.pop(change.name, change).old
+        if old != change.new:
+            self._changes[change.name] = traitlets.Bunch(change, old=old)
+
+    def _set(self, session: Session, now_s: float, told: Mapping[str, object]) -> None:
+        """Set the traits; nobody is told here, for only the publisher's thread may tell."""
+        self._writer = threading.get_ident()
+        try:
+            self._set_at = _state(session)
+            values = {"epoch": current_feed().epoch, **self._live(session, now_s), **told}
+            for trait, value in values.items():
+                self.set_trait(trait, value)
+        finally:
+            self._writer = None
+
+    def _tell(self, change: traitlets.Bunch) -> None:
+        try:
+            super().notify_change(change)
+        except BaseException as error:  # noqa: BLE001 - an observer of the user's, who is told of it
+            # The same line fails at each change: who computes for an hour needs it once.
+            place = tuple(traceback.extract_tb(error.__traceback__)[-1])
+            if place not in self._failed_at:
+                self._failed_at.add(place)
+                show_error(error)
+
+    def _catch_up(self) -> None:
+        """Set the traits anew, for who reads them, if a compute has ended since; they are told in their turn.
+
+        While something computes they are as old as the publisher's last turn, half a second at most: whoever
+        reads them in a loop must not hold that up.
+        """
+        session, thread = self._session, threading.get_ident()
+        if session is None or thread in (self._writer, self._teller) or session.recorder.is_computing():
+            return
+        while session.recorder.pull(_FOLD_S):
+            pass
+        with self._writing:
+            if self._set_at != _state(session):
+                self._set(session, session.recorder.now_s(), {})
+
+    def close(self) -> None:
+        """End the widget: it follows nothing, and neither kernel nor browser keeps anything of it."""
+        while self._outputs:
+            self._outputs.pop().finish()
+        if self._remove is not None:
+            self._remove()
+            self._remove = None
+        if self._session is not None:
+            if self.comm is not None:
+                current_feed().told.close(self.model_id)
+            self._session.release(self)
+            self._session = None
+            following.discard(self)
+        layout = self.layout if self.comm is not None else None
+        super().close()
+        if layout is not None:
+            layout.close()
+        recordings.release(self)
+
+    @property
+    def window(self) -> Window:
+        """Which computes are shown."""
+        return Window(self.first_run, self.last_run)
+
+    def _ipython_display_(self) -> None:
+        # A terminal would print each picture anew.
+        moves = self._recording is None and in_kernel()
+        output = WidgetOutput(current_feed(), self._repr_mimebundle_, self._picture, moves=moves)
+        self._outputs.append(output)
+        output.start()
+
+    def _repr_mimebundle_(self, **options: object) -> dict[str, Any]:
+        """Return the widget's view, with text and a still picture for whoever has no widgets or no kernel."""
+        if self._recording is not None:
+            still: Bundle = still_bundle(self._recording)
+        else:
+            still = self._progress_bundle(hint="")
+        return {**super()._repr_mimebundle_(**options), **still}
+
+    def _picture(self) -> Bundle:
+        """Return what front ends without our extension show."""
+        if self._recording is None:
+            return self._progress_bundle()
+        bundle: Bundle = result_bundle(self._recording)
+        return bundle
+
+    def _progress_bundle(self, **options: str) -> Bundle:
+        session = current_session()
+        progress = self._progress(session, session.recorder.now_s())
+        bundle: Bundle = live_bundle(progress, session.recorder.running(), **options)
+        return bundle
+
+    def _follow(self, session: Session, feed: Feed) -> None:
+        self._session = session
+        session.hold(self, self._recorded_options())
+        following.add(self)
+        model = self.model_id
+        feed.told.open(model)
+        sender = TraitSender(
+            type(self).__name__,
+            session.recorder,
+            self.refresh,
+            lambda: feed.told.has(model) or bool(self._changes),
+        )
+        self._remove = feed.publisher.add_sender(sender)
+        session.pump.wake()
+
+    def _recorded_options(self) -> Options:
+        """Return what must be recorded for this to be shown."""
+        return Options()
+
+    def _progress(self, session: Session, now_s: float) -> Progress:
+        return live_progress(session.recorder, self.window, current_feed().estimates, now_s)
+
+    def _live(self, session: Session, now_s: float) -> Mapping[str, object]:
+        """Return the values of the traits now."""
+        raise NotImplementedError
+
+    def _still_window(self, recording: RecordedData) -> Mapping[str, object]:
+        numbers = [run.run for run in recording.runs]
+        return {
+            "recorded": recordings.use(recording, self),
+            "first_run": min(numbers, default=0),
+            "last_run": max(numbers, default=0),
+        }
+
+    def _still(self, recording: RecordedData) -> Mapping[str, object]:
+        """Return the values of the traits for a recording."""
+        raise NotImplementedError
+
+
+def _state(session: Session) -> tuple[int, ...]:
+    """Return what changes whenever there is something new that traits are made of."""
+    recorder = session.recorder
+    return recorder.version, recorder.cursor, recorder.resources.cursor, recorder.held.cursor
+
+
+class Following:
+    """The widgets that follow the kernel's recorder, so that they can be closed with it."""
+
+    def __init__(self) -> None:
+        self._widgets: dict[int, RecorderWidget] = {}
+
+    def add(self, widget: RecorderWidget) -> None:
+        """Note a widget that follows."""
+        self._widgets[id(widget)] = widget
+
+    def discard(self, widget: RecorderWidget) -> None:
+        """Forget a widget that no longer does."""
+        self._widgets.pop(id(widget), None)
+
+    def close_all(self) -> None:
+        """Close every widget that follows."""
+        for widget in list(self._widgets.values()):
+            widget.close()
+
+
+following = Following()

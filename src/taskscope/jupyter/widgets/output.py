@@ -1,0 +1,117 @@
+"""An output under a cell: a picture until a page says that it has our extension, then the widget."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Callable, Mapping
+from typing import Any, TypeAlias
+
+from IPython.display import display, update_display
+
+from taskscope.jupyter.feed import Feed
+from taskscope.model.forklock import ForkLock
+from taskscope.record.pump import Tick
+from taskscope.sources.cell import at_cell_end
+
+__all__ = ["Bundle", "WidgetOutput"]
+
+Bundle: TypeAlias = Mapping[str, Any]
+
+_INTERVAL_S = 1.0
+_FOLD_S = 0.1
+
+
+class WidgetOutput:
+    """One output, found again by its display id whichever cell runs by then.
+
+    Parameters
+    ----------
+    feed
+        Knows whether a page has our extension.
+    widget
+        Returns the bundle that shows the widget; called once, when a page can show it.
+    picture
+        Returns the bundle for front ends without the extension; called at most once a second.
+    moves
+        Whether the picture changes while a compute runs.
+    """
+
+    name = "an output"
+    interval_s = _INTERVAL_S
+
+    def __init__(
+        self, feed: Feed, widget: Callable[[], Bundle], picture: Callable[[], Bundle], *, moves: bool
+    ) -> None:
+        self._feed = feed
+        self._widget = widget
+        self._picture = picture
+        self._moves = moves
+        self._id = f"taskscope-{uuid.uuid4().hex}"
+        self._undo: list[Callable[[], None]] = []
+        self._shown_version: int | None = None
+        self._shown: Bundle = {}
+        self._shows_widget = False
+        self._finished = False
+        self._lock = ForkLock()
+
+    def start(self) -> None:
+        """Show the widget if a browser can, else the picture."""
+        if not self._feed.is_open:
+            self._feed.announce()
+        self._shown = self._bundle()
+        display(self._shown, raw=True, display_id=self._id)
+        if not self._shows_widget:
+            self._undo = [self._feed.publisher.add_sender(self), at_cell_end(self._catch_up)]
+
+    def wants(self, tick: Tick) -> bool:
+        """Return whether the picture has to change, or can give way to the widget."""
+        if self._finished or self._shows_widget:
+            return False
+        return (self._moves and (tick.active or tick.final)) or self._feed.has_front_end()
+
+    def send(self, tick: Tick) -> None:
+        """Show what is known now, if that is another picture; called on the pump's thread."""
+        with self._lock:
+            if not self._finished:
+                self._update()
+        if self._shows_widget:
+            self._leave()
+
+    def finish(self, bundle: Bundle | None = None) -> None:
+        """Change no more; show `bundle` from now on, if there is one."""
+        with self._lock:
+            self._finished = True
+        self._leave()
+        if bundle is not None:
+            update_display(bundle, raw=True, display_id=self._id)
+
+    def _update(self) -> None:
+        bundle = self._bundle()
+        if bundle != self._shown:
+            self._shown = bundle
+            update_display(bundle, raw=True, display_id=self._id)
+
+    def _catch_up(self) -> None:
+        """Show how the cell's computes ended: where notebooks are run by a program, nobody waits for more."""
+        recorder = self._feed.session.recorder
+        try:
+            while recorder.pull(_FOLD_S) and not recorder.is_computing():
+                pass
+            with self._lock:
+                if self._moves and not self._finished and self._shown_version != recorder.version:
+                    self._update()
+        except Exception as error:  # noqa: BLE001 - the shell would print it under the user's cell
+            recorder.fault(self.name, error)
+
+    def _leave(self) -> None:
+        while self._undo:
+            self._undo.pop()()
+
+    def _bundle(self) -> Bundle:
+        recorder = self._feed.session.recorder
+        # What is not folded yet changes the picture once more, and no version.
+        self._shown_version = None if recorder.is_active() else recorder.version
+        if self._feed.has_front_end():
+            self._shows_widget = True
+            return self._widget()
+        return self._picture()

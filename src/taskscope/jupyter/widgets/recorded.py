@@ -1,0 +1,83 @@
+"""Finished recordings in the browser: each is sent once, however many widgets show it."""
+
+from __future__ import annotations
+
+import traitlets
+from ipywidgets import Widget
+
+from taskscope.analysis.page_tables import RowLinks, recorded_messages
+from taskscope.jupyter.feed.control import MAX_LINKS
+from taskscope.jupyter.feed.verbs import BadRequestError, Dependencies, parse_request
+from taskscope.jupyter.widgets.version import MODULE_VERSION
+from taskscope.model.recording import RecordedData
+from taskscope.wire import encode_links
+
+__all__ = ["RecordingModel", "recordings"]
+
+
+class RecordingModel(Widget):  # type: ignore[misc]  # ipywidgets is untyped
+    """What a recording holds, as messages of the feed; widgets refer to it, pages ask it for dependencies.
+
+    Parameters
+    ----------
+    recording
+        What to send.
+    """
+
+    _model_module = traitlets.Unicode("taskscope").tag(sync=True)
+    _model_module_version = traitlets.Unicode(MODULE_VERSION).tag(sync=True)
+    _model_name = traitlets.Unicode("RecordingModel").tag(sync=True)
+
+    messages = traitlets.List(
+        traitlets.Dict(), help="Messages with their buffers, in the order of the feed."
+    ).tag(sync=True)
+
+    def __init__(self, recording: RecordedData) -> None:
+        messages = recorded_messages(recording)
+        super().__init__(messages=[{"message": m.message, "buffers": m.buffers} for m in messages])
+        self._recording = recording
+        self._links: RowLinks | None = None
+        self.on_msg(lambda _widget, asked, _buffers: self.send(self._answer(asked)))
+
+    def _answer(self, asked: object) -> dict[str, object]:
+        """Return what a live recorder would say to a page that asks for the dependencies of a row."""
+        try:
+            request = parse_request(asked)
+        except BadRequestError as bad:
+            return {"re": None, "error": str(bad)}
+        if not isinstance(request, Dependencies):
+            return {"re": None, "error": "a finished recording only tells dependencies"}
+        if self._links is None:
+            self._links = RowLinks(self._recording)
+        links = self._links.of(request.row, MAX_LINKS)
+        return {
+            "re": "dependencies",
+            "row": request.row,
+            "links": None if links is None else encode_links(links),
+        }
+
+
+class _Recordings:
+    """The recordings that widgets show."""
+
+    def __init__(self) -> None:
+        self._shown: dict[int, tuple[RecordedData, RecordingModel, set[int]]] = {}
+
+    def use(self, recording: RecordedData, user: object) -> RecordingModel:
+        """Return the model of a recording, sent now if nobody uses it yet."""
+        if id(recording) not in self._shown:
+            self._shown[id(recording)] = (recording, RecordingModel(recording), set())
+        _, model, users = self._shown[id(recording)]
+        users.add(id(user))
+        return model
+
+    def release(self, user: object) -> None:
+        """Forget the recordings that nobody else uses, here and in the browser."""
+        for key, (_, model, users) in list(self._shown.items()):
+            users.discard(id(user))
+            if not users:
+                del self._shown[key]
+                model.close()
+
+
+recordings = _Recordings()

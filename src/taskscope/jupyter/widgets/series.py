@@ -1,0 +1,161 @@
+"""Follow what the recorder learns of resources and of the cache, and tell it as traits."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+
+from taskscope.analysis.cache_usage import (
+    BYTES,
+    KEYS,
+    VALUE,
+    HeldSums,
+    HeldTotals,
+    held_metrics,
+    held_rows,
+    is_lower_bound,
+)
+from taskscope.analysis.totals import ResourceTotals, add_samples
+from taskscope.jupyter.widgets.window import Window
+from taskscope.model.recording import RecordedData
+from taskscope.model.records import Group, Run
+from taskscope.record import Recorder
+from taskscope.wire import wire_text
+
+__all__ = [
+    "HeldFollower",
+    "ResourceFollower",
+    "cache_values",
+    "resource_values",
+    "still_cache_values",
+    "still_resource_values",
+]
+
+_MAX_ROWS = 20_000
+_MAX_SAMPLES = 500_000
+_MAX_GROUPS = 20
+
+
+class ResourceFollower:
+    """Adds up the samples of a window of computes.
+
+    Parameters
+    ----------
+    recorder
+        Whose samples.
+    window
+        Of which computes.
+    """
+
+    def __init__(self, recorder: Recorder, window: Window) -> None:
+        self._recorder = recorder
+        self._window = window
+        self._cursor = 0
+        self.totals = ResourceTotals()
+
+    def refresh(self) -> ResourceTotals:
+        """Return the totals so far."""
+        runs = self._window.runs(self._recorder)
+        if runs:
+            first, samples = self._recorder.resources.since(self._cursor, _MAX_SAMPLES)
+            self._cursor = first + len(samples)
+            inside = samples.time >= min(run.start_s for run in runs)
+            if self._window.last_run is not None:
+                # The last sample of a compute comes right after its end, and none between computes.
+                later = [r for r in self._recorder.runs(self._window.last_run + 1) if not r.is_of_others]
+                inside &= samples.time < min((run.start_s for run in later), default=math.inf)
+            self.totals = add_samples(self.totals, samples.part(inside))
+        return self.totals
+
+
+class HeldFollower:
+    """Adds up what was held in a window of computes; see `ResourceFollower`."""
+
+    def __init__(self, recorder: Recorder, window: Window) -> None:
+        self._recorder = recorder
+        self._cursor = 0
+        self.totals = HeldTotals(window.first_run, window.last_run)
+
+    def refresh(self) -> HeldTotals:
+        """Return the totals so far."""
+        first, rows = self._recorder.held.since(self._cursor, _MAX_ROWS)
+        self._cursor = first + len(rows)
+        self.totals.add(rows)
+        return self.totals
+
+
+def resource_values(
+    totals: ResourceTotals, n_cores: int | None, limit_bytes: int | None
+) -> Mapping[str, object]:
+    """Return the traits of `ResourceWidget`."""
+    return {
+        "cpu_percent": totals.cpu_percent,
+        "cpu_peak_percent": totals.cpu_peak_percent,
+        "n_cores": n_cores,
+        "rss_bytes": _whole(totals.rss_bytes),
+        "rss_peak_bytes": _whole(totals.rss_peak_bytes),
+        "limit_bytes": limit_bytes,
+        "n_processes": totals.n_processes,
+        "n_samples": totals.n_samples,
+        "n_gaps": totals.n_gaps,
+    }
+
+
+def still_resource_values(recording: RecordedData) -> Mapping[str, object]:
+    """Return the same for a recording."""
+    n_cores, limit = (recording.metadata.get(name) for name in ("n_cores", "memory_limit_bytes"))
+    return resource_values(
+        add_samples(ResourceTotals(), recording.resources),
+        n_cores if isinstance(n_cores, int) else None,
+        limit if isinstance(limit, int) else None,
+    )
+
+
+def cache_values(
+    totals: HeldTotals, groups: Sequence[Group], runs: Iterable[Run], metric: str, zero_s: float = 0.0
+) -> Mapping[str, object]:
+    """Return the traits of `CacheWidget` for these computes; at most 20 groups, largest first."""
+    measure = {"nbytes": BYTES, "count": KEYS}.get(metric, VALUE)
+    peaks = {name: peak.sums for name, peak in totals.peaks.items()}
+    peak = totals.peaks.get(measure)
+    made_of = [] if peak is None else sorted(peak.groups.items(), key=lambda g: -g[1].amount(measure))
+    return {
+        "metric": wire_text(metric),
+        **_sums("", totals.now, valued=measure == VALUE),
+        "peak_n_keys": peaks.get(KEYS, HeldSums()).n_keys,
+        "peak_nbytes": int(peaks.get(BYTES, HeldSums()).nbytes),
+        "peak_value": peaks.get(VALUE, HeldSums()).value if measure == VALUE else None,
+        "peak_at_least": is_lower_bound(runs),
+        "peak_s": None if peak is None else peak.time_s - zero_s,
+        "peak_groups": [
+            {
+                "group": wire_text(groups[group].name),
+                "prefix": wire_text(groups[group].prefix),
+                **_sums("", sums, valued=measure == VALUE),
+            }
+            for group, sums in made_of[:_MAX_GROUPS]
+        ],
+    }
+
+
+def still_cache_values(recording: RecordedData) -> Mapping[str, object]:
+    """Return the same for a recording."""
+    totals = HeldTotals()
+    totals.add(held_rows(recording))
+    name = str(recording.metadata.get("metric", "nbytes"))
+    metric = next(iter(held_metrics(recording).values()), "count" if name == "count" else "nbytes")
+    return cache_values(totals, recording.groups, recording.runs, metric, recording.zero_s)
+
+
+def _sums(prefix: str, sums: HeldSums, *, valued: bool) -> dict[str, object]:
+    return {
+        f"{prefix}n_keys": sums.n_keys,
+        f"{prefix}nbytes": int(sums.nbytes),
+        f"{prefix}n_unsized": sums.n_unsized,
+        f"{prefix}value": sums.value if valued else None,
+        f"{prefix}n_unvalued": sums.n_unvalued if valued else 0,
+    }
+
+
+def _whole(value: float | None) -> int | None:
+    return None if value is None else int(value)

@@ -1,0 +1,87 @@
+"""The values of traits: plain JSON, with every text encodable and every unknown number None."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+
+from taskscope.analysis.estimates import Estimates
+from taskscope.analysis.progress import Progress, measure_progress
+from taskscope.analysis.time_left import prefix_progress
+from taskscope.jupyter.widgets.window import Window
+from taskscope.model.recording import RecordedData
+from taskscope.model.scheduled import Scheduled
+from taskscope.record import Recorder
+from taskscope.wire import wire_text
+
+__all__ = ["gantt_values", "live_progress", "progress_values", "still_gantt_values", "still_progress"]
+
+_MAX_GROUPS = 200
+
+
+def live_progress(recorder: Recorder, window: Window, estimates: Estimates, now_s: float) -> Progress:
+    """Return how far the computes of a window are."""
+    runs = window.runs(recorder)
+    return measure_progress(window.progress(recorder), runs, now_s, estimates.of(runs, now_s))
+
+
+def still_progress(recording: RecordedData) -> Progress:
+    """Return how far the computes of a recording were."""
+    return measure_progress(prefix_progress(recording), recording.runs, recording.now_s)
+
+
+def progress_values(progress: Progress) -> Mapping[str, object]:
+    """Return the traits of `ProgressWidget`; at most 200 groups, by first appearance."""
+    left = progress.left
+    return {
+        "total": progress.total,
+        "finished": progress.finished,
+        "running": progress.running,
+        "erred": progress.erred,
+        "spared": progress.spared,
+        **_scheduled_values(progress.scheduled),
+        "fraction": _finite(progress.fraction) or 0.0,
+        "elapsed_s": _finite(progress.elapsed_s) or 0.0,
+        "eta_s": None if left is None else _finite(left.guess_s),
+        "eta_low_s": None if left is None else _finite(left.low_s),
+        "eta_high_s": None if left is None else _finite(left.high_s),
+        "eta_unseen": 0 if left is None else left.n_unseen,
+        "groups": [
+            {
+                "prefix": wire_text(row.prefix),
+                "total": row.total,
+                "finished": row.finished,
+                "running": row.running,
+                "erred": row.erred,
+                **({"spared": row.spared} if row.spared else {}),
+                **({} if row.scheduled is None else _scheduled_values(row.scheduled)),
+            }
+            for row in progress.prefixes[:_MAX_GROUPS]
+        ],
+        # Last, so that who sees it end finds everything else up to date.
+        "state": progress.state,
+    }
+
+
+def _scheduled_values(told: Scheduled | None) -> Mapping[str, object]:
+    if told is None:
+        return dict.fromkeys(("queued", "waiting", "no_worker", "asked", "asked_s"))
+    counts = {"queued": told.queued, "waiting": told.waiting, "no_worker": told.no_worker}
+    return {**counts, "asked": None if told.is_all else told.asked, "asked_s": _finite(told.time_s)}
+
+
+def gantt_values(recorder: Recorder, window: Window, progress: Progress) -> Mapping[str, object]:
+    """Return the traits of `GanttWidget` that the kernel sets."""
+    ended = progress.finished + progress.erred + progress.interrupted
+    dropped = recorder.dropped_of(window.first_run, window.last_run)
+    return {"n_tasks": ended, "n_lanes": len(recorder.lanes), "dropped": dropped}
+
+
+def still_gantt_values(recording: RecordedData) -> Mapping[str, object]:
+    """Return the same for a recording."""
+    lanes = {int(lane) for block in recording.blocks for lane in set(block.lane.tolist())}
+    return {"n_tasks": sum(map(len, recording.blocks)), "n_lanes": len(lanes), "dropped": recording.dropped}
+
+
+def _finite(value: float | None) -> float | None:
+    return value if value is not None and math.isfinite(value) else None

@@ -1,0 +1,41 @@
+"""Which computes a widget shows."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from taskscope.model.records import PrefixProgress, Run
+from taskscope.record import Recorder
+
+__all__ = ["Window"]
+
+
+@dataclass(frozen=True, slots=True)
+class Window:
+    """A range of computes of a recorder, both ends included.
+
+    Parameters
+    ----------
+    first_run
+        The first compute.
+    last_run
+        The last compute; None while more may come.
+    """
+
+    first_run: int = 0
+    last_run: int | None = None
+
+    @staticmethod
+    def from_now(recorder: Recorder) -> Window:
+        """Return the window of what runs now and all that comes."""
+        runs = [run for run in recorder.runs() if not run.is_of_others]
+        running = [run.run for run in runs if run.status == "running"]
+        return Window(min(running, default=recorder.next_run))
+
+    def runs(self, recorder: Recorder) -> list[Run]:
+        """Return the computes in the window."""
+        return recorder.runs(self.first_run, self.last_run)
+
+    def progress(self, recorder: Recorder) -> list[PrefixProgress]:
+        """Return how far each prefix of each compute in the window is."""
+        return recorder.progress(self.first_run, self.last_run)

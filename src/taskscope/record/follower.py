@@ -1,0 +1,118 @@
+"""A reader that gets everything of some runs once, at its own pace: what a file is written from."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator, Mapping
+
+import numpy as np
+
+from taskscope.model.columns import RowBlock
+from taskscope.record.run import RunState
+from taskscope.record.tables.groups import LaneTable
+from taskscope.record.tables.tasklog import TaskLog
+from taskscope.record.writers.graph import GraphPart, GraphPlace, Landed, LandingLog
+
+__all__ = ["Follower"]
+
+_KEYS_PER_PART = 4_000
+
+
+class Follower:
+    """Made by `Recorder.follow`; may be read on any one thread.
+
+    What is read later names only what was there to be read before: read rows, landings and tasks in flight
+    first, then graphs, whose keys those name by number.
+    """
+
+    def __init__(
+        self,
+        first_run: int,
+        lock: threading.RLock,
+        runs: Mapping[int, RunState],
+        tasks: TaskLog,
+        landings: LandingLog,
+        lanes: LaneTable,
+        now_s: Callable[[], float],
+    ) -> None:
+        self._first_run = first_run
+        self._lock = lock
+        self._runs = runs
+        self._tasks = tasks
+        self._landings = landings
+        self._lanes = lanes
+        self._now_s = now_s
+        self._cursor = tasks.first_row_of(first_run)
+        self._places: dict[int, GraphPlace] = {}
+        self._next_run = first_run
+        self._queue = landings.follow()
+        self._queue.extendleft(
+            landed for run, state in runs.items() if run >= first_run for landed in state.graph.landed()
+        )
+
+    def close(self) -> None:
+        """Read no more."""
+        self._landings.leave(self._queue)
+        self._queue.clear()
+
+    def rows(self, limit: int) -> list[tuple[RowBlock, dict[int, str]]]:
+        """Return up to `limit` rows that are new, and what their tasks raised; empty when there are none."""
+        with self._lock:
+            first, parts = self._tasks.parts_since(self._cursor, limit)
+            self._cursor = first + sum(map(len, parts))
+            return [(block, self._errors(block)) for block in parts if block.run >= self._first_run]
+
+    @property
+    def has_more_rows(self) -> bool:
+        """Whether there are rows that were not read."""
+        return self._cursor < self._tasks.cursor
+
+    def _errors(self, block: RowBlock) -> dict[int, str]:
+        errors = self._runs[block.run].graph.errors
+        if not errors:
+            return {}
+        failed = block.task[np.isin(block.task, list(errors))]
+        return {task: errors[task] for task in failed.tolist()}
+
+    def landed(self) -> Iterator[Landed]:
+        """Yield what landed since, or was valued."""
+        for _ in range(len(self._queue)):
+            landed = self._queue.popleft()
+            if landed.run >= self._first_run:
+                yield landed
+
+    def in_flight(self, limit: int) -> list[RowBlock]:
+        """Return the tasks in flight, up to `limit` of each run, as rows that stop now."""
+        with self._lock:
+            now_s = self._now_s()
+            states = [s for run, s in self._runs.items() if run >= self._first_run and s.log is not None]
+            blocks = [state.in_flight(now_s, self._lanes.id, limit) for state in states]
+        return [block for block in blocks if block is not None]
+
+    def graphs(self) -> Iterator[tuple[int, GraphPart]]:
+        """Yield what is new of the graphs, each with its run: at least all keys that were met until now."""
+        with self._lock:
+            new = [run for run in self._runs if run >= self._next_run]
+            self._next_run = max(new, default=self._next_run - 1) + 1
+            self._places |= dict.fromkeys(new, GraphPlace())
+        for run in list(self._places):
+            yield from self._parts(run)
+
+    def _parts(self, run: int) -> Iterator[tuple[int, GraphPart]]:
+        target: tuple[int, int] | None = None
+        while True:
+            at = self._places[run]
+            with self._lock:
+                state = self._runs.get(run)
+                part = None if state is None else state.graph.part(at, _KEYS_PER_PART)
+                n_met, n_processed = (0, 0) if state is None else state.graph.reached
+                is_over = state is None or state.log is None
+            if part is None or part.is_empty:
+                if is_over:
+                    del self._places[run]
+                return
+            target = target or (n_met, n_processed)
+            self._places[run] = part.place
+            yield run, part
+            if not is_over and part.place.keys >= target[0] and part.place.linked >= target[1]:
+                return

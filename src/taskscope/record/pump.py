@@ -1,0 +1,154 @@
+"""The one thread that folds what was recorded and tells its subscribers, ten times a second."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from taskscope.record.recorder import Recorder
+
+__all__ = ["TICK_S", "Pump", "Tick"]
+
+TICK_S = 0.1
+_FINAL_AFTER_S = 1.0
+_IDLE_EXIT_S = 3.0
+_SLICE_S = 0.001
+_PAUSE_S = 0.004
+_JOIN_S = 2.0
+
+
+@dataclass(frozen=True, slots=True)
+class Tick:
+    """One beat of the pump.
+
+    Parameters
+    ----------
+    now_s
+        Seconds after the recorder's zero.
+    active
+        Whether a compute is running or not everything of it was folded yet.
+    final
+        Whether this is the beat about a second after the end, on which state is sent once more.
+    """
+
+    now_s: float
+    active: bool
+    final: bool
+
+
+class Pump:
+    """Folds and tells, on a daemon thread that sleeps on an event and ends itself when idle.
+
+    Parameters
+    ----------
+    recorder
+        What to fold.
+    """
+
+    def __init__(self, recorder: Recorder) -> None:
+        self._recorder = recorder
+        self._subscribers: dict[Callable[[Tick], None], None] = {}
+        self._lock = threading.Lock()
+        self._wake = threading.Event()
+        self._stop = threading.Event()
+        """These two are the thread's own: what one is told is nothing to the next."""
+        self._thread: threading.Thread | None = None
+
+    def subscribe(self, subscriber: Callable[[Tick], None]) -> Callable[[], None]:
+        """Have `subscriber` called on every tick, on the pump's thread; return what ends that.
+
+        An error in it is counted as a fault of ours and harms nobody.
+        """
+        self._subscribers[subscriber] = None
+        return lambda: self.unsubscribe(subscriber)
+
+    def unsubscribe(self, subscriber: Callable[[Tick], None]) -> None:
+        """Call it no more, if it was called."""
+        self._subscribers.pop(subscriber, None)
+
+    def wake(self) -> None:
+        """Make the thread beat within a tick, and start it if it is not there."""
+        with self._lock:
+            self._wake.set()
+            # An interrupt may have come before it was started.
+            if self._thread is None or not self._thread.is_alive():
+                self._stop.set()
+                self._wake, self._stop = threading.Event(), threading.Event()
+                self._thread = threading.Thread(
+                    target=self._run, args=(self._wake, self._stop), name="taskscope-pump", daemon=True
+                )
+                self._thread.start()
+
+    def stop(self) -> None:
+        """End the thread and wait for it; what wakes the pump meanwhile starts another."""
+        self.wait_for(self.tell_to_stop())
+
+    def tell_to_stop(self) -> threading.Thread | None:
+        """Have the thread end, and return it; what wakes the pump from now on starts another."""
+        with self._lock:
+            self._stop.set()
+            self._wake.set()
+            thread, self._thread = self._thread, None
+            return thread
+
+    def wait_for(self, thread: threading.Thread | None) -> None:
+        """Wait until a thread that was told to has ended."""
+        if thread is not None and thread.ident not in {None, threading.get_ident()}:
+            thread.join(_JOIN_S)
+
+    def forget_thread(self) -> None:
+        """Start over in a child process, where the thread does not exist."""
+        self._lock = threading.Lock()
+        self._wake = threading.Event()
+        self._stop = threading.Event()
+        self._thread = None
+
+    def _run(self, wake: threading.Event, stop: threading.Event) -> None:
+        seen = -1
+        changed_s = self._recorder.now_s()
+        final_due = behind = False
+        while not stop.is_set():
+            wake.clear()
+            if not behind:
+                # A compute that is over within one tick costs a single beat, after it.
+                stop.wait(TICK_S)
+            behind = self._fold(stop)
+            now_s = self._recorder.now_s()
+            active = self._recorder.is_active()
+            if active or self._recorder.version != seen:
+                seen, changed_s, final_due = self._recorder.version, now_s, True
+            final = final_due and now_s - changed_s >= _FINAL_AFTER_S
+            self._tell(Tick(now_s, active, final))
+            if final:
+                final_due = False
+            if not final_due:
+                if now_s - changed_s >= _IDLE_EXIT_S and self._leave(wake, stop):
+                    return
+                wake.wait(_IDLE_EXIT_S)
+
+    def _leave(self, wake: threading.Event, stop: threading.Event) -> bool:
+        with self._lock:
+            if wake.is_set() or stop.is_set():
+                return stop.is_set()
+            self._thread = None
+            return True
+
+    def _fold(self, stop: threading.Event) -> bool:
+        """Fold for at most a tick; return whether more waits."""
+        deadline_s = self._recorder.now_s() + TICK_S
+        try:
+            while self._recorder.pull(_SLICE_S):
+                # Workers have the interpreter for four fifths of the time.
+                if stop.wait(_PAUSE_S) or self._recorder.now_s() >= deadline_s:
+                    return True
+        except Exception as error:  # noqa: BLE001 - the thread must survive a fault of ours
+            self._recorder.fault("the pump", error)
+        return False
+
+    def _tell(self, tick: Tick) -> None:
+        for subscriber in list(self._subscribers):
+            try:
+                subscriber(tick)
+            except Exception as error:  # noqa: BLE001 - see _fold
+                self._recorder.fault("a subscriber", error)

@@ -1,0 +1,397 @@
+"""The append-only, bounded event log that sources write and everything else reads."""
+
+from __future__ import annotations
+
+import itertools
+import math
+import os
+import threading
+import uuid
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime, timedelta
+
+import numpy as np
+from numpy.typing import NDArray
+
+from taskscope.errors import OptionError
+from taskscope.model.clock import SYSTEM_CLOCK, Clock
+from taskscope.model.held import HeldRows
+from taskscope.model.interrupts import uninterrupted
+from taskscope.model.links import TaskLinks
+from taskscope.model.recording import RecordedData
+from taskscope.model.records import (
+    Group,
+    GroupTotal,
+    Lane,
+    Message,
+    PrefixProgress,
+    Run,
+    RunningTask,
+    TaskBlock,
+)
+from taskscope.model.resources import ResourceLimits, ResourceRows
+from taskscope.model.rows import join_rows
+from taskscope.model.workers import WorkerSample
+from taskscope.record.follower import Follower
+from taskscope.record.intake import Intake
+from taskscope.record.messages import MessageLog
+from taskscope.record.run import RunTable, count_in_flight, links_of, prefix_progress, tasks_in_flight
+from taskscope.record.tables.activities import ActivityLog, NewActivities
+from taskscope.record.tables.cache_usage import Holding
+from taskscope.record.tables.groups import GroupTable, LaneTable
+from taskscope.record.tables.log import Log
+from taskscope.record.tables.recent import RecentLog
+from taskscope.record.tables.stacklog import CountedCalls, StackLog
+from taskscope.record.tables.tasklog import TaskLog
+from taskscope.record.writers.graph import Outline
+from taskscope.record.writers.runlog import RunLog
+
+__all__ = ["DEFAULT_MAX_TASKS", "Recorder"]
+
+DEFAULT_MAX_TASKS = 1_000_000
+_MAX_WORKER_SAMPLES = 200_000
+_MAX_SAMPLES = 500_000
+_MAX_HELD_ROWS = 300_000
+
+
+class Recorder:
+    """Everything recorded in one process.
+
+    Sources call `begin`, write to the `RunLog` they get, and say when it stopped; none of this takes a lock.
+    One reader at a time folds what was written into columns (`pull`) and reads it; an interrupt never ends
+    that half way.
+
+    Parameters
+    ----------
+    max_tasks
+        How many tasks are held; beyond that the oldest are dropped and counted. Exact totals per group stay.
+    clock
+        The clocks all times are taken with.
+
+    Raises
+    ------
+    OptionError
+        If `max_tasks` is not a positive integer.
+    """
+
+    def __init__(self, *, max_tasks: int = DEFAULT_MAX_TASKS, clock: Clock = SYSTEM_CLOCK) -> None:
+        self.id = uuid.uuid4().hex
+        self.clock = clock
+        self.origin = clock.perf_counter()
+        self.started_at = datetime.fromtimestamp(self.origin - clock.shift_s(), UTC)
+        self.messages_log = MessageLog(self.now_s)
+        self.limits = ResourceLimits()
+        """What the samples of `resources` are to be compared with."""
+        self.resources = Log(ResourceRows, _MAX_SAMPLES)
+        self.held = Log(HeldRows, _MAX_HELD_ROWS)
+        self.follow_held = False
+        """Whether anyone may want `held` while computes run; that of a recording is made from its tables."""
+        self.metrics: dict[int, str] = {}
+        """The name of the user's cache metric, by run; runs without one are not here."""
+        self.holdings = Log(HeldRows, _MAX_HELD_ROWS)
+        """What workers of clusters were seen to hold; it is in `held`, too."""
+        self.activities = ActivityLog()
+        self.workers: RecentLog[WorkerSample] = RecentLog(_MAX_WORKER_SAMPLES)
+        self.stacks = StackLog(self.now_s)
+        self._tasks = TaskLog(_checked(max_tasks))
+        self._groups = GroupTable()
+        self._lanes = LaneTable(os.getpid())
+        self._run_ids = itertools.count()
+        self._runs = RunTable()
+        self._intake = Intake(
+            clock,
+            self.origin,
+            runs=self._runs,
+            tasks=self._tasks,
+            groups=self._groups,
+            lanes=self._lanes,
+            activities=self.activities,
+            holdings=self.holdings,
+            append_held=self._append_held,
+            follows_held=lambda: self.follow_held,
+        )
+        self._lock = threading.RLock()
+
+    # Written by sources ---------------------------------------------------------------------------------
+
+    def begin(self) -> RunLog:
+        """Start a run; safe from any thread."""
+        log = self.new_log()
+        self.put(log)
+        return log
+
+    def new_log(self) -> RunLog:
+        """Return what a run is written to, which is not known before it is `put`."""
+        return RunLog(next(self._run_ids), self.clock, self.fault)
+
+    def put(self, log: RunLog) -> None:
+        """Start its run; safe from any thread."""
+        self._intake.put(log)
+
+    def fault(self, where: str, error: BaseException) -> None:
+        """Count an error of our own, which the user's computation must never see."""
+        try:
+            self.messages_log.fault(where, error)
+        except Exception:  # noqa: BLE001 - the stack is full, or a handler of the user's loggers raises
+            return
+
+    def warn(self, text: str) -> None:
+        """Add a message the user should see; the same text is counted, not repeated."""
+        self.messages_log.add("warning", text)
+
+    def note_holdings(self, run: int, time_s: float, holdings: Sequence[Holding]) -> None:
+        """Tell of what workers hold of a run, the groups that changed; seconds after this recorder's zero."""
+        self._intake.looks.note(run, time_s, holdings)
+
+    def hand_over_samples(self, start_s: float, run: int, counted: Sequence[CountedCalls]) -> None:
+        """Add a cycle of samples of one run that others counted; see `StackLog.hand_over`."""
+        self.stacks.hand_over(start_s, counted)
+        with self._lock:
+            state = self._runs.get(run)
+            if state is not None and state.log is None:
+                # Nothing else tells that there is something to send.
+                self._runs.touch(run)
+
+    # Folded and read by one reader at a time --------------------------------------------------------------
+
+    @uninterrupted
+    def pull(self, budget_s: float = 0.001) -> bool:
+        """Fold what writers appended, for about `budget_s` seconds; True if more is waiting."""
+        deadline = self.clock.perf_counter() + budget_s
+        with self._lock:
+            self._intake.admit()
+            return self._intake.fold(deadline)
+
+    def _append_held(self, rows: HeldRows, metric: str | None) -> None:
+        if metric is not None and len(rows):
+            self.metrics[int(rows.run[0])] = metric
+        self.held.append(rows)
+
+    def _drain(self) -> None:
+        while self.pull(0.1):
+            pass
+
+    @property
+    def max_tasks(self) -> int:
+        """How many tasks are held at most."""
+        return self._tasks.max_rows
+
+    @max_tasks.setter
+    def max_tasks(self, value: int) -> None:
+        self._tasks.max_rows = _checked(value)
+
+    @property
+    def cursor(self) -> int:
+        """How many tasks have ever been folded in; it never goes back."""
+        return self._tasks.cursor
+
+    @property
+    def dropped(self) -> int:
+        """How many of them are no longer held, always the oldest."""
+        return self._tasks.dropped
+
+    def dropped_of(self, first_run: int, last_run: int | None) -> int:
+        """Return how many tasks of the runs in the window are no longer held."""
+        with self._lock:
+            return sum(s.n_ended - s.rows_held for s in self._runs.window(first_run, last_run))
+
+    @property
+    def groups(self) -> Sequence[Group]:
+        """All groups by first appearance; an element's place is its id."""
+        return self._groups.groups
+
+    @property
+    def lanes(self) -> Sequence[Lane]:
+        """All lanes by first appearance; an element's place is its id."""
+        return self._lanes.lanes
+
+    @property
+    def messages(self) -> list[Message]:
+        """What the user should know, oldest first."""
+        return self.messages_log.messages()
+
+    @property
+    def version(self) -> int:
+        """A number that grows whenever a run starts, ends or changes."""
+        return self._runs.version
+
+    @property
+    def next_run(self) -> int:
+        """The number that the next run will get, at the earliest."""
+        with self._lock:
+            return max(self._runs.next_run, self._intake.next_run)
+
+    def now_s(self) -> float:
+        """Seconds after this recorder's zero."""
+        return self.clock.perf_counter() - self.origin
+
+    def is_computing(self) -> bool:
+        """Whether a compute goes on now; once it has ended, its tasks may still have to be folded."""
+        return self._intake.is_computing()
+
+    def is_active(self) -> bool:
+        """Whether a compute is running, or one that is over has tasks still running or not folded."""
+        return not self._intake.is_empty()
+
+    def totals(self) -> list[GroupTotal]:
+        """Return exact totals per group over everything ever folded, dropped rows included."""
+        with self._lock:
+            return self._groups.totals()
+
+    def tasks_since(self, cursor: int, limit: int) -> tuple[int, TaskBlock]:
+        """Return up to `limit` tasks from row `cursor` on, and the number of the first one.
+
+        That number is greater than `cursor` when rows in between were dropped.
+        """
+        with self._lock:
+            first, parts = self._tasks.parts_since(cursor, limit)
+            runs = self._runs
+            return first, join_rows(
+                [(b, runs[b.run].graph.identify, runs[b.run].graph.errors) for b in parts]
+            )
+
+    def follow(self, first_run: int) -> Follower:
+        """Return a reader that gets all there is of the runs from `first_run` on, at its own pace."""
+        with self._lock:
+            landings = self._intake.landings
+            return Follower(first_run, self._lock, self._runs, self._tasks, landings, self._lanes, self.now_s)
+
+    def activities_since(self, cursor: int, limit: int, n_completed: int, n_sources: int) -> NewActivities:
+        """Return what is new of activities; see `ActivityLog.news`."""
+        with self._lock:
+            return self.activities.news(cursor, limit, n_completed, n_sources)
+
+    def links(self, row: int, limit: int) -> TaskLinks | None:
+        """Return up to `limit` dependencies and as many dependents of a task; None if it is not held."""
+        with self._lock:
+            at = self._tasks.task_at(row)
+            if at is None:
+                return None
+            run, task = at
+            return links_of(self._runs[run], task, self._tasks, self._groups.groups, limit)
+
+    def runs_since(self, version: int) -> tuple[int, list[Run]]:
+        """Return the newest version and the runs that are new or changed since `version`, oldest first."""
+        with self._lock:
+            return self._runs.version, self._runs.since(version)
+
+    def running(self) -> list[RunningTask]:
+        """Return the tasks in flight, at most 1,000, longest running first."""
+        with self._lock:
+            return tasks_in_flight(self._intake.going(), self._lanes, self._groups, self.origin)
+
+    def outline(self, run: int) -> Outline | None:
+        """Return the shape of the graph of a run that goes on; None before all of it was seen."""
+        with self._lock:
+            state = self._runs.get(run)
+            return None if state is None else state.graph.outline()
+
+    def ended(self, run: int) -> NDArray[np.int32] | None:
+        """Return the numbers of a run's tasks that are not ahead; None if some are no longer held.
+
+        They came to an end, or do not have to run.
+        """
+        with self._lock:
+            state = self._runs.get(run)
+            blocks = [block.task for _, block in self._tasks.blocks() if block.run == run]
+            if state is None or sum(map(len, blocks)) < state.n_ended:
+                return None
+            return np.concatenate([*blocks, state.graph.spared()])
+
+    def progress(self, first_run: int = 0, last_run: int | None = None) -> list[PrefixProgress]:
+        """Return how far each prefix of each run in the window is, in order of appearance."""
+        with self._lock:
+            rows = []
+            for state in self._runs.window(first_run, last_run):
+                in_flight = count_in_flight(state.log, self._groups)
+                rows += prefix_progress(state, self._groups.groups, in_flight)
+            return rows
+
+    @uninterrupted
+    def runs(self, first_run: int = 0, last_run: int | None = None) -> list[Run]:
+        """Return the runs in the window."""
+        with self._lock:
+            self._intake.admit()
+            return [s.describe() for s in self._runs.window(first_run, last_run)]
+
+    @uninterrupted
+    def snapshot(
+        self,
+        first_run: int = 0,
+        last_run: int | None = None,
+        *,
+        start_s: float = 0.0,
+        stop_s: float | None = None,
+        metadata: Mapping[str, object] | None = None,
+    ) -> RecordedData:
+        """Return what was recorded of the runs in the window as an immutable `Recording`.
+
+        Parameters
+        ----------
+        first_run, last_run
+            The window, both ends included; None means up to now.
+        start_s, stop_s
+            Seconds after this recorder's zero: the zero of the recording, and until when resources and
+            messages belong to it.
+        metadata
+            Facts to add to the recording's metadata.
+        """
+        with self._lock:
+            self._drain()
+            states = self._runs.window(first_run, last_run)
+            graphs = {s.run.run: g for s in states if (g := s.graph.columns()) is not None}
+            blocks = [b for _, b in self._tasks.blocks() if b.run in graphs]
+            held = sum(map(len, blocks))
+            now_s = self.now_s()
+            in_flight = [s.in_flight(now_s, self._lanes.id) for s in states]
+            until_s = math.inf if stop_s is None else stop_s
+            return RecordedData(
+                started_at=self.started_at + timedelta(seconds=start_s),
+                zero_s=start_s,
+                runs=tuple(s.run for s in states),
+                groups=tuple(self._groups.groups),
+                lanes=tuple(self._lanes.lanes),
+                blocks=(*blocks, *(b for b in in_flight if b is not None)),
+                graphs=graphs,
+                resources=self.resources.rows().between(start_s, until_s),
+                messages=tuple(self.messages_log.messages(start_s, until_s)),
+                totals=tuple(self._groups.totals()),
+                now_s=now_s,
+                dropped=sum(s.n_ended for s in states) - held,
+                metadata=dict(metadata or {}),
+                stacks=self.stacks.between(first_run, last_run),
+                activities=self.activities.columns(graphs.keys()),
+                transfers=self.activities.transfers(start_s, stop_s),
+                holdings=self._held_between(first_run, last_run, until_s),
+                workers=tuple(w for w in self.workers if start_s <= w.time_s <= until_s),
+            )
+
+    def _held_between(self, first_run: int, last_run: int | None, until_s: float) -> HeldRows:
+        rows = self.holdings.rows()
+        last = math.inf if last_run is None else last_run
+        return rows.part((rows.run >= first_run) & (rows.run <= last) & (rows.time <= until_s))
+
+    @uninterrupted
+    def clear(self) -> None:
+        """Forget all rows and all runs that are over; ids and the cursor go on."""
+        with self._lock:
+            self._drain()
+            self._tasks.clear()
+            self.held.clear()
+            self.metrics.clear()
+            self.holdings.clear()
+            self.activities.clear()
+            self.workers.clear()
+            self.stacks.clear()
+            self._runs.clear()
+
+    def renew_lock(self) -> None:
+        """Replace the lock, in a child process whose parent may have held it at the fork."""
+        self._lock = threading.RLock()
+        self.stacks.renew_lock()
+
+
+def _checked(max_tasks: int) -> int:
+    if type(max_tasks) is not int or max_tasks < 1:
+        raise OptionError(f"max_tasks must be a positive whole number of tasks, got {max_tasks!r}")
+    return max_tasks

@@ -1,0 +1,531 @@
+"""One run on the reader's side, its progress, and the runs that a recorder remembers."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter, OrderedDict, defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+from taskscope.model.columns import SCHEDULER_OBSERVED, RowBlock, narrow_sizes, round_down_f4
+from taskscope.model.held import HeldRows
+from taskscope.model.keys import key_text
+from taskscope.model.links import Link, TaskLinks, cut_links
+from taskscope.model.records import INTERRUPTED, RUNNING, Group, PrefixProgress, Run, RunningTask, RunStatus
+from taskscope.record.tables.activities import ActivityLog
+from taskscope.record.tables.cache_usage import Occupancy, metric_name
+from taskscope.record.tables.groups import GroupTable, LaneTable
+from taskscope.record.tables.tasklog import TaskLog
+from taskscope.record.writers.appended import LaneBuffer, LaneKey
+from taskscope.record.writers.fold import MAX_ROWS, GroupSums, UnknownLanes, sum_by_group, take, take_rows
+from taskscope.record.writers.graph import GraphBuilder, Landed, LandingLog, RunGraph, joined_sources
+from taskscope.record.writers.runlog import RunLog
+
+__all__ = [
+    "Deductions",
+    "RunState",
+    "RunTable",
+    "Told",
+    "count_in_flight",
+    "links_of",
+    "prefix_progress",
+    "tasks_in_flight",
+]
+
+
+_MAX_TOLD = 5_000
+"""Most keys of each kind that are taken at a time."""
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """What a log said, flat as it is there."""
+
+    spared: list[object]
+    superseded: list[object]
+
+
+class Deductions:
+    """What to take off the counts of one run, by group id."""
+
+    def __init__(self) -> None:
+        self.spared: Counter[int] = Counter()
+        """How many tasks do not have to run."""
+        self._superseded: Counter[tuple[int, int]] = Counter()
+
+    def superseded(self, group: int, status: int) -> int:
+        """Return how many rows of this status count no more: the task has another, or is in flight."""
+        return self._superseded[group, status]
+
+    @staticmethod
+    def slices_waiting(log: RunLog) -> float:
+        """Return how often `take` must be called to take all that was said so far."""
+        return max(len(log.spared), len(log.superseded)) / (2 * _MAX_TOLD)
+
+    @staticmethod
+    def take(log: RunLog) -> Told:
+        """Take a bounded part of what was said."""
+        return Told(take(log.spared, 2, _MAX_TOLD), take(log.superseded, 2, _MAX_TOLD))
+
+    def fold(self, told: Told, builder: GraphBuilder) -> tuple[NDArray[np.int32], NDArray[np.bool_]] | None:
+        """Count what was said; return whether tasks do not have to run, where that is new, else None."""
+        for group, status in zip(
+            builder.groups(builder.numbers(told.superseded[::2])).tolist(), told.superseded[1::2], strict=True
+        ):
+            self._superseded[group, cast("int", status)] += 1
+        if not told.spared:
+            return None
+        tasks, are_spared = builder.spare(
+            builder.numbers(told.spared[::2]), np.array(told.spared[1::2], bool)
+        )
+        for group, is_spared in zip(builder.groups(tasks).tolist(), are_spared.tolist(), strict=True):
+            self.spared[group] += 1 if is_spared else -1
+        return (tasks, are_spared) if len(tasks) else None
+
+
+def prefix_progress(
+    state: RunState, groups: Sequence[Group], in_flight: Mapping[int, int]
+) -> list[PrefixProgress]:
+    """Return one row per prefix of this run, in order of appearance.
+
+    Parameters
+    ----------
+    state
+        The run.
+    groups
+        All groups.
+    in_flight
+        How many of its tasks are in flight, by group id.
+    """
+    run = state.run.run
+    off = state.deductions
+    ids = sorted({g for g, n in state.graph.totals.items() if n > 0} | set(state.ended) | set(in_flight))
+    is_old = state.log is not None and bool(state.log.sent_counts)
+    rows: dict[str, PrefixProgress] = {}
+    for group_id in ids:
+        prefix = groups[group_id].prefix
+        ended = state.ended.get(group_id) or GroupSums.zero()
+        # A row may be replaced before it was folded itself.
+        counts = [max(n - off.superseded(group_id, status), 0) for status, n in enumerate(ended.counts)]
+        finished, erred, interrupted, lost, _ = counts
+        running = in_flight.get(group_id, 0)
+        seen = finished + erred + interrupted + lost + running
+        # While a large graph is still being counted, a prefix has at least the tasks seen of it.
+        planned = max(state.graph.totals[group_id] - off.spared[group_id], 0)
+        total = planned if state.graph.is_counted else max(planned, seen)
+        finished = min(finished, total)
+        erred = min(erred, total - finished)
+        if is_old:
+            # What has ended since the scheduler was asked is in flight no more.
+            running = min(running, total - finished - erred)
+        row = rows.get(prefix) or PrefixProgress(run, prefix, 0, 0, 0, 0, 0, 0.0)
+        rows[prefix] = PrefixProgress(
+            run=run,
+            prefix=prefix,
+            total=row.total + total,
+            finished=row.finished + finished,
+            erred=row.erred + erred,
+            running=row.running + running,
+            interrupted=row.interrupted + max(min(interrupted + lost, total - finished - erred - running), 0),
+            duration_s=row.duration_s + ended.duration_s,
+            spared=row.spared + off.spared[group_id],
+            again=row.again + sum(ended.counts) - sum(counts),
+        )
+    log = state.log
+    if log is None or log.stop is not None or not log.scheduled:
+        return list(rows.values())
+    scheduled = log.scheduled
+    # What has ended since the scheduler was asked does not wait any more.
+    return [
+        replace(row, scheduled=scheduled.get(prefix) if row.ahead else None) for prefix, row in rows.items()
+    ]
+
+
+_MAX_RUNNING = 1_000
+
+
+def tasks_in_flight(
+    logs: Iterable[RunLog], lanes: LaneTable, groups: GroupTable, origin: float
+) -> list[RunningTask]:
+    """Return the tasks in flight, at most 1,000, longest running first, in seconds after `origin`."""
+    found = [task for log in logs for task in _of_run(log, lanes, groups, origin)]
+    return sorted(found, key=lambda task: task.start_s)[:_MAX_RUNNING]
+
+
+def _of_run(log: RunLog, lanes: LaneTable, groups: GroupTable, origin: float) -> Iterator[RunningTask]:
+    tasks = [*log.in_flight(), *log.sent(_MAX_RUNNING)][:_MAX_RUNNING]
+    ids = _ids(log, [key for _, key, _ in tasks], groups)
+    for (lane, key, start), group in zip(tasks, ids, strict=True):
+        lane_id = None if lane is None else lanes.id(lane)
+        yield RunningTask(log.run, lane_id, group, key_text(key), start - origin)
+
+
+def count_in_flight(log: RunLog | None, groups: GroupTable) -> Counter[int]:
+    """Return how many tasks of each group of a run are in flight, by the group's id.
+
+    Of a cluster with very many of them these are as many as the scheduler said at the last look.
+    """
+    if log is None:
+        return Counter()
+    seen = [key for _, key, _ in log.in_flight()]
+    sent = log.sent_counts
+    if not sent or len(log.submitted) <= _MAX_RUNNING:
+        return Counter(_ids(log, [*seen, *list(log.submitted)], groups))
+    counts = Counter(_ids(log, seen, groups))
+    for group, (_, n) in zip(_ids(log, [key for key, _ in sent], groups), sent, strict=True):
+        counts[group] += n
+    return counts
+
+
+def _ids(log: RunLog, keys: Sequence[object], groups: GroupTable) -> list[int]:
+    return groups.ids_of_others(keys) if log.is_of_others else groups.ids(keys)
+
+
+_MAX_LANDED = 20_000
+
+
+class RunState:
+    """What the reader knows of one run.
+
+    Parameters
+    ----------
+    log
+        Where the run's writers append.
+    groups
+        The recorder's group table.
+    origin
+        The recorder's zero on the clock's axis.
+    follow_held
+        Whether to tell what the scheduler holds while the run goes on.
+    landings
+        Gets what is folded of landings.
+    """
+
+    def __init__(
+        self,
+        log: RunLog,
+        groups: GroupTable,
+        origin: float,
+        *,
+        follow_held: bool = False,
+        landings: LandingLog,
+    ) -> None:
+        self.log: RunLog | None = log
+        self.groups = groups
+        self.origin = origin
+        self._graph = RunGraph(log.run)
+        self.ended: dict[int, GroupSums] = defaultdict(GroupSums.zero)
+        """Sums over the rows so far, by group id."""
+        self.deductions = Deductions()
+        """What to take off these, and off the graph's counts."""
+        self.occupancy: Occupancy | None = None
+        self.rows_held = 0
+        """How many of the run's rows the store holds."""
+        self._follow_held = follow_held
+        self._landings = landings
+        self._unknown = UnknownLanes()
+        self.run = self.describe()
+
+    @property
+    def n_ended(self) -> int:
+        """How many of its tasks came to an end, also those that are no longer held."""
+        return sum(sum(sums.counts) for sums in self.ended.values())
+
+    def describe(self) -> Run:
+        """Return the run as it stands."""
+        log = self.log
+        if log is None:
+            return self.run
+        return Run(
+            run=log.run,
+            label=log.label,
+            cell=log.cell,
+            scheduler=log.scheduler,
+            n_workers=log.n_workers,
+            n_tasks=log.n_tasks,
+            start_s=log.start - self.origin,
+            stop_s=None if log.stop is None else log.stop - self.origin,
+            status=cast("RunStatus", log.status),
+            error=log.error,
+            execution_count=log.execution_count,
+            source_crc=log.source_crc,
+        )
+
+    def take_rows(self, lane_id: Callable[[LaneKey], int]) -> RowBlock | None:
+        """Fold a bounded number of the rows that were appended since; None when there were none."""
+        log, builder = self.log, self.graph.builder
+        if log is None:
+            return None
+        if builder is None:
+            if log.stop is not None:
+                # A fault of ours kept the graph from us: what its rows are about will never be known.
+                log.discard()
+            return None
+        raw = take_rows(log, lane_id, self._unknown)
+        landed = take(log.landed, 2, _MAX_LANDED)
+        told = self.deductions.take(log)
+        self._grow(log, builder)
+        self._take_landed(log, builder, landed)
+        spared = self.deductions.fold(told, builder)
+        if spared is not None:
+            self._landings.append(Landed(log.run, spared[0], spared=spared[1]))
+        if raw is None:
+            return None
+        tasks = builder.numbers(raw.keys)
+        builder.errors.update({int(tasks[i]): text for i, text in raw.errors.items()})
+        block = raw.to_block(log.run, tasks, self.origin)
+        if self.occupancy is not None:
+            self.occupancy.note_sizes(tasks, raw.size)
+        for group_id, sums in sum_by_group(block, builder.groups(tasks, raw.keys)):
+            self.ended[group_id].add(sums)
+            self.groups.add(group_id, sums)
+        return block
+
+    def take_activities(self, lane_id: Callable[[LaneKey], int], into: ActivityLog) -> None:
+        """Fold a bounded number of the activities that were appended since."""
+        log, builder = self.log, self.graph.builder
+        if log is None or builder is None or not (log.activities or log.activity_bytes):
+            return
+        n_told, n_activities = len(log.activity_bytes), len(log.activities)
+        activities = take(log.activities, 1)
+        # Bytes are told after their activity; those of one that has to wait wait with it.
+        told = take(log.activity_bytes, 1, n_told) if len(activities) == n_activities else []
+        self._grow(log, builder)
+        if activities:
+            keys = [a.key for a in activities]
+            tasks = builder.numbers(keys)
+            lanes = [lane_id(a.lane) for a in activities]
+            groups = builder.groups(tasks, keys)
+            into.add(log.run, tasks, groups, lanes, activities, self.origin)
+        for token, nbytes in told:
+            into.complete(token, nbytes)
+
+    @property
+    def graph(self) -> RunGraph:
+        """Its graph, from when the source has told it."""
+        log = self.log
+        if self._graph.builder is None and log is not None and log.graph_source is not None:
+            grows = log.graph_source.grows
+            ids = self.groups.ids_of_others if log.is_of_others else self.groups.ids
+            builder = self._graph.begin(log.graph_source, log.start - self.origin, ids)
+            log.graph_source = None
+            if self._follow_held and not (grows or log.is_held_elsewhere):
+                self.occupancy = Occupancy(log.run, builder, has_metric=log.metric is not None)
+        return self._graph
+
+    def _grow(self, log: RunLog, builder: GraphBuilder) -> None:
+        # After rows and landings were taken: a key is announced before either.
+        sources = take(log.graph_growth, 1)
+        if sources:
+            builder.grow(joined_sources(sources))
+
+    def _take_landed(self, log: RunLog, builder: GraphBuilder, landed: list[object]) -> None:
+        if landed:
+            tasks = builder.numbers(landed[::2])
+            times = np.array(landed[1::2], np.float64) - self.origin
+            builder.land(tasks, times)
+            self._landings.append(Landed(log.run, tasks, enter=times))
+            if self.occupancy is not None:
+                self.occupancy.note_landings(tasks, times)
+        values = take(log.values, 2, _MAX_LANDED)
+        if values:
+            tasks, amounts = builder.numbers(values[::2]), np.array(values[1::2], np.float64)
+            builder.measure(tasks, amounts)
+            self._landings.append(Landed(log.run, tasks, values=amounts))
+            if self.occupancy is not None:
+                self.occupancy.note_values(len(values) // 2)
+
+    def in_flight(
+        self, now_s: float, lane_id: Callable[[LaneKey], int], limit: int | None = None
+    ) -> RowBlock | None:
+        """Return the tasks in flight as rows that stop now, interrupted if the run is over, else running.
+
+        Of those that taskscope cannot look at, at most `limit`.
+        """
+        log, builder = self.log, self.graph.builder
+        if log is None or builder is None:
+            return None
+        found = log.in_flight()
+        sent, unknown = log.sent(limit), self._unknown.copy()
+        unseen = np.array([False] * len(found) + [lane is None for lane, _, _ in sent], bool)
+        found += [
+            (lane or unknown.place(start, math.inf, *log.sent_to.get(key, ())), key, start)
+            for lane, key, start in sent
+        ]
+        if not found:
+            return None
+        self._grow(log, builder)
+        n = len(found)
+        start = np.array([start for _, _, start in found], np.float64) - self.origin
+        return RowBlock(
+            log.run,
+            builder.numbers([key for _, key, _ in found]),
+            start,
+            round_down_f4(np.maximum(now_s - start, 0.0)),
+            np.full(n, np.nan, np.float32),
+            narrow_sizes(np.full(n, np.nan)),
+            np.array([lane_id(lane) for lane, _, _ in found], np.uint16),
+            ((RUNNING if log.stop is None else INTERRUPTED) | SCHEDULER_OBSERVED * unseen).astype(np.uint8),
+        )
+
+    def slices_waiting(self) -> int:
+        """Return how often `take_rows` must be called to fold all that writers have appended so far."""
+        log = self.log
+        if log is None:
+            return 0
+        sizes = [
+            len(log.landed) / (2 * _MAX_LANDED),
+            self.deductions.slices_waiting(log),
+            len(log.values) / (2 * _MAX_LANDED),
+            len(log.remote) / (RunLog.REMOTE_WIDTH * MAX_ROWS),
+            len(log.reported) / (RunLog.REPORTED_WIDTH * MAX_ROWS),
+            len(log.failed) / MAX_ROWS,
+            len(log.unseen) / MAX_ROWS,
+            len(log.graph_growth) / MAX_ROWS,
+            len(log.activities) / MAX_ROWS,
+            len(log.activity_bytes) / MAX_ROWS,
+            *(len(lane) / (LaneBuffer.WIDTH * MAX_ROWS) for lane in list(log.lanes.values())),
+        ]
+        return math.ceil(max(sizes))
+
+    def take_held(self, now_s: float) -> HeldRows:
+        """Return the rows of what the scheduler held that are settled by now; with the end, the last ones."""
+        occupancy, log, builder = self.occupancy, self.log, self.graph.builder
+        if occupancy is None or log is None or builder is None:
+            return HeldRows.empty()
+        over = self.over
+        rows = occupancy.advance(now_s, over=over)
+        if over and log.stop is not None and builder.complete and not occupancy.behind:
+            self.occupancy = None
+            rows = HeldRows.concat([rows, occupancy.close(log.stop - self.origin)])
+        return rows
+
+    @property
+    def metric_name(self) -> str | None:
+        """The name of the user's cache metric; None without one."""
+        return None if self.log is None or self.log.metric is None else metric_name(self.log.metric)
+
+    @property
+    def owes_held(self) -> bool:
+        """Whether the run is over and not all of what was held has been told."""
+        return self.occupancy is not None and self.over
+
+    @property
+    def over(self) -> bool:
+        """Whether the compute has ended, none of its tasks is in flight, and all was folded."""
+        log = self.log
+        return log is None or (log.stop is not None and not log.in_flight() and not self.slices_waiting())
+
+    def seal(self) -> bool:
+        """Let go of the log and the key objects once the run is over and all is folded; True when done."""
+        log = self.log
+        if log is None:
+            return True
+        graph = self.graph
+        if not self.over or graph.is_being_counted or self.occupancy is not None:
+            return False
+        self.run = self.describe()
+        graph.seal()
+        self.log = None
+        return True
+
+
+class RunTable(Mapping[int, RunState]):
+    """Runs in order of their numbers; those that changed last can be asked for by version."""
+
+    def __init__(self) -> None:
+        self._states: OrderedDict[int, RunState] = OrderedDict()
+        self._versions: OrderedDict[int, int] = OrderedDict()
+        self.version = 0
+        """A number that grows whenever a run starts, ends or changes."""
+
+    def __getitem__(self, run: int) -> RunState:
+        """Return a run by its number."""
+        return self._states[run]
+
+    def __iter__(self) -> Iterator[int]:
+        """Return the numbers, oldest first."""
+        return iter(self._states)
+
+    def __len__(self) -> int:
+        """Return how many runs are remembered."""
+        return len(self._states)
+
+    @property
+    def next_run(self) -> int:
+        """The number of the next run, at the earliest."""
+        return max(self._states, default=-1) + 1
+
+    def add(self, state: RunState) -> None:
+        """Remember a run that has just begun."""
+        self._states[state.run.run] = state
+        self.touch(state.run.run)
+
+    def update(self, state: RunState) -> None:
+        """Describe a run anew, and remember if it changed."""
+        current = state.describe()
+        if current != state.run:
+            state.run = current
+            self.touch(current.run)
+
+    def touch(self, run: int) -> None:
+        """Count a run as changed."""
+        self.version += 1
+        self._versions[run] = self.version
+        self._versions.move_to_end(run)
+
+    def since(self, version: int) -> list[Run]:
+        """Return the runs that are new or changed since `version`, the one that changed last at the end."""
+        changed = []
+        for run, at in reversed(self._versions.items()):
+            if at <= version:
+                break
+            changed.append(self._states[run].run)
+        return changed[::-1]
+
+    def window(self, first_run: int, last_run: int | None) -> list[RunState]:
+        """Return the runs from `first_run` to `last_run`, both included; None means up to now."""
+        return [
+            state
+            for run, state in self._states.items()
+            if first_run <= run and (last_run is None or run <= last_run)
+        ]
+
+    def oldest(self) -> RunState:
+        """Return the oldest run."""
+        return next(iter(self._states.values()))
+
+    def forget(self, run: int) -> None:
+        """Forget a run of which no rows are held."""
+        del self._states[run], self._versions[run]
+
+    def dropped(self, rows: Mapping[int, int]) -> None:
+        """Note how many rows of which run are no longer held; of runs without any, graphs are not either."""
+        for run, count in rows.items():
+            state = self._states[run]
+            state.rows_held -= count
+            if not state.rows_held:
+                state.graph.let_go()
+
+    def clear(self) -> None:
+        """Note that no rows are held any more, and forget all runs that are over."""
+        for state in self._states.values():
+            state.rows_held = 0
+        for run in [run for run, state in self._states.items() if state.log is None]:
+            self.forget(run)
+
+
+def links_of(state: RunState, task: int, tasks: TaskLog, groups: Sequence[Group], limit: int) -> TaskLinks:
+    """Return up to `limit` dependencies and as many dependents of a run's task, in the graph's order."""
+
+    def name(shown: NDArray[np.int32]) -> list[Link]:
+        rows = tasks.rows_of(state.run.run, shown)
+        group_ids, keys = state.graph.identify(shown)
+        texts = keys.iter_text([groups[g].name for g in group_ids.tolist()])
+        return [Link(rows.get(n), text) for n, text in zip(shown.tolist(), texts, strict=True)]
+
+    return cut_links(state.graph.neighbours(task), limit, name)

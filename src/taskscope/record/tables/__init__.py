@@ -1,0 +1,1 @@
+"""The recorder's tables: bounded, append-only, read with a cursor."""

@@ -1,0 +1,211 @@
+"""What schedulers hold during a run, from its landings and its graph; and what workers were seen to hold."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Iterator, Sequence
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from taskscope.model.held import HeldEvents, HeldRows, HeldSeries
+from taskscope.record.tables.groups import GroupTable
+from taskscope.record.writers.graph import GraphBuilder
+
+__all__ = ["Holding", "HoldingLog", "Occupancy", "metric_name"]
+
+
+_MAX_LANDINGS = 5_000
+_PAUSE_S = 0.09
+
+
+def metric_name(metric: Callable[[object], object]) -> str:
+    """Return what to call a cache metric of the user's."""
+    return str(getattr(metric, "__name__", type(metric).__name__))
+
+
+class Occupancy:
+    """What one run holds.
+
+    Parameters
+    ----------
+    run
+        The run.
+    builder
+        Its graph, perhaps not complete yet; until it is, landings wait.
+    has_metric
+        Whether a metric of the user's values every result.
+    """
+
+    def __init__(self, run: int, builder: GraphBuilder, *, has_metric: bool) -> None:
+        self._builder = builder
+        self._has_metric = has_metric
+        self._series = HeldSeries(run, builder.start, has_value=has_metric)
+        self._size = np.full(builder.n_keys, np.nan)
+        self._folded = np.zeros(builder.n_keys, np.bool_)
+        self._tasks: list[NDArray[np.int32]] = []
+        self._times: list[NDArray[np.float64]] = []
+        self._n_waiting = 0
+        self._n_unvalued = 0
+        self._next_step = 0
+        self._looked_s = float("-inf")
+        self._needed: NDArray[np.int64] | None = None
+
+    @property
+    def behind(self) -> bool:
+        """Whether there are landings that were not looked at."""
+        return self._n_waiting > 0
+
+    def note_sizes(self, tasks: NDArray[np.int32], sizes: NDArray[np.float64]) -> None:
+        """Take the result sizes of rows that were folded."""
+        self._size[tasks] = sizes
+        self._folded[tasks] = True
+
+    def note_landings(self, tasks: NDArray[np.int32], times: NDArray[np.float64]) -> None:
+        """Take landings in their order."""
+        self._tasks.append(tasks)
+        self._times.append(times)
+        self._n_waiting += len(tasks)
+        self._n_unvalued += len(tasks) * self._has_metric
+
+    def note_values(self, count: int) -> None:
+        """Take word that the metric's values of `count` more landings are known."""
+        self._n_unvalued -= count
+
+    def advance(self, now_s: float, *, over: bool) -> HeldRows:
+        """Look at some of the landings, ten times a second; return the rows that are settled.
+
+        Parameters
+        ----------
+        now_s
+            The recorder's clock.
+        over
+            Whether nothing more will be folded: what is not known by now never will be.
+        """
+        early = now_s - self._looked_s < _PAUSE_S and self._n_waiting < _MAX_LANDINGS
+        if not self._builder.complete or (early and not over):
+            return HeldRows.empty()
+        self._looked_s = now_s
+        begun = [self._begin()] if self._needed is None else []
+        landed = self._events(*self._take(over=over))
+        return self._series.add(HeldEvents.concat([*begun, landed]), now_s)
+
+    def close(self, stop: float) -> HeldRows:
+        """Return the last rows: nothing is held from `stop` on."""
+        return self._series.close(stop)
+
+    def _begin(self) -> HeldEvents:
+        """Count how many dependents each key waits for, and let the data enter."""
+        builder = self._builder
+        self._group, n_dependencies, self._edges = builder.links()
+        self._offset = np.concatenate(([0], np.cumsum(n_dependencies, dtype=np.int64)))
+        needed = np.bincount(self._edges, minlength=len(self._group))
+        needed[builder.kept()] += 1  # never leaves
+        self._needed = needed
+        data, sizes = builder.held_data()
+        self._size[data] = sizes
+        entered = self._moves(data, np.zeros(len(data), np.int64), 1, np.full(1, builder.start))
+        self._next_step = 1
+        return entered
+
+    def _take(self, *, over: bool) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
+        """Remove landings from the front, as far as sizes and values are known."""
+        tasks = np.concatenate([np.empty(0, np.int32), *self._tasks])
+        times = np.concatenate([np.empty(0), *self._times])
+        count = min(len(tasks), _MAX_LANDINGS)
+        if not over:
+            unknown = np.flatnonzero(~self._folded[tasks[:count]])
+            count = min(count, int(unknown[0]) if len(unknown) else count, len(tasks) - self._n_unvalued)
+        self._tasks, self._times = [tasks[count:]], [times[count:]]
+        self._n_waiting -= count
+        return tasks[:count], times[:count]
+
+    def _events(self, tasks: NDArray[np.int32], times: NDArray[np.float64]) -> HeldEvents:
+        steps = np.arange(len(tasks))
+        freed, freed_by = self._free(tasks, steps)
+        events = HeldEvents.concat(
+            [self._moves(tasks, steps, 1, times), self._moves(freed, freed_by, -1, times)]
+        )
+        self._next_step += len(tasks)
+        return events.part(np.argsort(events.step, kind="stable"))
+
+    def _free(
+        self, tasks: NDArray[np.int32], steps: NDArray[np.int64]
+    ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Return the keys that these landings free, and by which of them."""
+        assert self._needed is not None, "advance begins first"
+        first, last = self._offset[tasks], self._offset[tasks + 1]
+        counts = last - first
+        ends = np.cumsum(counts)
+        edges = np.repeat(first - ends + counts, counts) + np.arange(ends[-1] if len(ends) else 0)
+        order = np.argsort(self._edges[edges], kind="stable")
+        keys, places, uses = np.unique(self._edges[edges][order], return_index=True, return_counts=True)
+        by = np.repeat(steps, counts)[order][places + uses - 1]
+        self._needed[keys] -= uses
+        free = self._needed[keys] == 0
+        return keys[free].astype(np.int64), by[free]
+
+    def _moves(
+        self, keys: NDArray[np.generic], steps: NDArray[np.int64], sign: int, times: NDArray[np.float64]
+    ) -> HeldEvents:
+        return HeldEvents(
+            step=self._next_step + steps,
+            time=times[steps],
+            group=self._group[keys].astype(np.int64),
+            sign=np.full(len(keys), sign),
+            size=self._size[keys],
+            value=self._builder.values_of(keys),
+        )
+
+
+class Holding(NamedTuple):
+    """How much of a group workers hold.
+
+    Parameters
+    ----------
+    key
+        Any key of the group.
+    n_keys
+        How many results, each counted as often as workers hold it.
+    nbytes
+        Bytes of those whose size is known.
+    n_unsized
+        How many have none.
+    """
+
+    key: object
+    n_keys: int
+    nbytes: float
+    n_unsized: int
+
+
+class HoldingLog:
+    """Looks at what workers hold, in the order they were made."""
+
+    def __init__(self) -> None:
+        self._looks: deque[tuple[int, float, Sequence[Holding]]] = deque()
+
+    def note(self, run: int, time_s: float, holdings: Sequence[Holding]) -> None:
+        """Tell of the groups of a run that changed, seconds after the recorder's zero; from any thread."""
+        self._looks.append((run, time_s, holdings))
+
+    def fold(self, groups: GroupTable) -> Iterator[tuple[int, HeldRows]]:
+        """Yield the rows of what was told since, each with its run; for the one reader that folds."""
+        while self._looks:
+            run, time_s, holdings = self._looks.popleft()
+            n = len(holdings)
+            n_keys = np.array([h.n_keys for h in holdings], np.uint32)
+            yield (
+                run,
+                HeldRows(
+                    run=np.full(n, run, np.int32),
+                    group=np.array(groups.ids([h.key for h in holdings]), np.uint32),
+                    time=np.full(n, time_s),
+                    n_keys=n_keys,
+                    nbytes=np.array([h.nbytes for h in holdings], np.float64),
+                    n_unsized=np.array([h.n_unsized for h in holdings], np.uint32),
+                    value=np.zeros(n),
+                    n_unvalued=n_keys,
+                ),
+            )

@@ -1,0 +1,105 @@
+"""The recorder's append-only tables of groups and lanes: an element's place is its id."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+from typing import cast
+
+from taskscope.model.keys import others_prefix, split_key
+from taskscope.model.records import ERRED, Group, GroupTotal, Lane
+from taskscope.record.writers.appended import LaneKey
+from taskscope.record.writers.fold import GroupSums
+
+__all__ = ["MAX_GROUPS", "MAX_LANES", "GroupTable", "LaneTable"]
+
+MAX_GROUPS = 65_000
+MAX_LANES = 8_000
+
+
+class GroupTable:
+    """Groups by first appearance, with totals that outlive the dropped rows.
+
+    Those of other clients' tasks are apart, and so are their prefixes, though their names may be the same.
+    """
+
+    def __init__(self) -> None:
+        self.groups: list[Group] = []
+        self._ids: dict[object, int] = {}
+        self._ids_of_others: dict[object, int] = {}
+        self._sums: dict[int, GroupSums] = {}
+
+    def ids(self, keys: Sequence[object]) -> list[int]:
+        """Return the group id of every key, adding the groups that are new."""
+        return self._ids_in(self._ids, keys)
+
+    def ids_of_others(self, keys: Sequence[object]) -> list[int]:
+        """Do so for keys of other clients' tasks."""
+        return self._ids_in(self._ids_of_others, keys)
+
+    def _ids_in(self, known: dict[object, int], keys: Sequence[object]) -> list[int]:
+        if set(map(type, keys)) == {tuple}:
+            try:
+                return [known[key[0]] for key in cast("Sequence[tuple[object, ...]]", keys)]
+            except (KeyError, IndexError):
+                pass
+        return list(map(partial(self._id, known), keys))
+
+    def _id(self, known: dict[object, int], key: object) -> int:
+        # Only a tuple's head is looked up as it is: the text 'x-1' is of group 'x', ('x-1',) of 'x-1'.
+        group = known.get(key[0]) if type(key) is tuple and key else None
+        return self._add(known, key) if group is None else group
+
+    def _add(self, known: dict[object, int], key: object) -> int:
+        name, prefix = split_key(key)
+        if name in known:
+            return known[name]
+        if len(self.groups) >= MAX_GROUPS:
+            name, prefix = f"(beyond {MAX_GROUPS:,} groups)", "(more)"
+            if name in known:
+                return known[name]
+        prefix = others_prefix(prefix) if known is self._ids_of_others else prefix
+        self.groups.append(Group(len(self.groups), name, prefix))
+        known[name] = len(self.groups) - 1
+        return len(self.groups) - 1
+
+    def add(self, group_id: int, sums: GroupSums) -> None:
+        """Add rows to the totals of a group."""
+        self._sums.setdefault(group_id, GroupSums.zero()).add(sums)
+
+    def totals(self) -> list[GroupTotal]:
+        """Return the totals of every group that had a task, by first appearance."""
+        return [
+            GroupTotal(
+                g.name, g.prefix, sum(s.counts), s.counts[ERRED], s.duration_s, s.cpu_s, s.result_bytes
+            )
+            for g in self.groups
+            if (s := self._sums.get(g.id)) is not None
+        ]
+
+
+class LaneTable:
+    """Lanes by first appearance."""
+
+    def __init__(self, own_pid: int) -> None:
+        self.lanes: list[Lane] = []
+        self._own_pid = own_pid
+        self._ids: dict[LaneKey, int] = {}
+
+    def id(self, key: LaneKey) -> int:
+        """Return the id of a lane; beyond `MAX_LANES` all new ones share the last."""
+        known = self._ids.get(key)
+        if known is not None:
+            return known
+        if len(self.lanes) >= MAX_LANES:
+            return MAX_LANES - 1
+        named = bool(key.worker) or key.pid == self._own_pid
+        label = key.label if named else f"process {key.pid}"
+        if key.depth:
+            label = f"{label} (nested {key.depth})"
+        if len(self.lanes) == MAX_LANES - 1:
+            label = f"beyond {MAX_LANES - 1:,} lanes"
+        worker = key.worker or f"{key.pid}"
+        self.lanes.append(Lane(len(self.lanes), worker, key.thread, label))
+        self._ids[key] = len(self.lanes) - 1
+        return len(self.lanes) - 1

@@ -1,0 +1,275 @@
+"""Turn the flat rows that writers appended into columns, and into sums by group."""
+
+from __future__ import annotations
+
+import math
+import os
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import TypeVar, cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+from taskscope.model.columns import (
+    SCHEDULER_OBSERVED,
+    RowBlock,
+    narrow_sizes,
+    possible_sizes,
+    round_down_f4,
+    split_flags,
+)
+from taskscope.model.records import ERRED, FINISHED, INTERRUPTED, STATUSES
+from taskscope.record.writers.appended import FailedTask, LaneBuffer, LaneKey, UnseenTask
+from taskscope.record.writers.runlog import RunLog
+
+__all__ = ["MAX_ROWS", "GroupSums", "RawRows", "UnknownLanes", "sum_by_group", "take", "take_rows"]
+
+
+_MAX_LANES = 200
+
+
+class UnknownLanes:
+    """Puts tasks of unknown threads into lanes in which no two overlap.
+
+    Parameters
+    ----------
+    free_from
+        When the last task of every lane so far ended, by worker; ``""`` where that is not known either.
+    """
+
+    def __init__(self, free_from: dict[str, list[float]] | None = None) -> None:
+        self._free_from = free_from or {}
+
+    def place(self, start: float, stop: float, worker: str = "", label: str = "") -> LaneKey:
+        """Return the lane of a task; beyond 200 lanes of a worker all share the last."""
+        free = self._free_from.setdefault(worker, [])
+        lane = next((i for i, since in enumerate(free) if since <= start), len(free))
+        free[lane : lane + 1] = [stop]
+        number = 1 + min(lane, _MAX_LANES)
+        if worker:
+            return LaneKey(0, -number, label=f"{label}, thread unknown {number}", worker=worker)
+        return LaneKey(os.getpid(), -number, label=f"worker unknown {number}")
+
+    def copy(self) -> UnknownLanes:
+        """Return lanes with the same tasks in them."""
+        return UnknownLanes({worker: list(free) for worker, free in self._free_from.items()})
+
+
+@dataclass(slots=True)
+class GroupSums:
+    """What is summed over the tasks of one group.
+
+    Parameters
+    ----------
+    counts
+        Tasks by status code.
+    duration_s, cpu_s, result_bytes
+        Sums over those where it is known.
+    """
+
+    counts: list[int]
+    duration_s: float = 0.0
+    cpu_s: float = 0.0
+    result_bytes: float = 0.0
+
+    @classmethod
+    def zero(cls) -> GroupSums:
+        """Return the sums over no task."""
+        return cls([0] * len(STATUSES))
+
+    def add(self, other: GroupSums) -> None:
+        """Add the sums over other tasks."""
+        self.counts = [mine + theirs for mine, theirs in zip(self.counts, other.counts, strict=True)]
+        self.duration_s += other.duration_s
+        self.cpu_s += other.cpu_s
+        self.result_bytes += other.result_bytes
+
+
+def sum_by_group(block: RowBlock, group: NDArray[np.uint32]) -> Iterator[tuple[int, GroupSums]]:
+    """Yield the sums over each group of a block's rows, by ascending group id.
+
+    Parameters
+    ----------
+    block
+        The rows.
+    group
+        The group id of every row.
+    """
+    ids, place = np.unique(group, return_inverse=True)
+    status, _ = split_flags(block.flags)
+    n_statuses = len(STATUSES)
+    counts = np.bincount(place * n_statuses + status, minlength=len(ids) * n_statuses)
+    columns = (
+        counts.reshape(-1, n_statuses),
+        np.bincount(place, block.duration),
+        np.bincount(place, np.nan_to_num(block.cpu)),
+        np.bincount(place, np.nan_to_num(block.sizes())),
+    )
+    for group_id, *sums in zip(ids.tolist(), *(column.tolist() for column in columns), strict=True):
+        yield group_id, GroupSums(*sums)
+
+
+MAX_ROWS = 10_000
+"""Most rows that are taken from one list at a time."""
+
+_T = TypeVar("_T")
+_Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True)
+class RawRows:
+    """Rows on their way from a `RunLog` to a `RowBlock`, still with their key objects."""
+
+    keys: list[object]
+    lane: NDArray[np.uint16]
+    start: _Floats
+    stop: _Floats
+    cpu: _Floats
+    size: _Floats
+    flags: NDArray[np.uint8]
+    errors: dict[int, str]
+
+    def to_block(self, run: int, tasks: NDArray[np.int32], origin: float) -> RowBlock:
+        """Return the rows with keys replaced by task numbers and times counted from `origin`."""
+        duration = round_down_f4(np.maximum(self.stop - self.start, 0.0))
+        return RowBlock(
+            run,
+            tasks,
+            self.start - origin,
+            duration,
+            # The CPU clock is read just outside of the other one, so it can come out longer by a microsecond.
+            np.minimum(self.cpu.astype(np.float32), duration),
+            narrow_sizes(self.size),
+            self.lane,
+            self.flags,
+        )
+
+
+def take(rows: list[_T], width: int, limit: int = MAX_ROWS) -> list[_T]:
+    """Remove and return up to `limit` whole rows from the front; safe while others append."""
+    count = min(len(rows) // width, limit) * width
+    taken = rows[:count]
+    del rows[:count]
+    return taken
+
+
+def take_rows(log: RunLog, lane_id: Callable[[LaneKey], int], unknown: UnknownLanes) -> RawRows | None:
+    """Remove a bounded number of rows from each of a run's lists; None when there were none."""
+    parts: list[RawRows] = []
+    for lane in list(log.lanes.values()):
+        flat = take(lane, LaneBuffer.WIDTH)
+        if flat:
+            lane.folded = (flat[-LaneBuffer.WIDTH], cast("float", flat[1 - LaneBuffer.WIDTH]))
+            numbers = [_floats(flat[i :: LaneBuffer.WIDTH]) for i in range(1, LaneBuffer.WIDTH)]
+            lanes = np.full(len(numbers[0]), lane_id(lane.key), np.uint16)
+            parts.append(_finished(log, flat[:: LaneBuffer.WIDTH], lanes, numbers))
+    flat = take(log.remote, RunLog.REMOTE_WIDTH)
+    if flat:
+        keys, pids, threads, *numbers_of = (
+            flat[i :: RunLog.REMOTE_WIDTH] for i in range(RunLog.REMOTE_WIDTH)
+        )
+        ids = [lane_id(LaneKey(p, t)) for p, t in zip(pids, threads, strict=True)]  # type: ignore[arg-type]  # ints by construction
+        parts.append(_finished(log, keys, np.array(ids, np.uint16), [_floats(n) for n in numbers_of]))
+    flat = take(log.reported, RunLog.REPORTED_WIDTH)
+    if flat:
+        keys, lanes_of, start, stop, size = (
+            flat[i :: RunLog.REPORTED_WIDTH] for i in range(RunLog.REPORTED_WIDTH)
+        )
+        reported = _lane_ids(cast("list[LaneKey]", lanes_of), lane_id)
+        numbers = [_floats(start), _floats(stop), np.full(len(keys), np.nan), _floats(size)]
+        parts.append(_finished(log, keys, reported, numbers))
+    failed = take(log.failed, 1)
+    if failed:
+        parts.append(_failed(failed, lane_id))
+    unseen = take(log.unseen, 1)
+    if unseen:
+        parts.append(_unseen(unseen, lane_id, unknown))
+    return _join(parts) if parts else None
+
+
+def _lane_ids(lanes: list[LaneKey], lane_id: Callable[[LaneKey], int]) -> NDArray[np.uint16]:
+    # Few objects stand for many lanes, and comparing lanes takes ten times as long as their identities.
+    ids = {id(lane): lane for lane in lanes}
+    known = {identity: lane_id(lane) for identity, lane in ids.items()}
+    return np.array([known[id(lane)] for lane in lanes], np.uint16)
+
+
+def _floats(values: Sequence[object]) -> _Floats:
+    try:
+        return np.fromiter(values, np.float64, len(values))
+    except (TypeError, ValueError, OverflowError):
+        # A function that the user has given to `dask.sizeof` returned something else than a size.
+        return np.array([_float(value) for value in values], np.float64)
+
+
+def _float(value: object) -> float:
+    try:
+        return float(value)  # type: ignore[arg-type]  # whatever it is
+    except (TypeError, ValueError, OverflowError):
+        return math.nan
+
+
+def _finished(log: RunLog, keys: list[object], lanes: NDArray[np.uint16], numbers: list[_Floats]) -> RawRows:
+    if log.failed_keys:
+        # With `rerun_exceptions_locally` Dask runs a failed task again; that is not a second task.
+        first = np.array([key not in log.failed_keys for key in keys])
+        keys = [key for key in keys if key not in log.failed_keys]
+        lanes, numbers = lanes[first], [n[first] for n in numbers]
+    start, stop, cpu, size = numbers
+    size = possible_sizes(size)
+    # Pool threads go on after their compute has failed; what they end then was not waited for.
+    end = np.inf if log.stop is None or log.status == "finished" else log.stop
+    late = stop > end
+    flags = np.where(late, INTERRUPTED, FINISHED).astype(np.uint8)
+    return RawRows(keys, lanes, start, stop, cpu, size, flags, {})
+
+
+def _failed(failed: list[FailedTask], lane_id: Callable[[LaneKey], int]) -> RawRows:
+    statuses = [INTERRUPTED if f.interrupted else ERRED for f in failed]
+    return RawRows(
+        [f.key for f in failed],
+        np.array([lane_id(f.lane) for f in failed], np.uint16),
+        _floats([f.start for f in failed]),
+        _floats([f.stop for f in failed]),
+        _floats([f.cpu for f in failed]),
+        np.full(len(failed), np.nan),
+        np.array(statuses, np.uint8),
+        {i: f.error for i, f in enumerate(failed)},
+    )
+
+
+def _unseen(unseen: list[UnseenTask], lane_id: Callable[[LaneKey], int], unknown: UnknownLanes) -> RawRows:
+    lanes = [lane_id(u.lane or unknown.place(u.start, u.stop, u.worker, u.worker_label)) for u in unseen]
+    codes = [STATUSES.index(u.status) | SCHEDULER_OBSERVED for u in unseen]
+    errors = {i: u.error for i, u in enumerate(unseen) if u.error is not None}
+    return RawRows(
+        [u.key for u in unseen],
+        np.array(lanes, np.uint16),
+        _floats([u.start for u in unseen]),
+        _floats([u.stop for u in unseen]),
+        np.full(len(unseen), np.nan),
+        np.full(len(unseen), np.nan),
+        np.array(codes, np.uint8),
+        errors,
+    )
+
+
+def _join(parts: list[RawRows]) -> RawRows:
+    if len(parts) == 1:
+        return parts[0]
+    errors: dict[int, str] = {}
+    keys: list[object] = []
+    for part in parts:
+        errors.update({len(keys) + i: text for i, text in part.errors.items()})
+        keys.extend(part.keys)
+    return RawRows(
+        keys,
+        np.concatenate([p.lane for p in parts]),
+        np.concatenate([p.start for p in parts]),
+        np.concatenate([p.stop for p in parts]),
+        np.concatenate([p.cpu for p in parts]),
+        np.concatenate([p.size for p in parts]),
+        np.concatenate([p.flags for p in parts]),
+        errors,
+    )

@@ -1,0 +1,240 @@
+"""The append side of one compute: plain values in flat lists, written by many threads, read by one.
+
+A flat ``list.extend`` of numbers is atomic under the interpreter's lock, needs no lock of ours, and leaves
+the garbage collector nothing to track. The reader takes ``n`` items with ``rows[:n]`` and ``del rows[:n]``.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+import threading
+from collections.abc import Callable, Mapping, Sequence
+from itertools import chain, islice
+from typing import Literal, Protocol
+
+from taskscope.model.clock import Clock
+from taskscope.model.errortext import describe, is_a
+from taskscope.model.records import OTHERS
+from taskscope.model.scheduled import Scheduled
+from taskscope.record.writers.appended import FailedTask, LaneActivity, LaneBuffer, LaneKey, UnseenTask
+from taskscope.record.writers.graph import GraphSource
+
+__all__ = ["RunLog"]
+
+
+class Shipped(Protocol):
+    """What `taskscope.sources.local.shipped.ShippedTimes` does for the source that writes a run."""
+
+    def ship(self, inner: object, key: object) -> tuple[Callable[..., object], tuple[object, ...]]:
+        """Return the pickle recipe of a task that is to be timed in another process."""
+
+    def read(self) -> None:
+        """Take in what workers have left."""
+
+    def landed(self, key: object) -> None:
+        """Take in the times of a task whose result is here."""
+
+    def failed(self, key: object, text: str) -> None:
+        """Take in the times of a task whose result could not be sent."""
+
+    def close(self) -> None:
+        """Take in nothing more."""
+
+
+class RunLog:
+    """One compute as it is being recorded.
+
+    Sources write through the public attributes; only `Recorder.pull` reads and empties them.
+    """
+
+    __slots__ = (
+        "__weakref__",
+        "activities",
+        "activity_bytes",
+        "cell",
+        "depth_of",
+        "error",
+        "execution_count",
+        "failed",
+        "failed_keys",
+        "fault",
+        "graph_growth",
+        "graph_source",
+        "is_held_elsewhere",
+        "label",
+        "landed",
+        "lanes",
+        "metric",
+        "n_tasks",
+        "n_workers",
+        "perf_counter",
+        "remote",
+        "reported",
+        "run",
+        "running_on",
+        "scheduled",
+        "scheduler",
+        "sent_counts",
+        "sent_to",
+        "shipped",
+        "source_crc",
+        "spared",
+        "start",
+        "status",
+        "stop",
+        "submitted",
+        "superseded",
+        "thread_time",
+        "trusts_workers",
+        "unseen",
+        "values",
+    )
+    REMOTE_WIDTH = 7
+    REPORTED_WIDTH = 5
+
+    def __init__(  # noqa: PLR0915 - an attribute a line
+        self, run: int, clock: Clock, fault: Callable[[str, BaseException], None]
+    ) -> None:
+        self.run = run
+        self.fault = fault
+        self.perf_counter = clock.perf_counter
+        self.thread_time = clock.thread_time
+        self.label: str | None = None
+        self.cell: str | None = None
+        self.execution_count: int | None = None
+        self.source_crc: int | None = None
+        self.scheduler: str | None = None
+        self.n_workers: int | None = None
+        self.n_tasks = 0
+        self.start = clock.perf_counter()
+        self.stop: float | None = None
+        self.status = "running"
+        self.error: str | None = None
+        self.metric: Callable[[object], object] | None = None
+        self.depth_of: Callable[[int], int] = lambda _ident: 0
+        """Tells how deep this compute is nested in a thread."""
+        self.graph_source: GraphSource | None = None
+        self.graph_growth: list[GraphSource] = []
+        """What has come to a graph that grows; a key is announced here before any row of it."""
+        self.lanes: dict[int, LaneBuffer] = {}
+        self.landed: list[object] = []
+        """Flat: key, time at which its result entered the scheduler's cache."""
+        self.activities: list[LaneActivity] = []
+        self.activity_bytes: list[tuple[int, float]] = []
+        """Tokens of activities that were appended before, and how many bytes they moved."""
+        self.values: list[object] = []
+        """Flat: key, value of the user's cache metric."""
+        self.remote: list[object] = []
+        """Rows from other processes, flat: key, pid, thread, start, stop, CPU seconds, size."""
+        self.reported: list[object] = []
+        """Rows of a cluster's workers, whose lanes may be thousands, flat: key, lane, start, stop, size."""
+        self.spared: list[object] = []
+        """Flat: key, whether it does not have to run; what is said last of a key counts."""
+        self.superseded: list[object] = []
+        """Flat: key, status code of a row of it that another row or being in flight has replaced."""
+        self.failed: list[FailedTask] = []
+        self.failed_keys: set[object] = set()
+        self.unseen: list[UnseenTask] = []
+        self.submitted: dict[object, float] = {}
+        """Keys sent to where taskscope cannot look that have not come back, with the time they were sent."""
+        self.sent_to: dict[object, tuple[str, str]] = {}
+        """The address and the label of the cluster's worker that a submitted key was sent to."""
+        self.running_on: Mapping[object, tuple[LaneKey, float]] = {}
+        """Where, and since when, workers run submitted keys, by the last look; replaced as a whole."""
+        self.sent_counts: Sequence[tuple[object, int]] = ()
+        """Where very many keys are submitted: any key of each group, and how many it had at the last look."""
+        self.scheduled: Mapping[str, Scheduled] = {}
+        """What a cluster's scheduler says of tasks that no worker has, by prefix; replaced as a whole."""
+        self.is_held_elsewhere = False
+        """Whether workers of a cluster hold its results, and not the scheduler of this process."""
+        self.shipped: Shipped | None = None
+        """How tasks are sent to other processes, and how their times come back; None where none are."""
+        self.trusts_workers = True
+        """Whether the workers can be expected to have taskscope, so that they can time tasks."""
+
+    @property
+    def is_of_others(self) -> bool:
+        """Whether its tasks are those of other clients."""
+        return self.scheduler == OTHERS
+
+    def open_lane(self, ident: int) -> LaneBuffer:
+        """Return the lane of a thread that runs its first task of this compute."""
+        label = next((t.name for t in threading.enumerate() if t.ident == ident), f"thread {ident}")
+        key = LaneKey(os.getpid(), ident, self.depth_of(ident), label)
+        return self.lanes.setdefault(ident, LaneBuffer(key))
+
+    def fail(
+        self, key: object, lane: LaneKey, start: float, stop: float, cpu: float, error: BaseException
+    ) -> None:
+        """Record a task that raised."""
+        self._add_failure(
+            FailedTask(key, lane, start, stop, cpu, is_a(error, KeyboardInterrupt), describe(error))
+        )
+
+    def land_failure(
+        self,
+        key: object,
+        worker: tuple[int, int],
+        times: tuple[float, float, float],
+        text: str,
+        *,
+        interrupted: bool,
+    ) -> None:
+        """Record a task that raised in another process; `times` are start, stop and CPU seconds."""
+        self._add_failure(FailedTask(key, LaneKey(*worker), *times, interrupted, text))
+
+    def _add_failure(self, task: FailedTask) -> None:
+        # Dask may run a failed task a second time, in this process; that is not a second task.
+        if task.key not in self.failed_keys:
+            self.failed_keys.add(task.key)
+            self.failed.append(task)
+
+    def end_unreported(
+        self,
+        key: object,
+        stop: float,
+        status: Literal["finished", "erred", "interrupted", "lost"],
+        error: str | None = None,
+    ) -> None:
+        """Record what the scheduler saw of a submitted task, unless its worker has reported it."""
+        lane, start = self._place_of(key)
+        worker = self.sent_to.pop(key, ("", ""))
+        if self.submitted.pop(key, None) is not None:
+            self.unseen.append(UnseenTask(key, min(start, stop), stop, status, error, *worker, lane))
+
+    def sent(self, limit: int | None = None) -> list[tuple[LaneKey | None, object, float]]:
+        """Return lane, key and start of at most so many submitted tasks, those with a lane first.
+
+        A lane is known where a worker said so, and the start is the worker's then.
+        """
+        placed = [key for key in self.running_on if key in self.submitted]
+        known = set(placed)
+        others = (key for key in list(self.submitted) if key not in known)
+        found = ((key, *self._place_of(key)) for key in islice(chain(placed, others), limit))
+        return [(lane, key, start) for key, lane, start in found]
+
+    def _place_of(self, key: object) -> tuple[LaneKey | None, float]:
+        lane, start = self.running_on.get(key, (None, math.nan))
+        # Since it was seen there it may have been sent to another worker.
+        if lane is not None and lane.worker == self.sent_to.get(key, ("", ""))[0]:
+            return lane, start
+        return None, self.submitted.get(key, math.nan)
+
+    def discard(self) -> None:
+        """Forget all rows that wait to be read."""
+        told = (self.landed, self.values, self.spared, self.superseded)
+        for rows in (*told, self.remote, self.reported, *self.lanes.values()):
+            rows.clear()
+        self.failed.clear()
+        self.unseen.clear()
+
+    def in_flight(self) -> list[tuple[LaneKey, object, float]]:
+        """Return lane, key and start of the tasks that threads of this process are running now."""
+        found = []
+        for lane in list(self.lanes.values()):
+            task = lane.open
+            # A worker writes its row before it closes the task, so for a moment it is both.
+            if task is not None and task != lane.folded and task[0] not in self.failed_keys:
+                found.append((lane.key, task[0], task[1]))
+        return found

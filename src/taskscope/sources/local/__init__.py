@@ -1,0 +1,1 @@
+"""Computes of Dask's schedulers in this process."""

@@ -1,0 +1,222 @@
+"""Time a task in another process, and learn of it beside its result, never in it.
+
+The worker runs the task, appends one line with its times to a file that this process made, and hands on what
+the task gave or raised as it is. The line is there before the result can be. Workers open the file by its
+name, so it does not matter how they were started; what they leave for a run that is over has nowhere to go.
+
+This module is imported in worker processes, so it imports little.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import sys
+import tempfile
+import threading
+import time
+import weakref
+from collections.abc import Callable
+from io import FileIO
+from pathlib import Path
+from threading import get_ident
+from typing import Any, Protocol
+
+from taskscope.model.errortext import describe, drop_frame, is_a
+from taskscope.model.interrupts import uninterrupted
+from taskscope.sources.local.sizes import result_size
+
+__all__ = ["ShippedTask", "ShippedTimes"]
+
+_MAX_TASKS = 4_096
+"""How many tasks share a file, so that a long compute leaves none of any size."""
+_MAX_SKEW_S = 1.0
+"""Clocks of one machine agree to well under this; beyond it the worker has a monotonic axis of its own."""
+
+
+class Receiver(Protocol):
+    """The part of a `RunLog` that takes times."""
+
+    remote: list[object]
+    submitted: dict[object, float]
+
+    def land_failure(
+        self,
+        key: object,
+        worker: tuple[int, int],
+        times: tuple[float, float, float],
+        text: str,
+        *,
+        interrupted: bool,
+    ) -> None:
+        """Record a task that raised in another process."""
+
+
+def wall_offset() -> float:
+    """Return the wall clock's lead over the monotonic clock, in seconds; it tells machines apart."""
+    return time.time() - time.perf_counter()
+
+
+class ShippedTask:
+    """A task in the process that runs it.
+
+    Parameters
+    ----------
+    inner
+        The task itself.
+    path
+        The file its times go to.
+    number
+        Which of that file's tasks it is.
+    """
+
+    __slots__ = ("inner", "number", "path")
+
+    def __init__(self, inner: Any, path: str, number: int) -> None:
+        self.inner = inner
+        self.path = path
+        self.number = number
+
+    def __call__(self, values: Any = ()) -> Any:
+        """Run the task, and hand on what it gives or raises."""
+        cpu = time.thread_time()
+        start = time.perf_counter()
+        try:
+            result = self.inner(values)
+        except BaseException as error:
+            self._leave(start, time.perf_counter(), time.thread_time() - cpu, error=error)
+            drop_frame(error, sys._getframe())
+            raise
+        self._leave(start, time.perf_counter(), time.thread_time() - cpu, result=result)
+        return result
+
+    def _leave(
+        self, start: float, stop: float, cpu: float, result: object = None, error: BaseException | None = None
+    ) -> None:
+        try:
+            if error is None:
+                end: tuple[object, ...] = (result_size(result),)
+            else:
+                end = (describe(error), is_a(error, KeyboardInterrupt))
+            row = (self.number, wall_offset(), os.getpid(), get_ident(), start, stop, cpu, *end)
+            # Not created: there is none where the run is over. One call, so that lines of workers do not mix.
+            file = os.open(self.path, os.O_WRONLY | os.O_APPEND)
+            try:
+                os.write(file, json.dumps(row).encode() + b"\n")
+            finally:
+                os.close(file)
+        except Exception:  # noqa: BLE001 - the task has nothing to do with it; the scheduler's own times have to do
+            return
+
+
+class _TimesFile:
+    """A file that workers append to, and what was read of it."""
+
+    @uninterrupted
+    def __init__(self) -> None:
+        file, self.path = tempfile.mkstemp(prefix="taskscope-times-", suffix=".jsonl")
+        self._file = FileIO(file)
+        self._removed = (self._file, self.path, os.getpid())
+        self.keys: list[object] = []
+        self.n_read = 0
+        self._rest = b""
+        self._dropped = weakref.finalize(self, _remove, *self._removed)
+
+    def rows(self) -> list[list[Any]]:
+        """Return what has come since the last look."""
+        data = self._rest
+        while part := os.read(self._file.fileno(), 1 << 20):
+            data += part
+        *lines, self._rest = data.split(b"\n")
+        rows = []
+        for line in lines:
+            self.n_read += 1
+            # A disk that was full meanwhile has cut a line short.
+            with contextlib.suppress(ValueError):
+                rows.append(json.loads(line))
+        return rows
+
+    def close(self) -> None:
+        """Remove it; once more changes nothing."""
+        _remove(*self._removed)
+        self._dropped.detach()
+
+
+def _remove(file: FileIO, path: str, pid: int) -> None:
+    file.close()
+    # A forked child has the descriptor, too, but the file is its parent's.
+    if os.getpid() == pid:
+        with contextlib.suppress(OSError):
+            Path(path).unlink()
+
+
+class ShippedTimes:
+    """The times of those tasks of a run that other processes take.
+
+    Parameters
+    ----------
+    log
+        The run.
+    """
+
+    def __init__(self, log: Receiver) -> None:
+        self._log: Receiver = weakref.proxy(log)
+        self._files: list[_TimesFile] = []
+        self._answered: dict[object, tuple[int, int, float, float, float, float]] = {}
+        self._lock = threading.Lock()
+
+    def ship(self, inner: object, key: object) -> tuple[Callable[..., object], tuple[object, ...]]:
+        """Return the pickle recipe of a task that is to be timed in another process."""
+        with self._lock:
+            if not self._files or len(self._files[-1].keys) >= _MAX_TASKS:
+                self._files.append(_TimesFile())
+            file = self._files[-1]
+            file.keys.append(key)
+            return ShippedTask, (inner, file.path, len(file.keys) - 1)
+
+    def read(self) -> None:
+        """Take in what workers have left: failures at once, times of results once these have landed."""
+        for file in list(self._files):
+            for number, offset, pid, thread, start, stop, cpu, *end in file.rows():
+                key = file.keys[number]
+                shift = _shift(offset)
+                times = (start + shift, stop + shift, cpu)
+                if key not in self._log.submitted:
+                    continue
+                if len(end) == 1:
+                    self._answered[key] = (pid, thread, *times, *end)
+                else:
+                    text, interrupted = end
+                    self._log.submitted.pop(key, None)
+                    self._log.land_failure(key, (pid, thread), times, text, interrupted=interrupted)
+            if file is not self._files[-1] and file.n_read >= len(file.keys):
+                file.close()
+                self._files.remove(file)
+
+    def landed(self, key: object) -> None:
+        """Take in the times of a task whose result is here."""
+        if key not in self._answered:
+            self.read()
+        row = self._answered.pop(key, None)
+        if row is not None and self._log.submitted.pop(key, None) is not None:
+            self._log.remote.extend((key, *row))
+
+    def failed(self, key: object, text: str) -> None:
+        """Take in the times of a task whose result could not be sent."""
+        row = self._answered.pop(key, None)
+        if row is not None and self._log.submitted.pop(key, None) is not None:
+            pid, thread, start, stop, cpu, _size = row
+            self._log.land_failure(key, (pid, thread), (start, stop, cpu), text, interrupted=False)
+
+    def close(self) -> None:
+        """Remove the files; what workers still do is not waited for."""
+        for file in self._files:
+            file.close()
+        self._files.clear()
+
+
+def _shift(offset: float) -> float:
+    """Return what to add to a worker's times; 0 on one machine, where all processes share the clock."""
+    skew = offset - wall_offset()
+    return skew if abs(skew) > _MAX_SKEW_S else 0.0

@@ -1,0 +1,245 @@
+"""Record Dask's local schedulers: one run per compute, every task timed where it runs.
+
+Hooks run on the thread that called ``compute``. What they cost is paid per task by the user, so they note
+what cannot be derived later and nothing else; and they never raise, except for the user's own interrupt.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from concurrent.futures import BrokenExecutor
+from contextvars import ContextVar
+from functools import partial
+from threading import get_ident
+from typing import Any, TypeAlias
+
+from dask.multiprocessing import RemoteException
+
+from taskscope.model.errortext import describe, is_a, raw_dict
+from taskscope.record import GraphSource, LaneBuffer, Recorder, RunLog
+from taskscope.sources.cell import current_cell
+from taskscope.sources.local import registration
+from taskscope.sources.local.registration import CallbackTuple
+from taskscope.sources.local.scheduler import find_culprit, find_scheduler
+from taskscope.sources.local.shipped import ShippedTimes
+from taskscope.sources.local.sizes import result_size
+from taskscope.sources.local.timing import TimedTask, current_error, drop_notes
+
+__all__ = ["LocalSource", "Metric", "run_label"]
+
+Metric: TypeAlias = Callable[[object], object]
+_Graph: TypeAlias = dict[object, Any]
+_State: TypeAlias = Mapping[str, Any]
+
+_MAX_DATA_SIZED = 10_000
+_NAN = float("nan")
+
+run_label: ContextVar[str | None] = ContextVar("taskscope_run_label", default=None)
+"""The label that computes started in this context get."""
+
+
+class LocalSource:
+    """Feeds a recorder from the hooks of Dask's local schedulers.
+
+    Parameters
+    ----------
+    recorder
+        Where to; `callback` holds the hooks that do it.
+    on_start, on_stop
+        Called on the computing thread when a compute starts and ends, with what stands for it. After an
+        interrupt it may be told twice that it ended, and not that it started.
+    """
+
+    def __init__(
+        self,
+        recorder: Recorder,
+        on_start: Callable[[object], None] = lambda _run: None,
+        on_stop: Callable[[object], None] = lambda _run: None,
+    ) -> None:
+        self.recorder = recorder
+        self.metric: Metric | None = None
+        self._on_start = on_start
+        self._on_stop = on_stop
+        self._logs: dict[int, RunLog] = {}
+        self._outlived: list[RunLog] = []
+        pretask, posttask = _task_hooks(self._logs, recorder, self._measure)
+        self.callback: CallbackTuple = (self._start, self._start_state, pretask, posttask, self._finish)
+
+    def attach(self) -> None:
+        """See every local compute that starts from now on."""
+        registration.hold(self.callback)
+
+    def detach(self) -> None:
+        """See none that starts from now on."""
+        registration.release(self.callback)
+
+    def run_of(self, dsk: Mapping[Any, Any]) -> int | None:
+        """Return the number of the run that a graph is being computed as, None if it is not recorded."""
+        log = self._logs.get(id(dsk))
+        return None if log is None else log.run
+
+    def lanes(self) -> list[tuple[int, LaneBuffer]]:
+        """Return the lanes of the computes that go on, each with the number of its run."""
+        # A task that is in flight when its compute fails goes on.
+        logs = [*list(self._logs.values()), *self._outlived]
+        return [(log.run, lane) for log in logs for lane in list(log.lanes.values())]
+
+    def _start(self, dsk: _Graph) -> None:
+        try:
+            log = self.recorder.new_log()
+            # It must be known here before anybody waits for its end.
+            self._logs[id(dsk)] = log
+            self.recorder.put(log)
+            scheduler = find_scheduler()
+            log.scheduler = scheduler.name
+            log.n_workers = scheduler.n_workers
+            log.trusts_workers = scheduler.is_local
+            if scheduler.name == "processes":
+                log.shipped = ShippedTimes(log)
+            log.label = run_label.get()
+            log.cell, log.execution_count, log.source_crc = current_cell()
+            log.metric = self.metric
+            log.depth_of = partial(self._depth, log)
+            self._on_start(log)
+        except Exception as error:  # noqa: BLE001 - a hook that raises would end the user's compute
+            self.recorder.fault("_start", error)
+
+    def _start_state(self, dsk: _Graph, state: _State) -> None:
+        try:
+            log = self._logs[id(dsk)]
+            log.n_tasks = len(state["ready"]) + len(state["waiting"])
+            log.graph_source = _graph_source(state)
+        except Exception as error:  # noqa: BLE001 - see _start
+            self.recorder.fault("_start_state", error)
+
+    def _measure(self, metric: Metric, result: object) -> float:
+        try:
+            value = metric(result)
+            return _NAN if value is None else float(value)  # type: ignore[arg-type]  # whatever the user's function gave
+        except Exception as error:  # noqa: BLE001 - the user's metric may raise anything
+            self.recorder.warn(f"the cache metric failed and gave no value: {describe(error)}")
+            return _NAN
+
+    def _finish(self, dsk: _Graph, state: _State, failed: bool) -> None:  # noqa: FBT001 - Dask calls it so
+        try:
+            log = self._logs.get(id(dsk))
+            if log is not None:
+                self._end(log, state, failed=failed)
+                self._logs.pop(id(dsk), None)
+        except Exception as error:  # noqa: BLE001 - see _start
+            self._logs.pop(id(dsk), None)
+            self.recorder.fault("_finish", error)
+
+    def _end(self, log: RunLog, state: _State, *, failed: bool) -> None:
+        # After an interrupt this begins anew, up to where it was over for good.
+        if log.stop is None:
+            stop = log.perf_counter()
+            try:
+                self._close_lane(log)
+                if failed:
+                    self._fail(log, state, stop)
+                else:
+                    log.status = "finished"
+            except Exception as error:  # noqa: BLE001 - see _start
+                self.recorder.fault("_finish", error)
+            log.stop = stop
+        if log.shipped is not None:
+            log.shipped.close()
+        self._on_stop(log)
+
+    def _close_lane(self, log: RunLog) -> None:
+        # No task of it goes on in this thread; an interrupt may have come before its row was closed.
+        lane = log.lanes.get(get_ident())
+        if lane is not None:
+            lane.open = None
+
+    def _fail(self, log: RunLog, state: _State, stop: float) -> None:
+        self._outlived = [o for o in dict.fromkeys([*self._outlived, log]) if o.in_flight()]
+        error = current_error()
+        log.status = "interrupted" if is_a(error, KeyboardInterrupt) else "erred"
+        if log.shipped is not None:
+            log.shipped.read()
+        culprit: list[object] = []
+        if error is not None:
+            drop_notes(error)
+            log.error = describe(_as_raised(error))
+            culprit = find_culprit(error, () if log.failed_keys else log.submitted)
+        lost = is_a(error, BrokenExecutor)
+        for key in list(state.get("running", ())):
+            if lost:
+                log.end_unreported(key, stop, "lost")
+            elif key in culprit and log.status == "erred":
+                if log.shipped is not None and log.error is not None:
+                    log.shipped.failed(key, log.error)
+                log.end_unreported(key, stop, "erred", log.error)
+            else:
+                log.end_unreported(key, stop, "interrupted")
+
+    def _depth(self, log: RunLog, ident: int) -> int:
+        # A task that is in flight when its compute fails goes on, and may compute something itself.
+        logs = [*list(self._logs.values()), *self._outlived]
+        others = [other.lanes.get(ident) for other in logs if other is not log]
+        return sum(1 for lane in others if lane is not None and lane.open is not None)
+
+
+def _task_hooks(
+    logs: dict[int, RunLog], recorder: Recorder, measure: Callable[[Metric, object], float]
+) -> tuple[Callable[..., None], Callable[..., None]]:
+    """Return the two hooks that run for every task; closures, as each attribute looked up costs the user."""
+
+    def pretask(key: object, dsk: _Graph, _state: _State) -> None:
+        try:
+            log = logs[id(dsk)]
+            if log.trusts_workers:
+                dsk[key] = TimedTask(key, dsk[key], log)
+            else:
+                log.submitted[key] = log.perf_counter()
+        except Exception as error:  # noqa: BLE001 - a hook that raises would end the user's compute
+            recorder.fault("pretask", error)
+
+    def posttask(key: object, result: object, dsk: _Graph, _state: _State, _worker: object) -> None:
+        try:
+            log = logs[id(dsk)]
+            now = log.perf_counter()
+            log.landed.extend((key, now))
+            if log.trusts_workers:
+                dsk[key] = dsk[key].inner
+            if log.submitted or log.metric is not None:
+                _settle(log, key, result, now, measure)
+        except Exception as error:  # noqa: BLE001 - see pretask
+            recorder.fault("posttask", error)
+
+    return pretask, posttask
+
+
+def _settle(
+    log: RunLog, key: object, result: object, now: float, measure: Callable[[Metric, object], float]
+) -> None:
+    if log.shipped is not None:
+        log.shipped.landed(key)
+    log.end_unreported(key, now, "finished")
+    if log.metric is not None:
+        log.values.extend((key, measure(log.metric, result)))
+
+
+def _as_raised(error: BaseException) -> BaseException:
+    """Return what the worker raised, which Dask wraps where it cannot send the traceback along (no tblib)."""
+    raised = raw_dict(error).get("exception") if is_a(error, RemoteException) else None
+    return raised if issubclass(type(raised), BaseException) else error  # type: ignore[return-value]  # as just asked
+
+
+def _graph_source(state: _State) -> GraphSource:
+    scheduler = find_scheduler()
+    kept = scheduler.requested
+    if kept is None:
+        kept = frozenset(k for k, dependents in state["dependents"].items() if not dependents)
+    dependencies = state["dependencies"]
+    if not isinstance(dependencies, dict):
+        # Dask before 2025.4 looks them up in the graph, which must not be kept alive with all its arguments.
+        dependencies = dict(dependencies)
+    cache = state["cache"]
+    data = {
+        key: result_size(cache[key]) if place < _MAX_DATA_SIZED else _NAN
+        for place, key in enumerate(k for k in cache if k in dependencies)
+    }
+    return GraphSource(dependencies, kept, data)

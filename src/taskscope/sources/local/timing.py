@@ -1,0 +1,136 @@
+"""Time a task where it runs: a `Task` that delegates to the one it stands for.
+
+It is put into the scheduler's own copy of the graph just before the task is submitted, and taken out again
+when the task has landed, so nothing else ever sees it. In this process its rows go straight to the run's
+lane. Sent to another process it becomes a `taskscope.sources.local.shipped.ShippedTask`, which leaves its
+times in a file. An exception passes through as it is: what of its traceback would be ours is dropped on the
+way.
+"""
+
+from __future__ import annotations
+
+import sys
+from threading import get_ident
+from typing import Any
+
+from dask._task_spec import GraphNode, Task
+from dask.local import identity
+
+from taskscope.model.errortext import drop_frame, raw_dict
+from taskscope.record import LaneBuffer, LaneKey, RunLog
+from taskscope.sources.local.sizes import measures, size_despite
+
+__all__ = ["TimedTask", "current_error", "drop_notes"]
+
+
+class TimedTask(Task):
+    """A task that takes its own times.
+
+    Parameters
+    ----------
+    key
+        The key of the task.
+    inner
+        The task it stands for; every attribute but its own is that one's.
+    log
+        Where the times go.
+    """
+
+    __slots__ = ("inner", "log")
+
+    def __init__(self, key: object, inner: GraphNode, log: RunLog) -> None:
+        # Not Task.__init__: what stays unset here is looked up on `inner`, see __getattr__.
+        self.key = key  # type: ignore[assignment]  # whatever Dask took as a key
+        self.inner = inner
+        self.log = log
+
+    def __getattr__(self, name: str) -> Any:
+        """Return the inner task's attribute; called only for slots this one leaves unset."""
+        return getattr(object.__getattribute__(self, "inner"), name)
+
+    def __call__(self, values: Any = ()) -> Any:
+        """Run the task and record when, where and how it ended."""
+        log = self.log
+        try:
+            lane = log.lanes[get_ident()]
+        except KeyError:
+            lane = self._open_lane()
+        cpu = log.thread_time()
+        start = log.perf_counter()
+        try:
+            lane.open = (self.key, start)
+            try:
+                result = self.inner(values)
+            except BaseException as error:
+                self._fail(lane, start, log.perf_counter(), log.thread_time() - cpu, error)
+                drop_frame(error, sys._getframe())
+                raise
+            stop = log.perf_counter()
+            cpu = log.thread_time() - cpu
+            try:
+                size = measures[type(result)](result)
+            except BaseException as problem:  # noqa: BLE001 - a type not met before, or a user's that raises when measured
+                size = size_despite(problem, result)
+            lane.extend((self.key, start, stop, cpu, size))
+            return result
+        finally:
+            # An interrupt may come while a result is measured.
+            lane.open = None
+
+    def _open_lane(self) -> LaneBuffer:
+        try:
+            return self.log.open_lane(get_ident())
+        except RecursionError:
+            # The user's own calls have all but filled the stack: there is no room to say so either.
+            return _NOWHERE
+        except Exception as error:  # noqa: BLE001 - a fault of ours must not fail the user's task
+            self.log.fault("a task", error)
+            return _NOWHERE
+
+    def _fail(self, lane: LaneBuffer, start: float, stop: float, cpu: float, error: BaseException) -> None:
+        try:
+            self.log.fail(self.key, lane.key, start, stop, cpu, error)
+        except RecursionError:
+            return
+        except Exception as fault:  # noqa: BLE001 - a fault of ours must not take the place of the user's error
+            self.log.fault("a task", fault)
+
+    def __reduce__(self) -> Any:
+        """Return what a process needs to run the task there; the run waits for its times from now on."""
+        log = self.log
+        log.submitted[self.key] = log.perf_counter()
+        if log.shipped is not None:
+            try:
+                return log.shipped.ship(self.inner, self.key)
+            except Exception as error:  # noqa: BLE001 - without a file for its times it goes as it is
+                log.fault("sending a task", error)
+        return identity, (self.inner,)
+
+
+class _Discarded(LaneBuffer):
+    """A lane that keeps nothing."""
+
+    __slots__ = ()
+
+    def extend(self, _row: object) -> None:
+        """Keep nothing."""
+
+
+_NOWHERE = _Discarded(LaneKey(0, 0))
+_OWN_NOTE = f"when serializing {TimedTask.__module__}.{TimedTask.__qualname__} "
+
+
+def drop_notes(error: BaseException) -> None:
+    """Take out what Python 3.14 and later note of us where the user's task cannot be pickled."""
+    notes = raw_dict(error).get("__notes__")
+    if type(notes) is not list:
+        return
+    for place in reversed(range(len(notes))):
+        if type(notes[place]) is str and notes[place].startswith(_OWN_NOTE):
+            # It was pickled as an item of a tuple of ours, which is the note before.
+            del notes[max(place - 1, 0) : place + 1]
+
+
+def current_error() -> BaseException | None:
+    """Return the exception that is being raised through the caller, if any."""
+    return sys.exc_info()[1]

@@ -1,0 +1,1 @@
+"""CPU and memory of this process and its children."""

@@ -1,0 +1,204 @@
+"""Sample CPU and resident memory from the start of a compute to its end."""
+
+from __future__ import annotations
+
+import contextlib
+import threading
+from collections.abc import Callable
+
+from taskscope.errors import OptionError
+from taskscope.model.interrupts import uninterrupted
+from taskscope.model.resources import ResourceRows
+from taskscope.record import Recorder
+from taskscope.sources.resources.processes import ProcessReading, read_processes
+from taskscope.sources.resources.watcher import ProcessWatcher
+
+__all__ = ["DEFAULT_DT", "ResourceSampler", "checked_dt"]
+
+DEFAULT_DT = 0.25
+_GAP = 5.0
+_NAN = float("nan")
+
+
+def checked_dt(dt: object, name: str = "dt") -> float:
+    """Return a sampling interval, or say what is wrong with it.
+
+    Raises
+    ------
+    OptionError
+        If it is not a positive number of seconds.
+    """
+    if isinstance(dt, bool) or not isinstance(dt, (int, float)) or not 0 < dt < float("inf"):
+        raise OptionError(f"{name} must be a positive number of seconds, got {dt!r}")
+    return float(dt)
+
+
+class ResourceSampler:
+    """Samples while computes run.
+
+    The computing thread takes the first and the last sample itself. A compute that lasts is sampled by a
+    helper process, which keeps its pace while a C call holds the interpreter's lock; where none can be
+    started a thread does it. Between computes the helper waits.
+
+    Parameters
+    ----------
+    recorder
+        Where samples go.
+    dt
+        Seconds between samples.
+    read
+        Reads the processes.
+    start_watcher
+        Starts the helper process, waiting, or raises `OSError` where that cannot be.
+
+    Notes
+    -----
+    CPU percent is the mean since the previous sample, 100 per core; the first sample has none. CPU counters
+    are cumulative, so the mean is right however late a sample is; a memory peak in a gap is not seen. A
+    sample later than 5 `dt` is marked as coming after a gap.
+    """
+
+    def __init__(
+        self,
+        recorder: Recorder,
+        dt: float = DEFAULT_DT,
+        read: Callable[[], ProcessReading] = read_processes,
+        start_watcher: Callable[[], ProcessWatcher] = ProcessWatcher.start,
+    ) -> None:
+        self.dt = checked_dt(dt)
+        self._recorder = recorder
+        self._read = read
+        self._start_watcher = start_watcher
+        self._lock = threading.Lock()
+        self._active: set[object] = set()
+        self._last: tuple[float, dict[int, float]] | None = None
+        self._watcher: ProcessWatcher | None = None
+        self._helpers_last = True
+        """Whether a helper that was started told anything before it ended."""
+        self._thread: threading.Thread | None = None
+        self._stop = threading.Event()
+
+    @uninterrupted
+    def prepare(self) -> None:
+        """Start the helper already, so that it samples computes from their first moment."""
+        with self._lock:
+            if self._watcher is None:
+                with contextlib.suppress(OSError):  # the first compute that lasts starts a thread instead
+                    self._watcher = self._start_watcher()
+
+    def compute_started(self, compute: object) -> None:
+        """Take the first sample of a compute, or of what else is to be sampled as long as it lasts."""
+        with self._lock:
+            first = not self._active
+            self._active.add(compute)
+            if first:
+                self._last = None
+                self._sample()
+                if self._watcher is not None:
+                    self._watcher.run(self.dt)
+
+    def compute_stopped(self, compute: object) -> None:
+        """Take the last sample of a compute; it need not have started."""
+        with self._lock:
+            self._active.discard(compute)
+            self._read_watcher()
+            self._sample()
+            if not self._active:
+                self._pause()
+
+    def sample(self) -> None:
+        """Take a sample now."""
+        with self._lock:
+            self._sample()
+
+    def tick(self) -> None:
+        """See to it that a compute that lasts is sampled, and take over what the helper has."""
+        with self._lock:
+            if self._active and self._watcher is None and self._thread is None:
+                # The helper needs some 30 ms before its first sample.
+                self._sample()
+                self._begin()
+            self._read_watcher()
+
+    def stop(self) -> None:
+        """End the helper or the thread, and wait for the latter."""
+        with self._lock:
+            self._end()
+            thread, self._thread = self._thread, None
+        if thread is not None and thread is not threading.current_thread():
+            thread.join()
+
+    def forget_thread(self) -> None:
+        """Start over in a child process, to which neither the thread nor the helper belongs."""
+        self._lock = threading.Lock()
+        self._stop = threading.Event()
+        self._thread = None
+        if self._watcher is not None:
+            self._watcher.stop()  # closes the child's ends only
+        self._watcher = None
+        self._active.clear()
+
+    def _begin(self) -> None:
+        if self._helpers_last:
+            with contextlib.suppress(OSError):  # a thread does it then
+                self._watcher = self._start_watcher()
+                self._watcher.run(self.dt)
+                return
+        self._stop = threading.Event()
+        self._thread = threading.Thread(
+            target=self._run, args=(self._stop,), name="taskscope-sampler", daemon=True
+        )
+        self._thread.start()
+
+    def _end(self) -> None:
+        if self._watcher is not None:
+            self._watcher.stop()
+            self._watcher = None
+        self._pause()
+
+    def _pause(self) -> None:
+        if self._watcher is not None:
+            self._watcher.pause()
+        self._stop.set()
+        if self._thread is not None and not self._active:
+            self._thread = None
+
+    def _run(self, stop: threading.Event) -> None:
+        while not stop.wait(self.dt):
+            with self._lock:
+                if not stop.is_set():
+                    self._sample()
+
+    def _read_watcher(self) -> None:
+        watcher = self._watcher
+        if watcher is None:
+            return
+        try:
+            for time_s, reading in watcher.read():
+                self._add(time_s - self._recorder.origin, reading)
+            if watcher.ended:
+                # Killed, for one. The next tick starts another, if that promises more.
+                self._helpers_last = watcher.has_told
+                self._watcher = None
+                watcher.stop()
+        except Exception as error:  # noqa: BLE001 - sampling must not end the user's compute
+            self._recorder.fault("reading the sampling process", error)
+
+    def _sample(self) -> None:
+        try:
+            self._add(self._recorder.now_s(), self._read())
+        except Exception as error:  # noqa: BLE001 - sampling must not end the user's compute
+            self._recorder.fault("the resource sampler", error)
+
+    def _add(self, now_s: float, reading: ProcessReading) -> None:
+        percent, gap = _NAN, False
+        if self._last is not None:
+            then_s, before = self._last
+            if now_s <= then_s:
+                return
+            used = sum(s - before.get(pid, 0.0) for pid, s in reading.cpu_s.items())
+            percent = 100 * max(used, 0.0) / (now_s - then_s)
+            gap = now_s - then_s > _GAP * self.dt
+        self._last = (now_s, reading.cpu_s)
+        sample = (now_s, percent, reading.rss_bytes, len(reading.cpu_s), gap)
+        self._recorder.resources.append(ResourceRows.of([sample]))

@@ -1,8 +1,0 @@
-"""The feed: what the browser's pages are told of this kernel's recorder, over comms that they opened."""
-
-from __future__ import annotations
-
-from taskscope.widgets.feed.feed import Feed, current
-from taskscope.widgets.feed.publisher import MAX_MESSAGES_PER_S, Publisher, Sender
-
-__all__ = ["MAX_MESSAGES_PER_S", "Feed", "Publisher", "Sender", "current"]

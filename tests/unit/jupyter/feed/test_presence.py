@@ -1,0 +1,53 @@
+"""How pages learn that the feed is there; these tests fail when ipykernel changes its private names."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from taskscope.jupyter.adapter.presence import FEATURE, show_presence
+from tests.support.kernel import Kernel
+
+SHOW = "from taskscope.jupyter.adapter.presence import show_presence; end = show_presence()"
+OVERLAID = """
+handlers = get_ipython().kernel.control_handlers
+bare = get_ipython().kernel.kernel_info_request
+ours = handlers["kernel_info_request"]
+async def theirs(*values):
+    await ours(*values)
+handlers["kernel_info_request"] = theirs
+end()
+found = handlers["kernel_info_request"] is theirs
+handlers["kernel_info_request"] = bare
+"""
+
+
+def description(kernel: Kernel) -> dict[str, Any]:
+    answer = kernel.ask_control("kernel_info_request")
+    # IPython's banner ends with a tip that it draws by lot.
+    return {**answer, "banner": answer["banner"].partition("Tip:")[0]}
+
+
+def test_the_kernel_describes_itself_as_ever_and_names_us(kernel: Kernel) -> None:
+    before = description(kernel)
+    kernel.run(SHOW)
+    assert description(kernel) == {**before, "supported_features": [*before["supported_features"], FEATURE]}
+    kernel.run("end()")
+    assert description(kernel) == before
+
+
+def test_what_another_tool_has_put_over_ours_stays(kernel: Kernel) -> None:
+    kernel.run(SHOW)
+    kernel.run(OVERLAID)
+    assert kernel.run("found").text() == "True"
+
+
+def test_the_extension_is_seen_from_loading_to_unloading(kernel: Kernel) -> None:
+    seen = [FEATURE in description(kernel)["supported_features"]]
+    for verb in ("load", "unload", "load", "unload"):
+        kernel.run(f"%{verb}_ext taskscope")
+        seen.append(FEATURE in description(kernel)["supported_features"])
+    assert seen == [False, True, False, True, False]
+
+
+def test_outside_of_a_kernel_there_is_nothing_to_do() -> None:
+    assert show_presence() is None

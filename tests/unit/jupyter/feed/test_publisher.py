@@ -1,0 +1,125 @@
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, field
+
+from taskscope.jupyter.feed.publisher import Publisher, Sender
+from taskscope.record.pump import Tick
+
+
+@dataclass(eq=False)
+class Talker:
+    name: str
+    interval_s: float = 0.1
+    news: int = 10**9
+    error: Exception | None = None
+    sent: list[Tick] = field(default_factory=list)
+
+    def wants(self, tick: Tick) -> bool:
+        return self.news > 0 or tick.final
+
+    def send(self, tick: Tick) -> None:
+        if self.error is not None:
+            raise self.error
+        self.news -= 1
+        self.sent.append(tick)
+
+
+@dataclass
+class Stage:
+    pages: list[Sender] = field(default_factory=list)
+    dropped: list[Sender] = field(default_factory=list)
+    faults: list[tuple[str, BaseException]] = field(default_factory=list)
+    wakes: list[None] = field(default_factory=list)
+
+    def publisher(self) -> Publisher:
+        return Publisher(
+            lambda: self.pages,
+            self.dropped.append,
+            lambda where, error: self.faults.append((where, error)),
+            lambda: self.wakes.append(None),
+        )
+
+
+def run(publisher: Publisher, seconds: float, *, active: bool = True, start_s: float = 0.0) -> None:
+    for i in range(round(seconds * 10)):
+        publisher.tick(Tick(start_s + i / 10, active=active, final=False))
+
+
+def test_all_together_send_at_most_ten_messages_in_any_second_and_take_turns() -> None:
+    pages = [Talker("a"), Talker("b"), Talker("c")]
+    traits = Talker("traits")
+    publisher = Stage(pages=list(pages)).publisher()
+    publisher.add_sender(traits)
+    run(publisher, 10)
+    senders = [*pages, traits]
+    times = sorted(tick.now_s for sender in senders for tick in sender.sent)
+    assert max(sum(1 for t in times if at <= t < at + 0.999) for at in times) <= 10
+    counts = [len(s.sent) for s in senders]
+    assert sum(counts) == 100
+    assert max(counts) - min(counts) <= 3
+
+
+def test_a_lone_page_is_told_ten_times_a_second() -> None:
+    page = Talker("a")
+    run(Stage(pages=[page]).publisher(), 3)
+    assert len(page.sent) == 30
+
+
+def test_a_sender_is_not_asked_more_often_than_it_wants() -> None:
+    slow = Talker("slow", interval_s=0.5)
+    run(Stage(pages=[slow]).publisher(), 2)
+    assert [tick.now_s for tick in slow.sent] == [0.0, 0.5, 1.0, 1.5]
+
+
+def test_a_failing_page_is_dropped_and_counted_and_the_others_go_on() -> None:
+    bad, good = Talker("bad", error=OSError("gone")), Talker("good")
+    stage = Stage(pages=[bad, good])
+    publisher = stage.publisher()
+    publisher.tick(Tick(0.0, active=True, final=False))
+    assert (stage.dropped, [where for where, _ in stage.faults], len(good.sent)) == (
+        [bad],
+        ["the feed to bad"],
+        1,
+    )
+
+
+def test_what_was_added_has_its_turn_again_after_it_failed() -> None:
+    widget = Talker("widget", error=OSError("once"))
+    stage = Stage()
+    publisher = stage.publisher()
+    publisher.add_sender(widget)
+    publisher.tick(Tick(0.0, active=True, final=False))
+    widget.error = None
+    publisher.tick(Tick(0.1, active=True, final=False))
+    assert ([where for where, _ in stage.faults], len(widget.sent)) == (["the feed to widget"], 1)
+
+
+def test_the_end_reaches_every_sender_even_when_their_turn_comes_later() -> None:
+    talkers = [Talker(str(i), news=1) for i in range(25)]
+    stage = Stage(pages=list(talkers))
+    publisher = stage.publisher()
+    publisher.tick(Tick(0.0, active=False, final=True))
+    at_s = 0.0
+    while stage.wakes:
+        stage.wakes.clear()
+        at_s += 0.1
+        publisher.tick(Tick(at_s, active=False, final=False))
+    assert Counter(tick.final for t in talkers for tick in t.sent)[True] == 25
+
+
+def test_no_further_tick_is_asked_for_when_all_is_said() -> None:
+    stage = Stage(pages=[Talker("a", news=1)])
+    publisher = stage.publisher()
+    publisher.tick(Tick(0.0, active=False, final=False))
+    assert stage.wakes == []
+
+
+def test_a_removed_sender_is_not_asked_again() -> None:
+    talker = Talker("a")
+    publisher = Stage().publisher()
+    remove = publisher.add_sender(talker)
+    run(publisher, 0.2)
+    remove()
+    run(publisher, 1, start_s=1)
+    assert len(talker.sent) == 2

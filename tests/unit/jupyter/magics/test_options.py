@@ -1,0 +1,86 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from IPython.core.error import UsageError
+
+from taskscope.jupyter.magics.magic import ProfileMagics
+from taskscope.jupyter.magics.options import MagicOptions, parse_options, split_statement
+from taskscope.profiling import BlockOptions
+
+PARSER = ProfileMagics.profile.parser
+
+
+def test_without_options_there_are_the_defaults() -> None:
+    assert parse_options(PARSER, "", {}) == MagicOptions(BlockOptions(), None, quiet=False, raise_error=True)
+
+
+def test_all_options(tmp_path: Path) -> None:
+    dump, text = str(tmp_path / "a b.taskscope"), str(tmp_path / "a.txt")
+    line = (
+        f"""-o run -D "{dump}" -T {text} -q --label 'rechunk 2' --dt=0.1 --metric nbytes --no-raise-error"""
+        " --no-stacks --panel dock --transport poll --others"
+    )
+    assert parse_options(PARSER, line, {}) == MagicOptions(
+        BlockOptions(
+            "rechunk 2",
+            0.1,
+            "nbytes",
+            save=(dump, text),
+            stacks=False,
+            panel="dock",
+            transport="poll",
+            others=True,
+        ),
+        "run",
+        quiet=True,
+        raise_error=False,
+    )
+
+
+def test_a_metric_may_be_a_function_of_the_user() -> None:
+    assert parse_options(PARSER, "--metric len", {"len": len}).block.metric is len
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        ("--dt -1", "dt must be a positive number of seconds, got -1"),
+        ("--dt 0", "dt must be a positive number of seconds, got 0"),
+        ("--dt nan", "dt must be a positive number of seconds, got nan"),
+        ("--dt soon", "dt must be a positive number of seconds, got 'soon'"),
+        ("--lable x", "unknown option '--lable'; did you mean '--label'?"),
+        ("run", "unknown option 'run'"),
+        ("--metric nbyte", "unknown metric 'nbyte'; did you mean 'nbytes'?"),
+        ("-D /no/such/a.txt", "the directory '/no/such' does not exist; make it first"),
+        ("-D a.htm", "did you mean '.html'?"),
+        ("-o 1x", "-o needs a variable name, got '1x'"),
+        ("--label 'x", 'cannot read "--label \'x": No closing quotation'),
+        ("-o", "expected one argument"),
+        ("--panel docked", "panel must be 'inline', 'dock' or 'none', got 'docked'; did you mean 'dock'?"),
+        ("--transport obsrve", "unknown transport 'obsrve'; did you mean 'observe'?"),
+        ("--panel right", "panel must be 'inline', 'dock' or 'none', got 'right'"),
+    ],
+)
+def test_what_cannot_work_is_named_with_what_would(line: str, message: str) -> None:
+    with pytest.raises(UsageError) as raised:
+        parse_options(PARSER, line, {})
+    assert message in str(raised.value)
+
+
+@pytest.mark.parametrize(
+    ("line", "parts"),
+    [
+        ("f('a  b', -1)", ("", "f('a  b', -1)")),
+        ("-q f(x)", ("-q", "f(x)")),
+        ("-q -o run  x = -y", ("-q -o run", "x = -y")),
+        ("--label 'a -b' it''s", ("--label 'a -b'", "it''s")),
+        ("--dt=0.1 x", ("--dt=0.1", "x")),
+        ("-- -x", ("", "-x")),
+        ("-q", ("-q", "")),
+        ("", ("", "")),
+    ],
+)
+def test_the_statement_after_the_options_is_kept_as_written(line: str, parts: tuple[str, str]) -> None:
+    assert split_statement(PARSER, line) == parts

@@ -1,0 +1,184 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import dask
+import pytest
+
+import taskscope
+from taskscope.recording import Recording
+from taskscope.session import current
+from tests.unit.jupyter.magics.conftest import Shell
+
+COMPUTE = "import dask\nx = dask.delayed(sum)([1, 2]).compute(scheduler='synchronous')\n"
+
+
+def recorded(shell: Shell, name: str = "run") -> Recording:
+    recording = shell[name]
+    assert isinstance(recording, Recording)
+    return recording
+
+
+def states(recording: Recording) -> list[tuple[str, str | None, int]]:
+    return [(run.status, run.label, run.n_tasks) for run in recording.runs]
+
+
+def test_a_cell_runs_as_without_the_line(shell: Shell, capsys: pytest.CaptureFixture[str]) -> None:
+    result = shell.run(f"%%profile -o run --label 'a b'\n{COMPUTE}x + 1")
+    assert (result.result, shell["x"], shell["_"], shell["Out"]) == (4, 3, 4, {1: 4})
+    assert states(recorded(shell)) == [("finished", "a b", 1)]
+    assert shell.shell.execution_count == 2
+    captured = capsys.readouterr()
+    assert captured.out.strip() == "Out[1]: 4"
+    assert captured.err == recorded(shell).summary() + "\n"
+
+
+@pytest.mark.parametrize("header", ["%%profile -q -o run\n%%time", "%%time\n%%profile -q -o run"])
+def test_it_stacks_with_time_in_both_orders(
+    shell: Shell, header: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    result = shell.run(f"{header}\n{COMPUTE}x + 1")
+    assert (result.result, states(recorded(shell))) == (4, [("finished", None, 1)])
+    assert "Wall time" in capsys.readouterr().out
+
+
+def test_a_cell_may_await(shell: Shell) -> None:
+    result = shell.run("%%profile -q -o run\nimport asyncio\nx = await asyncio.sleep(0, 41)\nx + 1")
+    assert (result.result, states(recorded(shell))) == (42, [])
+
+
+def test_future_imports_may_come_first(shell: Shell) -> None:
+    assert shell.run("%%profile -q\nfrom __future__ import annotations\n7").result == 7
+
+
+def test_a_syntax_error_is_that_of_the_cell(shell: Shell, capsys: pytest.CaptureFixture[str]) -> None:
+    result = shell.run("%%profile -o run\nx = 1\ndef f(:")
+    assert isinstance(result.error_before_exec, SyntaxError)
+    assert (result.error_before_exec.lineno, "x" in shell, "run" in shell) == (3, False, False)
+
+
+def test_an_exception_is_the_cells_own_and_the_summary_names_it(
+    shell: Shell, capsys: pytest.CaptureFixture[str]
+) -> None:
+    shell.run("def fail():\n    raise ValueError('no')\nerror = None")
+    cell = "import dask\ndask.delayed(fail)().compute(scheduler='synchronous')"
+    bare, ours = shell.run(cell), shell.run(f"%%profile -o run\n{cell}")
+    assert type(ours.error_in_exec) is type(bare.error_in_exec) is ValueError
+    captured = capsys.readouterr()
+    assert "magics" not in captured.out
+    assert "  error: ValueError: no" in captured.err.splitlines()
+    assert states(recorded(shell)) == [("erred", None, 1)]
+
+
+def test_an_error_outside_of_dask_is_named_too(shell: Shell, capsys: pytest.CaptureFixture[str]) -> None:
+    shell.run("%%profile\n1 / 0")
+    assert "  error: ZeroDivisionError: division by zero" in capsys.readouterr().err.splitlines()
+
+
+def test_no_raise_error_shows_but_lets_the_notebook_go_on(
+    shell: Shell, capsys: pytest.CaptureFixture[str]
+) -> None:
+    result = shell.run("%%profile -q --no-raise-error\n1 / 0")
+    assert result.success
+    assert "ZeroDivisionError" in capsys.readouterr().out
+
+
+def test_an_interrupt_is_never_held_back(shell: Shell) -> None:
+    result = shell.run("%%profile -q -o run --no-raise-error\nraise KeyboardInterrupt")
+    assert isinstance(result.error_in_exec, KeyboardInterrupt)
+    assert (
+        recorded(shell).summary().splitlines()[0] == "taskscope · interrupted · no Dask computation ran here"
+    )
+
+
+def test_bad_options_are_told_before_the_cell_runs(shell: Shell, capsys: pytest.CaptureFixture[str]) -> None:
+    result = shell.run("%%profile --dt -1\nx = 1")
+    assert not result.success
+    assert (
+        capsys.readouterr().err == "UsageError: %%profile: dt must be a positive number of seconds, got -1\n"
+    )
+    assert "x" not in shell
+
+
+def test_files_are_written_when_the_cell_ends(shell: Shell, tmp_path: Path) -> None:
+    shell.run(f"%%profile -q -D {tmp_path}/a.taskscope -T {tmp_path}/a.txt\n{COMPUTE}")
+    loaded = taskscope.load(tmp_path / "a.taskscope")
+    assert (tmp_path / "a.txt").read_text(encoding="utf-8") == loaded.summary() + "\n"
+
+
+def test_a_cell_that_would_replace_a_file_is_refused_before_it_runs(
+    shell: Shell, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "a.txt"
+    path.write_text("of yesterday")
+    assert not shell.run(f"%%profile -q -D {path}\nran = True\n{COMPUTE}").success
+    assert capsys.readouterr().err == (
+        f"UsageError: %%profile: cannot write {str(path)!r}: a file of that name exists;"
+        " add --overwrite to replace it\n"
+    )
+    assert ("ran" in shell, path.read_text()) == (False, "of yesterday")
+    shell.run(f"%%profile -q --overwrite -D {path}\n{COMPUTE}")
+    assert path.read_text(encoding="utf-8").startswith("taskscope · ")
+
+
+def test_the_line_form_returns_the_value_and_binds_names(shell: Shell) -> None:
+    shell.run(COMPUTE)
+    shell.run("y = %profile -q -o run dask.delayed(sum)([x,  4]).compute(scheduler='synchronous')")
+    shell.run("%profile -q z = 'a  b'")
+    assert (shell["y"], shell["z"], states(recorded(shell))) == (7, "a  b", [("finished", None, 1)])
+
+
+def test_the_line_form_raises_what_the_statement_raised(shell: Shell) -> None:
+    assert isinstance(shell.run("%profile -q 1 / 0").error_in_exec, ZeroDivisionError)
+
+
+def test_the_line_form_needs_a_statement(shell: Shell, capsys: pytest.CaptureFixture[str]) -> None:
+    shell.run("%profile -q")
+    assert capsys.readouterr().err.startswith("UsageError: %profile needs a statement")
+
+
+def test_run_cell_magic_works_from_code(shell: Shell) -> None:
+    shell.run(f"get_ipython().run_cell_magic('profile', '-q -o run', {COMPUTE!r})")
+    assert states(recorded(shell)) == [("finished", None, 1)]
+
+
+def test_a_cell_inside_of_a_cell_is_a_block_of_its_own(shell: Shell) -> None:
+    inner = f"%%profile -q -o inner\n{COMPUTE}"
+    shell.run(f"%%profile -q -o run\n{COMPUTE}\nget_ipython().run_cell({inner!r})\n{COMPUTE}")
+    assert (len(recorded(shell, "inner").runs), len(recorded(shell).runs)) == (1, 3)
+
+
+def test_help_names_every_option(shell: Shell) -> None:
+    text = shell.shell.find_magic("profile", "cell").__doc__
+    missing = [
+        o
+        for o in ("-o", "-D", "-T", "-q", "--label", "--dt", "--metric", "--no-raise-error")
+        if o not in text
+    ]
+    assert missing == []
+
+
+def test_an_unfinished_cell_is_not_run_by_the_terminal(shell: Shell) -> None:
+    assert shell.shell.check_complete("%%profile\nx = 1")[0] == "incomplete"
+
+
+def test_unloading_inside_of_a_profiled_cell_ends_its_block(shell: Shell) -> None:
+    shell.run(f"%%profile -q -o run\n{COMPUTE}%unload_ext taskscope")
+    assert states(recorded(shell)) == [("finished", None, 1)]
+    assert not current().held
+
+
+def test_loading_watches_and_unloading_leaves_nothing(shell: Shell) -> None:
+    plain = shell.shell
+    before = (len(plain.ast_transformers), len(plain.input_transformers_cleanup))
+    taskscope.load_ipython_extension(plain)
+    assert (len(plain.ast_transformers), len(plain.input_transformers_cleanup)) == before
+    assert current().held
+    taskscope.unload_ipython_extension(plain)
+    assert (len(plain.ast_transformers), len(plain.input_transformers_cleanup)) == (
+        before[0] - 1,
+        before[1] - 1,
+    )
+    assert (current().held, "profile" in plain.magics_manager.magics["cell"]) == (False, False)
+    assert dask.delayed(sum)([1]).compute(scheduler="synchronous") == 1
+    taskscope.unload_ipython_extension(plain)

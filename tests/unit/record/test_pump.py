@@ -1,0 +1,247 @@
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator
+from queue import Queue
+
+import pytest
+
+from taskscope.record import Recorder, RunLog
+from taskscope.record import pump as pump_module
+from taskscope.record.pump import Pump, Tick
+from tests.support.fake_clock import FakeClock
+from tests.support.run_writing import begin_run, end_run, write_task
+from tests.support.waiting import PATIENCE_S
+
+"""How long a broken pump is waited for; a working one answers within milliseconds."""
+
+
+class Pumped:
+    """A pump that beats every millisecond, on a clock that only a test advances."""
+
+    def __init__(self, clock: FakeClock) -> None:
+        self.clock = clock
+        self.recorder = Recorder(clock=clock)
+        self.pump = Pump(self.recorder)
+        self.ticks: Queue[Tick] = Queue()
+        self.pump.subscribe(self.ticks.put)
+
+    def compute(self) -> RunLog:
+        log = begin_run(self.recorder, {"x": ()})
+        self.pump.wake()
+        return log
+
+    def end(self, log: RunLog) -> None:
+        write_task(log, "x", self.clock.perf_counter(), self.clock.perf_counter())
+        end_run(log)
+        self.pump.wake()
+
+    def tick(self, wanted: Callable[[Tick], bool]) -> Tick:
+        while not wanted(tick := self.ticks.get(timeout=PATIENCE_S)):
+            pass
+        return tick
+
+    @property
+    def thread(self) -> threading.Thread | None:
+        return self.pump._thread
+
+
+def is_active(tick: Tick) -> bool:
+    return tick.active
+
+
+def is_idle(tick: Tick) -> bool:
+    return not tick.active
+
+
+def is_final(tick: Tick) -> bool:
+    return tick.final
+
+
+@pytest.fixture
+def pumped(fake_clock: FakeClock, monkeypatch: pytest.MonkeyPatch) -> Iterator[Pumped]:
+    monkeypatch.setattr(pump_module, "TICK_S", 0.001)
+    monkeypatch.setattr(pump_module, "_PAUSE_S", 0.0001)
+    pumped = Pumped(fake_clock)
+    yield pumped
+    pumped.pump.stop()
+
+
+def test_there_is_no_thread_before_a_compute(pumped: Pumped) -> None:
+    assert pumped.thread is None
+
+
+def test_what_was_written_is_folded_and_told_while_the_compute_runs(pumped: Pumped) -> None:
+    log = pumped.compute()
+    write_task(log, "x", 100.0, 100.0)
+    pumped.tick(lambda _tick: pumped.recorder.cursor == 1)
+    pumped.clock.advance(2.5)
+    assert pumped.tick(lambda tick: tick.now_s > 0) == Tick(2.5, active=True, final=False)
+
+
+def test_state_is_told_once_more_a_second_after_the_end_and_then_no_more(pumped: Pumped) -> None:
+    log = pumped.compute()
+    pumped.tick(is_active)
+    pumped.clock.advance(1.0)
+    pumped.end(log)
+    assert not pumped.tick(is_idle).final
+    pumped.clock.advance(0.875)
+    assert pumped.tick(lambda tick: tick.now_s > 1.5) == Tick(1.875, active=False, final=False)
+    pumped.clock.advance(0.25)
+    assert pumped.tick(is_final) == Tick(2.125, active=False, final=True)
+    assert pumped.ticks.empty()
+    pumped.pump.wake()
+    assert pumped.tick(lambda _tick: True) == Tick(2.125, active=False, final=False)
+    thread = pumped.thread
+    assert thread is not None
+    assert thread.daemon
+
+
+def test_the_next_compute_wakes_the_same_thread(pumped: Pumped) -> None:
+    pumped.end(pumped.compute())
+    pumped.tick(is_idle)
+    pumped.clock.advance(1.0)
+    pumped.tick(is_final)
+    before = pumped.thread
+    log = pumped.compute()
+    pumped.tick(is_active)
+    pumped.end(log)
+    assert pumped.thread is before is not None
+
+
+def test_a_compute_that_is_over_within_a_beat_is_told_as_well(pumped: Pumped) -> None:
+    pumped.end(pumped.compute())
+    pumped.tick(is_idle)
+    assert (pumped.recorder.cursor, pumped.recorder.is_active()) == (1, False)
+    pumped.clock.advance(1.0)
+    pumped.tick(is_final)
+
+
+def test_the_thread_leaves_when_idle_and_a_new_one_comes_with_the_next_compute(
+    pumped: Pumped, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(pump_module, "_IDLE_EXIT_S", 0.001)
+    log = pumped.compute()
+    pumped.tick(is_active)
+    first = pumped.thread
+    assert first is not None
+    pumped.end(log)
+    pumped.tick(is_idle)
+    pumped.clock.advance(1.0)
+    first.join(PATIENCE_S)
+    assert (first.is_alive(), pumped.thread) == (False, None)
+    pumped.end(pumped.compute())
+    pumped.tick(lambda _tick: pumped.recorder.cursor == 2)
+
+
+def test_stopping_ends_the_thread_at_once_and_waking_starts_another(pumped: Pumped) -> None:
+    log = pumped.compute()
+    first = pumped.thread
+    assert first is not None
+    pumped.pump.stop()
+    assert (first.is_alive(), pumped.thread) == (False, None)
+    pumped.pump.wake()
+    pumped.tick(is_active)
+    assert pumped.thread is not first
+    pumped.end(log)
+
+
+def test_who_wakes_it_while_the_last_thread_ends_has_one_that_beats(
+    pumped: Pumped, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    log = pumped.compute()
+    first = pumped.thread
+    assert first is not None
+    join = first.join
+
+    def join_after_another_has_woken_it(timeout: float | None = None) -> None:
+        pumped.pump.wake()
+        join(timeout)
+
+    monkeypatch.setattr(first, "join", join_after_another_has_woken_it)
+    pumped.pump.stop()
+    second = pumped.thread
+    assert second is not None
+    assert (first.is_alive(), second.is_alive()) == (False, True)
+    pumped.ticks.queue.clear()
+    pumped.tick(is_active)
+    pumped.end(log)
+
+
+def test_a_thread_that_an_interrupt_kept_from_starting_is_replaced(
+    pumped: Pumped, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def interrupted(_thread: threading.Thread) -> None:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(threading.Thread, "start", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            pumped.pump.wake()
+    pumped.end(pumped.compute())
+    pumped.tick(is_idle)
+    pumped.pump.stop()
+    assert pumped.thread is None
+
+
+def test_stopping_what_never_ran_does_nothing(pumped: Pumped) -> None:
+    pumped.pump.stop()
+    assert pumped.thread is None
+
+
+def test_an_error_of_a_subscriber_is_counted_and_harms_no_other(pumped: Pumped) -> None:
+    def careless(tick: Tick) -> None:
+        raise ValueError(f"at {tick.now_s}")
+
+    later: Queue[Tick] = Queue()
+    pumped.pump.subscribe(careless)
+    pumped.pump.subscribe(later.put)
+    log = pumped.compute()
+    for _ in range(3):
+        later.get(timeout=PATIENCE_S)
+    pumped.end(log)
+    pumped.pump.stop()
+    (message,) = pumped.recorder.messages
+    text = "taskscope failed in a subscriber: ValueError: at 0.0; the computation was not affected"
+    assert message.text.startswith(f"{text} (")
+
+
+def test_an_error_while_folding_is_counted_and_the_thread_goes_on(
+    pumped: Pumped, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def broken(_budget_s: float) -> bool:
+        raise ValueError("no")
+
+    monkeypatch.setattr(pumped.recorder, "pull", broken)
+    pumped.compute()
+    pumped.tick(is_active)
+    monkeypatch.undo()
+    monkeypatch.setattr(pump_module, "TICK_S", 0.001)
+    assert pumped.tick(lambda _tick: pumped.recorder.version > 0).active
+    assert "taskscope failed in the pump: ValueError: no" in pumped.recorder.messages[0].text
+
+
+def test_a_subscriber_that_left_is_told_nothing(pumped: Pumped) -> None:
+    gone: list[Tick] = []
+    leave = pumped.pump.subscribe(gone.append)
+    leave()
+    leave()
+    pumped.compute()
+    pumped.tick(is_active)
+    assert gone == []
+
+
+def test_a_subscriber_may_stop_the_pump_from_its_own_thread(pumped: Pumped) -> None:
+    stopped = threading.Event()
+
+    def stop(_tick: Tick) -> None:
+        pumped.pump.stop()
+        stopped.set()
+
+    pumped.pump.subscribe(stop)
+    pumped.compute()
+    thread = pumped.thread
+    assert stopped.wait(PATIENCE_S)
+    if thread is not None:
+        thread.join(PATIENCE_S)
+    assert pumped.thread is None
