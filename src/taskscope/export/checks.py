@@ -202,6 +202,7 @@ def check_recording(recording: RecordedData) -> None:
     require({block.run for block in recording.blocks} <= recording.graphs.keys(), "tasks have a graph")
     for block in recording.blocks:
         _check_rows(block, len(recording.graphs[block.run].group), len(recording.lanes))
+        require(not np.isin(block.task, recording.graphs[block.run].data).any(), "what ran is no data")
 
 
 def _check_graph(graph: GraphColumns, n_groups: int) -> None:
@@ -217,6 +218,7 @@ def _check_graph(graph: GraphColumns, n_groups: int) -> None:
         "a key must be in its graph",
     )
     require(len(graph.data) == len(graph.data_sizes), "data must have sizes")
+    require(len(np.unique(graph.data)) == len(graph.data), "a key is data once")
     require(all(0 <= task < n for task in graph.errors), "an error must be of a task")
     check_columns(
         GraphColumns,

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from dataclasses import replace
 from io import BytesIO
 
 import numpy as np
 import pytest
 
 from taskscope.errors import DamagedFileError
+from taskscope.export import native
 from taskscope.export.load import _read
 from taskscope.export.pack import pack, pack_json, unpack
 from taskscope.export.schema import SAMPLES
@@ -17,6 +19,8 @@ from taskscope.model.columns import possible_sizes
 from taskscope.schema import columns_of
 from tests.support import crafted
 from tests.support.crafted import Frame, bases, fault, loaded, rebuilt
+from tests.support.recordings import recording_of, run_of
+from tests.support.task_blocks import Row
 
 _N_FILES = 2_000
 
@@ -82,6 +86,24 @@ def test_a_head_is_checked_whole(change: Callable[[dict[str, object]], object], 
     (_, content), *others = bases()[0]
     head = pack_json(change(json.loads(content)))
     assert _refusal([("HEAD", head), *others]) == f"it contradicts itself: {why}"
+
+
+@pytest.mark.parametrize(
+    ("data", "why"), [([0], "what ran is no data"), ([2, 2], "a key is data once"), ([2], None)]
+)
+def test_data_is_no_task_and_is_counted_once(data: list[int], why: str | None) -> None:
+    rows = [Row(key=("inc-1", number), stop_s=1.0) for number in range(3)]
+    graph = recording_of(rows).graphs[0]
+    graph = replace(graph, data=np.array(data, np.int32), data_sizes=np.ones(len(data)))
+    # The third key is in the graph and did not run.
+    recording = replace(recording_of(rows[:2], [run_of(n_tasks=2)]), graphs={0: graph})
+    file = BytesIO()
+    native.write(recording, file)
+    if why is None:
+        assert fault(file.getvalue()) is None
+        return
+    with pytest.raises(DamagedFileError, match=f"^it contradicts itself: {why}$"):
+        _read(BytesIO(file.getvalue()), partial=False, max_bytes=2**24)
 
 
 @pytest.mark.parametrize("value", [np.inf, -np.inf, 1e300, np.nan])
