@@ -2,7 +2,9 @@
 
 The worker runs the task, appends one line with its times to a file that this process made, and hands on what
 the task gave or raised as it is. The line is there before the result can be. Workers open the file by its
-name, so it does not matter how they were started; what they leave for a run that is over has nowhere to go.
+path, so it does not matter how they were started; what they leave for a run that is over has nowhere to go.
+Where the system can have it so, the file is in memory and in no folder, and gone with this process however
+that ends.
 
 This module is imported in worker processes, so it imports little.
 """
@@ -33,6 +35,7 @@ _MAX_TASKS = 4_096
 """How many tasks share a file, so that a long compute leaves none of any size."""
 _MAX_SKEW_S = 1.0
 """Clocks of one machine agree to well under this; beyond it the worker has a monotonic axis of its own."""
+_NO_WAITING = getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_NOCTTY", 0)
 
 
 class Receiver(Protocol):
@@ -65,17 +68,18 @@ class ShippedTask:
     ----------
     inner
         The task itself.
-    path
-        The file its times go to.
+    path, identity
+        The file its times go to, and which it is: another one may have come to its path.
     number
         Which of that file's tasks it is.
     """
 
-    __slots__ = ("inner", "number", "path")
+    __slots__ = ("identity", "inner", "number", "path")
 
-    def __init__(self, inner: Any, path: str, number: int) -> None:
+    def __init__(self, inner: Any, path: str, identity: tuple[int, int], number: int) -> None:
         self.inner = inner
         self.path = path
+        self.identity = identity
         self.number = number
 
     def __call__(self, values: Any = ()) -> Any:
@@ -100,14 +104,39 @@ class ShippedTask:
             else:
                 end = (describe(error), is_a(error, KeyboardInterrupt))
             row = (self.number, wall_offset(), os.getpid(), get_ident(), start, stop, cpu, *end)
-            # Not created: there is none where the run is over. One call, so that lines of workers do not mix.
-            file = os.open(self.path, os.O_WRONLY | os.O_APPEND)
+            # Not created: there is none where the run is over. Nor waited for, as another file might have it.
+            file = os.open(self.path, os.O_WRONLY | os.O_APPEND | _NO_WAITING)
             try:
-                os.write(file, json.dumps(row).encode() + b"\n")
+                if _identity(file) == self.identity:
+                    # One call, so that lines of workers do not mix.
+                    os.write(file, json.dumps(row).encode() + b"\n")
             finally:
                 os.close(file)
         except Exception:  # noqa: BLE001 - the task has nothing to do with it; the scheduler's own times have to do
             return
+
+
+def _identity(file: int) -> tuple[int, int]:
+    found = os.fstat(file)
+    return found.st_dev, found.st_ino
+
+
+def _in_memory() -> int | None:
+    """Return a new file that is in no folder, None where there are none that others can open."""
+    if sys.platform != "linux":
+        return None
+    try:
+        file = os.memfd_create("taskscope-times")
+    except OSError:
+        return None
+    if Path(_path_of(file)).exists():
+        return file
+    os.close(file)
+    return None
+
+
+def _path_of(file: int) -> str:
+    return f"/proc/{os.getpid()}/fd/{file}"
 
 
 class _TimesFile:
@@ -115,9 +144,13 @@ class _TimesFile:
 
     @uninterrupted
     def __init__(self) -> None:
-        file, self.path = tempfile.mkstemp(prefix="taskscope-times-", suffix=".jsonl")
+        file, name = _in_memory(), None
+        if file is None:
+            file, name = tempfile.mkstemp(prefix="taskscope-times-", suffix=".jsonl")
+        self.path = _path_of(file) if name is None else name
+        self.identity = _identity(file)
         self._file = FileIO(file)
-        self._removed = (self._file, self.path, os.getpid())
+        self._removed = (self._file, name, os.getpid())
         self.keys: list[object] = []
         self.n_read = 0
         self._rest = b""
@@ -143,12 +176,12 @@ class _TimesFile:
         self._dropped.detach()
 
 
-def _remove(file: FileIO, path: str, pid: int) -> None:
+def _remove(file: FileIO, name: str | None, pid: int) -> None:
     file.close()
     # A forked child has the descriptor, too, but the file is its parent's.
-    if os.getpid() == pid:
+    if name is not None and os.getpid() == pid:
         with contextlib.suppress(OSError):
-            Path(path).unlink()
+            Path(name).unlink()
 
 
 class ShippedTimes:
@@ -173,7 +206,7 @@ class ShippedTimes:
                 self._files.append(_TimesFile())
             file = self._files[-1]
             file.keys.append(key)
-            return ShippedTask, (inner, file.path, len(file.keys) - 1)
+            return ShippedTask, (inner, file.path, file.identity, len(file.keys) - 1)
 
     def read(self) -> None:
         """Take in what workers have left: failures at once, times of results once these have landed."""
