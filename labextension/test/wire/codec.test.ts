@@ -1,0 +1,284 @@
+import { deflateSync } from 'node:zlib';
+
+import { describe, expect, it } from 'vitest';
+
+import { WireError } from '../../src/wire';
+import { BatchReader, Budget, crc32, readFrame, readHeader, rowsOf, unpack } from '../../src/wire/codec';
+import { LIMITS } from '../../src/wire/tables';
+import { batchBytes, column, frame, headerFrame, headerOf, signed, varint, wholeNumbers } from './frames';
+
+function reader(said: Record<string, unknown> = {}): BatchReader {
+  return new BatchReader(readHeader(new TextEncoder().encode(JSON.stringify(headerOf(said)))));
+}
+
+/** A stream of one table of one column, for bytes by hand. */
+function only(table: string, name: string): BatchReader {
+  return reader({ tables: { [table]: [name] } });
+}
+
+function numbers(bytes: readonly number[], n: number): number[] {
+  const { columns } = only('completed', 'row').read(Uint8Array.from([0, n, 0, 1, ...bytes]), new Budget(0)).completed ?? {};
+  return [...(columns?.row ?? [])];
+}
+
+describe('frames', () => {
+  it('say what they are', () => {
+    const bytes = frame([1, 2, 3], { kind: 1, number: 5, stream: 9 });
+    expect(readFrame(bytes, 0)).toEqual({
+      kind: 'batch', isPacked: false, stream: 9, number: 5, unpacked: 3, content: Uint8Array.from([1, 2, 3]), end: 35
+    });
+  });
+
+  it('are not there where bytes end within them', () => {
+    const bytes = frame([1, 2, 3], { kind: 1, number: 0 });
+    for (let length = 0; length < bytes.length; length += 1) {
+      expect(readFrame(bytes.subarray(0, length), 0)).toBeNull();
+    }
+  });
+
+  it('are refused with any bit flipped', () => {
+    const bytes = frame([1, 2, 3], { kind: 1, number: 0 });
+    for (let bit = 0; bit < 8 * bytes.length; bit += 1) {
+      const flipped = bytes.slice();
+      flipped[bit >> 3] = (flipped[bit >> 3] as number) ^ (1 << (bit & 7));
+      expect(() => readFrame(flipped, 0)).toThrow(WireError);
+    }
+  });
+
+  it.each([
+    [{ version: 2 }, /a newer taskscope may read it/],
+    [{ kind: 3 }, /a frame of at most/],
+    [{ reserved: 1 }, /a frame of at most/],
+    [{ packed: 2 }, /a frame of at most/],
+    [{ unpacked: 2 }, /a frame of at most/],
+    [{ packed: 1, unpacked: LIMITS.frame + 1 }, /a frame of at most/],
+    [{ kind: 0, packed: 1, unpacked: LIMITS.header + 1 }, /a frame of at most/]
+  ])('are refused as %j', (head, text) => {
+    expect(() => readFrame(frame([1, 2, 3], { kind: 1, number: 0, ...head }), 0)).toThrow(text);
+  });
+
+  it('unpack to what they say, and to nothing else', async () => {
+    const packed = deflateSync(new Uint8Array(1000));
+    const of = (unpacked: number, bytes: Uint8Array = packed): Promise<Uint8Array> => {
+      const found = readFrame(frame(bytes, { kind: 1, number: 0, packed: 1, unpacked }), 0);
+      return found === null ? Promise.reject(new Error('cut')) : unpack(found, new Budget(0));
+    };
+    expect(await of(1000)).toEqual(new Uint8Array(1000));
+    await expect(of(999)).rejects.toThrow(WireError);
+    await expect(of(1001)).rejects.toThrow(WireError);
+    await expect(of(1000, packed.slice(2))).rejects.toThrow(WireError);
+  });
+
+  it('are charged before they are unpacked', async () => {
+    const found = readFrame(frame(deflateSync(new Uint8Array(1000)), { kind: 1, number: 0, packed: 1, unpacked: 1000 }), 0);
+    await expect(unpack(found as NonNullable<typeof found>, new Budget(0, 999))).rejects.toThrow(/than its size justifies/);
+  });
+
+  it('have the checksum of zlib', () => {
+    expect(crc32(new TextEncoder().encode('123456789'))).toBe(0xcbf43926);
+    expect(crc32(new Uint8Array())).toBe(0);
+  });
+});
+
+describe('headers', () => {
+  it('say what times and tables are', () => {
+    const { content } = readFrame(headerFrame(headerOf({ zero_s: 2, tick_s: 0.5, tables: { groups: ['name'] } })), 0) ?? { content: new Uint8Array() };
+    const { zeroS, tickS, tables, said } = readHeader(content);
+    expect({ zeroS, tickS, tables, recorder: said.at('recorder').text() }).toEqual({
+      zeroS: 2, tickS: 0.5, tables: [{ name: 'groups', columns: ['name'] }], recorder: 'r'
+    });
+  });
+
+  it.each([
+    ['{', /a header in JSON/],
+    ['[]', /an object/],
+    ['{"format": 2}', /a newer taskscope/],
+    ['{"format": 1, "zero_s": 0, "tick_s": 0, "tables": {}}', /more than 0/],
+    ['{"format": 1, "zero_s": 0, "tick_s": 1, "tables": 5}', /an object/],
+    ['\ud800', /a header in JSON/]
+  ])('are refused: %s', (text, reason) => {
+    expect(() => readHeader(new TextEncoder().encode(text))).toThrow(reason);
+  });
+});
+
+describe('columns of whole numbers', () => {
+  it('stand above a base, plane by plane', () => {
+    expect(numbers([2, ...signed(-3), 1, 2, 0, 1], 2)).toEqual([-2, 255]);
+    expect(numbers([0, ...signed(9)], 2)).toEqual([9, 9]);
+    expect(numbers(wholeNumbers([2 ** 53, 0, 2 ** 40]), 3)).toEqual([2 ** 53, 0, 2 ** 40]);
+    expect(numbers(wholeNumbers([-(2 ** 31), 2 ** 31 - 1]), 2)).toEqual([-(2 ** 31), 2 ** 31 - 1]);
+  });
+
+  it('are differences to the row before', () => {
+    expect(numbers([0b01001, ...signed(100), 0, 2, 3], 3)).toEqual([100, 101, 99]);
+  });
+
+  it('have exceptions', () => {
+    expect(numbers([0b100001, ...signed(5), 1, 2, 3, 1, 0, ...signed(2), 0, ...signed(7)], 3)).toEqual([6, 7, 8 + 7 * 256]);
+  });
+
+  it.each([
+    ['no planes left', [3, 0, 1, 2]],
+    ['more than 2 ** 53', [7, ...signed(2 ** 53), ...Array<number>(14).fill(255)]],
+    ['a number of nine bytes', [1, 128, 128, 128, 128, 128, 128, 128, 128, 0, 1, 1]],
+    ['an unknown transform', [0b11001, 0, 1, 1]],
+    ['a class that is not declared', [0b10001, 0, 1, 1]],
+    ['steps of 2 ** 34', [0b01101, 0, ...Array<number>(10).fill(255)]],
+    ['exceptions out of order', [0b100001, 0, 1, 1, 2, 1, ...signed(0), 1, 0, 0, ...signed(7)]],
+    ['exceptions of rows that are not there', [0b100001, 0, 1, 1, 1, 0, ...signed(2), 0, ...signed(7)]],
+    ['negative exceptions', [0b100001, 0, 1, 1, 1, 0, ...signed(1), 0, ...signed(-7)]],
+    ['exceptions with exceptions', [0b100001, 0, 1, 1, 1, 0b100000, ...signed(1), 0, ...signed(7)]],
+    ['floats', [0x81, ...Array<number>(16).fill(0)]],
+    ['texts', [0xc0, 0, 0, 1, 1]],
+    ['unknown ones that must be known', [0x41, 0, 0, 1]]
+  ])('are refused with %s', (_, bytes) => {
+    expect(() => numbers(bytes, 2)).toThrow(WireError);
+  });
+});
+
+describe('batches', () => {
+  it('have tables under the names used here, in seconds', () => {
+    const bytes = batchBytes({
+      groups: { columns: { name: ['add-1'], prefix: ['add'] } },
+      lanes: { columns: { worker: ['main'], thread: [140_000_000_000_000], label: ['thread 1'] } },
+      errors: { columns: { text: ['ValueError: \u00fc'] } },
+      tasks: {
+        first: 40,
+        columns: {
+          run: [0, 0], group: [0, 0], lane: [0, 0], status: [0, 1], observed_by: [0, 1], stop_s: [20_000_000, 25_000_000],
+          duration_s: [10_000_000, 5_000_000], cpu_s: [null, 2_500_000], nbytes: [null, 2 ** 40], error: [null, 0]
+        }
+      },
+      messages: { columns: { time_s: [null], level: ['info'], text: [''] } }
+    });
+    const { groups, lanes, errors, tasks, messages, ...others } = reader({ zero_s: 100 }).read(Uint8Array.from(bytes), new Budget(bytes.length));
+    expect(rowsOf(groups)).toEqual([{ name: 'add-1', prefix: 'add' }]);
+    expect(rowsOf(lanes)).toEqual([{ worker: 'main', thread: 140_000_000_000_000, label: 'thread 1' }]);
+    expect(rowsOf(errors)).toEqual([{ text: 'ValueError: \u00fc' }]);
+    expect(rowsOf(messages)).toEqual([{ timeS: null, level: 'info', text: '' }]);
+    expect(others).toEqual({});
+    expect({ first: tasks?.first, n: tasks?.n, rows: rowsOf(tasks) }).toEqual({
+      first: 40,
+      n: 2,
+      rows: [
+        { run: 0, group: 0, lane: 0, status: 0, observedBy: 0, stopS: 102, durationS: 1, cpuS: null, nbytes: null, error: null },
+        { run: 0, group: 0, lane: 0, status: 1, observedBy: 1, stopS: 102.5, durationS: 0.5, cpuS: 0.25, nbytes: 2 ** 40, error: 0 }
+      ]
+    });
+  });
+
+  it('tell a column by the last row of its class', () => {
+    const tables = { lanes: ['worker', 'thread', 'label'], groups: ['name', 'prefix'], tasks: ['run', 'group', 'lane', 'status', 'observed_by', 'stop_s', 'duration_s'] };
+    const head = headerOf({ tables });
+    const names = batchBytes({
+      lanes: { columns: { worker: ['w', 'w'], thread: [1, 2], label: ['a', 'b'] } }, groups: { columns: { name: ['g'], prefix: ['g'] } }
+    }, head);
+    const rows = [
+      2, 3, 0, 7, ...column('int', [0, 0, 0], 1), ...column('int', [0, 0, 0]), ...column('int', [0, 1, 0]), ...column('int', [0, 0, 0]),
+      ...column('int', [0, 0, 0]), 0b10001, ...signed(1), 0, 2, 4, ...column('int', [10, 20, 30])
+    ];
+    const { tasks } = reader({ tables, tick_s: 1 }).read(Uint8Array.from([...names, ...rows]), new Budget(0));
+    expect([...(tasks?.columns.stopS ?? [])]).toEqual([11, 22, 44]);
+  });
+
+  it('leave out what is not known here, and have unknown values where a column is missing', () => {
+    const tables = { comets: ['a', 'b'], workers: ['tail', 'worker', 'address', 'name', 'n_threads'], resources: ['time_s', 'rss_bytes', 'n_processes', 'gap'] };
+    const bytes = [
+      0, 1, 0, 2, ...column('f8', [1.5]), ...column('text', ['x']),
+      1, 1, 0, 5, ...column('int', [5], 1), ...column('int', [3]), ...column('text', ['tcp://1']), ...column('text', ['w']), ...column('int', [2]),
+      2, 1, 0, 4, ...column('int', [10_000_000], 1), ...column('int', [5]), ...column('int', [1]), ...column('int', [0])
+    ];
+    const { workers, resources, ...others } = reader({ tables }).read(Uint8Array.from(bytes), new Budget(0));
+    expect(rowsOf(workers)).toEqual([{ worker: 3, address: 'tcp://1', name: 'w', nThreads: 2 }]);
+    expect(rowsOf(resources)).toEqual([{ timeS: 1, cpuPercent: null, rssBytes: 5, nProcesses: 1, gap: 0 }]);
+    expect(others).toEqual({});
+  });
+
+  const sample = { time_s: [0], cpu_percent: [1], rss_bytes: [1], n_processes: [1], gap: [0] };
+  const lane = { worker: ['w'], thread: [1], label: ['a'] };
+
+  it.each<[string, number[], RegExp?]>([
+    ['a table that the header does not name', [200, 0, 0, 0]],
+    ['rows without bytes', [3, ...varint(5000), 0, 1, 0]],
+    ['more rows than there may be', [3, ...varint(LIMITS.rows + 1), 0, 1, 0]],
+    ['more columns than there may be', [3, 1, 0, ...varint(257), 0]],
+    ['other columns than the header says', [3, 1, 0, 2, 0]],
+    ['an end within a column', batchBytes({ lanes: { columns: lane } }).slice(0, -1)],
+    ['a table twice', [...batchBytes({ lanes: { columns: lane } }), ...batchBytes({ lanes: { first: 1, columns: lane } })]],
+    ['a choice that is none', batchBytes({ resources: { columns: { ...sample, gap: [2] } } }), /resources\.gap\[0\] must be from 0 to less than 2/],
+    ['a time that is none', batchBytes({ resources: { columns: { ...sample, time_s: [2e17] } } })],
+    ['a row that nobody told of', batchBytes({ running: { columns: { run: [0], lane: [0], group: [0], key: ['k'], start_s: [0] } } })],
+    ['infinity', batchBytes({ resources: { columns: { ...sample, cpu_percent: [Infinity] } } })],
+    ['a text that is too long', batchBytes({ errors: { columns: { text: ['x'.repeat(LIMITS.text + 1)] } } })],
+    ['a missing text that must be there', [3, 1, 0, 1, 0xc0, 0x41, 0, 0]],
+    ['texts that are no UTF-8', [3, 1, 0, 1, 0xc0, 1, 0, 2, 0xff, 0xfe]]
+  ])('are refused with %s', (_, bytes, reason = /must be/) => {
+    const read = (): unknown => reader().read(Uint8Array.from(bytes), new Budget(bytes.length));
+    expect(read).toThrow(WireError);
+    expect(read).toThrow(reason);
+  });
+
+  it('are refused without a column that must be there', () => {
+    const bytes = [0, 1, 0, 1, ...column('text', ['a'])];
+    expect(() => only('groups', 'name').read(Uint8Array.from(bytes), new Budget(0))).toThrow(/a column prefix of groups/);
+  });
+
+  it('come in order', () => {
+    const stream = reader();
+    const lanes = (first: number): Uint8Array => Uint8Array.from(batchBytes({ lanes: { first, columns: lane } }));
+    stream.read(lanes(0), new Budget(0));
+    expect(stream.read(lanes(5), new Budget(0)).lanes?.first).toBe(5);
+    expect(() => stream.read(lanes(5), new Budget(0))).toThrow(/a row of lanes after those before/);
+  });
+
+  it('refer to rows of batches before, and of tables that are replaced only to those of their own', () => {
+    const stream = reader();
+    const tables = { groups: { columns: { name: ['g'], prefix: ['g'] } }, lanes: { columns: lane } };
+    const failed = (first: number): Record<string, { first: number; columns: Record<string, (number | null)[]> }> => ({
+      tasks: { first, columns: { run: [0], group: [0], lane: [0], status: [1], observed_by: [0], stop_s: [1], duration_s: [1], cpu_s: [null], nbytes: [null], error: [0] } }
+    });
+    stream.read(Uint8Array.from(batchBytes({ ...tables, errors: { columns: { text: ['E'] } } })), new Budget(0));
+    const again = { ...failed(0), errors: { columns: { text: ['F'] } } };
+    expect(rowsOf(stream.read(Uint8Array.from(batchBytes(again)), new Budget(0)).tasks)[0]?.error).toBe(0);
+    expect(() => stream.read(Uint8Array.from(batchBytes(failed(1))), new Budget(0))).toThrow(/tasks\.error\[0\]/);
+  });
+
+  it('take no more than their budget', () => {
+    const bytes = Uint8Array.from(batchBytes({ resources: { columns: sample } }));
+    expect(() => reader().read(bytes, new Budget(0, 39))).toThrow(/than its size justifies/);
+    expect(reader().read(bytes, new Budget(0, 40)).resources?.n).toBe(1);
+  });
+
+  it('crash nobody with random content, nor make much of little', () => {
+    const good = Uint8Array.from(batchBytes({
+      groups: { columns: { name: ['a', 'b'], prefix: ['a', 'b'] } },
+      lanes: { columns: { worker: ['w', 'w'], thread: [1, 2], label: ['x', 'y'] } },
+      tasks: {
+        columns: {
+          run: [0, 0, 0], group: [0, 1, 0], lane: [0, 1, 0], status: [0, 0, 0], observed_by: [0, 0, 0], stop_s: [100, 200, 3e9],
+          duration_s: [1, 2, 3], cpu_s: [null, 1, 2], nbytes: [5, null, 2 ** 40], error: [null, null, null]
+        }
+      },
+      messages: { columns: { time_s: [1, null], level: ['info', 'x'], text: ['\u00e9', 'y'] } }
+    }));
+    let seed = 1;
+    const random = (n: number): number => (seed = (seed * 48_271) % 2_147_483_647) % n;
+    let [accepted, worst] = [0, 0];
+    for (let i = 0; i < 20_000; i += 1) {
+      const content = good.slice();
+      for (let k = 0; k <= random(3); k += 1) {
+        content[random(content.length)] = random(256);
+      }
+      try {
+        const sections = Object.values(reader().read(content, new Budget(content.length)));
+        const cells = sections.flatMap(({ columns }) => Object.values(columns as Record<string, ArrayLike<unknown>>));
+        worst = Math.max(worst, cells.reduce((sum, values) => sum + 8 * values.length, 0) / content.length);
+        accepted += 1;
+      } catch (error) {
+        expect(error).toBeInstanceOf(WireError);
+      }
+    }
+    expect(accepted).toBeGreaterThan(100);
+    expect(worst).toBeLessThan(5);
+  });
+});
