@@ -1,62 +1,17 @@
 /** What only clusters have, in a file: activities, where their data came from, and samples of workers. */
-import type { ActivityColumns, ClusterPart, ClusterWorker, Field, WorkerColumns } from '../wire';
+import type { ActivityColumns, ClusterPart, ClusterWorker, WorkerColumns } from '../wire';
 import { ACTIVITIES, UNKNOWN_CODE } from '../wire';
 import { demand } from './errors';
 import { shortened } from './keys';
 import type { Packed } from './pack';
 import { inFile, joined } from './pack';
-import type { FileRecording } from './recording';
-import { MAX_S, timeOf } from './records';
+import type { FileActivities, FileRecording } from './recording';
+import { MAX_S } from './records';
 import type { Column } from './schema';
 import type { ACTIVITY } from './schema';
 
 const LAST_LANE = 8191;
 const LAST_GROUP = 65_535;
-
-/** Activities as a file has them; `task` is a number in the graph of the run. */
-export interface FileActivities {
-  readonly run: Int32Array;
-  readonly task: Int32Array;
-  readonly lane: Uint16Array;
-  readonly kind: Uint8Array;
-  readonly start: Float64Array;
-  readonly duration: Float32Array;
-  readonly source: Uint32Array;
-  readonly nbytes: Float64Array;
-  /** How many older ones were no longer held. */
-  readonly dropped: number;
-}
-
-/** One worker at one moment; NaN: unknown. */
-export interface FileWorkerSample {
-  readonly timeS: number;
-  readonly worker: string;
-  readonly name: string;
-  readonly nThreads: number;
-  readonly nExecuting: number;
-  readonly cpuPercent: number;
-  readonly rssBytes: number;
-  readonly managedBytes: number;
-  readonly spilledBytes: number;
-  readonly limitBytes: number;
-}
-
-/** A row of the table `workers`. */
-export function workerSampleOf(row: Field): FileWorkerSample {
-  const number = (name: string): number => row.at(name).orNull(f => f.number()) ?? NaN;
-  return {
-    timeS: timeOf(row.at('time_s')),
-    worker: row.at('worker').text(),
-    name: row.at('name').text(),
-    nThreads: row.at('n_threads').count(2 ** 31 - 1),
-    nExecuting: number('n_executing'),
-    cpuPercent: number('cpu_percent'),
-    rssBytes: number('rss_bytes'),
-    managedBytes: number('managed_bytes'),
-    spilledBytes: number('spilled_bytes'),
-    limitBytes: number('limit_bytes')
-  };
-}
 
 /**
  * Put pieces together; none where pieces are missing.

@@ -1,6 +1,5 @@
 /** A recording as a file has it; times are seconds after the recorder's zero. */
 import type { Group, Lane, Remark, Run } from '../wire';
-import type { FileActivities, FileWorkerSample } from './activities';
 import type { KeyBlock } from './keys';
 
 /** How a task ended or, in a snapshot of a compute that went on, did not. */
@@ -8,6 +7,34 @@ export const STATUSES = ['finished', 'erred', 'interrupted', 'lost', 'running'] 
 export const RUNNING = STATUSES.indexOf('running');
 /** The bit of `flags` that says that the scheduler took the times; those below are the status. */
 export const SCHEDULER_OBSERVED = 8;
+
+/** Activities as a file has them; `task` is a number in the graph of the run. */
+export interface FileActivities {
+  readonly run: Int32Array;
+  readonly task: Int32Array;
+  readonly lane: Uint16Array;
+  readonly kind: Uint8Array;
+  readonly start: Float64Array;
+  readonly duration: Float32Array;
+  readonly source: Uint32Array;
+  readonly nbytes: Float64Array;
+  /** How many older ones were no longer held. */
+  readonly dropped: number;
+}
+
+/** One worker at one moment; NaN: unknown. */
+export interface FileWorkerSample {
+  readonly timeS: number;
+  readonly worker: string;
+  readonly name: string;
+  readonly nThreads: number;
+  readonly nExecuting: number;
+  readonly cpuPercent: number;
+  readonly rssBytes: number;
+  readonly managedBytes: number;
+  readonly spilledBytes: number;
+  readonly limitBytes: number;
+}
 
 /** Tasks of one run that reached an end; `task` is their number in the run's graph. */
 export interface RowBlock {

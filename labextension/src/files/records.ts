@@ -1,10 +1,9 @@
 /** The small tables of a file: rows of JSON, each field of a type that it may have. */
 import type { Field, Group, Lane, Remark, Run } from '../wire';
 import { RUN_STATUSES } from '../wire';
-import type { FileWorkerSample } from './activities';
-import { workerSampleOf } from './activities';
 import { demand } from './errors';
 import { inFile } from './pack';
+import type { FileWorkerSample } from './recording';
 
 /** Beyond this, numbers of seconds no longer fit into what is computed of them; 300 years of uptime do. */
 export const MAX_S = 1e10;
@@ -108,4 +107,21 @@ export function timeOf(field: Field): number {
   const seconds = field.number();
   demand(Math.abs(seconds) < MAX_S, 'a time must be possible');
   return seconds;
+}
+
+/** A row of the table `workers`. */
+function workerSampleOf(row: Field): FileWorkerSample {
+  const number = (name: string): number => row.at(name).orNull(f => f.number()) ?? NaN;
+  return {
+    timeS: timeOf(row.at('time_s')),
+    worker: row.at('worker').text(),
+    name: row.at('name').text(),
+    nThreads: row.at('n_threads').count(2 ** 31 - 1),
+    nExecuting: number('n_executing'),
+    cpuPercent: number('cpu_percent'),
+    rssBytes: number('rss_bytes'),
+    managedBytes: number('managed_bytes'),
+    spilledBytes: number('spilled_bytes'),
+    limitBytes: number('limit_bytes')
+  };
 }

@@ -1,7 +1,7 @@
 /** What workers of a cluster did besides computing, by lane; kinds stand where tasks have prefixes. */
 import type { ActivityColumns, ActivityKind } from '../wire';
 import { ACTIVITIES, UNKNOWN_CODE } from '../wire';
-import { roomFor, withoutFirst } from './columns';
+import { columnTable, knownOf } from './columns';
 import { LaneTasks } from './lane-tasks';
 import type { RunWindow } from './tables';
 import { inWindow } from './tables';
@@ -37,13 +37,12 @@ interface KindSums {
   readonly nbytes: Float64Array;
 }
 
+const ActivityTable = columnTable({ source: Uint16Array, nbytes: Float64Array, kind: Uint8Array, run: Int32Array });
+
 export class ActivityStore {
+  readonly #rows = new ActivityTable();
   #lanes: (LaneTasks | undefined)[] = [];
   #sources: (string | undefined)[] = [];
-  #source = new Uint16Array(0);
-  #nbytes = new Float64Array(0);
-  #kind = new Uint8Array(0);
-  #run = new Int32Array(0);
   /** Numbers of the first row that is held, and of the next to come. */
   #first = 0;
   #next = 0;
@@ -79,7 +78,7 @@ export class ActivityStore {
       this.#sources[id] = address;
     }
     const count = columns.kind.length;
-    const skip = Math.min(Math.max(this.#next - columns.first, 0), count);
+    const skip = knownOf(columns.first, count, this.#next);
     if (skip < count) {
       this.#appendRows(columns, skip);
     }
@@ -99,8 +98,8 @@ export class ActivityStore {
       return null;
     }
     const place = (lane.row[i] as number) - this.#first;
-    const source = this.#source[place] ?? 0;
-    const nbytes = this.#nbytes[place] ?? NaN;
+    const source = this.#rows.source[place] ?? 0;
+    const nbytes = this.#rows.nbytes[place] ?? NaN;
     return {
       kind: ACTIVITIES[lane.prefix[i] ?? 0] ?? 'other',
       group: lane.group[i] ?? 0,
@@ -131,19 +130,18 @@ export class ActivityStore {
       this.#missing += first - this.#next;
     }
     const last = first + kind.length;
-    this.#source = roomFor(this.#source, last - this.#first);
-    this.#nbytes = roomFor(this.#nbytes, last - this.#first);
-    this.#kind = roomFor(this.#kind, last - this.#first);
-    this.#run = roomFor(this.#run, last - this.#first);
+    const rows = this.#rows;
+    rows.reserve(last - this.#first);
+    rows.n = last - this.#first;
     const touched = new Set<LaneTasks>();
     for (let i = skip; i < kind.length; i += 1) {
       const place = first + i - this.#first;
       const [run, code] = [columns.run[i] as number, kind[i] as number];
       const [startS, durationS] = [columns.startS[i] as number, columns.durationS[i] as number];
-      this.#source[place] = columns.source[i] as number;
-      this.#nbytes[place] = NaN;
-      this.#kind[place] = code;
-      this.#run[place] = run;
+      rows.source[place] = columns.source[i] as number;
+      rows.nbytes[place] = NaN;
+      rows.kind[place] = code;
+      rows.run[place] = run;
       const lane = (this.#lanes[columns.lane[i] as number] ??= new LaneTasks());
       touched.add(lane);
       lane.push(startS, startS + durationS, columns.group[i] as number, code, 0, run, first + i);
@@ -158,12 +156,13 @@ export class ActivityStore {
 
   /** Note how many bytes an activity moved; NaN: nobody knows. */
   #complete(place: number, nbytes: number): void {
-    const known = this.#nbytes[place] as number;
+    const { nbytes: column, run, kind } = this.#rows;
+    const known = column[place] as number;
     const more = (Number.isNaN(nbytes) ? 0 : nbytes) - (Number.isNaN(known) ? 0 : known);
-    const sums = this.#sumsOf(this.#run[place] as number).nbytes;
-    const code = this.#kind[place] as number;
+    const sums = this.#sumsOf(run[place] as number).nbytes;
+    const code = kind[place] as number;
     sums[code] = (sums[code] as number) + more;
-    this.#nbytes[place] = nbytes;
+    column[place] = nbytes;
   }
 
   #sumsOf(run: number): KindSums {
@@ -182,10 +181,7 @@ export class ActivityStore {
       return;
     }
     this.#missing += gone;
-    this.#source = withoutFirst(this.#source, gone, this.n);
-    this.#nbytes = withoutFirst(this.#nbytes, gone, this.n);
-    this.#kind = withoutFirst(this.#kind, gone, this.n);
-    this.#run = withoutFirst(this.#run, gone, this.n);
+    this.#rows.dropFirst(gone);
     this.#first += gone;
     for (const lane of this.#lanes) {
       lane?.drop(this.#first);

@@ -1,7 +1,7 @@
 /** Why tasks failed: the text of each one, and how often each text came, kept even when its rows are gone. */
 import { lowerBound } from '../lib/search';
 import type { TaskStatus } from '../wire';
-import { roomFor, withoutFirst } from './columns';
+import { columnTable } from './columns';
 import type { RunWindow } from './tables';
 import { inWindow } from './tables';
 
@@ -29,10 +29,10 @@ export interface FailureKind {
 const MAX_TEXTS = 10_000;
 const FURTHER = `(more than ${MAX_TEXTS.toLocaleString('en')} different errors)`;
 
+const FailureTable = columnTable({ row: Uint32Array, text: Uint16Array });
+
 export class Failures {
-  #n = 0;
-  #row = new Uint32Array(0);
-  #text = new Uint16Array(0);
+  readonly #rows = new FailureTable();
   readonly #texts: (string | null)[] = [];
   readonly #places = new Map<string | null, number>();
   readonly #kinds = new Map<number, Map<string, FailureKind>>();
@@ -40,11 +40,7 @@ export class Failures {
   /** Note a task of a compute; rows come in ascending order. */
   add(run: number, kind: Omit<FailureKind, 'n' | 'first'>, row: number, first: () => FailedTask): void {
     const text = this.#place(kind.error);
-    this.#row = roomFor(this.#row, this.#n + 1);
-    this.#text = roomFor(this.#text, this.#n + 1);
-    this.#row[this.#n] = row;
-    this.#text[this.#n] = text;
-    this.#n += 1;
+    this.#rows.add({ row: [row], text: [text] }, 0, 1);
     const ofRun = this.#kinds.get(run) ?? new Map<string, FailureKind>();
     this.#kinds.set(run, ofRun);
     const name = nameOf(kind.prefix, kind.status, text);
@@ -55,10 +51,7 @@ export class Failures {
 
   /** Forget the tasks of rows before `row`; what was counted stays. */
   drop(row: number): void {
-    const count = lowerBound(this.#row, this.#n, row);
-    this.#row = withoutFirst(this.#row, count, this.#n);
-    this.#text = withoutFirst(this.#text, count, this.#n);
-    this.#n -= count;
+    this.#rows.dropFirst(lowerBound(this.#rows.row, this.#rows.n, row));
   }
 
   /** Forget all about a compute. */
@@ -68,8 +61,9 @@ export class Failures {
 
   /** What a task raised, type and message; null where nobody knows, or it did not fail. */
   error(row: number): string | null {
-    const i = lowerBound(this.#row, this.#n, row);
-    return i < this.#n && this.#row[i] === row ? (this.#texts[this.#text[i] as number] ?? null) : null;
+    const { row: rows, text, n } = this.#rows;
+    const i = lowerBound(rows, n, row);
+    return i < n && rows[i] === row ? (this.#texts[text[i] as number] ?? null) : null;
   }
 
   /** The failures of the computes in a window but some, by first appearance. */

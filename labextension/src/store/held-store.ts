@@ -1,34 +1,38 @@
-/** What schedulers held, by time: rows that say what is held of a group from a moment on. */
+/** What schedulers held, by time: rows that say what is held of a group from a moment on, and the way through them. */
 import { upperBound } from '../lib/search';
 import type { HeldColumns } from '../wire';
-import { roomFor } from './columns';
+import { columnTable, isSorted, knownOf } from './columns';
+import type { RunWindow } from './tables';
+import { inWindow } from './tables';
 
 /** As many as the recorder keeps; the oldest tenth goes first. */
 const MAX_ROWS = 300_000;
 const GROUPS = 65_536;
 
-export class HeldStore {
-  timeS = new Float64Array(0);
-  run = new Int32Array(0);
-  group = new Uint16Array(0);
-  nKeys = new Uint32Array(0);
+const HeldTable = columnTable({
+  timeS: Float64Array,
+  run: Int32Array,
+  group: Uint16Array,
+  nKeys: Uint32Array,
   /** Bytes of the keys whose size is known; `nUnsized` are not. */
-  nbytes = new Float64Array(0);
-  nUnsized = new Uint32Array(0);
+  nbytes: Float64Array,
+  nUnsized: Uint32Array,
   /** In the user's metric of the run; of `nUnvalued` keys it gave nothing. */
-  value = new Float64Array(0);
-  nUnvalued = new Uint32Array(0);
+  value: Float64Array,
+  nUnvalued: Uint32Array,
   /** A number for each group of each compute, so that who goes through the rows needs no map. */
-  slot = new Uint32Array(0);
+  slot: Uint32Array
+});
+
+/** Rows in order of time. */
+export class HeldStore extends HeldTable {
+  /** Grows with every change. */
+  version = 0;
   /** The names of users' metrics, by run. */
   readonly metrics = new Map<number, string>();
-
   /** Whether rows may be missing, because what was held of some compute is not known. */
   isUnknown = false;
-
-  #n = 0;
   #next = 0;
-  #version = 0;
   #slots = new Map<number, number>();
   #nGroups = 0;
 
@@ -42,66 +46,31 @@ export class HeldStore {
     return this.#nGroups;
   }
 
-  /** Rows held, in order of time. */
-  get n(): number {
-    return this.#n;
-  }
-
-  /** Grows with every change. */
-  get version(): number {
-    return this.#version;
-  }
-
   /** Take over new rows; those that are already here are skipped. */
   append(columns: HeldColumns): void {
     const count = columns.timeS.length;
-    const skip = Math.min(Math.max(this.#next - columns.first, 0), count);
+    const known = knownOf(columns.first, count, this.#next);
     this.#next = Math.max(this.#next, columns.first + count);
     this.isUnknown ||= columns.isUnknown;
     columns.metrics.forEach((name, run) => this.metrics.set(run, name));
-    if (skip === count) {
+    if (known === count) {
       return;
     }
-    this.#forgetOldest(count - skip);
-    const from = this.#n;
-    this.#makeRoom(from + count - skip);
-    const put = (into: Float64Array | Int32Array | Uint32Array | Uint16Array, column: ArrayLike<number>): void => {
-      for (let i = skip; i < count; i += 1) {
-        into[from + i - skip] = column[i] as number;
-      }
-    };
-    put(this.timeS, columns.timeS);
-    put(this.run, columns.run);
-    put(this.group, columns.group);
-    put(this.nKeys, columns.nKeys);
-    put(this.nbytes, columns.nbytes);
-    put(this.nUnsized, columns.nUnsized);
-    put(this.value, columns.value ?? new Float64Array(count));
-    put(this.nUnvalued, columns.nUnvalued ?? columns.nKeys);
-    this.#n += count - skip;
+    this.#forgetOldest(count - known);
+    const from = this.n;
+    const { timeS, run, group, nKeys, nbytes, nUnsized, value, nUnvalued } = columns;
+    this.add({ timeS, run, group, nKeys, nbytes, nUnsized, value: value ?? undefined, nUnvalued: nUnvalued ?? nKeys }, known, count);
     this.#number(from);
-    this.#settle(from);
-    this.#version += 1;
-  }
-
-  #makeRoom(length: number): void {
-    this.timeS = roomFor(this.timeS, length);
-    this.run = roomFor(this.run, length);
-    this.group = roomFor(this.group, length);
-    this.nKeys = roomFor(this.nKeys, length);
-    this.nbytes = roomFor(this.nbytes, length);
-    this.nUnsized = roomFor(this.nUnsized, length);
-    this.value = roomFor(this.value, length);
-    this.nUnvalued = roomFor(this.nUnvalued, length);
-    this.slot = roomFor(this.slot, length);
-  }
-
-  get #columns(): readonly (Float64Array | Int32Array | Uint32Array | Uint16Array)[] {
-    return [this.timeS, this.run, this.group, this.nKeys, this.nbytes, this.nUnsized, this.value, this.nUnvalued, this.slot];
+    // Rows of one run come in order, those of computes at the same time in turns.
+    if (!isSorted(this.timeS, Math.max(from - 1, 0), this.n)) {
+      const earliestS = this.timeS.subarray(from, this.n).reduce((least, timeS) => Math.min(least, timeS), Infinity);
+      this.sort(this.timeS, upperBound(this.timeS, from, earliestS));
+    }
+    this.version += 1;
   }
 
   #number(from: number): void {
-    for (let i = from; i < this.#n; i += 1) {
+    for (let i = from; i < this.n; i += 1) {
       const group = this.group[i] as number;
       this.#nGroups = Math.max(this.#nGroups, group + 1);
       const place = (this.run[i] as number) * GROUPS + group;
@@ -116,49 +85,122 @@ export class HeldStore {
 
   /** Make room for `count` rows. What the oldest say that still holds after them stays. */
   #forgetOldest(count: number): void {
-    const excess = this.#n + count - MAX_ROWS;
+    const excess = this.n + count - MAX_ROWS;
     if (excess <= 0) {
       return;
     }
-    const gone = Math.min(Math.max(excess, MAX_ROWS / 10), this.#n);
+    const gone = Math.min(Math.max(excess, MAX_ROWS / 10), this.n);
     const lastOf = new Int32Array(this.nSlots).fill(-1);
     for (let i = 0; i < gone; i += 1) {
       lastOf[this.slot[i] as number] = i;
     }
     const kept: number[] = [];
-    for (let i = 0; i < this.#n; i += 1) {
+    for (let i = 0; i < this.n; i += 1) {
       if (i >= gone || (lastOf[this.slot[i] as number] === i && (this.nKeys[i] as number) > 0)) {
         kept.push(i);
       }
     }
-    for (const column of this.#columns) {
-      kept.forEach((place, i) => {
-        column[i] = column[place] as number;
-      });
-    }
-    this.#n = kept.length;
+    this.keep(kept);
     this.#slots = new Map();
     this.#number(0);
   }
+}
 
-  /** Rows of one run come in order, those of computes at the same time in turns. */
-  #settle(from: number): void {
-    let earliestS = Infinity;
-    let sorted = true;
-    for (let i = from; i < this.#n; i += 1) {
-      const timeS = this.timeS[i] as number;
-      sorted &&= i === 0 || timeS >= (this.timeS[i - 1] as number);
-      earliestS = Math.min(earliestS, timeS);
+/** What is counted: keys, bytes, or what the user's metric gave. */
+export type Measure = 'count' | 'bytes' | 'metric';
+
+/** What is held at one moment. The same object at every moment: copy what is to be kept. */
+export interface Moment {
+  timeS: number;
+  total: number;
+  /** Keys of which the measure is not known; they are not in the total. */
+  unknown: number;
+  nKeys: number;
+  /** The measure by group, over all computes. */
+  readonly byGroup: Float64Array;
+  /** The first `nChanged` of these are the groups that changed at this moment. */
+  readonly changed: Uint16Array;
+  nChanged: number;
+}
+
+/** Less of a group of which nothing is held is a rounding error. */
+const NOTHING = 1e-9;
+
+/** Call `visit` at every moment of these computes, in order of time. */
+export function walkHeld(
+  held: HeldStore,
+  window: RunWindow,
+  measure: Measure,
+  visit: (moment: Moment) => void
+): void {
+  const amounts = amountColumn(held, measure);
+  const unknowns = unknownColumn(held, measure);
+  const { timeS: times, run, group: groups, nKeys, slot: slots, n } = held;
+  const amountOf = new Float64Array(held.nSlots);
+  const unknownOf = new Float64Array(held.nSlots);
+  const nKeysOf = new Float64Array(held.nSlots);
+  const byGroup = new Float64Array(held.nGroups);
+  const changedAt = new Int32Array(held.nGroups).fill(-1);
+  const changed = new Uint16Array(held.nGroups);
+  const moment: Moment = { timeS: 0, total: 0, unknown: 0, nKeys: 0, byGroup, changed, nChanged: 0 };
+  let nMoments = 0;
+  for (let i = 0; i < n; i += 1) {
+    if (!inWindow(run[i] as number, window)) {
+      continue;
     }
-    if (sorted) {
-      return;
+    const timeS = times[i] as number;
+    if (moment.nChanged > 0 && timeS !== moment.timeS) {
+      visit(moment);
+      moment.nChanged = 0;
+      nMoments += 1;
     }
-    const first = upperBound(this.timeS, from, earliestS);
-    const order = Uint32Array.from({ length: this.#n - first }, (_, i) => first + i);
-    order.sort((a, b) => (this.timeS[a] as number) - (this.timeS[b] as number) || a - b);
-    for (const column of this.#columns) {
-      const moved = Array.from(order, place => column[place] as number);
-      column.set(moved, first);
+    const group = groups[i] as number;
+    const slot = slots[i] as number;
+    const amount = amounts[i] as number;
+    const unknown = unknowns?.[i] ?? 0;
+    const keys = nKeys[i] as number;
+    const more = amount - (amountOf[slot] as number);
+    const sum = (byGroup[group] as number) + more;
+    byGroup[group] = keys === 0 && sum < NOTHING ? 0 : sum;
+    moment.timeS = timeS;
+    moment.total += more;
+    moment.unknown += unknown - (unknownOf[slot] as number);
+    moment.nKeys += keys - (nKeysOf[slot] as number);
+    if (moment.nKeys === 0) {
+      moment.total = 0;
     }
+    amountOf[slot] = amount;
+    unknownOf[slot] = unknown;
+    nKeysOf[slot] = keys;
+    if (changedAt[group] !== nMoments) {
+      changedAt[group] = nMoments;
+      changed[moment.nChanged] = group;
+      moment.nChanged += 1;
+    }
+  }
+  if (moment.nChanged > 0) {
+    visit(moment);
+  }
+}
+
+function amountColumn(held: HeldStore, measure: Measure): Float64Array | Uint32Array {
+  switch (measure) {
+    case 'count':
+      return held.nKeys;
+    case 'bytes':
+      return held.nbytes;
+    case 'metric':
+      return held.value;
+  }
+}
+
+function unknownColumn(held: HeldStore, measure: Measure): Uint32Array | null {
+  switch (measure) {
+    case 'count':
+      return null;
+    case 'bytes':
+      return held.nUnsized;
+    case 'metric':
+      return held.nUnvalued;
   }
 }

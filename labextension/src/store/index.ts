@@ -5,9 +5,8 @@ export type { CoverageColumns, LaneInSight, Look, OpenTask, Sight } from './cove
 export { Coverage, MARK } from './coverage';
 export type { FailedTask, FailureKind } from './failures';
 export type { AskLinks, Link, Links } from './links';
-export { HeldStore } from './held-store';
-export type { Measure, Moment } from './held-walk';
-export { walkHeld } from './held-walk';
+export { HeldStore, walkHeld } from './held-store';
+export type { Measure, Moment } from './held-store';
 export type { RunRange } from './lane-tasks';
 export { LaneTasks, SCHEDULER_BIT, STATUS_BITS } from './lane-tasks';
 export type { PrefixColours } from './prefix-colours';

@@ -2,7 +2,7 @@
 import { lowerBound, upperBound } from '../lib/search';
 import type { Span } from '../lib/span';
 import { TaskBlocks } from './blocks';
-import { roomFor, withoutFirst } from './columns';
+import { columnTable, isSorted } from './columns';
 
 /** Only tasks of these computes count; null: of all. */
 export type RunRange = readonly [first: number, last: number] | null;
@@ -11,21 +11,22 @@ export type RunRange = readonly [first: number, last: number] | null;
 export const STATUS_BITS = 3;
 export const SCHEDULER_BIT = 4;
 
-export class LaneTasks {
-  n = 0;
+const LaneTable = columnTable({
+  startS: Float64Array,
+  stopS: Float64Array,
+  /** The latest stop of this task and all before it: nested tasks outlive later ones. */
+  reachS: Float64Array,
+  group: Uint16Array,
+  prefix: Uint16Array,
+  flags: Uint8Array,
+  run: Int32Array,
+  /** Row of the store. */
+  row: Uint32Array
+});
+
+export class LaneTasks extends LaneTable {
   /** Grows whenever tasks came or went. */
   version = 0;
-  startS = new Float64Array(0);
-  stopS = new Float64Array(0);
-  /** The latest stop of this task and all before it: nested tasks outlive later ones. */
-  reachS = new Float64Array(0);
-  group = new Uint16Array(0);
-  prefix = new Uint16Array(0);
-  flags = new Uint8Array(0);
-  run = new Int32Array(0);
-  /** Row of the store. */
-  row = new Uint32Array(0);
-
   readonly blocks = new TaskBlocks();
   /** The places of tasks that did not finish, in ascending order. */
   #failed: number[] = [];
@@ -37,7 +38,7 @@ export class LaneTasks {
   push(startS: number, stopS: number, group: number, prefix: number, flags: number, run: number, row: number): void {
     const i = this.n;
     if (i >= this.startS.length) {
-      this.#grow(i + 1);
+      this.reserve(i + 1);
     }
     this.startS[i] = startS;
     this.stopS[i] = stopS;
@@ -59,7 +60,7 @@ export class LaneTasks {
     }
     const from = upperBound(this.startS, this.#sortedN, this.#earliestNewS);
     if (!isSorted(this.startS, Math.max(from, 0), this.n)) {
-      this.#sortFrom(from);
+      this.sort(this.startS, from);
     }
     this.#summarize(from);
     this.#sortedN = this.n;
@@ -69,46 +70,24 @@ export class LaneTasks {
 
   /** Forget the tasks of rows before `row`. */
   drop(row: number): void {
-    const { n } = this;
-    let count = 0;
-    while (count < n && (this.row[count] as number) < row) {
-      count += 1;
-    }
-    const kept = this.#keep(row, count);
-    this.startS = withoutFirst(this.startS, count, count + kept);
-    this.stopS = withoutFirst(this.stopS, count, count + kept);
-    this.reachS = withoutFirst(this.reachS, count, count + kept);
-    this.group = withoutFirst(this.group, count, count + kept);
-    this.prefix = withoutFirst(this.prefix, count, count + kept);
-    this.flags = withoutFirst(this.flags, count, count + kept);
-    this.run = withoutFirst(this.run, count, count + kept);
-    this.row = withoutFirst(this.row, count, count + kept);
-    this.n = this.#sortedN = kept;
-    this.version += 1;
-    this.#summarize(0);
-  }
-
-  /** Move the tasks of row `row` and later together, from place `first` on; returns how many there are. */
-  #keep(row: number, first: number): number {
-    const places = new Uint32Array(this.n - first);
+    const places = new Uint32Array(this.n);
     let kept = 0;
-    for (let i = first; i < this.n; i += 1) {
+    for (let i = 0; i < this.n; i += 1) {
       if ((this.row[i] as number) >= row) {
         places[kept] = i;
         kept += 1;
       }
     }
-    // Fewer only where a task that began early but ended late stands before some that go.
-    for (const column of kept < places.length ? this.#columns : []) {
-      for (let i = 0; i < kept; i += 1) {
-        column[first + i] = column[places[i] as number] as number;
-      }
+    if (kept > 0 && places[0] === this.n - kept) {
+      this.dropFirst(this.n - kept);
+    } else {
+      // A task that began early but ended late stands before some that go.
+      this.keep(places.subarray(0, kept));
+      this.dropFirst(0);
     }
-    return kept;
-  }
-
-  get #columns(): (Float64Array | Uint32Array | Int32Array | Uint16Array | Uint8Array)[] {
-    return [this.startS, this.stopS, this.group, this.prefix, this.flags, this.run, this.row];
+    this.#sortedN = kept;
+    this.version += 1;
+    this.#summarize(0);
   }
 
   #summarize(from: number): void {
@@ -170,37 +149,4 @@ export class LaneTasks {
     }
     return null;
   }
-
-  #grow(length: number): void {
-    this.startS = roomFor(this.startS, length);
-    this.stopS = roomFor(this.stopS, length);
-    this.reachS = roomFor(this.reachS, length);
-    this.group = roomFor(this.group, length);
-    this.prefix = roomFor(this.prefix, length);
-    this.flags = roomFor(this.flags, length);
-    this.run = roomFor(this.run, length);
-    this.row = roomFor(this.row, length);
-  }
-
-  #sortFrom(from: number): void {
-    const startS = this.startS.slice(from, this.n);
-    const order = Uint32Array.from(startS, (_, i) => i);
-    // Equal starts keep the order they came in, so that a picture does not flicker.
-    order.sort((a, b) => (startS[a] as number) - (startS[b] as number) || a - b);
-    for (const column of this.#columns) {
-      const old = column.slice(from, this.n);
-      for (let i = 0; i < order.length; i += 1) {
-        column[from + i] = old[order[i] as number] as number;
-      }
-    }
-  }
-}
-
-function isSorted(column: Float64Array, from: number, to: number): boolean {
-  for (let i = from + 1; i < to; i += 1) {
-    if ((column[i] as number) < (column[i - 1] as number)) {
-      return false;
-    }
-  }
-  return true;
 }

@@ -1,4 +1,6 @@
 /** The recorder's numbers of the rows of a store, which has no places for rows that were dropped before they came. */
+import type { LaneTasks } from './lane-tasks';
+import type { TaskRef } from './selection';
 
 interface Stretch {
   /** First row here, and its number there. */
@@ -47,4 +49,27 @@ export class RowNumbers {
     const row = stretch.row + number - stretch.number;
     return row < (this.#stretches[i + 1]?.row ?? Infinity) ? row : null;
   }
+}
+
+/** The places of those that are here, by number. */
+export function placesOf(
+  numbers: readonly number[],
+  known: RowNumbers,
+  lanes: readonly (LaneTasks | undefined)[]
+): Map<number, TaskRef> {
+  const byRow = new Map(numbers.flatMap(number => {
+    const row = known.rowOf(number);
+    return row === null ? [] : [[row, number] as const];
+  }));
+  const places = new Map<number, TaskRef>();
+  lanes.forEach((lane, id) => {
+    for (let i = 0; lane !== undefined && i < lane.n && places.size < byRow.size; i += 1) {
+      const row = lane.row[i] as number;
+      const number = byRow.get(row);
+      if (number !== undefined) {
+        places.set(number, { lane: id, row, startS: lane.startS[i] as number });
+      }
+    }
+  });
+  return places;
 }

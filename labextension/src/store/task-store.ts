@@ -50,7 +50,6 @@ export class TaskStore {
   #dropped = 0;
   #recorded = 0;
   #nextSeq: number | null = null;
-  #heardMs: number | null = null;
   #version = 0;
   readonly #clockMs: () => number;
   readonly #ask: AskLinks;
@@ -98,10 +97,6 @@ export class TaskStore {
   get listenerCount(): number {
     return this.#listeners.size;
   }
-  /** Milliseconds since the last message; null before the first. */
-  get silentMs(): number | null {
-    return this.#heardMs === null ? null : this.#clockMs() - this.#heardMs;
-  }
   /** Lanes that tasks ended in, by id. */
   get laneIds(): number[] {
     return this.#tasks.laneIds;
@@ -147,7 +142,6 @@ export class TaskStore {
     this.#nextSeq = batch.seq + 1;
     this.#dropped = batch.dropped;
     this.#recorded = Math.max(batch.cursor, this.#tasks.nextNumber);
-    this.#heardMs = this.#clockMs();
     if (batch.nowS !== null) {
       this.clock.hear(batch.nowS, batch.active);
     }
@@ -181,12 +175,6 @@ export class TaskStore {
   end(): void {
     this.clock.freeze();
     this.tables.cutOff(this.clock.nowS());
-    this.#changed();
-  }
-
-  /** Forget everything, as if nothing had come yet. */
-  clear(): void {
-    this.#clear(null);
     this.#changed();
   }
 
@@ -253,7 +241,7 @@ export class TaskStore {
     });
   }
 
-  #clear(epoch: string | null): void {
+  #clear(epoch: string): void {
     this.tables = new Tables();
     this.resources = new ResourceStore();
     this.held = new HeldStore();

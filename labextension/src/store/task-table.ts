@@ -1,12 +1,12 @@
 /** The tasks of one recorder that ended: by row in order of arrival, and by lane in order of start. */
 import type { Batch, TaskStatus } from '../wire';
 import { STATUSES, UNKNOWN_CODE } from '../wire';
+import { columnTable, knownOf } from './columns';
 import type { FailureKind } from './failures';
 import { Failures } from './failures';
 import { LaneTasks, SCHEDULER_BIT, STATUS_BITS } from './lane-tasks';
-import { placesOf } from './places';
-import { RowColumns } from './row-columns';
-import { RowNumbers } from './row-numbers';
+import { KeyTable } from './key-table';
+import { RowNumbers, placesOf } from './row-numbers';
 import type { TaskRef } from './selection';
 import type { RunWindow, Tables } from './tables';
 
@@ -30,9 +30,19 @@ export interface TaskDetail {
 /** As many tasks more may be held before old ones go. */
 const SLACK = 65_536;
 
+const RowTable = columnTable({
+  /** CPU seconds per second of duration times 65,534; UNKNOWN_CODE: unknown. */
+  cpuShare: Uint16Array,
+  /** `log2(1 + bytes) * 1024`; UNKNOWN_CODE: unknown. */
+  sizeCode: Uint16Array
+});
+
 export class TaskTable {
+  /** What is kept by row; the first one that is held is row `#firstRow`. */
+  readonly #rows = new RowTable();
+  readonly #keys = new KeyTable();
+  #firstRow = 0;
   #lanes: (LaneTasks | undefined)[] = [];
-  #rows = new RowColumns();
   #failures = new Failures();
   #numbers = new RowNumbers();
   #nextNumber = 0;
@@ -42,7 +52,7 @@ export class TaskTable {
 
   /** Rows held. */
   get n(): number {
-    return this.#rows.next - this.#rows.first;
+    return this.#rows.n;
   }
   /** The recorder's number of the next row to come. */
   get nextNumber(): number {
@@ -50,7 +60,7 @@ export class TaskTable {
   }
   /** Rows before the next one that are not here: dropped before they came, or since. */
   get missing(): number {
-    return this.#neverCame + this.#rows.first;
+    return this.#neverCame + this.#firstRow;
   }
   /** Lanes that tasks ended in, by id. */
   get laneIds(): number[] {
@@ -65,12 +75,13 @@ export class TaskTable {
   append(batch: Batch): number {
     const { tasks, first, count } = batch;
     this.#neverCame += Math.max(first - this.#nextNumber, 0);
-    const skip = Math.min(Math.max(this.#nextNumber - first, 0), count);
-    const base = this.#rows.next - skip;
+    const skip = knownOf(first, count, this.#nextNumber);
+    const base = this.#firstRow + this.#rows.n - skip;
     if (skip < count) {
       this.#numbers.begin(base + skip, first + skip);
     }
-    this.#rows.append(tasks, skip);
+    this.#keys.append(tasks.keys, skip);
+    this.#rows.add({ cpuShare: tasks.cpuShare, sizeCode: tasks.sizeCode }, skip, count);
     const touched = new Set<LaneTasks>();
     for (let i = skip; i < count; i += 1) {
       const lane = this.#laneOf(tasks.lane[i] ?? 0);
@@ -96,12 +107,15 @@ export class TaskTable {
 
   /** Keep what the recorder keeps, and no more than fits; not for each message, because it moves all that stays. */
   dropOld(dropped: number, maxTasks: number): void {
-    const { first, next } = this.#rows;
+    const first = this.#firstRow;
+    const next = first + this.#rows.n;
     const row = Math.min(Math.max(this.#numbers.firstRowFrom(dropped), next - maxTasks, first), next);
     if (row - first < SLACK && (row < next || row === first)) {
       return;
     }
-    this.#rows.drop(row);
+    this.#rows.dropFirst(row - first);
+    this.#keys.drop(row);
+    this.#firstRow = row;
     this.#failures.drop(row);
     this.#numbers.drop(row);
     for (const lane of this.#lanes) {
@@ -110,18 +124,18 @@ export class TaskTable {
   }
 
   keyText(row: number, group: number): string {
-    return this.#rows.keys.text(row, this.tables.groups[group]?.name ?? '?');
+    return this.#keys.text(row, this.tables.groups[group]?.name ?? '?');
   }
 
   /** The key of a row where it is text; null: it is a name and integers. */
   textKey(row: number): string | null {
-    const parts = this.#rows.keys.isText(row) ? this.#rows.keys.parts(row) : null;
+    const parts = this.#keys.isText(row) ? this.#keys.parts(row) : null;
     return typeof parts === 'string' ? parts : null;
   }
 
   /** The same in UTF-8. */
   textKeyBytes(row: number): Uint8Array | null {
-    return this.#rows.keys.bytes(row);
+    return this.#keys.bytes(row);
   }
 
   /** The `i`-th task of a lane. */
@@ -133,6 +147,8 @@ export class TaskTable {
     const row = lane.row[i] ?? 0;
     const group = lane.group[i] ?? 0;
     const flags = lane.flags[i] ?? 0;
+    const share = this.#rows.cpuShare[row - this.#firstRow] ?? UNKNOWN_CODE;
+    const size = this.#rows.sizeCode[row - this.#firstRow] ?? UNKNOWN_CODE;
     return {
       key: this.keyText(row, group),
       group: this.tables.groups[group]?.name ?? '?',
@@ -140,8 +156,8 @@ export class TaskTable {
       run: lane.run[i] ?? 0,
       startS: lane.startS[i] ?? 0,
       stopS: lane.stopS[i] ?? 0,
-      cpuShare: this.#rows.cpuShare(row),
-      sizeBytes: this.#rows.sizeBytes(row),
+      cpuShare: share === UNKNOWN_CODE ? null : share / 65534,
+      sizeBytes: size === UNKNOWN_CODE ? null : 2 ** (size / 1024) - 1,
       status: STATUSES[flags & STATUS_BITS] ?? 'finished',
       observedBy: (flags & SCHEDULER_BIT) === 0 ? 'worker' : 'scheduler',
       error: this.#failures.error(row)

@@ -2,7 +2,7 @@
 import { upperBound } from '../lib/search';
 import type { ClusterWorker, WorkerColumns } from '../wire';
 import { UNKNOWN_CODE } from '../wire';
-import { roomFor } from './columns';
+import { columnTable, isSorted, knownOf } from './columns';
 
 /** As many as the recorder keeps. */
 const MAX_SAMPLES = 200_000;
@@ -15,31 +15,27 @@ const TOTAL_EVERY_S = 0.2;
 export const QUANTITIES = ['cpuPercent', 'rssBytes', 'managedBytes', 'spilledBytes', 'limitBytes', 'nThreads', 'nExecuting'] as const;
 export type Quantity = (typeof QUANTITIES)[number];
 
-/** Samples by time, each with the number of workers that it is of: 0 where nobody is there any more. */
-export class WorkerSeries {
-  n = 0;
-  timeS = new Float64Array(0);
-  nWorkers = new Uint16Array(0);
-  readonly values: Record<Quantity, Float64Array> = {
-    cpuPercent: new Float64Array(0),
-    rssBytes: new Float64Array(0),
-    managedBytes: new Float64Array(0),
-    spilledBytes: new Float64Array(0),
-    limitBytes: new Float64Array(0),
-    nThreads: new Float64Array(0),
-    nExecuting: new Float64Array(0)
-  };
+const SeriesTable = columnTable({
+  timeS: Float64Array,
+  nWorkers: Uint16Array,
+  cpuPercent: Float64Array,
+  rssBytes: Float64Array,
+  managedBytes: Float64Array,
+  spilledBytes: Float64Array,
+  limitBytes: Float64Array,
+  nThreads: Float64Array,
+  nExecuting: Float64Array
+});
 
+/** Samples by time, each with the number of workers that it is of: 0 where nobody is there any more. */
+export class WorkerSeries extends SeriesTable {
   push(timeS: number, nWorkers: number, valueOf: (quantity: Quantity) => number): void {
     const i = this.n;
-    this.timeS = roomFor(this.timeS, i + 1);
-    this.nWorkers = roomFor(this.nWorkers, i + 1);
+    this.reserve(i + 1);
     this.timeS[i] = timeS;
     this.nWorkers[i] = nWorkers;
     for (const quantity of QUANTITIES) {
-      const column = roomFor(this.values[quantity], i + 1);
-      column[i] = valueOf(quantity);
-      this.values[quantity] = column;
+      this[quantity][i] = valueOf(quantity);
     }
     this.n = i + 1;
   }
@@ -56,29 +52,29 @@ export class WorkerSeries {
   }
 }
 
-/** One sample of one worker, in order of time. */
-interface Sample {
-  readonly worker: number;
-  readonly timeS: number;
-  readonly values: Record<Quantity, number>;
-}
+const SampleTable = columnTable({
+  worker: Uint16Array,
+  timeS: Float64Array,
+  cpuPercent: Float32Array,
+  rssBytes: Float64Array,
+  managedBytes: Float64Array,
+  spilledBytes: Float64Array,
+  limitBytes: Float64Array,
+  /** 0: it has left. */
+  nThreads: Uint32Array,
+  /** UNKNOWN_CODE: it did not say. */
+  nExecuting: Uint16Array
+});
 
-export class WorkerStore {
+/** What each worker said, in order of time. */
+export class WorkerStore extends SampleTable {
   readonly workers: (ClusterWorker | undefined)[] = [];
-  #samples: Sample[] = [];
+  /** Grows with every change. */
+  version = 0;
   #next = 0;
-  #version = 0;
   #series = new Map<number, WorkerSeries>();
   #seriesVersion = -1;
-
-  /** Grows with every change. */
-  get version(): number {
-    return this.#version;
-  }
-  /** Samples held. */
-  get n(): number {
-    return this.#samples.length;
-  }
+  #totals = new Totals(this);
 
   /** Take over new samples; those that are already here are skipped. */
   append(columns: WorkerColumns): void {
@@ -86,18 +82,23 @@ export class WorkerStore {
       this.workers[worker.id] = worker;
     }
     const count = columns.timeS.length;
-    const skip = Math.min(Math.max(this.#next - columns.first, 0), count);
-    if (skip === count && columns.workers.length === 0) {
+    const known = knownOf(columns.first, count, this.#next);
+    if (known === count && columns.workers.length === 0) {
       return;
     }
-    for (let i = skip; i < count; i += 1) {
-      this.#samples.push(sampleOf(columns, i));
-    }
-    if (this.#samples.length > MAX_SAMPLES) {
-      this.#samples = this.#samples.slice(-MAX_SAMPLES * 0.9);
-    }
     this.#next = Math.max(this.#next, columns.first + count);
-    this.#version += 1;
+    const from = this.n;
+    const { worker, timeS, nThreads, nExecuting, cpuPercent, rssBytes, managedBytes, spilledBytes, limitBytes } = columns;
+    this.add({ worker, timeS, nThreads, nExecuting, cpuPercent, rssBytes, managedBytes, spilledBytes, limitBytes }, known, count);
+    if (!isSorted(this.timeS, Math.max(from - 1, 0), this.n)) {
+      this.sort(this.timeS, 0);
+      this.#totals = new Totals(this);
+    }
+    if (this.n > MAX_SAMPLES) {
+      this.dropFirst(this.n - MAX_SAMPLES * 0.9);
+      this.#totals = new Totals(this);
+    }
+    this.version += 1;
   }
 
   /** The name of the worker with this address; null: nobody knows. */
@@ -107,59 +108,76 @@ export class WorkerStore {
 
   /** The samples of one worker, or of all of them together. */
   series(worker: number | null): WorkerSeries {
-    if (this.#seriesVersion !== this.#version) {
-      this.#seriesVersion = this.#version;
-      this.#series = new Map();
-      this.#samples.sort((a, b) => a.timeS - b.timeS);
+    if (worker === null) {
+      return this.#totals.series();
     }
-    const key = worker ?? -1;
-    let series = this.#series.get(key);
+    if (this.#seriesVersion !== this.version) {
+      this.#seriesVersion = this.version;
+      this.#series = new Map();
+    }
+    let series = this.#series.get(worker);
     if (series === undefined) {
-      series = worker === null ? totalsOf(this.#samples) : seriesOf(this.#samples.filter(sample => sample.worker === worker));
-      this.#series.set(key, series);
+      series = new WorkerSeries();
+      for (let i = 0; i < this.n; i += 1) {
+        if (this.worker[i] === worker) {
+          series.push(this.timeS[i] as number, (this.nThreads[i] as number) > 0 ? 1 : 0, quantity => this.value(quantity, i));
+        }
+      }
+      this.#series.set(worker, series);
     }
     return series;
   }
-}
 
-function sampleOf(columns: WorkerColumns, i: number): Sample {
-  const nExecuting = columns.nExecuting[i] as number;
-  return {
-    worker: columns.worker[i] as number,
-    timeS: columns.timeS[i] as number,
-    values: {
-      cpuPercent: columns.cpuPercent[i] as number,
-      rssBytes: columns.rssBytes[i] as number,
-      managedBytes: columns.managedBytes[i] as number,
-      spilledBytes: columns.spilledBytes[i] as number,
-      limitBytes: columns.limitBytes[i] as number,
-      nThreads: columns.nThreads[i] as number,
-      nExecuting: nExecuting === UNKNOWN_CODE ? NaN : nExecuting
-    }
-  };
-}
-
-function seriesOf(samples: readonly Sample[]): WorkerSeries {
-  const series = new WorkerSeries();
-  for (const { timeS, values } of samples) {
-    series.push(timeS, values.nThreads > 0 ? 1 : 0, quantity => values[quantity]);
+  /** What sample `i` says; NaN: nothing. */
+  value(quantity: Quantity, i: number): number {
+    const value = this[quantity][i] as number;
+    return quantity === 'nExecuting' && value === UNKNOWN_CODE ? NaN : value;
   }
-  return series;
 }
 
 /** At each moment, the sum of what each worker that is there said last; unknown where one of them did not say. */
-function totalsOf(samples: readonly Sample[]): WorkerSeries {
-  const series = new WorkerSeries();
-  const last = new Map<number, Sample>();
-  samples.forEach((sample, i) => {
-    last.set(sample.worker, sample);
-    const next = samples[i + 1];
-    const slot = Math.floor(sample.timeS / TOTAL_EVERY_S);
-    if (next !== undefined && Math.floor(next.timeS / TOTAL_EVERY_S) === slot) {
-      return;
+class Totals {
+  readonly #series = new WorkerSeries();
+  /** The last sample of each worker among those that were gone through. */
+  readonly #last = new Map<number, number>();
+  #done = 0;
+  #slot = NaN;
+
+  constructor(private readonly samples: WorkerStore) {}
+
+  /** The totals up to the last sample that there is now. */
+  series(): WorkerSeries {
+    const { samples } = this;
+    for (; this.#done < samples.n; this.#done += 1) {
+      const i = this.#done;
+      this.#last.set(samples.worker[i] as number, i);
+      const [slot, next] = [this.#slotOf(i), i + 1 < samples.n ? this.#slotOf(i + 1) : NaN];
+      if (slot !== next) {
+        if (slot === this.#slot) {
+          // More came since of what was the last moment then.
+          this.#series.n -= 1;
+        }
+        this.#slot = slot;
+        this.#push(i);
+      }
     }
-    const there = [...last.values()].filter(({ timeS, values }) => values.nThreads > 0 && sample.timeS - timeS <= STALE_S);
-    series.push(sample.timeS, there.length, quantity => there.reduce((sum, { values }) => sum + values[quantity], 0));
-  });
-  return series;
+    return this.#series;
+  }
+
+  #slotOf(i: number): number {
+    return Math.floor((this.samples.timeS[i] as number) / TOTAL_EVERY_S);
+  }
+
+  #push(at: number): void {
+    const { samples } = this;
+    const nowS = samples.timeS[at] as number;
+    const there = [...this.#last.values()].filter(i => (samples.nThreads[i] as number) > 0 && nowS - (samples.timeS[i] as number) <= STALE_S);
+    this.#series.push(nowS, there.length, quantity => {
+      let sum = 0;
+      for (const i of there) {
+        sum += samples.value(quantity, i);
+      }
+      return sum;
+    });
+  }
 }

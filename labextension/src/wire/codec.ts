@@ -1,17 +1,15 @@
-/**
- * The one decoder of what taskscope writes: frames, and in them batches of tables, as `taskscope/codec.py` makes them.
- *
- * A length is checked against what is left before anything is taken, and what is to be allocated is charged to a budget before it is.
- */
+/** The one decoder of what taskscope writes: headers and batches of tables, as `taskscope/codec.py` makes them. */
 import { Field, WireError } from './check';
-import { BY, FORMAT, LIMITS, MODES, TABLES } from './tables';
+import type { Budget } from './frames';
+import { fail } from './frames';
+import { FORMAT, LIMITS, TABLES } from './tables';
 
 export type TableName = keyof typeof TABLES;
 export type Numbers = Float64Array | Int32Array;
 type Texts = (string | null)[];
 
 type Camel<S extends string> = S extends `${infer A}_${infer B}` ? `${A}${Capitalize<Camel<B>>}` : S;
-type Kinds<T extends TableName> = (typeof TABLES)[T];
+type Kinds<T extends TableName> = (typeof TABLES)[T]['columns'];
 type CellsOf<K> = K extends 'text' ? string[] : K extends 'text?' ? Texts : Numbers;
 type ValueOf<K> = K extends 'text' ? string : K extends 'text?' ? string | null : K extends `${string}?${string}` ? number | null : number;
 
@@ -28,146 +26,7 @@ export interface Section<T extends TableName> {
 }
 export type Sections = { readonly [T in TableName]?: Section<T> };
 
-const MAGIC = 0x4b535489;
-export const HEAD_BYTES = 32;
-const KINDS = ['header', 'batch', 'end'] as const;
-/** Sums of `LIMITS.rows` differences below this stay whole numbers. */
-const MAX_STEP = 2 ** 34;
-const MAX_WHOLE = 2 ** 53;
 const MAX_S = 1e10;
-
-function fail(expected: string, got: unknown): never {
-  throw new WireError('frame', expected, got);
-}
-
-// --- frames
-
-export interface Frame {
-  readonly kind: (typeof KINDS)[number];
-  /** Whether the content is deflated: `unpacked` tells its length then. */
-  readonly isPacked: boolean;
-  readonly stream: number;
-  readonly number: number;
-  readonly unpacked: number;
-  readonly content: Uint8Array;
-  /** Where the next frame begins. */
-  readonly end: number;
-}
-
-/**
- * The frame that begins at a byte; null where the bytes end before it does.
- *
- * @throws WireError where it is damaged or larger than frames are.
- */
-export function readFrame(bytes: Uint8Array, at: number): Frame | null {
-  if (bytes.length - at < HEAD_BYTES) {
-    return null;
-  }
-  const view = new DataView(bytes.buffer, bytes.byteOffset + at, HEAD_BYTES);
-  const u32 = (place: number): number => view.getUint32(place, true);
-  if (u32(0) !== MAGIC) {
-    fail('a frame of taskscope', u32(0));
-  }
-  if (u32(28) !== crc32(bytes.subarray(at, at + 28))) {
-    fail('a head with its checksum', u32(28));
-  }
-  const [version, kind, packed, reserved] = bytes.subarray(at + 4, at + 8) as unknown as [number, number, number, number];
-  if (version > FORMAT) {
-    fail(`format ${FORMAT} (a newer taskscope may read it; on a page: reload it)`, version);
-  }
-  const [stored, unpacked] = [u32(16), u32(20)];
-  const name = KINDS[kind];
-  const isFit = packed === 1 ? unpacked <= LIMITS.frame && stored <= LIMITS.frame : packed === 0 && unpacked === stored;
-  if (name === undefined || reserved !== 0 || !isFit || unpacked > (kind === 0 ? LIMITS.header : LIMITS.frame)) {
-    fail(`a frame of at most ${LIMITS.frame} bytes`, unpacked);
-  }
-  const end = at + HEAD_BYTES + stored;
-  if (end > bytes.length) {
-    return null;
-  }
-  const content = bytes.subarray(at + HEAD_BYTES, end);
-  if (crc32(content) !== u32(24)) {
-    fail('content with its checksum', u32(24));
-  }
-  return { kind: name, isPacked: packed === 1, stream: u32(8), number: u32(12), unpacked, content, end };
-}
-
-/** The content of a frame, inflated where it is packed. */
-export async function unpack({ content, isPacked, unpacked }: Frame, budget: Budget): Promise<Uint8Array> {
-  budget.take(unpacked);
-  return isPacked ? inflate(content, unpacked) : content;
-}
-
-/** Rejects where it makes more or less than `length` bytes. */
-export async function inflate(packed: Uint8Array, length: number): Promise<Uint8Array> {
-  const stream = new DecompressionStream('deflate');
-  const writer = stream.writable.getWriter();
-  // What goes wrong here goes wrong in reading, too, where it is awaited.
-  writer.write(packed as Uint8Array<ArrayBuffer>).catch(() => undefined);
-  writer.close().catch(() => undefined);
-  const out = new Uint8Array(length);
-  const reader = stream.readable.getReader();
-  let at = 0;
-  try {
-    for (let part = await reader.read(); !part.done; part = await reader.read()) {
-      if (at + part.value.length > length) {
-        fail(`${length} bytes unpacked`, 'more');
-      }
-      out.set(part.value, at);
-      at += part.value.length;
-    }
-  } catch (error) {
-    await reader.cancel().catch(() => undefined);
-    throw error instanceof WireError ? error : new WireError('frame', 'deflated bytes', String(error));
-  }
-  return at === length ? out : fail(`${length} bytes unpacked`, at);
-}
-
-/** What may yet be allocated for what somebody else wrote. */
-export class Budget {
-  /** @param size how many bytes were given */
-  constructor(size: number, private left = LIMITS.floor + LIMITS.factor * size) {}
-
-  take(bytes: number): void {
-    this.left -= bytes;
-    if (this.left < 0) {
-      fail('less than its size justifies', 'more');
-    }
-  }
-}
-
-const CRC = Array.from({ length: 4 }, () => new Uint32Array(256));
-CRC[0]?.forEach((_, i, table) => {
-  let c = i;
-  for (let k = 0; k < 8; k += 1) {
-    c = (c & 1) === 0 ? c >>> 1 : (c >>> 1) ^ 0xedb88320;
-  }
-  table[i] = c;
-});
-for (let t = 1; t < 4; t += 1) {
-  CRC[t]?.forEach((_, i, table) => {
-    const before = CRC[t - 1]?.[i] as number;
-    table[i] = (before >>> 8) ^ (CRC[0]?.[before & 255] as number);
-  });
-}
-
-/** As zlib's; four bytes a step. */
-export function crc32(b: Uint8Array): number {
-  const [t0, t1, t2, t3] = CRC as [Uint32Array, Uint32Array, Uint32Array, Uint32Array];
-  const at = (table: Uint32Array, i: number): number => table[i & 255] as number;
-  let c = -1;
-  let i = 0;
-  for (const n = b.length - 3; i < n; i += 4) {
-    c ^= (b[i] as number) | ((b[i + 1] as number) << 8) | ((b[i + 2] as number) << 16) | ((b[i + 3] as number) << 24);
-    c = at(t3, c) ^ at(t2, c >>> 8) ^ at(t1, c >>> 16) ^ at(t0, c >>> 24);
-  }
-  for (; i < b.length; i += 1) {
-    c = at(t0, c ^ (b[i] as number)) ^ (c >>> 8);
-  }
-  return ~c >>> 0;
-}
-
-// --- what a stream is of
 
 /** What is known of a stream from its frame 0. */
 export interface Header {
@@ -197,12 +56,13 @@ export function readHeader(content: Uint8Array): Header {
   return {
     said,
     zeroS: said.at('zero_s').number(),
-    tickS: tickS > 0 && tickS < MAX_S ? tickS : said.at('tick_s').fail('more than 0'),
-    tables: Object.keys(tables.value as object).map(name => ({ name, columns: tables.at(name).list().map(f => f.text()) }))
+    tickS: tickS >= 1e-12 && tickS <= 1 ? tickS : said.at('tick_s').fail('a part of a second'),
+    tables: Object.keys(tables.value as object).map(name => {
+      const columns = tables.at(name).list().map(f => f.text());
+      return new Set(columns).size === columns.length ? { name, columns } : tables.at(name).fail('different columns');
+    })
   };
 }
-
-// --- batches
 
 /** Takes the batches of one stream in order, which refer to rows of those before. */
 export class BatchReader {
@@ -218,46 +78,43 @@ export class BatchReader {
    */
   read(content: Uint8Array, budget: Budget): Sections {
     const bytes = new Bytes(content, budget);
-    const sections = new Map<string, { first: number; n: number; columns: Record<string, Numbers | Texts> }>();
+    const sections: [TableName, Section<TableName>][] = [];
+    for (const [name, { mode }] of Object.entries(TABLES)) {
+      if (mode === 'whole') {
+        this.#next.set(name, 0);
+      }
+    }
     let last = -1;
     while (bytes.left > 0) {
       const number = bytes.byte();
       const table = this.header.tables[number];
-      const n = bytes.count(Math.min(LIMITS.rows, bytes.left));
-      const first = bytes.count(MAX_WHOLE);
+      const n = bytes.count(LIMITS.rows);
+      const first = bytes.count(LIMITS.value);
       const columns = bytes.count(LIMITS.columns);
-      if (table === undefined || number <= last || columns !== table.columns.length || n > bytes.left) {
-        fail('a known table with all of its columns, after those before', number);
+      if (table === undefined || number <= last || columns !== table.columns.length || n === 0 || n > bytes.left) {
+        fail('rows of a known table, with all of its columns and after those before', number);
       }
       last = number;
-      const raw = readColumns(bytes, table.name, table.columns, n);
-      if (isKnown(table.name)) {
-        sections.set(table.name, { first, n, columns: this.#meant(table.name, raw, n) });
-        const isAppended = MODES[table.name] === 'append';
-        if (isAppended && first < (this.#next.get(table.name) ?? 0)) {
-          fail(`a row of ${table.name} after those before`, first);
+      const { name } = table;
+      if (isKnown(name)) {
+        if (TABLES[name].mode === 'append' && first < (this.#next.get(name) ?? 0)) {
+          fail(`a row of ${name} after those before`, first);
         }
-        this.#next.set(table.name, isAppended ? first + n : n);
+        this.#next.set(name, first + n);
+        sections.push([name, { first, n, columns: this.#meant(name, bytes.columns(name, table.columns, n), n) }]);
+      } else {
+        bytes.columns(name, table.columns, n);
       }
     }
-    for (const [name, { columns }] of sections) {
-      for (const [column, kind] of Object.entries(TABLES[name as TableName])) {
-        const referred = / of (.*)/.exec(kind)?.[1];
-        if (referred !== undefined) {
-          const whole = isKnown(referred) && MODES[referred] !== 'append' ? sections.get(referred)?.n : this.#next.get(referred);
-          demand(columns[camel(column)] as Numbers, name, column, 0, whole ?? 0);
-        }
-      }
-    }
-    return Object.fromEntries(sections) as Sections;
+    return Object.fromEntries(sections);
   }
 
   /** Columns under the names that are used here, in seconds, checked, with what is missing unknown. */
   #meant(table: TableName, raw: ReadonlyMap<string, Raw>, n: number): Record<string, Numbers | Texts> {
     const columns: Record<string, Numbers | Texts> = {};
     const { zeroS, tickS } = this.header;
-    for (const [name, declared] of Object.entries(TABLES[table])) {
-      const [kind = '', link = '', limit = ''] = declared.split(' ');
+    for (const [name, declared] of Object.entries(TABLES[table].columns)) {
+      const [kind = '', link = '', bound = ''] = declared.split(' ');
       const isOptional = kind.endsWith('?');
       const found = raw.get(name);
       const isText = kind.startsWith('text');
@@ -265,26 +122,27 @@ export class BatchReader {
         columns[camel(name)] = isOptional ? (isText ? new Array<null>(n).fill(null) : new Float64Array(n).fill(NaN)) : fail(`a column ${name} of ${table}`, found);
         continue;
       }
-      let { values } = found;
-      const kindOf = Array.isArray(values) ? 'text' : found.isFloat ? 'f' : '';
-      const isMeant = isText ? kindOf === 'text' : kindOf === (kind.startsWith('f') ? 'f' : '');
-      if (!isMeant || (!isOptional && found.hasUnknown)) {
-        fail(`${table}.${name} to be ${declared}`, kindOf);
-      }
-      if (!Array.isArray(values)) {
-        if (kind.startsWith('time') || kind.startsWith('duration')) {
-          const zero = kind.startsWith('time') ? zeroS : 0;
-          const seconds = values instanceof Float64Array ? values : new Float64Array(n);
-          for (let i = 0; i < n; i += 1) {
-            seconds[i] = zero + (values[i] as number) * tickS;
-          }
-          values = seconds;
-          demand(values, table, name, kind.startsWith('duration') ? 0 : -MAX_S, MAX_S);
-        } else if (link === '<') {
-          demand(values, table, name, 0, Number(limit));
-        }
+      const { values, type } = found;
+      if (type !== (isText ? 'text' : kind.startsWith('f') ? kind.slice(0, 2) : 'int') || (!isOptional && found.hasUnknown)) {
+        fail(`${table}.${name} to be ${declared}`, type);
       }
       columns[camel(name)] = values;
+      if (Array.isArray(values) || type !== 'int') {
+        continue;
+      }
+      const isTime = kind.startsWith('time');
+      if (isTime || kind.startsWith('duration')) {
+        const zero = isTime ? zeroS : 0;
+        const seconds = values instanceof Float64Array ? values : new Float64Array(n);
+        for (let i = 0; i < n; i += 1) {
+          seconds[i] = zero + (values[i] as number) * tickS;
+        }
+        columns[camel(name)] = demand(seconds, table, name, isTime ? -MAX_S : 0, MAX_S);
+      } else if (link !== '') {
+        demand(values, table, name, 0, link === '<' ? Number(bound) : (this.#next.get(bound) ?? 0));
+      } else if (isOptional) {
+        demand(values, table, name, 0, Infinity);
+      }
     }
     return columns;
   }
@@ -317,62 +175,25 @@ function camel(name: string): string {
 }
 
 /** Throws unless all that are known are at least `low` and less than `high`. */
-function demand(values: Numbers, table: string, column: string, low: number, high: number): void {
+function demand(values: Numbers, table: string, column: string, low: number, high: number): Numbers {
   for (let i = 0; i < values.length; i += 1) {
     const value = values[i] as number;
     if (value < low || value >= high) {
       throw new WireError(`${table}.${column}[${i}]`, `from ${low} to less than ${high}`, value);
     }
   }
+  return values;
 }
 
 interface Raw {
-  values: Numbers | Texts;
+  readonly values: Numbers | Texts;
   readonly hasUnknown: boolean;
-  readonly isFloat: boolean;
-  /** Differences to the last row of the same class, to be added up when that column is known. */
-  readonly base: number | null;
-}
-
-function readColumns(bytes: Bytes, table: string, names: readonly string[], n: number): Map<string, Raw> {
-  const raw = new Map(names.map(name => [name, bytes.column(n)] as const));
-  const by: Record<string, readonly string[]> = (BY as Record<string, Record<string, readonly string[]>>)[table] ?? {};
-  for (const [name, column] of raw) {
-    if (column.base !== null) {
-      const [group, plus] = (by[name] ?? []).map(other => raw.get(other));
-      if (group === undefined || Array.isArray(group.values) || group.base !== null || Array.isArray(plus?.values)) {
-        fail(`a class of ${table}.${name}`, by[name]);
-      }
-      addByClass(column.values as Float64Array, column.base, group.values, plus?.values ?? null);
-    }
-  }
-  for (const column of raw.values()) {
-    if (column.hasUnknown && !Array.isArray(column.values)) {
-      // Stored is one more; 0 is unknown.
-      column.values = Float64Array.from(column.values, value => (value === 0 ? NaN : value - 1));
-    }
-  }
-  return raw;
-}
-
-/** What each row has more than the last one of its class, added up in place. */
-function addByClass(values: Float64Array, base: number, group: Numbers, plus: Numbers | null): void {
-  const last = new Map<number, number>();
-  for (let i = 0; i < values.length; i += 1) {
-    const more = plus?.[i] ?? 0;
-    if (!(Math.abs(more) < MAX_STEP)) {
-      fail('small differences', more);
-    }
-    const value = (last.get(group[i] as number) ?? 0) + more + base + (values[i] as number);
-    values[i] = value;
-    last.set(group[i] as number, value);
-  }
-  values.forEach(whole);
+  readonly type: 'int' | 'f4' | 'f8' | 'text';
 }
 
 function whole(value: number): void {
-  if (!(Math.abs(value) <= MAX_WHOLE)) {
-    fail('whole numbers up to 2 ** 53', value);
+  if (!(Math.abs(value) <= LIMITS.value)) {
+    fail('whole numbers up to 2 ** 52', value);
   }
 }
 
@@ -415,31 +236,42 @@ class Bytes {
   }
 
   signed(): number {
-    const zigzag = this.count(2 * MAX_WHOLE);
+    const zigzag = this.count(2 * LIMITS.value);
     return zigzag % 2 === 0 ? zigzag / 2 : -(zigzag + 1) / 2;
   }
 
-  column(n: number): Raw {
+  /** The columns of a table, by name; one that goes by others comes after them. */
+  columns(table: string, names: readonly string[], n: number): Map<string, Raw> {
+    const found = new Map<string, Raw>();
+    const by: Readonly<Record<string, readonly string[]>> = isKnown(table) ? TABLES[table].by : {};
+    for (const name of names) {
+      const near = (by[name] ?? []).map(other => found.get(other)?.values);
+      found.set(name, this.#column(n, near));
+    }
+    return found;
+  }
+
+  #column(n: number, near: readonly (Numbers | Texts | undefined)[] = []): Raw {
     const head = this.byte();
     const kind = head >> 6;
     if (kind < 2) {
-      this.budget.take(8 * n);
-      const { values, base } = this.#wholeNumbers(head, n);
-      return { values, hasUnknown: kind === 1, isFloat: false, base };
+      const values = this.#wholeNumbers(head, n, near);
+      // Stored is one more; 0 is unknown.
+      return kind === 0
+        ? { values, hasUnknown: false, type: 'int' }
+        : { values: Float64Array.from(values, value => (value === 0 ? NaN : value - 1)), hasUnknown: true, type: 'int' };
     }
     if (kind === 2) {
-      this.budget.take(8 * n);
-      return { values: this.#floats(head & 63, n), hasUnknown: false, isFloat: true, base: null };
+      const values = this.#floats(head & 63, n);
+      return { values, hasUnknown: values.some(Number.isNaN), type: head & 1 ? 'f8' : 'f4' };
     }
     if ((head & 63) !== 0) {
       fail('a column of texts', head);
     }
     this.budget.take(64 * n);
-    const lengths = this.column(n);
-    if (Array.isArray(lengths.values) || lengths.isFloat || lengths.base !== null) {
-      fail('lengths of texts', head);
-    }
-    return { values: this.#texts(lengths.values, lengths.hasUnknown), hasUnknown: lengths.hasUnknown, isFloat: false, base: null };
+    const lengths = this.byte();
+    const hasUnknown = lengths >> 6 === 1;
+    return { values: this.#texts(this.#wholeNumbers(lengths, n), hasUnknown), hasUnknown, type: 'text' };
   }
 
   #texts(lengths: Numbers, hasUnknown: boolean): Texts {
@@ -463,6 +295,7 @@ class Bytes {
     if (head > 1) {
       fail('a column of floats', head);
     }
+    this.budget.take(8 * n);
     const width = head === 0 ? 4 : 8;
     const planes = this.take(width * n);
     const bits = new Uint8Array(width * n);
@@ -475,18 +308,19 @@ class Bytes {
     return values.every(value => Math.abs(value) !== Infinity) ? values : fail('finite numbers', Infinity);
   }
 
-  #wholeNumbers(head: number, n: number, isInner = false): { values: Numbers; base: number | null } {
+  #wholeNumbers(head: number, n: number, near: readonly (Numbers | Texts | undefined)[] = [], isInner = false): Numbers {
     const planes = head & 7;
     const transform = (head >> 3) & 3;
     const hasExceptions = (head & 32) !== 0;
-    if (transform > 2 || (isInner && head > 7)) {
+    if (head > 127 || transform > 2 || (isInner && head > 7)) {
       fail('a column of whole numbers', head);
     }
+    this.budget.take(8 * n);
     const base = this.signed();
     const b = this.take(planes * n);
     // What fits into 32 bits is read several times faster.
     if (transform === 0 && !hasExceptions && planes < 4 && base >= -(2 ** 31) && base + 256 ** planes <= 2 ** 31) {
-      return { values: smallNumbers(b, n, planes, base), base: null };
+      return smallNumbers(b, n, planes, base);
     }
     const values = new Float64Array(n);
     for (let k = planes - 1; k >= 0; k -= 1) {
@@ -501,43 +335,62 @@ class Bytes {
       for (let i = 0; i < n; i += 1) {
         values[i] = (values[i] as number) + base;
       }
-      values.forEach(whole);
-      return { values, base: null };
-    }
-    let sum = base;
-    for (let i = 0; i < n; i += 1) {
-      const zigzag = values[i] as number;
-      if (zigzag >= MAX_STEP) {
-        fail('small differences', zigzag);
+    } else {
+      for (let i = 0; i < n; i += 1) {
+        values[i] = step(values[i] as number);
       }
-      const step = zigzag % 2 === 0 ? zigzag / 2 : -(zigzag + 1) / 2;
-      values[i] = transform === 1 ? (sum += step) : step;
-    }
-    if (transform === 2) {
-      return { values, base };
+      if (transform === 1) {
+        for (let i = 0, sum = base; i < n; i += 1) {
+          values[i] = sum += values[i] as number;
+        }
+      } else {
+        addByClass(values, base, near);
+      }
     }
     values.forEach(whole);
-    return { values, base: null };
+    return values;
   }
 
   /** Add what few numbers have beyond their planes. */
   #exceptions(values: Float64Array, scale: number): void {
     const m = this.count(Math.min(values.length, this.left));
-    this.budget.take(16 * m);
-    const [place, rest] = [this.#inner(m), this.#inner(m)];
+    if (m === 0) {
+      fail('some exceptions', m);
+    }
+    const [place, rest] = [this.#wholeNumbers(this.byte(), m, [], true), this.#wholeNumbers(this.byte(), m, [], true)];
     for (let i = 0, last = -1; i < m; i += 1) {
       const [at, more] = [place[i] as number, rest[i] as number];
-      if (at <= last || at >= values.length || more < 0) {
+      if (at <= last || at >= values.length || more <= 0) {
         fail('exceptions in order', at);
       }
       values[at] = (values[at] as number) + more * scale;
       last = at;
     }
   }
+}
 
-  #inner(m: number): Numbers {
-    const head = this.byte();
-    return this.#wholeNumbers(head, m, true).values;
+/** What a zigzagged difference is. */
+function step(zigzag: number): number {
+  if (zigzag >= LIMITS.step) {
+    fail('small differences', zigzag);
+  }
+  return zigzag % 2 === 0 ? zigzag / 2 : -(zigzag + 1) / 2;
+}
+
+/** What each row has more than the last one of its class and a column besides, added up in place. */
+function addByClass(values: Float64Array, base: number, [group, plus]: readonly (Numbers | Texts | undefined)[]): void {
+  if (group === undefined || plus === undefined || Array.isArray(group) || Array.isArray(plus)) {
+    fail('a column that goes by others', group);
+  }
+  const last = new Map<number, number>();
+  for (let i = 0; i < values.length; i += 1) {
+    const more = plus[i] as number;
+    if (!(more >= 0 && more < LIMITS.step)) {
+      fail('small differences', more);
+    }
+    const value = (last.get(group[i] as number) ?? base) + more + (values[i] as number);
+    values[i] = value;
+    last.set(group[i] as number, value);
   }
 }
 

@@ -58,8 +58,9 @@ function shown(batches: readonly Batch[]): unknown {
 function shownCluster({ activities, workers }: ClusterStore): object {
   const lanes = [0, 1, 2, 3].map(id => Array.from({ length: activities.lane(id)?.n ?? 0 }, (_, i) => activities.detail(id, i)));
   const series = [null, 0, 1].map(id => {
-    const { n, timeS, nWorkers, values } = workers.series(id);
-    return Array.from({ length: n }, (_, i) => [timeS[i], nWorkers[i], ...Object.values(values).map(column => column[i])]);
+    const { n, timeS, nWorkers, ...s } = workers.series(id);
+    const values = [s.cpuPercent, s.rssBytes, s.managedBytes, s.spilledBytes, s.limitBytes, s.nThreads, s.nExecuting];
+    return Array.from({ length: n }, (_, i) => [timeS[i], nWorkers[i], ...values.map(column => column[i])]);
   });
   return { activities: lanes, missing: activities.missing, workers: workers.workers, series };
 }
@@ -92,10 +93,10 @@ it('shows what workers did besides computing, and what they said of themselves',
   ]);
   expect(activities.detail(2, 2)).toEqual(detail('failed-attempt', 1.75, 2, 'ValueError: no luck (attempt 1)', null, 0));
   expect([activities.n, activities.missing]).toEqual([8, 4]);
-  const { timeS, nWorkers, values, n } = workers.series(null);
+  const { timeS, nWorkers, managedBytes, rssBytes, n } = workers.series(null);
   expect([n, [...timeS.slice(0, n)], [...nWorkers.slice(0, n)]]).toEqual([4, [0.5, 0.75, 1.5, 2], [1, 2, 2, 1]]);
-  expect([...values.managedBytes.slice(0, n)]).toEqual([1e8, 5e8, NaN, NaN]);
-  expect([...values.rssBytes.slice(0, n)]).toEqual([3e8, 8e8, 9e8, 4e8]);
+  expect([...managedBytes.slice(0, n)]).toEqual([1e8, 5e8, NaN, NaN]);
+  expect([...rssBytes.slice(0, n)]).toEqual([3e8, 8e8, 9e8, 4e8]);
   expect(workers.nameOf(b)).toBe('7');
 });
 

@@ -31,15 +31,6 @@ describe('tables', () => {
 });
 
 describe('a store', () => {
-  it('forgets everything and says so', () => {
-    const store = new TaskStore();
-    store.append(batchOf([{ start: 0, stop: 1 }]));
-    const heard = vi.fn();
-    store.subscribe(heard, new AbortController().signal);
-    store.clear();
-    expect([store.nTasks, store.epoch, store.cursor, heard.mock.calls.length]).toEqual([0, null, 0, 1]);
-  });
-
   it('holds as many tasks as it is told to, and has the colours it is told to have', () => {
     const store = new TaskStore();
     // Old rows go when there are very many of them.
@@ -75,15 +66,6 @@ describe('a store', () => {
     const store = new TaskStore();
     store.append(batchOf([{ start: 2, stop: 3, lane: 1, status: 1, error: 'no', key: [1] }]));
     expect(store.failures(ALL_RUNS).map(kind => kind.first)).toEqual([{ row: 0, lane: 1, startS: 2, key: "('inc-1', 1)" }]);
-  });
-
-  it('knows how long nothing has come, by its own clock', () => {
-    const clockMs = vi.fn(() => 5);
-    const store = new TaskStore({ clockMs });
-    expect(store.silentMs).toBeNull();
-    store.append(batchOf([]));
-    clockMs.mockReturnValue(25);
-    expect(store.silentMs).toBe(20);
   });
 
   it('a message without a time leaves the clock alone', () => {

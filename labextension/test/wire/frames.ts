@@ -1,5 +1,5 @@
 /** Frames as `taskscope/codec.py` writes them, in the plainest way: numbers in as many planes as they need, nothing else. */
-import { crc32 } from '../../src/wire/codec';
+import { crc32 } from '../../src/wire/frames';
 import { TABLES } from '../../src/wire/tables';
 
 export type Values = readonly (number | string | null)[];
@@ -34,9 +34,10 @@ export function wholeNumbers(values: readonly number[], kind = 0, least = 0): nu
   return [(kind << 6) | planes, ...signed(values.length === 0 ? 0 : base), ...planesOf(above, planes)];
 }
 
-function floats(values: readonly (number | null)[]): number[] {
-  const bytes = new Uint8Array(Float64Array.from(values, value => value ?? NaN).buffer);
-  return [0x81, ...Array.from({ length: 8 }, (_, k) => values.map((__, i) => bytes[8 * i + k] as number)).flat()];
+function floats(values: readonly (number | null)[], width: number): number[] {
+  const type = width === 8 ? Float64Array : Float32Array;
+  const bytes = new Uint8Array(type.from(values.map(value => value ?? NaN)).buffer);
+  return [width === 8 ? 0x81 : 0x80, ...Array.from({ length: width }, (_, k) => values.map((__, i) => bytes[width * i + k] as number)).flat()];
 }
 
 function texts(values: readonly (string | null)[], isOptional: boolean): number[] {
@@ -51,7 +52,7 @@ export function column(kind: string, values: Values, least = 0): number[] {
     return texts(values as (string | null)[], kind.startsWith('text?'));
   }
   if (kind.startsWith('f')) {
-    return floats(values as (number | null)[]);
+    return floats(values as (number | null)[], Number(kind[1]));
   }
   return kind.includes('?')
     ? wholeNumbers((values as (number | null)[]).map(value => (value === null ? 0 : value + 1)), 1, least)
@@ -60,7 +61,7 @@ export function column(kind: string, values: Values, least = 0): number[] {
 
 /** The header of a stream of all tables. */
 export function headerOf(said: Record<string, unknown> = {}): Record<string, unknown> {
-  const tables = Object.fromEntries(Object.entries(TABLES).map(([name, columns]) => [name, Object.keys(columns)]));
+  const tables = Object.fromEntries(Object.entries(TABLES).map(([name, { columns }]) => [name, Object.keys(columns)]));
   return { format: 1, recorder: 'r', epoch: 'r-1', zero_s: 0, tick_s: 1e-7, tables, ...said };
 }
 
@@ -69,12 +70,12 @@ export function batchBytes(tables: TableRows, header = headerOf()): number[] {
   const known = header.tables as Record<string, string[]>;
   return Object.keys(known).flatMap((name, number) => {
     const rows = tables[name];
-    if (rows === undefined) {
+    const columns = known[name] ?? [];
+    const n = rows?.columns[columns[0] ?? '']?.length ?? 0;
+    if (rows === undefined || n === 0) {
       return [];
     }
-    const columns = known[name] ?? [];
-    const n = rows.columns[columns[0] ?? '']?.length ?? 0;
-    const kinds = (TABLES as Record<string, Record<string, string>>)[name] ?? {};
+    const kinds: Record<string, string> = name in TABLES ? TABLES[name as keyof typeof TABLES].columns : {};
     return [
       number, ...varint(n), ...varint(rows.first ?? 0), ...varint(columns.length),
       ...columns.flatMap((c, i) => column(kinds[c] ?? 'int', rows.columns[c] ?? [], i === 0 ? 1 : 0))
@@ -96,7 +97,7 @@ export function frame(content: ArrayLike<number>, { kind, number, stream = 7, pa
   const bytes = new Uint8Array(32 + content.length);
   const view = new DataView(bytes.buffer);
   bytes.set([0x89, 0x54, 0x53, 0x4b, version, kind, packed, reserved]);
-  bytes.set(content as number[], 32);
+  bytes.set(content, 32);
   view.setUint32(8, stream, true);
   view.setUint32(12, number, true);
   view.setUint32(16, content.length, true);

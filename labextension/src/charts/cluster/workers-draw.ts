@@ -17,17 +17,16 @@ export function drawWorkers(brush: Brush, plots: readonly Plot[], series: Worker
   if (cpu === undefined || memory === undefined) {
     return;
   }
-  const { values } = series;
   const line = (plot: Plot, valueOf: (i: number) => number): number[][] => linesOf(brush, series, summary, plot, valueOf);
-  const resultsOf = (i: number): number => Math.min(values.managedBytes[i] as number, values.rssBytes[i] as number);
+  const resultsOf = (i: number): number => Math.min(series.managedBytes[i] as number, series.rssBytes[i] as number);
   brush.inside(cpu, () => {
-    area(brush, cpu, line(cpu, i => (values.cpuPercent[i] as number) / 100), WEAK);
+    area(brush, cpu, line(cpu, i => (series.cpuPercent[i] as number) / 100), WEAK);
   });
   brush.inside(memory, () => {
-    area(brush, memory, line(memory, i => values.rssBytes[i] as number), WEAK);
+    area(brush, memory, line(memory, i => series.rssBytes[i] as number), WEAK);
     area(brush, memory, line(memory, resultsOf), STRONG);
     brush.context.setLineDash([2, 3]);
-    area(brush, memory, line(memory, i => values.spilledBytes[i] as number), 0);
+    area(brush, memory, line(memory, i => series.spilledBytes[i] as number), 0);
     brush.context.setLineDash([]);
   });
   marks(brush, cpu, memory, summary, t);

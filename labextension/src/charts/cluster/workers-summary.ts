@@ -23,7 +23,7 @@ export function summariseWorkers(series: WorkerSeries, span: Span): WorkersSumma
     return null;
   }
   const known = (quantity: Quantity, i: number): number | null => {
-    const value = series.values[quantity][i] ?? NaN;
+    const value = series[quantity][i] ?? NaN;
     return Number.isNaN(value) ? null : value;
   };
   const peakOf = (quantity: Quantity): { value: number; timeS: number } | null => {

@@ -104,15 +104,15 @@ export class WorkersTrack extends PlotTrack {
     if (this.#series === null || i < 0 || this.#series.nWorkers[i] === 0) {
       return [at, t('no samples')];
     }
-    const { values, nWorkers } = this.#series;
+    const series = this.#series;
     const value = (quantity: Quantity): number | null => {
-      const found = values[quantity][i] as number;
+      const found = series[quantity][i] as number;
       return Number.isNaN(found) ? null : found;
     };
     const [rss, managed] = [value('rssBytes'), value('managedBytes')];
     return [
       at,
-      ...(this.#worker === null ? [t('%1 workers', formatCount(nWorkers[i] as number))] : []),
+      ...(this.#worker === null ? [t('%1 workers', formatCount(series.nWorkers[i] as number))] : []),
       t('CPU %1', cores(value('cpuPercent'))),
       t('memory %1', formatBytes(rss)),
       t('results %1', formatBytes(managed)),
