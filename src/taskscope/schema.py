@@ -16,10 +16,13 @@ from typing import Any, Literal, Self, TypeAlias, Union, get_args, get_origin, g
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["About", "Column", "Kind", "Rows", "Table", "columns_of", "derived", "shown"]
+__all__ = ["About", "Column", "Kind", "Mode", "Rows", "Table", "columns_of", "derived", "shown"]
 
 Kind: TypeAlias = Literal["whole number", "number", "text", "yes or no", "texts"]
 """What a value is, in a record and in the table that a user gets."""
+
+Mode: TypeAlias = Literal["append", "by key", "whole"]
+"""What a batch says of a table: rows that follow, that replace those of the same key, or all of them."""
 
 _KINDS: dict[type, Kind] = {
     bool: "yes or no",
@@ -56,6 +59,9 @@ class Column:
         The types that numpy keeps its values in, for a column of an array; the first is the usual one.
     internal
         Whether users' tables leave it out.
+    by, plus
+        Where a value is near that of the last row with the same value in `by`, increased by `plus`: the names
+        of these columns, which stand before it.
     """
 
     name: str
@@ -68,6 +74,23 @@ class Column:
     is_time: bool = False
     stored: tuple[str, ...] = ()
     internal: bool = False
+    by: str = ""
+    plus: str = ""
+
+    @property
+    def wire(self) -> str:
+        """What a stream carries, as readers of all languages know it; ``?``: it may be unknown."""
+        unknown = "?" if self.optional else ""
+        if self.kind == "text" and not self.choices:
+            return f"text{unknown}"
+        if n_choices := 2 if self.kind == "yes or no" else len(self.choices):
+            return f"int{unknown} < {n_choices}"
+        if self.kind == "number" and self.unit == "s":
+            return f"{'time' if self.is_time else 'duration'}{unknown}"
+        if self.kind == "number" and self.unit != "bytes":
+            return f"{'f4' if self.unit.startswith('percent') else 'f8'}{unknown}"
+        table, _, column = self.refers.partition(".")
+        return f"int{unknown} of {table}" if column == "id" else f"int{unknown}"
 
     @property
     def dtype(self) -> np.dtype[Any]:
@@ -81,21 +104,27 @@ class Column:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Table:
-    """One table that a user gets.
+    """One table that a user, a page or a file gets.
 
     Parameters
     ----------
     name
-        What `taskscope.Recording.to_pandas` calls it.
+        What it is called; for a user's, what `taskscope.Recording.to_pandas` calls it.
     meaning
         What a row is, and what has to be known to read it.
     columns
         Its columns, in order.
+    mode
+        What a batch says of it.
+    key
+        The columns that tell which row a later one replaces.
     """
 
     name: str
     meaning: str
     columns: tuple[Column, ...]
+    mode: Mode = "append"
+    key: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,7 +2,7 @@
  * Made by `python -m docs.tables` from taskscope.model.streams; change it there.
  *
  * What a column is: `int`, `time` (seconds after the zero), `duration` (at least 0), `f4`, `f8`, `text`; `?`:
- * it may be unknown; `< n`: a place in `choices`, or 0 and 1; `of <table>`: the number of a row of that table.
+ * it may be unknown; `< n`: a place in `choices`, or 0 and 1; `of <table>`: a row of that table, by number.
  * `by`: the columns that transform 2 goes by.
  */
 export const FORMAT = 1;

@@ -121,21 +121,19 @@ class Run:
 class Estimate:
     """When computes will end, in seconds after the recorder's zero.
 
-    Parameters
-    ----------
-    stop_s
-        The best guess.
-    earliest_s, latest_s
-        About four of five true ends lie between these, where `n_unseen` is 0.
-    n_unseen
-        Tasks ahead of prefixes of which none has ended. They are taken to be like the others; if they take
-        longer, the end is after `latest_s`.
+    About four of five true ends lie between `earliest_s` and `latest_s`, where `n_unseen` is 0.
     """
 
-    stop_s: float
-    earliest_s: float
-    latest_s: float
-    n_unseen: int = 0
+    stop_s: Annotated[float, About("The best guess.", unit="s", is_time=True)]
+    earliest_s: Annotated[float, About("It is hardly before this.", unit="s", is_time=True)]
+    latest_s: Annotated[float, About("It is hardly after this.", unit="s", is_time=True)]
+    n_unseen: Annotated[
+        int,
+        About(
+            "Tasks ahead of prefixes of which none has ended. They are taken to be like the others; if they "
+            "take longer, the end is after `latest_s`."
+        ),
+    ] = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,11 +149,11 @@ class Message:
 class RunningTask:
     """A task in flight; `start_s` is the worker's where that can be seen or asked, else of its submission."""
 
-    run: int
-    lane: int | None
-    group: int
-    key_text: str
-    start_s: float
+    run: Annotated[int, About("The compute.", refers="runs.run")]
+    lane: Annotated[int | None, About("The lane that it runs in.", refers="lanes.id")]
+    group: Annotated[int, About("Its task group.", refers="groups.id")]
+    key_text: Annotated[str, About("The task's key.")]
+    start_s: Annotated[float, About("When it began.", unit="s", is_time=True)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,18 +164,18 @@ class PrefixProgress:
     not have to run. Of the tasks that ended, `again` ended once more, and `duration_s` is of all ends.
     """
 
-    run: int
-    prefix: str
-    total: int
-    finished: int
-    erred: int
-    running: int
-    interrupted: int
-    duration_s: float
+    run: Annotated[int, About("The compute.", refers="runs.run")]
+    prefix: Annotated[str, About("What the tasks are counted by.")]
+    total: Annotated[int, About("How many of them have to run.")]
+    finished: Annotated[int, About("How many finished.")]
+    erred: Annotated[int, About("How many raised.")]
+    running: Annotated[int, About("How many are in flight.")]
+    interrupted: Annotated[int, About("How many were interrupted or lost.")]
+    duration_s: Annotated[float, About("How long all ends of them took.", unit="s")]
     scheduled: Scheduled | None = None
     """What those tasks wait for that have neither ended nor are running; None where nobody knows."""
-    spared: int = 0
-    again: int = 0
+    spared: Annotated[int, About("How many did not have to run.")] = 0
+    again: Annotated[int, About("How many ends there were beyond the first of each.")] = 0
 
     @property
     def ahead(self) -> int:
