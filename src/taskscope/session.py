@@ -12,92 +12,25 @@ import sys
 import threading
 import weakref
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Literal, TypeAlias
 
 import dask
 import numpy as np
 
-from taskscope.errors import OptionError, unknown_name
 from taskscope.model.clock import SYSTEM_CLOCK, Clock
 from taskscope.model.forklock import ForkLock
 from taskscope.model.resources import ResourceLimits
 from taskscope.model.version import __version__
-from taskscope.record import DEFAULT_MAX_TASKS, Recorder
+from taskscope.options import DEFAULT_CYCLE_S, DEFAULT_DT, MetricOption, Options
+from taskscope.record import Recorder
 from taskscope.record.pump import Pump, Tick
 from taskscope.record.tables.cache_usage import metric_name
-from taskscope.sources.cluster import TRANSPORTS, ClusterSource, Transport
-from taskscope.sources.local.source import LocalSource, Metric
+from taskscope.sources.cluster import ClusterSource
+from taskscope.sources.local.source import LocalSource
 from taskscope.sources.resources.limits import cpu_limit, memory_limit_bytes
-from taskscope.sources.resources.sampler import DEFAULT_DT, ResourceSampler, checked_dt
-from taskscope.sources.stacks import DEFAULT_CYCLE_S, DEFAULT_INTERVAL_S, StackSampler
+from taskscope.sources.resources.sampler import ResourceSampler
+from taskscope.sources.stacks import StackSampler
 
-__all__ = ["Options", "Session", "current"]
-
-MetricOption: TypeAlias = Literal["nbytes", "count"] | Metric
-_METRICS = ("nbytes", "count")
-
-
-@dataclass(frozen=True, slots=True)
-class Options:
-    """What a holder wants recorded.
-
-    Parameters
-    ----------
-    dt
-        Seconds between resource samples; with several holders the shortest wins, and ``any`` has no say.
-    metric
-        What the cache is measured in: ``nbytes``, ``count``, or a function of a result; the latest wins, and
-        ``any`` has no say.
-    max_tasks
-        How many tasks are held at most; the largest wins.
-    stacks
-        Whether to sample what the worker threads are doing; one holder that wants it is enough.
-    profile_interval, profile_cycle
-        Seconds between these samples, and for how many seconds they are counted together; the shortest wins.
-    transport
-        How records come from a cluster's scheduler, ``observe`` or ``poll``; one holder that wants ``poll``
-        is enough.
-    others
-        Whether tasks of other clients of a cluster's scheduler are recorded, too; one holder that wants it is
-        enough.
-
-    Raises
-    ------
-    OptionError
-        If a value cannot work.
-    """
-
-    dt: float | Literal["any"] = DEFAULT_DT
-    metric: MetricOption | Literal["any"] = "nbytes"
-    max_tasks: int = DEFAULT_MAX_TASKS
-    stacks: bool = False
-    profile_interval: float = DEFAULT_INTERVAL_S
-    profile_cycle: float = DEFAULT_CYCLE_S
-    transport: Transport = "observe"
-    others: bool = False
-
-    def __post_init__(self) -> None:
-        """Check the values."""
-        if self.dt != "any":
-            checked_dt(self.dt)
-        if not callable(self.metric) and self.metric not in (*_METRICS, "any"):
-            raise OptionError(unknown_name("metric", self.metric, _METRICS) + ", or a function of a result")
-        if type(self.max_tasks) is not int or self.max_tasks < 1:
-            raise OptionError(f"max_tasks must be a positive whole number of tasks, got {self.max_tasks!r}")
-        if type(self.stacks) is not bool:
-            raise OptionError(f"stacks must be True or False, got {self.stacks!r}")
-        if type(self.others) is not bool:
-            raise OptionError(f"others must be True or False, got {self.others!r}")
-        if self.transport not in TRANSPORTS:
-            raise OptionError(unknown_name("transport", self.transport, TRANSPORTS))
-        checked_dt(self.profile_interval, "profile_interval")
-        checked_dt(self.profile_cycle, "profile_cycle")
-        if self.profile_cycle < self.profile_interval:
-            raise OptionError(
-                f"profile_cycle must not be shorter than profile_interval ({self.profile_interval} s), "
-                f"got {self.profile_cycle!r}"
-            )
+__all__ = ["Session", "current"]
 
 
 class Session:

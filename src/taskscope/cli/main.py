@@ -9,6 +9,7 @@ from collections.abc import Callable, Sequence
 
 from taskscope.errors import ExistingFileError, TaskscopeError
 from taskscope.model.version import __version__
+from taskscope.options import arguments
 
 __all__ = ["EXPORTS", "main"]
 
@@ -116,15 +117,10 @@ def _add_compare(parser: argparse.ArgumentParser) -> None:
 
 
 def _add_run(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("-D", "--dump", metavar="FILE", help="save the recording, by FILE's extension")
-    parser.add_argument("-T", "--text", metavar="FILE", help="save the summary; .txt")
-    parser.add_argument("-q", "--quiet", action="store_true", help="show neither progress nor summary")
-    parser.add_argument("--label", metavar="TEXT", help="a name for the computes; the program's by default")
-    parser.add_argument(
-        "--dt", metavar="SECONDS", type=float, default=0.25, help="time between samples (0.25)"
-    )
-    parser.add_argument("--overwrite", action="store_true", help="replace files that are there")
-    parser.add_argument("--redact", action="store_true", help="leave names out of these files")
+    for flags, settings in arguments("taskscope run"):
+        if settings["dest"] == "dt":
+            settings["type"] = float
+        parser.add_argument(*flags, **settings)
     parser.add_argument(
         "-m",
         dest="module",

@@ -10,6 +10,7 @@ from types import TracebackType
 from taskscope.cli.program import Module, Program, Script
 from taskscope.cli.terminal import TerminalProgress
 from taskscope.errors import OptionError
+from taskscope.options import given_options
 from taskscope.profiling import Block, BlockOptions
 from taskscope.profiling.output import Terminal
 from taskscope.session import current
@@ -28,17 +29,10 @@ def run(given: argparse.Namespace) -> int:
         Where that is what ended the program, which has been said: so the process ends as Python's would.
     """
     program = _program(given)
-    files = tuple(path for path in (given.dump, given.text) if path is not None)
-    options = BlockOptions(
-        label=given.label or program.name,
-        dt=given.dt,
-        save=files,
-        overwrite=given.overwrite,
-        redact=given.redact,
-    )
+    options = BlockOptions(**{"label": program.name, **given_options(given)})
     block = Block(current(), options)
     block.start()
-    progress = None if given.quiet else TerminalProgress.on_a_terminal(block)
+    progress = TerminalProgress.on_a_terminal(block) if options.display else None
     error: BaseException | None = None
     try:
         program.run()
@@ -52,7 +46,7 @@ def run(given: argparse.Namespace) -> int:
         )
     status = _status(error)
     recording = block.stop(None if isinstance(error, SystemExit) else error)
-    if not given.quiet:
+    if options.display:
         Terminal().finish(recording)
     if isinstance(error, KeyboardInterrupt):
         sys.excepthook = _say_nothing

@@ -8,7 +8,7 @@ from taskscope.diagnostics.recorded import RecordedProfiler
 from taskscope.diagnostics.results import CacheData, Results, cache_data, held_results
 from taskscope.diagnostics.watch import Metric
 from taskscope.errors import OptionError
-from taskscope.session import Options
+from taskscope.options import Options
 
 if TYPE_CHECKING:
     from bokeh.plotting import figure

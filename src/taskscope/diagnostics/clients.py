@@ -6,8 +6,9 @@ import sys
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sized
 from typing import Any
 
+from taskscope.options import Options
 from taskscope.record import Recorder
-from taskscope.session import Options, current
+from taskscope.session import current
 from taskscope.sources.cluster import Call, ImportNotice, Submission, may_have_clients, release, watch
 
 __all__ = ["RemoteComputes", "find_client"]

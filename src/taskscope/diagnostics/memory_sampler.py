@@ -11,9 +11,9 @@ from taskscope.diagnostics.clients import find_client
 from taskscope.errors import MissingDependencyError, OptionError, TaskscopeError, unknown_name
 from taskscope.model.errortext import describe
 from taskscope.model.interrupts import Entered, seen_by_with
+from taskscope.options import Options, checked_dt
 from taskscope.record.pump import Tick
-from taskscope.session import Options, current
-from taskscope.sources.resources.sampler import checked_dt
+from taskscope.session import current
 
 if TYPE_CHECKING:
     import pandas as pd

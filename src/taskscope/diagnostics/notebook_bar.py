@@ -14,8 +14,8 @@ from taskscope.jupyter.feed import current as current_feed
 from taskscope.jupyter.widgets import ProgressWidget
 from taskscope.jupyter.widgets.window import Window
 from taskscope.model.forklock import ForkLock
+from taskscope.options import Options
 from taskscope.record.pump import Tick
-from taskscope.session import Options
 from taskscope.session import current as current_session
 
 __all__ = ["NotebookBar"]

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from taskscope.diagnostics.recorded import RecordedProfiler
 from taskscope.diagnostics.results import Results, TaskData, task_data, task_texts
 from taskscope.errors import OptionError, TaskscopeError
-from taskscope.session import Options
+from taskscope.options import Options
 
 if TYPE_CHECKING:
     from bokeh.plotting import figure

@@ -18,8 +18,8 @@ from taskscope.diagnostics.explicit import ExplicitHooks
 from taskscope.diagnostics.watch import Metric, Watch
 from taskscope.errors import OptionError
 from taskscope.export.atomic import check_writable, write_atomically
+from taskscope.options import Options
 from taskscope.recording import Recording
-from taskscope.session import Options
 from taskscope.sources.cell import in_kernel
 from taskscope.sources.local.registration import CallbackTuple
 

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 from taskscope.diagnostics.recorded import RecordedProfiler
 from taskscope.diagnostics.results import ResourceData, Results, resource_data
+from taskscope.options import Options
 from taskscope.record.pump import Tick
-from taskscope.session import Options, current
+from taskscope.session import current
 
 if TYPE_CHECKING:
     from bokeh.plotting import figure

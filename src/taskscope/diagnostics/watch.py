@@ -16,8 +16,9 @@ from taskscope.model.keys import split_key
 from taskscope.model.recording import RecordedData
 from taskscope.model.records import Run
 from taskscope.model.resources import ResourceRows
+from taskscope.options import Options
 from taskscope.record import Recorder
-from taskscope.session import Options, Session, current
+from taskscope.session import Session, current
 from taskscope.sources.local import registration
 from taskscope.sources.local.registration import CallbackTuple
 from taskscope.sources.local.scheduler import is_nested

@@ -2,8 +2,8 @@
 
 from taskscope.profiling.block import Block
 from taskscope.profiling.context import BlockContext
-from taskscope.profiling.options import BlockOptions, Panel
+from taskscope.profiling.options import BlockOptions
 from taskscope.profiling.profile import profile
 from taskscope.profiling.profiled import ProfiledBlock
 
-__all__ = ["Block", "BlockContext", "BlockOptions", "Panel", "ProfiledBlock", "profile"]
+__all__ = ["Block", "BlockContext", "BlockOptions", "ProfiledBlock", "profile"]

@@ -51,10 +51,10 @@ class Block:
         self.first_run = self.session.recorder.next_run
         self._start_s = self.session.recorder.now_s()
         self.has_begun = True
-        self.session.hold(self, self.options.recorded)
+        self.session.hold(self, self.options)
         self._outer_label = (run_label.get(),)
         run_label.set(self.options.label)
-        for path in self.options.save:
+        for path in self.options.files:
             target = Path(path).expanduser()
             if target.suffix.lower() == ".taskscope":
                 self._write_while_recording(target)
@@ -120,7 +120,7 @@ class Block:
         finally:
             self.close()
         made = {stream.path for stream in self._streams if stream.made}
-        for path in self.options.save:
+        for path in self.options.files:
             try:
                 own = Path(path).expanduser() in made
                 overwrite = self.options.overwrite or own

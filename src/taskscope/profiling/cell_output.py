@@ -11,8 +11,8 @@ from taskscope.jupyter.widgets import Dashboard
 from taskscope.jupyter.widgets.output import Bundle, WidgetOutput
 from taskscope.jupyter.widgets.values import live_progress
 from taskscope.jupyter.widgets.window import Window
+from taskscope.options import Panel
 from taskscope.profiling.block import Block
-from taskscope.profiling.options import Panel
 from taskscope.recording import Recording
 from taskscope.report import live_bundle, result_bundle
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import sys
 from typing import Protocol
 
+from taskscope.options import Panel
 from taskscope.profiling.block import Block
-from taskscope.profiling.options import Panel
 from taskscope.recording import Recording
 from taskscope.sources.cell import in_kernel
 

@@ -19,16 +19,12 @@ class ProfiledBlock:
     session
         Whose recorder.
     options
-        What to record and where to save.
-    display
-        Whether to show it at all.
+        What to record, where to save, and whether to show it.
     """
 
-    def __init__(self, session: Session, options: BlockOptions, *, display: bool) -> None:
+    def __init__(self, session: Session, options: BlockOptions) -> None:
         self._session = session
         self._block = Block(session, options)
-        self._display = display
-        self._panel = options.panel
         self._output: Output = Silent()
         """What the result is yet to be shown by."""
         self._shown: Output = Silent()
@@ -48,7 +44,7 @@ class ProfiledBlock:
         """Open the window and show it; whatever comes of it, `stop` or `close` has to be called."""
         self._block.start()
         try:
-            output = choose_output(display=self._display, panel=self._panel)
+            output = choose_output(display=self._block.options.display, panel=self._block.options.panel)
             self._shown = output
             output.start(self._block)
             self._output = output

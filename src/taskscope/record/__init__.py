@@ -1,6 +1,6 @@
 """The append-only, bounded event log with an integer cursor."""
 
-from taskscope.record.recorder import DEFAULT_MAX_TASKS, Recorder
+from taskscope.record.recorder import Recorder
 from taskscope.record.tables.cache_usage import Holding
 from taskscope.record.tables.stacklog import CountedCalls, StackLog
 from taskscope.record.writers.appended import LaneActivity, LaneBuffer, LaneKey, UnseenTask
@@ -8,7 +8,6 @@ from taskscope.record.writers.graph import GraphSource
 from taskscope.record.writers.runlog import RunLog
 
 __all__ = [
-    "DEFAULT_MAX_TASKS",
     "CountedCalls",
     "GraphSource",
     "Holding",

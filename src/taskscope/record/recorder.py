@@ -32,6 +32,7 @@ from taskscope.model.records import (
 from taskscope.model.resources import ResourceLimits, ResourceRows
 from taskscope.model.rows import join_rows
 from taskscope.model.workers import WorkerSample
+from taskscope.options import DEFAULT_MAX_TASKS
 from taskscope.record.follower import Follower
 from taskscope.record.intake import Intake
 from taskscope.record.messages import MessageLog
@@ -46,9 +47,8 @@ from taskscope.record.tables.tasklog import TaskLog
 from taskscope.record.writers.graph import Outline
 from taskscope.record.writers.runlog import RunLog
 
-__all__ = ["DEFAULT_MAX_TASKS", "Recorder"]
+__all__ = ["Recorder"]
 
-DEFAULT_MAX_TASKS = 1_000_000
 _MAX_WORKER_SAMPLES = 200_000
 _MAX_SAMPLES = 500_000
 _MAX_HELD_ROWS = 300_000

@@ -19,19 +19,16 @@ from dask import _task_spec, core, optimization
 
 from taskscope.model.keys import split_key
 from taskscope.model.stacks import NOT_SAMPLED_WITHOUT_LOCK
+from taskscope.options import DEFAULT_CYCLE_S, DEFAULT_INTERVAL_S
 from taskscope.record import LaneBuffer, Recorder
 from taskscope.sources.local.timing import TimedTask
 
 __all__ = [
-    "DEFAULT_CYCLE_S",
-    "DEFAULT_INTERVAL_S",
     "StackSampler",
     "has_interpreter_lock",
     "task_stack",
 ]
 
-DEFAULT_INTERVAL_S = 0.01
-DEFAULT_CYCLE_S = 1.0
 
 _MAX_SHARE = 0.02
 _LINGER_S = 1.0

@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 
 from taskscope.errors import OptionError
 from taskscope.model.records import GroupTotal
-from taskscope.record import DEFAULT_MAX_TASKS, LaneKey, Recorder, RunLog, UnseenTask
+from taskscope.options import DEFAULT_MAX_TASKS
+from taskscope.record import LaneKey, Recorder, RunLog, UnseenTask
 from taskscope.record import intake as intake_module
 from taskscope.record.tables import log as log_module
 from tests.support.fake_clock import FakeClock

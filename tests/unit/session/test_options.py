@@ -7,7 +7,8 @@ from typing import Any
 import pytest
 
 from taskscope.errors import OptionError, TaskscopeError
-from taskscope.session import Options, Session
+from taskscope.options import Options
+from taskscope.session import Session
 
 
 def test_what_is_not_said_is_the_default() -> None:

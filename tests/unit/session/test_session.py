@@ -16,8 +16,9 @@ import psutil
 import pytest
 
 from taskscope import session as session_module
+from taskscope.options import Options
 from taskscope.record.pump import Tick
-from taskscope.session import Options, Session, current
+from taskscope.session import Session, current
 from taskscope.sources.local import registration
 from tests.support.child_process import in_forked_child
 from tests.support.local_computes import run_facts, statuses

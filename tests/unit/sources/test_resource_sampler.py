@@ -10,9 +10,10 @@ from collections.abc import Iterator
 import pytest
 
 from taskscope.errors import OptionError
+from taskscope.options import checked_dt
 from taskscope.record import Recorder
 from taskscope.sources.resources.processes import ProcessReading
-from taskscope.sources.resources.sampler import ResourceSampler, checked_dt
+from taskscope.sources.resources.sampler import ResourceSampler
 from taskscope.sources.resources.watcher import ProcessWatcher
 from tests.support.fake_clock import FakeClock
 from tests.support.waiting import PATIENCE_S

@@ -15,9 +15,10 @@ from dask.utils import apply, methodcaller
 from taskscope.analysis.profile import CallNode
 from taskscope.errors import OptionError
 from taskscope.model.recording import RecordedData
+from taskscope.options import Options
 from taskscope.record import Recorder
 from taskscope.recording import Recording
-from taskscope.session import Options, Session
+from taskscope.session import Session
 from taskscope.sources.stacks import StackSampler, has_interpreter_lock, task_stack
 from tests.support.local_computes import watching
 from tests.support.waiting import PATIENCE_S, until

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from typing import TypeVar
 
 from IPython.core.error import UsageError
 from IPython.core.interactiveshell import ExecutionResult, InteractiveShell
@@ -11,11 +12,21 @@ from IPython.core.magic_arguments import argument, magic_arguments
 
 from taskscope.jupyter.magics.cells import CellStack
 from taskscope.jupyter.magics.options import MagicOptions, parse_options, split_statement
+from taskscope.options import arguments
 from taskscope.profiling import ProfiledBlock
 from taskscope.recording import Recording
 from taskscope.session import current as current_session
 
 __all__ = ["ProfileMagics"]
+
+_F = TypeVar("_F")
+
+
+def _profile_options(function: _F) -> _F:
+    """Add the options that every surface has."""
+    for flags, settings in reversed(list(arguments("%%profile"))):
+        function = argument(*flags, **settings)(function)
+    return function
 
 
 @magics_class
@@ -31,40 +42,7 @@ class ProfileMagics(Magics):
     @no_var_expand
     @magic_arguments("profile")
     @argument("-o", "--output", metavar="NAME", help="bind the recording to this variable when the cell ends")
-    @argument("-D", "--dump", metavar="FILE", help="save the recording; the extension chooses the format")
-    @argument("-T", "--text", metavar="FILE", help="save the summary; .txt")
-    @argument("--overwrite", action="store_true", help="replace files of these names")
-    @argument(
-        "--redact", action="store_true", help="leave names of keys, labels and functions out of these files"
-    )
-    @argument("-q", "--quiet", action="store_true", help="show nothing")
-    @argument("--no-stacks", action="store_true", help="take no samples of what the threads are doing")
-    @argument("--label", metavar="TEXT", help="a name for the computes of this cell")
-    @argument("--dt", metavar="SECONDS", default="0.25", help="time between samples of CPU and memory (0.25)")
-    @argument(
-        "--metric",
-        metavar="NAME",
-        default="nbytes",
-        help="nbytes, count, or a function of yours that measures a result",
-    )
-    @argument(
-        "--panel",
-        metavar="WHERE",
-        help="where it is live: inline (under the cell), dock (JupyterLab's side panel) or none;"
-        " the result stays under the cell",
-    )
-    @argument(
-        "--transport",
-        metavar="HOW",
-        default="observe",
-        help="how records come from a cluster: observe (by a plugin on its scheduler, gone with our"
-        " connection) or poll (nothing of ours runs there)",
-    )
-    @argument(
-        "--others",
-        action="store_true",
-        help="record what other clients have a cluster do meanwhile, too, apart from what is yours",
-    )
+    @_profile_options
     @argument(
         "--no-raise-error", action="store_true", help="show an error of the cell, but do not stop at it"
     )
@@ -86,7 +64,7 @@ class ProfileMagics(Magics):
     def begin(self, line: str) -> None:
         """Start profiling the cell that is being run, up to its end."""
         options = self._parse(line)
-        block = ProfiledBlock(current_session(), options.block, display=not options.quiet)
+        block = ProfiledBlock(current_session(), options.block)
 
         def end(result: ExecutionResult | None) -> None:
             error = None if result is None else result.error_before_exec or result.error_in_exec
@@ -117,7 +95,7 @@ class ProfileMagics(Magics):
         __tracebackhide__ = True
         source = self.shell.transform_cell(statement)
         is_expression = _is_expression(source)
-        block = ProfiledBlock(current_session(), options.block, display=not options.quiet)
+        block = ProfiledBlock(current_session(), options.block)
         error: BaseException | None = None
         value: object = None
         try:

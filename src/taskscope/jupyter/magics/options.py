@@ -13,8 +13,8 @@ from IPython.core.error import UsageError
 from IPython.core.magic_arguments import MagicArgumentParser
 
 from taskscope.errors import ExistingFileError, OptionError, TaskscopeError
+from taskscope.options import MetricOption, given_options
 from taskscope.profiling import BlockOptions
-from taskscope.session import MetricOption
 
 __all__ = ["MagicOptions", "parse_options", "split_statement"]
 
@@ -29,15 +29,12 @@ class MagicOptions:
         What to record and save.
     name
         The variable to bind the recording to.
-    quiet
-        Show nothing.
     raise_error
         Whether an error in the cell makes the cell fail.
     """
 
     block: BlockOptions
     name: str | None
-    quiet: bool
     raise_error: bool
 
 
@@ -67,20 +64,8 @@ def parse_options(parser: MagicArgumentParser, line: str, namespace: Mapping[str
         raise UsageError(_unknown(parser, unknown[0]))
     try:
         return MagicOptions(
-            block=BlockOptions(
-                label=given.label,
-                dt=_number(given.dt),
-                metric=_metric(given.metric, namespace),
-                save=tuple(path for path in (given.dump, given.text) if path is not None),
-                overwrite=given.overwrite,
-                redact=given.redact,
-                stacks=not given.no_stacks,
-                panel=given.panel,
-                transport=given.transport,
-                others=given.others,
-            ),
+            block=BlockOptions(**_read(given_options(given), namespace)),
             name=_name(given.output),
-            quiet=given.quiet,
             raise_error=not given.no_raise_error,
         )
     except ExistingFileError as error:
@@ -135,6 +120,14 @@ def _unknown(parser: MagicArgumentParser, word: str) -> str:
     near = get_close_matches(word.partition("=")[0], known, n=1)
     hint = f" did you mean {near[0]!r}?" if near else ""
     return f"%%profile: unknown option {word!r};{hint} Known: {', '.join(known)}"
+
+
+def _read(given: dict[str, Any], namespace: Mapping[str, object]) -> dict[str, Any]:
+    if "dt" in given:
+        given["dt"] = _number(given["dt"])
+    if "metric" in given:
+        given["metric"] = _metric(given["metric"], namespace)
+    return given
 
 
 def _number(text: str) -> float:

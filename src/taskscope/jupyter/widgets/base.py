@@ -22,8 +22,9 @@ from taskscope.jupyter.widgets.values import live_progress
 from taskscope.jupyter.widgets.version import MODULE_VERSION
 from taskscope.jupyter.widgets.window import Window
 from taskscope.model.recording import RecordedData
+from taskscope.options import Options
 from taskscope.report import live_bundle, result_bundle, still_bundle
-from taskscope.session import Options, Session
+from taskscope.session import Session
 from taskscope.session import current as current_session
 from taskscope.sources.cell import in_kernel, show_error
 

@@ -11,7 +11,8 @@ from taskscope.analysis.profile import profile
 from taskscope.jupyter.widgets.base import RecorderWidget
 from taskscope.model.recording import RecordedData
 from taskscope.model.stacks import StackColumns
-from taskscope.session import Options, Session
+from taskscope.options import Options
+from taskscope.session import Session
 
 __all__ = ["FlameWidget"]
 

@@ -11,17 +11,15 @@ from __future__ import annotations
 import asyncio
 import uuid
 from collections.abc import Callable, Mapping
-from typing import Any, Literal, TypeAlias
+from typing import Any, TypeAlias
 
 from taskscope.model.errortext import describe
+from taskscope.options import TRANSPORTS, Transport
 from taskscope.record import Recorder
 from taskscope.sources.cluster.link import Link
 
 __all__ = ["TRANSPORTS", "Observer", "Transport"]
 
-Transport: TypeAlias = Literal["observe", "poll"]
-"""How records come: from an observer of ours on the scheduler, or from the scheduler's own task stream."""
-TRANSPORTS: tuple[Transport, ...] = ("observe", "poll")
 _EVERY_S = 1.0
 """How often the scheduler says that it is there, and so notices within that time that we are not."""
 _MOST_RECORDS = 100_000

@@ -6,31 +6,17 @@ import contextlib
 import threading
 from collections.abc import Callable
 
-from taskscope.errors import OptionError
 from taskscope.model.interrupts import uninterrupted
 from taskscope.model.resources import ResourceRows
+from taskscope.options import DEFAULT_DT, checked_dt
 from taskscope.record import Recorder
 from taskscope.sources.resources.processes import ProcessReading, read_processes
 from taskscope.sources.resources.watcher import ProcessWatcher
 
-__all__ = ["DEFAULT_DT", "ResourceSampler", "checked_dt"]
+__all__ = ["ResourceSampler"]
 
-DEFAULT_DT = 0.25
 _GAP = 5.0
 _NAN = float("nan")
-
-
-def checked_dt(dt: object, name: str = "dt") -> float:
-    """Return a sampling interval, or say what is wrong with it.
-
-    Raises
-    ------
-    OptionError
-        If it is not a positive number of seconds.
-    """
-    if isinstance(dt, bool) or not isinstance(dt, (int, float)) or not 0 < dt < float("inf"):
-        raise OptionError(f"{name} must be a positive number of seconds, got {dt!r}")
-    return float(dt)
 
 
 class ResourceSampler:

@@ -13,7 +13,7 @@ PARSER = ProfileMagics.profile.parser
 
 
 def test_without_options_there_are_the_defaults() -> None:
-    assert parse_options(PARSER, "", {}) == MagicOptions(BlockOptions(), None, quiet=False, raise_error=True)
+    assert parse_options(PARSER, "", {}) == MagicOptions(BlockOptions(), None, raise_error=True)
 
 
 def test_all_options(tmp_path: Path) -> None:
@@ -24,9 +24,10 @@ def test_all_options(tmp_path: Path) -> None:
     )
     assert parse_options(PARSER, line, {}) == MagicOptions(
         BlockOptions(
-            "rechunk 2",
-            0.1,
-            "nbytes",
+            label="rechunk 2",
+            dt=0.1,
+            metric="nbytes",
+            display=False,
             save=(dump, text),
             stacks=False,
             panel="dock",
@@ -34,7 +35,6 @@ def test_all_options(tmp_path: Path) -> None:
             others=True,
         ),
         "run",
-        quiet=True,
         raise_error=False,
     )
 

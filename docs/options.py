@@ -1,0 +1,48 @@
+"""Write ``docs/options.md`` from the declaration of the options: ``python -m docs.options``."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from taskscope.options import Option, declared, shown
+
+__all__ = ["PAGE", "page"]
+
+PAGE = Path(__file__).with_suffix(".md")
+
+_INTRODUCTION = """\
+<!-- Made by `python -m docs.options` from taskscope.options; change it there. -->
+
+# Options
+
+What a profiled block can be told, and how that is written: as a keyword of `taskscope.profile()`, in the
+first line of a cell after `%%profile` (or before a statement, after `%profile`), and before the script of
+`taskscope run`. `%%profile` has two more: `-o NAME` binds the recording to a variable, `--no-raise-error`
+shows an error of the cell, but does not stop at it.
+
+| `profile()` | default | `%%profile` | `taskscope run` | meaning |
+|---|---|---|---|---|
+"""
+
+
+def page() -> str:
+    """Return the page as Markdown."""
+    rows = (
+        f"| `{one.name}` | {_code(shown(one.default))} | {_written(what, in_run=False)} |"
+        f" {_written(what, in_run=True)} | {_code(f'{what.meaning} {what.more}'.strip())} |\n"
+        for one, what in declared()
+    )
+    return _INTRODUCTION + "".join(rows)
+
+
+def _code(text: str) -> str:
+    return text.replace("``", "`")
+
+
+def _written(what: Option, *, in_run: bool) -> str:
+    chosen = [argument for argument in what.arguments if argument.in_run or not in_run]
+    return ", ".join(f"`{f'{argument.flags[0]} {argument.value}'.strip()}`" for argument in chosen)
+
+
+if __name__ == "__main__":
+    PAGE.write_text(page(), encoding="utf-8")

@@ -1,0 +1,351 @@
+"""Every option of profiling, declared once.
+
+The signature and the help of `taskscope.profile`, the options of ``%%profile`` and of ``taskscope run``, and
+``docs/options.md`` are made of these declarations. Dask and numpy are not imported: a command's help needs
+neither.
+"""
+
+from __future__ import annotations
+
+import argparse
+import inspect
+import textwrap
+from collections.abc import Callable, Iterator
+from dataclasses import Field, dataclass, field, fields
+from difflib import get_close_matches
+from os import PathLike
+from typing import Any, Concatenate, Literal, ParamSpec, TypeAlias, TypeVar, cast, get_args
+
+from taskscope.errors import OptionError, unknown_name
+
+__all__ = [
+    "DEFAULT_CYCLE_S",
+    "DEFAULT_DT",
+    "DEFAULT_INTERVAL_S",
+    "DEFAULT_MAX_TASKS",
+    "TRANSPORTS",
+    "Argument",
+    "MetricOption",
+    "Option",
+    "Options",
+    "Panel",
+    "ProfileOptions",
+    "Surface",
+    "Transport",
+    "arguments",
+    "checked_dt",
+    "declared",
+    "given_options",
+    "parameters_section",
+    "shown",
+    "takes_options",
+]
+
+DEFAULT_DT = 0.25
+DEFAULT_MAX_TASKS = 1_000_000
+DEFAULT_INTERVAL_S = 0.01
+DEFAULT_CYCLE_S = 1.0
+
+MetricOption: TypeAlias = Literal["nbytes", "count"] | Callable[[Any], object]
+Panel: TypeAlias = Literal["inline", "dock", "none"]
+"""Where a block is live: under its cell, in JupyterLab's side panel, nowhere."""
+Transport: TypeAlias = Literal["observe", "poll"]
+"""How records come from a cluster's scheduler: from a plugin of ours, or from its own task stream."""
+Surface: TypeAlias = Literal["%%profile", "taskscope run"]
+
+_METRICS = ("nbytes", "count")
+TRANSPORTS: tuple[Transport, ...] = ("observe", "poll")
+_P = ParamSpec("_P")
+_T = TypeVar("_T")
+
+
+@dataclass(frozen=True, slots=True)
+class Argument:
+    """How an option is written on a line of text.
+
+    Parameters
+    ----------
+    flags
+        Its spellings.
+    value
+        What follows it, in capitals; empty for a switch, which gives `const`.
+    const
+        The value of the option where the switch is there.
+    help
+        What it does, where that is not the option's own meaning.
+    in_run
+        Whether ``taskscope run`` has it, too.
+    """
+
+    flags: tuple[str, ...]
+    value: str = ""
+    const: bool = True
+    help: str = ""
+    in_run: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Option:
+    """What is said of one option.
+
+    Parameters
+    ----------
+    meaning
+        One sentence, of which the help of every surface is made.
+    more
+        What only `taskscope.profile` and the page of options say.
+    arguments
+        Its spellings in ``%%profile``.
+    """
+
+    meaning: str
+    more: str = ""
+    arguments: tuple[Argument, ...] = ()
+
+
+def option(default: _T, meaning: str, more: str = "", *arguments: Argument) -> _T:
+    """Declare a field of a class of options."""
+    return field(default=default, metadata={"option": Option(meaning, more, arguments)})
+
+
+def checked_dt(dt: object, name: str = "dt") -> float:
+    """Return a sampling interval, or say what is wrong with it.
+
+    Raises
+    ------
+    OptionError
+        If it is not a positive number of seconds.
+    """
+    if isinstance(dt, bool) or not isinstance(dt, (int, float)) or not 0 < dt < float("inf"):
+        raise OptionError(f"{name} must be a positive number of seconds, got {dt!r}")
+    return float(dt)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Options:
+    """What a holder of the session wants recorded; what several want is said at each field.
+
+    Raises
+    ------
+    OptionError
+        If a value cannot work.
+    """
+
+    # The shortest wins; "any" has no say.
+    dt: float | Literal["any"] = option(
+        DEFAULT_DT,
+        "Seconds between samples of CPU and memory.",
+        "",
+        Argument(("--dt",), "SECONDS", in_run=True),
+    )
+    # The latest wins; "any" has no say.
+    metric: MetricOption | Literal["any"] = option(
+        "nbytes",
+        'What results in memory are measured in: ``"nbytes"``, ``"count"``, or a function of a result.',
+        "",
+        Argument(("--metric",), "NAME"),
+    )
+    # The largest wins.
+    max_tasks: int = option(
+        DEFAULT_MAX_TASKS, "How many tasks are held at most; the oldest go first and are counted."
+    )
+    # One holder that wants it is enough; a profiled block does unless it is told not to.
+    stacks: bool = False
+    # The shortest wins.
+    profile_interval: float = option(DEFAULT_INTERVAL_S, "Seconds between samples of call stacks.")
+    profile_cycle: float = option(
+        DEFAULT_CYCLE_S,
+        "For how many seconds samples of call stacks are counted together.",
+        "It is what the profile tells apart in time.",
+    )
+    # One holder that wants "poll" is enough.
+    transport: Transport = option(
+        "observe",
+        'How records come from a cluster\'s scheduler: ``"observe"`` (by a plugin on it that goes with our'
+        ' connection) or ``"poll"`` (nothing of ours runs there).',
+        "Where the scheduler does not allow the plugin, a message in the recording says so, and it is as with"
+        ' ``"poll"``: the scheduler\'s own task stream is read (distributed 2026.6 and later), which it then'
+        " keeps for the rest of its life.",
+        Argument(("--transport",), "HOW"),
+    )
+    # One holder that wants it is enough.
+    others: bool = option(
+        False,
+        "Record what other clients have a cluster's scheduler do meanwhile, too, apart from what is yours.",
+        "Their tasks are computes of their own, whose scheduler is called ``distributed, other clients`` and"
+        " whose prefixes end with ``(other clients)``; they are in no count, estimate or total of yours. How"
+        " many there will be, who asked for them and how they depend on each other is unknown. Keys are shown"
+        " as they are: every client of a scheduler can see them.",
+        Argument(("--others",)),
+    )
+
+    def __post_init__(self) -> None:
+        """Check the values."""
+        if self.dt != "any":
+            checked_dt(self.dt)
+        if not callable(self.metric) and self.metric not in (*_METRICS, "any"):
+            raise OptionError(unknown_name("metric", self.metric, _METRICS) + ", or a function of a result")
+        if type(self.max_tasks) is not int or self.max_tasks < 1:
+            raise OptionError(f"max_tasks must be a positive whole number of tasks, got {self.max_tasks!r}")
+        if type(self.stacks) is not bool:
+            raise OptionError(f"stacks must be True or False, got {self.stacks!r}")
+        if type(self.others) is not bool:
+            raise OptionError(f"others must be True or False, got {self.others!r}")
+        if self.transport not in TRANSPORTS:
+            raise OptionError(unknown_name("transport", self.transport, TRANSPORTS))
+        checked_dt(self.profile_interval, "profile_interval")
+        checked_dt(self.profile_cycle, "profile_cycle")
+        if self.profile_cycle < self.profile_interval:
+            raise OptionError(
+                f"profile_cycle must not be shorter than profile_interval ({self.profile_interval} s), "
+                f"got {self.profile_cycle!r}"
+            )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ProfileOptions(Options):
+    """What a profiled block is asked to do.
+
+    Raises
+    ------
+    OptionError
+        If a value cannot work.
+    """
+
+    label: str | None = option(
+        None, "A name for the computes.", "", Argument(("--label",), "TEXT", in_run=True)
+    )
+    display: bool = option(
+        True,
+        "Show it: live under the cell in a notebook, elsewhere as a summary on standard error at the end.",
+        "",
+        Argument(("-q", "--quiet"), const=False, help="show nothing", in_run=True),
+    )
+    panel: Panel | None = option(
+        None,
+        'Where it is live in a notebook: ``"inline"`` under the cell, ``"dock"`` in JupyterLab\'s side panel,'
+        ' or ``"none"``; the result stays under the cell.',
+        "By default it is inline, and JupyterLab may be set to open the panel, too. Without the extension"
+        ' there is no panel, and ``"dock"`` is inline.',
+        Argument(("--panel",), "WHERE"),
+    )
+    save: str | PathLike[str] | tuple[str | PathLike[str], ...] | None = option(
+        None,
+        "A file, or a tuple of files, to write at the end, in the format of the extension.",
+        "A ``.taskscope`` file is also written while computes run, for the case that the process is killed.",
+        Argument(("-D", "--dump"), "FILE", help="save the recording, by FILE's extension", in_run=True),
+        Argument(("-T", "--text"), "FILE", help="save the summary; .txt", in_run=True),
+    )
+    overwrite: bool = option(
+        False,
+        "Replace files of these names.",
+        "Without it, one that exists is an error before anything is computed.",
+        Argument(("--overwrite",), in_run=True),
+    )
+    redact: bool | Callable[[str], str] = option(
+        False,
+        "Leave names of keys, groups, labels and functions out of these files.",
+        "They are not in a file while it is being written either; a function gives each its replacement; see"
+        " `Recording.save`. Credentials in URLs never are.",
+        Argument(("--redact",), in_run=True),
+    )
+    client: object = option(
+        None,
+        "A ``distributed.Client`` to watch from the start of the block, though it is not Dask's default"
+        " scheduler.",
+        "What clients of this process are given to do in the block is recorded anyway.",
+    )
+    stacks: bool = option(
+        True,
+        "Sample what the worker threads of this process are doing, for `Recording.profile`.",
+        "",
+        Argument(("--no-stacks",), const=False, help="take no samples of what the threads are doing"),
+    )
+
+    def __post_init__(self) -> None:
+        """Check the values."""
+        Options.__post_init__(self)
+        if self.label is not None and not isinstance(self.label, str):
+            raise OptionError(f"label must be text, got {self.label!r}")
+        if self.panel is not None and self.panel not in get_args(Panel):
+            near = get_close_matches(str(self.panel), get_args(Panel), n=1)
+            hint = f"; did you mean {near[0]!r}?" if near else ""
+            raise OptionError(f"panel must be 'inline', 'dock' or 'none', got {self.panel!r}{hint}")
+
+    @property
+    def files(self) -> tuple[str | PathLike[str], ...]:
+        """What `save` names."""
+        if self.save is None:
+            return ()
+        return self.save if isinstance(self.save, tuple) else (self.save,)
+
+
+def declared() -> list[tuple[Field[Any], Option]]:
+    """Return the options of a profiled block: what is shown and saved, then what is recorded."""
+    base = {one.name for one in fields(Options)}
+    own = sorted(fields(ProfileOptions), key=lambda one: one.name in base)
+    return [(one, one.metadata["option"]) for one in own]
+
+
+def arguments(surface: Surface) -> Iterator[tuple[tuple[str, ...], dict[str, Any]]]:
+    """Yield what argparse's ``add_argument`` takes; what was not given is None in the namespace."""
+    for one, what in declared():
+        for argument in what.arguments:
+            if surface == "taskscope run" and not argument.in_run:
+                continue
+            settings = {"dest": one.name, "help": _help(one, what, argument)}
+            yield argument.flags, settings | _action(one, argument)
+
+
+def _action(one: Field[Any], argument: Argument) -> dict[str, Any]:
+    if not argument.value:
+        return {"action": "store_const", "const": argument.const}
+    return {"metavar": argument.value, "action": "append" if one.name == "save" else "store"}
+
+
+def _help(one: Field[Any], what: Option, argument: Argument) -> str:
+    plain = what.meaning.rstrip(".").replace("``", "").replace('"', "")
+    text = argument.help or plain[0].lower() + plain[1:]
+    is_stated = argument.value and one.default is not None
+    return f"{text} (default: {one.default})" if is_stated else text
+
+
+def given_options(given: argparse.Namespace) -> dict[str, Any]:
+    """Return the options that a parsed line holds, by name."""
+    known = {one.name for one in fields(ProfileOptions)}
+    return {
+        name: tuple(value) if name == "save" else value
+        for name, value in vars(given).items()
+        if name in known and value is not None
+    }
+
+
+def takes_options(
+    options: Callable[_P, ProfileOptions],
+) -> Callable[[Callable[..., None]], Callable[Concatenate[Any, _P], None]]:
+    """Give an ``__init__`` the options as its signature, for type checkers, editors and ``help()``."""
+
+    def decorate(init: Callable[..., None]) -> Callable[Concatenate[Any, _P], None]:
+        own = inspect.signature(init)
+        first = next(iter(own.parameters.values()))
+        taken = inspect.signature(options).parameters
+        signature = own.replace(parameters=[first, *(taken[one.name] for one, _ in declared())])
+        init.__signature__ = signature  # type: ignore[attr-defined]  # what inspect looks for
+        return cast("Callable[Concatenate[Any, _P], None]", init)
+
+    return decorate
+
+
+def parameters_section(indent: str = "    ") -> str:
+    """Return the numpydoc section of the options."""
+    lines = []
+    for one, what in declared():
+        default = "" if one.default is None else f" Default: {shown(one.default)}."
+        text = f"{what.meaning} {what.more}".strip() + default
+        lines += [one.name, *textwrap.wrap(text, 105, initial_indent="    ", subsequent_indent="    ")]
+    return textwrap.indent("\n".join(lines), indent).lstrip()
+
+
+def shown(value: object) -> str:
+    """Return a default as it is written."""
+    return f'``"{value}"``' if isinstance(value, str) else f"{value:,}" if type(value) is int else str(value)
