@@ -195,6 +195,11 @@ class Recorder:
         with self._lock:
             return sum(s.n_ended - s.rows_held for s in self._runs.window(first_run, last_run))
 
+    def lanes_of(self, first_run: int, last_run: int | None) -> frozenset[int]:
+        """Return the ids of the lanes that tasks of the runs in the window ended in."""
+        with self._lock:
+            return frozenset().union(*(s.lanes for s in self._runs.window(first_run, last_run)))
+
     @property
     def groups(self) -> Sequence[Group]:
         """All groups by first appearance; an element's place is its id."""

@@ -223,6 +223,8 @@ class RunState:
         self.deductions = Deductions()
         """What to take off these, and off the graph's counts."""
         self.occupancy: Occupancy | None = None
+        self.lanes: set[int] = set()
+        """Ids of the lanes that its tasks ended in."""
         self.rows_held = 0
         """How many of the run's rows the store holds."""
         self._follow_held = follow_held
@@ -278,6 +280,7 @@ class RunState:
         tasks = builder.numbers(raw.keys)
         builder.errors.update({int(tasks[i]): text for i, text in raw.errors.items()})
         block = raw.to_block(log.run, tasks, self.origin)
+        self.lanes.update(np.unique(block.lane).tolist())
         if self.occupancy is not None:
             self.occupancy.note_sizes(tasks, raw.size)
         for group_id, sums in sum_by_group(block, builder.groups(tasks, raw.keys)):

@@ -74,7 +74,9 @@ def gantt_values(recorder: Recorder, window: Window, progress: Progress) -> Mapp
     """Return the traits of `GanttWidget` that the kernel sets."""
     ended = progress.finished + progress.erred + progress.interrupted
     dropped = recorder.dropped_of(window.first_run, window.last_run)
-    return {"n_tasks": ended, "n_lanes": len(recorder.lanes), "dropped": dropped}
+    lanes = recorder.lanes_of(window.first_run, window.last_run)
+    going = {task.lane for task in recorder.running() if task.run in window and task.lane is not None}
+    return {"n_tasks": ended, "n_lanes": len(lanes | going), "dropped": dropped}
 
 
 def still_gantt_values(recording: RecordedData) -> Mapping[str, object]:

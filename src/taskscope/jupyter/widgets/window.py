@@ -32,6 +32,9 @@ class Window:
         running = [run.run for run in runs if run.status == "running"]
         return Window(min(running, default=recorder.next_run))
 
+    def __contains__(self, run: int) -> bool:
+        return self.first_run <= run and (self.last_run is None or run <= self.last_run)
+
     def runs(self, recorder: Recorder) -> list[Run]:
         """Return the computes in the window."""
         return recorder.runs(self.first_run, self.last_run)
