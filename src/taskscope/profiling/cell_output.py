@@ -62,7 +62,8 @@ class CellOutput:
 
     def _widget(self) -> Bundle:
         assert self._block is not None
-        self._dashboard = Dashboard(window=Window(self._block.first_run))
+        if self._dashboard is None:
+            self._dashboard = Dashboard(window=Window(self._block.first_run))
         bundle: Bundle = self._dashboard._repr_mimebundle_()
         return bundle
 

@@ -21,7 +21,7 @@ _BAR_PX = 300
 _MAX_ROWS = 8
 _HINT = (
     "Live in JupyterLab and Notebook 7, where taskscope is installed beside them (reload the page after"
-    " that); VS Code, Colab and Voila show this picture."
+    " that); VS Code and Colab show this picture."
 )
 
 

@@ -1,10 +1,11 @@
 /** The widget models: their traits' defaults. The tasks themselves come by the feed, never in traits. */
-import { DOMWidgetModel, type ISerializers, WidgetModel, unpack_models } from '@jupyter-widgets/base';
+import { DOMWidgetModel, type IBackboneModelOptions, type ISerializers, WidgetModel, unpack_models } from '@jupyter-widgets/base';
 import type { ObjectHash } from 'backbone';
 
 import type { TaskStore } from '../../store';
 import { decodeLinks } from '../../wire';
 import { storeOf } from '../recorded';
+import { liveModels } from './live-models';
 import { MODULE_NAME, MODULE_VERSION } from './version';
 
 const WINDOW = { recorder_id: '', epoch: '', first_run: 0, last_run: null, recorded: null };
@@ -117,6 +118,11 @@ class ChartModel extends DOMWidgetModel {
     ...DOMWidgetModel.serializers,
     recorded: { deserialize: unpack_models }
   };
+
+  override initialize(attributes: ObjectHash, options: IBackboneModelOptions): void {
+    super.initialize(attributes, options);
+    liveModels.add(this);
+  }
 }
 
 export class ProgressModel extends ChartModel {

@@ -1,11 +1,15 @@
 /** Registers our widgets, which are loaded when a notebook first shows one. */
 import { IJupyterWidgetRegistry } from '@jupyter-widgets/base';
 import type { JupyterFrontEnd, JupyterFrontEndPlugin } from '@jupyterlab/application';
+import { IConsoleTracker } from '@jupyterlab/console';
+import { INotebookTracker } from '@jupyterlab/notebook';
 import { ITranslator, nullTranslator } from '@jupyterlab/translation';
 
 import { ICells } from '../lab/cells/cells';
 import { IFeeds } from '../lab/feeds';
 import { IPanels } from '../lab/panels/panels';
+import { liveModels } from './live-models';
+import { addOutputRenderer } from './renderer';
 import { MODULE_NAME, MODULE_VERSION } from './version';
 
 export const plugin: JupyterFrontEndPlugin<void> = {
@@ -13,16 +17,30 @@ export const plugin: JupyterFrontEndPlugin<void> = {
   description: 'The taskscope widgets: ProgressWidget, GanttWidget, ResourceWidget, CacheWidget, FlameWidget, Dashboard.',
   autoStart: true,
   requires: [IJupyterWidgetRegistry, IFeeds],
-  optional: [IPanels, ITranslator, ICells],
+  optional: [IPanels, ITranslator, ICells, INotebookTracker, IConsoleTracker],
   activate: (
     _app: JupyterFrontEnd,
     registry: IJupyterWidgetRegistry,
     feeds: IFeeds,
     panels: IPanels | null,
     translator: ITranslator | null,
-    cells: ICells | null
+    cells: ICells | null,
+    notebooks: INotebookTracker | null,
+    consoles: IConsoleTracker | null
   ): void => {
     const trans = (translator ?? nullTranslator).load('taskscope');
+    notebooks?.forEach(({ content }) => {
+      addOutputRenderer(content.rendermime, liveModels);
+    });
+    notebooks?.widgetAdded.connect((_, { content }) => {
+      addOutputRenderer(content.rendermime, liveModels);
+    });
+    consoles?.forEach(({ console }) => {
+      addOutputRenderer(console.rendermime, liveModels);
+    });
+    consoles?.widgetAdded.connect((_, { console }) => {
+      addOutputRenderer(console.rendermime, liveModels);
+    });
     registry.registerWidget({
       name: MODULE_NAME,
       version: MODULE_VERSION,

@@ -30,6 +30,9 @@ from taskscope.sources.cell import in_kernel, show_error
 
 __all__ = ["RecorderWidget", "following"]
 
+VIEW = "application/vnd.taskscope.view+json"
+"""Says of an output that `hosts/widget/renderer.ts` shows it."""
+
 _FOLD_S = 0.1
 
 
@@ -73,7 +76,7 @@ class RecorderWidget(DOMWidget):  # type: ignore[misc]  # ipywidgets is untyped
         self._failed_at: set[tuple[object, ...]] = set()
         self._remove: Callable[[], None] | None = None
         self._recording = recording
-        self._outputs: list[WidgetOutput] = []
+        self._output: WidgetOutput | None = None
         if not isinstance(recording, RecordedData | None):
             raise OptionError(
                 f"{type(self).__name__} shows a taskscope.Recording, which `%%profile -o run` and "
@@ -167,8 +170,9 @@ class RecorderWidget(DOMWidget):  # type: ignore[misc]  # ipywidgets is untyped
 
     def close(self) -> None:
         """End the widget: it follows nothing, and neither kernel nor browser keeps anything of it."""
-        while self._outputs:
-            self._outputs.pop().finish()
+        if self._output is not None:
+            self._output.finish()
+            self._output = None
         if self._remove is not None:
             self._remove()
             self._remove = None
@@ -190,11 +194,12 @@ class RecorderWidget(DOMWidget):  # type: ignore[misc]  # ipywidgets is untyped
         return Window(self.first_run, self.last_run)
 
     def _ipython_display_(self) -> None:
-        # A terminal would print each picture anew.
-        moves = self._recording is None and in_kernel()
-        output = WidgetOutput(current_feed(), self._repr_mimebundle_, self._picture, moves=moves)
-        self._outputs.append(output)
-        output.start()
+        if self._output is None:
+            # A terminal would print each picture anew.
+            moves = self._recording is None and in_kernel()
+            feed = current_feed()
+            self._output = WidgetOutput(feed, self._repr_mimebundle_, self._picture, moves=moves, stays=moves)
+        self._output.start()
 
     def _repr_mimebundle_(self, **options: object) -> dict[str, Any]:
         """Return the widget's view, with text and a still picture for whoever has no widgets or no kernel."""
@@ -202,7 +207,8 @@ class RecorderWidget(DOMWidget):  # type: ignore[misc]  # ipywidgets is untyped
             still: Bundle = still_bundle(self._recording)
         else:
             still = self._progress_bundle(hint="")
-        return {**super()._repr_mimebundle_(**options), **still}
+        # Of all of these JupyterLab takes ours: its renderer keeps the view when text and picture change.
+        return {VIEW: {}, **super()._repr_mimebundle_(**options), **still}
 
     def _picture(self) -> Bundle:
         """Return what front ends without our extension show."""

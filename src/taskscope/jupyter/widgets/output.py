@@ -1,7 +1,12 @@
-"""An output under a cell: a picture until a page says that it has our extension, then the widget."""
+"""An output under a cell: a picture until a page says that it has our extension, then the widget.
+
+What a notebook keeps of a widget is the text and the picture beside its view. They are brought up to date
+when computes end, by an update of the same output; `hosts/widget/renderer.ts` does not draw anew for that.
+"""
 
 from __future__ import annotations
 
+import os
 import uuid
 from collections.abc import Callable, Mapping
 from typing import Any, TypeAlias
@@ -22,30 +27,39 @@ _FOLD_S = 0.1
 
 
 class WidgetOutput:
-    """One output, found again by its display id whichever cell runs by then.
+    """All outputs of one thing, found again by their display id whichever cell runs by then.
 
     Parameters
     ----------
     feed
         Knows whether a page has our extension.
     widget
-        Returns the bundle that shows the widget; called once, when a page can show it.
+        Returns the bundle that shows the widget, with what a notebook keeps of it.
     picture
         Returns the bundle for front ends without the extension; called at most once a second.
     moves
         Whether the picture changes while a compute runs.
+    stays
+        Whether the widget stays when computes have ended, and what is kept of it must say so.
     """
 
     name = "an output"
     interval_s = _INTERVAL_S
 
     def __init__(
-        self, feed: Feed, widget: Callable[[], Bundle], picture: Callable[[], Bundle], *, moves: bool
+        self,
+        feed: Feed,
+        widget: Callable[[], Bundle],
+        picture: Callable[[], Bundle],
+        *,
+        moves: bool,
+        stays: bool = False,
     ) -> None:
         self._feed = feed
         self._widget = widget
         self._picture = picture
         self._moves = moves
+        self._stays = stays
         self._id = f"taskscope-{uuid.uuid4().hex}"
         self._undo: list[Callable[[], None]] = []
         self._shown_version: int | None = None
@@ -55,26 +69,31 @@ class WidgetOutput:
         self._lock = ForkLock()
 
     def start(self) -> None:
-        """Show the widget if a browser can, else the picture."""
+        """Show the widget if a browser can, else the picture; once more shows it in one more place."""
         if not self._feed.is_open:
             self._feed.announce()
-        self._shown = self._bundle()
+        with self._lock:
+            self._shows_widget = self._can_show_widget()
+            self._shown = self._bundle()
         display(self._shown, raw=True, display_id=self._id)
-        if not self._shows_widget:
+        if self._has_news() and not self._undo:
             self._undo = [self._feed.publisher.add_sender(self), at_cell_end(self._catch_up)]
 
     def wants(self, tick: Tick) -> bool:
         """Return whether the picture has to change, or can give way to the widget."""
-        if self._finished or self._shows_widget:
+        if self._finished:
             return False
+        if self._shows_widget:
+            return self._stays and tick.final and self._shown_version != self._feed.session.recorder.version
         return (self._moves and (tick.active or tick.final)) or self._feed.has_front_end()
 
     def send(self, tick: Tick) -> None:
         """Show what is known now, if that is another picture; called on the pump's thread."""
         with self._lock:
             if not self._finished:
+                self._shows_widget = self._shows_widget or self._feed.has_front_end()
                 self._update()
-        if self._shows_widget:
+        if not self._has_news():
             self._leave()
 
     def finish(self, bundle: Bundle | None = None) -> None:
@@ -98,7 +117,8 @@ class WidgetOutput:
             while recorder.pull(_FOLD_S) and not recorder.is_computing():
                 pass
             with self._lock:
-                if self._moves and not self._finished and self._shown_version != recorder.version:
+                is_picture = self._moves and not self._shows_widget
+                if is_picture and not self._finished and self._shown_version != recorder.version:
                     self._update()
         except Exception as error:  # noqa: BLE001 - the shell would print it under the user's cell
             recorder.fault(self.name, error)
@@ -111,7 +131,12 @@ class WidgetOutput:
         recorder = self._feed.session.recorder
         # What is not folded yet changes the picture once more, and no version.
         self._shown_version = None if recorder.is_active() else recorder.version
-        if self._feed.has_front_end():
-            self._shows_widget = True
-            return self._widget()
-        return self._picture()
+        return self._widget() if self._shows_widget else self._picture()
+
+    def _can_show_widget(self) -> bool:
+        # Voila runs the whole notebook before there is a page, and no page of its hears of updates.
+        return self._feed.has_front_end() or os.environ.get("SERVER_SOFTWARE", "").startswith("voila/")
+
+    def _has_news(self) -> bool:
+        """Return whether what is shown may have to change yet."""
+        return self._stays or not self._shows_widget

@@ -10,7 +10,7 @@ import pytest
 from nbclient import NotebookClient
 
 WIDGET = "application/vnd.jupyter.widget-view+json"
-HINT = "VS Code, Colab and Voila show this picture."
+HINT = "VS Code and Colab show this picture."
 SETUP = """
 import dask, threading
 import taskscope

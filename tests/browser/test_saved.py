@@ -1,0 +1,70 @@
+"""What a notebook keeps of live widgets when it is saved."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from playwright.sync_api import expect
+
+from tests.browser.harness.lab_page import LabPage
+from tests.browser.harness.server import Server
+from tests.browser.workloads import LOAD
+
+VIEW = "application/vnd.jupyter.widget-view+json"
+KINDS = 5
+END = re.compile(r"taskscope · finished · 6 of 6 tasks \(100%\) · 0 running · [\d.]+ m?s elapsed")
+SHOW = "for kind in (ProgressWidget, GanttWidget, ResourceWidget, CacheWidget, Dashboard): display(kind())"
+MARKED = "() => document.querySelectorAll('.tsk-widget[data-marked]').length"
+HAVE_ENDED = f"""(n) => window.jupyterapp.shell.currentWidget.content.widgets[1].model.outputs.toJSON()
+    .filter(({{ data }}) => data['text/plain'].includes(' {{n}} of ')).length === {KINDS}"""
+
+
+def kept(server: Server, lab: LabPage, index: int) -> list[dict[str, Any]]:
+    """Return the outputs of a cell in the notebook's file."""
+    lab.save()
+    notebook = server.request("GET", f"contents/{lab.workspace}.ipynb?content=1")["content"]
+    outputs: list[dict[str, Any]] = notebook["cells"][index]["outputs"]
+    return outputs
+
+
+def wait_kept(lab: LabPage, n: int) -> None:
+    """Wait until the notebook has heard of `n` finished tasks in all of its widgets' outputs."""
+    lab.page.wait_for_function(HAVE_ENDED.replace("{n}", str(n)))
+
+
+def test_a_saved_notebook_keeps_text_and_picture_of_the_end_and_the_views_stay_as_they_are(
+    lab: LabPage, server: Server
+) -> None:
+    lab.open(LOAD, SHOW, "_ = computed(slow, 4)", "_ = computed(slow, 2)")
+    page = lab.page
+    lab.run_cell(0)
+    # The first widget makes the page say that it can show them.
+    lab.ask_for_feed()
+    lab.wait_feed("feed?.state === 'live'")
+    lab.run_cell(1)
+    expect(page.locator(".jp-Cell .tsk-widget")).to_have_count(KINDS)
+    page.evaluate("document.querySelectorAll('.tsk-widget').forEach(one => { one.dataset.marked = '' })")
+    lab.run_cell(2)
+    wait_kept(lab, 4)
+    lab.run_cell(3)
+    wait_kept(lab, 6)
+    # Nothing was drawn anew, though each output was updated twice.
+    assert page.evaluate(MARKED) == page.locator(".tsk-widget").count() == KINDS
+    outputs = kept(server, lab, 1)
+    assert [bool(END.fullmatch(output["data"]["text/plain"])) for output in outputs] == [True] * KINDS, (
+        outputs
+    )
+    for output in outputs:
+        html = output["data"]["text/html"]
+        assert html.startswith(f"<div><b>{output['data']['text/plain']}</b></div><img alt=")
+        assert VIEW in output["data"]
+    assert [lab.outputs(2), lab.outputs(3)] == [[], []]
+
+    # Opened again by somebody whose kernel is another one, it shows the pictures.
+    lab.restart_kernel()
+    lab.reload()
+    expect(page.locator(".jp-OutputArea").get_by_text("taskscope · finished · 6 of 6 tasks")).to_have_count(
+        KINDS
+    )
+    expect(page.locator(".tsk-widget")).to_have_count(0)
