@@ -20,6 +20,7 @@ UNIT := $(PYTEST) -n 2 --dist loadfile --ignore=tests/browser --ignore=tests/pac
 UPSTREAM_OURS := $(PYTEST) -c tests/upstream/dask.ini dask.diagnostics.tests dask.tests.test_callbacks dask.tests.test_cache
 NOTEBOOKS := $(PYTEST) --nbval-lax notebooks
 IPYKERNEL6 := build/ipykernel6
+VOILA := build/voila
 # Neither wheel nor sdist of distributed has its tests: where its repository is, and which of its states if not that of the release.
 UPSTREAM := build/upstream-distributed
 DISTRIBUTED ?= https://github.com/dask/distributed
@@ -143,7 +144,7 @@ packaging: setup ## build wheel and sdist, look inside, install without Node
 notebooks: setup ## run every notebook
 	$(NOTEBOOKS)
 
-browser: setup $(STAMPS)/chromium $(STAMPS)/ipykernel6 ## JupyterLab and Notebook 7 in a real Chromium
+browser: setup $(STAMPS)/chromium $(STAMPS)/ipykernel6 $(STAMPS)/voila ## JupyterLab, Notebook 7 and Voila in a real Chromium
 	$(PYTEST) -n 2 --dist loadfile tests/browser
 
 docs: setup ## build the documentation into build/docs, without a warning
@@ -247,6 +248,13 @@ $(STAMPS)/ipykernel6: | $(STAMPS)/python
 	@echo 'installing ipykernel 6 beside the newest'
 	@rm -rf $(IPYKERNEL6) && $(PYTHON) -m pip install -qq --disable-pip-version-check --no-deps --target $(IPYKERNEL6) \
 		'ipykernel>=6.29,<7' nest-asyncio
+	@touch $@
+
+# So Voila: it shares all else with JupyterLab.
+$(STAMPS)/voila: | $(STAMPS)/python
+	@echo 'installing Voila'
+	@rm -rf $(VOILA) && $(PYTHON) -m pip install -qq --disable-pip-version-check --no-deps --target $(VOILA) \
+		'voila>=0.5.13,<0.6' websockets
 	@touch $@
 
 # Read and run, never kept: they are under distributed's licence. One of them draws with matplotlib.

@@ -103,7 +103,7 @@ def running_server(
     The extension and taskscope are those that this Python has installed; ``JUPYTER_PATH`` and ``PYTHONPATH``
     add to that.
     """
-    port = _free_port()
+    port = free_port()
     (folder / "notebooks").mkdir()
     _silence_news(folder)
     _offer_ipykernel6(folder)
@@ -130,10 +130,11 @@ def running_server(
         _wait_until_up(server, process)
         yield server
     finally:
-        _end(process)
+        end_process(process)
 
 
-def _end(process: subprocess.Popen[bytes]) -> None:
+def end_process(process: subprocess.Popen[bytes]) -> None:
+    """End a server and wait until it has."""
     process.terminate()
     try:
         process.wait(STOP_S)
@@ -178,7 +179,8 @@ def _offer_echo(folder: Path) -> None:
     (kernel / "kernel.json").write_text(json.dumps({"argv": argv, "display_name": ECHO, "language": ECHO}))
 
 
-def _free_port() -> int:
+def free_port() -> int:
+    """Return a port that nobody listens on."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port: int = probe.getsockname()[1]
