@@ -27,19 +27,7 @@ EXPORTS = {
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the command.
-
-    Parameters
-    ----------
-    arguments
-        What follows the command's name; those of this process by default.
-
-    Returns
-    -------
-    int
-        The exit status: that of the script for ``run``, else 0, or 1 where a file could not be used; the
-        reason is on standard error.
-    """
+    """Run the command."""
     given = _parser().parse_args(arguments)
     try:
         status: int = given.function(given)

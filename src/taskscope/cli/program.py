@@ -29,13 +29,7 @@ class Program(ABC):
 
 
 class Script(Program):
-    """What ``python PATH`` runs: a file, or a directory or archive with a ``__main__.py``.
-
-    Raises
-    ------
-    FileError
-        If there is none.
-    """
+    """What ``python PATH`` runs: a file, or a directory or archive with a ``__main__.py``."""
 
     def __init__(self, path: str, arguments: Sequence[str]) -> None:
         if not (Path(path).is_file() or (Path(path) / "__main__.py").is_file()):

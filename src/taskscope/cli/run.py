@@ -19,15 +19,7 @@ __all__ = ["run"]
 
 
 def run(given: argparse.Namespace) -> int:
-    """Run the program and return its exit status.
-
-    Raises
-    ------
-    TaskscopeError
-        Before the program runs, if there is none, or if a file could not be written.
-    KeyboardInterrupt
-        Where that is what ended the program, which has been said: so the process ends as Python's would.
-    """
+    """Run the program and return its exit status."""
     program = _program(given)
     options = BlockOptions(**{"label": program.name, **given_options(given)})
     block = Block(current(), options)

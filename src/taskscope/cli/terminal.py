@@ -46,15 +46,7 @@ def progress_line(progress: Progress, width: int) -> str:
 
 
 class TerminalProgress:
-    """Rewrites the line while a compute runs, and takes it away afterwards.
-
-    Parameters
-    ----------
-    block
-        What is running.
-    stream
-        The terminal.
-    """
+    """Rewrites the line while a compute runs, and takes it away afterwards."""
 
     def __init__(self, block: Block, stream: TextIO) -> None:
         self._block = block

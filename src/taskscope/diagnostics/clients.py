@@ -26,15 +26,7 @@ def find_client() -> Any:
 
 
 class RemoteComputes:
-    """Watches clients, and tells when a compute begins and ends, on the thread that computes.
-
-    Parameters
-    ----------
-    begin
-        Told of a compute: what stands for it, the number of its run, and how many tasks are in which state.
-    end
-        Told of its end: what stands for it, and whether it failed.
-    """
+    """Watches clients, and tells when a compute begins and ends, on the thread that computes."""
 
     def __init__(
         self, begin: Callable[[int, int, Mapping[str, Sized]], None], end: Callable[[int, bool], None]

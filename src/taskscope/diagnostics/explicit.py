@@ -18,13 +18,6 @@ _State: TypeAlias = Mapping[str, Any]
 class ExplicitHooks:
     """Five hooks for a compute that was given a profiler among its callbacks.
 
-    Parameters
-    ----------
-    watch
-        What to open while such a compute runs.
-
-    Notes
-    -----
     What is passed on goes to hooks that catch their own faults.
     """
 

@@ -42,17 +42,7 @@ class Samples(Protocol):
 
 
 class LocalSamples:
-    """Samples of this process and its children, by the sampler that all of taskscope shares.
-
-    Parameters
-    ----------
-    series
-        Where the samples go.
-    label
-        Under which name.
-    interval_s
-        Seconds between samples.
-    """
+    """Samples of this process and its children, by the sampler that all of taskscope shares."""
 
     def __init__(self, series: _Series, label: str | None, interval_s: float) -> None:
         self._series = series
@@ -123,21 +113,7 @@ class LocalSamples:
 
 
 class ClusterSamples:
-    """Samples of a cluster's memory, which its scheduler takes.
-
-    Parameters
-    ----------
-    series
-        Where the samples go.
-    label
-        Under which name.
-    client
-        Whose scheduler.
-    measure
-        What is sampled.
-    interval_s
-        Seconds between samples.
-    """
+    """Samples of a cluster's memory, which its scheduler takes."""
 
     def __init__(
         self, series: _Series, label: str | None, client: Any, measure: str, interval_s: float

@@ -26,15 +26,6 @@ _INTERVAL_S = 0.5
 class NotebookBar:
     """Shows one burst of computes after the other, each under the cell that started it.
 
-    Parameters
-    ----------
-    text
-        Returns the line as it is now.
-    minimum_s
-        Seconds before which nothing is shown.
-
-    Notes
-    -----
     It is drawn on the thread and within the budget of messages that all views of a kernel share. A compute
     that is over before its first turn leaves one line on standard output.
     """

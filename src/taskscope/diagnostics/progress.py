@@ -117,19 +117,7 @@ def bar_text(fraction: float, elapsed_s: float, width: int) -> str:
 
 
 class TextBar:
-    """Draws on a terminal while a compute lasts, and the last state at its end.
-
-    Parameters
-    ----------
-    out
-        Where to; when it fails, nothing more is drawn.
-    text
-        Returns the line as it is now.
-    minimum_s
-        Seconds before which nothing is drawn.
-    dt
-        Seconds between two drawings.
-    """
+    """Draws on a terminal while a compute lasts, and the last state at its end."""
 
     def __init__(self, out: TextOut, text: Callable[[], str], minimum_s: float, dt: float) -> None:
         self._out: TextOut | None = out

@@ -83,19 +83,6 @@ def key_objects(
 ) -> list[Any]:
     """Return the keys of these tasks.
 
-    Parameters
-    ----------
-    graph
-        The run's graph.
-    tasks
-        Numbers of tasks in it.
-    groups
-        The name of every group, by its id.
-    kinds
-        The types of the graph's keys, which tell the text ``"1"`` from the number 1.
-
-    Notes
-    -----
     What was recorded as text only comes back as text: keys longer than 4,096 characters, and those with a
     float that is not finite. Where a graph has a string that reads like another kind of key it has, it
     becomes that.
@@ -133,19 +120,7 @@ _MAX_DEPENDENCIES = 8
 
 
 class GraphTexts:
-    """What is known of the tasks of one compute, shared by all that stand for one.
-
-    Parameters
-    ----------
-    graph
-        The columns of its graph.
-    groups, prefixes
-        Name and prefix of every group of the recording.
-    kinds
-        The types of the graph's keys.
-    functions
-        Names of the functions that tasks call, by group, where known.
-    """
+    """What is known of the tasks of one compute, shared by all that stand for one."""
 
     def __init__(
         self,
@@ -227,13 +202,7 @@ class TaskText(Task):
         )
 
     def __call__(self, values: Any = ()) -> Any:
-        """Refuse.
-
-        Raises
-        ------
-        TaskscopeError
-            Always.
-        """
+        """Refuse."""
         raise TaskscopeError(f"{self!r} is a record of a task and cannot be run")
 
     def __eq__(self, other: object) -> bool:
@@ -267,19 +236,7 @@ class _Rendered(GraphTexts):
 def task_data(
     recording: RecordedData, runs: Mapping[int, WatchedRun], origin: float, since_s: float
 ) -> Results[TaskData]:
-    """Return the tasks that finished in these runs after `since_s`, by run and start.
-
-    Parameters
-    ----------
-    recording
-        Where they are.
-    runs
-        Which runs.
-    origin
-        The recorder's zero on the axis of ``time.perf_counter``.
-    since_s
-        Seconds after the recorder's zero.
-    """
+    """Return the tasks that finished in these runs after `since_s`, by run and start."""
     texts = graph_texts(recording, runs)
     workers = _workers(recording)
     found: dict[int, list[TaskData]] = {run: [] for run in texts}
@@ -331,15 +288,7 @@ def _workers(recording: RecordedData) -> dict[int, list[int | None]]:
 def cache_data(
     recording: RecordedData, runs: Mapping[int, WatchedRun], origin: float, since_s: float, *, counts: bool
 ) -> Results[CacheData]:
-    """Return what was in the scheduler's cache during these runs, by when it left.
-
-    Parameters
-    ----------
-    recording, runs, origin, since_s
-        As of `task_data`.
-    counts
-        Whether the metric is 1 for every result, else it is what was measured.
-    """
+    """Return what was in the scheduler's cache during these runs, by when it left."""
     found: list[CacheData] = []
     for run, of_run in graph_texts(recording, runs).items():
         tasks, enter, leave = _held(recording, run, since_s)

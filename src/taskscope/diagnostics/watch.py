@@ -35,21 +35,7 @@ _CLUSTER_KINDS: frozenset[type] = frozenset({str, tuple})
 
 @dataclass(slots=True)
 class WatchedRun:
-    """What a recording does not say of a compute.
-
-    Parameters
-    ----------
-    run
-        Its number.
-    start_s, stop_s
-        When it started, and when it had ended, None before; seconds after the recorder's zero.
-    kinds
-        The types of the graph's keys.
-    functions
-        Names of the functions that tasks call, by group, as far as a sample of the graph tells.
-    values
-        Flat: key, what the metric gave for its result.
-    """
+    """What a recording does not say of a compute."""
 
     run: int
     start_s: float
@@ -60,15 +46,7 @@ class WatchedRun:
 
 
 class Watch:
-    """Watches Dask for one profiler while it is open, and keeps what was recorded.
-
-    Parameters
-    ----------
-    options
-        What the profiler wants recorded.
-    metric
-        A function of every task's result, None for none.
-    """
+    """Watches Dask for one profiler while it is open, and keeps what was recorded."""
 
     def __init__(self, options: Options, metric: Metric | None = None) -> None:
         self._options = options
@@ -113,13 +91,7 @@ class Watch:
             return session
 
     def close(self, owner: object) -> bool:
-        """Undo `open`; with the last owner what was recorded is kept and nothing is watched any more.
-
-        Returns
-        -------
-        bool
-            Whether this owner had it open. If not, what an interrupt has left undone is done.
-        """
+        """Undo `open`; with the last owner what was recorded is kept and nothing is watched any more."""
         with self._lock:
             had = owner in self._owners
             session = self._session or current()

@@ -22,15 +22,7 @@ _log = logging.getLogger("taskscope")
 
 
 class Block:
-    """One profiled block.
-
-    Parameters
-    ----------
-    session
-        Whose recorder.
-    options
-        What to record and where to save.
-    """
+    """One profiled block."""
 
     def __init__(self, session: Session, options: BlockOptions) -> None:
         self.session = session
@@ -97,13 +89,6 @@ class Block:
         """Close the window and save; once more changes nothing.
 
         A file that cannot be written is logged and noted in the recording, which is returned all the same.
-
-        Parameters
-        ----------
-        error
-            What ended the block, if it was an exception.
-        left_s
-            For how many more seconds clusters may be waited for; None where they were not waited for yet.
         """
         if self.result is not None:
             return self.result

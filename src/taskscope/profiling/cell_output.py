@@ -20,15 +20,7 @@ __all__ = ["CellOutput"]
 
 
 class CellOutput:
-    """The output of one block.
-
-    Parameters
-    ----------
-    panel
-        Where it is live.
-    feed
-        Leads to the pages; this kernel's by default.
-    """
+    """The output of one block."""
 
     def __init__(self, panel: Panel | None = None, feed: Feed | None = None) -> None:
         self._feed = feed or current_feed()

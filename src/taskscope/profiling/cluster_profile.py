@@ -56,8 +56,6 @@ def lacks_profile(recording: RecordedData) -> bool:
 def wait_for_profile(recording: RecordedData, timeout_s: float) -> RecordedData:
     """Return the recording with the samples that the workers of the default client took, if any came in time.
 
-    Notes
-    -----
     For where workers do not let themselves be asked directly; their samples then have no time and no worker.
     """
     client = default_client()

@@ -34,15 +34,7 @@ class BlockContext(ABC):
 
     @abstractmethod
     def _end(self, error: BaseException | None, left_s: float | None) -> None:
-        """End.
-
-        Parameters
-        ----------
-        error
-            What the block raised.
-        left_s
-            For how many more seconds clusters may be waited for; None where they were not waited for yet.
-        """
+        """End."""
 
     async def _end_in_loop(self, error: BaseException | None, left_s: float) -> None:
         """End where the caller's event loop may go on meanwhile."""

@@ -15,17 +15,7 @@ __all__ = ["BlockOptions"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BlockOptions(ProfileOptions):
-    """Options of a profiled block that can work here and now.
-
-    Raises
-    ------
-    OptionError
-        If a value cannot work.
-    FileError
-        If a file could not be written.
-    ExistingFileError
-        If there is one already, and `overwrite` is false.
-    """
+    """Options of a profiled block that can work here and now."""
 
     def __post_init__(self) -> None:
         """Check the values, and that the files can be written."""

@@ -12,15 +12,7 @@ __all__ = ["ProfiledBlock"]
 
 
 class ProfiledBlock:
-    """A block that is shown.
-
-    Parameters
-    ----------
-    session
-        Whose recorder.
-    options
-        What to record, where to save, and whether to show it.
-    """
+    """A block that is shown."""
 
     def __init__(self, session: Session, options: BlockOptions) -> None:
         self._session = session
@@ -52,15 +44,7 @@ class ProfiledBlock:
             self._session.recorder.fault("showing a block", error)
 
     def stop(self, error: BaseException | None, left_s: float | None = None) -> Recording | None:
-        """Close the window, save, and show the result; None if that failed. Once more changes nothing.
-
-        Parameters
-        ----------
-        error
-            What ended the block, if it was an exception.
-        left_s
-            See `Block.stop`.
-        """
+        """Close the window, save, and show the result; None if that failed. Once more changes nothing."""
         if not self._block.has_begun:
             return None
         try:

@@ -9,13 +9,7 @@ __all__ = ["IdleClock"]
 
 
 class IdleClock:
-    """Seconds during which no cell was running.
-
-    Parameters
-    ----------
-    clock
-        Seconds on a monotonic axis.
-    """
+    """Seconds during which no cell was running."""
 
     def __init__(self, clock: Callable[[], float]) -> None:
         self._clock = clock

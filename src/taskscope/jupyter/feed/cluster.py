@@ -12,13 +12,7 @@ _MAX_ROWS = 20_000
 
 
 class ClusterStream:
-    """Never says a thing twice.
-
-    Parameters
-    ----------
-    recorder
-        What to tell of.
-    """
+    """Never says a thing twice."""
 
     def __init__(self, recorder: Recorder) -> None:
         self._recorder = recorder

@@ -35,27 +35,7 @@ MAX_LINKS = 200
 
 
 class Control:
-    """The handler of the control and data comms that pages open.
-
-    Parameters
-    ----------
-    recorder
-        What pages are told of.
-    pages
-        Where they are kept.
-    estimates
-        When the computes that run will end.
-    epoch
-        Returns the present epoch.
-    told
-        Where what persons chose in widgets is left.
-    wake
-        Makes the publisher look at once.
-    interrupt
-        Interrupts the cell that runs.
-    is_waiting
-        Returns whether that cell waits for a compute.
-    """
+    """The handler of the control and data comms that pages open."""
 
     def __init__(
         self,
@@ -112,13 +92,7 @@ class Control:
         channel.send({**self._facts(asked, on_subshell=on_subshell), **answer})
 
     def _do(self, page: Page, request: Request) -> Mapping[str, object]:
-        """Do it; return what the answer says besides the facts.
-
-        Raises
-        ------
-        BadRequestError
-            If it cannot be done.
-        """
+        """Do it; return what the answer says besides the facts."""
         match request:
             case Hello() | Resync():
                 self._start(page, self._first_row(request))

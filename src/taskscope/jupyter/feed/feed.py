@@ -31,21 +31,7 @@ DATA = "taskscope.data"
 
 
 class Feed:
-    """Tells pages of a session's recorder.
-
-    Parameters
-    ----------
-    session
-        Whose recorder, and whose pump's thread is the only one that sends.
-    channels
-        Where pages open comms; this kernel's by default.
-    clock
-        Seconds on a monotonic axis, for leases.
-    interrupt
-        What the stop verb does.
-    is_waiting
-        Whether there is something for it to stop: whether the cell that runs waits for a compute.
-    """
+    """Tells pages of a session's recorder."""
 
     def __init__(
         self,
@@ -97,18 +83,7 @@ class Feed:
         self._channels.announce(ANNOUNCE, facts)
 
     def ask_for_panel(self, panel: Literal["dock"] | None) -> bool:
-        """Ask the page that runs this cell for its side panel.
-
-        Parameters
-        ----------
-        panel
-            None leaves it to the person's settings.
-
-        Returns
-        -------
-        bool
-            Whether a page with our extension is there.
-        """
+        """Ask the page that runs this cell for its side panel."""
         if not self.has_front_end():
             return False
         self._channels.announce(SHOW, {"protocol": PROTOCOL, "panel": panel or "auto"})

@@ -19,13 +19,7 @@ MAX_PAGES = 32
 
 
 class Page:
-    """One browser page; as a `Sender` it carries its stream to the data comm.
-
-    Parameters
-    ----------
-    name
-        The page's own id.
-    """
+    """One browser page; as a `Sender` it carries its stream to the data comm."""
 
     def __init__(self, name: str) -> None:
         self.name = name
@@ -49,15 +43,7 @@ class Page:
 
 
 class Pages:
-    """All pages by id.
-
-    Parameters
-    ----------
-    clock
-        Seconds on a monotonic axis, for pages that can always be heard.
-    idle_clock
-        Seconds during which the kernel ran no cell: a page that talks to the main shell is heard only then.
-    """
+    """All pages by id."""
 
     def __init__(self, clock: Callable[[], float], idle_clock: Callable[[], float]) -> None:
         self._clock = clock

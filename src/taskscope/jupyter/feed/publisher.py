@@ -52,19 +52,7 @@ class Budget:
 
 
 class Publisher:
-    """Gives senders their turn, round robin, one message each per tick.
-
-    Parameters
-    ----------
-    pages
-        Returns the senders that come and go.
-    dropped
-        Called with a sender that failed: one that `pages` returned is not to be returned again.
-    fault
-        Called with the name and the error of a sender that failed.
-    wake
-        Asks for another tick, for those whose turn did not come.
-    """
+    """Gives senders their turn, round robin, one message each per tick."""
 
     def __init__(
         self,

@@ -34,19 +34,7 @@ _FURTHER_GROUPS = Group(LAST_GROUP, "further groups", "further groups")
 
 
 class PageStream:
-    """A stream of batches from row `cursor` on, numbered from 0, that never says a thing twice.
-
-    Parameters
-    ----------
-    recorder
-        What to tell of.
-    epoch
-        What rows and ids belong to.
-    cursor
-        First row to send.
-    estimates
-        When the computes that run will end.
-    """
+    """A stream of batches from row `cursor` on, numbered from 0, that never says a thing twice."""
 
     def __init__(self, recorder: Recorder, epoch: str, cursor: int, estimates: Estimates) -> None:
         self._recorder = recorder

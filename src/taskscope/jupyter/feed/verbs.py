@@ -81,13 +81,7 @@ Request: TypeAlias = Hello | Resync | Rate | Renew | Stop | Dependencies | Tell
 
 
 def parse_request(data: object) -> Request:
-    """Return what `data` asks for.
-
-    Raises
-    ------
-    BadRequestError
-        If it is not one of `VERBS`, or has a value that cannot work.
-    """
+    """Return what `data` asks for."""
     fields = data if isinstance(data, Mapping) else {}
     verb = fields.get("verb")
     parse = _PARSERS.get(verb) if isinstance(verb, str) else None
@@ -97,13 +91,7 @@ def parse_request(data: object) -> Request:
 
 
 def parse_page(data: object) -> str:
-    """Return the page's id from the data a comm was opened with.
-
-    Raises
-    ------
-    BadRequestError
-        If the page speaks another protocol or gives no id.
-    """
+    """Return the page's id from the data a comm was opened with."""
     fields = data if isinstance(data, Mapping) else {}
     protocol, page = fields.get("protocol"), fields.get("page")
     if protocol != 1 or isinstance(protocol, bool):

@@ -41,13 +41,7 @@ header_to_string.has_side_effects = True  # type: ignore[attr-defined]  # IPytho
 
 
 class HeaderTransformer(ast.NodeTransformer):
-    """Replaces the string by a call that starts profiling.
-
-    Parameters
-    ----------
-    begin
-        Makes the expression to run instead, from the options' text.
-    """
+    """Replaces the string by a call that starts profiling."""
 
     def __init__(self, begin: Callable[[str], ast.expr]) -> None:
         self._begin = begin

@@ -21,17 +21,7 @@ __all__ = ["MagicOptions", "parse_options", "split_statement"]
 
 @dataclass(frozen=True, slots=True)
 class MagicOptions:
-    """What one use of the magic asks for.
-
-    Parameters
-    ----------
-    block
-        What to record and save.
-    name
-        The variable to bind the recording to.
-    raise_error
-        Whether an error in the cell makes the cell fail.
-    """
+    """What one use of the magic asks for."""
 
     block: BlockOptions
     name: str | None
@@ -39,22 +29,7 @@ class MagicOptions:
 
 
 def parse_options(parser: MagicArgumentParser, line: str, namespace: Mapping[str, object]) -> MagicOptions:
-    """Return the options that `line` holds.
-
-    Parameters
-    ----------
-    parser
-        The magic's parser.
-    line
-        What follows ``%%profile``.
-    namespace
-        Where ``--metric`` finds a function by its name.
-
-    Raises
-    ------
-    UsageError
-        If an option is unknown or cannot work.
-    """
+    """Return the options that `line` holds."""
     try:
         words = [word for word, _ in _words(line)]
     except ValueError as error:

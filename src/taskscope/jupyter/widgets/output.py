@@ -27,21 +27,7 @@ _FOLD_S = 0.1
 
 
 class WidgetOutput:
-    """All outputs of one thing, found again by their display id whichever cell runs by then.
-
-    Parameters
-    ----------
-    feed
-        Knows whether a page has our extension.
-    widget
-        Returns the bundle that shows the widget, with what a notebook keeps of it.
-    picture
-        Returns the bundle for front ends without the extension; called at most once a second.
-    moves
-        Whether the picture changes while a compute runs.
-    stays
-        Whether the widget stays when computes have ended, and what is kept of it must say so.
-    """
+    """All outputs of one thing, found again by their display id whichever cell runs by then."""
 
     name = "an output"
     interval_s = _INTERVAL_S

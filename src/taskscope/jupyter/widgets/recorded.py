@@ -16,13 +16,7 @@ __all__ = ["RecordingModel", "recordings"]
 
 
 class RecordingModel(Widget):  # type: ignore[misc]  # ipywidgets is untyped
-    """What a recording holds, as messages of the feed; widgets refer to it, pages ask it for dependencies.
-
-    Parameters
-    ----------
-    recording
-        What to send.
-    """
+    """What a recording holds, as messages of the feed; widgets refer to it, pages ask it for dependencies."""
 
     _model_module = traitlets.Unicode("taskscope").tag(sync=True)
     _model_module_version = traitlets.Unicode(MODULE_VERSION).tag(sync=True)

@@ -11,19 +11,7 @@ __all__ = ["TraitSender"]
 
 
 class TraitSender:
-    """Refreshes a widget's traits when its turn comes.
-
-    Parameters
-    ----------
-    name
-        Who this is, in messages about faults.
-    recorder
-        What the traits are taken from.
-    refresh
-        Sets the traits; called with the seconds after the recorder's zero.
-    told
-        Returns whether a person changed a trait.
-    """
+    """Refreshes a widget's traits when its turn comes."""
 
     interval_s = 0.5
 

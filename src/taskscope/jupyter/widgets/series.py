@@ -37,15 +37,7 @@ _MAX_GROUPS = 20
 
 
 class ResourceFollower:
-    """Adds up the samples of a window of computes.
-
-    Parameters
-    ----------
-    recorder
-        Whose samples.
-    window
-        Of which computes.
-    """
+    """Adds up the samples of a window of computes."""
 
     def __init__(self, recorder: Recorder, window: Window) -> None:
         self._recorder = recorder

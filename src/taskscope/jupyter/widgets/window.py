@@ -12,15 +12,7 @@ __all__ = ["Window"]
 
 @dataclass(frozen=True, slots=True)
 class Window:
-    """A range of computes of a recorder, both ends included.
-
-    Parameters
-    ----------
-    first_run
-        The first compute.
-    last_run
-        The last compute; None while more may come.
-    """
+    """A range of computes of a recorder, both ends included."""
 
     first_run: int = 0
     last_run: int | None = None
