@@ -1,7 +1,18 @@
-/** User-visible text; the hosts pass JupyterLab's translator, everything else gets English. */
+/** User-visible text; the hosts pass JupyterLab's bundle, everything else gets English. */
 
-/** `%1`, `%2`, … in `message` stand for the values. */
-export type Translate = (message: string, ...values: string[]) => string;
+/** What of JupyterLab's bundles is used; its extractor of strings knows `trans.__('…')` and `trans._n('…', '…', n)` by these names. */
+export interface TranslationBundle {
+  /** `%1`, `%2`, … in a message stand for the values. */
+  __(message: string, ...values: string[]): string;
+  /** `%1` stands for `n`, bare; `%2`, … for the values. */
+  _n(one: string, many: string, n: number, ...values: string[]): string;
+}
 
-export const english: Translate = (message, ...values) =>
-  message.replace(/%(\d)/g, (whole, place: string) => values[Number(place) - 1] ?? whole);
+export const english: TranslationBundle = {
+  __: filled,
+  _n: (one, many, n, ...values) => filled(n === 1 ? one : many, String(n), ...values)
+};
+
+function filled(message: string, ...values: string[]): string {
+  return message.replace(/%(\d)/g, (whole, place: string) => values[Number(place) - 1] ?? whole);
+}

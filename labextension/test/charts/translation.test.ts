@@ -2,7 +2,8 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 
 import { mount } from '../../src/charts/dashboard';
-import type { Translate } from '../../src/lib/translate';
+import type { TranslationBundle } from '../../src/lib/translate';
+import { english } from '../../src/lib/translate';
 import { TaskStore } from '../../src/store';
 import type { Batch } from '../../src/wire';
 import { batchOf } from '../store/rows';
@@ -14,8 +15,10 @@ const UNITS = /\d ?(?:s|ms|µs|ns|min|h|d|B|kB|MB|GB|TB)\b/gu;
 /** What the kernel or the user named, and keys of the keyboard. */
 const NAMES = /DATA[\w-]*|\bIn \[\d+\]/gu;
 
-const marked: Translate = (message, ...values) =>
-  `⟦${message.replace(/%(\d)/g, (whole, place: string) => values[Number(place) - 1] ?? whole)}⟧`;
+const marked: TranslationBundle = {
+  __: (...of) => `⟦${english.__(...of)}⟧`,
+  _n: (...of) => `⟦${english._n(...of)}⟧`
+};
 
 const painted = new Set<string>();
 
@@ -126,7 +129,7 @@ describe.each(Object.entries(MOMENTS))('a dashboard %s', (_, batch) => {
     if (batch !== null) {
       store.append(batch);
     }
-    const options = { signal: new AbortController().signal, translate: marked, reveal: () => () => undefined };
+    const options = { signal: new AbortController().signal, trans: marked, reveal: () => () => undefined };
     const { el } = mount(document.body, store, { ...options, stop: () => Promise.resolve('⟦said by the kernel⟧') });
     vi.advanceTimersByTime(300);
     const atFirst = literals(el);

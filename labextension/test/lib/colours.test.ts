@@ -48,5 +48,5 @@ describe('theme', () => {
 });
 
 it('values take their places in a sentence', () => {
-  expect(english('%2 of %1, %3', 'a', 'b')).toBe('b of a, %3');
+  expect(english.__('%2 of %1, %3', 'a', 'b')).toBe('b of a, %3');
 });

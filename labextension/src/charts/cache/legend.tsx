@@ -1,6 +1,6 @@
 /** The prefixes that made up the peak. */
 import { formatCount, printable } from '../../lib/format';
-import type { Translate } from '../../lib/translate';
+import type { TranslationBundle } from '../../lib/translate';
 import type { ComponentChildren } from '../ui/render';
 
 const MAX_LEGEND = 24;
@@ -11,9 +11,9 @@ export interface CacheEntry {
   readonly amount: string;
 }
 
-export function CacheLegend({ entries, t }: { readonly entries: readonly CacheEntry[]; readonly t: Translate }): ComponentChildren {
+export function CacheLegend({ entries, trans }: { readonly entries: readonly CacheEntry[]; readonly trans: TranslationBundle }): ComponentChildren {
   return (
-    <ul class="tsk-cache-legend" aria-label={t('Prefixes at the peak')}>
+    <ul class="tsk-cache-legend" aria-label={trans.__('Prefixes at the peak')}>
       {entries.slice(0, MAX_LEGEND).map(({ prefix, colour, amount }) => (
         <li>
           <span class="tsk-cache-swatch" style={{ background: colour }} />
@@ -21,7 +21,7 @@ export function CacheLegend({ entries, t }: { readonly entries: readonly CacheEn
           <span>{amount}</span>
         </li>
       ))}
-      {entries.length > MAX_LEGEND && <li>{t('%1 more prefixes', formatCount(entries.length - MAX_LEGEND))}</li>}
+      {entries.length > MAX_LEGEND && <li>{trans._n('%2 more prefix', '%2 more prefixes', entries.length - MAX_LEGEND, formatCount(entries.length - MAX_LEGEND))}</li>}
     </ul>
   );
 }

@@ -45,7 +45,8 @@ export class CacheTrack extends PlotTrack {
   constructor(context: TrackContext, measure: Measure | null) {
     super(context);
     this.#chosen = measure;
-    this.label = context.t('What the scheduler holds');
+    const { trans } = context;
+    this.label = trans.__('What the scheduler holds');
   }
 
   update(frame: TimeFrame | null): string | null {
@@ -71,7 +72,7 @@ export class CacheTrack extends PlotTrack {
   plots(): readonly PlotSpec[] {
     const measure = this.#measure;
     const axis = valueAxis((this.#summary?.peak.total ?? 0) * 1.08, 3, formatterOf(measure), measure !== 'metric');
-    return [{ title: titleText(measure, this.#metric, this.#summary?.isOnCluster ?? false, this.context.t), axis, heightPx: PLOT_PX }];
+    return [{ title: titleText(measure, this.#metric, this.#summary?.isOnCluster ?? false, this.context.trans), axis, heightPx: PLOT_PX }];
   }
 
   drawPlots(brush: Brush, [plot]: readonly Plot[]): void {
@@ -79,7 +80,7 @@ export class CacheTrack extends PlotTrack {
     if (plot === undefined || summary === null) {
       return;
     }
-    const { store, window, t } = this.context;
+    const { store, window, trans } = this.context;
     const stack = this.#stack(brush);
     const colours = store.colours(window.whole);
     brush.inside(plot, () => {
@@ -87,12 +88,12 @@ export class CacheTrack extends PlotTrack {
     });
     const { total, timeS } = summary.peak;
     if (total > 0) {
-      brush.point(plot, timeS, total, t('peak %1', amountText(this.#measure, total, this.#metric, t)));
+      brush.point(plot, timeS, total, trans.__('peak %1', amountText(this.#measure, total, this.#metric, trans)));
     }
   }
 
   readout(timeS: number): readonly string[] | null {
-    const { store, window, t } = this.context;
+    const { store, window, trans } = this.context;
     const measure = this.#measure;
     const span = { startS: timeS, stopS: timeS + 1e-9 };
     const stack = stackHeld(store, window, measure, span, 1, timeS);
@@ -103,22 +104,22 @@ export class CacheTrack extends PlotTrack {
       .sort((a, b) => b[1] - a[1]);
     const total = parts.reduce((sum, [, amount]) => sum + amount, 0);
     return [
-      t('at %1', formatDuration(timeS - this.#zeroS)),
-      amountText(measure, total, this.#metric, t),
+      trans.__('at %1', formatDuration(timeS - this.#zeroS)),
+      amountText(measure, total, this.#metric, trans),
       ...parts.slice(0, MAX_READ).map(([prefix, amount]) => `${printable(prefix, 40)} ${format(amount)}`)
     ];
   }
 
   head(): ComponentChildren {
-    const { t } = this.context;
+    const { trans } = this.context;
     const summary = this.#summary;
     if (summary === null) {
       return null;
     }
     return (
       <div class="tsk-series-head">
-        <div class="tsk-cache-now">{nowText(summary, this.#metric, this.#growing, t)}</div>
-        <div class="tsk-cache-measures" role="group" aria-label={t('Measure')}>
+        <div class="tsk-cache-now">{nowText(summary, this.#metric, this.#growing, trans)}</div>
+        <div class="tsk-cache-measures" role="group" aria-label={trans.__('Measure')}>
           {MEASURES.map(measure => (
             <button
               type="button" hidden={measure === 'metric' && this.#metric === null} aria-pressed={measure === this.#measure}
@@ -127,7 +128,7 @@ export class CacheTrack extends PlotTrack {
                 this.context.request();
               }}
             >
-              <span>{measureName(measure, this.#metric, t)}</span>
+              <span>{measureName(measure, this.#metric, trans)}</span>
             </button>
           ))}
         </div>
@@ -142,7 +143,7 @@ export class CacheTrack extends PlotTrack {
     return (
       <div class="tsk-series-foot">
         <p class="tsk-cache-peak">{this.#peak}</p>
-        <CacheLegend entries={this.#entries} t={this.context.t} />
+        <CacheLegend entries={this.#entries} trans={this.context.trans} />
       </div>
     );
   }
@@ -152,9 +153,9 @@ export class CacheTrack extends PlotTrack {
   }
 
   description(): string {
-    const { t } = this.context;
+    const { trans } = this.context;
     const summary = this.#summary;
-    return summary === null ? this.label : labelText(nowText(summary, this.#metric, this.#growing, t), this.#peak, summary.isOnCluster, t);
+    return summary === null ? this.label : labelText(nowText(summary, this.#metric, this.#growing, trans), this.#peak, summary.isOnCluster, trans);
   }
 
   override legend(): readonly LegendEntry[] {
@@ -166,13 +167,13 @@ export class CacheTrack extends PlotTrack {
     if (summary === null) {
       return [];
     }
-    const { store, t } = this.context;
+    const { store, trans } = this.context;
     const format = formatterOf(summary.measure);
     const rows = summary.peak.groups.slice(0, MAX_TABLE).map(([group, amount]) => {
       const { name = '?', prefix = '?' } = store.tables.groups[group] ?? {};
       return [printable(name), printable(prefix), format(amount)];
     });
-    return [{ caption: t('Held at the peak'), columns: [t('Group'), t('Prefix'), measureName(summary.measure, this.#metric, t)], rows }];
+    return [{ caption: trans.__('Held at the peak'), columns: [trans.__('Group'), trans.__('Prefix'), measureName(summary.measure, this.#metric, trans)], rows }];
   }
 
   get #measure(): Measure {
@@ -181,20 +182,20 @@ export class CacheTrack extends PlotTrack {
   }
 
   #nothing(frame: TimeFrame | null): string | null {
-    const { store, window, t } = this.context;
+    const { store, window, trans } = this.context;
     if (this.#summary !== null) {
       return null;
     }
     if (frame === null) {
-      return t('waiting for the first compute');
+      return trans.__('waiting for the first compute');
     }
     if (store.held.isUnknown) {
-      return t('what was held was not recorded');
+      return trans.__('what was held was not recorded');
     }
     if (!frame.growing && onCluster(store, window)) {
-      return t('nothing was held when the workers were looked at, at most twice a second');
+      return trans.__('nothing was held when the workers were looked at, at most twice a second');
     }
-    return frame.growing ? t('nothing is held yet') : t('nothing was held');
+    return frame.growing ? trans.__('nothing is held yet') : trans.__('nothing was held');
   }
 
   /** The stack in sight; a cursor that moves over it does not make it another. */
@@ -213,11 +214,11 @@ export class CacheTrack extends PlotTrack {
       this.#peak = '';
       return [];
     }
-    const { store, window, t } = this.context;
+    const { store, window, trans } = this.context;
     const prefixes = byPrefix(store, summary.peak.groups);
     const colours = store.colours(window.whole);
     const format = formatterOf(summary.measure);
-    this.#peak = peakText(summary, prefixes, this.#metric, this.#zeroS, t);
+    this.#peak = peakText(summary, prefixes, this.#metric, this.#zeroS, trans);
     return prefixes.map(([prefix, amount]) => ({ prefix, colour: colours.colour(store.tables.prefixId(prefix)), amount: format(amount) }));
   }
 }

@@ -58,7 +58,7 @@ export class ActivityLayer implements LaneLayer {
   legend(theme: Theme): ComponentChildren {
     return (
       <ActivityLegend
-        sums={this.#sums} missing={this.cluster.activities.missing} hidden={this.#hidden} theme={theme} t={this.context.t}
+        sums={this.#sums} missing={this.cluster.activities.missing} hidden={this.#hidden} theme={theme} trans={this.context.trans}
         toggle={code => {
           this.#hidden[code] = 1 - (this.#hidden[code] as number);
           this.context.request();
@@ -68,7 +68,7 @@ export class ActivityLayer implements LaneLayer {
   }
 
   tables(): readonly TextTable[] {
-    return this.#sums.length === 0 ? [] : [activityTable(this.#sums, this.context.t)];
+    return this.#sums.length === 0 ? [] : [activityTable(this.#sums, this.context.trans)];
   }
 
   draw(pixels: Uint32Array, width: number, picture: Picture, ratio: number): void {
@@ -115,11 +115,11 @@ export class ActivityLayer implements LaneLayer {
     if (detail === null) {
       return null;
     }
-    const { store, t } = this.context;
+    const { store, trans } = this.context;
     const style = KIND_STYLES[detail.kind];
     return {
       kind: 'facts',
-      facts: activityFacts(detail, label, scene.zeroS, store.tables, this.cluster, t),
+      facts: activityFacts(detail, label, scene.zeroS, store.tables, this.cluster, trans),
       colour: cssColour(this.#dark ? style.dark : style.light)
     };
   }

@@ -2,7 +2,7 @@
 import { formatBytes, formatCount, formatDuration } from '../../lib/format';
 import { parseColour } from '../../lib/palette';
 import type { Theme } from '../../lib/theme';
-import type { Translate } from '../../lib/translate';
+import type { TranslationBundle } from '../../lib/translate';
 import type { ActivitySum } from '../../store';
 import type { ActivityKind } from '../../wire';
 import { ACTIVITIES } from '../../wire';
@@ -18,13 +18,13 @@ interface ActivityLegendProps {
   readonly hidden: Uint8Array;
   readonly theme: Theme;
   readonly toggle: (code: number) => void;
-  readonly t: Translate;
+  readonly trans: TranslationBundle;
 }
 
-export function ActivityLegend({ sums, missing, hidden, theme, toggle, t }: ActivityLegendProps): ComponentChildren {
-  const busy = t('busy counts computing only');
+export function ActivityLegend({ sums, missing, hidden, theme, toggle, trans }: ActivityLegendProps): ComponentChildren {
+  const busy = trans.__('busy counts computing only');
   return (
-    <ul class="tsk-gantt-legend tsk-activities" aria-label={t('Activities of workers: press one to hide or show it')} hidden={sums.length === 0}>
+    <ul class="tsk-gantt-legend tsk-activities" aria-label={trans.__('Activities of workers: press one to hide or show it')} hidden={sums.length === 0}>
       {sums.map(({ kind, n, seconds, nbytes }) => {
         const code = ACTIVITIES.indexOf(kind);
         const isShown = hidden[code] === 0;
@@ -33,16 +33,16 @@ export function ActivityLegend({ sums, missing, hidden, theme, toggle, t }: Acti
           <li key={kind}>
             <button
               type="button" data-kind={kind} aria-pressed={isShown} onClick={() => { toggle(code); }}
-              title={isShown ? t('%1: %2 in all; press to hide', nameOf(kind, t), took) : t('%1: hidden, press to show', nameOf(kind, t))}
+              title={isShown ? trans.__('%1: %2 in all; press to hide', nameOf(kind, trans), took) : trans.__('%1: hidden, press to show', nameOf(kind, trans))}
             >
               <Swatch kind={kind} theme={theme} />
-              <span class="tsk-gantt-legend-name">{nameOf(kind, t)}</span>
-              <span class="tsk-gantt-legend-count">{nbytes > 0 ? t('%1 · %2', formatCount(n), formatBytes(nbytes)) : formatCount(n)}</span>
+              <span class="tsk-gantt-legend-name">{nameOf(kind, trans)}</span>
+              <span class="tsk-gantt-legend-count">{nbytes > 0 ? trans.__('%1 · %2', formatCount(n), formatBytes(nbytes)) : formatCount(n)}</span>
             </button>
           </li>
         );
       })}
-      <li key="/note" class="tsk-gantt-legend-statuses">{missing > 0 ? t('%1; the longest are shown, %2 are not', busy, formatCount(missing)) : busy}</li>
+      <li key="/note" class="tsk-gantt-legend-statuses">{missing > 0 ? trans.__('%1; the longest are shown, %2 are not', busy, formatCount(missing)) : busy}</li>
     </ul>
   );
 }
@@ -56,31 +56,31 @@ function Swatch({ kind, theme }: { readonly kind: ActivityKind; readonly theme: 
 }
 
 /** The same as a table of text. */
-export function activityTable(sums: readonly ActivitySum[], t: Translate): TextTable {
+export function activityTable(sums: readonly ActivitySum[], trans: TranslationBundle): TextTable {
   return {
-    caption: t('Activities of workers besides computing'),
-    columns: [t('Activity'), t('How often'), t('In all'), t('Bytes, where known')],
+    caption: trans.__('Activities of workers besides computing'),
+    columns: [trans.__('Activity'), trans.__('How often'), trans.__('In all'), trans.__('Bytes, where known')],
     rows: sums.map(({ kind, n, seconds, nbytes }) => [
-      nameOf(kind, t), formatCount(n), formatDuration(seconds), nbytes > 0 ? formatBytes(nbytes) : t('unknown')
+      nameOf(kind, trans), formatCount(n), formatDuration(seconds), nbytes > 0 ? formatBytes(nbytes) : trans.__('unknown')
     ])
   };
 }
 
-export function nameOf(kind: ActivityKind, t: Translate): string {
+export function nameOf(kind: ActivityKind, trans: TranslationBundle): string {
   switch (kind) {
     case 'transfer':
-      return t('transfer');
+      return trans.__('transfer');
     case 'disk-read':
-      return t('read from disk');
+      return trans.__('read from disk');
     case 'disk-write':
-      return t('written to disk');
+      return trans.__('written to disk');
     case 'deserialize':
-      return t('deserialized');
+      return trans.__('deserialized');
     case 'serialize':
-      return t('serialized');
+      return trans.__('serialized');
     case 'other':
-      return t('other');
+      return trans.__('other');
     case 'failed-attempt':
-      return t('failed attempt');
+      return trans.__('failed attempt');
   }
 }

@@ -1,7 +1,7 @@
 /** The history of workers: CPU, and memory as results, the rest of the processes, and what was written to disk. */
 import { formatBytes } from '../../lib/format';
 import { ThinLine } from '../../lib/thin';
-import type { Translate } from '../../lib/translate';
+import type { TranslationBundle } from '../../lib/translate';
 import type { WorkerSeries } from '../../store';
 import { formatCpu } from '../resources/words';
 import type { Brush } from '../timeline/brush';
@@ -12,7 +12,7 @@ import type { WorkersSummary } from './workers-summary';
 const STRONG = 0.45;
 const WEAK = 0.16;
 
-export function drawWorkers(brush: Brush, plots: readonly Plot[], series: WorkerSeries, summary: WorkersSummary, t: Translate): void {
+export function drawWorkers(brush: Brush, plots: readonly Plot[], series: WorkerSeries, summary: WorkersSummary, trans: TranslationBundle): void {
   const [cpu, memory] = plots;
   if (cpu === undefined || memory === undefined) {
     return;
@@ -29,7 +29,7 @@ export function drawWorkers(brush: Brush, plots: readonly Plot[], series: Worker
     area(brush, memory, line(memory, i => series.spilledBytes[i] as number), 0);
     brush.context.setLineDash([]);
   });
-  marks(brush, cpu, memory, summary, t);
+  marks(brush, cpu, memory, summary, trans);
 }
 
 function linesOf(
@@ -76,16 +76,16 @@ function area({ context, theme }: Brush, plot: Plot, segments: readonly number[]
   }
 }
 
-function marks(brush: Brush, cpu: Plot, memory: Plot, { peak, last }: WorkersSummary, t: Translate): void {
+function marks(brush: Brush, cpu: Plot, memory: Plot, { peak, last }: WorkersSummary, trans: TranslationBundle): void {
   const limit = last.limitBytes ?? peak.limitBytes?.value ?? null;
   if (limit !== null && limit <= memory.axis.top) {
-    brush.level(memory, limit, t('limit %1', formatBytes(limit)));
+    brush.level(memory, limit, trans.__('limit %1', formatBytes(limit)));
   }
   if (peak.cpuPercent !== null) {
     const share = peak.cpuPercent.value / 100;
-    brush.point(cpu, peak.cpuPercent.timeS, share, t('peak %1', formatCpu(share)));
+    brush.point(cpu, peak.cpuPercent.timeS, share, trans.__('peak %1', formatCpu(share)));
   }
   if (peak.rssBytes !== null) {
-    brush.point(memory, peak.rssBytes.timeS, peak.rssBytes.value, t('peak %1', formatBytes(peak.rssBytes.value)));
+    brush.point(memory, peak.rssBytes.timeS, peak.rssBytes.value, trans.__('peak %1', formatBytes(peak.rssBytes.value)));
   }
 }

@@ -44,11 +44,12 @@ export class WorkersTrack extends PlotTrack {
 
   constructor(context: TrackContext) {
     super(context);
-    this.label = context.t('Workers of the cluster');
+    const { trans } = context;
+    this.label = trans.__('Workers of the cluster');
   }
 
   update(frame: TimeFrame | null): string | null {
-    const { store, window, t } = this.context;
+    const { store, window, trans } = this.context;
     const workers = this.#workers;
     const own = sampleSpan(store.tables, window);
     const seen = [workers?.version, this.#worker, own?.startS, own?.stopS, frame?.growing].join(' ');
@@ -60,7 +61,7 @@ export class WorkersTrack extends PlotTrack {
       this.#series = workers?.series(this.#worker) ?? null;
       this.#summary = own === null || this.#series === null ? null : summariseWorkers(this.#series, own);
     }
-    return this.#summary === null ? t('nothing was heard of workers during this compute') : null;
+    return this.#summary === null ? trans.__('nothing was heard of workers during this compute') : null;
   }
 
   version(): string {
@@ -72,19 +73,19 @@ export class WorkersTrack extends PlotTrack {
   }
 
   plots(): readonly PlotSpec[] {
-    const { t } = this.context;
+    const { trans } = this.context;
     const peak = this.#summary?.peak;
     const most = Math.max(peak?.rssBytes?.value ?? 0, peak?.spilledBytes?.value ?? 0, 1);
     const limit = this.#limit;
     const top = limit !== null && limit <= most * FAR ? Math.max(limit, most) * 1.02 : most * 1.1;
     return [
       {
-        title: t('CPU · 100% = one core'),
+        title: trans.__('CPU · 100% = one core'),
         axis: valueAxis(Math.max((peak?.cpuPercent?.value ?? 0) / 100, 1), 2, formatCpu),
         heightPx: CPU_PX
       },
       {
-        title: t('Memory · dark: results, light: the rest of the processes, dotted: spilled to disk'),
+        title: trans.__('Memory · dark: results, light: the rest of the processes, dotted: spilled to disk'),
         axis: valueAxis(top, 3, formatBytes),
         heightPx: MEMORY_PX
       }
@@ -93,16 +94,16 @@ export class WorkersTrack extends PlotTrack {
 
   drawPlots(brush: Brush, plots: readonly Plot[]): void {
     if (this.#series !== null && this.#summary !== null) {
-      drawWorkers(brush, plots, this.#series, this.#summary, this.context.t);
+      drawWorkers(brush, plots, this.#series, this.#summary, this.context.trans);
     }
   }
 
   readout(timeS: number): readonly string[] | null {
-    const { t } = this.context;
-    const at = t('at %1', formatDuration(timeS - this.#zeroS));
+    const { trans } = this.context;
+    const at = trans.__('at %1', formatDuration(timeS - this.#zeroS));
     const i = this.#series?.at(timeS) ?? -1;
     if (this.#series === null || i < 0 || this.#series.nWorkers[i] === 0) {
-      return [at, t('no samples')];
+      return [at, trans.__('no samples')];
     }
     const series = this.#series;
     const value = (quantity: Quantity): number | null => {
@@ -112,25 +113,26 @@ export class WorkersTrack extends PlotTrack {
     const [rss, managed] = [value('rssBytes'), value('managedBytes')];
     return [
       at,
-      ...(this.#worker === null ? [t('%1 workers', formatCount(series.nWorkers[i] as number))] : []),
-      t('CPU %1', cores(value('cpuPercent'))),
-      t('memory %1', formatBytes(rss)),
-      t('results %1', formatBytes(managed)),
-      t('unmanaged %1', formatBytes(unmanagedBytes(rss, managed))),
-      t('spilled %1', formatBytes(value('spilledBytes')))
+      ...(this.#worker === null ? [trans._n('%2 worker', '%2 workers', series.nWorkers[i] as number, formatCount(series.nWorkers[i] as number))] : []),
+      trans.__('CPU %1', cores(value('cpuPercent'))),
+      trans.__('memory %1', formatBytes(rss)),
+      trans.__('results %1', formatBytes(managed)),
+      trans.__('unmanaged %1', formatBytes(unmanagedBytes(rss, managed))),
+      trans.__('spilled %1', formatBytes(value('spilledBytes')))
     ];
   }
 
   description(): string {
-    return this.context.t('CPU and memory of workers over time; its table has the numbers');
+    const { trans } = this.context;
+    return trans.__('CPU and memory of workers over time; its table has the numbers');
   }
 
   head(): ComponentChildren {
-    const { t } = this.context;
+    const { trans } = this.context;
     const picker = (
       <div class="tsk-worker-picker">
         <select
-          aria-label={t('Worker')} value={this.#worker === null ? '' : `${this.#worker}`}
+          aria-label={trans.__('Worker')} value={this.#worker === null ? '' : `${this.#worker}`}
           onChange={({ currentTarget: { value } }) => {
             this.#worker = value === '' ? null : Number(value);
             this.context.request();
@@ -144,16 +146,16 @@ export class WorkersTrack extends PlotTrack {
   }
 
   foot(): ComponentChildren {
-    const { t } = this.context;
+    const { trans } = this.context;
     if (this.#summary === null) {
       return null;
     }
     const { last, nWorkers } = this.#summary;
     const unmanaged = unmanagedBytes(last.rssBytes, last.managedBytes);
     const notes = [
-      nWorkers === 0 ? t('gone') : '',
-      t('results %1 · unmanaged %2 · spilled %3', formatBytes(last.managedBytes), formatBytes(unmanaged), formatBytes(last.spilledBytes)),
-      this.#growing ? '' : t('gauges show the last sample')
+      nWorkers === 0 ? trans.__('gone') : '',
+      trans.__('results %1 · unmanaged %2 · spilled %3', formatBytes(last.managedBytes), formatBytes(unmanaged), formatBytes(last.spilledBytes)),
+      this.#growing ? '' : trans.__('gauges show the last sample')
     ];
     return <div class="tsk-series-foot"><p>{notes.filter(note => note !== '').join(' · ')}</p></div>;
   }
@@ -162,7 +164,7 @@ export class WorkersTrack extends PlotTrack {
     if (this.#summary === null) {
       return [];
     }
-    const { t } = this.context;
+    const { trans } = this.context;
     const { last, peak } = this.#summary;
     const row = (name: string, quantity: Quantity, format: (value: number | null) => string): string[] => [
       name, format(last[quantity]), format(peak[quantity]?.value ?? null),
@@ -170,13 +172,13 @@ export class WorkersTrack extends PlotTrack {
     ];
     return [{
       caption: this.label,
-      columns: [t('Resource'), this.#growing ? t('Now') : t('Last'), t('Peak'), t('Peak at')],
+      columns: [trans.__('Resource'), this.#growing ? trans.__('Now') : trans.__('Last'), trans.__('Peak'), trans.__('Peak at')],
       rows: [
-        row(t('CPU'), 'cpuPercent', cores),
-        row(t('Memory'), 'rssBytes', formatBytes),
-        row(t('Results'), 'managedBytes', formatBytes),
-        row(t('Spilled'), 'spilledBytes', formatBytes),
-        row(t('Limit'), 'limitBytes', formatBytes)
+        row(trans.__('CPU'), 'cpuPercent', cores),
+        row(trans.__('Memory'), 'rssBytes', formatBytes),
+        row(trans.__('Results'), 'managedBytes', formatBytes),
+        row(trans.__('Spilled'), 'spilledBytes', formatBytes),
+        row(trans.__('Limit'), 'limitBytes', formatBytes)
       ]
     }];
   }
@@ -190,7 +192,7 @@ export class WorkersTrack extends PlotTrack {
   }
 
   #gauges({ last, peak }: WorkersSummary): ComponentChildren {
-    const { t } = this.context;
+    const { trans } = this.context;
     const limit = this.#limit;
     const nThreads = last.nThreads ?? peak.nThreads?.value ?? null;
     const share = (value: number | null | undefined, of: number | null): number | null =>
@@ -199,13 +201,13 @@ export class WorkersTrack extends PlotTrack {
     return (
       <>
         <Gauge
-          name={t('CPU of workers')} value={cores(last.cpuPercent)}
-          detail={t('peak %1 · %2 threads', cores(peak.cpuPercent?.value), nThreads === null ? '?' : formatCount(nThreads))}
+          name={trans.__('CPU of workers')} value={cores(last.cpuPercent)}
+          detail={trans._n('peak %2 · %3 thread', 'peak %2 · %3 threads', nThreads ?? 2, cores(peak.cpuPercent?.value), nThreads === null ? '?' : formatCount(nThreads))}
           share={share(last.cpuPercent, ofAll)} peakShare={share(peak.cpuPercent?.value, ofAll)}
         />
         <Gauge
-          name={t('Memory of workers')} value={formatBytes(last.rssBytes)}
-          detail={t('peak %1 · limit %2', formatBytes(peak.rssBytes?.value ?? null), formatBytes(limit))}
+          name={trans.__('Memory of workers')} value={formatBytes(last.rssBytes)}
+          detail={trans.__('peak %1 · limit %2', formatBytes(peak.rssBytes?.value ?? null), formatBytes(limit))}
           share={share(last.rssBytes, limit)} peakShare={share(peak.rssBytes?.value, limit)}
         />
       </>
@@ -214,7 +216,7 @@ export class WorkersTrack extends PlotTrack {
 
   /** The workers as choices; the same elements where they are the same workers. */
   #list(workers: readonly (ClusterWorker | undefined)[]): ComponentChildren {
-    const { t } = this.context;
+    const { trans } = this.context;
     const known = workers.filter(worker => worker !== undefined);
     const shown = known.slice(0, MAX_LISTED);
     const listed = [known.length, ...shown.map(({ id, name }) => `${id} ${name}`)].join('\n');
@@ -223,10 +225,10 @@ export class WorkersTrack extends PlotTrack {
     }
     this.#listed = listed;
     return [
-      <option key="" value="">{t('All workers (%1)', formatCount(known.length))}</option>,
+      <option key="" value="">{trans.__('All workers (%1)', formatCount(known.length))}</option>,
       ...shown.map(({ id, name, address }) => (
         <option key={id} value={`${id}`}>
-          {name === address ? printable(address, 60) : t('worker %1 · %2', printable(name, 40), printable(address, 60))}
+          {name === address ? printable(address, 60) : trans.__('worker %1 · %2', printable(name, 40), printable(address, 60))}
         </option>
       ))
     ];

@@ -30,11 +30,11 @@ export interface Dashboard {
 
 /** Put the charts of some computes into `el`, until `signal` aborts. */
 export function mount(el: HTMLElement, store: TaskStore, options: DashboardOptions): Dashboard {
-  const { signal, prefixes = 'rows', compact = false, lastRun = null, follow, translate = english } = options;
+  const { signal, prefixes = 'rows', compact = false, lastRun = null, follow, trans = english } = options;
   const root = element('div', {
     class: 'tsk-dashboard',
     role: 'group',
-    'aria-label': translate('Dask computes'),
+    'aria-label': trans.__('Dask computes'),
     'data-prefixes': prefixes
   });
   const setCompact = (value: boolean): void => {

@@ -1,7 +1,7 @@
 /** When samples were taken: a strip to choose a time on, by pointer or by keys. */
 import { formatDuration } from '../../lib/format';
 import type { Theme } from '../../lib/theme';
-import type { Translate } from '../../lib/translate';
+import type { TranslationBundle } from '../../lib/translate';
 import { fitCanvas } from '../ui/canvas';
 import { element, pointOf, setText } from '../ui/dom';
 import type { FlameData } from './data';
@@ -60,7 +60,7 @@ export class Timeline {
   #from: number | null = null;
 
   constructor(
-    private readonly t: Translate,
+    private readonly _trans: TranslationBundle,
     private readonly choose: (bins: Bins | null) => void,
     signal: AbortSignal
   ) {
@@ -81,9 +81,9 @@ export class Timeline {
     this.el.hidden = data.startS.length < 2;
     this.#canvas.setAttribute(
       'aria-label',
-      this.t('Timeline of samples. Left and right choose a time, with Shift its length; Escape chooses all')
+      this._trans.__('Timeline of samples. Left and right choose a time, with Shift its length; Escape chooses all')
     );
-    setText(this.#said, chosen === null ? this.t('all of the time') : this.#spanText(chosen));
+    setText(this.#said, chosen === null ? this._trans.__('all of the time') : this.#spanText(chosen));
   }
 
   paint(theme: Theme, widthPx: number, ratio: number): void {
@@ -116,8 +116,8 @@ export class Timeline {
     const starts = this.#data?.startS ?? new Float64Array(0);
     const at = (bin: number): string => formatDuration((starts[bin] ?? this.#zeroS) - this.#zeroS);
     return end < starts.length
-      ? this.t('from %1 to %2', at(first), at(end))
-      : this.t('from %1 to the end', at(first));
+      ? this._trans.__('from %1 to %2', at(first), at(end))
+      : this._trans.__('from %1 to the end', at(first));
   }
 
   #binAt(event: MouseEvent): number {

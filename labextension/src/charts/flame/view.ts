@@ -1,7 +1,7 @@
 /** The flame graph in a page: bars, search, timeline, and the same as text. */
 import { formatCount } from '../../lib/format';
 import type { Theme } from '../../lib/theme';
-import type { Translate } from '../../lib/translate';
+import type { TranslationBundle } from '../../lib/translate';
 import { english } from '../../lib/translate';
 import type { BoundKey } from '../timeline/keys';
 import { press } from '../timeline/keys';
@@ -35,7 +35,7 @@ export interface FlameColours {
 export interface FlameOptions {
   /** Unmounts the chart. */
   readonly signal: AbortSignal;
-  readonly translate?: Translate;
+  readonly trans?: TranslationBundle;
 }
 
 export interface FlameChart {
@@ -56,7 +56,7 @@ export function mount(el: HTMLElement, colours: FlameColours, options: FlameOpti
 
 class FlameView implements FlameChart {
   readonly el: HTMLElement;
-  readonly #t: Translate;
+  private readonly _trans: TranslationBundle;
   readonly #signal: AbortSignal;
   readonly #frames: FrameLoop;
   readonly #canvas = element('canvas', { tabindex: '0', role: 'application' });
@@ -92,21 +92,21 @@ class FlameView implements FlameChart {
     private readonly colours: FlameColours,
     options: FlameOptions
   ) {
-    const t = (this.#t = options.translate ?? english);
+    const trans = (this._trans = options.trans ?? english);
     const signal = (this.#signal = options.signal);
     this.#theme = readTheme(document.body);
     this.#frames = new FrameLoop(() => this.#paint(), signal);
-    this.#prefixes = element('select', { 'aria-label': t('Tasks shown') });
-    this.#search = element('input', { type: 'search', placeholder: t('Find a function'), 'aria-label': t('Find a function') });
-    this.#out = element('button', { type: 'button' }, t('Zoom out'));
-    this.#timeline = new Timeline(t, bins => { this.#bins = bins; this.#grow(); }, signal);
+    this.#prefixes = element('select', { 'aria-label': trans.__('Tasks shown') });
+    this.#search = element('input', { type: 'search', placeholder: trans.__('Find a function'), 'aria-label': trans.__('Find a function') });
+    this.#out = element('button', { type: 'button' }, trans.__('Zoom out'));
+    this.#timeline = new Timeline(trans, bins => { this.#bins = bins; this.#grow(); }, signal);
     const head = element('div', { class: 'tsk-flame-head' }, this.#prefixes, this.#search, this.#out, this.#sum);
     const table = element(
-      'details', {}, element('summary', {}, t('As a table')),
-      element('div', { class: 'tsk-flame-table', tabindex: '0', role: 'group', 'aria-label': t('As a table') }, this.#table)
+      'details', {}, element('summary', {}, trans.__('As a table')),
+      element('div', { class: 'tsk-flame-table', tabindex: '0', role: 'group', 'aria-label': trans.__('As a table') }, this.#table)
     );
     this.#body = element('div', {}, head, this.#plot, this.#said, this.#timeline.el, table);
-    this.el = element('div', { class: 'tsk-chart tsk-flame', role: 'group', 'aria-label': t('Profile') }, this.#note, this.#body);
+    this.el = element('div', { class: 'tsk-chart tsk-flame', role: 'group', 'aria-label': trans.__('Profile') }, this.#note, this.#body);
   }
 
   start(): void {
@@ -145,7 +145,7 @@ class FlameView implements FlameChart {
     this.#data = isEmpty ? null : data;
     this.#body.hidden = isEmpty;
     this.#note.hidden = note === null && !isEmpty;
-    setText(this.#note, note ?? (isEmpty ? this.#t('no samples yet') : ''));
+    setText(this.#note, note ?? (isEmpty ? this._trans.__('no samples yet') : ''));
     if (!isEmpty) {
       this.#fillPrefixes(data);
       this.#grow();
@@ -171,7 +171,7 @@ class FlameView implements FlameChart {
     const names = data.prefixes;
     if (this.#prefixes.options.length !== names.length + 1) {
       const options = names.map(name => element('option', { value: name }, name));
-      this.#prefixes.replaceChildren(element('option', { value: '' }, this.#t('all prefixes')), ...options);
+      this.#prefixes.replaceChildren(element('option', { value: '' }, this._trans.__('all prefixes')), ...options);
       this.#prefixes.value = this.#prefix ?? '';
     }
   }
@@ -188,11 +188,11 @@ class FlameView implements FlameChart {
     this.#focus = this.#focus === null ? root : findSame(root, this.#focus);
     this.#cursor = this.#cursor === null ? null : findSame(root, this.#cursor);
     this.#timeline.show(data, prefix, this.#bins, data.startS[0] ?? 0);
-    setText(this.#sum, describeAll(data, root, this.#t));
-    this.#fillTable(ownTimes(data, root, this.#t));
+    setText(this.#sum, describeAll(data, root, this._trans));
+    this.#fillTable(ownTimes(data, root, this._trans));
     this.#canvas.setAttribute(
       'aria-label',
-      this.#t('Flame graph: %1. Arrows move, Enter zooms in, Escape out', describeAll(data, root, this.#t))
+      this._trans.__('Flame graph: %1. Arrows move, Enter zooms in, Escape out', describeAll(data, root, this._trans))
     );
     this.#tell();
     this.#frames.request();
@@ -216,7 +216,7 @@ class FlameView implements FlameChart {
     this.#out.disabled = this.#focus === this.#root;
     const node = this.#cursor ?? this.#focus;
     if (this.#data !== null && this.#root !== null && node !== null) {
-      setText(this.#said, describeNode(this.#data, node, this.#root, this.#t));
+      setText(this.#said, describeNode(this.#data, node, this.#root, this._trans));
     }
   }
 
@@ -229,7 +229,7 @@ class FlameView implements FlameChart {
     const found = new Set<FlameNode>();
     walk(this.#root, node => {
       const file = node.kind === 'function' ? (data.functions[node.place]?.file ?? '') : '';
-      if (node.kind !== 'all' && `${nameOf(data, node, this.#t)} ${file}`.toLowerCase().includes(wanted)) {
+      if (node.kind !== 'all' && `${nameOf(data, node, this._trans)} ${file}`.toLowerCase().includes(wanted)) {
         found.add(node);
       }
       return true;
@@ -240,7 +240,7 @@ class FlameView implements FlameChart {
   #tellSearch(): void {
     const found = this.#found();
     if (found !== null) {
-      setText(this.#said, this.#t('%1 calls found', formatCount(found.size)));
+      setText(this.#said, this._trans._n('%2 call found', '%2 calls found', found.size, formatCount(found.size)));
     } else {
       this.#tell();
     }
@@ -280,7 +280,7 @@ class FlameView implements FlameChart {
       found: this.#found(),
       texts: this.#texts,
       colourOf: node => (node.kind === 'all' ? GROUND : colour(data.prefixes[node.prefix] ?? '')),
-      nameOf: node => nameOf(data, node, this.#t)
+      nameOf: node => nameOf(data, node, this._trans)
     });
     this.#timeline.paint(this.#theme, widthPx, ratio);
     return 'still';

@@ -1,31 +1,22 @@
-/** A polite live region: says the latest news, but never so often that it talks over everything else. */
+/** What a polite live region says: the latest news, but never so often that it talks over everything else. */
 
 const EVERY_MS = 5_000;
 
 export class Announcer {
+  /** Without changes the region stays silent. */
+  text = '';
   #saidMs = -Infinity;
   #due: string | null = null;
   #timer: ReturnType<typeof setTimeout> | undefined;
 
-  /** @param region the element whose text is read out; without changes it stays silent */
-  constructor(
-    private readonly region: HTMLElement,
-    private readonly signal: AbortSignal
-  ) {
-    region.setAttribute('role', 'status');
-    region.setAttribute('aria-live', 'polite');
-    signal.addEventListener(
-      'abort',
-      () => {
-        clearTimeout(this.#timer);
-      },
-      { once: true }
-    );
+  /** @param changed is called when the text is another */
+  constructor(private readonly changed: () => void, private readonly signal: AbortSignal) {
+    signal.addEventListener('abort', () => { clearTimeout(this.#timer); }, { once: true });
   }
 
   /** Say `text`, now or when it is time; of several within that time only the last is said. */
   say(text: string): void {
-    if (this.signal.aborted || text === (this.#due ?? this.region.textContent)) {
+    if (this.signal.aborted || text === (this.#due ?? this.text)) {
       return;
     }
     this.#due = text;
@@ -34,9 +25,7 @@ export class Announcer {
       if (waitMs <= 0) {
         this.#sayDue();
       } else {
-        this.#timer = setTimeout(() => {
-          this.#sayDue();
-        }, waitMs);
+        this.#timer = setTimeout(() => { this.#sayDue(); }, waitMs);
       }
     }
   }
@@ -44,7 +33,8 @@ export class Announcer {
   #sayDue(): void {
     this.#timer = undefined;
     this.#saidMs = performance.now();
-    this.region.textContent = this.#due ?? '';
+    this.text = this.#due ?? '';
     this.#due = null;
+    this.changed();
   }
 }

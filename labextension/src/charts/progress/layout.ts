@@ -2,7 +2,6 @@
 
 import type { FailureKind } from '../../store';
 import { type Estimate, isOnCluster, type PrefixProgress, type Run, runsOfOthers } from '../../wire';
-import { type Ahead, sumAhead } from './ahead';
 
 /** How far computes are at one moment; all times on one axis. */
 export interface ProgressInput {
@@ -29,6 +28,20 @@ export interface Counts {
   readonly erred: number;
   readonly running: number;
   readonly interrupted: number;
+}
+
+/** Tasks that have neither ended nor are with a worker. */
+export interface Ahead {
+  /** How many there are, and about how many of them the scheduler was asked. */
+  readonly total: number;
+  readonly asked: number;
+  /** Whether it was asked about all of them. */
+  readonly isAll: boolean;
+  /** How long ago it said so; of several answers the oldest. */
+  readonly ageS: number;
+  readonly queued: number;
+  readonly waiting: number;
+  readonly noWorker: number;
 }
 
 /** Counts, and what is known of the tasks of clusters among them. */
@@ -134,6 +147,29 @@ function sumCounts(rows: readonly PrefixProgress[]): Counts & Pick<ShownCounts, 
     sum.spared += row.spared;
   }
   return sum;
+}
+
+/** The sums over rows; null where nobody knows, or there are no such tasks. */
+function sumAhead(rows: readonly PrefixProgress[], nowS: number): Ahead | null {
+  const parts = rows.map(row => ({ total: ahead(row), told: row.scheduled })).filter(part => part.total > 0);
+  const told = parts.flatMap(part => part.told ?? []);
+  if (told.length === 0) {
+    return null;
+  }
+  const sum = (numbers: readonly number[]): number => numbers.reduce((a, b) => a + b, 0);
+  return {
+    total: sum(parts.map(part => part.total)),
+    asked: sum(told.map(part => part.asked)),
+    isAll: told.length === parts.length && told.every(part => part.isAll),
+    ageS: Math.max(nowS - Math.min(...told.map(part => part.timeS)), 0),
+    queued: sum(told.map(part => part.queued)),
+    waiting: sum(told.map(part => part.waiting)),
+    noWorker: sum(told.map(part => part.noWorker))
+  };
+}
+
+function ahead({ total, finished, erred, interrupted, running }: PrefixProgress): number {
+  return Math.max(total - finished - erred - interrupted - running, 0);
 }
 
 /** While a large graph is still being counted, its compute already knows how many tasks it has. */

@@ -1,26 +1,32 @@
 /** The progress chart in a page: draws when the store changes, and lets time pass in between. */
-import { english, type Translate } from '../../lib/translate';
+import { english, type TranslationBundle } from '../../lib/translate';
 import type { PrefixColours, TaskStore } from '../../store';
 import { type Run, runsOfOthers } from '../../wire';
 import type { RevealCell } from '../ui/cell-link';
 import { FrameLoop } from '../ui/frames';
 import { TimeAxis } from '../timeline/time/time-axis';
 import { ShownWindow } from '../timeline/time/shown-window';
-import { element, keepKeys, setText } from '../ui/dom';
+import { element, keepKeys } from '../ui/dom';
 import { Exporter, Notice, maySaveFiles } from '../ui/export';
 import { readTheme, watchTheme } from '../ui/page-theme';
+import type { ComponentChildren } from '../ui/render';
 import { render } from '../ui/render';
 import { SHARED_CSS, adoptStyles } from '../ui/styles';
 import { TOOLBAR_CSS, Toolbar } from '../ui/toolbar';
-import { ProgressDrawing } from './draw';
-import { errorText } from './errors';
+import { Announcer } from './announcer';
 import { layoutProgress, type ProgressInput, type ProgressLayout } from './layout';
 import { progressPicture } from './picture';
+import { Errors, PrefixRows, RunList, Segments, StateIcon } from './parts';
+import { Stopper } from './stopper';
 import { PROGRESS_CSS } from './style';
-import { progressTables } from './tables';
-import { describeProgress } from './words';
+import type { ProgressWords } from './words';
+import { describeProgress, errorText, progressTables } from './words';
 
 const TICK_MS = 200;
+
+/** What comes under the bar, in this order; a key shows the pattern of the segment it counts. */
+const META = ['elapsed', 'eta', 'stuck', 'running', 'ahead', 'erred', 'interrupted', 'lost', 'spared', 'others'] as const;
+const WITH_KEY: ReadonlySet<string> = new Set(['running', 'erred', 'interrupted']);
 
 export interface ProgressOptions {
   /** Unmounts the chart. */
@@ -28,7 +34,7 @@ export interface ProgressOptions {
   readonly firstRun?: number;
   /** Null or left out: and all that come. */
   readonly lastRun?: number | null;
-  readonly translate?: Translate;
+  readonly trans?: TranslationBundle;
   /** Interrupts the compute that runs; resolves to why there is nothing to stop, or null. */
   readonly stop?: () => Promise<string | null>;
   /** Leads to the cells of computes; left out: nowhere. */
@@ -56,38 +62,48 @@ export function mount(el: HTMLElement, store: TaskStore, options: ProgressOption
   return view;
 }
 
+/** What the chart shows, of which computes, and when; it stays as it is while the chart is paused. */
+interface Moment {
+  readonly layout: ProgressLayout;
+  readonly runs: readonly Run[];
+  readonly nowS: number;
+}
+
 class ProgressView implements ProgressChart {
+  readonly el = element('section', { class: 'tsk-chart tsk-progress', role: 'group' });
   readonly #axis: TimeAxis;
   readonly #window: ShownWindow;
-  readonly #drawing: ProgressDrawing;
-  readonly #tools = element('div', { class: 'tsk-progress-tools' });
+  readonly #notice: Notice;
+  readonly #announcer: Announcer;
+  readonly #stopper: Stopper;
   readonly #exporter: Exporter;
   readonly #joined: boolean;
+  readonly #reveal: RevealCell;
   readonly #frames: FrameLoop;
   readonly #read: () => Tables;
   readonly #signal: AbortSignal;
-  readonly #t: Translate;
+  private readonly _trans: TranslationBundle;
   #ticking: ReturnType<typeof setInterval> | undefined;
   #wasLive = false;
-  #drawn: ProgressLayout | null = null;
+  #isAlive = false;
+  #moment: Moment | null = null;
 
   constructor(private readonly store: TaskStore, options: ProgressOptions) {
-    const { signal, firstRun = 0, lastRun = null, translate = english, stop = null, joined = false, reveal = () => null } = options;
+    const { signal, firstRun = 0, lastRun = null, trans = english, stop = null, joined = false, reveal = () => null } = options;
+    const changed = (): void => { this.#render(); };
     this.#signal = signal;
-    this.#t = translate;
+    this._trans = trans;
     this.#axis = options.axis ?? new TimeAxis(false);
     this.#window = new ShownWindow({ firstRun, lastRun }, this.#axis);
     this.#read = reader(store, this.#window);
     this.#joined = joined;
-    const said = element('div', { class: 'tsk-notice', role: 'status' });
-    const notice = new Notice(() => { setText(said, notice.text); }, signal);
-    this.#exporter = new Exporter(notice, translate);
-    this.#drawing = new ProgressDrawing({ signal, translate, stop, reveal, tools: this.#tools, notice: said });
+    this.#reveal = reveal;
+    this.#notice = new Notice(changed, signal);
+    this.#announcer = new Announcer(changed, signal);
+    this.#stopper = new Stopper({ signal, trans, stop, changed });
+    this.#exporter = new Exporter(this.#notice, trans);
     this.#frames = new FrameLoop(() => this.#draw(), signal);
-  }
-
-  get el(): HTMLElement {
-    return this.#drawing.el;
+    this.el.setAttribute('aria-label', trans.__('Progress of Dask tasks'));
   }
 
   start(): void {
@@ -101,7 +117,7 @@ class ProgressView implements ProgressChart {
       'abort',
       () => {
         clearInterval(this.#ticking);
-        render(null, this.#tools);
+        render(null, this.el);
         this.el.remove();
       },
       { once: true }
@@ -112,42 +128,6 @@ class ProgressView implements ProgressChart {
     return layoutProgress({ ...this.#read(), nowS: this.store.clock.nowS() });
   }
 
-  #togglePause(): void {
-    this.#axis.pauseAt(this.#axis.pausedAtS === null ? this.store.clock.nowS() : null);
-  }
-
-  #copy(): void {
-    this.#exporter.copy(progressTables(this.#drawn ?? this.layout(), this.#t));
-  }
-
-  #savePicture(): void {
-    const layout = this.#drawn ?? this.layout();
-    const errors = layout.errors.map(kind => errorText(kind, this.#t));
-    const picture = progressPicture(layout, describeProgress(layout, this.#t), errors, this.#colourOf, readTheme(this.el));
-    this.#exporter.save(picture, 'taskscope-progress.png');
-  }
-
-  #renderTools(paused: boolean): void {
-    const t = this.#t;
-    const cleared = this.#axis.sinceRun !== null;
-    const live = this.#wasLive;
-    const pause = {
-      text: t('Pause'), label: t('Pause: hold the picture; recording goes on'), act: () => { this.#togglePause(); },
-      pressed: paused, hidden: !live && !paused
-    };
-    const clear = {
-      text: cleared ? t('Show all computes again') : t('Clear: show only what comes'), act: () => { this.#window.toggleClear(this.store); },
-      hidden: !live && !cleared
-    };
-    const items = [
-      { text: t('Copy as a table'), act: () => { this.#copy(); } },
-      { text: t('Save as PNG'), act: () => { this.#savePicture(); }, hidden: !maySaveFiles() },
-      ...(this.#joined ? [] : [clear])
-    ];
-    const menu = { text: t('More'), label: t('More actions'), items };
-    render(<Toolbar label={t('View')} buttons={this.#joined ? [] : [pause]} menu={menu} />, this.#tools);
-  }
-
   readonly #soon = (): void => {
     this.#frames.request();
   };
@@ -155,18 +135,19 @@ class ProgressView implements ProgressChart {
   readonly #colourOf = (prefix: string): string => this.#read().colours.colour(this.store.tables.prefixId(prefix));
 
   #draw(): 'still' {
-    const current = this.layout();
-    const paused = this.#axis.pausedAtS !== null;
-    const alive = this.store.clock.active && current.state === 'running';
-    this.#wasLive ||= this.store.clock.active;
-    this.#renderTools(paused);
-    this.#drawing.setPaused(paused);
-    this.#drawing.showStop(alive);
-    if (!paused || this.#drawn === null) {
-      this.#drawn = current;
-      this.#drawing.draw(current, { runs: this.#read().runs, nowS: this.store.clock.nowS() }, this.#colourOf);
+    const { clock } = this.store;
+    const layout = this.layout();
+    this.#isAlive = clock.active && layout.state === 'running';
+    this.#wasLive ||= clock.active;
+    if (!this.#isAlive) {
+      this.#stopper.ready();
     }
-    if (!alive) {
+    if (this.#axis.pausedAtS === null || this.#moment === null) {
+      this.#announce(layout);
+      this.#moment = { layout, runs: this.#read().runs, nowS: clock.nowS() };
+    }
+    this.#render();
+    if (!this.#isAlive) {
       clearInterval(this.#ticking);
       this.#ticking = undefined;
     } else {
@@ -174,6 +155,118 @@ class ProgressView implements ProgressChart {
     }
     return 'still';
   }
+
+  /** What was over before anybody looked is no news. */
+  #announce(layout: ProgressLayout): void {
+    if (layout.state === 'running' || (this.#moment !== null && this.#moment.layout.state !== layout.state)) {
+      this.#announcer.say(describeProgress(layout, this._trans).sentence);
+    }
+  }
+
+  #render(): void {
+    if (this.#moment === null || this.#signal.aborted) {
+      return;
+    }
+    const { _trans: trans } = this;
+    const { layout, runs, nowS } = this.#moment;
+    const { isAsked, note, canStop } = this.#stopper;
+    const words = describeProgress(layout, trans);
+    this.el.dataset.state = layout.state;
+    render(
+      <>
+        <div class="tsk-progress-head">
+          <span class="tsk-progress-state"><StateIcon state={layout.state} /><span>{words.state}</span></span>
+          <span class="tsk-progress-held" hidden={this.#axis.pausedAtS === null}>{trans.__('paused')}</span>
+          <span class="tsk-progress-count">{words.count}</span>
+          <span class="tsk-progress-percent">{words.percent}</span>
+          <button
+            type="button" class="tsk-button tsk-progress-stop" title={trans.__('Interrupt the compute')} hidden={!canStop || !this.#isAlive}
+            disabled={isAsked} onClick={() => void this.#stopper.ask()}
+          >
+            {isAsked ? trans.__('Stopping…') : trans.__('Stop')}
+          </button>
+          <div class="tsk-progress-tools">{this.#tools(trans)}</div>
+        </div>
+        <div class="tsk-notice" role="status">{this.#notice.text}</div>
+        <div class="tsk-progress-note" role="status" hidden={note === ''}>{note}</div>
+        {bar(layout, words, trans)}
+        <div class="tsk-progress-meta">
+          {meta(words, trans)}
+          <RunList runs={runs} nowS={nowS} trans={trans} reveal={this.#reveal} />
+        </div>
+        <div class="tsk-progress-error" hidden={words.error === ''}>{words.error}</div>
+        <Errors errors={layout.errors} trans={trans} />
+        <PrefixRows prefixes={layout.prefixes} colourOf={this.#colourOf} trans={trans} />
+        <div class="tsk-hidden" role="status" aria-live="polite">{this.#announcer.text}</div>
+      </>,
+      this.el
+    );
+  }
+
+  #tools(trans: TranslationBundle): ComponentChildren {
+    const cleared = this.#axis.sinceRun !== null;
+    const paused = this.#axis.pausedAtS !== null;
+    const live = this.#wasLive;
+    const pause = {
+      text: trans.__('Pause'), label: trans.__('Pause: hold the picture; recording goes on'), act: () => { this.#togglePause(); },
+      pressed: paused, hidden: !live && !paused
+    };
+    const clear = {
+      text: cleared ? trans.__('Show all computes again') : trans.__('Clear: show only what comes'), act: () => { this.#window.toggleClear(this.store); },
+      hidden: !live && !cleared
+    };
+    const items = [
+      { text: trans.__('Copy as a table'), act: () => { this.#copy(); } },
+      { text: trans.__('Save as PNG'), act: () => { this.#savePicture(); }, hidden: !maySaveFiles() },
+      ...(this.#joined ? [] : [clear])
+    ];
+    const menu = { text: trans.__('More'), label: trans.__('More actions'), items };
+    return <Toolbar label={trans.__('View')} buttons={this.#joined ? [] : [pause]} menu={menu} />;
+  }
+
+  #togglePause(): void {
+    this.#axis.pauseAt(this.#axis.pausedAtS === null ? this.store.clock.nowS() : null);
+  }
+
+  get #layoutShown(): ProgressLayout {
+    return this.#moment?.layout ?? this.layout();
+  }
+
+  #copy(): void {
+    this.#exporter.copy(progressTables(this.#layoutShown, this._trans));
+  }
+
+  #savePicture(): void {
+    const layout = this.#layoutShown;
+    const errors = layout.errors.map(kind => errorText(kind, this._trans));
+    const picture = progressPicture(layout, describeProgress(layout, this._trans), errors, this.#colourOf, readTheme(this.el));
+    this.#exporter.save(picture, 'taskscope-progress.png');
+  }
+}
+
+function bar(layout: ProgressLayout, { sentence }: ProgressWords, trans: TranslationBundle): ComponentChildren {
+  const { total, finished } = layout;
+  return (
+    <div
+      class="tsk-progress-bar" role="progressbar" aria-label={trans.__('Finished tasks')} aria-valuetext={sentence} aria-valuemin={0}
+      aria-valuemax={total > 0 ? total : undefined} aria-valuenow={total > 0 ? finished : undefined}
+    >
+      <Segments counts={layout} />
+    </div>
+  );
+}
+
+function meta(words: ProgressWords, trans: TranslationBundle): ComponentChildren {
+  const titles: Partial<Record<(typeof META)[number], string>> = {
+    stuck: trans.__('No worker has the resources or the address that they ask for, or there is no worker: they wait until one comes.'),
+    spared: trans.__('The cluster has their results, or those of what needs them. They are in no other count.')
+  };
+  return META.map(name => (
+    <span class={`tsk-progress-${name}`} title={titles[name]} hidden={words[name] === ''}>
+      {WITH_KEY.has(name) && <span class={`tsk-key tsk-segment tsk-${name}`} aria-hidden="true" />}
+      <span>{words[name]}</span>
+    </span>
+  ));
 }
 
 function followTheme(chart: HTMLElement, signal: AbortSignal): void {

@@ -1,10 +1,15 @@
-/** The progress chart in words: what is printed, and what is said aloud. */
+/** The progress chart in words: what is printed, what is said aloud, and its tables. */
 import { formatCount, formatDuration, formatPercent, printable } from '../../lib/format';
-import type { Translate } from '../../lib/translate';
-import { aheadText, stuckText } from './ahead';
-import type { Eta, OthersCounts, PrefixRow, ProgressLayout, ProgressState, ShownCounts } from './layout';
+import type { TranslationBundle } from '../../lib/translate';
+import type { FailureKind } from '../../store';
+import type { TextTable } from '../ui/tables';
+import type { Ahead, Eta, OthersCounts, PrefixRow, ProgressLayout, ProgressState, ShownCounts } from './layout';
 
 const MAX_ERROR_CHARS = 200;
+const MAX_MESSAGE_CHARS = 300;
+const MAX_NAME_CHARS = 80;
+/** Of what was said longer ago than this, it is said when. */
+const STALE_S = 5;
 
 export interface ProgressWords {
   readonly state: string;
@@ -32,23 +37,23 @@ export interface ProgressWords {
 }
 
 /** Empty texts stand for what need not be shown. */
-export function describeProgress(layout: ProgressLayout, translate: Translate): ProgressWords {
+export function describeProgress(layout: ProgressLayout, trans: TranslationBundle): ProgressWords {
   const { total, erred, interrupted, lost, nRuns, error, counting } = layout;
   const words = {
-    state: stateWord(layout.state, translate),
-    count: countText(layout, translate),
+    state: stateWord(layout.state, trans),
+    count: countText(layout, trans),
     percent: total > 0 && !counting ? formatPercent(layout.fraction) : '',
-    elapsed: nRuns > 0 ? translate('%1 elapsed', elapsedText(layout)) : '',
-    eta: etaText(layout.eta, translate),
-    running: runningText(layout, translate),
-    stuck: stuckText(layout.ahead, translate),
-    ahead: aheadText(layout.ahead, translate),
-    erred: erred > 0 ? translate('%1 erred', formatCount(erred)) : '',
-    interrupted: interrupted > lost ? translate('%1 interrupted', formatCount(interrupted - lost)) : '',
-    lost: lost > 0 ? translate('%1 lost with their worker', formatCount(lost)) : '',
-    spared: sparedText(layout, translate),
-    runs: nRuns > 1 ? translate('%1 computes', formatCount(nRuns)) : '',
-    others: othersText(layout.others, translate),
+    elapsed: nRuns > 0 ? trans.__('%1 elapsed', elapsedText(layout)) : '',
+    eta: etaText(layout.eta, trans),
+    running: runningText(layout, trans),
+    stuck: stuckText(layout.ahead, trans),
+    ahead: aheadText(layout.ahead, trans),
+    erred: erred > 0 ? trans.__('%1 erred', formatCount(erred)) : '',
+    interrupted: interrupted > lost ? trans.__('%1 interrupted', formatCount(interrupted - lost)) : '',
+    lost: lost > 0 ? trans.__('%1 lost with their worker', formatCount(lost)) : '',
+    spared: sparedText(layout, trans),
+    runs: nRuns > 1 ? trans._n('%2 compute', '%2 computes', nRuns, formatCount(nRuns)) : '',
+    others: othersText(layout.others, trans),
     error: error === null ? '' : printable(error, MAX_ERROR_CHARS)
   };
   const { state, percent, eta, elapsed } = words;
@@ -57,38 +62,38 @@ export function describeProgress(layout: ProgressLayout, translate: Translate): 
   return { ...words, sentence: details === '' ? state : `${state}: ${details}` };
 }
 
-function runningText({ running, atWorkers }: ShownCounts, translate: Translate): string {
+function runningText({ running, atWorkers }: ShownCounts, trans: TranslationBundle): string {
   if (running === 0) {
     return '';
   }
-  return atWorkers ? translate('%1 processing', formatCount(running)) : translate('%1 running', formatCount(running));
+  return atWorkers ? trans.__('%1 processing', formatCount(running)) : trans.__('%1 running', formatCount(running));
 }
 
-function sparedText({ spared }: ShownCounts, translate: Translate): string {
-  return spared === 0 ? '' : translate('%1 did not have to run', formatCount(spared));
+function sparedText({ spared }: ShownCounts, trans: TranslationBundle): string {
+  return spared === 0 ? '' : trans.__('%1 did not have to run', formatCount(spared));
 }
 
-function countText({ total, finished, spared, nRuns, counting }: ProgressLayout, translate: Translate): string {
+function countText({ total, finished, spared, nRuns, counting }: ProgressLayout, trans: TranslationBundle): string {
   if (counting) {
-    return finished > 0 ? translate('%1 finished, total not known yet', formatCount(finished)) : translate('counting tasks…');
+    return finished > 0 ? trans.__('%1 finished, total not known yet', formatCount(finished)) : trans.__('counting tasks…');
   }
   if (total > 0) {
-    return translate('%1 of %2 tasks', formatCount(finished), formatCount(total));
+    return trans._n('%2 of %3 task', '%2 of %3 tasks', total, formatCount(finished), formatCount(total));
   }
-  return spared > 0 ? translate('no task had to run') : nRuns > 0 ? translate('no tasks') : '';
+  return spared > 0 ? trans.__('no task had to run') : nRuns > 0 ? trans.__('no tasks') : '';
 }
 
-function othersText(others: OthersCounts | null, translate: Translate): string {
+function othersText(others: OthersCounts | null, trans: TranslationBundle): string {
   if (others === null) {
     return '';
   }
   const { ended, erred, running } = others;
   const parts = [
-    ended === 1 ? translate('1 task ended') : translate('%1 tasks ended', formatCount(ended)),
-    erred > 0 ? translate('%1 erred', formatCount(erred)) : '',
-    running > 0 ? translate('%1 processing', formatCount(running)) : ''
+    trans._n('%2 task ended', '%2 tasks ended', ended, formatCount(ended)),
+    erred > 0 ? trans.__('%1 erred', formatCount(erred)) : '',
+    running > 0 ? trans.__('%1 processing', formatCount(running)) : ''
   ];
-  return translate('other clients: %1', parts.filter(part => part !== '').join(', '));
+  return trans.__('other clients: %1', parts.filter(part => part !== '').join(', '));
 }
 
 /** The counts of one prefix: `40 / 100`. */
@@ -97,51 +102,51 @@ export function rowCount(row: PrefixRow): string {
 }
 
 /** The same, with what hangs: `40 / 100 · 4 fit no worker`. */
-export function rowNumber(row: PrefixRow, translate: Translate): string {
-  return [rowCount(row), stuckText(row.ahead, translate)].filter(text => text !== '').join(' · ');
+export function rowNumber(row: PrefixRow, trans: TranslationBundle): string {
+  return [rowCount(row), stuckText(row.ahead, trans)].filter(text => text !== '').join(' · ');
 }
 
 /** What a row's bar shows, in words. */
-export function rowSentence(row: PrefixRow, translate: Translate): string {
-  const parts = [translate('%1 of %2 finished', formatCount(row.finished), formatCount(row.total))];
-  parts.push(...[runningText(row, translate), stuckText(row.ahead, translate), aheadText(row.ahead, translate)].filter(text => text !== ''));
+export function rowSentence(row: PrefixRow, trans: TranslationBundle): string {
+  const parts = [trans.__('%1 of %2 finished', formatCount(row.finished), formatCount(row.total))];
+  parts.push(...[runningText(row, trans), stuckText(row.ahead, trans), aheadText(row.ahead, trans)].filter(text => text !== ''));
   if (row.erred > 0) {
-    parts.push(translate('%1 erred', formatCount(row.erred)));
+    parts.push(trans.__('%1 erred', formatCount(row.erred)));
   }
   if (row.interrupted > 0) {
-    parts.push(translate('%1 interrupted', formatCount(row.interrupted)));
+    parts.push(trans.__('%1 interrupted', formatCount(row.interrupted)));
   }
   if (row.spared > 0) {
-    parts.push(sparedText(row, translate));
+    parts.push(sparedText(row, trans));
   }
   return parts.join(', ');
 }
 
 /** What the rows that are not listed do: `3 running, 1 erred`; empty where nothing. */
-export function hiddenText(rows: readonly PrefixRow[], translate: Translate): string {
+export function hiddenText(rows: readonly PrefixRow[], trans: TranslationBundle): string {
   const running = rows.filter(row => row.running > 0).length;
   const stuck = rows.filter(row => (row.ahead?.noWorker ?? 0) > 0).length;
   const erred = rows.filter(row => row.erred > 0).length;
   const parts = [
-    running > 0 ? translate('%1 running', formatCount(running)) : '',
-    stuck > 0 ? translate('%1 with tasks that fit no worker', formatCount(stuck)) : '',
-    erred > 0 ? translate('%1 erred', formatCount(erred)) : ''
+    running > 0 ? trans.__('%1 running', formatCount(running)) : '',
+    stuck > 0 ? trans.__('%1 with tasks that fit no worker', formatCount(stuck)) : '',
+    erred > 0 ? trans.__('%1 erred', formatCount(erred)) : ''
   ];
   return parts.filter(part => part !== '').join(', ');
 }
 
-export function stateWord(state: ProgressState, translate: Translate): string {
+export function stateWord(state: ProgressState, trans: TranslationBundle): string {
   switch (state) {
     case 'waiting':
-      return translate('Waiting for a Dask compute');
+      return trans.__('Waiting for a Dask compute');
     case 'running':
-      return translate('Running');
+      return trans.__('Running');
     case 'finished':
-      return translate('Finished');
+      return trans.__('Finished');
     case 'erred':
-      return translate('Failed');
+      return trans.__('Failed');
     case 'interrupted':
-      return translate('Interrupted');
+      return trans.__('Interrupted');
   }
 }
 
@@ -152,33 +157,82 @@ function elapsedText({ state, elapsedS }: ProgressLayout): string {
     : formatDuration(elapsedS);
 }
 
-function etaText(eta: Eta, translate: Translate): string {
+function etaText(eta: Eta, trans: TranslationBundle): string {
   switch (eta.kind) {
     case 'none':
       return '';
     case 'estimating':
-      return translate('estimating…');
+      return trans.__('estimating…');
     case 'estimate': {
       const [low, high] = [coarse(eta.lowS, Math.floor), coarse(eta.highS, Math.ceil)].map(formatDuration);
       const guess = formatDuration(coarse(eta.seconds, Math.ceil));
-      const band = translate('%1 to %2', low ?? '', high ?? '');
-      return translate('about %1 left (estimate: %2)', guess, [band, unseenText(eta.nUnseen, translate)].filter(Boolean).join(', '));
+      const band = trans.__('%1 to %2', low ?? '', high ?? '');
+      return trans.__('about %1 left (estimate: %2)', guess, [band, unseenText(eta.nUnseen, trans)].filter(Boolean).join(', '));
     }
   }
 }
 
 /** Of what is not like anything seen nobody knows how long it takes. */
-function unseenText(n: number, translate: Translate): string {
-  if (n === 0) {
-    return '';
-  }
-  return n === 1
-    ? translate('or more: 1 task of a prefix not seen yet')
-    : translate('or more: %1 tasks of prefixes not seen yet', formatCount(n));
+function unseenText(n: number, trans: TranslationBundle): string {
+  return n === 0 ? '' : trans._n('or more: %2 task of a prefix not seen yet', 'or more: %2 tasks of prefixes not seen yet', n, formatCount(n));
 }
 
 /** Whole seconds, and coarser the further away: an estimate has no more digits than that. */
 function coarse(seconds: number, toWhole: (value: number) => number): number {
   const step = seconds < 20 ? 1 : seconds < 120 ? 5 : seconds < 7200 ? 60 : 600;
   return toWhole(seconds / step) * step;
+}
+
+/** What hangs until a worker comes; empty where nothing. */
+function stuckText(of: Ahead | null, trans: TranslationBundle): string {
+  if (of === null || of.noWorker === 0) {
+    return '';
+  }
+  return trans._n('%2 fits no worker', '%2 fit no worker', of.noWorker, formatCount(of.noWorker));
+}
+
+/** What goes on by itself, and of how many tasks and when that was said; empty where nothing is known. */
+function aheadText(of: Ahead | null, trans: TranslationBundle): string {
+  if (of === null || (of.isAll && of.queued + of.waiting + of.noWorker === 0)) {
+    return '';
+  }
+  const parts = [
+    of.queued > 0 ? trans.__('%1 queued', formatCount(of.queued)) : '',
+    of.waiting > 0 ? trans.__('%1 waiting', formatCount(of.waiting)) : ''
+  ];
+  const limits = [
+    of.isAll ? '' : trans.__('%1 of %2 asked', formatCount(Math.min(of.asked, of.total)), formatCount(of.total)),
+    of.ageS < STALE_S ? '' : trans.__('%1 ago', formatDuration(Math.floor(of.ageS)))
+  ];
+  const [counts, limit] = [parts, limits].map(texts => texts.filter(text => text !== '').join(', '));
+  return limit === '' ? (counts ?? '') : `${counts ?? ''} (${limit ?? ''})`.trim();
+}
+
+/** `ValueError: no: 3 tasks of load, first ('load-1', 0)`. */
+export function errorText({ prefix, error, n, first }: FailureKind, trans: TranslationBundle): string {
+  const message = error === null ? trans.__('unknown error') : printable(error, MAX_MESSAGE_CHARS);
+  const [name, key] = [printable(prefix, MAX_NAME_CHARS), printable(first.key, MAX_NAME_CHARS)];
+  return trans._n('%2: task %5', '%2: %3 tasks of %4, first %5', n, message, formatCount(n), name, key);
+}
+
+/** A table of the prefixes, and one of what went wrong where anything did. */
+export function progressTables({ prefixes, errors }: ProgressLayout, trans: TranslationBundle): TextTable[] {
+  const isTold = prefixes.some(row => row.ahead !== null);
+  const areSpared = prefixes.some(row => row.spared > 0);
+  const byPrefix: TextTable = {
+    caption: trans._n('%2 prefix', '%2 prefixes', prefixes.length, formatCount(prefixes.length)),
+    columns: [
+      ...[trans.__('Prefix'), trans.__('Tasks'), trans.__('Finished'), trans.__('Running'), trans.__('Erred'), trans.__('Interrupted or lost')],
+      ...(areSpared ? [trans.__('Did not have to run')] : []),
+      ...(isTold ? [trans.__('Fit no worker'), trans.__('Queued'), trans.__('Waiting'), trans.__('Of how many asked')] : [])
+    ],
+    rows: prefixes.map(({ prefix, ahead, ...counts }) => [
+      printable(prefix),
+      ...[counts.total, counts.finished, counts.running, counts.erred, counts.interrupted].map(String),
+      ...(areSpared ? [String(counts.spared)] : []),
+      ...(isTold ? [ahead?.noWorker, ahead?.queued, ahead?.waiting, ahead?.asked].map(n => (n === undefined ? '' : String(n))) : [])
+    ])
+  };
+  const rows = errors.map(({ prefix, error, n, first }) => [printable(prefix), error === null ? trans.__('unknown error') : printable(error), String(n), printable(first.key)]);
+  return rows.length === 0 ? [byPrefix] : [byPrefix, { caption: trans.__('Errors'), columns: [trans.__('Prefix'), trans.__('Error'), trans.__('Tasks'), trans.__('First task')], rows }];
 }

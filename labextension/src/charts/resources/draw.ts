@@ -2,7 +2,7 @@
 import { ThinLine } from '../../lib/thin';
 import { formatBytes, formatDuration } from '../../lib/format';
 import type { Span } from '../../lib/span';
-import type { Translate } from '../../lib/translate';
+import type { TranslationBundle } from '../../lib/translate';
 import type { ResourceStore } from '../../store';
 import type { Brush } from '../timeline/brush';
 import type { Plot } from '../timeline/plots';
@@ -13,7 +13,7 @@ import { formatCpu } from './words';
 
 const FILL = 0.22;
 
-export function drawResources(brush: Brush, plots: readonly Plot[], store: ResourceStore, own: Span, summary: ResourceSummary, t: Translate): void {
+export function drawResources(brush: Brush, plots: readonly Plot[], store: ResourceStore, own: Span, summary: ResourceSummary, trans: TranslationBundle): void {
   const [cpu, memory] = plots;
   if (cpu === undefined || memory === undefined) {
     return;
@@ -23,7 +23,7 @@ export function drawResources(brush: Brush, plots: readonly Plot[], store: Resou
   const range = inSight(store, paused ? { ...own, stopS: Math.min(own.stopS, nowS) } : own, span);
   for (const plot of [cpu, memory]) {
     brush.inside(plot, () => {
-      drawGaps(brush, store, range, plot, t);
+      drawGaps(brush, store, range, plot, trans);
     });
   }
   brush.inside(cpu, () => {
@@ -32,7 +32,7 @@ export function drawResources(brush: Brush, plots: readonly Plot[], store: Resou
   brush.inside(memory, () => {
     drawArea(brush, memory, memoryLine(brush, store, range, memory));
   });
-  drawMarks(brush, cpu, memory, summary, t);
+  drawMarks(brush, cpu, memory, summary, trans);
 }
 
 /** The samples in sight, and one more on each side. */
@@ -98,13 +98,13 @@ function drawArea({ context, theme }: Brush, plot: Plot, segments: readonly numb
   }
 }
 
-function drawGaps(brush: Brush, store: ResourceStore, [from, to]: Range, plot: Plot, t: Translate): void {
+function drawGaps(brush: Brush, store: ResourceStore, [from, to]: Range, plot: Plot, trans: TranslationBundle): void {
   for (let i = from + 1; i < to; i += 1) {
     if (store.gap[i] === 1) {
       const [startS, stopS] = [store.timeS[i - 1] as number, store.timeS[i] as number];
       brush.hatch(plot, startS, stopS);
       const [left, right] = [brush.xAt(startS), brush.xAt(stopS)];
-      const text = t('no samples for %1', formatDuration(stopS - startS));
+      const text = trans.__('no samples for %1', formatDuration(stopS - startS));
       if (right - left > brush.context.measureText(text).width + 12) {
         brush.label(text, [{ x: (left + right) / 2, y: plot.topPx + plot.heightPx / 2, align: 'center' }]);
       }
@@ -112,16 +112,16 @@ function drawGaps(brush: Brush, store: ResourceStore, [from, to]: Range, plot: P
   }
 }
 
-function drawMarks(brush: Brush, cpu: Plot, memory: Plot, summary: ResourceSummary, t: Translate): void {
+function drawMarks(brush: Brush, cpu: Plot, memory: Plot, summary: ResourceSummary, trans: TranslationBundle): void {
   const { cpuPeak, rssPeak, limitBytes } = summary;
   if (limitBytes !== null && limitBytes <= memory.axis.top) {
-    brush.level(memory, limitBytes, t('limit %1', formatBytes(limitBytes)));
+    brush.level(memory, limitBytes, trans.__('limit %1', formatBytes(limitBytes)));
   } else if (limitBytes !== null) {
     const x = brush.room.plotLeftPx + brush.room.plotWidthPx;
-    brush.label(t('limit %1, far above ↑', formatBytes(limitBytes)), [{ x, y: memory.topPx - 10, align: 'right' }]);
+    brush.label(trans.__('limit %1, far above ↑', formatBytes(limitBytes)), [{ x, y: memory.topPx - 10, align: 'right' }]);
   }
   if (cpuPeak !== null) {
-    brush.point(cpu, cpuPeak.timeS, cpuPeak.value, t('peak %1', formatCpu(cpuPeak.value)));
+    brush.point(cpu, cpuPeak.timeS, cpuPeak.value, trans.__('peak %1', formatCpu(cpuPeak.value)));
   }
-  brush.point(memory, rssPeak.timeS, rssPeak.value, t('peak %1', formatBytes(rssPeak.value)));
+  brush.point(memory, rssPeak.timeS, rssPeak.value, trans.__('peak %1', formatBytes(rssPeak.value)));
 }

@@ -34,11 +34,12 @@ export class ResourcesTrack extends PlotTrack {
 
   constructor(context: TrackContext) {
     super(context);
-    this.label = context.t('CPU and memory');
+    const { trans } = context;
+    this.label = trans.__('CPU and memory');
   }
 
   update(frame: TimeFrame | null): string | null {
-    const { store, window, t } = this.context;
+    const { store, window, trans } = this.context;
     const span = sampleSpan(store.tables, window);
     const seen = `${store.resources.version} ${span?.startS ?? ''} ${span?.stopS ?? ''} ${String(frame?.growing)} ${window.firstRun}`;
     // While time is paused, words that were said before stand.
@@ -53,9 +54,9 @@ export class ResourcesTrack extends PlotTrack {
       return null;
     }
     if (frame === null) {
-      return t('waiting for the first compute');
+      return trans.__('waiting for the first compute');
     }
-    return frame.growing ? t('no samples yet') : t('no samples of CPU and memory for this compute');
+    return frame.growing ? trans.__('no samples yet') : trans.__('no samples of CPU and memory for this compute');
   }
 
   version(): string {
@@ -63,19 +64,19 @@ export class ResourcesTrack extends PlotTrack {
   }
 
   plots(): readonly PlotSpec[] {
-    const { t } = this.context;
+    const { trans } = this.context;
     const summary = this.#summary;
     const most = Math.max(summary?.rssPeak.value ?? 0, 1);
     const limit = summary?.limitBytes ?? null;
-    const cores = summary === null ? '' : coresText(summary, t);
+    const cores = summary === null ? '' : coresText(summary, trans);
     return [
       {
-        title: `${t('CPU')} · ${cores}`,
+        title: `${trans.__('CPU')} · ${cores}`,
         axis: valueAxis(Math.max(summary?.cpuPeak?.value ?? 0, 1), 2, formatCpu),
         heightPx: CPU_PX
       },
       {
-        title: t('Memory · resident'),
+        title: trans.__('Memory · resident'),
         axis: valueAxis(limit !== null && limit <= most * FAR ? Math.max(limit, most) * 1.02 : most * 1.1, 3, formatBytes),
         heightPx: MEMORY_PX
       }
@@ -83,33 +84,33 @@ export class ResourcesTrack extends PlotTrack {
   }
 
   drawPlots(brush: Brush, plots: readonly Plot[]): void {
-    const { store, t } = this.context;
+    const { store, trans } = this.context;
     if (this.#own !== null && this.#summary !== null) {
-      drawResources(brush, plots, store.resources, this.#own, this.#summary, t);
+      drawResources(brush, plots, store.resources, this.#own, this.#summary, trans);
     }
   }
 
   /** The sample that stands for a time: CPU is the mean up to it. */
   readout(timeS: number): readonly string[] | null {
-    const { store: { resources }, t } = this.context;
+    const { store: { resources }, trans } = this.context;
     const [from, to] = resources.within(this.#own ?? { startS: 0, stopS: -1 });
     const i = upperBound(resources.timeS, to, timeS);
-    const at = t('at %1', formatDuration(timeS - this.#zeroS));
+    const at = trans.__('at %1', formatDuration(timeS - this.#zeroS));
     if (i <= from || i >= to || (Number.isNaN(resources.cpuPercent[i]) && i > from)) {
-      return [at, t('no samples')];
+      return [at, trans.__('no samples')];
     }
-    const cpu = t('CPU %1', formatCpu(cpuShareOf(resources, i)));
+    const cpu = trans.__('CPU %1', formatCpu(cpuShareOf(resources, i)));
     if (resources.gap[i] === 1) {
       const gapS = (resources.timeS[i] as number) - (resources.timeS[i - 1] as number);
-      return [at, t('no samples for %1', formatDuration(gapS)), t('%1 on average over the gap', cpu)];
+      return [at, trans.__('no samples for %1', formatDuration(gapS)), trans.__('%1 on average over the gap', cpu)];
     }
     const n = resources.nProcesses[i] ?? 1;
-    const processes = n > 1 ? [t('%1 processes', formatCount(n))] : [];
-    return [at, cpu, t('memory %1', formatBytes(resources.rssBytes[i] ?? null)), ...processes];
+    const processes = n > 1 ? [trans._n('%2 process', '%2 processes', n, formatCount(n))] : [];
+    return [at, cpu, trans.__('memory %1', formatBytes(resources.rssBytes[i] ?? null)), ...processes];
   }
 
   head(): ComponentChildren {
-    const { t } = this.context;
+    const { trans } = this.context;
     const summary = this.#summary;
     if (summary === null) {
       return null;
@@ -119,11 +120,11 @@ export class ResourcesTrack extends PlotTrack {
     return (
       <div class="tsk-series-head">
         <Gauge
-          name={t('CPU')} value={formatCpu(cpuShare)} detail={t('peak %1 · %2', formatCpu(cpuPeak?.value ?? null), coresText(summary, t))}
+          name={trans.__('CPU')} value={formatCpu(cpuShare)} detail={trans.__('peak %1 · %2', formatCpu(cpuPeak?.value ?? null), coresText(summary, trans))}
           share={cpuShare} peakShare={cpuPeak?.value ?? null}
         />
         <Gauge
-          name={t('Memory')} value={formatBytes(rssBytes)} detail={t('peak %1 · limit %2', formatBytes(rssPeak.value), formatBytes(limitBytes))}
+          name={trans.__('Memory')} value={formatBytes(rssBytes)} detail={trans.__('peak %1 · limit %2', formatBytes(rssPeak.value), formatBytes(limitBytes))}
           share={ofLimit(rssBytes)} peakShare={ofLimit(rssPeak.value)}
         />
       </div>
@@ -131,34 +132,34 @@ export class ResourcesTrack extends PlotTrack {
   }
 
   foot(): ComponentChildren {
-    const { t } = this.context;
+    const { trans } = this.context;
     const summary = this.#summary;
     if (summary === null) {
       return null;
     }
-    const notes = [this.#growing ? '' : t('gauges show the last sample'), gapText(summary, t), processText(summary, t)];
+    const notes = [this.#growing ? '' : trans.__('gauges show the last sample'), gapText(summary, trans), processText(summary, trans)];
     return <div class="tsk-series-foot"><p>{notes.filter(note => note !== '').join(' · ')}</p></div>;
   }
 
   override title(): string {
-    return this.#summary === null ? this.label : summaryText(this.#summary, false, this.context.t);
+    return this.#summary === null ? this.label : summaryText(this.#summary, false, this.context.trans);
   }
 
   description(): string {
-    return this.#summary === null ? this.label : labelText(this.#summary, this.#growing, this.context.t);
+    return this.#summary === null ? this.label : labelText(this.#summary, this.#growing, this.context.trans);
   }
 
   tables(): readonly TextTable[] {
-    const { t } = this.context;
+    const { trans } = this.context;
     if (this.#summary === null) {
       return [];
     }
-    const columns = [t('Resource'), this.#growing ? t('Now') : t('Last'), t('Peak'), t('Peak at'), t('Limit')];
-    return [{ caption: t('CPU and memory'), columns, rows: tableRows(this.#summary, this.#zeroS, t) }];
+    const columns = [trans.__('Resource'), this.#growing ? trans.__('Now') : trans.__('Last'), trans.__('Peak'), trans.__('Peak at'), trans.__('Limit')];
+    return [{ caption: trans.__('CPU and memory'), columns, rows: tableRows(this.#summary, this.#zeroS, trans) }];
   }
 
   override copied(): readonly TextTable[] {
-    const { store, t } = this.context;
-    return [...this.tables(), ...(this.#own === null ? [] : [sampleTable(store.resources, this.#own, this.#zeroS, t)])];
+    const { store, trans } = this.context;
+    return [...this.tables(), ...(this.#own === null ? [] : [sampleTable(store.resources, this.#own, this.#zeroS, trans)])];
   }
 }

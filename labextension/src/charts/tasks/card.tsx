@@ -1,6 +1,6 @@
 /** The details of the selected task, which stay while the pointer is elsewhere; and the buttons of workers. */
 import { formatCount } from '../../lib/format';
-import type { Translate } from '../../lib/translate';
+import type { TranslationBundle } from '../../lib/translate';
 import { FactList } from '../timeline/tip';
 import type { Facts } from '../timeline/track';
 import type { ComponentChildren } from '../ui/render';
@@ -24,27 +24,27 @@ interface CardProps {
   readonly toggleRelations: () => void;
   readonly zoom: () => void;
   readonly close: () => void;
-  readonly t: Translate;
+  readonly trans: TranslationBundle;
 }
 
-export function Card({ selection, relating, toggleRelations, zoom, close, t }: CardProps): ComponentChildren {
+export function Card({ selection, relating, toggleRelations, zoom, close, trans }: CardProps): ComponentChildren {
   return (
-    <div class="tsk-gantt-card" role="region" aria-label={t('Selected task')} hidden={selection === null}>
+    <div class="tsk-gantt-card" role="region" aria-label={trans.__('Selected task')} hidden={selection === null}>
       {selection !== null && (
         <>
           <div class="tsk-gantt-details"><FactList facts={selection.facts} colour={selection.colour} /></div>
           <p class="tsk-gantt-tip-note" hidden={selection.note === ''}>{selection.note}</p>
           <div class="tsk-bar">
             <Button
-              text={t('Dependencies')} label={t('Dependencies: draw what it needs and what needs it (R)')} act={toggleRelations}
+              text={trans.__('Dependencies')} label={trans.__('Dependencies: draw what it needs and what needs it (R)')} act={toggleRelations}
               pressed={relating} disabled={selection.isOpen}
             />
             <Button
-              text={t('Go to the cell')} label={t('Go to the cell that computed it')} act={() => { selection.showCell?.(); }}
+              text={trans.__('Go to the cell')} label={trans.__('Go to the cell that computed it')} act={() => { selection.showCell?.(); }}
               hidden={selection.showCell === null}
             />
-            <Button text={t('Zoom to it')} label={t('Zoom to it: the selected task fills the chart (Z)')} act={zoom} />
-            <Button text={t('Close')} label={t('Close: select nothing (Escape)')} act={close} />
+            <Button text={trans.__('Zoom to it')} label={trans.__('Zoom to it: the selected task fills the chart (Z)')} act={zoom} />
+            <Button text={trans.__('Close')} label={trans.__('Close: select nothing (Escape)')} act={close} />
           </div>
         </>
       )}
@@ -55,11 +55,11 @@ export function Card({ selection, relating, toggleRelations, zoom, close, t }: C
 interface WorkersProps {
   readonly layout: LaneLayout;
   readonly toggle: (worker: string, collapsed: boolean) => void;
-  readonly t: Translate;
+  readonly trans: TranslationBundle;
 }
 
 /** Buttons over the labels of workers, which open and close them; only those in sight exist. */
-export function WorkerButtons({ layout: { boxes, plotLeftPx, plotHeightPx, rowPx }, toggle, t }: WorkersProps): ComponentChildren {
+export function WorkerButtons({ layout: { boxes, plotLeftPx, plotHeightPx, rowPx }, toggle, trans }: WorkersProps): ComponentChildren {
   return (
     <div class="tsk-gantt-workers" style={{ width: `${plotLeftPx}px`, height: `${plotHeightPx}px` }}>
       {boxes.map(({ row, topPx }) => {
@@ -68,7 +68,7 @@ export function WorkerButtons({ layout: { boxes, plotLeftPx, plotHeightPx, rowPx
         }
         const { worker, collapsed } = row;
         const lanes = formatCount(row.lanes.length);
-        const title = collapsed ? t('%1: mean of %2 lanes; show them', row.label, lanes) : t('%1: collapse its %2 lanes', row.label, lanes);
+        const title = collapsed ? trans.__('%1: mean of %2 lanes; show them', row.label, lanes) : trans.__('%1: collapse its %2 lanes', row.label, lanes);
         return (
           <button
             key={worker} type="button" class="tsk-gantt-worker" title={title} aria-label={title} aria-expanded={!collapsed}

@@ -1,7 +1,7 @@
 /** A track that shares the rows of the tasks, and is drawn over their bars: activities of a cluster's workers. */
 import type { Theme } from '../../lib/theme';
 import type { RunWindow, TaskStore } from '../../store';
-import type { Translate } from '../../lib/translate';
+import type { TranslationBundle } from '../../lib/translate';
 import type { Tip } from '../timeline/track';
 import type { CanvasPoint } from '../ui/dom';
 import type { ComponentChildren } from '../ui/render';
@@ -13,7 +13,7 @@ import type { Picture, Scene } from './scene';
 export interface LaneLayerContext {
   readonly store: TaskStore;
   readonly window: RunWindow;
-  readonly t: Translate;
+  readonly trans: TranslationBundle;
   /** Paint soon. */
   request(): void;
 }

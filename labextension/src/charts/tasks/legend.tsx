@@ -1,6 +1,6 @@
 /** The legend: a button for each prefix, which shows or hides its tasks; what is under the pointer stands out. */
 import { formatCount, printable } from '../../lib/format';
-import type { Translate } from '../../lib/translate';
+import type { TranslationBundle } from '../../lib/translate';
 import type { PrefixProgress } from '../../wire';
 import type { ComponentChildren } from '../ui/render';
 import { Component } from '../ui/render';
@@ -132,32 +132,32 @@ interface LegendProps {
   readonly nLost: number;
   readonly emphasis: Emphasis;
   readonly colourOf: (prefix: string) => string;
-  readonly t: Translate;
+  readonly trans: TranslationBundle;
 }
 
 export class Legend extends Component<LegendProps, { readonly open: boolean }> {
   override state = { open: false };
 
-  override render({ prefixes, emphasis, colourOf, t }: LegendProps): ComponentChildren {
+  override render({ prefixes, emphasis, colourOf, trans }: LegendProps): ComponentChildren {
     const { open } = this.state;
     const shown = prefixes.slice(0, open ? MAX_OPEN_LEGEND : MAX_LEGEND);
     const nMore = prefixes.length - shown.length;
-    const fewer = nMore > 0 ? t('Fewer; %1 more are not listed', formatCount(nMore)) : t('Fewer');
-    const more = nMore > 0 ? t('%1 more prefixes', formatCount(nMore)) : '';
+    const fewer = nMore > 0 ? trans.__('Fewer; %1 more are not listed', formatCount(nMore)) : trans.__('Fewer');
+    const more = nMore > 0 ? trans._n('%2 more prefix', '%2 more prefixes', nMore, formatCount(nMore)) : '';
     const statuses = this.#statuses();
     return (
-      <ul class="tsk-gantt-legend" aria-label={t('Prefixes: press one to hide or show its tasks')}>
-        {shown.map(row => <Entry key={row.prefix} row={row} emphasis={emphasis} colour={colourOf(row.prefix)} t={t} />)}
+      <ul class="tsk-gantt-legend" aria-label={trans.__('Prefixes: press one to hide or show its tasks')}>
+        {shown.map(row => <Entry key={row.prefix} row={row} emphasis={emphasis} colour={colourOf(row.prefix)} trans={trans} />)}
         <li key="/statuses" class="tsk-gantt-legend-statuses" hidden={statuses.length === 0}>
           {statuses.map(({ status, text }) => <span><span class={`tsk-gantt-swatch tsk-${status}`} />{text}</span>)}
         </li>
         <li key="/more" hidden={nMore === 0 && !open}>
-          <button type="button" title={t('Show more or fewer prefixes')} aria-expanded={open} onClick={() => { this.setState({ open: !open }); }}>
+          <button type="button" title={trans.__('Show more or fewer prefixes')} aria-expanded={open} onClick={() => { this.setState({ open: !open }); }}>
             {open ? fewer : more}
           </button>
         </li>
         <li key="/all" hidden={emphasis.nHidden === 0}>
-          <Button text={t('Show all')} label={t('Show all prefixes again')} act={() => { emphasis.showAll(); }} />
+          <Button text={trans.__('Show all')} label={trans.__('Show all prefixes again')} act={() => { emphasis.showAll(); }} />
         </li>
       </ul>
     );
@@ -165,12 +165,12 @@ export class Legend extends Component<LegendProps, { readonly open: boolean }> {
 
   /** What the patterns mean, where there are any. */
   #statuses(): { readonly status: string; readonly text: string }[] {
-    const { prefixes, nLost, t } = this.props;
+    const { prefixes, nLost, trans } = this.props;
     const sum = (of: (row: PrefixSummary) => number): number => prefixes.reduce((n, row) => n + of(row), 0);
     const counts = [
-      ['erred', t('erred'), sum(row => row.erred)],
-      ['interrupted', t('interrupted'), sum(row => row.interrupted) - nLost],
-      ['lost', t('lost'), nLost]
+      ['erred', trans.__('erred'), sum(row => row.erred)],
+      ['interrupted', trans.__('interrupted'), sum(row => row.interrupted) - nLost],
+      ['lost', trans.__('lost'), nLost]
     ] as const;
     return counts.filter(([, , n]) => n > 0).map(([status, name, n]) => ({ status, text: `${name} ${formatCount(n)}` }));
   }
@@ -180,10 +180,10 @@ interface EntryProps {
   readonly row: PrefixSummary;
   readonly emphasis: Emphasis;
   readonly colour: string;
-  readonly t: Translate;
+  readonly trans: TranslationBundle;
 }
 
-function Entry({ row: { prefix, total, ofOthers }, emphasis, colour, t }: EntryProps): ComponentChildren {
+function Entry({ row: { prefix, total, ofOthers }, emphasis, colour, trans }: EntryProps): ComponentChildren {
   const isShown = !emphasis.isHidden(prefix);
   const enter = (): void => { emphasis.focus(prefix); };
   const leave = (): void => { emphasis.focus(null); };
@@ -191,7 +191,7 @@ function Entry({ row: { prefix, total, ofOthers }, emphasis, colour, t }: EntryP
     <li class={ofOthers ? 'tsk-of-others' : ''}>
       <button
         type="button" aria-pressed={isShown}
-        title={isShown ? t('%1: press to hide', printable(prefix)) : t('%1: hidden, press to show', printable(prefix))}
+        title={isShown ? trans.__('%1: press to hide', printable(prefix)) : trans.__('%1: hidden, press to show', printable(prefix))}
         {...{ onpointerenter: enter, onpointerleave: leave }} onFocus={enter} onBlur={leave} onClick={() => { emphasis.toggle(prefix); }}
       >
         <span class="tsk-gantt-swatch" style={{ background: colour }} />

@@ -1,7 +1,7 @@
 /** What the selected task needs and what needs it, as lines between bars; bounded, and said in words. */
 import { formatCount } from '../../lib/format';
 import { pxAt } from '../../lib/span';
-import type { Translate } from '../../lib/translate';
+import type { TranslationBundle } from '../../lib/translate';
 import type { Link, Links, TaskStore } from '../../store';
 import { clipped } from '../ui/canvas';
 import type { FoundTask } from './finding/find-task';
@@ -21,19 +21,19 @@ export function relationsOf(store: TaskStore, { ref, detail }: FoundTask, links:
 }
 
 /** How many there are, and how many of them are drawn. */
-export function relationsText(links: Links, drawn: readonly Relation[], t: Translate): string {
+export function relationsText(links: Links, drawn: readonly Relation[], trans: TranslationBundle): string {
   switch (links.kind) {
     case 'unknown':
-      return t('Dependencies are not known here: the kernel that computed knows them, and recording.to_pandas("dependencies").');
+      return trans.__('Dependencies are not known here: the kernel that computed knows them, and recording.to_pandas("dependencies").');
     case 'asked':
       return links.isLate
-        ? t('Dependencies: the kernel does not answer while it is busy; they come when it does.')
-        : t('Dependencies: no answer yet.');
+        ? trans.__('Dependencies: the kernel does not answer while it is busy; they come when it does.')
+        : trans.__('Dependencies: no answer yet.');
     case 'known': {
       const { nDependencies, nDependents } = links;
-      const text = t('Needs %1 (solid lines), needed by %2 (dashed).', counted(nDependencies, t), counted(nDependents, t));
+      const text = trans.__('Needs %1 (solid lines), needed by %2 (dashed).', counted(nDependencies, trans), counted(nDependents, trans));
       const missing = nDependencies + nDependents - drawn.length;
-      return missing === 0 ? text : `${text} ${t('%1 not drawn: data, not ended, not held, or beyond %2 lines.', formatCount(missing), String(MAX_LINES))}`;
+      return missing === 0 ? text : `${text} ${trans.__('%1 not drawn: data, not ended, not held, or beyond %2 lines.', formatCount(missing), String(MAX_LINES))}`;
     }
   }
 }
@@ -85,8 +85,8 @@ function between(kind: Relation['kind'], from: End, to: End): Relation {
   return { kind, fromLane: from.lane, fromS: from.stopS, toLane: to.lane, toS: to.startS };
 }
 
-function counted(n: number, t: Translate): string {
-  return n === 1 ? t('1 task') : t('%1 tasks', formatCount(n));
+function counted(n: number, trans: TranslationBundle): string {
+  return trans._n('%2 task', '%2 tasks', n, formatCount(n));
 }
 
 function curve(context: CanvasRenderingContext2D, [x0, y0]: [number, number], [x1, y1]: [number, number]): void {

@@ -1,6 +1,6 @@
 /** The chart as tables: prefixes, lanes, and the tasks in sight. */
 import { formatBytes, formatCount, formatDuration, formatPercent, printable } from '../../lib/format';
-import type { Translate } from '../../lib/translate';
+import type { TranslationBundle } from '../../lib/translate';
 import type { TaskStore } from '../../store';
 import { Coverage } from '../../store';
 import type { TextTable } from '../ui/tables';
@@ -12,10 +12,10 @@ import { coverageQuery, isShown } from './scene';
 const MAX_LANES = 200;
 const MAX_TASKS = 10_000;
 
-export function prefixTable(prefixes: readonly PrefixSummary[], t: Translate): TextTable {
+export function prefixTable(prefixes: readonly PrefixSummary[], trans: TranslationBundle): TextTable {
   return {
-    caption: t('Tasks of each prefix'),
-    columns: [t('Prefix'), t('Tasks'), t('Finished'), t('Erred'), t('Interrupted'), t('Running'), t('Mean duration')],
+    caption: trans.__('Tasks of each prefix'),
+    columns: [trans.__('Prefix'), trans.__('Tasks'), trans.__('Finished'), trans.__('Erred'), trans.__('Interrupted'), trans.__('Running'), trans.__('Mean duration')],
     rows: prefixes.map(p => [
       printable(p.prefix),
       ...[p.total, p.finished, p.erred, p.interrupted, p.running].map(formatCount),
@@ -25,15 +25,15 @@ export function prefixTable(prefixes: readonly PrefixSummary[], t: Translate): T
 }
 
 /** How busy each lane was over all the time there is. */
-export function laneTable(store: TaskStore, scene: Scene, t: Translate): TextTable {
+export function laneTable(store: TaskStore, scene: Scene, trans: TranslationBundle): TextTable {
   const { lanes, worked, runs, open } = scene;
   const more = lanes.length - MAX_LANES;
   const coverage = new Coverage();
   const seen = { hidden: null, focus: -1 };
   const query = coverageQuery(store, { ...scene, span: worked }, seen, 1);
   return {
-    caption: more > 0 ? t('The first %1 of %2 lanes', formatCount(MAX_LANES), formatCount(lanes.length)) : t('Lanes'),
-    columns: [t('Lane'), t('Worker'), t('Tasks'), t('Busy')],
+    caption: more > 0 ? trans.__('The first %1 of %2 lanes', formatCount(MAX_LANES), formatCount(lanes.length)) : trans.__('Lanes'),
+    columns: [trans.__('Lane'), trans.__('Worker'), trans.__('Tasks'), trans.__('Busy')],
     rows: lanes.slice(0, MAX_LANES).map(({ id, label, worker }) => {
       const lane = store.lane(id);
       coverage.measure([{ tasks: lane, open: open.get(id) ?? [] }], query);
@@ -44,7 +44,7 @@ export function laneTable(store: TaskStore, scene: Scene, t: Translate): TextTab
 }
 
 /** The tasks in sight, lane by lane; times since the first compute shown. */
-export function taskTable(store: TaskStore, { lanes, span, runs, zeroS }: Scene, filter: PrefixFilter, t: Translate): TextTable {
+export function taskTable(store: TaskStore, { lanes, span, runs, zeroS }: Scene, filter: PrefixFilter, trans: TranslationBundle): TextTable {
   const rows: string[][] = [];
   let n = 0;
   for (const { id, label } of lanes) {
@@ -62,10 +62,10 @@ export function taskTable(store: TaskStore, { lanes, span, runs, zeroS }: Scene,
       }
     }
   }
-  const caption = n > rows.length ? t('The first %1 of %2 tasks in sight', formatCount(rows.length), formatCount(n)) : t('%1 tasks in sight', formatCount(n));
+  const caption = n > rows.length ? trans.__('The first %1 of %2 tasks in sight', formatCount(rows.length), formatCount(n)) : trans._n('%2 task in sight', '%2 tasks in sight', n, formatCount(n));
   return {
     caption,
-    columns: [t('Key'), t('Prefix'), t('Lane'), t('Status'), t('Start'), t('Duration'), t('CPU time'), t('Result size'), t('Error')],
+    columns: [trans.__('Key'), trans.__('Prefix'), trans.__('Lane'), trans.__('Status'), trans.__('Start'), trans.__('Duration'), trans.__('CPU time'), trans.__('Result size'), trans.__('Error')],
     rows
   };
 }

@@ -23,7 +23,7 @@ import { FindBar } from './finding/find-bar';
 import type { Found, FoundOpen, FoundTask } from './finding/find-task';
 import { findTask } from './finding/find-task';
 import type { TaskKeys } from './keys';
-import { TASK_KEYS, TASK_MOVES } from './keys';
+import { taskKeys, taskMoves } from './keys';
 import type { LaneLayer, MakeLaneLayer } from './lane-layer';
 import type { LaneLayout } from './layout';
 import { gutterPx, lanesHeightPx, layoutLanes } from './layout';
@@ -39,7 +39,7 @@ import { Locator, Picker, placeOfBar } from './finding/selection';
 import { Steps } from './finding/steps';
 import { TASKS_CSS } from './style';
 import { laneTable, prefixTable, taskTable } from './tables';
-import { emptyText, labelText, stateText, tipOf } from './words';
+import { emptyText, labelText, stateText, statusWord, tipOf } from './words';
 
 const MAX_LEGEND = 60;
 
@@ -88,14 +88,14 @@ export class TasksTrack implements Track, TaskKeys {
   #said = '';
 
   constructor(private readonly context: TrackContext, private readonly options: TasksOptions) {
-    const { store, window, t, signal } = context;
+    const { store, window, trans, signal } = context;
     const request = (): void => { context.request(); };
-    this.label = t('Tasks over time');
-    this.keys = { moves: bind(TASK_MOVES, this), others: bind(TASK_KEYS, this) };
+    this.label = trans.__('Tasks over time');
+    this.keys = { moves: bind(taskMoves(trans), this), others: bind(taskKeys(trans), this) };
     this.#lanes = new LaneList(store, this.#folding);
     this.#emphasis = new Emphasis(() => { this.#onEmphasis(); }, options.hidden);
     this.#picker = new Picker(store);
-    this.#layer = options.layer?.({ store, window, t, request }) ?? null;
+    this.#layer = options.layer?.({ store, window, trans, request }) ?? null;
     this.#plot = new Plot(this.#layer);
     this.#locator = new Locator(store, signal);
     this.#steps = new Steps({
@@ -110,13 +110,13 @@ export class TasksTrack implements Track, TaskKeys {
         changed: () => { context.render(); },
         closed: () => { context.focus(); }
       },
-      t,
+      trans,
       signal
     );
   }
 
   update(frame: TimeFrame | null): string | null {
-    const { store, window, axis, t } = this.context;
+    const { store, window, axis, trans } = this.context;
     this.#scene = frame === null ? null : sceneOf(store, window, frame, (...of) => this.#lanes.refresh(...of));
     if (this.#news !== store.version) {
       this.#news = store.version;
@@ -129,7 +129,7 @@ export class TasksTrack implements Track, TaskKeys {
       return null;
     }
     this.#selection = null;
-    return emptyText(store, this.#scene, axis.sinceRun !== null, t);
+    return emptyText(store, this.#scene, axis.sinceRun !== null, trans);
   }
 
   version(): string {
@@ -152,14 +152,14 @@ export class TasksTrack implements Track, TaskKeys {
     if (scene === null) {
       return null;
     }
-    const { store, t } = this.context;
+    const { store, trans } = this.context;
     const layout = this.#lay(scene, room);
     // Bars move under a pointer that rests, so what it is on is found again for each painting.
     const found = point === null ? null : findTask(store, scene, layout, point, this.#emphasis.filter(store.tables));
     const above = point === null ? null : (this.#layer?.hit(scene, layout, point, found !== null) ?? null);
     this.#found = above === null && found?.kind !== 'worker' ? found : null;
     this.#cursor = this.#boxing ? 'crosshair' : found === null ? 'default' : 'pointer';
-    return above ?? (found === null ? null : { kind: 'facts', facts: tipOf(found, scene, store.tables, t), colour: this.#colourOfFound(found) });
+    return above ?? (found === null ? null : { kind: 'facts', facts: tipOf(found, scene, store.tables, trans), colour: this.#colourOfFound(found) });
   }
 
   draw(brush: Brush): Drawn {
@@ -196,7 +196,7 @@ export class TasksTrack implements Track, TaskKeys {
   }
 
   description(): string {
-    return this.#scene === null ? '' : labelText(this.#scene, this.#prefixes, this.context.t);
+    return this.#scene === null ? '' : labelText(this.#scene, this.#prefixes, this.context.trans);
   }
 
   legend(): readonly LegendEntry[] {
@@ -216,15 +216,15 @@ export class TasksTrack implements Track, TaskKeys {
   }
 
   copies(): readonly ButtonSpec[] {
-    const { store, exporter, t } = this.context;
+    const { store, exporter, trans } = this.context;
     const scene = this.#scene;
     return [
-      { text: t('Copy prefixes and lanes as a table'), act: () => { exporter.copy(this.#ownTables()); } },
+      { text: trans.__('Copy prefixes and lanes as a table'), act: () => { exporter.copy(this.#ownTables()); } },
       {
-        text: t('Copy tasks in sight as a table'),
+        text: trans.__('Copy tasks in sight as a table'),
         act: () => {
           if (scene !== null) {
-            exporter.copy([taskTable(store, scene, this.#emphasis.filter(store.tables), t)]);
+            exporter.copy([taskTable(store, scene, this.#emphasis.filter(store.tables), trans)]);
           }
         }
       }
@@ -232,17 +232,17 @@ export class TasksTrack implements Track, TaskKeys {
   }
 
   buttons(): readonly ButtonSpec[] {
-    const { t } = this.context;
-    return [{ text: t('Find'), label: t('Find tasks (/)'), act: () => { this.find(); } }];
+    const { trans } = this.context;
+    return [{ text: trans.__('Find'), label: trans.__('Find tasks (/)'), act: () => { this.find(); } }];
   }
 
   items(): readonly ButtonSpec[] {
-    const { t } = this.context;
+    const { trans } = this.context;
     const rows = this.#scene?.rows ?? [];
     return [
-      { text: this.#boxing ? t('Drag moves the chart') : t('Drag zooms to a box (Shift+drag)'), act: () => { this.#toggleBox(); } },
+      { text: this.#boxing ? trans.__('Drag moves the chart') : trans.__('Drag zooms to a box (Shift+drag)'), act: () => { this.#toggleBox(); } },
       {
-        text: isFolded(rows) ? t('Show the lanes of workers (C)') : t('Collapse workers (C)'), act: () => { this.toggleLanes(); },
+        text: isFolded(rows) ? trans.__('Show the lanes of workers (C)') : trans.__('Collapse workers (C)'), act: () => { this.toggleLanes(); },
         hidden: !rows.some(row => row.kind === 'worker')
       }
     ];
@@ -259,7 +259,7 @@ export class TasksTrack implements Track, TaskKeys {
   overlay(room: Room): ComponentChildren {
     return this.#scene !== null && (
       <WorkerButtons
-        layout={this.#lay(this.#scene, room)} t={this.context.t}
+        layout={this.#lay(this.#scene, room)} trans={this.context.trans}
         toggle={(worker, collapsed) => {
           this.#folding.set(worker, collapsed);
           this.context.request();
@@ -269,13 +269,13 @@ export class TasksTrack implements Track, TaskKeys {
   }
 
   foot(): ComponentChildren {
-    const { t } = this.context;
+    const { trans } = this.context;
     return (
       <>
-        <Legend prefixes={this.#prefixes} nLost={this.#nLost} emphasis={this.#emphasis} colourOf={prefix => this.#colourOf(prefix)} t={t} />
+        <Legend prefixes={this.#prefixes} nLost={this.#nLost} emphasis={this.#emphasis} colourOf={prefix => this.#colourOf(prefix)} trans={trans} />
         {this.#layer?.legend(this.context.theme())}
         <Card
-          selection={this.#selection} relating={this.#relating} t={t}
+          selection={this.#selection} relating={this.#relating} trans={trans}
           toggleRelations={() => { this.toggleRelations(); }}
           zoom={() => { this.zoomToSelected(); }}
           close={() => {
@@ -374,13 +374,13 @@ export class TasksTrack implements Track, TaskKeys {
   }
 
   #ownTables(): readonly TextTable[] {
-    const { store, t } = this.context;
-    return [prefixTable(this.#prefixes, t), ...(this.#scene === null ? [] : [laneTable(store, this.#scene, t)])];
+    const { store, trans } = this.context;
+    return [prefixTable(this.#prefixes, trans), ...(this.#scene === null ? [] : [laneTable(store, this.#scene, trans)])];
   }
 
   /** Say what changed since the last time. */
   #describe(): void {
-    const { store, window, t } = this.context;
+    const { store, window, trans } = this.context;
     const scene = this.#scene;
     const seen = `${store.version} ${this.#emphasis.version} ${String(scene?.paused)} ${window.firstRun}`;
     if (this.#seen === seen) {
@@ -391,27 +391,27 @@ export class TasksTrack implements Track, TaskKeys {
     const rows = tables.progressIn(window);
     const runs = tables.runsIn(window);
     this.#prefixes = summarise(rows, runsOfOthers(runs));
-    this.#state = scene === null ? '' : stateText(store, scene, { runs, rows }, this.#emphasis.nHidden, t);
+    this.#state = scene === null ? '' : stateText(store, scene, { runs, rows }, this.#emphasis.nHidden, trans);
     this.#nLost = store.failures(window).reduce((n, kind) => n + (kind.status === 'lost' ? kind.n : 0), 0);
   }
 
   /** Say what is selected, with the lines to what it needs and to what needs it. */
   #select(scene: Scene): void {
-    const { store, t } = this.context;
+    const { store, trans } = this.context;
     const selected = this.#picker.selected(scene);
     if (selected === null) {
       const { current } = store.selection;
       this.#selection = null;
       this.#relations = [];
-      this.#said = current === null ? '' : t('%1 is not among these tasks', current.key.slice(0, 80));
+      this.#said = current === null ? '' : trans.__('%1 is not among these tasks', current.key.slice(0, 80));
       return;
     }
     const links = this.#relating && selected.kind === 'ended' ? store.links(selected.ref.row) : null;
     this.#relations = links === null || selected.kind === 'open' ? [] : relationsOf(store, selected, links);
-    const note = links === null ? '' : relationsText(links, this.#relations, t);
+    const note = links === null ? '' : relationsText(links, this.#relations, trans);
     const run = store.tables.runs.get(selected.kind === 'ended' ? selected.detail.run : selected.bar.task.run);
     this.#selection = {
-      facts: tipOf(selected, scene, store.tables, t),
+      facts: tipOf(selected, scene, store.tables, trans),
       colour: this.#colourOfFound(selected) ?? '',
       note,
       isOpen: selected.kind === 'open',
@@ -422,12 +422,12 @@ export class TasksTrack implements Track, TaskKeys {
 
   /** The selected task in one sentence. */
   #selectionText(found: FoundTask | FoundOpen): string {
-    const { t } = this.context;
+    const { trans } = this.context;
     if (found.kind === 'open') {
-      return t('selected %1 on %2: running', printable(found.bar.task.key, 80), found.label);
+      return trans.__('selected %1 on %2: running', printable(found.bar.task.key, 80), found.label);
     }
     const { key, status, startS, stopS } = found.detail;
-    return t('selected %1 on %2: %3 after %4', printable(key, 80), found.label, t(status), formatDuration(stopS - startS));
+    return trans.__('selected %1 on %2: %3 after %4', printable(key, 80), found.label, statusWord(status, trans), formatDuration(stopS - startS));
   }
 
   #colours(): PrefixColours {

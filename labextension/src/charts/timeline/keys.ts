@@ -1,4 +1,5 @@
 /** Keys, what a person reads about them, and what they do: one table. A track has keys of its own besides. */
+import type { TranslationBundle } from '../../lib/translate';
 
 export interface KeyBinding<Target> {
   /** As events name them; with `Shift+` before those that need it. */
@@ -23,16 +24,16 @@ export interface TimeKeys {
 const PAN_PX = 80;
 const ZOOM = 1.5;
 
-const MOVES: readonly KeyBinding<TimeKeys>[] = [
-  { keys: ['ArrowLeft', 'a', 'A', 'ArrowRight', 'd', 'D'], shown: '← → or A D', does: 'move in time', act: (to, key) => { to.pan(['ArrowLeft', 'a', 'A'].includes(key) ? -PAN_PX : PAN_PX); } },
-  { keys: ['w', 'W', '+', '=', 's', 'S', '-', '_'], shown: '+ − or W S', does: 'zoom', act: (to, key) => { to.zoom(['w', 'W', '+', '='].includes(key) ? 1 / ZOOM : ZOOM, null); } }
+const moves = (trans: TranslationBundle): readonly KeyBinding<TimeKeys>[] => [
+  { keys: ['ArrowLeft', 'a', 'A', 'ArrowRight', 'd', 'D'], shown: trans.__('← → or A D'), does: trans.__('move in time'), act: (to, key) => { to.pan(['ArrowLeft', 'a', 'A'].includes(key) ? -PAN_PX : PAN_PX); } },
+  { keys: ['w', 'W', '+', '=', 's', 'S', '-', '_'], shown: trans.__('+ − or W S'), does: trans.__('zoom'), act: (to, key) => { to.zoom(['w', 'W', '+', '='].includes(key) ? 1 / ZOOM : ZOOM, null); } }
 ];
-const VIEWS: readonly KeyBinding<TimeKeys>[] = [
-  { keys: ['Home', '0'], shown: 'Home', does: 'show everything', act: to => { to.fit(); } },
-  { keys: ['f', 'F', 'End'], shown: 'F', does: 'follow the present', act: to => { to.toggleFollow(); } }
+const views = (trans: TranslationBundle): readonly KeyBinding<TimeKeys>[] => [
+  { keys: ['Home', '0'], shown: trans.__('Home'), does: trans.__('show everything'), act: to => { to.fit(); } },
+  { keys: ['f', 'F', 'End'], shown: 'F', does: trans.__('follow the present'), act: to => { to.toggleFollow(); } }
 ];
-const HELP: readonly KeyBinding<TimeKeys>[] = [
-  { keys: ['?'], shown: '?', does: 'this list', act: to => { to.help(); } }
+const help = (trans: TranslationBundle): readonly KeyBinding<TimeKeys>[] => [
+  { keys: ['?'], shown: '?', does: trans.__('this list'), act: to => { to.help(); } }
 ];
 
 /** A binding that knows what it acts on. */
@@ -43,8 +44,8 @@ export function bind<Target>(bindings: readonly KeyBinding<Target>[], target: Ta
 }
 
 /** All keys of a track, in the order in which they are listed; `moves` of its own stand beside those in time. */
-export function keyTable(to: TimeKeys, own: { readonly moves?: readonly BoundKey[]; readonly others?: readonly BoundKey[] } = {}): BoundKey[] {
-  return [...bind(MOVES, to), ...(own.moves ?? []), ...bind(VIEWS, to), ...(own.others ?? []), ...bind(HELP, to)];
+export function keyTable(to: TimeKeys, trans: TranslationBundle, own: { readonly moves?: readonly BoundKey[]; readonly others?: readonly BoundKey[] } = {}): BoundKey[] {
+  return [...bind(moves(trans), to), ...(own.moves ?? []), ...bind(views(trans), to), ...(own.others ?? []), ...bind(help(trans), to)];
 }
 
 /** Do what a key stands for; false if it stands for nothing. */

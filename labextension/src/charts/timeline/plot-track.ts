@@ -1,4 +1,5 @@
 /** A track of plots over time, one below the other: what its axes, readings and keys have in common. */
+import type { TranslationBundle } from '../../lib/translate';
 import type { CanvasPoint } from '../ui/dom';
 import type { ComponentChildren } from '../ui/render';
 import type { TextTable } from '../ui/tables';
@@ -12,12 +13,12 @@ import { gutterPx, layoutPlots } from './plots';
 import type { TimeFrame } from './time/time-frame';
 import type { Drawn, Tip, Track, TrackContext } from './track';
 
-const KEYS: readonly KeyBinding<TrackContext>[] = [
+const keys = (trans: TranslationBundle): readonly KeyBinding<TrackContext>[] => [
   {
-    keys: ['Shift+ArrowLeft', 'Shift+ArrowRight'], shown: 'Shift+← →', does: 'read values',
+    keys: ['Shift+ArrowLeft', 'Shift+ArrowRight'], shown: trans.__('Shift+← →'), does: trans.__('read values'),
     act: (to, key) => { to.stepCursor(key === 'ArrowLeft' ? -1 : 1); }
   },
-  { keys: ['Escape'], shown: 'Esc', does: 'read no values', act: to => { to.stepCursor(null); } }
+  { keys: ['Escape'], shown: trans.__('Esc'), does: trans.__('read no values'), act: to => { to.stepCursor(null); } }
 ];
 
 export abstract class PlotTrack implements Track {
@@ -27,7 +28,7 @@ export abstract class PlotTrack implements Track {
   readonly keys;
 
   constructor(protected readonly context: TrackContext) {
-    this.keys = { others: bind(KEYS, context) };
+    this.keys = { others: bind(keys(context.trans), context) };
   }
 
   get classes(): readonly [string, string] {
@@ -54,8 +55,8 @@ export abstract class PlotTrack implements Track {
   }
 
   copies(): readonly ButtonSpec[] {
-    const { exporter, t } = this.context;
-    return [{ text: t('Copy as a table'), act: () => { exporter.copy(this.copied()); } }];
+    const { exporter, trans } = this.context;
+    return [{ text: trans.__('Copy as a table'), act: () => { exporter.copy(this.copied()); } }];
   }
 
   /** What is copied, where that is more than its tables. */

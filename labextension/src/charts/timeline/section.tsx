@@ -1,7 +1,7 @@
 /** One track in the page: its elements, its canvas, and what a person does to it. */
 import { clamp, pxAt, widthS } from '../../lib/span';
 import type { Theme } from '../../lib/theme';
-import type { Translate } from '../../lib/translate';
+import type { TranslationBundle } from '../../lib/translate';
 import type { TaskStore } from '../../store';
 import { fitCanvas, pixelRatio } from '../ui/canvas';
 import type { CanvasPoint } from '../ui/dom';
@@ -45,7 +45,7 @@ export interface SectionHost {
   readonly axis: TimeAxis;
   readonly navigator: Navigator;
   readonly signal: AbortSignal;
-  readonly t: Translate;
+  readonly trans: TranslationBundle;
   readonly theme: Theme;
   readonly isDark: boolean;
   readonly isCleared: boolean;
@@ -94,11 +94,11 @@ export class Section implements Intents, TimeKeys {
 
   /** @param leads whether it has the buttons that concern the whole timeline */
   constructor(private readonly timeline: SectionHost, make: MakeTrack, private readonly leads: boolean) {
-    const { signal, t, store, window, axis, navigator } = timeline;
+    const { signal, trans, store, window, axis, navigator } = timeline;
     this.#notice = new Notice(() => { this.render(); }, signal);
-    this.#exporter = new Exporter(this.#notice, t);
+    this.#exporter = new Exporter(this.#notice, trans);
     this.track = make({
-      store, window, axis, navigator, signal, t,
+      store, window, axis, navigator, signal, trans,
       exporter: this.#exporter,
       request: () => { timeline.request(); },
       render: () => { this.render(); },
@@ -109,7 +109,7 @@ export class Section implements Intents, TimeKeys {
       scrollTo: topPx => { this.#scroll.scrollTop = topPx; }
     });
     this.root = element('section', { role: 'group' });
-    this.#keys = keyTable(this, this.track?.keys);
+    this.#keys = keyTable(this, trans, this.track?.keys);
     this.render();
     const part = (selector: string): HTMLElement => this.root.querySelector<HTMLElement>(selector) ?? element('div');
     this.#canvas = this.root.querySelector('canvas') ?? element('canvas');
@@ -151,7 +151,8 @@ export class Section implements Intents, TimeKeys {
   /** Bring words up to date. */
   update(frame: TimeFrame | null): void {
     const said = this.track?.update(frame) ?? null;
-    const cleared = frame === null && this.timeline.isCleared ? this.timeline.t('cleared: waiting for the next compute') : null;
+    const { trans, isCleared } = this.timeline;
+    const cleared = frame === null && isCleared ? trans.__('cleared: waiting for the next compute') : null;
     this.#frame = frame;
     this.#nothing = cleared ?? (frame === null ? (said ?? '') : said);
     if (this.#nothing !== null) {
@@ -190,7 +191,7 @@ export class Section implements Intents, TimeKeys {
 
   /** Bring elements up to date; cheap where nothing changed. */
   render(): void {
-    const { track, timeline: { t } } = this;
+    const { track, timeline: { trans } } = this;
     if (track === null || this.#isOver) {
       return;
     }
@@ -223,21 +224,21 @@ export class Section implements Intents, TimeKeys {
           <div class={`tsk-track-scroll ${prefix}-scroll`} hidden={!isShown}>
             <div class="tsk-track-content">
               <div class={`tsk-track-view ${prefix}-view`}>
-                <canvas tabIndex={0} role="application" aria-roledescription={t('chart')} aria-label={this.#description} />
+                <canvas tabIndex={0} role="application" aria-roledescription={trans.__('chart')} aria-label={this.#description} />
                 {room !== null && track.overlay?.(room)}
               </div>
             </div>
           </div>
           <div class={`tsk-track-empty ${prefix}-empty`} hidden={isShown}>{this.#nothing}</div>
-          <div class={`tsk-track-hint ${prefix}-hint`} aria-hidden="true" hidden={!this.#hinting}>{t('Click the chart first, or hold Ctrl, to zoom')}</div>
+          <div class={`tsk-track-hint ${prefix}-hint`} aria-hidden="true" hidden={!this.#hinting}>{trans.__('Click the chart first, or hold Ctrl, to zoom')}</div>
           <div class="tsk-track-tips" />
         </div>
         {track.foot()}
-        <dl class={`tsk-track-help ${prefix}-help`} aria-label={t('Keys')} hidden={!this.#helping}>
-          {this.#keys.map(({ shown, does }) => <Fragment><dt>{t(shown)}</dt><dd>{t(does)}</dd></Fragment>)}
+        <dl class={`tsk-track-help ${prefix}-help`} aria-label={trans.__('Keys')} hidden={!this.#helping}>
+          {this.#keys.map(({ shown, does }) => <Fragment><dt>{shown}</dt><dd>{does}</dd></Fragment>)}
         </dl>
         {/* A table is as wide as its words, so it is a box around it that is hidden. What scrolls has to be reached by keys, what is not seen must not be. */}
-        <div class={`tsk-text-table ${prefix}-tables${this.#tabling ? '' : ' tsk-hidden'}`} role="group" aria-label={t('Tables')} tabIndex={this.#tabling ? 0 : -1}>
+        <div class={`tsk-text-table ${prefix}-tables${this.#tabling ? '' : ' tsk-hidden'}`} role="group" aria-label={trans.__('Tables')} tabIndex={this.#tabling ? 0 : -1}>
           {this.#tables}
         </div>
         <div class="tsk-hidden" role="status">{track.said?.()}</div>
@@ -329,33 +330,33 @@ export class Section implements Intents, TimeKeys {
 
   #tools(track: Track): ToolbarSpec {
     const { timeline, leads } = this;
-    const { t, isCleared, isLive, axis, navigator } = timeline;
+    const { trans, isCleared, isLive, axis, navigator } = timeline;
     const isPaused = axis.pausedAtS !== null;
     const common = [
-      { text: '−', label: t('Zoom out'), act: () => { this.zoom(2); } },
-      { text: '+', label: t('Zoom in'), act: () => { this.zoom(0.5); } },
-      { text: t('Fit'), label: t('Fit: show everything (Home)'), act: () => { this.fit(); } },
-      { text: t('Follow'), label: t('Follow: move with the present (F)'), act: () => { this.toggleFollow(); }, pressed: navigator.following },
-      { text: t('Pause'), label: t('Pause: hold the picture; recording goes on'), act: () => { timeline.togglePause(); }, pressed: isPaused, hidden: !isLive && !isPaused }
+      { text: '−', label: trans.__('Zoom out'), act: () => { this.zoom(2); } },
+      { text: '+', label: trans.__('Zoom in'), act: () => { this.zoom(0.5); } },
+      { text: trans.__('Fit'), label: trans.__('Fit: show everything (Home)'), act: () => { this.fit(); } },
+      { text: trans.__('Follow'), label: trans.__('Follow: move with the present (F)'), act: () => { this.toggleFollow(); }, pressed: navigator.following },
+      { text: trans.__('Pause'), label: trans.__('Pause: hold the picture; recording goes on'), act: () => { timeline.togglePause(); }, pressed: isPaused, hidden: !isLive && !isPaused }
     ];
     const one = this.#tables.length < 2;
-    const [hide, show] = one ? [t('Hide the table'), t('Show as a table')] : [t('Hide the tables'), t('Show as tables')];
+    const [hide, show] = one ? [trans.__('Hide the table'), trans.__('Show as a table')] : [trans.__('Hide the tables'), trans.__('Show as tables')];
     return {
-      label: t('View'),
+      label: trans.__('View'),
       hidden: this.#nothing !== null && !(leads && isCleared),
       buttons: [...(leads ? common : []), ...(track.buttons?.() ?? [])],
       menu: {
-        text: t('More'),
-        label: t('More actions'),
+        text: trans.__('More'),
+        label: trans.__('More actions'),
         items: [
           ...(track.items?.() ?? []),
           { text: this.#tabling ? hide : show, act: () => { this.#toggleTables(); } },
           ...track.copies(),
-          { text: t('Save as PNG'), act: () => { this.#savePicture(track); }, hidden: !maySaveFiles() },
+          { text: trans.__('Save as PNG'), act: () => { this.#savePicture(track); }, hidden: !maySaveFiles() },
           ...(leads
-            ? [{ text: isCleared ? t('Show all computes again') : t('Clear: show only what comes'), act: () => { timeline.toggleClear(); }, hidden: !isLive && !isCleared }]
+            ? [{ text: isCleared ? trans.__('Show all computes again') : trans.__('Clear: show only what comes'), act: () => { timeline.toggleClear(); }, hidden: !isLive && !isCleared }]
             : []),
-          { text: t('Keys'), act: () => { this.help(); } }
+          { text: trans.__('Keys'), act: () => { this.help(); } }
         ]
       }
     };

@@ -23,7 +23,7 @@ export const TIMELINE_CSS = `
   min-height: 96px; padding: 16px; color: var(--tsk-faint); text-align: center;
 }
 .tsk-track-hint {
-  position: absolute; left: 50%; top: 50%; transform: translate(-50%, -50%);
+  position: absolute; left: 50%; top: 50%; transform: trans(-50%, -50%);
   padding: 4px 12px; border-radius: 12px; pointer-events: none; white-space: nowrap; max-width: 100%;
   overflow: hidden; text-overflow: ellipsis;
   background: var(--tsk-ink); color: var(--tsk-paper); opacity: 0.88;

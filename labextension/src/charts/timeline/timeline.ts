@@ -3,7 +3,7 @@
  * What is seen follows the store and the person; painting waits for frames.
  */
 import type { Theme } from '../../lib/theme';
-import type { Translate } from '../../lib/translate';
+import type { TranslationBundle } from '../../lib/translate';
 import { english } from '../../lib/translate';
 import type { TaskStore } from '../../store';
 import type { Painted } from '../ui/frames';
@@ -31,7 +31,7 @@ export interface TimelineOptions {
   readonly follow?: boolean;
   /** Shared with other charts of the same computes; left out: its own. */
   readonly axis?: TimeAxis;
-  readonly translate?: Translate;
+  readonly trans?: TranslationBundle;
   /** The person switched following on or off. */
   readonly onFollow?: (follow: boolean) => void;
   /** The person chose a span, in seconds after the recorder's zero; null: no certain one. */
@@ -66,7 +66,7 @@ export function mountTimeline(el: HTMLElement, store: TaskStore, makers: readonl
 
 export class Timeline implements TimelineChart, SectionHost {
   readonly signal: AbortSignal;
-  readonly t: Translate;
+  readonly trans: TranslationBundle;
   readonly axis: TimeAxis;
   readonly window: ShownWindow;
   readonly navigator: Navigator;
@@ -80,9 +80,9 @@ export class Timeline implements TimelineChart, SectionHost {
   #wasLive = false;
 
   constructor(readonly store: TaskStore, makers: readonly MakeTrack[], options: TimelineOptions) {
-    const { signal, firstRun = 0, lastRun = null, translate = english } = options;
+    const { signal, firstRun = 0, lastRun = null, trans = english } = options;
     this.signal = signal;
-    this.t = translate;
+    this.trans = trans;
     this.axis = options.axis ?? new TimeAxis(options.follow ?? lastRun === null);
     this.window = new ShownWindow({ firstRun, lastRun }, this.axis);
     this.#report = new Reporter(options);

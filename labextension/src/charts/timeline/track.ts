@@ -6,7 +6,7 @@
  * it in `../tracks.ts`; `PlotTrack` is what most begin from.
  */
 import type { Theme } from '../../lib/theme';
-import type { Translate } from '../../lib/translate';
+import type { TranslationBundle } from '../../lib/translate';
 import type { TaskStore } from '../../store';
 import type { CanvasPoint } from '../ui/dom';
 import type { Exporter } from '../ui/export';
@@ -95,7 +95,7 @@ export interface TrackContext {
   readonly axis: TimeAxis;
   readonly navigator: Navigator;
   readonly signal: AbortSignal;
-  readonly t: Translate;
+  readonly trans: TranslationBundle;
   readonly exporter: Exporter;
   /** Paint soon. */
   request(): void;

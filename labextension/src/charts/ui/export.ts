@@ -1,6 +1,6 @@
 /** What leaves a chart: tables for the clipboard, a picture as a file; a notice says how it went. */
 import { formatCount } from '../../lib/format';
-import type { Translate } from '../../lib/translate';
+import type { TranslationBundle } from '../../lib/translate';
 import type { TextTable } from './tables';
 import { tabSeparated } from './tables';
 
@@ -30,24 +30,24 @@ export class Notice {
 export class Exporter {
   constructor(
     private readonly notice: Notice,
-    private readonly t: Translate
+    private readonly _trans: TranslationBundle
   ) {}
 
   copy(tables: readonly TextTable[]): void {
     const rows = tables.reduce((sum, table) => sum + table.rows.length, 0);
     const caption = tables.length === 1 ? ` (${tables[0]?.caption ?? ''})` : '';
     const text = tables.map(tabSeparated).join('\n\n');
-    this.#say(copyText(text), this.t('copied %1 rows', formatCount(rows)) + caption, 'could not copy: %1');
+    this.#say(copyText(text), this._trans._n('copied %2 row', 'copied %2 rows', rows, formatCount(rows)) + caption, why => this._trans.__('could not copy: %1', why));
   }
 
   save(picture: HTMLCanvasElement, name: string): void {
-    this.#say(savePng(picture, name), this.t('saved %1', name), 'could not save the picture: %1');
+    this.#say(savePng(picture, name), this._trans.__('saved %1', name), why => this._trans.__('could not save the picture: %1', why));
   }
 
-  #say(act: Promise<void>, done: string, failed: string): void {
+  #say(act: Promise<void>, done: string, failed: (why: string) => string): void {
     act.then(
       () => { this.notice.say(done); },
-      (error: unknown) => { this.notice.say(this.t(failed, error instanceof Error ? error.message : String(error))); }
+      (error: unknown) => { this.notice.say(failed(error instanceof Error ? error.message : String(error))); }
     );
   }
 }

@@ -12,7 +12,7 @@ import { mountTracks } from '../../charts/tracks';
 import type { MountChart } from './view';
 
 export const mountProgressOf: MountChart = ({ el, store, ...place }, _model, { trans }) => {
-  mountProgress(el, store, { ...place, translate: trans.__.bind(trans) });
+  mountProgress(el, store, { ...place, trans });
 };
 
 export const mountGanttOf: MountChart = (place, model, { trans }) => {
@@ -21,12 +21,11 @@ export const mountGanttOf: MountChart = (place, model, { trans }) => {
 };
 
 export const mountResourcesOf: MountChart = ({ el, store, ...place }, _model, { trans }) => {
-  mountTracks(el, store, ['workers', 'resources'], { ...place, clusters: CLUSTER_CHARTS, translate: trans.__.bind(trans) });
+  mountTracks(el, store, ['workers', 'resources'], { ...place, clusters: CLUSTER_CHARTS, trans });
 };
 
 export const mountCacheOf: MountChart = ({ el, store, ...place }, model, { trans }) => {
-  const translate = trans.__.bind(trans);
-  mountTracks(el, store, ['cache'], { ...place, translate, ...(model.get('metric') === 'count' ? { measure: 'count' } : {}) });
+  mountTracks(el, store, ['cache'], { ...place, trans, ...(model.get('metric') === 'count' ? { measure: 'count' } : {}) });
 };
 
 export const mountFlameOf: MountChart = ({ el, store, signal, firstRun, lastRun }, model, { trans }) => {
@@ -39,7 +38,7 @@ export const mountFlameOf: MountChart = ({ el, store, signal, firstRun, lastRun 
       store.subscribe(changed, until);
     }
   };
-  const chart = mountFlame(el, colours, { signal, translate: trans.__.bind(trans) });
+  const chart = mountFlame(el, colours, { signal, trans });
   const show = (): void => {
     const note: unknown = model.get('note');
     chart.show(decodeFlame(model.get('data')), typeof note === 'string' ? note : null);
@@ -76,7 +75,7 @@ function timelineOptions(
     lastRun,
     clusters: CLUSTER_CHARTS,
     follow: lastRun === null && model.get('follow') === true,
-    translate: trans.__.bind(trans),
+    trans,
     ...(reveal === undefined ? {} : { reveal }),
     onFollow: value => {
       traits.tell('follow', value);

@@ -68,7 +68,7 @@ it('draws a failed attempt as high as a bar where it took all of the time, and e
 it('tells what a failed attempt raised, and that it counts for nothing else', async () => {
   const store = new TaskStore({ cluster: new ClusterStore() });
   store.append(fileBatch(await readRecording(documentOf('cluster'))));
-  const layer = CLUSTER_CHARTS.layer({ store, window: { firstRun: 0, lastRun: null }, t: english, request: () => undefined });
+  const layer = CLUSTER_CHARTS.layer({ store, window: { firstRun: 0, lastRun: null }, trans: english, request: () => undefined });
   const span = { startS: 0, stopS: 3 };
   const scene = { span, zeroS: 0, runs: null } as Partial<Scene> as Scene;
   const row = { kind: 'lane', id: 2, label: 'worker 7, thread 1', inset: true } as const;
@@ -123,7 +123,7 @@ it('tells the bytes of a transfer, where they came from, and how fast', async ()
   const store = new TaskStore({ cluster });
   store.append(fileBatch(await readRecording(documentOf('cluster'))));
   const window = { firstRun: 0, lastRun: null };
-  const layer = CLUSTER_CHARTS.layer({ store, window, t: english, request: () => undefined });
+  const layer = CLUSTER_CHARTS.layer({ store, window, trans: english, request: () => undefined });
   const span = { startS: 0, stopS: 3 };
   const scene = { span, zeroS: 0, runs: null } as Partial<Scene> as Scene;
   const row = { kind: 'lane', id: 1, label: 'worker a, thread 2', inset: true } as const;
@@ -148,7 +148,7 @@ it('tells the bytes of a transfer, where they came from, and how fast', async ()
 it('hides with a prefix what was done for its tasks', async () => {
   const store = new TaskStore({ cluster: new ClusterStore() });
   store.append(fileBatch(await readRecording(documentOf('cluster'))));
-  const layer = CLUSTER_CHARTS.layer({ store, window: { firstRun: 0, lastRun: null }, t: english, request: () => undefined });
+  const layer = CLUSTER_CHARTS.layer({ store, window: { firstRun: 0, lastRun: null }, trans: english, request: () => undefined });
   const span = { startS: 0, stopS: 3 };
   const scene = { span, zeroS: 0, runs: null, nowS: 3, paused: false } as Partial<Scene> as Scene;
   const row = { kind: 'lane', id: 1, label: 'worker a, thread 2', inset: true } as const;

@@ -1,6 +1,9 @@
+import { h } from 'preact';
 import { expect, it } from 'vitest';
 
-import { ErrorList, errorText } from '../../../src/charts/progress/errors';
+import { Errors } from '../../../src/charts/progress/parts';
+import { errorText } from '../../../src/charts/progress/words';
+import { render } from '../../../src/charts/ui/render';
 import { english } from '../../../src/lib/translate';
 import type { FailureKind } from '../../../src/store';
 
@@ -19,17 +22,20 @@ it.each([
 });
 
 it('folds away all but three errors until asked', () => {
-  const list = new ErrorList({ signal: new AbortController().signal, translate: english });
-  const texts = (): string[] => [...list.el.querySelectorAll('li')].map(row => row.textContent);
-  const more = list.el.querySelector('button');
-  expect([list.el.hidden, texts()]).toEqual([true, []]);
+  const el = document.createElement('div');
+  const set = (errors: readonly FailureKind[]): void => { render(h(Errors, { errors, trans: english }), el); };
+  const texts = (): string[] => [...el.querySelectorAll('li')].map(row => row.textContent);
+  set([]);
+  const box = el.querySelector<HTMLElement>('.tsk-progress-errors');
+  const more = el.querySelector('button');
+  expect([box?.hidden, texts()]).toEqual([true, []]);
   const errors = Array.from({ length: 5 }, (_, i) => failure({ error: `E${i}` }));
-  list.set(errors);
-  expect([list.el.hidden, texts().length, more?.hidden, more?.textContent]).toEqual([false, 3, false, 'Show 2 more errors']);
+  set(errors);
+  expect([box?.hidden, texts().length, more?.hidden, more?.textContent]).toEqual([false, 3, false, 'Show 2 more errors']);
   more?.click();
   expect([texts(), more?.textContent, more?.getAttribute('aria-expanded')]).toEqual([
     errors.map(kind => errorText(kind, english)), 'Show fewer', 'true'
   ]);
-  list.set(errors.slice(0, 2));
+  set(errors.slice(0, 2));
   expect([texts().length, more?.hidden, more?.textContent]).toEqual([2, true, '']);
 });

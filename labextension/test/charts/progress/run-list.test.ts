@@ -1,23 +1,28 @@
 // @vitest-environment jsdom
-import { afterEach, expect, it } from 'vitest';
+import { h } from 'preact';
+import { expect, it } from 'vitest';
 
-import { RunList } from '../../../src/charts/progress/run-list';
+import { RunList } from '../../../src/charts/progress/parts';
 import type { RevealCell } from '../../../src/charts/ui/cell-link';
+import { render } from '../../../src/charts/ui/render';
 import { english } from '../../../src/lib/translate';
+import type { Run } from '../../../src/wire';
 import { smallRun } from '../small-batch';
 
-let end = new AbortController();
-
-afterEach(() => {
-  end.abort();
-  end = new AbortController();
-});
-
-function listOf(reveal: RevealCell): RunList {
-  return new RunList({ signal: end.signal, translate: english, reveal });
+interface List {
+  readonly el: HTMLElement;
+  readonly toggle: HTMLButtonElement;
+  set(runs: readonly Run[], nowS: number): void;
 }
 
-function items(list: RunList): string[] {
+function listOf(reveal: RevealCell): List {
+  const box = document.createElement('div');
+  const set = (runs: readonly Run[], nowS: number): void => { render(h(RunList, { runs, nowS, reveal, trans: english }), box); };
+  set([], 0);
+  return { el: box.querySelector('ul')!, toggle: box.querySelector('button')!, set };
+}
+
+function items(list: List): string[] {
   return list.el.hidden ? [] : [...list.el.children].map(item => [...item.childNodes].map(part => part.textContent).join(' | '));
 }
 

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 
 import { layoutProgress } from '../../../src/charts/progress/layout';
-import { progressTables } from '../../../src/charts/progress/tables';
+import { progressTables } from '../../../src/charts/progress/words';
 import { english } from '../../../src/lib/translate';
 import { smallProgress, smallRun } from '../small-batch';
 
@@ -13,8 +13,8 @@ describe('progressTables', () => {
     });
     const columns = ['Prefix', 'Tasks', 'Finished', 'Running', 'Erred', 'Interrupted or lost'];
     expect(tables).toEqual([
-      [{ caption: '1 prefixes', columns, rows: [['add', '10', '4', '1', '0', '0']] }],
-      [{ caption: '1 prefixes', columns: [...columns, 'Did not have to run'], rows: [['add', '10', '4', '1', '0', '0', '7']] }]
+      [{ caption: '1 prefix', columns, rows: [['add', '10', '4', '1', '0', '0']] }],
+      [{ caption: '1 prefix', columns: [...columns, 'Did not have to run'], rows: [['add', '10', '4', '1', '0', '0', '7']] }]
     ]);
   });
 });

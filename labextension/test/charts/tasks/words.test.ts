@@ -92,7 +92,7 @@ function legendOf(prefixes: PrefixSummary[], nLost = 0): {
   const el = document.createElement('div');
   const emphasis: Emphasis = new Emphasis(() => { refresh(prefixes); });
   const refresh = (shown: PrefixSummary[]): void => {
-    render(h(Legend, { prefixes: shown, nLost, emphasis, colourOf: () => '#b11f4b', t: english }), el);
+    render(h(Legend, { prefixes: shown, nLost, emphasis, colourOf: () => '#b11f4b', trans: english }), el);
   };
   refresh(prefixes);
   return {

@@ -5,8 +5,9 @@ import { listenToGestures } from '../../../src/charts/timeline/gestures';
 import type { BoundKey, TimeKeys } from '../../../src/charts/timeline/keys';
 import { bind, keyTable, press } from '../../../src/charts/timeline/keys';
 import type { TaskKeys } from '../../../src/charts/tasks/keys';
-import { TASK_KEYS, TASK_MOVES } from '../../../src/charts/tasks/keys';
+import { taskKeys, taskMoves } from '../../../src/charts/tasks/keys';
 import { keepKeys } from '../../../src/charts/ui/dom';
+import { english } from '../../../src/lib/translate';
 
 let log: unknown[][] = [];
 
@@ -24,7 +25,7 @@ function intents(): Intents & TimeKeys & TaskKeys {
 }
 
 function tableOf(to: TimeKeys & TaskKeys): readonly BoundKey[] {
-  return keyTable(to, { moves: bind(TASK_MOVES, to), others: bind(TASK_KEYS, to) });
+  return keyTable(to, english, { moves: bind(taskMoves(english), to), others: bind(taskKeys(english), to) });
 }
 
 let boxByDrag = false;

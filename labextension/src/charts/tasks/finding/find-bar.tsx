@@ -1,6 +1,6 @@
 /** The field to find tasks by key or prefix: next, previous, and how many there are. */
 import { formatCount } from '../../../lib/format';
-import type { Translate } from '../../../lib/translate';
+import type { TranslationBundle } from '../../../lib/translate';
 import type { TaskRef } from '../../../store';
 import { inSlices } from '../../ui/frames';
 import type { ComponentChildren } from '../../ui/render';
@@ -28,7 +28,7 @@ export class FindBar {
 
   constructor(
     private readonly host: FindHost,
-    private readonly t: Translate,
+    private readonly _trans: TranslationBundle,
     signal: AbortSignal
   ) {
     signal.addEventListener('abort', () => { this.#stop(); }, { once: true });
@@ -78,26 +78,26 @@ export class FindBar {
     const count = `${formatCount(search.count)}${this.#isComplete ? '' : '…'}`;
     const selected = this.#isComplete ? this.host.selected() : null;
     const place = selected === null ? 0 : search.ordinal(selected);
-    const none = this.#isComplete ? this.t('no match') : this.t('searching…');
-    const some = place === 0 ? this.t('%1 matches', count) : this.t('%1 of %2 matches', formatCount(place), count);
+    const none = this.#isComplete ? this._trans.__('no match') : this._trans.__('searching…');
+    const some = place === 0 ? this._trans._n('%2 match', '%2 matches', search.count, count) : this._trans.__('%1 of %2 matches', formatCount(place), count);
     return search.count === 0 ? none : some;
   }
 
   render(): ComponentChildren {
-    const { t } = this;
+    const trans = this._trans;
     return (
       <div class="tsk-bar tsk-gantt-find" role="search" hidden={!this.isOpen} onKeyDown={event => { this.#onKey(event); }}>
         <input
-          type="search" placeholder={t('Key or prefix')} aria-label={t('Find tasks by key or prefix')} spellcheck={false}
+          type="search" placeholder={trans.__('Key or prefix')} aria-label={trans.__('Find tasks by key or prefix')} spellcheck={false}
           ref={el => { this.#input = el ?? this.#input; }}
           onInput={({ currentTarget }) => {
             this.#text = currentTarget.value;
             this.#begin();
           }}
         />
-        <Button text="↑" label={t('Previous match (Shift+Enter)')} act={() => { this.go(-1); }} />
-        <Button text="↓" label={t('Next match (Enter)')} act={() => { this.go(1); }} />
-        <Button text="×" label={t('Close (Escape)')} act={() => { this.close(); }} />
+        <Button text="↑" label={trans.__('Previous match (Shift+Enter)')} act={() => { this.go(-1); }} />
+        <Button text="↓" label={trans.__('Next match (Enter)')} act={() => { this.go(1); }} />
+        <Button text="×" label={trans.__('Close (Escape)')} act={() => { this.close(); }} />
         <span role="status">{this.said()}</span>
       </div>
     );

@@ -23,15 +23,18 @@ export function fileType(trans: TranslationBundle): Partial<DocumentRegistry.IFi
 }
 
 export class RecordingFactory extends ABCWidgetFactory<DocumentWidget<RecordingContent>> {
-  constructor(private readonly _trans: TranslationBundle) {
+  private readonly _trans: TranslationBundle;
+
+  constructor(trans: TranslationBundle) {
     super({
       name: FACTORY,
-      label: _trans.__('Dask recording'),
+      label: trans.__('Dask recording'),
       modelName: 'base64',
       fileTypes: [FILE_TYPE],
       defaultFor: [FILE_TYPE],
       readOnly: true
     });
+    this._trans = trans;
   }
 
   protected createNewWidget(context: DocumentRegistry.Context): DocumentWidget<RecordingContent> {

@@ -19,7 +19,7 @@ export function factsOf(recording: FileRecording, trans: TranslationBundle): Fac
   const label = text(metadata.label) ?? text(runs.find(run => run.label !== null)?.label) ?? trans.__('Recording');
   const nComputes = runs.filter(run => !isOfOthers(run)).length;
   const when = new Date(recording.startedAt).toLocaleString();
-  const computes = trans._n('%1 compute', '%1 computes', nComputes, nComputes);
+  const computes = trans._n('%2 compute', '%2 computes', nComputes, String(nComputes));
   const schedulers = [...new Set(runs.flatMap(run => text(run.scheduler) ?? []))].join(' + ');
   const versions = VERSIONS.flatMap(name => {
     const version = text(metadata[name]);

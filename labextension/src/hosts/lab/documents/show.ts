@@ -57,7 +57,7 @@ function showRecording(el: HTMLElement, recording: FileRecording, trans: Transla
   });
   store.append(batchOf(recording));
   const clusters = CLUSTER_CHARTS;
-  mount(body, store, { signal, clusters, prefixes: 'legend', follow: false, translate: (message, ...values) => trans.__(message, ...values) });
+  mount(body, store, { signal, clusters, prefixes: 'legend', follow: false, trans });
 }
 
 function whatIsWrong(

@@ -50,7 +50,8 @@ export async function mountChart(name: ChartName, place: ChartPlace): Promise<vo
     }
   } catch (error) {
     const reason = error instanceof Error ? error.message : String(error);
-    place.el.replaceChildren(place.trans.__('The chart could not be loaded: %1', reason));
+    const { el, trans } = place;
+    el.replaceChildren(trans.__('The chart could not be loaded: %1', reason));
   }
 }
 

@@ -35,7 +35,7 @@ export class Face {
     private readonly _trans: TranslationBundle
   ) {
     adoptStyles(document.body, PANEL_CSS);
-    const pinLabel = _trans.__('Pin to this notebook');
+    const pinLabel = this._trans.__('Pin to this notebook');
     this._pin = element('button', { type: 'button', class: 'tsk-panel-pin', title: pinLabel, 'aria-label': pinLabel });
     pinIcon.element({ container: this._pin, width: '14px', height: '14px' });
     this._load = element('button', { type: 'button', class: 'tsk-panel-load' });

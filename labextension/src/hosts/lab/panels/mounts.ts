@@ -7,18 +7,18 @@ import type { ChartName, ChartPlace } from './charts';
 
 export const MOUNTS: Record<ChartName, (place: ChartPlace) => void> = {
   dashboard: ({ el, store, ...place }) => {
-    mountDashboard(el, store, { ...place, clusters: CLUSTER_CHARTS, translate: place.trans.__.bind(place.trans) });
+    mountDashboard(el, store, { ...place, clusters: CLUSTER_CHARTS });
   },
   progress: ({ el, store, ...place }) => {
-    mountProgress(el, store, { ...place, translate: place.trans.__.bind(place.trans) });
+    mountProgress(el, store, place);
   },
   'task-stream': ({ el, store, ...place }) => {
-    mountTracks(el, store, ['tasks'], { ...place, clusters: CLUSTER_CHARTS, translate: place.trans.__.bind(place.trans) });
+    mountTracks(el, store, ['tasks'], { ...place, clusters: CLUSTER_CHARTS });
   },
   resources: ({ el, store, ...place }) => {
-    mountTracks(el, store, ['workers', 'resources'], { ...place, clusters: CLUSTER_CHARTS, translate: place.trans.__.bind(place.trans) });
+    mountTracks(el, store, ['workers', 'resources'], { ...place, clusters: CLUSTER_CHARTS });
   },
   cache: ({ el, store, ...place }) => {
-    mountTracks(el, store, ['cache'], { ...place, translate: place.trans.__.bind(place.trans) });
+    mountTracks(el, store, ['cache'], place);
   }
 };

@@ -1,0 +1,183 @@
+/** The parts of the progress chart: its icon, bars, and the lists of prefixes, errors and computes. */
+import { formatCount, formatDuration, printable } from '../../lib/format';
+import type { TranslationBundle } from '../../lib/translate';
+import type { FailureKind } from '../../store';
+import { type Run, isOfOthers } from '../../wire';
+import { type RevealCell, runName } from '../ui/cell-link';
+import type { ComponentChildren } from '../ui/render';
+import { Component } from '../ui/render';
+import type { Counts, PrefixRow, ProgressState } from './layout';
+import { errorText, hiddenText, rowNumber, rowSentence, stateWord } from './words';
+
+/** One shape per state, so that colour is not all that tells them apart. */
+const SHAPES: Readonly<Record<ProgressState, string>> = {
+  waiting: 'M2.5 8a5.5 5.5 0 1 0 11 0a5.5 5.5 0 1 0 -11 0',
+  running: 'M5 3.5l7 4.5l-7 4.5z',
+  finished: 'M2.5 8.5l3.5 3.5l7.5 -8',
+  erred: 'M3.5 3.5l9 9m0 -9l-9 9',
+  interrupted: 'M4 4h8v8h-8z'
+};
+
+export function StateIcon({ state }: { readonly state: ProgressState }): ComponentChildren {
+  return <svg viewBox="0 0 16 16" aria-hidden="true"><path d={SHAPES[state]} /></svg>;
+}
+
+/** What finished, erred, was interrupted and runs; each has a pattern of its own. */
+const SEGMENTS = ['finished', 'erred', 'interrupted', 'running'] as const;
+
+export function Segments({ counts }: { readonly counts: Counts }): ComponentChildren {
+  const { total } = counts;
+  return SEGMENTS.map(name => (
+    <div
+      class={`tsk-segment tsk-${name}${counts[name] > 0 ? ' tsk-some' : ''}`}
+      style={{ width: total > 0 ? `${(100 * counts[name]) / total}%` : '0%' }}
+    />
+  ));
+}
+
+interface FoldedListProps<Row> {
+  readonly rows: readonly Row[];
+  /** How many are there before a person asks for the others, and at most: a page must stay quick whatever there is. */
+  readonly folded: number;
+  readonly most: number;
+  readonly classes: readonly [box: string, list: string];
+  readonly label: string;
+  readonly row: (row: Row) => ComponentChildren;
+  readonly more: (rows: readonly Row[]) => string;
+  /** @param n how many are not listed either */
+  readonly fewer: (n: number) => string;
+}
+
+class FoldedList<Row> extends Component<FoldedListProps<Row>, { readonly open: boolean }> {
+  override state = { open: false };
+
+  override render({ rows, folded, most, classes: [box, list], label, row, more, fewer }: FoldedListProps<Row>): ComponentChildren {
+    const { open } = this.state;
+    const text = open ? fewer(Math.max(rows.length - most, 0)) : more(rows.slice(folded));
+    return (
+      <div class={box} hidden={rows.length === 0}>
+        <ul class={list} aria-label={label}>{rows.slice(0, open ? most : folded).map(row)}</ul>
+        <button
+          type="button" class="tsk-button tsk-progress-more" aria-expanded={open} hidden={rows.length <= folded}
+          onClick={() => { this.setState({ open: !open }); }}
+        >
+          {rows.length > folded && text}
+        </button>
+      </div>
+    );
+  }
+}
+
+const MAX_NAME_CHARS = 120;
+
+interface PrefixRowsProps {
+  readonly prefixes: readonly PrefixRow[];
+  readonly colourOf: (prefix: string) => string;
+  readonly trans: TranslationBundle;
+}
+
+/** A colour, a name, a small bar and the counts of each prefix. */
+export function PrefixRows({ prefixes, colourOf, trans }: PrefixRowsProps): ComponentChildren {
+  const row = (prefix: PrefixRow): ComponentChildren => {
+    const colour = colourOf(prefix.prefix);
+    const sentence = rowSentence(prefix, trans);
+    return (
+      <li class={`tsk-progress-row${(prefix.ahead?.noWorker ?? 0) > 0 ? ' tsk-stuck' : ''}`} title={`${printable(prefix.prefix)}: ${sentence}`}>
+        <span class="tsk-swatch" style={{ background: colour }} />
+        <span class="tsk-progress-name">{printable(prefix.prefix, MAX_NAME_CHARS)}</span>
+        <div class="tsk-progress-bar" role="img" aria-label={sentence} style={{ '--tsk-prefix': colour }}><Segments counts={prefix} /></div>
+        <span class="tsk-progress-number">{rowNumber(prefix, trans)}</span>
+      </li>
+    );
+  };
+  const more = (hidden: readonly PrefixRow[]): string => {
+    const doing = hiddenText(hidden, trans);
+    const text = trans._n('Show %2 more prefix', 'Show %2 more prefixes', hidden.length, formatCount(hidden.length));
+    return doing === '' ? text : `${text} (${doing})`;
+  };
+  const fewer = (n: number): string => n > 0
+    ? trans._n('Show fewer (%2 more prefix is not listed)', 'Show fewer (%2 more prefixes are not listed)', n, formatCount(n))
+    : trans.__('Show fewer');
+  return (
+    <FoldedList
+      rows={prefixes} folded={8} most={200} classes={['tsk-progress-prefixes', 'tsk-progress-rows']}
+      label={trans.__('By prefix')} row={row} more={more} fewer={fewer}
+    />
+  );
+}
+
+/** What went wrong: for each prefix and message how often, and which task was the first. */
+export function Errors({ errors, trans }: { readonly errors: readonly FailureKind[]; readonly trans: TranslationBundle }): ComponentChildren {
+  const more = ({ length: n }: readonly FailureKind[]): string => trans._n('Show %2 more error', 'Show %2 more errors', n, formatCount(n));
+  const fewer = (n: number): string => n > 0
+    ? trans._n('Show fewer (%2 more error is not listed)', 'Show fewer (%2 more errors are not listed)', n, formatCount(n))
+    : trans.__('Show fewer');
+  return (
+    <FoldedList
+      rows={errors} folded={3} most={100} classes={['tsk-progress-errors', '']} label={trans.__('Errors')}
+      row={error => <li>{errorText(error, trans)}</li>} more={more} fewer={fewer}
+    />
+  );
+}
+
+/** A page must stay quick whatever a notebook computes. */
+const MAX_RUNS = 20;
+
+interface RunListProps {
+  readonly runs: readonly Run[];
+  readonly nowS: number;
+  readonly trans: TranslationBundle;
+  readonly reveal: RevealCell;
+}
+
+/** The computes, the latest first: each by its cell, and a way there where the page has that cell. The only one stands among the counts. */
+export class RunList extends Component<RunListProps, { readonly open: boolean }> {
+  override state = { open: false };
+
+  override render({ runs, nowS, trans, reveal }: RunListProps): ComponentChildren {
+    const { open } = this.state;
+    const isOnly = runs.length === 1;
+    const items = isOnly || open ? runs.slice(-MAX_RUNS).reverse().map(run => ({ ...describeRun(run, nowS, isOnly, trans), run })) : [];
+    return (
+      <>
+        <button
+          type="button" class="tsk-button tsk-progress-computes" aria-expanded={open} hidden={runs.length < 2}
+          onClick={() => { this.setState({ open: !open }); }}
+        >
+          {countText(runs, trans)}
+        </button>
+        <ul class={`tsk-progress-runs${runs.length > 1 ? ' tsk-many' : ''}`} aria-label={trans.__('Computes')} hidden={items.every(({ name }) => name === '')}>
+          {items.map(({ run, name, facts }) => {
+            const go = name === '' || isOfOthers(run) ? null : reveal(run);
+            const title = trans.__('Go to the cell');
+            return (
+              <li key={run.run}>
+                {go === null ? name : <button type="button" class="tsk-button" title={title} onClick={go}>{name}</button>}
+                <span>{facts}</span>
+              </li>
+            );
+          })}
+        </ul>
+      </>
+    );
+  }
+}
+
+/** What other clients do is no compute. */
+function countText(runs: readonly Run[], trans: TranslationBundle): string {
+  const n = runs.filter(run => !isOfOthers(run)).length;
+  const computes = trans._n('%2 compute', '%2 computes', n, formatCount(n));
+  return n === runs.length ? computes : trans.__('%1 and other clients', computes);
+}
+
+function describeRun(run: Run, nowS: number, isOnly: boolean, trans: TranslationBundle): { readonly name: string; readonly facts: string } {
+  const lastedS = run.startS === null ? null : run.stopS === null ? Math.max(Math.floor(nowS - run.startS), 0) : run.stopS - run.startS;
+  const lasted = lastedS === null ? [] : [formatDuration(lastedS)];
+  if (isOfOthers(run)) {
+    return { name: trans.__('Other clients'), facts: lasted.join('') };
+  }
+  const name = runName(run) ?? (isOnly ? '' : trans.__('Compute %1', String(run.run + 1)));
+  const facts = [stateWord(run.status, trans), trans._n('%2 task', '%2 tasks', run.nTasks, formatCount(run.nTasks)), ...lasted];
+  // The chart itself says all this of the only one.
+  return { name, facts: isOnly ? '' : facts.join(' · ') };
+}
