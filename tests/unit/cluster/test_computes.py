@@ -57,6 +57,46 @@ def test_a_compute_is_recorded_as_its_tasks_wrote_it(client: Client, truth: Path
     assert rows(recording, "messages", "text") == []
 
 
+def test_whoever_waits_for_what_has_ended_finds_its_scheduler_busy_until_all_is_recorded(
+    client: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    busy: list[list[bool]] = []
+    with taskscope.profile(display=False):
+        source = current().cluster
+        ended = source._computes._on_stop
+
+        def note(run: object) -> None:
+            busy.append([scheduler.has_runs for scheduler in source.schedulers.all()])
+            ended(run)
+
+        monkeypatch.setattr(source._computes, "_on_stop", note)
+        delayed(abs)(-1).compute()
+    assert busy == [[True]]
+
+
+def test_numbers_that_are_read_after_a_compute_wait_for_its_scheduler_once(
+    client: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    waited: list[bool] = []
+    with taskscope.profile(display=False):
+        source = current().cluster
+        settle = source.settle
+
+        def note() -> float:
+            left_s = settle()
+            waited.append(current().recorder.is_computing())
+            return left_s
+
+        # Calls of tests before this one.
+        source.catch_up()
+        monkeypatch.setattr(source, "settle", note)
+        for _ in range(3):
+            delayed(abs)(-1).compute()
+            source.catch_up()
+            source.catch_up()
+        assert waited == [False] * 3
+
+
 def test_lanes_are_the_threads_of_workers(client: Client, cluster: LocalCluster, truth: Path) -> None:
     with taskscope.profile(display=False) as run:
         chain(truth, 16).compute()

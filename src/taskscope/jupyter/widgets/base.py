@@ -160,7 +160,10 @@ class RecorderWidget(DOMWidget):  # type: ignore[misc]  # ipywidgets is untyped
         reads them in a loop must not hold that up.
         """
         session, thread = self._session, threading.get_ident()
-        if session is None or thread in (self._writer, self._teller) or session.recorder.is_computing():
+        if session is None or thread in (self._writer, self._teller):
+            return
+        session.cluster.catch_up()
+        if session.recorder.is_computing():
             return
         while session.recorder.pull(_FOLD_S):
             pass

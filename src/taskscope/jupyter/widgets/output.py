@@ -98,13 +98,16 @@ class WidgetOutput:
 
     def _catch_up(self) -> None:
         """Show how the cell's computes ended: where notebooks are run by a program, nobody waits for more."""
-        recorder = self._feed.session.recorder
+        session = self._feed.session
+        recorder = session.recorder
+        if not self._moves or self._shows_widget:
+            return
         try:
+            session.cluster.catch_up()
             while recorder.pull(_FOLD_S) and not recorder.is_computing():
                 pass
             with self._lock:
-                is_picture = self._moves and not self._shows_widget
-                if is_picture and not self._finished and self._shown_version != recorder.version:
+                if not self._finished and self._shown_version != recorder.version:
                     self._update()
         except Exception as error:  # noqa: BLE001 - the shell would print it under the user's cell
             recorder.fault(self.name, error)

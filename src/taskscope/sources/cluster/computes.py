@@ -34,6 +34,8 @@ class Computes:
         """Held while it is decided whether a run has been answered."""
         self._joinable: dict[tuple[Hashable, ...], TrackedRun] = {}
         self._calls: dict[int, list[TrackedRun]] = {}
+        self.n_returned = 0
+        """How many calls that waited have come back."""
         self._n_handed_over = 0
         """How many calls are handing work to a scheduler."""
         self._going: set[TrackedRun] = set()
@@ -113,6 +115,7 @@ class Computes:
         now = self._recorder.clock.perf_counter()
         with self._lock:
             runs = self._calls.pop(id(call), [])
+            self.n_returned += bool(runs)
             for run in runs:
                 run.returned(now, error)
         for run in runs:

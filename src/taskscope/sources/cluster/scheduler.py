@@ -223,12 +223,13 @@ class WatchedScheduler:
         self._arrivals.admit(self._runs)
 
     def _end(self, run: TrackedRun, *, is_gone: bool = False) -> None:
-        self._runs.remove(run)
-        self._questions.end(run, self._runs)
+        self._questions.end(run, [other for other in self._runs if other is not run])
         if not run.is_known:
             announce(run, {}, ())
         run.end(self._recorder.clock.perf_counter(), is_gone=is_gone)
         self._computes.ended(run)
+        # Last: who waits for what has ended asks those that have runs.
+        self._runs.remove(run)
 
     def _end_all(self, status: str, error: str | None) -> None:
         runs = [*self._runs, *self._arrivals.give_up()]

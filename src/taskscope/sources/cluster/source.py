@@ -54,6 +54,7 @@ class ClusterSource:
         self._waiting = Waiting(self.schedulers, self.wanted, recorder)
         self._notice = ImportNotice(self._imported)
         self._attached = False
+        self._n_caught_up = 0
 
     def attach(self) -> None:
         """See what clients hand to their schedulers from now on, also those that are made later."""
@@ -132,6 +133,16 @@ class ClusterSource:
             For how many more seconds schedulers may be waited for, 0 if who was asked did not answer in time.
         """
         return self._waiting.settle()
+
+    def catch_up(self) -> None:
+        """Do what `settle` does, once for each call that has come back: who looks at numbers after it waits.
+
+        A scheduler that does not answer is waited for once.
+        """
+        n_returned = self._computes.n_returned
+        if n_returned != self._n_caught_up:
+            self._n_caught_up = n_returned
+            self.settle()
 
     async def settled(self) -> float:
         """Do what `settle` does, while the caller's event loop goes on."""

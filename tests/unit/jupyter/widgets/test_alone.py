@@ -71,6 +71,7 @@ def test_a_recording_and_each_widget_of_it_is_the_static_result(alone: list[list
 
 
 ROUNDS = 20
+CLUSTER_ROUNDS = 8
 LIVE = """
 def quick(n):
     return sum(dask.compute(*[dask.delayed(abs)(-1, dask_key_name=f"one-{i}") for i in range(n)]))
@@ -101,6 +102,35 @@ def test_when_compute_returns_traits_are_those_of_the_end() -> None:
         for n in (101 * (i + 1) for i in range(ROUNDS))
     ]
     assert last[0]["data"]["text/plain"] == f"(0, {101 * ROUNDS}, True)"
+
+
+@pytest.mark.parametrize("processes", [False, True], ids=["threads", "processes"])
+def test_when_compute_returns_from_a_cluster_traits_and_pictures_are_those_of_the_end(
+    *, processes: bool
+) -> None:
+    setup = (
+        "from distributed import Client\n"
+        f"client = Client(n_workers=2, threads_per_worker=2, processes={processes}, dashboard_address=None)\n"
+        "def one(n):\n"
+        "    names = [f'one-{len(In)}-{i}' for i in range(n)]\n"
+        "    return sum(dask.compute(*[dask.delayed(abs)(-1, dask_key_name=name) for name in names]))"
+    )
+    # What workers hold, and the memory of their processes, are samples and not counts.
+    ask = "counted = numbers(live)\n(*counted[:7], counted[10][:3])"
+    rounds = [cell for _ in range(CLUSTER_ROUNDS) for cell in ("assert one(51) == 51", ask)]
+    # The picture of the last cell has nobody who would wait for its end.
+    last = "display(ProgressWidget())\n_ = one(51)"
+    close = "client.close()\nfrom taskscope import session\nsession.current().recorder.messages"
+    *cells, pictures, messages = executed(setup, LIVE, *rounds, last, close)[2:]
+    found = [outputs[0]["data"]["text/plain"] for outputs in cells[1::2]]
+    assert [" ".join(text.split()) for text in found] == [
+        f"('finished', {n}, {n}, 0, 1.0, [('one', {n}, {n}, 0)], {n}, ('finished', {n}, {n}))"
+        for n in (51 * (i + 1) for i in range(CLUSTER_ROUNDS))
+    ]
+    assert [output["data"]["text/plain"].split(" · ")[1:3] for output in pictures] == [
+        ["finished", "51 of 51 tasks (100%)"]
+    ]
+    assert messages[0]["data"]["text/plain"] == "[]"
 
 
 def test_an_observer_that_raises_is_shown_to_its_author_once_and_the_widget_goes_on() -> None:
