@@ -8,6 +8,7 @@ from os import PathLike
 from typing import TYPE_CHECKING, Self
 
 from taskscope.analysis.compare import ComparedData, compared
+from taskscope.analysis.critical_path import CriticalPath, critical_path
 from taskscope.analysis.profile import Profile, profile
 from taskscope.analysis.summary import summary_text
 from taskscope.export.folder import to_csv, to_parquet
@@ -61,6 +62,43 @@ class Recording(RecordedData):
             If no task of such a prefix, or on such a worker, was recorded.
         """
         return profile(self, prefix=prefix, start_s=start_s, stop_s=stop_s, worker=worker)
+
+    def critical_path(self, run: int | None = None) -> CriticalPath:
+        """Return what set the makespan: a chain of tasks, and of waits with their causes.
+
+        Parameters
+        ----------
+        run
+            The number of a compute; by default all of them, with the time between them.
+
+        Returns
+        -------
+        CriticalPath
+            Its steps add up to the makespan, exactly in whole nanoseconds. ``slack_s`` has, for each row of
+            the table ``tasks``, by how much it could have ended later. It prints as text.
+
+        Raises
+        ------
+        UnknownNameError
+            If there is no such compute.
+
+        Examples
+        --------
+        >>> import dask, taskscope
+        >>> with taskscope.profile(display=False) as run:
+        ...     _ = dask.delayed(sum)([1, 2]).compute(scheduler="synchronous")
+        >>> path = run.recording.critical_path()
+        >>> [step.prefix for step in path.steps if step.kind == "task"]
+        ['sum']
+        >>> int(path.steps_ns.sum()) == path.makespan_ns
+        True
+
+        Notes
+        -----
+        A task is taken to have waited for the latest of those that it needs, or, if that ended later, for the
+        one before in its lane. Linear in tasks and dependencies: about two seconds of CPU time for a million.
+        """
+        return critical_path(self, run)
 
     def summary(self) -> str:
         """Return the text face of the recording."""

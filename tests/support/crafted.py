@@ -356,6 +356,11 @@ def _tables(recording: Recording) -> bytes:
     return b""
 
 
+def _critical_path(recording: Recording) -> bytes:
+    path = recording.critical_path()
+    return f"{path}{json.dumps(path.to_dict(), allow_nan=False)}".encode()
+
+
 def _summary(recording: Recording) -> bytes:
     return recording.summary().encode()
 
@@ -415,6 +420,7 @@ def _bytes(value: object) -> str:
 FACES: tuple[Callable[[Recording], bytes], ...] = (
     _tables,
     _summary,
+    _critical_path,
     _result,
     _page,
     _trace,

@@ -1,0 +1,477 @@
+"""The chain of tasks and waits that set how long computes took, and how much time each task had to spare."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import TYPE_CHECKING, Literal, TypeAlias, get_args
+
+import numpy as np
+from numpy.typing import NDArray
+
+from taskscope.analysis.quantities import format_count, format_duration, format_percent, plural, printable
+from taskscope.analysis.schedule import (
+    NONE,
+    Schedule,
+    own_runs,
+    schedule_of,
+    to_ns,
+)
+from taskscope.errors import MissingDependencyError
+from taskscope.model.activities import ACTIVITIES, FAILED_ATTEMPT
+from taskscope.model.recording import RecordedData
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+__all__ = ["CriticalPath", "PathStep", "WaitCause", "critical_path"]
+
+WaitCause: TypeAlias = Literal[
+    "client",
+    "graph",
+    "dispatch",
+    "queue",
+    "transfer",
+    "disk-read",
+    "disk-write",
+    "deserialize",
+    "serialize",
+    "other",
+    "failed-attempt",
+    "results",
+    "unknown",
+]
+"""Why nothing on the path ran.
+
+``client``: no compute ran, the program did something else. ``graph``: a compute had begun, and no task of
+it: its graph was put in order, or sent. ``dispatch``: the scheduler had to take in a result and hand over the
+next task. ``queue``: all workers were busy. ``results``: all tasks had ended, and the compute had not.
+``failed-attempt``: a task with retries was tried in vain. The others are what a worker of a cluster did for
+the task. ``unknown``: the recording does not have what it was.
+"""
+
+_CAUSES: tuple[WaitCause, ...] = get_args(WaitCause)
+_TASK = -1
+_VIA = (None, "dependency", "lane")
+
+
+@dataclass(frozen=True, slots=True)
+class PathStep:
+    """A task or a wait on a critical path; each begins where the one before it ended.
+
+    Parameters
+    ----------
+    kind
+        ``"task"`` or ``"wait"``.
+    run
+        The compute; None between computes.
+    start_s, duration_s
+        When it began, in seconds after `Recording.started_at`, and how long it took.
+    key, prefix, lane, row
+        Of a task: its key, prefix, lane and row in the table ``tasks``; else None.
+    after
+        What a task waited for last: ``"dependency"``, ``"lane"`` (the task before in its lane), or nothing.
+    cause
+        Of a wait: why; see `WaitCause`.
+    """
+
+    kind: Literal["task", "wait"]
+    run: int | None
+    start_s: float
+    duration_s: float
+    key: str | None = None
+    prefix: str | None = None
+    lane: int | None = None
+    row: int | None = None
+    after: str | None = None
+    cause: WaitCause | None = None
+
+    def to_dict(self) -> dict[str, object]:
+        """Return it as plain values, ready for JSON."""
+        return {name: getattr(self, name) for name in self.__slots__}
+
+
+@dataclass(frozen=True, slots=True)
+class _Columns:
+    """Steps as columns; the times in nanoseconds."""
+
+    run: NDArray[np.int64]
+    start: NDArray[np.int64]
+    stop: NDArray[np.int64]
+    what: NDArray[np.int64]
+    """`_TASK`, or a place in `_CAUSES`."""
+    task: NDArray[np.int64]
+    row: NDArray[np.int64]
+    after: NDArray[np.int64]
+
+
+_Steps: TypeAlias = list[NDArray[np.int64]]
+"""Parts of the same columns as rows of arrays, the last step first, while they are found."""
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class CriticalPath:
+    """What set the makespan: tasks, and waits in between, that follow each other without a gap.
+
+    Parameters
+    ----------
+    run
+        The compute it is of; None for all of them.
+    steps_ns
+        How long each step took, in whole nanoseconds; their sum is `makespan_ns` exactly.
+    makespan_ns
+        From the start of the compute (of the first one) to its end (that of the last one), in nanoseconds.
+    slack_s
+        How much later each task could have ended without its compute ending later, in seconds, a value for
+        each row of the table ``tasks``; NaN for rows that are of no compute that was looked at.
+    reason
+        Why there is no path; None where there is one.
+    notes
+        What the path does not know, and why.
+
+    Notes
+    -----
+    From the last end back, a task waited for the latest of the tasks that it needs, or for the one before in
+    its lane if that ended later. Slack takes the waits of the recording for given, and each lane's order.
+    Times are rounded to whole nanoseconds first, so that sums are exact.
+    """
+
+    run: int | None
+    steps_ns: NDArray[np.int64]
+    makespan_ns: int
+    slack_s: NDArray[np.float64]
+    reason: str | None
+    notes: tuple[str, ...]
+    _recording: RecordedData
+    _columns: _Columns
+
+    @property
+    def makespan_s(self) -> float:
+        """The time that the path explains, in seconds."""
+        return self.makespan_ns / 1e9
+
+    @property
+    def task_s(self) -> float:
+        """Seconds of the path in which its tasks ran."""
+        return float(self.steps_ns[self._is_task()].sum()) / 1e9
+
+    @property
+    def wait_s(self) -> dict[WaitCause, float]:
+        """Seconds of the path in which none of its tasks ran, by cause, the longest first."""
+        is_wait = ~self._is_task()
+        found = np.bincount(self._columns.what[is_wait], self.steps_ns[is_wait], len(_CAUSES))
+        order = np.argsort(-found, kind="stable").tolist()
+        return {_CAUSES[i]: float(found[i]) / 1e9 for i in order if found[i]}
+
+    @property
+    def prefix_s(self) -> dict[str, float]:
+        """Seconds of the path in tasks of each prefix, the longest first."""
+        seconds: defaultdict[str, float] = defaultdict(float)
+        groups = self._recording.groups
+        tasks = np.flatnonzero(self._is_task())
+        runs, numbers = self._columns.run, self._columns.task
+        for run in np.unique(runs[tasks]).tolist():
+            mine = tasks[runs[tasks] == run]
+            group = self._recording.graphs[run].group[numbers[mine]]
+            sums = np.bincount(group, self.steps_ns[mine], len(groups))
+            for i in np.unique(group).tolist():
+                seconds[groups[i].prefix] += float(sums[i]) / 1e9
+        return dict(sorted(seconds.items(), key=lambda item: -item[1]))
+
+    @property
+    def n_tasks(self) -> int:
+        """How many tasks are on it."""
+        return int(self._is_task().sum())
+
+    @property
+    def steps(self) -> tuple[PathStep, ...]:
+        """The tasks and waits, the earliest first; made on each access."""
+        return tuple(self._steps())
+
+    def rows(self) -> NDArray[np.int64]:
+        """Return the rows of its tasks in the table ``tasks``, the earliest first."""
+        return self._columns.row[self._is_task()]
+
+    def _is_task(self) -> NDArray[np.bool_]:
+        is_task: NDArray[np.bool_] = self._columns.what == _TASK
+        return is_task
+
+    def _steps(self) -> Iterator[PathStep]:
+        found = self._columns
+        names = self._names()
+        columns = (found.run, found.start, self.steps_ns, found.what, found.row, found.after)
+        for i, (number, start, duration, what, row, via) in enumerate(
+            zip(*(column.tolist() for column in columns), strict=True)
+        ):
+            run = None if number == NONE else number
+            start_s, duration_s = start / 1e9, duration / 1e9
+            if what == _TASK:
+                key, prefix, lane = names[i]
+                yield PathStep("task", run, start_s, duration_s, key, prefix, lane, row, _VIA[via])
+            else:
+                yield PathStep("wait", run, start_s, duration_s, cause=_CAUSES[what])
+
+    def _names(self) -> dict[int, tuple[str, str, int]]:
+        """Return key, prefix and lane of the steps that are tasks, by their place."""
+        recording, found = self._recording, self._columns
+        named: dict[int, tuple[str, str, int]] = {}
+        lanes = np.concatenate([np.empty(0, np.uint16), *(block.lane for block in recording.blocks)])
+        tasks = np.flatnonzero(self._is_task())
+        for run in np.unique(found.run[tasks]).tolist():
+            graph, places = recording.graphs[run], tasks[found.run[tasks] == run]
+            numbers = found.task[places]
+            groups = [recording.groups[g] for g in graph.group[numbers].tolist()]
+            keys = graph.keys.take(numbers).iter_text([group.name for group in groups])
+            mine = lanes[found.row[places]].tolist()
+            for i, key, group, lane in zip(places.tolist(), keys, groups, mine, strict=True):
+                named[i] = key, group.prefix, lane
+        return named
+
+    def to_pandas(self) -> pd.DataFrame:
+        """Return the steps as a pandas DataFrame, with the columns of `PathStep`.
+
+        Raises
+        ------
+        MissingDependencyError
+            If pandas is not installed.
+        """
+        try:
+            import pandas as pd
+        except ImportError as error:
+            raise MissingDependencyError("to_pandas needs pandas; install it: pip install pandas") from error
+        return pd.DataFrame([step.to_dict() for step in self._steps()], columns=list(PathStep.__slots__))
+
+    def to_dict(self) -> dict[str, object]:
+        """Return it as plain values, ready for JSON; without the slack of every task."""
+        return {
+            "run": self.run,
+            "makespan_s": self.makespan_s,
+            "task_s": self.task_s,
+            "wait_s": dict(self.wait_s),
+            "prefix_s": self.prefix_s,
+            "reason": self.reason,
+            "notes": list(self.notes),
+            "steps": [step.to_dict() for step in self._steps()],
+        }
+
+    def __str__(self) -> str:
+        """Return it as text: what made up the makespan, the longest first."""
+        if self.reason is not None:
+            return f"cannot say what set the makespan, because {self.reason}"
+        title = (
+            f"critical path · {format_duration(self.makespan_s)} · {format_count(self.n_tasks)} "
+            f"{plural('task', self.n_tasks)}"
+        )
+        parts = [(printable(name, 36), seconds) for name, seconds in self.prefix_s.items()]
+        parts += [(f"waiting: {cause}", seconds) for cause, seconds in self.wait_s.items()]
+        parts.sort(key=lambda part: -part[1])
+        rest = parts[_MAX_PARTS:]
+        shown = parts[:_MAX_PARTS] + ([(f"{len(rest)} more", sum(s for _, s in rest))] if rest else [])
+        width = max((len(name) for name, _ in shown), default=0)
+        whole_s = self.makespan_s or 1.0
+        lines = [
+            f"  {name:<{width}}  {format_duration(seconds):>12}  {format_percent(seconds / whole_s):>6}"
+            for name, seconds in shown
+        ]
+        return "\n".join([title, "", *lines, *([""] if self.notes else []), *(f"  {n}" for n in self.notes)])
+
+    __repr__ = __str__
+
+
+_MAX_PARTS = 12
+
+
+def critical_path(recording: RecordedData, run: int | None = None) -> CriticalPath:
+    """Return the tasks and waits that set how long a compute took, or all of them."""
+    runs = own_runs(recording, run)
+    n_rows = sum(map(len, recording.blocks))
+    slack_s = np.full(n_rows, np.nan)
+    found: _Steps = [np.empty((7, 0), np.int64)]
+    if not runs:
+        no_compute = "no Dask computation was recorded"
+        nothing = _Columns(*found[0])
+        return CriticalPath(run, nothing.start, 0, slack_s, no_compute, (), recording, nothing)
+    schedules = [schedule_of(recording, one) for one in runs]
+    for schedule in schedules:
+        slack_s[schedule.row] = _slack(schedule) / 1e9
+    begin, cursor = min(s.begin for s in schedules), max(s.end for s in schedules)
+    makespan_ns = cursor - begin
+    for schedule in sorted(schedules, key=lambda s: (-s.end, s.begin)):
+        # What began later ran beside, or inside of, a compute that is on the path.
+        if schedule.begin < cursor:
+            _add_wait(found, NONE, min(schedule.end, cursor), cursor, _CAUSES.index("client"))
+            cursor = min(schedule.end, cursor)
+            _Walk(recording, schedule, found).go(cursor)
+            cursor = schedule.begin
+    steps = _Columns(*np.concatenate(found, axis=1)[:, ::-1])
+    notes = tuple(dict.fromkeys(note for schedule in schedules for note in _notes(recording, schedule)))
+    return CriticalPath(run, steps.stop - steps.start, makespan_ns, slack_s, None, notes, recording, steps)
+
+
+def _add_wait(found: _Steps, run: int, start: int, stop: int, cause: int) -> None:
+    if stop > start:
+        found.append(np.array([[run], [start], [stop], [cause], [NONE], [NONE], [0]], np.int64))
+
+
+def _notes(recording: RecordedData, schedule: Schedule) -> Iterator[str]:
+    if not schedule.is_graph_known:
+        yield "dependencies are not known: only the order in the lanes was followed"
+    elif schedule.n_missing and schedule.run.status == "finished":
+        yield (
+            f"{format_count(schedule.n_missing)} {plural('task', schedule.n_missing)} of finished computes "
+            "have no row: waits for them are of unknown cause"
+        )
+    if recording.activities.dropped and schedule.run.is_on_cluster:
+        yield "older transfers and reads are no longer held: waits for them count as dispatch or queue"
+
+
+class _Walk:
+    """Goes through one compute from its end to its start."""
+
+    def __init__(self, recording: RecordedData, schedule: Schedule, found: _Steps) -> None:
+        self._recording = recording
+        self._schedule = schedule
+        self._found = found
+        self._run = schedule.run.run
+
+    def go(self, cursor: int) -> None:
+        """Append the steps between the compute's beginning and `cursor`, the last first."""
+        schedule = self._schedule
+        begun = int(np.searchsorted(schedule.start, cursor, side="right"))
+        if not begun:
+            _add_wait(self._found, self._run, schedule.begin, cursor, self._cause_without_tasks())
+            return
+        until = np.minimum(schedule.stop[:begun], cursor)
+        last = begun - 1 - int(np.argmax(until[::-1]))
+        tail = "results" if schedule.run.status == "finished" and cursor == schedule.end else "unknown"
+        _add_wait(self._found, self._run, int(until[last]), cursor, _CAUSES.index(tail))
+        self._chain(last, int(until[last]))
+
+    def _cause_without_tasks(self) -> int:
+        is_over = self._schedule.run.status == "finished" and self._schedule.n_missing
+        return _CAUSES.index("unknown" if is_over or self._schedule.n_missing else "graph")
+
+    def _chain(self, last: int, cursor: int) -> None:
+        schedule, found, run = self._schedule, self._found, self._run
+        bound_to = schedule.bound_to.tolist()
+        path = [last]
+        while bound_to[path[-1]] != NONE:
+            path.append(bound_to[path[-1]])
+        places = np.array(path)
+        start = schedule.start[places]
+        stop = np.minimum(schedule.stop[places], np.concatenate(([cursor], start[:-1])))
+        # The wait before each: since the end of what it waited for, or since the first task began.
+        since = np.concatenate((stop[1:], [min(int(schedule.start[0]), int(start[-1]))]))
+        causes = self._causes(places, since, start)
+        order = np.arange(len(places))
+        whole, none = np.full(len(places), run), np.full(len(places), NONE)
+        task, row = schedule.task[places], schedule.row[places]
+        tasks = np.stack((whole, start, stop, none, task, row, schedule.bound_by[places]))
+        waits = np.stack((whole, since, start, causes, none, none, np.zeros(len(places), np.int64)))
+        did = self._activities(places)
+        split = [i for i, place in enumerate(path) if place in did] if did else []
+        parts = [
+            (2 * i + 1, run, *part, NONE, NONE, 0)
+            for i in split
+            for part in reversed(_split(int(since[i]), int(start[i]), int(causes[i]), did[path[i]]))
+        ]
+        rest = np.delete(order, split)
+        extra = np.array(parts, np.int64).reshape(-1, 8).T
+        steps = np.concatenate((tasks, waits[:, rest], extra[1:]), axis=1)
+        at = np.concatenate((2 * order, 2 * rest + 1, extra[0]))
+        kept = np.flatnonzero((steps[3] == _TASK) | (steps[2] > steps[1]))
+        found.append(steps[:, kept[np.argsort(at[kept], kind="stable")]])
+        _add_wait(found, run, schedule.begin, int(since[-1]), _CAUSES.index("graph"))
+
+    def _causes(
+        self, places: NDArray[np.int64], since: NDArray[np.int64], start: NDArray[np.int64]
+    ) -> NDArray[np.int64]:
+        schedule = self._schedule
+        causes = np.full(len(places), _CAUSES.index("dispatch"))
+        is_queue = 2 * _saturated(schedule, since, start) >= start - since
+        causes[is_queue] = _CAUSES.index("queue")
+        is_known = ~schedule.is_partial[places] & schedule.is_graph_known
+        causes[~is_known & ~is_queue] = _CAUSES.index("unknown")
+        return causes
+
+    def _activities(self, places: NDArray[np.int64]) -> dict[int, list[tuple[int, int, int]]]:
+        """Return start, stop and cause of what workers did for the tasks at these places."""
+        rows = self._recording.activities.rows
+        mine = np.flatnonzero(rows.run == self._run)
+        if not len(mine):
+            return {}
+        place_of = dict(zip(self._schedule.task[places].tolist(), places.tolist(), strict=True))
+        start = to_ns(rows.start[mine] - self._recording.zero_s)
+        stop = start + to_ns(rows.duration[mine].astype(np.float64))
+        did: defaultdict[int, list[tuple[int, int, int]]] = defaultdict(list)
+        for task, kind, one, until in zip(
+            rows.task[mine].tolist(), rows.kind[mine].tolist(), start.tolist(), stop.tolist(), strict=True
+        ):
+            if task in place_of:
+                cause = "failed-attempt" if kind == FAILED_ATTEMPT else ACTIVITIES[kind]
+                did[place_of[task]].append((one, until, _CAUSES.index(cause)))
+        return did
+
+
+def _saturated(schedule: Schedule, since: NDArray[np.int64], until: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return for how much of each time all workers were busy."""
+    n_workers = schedule.run.n_workers
+    if not n_workers:
+        return np.zeros(len(since), np.int64)
+    times = np.concatenate((schedule.start, schedule.stop))
+    order = np.argsort(times, kind="stable")
+    times = times[order]
+    n_busy = np.cumsum(np.repeat((1, -1), len(schedule))[order])
+    spans = np.where(n_busy[:-1] >= n_workers, np.diff(times), 0)
+    so_far = np.concatenate(([0], np.cumsum(spans)))
+    return (np.interp(until, times, so_far) - np.interp(since, times, so_far)).astype(np.int64)
+
+
+def _split(
+    start: int, stop: int, cause: int, did: Sequence[tuple[int, int, int]]
+) -> list[tuple[int, int, int]]:
+    """Return the parts of a wait with their causes: what a worker did for the task goes before the rest."""
+    if not did or stop <= start:
+        return [(start, stop, cause)]
+    bounds = {start, stop, *(t for one in did for t in one[:2] if start < t < stop)}
+    times = sorted(bounds)
+    parts: list[tuple[int, int, int]] = []
+    for first, end in pairwise(times):
+        covering = [what for one, until, what in did if one <= first and end <= until]
+        what = min(covering, default=cause)
+        if parts and parts[-1][2] == what:
+            first = parts.pop()[0]  # noqa: PLW2901 - the part goes on
+        parts.append((first, end, what))
+    return parts
+
+
+def _slack(schedule: Schedule) -> NDArray[np.int64]:
+    """Return how much later each task could have ended without a later end of the last one."""
+    n = len(schedule)
+    if not n:
+        return np.empty(0, np.int64)
+    start, stop = schedule.start.tolist(), schedule.stop.tolist()
+    before, bound_to = schedule.before.tolist(), schedule.bound_to.tolist()
+    needed = schedule.needed.tolist()
+    latest = [int(schedule.stop.max())] * n
+    end = len(needed)
+    n_needed = schedule.n_needed.tolist()
+    for i in range(n - 1, -1, -1):
+        last = latest[i] - stop[i] + start[i]
+        bound = bound_to[i]
+        if bound >= 0:
+            # The wait of the recording stays: later by as much as this task may begin later.
+            until = stop[bound] + last - start[i]
+            if until < latest[bound]:  # noqa: PLR1730 - a call to min() for each task takes as long as all else
+                latest[bound] = until
+        first = end - n_needed[i]
+        for other in needed[first:end]:
+            if other != bound and latest[other] > last:
+                latest[other] = last
+        end = first
+        other = before[i]
+        if other >= 0 and other != bound and latest[other] > last:
+            latest[other] = last
+    return np.array(latest, np.int64) - schedule.stop
