@@ -14,7 +14,7 @@ BUDGETS_KB = {"lab extension": 150, "script of offline pages": 50}
 PAGES = {
     "offline pages": "report",
     "offline pages of clusters": "report-cluster",
-    "flame graphs": "report-flame",
+    "offline pages with a profile": "report-profile",
 }
 
 
@@ -23,12 +23,7 @@ def size_rows() -> Iterator[list[str]]:
     package = ROOT / "src/taskscope"
     static = sorted((package / "labextension/static").glob("*.js"))
     yield _row("lab extension", [file.read_bytes() for file in static])
-    pages = {
-        "offline pages": "report",
-        "offline pages of clusters": "report-cluster",
-        "flame graphs": "report-flame",
-    }
-    for name, file in pages.items():
+    for name, file in PAGES.items():
         yield _row(f"script of {name}", [(package / f"static/{file}.js").read_bytes()])
 
 

@@ -81,7 +81,7 @@ def drive(lab: LabPage, flame: Locator) -> None:
     expect(zoom_out).to_be_disabled()
     canvas.press("/")
     lab.page.keyboard.type("waits")
-    expect(said).to_have_text("1 calls found")
+    expect(said).to_have_text("1 call found")
     canvas.click(position={"x": 200, "y": 45})
     expect(zoom_out).to_be_enabled()
 

@@ -185,7 +185,7 @@ def test_tasks_are_found_by_prefix_and_by_key(lab: LabPage) -> None:
     field.press("Shift+Enter")
     expect(said).to_have_text("20 of 20 matches")
     field.fill("load, 7")
-    expect(said).to_have_text("1 matches")
+    expect(said).to_have_text("1 match")
     field.press("Enter")
     expect(card(lab)).to_contain_text("('load', 7)")
     assert told(lab, "selected_key", r'"\(.load., 7\)"') == "('load', 7)"
@@ -242,7 +242,7 @@ def test_the_lanes_of_a_worker_collapse_into_their_mean(lab: LabPage, shots: Pat
     press(lab, "/")
     field = chart(lab).get_by_role("searchbox")
     field.fill("scale, 3")
-    expect(chart(lab).locator(".tsk-gantt-find").get_by_role("status")).to_have_text("1 matches")
+    expect(chart(lab).locator(".tsk-gantt-find").get_by_role("status")).to_have_text("1 match")
     field.press("Enter")
     expect(worker).to_have_attribute("aria-expanded", "true")
 

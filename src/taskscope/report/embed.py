@@ -15,26 +15,21 @@ from taskscope.report.dense import dense_tasks, page_tick_s
 from taskscope.report.dense_links import PackedLinks
 from taskscope.wire import BUFFERS
 
-__all__ = ["count_tasks", "data_json", "escaped_json", "flame_script", "report_script", "script_hash"]
+__all__ = ["count_tasks", "data_json", "escaped_json", "report_script", "script_hash"]
 
 _LEVEL = 9
 
 
-def report_script(recording: RecordedData) -> str | None:
+def report_script(recording: RecordedData, *, has_profile: bool = False) -> str | None:
     """Return the front end for a recording as one script; None in a source tree that was not built.
 
-    Where a cluster was watched it is a larger one.
+    Where a cluster was watched, or the page has a profile, it is a larger one.
     """
     has_cluster = len(recording.activities.rows) or recording.workers
-    return _script("report-cluster.js" if has_cluster else "report.js")
+    return _script(f"report{'-cluster' if has_cluster else ''}{'-profile' if has_profile else ''}.js")
 
 
-def flame_script() -> str | None:
-    """Return what draws a profile as one script; None in a source tree that was not built."""
-    return _script("report-flame.js")
-
-
-@lru_cache(maxsize=3)
+@lru_cache(maxsize=4)
 def _script(name: str) -> str | None:
     script = files("taskscope").joinpath("static", name)
     try:

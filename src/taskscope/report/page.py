@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import base64
-from collections.abc import Sequence
 from html import escape
 
 from taskscope.analysis.profile import Profile
@@ -14,7 +13,7 @@ from taskscope.analysis.totals import measure_totals
 from taskscope.model.recording import RecordedData
 from taskscope.report.dense import TICK_S, page_tick_s
 from taskscope.report.dense_links import MAX_PAGE_LINK_BYTES, PackedLinks, links_note, pack_links
-from taskscope.report.embed import data_json, flame_script, report_script, script_hash
+from taskscope.report.embed import data_json, report_script, script_hash
 from taskscope.report.palette import DARK, LIGHT
 from taskscope.report.picture import picture_svg
 from taskscope.report.profile import profile_html
@@ -26,7 +25,8 @@ __all__ = ["chart_page", "page_html"]
 def chart_page(recording: RecordedData, links: PackedLinks | None) -> str:
     """Return a document that is nothing but the interactive chart; see-through until its script has run."""
     style = "html,body{margin:0;height:100%;font:13px system-ui,sans-serif}"
-    return _document("taskscope", style, _interactive(recording, links), [report_script(recording)])
+    script = report_script(recording)
+    return _document("taskscope", style, _interactive(recording, links, script), script)
 
 
 def page_html(recording: RecordedData, sections: str = "", profile: Profile | None = None) -> str:
@@ -51,10 +51,11 @@ def page_html(recording: RecordedData, sections: str = "", profile: Profile | No
     picture = base64.b64encode(picture_svg(recording, totals.prefixes).encode("utf-8")).decode("ascii")
     links = pack_links(recording, MAX_PAGE_LINK_BYTES)
     left_out = links_note(links, MAX_PAGE_LINK_BYTES)
-    chart = _interactive(recording, links) if recording.runs else ""
     profile = calls_of(recording) if profile is None else profile
-    flame = flame_script() if profile.n_samples else None
-    flames = profile_html(recording, profile, interactive=flame is not None) if profile.n_samples else ""
+    has_profile = profile.n_samples > 0
+    script = report_script(recording, has_profile=has_profile) if recording.runs or has_profile else None
+    chart = _interactive(recording, links, script)
+    flames = profile_html(recording, profile, interactive=script is not None) if has_profile else ""
     alt = escape(f"Gantt chart: {name}", quote=True)
     body = (
         f"<h1>{escape(name)}</h1>{facts_html(recording, totals)}"
@@ -63,9 +64,8 @@ def page_html(recording: RecordedData, sections: str = "", profile: Profile | No
         f'<img alt="{alt}" src="data:image/svg+xml;base64,{picture}"></details>'
         f"{remarks_html(recording, totals)}{_rounding(recording)}{left_out}"
         f"{prefix_table_html(totals.prefixes)}{flames}{sections}{chart}"
-        f"{'' if flame is None else f'<script>{flame}</script>'}"
     )
-    return _document(name, _page_style(), body, [report_script(recording), flame])
+    return _document(name, _page_style(), body, script)
 
 
 def _rounding(recording: RecordedData) -> str:
@@ -79,18 +79,18 @@ def _rounding(recording: RecordedData) -> str:
     )
 
 
-def _interactive(recording: RecordedData, links: PackedLinks | None) -> str:
-    script = report_script(recording)
+def _interactive(recording: RecordedData, links: PackedLinks | None, script: str | None) -> str:
     if script is None:
         return ""
-    return (
-        f'<script type="application/json" class="taskscope-data">{data_json(recording, links)}</script>'
-        f"<script>{script}</script>"
+    data = data_json(recording, links) if recording.runs else None
+    element = (
+        "" if data is None else f'<script type="application/json" class="taskscope-data">{data}</script>'
     )
+    return f"{element}<script>{script}</script>"
 
 
-def _document(name: str, style: str, body: str, scripts: Sequence[str | None]) -> str:
-    allowed = " ".join(script_hash(script) for script in scripts if script is not None) or "'none'"
+def _document(name: str, style: str, body: str, script: str | None) -> str:
+    allowed = "'none'" if script is None else script_hash(script)
     policy = f"default-src 'none'; img-src data:; style-src 'unsafe-inline'; script-src {allowed}"
     return (
         '<!DOCTYPE html><html lang="en"><head><meta charset="utf-8">'

@@ -51,7 +51,7 @@ class Elements(HTMLParser):
 @pytest.fixture(autouse=True)
 def script(monkeypatch: pytest.MonkeyPatch) -> None:
     for module in (taskscope.report.embed, taskscope.report.page, taskscope.report.result):
-        monkeypatch.setattr(module, "report_script", lambda _: SCRIPT)
+        monkeypatch.setattr(module, "report_script", lambda _, **__: SCRIPT)
 
 
 def test_plain_text_is_the_summary_and_html_has_picture_frame_and_table() -> None:
@@ -143,7 +143,7 @@ def test_beyond_the_limit_the_picture_stands_alone_and_says_how_to_get_the_chart
 
 
 def test_without_a_built_front_end_the_picture_stands_alone(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(taskscope.report.result, "report_script", lambda _: None)
+    monkeypatch.setattr(taskscope.report.result, "report_script", lambda _, **__: None)
     elements = Elements(result_html(recording_of([Row(key="a-1")])))
     assert (len(elements.named("img")), elements.named("iframe")) == (1, [])
 

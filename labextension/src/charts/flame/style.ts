@@ -16,6 +16,9 @@ export const FLAME_CSS = `
 .tsk-flame-said { min-height: 1.45em; margin: 4px 0; }
 .tsk-flame-time canvas { cursor: col-resize; touch-action: none; }
 .tsk-flame-chosen, .tsk-flame-note { color: var(--tsk-faint); }
+.tsk-flame-help:not([hidden]) { display: grid; grid-template-columns: max-content minmax(0, 1fr); gap: 2px 12px; margin: 8px 0; }
+.tsk-flame-help dt { font: 600 11.5px/1.6 var(--tsk-code); }
+.tsk-flame-help dd { margin: 0; }
 .tsk-flame table { border-collapse: collapse; }
 .tsk-flame-table { max-height: 300px; overflow: auto; }
 .tsk-flame :is(th, td, caption) { padding: 1px 12px 1px 0; text-align: left; color: var(--tsk-ink); }

@@ -9,7 +9,7 @@ import { element, keepKeys } from '../ui/dom';
 import { Exporter, Notice, maySaveFiles } from '../ui/export';
 import type { Painted } from '../ui/frames';
 import type { ComponentChildren } from '../ui/render';
-import { Fragment, render } from '../ui/render';
+import { render } from '../ui/render';
 import type { TextTable } from '../ui/tables';
 import { Table } from '../ui/tables';
 import type { ToolbarSpec } from '../ui/toolbar';
@@ -19,7 +19,7 @@ import { Brush } from './brush';
 import type { Intents } from './gestures';
 import { listenToGestures } from './gestures';
 import type { BoundKey, TimeKeys } from './keys';
-import { keyTable, press } from './keys';
+import { KeyHelp, keyTable, press } from './keys';
 import { pictureOf } from './picture';
 import type { Room } from './room';
 import { roomOf, trackWidthPx } from './room';
@@ -234,9 +234,7 @@ export class Section implements Intents, TimeKeys {
           <div class="tsk-track-tips" />
         </div>
         {track.foot()}
-        <dl class={`tsk-track-help ${prefix}-help`} aria-label={trans.__('Keys')} hidden={!this.#helping}>
-          {this.#keys.map(({ shown, does }) => <Fragment><dt>{shown}</dt><dd>{does}</dd></Fragment>)}
-        </dl>
+        <KeyHelp keys={this.#keys} class={`tsk-track-help ${prefix}-help`} hidden={!this.#helping} trans={trans} />
         {/* A table is as wide as its words, so it is a box around it that is hidden. What scrolls has to be reached by keys, what is not seen must not be. */}
         <div class={`tsk-text-table ${prefix}-tables${this.#tabling ? '' : ' tsk-hidden'}`} role="group" aria-label={trans.__('Tables')} tabIndex={this.#tabling ? 0 : -1}>
           {this.#tables}

@@ -1,5 +1,7 @@
 /** Keys, what a person reads about them, and what they do: one table. A track has keys of its own besides. */
 import type { TranslationBundle } from '../../lib/translate';
+import type { ComponentChildren } from '../ui/render';
+import { Fragment } from '../ui/render';
 
 export interface KeyBinding<Target> {
   /** As events name them; with `Shift+` before those that need it. */
@@ -54,4 +56,20 @@ export function press(table: readonly Pick<BoundKey, 'keys' | 'act'>[], key: str
   const found = (shift ? named(`Shift+${key}`) : undefined) ?? named(key);
   found?.act(undefined, key);
   return found !== undefined;
+}
+
+interface KeyHelpProps {
+  readonly keys: readonly Pick<BoundKey, 'shown' | 'does'>[];
+  readonly class: string;
+  readonly hidden: boolean;
+  readonly trans: TranslationBundle;
+}
+
+/** The table, for those who ask for it. */
+export function KeyHelp({ keys, trans, ...attributes }: KeyHelpProps): ComponentChildren {
+  return (
+    <dl {...attributes} aria-label={trans.__('Keys')}>
+      {keys.map(({ shown, does }) => <Fragment><dt>{shown}</dt><dd>{does}</dd></Fragment>)}
+    </dl>
+  );
 }

@@ -3,7 +3,8 @@ import { formatDuration } from '../../lib/format';
 import type { Theme } from '../../lib/theme';
 import type { TranslationBundle } from '../../lib/translate';
 import { fitCanvas } from '../ui/canvas';
-import { element, pointOf, setText } from '../ui/dom';
+import { pointOf } from '../ui/dom';
+import type { ComponentChildren } from '../ui/render';
 import type { FlameData } from './data';
 
 const HEIGHT_PX = 36;
@@ -50,44 +51,42 @@ export function binsByKey(key: string, shift: boolean, chosen: Bins | null, n: n
 }
 
 export class Timeline {
-  readonly el: HTMLElement;
-  readonly #canvas = element('canvas', { class: 'tsk-flame-timeline', tabindex: '0', role: 'application' });
-  readonly #said = element('span', { class: 'tsk-flame-chosen', role: 'status' });
+  #canvas: HTMLCanvasElement | null = null;
   #sums: Float64Array = new Float64Array(0);
   #data: FlameData | null = null;
-  #zeroS = 0;
   #chosen: Bins | null = null;
   #from: number | null = null;
 
   constructor(
     private readonly _trans: TranslationBundle,
-    private readonly choose: (bins: Bins | null) => void,
-    signal: AbortSignal
-  ) {
-    this.el = element('div', { class: 'tsk-flame-time' }, this.#canvas, this.#said);
-    const canvas = this.#canvas;
-    canvas.addEventListener('pointerdown', event => { this.#begin(event); }, { signal });
-    canvas.addEventListener('pointermove', event => { this.#drag(event); }, { signal });
-    canvas.addEventListener('pointerup', event => { this.#end(event); }, { signal });
-    canvas.addEventListener('pointercancel', () => { this.#from = null; }, { signal });
-    canvas.addEventListener('keydown', event => { this.#onKey(event); }, { signal });
-  }
+    private readonly choose: (bins: Bins | null) => void
+  ) {}
 
-  show(data: FlameData, prefix: number | null, chosen: Bins | null, zeroS: number): void {
+  show(data: FlameData, prefix: number | null, chosen: Bins | null): void {
     this.#data = data;
     this.#sums = secondsByBin(data, prefix);
     this.#chosen = chosen;
-    this.#zeroS = zeroS;
-    this.el.hidden = data.startS.length < 2;
-    this.#canvas.setAttribute(
-      'aria-label',
-      this._trans.__('Timeline of samples. Left and right choose a time, with Shift its length; Escape chooses all')
+  }
+
+  render(): ComponentChildren {
+    const { _trans: trans } = this;
+    const label = trans.__('Timeline of samples. Left and right choose a time, with Shift its length; Escape chooses all');
+    return (
+      <div class="tsk-flame-time" hidden={(this.#data?.startS.length ?? 0) < 2}>
+        <canvas
+          class="tsk-flame-timeline" tabIndex={0} role="application" aria-label={label} ref={el => { this.#canvas = el; }}
+          onPointerDown={this.#begin} onPointerMove={this.#drag} onPointerUp={this.#end} onPointerCancel={this.#end} onKeyDown={this.#onKey}
+        />
+        <span class="tsk-flame-chosen" role="status">{this.#chosen === null ? trans.__('all of the time') : this.#spanText(this.#chosen)}</span>
+      </div>
     );
-    setText(this.#said, chosen === null ? this._trans.__('all of the time') : this.#spanText(chosen));
   }
 
   paint(theme: Theme, widthPx: number, ratio: number): void {
     const canvas = this.#canvas;
+    if (canvas === null) {
+      return;
+    }
     fitCanvas(canvas, widthPx, HEIGHT_PX, ratio);
     const context = canvas.getContext('2d');
     const n = this.#sums.length;
@@ -114,40 +113,43 @@ export class Timeline {
 
   #spanText([first, end]: Bins): string {
     const starts = this.#data?.startS ?? new Float64Array(0);
-    const at = (bin: number): string => formatDuration((starts[bin] ?? this.#zeroS) - this.#zeroS);
+    const at = (bin: number): string => formatDuration((starts[bin] ?? 0) - (starts[0] ?? 0));
     return end < starts.length
       ? this._trans.__('from %1 to %2', at(first), at(end))
       : this._trans.__('from %1 to the end', at(first));
   }
 
   #binAt(event: MouseEvent): number {
-    const share = pointOf(this.#canvas, event).xPx / Math.max(this.#canvas.getBoundingClientRect().width, 1);
+    const canvas = event.currentTarget as HTMLCanvasElement;
+    const share = pointOf(canvas, event).xPx / Math.max(canvas.getBoundingClientRect().width, 1);
     return Math.min(Math.max(Math.floor(share * this.#sums.length), 0), this.#sums.length - 1);
   }
 
-  #begin(event: PointerEvent): void {
-    this.#canvas.setPointerCapture(event.pointerId);
+  readonly #begin = (event: PointerEvent): void => {
+    this.#canvas?.setPointerCapture(event.pointerId);
     this.#from = this.#binAt(event);
     this.choose([this.#from, this.#from + 1]);
-  }
+  };
 
-  #drag(event: PointerEvent): void {
+  readonly #drag = (event: PointerEvent): void => {
     if (this.#from !== null) {
       const to = this.#binAt(event);
       this.choose([Math.min(this.#from, to), Math.max(this.#from, to) + 1]);
     }
-  }
+  };
 
-  #end(event: PointerEvent): void {
-    this.#drag(event);
+  readonly #end = (event: PointerEvent): void => {
+    if (event.type === 'pointerup') {
+      this.#drag(event);
+    }
     this.#from = null;
-  }
+  };
 
-  #onKey(event: KeyboardEvent): void {
+  readonly #onKey = (event: KeyboardEvent): void => {
     const bins = binsByKey(event.key, event.shiftKey, this.#chosen, this.#sums.length);
     if (bins !== undefined) {
       event.preventDefault();
       this.choose(bins);
     }
-  }
+  };
 }

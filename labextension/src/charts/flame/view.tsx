@@ -1,0 +1,341 @@
+/** The flame graph in a page: bars, search, timeline, and the same as text. */
+import { formatCount } from '../../lib/format';
+import type { Theme } from '../../lib/theme';
+import type { TranslationBundle } from '../../lib/translate';
+import { english } from '../../lib/translate';
+import type { BoundKey, KeyBinding } from '../timeline/keys';
+import { KeyHelp, bind, press } from '../timeline/keys';
+import { TextFitter, fitCanvas, pixelRatio } from '../ui/canvas';
+import { element, keepKeys, pointOf } from '../ui/dom';
+import type { Painted } from '../ui/frames';
+import { FrameLoop } from '../ui/frames';
+import { readTheme, watchTheme } from '../ui/page-theme';
+import type { ComponentChildren } from '../ui/render';
+import { render } from '../ui/render';
+import { SHARED_CSS, adoptStyles } from '../ui/styles';
+import { Table } from '../ui/tables';
+import type { FlameData } from './data';
+import { drawFlame } from './draw';
+import { type Direction, type FlameLayout, barAt, layoutFlame, neighbour } from './layout';
+import { FLAME_CSS } from './style';
+import { type Bins, Timeline, keptBins } from './timeline';
+import { type FlameNode, findSame, growTree, walk } from './tree';
+import { describeAll, describeNode, nameOf, ownTimes } from './words';
+
+const GROUND = '#8b949e';
+
+/** What the keys of the graph ask for. */
+interface FlameKeys {
+  move(direction: Direction): void;
+  zoomIn(): void;
+  zoomOut(): void;
+  zoomAll(): void;
+  find(): void;
+  help(): void;
+}
+
+const ARROWS: Readonly<Record<string, Direction>> = { ArrowUp: 'up', ArrowDown: 'down', ArrowLeft: 'left', ArrowRight: 'right' };
+
+const flameKeys = (trans: TranslationBundle): readonly KeyBinding<FlameKeys>[] => [
+  { keys: Object.keys(ARROWS), shown: '← → ↑ ↓', does: trans.__('move to the next call'), act: (to, key) => { to.move(ARROWS[key] ?? 'up'); } },
+  { keys: ['Enter', ' '], shown: trans.__('Enter'), does: trans.__('zoom in to the call'), act: to => { to.zoomIn(); } },
+  { keys: ['Escape'], shown: trans.__('Esc'), does: trans.__('zoom out by one call'), act: to => { to.zoomOut(); } },
+  { keys: ['Home'], shown: trans.__('Home'), does: trans.__('show everything'), act: to => { to.zoomAll(); } },
+  { keys: ['/'], shown: '/', does: trans.__('find a function'), act: to => { to.find(); } },
+  { keys: ['?'], shown: '?', does: trans.__('this list'), act: to => { to.help(); } }
+];
+
+/** Says which colours prefixes have: those of the charts beside this one. */
+export interface FlameColours {
+  /** What gives a prefix its colour now; asked for once per painting. */
+  current(): (prefix: string) => string;
+  /** Have `changed` called when they may be others. */
+  subscribe(changed: () => void, signal: AbortSignal): void;
+}
+
+export interface FlameOptions {
+  /** Unmounts the chart. */
+  readonly signal: AbortSignal;
+  readonly trans?: TranslationBundle;
+}
+
+export interface FlameChart {
+  /** Show other samples; `note` says why there are none, or fewer than was run. */
+  show(data: FlameData | null, note: string | null): void;
+}
+
+/** Put a flame graph into `el`, until the signal aborts. */
+export function mount(el: HTMLElement, colours: FlameColours, options: FlameOptions): FlameChart {
+  const view = new FlameView(colours, options);
+  if (!options.signal.aborted) {
+    [SHARED_CSS, FLAME_CSS].forEach(css => { adoptStyles(el, css); });
+    el.append(view.el);
+    view.start();
+  }
+  return view;
+}
+
+class FlameView implements FlameChart, FlameKeys {
+  readonly el = element('div', { class: 'tsk-chart tsk-flame', role: 'group' });
+  private readonly _trans: TranslationBundle;
+  readonly #signal: AbortSignal;
+  readonly #frames: FrameLoop;
+  readonly #texts = new TextFitter();
+  readonly #keys: readonly BoundKey[];
+  readonly #timeline: Timeline;
+  #canvas: HTMLCanvasElement | null = null;
+  #input: HTMLInputElement | null = null;
+  #theme: Theme;
+  #note: string | null = null;
+  #data: FlameData | null = null;
+  #root: FlameNode | null = null;
+  #focus: FlameNode | null = null;
+  #cursor: FlameNode | null = null;
+  #layout: FlameLayout | null = null;
+  #prefix: string | null = null;
+  #bins: Bins | null = null;
+  /** What was searched for; empty: nothing. */
+  #wanted = '';
+  /** Whether the line under the graph says what was found, not where the cursor is. */
+  #saysFound = false;
+  #helping = false;
+  /** As long as it is the same one, none of its rows is looked at. */
+  #table: ComponentChildren = null;
+
+  constructor(
+    private readonly colours: FlameColours,
+    { signal, trans = english }: FlameOptions
+  ) {
+    this._trans = trans;
+    this.#signal = signal;
+    this.#theme = readTheme(document.body);
+    this.#frames = new FrameLoop(() => this.#paint(), signal);
+    this.#keys = bind(flameKeys(trans), this);
+    this.#timeline = new Timeline(trans, bins => {
+      this.#bins = bins;
+      this.#grow();
+    });
+    this.el.setAttribute('aria-label', trans.__('Profile'));
+  }
+
+  start(): void {
+    const signal = this.#signal;
+    const onTheme = (): void => {
+      this.#theme = readTheme(document.body);
+      this.el.classList.toggle('tsk-dark', this.#theme.dark);
+      this.#frames.request();
+    };
+    onTheme();
+    watchTheme(onTheme, signal);
+    keepKeys(this.el, signal);
+    this.colours.subscribe(() => { this.#frames.request(); }, signal);
+    if (typeof ResizeObserver === 'function') {
+      const observer = new ResizeObserver(() => { this.#frames.request(); });
+      observer.observe(this.el);
+      signal.addEventListener('abort', () => { observer.disconnect(); }, { once: true });
+    }
+    signal.addEventListener('abort', () => {
+      render(null, this.el);
+      this.el.remove();
+    }, { once: true });
+    this.show(this.#data, null);
+  }
+
+  show(data: FlameData | null, note: string | null): void {
+    const isEmpty = data === null || data.bin.length === 0;
+    this.#bins = data === null || this.#data === null ? null : keptBins(this.#data, data, this.#bins);
+    this.#data = isEmpty ? null : data;
+    this.#note = note ?? (isEmpty ? this._trans.__('no samples yet') : null);
+    if (isEmpty) {
+      this.#render();
+    } else {
+      this.#grow();
+    }
+  }
+
+  move(direction: Direction): void {
+    const at = this.#cursor ?? this.#focus;
+    if (this.#layout !== null && at !== null) {
+      this.#point(neighbour(this.#layout, at, direction));
+    }
+  }
+
+  zoomIn(): void {
+    this.#zoom(this.#cursor ?? this.#focus);
+  }
+
+  zoomOut(): void {
+    this.#zoom(this.#focus?.parent ?? this.#root);
+  }
+
+  zoomAll(): void {
+    this.#zoom(this.#root);
+  }
+
+  find(): void {
+    this.#input?.focus();
+  }
+
+  help(): void {
+    this.#helping = !this.#helping;
+    this.#render();
+  }
+
+  #render(): void {
+    if (this.#signal.aborted) {
+      return;
+    }
+    const { _trans: trans } = this;
+    const [data, root] = [this.#data, this.#root];
+    const sum = data === null || root === null ? '' : describeAll(data, root, trans);
+    render(
+      <>
+        <p class="tsk-flame-note" hidden={this.#note === null}>{this.#note}</p>
+        <div hidden={data === null}>
+          <div class="tsk-flame-head">
+            <select
+              aria-label={trans.__('Tasks shown')} value={this.#prefix ?? ''}
+              onChange={({ currentTarget: { value } }) => {
+                this.#prefix = value === '' ? null : value;
+                this.#grow();
+              }}
+            >
+              <option value="">{trans.__('all prefixes')}</option>
+              {data?.prefixes.map(name => <option value={name}>{name}</option>)}
+            </select>
+            <input
+              type="search" placeholder={trans.__('Find a function')} aria-label={trans.__('Find a function')} ref={el => { this.#input = el; }}
+              onInput={({ currentTarget }) => { this.#search(currentTarget.value); }}
+            />
+            <button type="button" disabled={this.#focus === root} onClick={() => { this.zoomAll(); }}>{trans.__('Zoom out')}</button>
+            <span class="tsk-flame-sum">{sum}</span>
+          </div>
+          <div class="tsk-flame-plot">
+            <canvas
+              tabIndex={0} role="application" aria-label={trans.__('Flame graph: %1. Arrows move, Enter zooms in, Escape out', sum)}
+              ref={el => { this.#canvas = el; }} onClick={this.#onClick} onKeyDown={this.#onKey}
+              onPointerMove={event => { this.#point(this.#nodeAt(event)); }}
+            />
+          </div>
+          <p class="tsk-flame-said" role="status">{this.#said()}</p>
+          {this.#timeline.render()}
+          <KeyHelp keys={this.#keys} class="tsk-flame-help" hidden={!this.#helping} trans={trans} />
+          <details>
+            <summary>{trans.__('As a table')}</summary>
+            <div class="tsk-flame-table" tabIndex={0} role="group" aria-label={trans.__('As a table')}>{this.#table}</div>
+          </details>
+        </div>
+      </>,
+      this.el
+    );
+    this.#frames.request();
+  }
+
+  #said(): string {
+    const [data, root, node] = [this.#data, this.#root, this.#cursor ?? this.#focus];
+    const found = this.#saysFound ? this.#found() : null;
+    if (found !== null) {
+      return this._trans._n('%2 call found', '%2 calls found', found.size, formatCount(found.size));
+    }
+    return data === null || root === null || node === null ? '' : describeNode(data, node, root, this._trans);
+  }
+
+  #grow(): void {
+    const data = this.#data;
+    if (data === null) {
+      return;
+    }
+    const place = this.#prefix === null ? -1 : data.prefixes.indexOf(this.#prefix);
+    const prefix = place < 0 ? null : place;
+    const root = growTree(data, { prefix, bins: this.#bins });
+    this.#root = root;
+    this.#focus = this.#focus === null ? root : findSame(root, this.#focus);
+    this.#cursor = this.#cursor === null ? null : findSame(root, this.#cursor);
+    this.#timeline.show(data, prefix, this.#bins);
+    this.#table = <Table {...ownTimes(data, root, this._trans)} />;
+    this.#saysFound = false;
+    this.#render();
+  }
+
+  #zoom(node: FlameNode | null): void {
+    this.#focus = node;
+    this.#saysFound = false;
+    this.#render();
+  }
+
+  #point(node: FlameNode | null): void {
+    if (node !== this.#cursor) {
+      this.#cursor = node;
+      this.#saysFound = false;
+      this.#render();
+    }
+  }
+
+  #search(text: string): void {
+    this.#wanted = text.trim().toLowerCase();
+    this.#saysFound = true;
+    this.#render();
+  }
+
+  #found(): ReadonlySet<FlameNode> | null {
+    const [wanted, data] = [this.#wanted, this.#data];
+    if (wanted === '' || this.#root === null || data === null) {
+      return null;
+    }
+    const found = new Set<FlameNode>();
+    walk(this.#root, node => {
+      const file = node.kind === 'function' ? (data.functions[node.place]?.file ?? '') : '';
+      if (node.kind !== 'all' && `${nameOf(data, node, this._trans)} ${file}`.toLowerCase().includes(wanted)) {
+        found.add(node);
+      }
+      return true;
+    });
+    return found;
+  }
+
+  readonly #onKey = (event: KeyboardEvent): void => {
+    if (press(this.#keys, event.key)) {
+      event.preventDefault();
+    }
+  };
+
+  readonly #onClick = (event: MouseEvent): void => {
+    const node = this.#nodeAt(event);
+    if (node !== null) {
+      this.#zoom(node);
+    }
+  };
+
+  #nodeAt(event: MouseEvent): FlameNode | null {
+    const { xPx, yPx } = pointOf(event.currentTarget as Element, event);
+    return this.#layout === null ? null : (barAt(this.#layout, xPx, yPx)?.node ?? null);
+  }
+
+  #paint(): Painted {
+    const [data, root, focus] = [this.#data, this.#root, this.#focus];
+    const canvas = this.#canvas;
+    const widthPx = canvas?.parentElement?.clientWidth ?? 0;
+    const context = canvas?.getContext('2d') ?? null;
+    if (canvas === null || data === null || root === null || focus === null || widthPx === 0 || context === null) {
+      return 'still';
+    }
+    const ratio = pixelRatio();
+    const layout = layoutFlame(root, focus, widthPx);
+    this.#layout = layout;
+    fitCanvas(canvas, widthPx, layout.heightPx, ratio);
+    context.setTransform(ratio, 0, 0, ratio, 0, 0);
+    const colour = this.colours.current();
+    drawFlame(context, {
+      layout,
+      theme: this.#theme,
+      focus,
+      cursor: this.#cursor,
+      found: this.#found(),
+      texts: this.#texts,
+      colourOf: node => (node.kind === 'all' ? GROUND : colour(data.prefixes[node.prefix] ?? '')),
+      nameOf: node => nameOf(data, node, this._trans)
+    });
+    this.#timeline.paint(this.#theme, widthPx, ratio);
+    return 'still';
+  }
+}
