@@ -12,7 +12,7 @@ import dask.threaded
 import pytest
 
 from taskscope.diagnostics import CacheProfiler, Profiler, ResourceProfiler
-from taskscope.diagnostics.recorded import RecordedProfiler
+from taskscope.diagnostics.profilers import RecordedProfiler
 from taskscope.session import current
 from tests.support.waiting import PATIENCE_S
 
@@ -90,7 +90,7 @@ def test_a_forked_child_records_for_itself_and_the_parent_goes_on(profiler: Reco
     forked = threading.Event()
 
     def hold_locks() -> None:
-        with current().recorder._lock, profiler._watch._lock:
+        with current().recorder._lock, profiler._window._lock:
             held.set()
             forked.wait(PATIENCE_S)
 

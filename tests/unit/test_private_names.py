@@ -362,9 +362,11 @@ DOCUMENTED = {"_make", "_replace"}  # of named tuples
 OUR_WORDS = {"_after", "_before", "_entries", "_registered_as", "_taskscope_ends_first", "_taskscope_exit"}
 """Texts that are no names of others: suffixes of columns, and keys in dictionaries of our own objects."""
 WRITTEN = {
+    "__doc__",
     "__file__",
     "__loader__",
     "__module__",
+    "__signature__",
     "__traceback__",
     "args",
     "body",
@@ -375,7 +377,7 @@ WRITTEN = {
     "tb_next",
     "whitespace_split",
 }
-"""Attributes of others that are there to be written: Python, ast, shlex and pandas say so."""
+"""Attributes of others that are there to be written: Python, inspect, ast, shlex and pandas say so."""
 
 
 @functools.cache

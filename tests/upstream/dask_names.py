@@ -16,7 +16,7 @@ import dask.diagnostics.progress
 import pytest
 
 from taskscope import diagnostics
-from taskscope.diagnostics.recorded import RecordedProfiler
+from taskscope.diagnostics.profilers import RecordedProfiler
 from tests.upstream.reach import Reach
 
 NAMES = ("Callback", "CacheProfiler", "Profiler", "ProgressBar", "ResourceProfiler", "visualize")

@@ -39,14 +39,12 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING
 
-from taskscope.diagnostics.cache_profiler import CacheProfiler
 from taskscope.diagnostics.callback import Callback
 from taskscope.diagnostics.memory_sampler import MemorySampler
 from taskscope.diagnostics.performance_report import performance_report
-from taskscope.diagnostics.profiler import Profiler
+from taskscope.diagnostics.profilers import CacheProfiler, Profiler, ResourceProfiler
 from taskscope.diagnostics.progress import ProgressBar
-from taskscope.diagnostics.recorded import visualize
-from taskscope.diagnostics.resource_profiler import ResourceProfiler
+from taskscope.diagnostics.visualize import visualize
 
 if TYPE_CHECKING:
     thread_prof: Profiler

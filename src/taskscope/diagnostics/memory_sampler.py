@@ -3,22 +3,22 @@
 from __future__ import annotations
 
 import logging
+import sys
 import uuid
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Protocol, Self
 
-from taskscope.diagnostics.clients import find_client
+from taskscope.diagnostics.window import Sampling
 from taskscope.errors import MissingDependencyError, OptionError, TaskscopeError, unknown_name
 from taskscope.model.errortext import describe
 from taskscope.model.interrupts import Entered, seen_by_with
 from taskscope.options import Options, checked_dt
-from taskscope.record.pump import Tick
 from taskscope.session import current
 
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["ClusterSamples", "LocalSamples", "MemorySampler", "Samples"]
+__all__ = ["ClusterSamples", "LocalSamples", "MemorySampler", "Samples", "find_client"]
 
 
 _Series = dict[str, list[tuple[float, int]]]
@@ -41,6 +41,17 @@ class Samples(Protocol):
     ) -> None: ...
 
 
+def find_client() -> Any:
+    """Return the current `distributed.Client`, None if there is none; never imports distributed."""
+    distributed = sys.modules.get("distributed")
+    if distributed is None:
+        return None
+    try:
+        return distributed.get_client()
+    except ValueError:
+        return None
+
+
 class LocalSamples:
     """Samples of this process and its children, by the sampler that all of taskscope shares."""
 
@@ -49,6 +60,7 @@ class LocalSamples:
         self._label = label or str(uuid.uuid4())
         self._options = Options(dt=interval_s, metric="any")
         self._start_s = 0.0
+        self._sampling = Sampling()
         self._entered: Entered | None = None
 
     def __enter__(self) -> Self:
@@ -60,10 +72,8 @@ class LocalSamples:
             session = current()
             session.hold(self, self._options)
             self._start_s = session.recorder.now_s()
-            session.pump.subscribe(self._tick)
-            session.sampler.compute_started(self)
+            self._sampling.begin()
             session.sampler.sample()
-            session.pump.wake()
             return self  # noqa: TRY300 - an interrupt may come here, too
         except BaseException:
             self._close()
@@ -86,8 +96,7 @@ class LocalSamples:
         if self._entered is None:
             return
         session = current()
-        session.pump.unsubscribe(self._tick)
-        session.sampler.compute_stopped(self)
+        self._sampling.end()
         recorder = session.recorder
         rows = recorder.resources.rows().between(self._start_s, recorder.now_s())
         zero_s = recorder.started_at.timestamp()
@@ -104,12 +113,6 @@ class LocalSamples:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.__exit__(kind, error, trace)
-
-    def _tick(self, _: Tick) -> None:
-        # Without a compute nobody else sees to it that samples are taken and read.
-        session = current()
-        session.sampler.tick()
-        session.pump.wake()
 
 
 class ClusterSamples:

@@ -8,24 +8,32 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Mapping, Sized
+from functools import partial
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
 from dask.utils import format_time
 
 from taskscope.diagnostics.callback import Callback
-from taskscope.diagnostics.clients import RemoteComputes
 from taskscope.errors import OptionError
+from taskscope.options import Options
+from taskscope.record import Recorder
+from taskscope.session import current
 from taskscope.sources.cell import in_kernel
+from taskscope.sources.cluster import Call, ImportNotice, Submission, may_have_clients, release, watch
+from taskscope.sources.cluster.adapter import Observer
 from taskscope.sources.local.registration import ends_first
 
 if TYPE_CHECKING:
     from taskscope.diagnostics.notebook_bar import NotebookBar
 
-__all__ = ["ProgressBar", "Tally", "TextBar", "TextOut", "bar_text"]
+__all__ = ["ProgressBar", "Tally", "TextBar", "TextOut", "bar_text", "state_counts"]
 
-
-_State: TypeAlias = Mapping[str, Sized]
+_Counts: TypeAlias = Callable[[], tuple[int, int]]
+"""How many tasks have finished, and how many there are."""
 _AHEAD = ("ready", "waiting", "running")
+_JOIN_S = 1.0
+_MAX_WIDTH = 1_000
+_log = logging.getLogger("taskscope")
 
 
 class Tally:
@@ -37,7 +45,7 @@ class Tally:
     def _forget(self) -> None:
         self._pid = os.getpid()
         self._lock = threading.Lock()
-        self._states: dict[int, _State] = {}
+        self._counts: dict[int, _Counts] = {}
         self._ended = (0, 0)
         self._failed = False
 
@@ -47,61 +55,59 @@ class Tally:
             # A forked child has none of its parent's computes, and may have its lock locked for ever.
             self._forget()
         with self._lock:
-            first = not self._states
+            first = not self._counts
             if first:
                 self._ended, self._failed = (0, 0), False
-            self._states[compute] = {}
+            self._counts[compute] = lambda: (0, 0)
             return first
 
-    def watch(self, compute: int, state: _State) -> None:
-        """Count by this state from now on."""
-        if compute in self._states:
-            self._states[compute] = state
+    def watch(self, compute: int, counts: _Counts) -> None:
+        """Count so from now on."""
+        if compute in self._counts:
+            self._counts[compute] = counts
 
     def end(self, compute: int, *, failed: bool) -> None:
-        """Note that a compute has ended, and let go of its state; once more changes nothing."""
+        """Note that a compute has ended, and let go of what it is counted by; once more changes nothing."""
         with self._lock:
-            state = self._states.pop(compute, None)
-            if state is not None:
-                done, total = _count(state)
+            counts = self._counts.pop(compute, None)
+            if counts is not None:
+                done, total = counts()
                 self._ended = (self._ended[0] + done, self._ended[1] + total)
                 self._failed |= failed
 
     @property
     def is_empty(self) -> bool:
-        """Whether no compute is in flight."""
-        return not self._states
+        return not self._counts
 
     @property
     def fraction(self) -> float:
         """Finished tasks as a share of all, from 0 to 1; 1 only once all computes have ended well."""
-        counts = [self._ended, *map(_count, list(self._states.values()))]
+        counts = [self._ended, *(count() for count in list(self._counts.values()))]
         done, total = (sum(part) for part in zip(*counts, strict=True))
-        over = not self._states and not self._failed
-        if over:
+        if not self._counts and not self._failed:
             return 1.0
         return min(done / total, 0.999) if total else 0.0
 
 
-def _count(state: _State) -> tuple[int, int]:
+def state_counts(state: Mapping[str, Sized]) -> tuple[int, int]:
+    """Count by the state of a local scheduler, which is empty where it failed early."""
     if not state:
         return 0, 0
     done = len(state["finished"])
     return done, done + sum(len(state[part]) for part in _AHEAD)
 
 
-_JOIN_S = 1.0
-_log = logging.getLogger("taskscope")
+def _run_counts(recorder: Recorder, run: int) -> tuple[int, int]:
+    rows = recorder.progress(run, run)
+    return sum(row.finished for row in rows), sum(row.total for row in rows)
 
 
 class TextOut(Protocol):
     """Something that text can be written to."""
 
-    def write(self, text: str, /) -> object:
-        """Take text."""
+    def write(self, text: str, /) -> object: ...
 
-    def flush(self) -> object:
-        """Show what was written."""
+    def flush(self) -> object: ...
 
 
 def bar_text(fraction: float, elapsed_s: float, width: int) -> str:
@@ -117,7 +123,7 @@ def bar_text(fraction: float, elapsed_s: float, width: int) -> str:
 
 
 class TextBar:
-    """Draws on a terminal while a compute lasts, and the last state at its end."""
+    """Draws on a terminal every `dt` seconds, from `minimum_s` on, while a compute lasts, and at its end."""
 
     def __init__(self, out: TextOut, text: Callable[[], str], minimum_s: float, dt: float) -> None:
         self._out: TextOut | None = out
@@ -128,10 +134,6 @@ class TextBar:
         self._stop = threading.Event()
         self._ended = False
         self.thread = threading.Thread(target=self._run, name="taskscope-progress", daemon=True)
-
-    def begin(self) -> None:
-        """Start drawing."""
-        self.thread.start()
 
     def end(self) -> None:
         """Stop drawing, and write the last line; once more changes nothing."""
@@ -165,7 +167,48 @@ class TextBar:
             _log.warning("the progress bar stopped, because it could not be written: %s", error)
 
 
-_MAX_WIDTH = 1_000
+class _ClusterComputes(Observer):
+    """Tells a bar, on the thread that computes, when a call of a client begins and ends to be waited for."""
+
+    def __init__(self, bar: ProgressBar) -> None:
+        self._bar = bar
+        self._calls: set[int] = set()
+        self._notice = ImportNotice(self._follow)
+
+    def open(self) -> None:
+        """Watch from now on, or from when there may be clients."""
+        if may_have_clients():
+            self._follow()
+        else:
+            self._notice.wait()
+
+    def _follow(self) -> None:
+        # The session first: it begins the run that is followed here, and may hear of the import after us.
+        session = current()
+        session.hold(self, Options(dt="any", metric="any"))
+        session.cluster.attach()
+        watch(self)
+
+    def close(self) -> None:
+        self._notice.cancel()
+        release(self)
+        current().release(self)
+
+    def submitted(self, submission: Submission) -> None:
+        call, session = submission.call, current()
+        run = None if call is None else session.cluster.run_of(call)
+        if run is not None and id(call) not in self._calls:
+            self._calls.add(id(call))
+            self._bar._begin_compute(id(call), run)
+            self._bar._tally.watch(id(call), partial(_run_counts, session.recorder, run))
+
+    def returned(self, call: Call, error: BaseException | None) -> None:
+        if id(call) in self._calls:
+            self._calls.discard(id(call))
+            self._bar._end_compute(id(call), error is not None)
+
+    def fault(self, where: str, error: BaseException) -> None:
+        current().recorder.fault(where, error)
 
 
 class ProgressBar(Callback):
@@ -216,7 +259,7 @@ class ProgressBar(Callback):
         self._timer = threading.Thread()
         self._started = 0.0
         self._owners: set[object] = set()
-        self._remote = RemoteComputes(self._begin_remote, self._end_compute)
+        self._on_clusters = _ClusterComputes(self)  # type: ignore[abstract]  # what it does not say does nothing
         self._running = False
         self.last_duration: float = 0.0
 
@@ -227,23 +270,19 @@ class ProgressBar(Callback):
             self._notebook = self._notebook or NotebookBar(self._text, self._minimum_s)
             self._notebook.open()
         self._owners.add(owner)
-        self._remote.open()
+        self._on_clusters.open()
         super()._listen(owner)
 
     def _unlisten(self, owner: object) -> None:
         super()._unlisten(owner)
         if self._owners <= {owner}:
-            self._remote.close()
+            self._on_clusters.close()
             if self._notebook is not None:
                 self._notebook.close()
         self._owners.discard(owner)
 
     def _text(self) -> str:
         return bar_text(self._tally.fraction, time.perf_counter() - self._started, self._width)
-
-    def _begin_remote(self, compute: int, run: int, counts: Mapping[str, Sized]) -> None:
-        self._begin_compute(compute, run)
-        self._tally.watch(compute, counts)
 
     def _begin_compute(self, compute: int, run: int | None = None) -> None:
         if self._tally.begin(compute):
@@ -270,13 +309,13 @@ class ProgressBar(Callback):
             _log.exception("taskscope failed in the progress bar; the computation was not affected")
 
     def _start_state(self, dsk: Mapping[Any, Any], state: Mapping[str, Any]) -> None:
-        self._tally.watch(id(dsk), state)
+        self._tally.watch(id(dsk), partial(state_counts, state))
 
     @ends_first
     def _finish(self, dsk: Mapping[Any, Any], _state: Mapping[str, Any], errored: bool) -> None:  # noqa: FBT001 - Dask calls it so
         try:
             self._end_compute(id(dsk), errored)
-        except Exception:  # noqa: BLE001 - a hook that raises would end the user's compute
+        except Exception:  # noqa: BLE001 - see _start
             _log.exception("taskscope failed in the progress bar; the computation was not affected")
 
     def _begin(self, run: int | None) -> None:
@@ -288,7 +327,7 @@ class ProgressBar(Callback):
         if out is not None:
             self._bar = TextBar(out, self._text, self._minimum_s, self._dt)
             self._timer = self._bar.thread
-            self._bar.begin()
+            self._timer.start()
 
     def _end(self) -> None:
         if self._bar is not None:

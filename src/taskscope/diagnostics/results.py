@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from taskscope.analysis.cache_usage import Held
 from taskscope.analysis.colours import prefix_colours
-from taskscope.diagnostics.watch import WatchedRun
+from taskscope.diagnostics.window import WindowRun
 from taskscope.errors import TaskscopeError
 from taskscope.model.columns import GraphColumns, split_flags
 from taskscope.model.keys import TEXT, KeyBlock
@@ -159,7 +159,7 @@ class GraphTexts:
         return self.keys(edges.tolist())
 
 
-def graph_texts(recording: RecordedData, runs: Mapping[int, WatchedRun]) -> dict[int, GraphTexts]:
+def graph_texts(recording: RecordedData, runs: Mapping[int, WindowRun]) -> dict[int, GraphTexts]:
     """Return the texts of these runs' tasks, by run."""
     groups = [g.name for g in recording.groups]
     prefixes = [g.prefix for g in recording.groups]
@@ -234,7 +234,7 @@ class _Rendered(GraphTexts):
 
 
 def task_data(
-    recording: RecordedData, runs: Mapping[int, WatchedRun], origin: float, since_s: float
+    recording: RecordedData, runs: Mapping[int, WindowRun], origin: float, since_s: float
 ) -> Results[TaskData]:
     """Return the tasks that finished in these runs after `since_s`, by run and start."""
     texts = graph_texts(recording, runs)
@@ -259,7 +259,7 @@ def task_data(
     return Results(row for rows in found.values() for row in sorted(rows, key=lambda r: r.start_time))
 
 
-def task_texts(recording: RecordedData, runs: Mapping[int, WatchedRun]) -> list[str]:
+def task_texts(recording: RecordedData, runs: Mapping[int, WindowRun]) -> list[str]:
     """Return what each task of a recording calls, in the order of `Recording.tasks`, or its prefix."""
     texts = graph_texts(recording, runs)
     found: list[str] = []
@@ -286,7 +286,7 @@ def _workers(recording: RecordedData) -> dict[int, list[int | None]]:
 
 
 def cache_data(
-    recording: RecordedData, runs: Mapping[int, WatchedRun], origin: float, since_s: float, *, counts: bool
+    recording: RecordedData, runs: Mapping[int, WindowRun], origin: float, since_s: float, *, counts: bool
 ) -> Results[CacheData]:
     """Return what was in the scheduler's cache during these runs, by when it left."""
     found: list[CacheData] = []
@@ -303,7 +303,7 @@ def cache_data(
 
 
 def held_results(
-    recording: RecordedData, runs: Mapping[int, WatchedRun], since_s: float, *, counts: bool
+    recording: RecordedData, runs: Mapping[int, WindowRun], since_s: float, *, counts: bool
 ) -> Held:
     """Return the same as columns, of runs that no task started."""
     prefixes = list(prefix_colours(recording))

@@ -12,6 +12,7 @@ import pytest
 from tests.support.kernel import Kernel, Said, running_kernel
 from tests.support.signal_pipe import LISTENER, SignalPipe
 
+VIEW = "application/vnd.taskscope.view+json"
 WIDGET = "application/vnd.jupyter.widget-view+json"
 SETUP = f"""
 import dask, io, os, threading
@@ -109,7 +110,7 @@ def test_with_a_front_end_the_widget_is_shown_and_text_takes_its_place(
         open_when_shown,
     )
     first, last = outputs(said)
-    assert set(first["data"]) == {"text/plain", "text/html", WIDGET}
+    assert set(first["data"]) == {"text/plain", "text/html", VIEW, WIDGET}
     assert set(last["data"]) == {"text/plain"}
     assert percent(last["data"]["text/plain"]) == 100
     assert first["transient"] == last["transient"]

@@ -8,6 +8,7 @@ import threading
 import time
 import weakref
 from contextlib import ExitStack
+from functools import partial
 from typing import Any
 
 import dask
@@ -17,7 +18,7 @@ import pytest
 from dask.callbacks import add_callbacks
 
 from taskscope.diagnostics import Callback, ProgressBar
-from taskscope.diagnostics.progress import Tally, TextBar, bar_text
+from taskscope.diagnostics.progress import Tally, TextBar, bar_text, state_counts
 from taskscope.errors import OptionError
 from tests.support.waiting import PATIENCE_S, until
 
@@ -248,7 +249,8 @@ def test_a_line_covers_what_a_longer_one_left() -> None:
 def test_a_bar_is_full_only_when_all_is_done() -> None:
     tally = Tally()
     assert tally.begin(1)
-    tally.watch(1, {"finished": range(999_999), "ready": [1], "waiting": [], "running": []})
+    state = {"finished": range(999_999), "ready": [1], "waiting": [], "running": []}
+    tally.watch(1, partial(state_counts, state))
     assert bar_text(tally.fraction, 1.0, 10).startswith("[######### ] | 99% Completed")
     assert not tally.begin(2)
     tally.end(1, failed=False)

@@ -18,15 +18,17 @@ from taskscope.model.records import Run
 from taskscope.model.resources import ResourceRows
 from taskscope.options import Options
 from taskscope.record import Recorder
+from taskscope.record.pump import Tick
 from taskscope.session import Session, current
 from taskscope.sources.local import registration
-from taskscope.sources.local.registration import CallbackTuple
-from taskscope.sources.local.scheduler import is_nested
+from taskscope.sources.local.registration import CallbackTuple, ends_first
+from taskscope.sources.local.scheduler import find_callbacks, is_nested
 
-__all__ = ["Metric", "Watch", "WatchedRun"]
+__all__ = ["ExplicitHooks", "Metric", "Sampling", "Window", "WindowRun"]
 
 Metric: TypeAlias = Callable[[Any], object]
 _Graph: TypeAlias = Mapping[Any, Any]
+_State: TypeAlias = Mapping[str, Any]
 
 _MAX_SAMPLED = 1024
 _SUBGRAPH = "_execute_subgraph"
@@ -34,7 +36,7 @@ _CLUSTER_KINDS: frozenset[type] = frozenset({str, tuple})
 
 
 @dataclass(slots=True)
-class WatchedRun:
+class WindowRun:
     """What a recording does not say of a compute."""
 
     run: int
@@ -45,7 +47,7 @@ class WatchedRun:
     values: list[object] = field(default_factory=list)
 
 
-class Watch:
+class Window:
     """Watches Dask for one profiler while it is open, and keeps what was recorded."""
 
     def __init__(self, options: Options, metric: Metric | None = None) -> None:
@@ -58,8 +60,8 @@ class Watch:
         self._first_run = 0
         self._start_s = 0.0
         self._lock = ForkLock()
-        self._running: dict[int, WatchedRun] = {}
-        self.runs: dict[int, WatchedRun] = {}
+        self._running: dict[int, WindowRun] = {}
+        self.runs: dict[int, WindowRun] = {}
         """The computes that neither a task nor a hook of another one started, by number."""
         self.cleared_s = -math.inf
         """When `clear` was called last, in seconds after the recorder's zero."""
@@ -156,7 +158,7 @@ class Watch:
             if not run.is_own_on_cluster:
                 continue
             if run.run not in self.runs:
-                self.runs[run.run] = WatchedRun(run.run, run.start_s, kinds=_CLUSTER_KINDS)
+                self.runs[run.run] = WindowRun(run.run, run.start_s, kinds=_CLUSTER_KINDS)
                 if self._metric is not None:
                     self.recorder.warn("results stay on the workers, so the cache metric gave them no value")
             self.runs[run.run].stop_s = run.stop_s
@@ -169,7 +171,7 @@ class Watch:
             run = None if self._session is None else self._session.source.run_of(dsk)
             if run is None or is_nested():
                 return
-            watched = WatchedRun(run, recorder.now_s(), None, frozenset(map(type, dsk)), _functions(dsk))
+            watched = WindowRun(run, recorder.now_s(), None, frozenset(map(type, dsk)), _functions(dsk))
             self.runs[run] = self._running[id(dsk)] = watched
             # In a compute that was given several profilers, the first one begins the run.
             self._first_run = min(self._first_run, run)
@@ -192,6 +194,88 @@ class Watch:
                 self._running.pop(id(dsk), None)
         except Exception as error:  # noqa: BLE001 - see _start
             self.recorder.fault("a profiler's finish", error)
+
+
+class Sampling:
+    """Sees to it that samples are taken and read while no compute does."""
+
+    def begin(self) -> None:
+        session = current()
+        session.sampler.compute_started(self)
+        session.pump.subscribe(self._tick)
+        session.pump.wake()
+
+    def end(self) -> None:
+        """End it; once more changes nothing."""
+        session = current()
+        session.pump.unsubscribe(self._tick)
+        session.sampler.compute_stopped(self)
+
+    def _tick(self, _: Tick) -> None:
+        session = current()
+        session.sampler.tick()
+        session.pump.wake()
+
+
+class ExplicitHooks:
+    """Five hooks for a compute that was given a profiler among its callbacks.
+
+    What is passed on goes to hooks that catch their own faults.
+    """
+
+    def __init__(self, window: Window) -> None:
+        self._window = window
+        self._untold: dict[int, list[CallbackTuple]] = {}
+        """By graph: those that Dask does not call itself in this compute, because it had begun before."""
+        self.callback: CallbackTuple = (
+            self._start,
+            self._start_state,
+            self._pretask,
+            self._posttask,
+            self._finish,
+        )
+
+    def _start(self, dsk: _Graph) -> None:
+        told = [callback[0] for callback in find_callbacks()]
+        self._untold[id(dsk)] = untold = []
+        source = self._window.open(id(dsk)).source
+        if source.callback[0] not in told:
+            if source.run_of(dsk) is None:
+                untold.append(source.callback)
+                _call(source.callback[0], dsk)
+            else:
+                # Another profiler tells it; whoever comes first at the end ends the run.
+                untold.append((None, None, None, None, source.callback[4]))
+        if self._window.callback[0] not in told:
+            untold.append(self._window.callback)
+
+    def _start_state(self, dsk: _Graph, state: _State) -> None:
+        self._pass_on(1, dsk, dsk, state)
+        if self._window.callback in self._untold.get(id(dsk), ()):
+            # Only now has the source heard of this compute for certain.
+            _call(self._window.callback[0], dsk)
+
+    def _pretask(self, key: object, dsk: _Graph, state: _State) -> None:
+        self._pass_on(2, dsk, key, dsk, state)
+
+    def _posttask(self, key: object, result: object, dsk: _Graph, state: _State, worker: object) -> None:
+        self._pass_on(3, dsk, key, result, dsk, state, worker)
+
+    @ends_first
+    def _finish(self, dsk: _Graph, state: _State, failed: bool) -> None:  # noqa: FBT001 - Dask calls it so
+        if id(dsk) in self._untold:
+            self._pass_on(4, dsk, dsk, state, failed)
+            self._window.close(id(dsk))
+            self._untold.pop(id(dsk), None)
+
+    def _pass_on(self, hook: int, dsk: _Graph, *arguments: object) -> None:
+        for callback in self._untold.get(id(dsk), ()):
+            _call(callback[hook], *arguments)
+
+
+def _call(hook: Any, *arguments: object) -> None:
+    if hook is not None:
+        hook(*arguments)
 
 
 def _functions(dsk: _Graph) -> dict[str, str]:
