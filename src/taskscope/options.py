@@ -336,14 +336,14 @@ def takes_options(
     return decorate
 
 
-def parameters_section(indent: str = "    ") -> str:
+def parameters_section() -> str:
     """Return the numpydoc section of the options."""
     lines = []
     for one, what in declared():
         default = "" if one.default is None else f" Default: {shown(one.default)}."
         text = f"{what.meaning} {what.more}".strip() + default
         lines += [one.name, *textwrap.wrap(text, 105, initial_indent="    ", subsequent_indent="    ")]
-    return textwrap.indent("\n".join(lines), indent).lstrip()
+    return "\n".join(lines)
 
 
 def shown(value: object) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from inspect import cleandoc
 from types import FrameType
 from typing import Any
 
@@ -94,4 +95,5 @@ class profile(BlockContext):  # noqa: N801 - read as a verb: with taskscope.prof
 
 
 if profile.__doc__:
-    profile.__doc__ = profile.__doc__.replace("{parameters}", parameters_section())
+    # Python 3.13 takes the indentation out of docstrings, older ones do not.
+    profile.__doc__ = cleandoc(profile.__doc__).replace("{parameters}", parameters_section())
