@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, fields
 from os import PathLike
 from typing import TYPE_CHECKING, Self
@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Self
 from taskscope.analysis.compare import ComparedData, compared
 from taskscope.analysis.critical_path import CriticalPath, critical_path
 from taskscope.analysis.profile import Profile, profile
+from taskscope.analysis.replay import WhatIf, what_if
 from taskscope.analysis.summary import summary_text
 from taskscope.export.folder import to_csv, to_parquet
 from taskscope.export.load import MAX_BYTES
@@ -99,6 +100,61 @@ class Recording(RecordedData):
         one before in its lane. Linear in tasks and dependencies: about two seconds of CPU time for a million.
         """
         return critical_path(self, run)
+
+    def what_if(
+        self,
+        workers: int | None = None,
+        speed: Mapping[str, float] | None = None,
+        without: str | Collection[str] | None = None,
+        *,
+        run: int | None = None,
+    ) -> WhatIf:
+        """Return what the makespan would have been with other workers, or with other durations.
+
+        Parameters
+        ----------
+        workers
+            How many tasks can run at a time; as many as could by default.
+        speed
+            By prefix, how many times faster its tasks are: ``{"load": 2.0}`` halves their durations.
+        without
+            Prefixes (or one) whose tasks take no time at all.
+        run
+            The number of a compute; by default all of them, with the time between them as it was.
+
+        Returns
+        -------
+        WhatIf
+            An estimate with a band, in seconds, bounds, and what limits it; or why nothing can be said. It
+            prints as text.
+
+        Raises
+        ------
+        OptionError
+            If `workers` or a speed is not positive.
+        UnknownNameError
+            If there is no such prefix or compute.
+
+        Examples
+        --------
+        >>> import dask, taskscope
+        >>> with taskscope.profile(display=False) as run:
+        ...     _ = dask.delayed(sum)([1, 2]).compute(scheduler="synchronous")
+        >>> case = run.recording.what_if(speed={"sum": 2.0})
+        >>> case.makespan_s <= case.recorded_s
+        True
+
+        Notes
+        -----
+        The recorded graph is run again in Dask's order: with its own schedulers the task runs first
+        that became ready last; on a cluster tasks keep their workers where the number is the same.
+        Waits that were not for a worker stay. The band is from durations drawn again within prefixes
+        (up to 200 times; seeded), and wider by as much as a replay of what was recorded is off. Tasks
+        that burn CPU get no faster by workers beyond the cores, nor, where they were seen to take
+        turns, beyond the interpreter's lock; where that cannot be told the upper end allows for it.
+        Memory and disks are taken to be no limit.
+        """
+        return what_if(self, workers, speed, without, run)
 
     def summary(self) -> str:
         """Return the text face of the recording."""

@@ -356,9 +356,11 @@ def _tables(recording: Recording) -> bytes:
     return b""
 
 
-def _critical_path(recording: Recording) -> bytes:
+def _analysis(recording: Recording) -> bytes:
     path = recording.critical_path()
-    return f"{path}{json.dumps(path.to_dict(), allow_nan=False)}".encode()
+    cases = [recording.what_if(), recording.what_if(workers=2)]
+    made = [path.to_dict(), *(case.to_dict() for case in cases)]
+    return f"{path}{cases}{json.dumps(made, allow_nan=False)}".encode()
 
 
 def _summary(recording: Recording) -> bytes:
@@ -420,7 +422,7 @@ def _bytes(value: object) -> str:
 FACES: tuple[Callable[[Recording], bytes], ...] = (
     _tables,
     _summary,
-    _critical_path,
+    _analysis,
     _result,
     _page,
     _trace,

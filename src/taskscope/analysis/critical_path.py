@@ -16,6 +16,7 @@ from taskscope.analysis.schedule import (
     NONE,
     Schedule,
     own_runs,
+    saturated_ns,
     schedule_of,
     to_ns,
 )
@@ -390,7 +391,7 @@ class _Walk:
     ) -> NDArray[np.int64]:
         schedule = self._schedule
         causes = np.full(len(places), _CAUSES.index("dispatch"))
-        is_queue = 2 * _saturated(schedule, since, start) >= start - since
+        is_queue = 2 * saturated_ns(schedule, since, start) >= start - since
         causes[is_queue] = _CAUSES.index("queue")
         is_known = ~schedule.is_partial[places] & schedule.is_graph_known
         causes[~is_known & ~is_queue] = _CAUSES.index("unknown")
@@ -413,20 +414,6 @@ class _Walk:
                 cause = "failed-attempt" if kind == FAILED_ATTEMPT else ACTIVITIES[kind]
                 did[place_of[task]].append((one, until, _CAUSES.index(cause)))
         return did
-
-
-def _saturated(schedule: Schedule, since: NDArray[np.int64], until: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return for how much of each time all workers were busy."""
-    n_workers = schedule.run.n_workers
-    if not n_workers:
-        return np.zeros(len(since), np.int64)
-    times = np.concatenate((schedule.start, schedule.stop))
-    order = np.argsort(times, kind="stable")
-    times = times[order]
-    n_busy = np.cumsum(np.repeat((1, -1), len(schedule))[order])
-    spans = np.where(n_busy[:-1] >= n_workers, np.diff(times), 0)
-    so_far = np.concatenate(([0], np.cumsum(spans)))
-    return (np.interp(until, times, so_far) - np.interp(since, times, so_far)).astype(np.int64)
 
 
 def _split(

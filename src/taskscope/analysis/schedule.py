@@ -12,7 +12,17 @@ from taskscope.model.columns import GraphColumns, RowBlock, split_flags
 from taskscope.model.recording import RecordedData
 from taskscope.model.records import Run
 
-__all__ = ["BY_DEPENDENCY", "BY_LANE", "BY_NOTHING", "NONE", "Schedule", "own_runs", "schedule_of", "to_ns"]
+__all__ = [
+    "BY_DEPENDENCY",
+    "BY_LANE",
+    "BY_NOTHING",
+    "NONE",
+    "Schedule",
+    "own_runs",
+    "saturated_ns",
+    "schedule_of",
+    "to_ns",
+]
 
 NONE = -1
 """Stands where there is no task."""
@@ -218,3 +228,17 @@ def _bound(
     by = np.where(needed_until >= lane_until, BY_DEPENDENCY, BY_LANE)
     to = np.where(by == BY_DEPENDENCY, last, before)
     return to, np.where(to == NONE, BY_NOTHING, by).astype(np.uint8)
+
+
+def saturated_ns(schedule: Schedule, since: NDArray[np.int64], until: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return for how much of each time all workers were busy."""
+    n_workers = schedule.run.n_workers
+    if not n_workers:
+        return np.zeros(len(since), np.int64)
+    times = np.concatenate((schedule.start, schedule.stop))
+    order = np.argsort(times, kind="stable")
+    times = times[order]
+    n_busy = np.cumsum(np.repeat((1, -1), len(schedule))[order])
+    spans = np.where(n_busy[:-1] >= n_workers, np.diff(times), 0)
+    so_far = np.concatenate(([0], np.cumsum(spans)))
+    return (np.interp(until, times, so_far) - np.interp(since, times, so_far)).astype(np.int64)

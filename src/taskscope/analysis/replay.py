@@ -1,0 +1,561 @@
+"""What a recorded compute would have taken otherwise: its graph run again, as Dask would schedule it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
+from heapq import heappop, heappush
+from itertools import pairwise
+from typing import Literal, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from taskscope.analysis.quantities import format_count, format_duration, plural
+from taskscope.analysis.schedule import Schedule, own_runs, saturated_ns, schedule_of
+from taskscope.analysis.totals import union_s
+from taskscope.errors import OptionError, UnknownNameError, unknown_name
+from taskscope.model.recording import RecordedData
+from taskscope.model.records import Run
+
+__all__ = [
+    "Limit",
+    "Load",
+    "WhatIf",
+    "Workload",
+    "load_of",
+    "longest_chain_s",
+    "replayed_s",
+    "what_if",
+    "workloads",
+]
+
+Limit: TypeAlias = Literal["chain", "workers", "cores", "interpreter-lock", "outside"]
+"""What keeps a makespan from being shorter: the longest chain of tasks that need each other, the number of
+workers, that of cores, that threads take turns in running Python, or what is outside of tasks."""
+
+_MAX_REPLAYS = 200
+_MIN_REPLAYS = 10
+_MAX_STEPS = 400_000
+"""About so many tasks are replayed for a band: a second or two."""
+_MIN_SAMPLES = 5
+"""Durations of a prefix with fewer tasks are not drawn again."""
+
+
+@dataclass(frozen=True, slots=True)
+class Load:
+    """How busy a compute kept workers and cores; None where it is not known.
+
+    Parameters
+    ----------
+    concurrency
+        Mean number of tasks at a time, while there was one.
+    cpu_rate
+        Cores that tasks kept busy meanwhile.
+    cpu_share
+        CPU time of the tasks over their durations.
+    n_cores
+        How many there are.
+    has_lock
+        Whether tasks are threads of one interpreter.
+    is_lock_bound
+        Whether together they kept one core busy, all the time, though several ran at a time.
+    """
+
+    concurrency: float
+    cpu_rate: float | None
+    cpu_share: float | None
+    n_cores: int | None
+    has_lock: bool
+    is_lock_bound: bool
+
+    @property
+    def capacity(self) -> float:
+        """How many cores' worth of CPU time tasks can get at a time, as far as is known."""
+        return 1.0 if self.is_lock_bound else float(self.n_cores or math.inf)
+
+
+_LOCK_RATES = (0.8, 1.15)
+_LOCK_CONCURRENCY = 1.5
+_LOCK_SHARE = 0.7
+_N_WINDOWS = 8
+
+
+def load_of(recording: RecordedData, schedule: Schedule) -> Load:
+    """Return how busy workers and cores were."""
+    start, stop = schedule.start / 1e9, schedule.stop / 1e9
+    busy_s, task_s = union_s(start, stop), float((stop - start).sum())
+    concurrency = task_s / busy_s if busy_s else 0.0
+    n_cores = recording.metadata.get("n_cores")
+    n_cores = int(n_cores) if isinstance(n_cores, int | float) and n_cores >= 1 else None
+    scheduler = schedule.run.scheduler
+    has_lock = scheduler in ("threads", "synchronous", "sync", None)
+    if schedule.run.is_on_cluster or np.isnan(schedule.cpu_s).mean() > _MAX_UNKNOWN or not task_s:
+        return Load(concurrency, None, None, None if schedule.run.is_on_cluster else n_cores, has_lock, False)
+    cpu_s = np.nan_to_num(schedule.cpu_s.astype(np.float64))
+    share, rate = float(cpu_s.sum()) / task_s, float(cpu_s.sum()) / busy_s
+    is_bound = (
+        scheduler == "threads"
+        and (n_cores is None or n_cores > 1)
+        and concurrency >= _LOCK_CONCURRENCY
+        and share <= _LOCK_SHARE
+        and _is_steady(start, stop, cpu_s)
+    )
+    return Load(concurrency, rate, share, n_cores, has_lock, is_bound)
+
+
+_MAX_UNKNOWN = 0.05
+
+
+def _is_steady(start: NDArray[np.float64], stop: NDArray[np.float64], cpu_s: NDArray[np.float64]) -> bool:
+    """Say whether tasks kept one core busy in (nearly) all parts of the time, as threads with a lock do."""
+    edges = np.linspace(start.min(), stop.max(), _N_WINDOWS + 1)
+    seconds = np.maximum(stop - start, 1e-9)
+    rates, weights = [], []
+    for low, high in pairwise(edges.tolist()):
+        inside = np.clip(np.minimum(stop, high) - np.maximum(start, low), 0.0, None)
+        is_in = inside > 0
+        busy_s = union_s(np.maximum(start[is_in], low), np.minimum(stop[is_in], high))
+        if busy_s > 0 and inside.sum() / busy_s >= _LOCK_CONCURRENCY:
+            rates.append(float((inside * cpu_s / seconds).sum()) / busy_s)
+            weights.append(busy_s)
+    if not rates:
+        return False
+    is_one = [_LOCK_RATES[0] <= rate <= _LOCK_RATES[1] for rate in rates]
+    return sum(w for w, one in zip(weights, is_one, strict=True) if one) >= 0.75 * sum(weights)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Workload:
+    """A compute to run again; tasks are in the order in which they began.
+
+    Parameters
+    ----------
+    seconds, cpu_s, lag_s
+        How long each task takes, how much of it is CPU time (NaN: unknown), and how long after it could have
+        begun it begins.
+    dependents, n_needed
+        Who needs each task, and how many tasks each needs.
+    prefix
+        The number of each task's prefix, by first appearance.
+    pool
+        The worker, by number, that each task ran on; 0 where any can run any.
+    threads
+        How many tasks each worker runs at a time.
+    outside_s
+        Time of the compute before its first task and after its last one.
+    is_stack
+        Whether the task runs first that became ready last, as with Dask's own schedulers; else the one that
+        comes first in the order.
+    """
+
+    run: Run
+    seconds: NDArray[np.float64]
+    cpu_s: NDArray[np.float64]
+    lag_s: NDArray[np.float64]
+    dependents: Sequence[Sequence[int]]
+    n_needed: Sequence[int]
+    needed: Sequence[int]
+    prefix: NDArray[np.int64]
+    pool: NDArray[np.int64]
+    threads: tuple[int, ...]
+    outside_s: float
+    recorded_s: float
+    is_stack: bool
+    load: Load
+
+    @property
+    def n_workers(self) -> int:
+        """How many tasks can run at a time."""
+        return sum(self.threads)
+
+    def with_workers(self, n: int) -> Workload:
+        """Return the same for so many workers, any of which can run any task."""
+        return replace(self, pool=np.zeros(len(self.seconds), np.int64), threads=(n,))
+
+
+def workload(recording: RecordedData, schedule: Schedule) -> Workload:
+    """Return a compute as something that can run again."""
+    n = len(schedule)
+    dependents: list[list[int]] = [[] for _ in range(n)]
+    by = np.repeat(np.arange(n), schedule.n_needed).tolist()
+    needed = schedule.needed.tolist()
+    for other, task in zip(needed, by, strict=True):
+        dependents[other].append(task)
+    lag = schedule.lags()
+    # A wait for a worker comes about by itself when it is run again.
+    lag[2 * saturated_ns(schedule, schedule.start - lag, schedule.start) >= lag] = 0
+    workers = [recording.lanes[lane].worker for lane in schedule.lane.tolist()]
+    names = {name: i for i, name in enumerate(dict.fromkeys(workers))}
+    n_lanes = len(np.unique(schedule.lane))
+    threads = [
+        len({lane for lane, w in zip(schedule.lane.tolist(), workers, strict=True) if w == name})
+        for name in names
+    ]
+    is_placed = schedule.run.is_on_cluster and len(names) > 1
+    outside = schedule.end - schedule.begin - (int(schedule.stop.max() - schedule.start[0]) if n else 0)
+    return Workload(
+        run=schedule.run,
+        seconds=(schedule.stop - schedule.start) / 1e9,
+        cpu_s=schedule.cpu_s.astype(np.float64),
+        lag_s=lag / 1e9,
+        dependents=dependents,
+        n_needed=schedule.n_needed.tolist(),
+        needed=needed,
+        prefix=_prefix_numbers(recording)[schedule.group],
+        pool=np.array([names[w] for w in workers] if is_placed else np.zeros(n), np.int64),
+        threads=tuple(threads) if is_placed else (schedule.run.n_workers or max(n_lanes, 1),),
+        outside_s=outside / 1e9,
+        recorded_s=(schedule.end - schedule.begin) / 1e9,
+        is_stack=not schedule.run.is_on_cluster,
+        load=load_of(recording, schedule),
+    )
+
+
+def replayed_s(  # noqa: C901, PLR0912, PLR0915 - one loop over all tasks: each call would double its time
+    work: Workload, seconds: NDArray[np.float64] | None = None
+) -> float:
+    """Return how long a compute takes when its tasks are run again, what is outside of them included.
+
+    Parameters
+    ----------
+    work
+        The compute.
+    seconds
+        How long its tasks take; as long as they did by default.
+    """
+    if not len(work.seconds):
+        return work.outside_s
+    ready: list[list[int]] = [[] for _ in work.threads]
+    takes = (work.seconds if seconds is None else seconds).tolist()
+    lag, pool, left = work.lag_s.tolist(), work.pool.tolist(), list(work.n_needed)
+    dependents, is_stack = work.dependents, work.is_stack
+    free = list(work.threads)
+    roots = [task for task, n in enumerate(left) if not n]
+    # The last of a stack runs first; ascending numbers are a heap.
+    for task in reversed(roots) if is_stack else roots:
+        ready[pool[task]].append(task)
+    running: list[tuple[float, int]] = []
+    now = 0.0
+    touched: Collection[int] = range(len(free))
+    while True:
+        for place in touched:
+            waiting = ready[place]
+            while free[place] and waiting:
+                task = waiting.pop() if is_stack else heappop(waiting)
+                free[place] -= 1
+                heappush(running, (now + lag[task] + takes[task], task))
+        if not running:
+            return now + work.outside_s
+        now, ended = heappop(running)
+        free[pool[ended]] += 1
+        touched = {pool[ended]} if len(free) > 1 else (0,)
+        woken = dependents[ended]
+        for task in reversed(woken) if is_stack else woken:
+            left[task] -= 1
+            if not left[task]:
+                if is_stack:
+                    ready[pool[task]].append(task)
+                else:
+                    heappush(ready[pool[task]], task)
+                if len(free) > 1:
+                    touched = {*touched, pool[task]}
+
+
+def longest_chain_s(work: Workload, seconds: NDArray[np.float64] | None = None) -> float:
+    """Return how long the longest chain of tasks takes that need each other, without any wait."""
+    takes = (work.seconds if seconds is None else seconds).tolist()
+    until: list[float] = []
+    needed, first = work.needed, 0
+    for own_s, n in zip(takes, work.n_needed, strict=True):
+        until.append(own_s + max([until[i] for i in needed[first : first + n]], default=0.0))
+        first += n
+    return max(until, default=0.0)
+
+
+@dataclass(frozen=True, slots=True)
+class WhatIf:
+    """What the makespan would have been.
+
+    Parameters
+    ----------
+    workers
+        How many there are; None for as many as there were.
+    recorded_s
+        The makespan of the recording, in seconds.
+    makespan_s, low_s, high_s
+        The estimate, and between which it lies if durations scatter as they did (four times in five); None
+        where nothing can be said.
+    chain_s, work_s
+        Bounds, in seconds: the longest chain of tasks that need each other, and all task time over the
+        workers; of several computes the sums.
+    limited_by
+        What keeps it from being shorter; see `Limit`.
+    n_replays
+        From how many replays the band is.
+    reason
+        Why nothing can be said.
+    notes
+        What to know about it.
+    """
+
+    workers: int | None
+    recorded_s: float
+    makespan_s: float | None
+    low_s: float | None
+    high_s: float | None
+    chain_s: float | None
+    work_s: float | None
+    limited_by: Limit | None
+    n_replays: int
+    reason: str | None
+    notes: tuple[str, ...] = ()
+
+    def to_dict(self) -> dict[str, object]:
+        """Return it as plain values, ready for JSON."""
+        return {name: getattr(self, name) for name in self.__slots__} | {"notes": list(self.notes)}
+
+    def __str__(self) -> str:
+        """Return it as a sentence or two."""
+        if self.makespan_s is None:
+            return f"cannot say, because {self.reason}"
+        text = (
+            f"{format_duration(self.makespan_s)} ({format_duration(self.low_s)} to "
+            f"{format_duration(self.high_s)}) instead of {format_duration(self.recorded_s)}"
+        )
+        if self.limited_by is not None:
+            text += f"; limited by {_LIMITS[self.limited_by]}"
+        return "; ".join([text, *self.notes])
+
+
+_LIMITS: Mapping[Limit, str] = {
+    "chain": "the longest chain of tasks that need each other",
+    "workers": "the number of workers",
+    "cores": "the number of cores",
+    "interpreter-lock": "the interpreter's lock: threads take turns in running Python",
+    "outside": "what is outside of tasks: graphs, results, and the program between computes",
+}
+
+
+def what_if(
+    recording: RecordedData,
+    workers: int | None = None,
+    speed: Mapping[str, float] | None = None,
+    without: str | Collection[str] | None = None,
+    run: int | None = None,
+) -> WhatIf:
+    """Return what the makespan would have been with other workers, or other durations."""
+    factors = _factors(recording, workers, speed or {}, without)
+    runs = own_runs(recording, run)
+    recorded_s = _recorded_s(recording, runs)
+    reason = _reason(recording, runs)
+    if reason is not None:
+        return WhatIf(workers, recorded_s, None, None, None, None, None, None, 0, reason)
+    works = workloads(recording, runs)
+    cases = [_Case.of(work, workers, factors[work.prefix]) for work in works]
+    between_s = recorded_s - sum(work.recorded_s for work in works)
+    takes = [case.seconds() for case in cases]
+    parts = [case.makespan_s(seconds) for case, seconds in zip(cases, takes, strict=True)]
+    makespan_s = between_s + sum(parts)
+    n_tasks = sum(len(work.seconds) for work in works)
+    n_replays = min(max(_MAX_STEPS // max(n_tasks, 1), _MIN_REPLAYS), _MAX_REPLAYS)
+    random = np.random.default_rng(0)
+    drawn_s = [
+        between_s
+        + sum(
+            case.makespan_s(_drawn(seconds, case.work.prefix, random))
+            for case, seconds in zip(cases, takes, strict=True)
+        )
+        for _ in range(n_replays)
+    ]
+    low_s, high_s = (float(q) for q in np.quantile(drawn_s, (0.1, 0.9)))
+    # How far a replay of what was recorded is from it, is how far this one may be.
+    error = abs(sum(replayed_s(w) for w in works) - sum(w.recorded_s for w in works)) / max(recorded_s, 1e-9)
+    low_s, high_s = min(low_s, makespan_s) * (1 - error), max(high_s, makespan_s) * (1 + error)
+    for case in cases:
+        high_s = max(high_s, high_s + case.doubt_s(makespan_s - between_s))
+    chain_s = sum(longest_chain_s(case.work, s) for case, s in zip(cases, takes, strict=True))
+    work_s = sum(float(s.sum()) / case.work.n_workers for case, s in zip(cases, takes, strict=True))
+    notes = tuple(dict.fromkeys(note for case in cases for note in case.notes()))
+    bounds: dict[Limit, float] = {
+        "workers": work_s,
+        "chain": chain_s,
+        "cores": sum(case.cpu_bound_s() for case in cases if not case.work.load.is_lock_bound),
+        "interpreter-lock": sum(case.cpu_bound_s() for case in cases if case.work.load.is_lock_bound),
+        "outside": between_s + sum(work.outside_s for work in works),
+    }
+    # Tasks that share cores take longer, so that the workers seem to be too few as well.
+    cause = {"cores": 1.01, "interpreter-lock": 1.01}
+    limited_by = max(bounds, key=lambda name: bounds[name] * cause.get(name, 1.0)) if n_tasks else "outside"
+    return WhatIf(
+        workers, recorded_s, makespan_s, low_s, high_s, chain_s, work_s, limited_by, n_replays, None, notes
+    )
+
+
+def _factors(
+    recording: RecordedData,
+    workers: int | None,
+    speed: Mapping[str, float],
+    without: str | Collection[str] | None,
+) -> NDArray[np.float64]:
+    """Return for each prefix what durations of its tasks are multiplied by."""
+    if workers is not None and (type(workers) is not int or workers < 1):
+        raise OptionError(f"workers must be a positive whole number, got {workers!r}")
+    left_out = {without} if isinstance(without, str) else set(without or ())
+    prefixes = dict.fromkeys(group.prefix for group in recording.groups)
+    for prefix in [*speed, *left_out]:
+        if prefix not in prefixes:
+            raise UnknownNameError(unknown_name("prefix", prefix, sorted(prefixes)))
+    for prefix, factor in speed.items():
+        if not 0 < factor < math.inf:
+            raise OptionError(f"speed of {prefix!r} must be a positive number, got {factor!r}")
+    return np.array([0.0 if name in left_out else 1.0 / speed.get(name, 1.0) for name in prefixes])
+
+
+def _prefix_numbers(recording: RecordedData) -> NDArray[np.int64]:
+    """Return the number of each group's prefix."""
+    prefixes = dict.fromkeys(group.prefix for group in recording.groups)
+    numbers = {name: i for i, name in enumerate(prefixes)}
+    return np.array([numbers[group.prefix] for group in recording.groups], np.int64)
+
+
+def _recorded_s(recording: RecordedData, runs: Sequence[Run]) -> float:
+    stops = [recording.now_s if run.stop_s is None else run.stop_s for run in runs]
+    return max(stops) - min(run.start_s for run in runs) if runs else 0.0
+
+
+def _outermost(runs: Sequence[Run]) -> list[Run]:
+    """Return computes that are not inside of a task of another."""
+    found: list[Run] = []
+    for run in sorted(runs, key=lambda one: (one.start_s, -(one.stop_s or math.inf))):
+        if not found or (run.stop_s or math.inf) > (found[-1].stop_s or math.inf):
+            found.append(run)
+    return found
+
+
+def _reason(recording: RecordedData, runs: Sequence[Run]) -> str | None:
+    """Return why computes cannot be replayed; None if they can."""
+    if not runs:
+        return "no Dask computation was recorded"
+    if any(run.status != "finished" for run in runs):
+        return "a compute did not finish: what was still to do is not known"
+    outermost = _outermost(runs)
+    if any(b.start_s < (a.stop_s or math.inf) for a, b in pairwise(outermost)):
+        return "computes ran beside each other; ask for one of them with run="
+    return next(filter(None, (_missing(recording, run) for run in outermost)), None)
+
+
+def _missing(recording: RecordedData, run: Run) -> str | None:
+    """Return what of a compute is not known."""
+    tasks = [block.task for block in recording.blocks if block.run == run.run]
+    n = run.n_tasks - len(np.unique(np.concatenate([np.empty(0, np.int32), *tasks])))
+    if n > 0:
+        return f"{format_count(n)} {plural('task', n)} of compute {run.run} have no row"
+    is_known = not run.n_tasks or recording.graphs[run.run].known
+    return None if is_known else f"dependencies of compute {run.run} are not known"
+
+
+def workloads(recording: RecordedData, runs: Sequence[Run]) -> list[Workload]:
+    """Return the computes that can be run again one after the other."""
+    return [workload(recording, schedule_of(recording, run)) for run in _outermost(runs)]
+
+
+def _drawn(
+    seconds: NDArray[np.float64], prefix: NDArray[np.int64], random: np.random.Generator
+) -> NDArray[np.float64]:
+    """Return durations drawn again, with replacement, from those of the same prefix."""
+    drawn = seconds.copy()
+    order = np.argsort(prefix, kind="stable")
+    for mine in np.split(order, np.flatnonzero(np.diff(prefix[order])) + 1):
+        if len(mine) >= _MIN_SAMPLES:
+            drawn[mine] = seconds[random.choice(mine, len(mine))]
+    return drawn
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Case:
+    """One compute under other conditions."""
+
+    work: Workload
+    factor: NDArray[np.float64]
+    is_other: bool
+    """Whether it has another number of workers than it had."""
+
+    @classmethod
+    def of(cls, work: Workload, workers: int | None, factor: NDArray[np.float64]) -> _Case:
+        is_other = workers is not None and workers != work.n_workers
+        changed = work.with_workers(workers) if is_other and workers is not None else work
+        # What takes no time needs no handing over either.
+        lag_s = np.where(factor == 0, 0.0, changed.lag_s)
+        return cls(replace(changed, lag_s=lag_s), factor, is_other)
+
+    def cpu_sum_s(self) -> float:
+        return float(np.nansum(self.work.cpu_s * self.factor)) if self.work.load.cpu_share else 0.0
+
+    def cpu_bound_s(self) -> float:
+        """Return how long the CPU time of the tasks takes at least on the cores that they can use."""
+        capacity = self.work.load.capacity
+        return self.cpu_sum_s() / capacity if math.isfinite(capacity) else 0.0
+
+    def seconds(self) -> NDArray[np.float64]:
+        """Return how long each task would take."""
+        load, work = self.work.load, self.work
+        seconds = work.seconds * self.factor
+        cpu_sum_s = self.cpu_sum_s()
+        if not self.is_other or not cpu_sum_s or not math.isfinite(load.capacity):
+            return seconds
+        # Tasks that were in each other's way take less alone, and no less than their own CPU time.
+        slowed = max(load.concurrency / load.capacity, 1.0) if self._was_contended() else 1.0
+        alone = np.maximum(seconds / slowed, np.minimum(np.nan_to_num(work.cpu_s) * self.factor, seconds))
+        concurrency = float(alone.sum()) / max(replayed_s(work, alone) - work.outside_s, 1e-9)
+        demand = concurrency * cpu_sum_s / max(float(alone.sum()), 1e-9)
+        return alone * max(demand / load.capacity, 1.0)
+
+    def _was_contended(self) -> bool:
+        load = self.work.load
+        rate = load.cpu_rate or 0.0
+        return load.is_lock_bound or rate >= _CONTENDED * load.capacity
+
+    def makespan_s(self, seconds: NDArray[np.float64]) -> float:
+        bound_s = self.cpu_bound_s() + self.work.outside_s if self.is_other else 0.0
+        return max(replayed_s(self.work, seconds), bound_s)
+
+    def doubt_s(self, guess_s: float) -> float:
+        """Return how much longer it takes if tasks do not let go of the interpreter's lock."""
+        load = self.work.load
+        if not self._is_lock_unknown():
+            return 0.0
+        serial_s = self.cpu_sum_s() / max(load.cpu_rate or 1.0, 1.0) + self.work.outside_s
+        return max(serial_s - guess_s, 0.0)
+
+    def _is_lock_unknown(self) -> bool:
+        load = self.work.load
+        is_more = self.is_other and self.work.n_workers > load.concurrency
+        return is_more and load.has_lock and not load.is_lock_bound and (load.cpu_share or 0.0) >= _CPU_HEAVY
+
+    def notes(self) -> list[str]:
+        load = self.work.load
+        found: list[str] = []
+        if not self.is_other:
+            return found
+        if load.cpu_share is None:
+            found.append(
+                "CPU time of tasks is not known: it holds if further workers have cores of their own"
+            )
+        elif load.is_lock_bound:
+            found.append("tasks took turns in running Python: more threads do not make them faster")
+        elif load.cpu_share >= _CPU_HEAVY:
+            if load.n_cores is None:
+                found.append("how many cores there are is not known: it holds if there are enough")
+            elif self.work.n_workers > load.n_cores:
+                found.append(f"tasks burn CPU, and there are {load.n_cores} cores")
+            if self._is_lock_unknown():
+                found.append(
+                    "whether tasks let go of the interpreter's lock cannot be told: the upper end is if not"
+                )
+        return found
+
+
+_CONTENDED = 0.85
+_CPU_HEAVY = 0.3
