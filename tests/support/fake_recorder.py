@@ -16,7 +16,7 @@ from taskscope.record import Recorder
 from taskscope.record.tables.activities import ActivityLog
 from taskscope.record.tables.log import Log
 from taskscope.record.tables.recent import RecentLog
-from taskscope.record.writers.graph import Outline
+from taskscope.record.writers.graph import GraphShape
 from tests.support.task_blocks import Row, block_of
 
 
@@ -74,7 +74,7 @@ class FakeRecorder:
         last = max(self.progress_rows, default=-1) if last_run is None else last_run
         return [row for run, rows in self.progress_rows.items() if first_run <= run <= last for row in rows]
 
-    def outline(self, run: int) -> Outline | None:
+    def graph_shape(self, run: int) -> GraphShape | None:
         return None
 
     def ended(self, run: int) -> NDArray[np.int32] | None:

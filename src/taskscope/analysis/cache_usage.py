@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from taskscope.model.columns import GraphColumns
-from taskscope.model.held import HeldEvents, HeldRows, HeldSeries, Stretches
+from taskscope.model.held import HeldEvents, HeldRows, HeldSeries, TimeBins
 from taskscope.model.recording import RecordedData
 from taskscope.model.records import Run
 
@@ -53,14 +53,14 @@ class Held:
     value: NDArray[np.float64]
 
 
-def held_rows(recording: RecordedData, stretches: Stretches | None = None) -> HeldRows:
+def held_rows(recording: RecordedData, bins: TimeBins | None = None) -> HeldRows:
     """Return what was held of each group from moment to moment; times on the recorder's axis.
 
     Parameters
     ----------
     recording
         The recording.
-    stretches
+    bins
         How finely time is cut, as in `HeldSeries`.
 
     Returns
@@ -70,7 +70,7 @@ def held_rows(recording: RecordedData, stretches: Stretches | None = None) -> He
         cluster these are the moments at which it was looked what workers hold.
     """
     parts = [
-        _run_rows(recording, run, recording.graphs[run.run], stretches)
+        _run_rows(recording, run, recording.graphs[run.run], bins)
         for run in recording.runs
         if run.run in recording.graphs and not run.is_on_cluster
     ]
@@ -83,12 +83,10 @@ def held_metrics(recording: RecordedData) -> dict[int, str]:
     return {run: name for run, graph in recording.graphs.items() if graph.values is not None}
 
 
-def _run_rows(
-    recording: RecordedData, run: Run, graph: GraphColumns, stretches: Stretches | None
-) -> HeldRows:
+def _run_rows(recording: RecordedData, run: Run, graph: GraphColumns, bins: TimeBins | None) -> HeldRows:
     stop = recording.now_s if run.stop_s is None else run.stop_s
     has_value = graph.values is not None
-    series = HeldSeries(run.run, run.start_s, has_value=has_value, stretches=stretches)
+    series = HeldSeries(run.run, run.start_s, has_value=has_value, bins=bins)
     events = _events(recording, run.run, graph, stop)
     rows = series.add(events, stop)
     return HeldRows.concat([rows, series.flush() if run.stop_s is None else series.close(stop)])

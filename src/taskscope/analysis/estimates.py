@@ -18,7 +18,7 @@ from taskscope.analysis.time_left import (
 )
 from taskscope.model.records import Estimate, Run
 from taskscope.record import Recorder
-from taskscope.record.writers.graph import Outline
+from taskscope.record.writers.graph import GraphShape
 
 __all__ = ["Estimates"]
 
@@ -28,7 +28,7 @@ _RECENT_TASKS = 500
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Shape:
-    outline: Outline
+    outline: GraphShape
     levels: Levels | None
 
 
@@ -116,7 +116,7 @@ class Estimates:
         """Return the shape of a graph of at least so many tasks: one that is submitted bit by bit grows."""
         known = self._shapes.get(run)
         if known is None or len(known.outline.group) < n_tasks:
-            outline = self._recorder.outline(run)
+            outline = self._recorder.graph_shape(run)
             if outline is None or len(outline.group) < n_tasks:
                 return None
             known = self._shapes[run] = _Shape(outline, graph_levels(outline.n_dependencies, outline.edges))

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from taskscope.analysis.cache_usage import held_metrics, held_rows
 from taskscope.analysis.time_left import prefix_progress
 from taskscope.model.activities import ActivityRows
-from taskscope.model.held import HeldRows, Stretches
+from taskscope.model.held import HeldRows, TimeBins
 from taskscope.model.links import Link, TaskLinks, cut_links
 from taskscope.model.recording import RecordedData
 from taskscope.model.records import RUNNING, Group, Lane, Message, Run, RunningTask, TaskBlock
@@ -88,7 +88,7 @@ def thin_samples(samples: ResourceRows, limit: int = MAX_SAMPLES) -> ResourceRow
 def few_held_rows(recording: RecordedData) -> HeldRows:
     """Return what was held in a few hundred stretches; times on the recorder's axis."""
     longest_s = max((_length_s(recording, run) for run in recording.runs), default=0.0)
-    return held_rows(recording, Stretches(max(longest_s / _STRETCHES, 1e-6), _STRETCHES))
+    return held_rows(recording, TimeBins(max(longest_s / _STRETCHES, 1e-6), _STRETCHES))
 
 
 def _length_s(recording: RecordedData, run: Run) -> float:

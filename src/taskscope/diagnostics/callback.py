@@ -101,27 +101,27 @@ class Callback(dask.callbacks.Callback):
 
     def _enter(self, owner: object) -> None:
         """Begin, for this entering."""
-        self._listen(owner)
+        self._register_hooks(owner)
 
     def _exit(self, owner: object) -> None:
         """End what `_enter` began for this entering, or a part of it; it may be called again."""
-        self._unlisten(owner)
+        self._unregister_hooks(owner)
 
     def register(self) -> None:
         """Call the hooks for every local compute from now on; once more changes nothing."""
-        self._listen(self._registration())
+        self._register_hooks(self._registration())
 
     def unregister(self) -> None:
         """End what `register` began; without it nothing happens."""
-        self._unlisten(self._registration())
+        self._unregister_hooks(self._registration())
 
     def _registration(self) -> object:
         owner: object = self.__dict__.setdefault("_registered_as", object())
         return owner
 
-    def _listen(self, owner: object) -> None:
+    def _register_hooks(self, owner: object) -> None:
         callback: CallbackTuple = self._callback
-        registration.listen(owner, callback)
+        registration.register(owner, callback)
 
-    def _unlisten(self, owner: object) -> None:
-        registration.unlisten(owner)
+    def _unregister_hooks(self, owner: object) -> None:
+        registration.unregister(owner)

@@ -21,7 +21,7 @@ from taskscope.session import current
 from taskscope.sources.cell import in_kernel
 from taskscope.sources.cluster import Call, ImportNotice, Submission, may_have_clients, release, watch
 from taskscope.sources.cluster.adapter import Observer
-from taskscope.sources.local.registration import ends_first
+from taskscope.sources.local.registration import finish_first
 
 if TYPE_CHECKING:
     from taskscope.diagnostics.notebook_bar import NotebookBar
@@ -263,7 +263,7 @@ class ProgressBar(Callback):
         self._running = False
         self.last_duration: float = 0.0
 
-    def _listen(self, owner: object) -> None:
+    def _register_hooks(self, owner: object) -> None:
         if self._given_out is None and in_kernel():
             from taskscope.diagnostics.notebook_bar import NotebookBar
 
@@ -271,10 +271,10 @@ class ProgressBar(Callback):
             self._notebook.open()
         self._owners.add(owner)
         self._on_clusters.open()
-        super()._listen(owner)
+        super()._register_hooks(owner)
 
-    def _unlisten(self, owner: object) -> None:
-        super()._unlisten(owner)
+    def _unregister_hooks(self, owner: object) -> None:
+        super()._unregister_hooks(owner)
         if self._owners <= {owner}:
             self._on_clusters.close()
             if self._notebook is not None:
@@ -311,7 +311,7 @@ class ProgressBar(Callback):
     def _start_state(self, dsk: Mapping[Any, Any], state: Mapping[str, Any]) -> None:
         self._tally.watch(id(dsk), partial(state_counts, state))
 
-    @ends_first
+    @finish_first
     def _finish(self, dsk: Mapping[Any, Any], _state: Mapping[str, Any], errored: bool) -> None:  # noqa: FBT001 - Dask calls it so
         try:
             self._end_compute(id(dsk), errored)

@@ -21,7 +21,7 @@ from taskscope.record import Recorder
 from taskscope.record.pump import Tick
 from taskscope.session import Session, current
 from taskscope.sources.local import registration
-from taskscope.sources.local.registration import CallbackTuple, ends_first
+from taskscope.sources.local.registration import CallbackTuple, finish_first
 from taskscope.sources.local.scheduler import find_callbacks, is_nested
 
 __all__ = ["ExplicitHooks", "Metric", "Sampling", "Window", "WindowRun"]
@@ -89,7 +89,7 @@ class Window:
             self._owners |= {owner}
             session.hold(self, self._options)
             # After the source, which is to know of a compute before we ask it.
-            registration.hold(self.callback)
+            registration.install(self.callback)
             return session
 
     def close(self, owner: object) -> bool:
@@ -103,7 +103,7 @@ class Window:
                 self._parts, self._owners = parts, frozenset()
             self._owners -= {owner}
             if not self._owners:
-                registration.release(self.callback)
+                registration.uninstall(self.callback)
                 session.release(self)
             return had
 
@@ -261,7 +261,7 @@ class ExplicitHooks:
     def _posttask(self, key: object, result: object, dsk: _Graph, state: _State, worker: object) -> None:
         self._pass_on(3, dsk, key, result, dsk, state, worker)
 
-    @ends_first
+    @finish_first
     def _finish(self, dsk: _Graph, state: _State, failed: bool) -> None:  # noqa: FBT001 - Dask calls it so
         if id(dsk) in self._untold:
             self._pass_on(4, dsk, dsk, state, failed)

@@ -1,7 +1,7 @@
 """What a scheduler held in its cache over time: comings and goings of keys in, few rows of the truth out.
 
 A compute of a million tasks has two million comings and goings, and a screen has some thousand pixel columns.
-So time is cut into short stretches, and of each one only the moments matter at which the most and the least
+So time is cut into short bins, and of each one only the moments matter at which the most and the least
 was held, and the last one. Their states are kept exactly; whatever lies between them is within them.
 """
 
@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from taskscope.schema import About, Rows
 
-__all__ = ["NO_HELD", "HeldEvents", "HeldRows", "HeldSeries", "Stretches"]
+__all__ = ["NO_HELD", "HeldEvents", "HeldRows", "HeldSeries", "TimeBins"]
 
 _Floats: TypeAlias = NDArray[np.float64]
 _Ints: TypeAlias = NDArray[np.int64]
@@ -70,13 +70,13 @@ class HeldEvents(Rows):
 
 
 @dataclass(frozen=True, slots=True)
-class Stretches:
+class TimeBins:
     """How time after a run's start is cut: at first evenly, then ever longer, up to a second.
 
     Parameters
     ----------
     shortest_s
-        Length of the first stretches.
+        Length of the first bins.
     per_run
         About how many there are to be, whatever the run's length, up to a second times this.
     """
@@ -106,26 +106,24 @@ class HeldSeries:
         The run, and when it started on the axis of the events' times.
     has_value
         Whether the run has a metric of the user's.
-    stretches
+    bins
         How finely time is cut.
     """
 
-    def __init__(
-        self, run: int, start: float, *, has_value: bool, stretches: Stretches | None = None
-    ) -> None:
+    def __init__(self, run: int, start: float, *, has_value: bool, bins: TimeBins | None = None) -> None:
         self._run = run
         self._start = start
         self._n_measures = 3 if has_value else 2
-        self._stretches = stretches or Stretches()
+        self._bins = bins or TimeBins()
         self._waiting: list[HeldEvents] = []
         self._totals = np.zeros(3)
         self._held: dict[int, NDArray[np.float64]] = {}
 
     def add(self, events: HeldEvents, now: float) -> HeldRows:
-        """Take events not earlier than those before; return the rows of stretches that are over at `now`."""
+        """Take events not earlier than those before; return the rows of bins that are over at `now`."""
         pending = HeldEvents.concat([*self._waiting, events])
         number = self._numbers(pending)
-        n_over = int(np.searchsorted(number, self._stretches.numbers(np.array([now - self._start]))[0]))
+        n_over = int(np.searchsorted(number, self._bins.numbers(np.array([now - self._start]))[0]))
         self._waiting = [pending.part(slice(n_over, None))]
         return self._rows(pending.part(slice(n_over)), number[:n_over])
 
@@ -147,7 +145,7 @@ class HeldSeries:
         )
 
     def _numbers(self, events: HeldEvents) -> _Floats:
-        return self._stretches.numbers(events.time - self._start)
+        return self._bins.numbers(events.time - self._start)
 
     def _rows(self, events: HeldEvents, number: _Floats) -> HeldRows:
         if not len(events):

@@ -44,7 +44,7 @@ from taskscope.record.tables.log import Log
 from taskscope.record.tables.recent import RecentLog
 from taskscope.record.tables.stacklog import CountedCalls, StackLog
 from taskscope.record.tables.tasklog import TaskLog
-from taskscope.record.writers.graph import Outline
+from taskscope.record.writers.graph import GraphShape
 from taskscope.record.writers.runlog import RunLog
 
 __all__ = ["Recorder"]
@@ -285,11 +285,11 @@ class Recorder:
         with self._lock:
             return tasks_in_flight(self._intake.going(), self._lanes, self._groups, self.origin)
 
-    def outline(self, run: int) -> Outline | None:
+    def graph_shape(self, run: int) -> GraphShape | None:
         """Return the shape of the graph of a run that goes on; None before all of it was seen."""
         with self._lock:
             state = self._runs.get(run)
-            return None if state is None else state.graph.outline()
+            return None if state is None else state.graph.graph_shape()
 
     def ended(self, run: int) -> NDArray[np.int32] | None:
         """Return the numbers of a run's tasks that are not ahead; None if some are no longer held.

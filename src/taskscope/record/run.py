@@ -27,9 +27,9 @@ from taskscope.record.writers.runlog import RunLog
 
 __all__ = [
     "Deductions",
+    "PendingAdjustments",
     "RunState",
     "RunTable",
-    "Told",
     "count_in_flight",
     "links_of",
     "prefix_progress",
@@ -42,7 +42,7 @@ _MAX_TOLD = 5_000
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class PendingAdjustments:
     """What a log said, flat as it is there."""
 
     spared: list[object]
@@ -67,20 +67,24 @@ class Deductions:
         return max(len(log.spared), len(log.superseded)) / (2 * _MAX_TOLD)
 
     @staticmethod
-    def take(log: RunLog) -> Told:
+    def take(log: RunLog) -> PendingAdjustments:
         """Take a bounded part of what was said."""
-        return Told(take(log.spared, 2, _MAX_TOLD), take(log.superseded, 2, _MAX_TOLD))
+        return PendingAdjustments(take(log.spared, 2, _MAX_TOLD), take(log.superseded, 2, _MAX_TOLD))
 
-    def fold(self, told: Told, builder: GraphBuilder) -> tuple[NDArray[np.int32], NDArray[np.bool_]] | None:
+    def fold(
+        self, pending: PendingAdjustments, builder: GraphBuilder
+    ) -> tuple[NDArray[np.int32], NDArray[np.bool_]] | None:
         """Count what was said; return whether tasks do not have to run, where that is new, else None."""
         for group, status in zip(
-            builder.groups(builder.numbers(told.superseded[::2])).tolist(), told.superseded[1::2], strict=True
+            builder.groups(builder.numbers(pending.superseded[::2])).tolist(),
+            pending.superseded[1::2],
+            strict=True,
         ):
             self._superseded[group, cast("int", status)] += 1
-        if not told.spared:
+        if not pending.spared:
             return None
         tasks, are_spared = builder.spare(
-            builder.numbers(told.spared[::2]), np.array(told.spared[1::2], bool)
+            builder.numbers(pending.spared[::2]), np.array(pending.spared[1::2], bool)
         )
         for group, is_spared in zip(builder.groups(tasks).tolist(), are_spared.tolist(), strict=True):
             self.spared[group] += 1 if is_spared else -1

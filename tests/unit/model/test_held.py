@@ -7,7 +7,7 @@ import random
 import numpy as np
 import pytest
 
-from taskscope.model.held import HeldEvents, HeldRows, HeldSeries, Stretches
+from taskscope.model.held import HeldEvents, HeldRows, HeldSeries, TimeBins
 from tests.support.held_rows import Stay, state_at, told, totals
 
 
@@ -25,9 +25,9 @@ def events_of(stays: list[Stay]) -> HeldEvents:
     )
 
 
-def rows_of(stays: list[Stay], chunk: int, stretches: Stretches) -> HeldRows:
+def rows_of(stays: list[Stay], chunk: int, bins: TimeBins) -> HeldRows:
     events = events_of(stays)
-    series = HeldSeries(0, 0.0, has_value=True, stretches=stretches)
+    series = HeldSeries(0, 0.0, has_value=True, bins=bins)
     steps = [0, *(np.flatnonzero(np.diff(events.step)) + 1).tolist(), len(events)]
     ends = [*steps[chunk::chunk], steps[-1]]
     parts = [
@@ -54,22 +54,22 @@ def some_stays(seed: int) -> list[Stay]:
 
 @pytest.mark.parametrize("seed", range(5))
 @pytest.mark.parametrize("chunk", [1, 7, 10_000])
-@pytest.mark.parametrize("stretches", [Stretches(0.001, 5000), Stretches(0.2, 3), Stretches(1.0, 1)])
-def test_rows_are_true_and_have_the_most_and_the_least(seed: int, chunk: int, stretches: Stretches) -> None:
+@pytest.mark.parametrize("bins", [TimeBins(0.001, 5000), TimeBins(0.2, 3), TimeBins(1.0, 1)])
+def test_rows_are_true_and_have_the_most_and_the_least(seed: int, chunk: int, bins: TimeBins) -> None:
     stays = some_stays(seed)
-    rows = rows_of(stays, chunk, stretches)
+    rows = rows_of(stays, chunk, bins)
     assert told(rows) == [(time, group, state_at(stays, time, group)) for time, group, _ in told(rows)]
     at = totals(rows)
     assert [sums for _, sums in at] == [state_at(stays, time) for time, _ in at]
     moments = sorted({s.enter_s for s in stays} | {s.exit_s for s in stays})
     truth = np.array([state_at(stays, time) for time in moments])
     kept = np.array([sums for _, sums in at])
-    number = stretches.numbers(np.array(moments))
-    kept_number = stretches.numbers(np.array([time for time, _ in at]))
+    number = bins.numbers(np.array(moments))
+    kept_number = bins.numbers(np.array([time for time, _ in at]))
     for measure in (0, 1, 3):
-        for stretch in np.unique(number):
-            want = truth[number == stretch, measure]
-            have = kept[kept_number == stretch, measure]
+        for bin_ in np.unique(number):
+            want = truth[number == bin_, measure]
+            have = kept[kept_number == bin_, measure]
             assert (have.max(), have.min()) == (want.max(), want.min())
     assert at[-1][1] == (0, 0.0, 0, 0.0, 0)
 
@@ -84,7 +84,7 @@ def test_a_stretch_is_told_once_it_is_over_although_nothing_comes_after_it() -> 
 
 
 def test_stretches_grow_to_a_second_and_never_beyond() -> None:
-    stretches = Stretches(0.005, 500)
+    bins = TimeBins(0.005, 500)
     times = np.array([0.0, 0.004, 0.006, 2.5, 2.506, 500.0, 501.5, 36_000.5])
-    assert stretches.numbers(times).tolist() == [0, 0, 1, 500, 501, 3149, 3150, 38_649]
-    assert np.all(np.diff(stretches.numbers(np.linspace(0, 2_000, 100_001))) >= 0)
+    assert bins.numbers(times).tolist() == [0, 0, 1, 500, 501, 3149, 3150, 38_649]
+    assert np.all(np.diff(bins.numbers(np.linspace(0, 2_000, 100_001))) >= 0)

@@ -28,7 +28,7 @@ def test_keys_that_come_later_have_their_rows_dependencies_and_totals(fake_clock
     recorder, log = begun(fake_clock)
     finish(log, "x-0", 0.0)
     recorder.pull(1.0)
-    seen = recorder.outline(log.run)
+    seen = recorder.graph_shape(log.run)
     for i in (1, 2):
         log.graph_growth.append(GraphSource({f"y-{i}": (f"x-{i - 1}",) if i == 1 else ()}, frozenset(), {}))
         finish(log, f"y-{i}", float(i))

@@ -38,14 +38,14 @@ def test_dask_asks_local_callbacks_once_per_compute_for_its_callbacks() -> None:
 
 def test_dask_is_as_it_was_once_the_last_callback_is_released() -> None:
     first, second = counting([]), counting([])
-    registration.hold(first)
-    registration.hold(second)
+    registration.install(first)
+    registration.install(second)
     assert dask.local.local_callbacks is not original
-    registration.release(first)
+    registration.uninstall(first)
     assert dask.local.local_callbacks is not original
-    registration.release(second)
+    registration.uninstall(second)
     assert dask.local.local_callbacks is original
-    registration.release(second)
+    registration.uninstall(second)
     assert dask.local.local_callbacks is original
 
 
@@ -53,9 +53,9 @@ def test_a_held_callback_sees_computes_until_it_is_released() -> None:
     seen: list[object] = []
     held = counting(seen)
     compute("before")
-    registration.hold(held)
+    registration.install(held)
     compute("during")
-    registration.release(held)
+    registration.uninstall(held)
     compute("after")
     assert seen == ["during"]
 
@@ -64,13 +64,13 @@ def test_callbacks_of_the_user_come_first_and_their_set_is_untouched() -> None:
     order: list[str] = []
     held = (None, None, lambda *_: order.append("held"), None, None)
     user = Callback(pretask=lambda *_: order.append("user"))
-    registration.hold(held)
+    registration.install(held)
     try:
         with user:
             compute("x")
             assert {user._callback} == Callback.active
     finally:
-        registration.release(held)
+        registration.uninstall(held)
     assert (order, Callback.active) == (["user", "held"], set())
 
 
@@ -78,11 +78,11 @@ def test_computes_with_callbacks_of_their_own_are_seen_too() -> None:
     own: list[object] = []
     held: list[object] = []
     callback = counting(held)
-    registration.hold(callback)
+    registration.install(callback)
     try:
         compute("x", callbacks=[counting(own)])
     finally:
-        registration.release(callback)
+        registration.uninstall(callback)
     assert (own, held) == (["x"], ["x"])
 
 
@@ -98,7 +98,7 @@ def someone_else(
 def test_another_tool_that_replaced_the_same_name_later_is_left_in_place() -> None:
     seen: list[object] = []
     held = counting(seen)
-    registration.hold(held)
+    registration.install(held)
     ours = dask.local.local_callbacks
 
     def theirs(
@@ -107,18 +107,18 @@ def test_another_tool_that_replaced_the_same_name_later_is_left_in_place() -> No
         return someone_else(ours, callbacks)
 
     dask.local.local_callbacks = theirs  # type: ignore[assignment]  # as loosely as another tool would
-    registration.release(held)
+    registration.uninstall(held)
     try:
         assert dask.local.local_callbacks is theirs
         compute("released")
-        registration.hold(held)
+        registration.install(held)
         compute("held again")
-        registration.release(held)
+        registration.uninstall(held)
         compute("released again")
     finally:
         dask.local.local_callbacks = ours
-        registration.hold(held)
-        registration.release(held)
+        registration.install(held)
+        registration.uninstall(held)
     assert seen == ["held again"]
     assert dask.local.local_callbacks is original
 
@@ -128,8 +128,8 @@ def test_a_tool_that_came_while_nothing_was_held_is_asked_like_dask_itself(
 ) -> None:
     seen: list[object] = []
     held = counting(seen)
-    registration.hold(held)
-    registration.release(held)
+    registration.install(held)
+    registration.uninstall(held)
 
     def theirs(
         callbacks: Iterable[CallbackTuple] | None = None,
@@ -137,22 +137,22 @@ def test_a_tool_that_came_while_nothing_was_held_is_asked_like_dask_itself(
         return someone_else(original, callbacks)
 
     monkeypatch.setattr(dask.local, "local_callbacks", theirs)
-    registration.hold(held)
+    registration.install(held)
     compute("held")
-    registration.release(held)
+    registration.uninstall(held)
     assert (seen, dask.local.local_callbacks) == (["held"], theirs)
 
 
 def test_a_registration_of_ours_that_another_tool_removed_is_made_again() -> None:
     seen: list[object] = []
     held = counting(seen)
-    registration.hold(held)
+    registration.install(held)
     dask.local.local_callbacks = original
     compute("removed")
-    registration.release(held)
-    registration.hold(held)
+    registration.uninstall(held)
+    registration.install(held)
     compute("again")
-    registration.release(held)
+    registration.uninstall(held)
     assert (seen, dask.local.local_callbacks) == (["again"], original)
 
 

@@ -20,11 +20,11 @@ def found_in(compute: Callable[[], object]) -> list[Scheduler]:
     found: list[Scheduler] = []
     hooks = (lambda _dsk: found.append(find_scheduler()), lambda *_: found.append(find_scheduler()))
     callback = (*hooks, None, None, None)
-    registration.hold(callback)
+    registration.install(callback)
     try:
         compute()
     finally:
-        registration.release(callback)
+        registration.uninstall(callback)
     return found
 
 

@@ -22,7 +22,7 @@ from typing import Any, Protocol, TypeAlias, cast
 
 from taskscope.model.forklock import ForkLock
 
-__all__ = ["MARK", "keep_quiet"]
+__all__ = ["MARK", "suppress_status"]
 
 MARK = "taskscope"
 """Key in the metadata of a message that a page of ours sent."""
@@ -44,7 +44,7 @@ class _Kernel(Protocol):
     _parents: dict[str, _Message]
 
 
-def keep_quiet() -> Callable[[], None] | None:
+def suppress_status() -> Callable[[], None] | None:
     """Handle pages' messages quietly from now on; return what ends that, None without an ipykernel."""
     kernel = _this_kernel()
     return None if kernel is None else _Quiet(kernel).begin()
@@ -55,7 +55,7 @@ class _Quiet:
 
     def __init__(self, kernel: _Kernel) -> None:
         self._kernel = kernel
-        self._loud_set_parent, self._loud_status = kernel.set_parent, kernel._publish_status
+        self._original_set_parent, self._original_status = kernel.set_parent, kernel._publish_status
         self._mine = {"set_parent": self._set_parent, "_publish_status": self._publish_status}
         self._cell: _Message | None = None
         # The control channel has a thread of its own: a cell's end must not come between idle and busy.
@@ -76,7 +76,7 @@ class _Quiet:
 
     def _set_parent(self, ident: object, parent: _Message, channel: str = "shell") -> None:
         if channel != "shell" or not _is_ours(parent):
-            self._loud_set_parent(ident, parent, channel)
+            self._original_set_parent(ident, parent, channel)
             self._note_cell(parent)
         elif hasattr(self._kernel, "_shell_parent"):
             # What this thread answers; what other threads' output belongs to is another matter.
@@ -91,12 +91,12 @@ class _Quiet:
         if _is_ours(about):
             return
         with self._saying:
-            self._loud_status(status, channel, parent)
+            self._original_status(status, channel, parent)
             if status == "idle" and self._cell is not None:
                 if _id(about) == _id(self._cell):
                     self._cell = None
                 else:
-                    self._loud_status("busy", "shell", self._cell)
+                    self._original_status("busy", "shell", self._cell)
 
     def _note_cell(self, message: _Message) -> None:
         header = message.get("header", {})

@@ -10,7 +10,7 @@ from taskscope.jupyter.adapter.channels import Channel
 from taskscope.jupyter.adapter.interrupting import interrupt_main, main_waits_for_dask
 from taskscope.jupyter.feed.pages import LEASE_S, Page, Pages
 from taskscope.jupyter.feed.stream import PageStream
-from taskscope.jupyter.feed.told import Told
+from taskscope.jupyter.feed.trait_changes import PendingTraitChanges
 from taskscope.jupyter.feed.verbs import (
     BadRequestError,
     Dependencies,
@@ -44,7 +44,7 @@ class Control:
         estimates: Estimates,
         *,
         epoch: Callable[[], str],
-        told: Told,
+        trait_changes: PendingTraitChanges,
         wake: Callable[[], None],
         interrupt: Callable[[], None] = interrupt_main,
         is_waiting: Callable[[], bool] = main_waits_for_dask,
@@ -53,7 +53,7 @@ class Control:
         self._pages = pages
         self._estimates = estimates
         self._epoch = epoch
-        self._told = told
+        self._trait_changes = trait_changes
         self._wake = wake
         self._interrupt = interrupt
         self._is_waiting = is_waiting
@@ -134,8 +134,8 @@ class Control:
             )
         self._interrupt()
 
-    def _tell(self, told: Tell) -> None:
-        if not self._told.put(told.model, told.trait, told.value):
+    def _tell(self, change: Tell) -> None:
+        if not self._trait_changes.put(change.model, change.trait, change.value):
             raise BadRequestError("no widget of this kernel that is alive has this id")
         self._wake()
 

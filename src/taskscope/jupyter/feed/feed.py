@@ -11,12 +11,12 @@ from taskscope.jupyter.adapter.channels import Channels, KernelChannels
 from taskscope.jupyter.adapter.idle import IdleClock
 from taskscope.jupyter.adapter.interrupting import interrupt_main, main_waits_for_dask
 from taskscope.jupyter.adapter.presence import show_presence
-from taskscope.jupyter.adapter.quiet import keep_quiet
+from taskscope.jupyter.adapter.quiet import suppress_status
 from taskscope.jupyter.adapter.subshells import delete_in_turn
 from taskscope.jupyter.feed.control import Control
 from taskscope.jupyter.feed.pages import Page, Pages
 from taskscope.jupyter.feed.publisher import Publisher, Sender
-from taskscope.jupyter.feed.told import Told
+from taskscope.jupyter.feed.trait_changes import PendingTraitChanges
 from taskscope.model.forklock import ForkLock
 from taskscope.session import Session
 from taskscope.session import current as current_session
@@ -45,7 +45,7 @@ class Feed:
         self.session = session
         self.idle_clock = IdleClock(clock)
         self.estimates = Estimates(session.recorder)
-        self.told = Told()
+        self.trait_changes = PendingTraitChanges()
         self._channels = channels or KernelChannels()
         self._pages = Pages(clock, self.idle_clock)
         self._loads = 0
@@ -55,7 +55,7 @@ class Feed:
             self._pages,
             self.estimates,
             epoch=lambda: self.epoch,
-            told=self.told,
+            trait_changes=self.trait_changes,
             wake=session.pump.wake,
             interrupt=interrupt,
             is_waiting=is_waiting,
@@ -109,7 +109,7 @@ class Feed:
         self._undo.append(lambda: self._channels.unregister(DATA))
         self._undo.append(self.session.pump.subscribe(self.publisher.tick))
         self.session.recorder.follow_held = True
-        kernel = (self.idle_clock.watch_cells(), keep_quiet(), delete_in_turn(), show_presence())
+        kernel = (self.idle_clock.watch_cells(), suppress_status(), delete_in_turn(), show_presence())
         self._undo += [undo for undo in kernel if undo is not None]
 
     def _drop(self, sender: Sender) -> None:

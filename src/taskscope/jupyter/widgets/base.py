@@ -109,7 +109,7 @@ class RecorderWidget(DOMWidget):  # type: ignore[misc]  # ipywidgets is untyped
         session = self._session
         if session is None or self.comm is None:
             return
-        told = current_feed().told.take(self.model_id)
+        told = current_feed().trait_changes.take(self.model_id)
         with self._writing:
             self._set(session, now_s, told)
             changes, self._changes = self._changes, {}
@@ -181,7 +181,7 @@ class RecorderWidget(DOMWidget):  # type: ignore[misc]  # ipywidgets is untyped
             self._remove = None
         if self._session is not None:
             if self.comm is not None:
-                current_feed().told.close(self.model_id)
+                current_feed().trait_changes.close(self.model_id)
             self._session.release(self)
             self._session = None
             following.discard(self)
@@ -231,12 +231,12 @@ class RecorderWidget(DOMWidget):  # type: ignore[misc]  # ipywidgets is untyped
         session.hold(self, self._recorded_options())
         following.add(self)
         model = self.model_id
-        feed.told.open(model)
+        feed.trait_changes.open(model)
         sender = TraitSender(
             type(self).__name__,
             session.recorder,
             self.refresh,
-            lambda: feed.told.has(model) or bool(self._changes),
+            lambda: feed.trait_changes.has(model) or bool(self._changes),
         )
         self._remove = feed.publisher.add_sender(sender)
         session.pump.wake()

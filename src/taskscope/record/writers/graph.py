@@ -19,11 +19,11 @@ __all__ = [
     "GraphBuilder",
     "GraphPart",
     "GraphPlace",
+    "GraphShape",
     "GraphSource",
     "Landed",
     "LandingLog",
     "Links",
-    "Outline",
     "RunGraph",
     "graph_part",
     "joined_sources",
@@ -227,7 +227,7 @@ def part_of_columns(graph: GraphColumns, at: GraphPlace, limit: int) -> GraphPar
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Outline:
+class GraphShape:
     """The shape of a graph: group ids, how many dependencies each key has, which, and which keys are data."""
 
     group: NDArray[np.uint32]
@@ -398,11 +398,11 @@ class GraphBuilder:
         keys = [self._keys[i] for i in tasks.tolist()] if keys is None else keys
         return np.array(self._groups_of(keys), np.uint32)
 
-    def outline(self) -> Outline | None:
+    def graph_shape(self) -> GraphShape | None:
         """Return the shape of the graph; None before all of it was processed."""
         if not self.complete:
             return None
-        return Outline(*self.links(), self.held_data()[0])
+        return GraphShape(*self.links(), self.held_data()[0])
 
     def neighbours(self, task: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """Return the numbers of a task's dependencies and of its dependents, ascending."""
@@ -574,9 +574,9 @@ class RunGraph:
             return part_of_columns(self._columns, at, limit)
         return None if self.builder is None else self.builder.part(at, limit)
 
-    def outline(self) -> Outline | None:
+    def graph_shape(self) -> GraphShape | None:
         """Return its shape while the run goes on; None before all of it was seen."""
-        return None if self.builder is None else self.builder.outline()
+        return None if self.builder is None else self.builder.graph_shape()
 
     def columns(self) -> GraphColumns | None:
         """Return its columns, finished if need be; None where it is not known or not held any more."""

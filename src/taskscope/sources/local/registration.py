@@ -3,10 +3,10 @@
 Dask swaps that class attribute for an empty set during each compute and puts back what it found, so two
 computes at a time from two threads see, and may put back for good, a set that lacks a registered callback.
 `dask.local.get_async` asks ``dask.local.local_callbacks`` which callbacks a compute has; while something is
-registered here, ours answers. What is held (`hold`) is part of every compute, also of those with an explicit
-``callbacks=`` and of those that tasks start. What listens (`listen`) stands in ``Callback.active`` like a
-registered callback of Dask's, and is put back where Dask has lost it. Of these a ``finish`` that never raises
-may come first, too (`ends_first`). Other callbacks are never touched.
+registered here, ours answers. What is installed (`install`) is part of every compute, also of those with an
+explicit ``callbacks=`` and of those that tasks start. What is registered (`register`) stands in
+``Callback.active`` like a registered callback of Dask's, and is put back where Dask has lost it. Of these a
+``finish`` that never raises may come first, too (`finish_first`). Other callbacks are never touched.
 
 An interrupt may come at any line, and twice is told what must be heard: once a compute is over, however it
 ended, the ``finish`` of what is held, and those that come first, are called again. They do nothing where they
@@ -32,14 +32,14 @@ from taskscope.model.errortext import drop_frames, is_a, set_traceback
 from taskscope.model.interrupts import Entered, seen_by_with
 from taskscope.sources.local.scheduler import find_state, is_nested
 
-__all__ = ["CallbackTuple", "ends_first", "hold", "listen", "release", "unlisten"]
+__all__ = ["CallbackTuple", "finish_first", "install", "register", "uninstall", "unregister"]
 
 CallbackTuple: TypeAlias = tuple[Callable[..., None] | None, ...]
 _LocalCallbacks: TypeAlias = Callable[..., AbstractContextManager[Iterable[CallbackTuple]]]
 
 _Finish = TypeVar("_Finish", bound=Callable[..., Any])
 
-_FIRST = "_taskscope_ends_first"
+_FIRST = "_taskscope_finish_first"
 _lock = threading.Lock()
 _held: tuple[CallbackTuple, ...] = ()
 _listening: dict[object, CallbackTuple] = {}
@@ -142,10 +142,10 @@ class _Compute:
         ends = [_only_end(callback) for callback in self._held]
         active = list(found)
         others = [*active, *(c for c in self._listening if c not in active)]
-        first = [callback for callback in others if _ends_first(callback)]
+        first = [callback for callback in others if _finishes_first(callback)]
         self._ends += [callback[-1] for callback in first]
         ends += map(_only_end, first)
-        rest = [_without_end(callback) if _ends_first(callback) else callback for callback in others]
+        rest = [_without_end(callback) if _finishes_first(callback) else callback for callback in others]
         # Otherwise last: what others do at the start of a task is not in the task's way.
         return [(self._graphs.append, None, None, None, None), *ends, *rest, *map(_without_end, self._held)]
 
@@ -165,7 +165,7 @@ class _Compute:
                     _withdrawn.clear()
 
 
-def ends_first(finish: _Finish) -> _Finish:
+def finish_first(finish: _Finish) -> _Finish:
     """Have a ``finish`` hook called before those that may keep it from hearing.
 
     It never raises, and does nothing when it is called again.
@@ -174,7 +174,7 @@ def ends_first(finish: _Finish) -> _Finish:
     return finish
 
 
-def _ends_first(callback: CallbackTuple) -> bool:
+def _finishes_first(callback: CallbackTuple) -> bool:
     return getattr(callback[-1], _FIRST, False) is True
 
 
@@ -186,8 +186,8 @@ def _without_end(callback: CallbackTuple) -> CallbackTuple:
     return (*callback[:-1], None)
 
 
-def hold(callback: CallbackTuple) -> None:
-    """Make a callback part of every local compute of this process that starts before `release`.
+def install(callback: CallbackTuple) -> None:
+    """Make a callback part of every local compute of this process that starts before `uninstall`.
 
     Once more changes nothing. Its ``finish`` hook never raises, and does nothing when it is called again.
     """
@@ -197,16 +197,16 @@ def hold(callback: CallbackTuple) -> None:
         _install()
 
 
-def release(callback: CallbackTuple) -> None:
+def uninstall(callback: CallbackTuple) -> None:
     """Take a callback out again; Dask is as it was once nothing is registered."""
-    global _held  # noqa: PLW0603 - see hold
+    global _held  # noqa: PLW0603 - see install
     with _lock:
         _held = tuple(c for c in _held if c is not callback)
         _uninstall()
 
 
-def listen(owner: object, callback: CallbackTuple) -> None:
-    """Register a callback as Dask would, for one owner, until `unlisten`; once more changes nothing.
+def register(owner: object, callback: CallbackTuple) -> None:
+    """Register a callback as Dask would, for one owner, until `unregister`; once more changes nothing.
 
     It hears of the computes that a registered callback hears of: not of those that tasks start, nor of those
     with callbacks of their own.
@@ -218,8 +218,8 @@ def listen(owner: object, callback: CallbackTuple) -> None:
         _install()
 
 
-def unlisten(owner: object) -> None:
-    """End what `listen` began for this owner, if it did."""
+def unregister(owner: object) -> None:
+    """End what `register` began for this owner, if it did."""
     with _lock:
         callback = _listening.get(owner)
         if callback is not None and sum(c == callback for c in _listening.values()) == 1:
@@ -231,7 +231,7 @@ def unlisten(owner: object) -> None:
 
 
 def _install() -> None:
-    global _installed, _original  # noqa: PLW0603 - see hold
+    global _installed, _original  # noqa: PLW0603 - see install
     found = dask.local.local_callbacks
     # Another tool may have wrapped ours since; asking it would then ask us again, for ever.
     if found is not _local_callbacks and (not _installed or found is _original):
@@ -241,7 +241,7 @@ def _install() -> None:
 
 
 def _uninstall() -> None:
-    global _installed  # noqa: PLW0603 - see hold
+    global _installed  # noqa: PLW0603 - see install
     if not _held and not _listening and dask.local.local_callbacks is _local_callbacks:
         dask.local.local_callbacks = _original  # type: ignore[assignment]  # what was found there
         _installed = False

@@ -67,11 +67,11 @@ class LocalSource:
 
     def attach(self) -> None:
         """See every local compute that starts from now on."""
-        registration.hold(self.callback)
+        registration.install(self.callback)
 
     def detach(self) -> None:
         """See none that starts from now on."""
-        registration.release(self.callback)
+        registration.uninstall(self.callback)
 
     def run_of(self, dsk: Mapping[Any, Any]) -> int | None:
         """Return the number of the run that a graph is being computed as, None if it is not recorded."""

@@ -180,13 +180,13 @@ def test_an_expired_page_that_renews_is_told_what_came_meanwhile(world: World) -
 
 def test_what_a_person_chose_waits_for_the_widget_and_the_last_one_counts(world: World) -> None:
     control, _ = world.channels.open_page("p")
-    world.feed.told.open("widget")
+    world.feed.trait_changes.open("widget")
     for value in ("a", "b"):
         control.ask({"verb": "tell", "model": "widget", "trait": "selected_key", "value": value})
     control.ask({"verb": "tell", "model": "other", "trait": "selected_key", "value": "c"})
     errors = [answer.get("error") for answer in control.sent]
     assert errors == [None, None, "no widget of this kernel that is alive has this id"]
-    told = world.feed.told
+    told = world.feed.trait_changes
     assert (told.has("widget"), told.take("widget"), told.has("widget"), told.take("widget")) == (
         True,
         {"selected_key": "b"},

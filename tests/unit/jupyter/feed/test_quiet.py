@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from ipykernel.kernelbase import Kernel as BaseKernel
 
-from taskscope.jupyter.adapter.quiet import MARK, keep_quiet
+from taskscope.jupyter.adapter.quiet import MARK, suppress_status
 from tests.support.kernel import Kernel
 
 OURS = {MARK: True}
@@ -17,7 +17,7 @@ SETUP = """
 import threading
 from comm import get_comm_manager
 from IPython.display import display
-from taskscope.jupyter.adapter.quiet import keep_quiet
+from taskscope.jupyter.adapter.quiet import suppress_status
 go, done = threading.Event(), threading.Event()
 def say():
     go.wait(30)
@@ -35,7 +35,7 @@ START_THREAD = "go.clear(); done.clear(); threading.Thread(target=say).start()"
 
 @pytest.fixture
 def quiet_kernel(kernel: Kernel) -> Iterator[Kernel]:
-    kernel.run(SETUP + "undo = keep_quiet()")
+    kernel.run(SETUP + "undo = suppress_status()")
     yield kernel
     kernel.run("undo()")
 
@@ -115,14 +115,14 @@ def test_what_is_asked_while_a_cell_runs_leaves_it_busy(quiet_kernel: Kernel) ->
 
 def test_the_kernel_is_as_it_was_afterwards(kernel: Kernel) -> None:
     names = "[n for n in ('set_parent', '_publish_status') if n in vars(get_ipython().kernel)]"
-    kernel.run(SETUP + "undo = keep_quiet()")
+    kernel.run(SETUP + "undo = suppress_status()")
     assert kernel.run(names).text() == "['set_parent', '_publish_status']"
     kernel.run("undo()")
     assert kernel.run(names).text() == "[]"
 
 
 OVERLAID = """
-undo = keep_quiet()
+undo = suppress_status()
 kernel = get_ipython().kernel
 ours = kernel._publish_status
 def theirs(*values):
@@ -140,4 +140,4 @@ def test_what_another_tool_has_put_over_ours_stays(kernel: Kernel) -> None:
 
 
 def test_outside_of_a_kernel_there_is_nothing_to_do() -> None:
-    assert keep_quiet() is None
+    assert suppress_status() is None

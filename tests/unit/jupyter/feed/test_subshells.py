@@ -14,13 +14,13 @@ OURS = {MARK: True}
 SETUP = """
 import re, time
 from comm import get_comm_manager
-from taskscope.jupyter.adapter.quiet import keep_quiet
+from taskscope.jupyter.adapter.quiet import suppress_status
 from taskscope.jupyter.adapter.subshells import delete_in_turn
 handled = []
 def opened(comm, message):
     comm.handle_msg = lambda message: handled.append(message["content"]["data"])
 get_comm_manager().register_target("probe", opened)
-undos = [keep_quiet(), delete_in_turn()]
+undos = [suppress_status(), delete_in_turn()]
 """
 # A regular expression of this kind holds the interpreter's lock from beginning to end.
 HOLD = """

@@ -6,42 +6,42 @@ from collections.abc import Mapping
 
 from taskscope.model.forklock import ForkLock
 
-__all__ = ["Told"]
+__all__ = ["PendingTraitChanges"]
 
 
-class Told:
-    """A letter box for each widget that follows the recorder."""
+class PendingTraitChanges:
+    """The values that wait for each widget that follows the recorder."""
 
     def __init__(self) -> None:
-        self._letters: dict[str, dict[str, object]] = {}
+        self._waiting: dict[str, dict[str, object]] = {}
         self._lock = ForkLock()
 
     def open(self, model: str) -> None:
-        """Take letters for a widget from now on."""
+        """Keep values for a widget from now on."""
         with self._lock:
-            self._letters.setdefault(model, {})
+            self._waiting.setdefault(model, {})
 
     def close(self, model: str) -> None:
-        """Take none any more."""
+        """Keep none any more."""
         with self._lock:
-            self._letters.pop(model, None)
+            self._waiting.pop(model, None)
 
     def put(self, model: str, trait: str, value: object) -> bool:
-        """Leave the value of a trait; return whether there is such a widget. The last one counts."""
+        """Keep the value of a trait; return whether there is such a widget. The last one counts."""
         with self._lock:
-            if model not in self._letters:
+            if model not in self._waiting:
                 return False
-            self._letters[model][trait] = value
+            self._waiting[model][trait] = value
             return True
 
     def has(self, model: str) -> bool:
         """Return whether something waits for a widget."""
-        return bool(self._letters.get(model))
+        return bool(self._waiting.get(model))
 
     def take(self, model: str) -> Mapping[str, object]:
         """Return what waits for a widget, by trait; it counts as delivered."""
         with self._lock:
-            if not self._letters.get(model):
+            if not self._waiting.get(model):
                 return {}
-            told, self._letters[model] = self._letters[model], {}
-            return told
+            changes, self._waiting[model] = self._waiting[model], {}
+            return changes
