@@ -21,6 +21,8 @@ UPSTREAM_OURS := $(PYTEST) -c tests/upstream/dask.ini dask.diagnostics.tests das
 NOTEBOOKS := $(PYTEST) --nbval-lax notebooks
 IPYKERNEL6 := build/ipykernel6
 VOILA := build/voila
+LAB42 := build/lab42
+LAB42_TESTS := progress saved
 # Neither wheel nor sdist of distributed has its tests: where its repository is, and which of its states if not that of the release.
 UPSTREAM := build/upstream-distributed
 DISTRIBUTED ?= https://github.com/dask/distributed
@@ -47,7 +49,7 @@ ifndef SIDE_BY_SIDE
 .NOTPARALLEL:
 endif
 
-.PHONY: demo test quick setup lint typecheck unit unit-python unit-frontend upstream upstream-distributed minimum newest other-python soak interrupts graphs mutants sbom binder packaging notebooks browser docs docs-check bench bench-quick \
+.PHONY: demo test quick setup lint typecheck unit unit-python unit-frontend upstream upstream-distributed minimum newest other-python soak interrupts graphs mutants sbom binder packaging notebooks browser lab42 docs docs-check bench bench-quick \
 	pictures clean help
 
 demo: setup ## open the quickstart in JupyterLab (with CI=true: run it headless, keep the results)
@@ -146,6 +148,9 @@ notebooks: setup ## run every notebook
 
 browser: setup $(STAMPS)/chromium $(STAMPS)/ipykernel6 $(STAMPS)/voila ## JupyterLab, Notebook 7 and Voila in a real Chromium
 	$(PYTEST) -n 2 --dist loadfile tests/browser
+
+lab42: setup $(STAMPS)/chromium $(STAMPS)/ipykernel6 $(STAMPS)/lab42 ## the oldest JupyterLab that we support (not part of test)
+	TASKSCOPE_OTHER_LAB=$(CURDIR)/$(LAB42)/bin/python $(PYTEST) $(addprefix tests/browser/test_,$(LAB42_TESTS:%=%.py))
 
 docs: setup ## build the documentation into build/docs, without a warning
 	sphinx-build -W --keep-going -q -b html docs build/docs
@@ -250,7 +255,14 @@ $(STAMPS)/ipykernel6: | $(STAMPS)/python
 		'ipykernel>=6.29,<7' nest-asyncio
 	@touch $@
 
-# So Voila: it shares all else with JupyterLab.
+# Kernels are those of $(VENV).
+$(STAMPS)/lab42: | $(STAMPS)/python
+	@echo 'installing JupyterLab 4.2'
+	@$(PYTHON) -m venv --clear $(LAB42) && $(LAB42)/bin/pip install -qq --disable-pip-version-check 'jupyterlab>=4.2,<4.3' 'ipywidgets>=8.1'
+	@ln -sfn $(CURDIR)/$(LABEXTENSION) $(LAB42)/share/jupyter/labextensions/taskscope
+	@touch $@
+
+# Voila shares all else with JupyterLab.
 $(STAMPS)/voila: | $(STAMPS)/python
 	@echo 'installing Voila'
 	@rm -rf $(VOILA) && $(PYTHON) -m pip install -qq --disable-pip-version-check --no-deps --target $(VOILA) \

@@ -12,6 +12,9 @@ from tests.browser.harness.server import WITHOUT_SUBSHELLS
 from tests.browser.test_feed import LIVE, LOAD, UNDER_WAY
 
 SHOW = "w = ProgressWidget(); display(w)"
+IGNORED = "_clean_thread_parent_frames"
+CELL = "window.jupyterapp.shell.currentWidget.content.widgets[1].model"
+ENDED_OR_SAID = f"n => {CELL}.executionState === 'idle' || {CELL}.outputs.length > n"
 FINISHED = "feed.state === 'live' && feed.tasks === 100 && !feed.active"
 
 
@@ -58,9 +61,16 @@ def test_stop_also_reaches_a_kernel_without_subshells(lab: LabPage) -> None:
     lab.wait_feed("feed?.state === 'live'")
     lab.start_cell(1)
     lab.wait_feed(UNDER_WAY)
-    lab.stop()
-    lab.wait_cell(1)
-    assert [output["ename"] for output in lab.outputs(1)] == ["KeyboardInterrupt"]
+    # An interrupt that comes while Python collects garbage may be lost in ipykernel 6, which has a callback
+    # for that; Python says "Exception ignored in" it, in the cell. So it is without taskscope.
+    n_lost = 0
+    while not lab.is_done(1):
+        lab.stop()
+        lab.page.wait_for_function(ENDED_OR_SAID, arg=n_lost)
+        n_lost = len(lab.outputs(1))
+    *lost, error = lab.outputs(1)
+    assert [IGNORED in output["text"] for output in lost] == [True] * len(lost)
+    assert error["ename"] == "KeyboardInterrupt"
 
 
 def test_a_notebook_that_changes_its_kernel_has_the_feed_of_the_new_one(lab: LabPage) -> None:

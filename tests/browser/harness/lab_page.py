@@ -26,12 +26,15 @@ _RUN = f"""(index) => {{
 }}"""
 _CELL_MS = 240_000
 """A cell computes: on a machine that is busy otherwise, it takes many times as long."""
+# Before JupyterLab 4.3 only the prompt says whether a cell runs, and plugins are elsewhere.
 _DONE = f"""(index) => {{
   const cell = {_PANEL}.content.widgets[index];
-  return cell.model.executionCount !== null && cell.model.executionState === 'idle';
+  const state = cell.model.executionState ?? (cell.promptNode.textContent.includes('*') ? 'running' : 'idle');
+  return cell.model.executionCount !== null && state === 'idle';
 }}"""
 # The plugin's service is nowhere public on the page; views get it by injection.
-_FEEDS = "window.jupyterapp.pluginRegistry._plugins.get('taskscope:plugin').service"
+_PLUGINS = "(window.jupyterapp.pluginRegistry ?? window.jupyterapp)._plugins"
+_FEEDS = f"{_PLUGINS}.get('taskscope:plugin').service"
 _KERNEL = f"{_PANEL}.context.sessionContext.session?.kernel"
 _FEED = f"""(() => {{
   const kernel = {_KERNEL};

@@ -23,6 +23,8 @@ PYTHON3 = "python3"
 WITHOUT_SUBSHELLS = "ipykernel6"
 ECHO = "echo"
 IPYKERNEL6 = Path(__file__).parents[3] / "build" / "ipykernel6"
+OTHER_LAB = "TASKSCOPE_OTHER_LAB"
+"""Names in the environment a Python whose JupyterLab is to be tested, with kernels of this one."""
 APPS = {
     "lab": ["-m", "jupyterlab", "--LabApp.expose_app_in_browser=True"],
     "notebook": ["-m", "notebook", "--JupyterNotebookApp.expose_app_in_browser=True"],
@@ -108,8 +110,10 @@ def running_server(
     _silence_news(folder)
     _offer_ipykernel6(folder)
     _offer_echo(folder)
+    if OTHER_LAB in os.environ:
+        _offer_python3(folder)
     command = [
-        sys.executable,
+        os.environ.get(OTHER_LAB, sys.executable),
         *APPS[app],
         "--no-browser",
         "--allow-root",
@@ -146,7 +150,14 @@ def end_process(process: subprocess.Popen[bytes]) -> None:
 def _environment(folder: Path) -> dict[str, str]:
     own = {f"JUPYTER_{name}_DIR": str(folder / name.lower()) for name in ("CONFIG", "DATA", "RUNTIME")}
     lab = {f"JUPYTERLAB_{name}_DIR": str(folder / name.lower()) for name in ("SETTINGS", "WORKSPACES")}
-    return os.environ | own | lab | {"IPYTHONDIR": str(folder / "ipython"), "JUPYTER_PREFER_ENV_PATH": "1"}
+    # Else its own kernel would come before that of this Python.
+    prefers_own = "0" if OTHER_LAB in os.environ else "1"
+    return (
+        os.environ
+        | own
+        | lab
+        | {"IPYTHONDIR": str(folder / "ipython"), "JUPYTER_PREFER_ENV_PATH": prefers_own}
+    )
 
 
 def _silence_news(folder: Path) -> None:
@@ -154,6 +165,15 @@ def _silence_news(folder: Path) -> None:
     settings.mkdir(parents=True)
     text = json.dumps({"fetchNews": "false", "checkForUpdates": False})
     (settings / "notification.jupyterlab-settings").write_text(text)
+
+
+def _offer_python3(folder: Path) -> None:
+    kernel = folder / "data" / "kernels" / PYTHON3
+    kernel.mkdir(parents=True)
+    argv = [sys.executable, "-m", "ipykernel_launcher", "-f", "{connection_file}"]
+    (kernel / "kernel.json").write_text(
+        json.dumps({"argv": argv, "display_name": "Python 3 (ipykernel)", "language": "python"})
+    )
 
 
 def _offer_ipykernel6(folder: Path) -> None:
