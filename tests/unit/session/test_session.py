@@ -331,3 +331,33 @@ def test_who_holds_while_the_last_holder_leaves_misses_nothing(
     assert statuses(session.recorder) == {"theirs": "finished"}
     session.release(second)
     assert (session.held, session.cluster._attached) == (False, False)
+
+
+def test_what_holders_want_is_asked_on_other_threads_while_they_come_and_go(session: Session) -> None:
+    owners = [object() for _ in range(50)]
+    ending = threading.Event()
+    faults: list[BaseException] = []
+
+    def ask() -> None:
+        while not ending.is_set():
+            try:
+                assert session.metric_name == "nbytes"
+            except BaseException as error:  # noqa: BLE001 - reported by the test
+                faults.append(error)
+                return
+
+    pause = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    thread = threading.Thread(target=ask)
+    thread.start()
+    try:
+        for _ in range(40):
+            for owner in owners:
+                session.hold(owner)
+            for owner in owners:
+                session.release(owner)
+    finally:
+        ending.set()
+        thread.join()
+        sys.setswitchinterval(pause)
+    assert faults == []

@@ -1,13 +1,16 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable
 from functools import partial
+from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from taskscope.jupyter.feed.control import MAX_LINKS
 from taskscope.jupyter.feed.verbs import (
     BadRequestError,
     Dependencies,
@@ -106,3 +109,9 @@ def test_anything_is_either_a_request_or_a_short_clear_refusal(data: object) -> 
 def test_another_protocol_is_refused() -> None:
     with pytest.raises(BadRequestError, match="protocol must be 1, got 2; reload the page"):
         parse_page({"protocol": 2, "page": "p"})
+
+
+def test_pages_and_kernel_tell_of_equally_many_dependencies() -> None:
+    sources = (Path(__file__).parents[4] / "labextension" / "src").rglob("*.ts")
+    told = [int(n) for source in sources for n in re.findall(r"\bMAX_LINKS = (\w+)", source.read_text())]
+    assert told == [MAX_LINKS]
