@@ -5,8 +5,9 @@ import type { IDisposable } from '@lumino/disposable';
 import type { RevealCell } from '../../../charts/ui/cell-link';
 import type { Feed } from '../feed';
 import type { FeedHold } from '../feeds';
-import { type ChartName, mountChart } from './charts';
-import type { Views } from './views';
+import type { ChartName } from './charts';
+import type { Views } from './memory';
+import type { ChartPlace } from './mounts';
 
 export interface LiveChartOptions {
   readonly chart: ChartName;
@@ -74,4 +75,18 @@ export function showLive(el: HTMLElement, hold: FeedHold, { chart, ...options }:
       hold.release();
     }
   };
+}
+
+/** Mount a chart as soon as its script is here, unless the place's signal has aborted by then. */
+async function mountChart(name: ChartName, place: ChartPlace): Promise<void> {
+  try {
+    const { MOUNTS } = await import('./mounts');
+    if (!place.signal.aborted) {
+      MOUNTS[name](place);
+    }
+  } catch (error) {
+    const reason = error instanceof Error ? error.message : String(error);
+    const { el, trans } = place;
+    el.replaceChildren(trans.__('The chart could not be loaded: %1', reason));
+  }
 }

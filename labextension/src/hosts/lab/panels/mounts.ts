@@ -1,9 +1,28 @@
 /** How each chart of a panel is mounted; loaded with the first one, not when JupyterLab starts. */
+import type { TranslationBundle } from '@jupyterlab/translation';
+
 import { CLUSTER_CHARTS } from '../../../charts/cluster';
 import { mount as mountDashboard } from '../../../charts/dashboard';
 import { mount as mountProgress } from '../../../charts/progress';
 import { mountTracks } from '../../../charts/tracks';
-import type { ChartName, ChartPlace } from './charts';
+import type { TimeAxis } from '../../../charts/timeline';
+import type { RevealCell } from '../../../charts/ui/cell-link';
+import type { TaskStore } from '../../../store';
+import type { ChartName } from './charts';
+
+export interface ChartPlace {
+  readonly el: HTMLElement;
+  readonly store: TaskStore;
+  readonly signal: AbortSignal;
+  readonly axis: TimeAxis;
+  readonly compact: boolean;
+  /** Prefixes that are hidden at first. */
+  readonly hidden: readonly string[];
+  readonly onHidden: (hidden: readonly string[]) => void;
+  readonly stop: () => Promise<string | null>;
+  readonly reveal: RevealCell;
+  readonly trans: TranslationBundle;
+}
 
 export const MOUNTS: Record<ChartName, (place: ChartPlace) => void> = {
   dashboard: ({ el, store, ...place }) => {

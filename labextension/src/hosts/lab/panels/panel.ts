@@ -5,16 +5,14 @@ import type { Message } from '@lumino/messaging';
 import { Widget } from '@lumino/widgets';
 
 import type { ICells } from '../cells/cells';
+import type { Feed } from '../feed';
 import type { IFeeds } from '../feeds';
 import { type ChartName, chartOf } from './charts';
-import { Face } from './face';
+import { PanelHeader, statusOf } from './header';
 import { type LiveChart, showLive } from './live-chart';
-import { loadTaskscope } from './load';
-import type { Memory, PanelMemory } from './memory';
+import { type Memory, type PanelMemory, Views } from './memory';
 import type { Owners } from './owners';
-import { statusOf } from './status';
-import { type Pin, Subject } from './subject';
-import { Views } from './views';
+import { type Pin, PanelTarget } from './target';
 
 const LOOK_MS = 1_000;
 
@@ -47,14 +45,14 @@ export class ChartPanel extends Widget {
     this.id = spec.id;
     this.node.tabIndex = -1;
     this.title.icon = chartOf(spec.chart).icon;
-    this._subject = new Subject(owners, sessions, kernels);
-    this._subject.changed.connect(this._onSubject);
+    this._target = new PanelTarget(owners, sessions, kernels);
+    this._target.changed.connect(this._onTarget);
     feeds.paletteChanged.connect(this._remount);
-    this._face = new Face(
+    this._header = new PanelHeader(
       this.node,
       {
         setPinned: pinned => {
-          this._subject.setPinned(pinned);
+          this._target.setPinned(pinned);
         },
         load: () => {
           void this._load();
@@ -70,18 +68,18 @@ export class ChartPanel extends Widget {
     this._views = new Views(views, () => {
       this._save();
     });
-    this._subject.setPin(pin);
+    this._target.setPin(pin);
     this._save();
     this._refresh();
   }
 
   get pin(): Pin | null {
-    return this._subject.pin;
+    return this._target.pin;
   }
 
   /** The kernel that is looked at, null: none. */
   get kernelId(): string | null {
-    const { state } = this._subject;
+    const { state } = this._target;
     return state.kind === 'kernel' ? state.model.id : null;
   }
 
@@ -92,7 +90,7 @@ export class ChartPanel extends Widget {
     this._release();
     this._context.feeds.paletteChanged.disconnect(this._remount);
     this._views?.dispose();
-    this._subject.dispose();
+    this._target.dispose();
     super.dispose();
   }
 
@@ -129,7 +127,7 @@ export class ChartPanel extends Widget {
     this._refresh();
   }
 
-  private readonly _onSubject = (): void => {
+  private readonly _onTarget = (): void => {
     this._error = null;
     this._save();
     this._refresh();
@@ -149,7 +147,7 @@ export class ChartPanel extends Widget {
 
   /** Bring everything up to date with what is looked at and whether anybody can see it. */
   private _refresh(): void {
-    const { state } = this._subject;
+    const { state } = this._target;
     const model = this.isVisible && state.kind === 'kernel' ? state.model : null;
     if (model?.id !== this._live?.feed.kernelId) {
       this._release();
@@ -169,7 +167,7 @@ export class ChartPanel extends Widget {
     }
     const { chart, compact } = this.spec;
     const reveal = this._context.cells?.of(model.id) ?? (() => null);
-    this._live = showLive(this._face.body, feeds.hold(model), { chart, compact, views, reveal, trans });
+    this._live = showLive(this._header.body, feeds.hold(model), { chart, compact, views, reveal, trans });
     this._live.feed.stateChanged.connect(this._say);
     this._looking = setInterval(() => {
       this._say();
@@ -203,25 +201,21 @@ export class ChartPanel extends Widget {
 
   private readonly _say = (): void => {
     const { trans } = this._context;
-    const { state, pin } = this._subject;
+    const { state, pin } = this._target;
     const name = state.kind === 'none' ? '' : state.name;
     const status = statusOf(state, this._live?.feed ?? null, trans);
     const label = chartOf(this.spec.chart).label(trans);
     // At the side there is room for an icon only.
     this.title.label = this.spec.compact ? '' : pin === null ? label : `${label}: ${name}`;
     this.title.caption = name === '' ? label : `${label}: ${name}`;
-    this._face.show({
-      name,
-      text: (status.mayLoad ? this._error : null) ?? status.text,
-      mayLoad: status.mayLoad,
-      loading: this._loading,
-      pinned: pin !== null,
-      mayPin: state.kind !== 'none'
-    });
+    if (this.isVisible) {
+      const text = (status.mayLoad ? this._error : null) ?? status.text;
+      this._header.show({ name, text, mayLoad: status.mayLoad, loading: this._loading, pinned: pin !== null, mayPin: state.kind !== 'none' });
+    }
   };
 
-  private readonly _face: Face;
-  private readonly _subject: Subject;
+  private readonly _header: PanelHeader;
+  private readonly _target: PanelTarget;
   private _views: Views | null = null;
   private _live: LiveChart | null = null;
   /** The kernel that is held as soon as feeds are ready. */
@@ -229,4 +223,20 @@ export class ChartPanel extends Widget {
   private _looking: ReturnType<typeof setInterval> | undefined;
   private _loading = false;
   private _error: string | null = null;
+}
+
+/** Resolves to what went wrong, in words, or null. */
+async function loadTaskscope(feed: Feed, trans: TranslationBundle): Promise<string | null> {
+  try {
+    const error = await feed.load();
+    if (error === null) {
+      return null;
+    }
+    return error.name === 'ModuleNotFoundError' && error.text.includes("'taskscope'")
+      ? trans.__('taskscope is not installed where this kernel runs: install it there (pip install taskscope), then try again')
+      : trans.__('taskscope could not be loaded: %1: %2', error.name, error.text);
+  } catch {
+    // The kernel was restarted or shut down meanwhile, which the panel says.
+    return null;
+  }
 }

@@ -8,7 +8,7 @@ import { type ChartName, isChartName } from './charts';
 import { NOTHING } from './memory';
 import { ChartPanel, type PanelContext } from './panel';
 import { DEFAULTS, type Settings } from './settings';
-import type { Pin } from './subject';
+import type { Pin } from './target';
 
 export const SIDE_PANEL = 'taskscope-side-panel';
 

@@ -12,7 +12,7 @@ export interface Pin {
   readonly kernelId: string;
 }
 
-export type SubjectState =
+export type TargetState =
   /** No notebook or console is open. */
   | { readonly kind: 'none' }
   /** The one it is pinned to is closed, and its kernel is gone. */
@@ -23,7 +23,7 @@ export type SubjectState =
   /** `open` says whether the notebook is; its kernel may outlive it. */
   | { readonly kind: 'kernel'; readonly name: string; readonly model: Kernel.IModel; readonly open: boolean };
 
-export class Subject {
+export class PanelTarget {
   constructor(
     private readonly _owners: Owners,
     private readonly _sessions: Session.IManager,
@@ -35,7 +35,7 @@ export class Subject {
     this._look();
   }
 
-  get state(): SubjectState {
+  get state(): TargetState {
     return this._state;
   }
 
@@ -90,7 +90,7 @@ export class Subject {
     return owner ?? this._owners.byPath(path) ?? (path === '' ? this._owners.byKernel(kernelId) : null);
   }
 
-  private _withoutOwner(): SubjectState {
+  private _withoutOwner(): TargetState {
     if (this._pin === null) {
       return { kind: 'none' };
     }
@@ -126,11 +126,11 @@ export class Subject {
 
   private _pin: Pin | null = null;
   private _owner: Owner | null = null;
-  private _state: SubjectState = { kind: 'none' };
+  private _state: TargetState = { kind: 'none' };
   private readonly _changed = new Signal<this, void>(this);
 }
 
-function stateOf({ widget, session }: Owner): SubjectState {
+function stateOf({ widget, session }: Owner): TargetState {
   const name = widget.title.label;
   const model = session.session?.kernel?.model;
   if (model !== undefined) {
@@ -148,7 +148,7 @@ function nameOf(path: string): string {
 }
 
 interface Seen {
-  readonly state: SubjectState;
+  readonly state: TargetState;
   readonly pin: Pin | null;
 }
 
@@ -157,6 +157,6 @@ function isSame(a: Seen, b: Seen): boolean {
 }
 
 /** A kernel's model has counters that change all the time. */
-function text(state: SubjectState): unknown {
+function text(state: TargetState): unknown {
   return state.kind === 'kernel' ? { ...state, model: state.model.id } : state;
 }

@@ -1,6 +1,8 @@
 /** The frame around a widget's charts: a line that says what is not as it should be and leads to a panel, and the charts. */
 import type { TranslationBundle } from '@jupyterlab/translation';
 
+import type { ComponentChildren } from '../../charts/ui/render';
+import { render } from '../../charts/ui/render';
 import { adoptStyles } from '../../charts/ui/styles';
 import type { Feed } from '../lab/feed';
 import { popOutIcon } from '../lab/panels/icons';
@@ -49,31 +51,25 @@ export function mountFrame(
 ): Frame {
   adoptStyles(el, CSS);
   el.classList.add('tsk-widget');
-  const note = document.createElement('div');
-  note.className = 'tsk-note';
-  note.setAttribute('role', 'status');
-  const body = document.createElement('div');
-  body.className = 'tsk-body';
-  const head = document.createElement('div');
-  head.className = 'tsk-frame-head';
-  head.append(note);
-  el.replaceChildren(head, body);
-
   const show = (): void => {
     const text = describeSource(source, trans);
+    const popOut = source.kind === 'live' ? source.popOut : null;
     el.classList.toggle('tsk-former', isFormer(source));
-    note.hidden = text === null;
-    // Setting equal text would make screen readers say it again.
-    if (text !== null && note.textContent !== text) {
-      note.textContent = text;
-    }
+    render(
+      <>
+        <div class="tsk-frame-head">
+          <div class="tsk-note" role="status" hidden={text === null}>{text}</div>
+          {popOut !== null && <PopOut act={popOut} label={trans.__('Open as a tab of its own')} />}
+        </div>
+        <div class="tsk-body" />
+      </>,
+      el
+    );
   };
+  el.replaceChildren();
   show();
   if (source.kind === 'live') {
-    const { feed, popOut } = source;
-    if (popOut !== null) {
-      head.append(popOutButton(popOut, trans));
-    }
+    const { feed } = source;
     feed.stateChanged.connect(show);
     const timer = setInterval(show, LOOK_MS);
     signal.addEventListener('abort', () => {
@@ -82,22 +78,21 @@ export function mountFrame(
     });
   }
   signal.addEventListener('abort', () => {
-    el.replaceChildren();
+    render(null, el);
     el.classList.remove('tsk-widget', 'tsk-former');
   });
-  return { body };
+  return { body: el.lastElementChild as HTMLElement };
 }
 
-function popOutButton(popOut: () => void, trans: TranslationBundle): HTMLButtonElement {
-  const label = trans.__('Open as a tab of its own');
-  const button = document.createElement('button');
-  button.type = 'button';
-  button.className = 'tsk-pop-out';
-  button.title = label;
-  button.setAttribute('aria-label', label);
-  popOutIcon.element({ container: button, width: '14px', height: '14px' });
-  button.addEventListener('click', popOut);
-  return button;
+function PopOut({ act, label }: { readonly act: () => void; readonly label: string }): ComponentChildren {
+  return <button type="button" class="tsk-pop-out" title={label} aria-label={label} ref={addIcon} onClick={act} />;
+}
+
+/** JupyterLab's icons make elements of their own. */
+function addIcon(button: HTMLButtonElement | null): void {
+  if (button?.childElementCount === 0) {
+    popOutIcon.element({ container: button, width: '14px', height: '14px' });
+  }
 }
 
 /** Whether the kernel that it came from has been restarted. */

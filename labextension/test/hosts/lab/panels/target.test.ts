@@ -2,22 +2,22 @@ import type { Kernel, Session } from '@jupyterlab/services';
 import { beforeEach, describe, expect, it } from 'vitest';
 
 import { Owners } from '../../../../src/hosts/lab/panels/owners';
-import { Subject, type SubjectState } from '../../../../src/hosts/lab/panels/subject';
+import { PanelTarget, type TargetState } from '../../../../src/hosts/lab/panels/target';
 import { FakeRunning, FakeTracker, kernelsOf, modelOf, sessionsOf } from './sessions';
 
 let notebooks: FakeTracker;
 let sessions: FakeRunning<Session.IModel>;
 let kernels: FakeRunning<Kernel.IModel>;
-let subject: Subject;
+let subject: PanelTarget;
 
 beforeEach(() => {
   notebooks = new FakeTracker();
   sessions = new FakeRunning();
   kernels = new FakeRunning();
-  subject = new Subject(new Owners([notebooks.tracker], null), sessionsOf(sessions), kernelsOf(kernels));
+  subject = new PanelTarget(new Owners([notebooks.tracker], null), sessionsOf(sessions), kernelsOf(kernels));
 });
 
-const looksAt = (name: string, kernelId: string, open = true): SubjectState => ({ kind: 'kernel', name, model: modelOf(kernelId), open });
+const looksAt = (name: string, kernelId: string, open = true): TargetState => ({ kind: 'kernel', name, model: modelOf(kernelId), open });
 const sessionOn = (path: string, kernelId: string): Session.IModel => ({ id: '1', name: path, path, type: 'notebook', kernel: modelOf(kernelId) });
 
 describe('a panel that follows', () => {

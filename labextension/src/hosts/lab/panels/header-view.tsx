@@ -1,0 +1,95 @@
+/** The header of a panel in the page: whose kernel it shows, what is wrong with that; loaded with the first one that is seen. */
+import type { TranslationBundle } from '@jupyterlab/translation';
+
+import type { ComponentChildren } from '../../../charts/ui/render';
+import { render } from '../../../charts/ui/render';
+import { adoptStyles } from '../../../charts/ui/styles';
+import { pinIcon } from './icons';
+
+const CSS = `
+.tsk-panel {
+  display: flex; flex-direction: column; min-width: 0; overflow: hidden;
+  background: var(--jp-layout-color0); color: var(--jp-ui-font-color1);
+  font: 12px/1.45 var(--jp-ui-font-family); outline: none;
+}
+.tsk-panel-header { flex: none; min-width: 0; }
+.tsk-panel-head {
+  display: flex; align-items: center; gap: 4px; flex: none; min-height: 28px; padding: 0 4px 0 12px;
+  border-bottom: 1px solid var(--jp-border-color2); background: var(--jp-layout-color1);
+}
+.tsk-panel-name { flex: 1; min-width: 0; overflow: hidden; text-overflow: ellipsis; white-space: nowrap; font-weight: 600; }
+.tsk-panel button {
+  display: inline-flex; align-items: center; justify-content: center; gap: 4px;
+  min-width: 24px; height: 24px; padding: 0 4px;
+  border: 1px solid transparent; border-radius: 3px; background: none; color: inherit; font: inherit; cursor: pointer;
+}
+.tsk-panel button[hidden], .tsk-panel-note[hidden] { display: none; }
+.tsk-panel button:hover { background: var(--jp-layout-color2); }
+.tsk-panel button:focus-visible { outline: 2px solid var(--jp-brand-color1); outline-offset: -1px; }
+.tsk-panel-pin[aria-pressed='true'] {
+  border-color: var(--jp-brand-color1); background: color-mix(in srgb, var(--jp-brand-color1) 16%, transparent);
+}
+.tsk-panel-note { display: flex; flex-wrap: wrap; align-items: center; gap: 6px 12px; flex: none; padding: 6px 12px; }
+.tsk-panel-note > span { overflow-wrap: anywhere; }
+.tsk-panel .tsk-panel-load { padding: 0 10px; border-color: var(--jp-border-color1); background: var(--jp-layout-color1); }
+.tsk-panel .tsk-panel-load:disabled { color: var(--jp-ui-font-color2); cursor: default; }
+.tsk-panel-body { flex: 1; min-height: 0; overflow: auto; }
+`;
+
+export interface Status {
+  /** Null: all is well. */
+  readonly text: string | null;
+  /** Whether the kernel could load taskscope. */
+  readonly mayLoad: boolean;
+}
+
+export interface HeaderActions {
+  readonly setPinned: (pinned: boolean) => void;
+  readonly load: () => void;
+}
+
+/** What is shown of the panel's kernel. */
+export interface Shown extends Status {
+  /** Of the notebook or console; empty: there is none. */
+  readonly name: string;
+  readonly pinned: boolean;
+  readonly mayPin: boolean;
+  readonly loading: boolean;
+}
+
+interface HeaderProps extends Shown, HeaderActions {
+  readonly trans: TranslationBundle;
+}
+
+export function drawHeader(el: HTMLElement, props: HeaderProps): void {
+  adoptStyles(document.body, CSS);
+  render(<Header {...props} />, el);
+}
+
+function Header({ name, text, mayLoad, loading, pinned, mayPin, setPinned, load, trans }: HeaderProps): ComponentChildren {
+  const pinLabel = trans.__('Pin to this notebook');
+  return (
+    <>
+      <div class="tsk-panel-head">
+        <span class="tsk-panel-name" title={name}>{name}</span>
+        <button
+          type="button" class="tsk-panel-pin" title={pinLabel} aria-label={pinLabel} aria-pressed={pinned} hidden={!mayPin && !pinned}
+          ref={addPin} onClick={() => { setPinned(!pinned); }}
+        />
+      </div>
+      <div class="tsk-panel-note" hidden={text === null && !mayLoad}>
+        <span role="status">{text}</span>
+        <button type="button" class="tsk-panel-load" hidden={!mayLoad} disabled={loading} onClick={load}>
+          {loading ? trans.__('Loading, once the kernel is free') : trans.__('Load taskscope in this kernel')}
+        </button>
+      </div>
+    </>
+  );
+}
+
+/** JupyterLab's icons make elements of their own. */
+function addPin(button: HTMLButtonElement | null): void {
+  if (button?.childElementCount === 0) {
+    pinIcon.element({ container: button, width: '14px', height: '14px' });
+  }
+}

@@ -1,0 +1,70 @@
+/** The header of a panel: whose kernel it shows, what is wrong with that, and what it offers to do about it. */
+import type { TranslationBundle } from '@jupyterlab/translation';
+
+import { element } from '../../../charts/ui/dom';
+import { type FeedState, describeState, isPython } from '../state';
+import type { HeaderActions, Shown, Status } from './header-view';
+import type { TargetState } from './target';
+
+export class PanelHeader {
+  /** Where the chart goes, below it. */
+  readonly body = element('div', { class: 'tsk-panel-body' });
+  private readonly _el = element('div', { class: 'tsk-panel-header' });
+  private _shown: Shown | null = null;
+
+  constructor(
+    root: HTMLElement,
+    private readonly _actions: HeaderActions,
+    private readonly _trans: TranslationBundle
+  ) {
+    root.classList.add('tsk-panel');
+    root.append(this._el, this.body);
+  }
+
+  /** What draws it comes with the first panel that is seen, not when JupyterLab starts. */
+  show(shown: Shown): void {
+    this._shown = shown;
+    void import('./header-view').then(({ drawHeader }) => {
+      if (this._shown === shown) {
+        drawHeader(this._el, { ...shown, ...this._actions, trans: this._trans });
+      }
+    });
+  }
+}
+
+/** What of a feed is told. */
+export interface FeedNews {
+  readonly state: FeedState;
+  readonly silentMs: number;
+  readonly active: boolean;
+}
+
+/** Say in words what is not as it should be. */
+export function statusOf(target: TargetState, feed: FeedNews | null, trans: TranslationBundle): Status {
+  switch (target.kind) {
+    case 'none':
+      return said(trans.__('no notebook or console is open'));
+    case 'closed':
+      return said(trans.__('the notebook is closed and its kernel is gone'));
+    case 'no-kernel':
+      return said(trans.__('no kernel'));
+    case 'starting':
+      return said(trans.__('waiting for a kernel'));
+    case 'kernel': {
+      if (feed === null) {
+        return said(trans.__('waiting for a kernel'));
+      }
+      const text = describeState(feed.state, feed.silentMs, feed.active, trans);
+      const closed = target.open ? null : trans.__('the notebook is closed, its kernel runs on');
+      return { text: text ?? closed, mayLoad: mayLoad(feed.state) };
+    }
+  }
+}
+
+function said(text: string): Status {
+  return { text, mayLoad: false };
+}
+
+function mayLoad(state: FeedState): boolean {
+  return state.kind === 'restarted' || (state.kind === 'not-loaded' && isPython(state));
+}
