@@ -12,7 +12,7 @@ from typing import Literal, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from taskscope.analysis.quantities import format_count, format_duration, plural
+from taskscope.analysis.quantities import format_count, format_duration, format_percent, plural
 from taskscope.analysis.schedule import Schedule, own_runs, saturated_ns, schedule_of
 from taskscope.analysis.totals import union_s
 from taskscope.errors import OptionError, UnknownNameError, unknown_name
@@ -522,12 +522,20 @@ class _Case:
         return max(replayed_s(self.work, seconds), bound_s)
 
     def doubt_s(self, guess_s: float) -> float:
-        """Return how much longer it takes if tasks do not let go of the interpreter's lock."""
+        """Return how much longer it takes if tasks waited for cores, or do not let go of the lock."""
         load = self.work.load
+        if self._is_wait_unknown():
+            return max(self.work.recorded_s - guess_s, 0.0)
         if not self._is_lock_unknown():
             return 0.0
         serial_s = self.cpu_sum_s() / max(load.cpu_rate or 1.0, 1.0) + self.work.outside_s
         return max(serial_s - guess_s, 0.0)
+
+    def _is_wait_unknown(self) -> bool:
+        load = self.work.load
+        is_more = self.is_other and self.work.n_workers > load.concurrency
+        is_partly = _PARTLY[0] <= (load.cpu_share or 0.0) <= _PARTLY[1]
+        return is_more and is_partly and not load.is_lock_bound and not self._was_contended()
 
     def _is_lock_unknown(self) -> bool:
         load = self.work.load
@@ -535,27 +543,36 @@ class _Case:
         return is_more and load.has_lock and not load.is_lock_bound and (load.cpu_share or 0.0) >= _CPU_HEAVY
 
     def notes(self) -> list[str]:
+        """Return what to know about another number of workers."""
         load = self.work.load
-        found: list[str] = []
         if not self.is_other:
-            return found
+            return []
         if load.cpu_share is None:
-            found.append(
-                "CPU time of tasks is not known: it holds if further workers have cores of their own"
+            return ["CPU time of tasks is not known: it holds if further workers have cores of their own"]
+        if load.is_lock_bound:
+            return ["tasks took turns in running Python: more threads do not make them faster"]
+        if self._is_wait_unknown():
+            share = format_percent(load.cpu_share)
+            text = (
+                f"tasks had a core for {share} of their time: if they waited for one that others used, more "
+                "workers gain nothing, which is the upper end"
             )
-        elif load.is_lock_bound:
-            found.append("tasks took turns in running Python: more threads do not make them faster")
-        elif load.cpu_share >= _CPU_HEAVY:
-            if load.n_cores is None:
-                found.append("how many cores there are is not known: it holds if there are enough")
-            elif self.work.n_workers > load.n_cores:
-                found.append(f"tasks burn CPU, and there are {load.n_cores} cores")
-            if self._is_lock_unknown():
-                found.append(
-                    "whether tasks let go of the interpreter's lock cannot be told: the upper end is if not"
-                )
+            return [text]
+        return self._notes_of_cores(load) if load.cpu_share >= _CPU_HEAVY else []
+
+    def _notes_of_cores(self, load: Load) -> list[str]:
+        found = []
+        if load.n_cores is None:
+            found.append("how many cores there are is not known: it holds if there are enough")
+        elif self.work.n_workers > load.n_cores:
+            found.append(f"tasks burn CPU, and there are {load.n_cores} cores")
+        if self._is_lock_unknown():
+            found.append(
+                "whether tasks let go of the interpreter's lock cannot be told: the upper end is if not"
+            )
         return found
 
 
 _CONTENDED = 0.85
 _CPU_HEAVY = 0.3
+_PARTLY = (0.15, 0.85)

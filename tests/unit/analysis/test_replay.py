@@ -138,6 +138,15 @@ def test_where_the_lock_cannot_be_told_the_upper_end_is_as_if_it_were_held() -> 
     assert "upper end" in case.notes[0]
 
 
+def test_tasks_that_had_a_core_for_a_part_of_their_time_may_have_waited_for_one() -> None:
+    case = busy(40, 2, 0.25, n_cores=16).what_if(workers=4)
+    assert (case.makespan_s, case.high_s) == (10.0, 20.0)
+    assert "; ".join(case.notes) == (
+        "tasks had a core for 25% of their time: if they waited for one that others used, more workers gain "
+        "nothing, which is the upper end"
+    )
+
+
 ROWS = [Row(key="x", stop_s=1.0), Row(key="y", start_s=1.0, stop_s=2.0)]
 
 
