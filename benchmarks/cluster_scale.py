@@ -14,10 +14,10 @@ from benchmarks.harness import Table
 from taskscope.jupyter.feed.feed import CONTROL, DATA, Feed
 from taskscope.session import Session
 from taskscope.sources.cluster.link import Link
-from taskscope.sources.cluster.others import Others
-from taskscope.sources.cluster.ownership import Ownership
-from taskscope.sources.cluster.runs import TrackedRun, announce
-from taskscope.sources.cluster.stream import TaskStream
+from taskscope.sources.cluster.polling import Polling
+from taskscope.sources.cluster.rows import Rows
+from taskscope.sources.cluster.runs import TrackedRun
+from taskscope.sources.cluster.tasks import Others, Tasks
 from taskscope.sources.cluster.transfers import TransferLogs
 from taskscope.sources.cluster.watched import Watched
 from taskscope.sources.cluster.worker_poll import WorkerPoll
@@ -151,15 +151,15 @@ class _Feeding:
         self._feed = Feed(self.session, channels=self.page)
         self._feed.announce()
         self.page.open()
-        self._ownership = Ownership()
         workers, recorder = Workers(self.link.address), self.session.recorder
         workers.update(
             {"workers": {a: {"name": i, "nthreads": _N_THREADS} for i, a in enumerate(_ADDRESSES)}}
         )
         transfers = TransferLogs(WorkerPoll(self.link, workers, recorder), recorder)
-        others = Others(recorder, workers, self._ownership.past, lambda: None)
-        watched = Watched(self.link, workers, self._ownership, recorder)
-        self._stream = TaskStream(watched, others, transfers)
+        others = Others(recorder, workers, lambda: None)
+        watched = Watched(self.link, workers, recorder)
+        self._tasks = Tasks(watched, Rows(watched, transfers), others, lambda _client: False)
+        self._polling = Polling(watched)
 
     def feed_graph(self) -> None:
         """Feed one compute, from its graph to its end."""
@@ -168,14 +168,13 @@ class _Feeding:
         graph: dict[Hashable, tuple[Hashable, ...]] = {_key(n): () for n in range(first, last)}
         run = TrackedRun(recorder.begin(), None, None, False, lambda: None)
         self.session.pump.wake()
-        announce(run, graph, ())
-        self._ownership.take(run, graph)
+        self._tasks.know(run, graph, ())
         while self.link.n_told < last:
-            asyncio.run(self._stream.ask())
-            self._stream.fold(knows_all=True)
+            self._tasks.take(asyncio.run(self._polling.read()))
+            self._tasks.fold(knows_all=True)
             self._pull()
         run.over, run.status = recorder.clock.perf_counter(), "finished"
-        self._ownership.forget(run)
+        self._tasks.end(run)
         run.end(run.over)
         self._pull()
         self.page.say("renew")

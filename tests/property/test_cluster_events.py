@@ -14,19 +14,14 @@ from hypothesis import strategies as st
 
 from taskscope.analysis.time_left import prefix_progress
 from taskscope.record import Recorder
-from taskscope.sources.cluster import stream
+from taskscope.sources.cluster import rows
 from taskscope.sources.cluster.link import Link
-from taskscope.sources.cluster.others import Others
-from taskscope.sources.cluster.ownership import Ownership
+from taskscope.sources.cluster.polling import Polling
 from taskscope.sources.cluster.records import read_executions
-from taskscope.sources.cluster.runs import TrackedRun, announce
-from taskscope.sources.cluster.stream import TaskStream
-from taskscope.sources.cluster.telling import TimedExecutions, tell
-from taskscope.sources.cluster.transfers import TransferLogs
-from taskscope.sources.cluster.watched import Watched
-from taskscope.sources.cluster.worker_poll import WorkerPoll
-from taskscope.sources.cluster.workers import Workers
+from taskscope.sources.cluster.rows import TimedExecutions, tell
+from taskscope.sources.cluster.runs import TrackedRun
 from tests.support.fake_clock import FakeClock
+from tests.support.scheduler_events import World
 
 SCHEDULER = "tcp://10.0.0.1:8786"
 OWNED = {"a": 0, "b": 0, ("c", 1): 1, "</script>": 1}
@@ -131,18 +126,15 @@ def recorded(happened: Sequence[Event], *, others: bool) -> tuple[Scheduler, Rec
     """Feed events to the source as a scheduler would, and look once more at the end."""
     clock = FakeClock()
     owned = {**OWNED, **dict.fromkeys(FOREIGN, 2)} if others else OWNED
-    scheduler, recorder, ownership = Scheduler(clock, owned), Recorder(clock=clock), Ownership()
-    workers = Workers(SCHEDULER)
-    workers.update({"workers": {w: {"name": i, "nthreads": N_THREADS} for i, w in enumerate(WORKERS)}})
-    runs = [TrackedRun(recorder.begin(), None, None, False, lambda: None) for _ in range(2)]
+    scheduler = Scheduler(clock, owned)
+    world = World(clock, is_exact=False, link=scheduler)
+    world.workers.update({"workers": {w: {"name": i, "nthreads": N_THREADS} for i, w in enumerate(WORKERS)}})
+    runs = [world.begin(collects=False) for _ in range(2)]
     for number, run in enumerate(runs):
         keys = [key for key, owner in OWNED.items() if owner == number]
-        announce(run, dict.fromkeys(keys, ()), keys)
-        ownership.take(run, keys)
-    strangers = Others(recorder, workers, ownership.past, lambda: None)
-    strangers.follow(clock.perf_counter() if others else None)
-    transfers = TransferLogs(WorkerPoll(scheduler, workers, recorder), recorder)
-    asked = TaskStream(Watched(scheduler, workers, ownership, recorder), strangers, transfers)
+        world.tasks.know(run, dict.fromkeys(keys, ()), keys)
+    world.others.follow(clock.perf_counter() if others else None)
+    polling = Polling(world.watched)
     for event in (*happened, Look()):
         match event:
             case Ran() | Broken():
@@ -151,12 +143,12 @@ def recorded(happened: Sequence[Event], *, others: bool) -> tuple[Scheduler, Rec
                 scheduler.n_forgotten = max(scheduler.n_forgotten, len(scheduler.records) - kept)
             case Look():
                 scheduler.seen()
-                asyncio.run(asked.ask())
-                asked.fold(knows_all=True)
+                world.tasks.take(asyncio.run(polling.read()))
+                world.tasks.fold(knows_all=True)
     for run in runs:
         run.end(clock.perf_counter())
-    strangers.follow(None)
-    return scheduler, recorder
+    world.others.follow(None)
+    return scheduler, world.recorder
 
 
 def check(happened: Sequence[Event], *, others: bool = False) -> None:
@@ -164,9 +156,11 @@ def check(happened: Sequence[Event], *, others: bool = False) -> None:
     recording = recorder.snapshot()
     table = recording.table("tasks")
     workers = {str(i): address for i, address in enumerate(WORKERS)}
-    rows = zip(*(table[c] for c in ("run", "key", "worker", "status", "start_s", "stop_s")), strict=True)
+    found_rows = zip(
+        *(table[c] for c in ("run", "key", "worker", "status", "start_s", "stop_s")), strict=True
+    )
     found: Counter[tuple[int, str, str, str]] = Counter()
-    for run, key, worker, status, start, stop in rows:
+    for run, key, worker, status, start, stop in found_rows:
         assert stop >= start
         found[int(run), str(key), workers.get(str(worker), str(worker)), str(status)] += 1
     assert found == scheduler.expected
@@ -196,18 +190,18 @@ MANY: list[Event] = [
 
 
 def skipping_a_record(patch: pytest.MonkeyPatch) -> None:
-    patch.setattr(stream, "read_executions", lambda records: read_executions(records[1:]))
+    patch.setattr(rows, "read_executions", lambda records: read_executions(records[1:]))
 
 
 def reading_twice(patch: pytest.MonkeyPatch) -> None:
-    patch.setattr(stream, "read_executions", lambda records: read_executions([*records, *records]))
+    patch.setattr(rows, "read_executions", lambda records: read_executions([*records, *records]))
 
 
 def mixing_workers(patch: pytest.MonkeyPatch) -> None:
     def careless(run: TrackedRun, timed: TimedExecutions, *rest: Any) -> None:
         tell(run, replace(timed, lanes=timed.lanes[:1] * len(timed.lanes)), *rest)
 
-    patch.setattr(stream, "tell", careless)
+    patch.setattr(rows, "tell", careless)
 
 
 def dropping_errors(patch: pytest.MonkeyPatch) -> None:
@@ -215,7 +209,7 @@ def dropping_errors(patch: pytest.MonkeyPatch) -> None:
         told, good, errors = read_executions(records)
         return replace(told, errors={}), good, errors
 
-    patch.setattr(stream, "read_executions", careless)
+    patch.setattr(rows, "read_executions", careless)
 
 
 @pytest.mark.parametrize("seed_bug", [skipping_a_record, reading_twice, mixing_workers, dropping_errors])

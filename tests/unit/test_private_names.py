@@ -217,13 +217,18 @@ NAMES = (
         used_as="_asynchronous",
     ),
     Name("distributed:Client.__del__", "a finalizer that closes", calls("close")),
+    Name(
+        "distributed:Scheduler._create_taskstate_from_graph",
+        "the local variable dsk where it calls update_graph of plugins",
+        lambda function: variables("dsk")(function) and calls("update_graph")(function),
+        used_as="dsk",
+    ),
     Name("distributed:Scheduler._instances", "the schedulers of this process", is_a(weakref.WeakSet)),
     *(
         Name("distributed:Worker", f"the attribute {name}, {WORKER}", annotated(name), used_as=name)
         for name in (
             "active_threads",
             "active_threads_lock",
-            "batched_stream",
             "profile_keys",
             "profile_keys_history",
             "transfer_incoming_log",

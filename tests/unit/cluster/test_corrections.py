@@ -9,7 +9,8 @@ import pytest
 from numpy.typing import NDArray
 
 from taskscope.sources.cluster.corrections import Corrections
-from tests.unit.cluster.test_records import executions, record
+from tests.support.scheduler_events import record
+from tests.unit.cluster.test_records import executions
 
 IN_TIME_S = 0.001
 

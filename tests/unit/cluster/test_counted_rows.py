@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import random
 from collections.abc import Callable
 
@@ -11,39 +10,33 @@ import pytest
 from taskscope.analysis.time_left import prefix_progress
 from taskscope.model.records import PrefixProgress
 from tests.support.fake_clock import FakeClock
-from tests.unit.cluster.test_records import HERE, Told, record, stream_of
-
-PLACE = (HERE, "worker 0")
+from tests.support.scheduler_events import World
 
 
-class World:
+class OneTask(World):
     """One task of a run, and what happens to it."""
 
     def __init__(self, clock: FakeClock) -> None:
-        self.clock = clock
-        self.link = Told()
-        self.recorder, self.stream, self.run = stream_of(self.link, clock)
+        super().__init__(clock)
+        self.run = self.begin(["x-1"])
+        self.events = self.graph({"x-1": ()})
 
-    def send(self) -> None:
-        self.run.send("x-1", PLACE, self.clock.perf_counter())
+    def sent(self) -> None:
+        self.events.append(self.send("x-1"))
 
-    def lose(self) -> None:
-        self.run.lose("x-1", PLACE, self.clock.perf_counter(), "worker 0 died")
+    def lost(self) -> None:
+        self.events.append(self.lose("x-1"))
 
-    def finish(self, *, is_error: bool = False) -> None:
-        now = self.clock.time()
-        error = {"status": "error", "exception_text": "ValueError('no')"} if is_error else {}
-        self.link.records.append({**record(now - 0.5, now, now), **error})
+    def finished(self) -> None:
+        self.events.append(self.end("x-1"))
 
-    def fail(self) -> None:
-        self.finish(is_error=True)
+    def failed(self) -> None:
+        self.events.append(self.end("x-1", error="ValueError('no')"))
 
     def look(self) -> tuple[int, int, int, int, int]:
-        """Read records; return how many finished, erred, run, are lost or interrupted, and ended again."""
-        asyncio.run(self.stream.ask())
-        self.stream.fold(knows_all=True)
-        while self.recorder.pull(1.0):
-            pass
+        """Read what happened; return how many finished, erred, run, are lost or cut short, and ran again."""
+        events, self.events = self.events, []
+        self.tell(*events)
         (row,) = self.recorder.progress()
         (recorded,) = prefix_progress(self.recorder.snapshot())
         assert counts(recorded) == counts(row)
@@ -61,23 +54,23 @@ FINISHED, ERRED, RUNNING, LOST = (1, 0, 0, 0), (0, 1, 0, 0), (0, 0, 1, 0), (0, 0
 @pytest.mark.parametrize(
     ("happens", "expected"),
     [
-        (["send", "finish"], [RUNNING, FINISHED]),
-        (["finish", "finish"], [FINISHED, FINISHED]),
-        (["finish", "send", "finish"], [FINISHED, RUNNING, FINISHED]),
+        (["sent", "finished"], [RUNNING, FINISHED]),
+        (["finished", "finished"], [FINISHED, FINISHED]),
+        (["finished", "sent", "finished"], [FINISHED, RUNNING, FINISHED]),
         (
-            ["finish", "send", "send", "lose", "send", "finish"],
+            ["finished", "sent", "sent", "lost", "sent", "finished"],
             [FINISHED, RUNNING, RUNNING, LOST, RUNNING, FINISHED],
         ),
-        (["send", "lose", "finish"], [RUNNING, LOST, FINISHED]),
-        (["lose", "lose", "fail"], [LOST, LOST, ERRED]),
-        (["fail", "finish", "fail", "fail"], [ERRED, FINISHED, ERRED, ERRED]),
-        (["finish", "lose", "finish"], [FINISHED, LOST, FINISHED]),
+        (["sent", "lost", "finished"], [RUNNING, LOST, FINISHED]),
+        (["lost", "lost", "failed"], [LOST, LOST, ERRED]),
+        (["failed", "finished", "failed", "failed"], [ERRED, FINISHED, ERRED, ERRED]),
+        (["finished", "lost", "finished"], [FINISHED, LOST, FINISHED]),
     ],
 )
 def test_a_task_is_what_it_was_last(
     fake_clock: FakeClock, happens: list[str], expected: list[tuple[int, int, int, int]]
 ) -> None:
-    world = World(fake_clock)
+    world = OneTask(fake_clock)
     seen = []
     for what in happens:
         fake_clock.advance(1.0)
@@ -89,19 +82,19 @@ def test_a_task_is_what_it_was_last(
 def test_a_failure_that_a_client_knows_of_before_its_record_was_read_is_counted_once(
     fake_clock: FakeClock,
 ) -> None:
-    world = World(fake_clock)
+    world = OneTask(fake_clock)
     world.run.failed["x-1"] = "ValueError: no"
-    world.fail()
+    world.failed()
     assert world.look() == (*ERRED, 0)
 
 
 def test_records_that_come_together_are_of_one_task(fake_clock: FakeClock) -> None:
-    world = World(fake_clock)
-    for what in (world.fail, world.finish, world.finish):
+    world = OneTask(fake_clock)
+    for what in (world.failed, world.finished, world.finished):
         fake_clock.advance(1.0)
         what()
     assert world.look() == (*FINISHED, 2)
-    for what in (world.finish, world.fail):
+    for what in (world.finished, world.failed):
         fake_clock.advance(1.0)
         what()
     assert world.look() == (*ERRED, 4)
@@ -110,8 +103,8 @@ def test_records_that_come_together_are_of_one_task(fake_clock: FakeClock) -> No
 def test_whatever_happens_live_counts_are_those_of_the_recording(fake_clock: FakeClock) -> None:
     chance = random.Random(7)
     for _ in range(40):
-        world = World(fake_clock)
-        happen: list[Callable[[], None]] = [world.send, world.lose, world.finish, world.fail]
+        world = OneTask(fake_clock)
+        happen: list[Callable[[], None]] = [world.sent, world.lost, world.finished, world.failed]
         for _ in range(6):
             fake_clock.advance(1.0)
             chance.choice(happen)()

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import threading
 from collections import Counter
 from collections.abc import Hashable
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -14,9 +16,16 @@ from distributed import Client, LocalCluster, fire_and_forget
 import taskscope
 from taskscope.record import Recorder
 from taskscope.recording import Recording
-from taskscope.sources.cluster.given_up import GivenUp
+from taskscope.sources.cluster.guests import Guests
 from taskscope.sources.cluster.link import Link
+from taskscope.sources.cluster.observer import News
+from taskscope.sources.cluster.pace import Pace
+from taskscope.sources.cluster.questions import Questions
 from taskscope.sources.cluster.runs import TrackedRun, announce
+from taskscope.sources.cluster.samples import WorkerSampler
+from taskscope.sources.cluster.wanted import Wanted
+from taskscope.sources.cluster.watched import Watched
+from taskscope.sources.cluster.workers import Workers
 from tests.support.cluster_tasks import read_truth, work_after
 from tests.support.fake_clock import FakeClock
 from tests.support.waiting import until
@@ -48,6 +57,21 @@ def test_what_is_fired_and_forgotten_is_recorded_to_its_end_and_what_is_cancelle
     assert list(run.recording.table("messages")["text"]) == []
 
 
+def test_what_is_cancelled_while_it_runs_has_a_row_also_right_after_it_began(
+    client: Client, truth: Path, tmp_path: Path
+) -> None:
+    signal, names = tmp_path / "go", [f"cut{i}" for i in range(4)]
+    with taskscope.profile(display=False) as run:
+        futures = client.map(work_after, [signal] * 4, [truth] * 4, names, key=names)
+        until(lambda: len(list(truth.parent.glob("begun-cut*"))) == 4)
+        client.cancel(futures)
+        until(lambda: _runs(run.recording) == [(4, "interrupted")])
+    signal.touch()
+    tasks = run.recording.table("tasks")
+    assert Counter(zip(tasks["key"], tasks["status"], strict=True)) == {(n, "interrupted"): 1 for n in names}
+    assert list(run.recording.table("messages")["text"]) == []
+
+
 class Answering(Link):
     """A scheduler that knows of some tasks."""
 
@@ -65,6 +89,21 @@ class Answering(Link):
         return {key: self.states.get(key) for key in arguments["keys"]}
 
 
+def _questions(clock: FakeClock, link: Answering) -> Questions:
+    recorder = Recorder(clock=clock)
+    workers = Workers("tcp://10.0.0.1:8786")
+    return Questions(
+        Watched(link, workers, recorder),
+        WorkerSampler(recorder),
+        lambda: None,
+        lambda: None,
+        lambda: False,
+        Guests(threading.Lock()),
+        Wanted(),
+        Pace(clock.perf_counter),
+    )
+
+
 def _run(recorder: Recorder, n: int) -> TrackedRun:
     run = TrackedRun(recorder.begin(), None, None, True, lambda: None)
     run.ask(dict.fromkeys(range(n)))
@@ -75,35 +114,59 @@ def _run(recorder: Recorder, n: int) -> TrackedRun:
 def test_a_run_goes_on_while_one_of_its_tasks_is_needed_and_few_are_asked_about(
     fake_clock: FakeClock,
 ) -> None:
-    recorder, link = Recorder(clock=fake_clock), Answering({500: "processing", 700: "memory"})
-    given_up, run = GivenUp(link, recorder), _run(recorder, 1_000)
-    asyncio.run(given_up.ask([run], at_end=False))
-    assert (link.asked, run.over, len(run.given_up)) == ([200, 200, 200], None, 401)
-    asyncio.run(given_up.ask([run], at_end=False))
-    # The one is looked for again, and what it was asked with is gone by now.
-    assert (link.asked[3:], run.over, run.given_up.keys() >= {500}) == ([200], None, True)
-    del link.states[500]
-    fake_clock.advance(3.0)
-    asyncio.run(given_up.ask([run], at_end=False))
-    assert (run.over, run.given_up) == (103.0, {})
-    assert run.unfinished == set(range(1_000)) - {700}
+    link = Answering({500: "processing", 700: "memory"})
+
+    async def looks() -> None:
+        questions = _questions(fake_clock, link)
+        run = _run(questions._recorder, 1_000)
+        await questions.what_became([run], at_end=False)
+        assert (link.asked, run.over, len(run.given_up)) == ([200, 200, 200], None, 401)
+        await questions.what_became([run], at_end=False)
+        # The one is looked for again, and what it was asked with is gone by now.
+        assert (link.asked[3:], run.over, run.given_up.keys() >= {500}) == ([200], None, True)
+        del link.states[500]
+        fake_clock.advance(3.0)
+        await questions.what_became([run], at_end=False)
+        assert (run.over, run.given_up) == (103.0, {})
+        assert run.unfinished == set(range(1_000)) - {700}
+
+    asyncio.run(looks())
 
 
-def test_where_the_scheduler_does_not_tell_nobody_waits_and_it_is_over(fake_clock: FakeClock) -> None:
-    recorder, link = Recorder(clock=fake_clock), Answering({0: "processing"})
-    link.error = ValueError("not allowed")
-    run = _run(recorder, 1)
-    asyncio.run(GivenUp(link, recorder).ask([run], at_end=False))
-    assert (run.over, run.unfinished) == (100.0, {0})
+def test_of_what_the_observer_has_told_nothing_is_asked(fake_clock: FakeClock) -> None:
+    link = Answering({})
+
+    async def looks() -> None:
+        questions = _questions(fake_clock, link)
+        run = _run(questions._recorder, 3)
+        tasks = questions.tasks
+        tasks.is_exact = True
+        tasks.know(run, dict.fromkeys(range(3), ()), range(3))
+        states = [("state", 0, "memory"), ("state", 1, "queued"), ("state", 2, "released")]
+        tasks.take(News(0, 3, [(*state, None, 0.0, False) for state in states]))
+        tasks.fold(knows_all=True)
+        await questions.what_became([run], at_end=False)
+        assert (link.asked, run.over, set(run.given_up), run.unfinished) == ([], None, {1}, {2})
+
+    asyncio.run(looks())
 
 
-def test_that_the_scheduler_is_gone_is_no_answer(fake_clock: FakeClock) -> None:
-    recorder, link = Recorder(clock=fake_clock), Answering({})
-    link.error = OSError("gone")
-    run = _run(recorder, 1)
-    with pytest.raises(OSError, match="gone"):
-        asyncio.run(GivenUp(link, recorder).ask([run], at_end=False))
-    assert run.over is None
+@pytest.mark.parametrize(("error", "over"), [(ValueError("not allowed"), 100.0), (OSError("gone"), None)])
+def test_where_the_scheduler_does_not_tell_nobody_waits_and_that_it_is_gone_is_no_answer(
+    fake_clock: FakeClock, error: Exception, over: float | None
+) -> None:
+    link = Answering({0: "processing"})
+    link.error = error
+
+    async def look() -> TrackedRun:
+        questions = _questions(fake_clock, link)
+        run = _run(questions._recorder, 1)
+        with nullcontext() if over else pytest.raises(OSError, match="gone"):
+            await questions.what_became([run], at_end=False)
+        return run
+
+    run = asyncio.run(look())
+    assert (run.over, run.unfinished) == (over, {0} if over else set())
 
 
 def test_where_the_scheduler_is_gone_what_the_client_has_is_finished_and_adds_no_time(

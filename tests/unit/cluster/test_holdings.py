@@ -15,13 +15,10 @@ from distributed import Client, LocalCluster, wait
 import taskscope
 from taskscope.jupyter.widgets import CacheWidget
 from taskscope.model.recording import RecordedData
-from taskscope.record import Recorder
 from taskscope.session import current
 from taskscope.sources.cluster.holdings import Holdings
-from taskscope.sources.cluster.ownership import Ownership
-from taskscope.sources.cluster.watched import Watched
-from taskscope.sources.cluster.workers import Workers
 from tests.support.fake_clock import FakeClock
+from tests.support.scheduler_events import World
 from tests.support.waiting import until
 from tests.unit.cluster.test_computes import rows
 
@@ -102,17 +99,17 @@ class _Refusing:
         raise ValueError(f"{op} is blocked")
 
 
-async def _opened(recorder: Recorder) -> Holdings:
-    watched = Watched(_Refusing(), Workers("tcp://a:1"), Ownership(), recorder)  # type: ignore[arg-type]  # asks alone
-    holdings = Holdings(watched)
+async def _opened(world: World) -> Holdings:
+    holdings = Holdings(world.watched, world.tasks)
     await holdings.open()
     await holdings.ask(at_end=True)
     return holdings
 
 
 def test_a_scheduler_that_does_not_tell_leaves_it_unknown() -> None:
-    recorder = Recorder(clock=FakeClock())
-    holdings = asyncio.run(_opened(recorder))
+    world = World(FakeClock(), link=_Refusing())  # type: ignore[arg-type]  # asks alone
+    recorder = world.recorder
+    holdings = asyncio.run(_opened(world))
     assert not holdings.has_left
     assert [m.text for m in recorder.messages] == [
         "the scheduler does not tell what its workers hold: the cache is unknown"
@@ -144,11 +141,11 @@ def test_looking_is_rarer_where_it_takes_longer(
 ) -> None:
     clock = FakeClock()
     link = _Slow(clock, n_held)
-    workers = Workers("tcp://a:1")
+    world = World(clock, link=link)  # type: ignore[arg-type]  # asks alone
+    workers = world.workers
     facts = {"metrics": {"task_counts": {"memory": n_held}}}
     workers.update({"workers": {f"tcp://a:{i}": facts for i in range(2, 5)}})
-    watched = Watched(link, workers, Ownership(), Recorder(clock=clock))  # type: ignore[arg-type]  # asks alone
-    holdings = Holdings(watched)
+    holdings = Holdings(world.watched, world.tasks)
     asyncio.run(holdings.ask(at_end=False))
     assert (len(link.asked), sorted(chain(*link.asked))) == (n_answers, sorted(workers.present))
     assert holdings.pause_s() == pytest.approx(pause_s)

@@ -2,124 +2,93 @@
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import Callable, Mapping
-from typing import Any
+from collections.abc import Callable
+from itertools import chain
 
 import pytest
 
-from taskscope.record import Recorder
-from taskscope.sources.cluster.inflight import InFlight
-from taskscope.sources.cluster.link import Link
-from taskscope.sources.cluster.others import Others
-from taskscope.sources.cluster.ownership import Ownership
-from taskscope.sources.cluster.pace import Pace
-from taskscope.sources.cluster.runs import TrackedRun, announce
-from taskscope.sources.cluster.watched import Watched
-from taskscope.sources.cluster.workers import Workers
+from taskscope.sources.cluster.observer import Event
 from tests.support.fake_clock import FakeClock
+from tests.support.scheduler_events import HERE, THERE, World
+from tests.unit.cluster.test_computes import rows
 
-ADDRESS = "tcp://10.0.0.2:1"
-Processing = Mapping[str, list[str]]
-
-
-class Told(Link):
-    """A scheduler that says what it is told to."""
-
-    def __init__(self) -> None:
-        super().__init__("tcp://10.0.0.1:8786", {})
-        self.processing: Processing = {}
-        self.events: list[tuple[float, Any]] = []
-
-    async def ask(self, op: str, **arguments: Any) -> Any:
-        return self.processing if op == "processing" else self.events
+Fate = Callable[[World], list[Event]]
 
 
-def interrupted(run: TrackedRun, told: Told, moment: float) -> None:
-    run.unfinished.add("x")
+def released(world: World) -> list[Event]:
+    return [world.state("x", "released")]
 
 
-def down_with_its_worker(run: TrackedRun, told: Told, moment: float) -> None:
-    run.unfinished.add("x")
-    told.events.append((moment, {"action": "remove-worker", "expected": True, "processing-tasks": {"x": 1}}))
+def down_with_its_worker(world: World) -> list[Event]:
+    return [world.lose("x", expected=True), world.state("x", "released")]
 
 
-def failed(run: TrackedRun, told: Told, moment: float) -> None:
-    run.failed["x"] = "ValueError: no"
+def failed(world: World) -> list[Event]:
+    return [world.end("x", error="ValueError('no')"), world.state("x", "released")]
 
 
-def given_to_another(run: TrackedRun, told: Told, moment: float) -> None:
-    run.unfinished.add("x")
-    told.processing = {ADDRESS: [], "tcp://10.0.0.3:1": ["x"]}
+def given_to_another(world: World) -> list[Event]:
+    return [world.state("x", "waiting"), world.send("x", THERE)]
 
 
 @pytest.mark.parametrize(
     ("fate", "expected"),
     [
-        (interrupted, [("x", "interrupted", 1.0, 2.0)]),
-        (down_with_its_worker, [("x", "lost", 1.0, 1.5)]),
-        (failed, []),
-        (given_to_another, [("x", "interrupted", 3.0, 4.0)]),
+        (released, [("x", "interrupted", "0", 1.0, 3.0)]),
+        (down_with_its_worker, [("x", "lost", "0", 1.0, 3.0)]),
+        (failed, [("x", "erred", "0", 2.5, 3.0)]),
+        (given_to_another, [("x", "interrupted", "1", 3.0, 4.0)]),
     ],
 )
-def test_a_task_that_its_worker_has_no_more_and_that_no_record_tells_of(
-    fake_clock: FakeClock,
-    fate: Callable[[TrackedRun, Told, float], None],
-    expected: list[tuple[str, str, float, float]],
+@pytest.mark.parametrize("is_exact", [True, False])
+def test_a_task_that_its_worker_has_no_more(
+    fake_clock: FakeClock, fate: Fate, expected: list[tuple[str, str, str, float, float]], *, is_exact: bool
 ) -> None:
-    recorder, told, ownership = Recorder(clock=fake_clock), Told(), Ownership()
-    workers, pace = Workers("tcp://10.0.0.1:8786"), Pace(fake_clock.perf_counter)
-    others = Others(recorder, workers, ownership.past, lambda: None)
-    in_flight = InFlight(Watched(told, workers, ownership, recorder), others, lambda: True)
-    run = TrackedRun(recorder.begin(), None, None, True, lambda: None)
-    announce(run, {"x": ()}, ("x",))
-    ownership.take(run, ["x"])
-
-    def look() -> None:
-        asyncio.run(in_flight.ask(pace))
-        fake_clock.advance(1.0)
-
+    world = World(fake_clock, is_exact=is_exact)
+    run = world.begin(["x"])
+    if is_exact:
+        world.tell(*world.graph({"x": ()}))
+    else:
+        world.tasks.know(run, {"x": ()}, ["x"])
     fake_clock.advance(1.0)
-    looks: list[Processing] = [{ADDRESS: ["x"]}, {ADDRESS: []}]
-    for processing in looks:
-        told.processing = processing
-        look()
-    fate(run, told, fake_clock.time() - 1.5)
-    look()
-    asyncio.run(in_flight.ask_losses([ADDRESS]))
-    run.end(fake_clock.perf_counter())
-    recorder.pull(1.0)
-    recording = recorder.snapshot()
-    table = recording.table("tasks")
-    columns = ("key", "status", "start_s", "stop_s")
-    assert list(zip(*(table[column] for column in columns), strict=True)) == expected
+    world.tell(world.send("x"))
+    fake_clock.advance(2.0)
+    world.tell(*fate(world))
+    assert world.tasks.processing == ({"x": run} if fate is given_to_another else {})
+    fake_clock.advance(1.0)
+    world.finish(run, "interrupted")
+    names = {HERE: "0", THERE: "1"}
+    found = rows(world.recorder.snapshot(), "tasks", "key", "status", "worker", "start_s", "stop_s")
+    assert [(key, status, names.get(w, w), a, b) for key, status, w, a, b in found] == expected
+
+
+def test_when_a_worker_was_given_a_task_is_by_the_clock_of_the_scheduler(fake_clock: FakeClock) -> None:
+    world = World(fake_clock)
+    world.begin(["x"])
+    world.tell(*world.graph({"x": ()}))
+    fake_clock.advance(1.0)
+    sent = world.send("x")
+    fake_clock.advance(5.0)
+    world.tell(sent)
+    assert [(task.key_text, task.start_s) for task in world.recorder.running()] == [("x", 1.0)]
 
 
 def test_of_very_many_tasks_at_workers_all_are_counted_and_those_that_ended_since_are_not(
     fake_clock: FakeClock,
 ) -> None:
-    recorder, told, ownership = Recorder(clock=fake_clock), Told(), Ownership()
-    workers, pace = Workers("tcp://10.0.0.1:8786"), Pace(fake_clock.perf_counter)
-    others = Others(recorder, workers, ownership.past, lambda: None)
-    in_flight = InFlight(Watched(told, workers, ownership, recorder), others, lambda: True)
-    run = TrackedRun(recorder.begin(), None, None, True, lambda: None)
+    world = World(fake_clock)
     keys = [f"{prefix}-{i}" for prefix, n in (("a", 2_000), ("b", 1_500)) for i in range(n)]
-    announce(run, dict.fromkeys(keys, ()), ())
-    ownership.take(run, keys)
-    told.processing = {ADDRESS: keys}
+    run = world.begin(keys)
 
     def running() -> dict[str, int]:
-        while recorder.pull(1.0):
+        while world.recorder.pull(1.0):
             pass
-        return {row.prefix: row.running for row in recorder.progress()}
+        return {row.prefix: row.running for row in world.recorder.progress()}
 
-    asyncio.run(in_flight.ask(pace))
+    sent = [world.send(key) for key in keys]
+    world.tell(*chain(world.graph(dict.fromkeys(keys, ())), sent))
     assert running() == {"a": 2_000, "b": 1_500}
-    assert len(recorder.running()) == 1_000
+    assert len(world.recorder.running()) == 1_000
     for key in keys[:1_900]:
         run.log.end_unreported(key, fake_clock.perf_counter(), "finished")
     assert running() == {"a": 100, "b": 1_500}
-    fake_clock.advance(1.0)
-    told.processing = {ADDRESS: keys[-3:]}
-    asyncio.run(in_flight.ask(pace))
-    assert running() == {"a": 0, "b": 3}

@@ -19,6 +19,7 @@ import taskscope
 from taskscope.errors import OptionError
 from taskscope.recording import Recording
 from taskscope.sources.cluster import Transport
+from taskscope.sources.cluster.link import Link
 from taskscope.sources.cluster.observer import Observer, _begin, _end
 from tests.support.waiting import until
 from tests.unit.cluster.test_computes import rows
@@ -63,7 +64,7 @@ def test_the_same_run_is_recorded_by_observing_and_by_asking(
 
     async def counted(observer: Observer, cursor: int, **options: Any) -> Any:
         told = await read(observer, cursor, **options)
-        n_read.append(len(told[2]))
+        n_read.append(len(told.events))
         return told
 
     monkeypatch.setattr(Observer, "read", counted)
@@ -84,6 +85,7 @@ def what_is_there(dask_scheduler: Any) -> dict[str, list[str]]:
         "plugins": sorted(dask_scheduler.plugins),
         "handlers": sorted(dask_scheduler.handlers),
         "feeds": sorted(name for name in tasks if "feed" in name),
+        "streams": sorted(str(handler) for handler in dask_scheduler.stream_handlers.values()),
         "comms": sorted(str(op) for op in dask_scheduler._comms.values() if op == "feed"),
     }
 
@@ -144,25 +146,180 @@ def test_a_scheduler_that_forbids_it_is_asked_and_that_is_said() -> None:
     assert "disallowed" in text
 
 
-def test_records_that_nobody_reads_in_time_are_counted() -> None:
-    scheduler = SimpleNamespace(plugins={}, handlers={})
-    scheduler.add_plugin = lambda plugin, name: scheduler.plugins.update({name: plugin})
-    plugin = loads(dumps(_begin("taskscope-x", 3)))(scheduler)
-    step = {"action": "compute", "start": 1.0, "stop": 2.0}
+class Handled:
+    """What a scheduler does with the failures of its workers."""
+
+    def __init__(self) -> None:
+        self.told: list[dict[str, Any]] = []
+
+    def task_erred(self, **told: Any) -> None:
+        self.told.append(told)
+
+
+class FakeScheduler(SimpleNamespace):
+    """The parts of a scheduler that an observer uses."""
+
+    def __init__(self) -> None:
+        self.handled = Handled()
+        super().__init__(
+            plugins={},
+            handlers={},
+            tasks={},
+            workers={},
+            events=[],
+            stream_handlers={"task-erred": self.handled.task_erred},
+        )
+
+    def add_plugin(self, plugin: Any, name: str) -> None:
+        self.plugins[name] = plugin
+
+    def get_events(self, _topic: str) -> Any:
+        return self.events
+
+    def task(self, key: str, state: str = "released", worker: str | None = None, **others: Any) -> Any:
+        on = None if worker is None else SimpleNamespace(address=worker)
+        task = SimpleNamespace(
+            key=key, state=state, processing_on=on, dependencies=[], run_spec=None, run_id=1, retries=0
+        )
+        task.__dict__.update(others)
+        self.tasks[key] = task
+        return task
+
+    def told(self, name: str = "taskscope-x", cursor: int = 0, limit: int = 100) -> list[list[Any]]:
+        """Return what was read, without moments."""
+        events = self.handlers[name](cursor, limit, 100)["events"]
+        return [
+            [*event[:4], event[5]] if event[0] == "state" else event[:2] if event[0] == "end" else event
+            for event in events
+        ]
+
+
+def observed(scheduler: FakeScheduler, most: int = 100, name: str = "taskscope-x") -> Any:
+    return loads(dumps(_begin(name, most)))(scheduler)
+
+
+STEP = {"action": "compute", "start": 1.0, "stop": 2.0}
+
+
+def test_events_that_nobody_reads_in_time_are_counted() -> None:
+    scheduler = FakeScheduler()
+    plugin = observed(scheduler, 3)
     for number in range(5):
-        plugin.transition(f"x-{number}", "processing", "memory", startstops=(step,), worker="w", thread=1)
+        plugin.transition(f"x-{number}", "processing", "memory", startstops=(STEP,), worker="w", thread=1)
     plugin.transition(
-        "x-5", "processing", "erred", exception_text="e" * 50_000_000, startstops=[step] * 100_000
+        "x-5", "processing", "erred", exception_text="e" * 50_000_000, startstops=[STEP] * 100_000
     )
     plugin.transition("x-6", "processing", "memory", startstops=5)
-    plugin.transition("x-7", "processing", "released", startstops=(step,))
     answer = scheduler.handlers["taskscope-x"](0, 2, 3)
     assert (answer["first"], answer["n"], answer["failed"]) == (3, 6, 1)
-    assert [record["key"] for record in answer["records"]] == ["x-3", "x-4"]
-    (last,) = scheduler.handlers["taskscope-x"](5, 2, 3)["records"]
+    assert [(kind, record["key"]) for kind, record in answer["events"]] == [("end", "x-3"), ("end", "x-4")]
+    ((_, last),) = scheduler.handlers["taskscope-x"](5, 2, 3)["events"]
     assert (len(last["exception_text"]), len(last["startstops"]), last["status"]) == (10_000, 1_001, "error")
     loads(dumps(_end("taskscope-x")))(scheduler, plugin)
     assert (scheduler.plugins, scheduler.handlers) == ({}, {})
+    assert scheduler.stream_handlers == {"task-erred": scheduler.handled.task_erred}
+
+
+def test_what_came_and_ended_since_it_was_read_is_its_end_and_where_it_was_is_told_where_it_went_on() -> None:
+    scheduler = FakeScheduler()
+    plugin = observed(scheduler)
+    for key in ("a", "b", "c"):
+        scheduler.task(key, worker="w")
+        for start, finish in (("released", "waiting"), ("waiting", "processing")):
+            plugin.transition(key, start, finish)
+    plugin.transition("a", "processing", "memory", startstops=(STEP,))
+    plugin.transition("a", "memory", "released")
+    plugin.transition("a", "released", "forgotten")
+    plugin.transition("b", "processing", "released")
+    plugin.transition("b", "released", "waiting")
+    told = scheduler.told()
+    assert [event[1]["key"] for event in told if event[0] == "end"] == ["a"]
+    assert [event for event in told if event[0] == "state"] == [
+        ["state", "b", "processing", "w", True],
+        ["state", "c", "processing", "w", True],
+        ["state", "a", "forgotten", None, False],
+        ["state", "b", "waiting", None, True],
+    ]
+    # What was read is not changed any more.
+    plugin.transition("c", "processing", "released")
+    assert scheduler.told(cursor=5) == [["state", "c", "released", None, False]]
+
+
+def test_a_graph_comes_with_its_dependencies_and_states_and_without_futures_that_it_only_refers_to() -> None:
+    scheduler = FakeScheduler()
+    plugin = observed(scheduler)
+    future = scheduler.task("future", "memory")
+    first = scheduler.task("a", "memory", dependencies=[future])
+    scheduler.task("b", dependencies=[first, future])
+
+    def create(dsk: dict[str, object]) -> None:
+        # As the scheduler's own function does, which has the graph under this name.
+        plugin.update_graph(scheduler, client="c-1", keys={"b"}, tasks=["b", "a", "future"], annotations={})
+
+    create({"a": None, "b": None})
+    assert scheduler.told() == [
+        ["graph", "c-1", ["b"], 2],
+        ["tasks", ["b", "a"], [1, 0], ["a"], [(1, "memory")], []],
+    ]
+
+
+def test_what_went_down_with_a_worker_is_told_before_where_it_goes_from_there() -> None:
+    scheduler = FakeScheduler()
+    plugin = observed(scheduler)
+    scheduler.task("a", worker="other")
+    for finish in ("released", "waiting", "processing"):
+        plugin.transition("a", "processing", finish)
+    gone = {"action": "remove-worker", "processing-tasks": {"a"}, "expected": True}
+    scheduler.events = [(7.0, gone), (8.0, "of anybody")]
+    plugin.remove_worker(scheduler, "w", stimulus_id="s")
+    plugin.add_worker(scheduler, "v")
+    told = scheduler.told()
+    assert told[-3:] == [["workers"], ["state", "a", "processing", "other", True], ["workers"]]
+    assert told[:-3] == [["lost", "a", "w", 7.0, True]]
+
+
+def test_a_failure_that_is_tried_again_is_told_and_handled_and_the_last_observer_leaves_nothing() -> None:
+    scheduler = FakeScheduler()
+    plugins = {name: observed(scheduler, name=name) for name in ("taskscope-x", "taskscope-y")}
+    scheduler.task("a", "processing", retries=1)
+    scheduler.task("last", "processing")
+    told = {"worker": "w", "run_id": 1, "startstops": [STEP], "exception_text": "no", "stimulus_id": "s"}
+    messages: list[dict[str, Any]] = [{"key": key, **told} for key in ("a", "last", "unknown")]
+    for message in [*messages, {"key": "a", **told, "run_id": 2}, {"key": ["odd"]}]:
+        scheduler.stream_handlers["task-erred"](**message)
+    assert [told["key"] for told in scheduler.handled.told] == ["a", "last", "unknown", "a", ["odd"]]
+    for name, plugin in plugins.items():
+        ((kind, attempt),) = scheduler.told(name)
+        assert (kind, attempt["key"], attempt["status"], attempt["worker"]) == ("attempt", "a", "error", "w")
+        loads(dumps(_end(name)))(scheduler, plugin)
+    assert scheduler.stream_handlers == {"task-erred": scheduler.handled.task_erred}
+
+
+@pytest.mark.parametrize(("python", "is_there"), [(sys.version.partition(" ")[0], True), ("3.99.1", False)])
+def test_no_code_is_sent_to_another_python(
+    client: Client, monkeypatch: pytest.MonkeyPatch, python: str, *, is_there: bool
+) -> None:
+    ask = Link.ask
+
+    async def asked(link: Link, op: str, **arguments: Any) -> Any:
+        return {"host": {"python": python}} if op == "versions" else await ask(link, op, **arguments)
+
+    monkeypatch.setattr(Link, "ask", asked)
+    # That of an earlier block is gone within a second.
+    until(lambda: client.run_on_scheduler(n_observers) == 0)
+    with taskscope.profile(display=False) as run:
+        assert client.submit(abs, -1, key="abs-1").result() == 1
+        assert client.run_on_scheduler(n_observers) == is_there
+    assert rows(run.recording, "tasks", "key", "status") == [("abs-1", "finished")]
+    here = f"{sys.version_info.major}.{sys.version_info.minor}"
+    why = f"RuntimeError: it runs Python 3.99.1, and this is {here}"
+    said = [f"the scheduler does not let itself be observed ({why}): its own records are read"]
+    assert [text for (text,) in rows(run.recording, "messages", "text")] == ([] if is_there else said)
+
+
+def n_observers(dask_scheduler: Any) -> int:
+    """Run on the scheduler: return how many of ours are there."""
+    return sum(name.startswith("taskscope") for name in dask_scheduler.plugins)
 
 
 def test_a_transport_that_there_is_not_is_refused_at_once() -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import math
 from collections.abc import Mapping
 from typing import Any
@@ -12,37 +11,12 @@ import pytest
 from taskscope.model.activities import ACTIVITIES
 from taskscope.model.clock import Clock
 from taskscope.model.errortext import MAX_ERROR_TEXT
-from taskscope.record import Recorder
 from taskscope.sources.cluster.clock import HostClocks, WorkerClock
-from taskscope.sources.cluster.link import Link
 from taskscope.sources.cluster.offsets import Exchange
-from taskscope.sources.cluster.others import Others
-from taskscope.sources.cluster.ownership import Ownership
 from taskscope.sources.cluster.pace import Pace
 from taskscope.sources.cluster.records import COMPUTE, Executions, error_text, read_executions
-from taskscope.sources.cluster.runs import TrackedRun, announce
-from taskscope.sources.cluster.stream import TaskStream
-from taskscope.sources.cluster.transfers import TransferLogs
-from taskscope.sources.cluster.watched import Watched
-from taskscope.sources.cluster.worker_poll import WorkerPoll
-from taskscope.sources.cluster.workers import Workers
 from tests.support.fake_clock import FakeClock
-
-SCHEDULER = "tcp://10.0.0.1:8786"
-HERE, THERE = "tcp://10.0.0.1:1", "tcp://10.0.0.2:1"
-
-
-def record(start: float, stop: float, reported: float, **others: object) -> dict[str, Any]:
-    return {
-        "key": "x-1",
-        "worker": HERE,
-        "thread": 5,
-        "status": "OK",
-        "nbytes": 80,
-        "startstops": ({"action": "compute", "start": start, "stop": stop},),
-        "stimulus_id": f"task-finished-{reported!r}",
-        **others,
-    }
+from tests.support.scheduler_events import HERE, SCHEDULER, THERE, World, record
 
 
 def executions(*records: Mapping[str, Any]) -> Executions:
@@ -131,157 +105,46 @@ def test_a_loopback_address_is_this_machine_unless_its_clock_shows_that_it_is_a_
     assert hosts.scheduler_ahead_s == 1.75
 
 
-class Told(Link):
-    """A scheduler that has these records to tell."""
-
-    def __init__(self, *records: Mapping[str, Any]) -> None:
-        super().__init__(SCHEDULER, {})
-        self.records = list(records)
-        self.forgotten = 0
-
-    async def ask(self, op: str, **arguments: Any) -> Any:
-        if op == "get_task_stream_index":
-            return len(self.records)
-        return self.records[max(arguments["start_index"], self.forgotten) :]
-
-
-def stream_of(link: Link, clock: Clock) -> tuple[Recorder, TaskStream, TrackedRun]:
-    recorder = Recorder(clock=clock)
-    workers, ownership = Workers(SCHEDULER), Ownership()
-    workers.update({"workers": {HERE: {"name": 0, "nthreads": 1}}})
-    run = TrackedRun(recorder.begin(), None, None, True, lambda: None)
-    announce(run, {"x-1": ()}, ["x-1"])
-    ownership.take(run, ["x-1"])
-    others = Others(recorder, workers, ownership.past, lambda: None)
-    watched = Watched(link, workers, ownership, recorder)
-    return (
-        recorder,
-        TaskStream(watched, others, TransferLogs(WorkerPoll(link, workers, recorder), recorder)),
-        run,
-    )
-
-
-def read(stream: TaskStream) -> None:
-    asyncio.run(stream.ask())
-    stream.fold(knows_all=True)
+def world(clock: Clock) -> World:
+    """Return a scheduler that was handed a task called ``x-1``."""
+    found = World(clock)
+    found.begin(["x-1"])
+    found.tell(*found.graph({"x-1": ()}))
+    return found
 
 
 def test_a_clock_that_is_set_is_told_and_no_task_takes_less_than_no_time(fake_clock: FakeClock) -> None:
     now = fake_clock.time()
-    link = Told(record(now + 5.0, now + 1.0, now + 1.0))
-    recorder, stream, _ = stream_of(link, fake_clock)
-    read(stream)
-    table = recorder.snapshot().table("tasks")
+    asked = world(fake_clock)
+    asked.tell(("end", record(now + 5.0, now + 1.0, now + 1.0)))
+    table = asked.recorder.snapshot().table("tasks")
     assert [stop - start for start, stop in zip(table["start_s"], table["stop_s"], strict=True)] == [0.0]
-    assert [m.text for m in recorder.messages] == [
-        "the clock of worker 0 was set back: times of its tasks are uncertain"
-    ]
+    assert asked.said == ["the clock of worker 0 was set back: times of its tasks are uncertain"]
 
 
 def test_a_step_of_this_machine_s_clock_is_told_once(fake_clock: FakeClock) -> None:
     now = fake_clock.time()
     stepped = [0.0]
     clock = Clock(fake_clock.perf_counter, fake_clock.thread_time, lambda: fake_clock.time() + stepped[0])
-    link = Told(record(now, now + 1.0, now + 1.0))
-    recorder, stream, _ = stream_of(link, clock)
-    read(stream)
+    asked = world(clock)
+    asked.tell(("end", record(now, now + 1.0, now + 1.0)))
     stepped[0] = 60.0
     for _ in range(2):
-        link.records.append(record(now + 61.0, now + 62.0, now + 62.0))
-        read(stream)
-    assert [m.text for m in recorder.messages] == [
-        "the clock of this machine was set by +60.0 s: times around that are uncertain"
-    ]
-    starts = list(recorder.snapshot().table("tasks")["start_s"])
+        asked.tell(("end", record(now + 61.0, now + 62.0, now + 62.0)))
+    assert asked.said == ["the clock of this machine was set by +60.0 s: times around that are uncertain"]
+    starts = list(asked.recorder.snapshot().table("tasks")["start_s"])
     assert starts == pytest.approx([0.0, 1.0, 1.0])
 
 
-def test_tasks_that_the_scheduler_no_longer_has_are_counted_and_later_ones_come(
-    fake_clock: FakeClock,
-) -> None:
+@pytest.mark.parametrize("broken", [{"key": "x-1"}, {"key": ["x-1"]}, "no record"])
+def test_a_broken_record_is_a_fault_and_the_others_are_told(fake_clock: FakeClock, broken: Any) -> None:
     now = fake_clock.time()
-    link = Told(*[record(now, now + 1, now + 1)] * 5)
-    link.forgotten = 3
-    recorder, stream, _ = stream_of(link, fake_clock)
-    read(stream)
-    link.records.append(record(now, now + 2, now + 2))
-    read(stream)
-    assert len(recorder.snapshot().tasks) == 3
-    assert [m.text for m in recorder.messages] == [
-        "3 tasks or more are missing: the scheduler did not keep their records"
-    ]
-
-
-def test_a_task_that_ended_before_it_was_heard_of_has_one_more_look_and_longer_where_graphs_are_made(
-    fake_clock: FakeClock,
-) -> None:
-    now = fake_clock.time()
-    link = Told(*(record(now, now + 1, now + 1, key=key) for key in ("early", "late", "x-1")))
-    recorder, stream, run = stream_of(link, fake_clock)
-    ownership = stream._ownership
-    asyncio.run(stream.ask())
-    stream.fold(knows_all=False)
-    stream.fold(knows_all=False)
-    for key in ("early", "late"):
-        announce(run, {key: ()}, [key])
-        ownership.take(run, [key])
-        stream.fold(knows_all=True)
-    assert sorted(recorder.snapshot().table("tasks")["key"]) == ["early", "x-1"]
-
-    link.records.append(record(now, now + 1, now + 1, key="once"))
-    read(stream)
-    announce(run, {"once": ()}, ["once"])
-    ownership.take(run, ["once"])
-    stream.fold(knows_all=True)
-    assert sorted(recorder.snapshot().table("tasks")["key"]) == ["early", "once", "x-1"]
-
-
-def test_another_scheduler_at_the_same_address_is_noticed(fake_clock: FakeClock) -> None:
-    link = Told(*[record(1.0, 2.0, 2.0)] * 3)
-    _, stream, _ = stream_of(link, fake_clock)
-    read(stream)
-    del link.records[1:]
-    with pytest.raises(ConnectionResetError):
-        asyncio.run(stream.ask())
-
-
-def test_a_broken_record_is_a_fault_and_the_others_are_told(fake_clock: FakeClock) -> None:
-    now = fake_clock.time()
-    recorder, stream, _ = stream_of(Told({"key": "x-1"}, record(now, now + 1, now + 1)), fake_clock)
-    read(stream)
-    assert len(recorder.snapshot().tasks) == 1
-    assert [m.text.partition(":")[0] for m in recorder.messages] == [
+    asked = world(fake_clock)
+    asked.tell(("end", broken), ("end", record(now, now + 1, now + 1)))
+    assert len(asked.recorder.snapshot().tasks) == 1
+    assert [text.partition(":")[0] for text in asked.said] == [
         "taskscope failed in reading a record of the task stream"
     ]
-
-
-def test_a_key_of_two_runs_goes_to_the_one_that_asked_first_and_then_to_the_other(
-    fake_clock: FakeClock,
-) -> None:
-    recorder, ownership = Recorder(clock=fake_clock), Ownership()
-    first, second = (TrackedRun(recorder.begin(), None, None, False, lambda: None) for _ in range(2))
-    for run in (first, second):
-        announce(run, {"x": ()}, ["x"])
-        ownership.take(run, ["x"])
-    assert ownership.of("x") is first
-    assert ownership.of("y") is None
-    ownership.forget(first)
-    assert ownership.of("x") is second
-    ownership.forget(second)
-    assert ownership.of("x") is None
-
-
-def test_keys_of_nobody_belong_to_a_graph_that_was_not_looked_at(fake_clock: FakeClock) -> None:
-    run = TrackedRun(Recorder(clock=fake_clock).begin(), None, None, False, lambda: None)
-    ownership = Ownership()
-    run.assumed = True
-    announce(run, {"x": ()}, ["x"])
-    ownership.take(run, ["x"])
-    assert ownership.of("y") is run
-    # How many there are is known when it is over.
-    known = [(run.keys, run.log.n_tasks)]
-    run.end(1.0)
-    assert [*known, (run.keys, run.log.n_tasks)] == [({"x", "y"}, 0), ({"x", "y"}, 2)]
 
 
 def test_a_scheduler_that_answers_slowly_is_asked_less_often() -> None:

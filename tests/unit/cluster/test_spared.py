@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import asyncio
-import math
-from collections.abc import Hashable, Iterable, Mapping
+import time
+from collections import Counter
+from collections.abc import Callable, Hashable
 from pathlib import Path
-from typing import Any
 
 import dask.array as da
 import pytest
@@ -18,21 +17,16 @@ from taskscope.analysis.summary import summary_text
 from taskscope.analysis.time_left import prefix_progress
 from taskscope.analysis.totals import Outcomes, measure_outcomes
 from taskscope.jupyter.widgets import ProgressWidget
-from taskscope.record import Recorder
 from taskscope.recording import Recording
 from taskscope.session import current
-from taskscope.sources.cluster import stream as stream_module
-from taskscope.sources.cluster.link import Link
-from taskscope.sources.cluster.pace import Pace
+from taskscope.sources.cluster import Transport
+from taskscope.sources.cluster.observer import Event
 from taskscope.sources.cluster.runs import TrackedRun, announce
-from taskscope.sources.cluster.states import States
-from taskscope.sources.cluster.stream import TaskStream
-from taskscope.sources.cluster.watched import Watched
 from tests.support.cluster_tasks import fail, read_truth, work, work_after
 from tests.support.fake_clock import FakeClock
+from tests.support.scheduler_events import World
 from tests.support.waiting import until
 from tests.unit.cluster.test_computes import rows
-from tests.unit.cluster.test_records import record, stream_of
 
 
 def counts(recording: Recording) -> list[tuple[str, int, int, int]]:
@@ -115,252 +109,183 @@ def test_where_a_compute_fails_only_what_was_there_did_not_have_to_run(client: C
     assert measure_outcomes(run.recording) == Outcomes(1, 1, 3, 0, 0)
 
 
-class Knowing(Link):
-    """A scheduler with tasks in these states, and records."""
-
-    def __init__(self, states: Mapping[str, str]) -> None:
-        super().__init__("tcp://10.0.0.1:8786", {})
-        self.states: dict[Hashable, str] = dict(states.items())
-        self.records: list[Mapping[str, Any]] = []
-        self.forgotten = 0
-        self.asked: list[int] = []
-
-    async def ask(self, op: str, **arguments: Any) -> Any:
-        if op == "get_task_status":
-            self.asked.append(len(arguments["keys"]))
-            return {key: self.states.get(key) for key in arguments["keys"]}
-        if op == "get_task_stream_index":
-            return len(self.records)
-        assert op == "get_task_stream"
-        return self.records[max(arguments["start_index"], self.forgotten) :]
+def settled(world: World, run: TrackedRun) -> tuple[set[Hashable], int]:
+    return set(run.spared), run.log.n_tasks
 
 
-def states_of(link: Link, stream: TaskStream, recorder: Recorder) -> States:
-    watched = Watched(link, stream._workers, stream._ownership, recorder)
-    return States(watched, stream, Pace(recorder.clock.perf_counter))
-
-
-class World:
-    """A run of which a scheduler is asked."""
-
-    def __init__(self, clock: FakeClock, states: Mapping[str, str], requested: Iterable[str] = ()) -> None:
-        self.clock = clock
-        self.link = Knowing(states)
-        self.recorder, self.stream, self.run = stream_of(self.link, clock)
-        self.ownership = self.stream._ownership
-        self.states = states_of(self.link, self.stream, self.recorder)
-        graph: dict[Hashable, tuple[Hashable, ...]] = dict.fromkeys(states, ())
-        asyncio.run(self.stream.open())
-        clock.advance(1.0)
-        self.run.handed_over = clock.perf_counter()
-        announce(self.run, graph, list(requested))
-        self.ownership.take(self.run, graph)
-
-    def look(self) -> set[Hashable]:
-        """Look as its thread does; return what does not have to run."""
-        asyncio.run(self.stream.ask())
-        self.stream.fold(knows_all=True)
-        asyncio.run(self.states.ask([self.run], {}))
-        self.clock.advance(5.0)
-        return set(self.run.spared)
-
-    def end(self, key: str) -> None:
-        """Have the scheduler note the end of a task."""
-        now = self.clock.time()
-        self.link.records.append(record(now, now, now, key=key))
-
-    def finish(self) -> tuple[set[Hashable], int, str]:
-        """End the run; return what did not have to run, how many others there are, and how it ended."""
-        self.run.over = self.clock.perf_counter()
-        asyncio.run(self.states.ask_at_end([self.run]))
-        asyncio.run(self.stream.ask())
-        self.stream.fold(knows_all=True)
-        asyncio.run(self.states.ask([self.run], {}))
-        self.stream.end(self.run)
-        self.run.end(self.clock.perf_counter())
-        return set(self.run.spared), self.run.log.n_tasks, self.run.log.status
-
-
-def test_a_result_that_is_there_is_spared_once_all_records_before_it_were_read(fake_clock: FakeClock) -> None:
-    watched = World(fake_clock, {"x-1": "processing", "a-0": "memory", "a-1": "memory", "b-0": "waiting"})
-    # What the scheduler says may be newer than the records that were read before it was asked.
-    assert watched.look() == set()
-    watched.end("a-0")
-    assert (watched.look(), watched.run.log.n_tasks) == ({"a-1"}, 3)
-    watched.link.states["b-0"] = "memory"
-    watched.end("b-0")
-    assert [watched.look() for _ in range(2)] == [{"a-1"}] * 2
-
-
-def test_a_record_that_is_on_its_way_when_the_scheduler_says_that_it_has_the_result_is_waited_for(
-    fake_clock: FakeClock,
-) -> None:
-    watched = World(fake_clock, {"x-1": "waiting", "a-0": "memory", "a-1": "memory"})
-    ask, told = watched.link.ask, list[str]()
-
-    async def late(op: str, **arguments: Any) -> Any:
-        answer = await ask(op, **arguments)
-        if op == "get_task_status" and not told:
-            told.append(op)
-            watched.end("a-0")
-        return answer
-
-    watched.link.ask = late  # type: ignore[method-assign]  # a scheduler that goes on meanwhile
-    asyncio.run(watched.states.ask([watched.run], {}))
-    # It is not decided before the record was read, however often it is looked at.
-    for _ in range(3):
-        asyncio.run(watched.states.ask([watched.run], {}))
-    assert watched.run.spared == set()
-    assert watched.look() == {"a-1"}
-
-
-def test_what_nobody_needs_is_spared_once_the_scheduler_has_gone_through_the_graph(
-    fake_clock: FakeClock,
-) -> None:
-    states = {"x-1": "released", "a-0": "released", "a-1": "released", "b-0": "released"}
-    watched = World(fake_clock, states, requested=["b-0"])
-    # It may be so of an earlier graph.
-    assert [watched.look() for _ in range(3)] == [set()] * 3
-    # Nor does what another run's graph has ahead show that this one was gone through.
-    other = TrackedRun(watched.recorder.begin(), None, None, False, lambda: None)
-    watched.ownership._owners["x-1"] = other
-    watched.link.states["x-1"] = "waiting"
-    assert [watched.look() for _ in range(3)] == [set()] * 3
-    watched.ownership._owners["x-1"] = watched.run
-    assert [watched.look() for _ in range(2)] == [set(), {"a-0", "a-1"}]
+def test_what_the_scheduler_has_or_does_not_need_is_spared_at_once(fake_clock: FakeClock) -> None:
+    world = World(fake_clock)
+    run = world.begin(["b-0"])
+    graph = world.graph(
+        {"a-0": (), "a-1": (), "a-2": ("a-1",), "b-0": ("a-0", "a-2")}, ["b-0"], {"a-2": "memory"}
+    )
+    # It has gone through a graph when all was read that it told by then.
+    world.tell(*graph[:1])
+    assert settled(world, run) == (set(), 1)
+    world.tell(*graph[1:], world.state("b-0", "waiting"), world.send("a-0"))
+    assert settled(world, run) == ({"a-1", "a-2"}, 2)
+    world.tell(world.end("a-0"), world.state("a-0", "released"), world.end("b-0"))
+    world.finish(run)
+    assert (settled(world, run), run.log.status) == (({"a-1", "a-2"}, 2), "finished")
+    assert measure_outcomes(world.recorder.snapshot()) == Outcomes(0, 0, 2, 2, 0)
 
 
 def test_a_result_that_is_lost_and_computed_again_counts_again(fake_clock: FakeClock) -> None:
-    watched = World(fake_clock, {"x-1": "waiting", "a-0": "memory", "a-1": "memory", "a-2": "memory"})
-    assert [watched.look() for _ in range(2)][-1] == {"a-0", "a-1", "a-2"}
-    run = watched.run
-    run.send("a-0", ("tcp://10.0.0.2:1", "worker 0"), fake_clock.perf_counter())
-    assert (run.spared, run.log.n_tasks) == ({"a-1", "a-2"}, 2)
-    watched.end("a-1")
-    assert (watched.look(), run.log.n_tasks) == ({"a-2"}, 3)
-    run.give_back("a-0", fake_clock.perf_counter())
-    run.lose("a-2", ("tcp://10.0.0.3:1", "worker 1"), fake_clock.perf_counter(), "worker 1 died")
-    assert run.log.n_tasks == 4
-    recorder = watched.recorder
-    recorder.pull(1.0)
-    assert {row.prefix: (row.total, row.spared) for row in recorder.progress()} == {"x": (1, 0), "a": (3, 0)}
+    world = World(fake_clock)
+    run = world.begin(["x-1"])
+    held = {"a-0": "memory", "a-1": "memory", "a-2": "memory"}
+    world.tell(
+        *world.graph({"x-1": tuple(held), **dict.fromkeys(held, ())}, ["x-1"], held), world.send("x-1")
+    )
+    told = [settled(world, run)]
+    world.tell(world.send("a-0"))
+    told.append(settled(world, run))
+    world.tell(world.end("a-1"), world.state("a-0", "waiting"))
+    told.append(settled(world, run))
+    assert told == [
+        ({"a-0", "a-1", "a-2"}, 1),
+        ({"a-1", "a-2"}, 2),
+        ({"a-2"}, 3),
+    ]
+    assert {row.prefix: (row.total, row.spared) for row in world.recorder.progress()} == {
+        "x": (1, 0),
+        "a": (2, 1),
+    }
 
 
-def test_of_a_compute_that_finished_all_without_a_record_did_not_have_to_run(fake_clock: FakeClock) -> None:
-    watched = World(fake_clock, {"x-1": "waiting", "a-0": "waiting", "b-0": "waiting", "b-1": "memory"})
-    watched.end("x-1")
-    watched.run.lose("b-0", ("tcp://10.0.0.3:1", "worker 1"), fake_clock.perf_counter(), "worker 1 died")
-    # Nothing was asked about them: it was over too soon. What was lost with its worker is not among them.
-    assert watched.finish() == ({"a-0", "b-1"}, 2, "finished")
-    assert watched.link.asked == []
-
-
-def lose_records(watched: World, _: pytest.MonkeyPatch) -> None:
-    for key in ("a-0", "a-0", "x-1"):
-        watched.end(key)
-    watched.link.forgotten = 2
-
-
-def break_a_record(watched: World, _: pytest.MonkeyPatch) -> None:
-    watched.link.records.append({"key": "a-0"})
-    watched.end("x-1")
-
-
-def hand_over_early(watched: World, _: pytest.MonkeyPatch) -> None:
-    watched.run.handed_over -= 1.0
-    watched.end("x-1")
-
-
-def hand_over_unwatched(watched: World, _: pytest.MonkeyPatch) -> None:
-    watched.run.handed_over = math.inf
-    watched.end("x-1")
-
-
-def hold_too_many(watched: World, patch: pytest.MonkeyPatch) -> None:
-    patch.setattr(stream_module, "_MAX_HELD", 1)
-    for key in ("others-0", "others-1", "x-1"):
-        watched.end(key)
-    asyncio.run(watched.stream.ask())
-    watched.stream.fold(knows_all=False)
-
-
-def take_for_another(watched: World, _: pytest.MonkeyPatch) -> None:
-    watched.end("x-1")
-    other = TrackedRun(watched.recorder.begin(), None, None, False, lambda: None, assumed=True)
-    watched.ownership._runs = {other: None, **watched.ownership._runs}
-    watched.ownership.take(watched.run, ["a-0"])
-
-
-@pytest.mark.parametrize(
-    "lack",
-    [lose_records, break_a_record, hand_over_early, hand_over_unwatched, hold_too_many, take_for_another],
-)
-def test_where_records_may_be_missing_it_is_not_known_what_had_to_run(
-    fake_clock: FakeClock, monkeypatch: pytest.MonkeyPatch, lack: Any
+@pytest.mark.parametrize("status", ["erred", "interrupted"])
+def test_of_a_compute_that_did_not_finish_what_was_to_run_and_did_not_is_unfinished(
+    fake_clock: FakeClock, status: str
 ) -> None:
-    watched = World(fake_clock, {"x-1": "waiting", "a-0": "memory", "a-1": "memory"})
-    lack(watched, monkeypatch)
-    assert [watched.look() for _ in range(3)] == [set()] * 3
-    assert watched.finish() == (set(), 3, "finished")
-    recording = watched.recorder.snapshot()
-    assert measure_outcomes(recording) == Outcomes(0, 0, 0, 3, 2)
+    world = World(fake_clock)
+    run = world.begin(["b-0"])
+    graph = world.graph({"a-0": (), "a-1": (), "b-0": ("a-0", "a-1")}, ["b-0"], {"a-1": "memory"})
+    waits = [world.state("b-0", "waiting"), world.state("a-0", "waiting")]
+    world.tell(*graph, *waits, world.state("b-0", "released"), world.state("a-0", "forgotten"))
+    world.finish(run, status)
+    assert (settled(world, run), world.said) == (({"a-1"}, 2), [])
+    assert measure_outcomes(world.recorder.snapshot()) == Outcomes(0, 2, 1, 0, 0)
+
+
+def test_what_another_run_has_computed_is_spared_when_it_has_ended(fake_clock: FakeClock) -> None:
+    world = World(fake_clock)
+    first = world.begin(["x-1"])
+    world.tell(*world.graph({"x-1": ()}), world.send("x-1"))
+    second = world.begin(["x-1"])
+    world.tell(*world.graph({"x-1": ()}, states={"x-1": "processing"}))
+    told = [settled(world, second)]
+    world.tell(world.end("x-1"))
+    assert [*told, settled(world, second), settled(world, first)] == [(set(), 1), ({"x-1"}, 0), (set(), 1)]
+
+
+def test_each_of_several_equal_runs_has_its_own_executions_or_none(fake_clock: FakeClock) -> None:
+    world = World(fake_clock)
+    runs, keys = [], [f"x-{i}" for i in range(3)]
+    happened: list[Event] = []
+    # Once they run, once the scheduler has them still, once two of three; all is read together.
+    for there in ((), keys, keys[:1]):
+        fake_clock.advance(1.0)
+        runs.append(world.begin(keys))
+        happened += world.graph(dict.fromkeys(keys, ()), states=dict.fromkeys(there, "memory"))
+        happened += [world.end(key) for key in keys if key not in there]
+        happened += [world.state(key, "released") for key in keys[1:]]
+    world.tell(*happened)
+    for run in runs:
+        world.finish(run)
+    assert [settled(world, run) for run in runs] == [(set(), 3), (set(keys), 0), ({"x-0"}, 2)]
+    counts = Counter(run for (run,) in rows(world.recorder.snapshot(), "tasks", "run"))
+    assert counts == {runs[0].log.run: 3, runs[2].log.run: 2}
+
+
+def lose_events(world: World) -> None:
+    world.tell(world.end("x-1"), lost=3)
+
+
+def break_a_record(world: World) -> None:
+    world.tell(("end", {"key": "a-0"}), world.end("x-1"))
+
+
+@pytest.mark.parametrize("lack", [lose_events, break_a_record])
+def test_where_records_may_be_missing_it_is_not_known_what_had_to_run(
+    fake_clock: FakeClock, lack: Callable[[World], None]
+) -> None:
+    world = World(fake_clock)
+    run = world.begin(["x-1"])
+    states = {"a-1": "memory"}
+    world.tell(
+        *world.graph({"x-1": (), "a-0": (), "a-1": ()}, ["x-1"], states), world.state("a-0", "waiting")
+    )
+    lack(world)
+    world.finish(run)
+    assert settled(world, run) == ({"a-1"}, 2)
+    recording = world.recorder.snapshot()
+    assert measure_outcomes(recording) == Outcomes(0, 0, 1, 2, 1)
     assert (
-        "  3 tasks of computes that finished, 1 of them recorded: whether the others ran is not known"
+        "  2 tasks of computes that finished, 1 of them recorded: whether the others ran is not known"
         in summary_text(recording).splitlines()
     )
 
 
-def test_a_compute_that_begins_after_records_were_lost_knows_what_had_to_run(fake_clock: FakeClock) -> None:
-    watched = World(fake_clock, {"x-1": "waiting"})
-    lose_records(watched, pytest.MonkeyPatch())
-    watched.look()
-    later = TrackedRun(watched.recorder.begin(), None, None, False, lambda: None)
-    later.handed_over = fake_clock.perf_counter()
-    assert [watched.stream.has_all_of(run) for run in (watched.run, later)] == [False, True]
+def test_what_was_lost_before_a_graph_came_concerns_nobody_who_came_with_it(fake_clock: FakeClock) -> None:
+    world = World(fake_clock)
+    ended = world.begin(["a-0"])
+    world.tell(*world.graph({"a-0": ()}), world.end("a-0"))
+    world.finish(ended)
+    # Of other clients' tasks very many came and went while nobody read.
+    run = world.begin(["x-1", "x-2"])
+    world.tell(*world.graph({"x-1": (), "x-2": ()}, states={"x-2": "memory"}), world.end("x-1"), lost=50_000)
+    world.finish(run)
+    assert (settled(world, run), run.lacks_records, world.said) == (({"x-2"}, 1), False, [])
 
 
 def test_where_records_may_be_missing_of_a_compute_that_did_not_finish_one_remark_says_so(
     fake_clock: FakeClock,
 ) -> None:
-    watched = World(fake_clock, {"x-1": "erred", "a-0": "memory", "a-1": "memory", "b-0": "waiting"})
-    lose_records(watched, pytest.MonkeyPatch())
-    watched.run.status = "erred"
-    assert watched.finish() == (set(), 4, "erred")
-    assert [m.text for m in watched.recorder.messages] == [
-        "2 tasks or more are missing: the scheduler did not keep their records",
-        "records are missing of a compute that did not finish: whether 3 of its tasks ran is not known",
-    ]
-
-
-@pytest.mark.parametrize("status", ["erred", "interrupted"])
-def test_of_a_compute_that_did_not_finish_those_that_were_there_did_not_have_to_run(
-    fake_clock: FakeClock, status: str
-) -> None:
-    states = {"x-1": "erred", "a-0": "memory", "a-1": "memory", "b-0": "released", "b-1": "waiting"}
-    watched = World(fake_clock, states)
-    watched.end("a-0")
-    watched.run.status = status
-    assert watched.finish() == ({"a-1"}, 4, status)
-    assert watched.link.asked == [5]
-
-
-def test_of_a_large_graph_a_bounded_part_is_asked_about_and_decided_at_a_time(fake_clock: FakeClock) -> None:
-    keys = [f"a-{i}" for i in range(6_000)]
-    watched = World(fake_clock, {"x-1": "waiting", **dict.fromkeys(keys, "memory")})
-    found = [len(watched.look()) for _ in range(6)]
-    assert (found, watched.link.asked) == (
-        [0, 1_999, 3_999, 5_999, 6_000, 6_000],
-        [2_000, 2_000, 2_000, 2, 1, 1],
+    world = World(fake_clock)
+    run = world.begin(["b-0"])
+    keys = ("x-1", "a-0", "a-1", "b-0")
+    graph = world.graph(dict.fromkeys(keys, ()), ["b-0"])
+    world.tell(*graph, *(world.state(key, "waiting") for key in keys))
+    world.tell(world.end("x-1"), lost=2)
+    world.finish(run, "erred")
+    assert (settled(world, run), world.said) == (
+        (set(), 4),
+        [
+            "2 tasks or more are missing: the scheduler did not keep their records",
+            "records are missing of a compute that did not finish: whether 3 of its tasks ran is not known",
+        ],
     )
 
 
-def test_a_graph_that_was_not_looked_at_is_not_asked_about(fake_clock: FakeClock) -> None:
-    link = Knowing({"y-0": "memory"})
-    recorder, stream, _ = stream_of(link, fake_clock)
-    run = TrackedRun(recorder.begin(), None, None, False, lambda: None, assumed=True)
-    announce(run, {"y-0": ()}, ["y-0"])
-    stream._ownership.take(run, ["y-0"])
-    states = states_of(link, stream, recorder)
-    asyncio.run(states.ask([run], {}))
-    asyncio.run(states.ask_at_end([run]))
-    assert (link.asked, run.spared) == ([], set())
+def test_a_compute_of_which_no_graph_ever_came_has_what_was_asked_for(fake_clock: FakeClock) -> None:
+    world = World(fake_clock)
+    run = world.begin(["x-1"])
+    world.tell(world.end("x-1"))
+    assert (run.log.n_tasks, run.n_expected) == (1, 1)
+    announce(run, dict.fromkeys(run.coming, ()), set(run.coming))
+    world.finish(run, "finished")
+    assert (settled(world, run), run.lacks_records) == ((set(), 1), True)
+
+
+@pytest.mark.parametrize("transport", ["observe", "poll"])
+@pytest.mark.parametrize("pause_s", [0.0, 0.05, 0.2])
+def test_the_same_calls_again_and_again_have_exactly_their_rows_or_none(
+    client: Client, truth: Path, transport: Transport, pause_s: float
+) -> None:
+    names = [f"pure{pause_s}{transport}-{i}" for i in range(8)]
+    with taskscope.profile(display=False, transport=transport) as run:
+        for _ in range(5):
+            assert client.gather(client.map(work, [truth] * 8, names, [0.0] * 8, key=names)) == names
+            # What is let go is told to the scheduler meanwhile, or not, or in part.
+            time.sleep(pause_s)
+    n_rows = Counter(number for (number,) in rows(run.recording, "tasks", "run"))
+    told = rows(run.recording, "runs", "run", "status", "n_tasks")
+    assert [(status, n_tasks) for _, status, n_tasks in told] == [
+        ("finished", n_rows[number]) for number, *_ in told
+    ]
+    assert len(told) == 5
+    # One task writes a file: the latter of two writes the same again.
+    n_spared = sum(row.spared for row in prefix_progress(run.recording))
+    assert n_rows.total() + n_spared == 40
+    assert {done.name for done in read_truth(truth)} == set(names)
+    assert rows(run.recording, "messages", "text") == []

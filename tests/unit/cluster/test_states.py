@@ -2,33 +2,18 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections import Counter
-from collections.abc import Hashable, Iterable
 from pathlib import Path
 from typing import Any
 
-import pytest
 from distributed import Client, LocalCluster
 
 import taskscope
 from taskscope.jupyter.widgets import ProgressWidget
-from taskscope.model.records import PrefixProgress
 from taskscope.model.scheduled import Scheduled
-from taskscope.record import Recorder
-from taskscope.sources.cluster.link import Link
-from taskscope.sources.cluster.others import Others
-from taskscope.sources.cluster.ownership import Ownership
-from taskscope.sources.cluster.pace import Pace
-from taskscope.sources.cluster.runs import TrackedRun, announce
-from taskscope.sources.cluster.states import States
-from taskscope.sources.cluster.stream import TaskStream
-from taskscope.sources.cluster.transfers import TransferLogs
-from taskscope.sources.cluster.watched import Watched
-from taskscope.sources.cluster.worker_poll import WorkerPoll
-from taskscope.sources.cluster.workers import Workers
 from tests.support.cluster_tasks import work, work_after
 from tests.support.fake_clock import FakeClock
+from tests.support.scheduler_events import World
 from tests.support.waiting import until
 
 _NAMES = ("held", "after", "gpu")
@@ -84,107 +69,43 @@ def test_progress_shows_what_is_processed_queued_waiting_and_fits_no_worker(
     assert run.recording.to_pandas("messages").empty
 
 
-class Answering(Link):
-    """A scheduler that says of every task that it is in the state that is in its key, and takes its time."""
-
-    def __init__(self, clock: FakeClock, takes_s: float = 0.0) -> None:
-        super().__init__("tcp://10.0.0.1:8786", {})
-        self.clock = clock
-        self.takes_s = takes_s
-        self.asked: list[list[Hashable]] = []
-        self.error: Exception | None = None
-
-    async def ask(self, op: str, **arguments: Any) -> Any:
-        if op == "get_task_stream_index":
-            return 0
-        assert op == "get_task_status"
-        self.clock.advance(self.takes_s)
-        if self.error is not None:
-            raise self.error
-        self.asked.append(list(arguments["keys"]))
-        return {key: str(key).rpartition("-")[0] for key in arguments["keys"]}
-
-
-def states_of(link: Link, recorder: Recorder) -> States:
-    workers, ownership = Workers("tcp://10.0.0.1:8786"), Ownership()
-    watched = Watched(link, workers, ownership, recorder)
-    others = Others(recorder, workers, ownership.past, lambda: None)
-    stream = TaskStream(watched, others, TransferLogs(WorkerPoll(link, workers, recorder), recorder))
-    return States(watched, stream, Pace(recorder.clock.perf_counter))
-
-
-def _run_of(recorder: Recorder, keys: Iterable[Hashable]) -> TrackedRun:
-    run = TrackedRun(recorder.begin(), None, None, True, lambda: None)
-    announce(run, dict.fromkeys(keys, ()), ())
-    return run
-
-
-def _ask(states: States, runs: list[TrackedRun], sent: Iterable[Hashable] = ()) -> None:
-    asyncio.run(states.ask(runs, frozenset(sent)))
-
-
-def test_of_many_tasks_a_part_is_asked_about_at_a_time_and_what_fits_no_worker_each_time(
-    fake_clock: FakeClock,
-) -> None:
-    recorder, link = Recorder(clock=fake_clock), Answering(fake_clock, takes_s=1.0)
-    states = states_of(link, recorder)
-    keys = [f"waiting-{i}" for i in range(4_990)]
-    stuck = [f"no-worker-{i}" for i in range(10)]
-    run = _run_of(recorder, [*keys[:1_000], *stuck, *keys[1_000:]])
-    told = []
-    for _ in range(3):
-        _ask(states, [run])
-        # At once: it is not time yet.
-        _ask(states, [run])
-        recorder.pull()
-        told.append(recorder.progress())
-        fake_clock.advance(2.25)
-    assert [len(asked) for asked in link.asked] == [2_000] * 3
-    assert [set(stuck) <= set(asked) for asked in link.asked] == [True] * 3
-    assert len(set().union(*link.asked)) == 5_000
-    seen = [Scheduled(3.25 * i, 1_990, False, 0, 1_990, 0) for i in range(3)]
-    hangs = [Scheduled(3.25 * i, 10, False, 0, 0, 10) for i in range(3)]
+def test_what_waits_is_counted_exactly_whatever_becomes_of_it(fake_clock: FakeClock) -> None:
+    world = World(fake_clock)
+    keys = [f"{prefix}-{i}" for prefix in ("a", "b") for i in range(4)]
+    run = world.begin(keys)
+    world.tell(
+        *world.graph(dict.fromkeys(keys, ()), states={"b-0": "memory"}),
+        *(world.state(key, "waiting") for key in keys[:4]),
+        *(world.state(key, "queued") for key in ("a-0", "b-1", "b-2")),
+        world.state("b-3", "no-worker"),
+    )
+    told = [run.log.scheduled]
+    fake_clock.advance(2.0)
+    world.tell(world.send("a-0"), world.end("b-1"), world.state("a-1", "forgotten"), world.send("b-3"))
+    told.append(run.log.scheduled)
     assert told == [
-        [
-            PrefixProgress(0, "waiting", 4_990, 0, 0, 0, 0, 0.0, a),
-            PrefixProgress(0, "no-worker", 10, 0, 0, 0, 0, 0.0, b),
-        ]
-        for a, b in zip(seen, hangs, strict=True)
+        {"a": Scheduled(0.0, 4, True, 1, 3, 0), "b": Scheduled(0.0, 3, True, 2, 0, 1)},
+        {"a": Scheduled(2.0, 2, True, 0, 2, 0), "b": Scheduled(2.0, 1, True, 1, 0, 0)},
     ]
 
 
-def test_nothing_is_asked_about_tasks_that_have_ended_or_that_workers_have(fake_clock: FakeClock) -> None:
-    recorder, link = Recorder(clock=fake_clock), Answering(fake_clock)
-    states = states_of(link, recorder)
-    run = _run_of(recorder, [f"queued-{i}" for i in range(5)])
-    run.landed["queued-0"] = 8.0
-    run.failed["queued-1"] = "ValueError"
-    _ask(states, [run], ["queued-2"])
-    assert (link.asked, run.log.scheduled) == (
-        [["queued-3", "queued-4"]],
-        {"queued": Scheduled(0.0, 2, True, 2, 0, 0)},
-    )
-    fake_clock.advance(0.5)
-    run.landed.update(dict.fromkeys(["queued-2", "queued-3", "queued-4"], 8.0))
-    _ask(states, [run])
-    assert (len(link.asked), run.log.scheduled) == (1, {})
+def test_what_waits_is_of_the_run_that_has_it_computed(fake_clock: FakeClock) -> None:
+    world = World(fake_clock)
+    first = world.begin(["x-1"])
+    world.tell(*world.graph({"x-1": ()}), world.state("x-1", "no-worker"))
+    second = world.begin(["x-1"])
+    world.tell(*world.graph({"x-1": ()}, states={"x-1": "no-worker"}))
+    told = [first.log.scheduled, second.log.scheduled]
+    world.finish(first, "interrupted")
+    world.tell()
+    told.append(second.log.scheduled)
+    one = Scheduled(0.0, 1, True, 0, 0, 1)
+    assert told == [{"x": one}, {}, {"x": one}]
 
 
-def test_a_scheduler_that_does_not_tell_is_not_asked_again_and_what_it_knows_is_unknown(
-    fake_clock: FakeClock,
-) -> None:
-    recorder, link = Recorder(clock=fake_clock), Answering(fake_clock)
-    link.error = ValueError("'get_task_status' is not allowed")
-    states = states_of(link, recorder)
-    run = _run_of(recorder, ["queued-0"])
-    for _ in range(2):
-        _ask(states, [run])
-        fake_clock.advance(10.0)
-    assert (link.asked, run.log.scheduled, [m.text for m in recorder.messages]) == (
-        [],
-        {},
-        ["the scheduler does not tell what tasks wait for (ValueError: 'get_task_status' is not allowed)"],
-    )
-    link.error = ConnectionResetError()
-    with pytest.raises(ConnectionResetError):
-        _ask(states_of(link, recorder), [_run_of(recorder, ["queued-0"])])
+def test_where_it_is_only_asked_it_is_not_known_what_tasks_wait_for(fake_clock: FakeClock) -> None:
+    world = World(fake_clock, is_exact=False)
+    run = world.begin()
+    world.tasks.know(run, {"x-1": (), "x-2": ()}, ["x-1"])
+    world.tell(world.send("x-1"))
+    assert (run.log.scheduled, [task.key_text for task in world.recorder.running()]) == ({}, ["x-1"])

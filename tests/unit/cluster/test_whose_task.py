@@ -2,143 +2,133 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections import Counter
 
 import pytest
 
-from taskscope.record import Recorder
-from taskscope.sources.cluster import others, past
-from taskscope.sources.cluster.inflight import InFlight
-from taskscope.sources.cluster.pace import Pace
-from taskscope.sources.cluster.past import PastKeys
-from taskscope.sources.cluster.runs import announce
-from taskscope.sources.cluster.watched import Watched
+from taskscope.sources.cluster import tasks
 from tests.support.fake_clock import FakeClock
-from tests.unit.cluster.test_records import Told, read, record, stream_of
+from tests.support.scheduler_events import THEIRS, World
+
+OTHERS = "distributed, other clients"
 
 
-def told(recorder: Recorder) -> Counter[tuple[str | None, str, str]]:
-    recording = recorder.snapshot()
+def told(world: World) -> Counter[tuple[str | None, str, str]]:
+    recording = world.recorder.snapshot()
     schedulers = {run.run: run.scheduler for run in recording.runs}
     table = recording.table("tasks")
     rows = zip(table["run"], table["key"], table["prefix"], strict=True)
     return Counter((schedulers[int(run)], str(key), str(prefix)) for run, key, prefix in rows)
 
 
-OTHERS = "distributed, other clients"
+def watching(clock: FakeClock, *, is_exact: bool = True) -> World:
+    """Return a scheduler of which the tasks of other clients are wanted."""
+    world = World(clock, is_exact=is_exact)
+    world.others.follow(clock.perf_counter())
+    return world
 
 
-def test_what_is_nobody_s_waits_until_it_is_certain_that_it_is_not_ours(fake_clock: FakeClock) -> None:
-    now = fake_clock.time()
-    link = Told(*(record(now, now + 1, now + 1, key=key) for key in ("x-1", "y-1", "z-1")))
-    recorder, stream, run = stream_of(link, fake_clock)
-    stream._others.follow(fake_clock.perf_counter())
-    asyncio.run(stream.ask())
+def test_a_graph_of_ours_is_waited_for_and_one_of_others_is_not(fake_clock: FakeClock) -> None:
+    world = watching(fake_clock)
+    theirs = [*world.graph({"z-1": ()}, client=THEIRS), world.end("z-1")]
+    ours = [*world.graph({"x-1": ()}), world.end("x-1")]
+    later = [*world.graph({"z-2": ()}, client=THEIRS), world.end("z-2")]
+    world.tell(*theirs, *ours, *later, knows_all=False)
+    first = Counter({(OTHERS, "z-1", "z (other clients)"): 1})
+    assert told(world) == first
+    world.begin(["x-1"])
+    world.tell(knows_all=False)
+    assert told(world) == first + Counter({(None, "x-1", "x"): 1, (OTHERS, "z-2", "z (other clients)"): 1})
+
+
+def test_where_it_is_only_asked_what_is_nobody_s_waits_until_it_is_certain_that_it_is_not_ours(
+    fake_clock: FakeClock,
+) -> None:
+    world = watching(fake_clock, is_exact=False)
+    run = world.begin()
+    world.tasks.know(run, {"x-1": ()}, ["x-1"])
+    world.tell(*(world.end(key) for key in ("x-1", "y-1", "z-1")), knows_all=False)
     for _ in range(3):
-        stream.fold(knows_all=False)
-    announce(run, {"y-1": ()}, ["y-1"])
-    stream._ownership.take(run, ["y-1"])
-    stream.fold(knows_all=True)
+        world.tell(knows_all=False)
+    world.tasks.know(run, {"y-1": ()}, ["y-1"])
     expected = Counter(
         {(None, "x-1", "x"): 1, (None, "y-1", "y"): 1, (OTHERS, "z-1", "z (other clients)"): 1}
     )
-    assert told(recorder) == expected
-    stream.fold(knows_all=True)
-    assert told(recorder) == expected
-
-
-def test_what_was_read_before_they_were_wanted_is_not_theirs(fake_clock: FakeClock) -> None:
-    now = fake_clock.time()
-    link = Told(record(now, now + 1, now + 1, key="before"))
-    recorder, stream, _ = stream_of(link, fake_clock)
-    read(stream)
-    stream.set_apart()
-    stream._others.follow(fake_clock.perf_counter())
-    link.records.append(record(now, now + 1, now + 1, key="after"))
     for _ in range(2):
-        read(stream)
-    assert told(recorder) == Counter({(OTHERS, "after", "after (other clients)"): 1})
+        world.tell()
+        assert told(world) == expected
+
+
+@pytest.mark.parametrize("is_exact", [True, False])
+def test_what_was_read_before_they_were_wanted_is_not_theirs(
+    fake_clock: FakeClock, *, is_exact: bool
+) -> None:
+    world = World(fake_clock, is_exact=is_exact)
+    world.tell(world.end("before"), knows_all=False)
+    world.tasks.set_apart()
+    world.others.follow(fake_clock.perf_counter())
+    world.tell(world.end("after"))
+    assert told(world) == Counter({(OTHERS, "after", "after (other clients)"): 1})
 
 
 def test_a_task_of_a_run_that_is_over_and_that_runs_again_is_not_theirs(fake_clock: FakeClock) -> None:
-    now = fake_clock.time()
-    link = Told()
-    recorder, stream, run = stream_of(link, fake_clock)
-    stream._others.follow(fake_clock.perf_counter())
-    stream._ownership.forget(run)
-    link.records += [record(now, now + 1, now + 1, key=key) for key in ("x-1", "x-2")]
-    for _ in range(2):
-        read(stream)
-    assert told(recorder) == Counter({(OTHERS, "x-2", "x (other clients)"): 1})
+    world = watching(fake_clock)
+    run = world.begin(["x-1"])
+    world.tell(*world.graph({"x-1": ()}))
+    world.finish(run, "interrupted")
+    world.tell(world.end("x-1"), world.end("x-2"))
+    assert told(world) == Counter({(OTHERS, "x-2", "x (other clients)"): 1})
 
 
+@pytest.mark.parametrize("is_exact", [True, False])
 def test_a_task_that_a_worker_has_becomes_ours_when_we_ask_for_it_and_none_is_interrupted(
-    fake_clock: FakeClock,
+    fake_clock: FakeClock, *, is_exact: bool
 ) -> None:
-    link = Processing()
-    recorder, stream, run = stream_of(link, fake_clock)
-    ownership, strangers = stream._ownership, stream._others
-    strangers.follow(fake_clock.perf_counter())
-    certain = [False]
-    in_flight = InFlight(Watched(link, stream._workers, ownership, recorder), strangers, lambda: certain[0])
-    pace = Pace(fake_clock.perf_counter)
-    running = []
-    for is_certain in (False, True):
-        certain[0] = is_certain
-        asyncio.run(in_flight.ask(pace))
-        recorder.pull(1.0)
-        running.append(sorted(task.key_text for task in recorder.running()))
-        fake_clock.advance(1.0)
-    assert running == [[], ["shared", "theirs"]]
-    announce(run, {"shared": ()}, ["shared"])
-    ownership.take(run, ["shared"])
-    strangers.give_up({"shared": ()})
-    asyncio.run(in_flight.ask(pace))
-    recorder.pull(1.0)
+    world = watching(fake_clock, is_exact=is_exact)
+    recorder = world.recorder
+    world.tell(world.send("shared"), world.send("theirs"))
+    assert sorted(task.key_text for task in recorder.running()) == ["shared", "theirs"]
+    run = world.begin()
+    if is_exact:
+        world.hand_over(run, ["shared"])
+        world.tell(*world.graph({"shared": ()}, states={"shared": "processing"}))
+    else:
+        world.tasks.know(run, {"shared": ()}, ["shared"])
+        world.tell()
     owners = {task.key_text: task.run for task in recorder.running()}
-    assert owners == {"shared": run.log.run, "theirs": run.log.run + 1}
-    strangers.follow(None)
+    assert owners == {"shared": run.log.run, "theirs": run.log.run - 1}
+    world.others.follow(None)
     recorder.pull(1.0)
     assert [task.key_text for task in recorder.running()] == ["shared"]
     (theirs,) = (r for r in recorder.runs() if r.is_of_others)
-    assert (theirs.status, theirs.n_tasks, recorder.snapshot(theirs.run).tasks.run.tolist()) == (
+    assert (theirs.status, theirs.n_tasks, recorder.snapshot(theirs.run, theirs.run).tasks.run.tolist()) == (
         "finished",
         0,
         [],
     )
 
 
-class Processing(Told):
-    """A scheduler whose worker has two tasks."""
-
-    async def ask(self, op: str, **arguments: object) -> object:
-        assert op == "processing"
-        return {"tcp://10.0.0.2:1": ["shared", "theirs"]}
-
-
 def test_a_run_of_theirs_has_so_many_tasks_and_another_one_follows(
     fake_clock: FakeClock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(others, "_MAX_KEYS", 2)
-    now = fake_clock.time()
-    link = Told()
-    recorder, stream, run = stream_of(link, fake_clock)
-    stream._others.follow(fake_clock.perf_counter())
+    monkeypatch.setattr(tasks, "_MOST_KEYS", 2)
+    world = watching(fake_clock)
     for i in range(3):
-        link.records.append(record(now, now + 1, now + 1, key=("s", i)))
-        read(stream)
-    runs = [(r.run - run.log.run, r.status) for r in recorder.snapshot().runs if r.is_of_others]
-    assert runs == [(1, "finished"), (2, "running")]
-    assert sum(told(recorder).values()) == 3
+        world.tell(world.end(("s", i)))
+    runs = [(r.run, r.status) for r in world.recorder.snapshot().runs if r.is_of_others]
+    assert runs == [(0, "finished"), (1, "running")]
+    assert sum(told(world).values()) == 3
 
 
-def test_keys_are_remembered_and_the_oldest_are_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(past, "_MAX_KEYS", 4)
-    monkeypatch.setattr(past, "_PART", 2)
-    keys = PastKeys()
-    assert keys.have(["a"]) == [False]
-    for part in (["a"], [("x", 1), 7], ["b", "c"], []):
-        keys.add(part)
-    assert keys.have(["a", ("x", 1), 7, "b", "c", "d"]) == [False, False, False, True, True, False]
-    assert keys.have([]) == []
+def test_what_is_forgotten_is_known_no_more_and_what_was_lost_neither(fake_clock: FakeClock) -> None:
+    world = World(fake_clock)
+    for number in range(3):
+        keys = [f"x-{number}-{i}" for i in range(100)]
+        run = world.begin(keys)
+        world.tell(*world.graph(dict.fromkeys(keys, ())), *map(world.end, keys))
+        if number < 2:
+            world.finish(run)
+            world.tell(*(world.state(key, "forgotten") for key in keys[: 50 + 50 * number]))
+    assert len(world.tasks._tasks) == 150
+    world.tell(lost=7)
+    assert len(world.tasks._tasks) == 100

@@ -55,7 +55,7 @@ class Executing:
         """Those of which somebody was told."""
         self._refused = False
 
-    async def ask(self, pace: Pace, sent: Mapping[Hashable, TrackedRun], since: float) -> None:
+    async def ask(self, pace: Pace, sent: Mapping[Hashable, TrackedRun]) -> None:
         """Ask next to everything else, if it is time and a worker has had something for long.
 
         Parameters
@@ -64,14 +64,15 @@ class Executing:
             Tells when it is time.
         sent
             What workers have, and whose it is.
-        since
-            When the first of it was given to them, on the clock's axis.
         """
         answers = await self._question.answers(wait=False)
         if answers is not None:
             self._take(answers)
             self._tell(sent)
-        is_long = bool(sent) and self._recorder.clock.perf_counter() - since > _LONG_S
+        # The first of them was given to a worker first, or nearly.
+        key = next(iter(sent), None)
+        since = sent[key].log.submitted.get(key, math.inf) if key is not None else math.inf
+        is_long = self._recorder.clock.perf_counter() - since > _LONG_S
         if is_long and not self._refused and self._question.is_due(pace):
             self._question.begin(pace)
 

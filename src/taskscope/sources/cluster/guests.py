@@ -22,6 +22,7 @@ class Guests:
     def __init__(self, lock: threading.Lock) -> None:
         self._lock = lock
         self._clients: WeakSet[Any] = WeakSet()
+        self._ids: set[str] = set()
         self._leaving: deque[object] = deque()
         self.have_left = False
         """Whether the last had left when `look` was last called."""
@@ -30,7 +31,12 @@ class Guests:
         """Stay as long as this client does; False if it is too late for that."""
         if not self.have_left:
             self._clients.add(client)
+            self._ids.add(str(getattr(client, "id", "")))
         return not self.have_left
+
+    def have(self, client_id: str) -> bool:
+        """Return whether a client of this id has joined, and may have left since."""
+        return client_id in self._ids
 
     def leave(self, client: object) -> None:
         """Stay no longer for this client; takes no lock, for the garbage collector may be who closes it."""

@@ -12,6 +12,7 @@ from collections.abc import Hashable, Iterable, Iterator
 from taskscope.model.keys import split_key
 from taskscope.record import Holding
 from taskscope.sources.cluster.runs import TrackedRun
+from taskscope.sources.cluster.tasks import Tasks
 from taskscope.sources.cluster.watched import Watched
 
 __all__ = ["Holdings"]
@@ -32,12 +33,14 @@ class Holdings:
     ----------
     watched
         The cluster.
+    tasks
+        Whose they are.
     """
 
-    def __init__(self, watched: Watched) -> None:
+    def __init__(self, watched: Watched, tasks: Tasks) -> None:
         self._link = watched.link
         self._workers = watched.workers
-        self._ownership = watched.ownership
+        self._tasks = tasks
         self._recorder = watched.recorder
         self._told: dict[int, dict[str, Holding]] = {}
         """What was seen at the last look, by run and group."""
@@ -128,8 +131,8 @@ class Holdings:
 
     def _find(self, key: Hashable) -> tuple[int, float, bool] | None:
         """Return the run of a key, its size, and whether that run has ended."""
-        run = self._ownership.owner(key)
-        if run is not None:
+        run = self._tasks.run_of(key)
+        if run is not None and run.log.run not in self._left:
             return run.log.run, run.landed.get(key, math.nan), False
         return next(((n, sizes[key], True) for n, sizes in self._left.items() if key in sizes), None)
 

@@ -1,87 +1,234 @@
-"""An observer on the scheduler: a plugin that is told of each task that ended, gone with our connection.
+"""The observer on a scheduler: a plugin that is told of graphs, transitions and workers, gone with our link.
 
 It is put there by the message ``feed``, whose ``teardown`` the scheduler calls when that connection ends,
 also if this process is killed. It travels as code, so that nothing of taskscope is needed there. It never
-raises, keeps a bounded number of records, and is read by a message that only it answers: the scheduler need
-not be of a release that numbers the records of its own task stream, nor keep any for the rest of its life.
+raises, keeps a bounded number of events, and is read by a message that only it answers.
+
+Events are in the order in which things happened. Of a task whose last event nobody has read, a later state
+takes its place: what is read of a task that came and ended since is its end. They are
+
+- ``graph``: client, requested keys, how many tasks follow; ``tasks``: keys, how many dependencies each has,
+  those dependencies, states other than released by place, and the places of coroutines;
+- ``state``: key, state, worker and moment where that is processing, and whether it was to run since;
+- ``end``: a record like those of the task stream; ``attempt``: one of a failure that is tried again;
+- ``lost``: key, worker, moment, whether that was expected; ``workers``: one has come or gone.
 """
 
 from __future__ import annotations
 
 import asyncio
+import sys
 import uuid
-from collections.abc import Callable, Mapping
-from typing import Any, TypeAlias
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, NamedTuple, TypeAlias
 
 from taskscope.model.errortext import describe
 from taskscope.options import TRANSPORTS, Transport
 from taskscope.record import Recorder
 from taskscope.sources.cluster.link import Link
 
-__all__ = ["TRANSPORTS", "Observer", "Transport"]
+__all__ = ["TRANSPORTS", "Event", "News", "Observer", "Transport"]
 
+Event: TypeAlias = Sequence[Any]
 _EVERY_S = 1.0
 """How often the scheduler says that it is there, and so notices within that time that we are not."""
-_MOST_RECORDS = 100_000
-_MOST_AT_REST = 5_000
+_MOST_EVENTS = 100_000
+_MOST_AT_REST = 20_000
 _MOST_AT_ONCE = 20_000
 _Setup: TypeAlias = Callable[[Any], Any]
+
+
+class News(NamedTuple):
+    """Events that were read: the number of the first, and how many there have been by now."""
+
+    first: int
+    n: int
+    events: Sequence[Event]
 
 
 def _begin(name: str, most: int) -> _Setup:  # noqa: C901 - what travels is in one function
     # A function within a function travels as code.
     def begin(scheduler: Any) -> Any:  # noqa: C901 - see above
+        import sys
         from collections import deque
-        from itertools import islice
+        from inspect import iscoroutinefunction
 
         from distributed.diagnostics.plugin import SchedulerPlugin
+        from distributed.metrics import time
+
+        to_run = frozenset(("waiting", "queued", "no-worker", "processing"))
+
+        def bounded(steps: Any) -> Any:
+            if len(steps) <= 1_001:
+                return steps
+            # As many as show that some are missing, and the computing, which is what counts.
+            computed = [step for step in steps[1_000:] if step["action"] == "compute"]
+            return [*steps[:1_000], *(computed or steps)[-1:]]
+
+        def record(key: Any, told: dict[str, Any]) -> dict[str, Any]:
+            found = {
+                "key": key,
+                "worker": told.get("worker"),
+                "thread": told.get("thread"),
+                "status": "OK",
+                "nbytes": told.get("nbytes"),
+                "stimulus_id": told.get("stimulus_id"),
+                "startstops": bounded(told["startstops"]),
+            }
+            if "exception_text" in told:
+                found |= {"status": "error", "exception_text": str(told["exception_text"])[:10_000]}
+            return found
 
         class TaskObserver(SchedulerPlugin):
             def __init__(self) -> None:
-                self.records: deque[dict[str, Any]] = deque()
-                self.n_records = 0
+                self.events: deque[list[Any]] = deque()
+                self.n_events = 0
                 self.n_failed = 0
                 self.most = most
+                self.last: dict[Any, list[Any]] = {}
+                """The last event of a task, where that is its state and nobody has read it."""
+
+            def add(self, event: list[Any]) -> None:
+                self.events.append(event)
+                self.n_events += 1
+                while len(self.events) > self.most:
+                    gone = self.events.popleft()
+                    if gone[0] == "state" and self.last.get(gone[1]) is gone:
+                        del self.last[gone[1]]
+
+            def replace(self, key: Any, event: list[Any]) -> None:
+                known = self.last.pop(key, None)
+                if known is None:
+                    self.add(event)
+                else:
+                    known[:] = event
 
             def transition(self, key: Any, start: str, finish: str, *_args: Any, **told: Any) -> None:
                 try:
                     if start == "processing" and finish in ("memory", "erred") and told.get("startstops"):
-                        self.note(key, finish, told)
+                        if finish == "erred":
+                            told.setdefault("exception_text", "unknown error")
+                        else:
+                            told.pop("exception_text", None)
+                        self.replace(key, ["end", record(key, told)])
+                    else:
+                        self.note(key, finish)
                 except Exception:  # noqa: BLE001 - the scheduler logs what a plugin raises, each time
                     self.n_failed += 1
 
-            def note(self, key: Any, finish: str, told: dict[str, Any]) -> None:
-                steps = told["startstops"]
-                if len(steps) > 1_001:
-                    # As many as show that some are missing, and the computing, which is what counts.
-                    computed = [step for step in steps[1_000:] if step["action"] == "compute"]
-                    steps = [*steps[:1_000], *(computed or steps)[-1:]]
-                record = {
-                    "key": key,
-                    "worker": told.get("worker"),
-                    "thread": told.get("thread"),
-                    "status": "OK" if finish == "memory" else "error",
-                    "nbytes": told.get("nbytes"),
-                    "stimulus_id": told.get("stimulus_id"),
-                    "startstops": steps,
-                }
-                if finish == "erred":
-                    record["exception_text"] = str(told.get("exception_text"))[:10_000]
-                self.records.append(record)
-                self.n_records += 1
-                while len(self.records) > self.most:
-                    self.records.popleft()
+            def note(self, key: Any, finish: str) -> None:
+                known = self.last.get(key)
+                # Of what was processed it is told when that began.
+                if known is None or known[2] == "processing":
+                    known = self.last[key] = ["state", key, finish, None, 0.0, False]
+                    self.add(known)
+                known[2] = finish
+                known[5] |= finish in to_run
+                if finish == "processing":
+                    on = scheduler.tasks[key].processing_on
+                    known[3], known[4] = None if on is None else on.address, time()
+
+            def update_graph(self, scheduler: Any, *, client: Any, keys: Any, tasks: Any, **_: Any) -> None:
+                try:
+                    # Some tasks are futures that the graph only refers to: which, its caller alone knows.
+                    graph = sys._getframe(1).f_locals.get("dsk")
+                    tasks = list(tasks) if graph is None else [key for key in tasks if key in graph]
+                    self.add(["graph", client, list(keys), len(tasks)])
+                    within, known = set(tasks), dict[int, bool]()
+                    for first in range(0, len(tasks), 1_000):
+                        self.note_tasks(tasks[first : first + 1_000], within, known)
+                except Exception:  # noqa: BLE001 - see transition
+                    self.n_failed += 1
+
+            def note_tasks(self, keys: Any, within: Any, known: dict[int, bool]) -> None:
+                numbers, needed = list[int](), list[Any]()
+                states, coroutines = dict[int, str](), list[int]()
+                for place, key in enumerate(keys):
+                    self.last.pop(key, None)
+                    task = scheduler.tasks[key]
+                    before = len(needed)
+                    needed += [other.key for other in task.dependencies if other.key in within]
+                    numbers.append(len(needed) - before)
+                    if task.state != "released":
+                        states[place] = task.state
+                    function = getattr(task.run_spec, "func", None)
+                    # Looked at once each: most tasks of a graph call one of few functions.
+                    if id(function) not in known:
+                        known[id(function)] = function is not None and bool(task.run_spec.is_coro)
+                    if known[id(function)]:
+                        coroutines.append(place)
+                self.add(["tasks", list(keys), numbers, needed, list(states.items()), coroutines])
+
+            def failed(self, told: dict[str, Any]) -> None:
+                try:
+                    key = told["key"]
+                    task = scheduler.tasks.get(key)
+                    is_it = task is not None and task.state == "processing" and task.run_id == told["run_id"]
+                    if is_it and task.retries > 0 and told.get("startstops"):
+                        told.setdefault("exception_text", "unknown error")
+                        self.replace(key, ["attempt", record(key, told)])
+                except Exception:  # noqa: BLE001 - see transition
+                    self.n_failed += 1
+
+            def add_worker(self, *_args: Any, **_told: Any) -> None:
+                self.add(["workers"])
+
+            def remove_worker(self, scheduler: Any, worker: Any, **_: Any) -> None:
+                try:
+                    self.add(["workers"])
+                    for moment, event in reversed(scheduler.get_events(worker)):
+                        if isinstance(event, dict) and event.get("action") == "remove-worker":
+                            for key in event["processing-tasks"]:
+                                self.lose(key, worker, moment, bool(event.get("expected")))
+                            break
+                except Exception:  # noqa: BLE001 - see transition
+                    self.n_failed += 1
+
+            def lose(self, key: Any, worker: Any, moment: float, expected: Any) -> None:
+                # Its transitions were told before: to where it goes from here.
+                since = list(self.last.get(key, ()))
+                self.replace(key, ["lost", key, worker, moment, expected])
+                if since:
+                    self.last[key] = since
+                    self.add(since)
 
             def read(self, cursor: int, limit: int, most: int) -> dict[str, Any]:
                 # What was read before is not asked for again.
-                while self.records and self.n_records - len(self.records) < cursor:
-                    self.records.popleft()
+                while self.events and self.n_events - len(self.events) < cursor:
+                    self.events.popleft()
+                self.last.clear()
                 self.most = most
-                first = self.n_records - len(self.records)
-                records = list(islice(self.records, limit))
-                return {"first": first, "n": self.n_records, "failed": self.n_failed, "records": records}
+                first, events = self.n_events - len(self.events), []
+                for event in self.events:
+                    if limit <= 0:
+                        break
+                    events.append(event)
+                    limit -= len(event[1]) if event[0] == "tasks" else 1
+                return {"first": first, "n": self.n_events, "failed": self.n_failed, "events": events}
 
         observer = TaskObserver()
+        for worker in scheduler.workers.values():
+            for task in worker.processing:
+                observer.add(["state", task.key, "processing", worker.address, time(), True])
+
+        class TaskErred:
+            """Handles failures: tells the observers of this scheduler, then does what was done before."""
+
+            def __init__(self, handle: Any) -> None:
+                self.taskscope_observers: dict[str, Any] = {}
+                self.taskscope_handle = handle
+
+            def __call__(self, *args: Any, **told: Any) -> Any:
+                for failed in list(self.taskscope_observers.values()):
+                    failed(dict(told))
+                return self.taskscope_handle(*args, **told)
+
+        # The scheduler tells plugins nothing of a failure that is tried again.
+        handle = scheduler.stream_handlers.get("task-erred")
+        if handle is not None and not iscoroutinefunction(handle):
+            if not hasattr(handle, "taskscope_observers"):
+                handle = scheduler.stream_handlers["task-erred"] = TaskErred(handle)
+            handle.taskscope_observers[name] = observer.failed
         scheduler.add_plugin(observer, name=name)
         scheduler.handlers[name] = observer.read
         return observer
@@ -100,6 +247,12 @@ def _end(name: str) -> Callable[[Any, Any], None]:
     def end(scheduler: Any, _observer: Any) -> None:
         scheduler.plugins.pop(name, None)
         scheduler.handlers.pop(name, None)
+        handle = scheduler.stream_handlers.get("task-erred")
+        observers = getattr(handle, "taskscope_observers", None)
+        if observers is not None:
+            observers.pop(name, None)
+            if not observers:
+                scheduler.stream_handlers["task-erred"] = handle.taskscope_handle
 
     return end
 
@@ -141,6 +294,7 @@ class Observer:
             return self.is_there
         comm = await self._link.open()
         try:
+            _check_python(await self._link.ask("versions"))
             await comm.write(self._request())
             _check(await comm.read())
         except Exception as error:  # noqa: BLE001 - a scheduler may answer anything, or close the connection
@@ -157,17 +311,15 @@ class Observer:
         self._listening = asyncio.get_running_loop().create_task(self._listen(comm))
         return True
 
-    async def read(
-        self, cursor: int, *, limit: int = _MOST_AT_ONCE, is_last: bool = False
-    ) -> tuple[int, int, list[Mapping[str, Any]]]:
-        """Return the number of the first record that it has from `cursor` on, how many there were, and some.
+    async def read(self, cursor: int, *, limit: int = _MOST_AT_ONCE, is_last: bool = False) -> News:
+        """Return the number of the first event that it has from `cursor` on, how many there were, and some.
 
         Parameters
         ----------
         cursor
             How many were read before; it forgets them.
         limit
-            How many at most.
+            About how many at most; each task of a graph counts as one.
         is_last
             Whether nothing is asked for a while, so that it keeps few.
 
@@ -178,12 +330,12 @@ class Observer:
         """
         if self._listening is None or self._listening.done():
             raise ConnectionResetError("it is gone")
-        most = _MOST_AT_REST if is_last else _MOST_RECORDS
+        most = _MOST_AT_REST if is_last else _MOST_EVENTS
         told = await self._link.ask(self._name, cursor=cursor, limit=limit, most=most)
         if told["failed"] > self._n_failed:
             self._n_failed = told["failed"]
             self._recorder.warn(f"{self._n_failed:,} tasks are missing: the observer could not read them")
-        return int(told["first"]), int(told["n"]), list(told["records"])
+        return News(int(told["first"]), int(told["n"]), told["events"])
 
     def close(self) -> None:
         """Close the connection; the scheduler then takes the observer out."""
@@ -205,12 +357,20 @@ class Observer:
 
         return {
             "op": "feed",
-            "setup": dumps(_begin(self._name, _MOST_RECORDS)),
+            "setup": dumps(_begin(self._name, _MOST_EVENTS)),
             "function": dumps(_here()),
             "teardown": dumps(_end(self._name)),
             "interval": _EVERY_S,
             "reply": True,
         }
+
+
+def _check_python(versions: Mapping[str, Any]) -> None:
+    """Raise where code of this Python is not code there."""
+    found = str(versions["host"]["python"])
+    here = f"{sys.version_info.major}.{sys.version_info.minor}"
+    if found.split(".")[:2] != here.split("."):
+        raise RuntimeError(f"it runs Python {found}, and this is {here}")
 
 
 def _check(answer: Any) -> None:

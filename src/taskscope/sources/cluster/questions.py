@@ -3,25 +3,23 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Callable, Hashable, Mapping, Sequence
 from contextlib import asynccontextmanager
+from itertools import islice
 
 from taskscope.sources.cluster import adapter
-from taskscope.sources.cluster.arrivals import Arrivals
-from taskscope.sources.cluster.attempts import Attempts
+from taskscope.sources.cluster.adapter import Submission
 from taskscope.sources.cluster.executing import Executing
-from taskscope.sources.cluster.given_up import GivenUp
 from taskscope.sources.cluster.guests import Guests
 from taskscope.sources.cluster.holdings import Holdings
-from taskscope.sources.cluster.inflight import InFlight
 from taskscope.sources.cluster.observer import Observer
-from taskscope.sources.cluster.others import Others
 from taskscope.sources.cluster.pace import Pace
+from taskscope.sources.cluster.polling import Graphs, Polling
 from taskscope.sources.cluster.probing import ClockProbe
+from taskscope.sources.cluster.rows import Rows
 from taskscope.sources.cluster.runs import TrackedRun
 from taskscope.sources.cluster.samples import WorkerSampler
-from taskscope.sources.cluster.states import States
-from taskscope.sources.cluster.stream import TaskStream
+from taskscope.sources.cluster.tasks import TO_RUN, Others, Tasks
 from taskscope.sources.cluster.transfers import TransferLogs
 from taskscope.sources.cluster.wanted import Wanted
 from taskscope.sources.cluster.watched import Watched
@@ -32,6 +30,13 @@ __all__ = ["Questions", "patience_ends"]
 
 _WORKERS_S = 1.7
 """How long workers are waited for at an end: less than a block's end waits for everything."""
+_MOST_TRIES = 20
+_AT_ONCE = 200
+"""How many tasks that were let go are looked at together: one that is needed keeps its run going."""
+_COMING_S = 0.5
+"""How long after the end of a compute a graph is waited for that its scheduler has not told of."""
+_HEARD_S = 0.05
+"""Longer than a client keeps what it has to say before it sends it."""
 
 
 def patience_ends() -> float:
@@ -50,12 +55,14 @@ class Questions:
         The cluster.
     samples
         Told when a worker is gone.
-    others
-        Told of tasks of other clients.
-    arrivals
-        Asked whether all keys of this process are known.
+    told
+        Told when a run of other clients begins or ends.
+    admit
+        Called for what was handed over by now to be let in, right before events are told.
+    is_handed_work
+        Asked whether a client may be about to hand something over, or has.
     guests
-        Asked whether clients are there still: workers go with the last.
+        Asked whose clients are there still: workers go with the last.
     wanted
         What is wanted.
     pace
@@ -66,8 +73,9 @@ class Questions:
         self,
         watched: Watched,
         samples: WorkerSampler,
-        others: Others,
-        arrivals: Arrivals,
+        told: Callable[[], None],
+        admit: Callable[[], None],
+        is_handed_work: Callable[[], bool],
         guests: Guests,
         wanted: Wanted,
         pace: Pace,
@@ -76,31 +84,27 @@ class Questions:
         self._link = link
         self._recorder = recorder
         self._workers = workers
-        self._ownership = watched.ownership
         self._samples = samples
-        self._others = others
-        self._arrivals = arrivals
+        self._admit = admit
+        self._is_handed_work = is_handed_work
         self._guests = guests
         self._wanted = wanted
         self._pace = pace
         self._was_too_long = False
         self._poll = poll = WorkerPoll(link, workers, recorder, wanted.avoided)
         self._transfers = TransferLogs(poll, recorder)
+        self._others = Others(recorder, workers, told)
+        self.tasks = Tasks(watched, Rows(watched, self._transfers), self._others, guests.have)
+        """What is known of tasks."""
         self._observer = Observer(link, recorder)
-        self._stream = TaskStream(watched, others, self._transfers, self._observer)
-        self._attempts = Attempts(watched, poll, self._stream, self._transfers)
-        self._in_flight = InFlight(watched, others, lambda: arrivals.know_all)
+        self._polling = Polling(watched)
+        self._graphs = Graphs(watched, self.tasks)
         self._executing = Executing(poll, recorder)
-        self._given_up = GivenUp(link, recorder)
-        self._states = States(watched, self._stream, pace)
         self._probe = ClockProbe(link, poll, recorder)
-        self._holdings = Holdings(watched)
+        self._holdings = Holdings(watched, self.tasks)
         self._profiles = WorkerProfiles(poll, recorder, lambda: wanted.samples)
-
-    @property
-    def is_fresh(self) -> bool:
+        self.is_fresh = False
         """Whether the scheduler kept no records before it was asked."""
-        return self._stream.is_fresh
 
     @property
     def owe_samples(self) -> bool:
@@ -112,15 +116,75 @@ class Questions:
         """Whether no worker was given up that was waited for at the last look, or after it."""
         return not (self._workers.silent or self._was_too_long)
 
+    @property
+    def watch_others(self) -> bool:
+        """Whether tasks of other clients are recorded."""
+        return self._others.since is not None
+
     async def open(self) -> None:
         """Have the scheduler keep records from now on, and find out who works there."""
-        await self._stream.open(self._wanted.transport)
+        if self._wanted.transport == "observe" and await self._observer.open():
+            self.tasks.is_exact = True
+        else:
+            self.tasks.cursor = await self._polling.open()
+        self.tasks.opened = self._recorder.clock.perf_counter()
+        self.is_fresh = self.tasks.cursor == 0
         await self._ask_identity(())
         await self._holdings.open()
 
+    def add(self, arrived: Sequence[tuple[TrackedRun, Submission]]) -> None:
+        """Take in what was handed over."""
+        for run, submission in arrived:
+            if self.tasks.is_exact or submission.expr is None:
+                self.tasks.expect(run, submission)
+        if not self.tasks.is_exact:
+            self._graphs.read([(run, s) for run, s in arrived if s.expr is not None])
+
     async def what_became(self, runs: Sequence[TrackedRun], *, at_end: bool) -> None:
-        """Find out which runs are over whose futures were let go or cancelled; see `GivenUp.ask`."""
-        await self._given_up.ask(runs, at_end=at_end)
+        """End the runs of which nobody waits for anything, and nothing is needed any more.
+
+        A client does not hear of a task any more whose future was let go or cancelled. It runs on where
+        anybody needs it: ``fire_and_forget`` does, and tasks that were handed over since.
+
+        Parameters
+        ----------
+        runs
+            Runs that go on.
+        at_end
+            Whether nobody asks again, so that what was let go only now must have been heard of by then.
+        """
+        runs = [run for run in runs if run.over is None and run.answered is not None]
+        now = self._recorder.clock.perf_counter
+        given_up = [run for run in runs if run.given_up]
+        if at_end and given_up:
+            since = max(run.answered or 0.0 for run in given_up)
+            await asyncio.sleep(max(since + _HEARD_S - now(), 0.0))
+            await self._read(())
+        for run in runs:
+            while run.given_up and await self._let_go(run):
+                pass
+            if not run.given_up:
+                run.over = now()
+
+    async def _let_go(self, run: TrackedRun) -> bool:
+        """Take out some tasks that are not needed; True if these are all that were looked at."""
+        keys = list(islice(run.given_up, _AT_ONCE))
+        unknown = [key for key in keys if self.tasks.state(key) in (None, "processing")]
+        states: Mapping[Hashable, str | None] = {}
+        if unknown:
+            try:
+                states = await self._link.ask("get_task_status", keys=unknown)
+            except OSError:
+                raise
+            except Exception:  # noqa: BLE001 - whatever it raises, it does not tell, and nobody waits for them
+                states = {}
+        found = {key: states.get(key) if key in unknown else self.tasks.state(key) for key in keys}
+        gone = [key for key, state in found.items() if state not in TO_RUN]
+        for key in gone:
+            del run.given_up[key]
+        # What is in memory was finished, for others if not for this run.
+        run.unfinished.update(key for key in gone if found[key] != "memory")
+        return len(gone) == len(keys)
 
     async def look(
         self, runs: Sequence[TrackedRun], over: Sequence[TrackedRun], *, at_end: bool, until: float
@@ -139,20 +203,33 @@ class Questions:
             When workers are waited for no longer; see `patience_ends`.
         """
         self._was_too_long = False
+        if over:
+            await self._graphs.finished()
         if not self._guests.have_left:
             await self._probe.look(self._pace)
         with self._pace:
             await self.follow_others(runs)
-            at_once = bool(over) or (at_end and self._others.since is not None)
-            await self._ask_scheduler(runs, at_once=at_once)
+            at_once = bool(over) or (at_end and self.watch_others)
+            # A worker may have died and others done its tasks in less time than lies between two looks.
+            if self._pace.is_identity_due() or at_once:
+                await self._ask_identity(runs)
+            await self._read(runs)
+            while at_end and any(map(self.is_coming, over)):
+                await asyncio.sleep(_HEARD_S)
+                await self._read(runs)
             # They go with the last client, and a scheduler logs each that does not answer any more.
             if not self._guests.have_left:
-                await self._executing.ask(self._pace, self._in_flight.sent, self._in_flight.since)
+                await self._executing.ask(self._pace, self.tasks.processing)
                 async with self._waiting(until):
-                    await self._attempts.ask(runs, over, self._pace, knows_all=self._arrivals.know_all)
                     await self._transfers.ask(self._pace, at_once=at_once)
                     await self._profiles.look(self._pace, [run.log for run in runs])
                 await self._holdings.ask(at_end=at_once)
+
+    def is_coming(self, run: TrackedRun) -> bool:
+        """Return whether a graph of a run that is over is on its way: the client had all results before."""
+        if run.over is None or not run.n_expected:
+            return False
+        return self._recorder.clock.perf_counter() - run.over < _COMING_S
 
     async def follow_others(self, runs: Sequence[TrackedRun]) -> None:
         """Begin or end to record what other clients have it do, as that is wanted."""
@@ -162,21 +239,52 @@ class Questions:
         if since is not None:
             # What of theirs is over by now is not of the time for which they are wanted.
             await self._ask_identity(runs)
-            await self._stream.ask()
-            self._stream.fold(knows_all=self._arrivals.know_all)
+            await self._read(runs)
             if self._others.since is None:
-                self._stream.set_apart()
+                self.tasks.set_apart()
         self._others.follow(since)
 
-    async def _ask_scheduler(self, runs: Sequence[TrackedRun], *, at_once: bool) -> None:
-        # A worker may have died and others done its tasks in less time than lies between two looks.
-        if self._pace.is_identity_due() or at_once:
+    async def _read(self, runs: Sequence[TrackedRun]) -> None:
+        """Read what happened, and tell it."""
+        if self._wanted.transport == "poll" and self._observer.is_there:
+            await self._stop_observing()
+        if self._observer.is_there:
+            await self._observe()
+        else:
+            events, are_gone = await self._polling.ask_processing(self._pace)
+            self.tasks.put(events)
+            if are_gone:
+                await self._ask_identity(runs)
+            self.tasks.take(await self._polling.read())
+        if self.tasks.has_strangers:
             await self._ask_identity(runs)
-        if await self._in_flight.ask(self._pace):
-            await self._ask_identity(runs)
-        await self._states.ask_at_end(runs)
-        await self._read_stream(runs)
-        await self._states.ask(runs, self._in_flight.sent)
+        self._admit()
+        self.tasks.fold(knows_all=self._graphs.are_read and not self._is_handed_work())
+
+    async def _observe(self, *, is_last: bool = False) -> int:
+        """Read all there is by now; return how many events there were."""
+        news = await self._observer.read(self.tasks.cursor, is_last=is_last)
+        n = news.n
+        self.tasks.take(news)
+        while self.tasks.cursor < n and news.events:
+            news = await self._observer.read(self.tasks.cursor, is_last=is_last)
+            self.tasks.take(news)
+        return n
+
+    async def _stop_observing(self) -> None:
+        """Have the observer taken out, and go on with the scheduler's own records."""
+        index = await self._polling.open()
+        for _ in range(_MOST_TRIES):
+            await self._observe()
+            index = await self._polling.open()
+            # Of what ended in between it would not be known whether both tell of it.
+            if (await self._observer.read(self.tasks.cursor, limit=0)).n == self.tasks.cursor:
+                break
+        self._admit()
+        self.tasks.fold(knows_all=not self._is_handed_work())
+        self._observer.close()
+        self.tasks.is_exact = False
+        self.tasks.cursor = index
 
     @asynccontextmanager
     async def _waiting(self, until: float) -> AsyncIterator[None]:
@@ -190,16 +298,8 @@ class Questions:
                 raise
             self._was_too_long = True
             self._recorder.warn(
-                "workers did not answer in time: failed attempts, bytes of transfers and samples may be "
-                "missing"
+                "workers did not answer in time: bytes of transfers and samples may be missing"
             )
-
-    async def _read_stream(self, runs: Sequence[TrackedRun]) -> None:
-        await self._stream.follow(self._wanted.transport)
-        await self._stream.ask()
-        if self._stream.has_strangers:
-            await self._ask_identity(runs)
-        self._stream.fold(knows_all=self._arrivals.know_all)
 
     async def _ask_identity(self, runs: Sequence[TrackedRun]) -> None:
         with self._pace.sparing("identity"):
@@ -209,8 +309,8 @@ class Questions:
             run.log.n_workers = max(run.log.n_workers or 0, self._workers.n_threads)
         for address in gone:
             self._samples.leave(self._workers.get(address))
-        self._attempts.lose(gone, runs)
-        await self._in_flight.ask_losses(gone)
+        if not self.tasks.is_exact:
+            self.tasks.put(await self._polling.ask_losses(gone))
 
     async def finish_samples(self, runs: Sequence[TrackedRun], *, until: float) -> None:
         """Ask for all samples there are by now; `runs` go on, and are asked for again.
@@ -240,20 +340,25 @@ class Questions:
         """Ask what is held of runs that have ended."""
         await self._holdings.ask(at_end=False)
 
-    def end(self, run: TrackedRun, others: Sequence[TrackedRun]) -> None:
-        """Tell of what was still to be told of a run that has ended; `others` go on."""
-        self._stream.end(run)
-        self._attempts.end(run, others)
+    def end(self, run: TrackedRun) -> None:
+        """Tell of what was still to be told of a run that has ended."""
+        self.tasks.end(run)
         self._holdings.end(run)
-        self._ownership.forget(run)
 
     async def rest(self) -> None:
         """Let the scheduler keep little, as long as nothing is looked at."""
-        await self._stream.rest()
+        if self._observer.is_there:
+            await self._observe(is_last=True)
+            self.tasks.fold(knows_all=not self._is_handed_work())
+
+    def leave_others(self) -> None:
+        """Record no more of other clients."""
+        self._others.follow(None)
 
     def close(self) -> None:
         """Ask no more."""
         self._holdings.close()
-        about_workers = (self._executing, self._transfers, self._attempts, self._profiles)
-        for asking in (self._probe, self._observer, *about_workers, self._poll):
+        self.leave_others()
+        about_workers = (self._executing, self._transfers, self._profiles)
+        for asking in (self._graphs, self._probe, self._observer, *about_workers, self._poll):
             asking.close()

@@ -8,29 +8,75 @@ otherwise a loop that submits would make a run per task.
 from __future__ import annotations
 
 import math
-from collections import deque
-from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, MutableMapping
+from collections import Counter, deque
+from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, MutableMapping, Sequence
 from dataclasses import dataclass, field
 from itertools import chain, repeat
 from typing import Any, NamedTuple
 
 from taskscope.model.errortext import describe
+from taskscope.model.records import ERRED, FINISHED, LOST
 from taskscope.record import GraphSource, RunLog
-from taskscope.sources.cluster.counted import CountedRows
-from taskscope.sources.cluster.unended import Unended
 
-__all__ = ["Idle", "TrackedRun", "announce"]
+__all__ = ["CountedRows", "TrackedRun", "announce"]
 
 _DONE = ("finished", "error", "cancelled", "lost")
 
 
-class Idle(NamedTuple):
-    """Tasks that nobody computes, as a scheduler said when it had so many records."""
+class CountedRows:
+    """Tells the recorder which rows count no more, because their task has a later one or is in flight again.
 
-    n_records: int
-    there: list[Hashable]
-    """Those whose results it had."""
-    not_needed: list[Hashable]
+    Parameters
+    ----------
+    log
+        Where the run is recorded.
+    landed
+        Its tasks that have finished at least once, as far as it was told.
+    """
+
+    def __init__(self, log: RunLog, landed: Mapping[Hashable, object]) -> None:
+        self._log = log
+        self._landed = landed
+        self._others: dict[Hashable, int | None] = {}
+        """The statuses of the last rows that are not of having finished, None for what is in flight again."""
+
+    def is_lost(self, key: Hashable) -> bool:
+        """Return whether a task went down with its worker, and was not sent to another since."""
+        return self._others.get(key) == LOST
+
+    def send(self, key: Hashable) -> None:
+        """Note that a worker has been given a task."""
+        if self._replace(key, ()):
+            self._others[key] = None
+
+    def lose(self, key: Hashable) -> None:
+        """Note that a task went down with its worker, before its row is told."""
+        self._replace(key, ())
+        self._others[key] = LOST
+
+    def end(self, keys: Sequence[Hashable], failed: Collection[int]) -> None:
+        """Note which tasks ended, in their order, before it is told; `failed` are places of `keys`."""
+        # Nearly always each for the first time, and there may be thousands a second.
+        is_first = not (failed or self._others) and self._landed.keys().isdisjoint(keys)
+        if is_first and len(set(keys)) == len(keys):
+            return
+        finished: set[Hashable] = set()
+        for place, key in enumerate(keys):
+            self._replace(key, finished)
+            if place in failed:
+                self._others[key] = ERRED
+            else:
+                self._others.pop(key, None)
+                finished.add(key)
+
+    def _replace(self, key: Hashable, finished: Collection[Hashable]) -> bool:
+        """Have the last row of a task count no more, if there is one; `finished` have one of that status."""
+        has_finished = key in finished or key in self._landed
+        status = self._others.get(key, FINISHED if has_finished else None)
+        if status is None:
+            return False
+        self._log.superseded.extend((key, status))
+        return True
 
 
 class _Returned(NamedTuple):
@@ -59,8 +105,6 @@ class TrackedRun:
         What the client knows of the requested keys that are not done, in the order they were asked for.
     keys
         All keys of its graph as far as they are known.
-    assumed
-        Whether the graph was too large to be looked at, so that keys of nobody are taken for its own.
     """
 
     log: RunLog
@@ -79,30 +123,29 @@ class TrackedRun:
     """Those that nobody needed any more before they had finished."""
     released: set[Hashable] = field(default_factory=set)
     """Those whose futures were let go, and not cancelled: what of them did not run was not interrupted."""
-    unended: Unended = field(default_factory=Unended)
     requested: set[Hashable] = field(default_factory=set)
+    """Requested keys of graphs that came."""
+    coming: set[Hashable] = field(default_factory=set)
+    """Requested keys of graphs that did not come so far."""
     spared: set[Hashable] = field(default_factory=set)
     """Those that do not have to run."""
-    idle: deque[Idle] = field(default_factory=deque)
-    """Those of which it is not decided yet whether they are."""
     rows: CountedRows = field(init=False)
+    waiting_for: dict[str, Counter[str]] = field(default_factory=dict)
+    """How many of its tasks no worker has, by prefix and the state that they are in."""
+    n_expected: int = 0
+    """How many of its graphs are on their way to the scheduler, or back from it."""
+    n_attempts: Counter[Hashable] = field(default_factory=Counter)
+    """How many attempts of each of its tasks failed and were followed by another."""
     lacks_records: bool = False
-    """Whether records of it may have been taken for those of another run."""
-    is_complete: bool = False
-    """Whether it is over and no record of its tasks can be missing: those without one did not run."""
+    """Whether records of its tasks may be missing: those without one may have run all the same."""
     given_back: dict[Hashable, _Returned] = field(default_factory=dict)
     """Tasks that a worker has no more and that no record has told of so far."""
     last_stop: float = 0.0
     is_known: bool = False
     coroutines: frozenset[Hashable] = frozenset()
     """Tasks of it that workers run in their event loop."""
-    assumed: bool = False
     handed_over: float = math.inf
     """A moment before its tasks were handed to the scheduler, where it is earlier than the start."""
-    may_retry: bool = False
-    """Whether tasks of it that fail may be tried again."""
-    final_failures: dict[Hashable, set[float]] = field(default_factory=dict)
-    """When workers reported failures that no attempt followed, by their clocks; of runs that may retry."""
     answered: float | None = None
     """When it was seen that none of its futures is waited for any more, None before."""
     over: float | None = None
@@ -118,6 +161,7 @@ class TrackedRun:
     def ask(self, states: Mapping[Hashable, Any]) -> None:
         """Wait for these keys, too."""
         self.waiting.extend(states.items())
+        self.coming.update(key for key in states if key not in self.keys)
 
     def returned(self, now: float, error: BaseException | None) -> None:
         """Note that the call that waited for it has come back."""
@@ -202,7 +246,7 @@ class TrackedRun:
 
     def spare(self, keys: Iterable[Hashable]) -> None:
         """Tell the recorder that tasks do not have to run."""
-        new = [key for key in keys if key not in self.spared]
+        new = [key for key in keys if key in self.keys and key not in self.spared]
         self.spared.update(new)
         self._tell_spared(new, are_spared=True)
 
@@ -211,7 +255,6 @@ class TrackedRun:
         back = [key for key in keys if key in self.spared] if self.spared else []
         if back:
             self.spared.difference_update(back)
-            self.unended.add(back)
             self._tell_spared(back, are_spared=False)
 
     def _tell_spared(self, keys: Iterable[Hashable], *, are_spared: bool) -> None:
@@ -220,8 +263,9 @@ class TrackedRun:
 
     def count(self) -> None:
         """Tell the recorder how many tasks have to run."""
-        # Of a graph that was not looked at only those keys are known that the scheduler has told of so far.
-        self.log.n_tasks = 0 if self.assumed else len(self.keys) - len(self.spared)
+        # Of those of others only that is known which the scheduler has told of so far.
+        n_known = len(self.keys) + len(self.coming) - len(self.spared)
+        self.log.n_tasks = 0 if self.log.is_of_others else n_known
 
     @property
     def outcome(self) -> str:
@@ -236,7 +280,7 @@ class TrackedRun:
     def end(self, now: float, *, is_gone: bool = False) -> None:
         """Tell the recorder how it ended, once all that the scheduler knows was read, or that `is_gone`."""
         log, status = self.log, self.outcome
-        if self.is_complete and status == "finished":
+        if not self.lacks_records and status == "finished" and not is_gone:
             left = self.keys.difference(self.landed, self.failed)
             self.spare(key for key in left if not self._was_sent(key))
         if is_gone and status == "finished":
@@ -270,11 +314,10 @@ def announce(
 ) -> None:
     """Add keys to the run's graph; those that it has are left out."""
     new = {key: needed for key, needed in graph.items() if key not in run.keys}
-    source = GraphSource(new, frozenset(k for k in kept if k in new), {}, grows=run.collects or run.assumed)
+    source = GraphSource(new, frozenset(k for k in kept if k in new), {}, grows=run.collects)
     run.keys.update(new)
+    run.coming.difference_update(new)
     run.requested.update(kept)
-    if not run.assumed:
-        run.unended.add(new)
     run.count()
     if not run.is_known:
         run.is_known = True

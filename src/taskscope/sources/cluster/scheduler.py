@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import threading
+from collections import deque
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -11,12 +12,9 @@ from taskscope.model.errortext import describe
 from taskscope.record import Recorder
 from taskscope.sources.cluster.adapter import Submission
 from taskscope.sources.cluster.alarm import Alarm
-from taskscope.sources.cluster.arrivals import Arrivals
 from taskscope.sources.cluster.computes import Computes
 from taskscope.sources.cluster.guests import Guests
 from taskscope.sources.cluster.link import Link, LoopThread
-from taskscope.sources.cluster.others import Others
-from taskscope.sources.cluster.ownership import Ownership
 from taskscope.sources.cluster.pace import Pace
 from taskscope.sources.cluster.questions import Questions, patience_ends
 from taskscope.sources.cluster.runs import TrackedRun, announce
@@ -85,16 +83,15 @@ class WatchedScheduler:
         self._alarm = Alarm()
         self._pace = Pace(recorder.clock.perf_counter)
         samples = WorkerSampler(recorder)
-        ownership = Ownership()
         self.workers = Workers(address, samples.take)
         """Who works there."""
-        self._others = Others(recorder, self.workers, ownership.past, told)
-        self._arrivals = Arrivals(ownership, self._others, recorder, computes.are_coming)
+        self._incoming: deque[tuple[TrackedRun, Submission]] = deque()
         self._questions = Questions(
-            Watched(self._link, self.workers, ownership, recorder),
+            Watched(self._link, self.workers, recorder),
             samples,
-            self._others,
-            self._arrivals,
+            told,
+            self._admit,
+            lambda: computes.are_coming() or bool(self._incoming),
             guests,
             wanted,
             self._pace,
@@ -105,12 +102,12 @@ class WatchedScheduler:
     @property
     def has_runs(self) -> bool:
         """Whether there are runs that have not ended."""
-        return self._arrivals.are_there or bool(self._runs)
+        return bool(self._incoming or self._runs)
 
     @property
     def watches_others(self) -> bool:
         """Whether tasks of other clients are, or are to be, recorded."""
-        return self._others.since is not None or self._wanted.others_since is not None
+        return self._questions.watch_others or self._wanted.others_since is not None
 
     @property
     def owes_samples(self) -> bool:
@@ -128,7 +125,7 @@ class WatchedScheduler:
 
     def add(self, run: TrackedRun, submission: Submission) -> None:
         """Watch a run, or more of it, from the next look on; called on users' threads."""
-        self._arrivals.add(run, submission)
+        self._incoming.append((run, submission))
 
     def wake(self) -> None:
         """Have it look soon; called on any thread."""
@@ -137,7 +134,7 @@ class WatchedScheduler:
     def abandon(self) -> None:
         """End all runs as they stand, because nobody watches any more; called once the thread has ended."""
         self.broken = True
-        self._others.follow(None)
+        self._questions.leave_others()
         self._end_all("interrupted", None)
 
     async def begin_others(self) -> None:
@@ -168,7 +165,7 @@ class WatchedScheduler:
                 if not (self.has_runs or self.watches_others):
                     await self._questions.rest()
                     self._alarm.turn_off()
-                    if not self._arrivals.are_there and not self.guests.are_leaving:
+                    if not self._incoming and not self.guests.are_leaving:
                         await self._rest()
                     continue
                 await self._step()
@@ -178,9 +175,7 @@ class WatchedScheduler:
             self._lose(error)
         finally:
             self.ready.set()
-            self._arrivals.close()
             self._questions.close()
-            self._others.follow(None)
             self._told()
             await self._link.close()
             self._left(self)
@@ -205,34 +200,43 @@ class WatchedScheduler:
             self._computes.look(self._runs)
             await self._questions.what_became(self._runs, at_end=at_end)
             over = [run for run in self._runs if run.over is not None]
-            if over:
-                await self._arrivals.learned()
             until = patience_ends()
             await self._questions.look(self._runs, over, at_end=at_end, until=until)
             for run in over:
-                self._end(run)
+                if not self._questions.is_coming(run):
+                    self._end(run)
             if at_end:
                 await self._questions.finish_samples(self._runs, until=until)
 
     def _admit(self) -> None:
-        if self._arrivals.are_there and self._questions.is_fresh and self.has_early_work:
+        """Let in what was handed over by now."""
+        if self._incoming and self._questions.is_fresh and self.has_early_work:
             self.has_early_work = False
             self._recorder.warn(
                 "the scheduler kept no records yet when it was handed work: the first tasks may be missing"
             )
-        self._arrivals.admit(self._runs)
+        arrived: list[tuple[TrackedRun, Submission]] = []
+        while self._incoming:
+            arrived.append(self._incoming[0])
+            if arrived[-1][0] not in self._runs:
+                self._runs.append(arrived[-1][0])
+            # Only now, so that it is seen on every thread that there is a run.
+            self._incoming.popleft()
+        if arrived:
+            self._questions.add(arrived)
 
     def _end(self, run: TrackedRun, *, is_gone: bool = False) -> None:
-        self._questions.end(run, [other for other in self._runs if other is not run])
-        if not run.is_known:
-            announce(run, {}, ())
+        # Of a graph that never came only what was asked for is known.
+        announce(run, dict.fromkeys(run.coming, ()), set(run.coming))
+        self._questions.end(run)
         run.end(self._recorder.clock.perf_counter(), is_gone=is_gone)
         self._computes.ended(run)
         # Last: who waits for what has ended asks those that have runs.
         self._runs.remove(run)
 
     def _end_all(self, status: str, error: str | None) -> None:
-        runs = [*self._runs, *self._arrivals.give_up()]
+        runs = [*self._runs, *(run for run, _ in self._incoming)]
+        self._incoming.clear()
         now = self._recorder.clock.perf_counter()
         for run in dict.fromkeys(runs):
             if run not in self._runs:

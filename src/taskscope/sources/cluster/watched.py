@@ -6,7 +6,6 @@ from dataclasses import dataclass
 
 from taskscope.record import Recorder
 from taskscope.sources.cluster.link import Link
-from taskscope.sources.cluster.ownership import Ownership
 from taskscope.sources.cluster.workers import Workers
 
 __all__ = ["Watched"]
@@ -22,13 +21,10 @@ class Watched:
         Where to ask.
     workers
         Who works there.
-    ownership
-        Whose the tasks are.
     recorder
         Where to tell.
     """
 
     link: Link
     workers: Workers
-    ownership: Ownership
     recorder: Recorder

@@ -1,0 +1,275 @@
+"""From records of tasks that ended to rows of runs, many at once, with times on the recorder's axis."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import chain
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from taskscope.model.activities import FAILED_ATTEMPT
+from taskscope.record import LaneActivity, LaneKey, RunLog
+from taskscope.record.writers.appended import FailedTask
+from taskscope.sources.cluster.clock import UNCORRECTED
+from taskscope.sources.cluster.corrections import Corrections
+from taskscope.sources.cluster.records import COMPUTE, Executions, read_executions
+from taskscope.sources.cluster.runs import TrackedRun
+from taskscope.sources.cluster.transfers import TransferLogs
+from taskscope.sources.cluster.watched import Watched
+
+__all__ = ["Rows", "TimedExecutions", "tell"]
+
+_Floats: TypeAlias = NDArray[np.float64]
+_STEP_S = 0.1
+_MAX_AT_ONCE = 10_000
+"""As many rows as the recorder folds at once."""
+_MAX_TEXT = 300
+_MAX_TEXTS = 1_000
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class TimedExecutions:
+    """Executions, their lanes, and when each of their steps was, on the axis of the recorder's clock."""
+
+    told: Executions
+    lanes: list[LaneKey]
+    start: _Floats
+    stop: _Floats
+
+
+class Rows:
+    """Tells runs what workers did for their tasks.
+
+    Parameters
+    ----------
+    watched
+        The cluster.
+    transfers
+        Told of transfers.
+    """
+
+    def __init__(self, watched: Watched, transfers: TransferLogs) -> None:
+        self._workers = watched.workers
+        self._recorder = watched.recorder
+        self._transfers = transfers
+        self._corrections = Corrections()
+        self._shift_s = math.nan
+        self._texts: set[str] = set()
+
+    def tell(
+        self,
+        records: Sequence[Mapping[str, Any]],
+        runs_of: Callable[[Sequence[Hashable], Collection[int]], list[TrackedRun | None]],
+    ) -> bool:
+        """Tell of tasks that ended; False if some of the records could not be read.
+
+        Parameters
+        ----------
+        records
+            What the scheduler says of them, in its order.
+        runs_of
+            Gives the run of each key, None where that is not recorded; and is told the places of failures.
+        """
+        are_read = True
+        for first in range(0, len(records), _MAX_AT_ONCE):
+            told, _, errors = read_executions(records[first : first + _MAX_AT_ONCE])
+            are_read &= not errors
+            if told.n_cut:
+                n_cut = f"{told.n_cut:,}"
+                self._recorder.warn(f"of {n_cut} tasks with very many transfers only the first are kept")
+            for error in errors:
+                self._recorder.fault("reading a record of the task stream", error)
+            if len(told):
+                self._tell(told, runs_of(told.keys, told.errors.keys()))
+        return are_read
+
+    def _tell(self, told: Executions, runs: Sequence[TrackedRun | None]) -> None:
+        places: dict[TrackedRun | None, list[int]] = {}
+        for place, run in enumerate(runs):
+            places.setdefault(run, []).append(place)
+        timed = self.timed(told, _coroutines(told, places))
+        for run, mine in places.items():
+            if run is not None:
+                self._warn_of_clocks(timed, mine)
+                tell(run, timed, mine, self._transfers)
+
+    def _warn_of_clocks(self, timed: TimedExecutions, places: Sequence[int]) -> None:
+        for place in set(timed.told.stepped).intersection(places):
+            worker = timed.lanes[place].label.rpartition(", thread ")[0]
+            self._recorder.warn(f"the clock of {worker} was set back: times of its tasks are uncertain")
+
+    def tell_attempts(
+        self, records: Sequence[Mapping[str, Any]], run_of: Callable[[Hashable], TrackedRun | None]
+    ) -> None:
+        """Tell of attempts that failed and are followed by others, and of what was done for them."""
+        told, _, errors = read_executions(records)
+        for error in errors:
+            self._recorder.fault("reading a failed attempt", error)
+        if not len(told):
+            return
+        timed = self.timed(told)
+        for place, key in enumerate(told.keys):
+            run = run_of(key)
+            if run is None:
+                continue
+            _tell_activities(run.log, timed, {place}, self._transfers)
+            run.n_attempts[key] += 1
+            text = f"{self._text(told.errors[place])} (attempt {run.n_attempts[key]})"
+            step, lane = int(told.computed[place]), timed.lanes[place]
+            if told.steps.kind[step] == COMPUTE:
+                start, stop = float(timed.start[step]), float(timed.stop[step])
+                run.log.activities.append(LaneActivity(key, lane, FAILED_ATTEMPT, start, stop, text))
+
+    def _text(self, error: str) -> str:
+        error = error if len(error) <= _MAX_TEXT else f"{error[:_MAX_TEXT]}…"
+        if error not in self._texts and len(self._texts) >= _MAX_TEXTS:
+            # A recording has each text once, for ever; there must not be one for each of a million tasks.
+            error = f"{error.partition(':')[0]}: …"
+        self._texts.add(error)
+        return error
+
+    def timed(self, told: Executions, coroutines: Collection[int] = ()) -> TimedExecutions:
+        """Put times on the axis of the recorder's clock, as it was last compared, and learn of clocks.
+
+        Parameters
+        ----------
+        told
+            What was executed.
+        coroutines
+            The places of those that ran in an event loop.
+        """
+        numbers: dict[str, int] = {}
+        worker = np.array([numbers.setdefault(a, len(numbers)) for a in told.workers], np.int64)
+        workers = [self._workers.get(address) for address in numbers]
+        corrections = self._corrections.applied(told)
+        known = np.flatnonzero(~np.isnan(corrections))
+        stops, found = told.computed_stop[known].tolist(), corrections[known].tolist()
+        for number, stop, correction in zip(worker[known].tolist(), stops, found, strict=True):
+            workers[number].clock.note(stop, correction)
+        ahead_s = np.array([w.clock.ahead_s for w in workers])
+        unknown_s = np.array([w.clock.shift_s(math.nan) for w in workers])
+        steps = told.steps
+        of = worker[steps.owner]
+        correction = corrections[steps.owner]
+        shift = np.where(np.isnan(correction), unknown_s[of], ahead_s[of] - correction)
+        shift = np.where(np.isin(steps.kind, UNCORRECTED), ahead_s[of], shift) + self._shift_s
+        start, stop = steps.start + shift, steps.stop + shift
+        lanes = [
+            workers[w].coroutine_lane(thread, float(start[step]), float(stop[step]))
+            if place in coroutines
+            else workers[w].lane(thread)
+            for place, (w, thread, step) in enumerate(
+                zip(worker.tolist(), told.threads, told.computed, strict=True)
+            )
+        ]
+        return TimedExecutions(told, lanes, start, stop)
+
+    def compare_clocks(self) -> None:
+        """Find the recorder's axis on the wall clock, anew each time, for that one may be set."""
+        before, self._shift_s = self._shift_s, self._recorder.clock.shift_s()
+        step_s = before - self._shift_s
+        if not math.isnan(before) and abs(step_s) > _STEP_S:
+            self._recorder.warn(
+                f"the clock of this machine was set by {step_s:+.1f} s: times around that are uncertain"
+            )
+
+
+def _coroutines(told: Executions, places: Mapping[TrackedRun | None, Sequence[int]]) -> set[int]:
+    return {
+        place
+        for run, mine in places.items()
+        if run is not None and run.coroutines
+        for place in mine
+        if told.keys[place] in run.coroutines
+    }
+
+
+def tell(run: TrackedRun, timed: TimedExecutions, places: Sequence[int], transfers: TransferLogs) -> None:
+    """Tell what those at some places did, which are all of one run.
+
+    Parameters
+    ----------
+    run
+        The run.
+    timed, places
+        Who they are.
+    transfers
+        Told of transfers.
+    """
+    told, log = timed.told, run.log
+    keys = [told.keys[place] for place in places]
+    run.rows.end(keys, {n for n, place in enumerate(places) if place in told.errors} if told.errors else ())
+    run.need(keys)
+    _returned(log, keys)
+    run.last_stop = max(run.last_stop, float(timed.stop[told.computed[list(places)]].max()))
+    _tell_activities(log, timed, set(places), transfers)
+    if told.errors or run.failed:
+        for place, key in zip(places, keys, strict=True):
+            run.failed.pop(key, None)
+            if place in told.errors:
+                run.failed[key] = told.errors[place]
+    if told.errors:
+        _tell_failed(log, timed, [place for place in places if place in told.errors])
+        places = [place for place in places if place not in told.errors]
+    _tell_finished(run, timed, places)
+
+
+def _returned(log: RunLog, keys: Sequence[Hashable]) -> None:
+    if log.submitted or log.sent_to:
+        for key in keys:
+            log.submitted.pop(key, None)
+            log.sent_to.pop(key, None)
+
+
+def _tell_failed(log: RunLog, timed: TimedExecutions, places: Sequence[int]) -> None:
+    told = timed.told
+    for place in places:
+        key, error, step = told.keys[place], told.errors[place], int(told.computed[place])
+        start, stop = float(timed.start[step]), float(timed.stop[step])
+        log.failed.append(FailedTask(key, timed.lanes[place], start, stop, math.nan, False, error))
+
+
+def _tell_finished(run: TrackedRun, timed: TimedExecutions, places: Sequence[int]) -> None:
+    told, log = timed.told, run.log
+    keys = [told.keys[place] for place in places]
+    steps = told.computed[list(places)]
+    starts, stops = timed.start[steps].tolist(), timed.stop[steps].tolist()
+    sizes = told.nbytes[list(places)].tolist()
+    # The first of several that have one key is when it landed.
+    landed = {
+        key: stop for key, stop in zip(reversed(keys), reversed(stops), strict=True) if key not in run.landed
+    }
+    run.landed.update(zip(keys, sizes, strict=True))
+    for key in run.given_back.keys() & landed.keys():
+        del run.given_back[key]
+    log.landed.extend(chain.from_iterable(landed.items()))
+    lanes = [timed.lanes[place] for place in places]
+    log.reported.extend(chain.from_iterable(zip(keys, lanes, starts, stops, sizes, strict=True)))
+
+
+def _tell_activities(log: RunLog, timed: TimedExecutions, places: set[int], transfers: TransferLogs) -> None:
+    told, steps = timed.told, timed.told.steps
+    for step in np.flatnonzero(steps.kind != COMPUTE).tolist():
+        place = int(steps.owner[step])
+        if place not in places:
+            continue
+        bytes_told: tuple[int | None, float] = (None, math.nan)
+        source = steps.source[step]
+        if source is not None:
+            start, stop = float(steps.start[step]), float(steps.stop[step])
+            bytes_told = transfers.expect(log, told.workers[place], source, start, stop)
+        log.activities.append(
+            LaneActivity(
+                told.keys[place],
+                timed.lanes[place],
+                int(steps.kind[step]),
+                float(timed.start[step]),
+                float(timed.stop[step]),
+                source or "",
+                *bytes_told,
+            )
+        )

@@ -1,0 +1,564 @@
+"""One table of the tasks that a scheduler has, and whose they are: from its events to runs and their rows.
+
+Events come from an observer on the scheduler, which tells all there is, or are made of what the scheduler
+answers when it is asked (`taskscope.sources.cluster.polling`), which is less: no state but processing, no
+failed attempt, and graphs that are not in their place among the other events.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter, deque
+from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
+from typing import Any
+
+from taskscope.model.keys import split_key
+from taskscope.model.records import OTHERS
+from taskscope.model.scheduled import Scheduled
+from taskscope.record import Recorder
+from taskscope.sources.cluster.adapter import Submission
+from taskscope.sources.cluster.observer import Event, News
+from taskscope.sources.cluster.rows import Rows
+from taskscope.sources.cluster.runs import TrackedRun, announce
+from taskscope.sources.cluster.watched import Watched
+from taskscope.sources.cluster.workers import Workers
+
+__all__ = ["TO_RUN", "Others", "Tasks"]
+
+_WAITING = ("queued", "waiting", "no-worker")
+TO_RUN = frozenset((*_WAITING, "processing"))
+"""The states of tasks that run, or will."""
+_EVERY_S = 0.5
+_MANY = 1_000
+"""From so many keys of a run on they are counted here, once a look, and not by each who wants to know."""
+_MOST_KEYS = 100_000
+"""How many tasks a run of others has; then another one follows, and the keys of the first can be let go."""
+_MOST_HELD = 200_000
+
+
+class Others:
+    """Begins and ends the runs of other clients' tasks, only while somebody wants to see them.
+
+    Of those tasks it is known what workers did, and nothing of what is ahead: no graph, and no total.
+
+    Parameters
+    ----------
+    recorder
+        Where they are recorded.
+    workers
+        Those of the scheduler.
+    told
+        Told when a run begins or ends.
+    """
+
+    def __init__(self, recorder: Recorder, workers: Workers, told: Callable[[], None]) -> None:
+        self._recorder = recorder
+        self._workers = workers
+        self._told = told
+        self._run: TrackedRun | None = None
+        self.since: float | None = None
+        """From when on they are recorded, on the clock's axis; None while nobody wants them."""
+
+    def follow(self, since: float | None) -> None:
+        """Record them from a moment on, which is now; None: no more.
+
+        Where a block in a block wants them, too, the tasks of its time are a run that is part of both.
+        """
+        if since != self.since:
+            self._end()
+            self.since = since
+
+    def run(self, key: Hashable) -> TrackedRun | None:
+        """Return the run of one of their tasks; None while nobody wants them."""
+        if self.since is None:
+            return None
+        if self._run is not None and len(self._run.keys) >= _MOST_KEYS:
+            self._end()
+        if self._run is None:
+            log = self._recorder.begin()
+            log.scheduler, log.is_held_elsewhere, log.start = OTHERS, True, self.since
+            log.n_workers = self._workers.n_threads or None
+            self._run = TrackedRun(log, None, None, collects=True, wake=lambda: None)
+            self._told()
+        announce(self._run, {key: ()}, ())
+        return self._run
+
+    def _end(self) -> None:
+        run, self._run = self._run, None
+        if run is None:
+            return
+        # What of theirs goes on was not interrupted: it is only seen no further.
+        run.log.submitted.clear()
+        run.log.sent_to.clear()
+        run.log.status = "finished"
+        run.log.stop = max(self._recorder.clock.perf_counter(), run.log.start)
+        self._told()
+
+
+class _Task:
+    """What is known of one task."""
+
+    __slots__ = ("also", "run", "state")
+
+    def __init__(self, run: TrackedRun) -> None:
+        self.run = run
+        """Whose executions are recorded, of those that asked for it."""
+        self.also: list[TrackedRun] = []
+        """Others that asked for it and get what that run computes."""
+        self.state: str | None = None
+        """The scheduler's word; None where that is not known."""
+
+
+class _Graph:
+    """A graph whose tasks are being read."""
+
+    def __init__(self, run: TrackedRun | None, requested: Collection[Hashable], n_left: int) -> None:
+        self.run = run
+        self.requested = requested
+        self.n_left = n_left
+        self.dependencies: dict[Hashable, Sequence[Hashable]] = {}
+        self.states: dict[Hashable, str] = {}
+        self.coroutines: list[Hashable] = []
+
+
+class Tasks:
+    """The tasks of one scheduler; for coroutines of one event loop.
+
+    Parameters
+    ----------
+    watched
+        The cluster.
+    rows
+        Told what workers did.
+    others
+        What has runs for the tasks of other clients.
+    is_ours
+        Asked whether a client, by its id, is one of this process.
+    """
+
+    def __init__(self, watched: Watched, rows: Rows, others: Others, is_ours: Callable[[str], bool]) -> None:
+        self._recorder = watched.recorder
+        self._workers = watched.workers
+        self._rows = rows
+        self._others = others
+        self._is_ours = is_ours
+        self._tasks: dict[Hashable, _Task] = {}
+        self._runs: dict[TrackedRun, None] = {}
+        self._expected: dict[tuple[str, frozenset[Hashable]], deque[TrackedRun]] = {}
+        self._held: deque[Event] = deque()
+        self._graph: _Graph | None = None
+        self._unsettled: dict[TrackedRun, set[Hashable]] = {}
+        """Tasks of new graphs that were not to run so far."""
+        self._ended: list[Mapping[str, Any]] = []
+        """Records that are told together."""
+        self._ending: set[Hashable] = set()
+        self._afterwards: list[Event] = []
+        self._changed: set[TrackedRun] = set()
+        self._counted: set[TrackedRun] = set()
+        self.is_exact = False
+        """Whether an observer tells of all there is."""
+        self.opened = -math.inf
+        """From when on nothing is missing, on the clock's axis."""
+        self.cursor = 0
+        """How many events were read."""
+        self.processing: dict[Hashable, TrackedRun] = {}
+        """What workers have been given and have not ended, and whose it is."""
+
+    # What is asked for --------------------------------------------------------------------------------------
+
+    def expect(self, run: TrackedRun, submission: Submission) -> None:
+        """Be ready for a graph that was handed to the scheduler."""
+        self._runs.setdefault(run)
+        run.count()
+        if submission.expr is None:
+            self.know(run, dict.fromkeys(submission.keys, ()), submission.keys)
+            # It was handed over before anybody watched.
+            run.lacks_records = True
+        else:
+            run.n_expected += 1
+            name = (str(submission.client.id), submission.keys)
+            self._expected.setdefault(name, deque()).append(run)
+
+    def know(
+        self, run: TrackedRun, graph: Mapping[Hashable, Collection[Hashable]], requested: Collection[Hashable]
+    ) -> None:
+        """Learn of a graph that is not among the events."""
+        self._runs.setdefault(run)
+        announce(run, graph, requested)
+        run.lacks_records |= run.handed_over < self.opened
+        for key in graph:
+            self._ask_for(run, key, None)
+
+    def state(self, key: Hashable) -> str | None:
+        """Return the scheduler's word for the state of a task; None where that is not known."""
+        task = self._tasks.get(key)
+        return None if task is None else task.state
+
+    def is_to_run(self, key: Hashable) -> bool:
+        """Return whether a task will run or runs."""
+        return self.state(key) in TO_RUN
+
+    def run_of(self, key: Hashable) -> TrackedRun | None:
+        """Return the run that a task is of, also one that has ended; None where it is nobody's here."""
+        task = self._tasks.get(key)
+        return None if task is None or task.run.log.is_of_others else task.run
+
+    def end(self, run: TrackedRun) -> None:
+        """Let go of a run that has ended; what others asked for too becomes theirs."""
+        self._runs.pop(run, None)
+        for waiting in self._expected.values():
+            while run in waiting:
+                waiting.remove(run)
+                run.lacks_records = True
+        self._expected = {name: waiting for name, waiting in self._expected.items() if waiting}
+        self._unsettled.pop(run, None)
+        for key in run.keys:
+            task = self._tasks.get(key)
+            if task is not None and run in task.also:
+                task.also.remove(run)
+            if task is not None and task.run is run and task.also:
+                self._give_to(key, task, task.also.pop(0))
+        if run.lacks_records and run.outcome != "finished":
+            self._warn_of(run)
+
+    def _warn_of(self, run: TrackedRun) -> None:
+        n_unknown = sum(not run.is_seen(key) for key in run.keys.difference(run.spared))
+        if n_unknown:
+            self._recorder.warn(
+                "records are missing of a compute that did not finish: "
+                f"whether {n_unknown:,} of its tasks ran is not known"
+            )
+
+    def lack(self) -> None:
+        """Know that records of what goes on may be missing."""
+        for run in self._runs:
+            run.lacks_records = True
+
+    # What happened ------------------------------------------------------------------------------------------
+
+    def take(self, news: News) -> None:
+        """Take events in, to be told by `fold`; those that were read before are left out."""
+        lost = news.first - self.cursor
+        if lost > 0 and any(run.keys or run.n_expected for run in self._runs):
+            # What was handed over since comes with its own graph.
+            for run in self._runs:
+                run.lacks_records |= bool(run.keys)
+            if any(run.lacks_records for run in self._runs):
+                self._recorder.warn(
+                    f"{lost:,} tasks or more are missing: the scheduler did not keep their records"
+                )
+        if lost > 0:
+            self._graph = None
+            self._forget_ended()
+        new = news.events[max(-lost, 0) :]
+        self.cursor = max(self.cursor, news.first + len(news.events))
+        self._held.extend(new)
+
+    def put(self, events: Iterable[Event]) -> None:
+        """Take in events that have no number."""
+        self._held.extend(events)
+
+    def fold(self, *, knows_all: bool) -> None:
+        """Tell runs what was read.
+
+        Parameters
+        ----------
+        knows_all
+            Whether all is known that was handed over by now: what is nobody's is another client's then.
+        """
+        self._rows.compare_clocks()
+        left: list[Event] = []
+        while self._held:
+            event = self._held[0]
+            if event[0] == "graph":
+                if not self._begin_graph(event, knows_all=knows_all):
+                    break
+            elif not (self.is_exact or knows_all) and self._is_unsure(event):
+                left.append(event)
+            else:
+                self._take(event)
+            self._held.popleft()
+        self._flush()
+        self._held.extendleft(reversed(left[-_MOST_HELD:]))
+        if not self._held and self._graph is None:
+            self._settle()
+        self._tell_waiting()
+
+    @property
+    def has_strangers(self) -> bool:
+        """Whether there are events of workers that the scheduler has not told of."""
+        workers = (_field(event[1], "worker") for event in self._held if event[0] == "end")
+        return any(event[0] == "workers" for event in self._held) or any(
+            worker not in self._workers for worker in workers
+        )
+
+    def set_apart(self) -> None:
+        """Take what was read so far, and is nobody's, for no task of other clients."""
+        self._held = deque(event for event in self._held if not self._is_nobodys(event))
+
+    def _is_unsure(self, event: Event) -> bool:
+        """Return whether it may be of a graph that is not known yet."""
+        key = _field(event[1], "key") if event[0] == "end" else None
+        task = self._tasks.get(key)
+        if task is None or task.also:
+            return self._is_nobodys(event)
+        return key in self._ending or key in task.run.landed
+
+    def _is_nobodys(self, event: Event) -> bool:
+        match event[0]:
+            case "end" | "attempt":
+                key = _field(event[1], "key")
+            case "state" | "lost":
+                key = event[1]
+            case _:
+                return False
+        return key not in self._tasks
+
+    def _take(self, event: Event) -> None:
+        kind, *told = event
+        match kind:
+            case "end":
+                (record,) = told
+                key = _field(record, "key")
+                if key in self._ending:
+                    self._flush()
+                self._ended.append(record)
+                self._ending.add(key)
+            case "attempt":
+                self._flush()
+                self._rows.tell_attempts(told, self._attempted)
+            case "state":
+                self._take_state(event)
+            case "lost":
+                self._flush()
+                key, worker, moment, expected = told
+                self._lose(key, str(worker), float(moment), is_expected=bool(expected))
+            case "tasks" if self._graph is not None:
+                self._read_tasks(self._graph, *told)
+
+    def _take_state(self, event: Event) -> None:
+        _, key, state, _, _, was_to_run = event
+        if key in self._ending and not (state in TO_RUN or was_to_run):
+            self._afterwards.append(event)
+            return
+        if key in self._ending:
+            self._flush()
+        self._change(event)
+
+    def _begin_graph(self, event: Event, *, knows_all: bool) -> bool:
+        """Begin to read a graph; False if it is one of ours and who asked for it is not known yet."""
+        _, client, keys, n_tasks = event
+        requested = frozenset(keys)
+        name = (str(client), requested)
+        waiting = self._expected.get(name)
+        run = None
+        if waiting:
+            run = waiting.popleft()
+            run.n_expected -= 1
+            if not waiting:
+                del self._expected[name]
+        elif self._is_ours(str(client)) and not knows_all and len(self._held) < _MOST_HELD:
+            return False
+        self._graph = _Graph(run, requested, int(n_tasks))
+        if not n_tasks:
+            self._end_graph(self._graph)
+        return True
+
+    def _read_tasks(
+        self,
+        graph: _Graph,
+        keys: Sequence[Hashable],
+        numbers: Sequence[int],
+        needed: Sequence[Hashable],
+        states: Sequence[tuple[int, str]],
+        coroutines: Sequence[int],
+    ) -> None:
+        if graph.run is not None:
+            first = 0
+            for key, number in zip(keys, numbers, strict=True):
+                graph.dependencies[key] = needed[first : first + number]
+                first += number
+            graph.states.update((keys[place], state) for place, state in states)
+            graph.coroutines += [keys[place] for place in coroutines]
+        graph.n_left -= len(keys)
+        if graph.n_left <= 0:
+            self._end_graph(graph)
+
+    def _end_graph(self, graph: _Graph) -> None:
+        self._graph = None
+        run = graph.run
+        if run is None:
+            return
+        self._flush()
+        run.coroutines |= frozenset(graph.coroutines)
+        run.coming.difference_update(graph.requested)
+        announce(run, graph.dependencies, graph.requested)
+        for key in graph.dependencies:
+            self._ask_for(run, key, graph.states.get(key, "released"))
+        idle = (k for k in graph.dependencies if graph.states.get(k, "released") in ("released", "memory"))
+        self._unsettled.setdefault(run, set()).update(key for key in idle if not run.is_seen(key))
+
+    def _ask_for(self, run: TrackedRun, key: Hashable, state: str | None) -> None:
+        """Note that a run asked for a task that was in this state then."""
+        task = self._tasks.get(key)
+        if task is None:
+            task = self._tasks[key] = _Task(run)
+        elif task.run is not run:
+            # What runs is of who asked first, and what runs from now on of who asked last.
+            is_running = state in TO_RUN if self.is_exact else key not in task.run.landed
+            if task.run in self._runs and is_running:
+                if run not in task.also:
+                    task.also.append(run)
+            else:
+                self._give_to(key, task, run)
+        if state is not None:
+            self._count(task, key, state)
+
+    def _give_to(self, key: Hashable, task: _Task, run: TrackedRun) -> None:
+        before, state = task.run, task.state
+        self._count(task, key, None)
+        task.run = run
+        self._count(task, key, state)
+        start = before.log.submitted.pop(key, None)
+        place = before.log.sent_to.pop(key, None)
+        if key in self.processing:
+            self.processing[key] = run
+            if start is not None and place is not None:
+                run.send(key, place, start)
+        if self.is_exact and before in self._runs and before not in task.also and not before.log.is_of_others:
+            task.also.append(before)
+
+    def _change(self, event: Event) -> None:
+        _, key, state, worker, moment, was_to_run = event
+        task = self._tasks.get(key)
+        if task is None:
+            run = self._others.run(key) if state == "processing" else None
+            if run is None:
+                return
+            task = self._tasks[key] = _Task(run)
+        run = task.run
+        has_ended = not (run in self._runs or run.log.is_of_others)
+        now = self._recorder.clock.perf_counter()
+        if self.processing.pop(key, None) is not None and state != "processing":
+            run.give_back(key, now)
+        self._count(task, key, state)
+        if was_to_run:
+            self._need(run, key)
+        if state == "processing" and not has_ended:
+            label = self._workers.get(str(worker)).label
+            self.processing[key] = run
+            run.send(key, (str(worker), label), min(self._on_axis(moment), now) if moment else now)
+        elif state == "forgotten" or (state not in TO_RUN and run.log.is_of_others):
+            del self._tasks[key]
+
+    def _lose(self, key: Hashable, address: str, moment: float, *, is_expected: bool) -> None:
+        task = self._tasks.get(key)
+        self.processing.pop(key, None)
+        if task is not None and (task.run in self._runs or task.run.log.is_of_others):
+            worker = self._workers.get(address)
+            self._need(task.run, key)
+            why = f"{worker.label} {'left' if is_expected else 'died'}"
+            task.run.lose(key, (address, worker.label), self._on_axis(moment), why)
+
+    def _on_axis(self, moment: float) -> float:
+        """Return where a moment of the scheduler's clock is on that of the recorder's."""
+        return moment - self._workers.clocks.scheduler_ahead_s + self._recorder.clock.shift_s()
+
+    def _flush(self) -> None:
+        """Tell of tasks that ended, and of what became of them since."""
+        records, self._ended = self._ended, []
+        self._ending.clear()
+        if records and not self._rows.tell(records, self._end_each):
+            self.lack()
+        events, self._afterwards = self._afterwards, []
+        for event in events:
+            self._change(event)
+
+    def _end_each(self, keys: Sequence[Hashable], failed: Collection[int]) -> list[TrackedRun | None]:
+        """Note that tasks have ended, some of them badly; return the run of each."""
+        return [
+            self._end_task(key, "erred" if place in failed else "memory") for place, key in enumerate(keys)
+        ]
+
+    def _end_task(self, key: Hashable, state: str) -> TrackedRun | None:
+        task = self._tasks.get(key)
+        if task is None:
+            return self._others.run(key)
+        self.processing.pop(key, None)
+        if not self.is_exact and task.also and key in task.run.landed:
+            # It has run for the one that asked first: this is of the next.
+            self._give_to(key, task, task.also.pop(0))
+        self._count(task, key, state)
+        run = task.run
+        self._need(run, key)
+        if self.is_exact and state == "memory":
+            for other in task.also:
+                if not other.is_seen(key):
+                    other.spare([key])
+        if run.log.is_of_others:
+            del self._tasks[key]
+            return run
+        return run if run in self._runs else None
+
+    def _attempted(self, key: Hashable) -> TrackedRun | None:
+        run = self.run_of(key)
+        return run if run in self._runs else None
+
+    def _need(self, run: TrackedRun, key: Hashable) -> None:
+        """Note that a task is to run, or has run."""
+        if run in self._unsettled:
+            self._unsettled[run].discard(key)
+        run.need((key,))
+
+    def _settle(self) -> None:
+        """Tell which tasks of graphs do not have to run: the scheduler has gone through them by now."""
+        unsettled, self._unsettled = self._unsettled, {}
+        for run, keys in unsettled.items():
+            if keys:
+                run.spare(keys)
+
+    def _forget_ended(self) -> None:
+        """Let go of tasks of runs that have ended: what became of them was not told."""
+        self._tasks = {key: task for key, task in self._tasks.items() if task.run in self._runs}
+
+    # What waits ---------------------------------------------------------------------------------------------
+
+    def _count(self, task: _Task, key: Hashable, state: str | None) -> None:
+        """Note the state of a task, and count what waits."""
+        before, task.state = task.state, state
+        if before in _WAITING or state in _WAITING:
+            counts = task.run.waiting_for.setdefault(split_key(key)[1], Counter())
+            if before in _WAITING:
+                counts[before] -= 1
+            if state in _WAITING:
+                counts[state] += 1
+            self._changed.add(task.run)
+
+    def _tell_waiting(self) -> None:
+        time_s = self._recorder.now_s()
+        for run in self._changed:
+            run.log.scheduled = {
+                prefix: Scheduled(time_s, n.total(), True, n["queued"], n["waiting"], n["no-worker"])
+                for prefix, n in run.waiting_for.items()
+            }
+        self._changed.clear()
+        keys: dict[TrackedRun, list[Hashable]] = {run: [] for run in self._counted}
+        for key, run in self.processing.items():
+            keys.setdefault(run, []).append(key)
+        self._counted = {run for run, mine in keys.items() if mine}
+        for run, mine in keys.items():
+            groups: dict[str, tuple[Hashable, int]] = {}
+            for key in mine if len(mine) > _MANY else ():
+                name = split_key(key)[0]
+                groups[name] = (key, groups.get(name, (key, 0))[1] + 1)
+            run.log.sent_counts = list(groups.values())
+
+
+def _field(record: Any, name: str) -> Hashable:
+    """Return what a record has of this name, None where that can be no key."""
+    value = record.get(name) if isinstance(record, Mapping) else None
+    try:
+        hash(value)
+    except TypeError:
+        return None
+    return value

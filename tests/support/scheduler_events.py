@@ -1,0 +1,132 @@
+"""What a scheduler tells of its tasks, spelled out, and the table that it is told to."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable, Mapping, Sequence
+from types import SimpleNamespace
+from typing import Any
+
+from taskscope.model.clock import Clock
+from taskscope.record import Recorder
+from taskscope.sources.cluster.adapter import Submission
+from taskscope.sources.cluster.link import Link
+from taskscope.sources.cluster.observer import Event, News
+from taskscope.sources.cluster.rows import Rows
+from taskscope.sources.cluster.runs import TrackedRun
+from taskscope.sources.cluster.tasks import Others, Tasks
+from taskscope.sources.cluster.transfers import TransferLogs
+from taskscope.sources.cluster.watched import Watched
+from taskscope.sources.cluster.worker_poll import WorkerPoll
+from taskscope.sources.cluster.workers import Workers
+
+SCHEDULER = "tcp://10.0.0.1:8786"
+HERE, THERE = "tcp://10.0.0.1:1", "tcp://10.0.0.2:1"
+OURS, THEIRS = "Client-ours", "Client-theirs"
+
+
+def record(start: float, stop: float, reported: float, **others: object) -> dict[str, Any]:
+    """Return what a scheduler says of a task that ended."""
+    return {
+        "key": "x-1",
+        "worker": HERE,
+        "thread": 5,
+        "status": "OK",
+        "nbytes": 80,
+        "startstops": ({"action": "compute", "start": start, "stop": stop},),
+        "stimulus_id": f"task-finished-{reported!r}",
+        **others,
+    }
+
+
+class World:
+    """A table of tasks, and a scheduler that tells of them; `is_exact`: as an observer does."""
+
+    def __init__(self, clock: Clock, *, is_exact: bool = True, link: Link | None = None) -> None:
+        self.clock = clock
+        self.recorder = Recorder(clock=clock)
+        self.workers = Workers(SCHEDULER)
+        facts = {HERE: {"name": 0, "nthreads": 1}, THERE: {"name": 1, "nthreads": 1}}
+        self.workers.update({"workers": facts})
+        self.link = link or Link(SCHEDULER, {})
+        self.watched = Watched(self.link, self.workers, self.recorder)
+        self.others = Others(self.recorder, self.workers, lambda: None)
+        transfers = TransferLogs(WorkerPoll(self.link, self.workers, self.recorder), self.recorder)
+        self.tasks = Tasks(self.watched, Rows(self.watched, transfers), self.others, OURS.__eq__)
+        self.tasks.is_exact = is_exact
+        self.tasks.opened = clock.perf_counter()
+        self.n_events = 0
+
+    def begin(self, keys: Iterable[Hashable] = (), *, collects: bool = True) -> TrackedRun:
+        """Begin a run that asks for these keys, and hands over a graph for them."""
+        run = TrackedRun(self.recorder.begin(), None, None, collects, lambda: None)
+        run.handed_over = self.clock.perf_counter()
+        run.ask(dict.fromkeys(keys))
+        if keys:
+            self.hand_over(run, keys)
+        return run
+
+    def hand_over(self, run: TrackedRun, keys: Iterable[Hashable]) -> None:
+        """Have a client hand over a graph of which it asks for these keys."""
+        client: Any = SimpleNamespace(id=OURS)
+        self.tasks.expect(run, Submission(client, {}, frozenset(keys), None, single=run.collects))
+
+    def graph(
+        self,
+        dependencies: Mapping[Hashable, Sequence[Hashable]],
+        requested: Iterable[Hashable] | None = None,
+        states: Mapping[Any, str] | None = None,
+        client: str = OURS,
+    ) -> list[Event]:
+        """Return that the scheduler has got a graph, whose tasks were in these states by then."""
+        keys = list(dependencies)
+        found = {keys.index(key): state for key, state in (states or {}).items()}
+        needed = [key for some in dependencies.values() for key in some]
+        numbers = [len(some) for some in dependencies.values()]
+        asked = keys if requested is None else list(requested)
+        return [
+            ("graph", client, asked, len(keys)),
+            ("tasks", keys, numbers, needed, list(found.items()), []),
+        ]
+
+    def state(self, key: Hashable, state: str, worker: str | None = None) -> Event:
+        """Return that a task is in a state now."""
+        moment = self.clock.time() if state == "processing" else 0.0
+        to_run = state in {"waiting", "queued", "no-worker", "processing"}
+        return ("state", key, state, worker, moment, to_run)
+
+    def send(self, key: Hashable, worker: str = HERE) -> Event:
+        """Return that a worker was given a task."""
+        return self.state(key, "processing", worker)
+
+    def end(self, key: Hashable, *, error: str | None = None, worker: str = HERE) -> Event:
+        """Return that a task has ended now."""
+        now = self.clock.time()
+        failed = {} if error is None else {"status": "error", "exception_text": error}
+        return ("end", record(now - 0.5, now, now, key=key, worker=worker, **failed))
+
+    def lose(self, key: Hashable, worker: str = HERE, *, expected: bool = False) -> Event:
+        """Return that a task went down with its worker."""
+        return ("lost", key, worker, self.clock.time(), expected)
+
+    def tell(self, *events: Event, lost: int = 0, knows_all: bool = True) -> None:
+        """Have events read, after so many that were lost."""
+        self.n_events += lost
+        news = News(self.n_events, self.n_events + len(events), events)
+        self.n_events += len(events)
+        self.tasks.take(news)
+        self.tasks.fold(knows_all=knows_all)
+        while self.recorder.pull(1.0):
+            pass
+
+    def finish(self, run: TrackedRun, status: str | None = None) -> None:
+        """End a run."""
+        run.over, run.status = self.clock.perf_counter(), status
+        self.tasks.end(run)
+        run.end(self.clock.perf_counter())
+        while self.recorder.pull(1.0):
+            pass
+
+    @property
+    def said(self) -> list[str]:
+        """What the user was told."""
+        return [message.text for message in self.recorder.messages]
