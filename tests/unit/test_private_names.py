@@ -562,6 +562,35 @@ def test_our_source_uses_no_private_name_of_others_that_is_not_listed() -> None:
     assert unlisted == []
 
 
+HOMES = {
+    "dask": ("sources/local/", "sources/cluster/", "sources/stacks.py", "diagnostics/"),
+    "distributed": ("sources/cluster/",),
+    "ipykernel": ("jupyter/adapter/",),
+    "ipywidgets": ("jupyter/widgets/",),
+}
+"""Which of our folders may know private names of a package."""
+
+
+def known_where() -> Iterator[tuple[str, str]]:
+    """Yield private names of others, by their package, and modules of ours that import or spell them."""
+    for name in NAMES:
+        if is_private(name.word) and not ours().defines(name.word):
+            yield from ((name.path, path.removeprefix("taskscope/")) for path in relying(name.word))
+    for path, tree in trees().items():
+        for node in ast.walk(tree):
+            if isinstance(node, ast.ImportFrom) and node.module:
+                parts = [*node.module.split("."), *(alias.name for alias in node.names)]
+                if any(map(is_private, parts)):
+                    yield f"{node.module}:", path
+
+
+def test_private_names_of_a_package_are_known_in_its_folder_only() -> None:
+    found = [(re.split(r"[.:]", name)[0], name, path) for name, path in known_where()]
+    assert {package for package, _, _ in found} >= set(HOMES)
+    astray = [(name, path) for package, name, path in found if not path.startswith(HOMES.get(package, ""))]
+    assert astray == []
+
+
 def test_our_classes_override_no_private_name_of_others_that_is_not_listed() -> None:
     kinds = {kind for module in our_modules() for kind in vars(module).values() if inspect.isclass(kind)}
     unlisted = {

@@ -1,10 +1,12 @@
 """Live widgets of the kernel's recorder."""
 
-from taskscope.jupyter.widgets.cache import CacheWidget
-from taskscope.jupyter.widgets.dashboard import Dashboard
-from taskscope.jupyter.widgets.flame import FlameWidget
-from taskscope.jupyter.widgets.gantt import GanttWidget
-from taskscope.jupyter.widgets.progress import ProgressWidget
-from taskscope.jupyter.widgets.resource import ResourceWidget
+from taskscope.jupyter.widgets.charts import (
+    CacheWidget,
+    Dashboard,
+    FlameWidget,
+    GanttWidget,
+    ProgressWidget,
+    ResourceWidget,
+)
 
 __all__ = ["CacheWidget", "Dashboard", "FlameWidget", "GanttWidget", "ProgressWidget", "ResourceWidget"]

@@ -15,11 +15,10 @@ from taskscope.errors import OptionError
 from taskscope.jupyter.feed import Feed
 from taskscope.jupyter.feed import current as current_feed
 from taskscope.jupyter.widgets.output import Bundle, WidgetOutput
-from taskscope.jupyter.widgets.recorded import RecordingModel, recordings
+from taskscope.jupyter.widgets.recorded import MODULE_VERSION, RecordingModel, recordings
 from taskscope.jupyter.widgets.sender import TraitSender
 from taskscope.jupyter.widgets.traits import LIVE_TRAITS
 from taskscope.jupyter.widgets.values import live_progress
-from taskscope.jupyter.widgets.version import MODULE_VERSION
 from taskscope.jupyter.widgets.window import Window
 from taskscope.model.recording import RecordedData
 from taskscope.options import Options

@@ -8,11 +8,13 @@ from ipywidgets import Widget
 from taskscope.analysis.page_tables import RowLinks, recorded_messages
 from taskscope.jupyter.feed.control import MAX_LINKS
 from taskscope.jupyter.feed.verbs import BadRequestError, Dependencies, parse_request
-from taskscope.jupyter.widgets.version import MODULE_VERSION
 from taskscope.model.recording import RecordedData
 from taskscope.wire import encode_links
 
-__all__ = ["RecordingModel", "recordings"]
+__all__ = ["MODULE_VERSION", "RecordingModel", "recordings"]
+
+MODULE_VERSION = "^0.1.0"
+"""Which front end the widgets need."""
 
 
 class RecordingModel(Widget):  # type: ignore[misc]  # ipywidgets is untyped

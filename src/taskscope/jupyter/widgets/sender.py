@@ -16,17 +16,17 @@ class TraitSender:
     interval_s = 0.5
 
     def __init__(
-        self, name: str, recorder: Recorder, refresh: Callable[[float], None], told: Callable[[], bool]
+        self, name: str, recorder: Recorder, refresh: Callable[[float], None], has_changes: Callable[[], bool]
     ) -> None:
         self.name = name
         self._recorder = recorder
         self._refresh = refresh
-        self._told = told
+        self._has_changes = has_changes
         self._seen: tuple[int, int] | None = None
 
     def wants(self, tick: Tick) -> bool:
         """Return whether the traits may have to change."""
-        return tick.active or tick.final or self._told() or self._seen != self._state()
+        return tick.active or tick.final or self._has_changes() or self._seen != self._state()
 
     def send(self, tick: Tick) -> None:
         """Refresh the traits."""

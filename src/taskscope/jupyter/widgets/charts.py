@@ -1,0 +1,268 @@
+"""The widgets: one for each chart, and all of them below each other."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import traitlets
+
+from taskscope.analysis.flame import flame_message
+from taskscope.analysis.profile import profile
+from taskscope.jupyter.widgets.base import RecorderWidget
+from taskscope.jupyter.widgets.series import (
+    HeldFollower,
+    ResourceFollower,
+    cache_values,
+    resource_values,
+    still_cache_values,
+    still_resource_values,
+)
+from taskscope.jupyter.widgets.traits import CacheTraits, GanttTraits, ProgressTraits, ResourceTraits
+from taskscope.jupyter.widgets.values import (
+    gantt_values,
+    progress_values,
+    still_gantt_values,
+    still_progress,
+)
+from taskscope.model.recording import RecordedData
+from taskscope.model.stacks import StackColumns
+from taskscope.options import Options
+from taskscope.session import Session
+
+__all__ = ["CacheWidget", "Dashboard", "FlameWidget", "GanttWidget", "ProgressWidget", "ResourceWidget"]
+
+_FLAME_PAUSE_S = 1.0
+_FLAME_MAX_SHARE = 0.02
+
+
+class ProgressWidget(RecorderWidget, ProgressTraits):
+    """A progress bar for all Dask computes of this kernel, in total and per group.
+
+    Parameters
+    ----------
+    recording
+        Show this, still; without it the widget follows the kernel's recorder until it is closed.
+    window
+        Which computes to show; by default what runs now and all that comes.
+
+    Notes
+    -----
+    ``eta_s`` is an estimate with a band from ``eta_low_s`` to ``eta_high_s``, in which about four of five
+    true ends lie; all are None before there is evidence. How many of the tasks ahead are of prefixes of which
+    none has ended, so that nobody knows how long they take, is ``eta_unseen``.
+    `taskscope.analysis.time_left.estimate_stop` has the rule.
+    Traits change at most twice a second while a compute runs. Who reads one after it has ended reads the end.
+    """
+
+    _model_name = traitlets.Unicode("ProgressModel").tag(sync=True)
+    _view_name = traitlets.Unicode("ProgressView").tag(sync=True)
+
+    def _live(self, session: Session, now_s: float) -> Mapping[str, object]:
+        return progress_values(self._progress(session, now_s))
+
+    def _still(self, recording: RecordedData) -> Mapping[str, object]:
+        return progress_values(still_progress(recording))
+
+
+class GanttWidget(RecorderWidget, GanttTraits):
+    """A chart of the tasks of this kernel: a lane per worker thread, a colour per prefix.
+
+    Parameters
+    ----------
+    recording
+        Show this, still; without it the widget follows the kernel's recorder until it is closed.
+    window
+        Which computes to show; by default what runs now and all that comes.
+
+    Notes
+    -----
+    The tasks themselves are no traits: the browser holds them once for all views of a kernel.
+
+    `selected_key` is one selection for all charts of a recorder. Set it to select a task, also while a cell
+    runs; observe it to hear what a person selected. While a compute runs, a kernel with subshells (ipykernel
+    7) hears of that within half a second, on the thread that sets all traits; else it does at the end of the
+    cell, as with any widget. The same goes for `follow` and `time_range`.
+    """
+
+    _model_name = traitlets.Unicode("GanttModel").tag(sync=True)
+    _view_name = traitlets.Unicode("GanttView").tag(sync=True)
+
+    def _live(self, session: Session, now_s: float) -> Mapping[str, object]:
+        return gantt_values(session.recorder, self.window, self._progress(session, now_s))
+
+    def _still(self, recording: RecordedData) -> Mapping[str, object]:
+        return still_gantt_values(recording)
+
+
+class ResourceWidget(RecorderWidget, ResourceTraits):
+    """CPU and memory of this process and its children while computes run: now, at their peak, and over time.
+
+    Parameters
+    ----------
+    recording
+        Show this, still; without it the widget follows the kernel's recorder until it is closed.
+    window
+        Which computes to show; by default what runs now and all that comes.
+
+    Notes
+    -----
+    The chart shows CPU in percent of the available cores (those that affinity and control groups leave), the
+    traits in percent of one core, as the table ``resources`` does. CPU is the mean since the sample before,
+    so it is right however late a sample is; a memory peak between two samples is not seen. Memory that
+    processes share is counted in each.
+    """
+
+    _model_name = traitlets.Unicode("ResourceModel").tag(sync=True)
+    _view_name = traitlets.Unicode("ResourceView").tag(sync=True)
+
+    _follower: ResourceFollower | None = None
+
+    def _live(self, session: Session, now_s: float) -> Mapping[str, object]:
+        if self._follower is None:
+            self._follower = ResourceFollower(session.recorder, self.window)
+        limits = session.recorder.limits
+        return resource_values(self._follower.refresh(), limits.n_cores, limits.memory_bytes)
+
+    def _still(self, recording: RecordedData) -> Mapping[str, object]:
+        return still_resource_values(recording)
+
+
+class CacheWidget(RecorderWidget, CacheTraits):
+    """The results that the scheduler holds while computes run: how much of each group, and the most it was.
+
+    Parameters
+    ----------
+    recording
+        Show this, still; without it the widget follows the kernel's recorder until it is closed.
+    window
+        Which computes to show; by default what runs now and all that comes.
+
+    Notes
+    -----
+    A result is held from when it lands until the last task that needs it has landed; requested results until
+    the end of their compute. Bytes are estimates of each result by itself, as everywhere in Dask; results
+    that share memory count twice. Keys of unknown size are counted in ``n_unsized``.
+    """
+
+    _model_name = traitlets.Unicode("CacheModel").tag(sync=True)
+    _view_name = traitlets.Unicode("CacheView").tag(sync=True)
+
+    _follower: HeldFollower | None = None
+
+    def _live(self, session: Session, now_s: float) -> Mapping[str, object]:
+        if self._follower is None:
+            self._follower = HeldFollower(session.recorder, self.window)
+        runs = self.window.runs(session.recorder)
+        return cache_values(self._follower.refresh(), session.recorder.groups, runs, session.metric_name)
+
+    def _still(self, recording: RecordedData) -> Mapping[str, object]:
+        return still_cache_values(recording)
+
+
+class FlameWidget(RecorderWidget):
+    """A flame graph: which functions the tasks' time goes to, and which called them.
+
+    Every bar is a call, as long as the time it took; below it are the calls made from it. Prefixes of tasks
+    are the first row. A click on a bar zooms into it, the timeline below chooses a time, and functions can
+    be searched for. Times are estimates from samples.
+
+    Parameters
+    ----------
+    recording
+        Show this, still; without it the widget follows the kernel's recorder until it is closed, and samples
+        are taken as long as it does.
+    window
+        Which computes to show; by default what runs now and all that comes.
+
+    Notes
+    -----
+    The 4,000 longest calls are drawn; others count for the one that made them. `taskscope.Recording.profile`
+    has all.
+    """
+
+    _model_name = traitlets.Unicode("FlameModel").tag(sync=True)
+    _view_name = traitlets.Unicode("FlameView").tag(sync=True)
+
+    n_samples = traitlets.Int(0, help="Samples taken.").tag(sync=True)
+    sampled_s = traitlets.Float(0.0, help="The task time they stand for, an estimate.").tag(sync=True)
+    note = traitlets.Unicode(None, allow_none=True, help="Why there is nothing, or less than was run.").tag(
+        sync=True
+    )
+    data = traitlets.Dict(help="What is drawn, as columns.").tag(sync=True)
+
+    _sent: tuple[int, float] = (-1, 0.0)
+    _due_s: float = 0.0
+
+    def _recorded_options(self) -> Options:
+        return Options(stacks=True)
+
+    def _live(self, session: Session, now_s: float) -> Mapping[str, object]:
+        if now_s < self._due_s and session.recorder.is_computing():
+            return {}
+        clock = session.recorder.clock
+        began = clock.perf_counter()
+        stacks = session.recorder.stacks.between(self.first_run, self.last_run)
+        values = _flame_values(stacks)
+        sent = (int(stacks.rows.count.sum()), float(stacks.rows.seconds.sum()))
+        # What is drawn is sent again as a whole, so that a page that joins late has it all.
+        found = values if sent != self._sent else {}
+        self._sent = sent
+        self._due_s = now_s + max(_FLAME_PAUSE_S, (clock.perf_counter() - began) / _FLAME_MAX_SHARE)
+        return found
+
+    def _still(self, recording: RecordedData) -> Mapping[str, object]:
+        return {**_flame_values(recording.stacks), "note": profile(recording).note}
+
+
+def _flame_values(stacks: StackColumns) -> Mapping[str, object]:
+    return {
+        "n_samples": int(stacks.rows.count.sum()),
+        "sampled_s": float(stacks.rows.seconds.sum()),
+        "data": flame_message(stacks),
+    }
+
+
+class Dashboard(RecorderWidget, ProgressTraits, GanttTraits, ResourceTraits, CacheTraits):
+    """Progress, Gantt chart, resources and cache on one time axis, with the traits of all four.
+
+    Parameters
+    ----------
+    recording
+        Show this, still; without it the widget follows the kernel's recorder until it is closed.
+    window
+        Which computes to show; by default what runs now and all that comes.
+
+    Notes
+    -----
+    ``Dashboard(compact=True)``, or the trait at any time, leaves out all but the bar and the charts.
+    """
+
+    compact = traitlets.Bool(
+        False, help="Whether to leave out all but the bar and the charts; the browser follows."
+    ).tag(sync=True)
+
+    _model_name = traitlets.Unicode("DashboardModel").tag(sync=True)
+    _view_name = traitlets.Unicode("DashboardView").tag(sync=True)
+
+    _followers: tuple[ResourceFollower, HeldFollower] | None = None
+
+    def _live(self, session: Session, now_s: float) -> Mapping[str, object]:
+        recorder = session.recorder
+        if self._followers is None:
+            self._followers = ResourceFollower(recorder, self.window), HeldFollower(recorder, self.window)
+        resources, held = self._followers
+        progress, limits = self._progress(session, now_s), recorder.limits
+        return {
+            **gantt_values(recorder, self.window, progress),
+            **resource_values(resources.refresh(), limits.n_cores, limits.memory_bytes),
+            **cache_values(held.refresh(), recorder.groups, self.window.runs(recorder), session.metric_name),
+            **progress_values(progress),
+        }
+
+    def _still(self, recording: RecordedData) -> Mapping[str, object]:
+        return {
+            **still_gantt_values(recording),
+            **still_resource_values(recording),
+            **still_cache_values(recording),
+            **progress_values(still_progress(recording)),
+        }
