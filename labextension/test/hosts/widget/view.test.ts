@@ -1,0 +1,68 @@
+import { Signal } from '@lumino/signaling';
+import { beforeEach, expect, it, vi } from 'vitest';
+
+import { ProgressModel } from '../../../src/hosts/widget/models';
+import { type MountChart, type Surroundings, chartView } from '../../../src/hosts/widget/view';
+import { TaskStore } from '../../../src/store';
+
+vi.hoisted(() => {
+  // Lumino asks for it when it is loaded; jsdom has none.
+  vi.stubGlobal('DragEvent', MouseEvent);
+});
+
+// JupyterLab's icons want more of a page than jsdom has.
+vi.mock('../../../src/hosts/lab/panels/icons', () => ({ popOutIcon: {} }));
+
+let mounted: string[];
+let holds: number;
+
+beforeEach(() => {
+  mounted = [];
+  holds = 0;
+});
+
+function held<T extends object>(more: T): T & { release: () => void } {
+  holds += 1;
+  return { ...more, release: () => (holds -= 1) };
+}
+
+function surroundings(): Surroundings {
+  const feed = {
+    kernelId: 'k',
+    recorder: 'r',
+    state: { kind: 'live', subshell: true },
+    silentMs: 0,
+    active: false,
+    stateChanged: new Signal({}),
+    hold: () => held({ store: new TaskStore() })
+  };
+  const feeds = { paletteChanged: new Signal({}), hold: () => held({ feed }) };
+  return { feeds, panels: null, cells: null, trans: { __: (text: string) => text } } as unknown as Surroundings;
+}
+
+const mount: MountChart = ({ firstRun, lastRun, signal }, model) => {
+  mounted.push(`${String(model.get('recorder_id'))} ${firstRun} ${String(lastRun)}`);
+  signal.addEventListener('abort', () => mounted.push('gone'));
+};
+
+async function shown(): Promise<{ model: ProgressModel; view: { remove: () => unknown } }> {
+  const comm = { comm_id: 'w', target_name: 'jupyter.widget', on_close: vi.fn(), on_msg: vi.fn(), send: vi.fn(() => ''), close: vi.fn() };
+  const options = { model_id: 'w', comm, widget_manager: { kernel: { model: { id: 'k' } }, display_view: vi.fn() } };
+  const model = new ProgressModel({ recorder_id: 'r' }, options as never);
+  const View = chartView(surroundings(), 'progress', mount);
+  const view = new View({ model, options: {} } as never);
+  view.render();
+  await Promise.resolve();
+  return { model, view };
+}
+
+it('is mounted once, however many traits of what it shows one message changes, and not at all by others', async () => {
+  const { model, view } = await shown();
+  expect([mounted, holds]).toEqual([['r 0 null'], 2]);
+  model.set({ finished: 3, total: 4, state: 'running' });
+  expect(mounted).toEqual(['r 0 null']);
+  model.set({ recorder_id: 's', first_run: 2, last_run: 5, epoch: 'e' });
+  expect([mounted, holds]).toEqual([['r 0 null', 'gone', 's 2 5'], 2]);
+  view.remove();
+  expect([mounted, holds]).toEqual([['r 0 null', 'gone', 's 2 5', 'gone'], 0]);
+});
