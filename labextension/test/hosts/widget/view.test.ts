@@ -48,9 +48,9 @@ const mount: MountChart = ({ firstRun, lastRun, signal }, model) => {
 async function shown(): Promise<{ model: ProgressModel; view: { remove: () => unknown } }> {
   const comm = { comm_id: 'w', target_name: 'jupyter.widget', on_close: vi.fn(), on_msg: vi.fn(), send: vi.fn(() => ''), close: vi.fn() };
   const options = { model_id: 'w', comm, widget_manager: { kernel: { model: { id: 'k' } }, display_view: vi.fn() } };
-  const model = new ProgressModel({ recorder_id: 'r' }, options as never);
+  const model = new ProgressModel({ recorder_id: 'r' }, options);
   const View = chartView(surroundings(), 'progress', mount);
-  const view = new View({ model, options: {} } as never);
+  const view = new View({ model, options: {} });
   view.render();
   await Promise.resolve();
   return { model, view };
