@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Self
 
 from taskscope.analysis.compare import ComparedData, compared
 from taskscope.analysis.critical_path import CriticalPath, critical_path
+from taskscope.analysis.findings import Explanation, explain
 from taskscope.analysis.profile import Profile, profile
 from taskscope.analysis.replay import WhatIf, what_if
 from taskscope.analysis.summary import summary_text
@@ -155,6 +156,40 @@ class Recording(RecordedData):
         Memory and disks are taken to be no limit.
         """
         return what_if(self, workers, speed, without, run)
+
+    def explain(self, run: int | None = None) -> Explanation:
+        """Return why it took as long as it did: causes with evidence, the most worth first.
+
+        Parameters
+        ----------
+        run
+            The number of a compute; by default all of them, with the time between them.
+
+        Returns
+        -------
+        Explanation
+            Findings that are worth at least 5 % of the makespan, each with what it is worth in seconds, an
+            estimate, and what to do; or why nothing can be said. It prints as text.
+
+        Raises
+        ------
+        UnknownNameError
+            If there is no such compute.
+
+        Examples
+        --------
+        >>> import dask, taskscope
+        >>> with taskscope.profile(display=False) as run:
+        ...     _ = dask.delayed(sum)([1, 2]).compute(scheduler="synchronous")
+        >>> run.recording.explain().reason is None
+        True
+
+        Notes
+        -----
+        Looked for are `taskscope.analysis.findings.Cause`. What a finding is worth is the difference of two
+        replays (see `what_if`), or time measured on the critical path. Findings may overlap.
+        """
+        return explain(self, run)
 
     def summary(self) -> str:
         """Return the text face of the recording."""

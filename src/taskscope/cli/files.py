@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import json
 import sys
 import tempfile
 import webbrowser
@@ -13,7 +14,7 @@ from taskscope.cli.main import EXPORTS
 from taskscope.recording import Recording, load
 from taskscope.recording import compare as compare_recordings
 
-__all__ = ["compare", "export", "info", "view"]
+__all__ = ["compare", "explain", "export", "info", "view"]
 
 
 def view(given: argparse.Namespace) -> int:
@@ -54,6 +55,13 @@ def compare(given: argparse.Namespace) -> int:
     if given.output is not None:
         comparison.to_html(given.output, overwrite=given.overwrite)
     _print(f"{comparison}\n")
+    return 0
+
+
+def explain(given: argparse.Namespace) -> int:
+    """Print why it took as long as it did."""
+    found = _load(given).explain()
+    _print((json.dumps(found.to_dict(), indent=2) if given.json else str(found)) + "\n")
     return 0
 
 

@@ -49,6 +49,7 @@ def _parser() -> argparse.ArgumentParser:
     _add_view(commands.add_parser("view", help="open a recording in a browser"))
     _add_export(commands.add_parser("export", help="write a recording in another format"))
     _add_info(commands.add_parser("info", help="print what a recording holds"))
+    _add_explain(commands.add_parser("explain", help="say why it took as long as it did, and what to change"))
     _add_compare(commands.add_parser("compare", help="say what changed from one recording to another"))
     _add_run(commands.add_parser("run", help="run a Python script or module and record what Dask does in it"))
     return parser
@@ -89,6 +90,12 @@ def _add_export(parser: argparse.ArgumentParser) -> None:
 def _add_info(parser: argparse.ArgumentParser) -> None:
     _add_file(parser)
     parser.set_defaults(function=_loaded_when_run("files", "info"))
+
+
+def _add_explain(parser: argparse.ArgumentParser) -> None:
+    _add_file(parser)
+    parser.add_argument("--json", action="store_true", help="print findings as JSON")
+    parser.set_defaults(function=_loaded_when_run("files", "explain"))
 
 
 def _add_compare(parser: argparse.ArgumentParser) -> None:

@@ -117,3 +117,11 @@ def test_an_extension_that_is_not_known_is_told_in_sentences(
     assert main(["export", str(saved), "--to", "txt", "-o", str(target)]) == 1
     said = f"taskscope: cannot tell the format of {str(target)!r} by its extension{hint}.taskscope, "
     assert capsys.readouterr().err.startswith(said)
+
+
+def test_explain_prints_findings_as_text_and_as_json(saved: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    found = taskscope.load(saved).explain()
+    assert main(["explain", str(saved)]) == 0
+    assert capsys.readouterr().out == f"{found}\n"
+    assert main(["explain", "--json", str(saved)]) == 0
+    assert json.loads(capsys.readouterr().out) == found.to_dict()
