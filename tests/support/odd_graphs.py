@@ -325,7 +325,8 @@ def facts(error: BaseException | None, seen: tuple[int, ...] = ()) -> Any:
     if issubclass(kind, BrokenExecutor):
         # What it says depends on whether a task was handed over just before or just after the pool broke.
         return _class_name(kind)
-    found = {
+    # The members of a group are in a slot of it.
+    return {
         "type": [_class_name(base) for base in type.__dict__["__mro__"].__get__(kind)],
         "args": shape(_raw(error, "args"), seen),
         "dict": shape(_raw(error, "__dict__"), seen),
@@ -335,11 +336,6 @@ def facts(error: BaseException | None, seen: tuple[int, ...] = ()) -> Any:
         "context": facts(_raw(error, "__context__"), seen),
         "suppressed": BaseException.__dict__["__suppress_context__"].__get__(error),
     }
-    if issubclass(kind, BaseExceptionGroup):
-        found["members"] = [
-            facts(member, seen) for member in BaseExceptionGroup.__dict__["exceptions"].__get__(error)
-        ]
-    return found
 
 
 def _class_name(kind: type) -> str:
@@ -379,7 +375,8 @@ def shape(value: Any, seen: tuple[int, ...] = ()) -> Any:  # noqa: C901, PLR0911
     inside = (*seen, id(value))
     if kind is int:
         return hex(value)
-    if kind in {float, complex, bool, bytes, type(None)}:
+    # Not by a set: a class may have no hash.
+    if any(kind is plain for plain in (float, complex, bool, bytes, type(None))):
         return repr(value)
     if issubclass(kind, str):
         return _class_name(kind), _address(str.__str__(value))
@@ -392,7 +389,7 @@ def shape(value: Any, seen: tuple[int, ...] = ()) -> Any:  # noqa: C901, PLR0911
         return [_class_name(kind), *(shape(part, inside) for part in base.__iter__(value))]
     if issubclass(kind, dict):
         return {"type": _class_name(kind)} | {repr(k): shape(part, inside) for k, part in dict.items(value)}
-    if isinstance(value, (np.ndarray, pd.DataFrame)):
+    if issubclass(kind, (np.ndarray, pd.DataFrame)):
         return _class_name(kind), value.to_dict() if isinstance(value, pd.DataFrame) else value.tolist()
     return _class_name(kind), shape(_attributes(value), inside)
 

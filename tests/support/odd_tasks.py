@@ -92,6 +92,67 @@ class NoReturn:
         return fail_to_arrive, ("value",)
 
 
+class OtherClass:
+    """Says that it is something else when it is sent."""
+
+    def __reduce__(self) -> Any:
+        return dict, ([("not", "it")],)
+
+
+class NoRecipe:
+    def __reduce__(self) -> Any:
+        return 7
+
+
+class InterruptingRecipe:
+    def __reduce_ex__(self, _protocol: object) -> Any:
+        raise KeyboardInterrupt("in the middle of pickling")
+
+
+class SlotsOnly:
+    __slots__ = ("code", "unset")
+
+    def __init__(self) -> None:
+        self.code = 5
+
+
+class OddBytes:
+    def __init__(self, nbytes: object) -> None:
+        self.nbytes = nbytes
+
+
+class NoHashClass(type):
+    def __hash__(cls) -> int:
+        raise RuntimeError("no hash of this class for you")
+
+    def __eq__(cls, other: object) -> bool:
+        raise RuntimeError("no comparison of this class for you")
+
+    def __instancecheck__(cls, _instance: object) -> bool:
+        raise RuntimeError("no instances for you")
+
+
+class OfNoHashClass(metaclass=NoHashClass):
+    """Of a class that cannot be a key; of exceptions there can be none, as tblib has a dict of them."""
+
+
+class NoClass:
+    @property  # type: ignore[misc]  # it raises
+    def __class__(self) -> Any:
+        raise SystemExit("no class for you")
+
+
+class NoFormat:
+    def __repr__(self) -> str:
+        raise RuntimeError("no text for you")
+
+    def __array__(self, *_: object) -> Any:
+        raise RuntimeError("no array for you")
+
+    def __iter__(self) -> Any:
+        raise RuntimeError("no elements for you")
+
+
 def fail_to_arrive(what: str) -> None:
     raise ArithmeticError(f"this {what} does not arrive")
 
@@ -137,6 +198,20 @@ VALUES: dict[str, Callable[[], Any]] = {
     "lock": threading.Lock,
     "no reduce": NoReduce,
     "no return": NoReturn,
+    "other class": OtherClass,
+    "no recipe": NoRecipe,
+    "interrupting recipe": InterruptingRecipe,
+    "slots": SlotsOnly,
+    "text for bytes": lambda: OddBytes("many"),
+    "less than no bytes": lambda: OddBytes(-(2**70)),
+    "bytes without an end": lambda: OddBytes(float("inf")),
+    "an array for bytes": lambda: OddBytes(np.arange(3)),
+    "of a class without a hash": OfNoHashClass,
+    "no class": NoClass,
+    "no format": NoFormat,
+    "very nested": lambda: nested(sys.getrecursionlimit() - 300),
+    "too nested": lambda: nested(5 * sys.getrecursionlimit()),
+    "an odd exception": lambda: raised(lambda: NoTracebackError("a value")),
 }
 
 
@@ -251,6 +326,122 @@ class OddTracebackError(Exception):
         raise RuntimeError("no traceback for you")
 
 
+class NoTracebackError(Exception):
+    @property
+    def __traceback__(self) -> Any:
+        raise RuntimeError("no traceback for you")
+
+    @__traceback__.setter
+    def __traceback__(self, _traceback: object) -> None:
+        raise SystemExit("no other traceback for you")
+
+
+class NoCauseError(Exception):
+    @property
+    def __cause__(self) -> Any:  # type: ignore[override]  # it raises
+        raise RuntimeError("no cause for you")
+
+    @property
+    def __context__(self) -> Any:  # type: ignore[override]  # it raises
+        raise RuntimeError("no context for you")
+
+    @property
+    def __suppress_context__(self) -> Any:  # type: ignore[override]  # it raises
+        raise RuntimeError("nothing is suppressed for you")
+
+
+class NoArgumentsError(Exception):
+    @property
+    def args(self) -> Any:  # type: ignore[override]  # it raises
+        raise RuntimeError("no arguments for you")
+
+
+class NoNotesError(Exception):
+    @property
+    def __notes__(self) -> Any:  # type: ignore[override]  # it raises
+        raise RuntimeError("no notes for you")
+
+    def add_note(self, _note: str) -> None:
+        raise RuntimeError("no notes from you")
+
+
+class FalseError(Exception):
+    def __bool__(self) -> bool:
+        return False
+
+    def __len__(self) -> int:
+        return 0
+
+
+class NoTruthError(Exception):
+    def __bool__(self) -> bool:
+        raise RuntimeError("no truth for you")
+
+
+class OtherClassError(Exception):
+    """Says that it is an interrupt, and is none."""
+
+    @property  # type: ignore[misc]  # it lies
+    def __class__(self) -> Any:
+        return KeyboardInterrupt
+
+
+class OtherOnArrivalError(Exception):
+    def __reduce__(self) -> Any:
+        return KeyError, ("another",)
+
+
+class NoErrorOnArrivalError(Exception):
+    def __reduce__(self) -> Any:
+        return dict, ()
+
+
+class NoRecipeError(Exception):
+    def __reduce__(self) -> Any:
+        return None, 1, 2
+
+
+class InterruptingRecipeError(Exception):
+    def __reduce_ex__(self, _protocol: object) -> Any:
+        raise KeyboardInterrupt("in the middle of pickling")
+
+
+class NoStateError(Exception):
+    def __reduce__(self) -> Any:
+        return NoStateError, (), {"a": 1}
+
+    def __setstate__(self, _state: object) -> None:
+        raise RuntimeError("no state for you")
+
+
+class AllSlotsError(SlotsError):
+    __slots__ = ("unset",)
+
+    def __reduce__(self) -> Any:
+        return AllSlotsError, (self.code,)
+
+
+class NumberTextError(Exception):
+    def __str__(self) -> Any:
+        return 7  # noqa: PLE0307 - which is why
+
+
+class EndlessTextError(Exception):
+    def __str__(self) -> str:
+        return str(self)
+
+
+class OddGroup(ExceptionGroup[Exception]):
+    """Does not let its members be looked at."""
+
+    @property
+    def exceptions(self) -> Any:
+        raise RuntimeError("no members for you")
+
+    def derive(self, _members: object) -> Any:
+        raise RuntimeError("no part of it for you")
+
+
 class OddClass(type):
     def __getattribute__(cls, name: str) -> Any:
         if name in {"__qualname__", "__name__"} and sys._getframe(1).f_globals["__name__"].startswith(
@@ -289,6 +480,20 @@ def grouped() -> BaseExceptionGroup[Any]:
     return BaseExceptionGroup(
         "several", [raised(noted), ExceptionGroup("inner", [StrictError(1, 2)]), SystemExit(2)]
     )
+
+
+def group_of_groups() -> BaseExceptionGroup[Any]:
+    inner: BaseExceptionGroup[Any] = ExceptionGroup("innermost", [raised(lambda: FalseError("inside"))])
+    for depth in range(4):
+        inner = ExceptionGroup(f"{depth}", [inner, NoTracebackError(depth), OtherClassError(depth)])
+    return inner
+
+
+def group_that_holds_itself() -> BaseExceptionGroup[Any]:
+    member = KeyError("member")
+    group = ExceptionGroup("outer", [member])
+    member.__context__ = group
+    return group
 
 
 def with_attributes() -> ValueError:
@@ -350,6 +555,25 @@ ERRORS: dict[str, Callable[[], BaseException]] = {
     "stop async": StopAsyncIteration,
     "base": lambda: TheirBaseError("base"),
     "memory": lambda: TheirMemoryError("no more"),
+    "no traceback": lambda: NoTracebackError("traceback"),
+    "no cause": lambda: NoCauseError("cause"),
+    "no arguments": lambda: NoArgumentsError("arguments"),
+    "no notes": lambda: NoNotesError("notes"),
+    "false": lambda: FalseError("false"),
+    "no truth": lambda: NoTruthError("truth"),
+    "other class": lambda: OtherClassError("class"),
+    "other on arrival": lambda: OtherOnArrivalError("one"),
+    "no error on arrival": lambda: NoErrorOnArrivalError("one"),
+    "no recipe": lambda: NoRecipeError("recipe"),
+    "interrupting recipe": lambda: InterruptingRecipeError("recipe"),
+    "no state": NoStateError,
+    "all slots": lambda: AllSlotsError(6),
+    "number text": lambda: NumberTextError("text"),
+    "endless text": lambda: EndlessTextError("text"),
+    "odd group": lambda: OddGroup("odd", [ValueError("member"), NoTracebackError("member")]),
+    "group of groups": group_of_groups,
+    "group that holds itself": group_that_holds_itself,
+    "very nested argument": lambda: ValueError(nested(sys.getrecursionlimit() - 300)),
 }
 SHARED: dict[str, BaseException] = {}
 """One exception object of each kind for a whole compute in this process, and for those after it."""
