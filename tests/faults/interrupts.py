@@ -11,6 +11,7 @@ own: a ``with`` statement is traced once more when it is left, between the end o
 from __future__ import annotations
 
 import argparse
+import asyncio
 import dis
 import io
 import sys
@@ -19,7 +20,7 @@ import time
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping
 from concurrent.futures import Executor, ThreadPoolExecutor
-from contextlib import ExitStack, contextmanager, redirect_stdout, suppress
+from contextlib import AbstractContextManager, ExitStack, contextmanager, redirect_stdout, suppress
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -44,14 +45,16 @@ from taskscope.session import current
 from taskscope.sources.local import registration
 from taskscope.sources.local.source import run_label
 from tests.support.local_computes import process_pool
-from tests.support.resources import Held, held_now
+from tests.support.resources import Held, held_now, watch_sockets
 
 __all__ = ["MODES", "Finding", "Mode", "Place", "Pools", "Sweep", "pools", "sweep"]
 
 OURS = str(Path(taskscope.__file__).parent)
 SCHEDULERS = ("synchronous", "threads", "processes")
-OUTCOMES = ("finishing", "failing")
-KINDS = ("plain", "file", "diagnostics", "stacks", "magic")
+OUTCOMES = ("finishing", "failing", "interrupted")
+"""How a compute ends; one that is interrupted is so by the user, and what is tried is a second Ctrl-C."""
+KINDS = ("plain", "async", "file", "diagnostics", "registered", "stacks", "magic")
+ON_A_CLUSTER = ("plain", "async", "stacks")
 N_TASKS = 6
 SETTLE_S = 20.0
 """How long threads and processes that were told to end may take to."""
@@ -101,7 +104,10 @@ class Finding:
         return f"{self.mode}, point {self.point}, {self.place}: {'; '.join(self.left)}"
 
 
-MODES = [Mode(s, o, k) for k in KINDS for s in SCHEDULERS for o in OUTCOMES]
+MODES = [
+    *(Mode(s, o, k) for k in KINDS for s in SCHEDULERS for o in OUTCOMES),
+    *(Mode("cluster", o, k) for k in ON_A_CLUSTER for o in OUTCOMES),
+]
 
 
 class OwnError(Exception):
@@ -174,13 +180,21 @@ def _takes_time(i: int) -> int:
     return i
 
 
-def graph(outcome: str, *, lasts: bool) -> dict[str, Any]:
-    """Return a graph of some tasks."""
-    numbers: dict[str, Any] = {f"number-{i}": Task(f"number-{i}", _number, i) for i in range(N_TASKS - 1)}
+def graph(outcome: str, *, lasts: bool, number: int = 0) -> dict[str, Any]:
+    """Return a graph of some tasks, whose last key is wanted."""
+    keys = [f"number-{number}-{i}" for i in range(N_TASKS - 1)]
+    numbers: dict[str, Any] = {key: Task(key, _number, i) for i, key in enumerate(keys)}
     if lasts:
-        numbers["number-0"] = Task("number-0", _takes_time, 0)
-    last = _total if outcome == "finishing" else _fails
-    return {**numbers, "total": Task("total", last, *map(TaskRef, numbers))}
+        numbers[keys[0]] = Task(keys[0], _takes_time, 0)
+    last = _fails if outcome == "failing" else _total
+    return {**numbers, f"total-{number}": Task(f"total-{number}", last, *map(TaskRef, keys))}
+
+
+class _PressedByUser(Callback):
+    """Presses Ctrl-C while a compute goes on."""
+
+    def _posttask(self, *_: object) -> None:
+        raise KeyboardInterrupt
 
 
 @contextmanager
@@ -201,7 +215,9 @@ class Sweep:
         self._folder = folder
         self._pools = pools
         self._shell: Any = None
+        self._client: Any = None
         self._n_files = 0
+        self._n_computes = 0
 
     # What is interrupted -----------------------------------------------------------------------------------
 
@@ -209,28 +225,76 @@ class Sweep:
         """Do once what people do, and fail as they would see it."""
         {
             "plain": self._plain,
+            "async": self._async,
             "file": self._file,
             "diagnostics": self._diagnostics,
+            "registered": self._registered,
             "stacks": self._stacks,
             "magic": self._magic,
         }[mode.kind](mode)
 
     def compute(self, mode: Mode, *, lasts: bool = False) -> None:
-        dsk = graph(mode.outcome, lasts=lasts)
+        # A scheduler may still have what an interrupted compute has put there.
+        self._n_computes += 1
+        dsk = graph(mode.outcome, lasts=lasts, number=self._n_computes)
+        last = next(reversed(dsk))
         try:
-            if mode.scheduler == "synchronous":
-                dask.get(dsk, "total")
-            elif mode.scheduler == "threads":
-                dask.threaded.get(dsk, "total", pool=self._pools["threads"])
-            else:
-                dask.multiprocessing.get(dsk, "total", pool=self._pools["processes"])
+            with ExitStack() as stack:
+                if mode.outcome == "interrupted":
+                    stack.enter_context(self._pressed(mode))
+                if mode.scheduler == "synchronous":
+                    dask.get(dsk, last)
+                elif mode.scheduler == "cluster":
+                    self._client.get(dsk, last)
+                else:
+                    get = dask.threaded.get if mode.scheduler == "threads" else dask.multiprocessing.get
+                    get(dsk, last, pool=self._pools[mode.scheduler])
         except OwnError:
             if mode.kind == "magic":
                 raise
 
+    def _pressed(self, mode: Mode) -> AbstractContextManager[object]:
+        """Have Ctrl-C pressed in the midst of a compute."""
+        if mode.scheduler != "cluster":
+            return _PressedByUser()  # type: ignore[no-untyped-call]  # Dask's is untyped
+        # Where a client waits for results.
+        return patch.object(type(self._client), "gather", side_effect=KeyboardInterrupt)
+
     def _plain(self, mode: Mode) -> None:
         with taskscope.profile(display=False, stacks=False, label="interrupted"):
             self.compute(mode)
+
+    def _async(self, mode: Mode) -> None:
+        async def block() -> None:
+            async with taskscope.profile(display=False, stacks=False):
+                self.compute(mode)
+
+        # As in a kernel: `asyncio.run` would make a Ctrl-C something else.
+        loop = asyncio.new_event_loop()
+        try:
+            loop.run_until_complete(block())
+        finally:
+            loop.close()
+
+    def _registered(self, mode: Mode) -> None:
+        bar = diagnostics.ProgressBar(out=io.StringIO(), dt=0.01)
+        profilers = (diagnostics.Profiler(), diagnostics.CacheProfiler(), bar)
+
+        def unregister() -> None:
+            for profiler in profilers:
+                profiler.unregister()
+
+        try:
+            for profiler in profilers:
+                profiler.register()
+            self.compute(mode)
+        finally:
+            try:
+                unregister()
+            except KeyboardInterrupt:
+                # Whoever is interrupted here, too, does it again.
+                unregister()
+                raise
 
     def _file(self, mode: Mode) -> None:
         self._n_files += 1
@@ -309,7 +373,7 @@ class Sweep:
             seen = sorted(str(row.key) for row in profiler.results)
         except Exception as error:  # noqa: BLE001 - that is the finding
             return [f"the next block raised {error!r}"]
-        keys = sorted(graph("finishing", lasts=False))
+        keys = sorted(graph("finishing", lasts=False, number=self._n_computes))
         wrong = (
             []
             if (rows, statuses) == (keys, ["finished"])
@@ -325,10 +389,24 @@ class Sweep:
         with ExitStack() as stack:
             if mode.kind == "magic":
                 stack.enter_context(self._in_a_shell())
-            with suppress(OwnError):
-                self.act(mode)
-            self.next_block(mode)
-            self.act(mode)
+            if mode.scheduler == "cluster":
+                stack.enter_context(self._with_a_cluster())
+            for _ in range(2):
+                with suppress(OwnError, KeyboardInterrupt):
+                    self.act(mode)
+                self.next_block(mode)
+            yield
+
+    @contextmanager
+    def _with_a_cluster(self) -> Iterator[None]:
+        from distributed import Client, LocalCluster
+
+        watch_sockets()
+        options: dict[str, Any] = {"dashboard_address": None, "processes": False}
+        with (
+            LocalCluster(n_workers=1, threads_per_worker=2, **options) as cluster,
+            Client(cluster) as self._client,
+        ):
             yield
 
     @contextmanager
@@ -351,7 +429,7 @@ class Sweep:
     def points(self, mode: Mode) -> list[Place]:
         """Return the places of all points, in order."""
         tracer = Tracer(places=[])
-        with tracer:
+        with suppress(KeyboardInterrupt), tracer:
             self.act(mode)
         assert tracer.places is not None
         return tracer.places
