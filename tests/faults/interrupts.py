@@ -13,6 +13,7 @@ from __future__ import annotations
 import argparse
 import asyncio
 import dis
+import gc
 import io
 import sys
 import threading
@@ -95,7 +96,7 @@ class Finding:
     """What an interrupt at one point left behind."""
 
     mode: Mode
-    point: int
+    point: int | Place
     place: Place
     left: tuple[str, ...]
 
@@ -116,9 +117,9 @@ class OwnError(Exception):
 
 @dataclass
 class Tracer:
-    """Counts points, and raises at one of them."""
+    """Counts points, and raises at one of them, or where a line begins for the first time."""
 
-    at: int | None = None
+    at: int | Place | None = None
     places: list[Place] | None = None
     n: int = 0
     raised: Place | None = None
@@ -138,7 +139,7 @@ class Tracer:
             place = Place(frame.f_code.co_filename[len(OURS) + 1 :], frame.f_code.co_qualname, frame.f_lineno)
             if self.places is not None:
                 self.places.append(place)
-            if self.n == self.at:
+            if self.at in (self.n, place):
                 self.raised = place
                 raise KeyboardInterrupt
             self.n += 1
@@ -402,7 +403,7 @@ class Sweep:
         from distributed import Client, LocalCluster
 
         watch_sockets()
-        options: dict[str, Any] = {"dashboard_address": None, "processes": False}
+        options: dict[str, Any] = {"dashboard_address": ":0", "processes": False}
         with (
             LocalCluster(n_workers=1, threads_per_worker=2, **options) as cluster,
             Client(cluster) as self._client,
@@ -434,8 +435,8 @@ class Sweep:
         assert tracer.places is not None
         return tracer.places
 
-    def interrupt(self, mode: Mode, point: int) -> Finding | None:
-        """Interrupt at one point; None if nothing is left, or the point was not come to."""
+    def interrupt(self, mode: Mode, point: int | Place) -> Finding | None:
+        """Interrupt at one point, or when a line begins first; None if it was not come to."""
         before, faults = held_now(), len(current().recorder.messages)
         came: BaseException | None = None
         tracer = Tracer(at=point)
@@ -448,6 +449,9 @@ class Sweep:
             return None
         left = [] if type(came) is KeyboardInterrupt else [f"the interrupt came as {came!r}"]
         came = None
+        if mode.kind == "async":
+            # A task of an event loop and its exception hold each other, and all that the frames between had.
+            gc.collect()
         left += self.left(before, faults)
         left += self.next_block(mode)
         if left:

@@ -1,17 +1,19 @@
 """A KeyboardInterrupt at any line of ours leaves nothing behind, and the next block records its own rows.
 
-Tried are some points of each mode, others in each; ``make interrupts`` tries all.
+Tried are some points of each mode without a cluster, others in each; ``make interrupts`` tries all of all.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
-from tests.faults.interrupts import MODES, Mode, Pools, pools, sweep
+from tests.faults.interrupts import MODES, Mode, Pools, Sweep, pools, sweep
 
-EVERY = 170
+EVERY = 340
+LOCAL = [mode for mode in MODES if mode.scheduler != "cluster"]
 
 
 @pytest.fixture(scope="module")
@@ -20,8 +22,21 @@ def shared() -> Iterator[Pools]:
         yield both
 
 
-@pytest.mark.parametrize("mode", MODES, ids=str)
+@pytest.mark.parametrize("mode", LOCAL, ids=str)
 def test_an_interrupt_leaves_nothing_behind(mode: Mode, shared: Pools) -> None:
     _, findings = sweep(mode, shared, EVERY, seed=31 * MODES.index(mode))
     assert findings != []
     assert [str(finding) for finding in findings if finding.left] == []
+
+
+@pytest.mark.parametrize(("kind", "way_out"), [("plain", "__exit__"), ("async", "__aexit__")])
+def test_an_interrupt_at_any_line_of_a_block_s_way_out_leaves_nothing_behind(
+    kind: str, way_out: str, shared: Pools, tmp_path: Path
+) -> None:
+    mode = Mode("synchronous", "finishing", kind)
+    swept = Sweep(tmp_path, shared)
+    with swept.prepared(mode):
+        lines = {p for p in swept.points(mode) if p.function == f"BlockContext.{way_out}"}
+        findings = [swept.interrupt(mode, line) for line in lines]
+    assert len(lines) > 2
+    assert [str(finding) for finding in findings if finding is None or finding.left] == []

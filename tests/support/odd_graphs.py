@@ -99,6 +99,8 @@ class Plan:
 @cache
 def _unsendable() -> frozenset[str]:
     """Return the names of values that cannot be sent to another process and on to a third."""
+    # It knows the classes that there are by now, as in the processes of a pool.
+    tblib.pickling_support.install()
     return frozenset(name for name, make in odd_tasks.VALUES.items() if not _survives(make()))
 
 

@@ -109,6 +109,7 @@ class LocalSamples:
     async def __aenter__(self) -> Self:
         return self.__enter__()
 
+    @seen_by_with
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:

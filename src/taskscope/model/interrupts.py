@@ -9,6 +9,7 @@ its first line (`Entered`).
 from __future__ import annotations
 
 import functools
+import inspect
 import threading
 import weakref
 from collections.abc import Callable
@@ -77,18 +78,29 @@ class _SeenByWith:
     def __get__(self, manager: object, kind: type | None = None) -> Callable[..., Any]:
         if manager is None:
             return self._leave
-        found = functools.partial(self._leave, manager)
+        found = self._bound_to(manager)
         vars(manager)[_LOOKED_UP] = weakref.ref(found)
+        return found
+
+    def _bound_to(self, manager: object) -> Callable[..., Any]:
+        leave = self._leave
+        if not inspect.iscoroutinefunction(leave):
+            return functools.partial(leave, manager)
+
+        # `async with` lets go of what it calls before it awaits the coroutine; its frame holds its function.
+        async def found(*ending: object) -> object:
+            return await leave(manager, *ending)
+
         return found
 
 
 def seen_by_with(leave: _Exit) -> _Exit:
-    """Let `Entered` know when the ``with`` statement is over that has looked up this ``__exit__``."""
+    """Let `Entered` know when the ``with`` or ``async with`` is over that has looked up this way out."""
     return cast(_Exit, _SeenByWith(leave))
 
 
 class Entered:
-    """One time that a context manager is entered: made first thing in its ``__enter__``.
+    """One time that a context manager is entered: made first thing in its ``__enter__`` or ``__aenter__``.
 
     A ``with`` statement looks ``__exit__`` up before it calls ``__enter__``, and lets go of what it has found
     when it is over, however it ended. Nobody else has that, so with it goes what was begun. An interrupt at
@@ -97,7 +109,7 @@ class Entered:
     Parameters
     ----------
     manager
-        What is entered; its ``__exit__`` is `seen_by_with`.
+        What is entered; its ``__exit__`` and ``__aexit__`` are `seen_by_with`.
     end
         Ends what was begun. It may be called again, and must not raise.
     """

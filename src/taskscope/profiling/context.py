@@ -61,14 +61,17 @@ class BlockContext(ABC):
         self._entered.is_over()
 
     async def __aenter__(self) -> Self:
+        entered = Entered(self, self._close)
         try:
             self._begin(sys._getframe(1))
+            self._entered = entered
             await current().cluster.ready()
             return self  # noqa: TRY300 - an interrupt may come here, too
         except BaseException:
             self._close()
             raise
 
+    @seen_by_with
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
@@ -76,3 +79,4 @@ class BlockContext(ABC):
             await self._end_in_loop(error, await current().cluster.settled())
         finally:
             self._close()
+        self._entered.is_over()
