@@ -71,6 +71,7 @@ def drive(lab: LabPage, flame: Locator) -> None:
     canvas, said = flame.locator(".tsk-flame-plot canvas"), flame.locator(".tsk-flame-said")
     zoom_out = flame.get_by_role("button", name="Zoom out")
     canvas.focus()
+    expect(flame.locator(".tsk-flame-help")).to_be_hidden()
     expect(said).to_contain_text("all tasks: ")
     for name in ("work: ", "work (", "waits_for_release (", "until ("):
         canvas.press("ArrowDown")

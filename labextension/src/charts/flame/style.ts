@@ -11,6 +11,7 @@ export const FLAME_CSS = `
 .tsk-flame :focus-visible { outline: 2px solid var(--tsk-accent); outline-offset: 1px; }
 .tsk-flame-sum { flex: 1 1 16ch; min-width: 0; color: var(--tsk-faint); }
 .tsk-flame-plot { max-height: 420px; overflow-y: auto; overflow-x: hidden; }
+.tsk-flame [hidden] { display: none !important; }
 .tsk-flame canvas { display: block; }
 :is(.tsk-flame-plot canvas, .tsk-flame-head button) { cursor: pointer; }
 .tsk-flame-said { min-height: 1.45em; margin: 4px 0; }
