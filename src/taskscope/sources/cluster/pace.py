@@ -61,10 +61,6 @@ class Pace:
         self._due[what] = self._now() + every_s
         return True
 
-    def postpone(self, what: str, pause_s: float) -> None:
-        """Have this not be due before `pause_s` seconds have passed."""
-        self._due[what] = max(self._due.get(what, float("-inf")), self._now() + pause_s)
-
     @contextmanager
     def sparing(self, what: str) -> Iterator[Callable[[], None]]:
         """Have this be due so late that what is awaited meanwhile is at most half a percent of all time.

@@ -123,8 +123,6 @@ class TrackedRun:
     """Those that nobody needed any more before they had finished."""
     released: set[Hashable] = field(default_factory=set)
     """Those whose futures were let go, and not cancelled: what of them did not run was not interrupted."""
-    requested: set[Hashable] = field(default_factory=set)
-    """Requested keys of graphs that came."""
     coming: set[Hashable] = field(default_factory=set)
     """Requested keys of graphs that did not come so far."""
     spared: set[Hashable] = field(default_factory=set)
@@ -317,7 +315,6 @@ def announce(
     source = GraphSource(new, frozenset(k for k in kept if k in new), {}, grows=run.collects)
     run.keys.update(new)
     run.coming.difference_update(new)
-    run.requested.update(kept)
     run.count()
     if not run.is_known:
         run.is_known = True
