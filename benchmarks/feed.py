@@ -13,6 +13,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from io import BytesIO
 from queue import Empty
 from typing import Any
 
@@ -21,10 +22,10 @@ from jupyter_client.blocking.client import BlockingKernelClient
 from jupyter_client.manager import KernelManager
 
 from benchmarks.harness import Table, main
+from taskscope.codec import HEADER, CutOffError, Decoder, budget_for, read_frames
+from taskscope.model.streams import PAGE
 
 PROTOCOL = 1
-KEY_BUFFERS = slice(6, None)
-ROW_BUFFERS = slice(0, 6)
 SETTLE_S = 2.5
 
 PROGRAM = """
@@ -43,9 +44,7 @@ class Arrived:
 
     at_s: float
     latency_s: float
-    n_tasks: int
-    row_bytes: int
-    key_bytes: int
+    frames: bytes
 
 
 class Page:
@@ -118,14 +117,24 @@ def received(client: BlockingKernelClient, page: Page, request: str) -> tuple[li
 
 
 def measured(message: dict[str, Any]) -> Arrived:
-    sizes = [len(buffer) for buffer in message["buffers"]]
     return Arrived(
         at_s=time.perf_counter(),
         latency_s=(datetime.now(UTC) - message["header"]["date"]).total_seconds(),
-        n_tasks=message["content"]["data"]["count"],
-        row_bytes=sum(sizes[ROW_BUFFERS]),
-        key_bytes=sum(sizes[KEY_BUFFERS]),
+        frames=b"".join(map(bytes, message["buffers"])),
     )
+
+
+def n_tasks_in(stream: bytes) -> int:
+    """Return how many tasks the frames of a stream tell of."""
+    budget = budget_for(len(stream))
+    decoder, n_tasks = Decoder(PAGE, budget), 0
+    with suppress(CutOffError):
+        for kind, content in read_frames(BytesIO(stream), budget):
+            if kind == HEADER:
+                decoder.header(content)
+            elif "tasks" in (batch := decoder.batch(content)):
+                n_tasks += len(batch["tasks"].columns["run"])
+    return n_tasks
 
 
 def most_in_one_second(arrived: list[Arrived]) -> int:
@@ -144,15 +153,15 @@ def measure(*, quick: bool) -> list[Table]:
         page.attach()
         request = client.execute(PROGRAM.format(n_tasks=n_tasks))
         arrived, cell_s = received(client, page, request)
-    sent = sum(message.n_tasks for message in arrived)
+    stream = b"".join(message.frames for message in arrived)
+    sent = n_tasks_in(stream)
     p50_ms, p95_ms = np.quantile([message.latency_s for message in arrived], [0.5, 0.95]) * 1000
     rows = [
         ["tasks per second", f"{n_tasks / cell_s:,.0f}"],
         ["tasks computed / tasks sent", f"{n_tasks:,} / {sent:,}"],
         ["messages in all", str(len(arrived))],
         ["messages per second, most in any second", str(most_in_one_second(arrived))],
-        ["bytes per task, keys apart", f"{sum(m.row_bytes for m in arrived) / sent:.1f}"],
-        ["bytes per task for its key", f"{sum(m.key_bytes for m in arrived) / sent:.1f}"],
+        ["bytes per task, its key and all else included", f"{len(stream) / sent:.1f}"],
         ["sent to received, p50 and p95, ms", f"{p50_ms:.1f} and {p95_ms:.1f}"],
     ]
     return [Table("The feed during one cell", ["what", "value"], rows)]

@@ -5,7 +5,7 @@ That is ``docs/tables.md`` and the tables of the decoder in the browser.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 from taskscope.codec import FORMAT, LIMITS
@@ -60,9 +60,9 @@ _DECODER_BEGINS = """\
 /**
  * Made by `python -m docs.tables` from taskscope.model.streams; change it there.
  *
- * What a column is: `int`, `time` (seconds after the zero), `duration` (at least 0), `f4`, `f8`, `text`; `?`:
- * it may be unknown; `< n`: a place in `choices`, or 0 and 1; `of <table>`: a row of that table, by number.
- * `by`: the columns that transform 2 goes by.
+ * What a column of TABLES is: `int`, `time` (seconds after the zero), `duration` (at least 0), `f4`, `f8`,
+ * `text`; `?`: it may be unknown; `< n`: a place in CHOICES, or 0 and 1; `of <table>`: the number of a row.
+ * BY: the columns that transform 2 goes by, the second one may be none.
  */
 """
 
@@ -77,7 +77,9 @@ def decoder() -> str:
             f"export const LIMITS = {{ {limits} }} as const;\n",
             "export const TABLES = {",
             *tables,
-            "} as const;",
+            "} as const;\n",
+            *_entries("BY", lambda c: (c.by, c.plus) if c.by else ()),
+            *_entries("CHOICES", lambda c: c.choices),
             "",
         ]
     )
@@ -89,16 +91,23 @@ def _declaration(table: Table) -> Iterator[str]:
     yield f"    mode: '{mode}',"
     yield "    columns: {"
     yield ",\n".join(f"      {column.name}: '{column.wire}'" for column in table.columns)
-    yield "    },"
-    yield _entries("by", {c.name: (c.by, c.plus) for c in table.columns if c.by}) + ","
-    yield _entries("choices", {c.name: c.choices for c in table.columns if c.choices})
+    yield "    }"
     yield "  }" if table.name == list(TOLD)[-1] else "  },"
 
 
-def _entries(name: str, values: Mapping[str, Sequence[str]]) -> str:
-    entries = (f"{column}: [{', '.join(map(repr, of))}]" for column, of in values.items())
-    inner = ", ".join(entries)
-    return f"    {name}: {{ {inner} }}" if inner else f"    {name}: {{}}"
+def _entries(name: str, of: Callable[[Column], Sequence[str]]) -> Iterator[str]:
+    """Yield the declaration of an object that says something of those columns of which there is something."""
+    yield f"export const {name} = {{"
+    tables = {n: {c.name: of(c) for c in table.columns if of(c)} for n, table in TOLD.items()}
+    said = [
+        f"  {n}: {{\n"
+        + ",\n".join(f"    {c}: [{', '.join(map(repr, values))}]" for c, values in columns.items())
+        + "\n  }"
+        for n, columns in tables.items()
+        if columns
+    ]
+    yield ",\n".join(said)
+    yield "} as const;" + ("\n" if name == "BY" else "")
 
 
 if __name__ == "__main__":

@@ -90,12 +90,12 @@ export class TaskMaker {
         run: 0, prefix: `step-${id}`, total: count, finished: count, erred: 0, running: 0, interrupted: 0, spared: 0, again: 0, durationS: 1, scheduled: null
       })),
       resources: {
-        first: 0, dropped: 0, nCores: null, limitBytes: null, timeS: new Float64Array(), cpuPercent: new Float32Array(),
+        first: 0, nCores: null, limitBytes: null, timeS: new Float64Array(), cpuPercent: new Float32Array(),
         rssBytes: new Float64Array(), nProcesses: new Uint16Array(), gap: new Uint8Array()
       },
       cluster: null,
     held: {
-        first: 0, dropped: 0, run: new Int32Array(), group: new Uint16Array(), timeS: new Float64Array(),
+        first: 0, run: new Int32Array(), group: new Uint16Array(), timeS: new Float64Array(),
         nKeys: new Uint32Array(), nbytes: new Float64Array(), nUnsized: new Uint32Array(), value: null, nUnvalued: null,
         metrics: new Map(), isUnknown: false
       }

@@ -60,6 +60,7 @@ LIMITS: Mapping[str, int] = {
     "text": 4096,  # characters
     "value": 2**52,  # so that all sums of these are whole numbers in a browser, too
     "step": 2**34,  # of transforms, in zigzag
+    "class": 2**16,  # that rows are of
 }
 """What no writer makes more of and no reader takes more of."""
 
@@ -69,6 +70,9 @@ _CRC = struct.Struct("<I")
 _WHOLE, _OPTIONAL, _FLOATS, _TEXTS = range(4)
 _PLAIN, _STEPS, _BY = range(3)
 _EXCEPTIONS = 32
+_MOST = LIMITS["value"] - 1
+"""As one more is stored where a value may be unknown."""
+_NOTHING = np.zeros(1, np.int64)
 _SHORT = 8
 """Columns that are not longer are written without transforms."""
 
@@ -162,10 +166,12 @@ class Encoder:
 
 
 def _section(content: bytearray, number: int, table: Table, section: Section, tick_s: float) -> None:
-    columns = {c.name: _stored(c, section.columns[c.name], tick_s) for c in table.columns}
-    n = len(next(iter(columns.values())))
+    n = len(section.columns[table.columns[0].name])
     if not n:
         return
+    unknown = {c.name: _unknown(c, n) for c in table.columns if c.optional and c.name not in section.columns}
+    told = {**section.columns, **unknown}
+    columns = {c.name: _stored(c, told[c.name], tick_s) for c in table.columns}
     if n > LIMITS["rows"] or any(len(values) != n for values in columns.values()):
         raise ValueError(f"{n:,} rows of {table.name}, or columns that are not equally long")
     parts = [_column(c, columns, 0) for c in table.columns]
@@ -187,10 +193,10 @@ def _stored(column: Column, values: Values, tick_s: float) -> Values:
     if array.dtype.kind == "f":
         scaled = array / tick_s if wire.startswith(("time", "duration")) else array
         with np.errstate(invalid="ignore"):
-            whole = np.rint(np.clip(scaled, -LIMITS["value"], LIMITS["value"])).astype(np.int64)
+            whole = np.rint(np.clip(scaled, -_MOST, _MOST)).astype(np.int64)
         # Where -1 says that it is unknown, a time a tick before the zero is told as the zero.
         known = np.maximum(whole, 0) if column.optional and not column.is_time else whole + (whole == -1)
-        return np.where(np.isnan(array), -1, known) if column.optional else whole
+        return np.where(np.isfinite(array), known, -1) if column.optional else whole
     return array.astype(np.int64)
 
 
@@ -211,7 +217,7 @@ def _column(column: Column, columns: Mapping[str, Values], least: int) -> bytes:
             raise ValueError(f"{column.name} must be known")
         out += floats.view(np.uint8).reshape(-1, size).T.tobytes()
     else:
-        near = (columns[column.by], columns[column.plus]) if column.by else None
+        near = (columns[column.by], columns.get(column.plus, _NOTHING)) if column.by else None
         _put_whole(out, np.asarray(values), least, is_optional=column.optional, near=near)
     return bytes(out)
 
@@ -306,7 +312,7 @@ def _unzigzag(values: Whole) -> Whole:
 
 def _by(values: Whole, by: Whole, plus: Whole) -> _Coded | None:
     """Return the steps from the last row of the same class and its `plus`."""
-    if plus.min() < 0 or plus.max() >= LIMITS["step"]:
+    if plus.min() < 0 or plus.max() >= LIMITS["step"] or by.min() < 0 or by.max() >= LIMITS["class"]:
         return None
     order, starts = _classes(by)
     base = int(values[0] - plus[0])
@@ -319,11 +325,9 @@ def _by(values: Whole, by: Whole, plus: Whole) -> _Coded | None:
 
 def _classes(by: Whole) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
     """Return the places of the rows, those of one class one after the other, and where each class begins."""
-    low = by.min()
     # Of 16 bits, numpy sorts in steps of bits instead of comparing.
-    narrow = (by - low).astype(np.uint16) if by.max() - low < 65536 else by
-    order = np.argsort(narrow, kind="stable")
-    return order, np.flatnonzero(np.diff(by[order], prepend=low - 1))
+    order = np.argsort(by.astype(np.uint16), kind="stable")
+    return order, np.flatnonzero(np.diff(by[order], prepend=-1))
 
 
 # ----------------------------------------------------------------------------------------------- reading
@@ -567,8 +571,8 @@ class _Reader:
         _require(not wire.startswith(("text", "f")), "a column is of another kind")
         _require(is_optional or kind == _WHOLE, "what must be known is not")
         near = None
-        if column is not None and column.by in before and column.plus in before:
-            near = np.asarray(before[column.by]), np.asarray(before[column.plus])
+        if column is not None and column.by in before and (not column.plus or column.plus in before):
+            near = np.asarray(before[column.by]), np.asarray(before.get(column.plus, _NOTHING))
         whole = self._whole(n, head, near, is_known=column is not None)
         return whole - 1 if kind == _OPTIONAL else whole
 
@@ -649,6 +653,7 @@ class _Reader:
             raise DamagedFileError("a column follows one that is not known")
         by, plus = near
         _require(plus.min() >= 0 and plus.max() < LIMITS["step"], "a step is too large")
+        _require(by.min() >= 0 and by.max() < LIMITS["class"], "a row is of no class")
         order, starts = _classes(by)
         sums = np.cumsum((steps + plus)[order])
         before = np.concatenate(([0], sums[starts[1:] - 1]))

@@ -60,8 +60,8 @@ class Column:
     internal
         Whether users' tables leave it out.
     by, plus
-        Where a value is near that of the last row with the same value in `by`, increased by `plus`: the names
-        of these columns, which stand before it.
+        Where a value is near that of the last row with the same value in `by`, increased by `plus` if there
+        is one: the names of these columns, which stand before it.
     """
 
     name: str

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from tests.support.kernel import Kernel, running_kernel
-from tests.support.wire_decoder import decode_rows
+from tests.support.wire_decoder import PageReader
 
 N_TASKS = 1_000
 N_LINES = 400
@@ -79,7 +79,7 @@ class Page:
     batches: list[dict[str, Any]] = field(default_factory=list)
     keys: list[str] = field(default_factory=list)
     answers: list[str] = field(default_factory=list)
-    _groups: dict[int, str] = field(default_factory=dict)
+    _reader: PageReader = field(default_factory=PageReader)
 
     def attach(self) -> None:
         self._subshell = self.kernel.ask_control("create_subshell_request")["subshell_id"]
@@ -98,10 +98,8 @@ class Page:
         if content.get("comm_id") == self.control:
             self.answers.append(content["data"]["re"])
         elif content.get("comm_id") == self.data:
-            batch = content["data"]
-            self._groups |= {number: name for number, name, _ in batch["groups"]}
-            rows = decode_rows(batch, [bytes(b) for b in message["buffers"]], self._groups)
-            self.keys += [row.key for row in rows]
+            batch = self._reader.read([bytes(b) for b in message["buffers"]])
+            self.keys += [row.key for row in batch["rows"]]
             self.batches.append(batch)
         else:
             return False
@@ -186,4 +184,4 @@ def assert_whole(page: Page) -> None:
     last_run = [run for batch in batches for run in batch["runs"]][-1]
     assert (last_run["status"], last_run["n_tasks"], batches[-1]["running"]) == ("finished", N_TASKS + 1, [])
     progress = {row[1]: row[2:7] for batch in batches for row in batch["progress"]}
-    assert progress == {"double": [N_TASKS, N_TASKS, 0, 0, 0], "flooded": [1, 1, 0, 0, 0]}
+    assert progress == {"double": (N_TASKS, N_TASKS, 0, 0, 0), "flooded": (1, 1, 0, 0, 0)}

@@ -66,6 +66,9 @@ class FakeRecorder:
             run for at, run in sorted(self._runs.values(), key=lambda r: r[0]) if at > version
         ]
 
+    def runs(self, first_run: int, last_run: int) -> list[Run]:
+        return [run for number, (_, run) in self._runs.items() if first_run <= number <= last_run]
+
     def running(self) -> list[RunningTask]:
         return list(self.now_running)
 

@@ -51,8 +51,8 @@ def batches() -> list[dict[str, Section]]:
     ends: dict[str, int] = {}
     found: list[dict[str, Section]] = []
     for counts in (
-        {"state": 1, "groups": 3, "lanes": 5, "tasks": 200, "keys": 200, "worker_samples": 60},
-        {"state": 1, "groups": 2, "runs": 1, "tasks": 17, "keys": 17, "resources": 300},
+        {"state": 1, "groups": 3, "lanes": 5, "tasks": 200, "worker_samples": 60},
+        {"state": 1, "groups": 2, "runs": 1, "tasks": 17, "resources": 300},
     ):
         batch = {}
         for name, table in PAGE.items():

@@ -12,10 +12,11 @@ from typing import Any
 import numpy as np
 
 from taskscope.recording import Recording
-from taskscope.report.dense_links import MAX_PAGE_LINK_BYTES, pack_links
 from taskscope.report.embed import data_json
+from taskscope.report.links import MAX_PAGE_LINK_BYTES, pack_links
 from tests.support.recordings import recording_of
 from tests.support.task_blocks import Row
+from tests.support.wire_decoder import PageReader
 
 PATH = Path(__file__).parents[1] / "fixtures" / "report" / "dense.json"
 
@@ -58,12 +59,12 @@ def links_of(text: str) -> bytes:
     return content
 
 
-def content_of(text: str) -> tuple[list[dict[str, Any]], bytes]:
-    """Return the messages and the unpacked rows of embedded data."""
+def content_of(text: str) -> dict[str, Any]:
+    """Return what the first batch of embedded data says."""
     data = json.loads(text)
     content = zlib.decompress(base64.b64decode(data["data"]))
     assert len(content) == data["bytes"]
-    return data["messages"], content
+    return PageReader().read([content])
 
 
 if __name__ == "__main__":

@@ -1,14 +1,19 @@
-"""A plain decoder of the wire's task columns: what the browser reads, one row at a time."""
+"""What a page makes of the messages of the feed, row by row."""
 
 from __future__ import annotations
 
-import struct
+import io
+import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
-from taskscope.model.records import OBSERVED_BY, STATUSES
-from taskscope.wire.schema import BUFFERS
+import numpy as np
+
+from taskscope.codec import BATCH, HEADER, CutOffError, Decoder, Section, budget_for, read_frames
+from taskscope.model.records import OBSERVED_BY, STATUSES, Run
+from taskscope.model.streams import PAGE
+from taskscope.schema import columns_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,53 +23,129 @@ class DecodedRow:
     group: int
     start_s: float
     stop_s: float
-    cpu_share: float | None
+    cpu_s: float | None
     size_bytes: float | None
     status: str
     observed_by: str
     error: str | None = None
 
 
-def decode_rows(
-    message: Mapping[str, Any], buffers: Sequence[bytes], names: Mapping[int, str] | None = None
-) -> list[DecodedRow]:
-    lane_status, group, stop_us, duration_s, cpu, size, dims, ints, lengths, text, error = (
-        struct.unpack(f"<{len(buffer) // struct.calcsize(code)}{code}", buffer)
-        for code, buffer in zip("HHIfHHBiHBH", buffers[: len(BUFFERS)], strict=True)
-    )
-    errors = iter(error)
-    names = names or {row[0]: row[1] for row in message["groups"]}
-    keys = _keys(dims, iter(ints), iter(lengths), bytes(text), [names.get(g, "?") for g in group])
-    return [
-        DecodedRow(
-            key=keys[i],
-            lane=lane_status[i] & 0x1FFF,
-            group=group[i],
-            start_s=message["base_s"] + stop_us[i] * 1e-6 - duration_s[i],
-            stop_s=message["base_s"] + stop_us[i] * 1e-6,
-            cpu_share=None if cpu[i] == 65535 else cpu[i] / 65534,
-            size_bytes=None if size[i] == 65535 else 2 ** (size[i] / 1024) - 1,
-            status=STATUSES[lane_status[i] >> 13 & 3],
-            observed_by=OBSERVED_BY[lane_status[i] >> 15],
-            error=_error(message["errors"], errors) if lane_status[i] >> 13 & 3 else None,
+@dataclass(slots=True)
+class PageReader:
+    """Reads the messages of one page after the other; a header begins a stream."""
+
+    names: list[str] = field(default_factory=list)
+    header: dict[str, Any] = field(default_factory=dict)
+    _stream: bytes = b""
+    _n_read: int = 0
+
+    def read(self, buffers: Sequence[bytes]) -> dict[str, Any]:
+        """Return what the one buffer of a message says, each table as a list of its rows."""
+        (frames,) = buffers
+        if frames[12:16] == b"\0\0\0\0":
+            self._stream, self._n_read, self.names = b"", 0, []
+        # From the beginning, for frames and rows are numbered on.
+        self._stream += frames
+        batches = list(self._batches())
+        assert len(batches) == self._n_read + 1
+        self._n_read += 1
+        sections = batches[-1]
+        if "groups" in sections:
+            self.names += sections["groups"].columns["name"]  # type: ignore[arg-type]  # texts
+        return told(sections, self._n_read - 1, self.header, self.names)
+
+    def _batches(self) -> Iterator[dict[str, Section]]:
+        budget = budget_for(len(self._stream))
+        decoder = Decoder(PAGE, budget)
+        try:
+            for kind, content in read_frames(io.BytesIO(self._stream), budget):
+                if kind == HEADER:
+                    self.header = decoder.header(content)
+                else:
+                    assert kind == BATCH
+                    yield decoder.batch(content)
+        except CutOffError as error:
+            assert "before part" in str(error)  # noqa: PT017 - a stream to a page has no end
+
+
+def told(
+    sections: Mapping[str, Section], seq: int, header: Mapping[str, Any], names: Sequence[str]
+) -> dict[str, Any]:
+    """Return a batch as records."""
+    state = dicts(sections["state"])[0]
+    rows = {name: dicts(sections[name]) if name in sections else [] for name in PAGE}
+    tasks = sections.get("tasks", sections.get("turns"))
+    return {
+        "recorder": header["recorder"],
+        "epoch": header["epoch"],
+        "seq": seq,
+        "now_s": state["now_s"],
+        "active": bool(state["active"]),
+        "final": bool(state["final"]),
+        "cursor": state["n_tasks"],
+        "dropped": state["n_dropped"],
+        "first": state["n_tasks"] if tasks is None else tasks.first,
+        "count": 0 if tasks is None else len(tasks.columns["run"]),
+        "errors": [row["text"] for row in rows["errors"]],
+        "groups": [(i, *row.values()) for i, row in _numbered(sections, "groups")],
+        "lanes": [(i, *row.values()) for i, row in _numbered(sections, "lanes")],
+        "runs": [_run(row) for row in rows["runs"]],
+        "progress": [_progress(row) for row in rows["progress"]],
+        "estimates": [tuple(row.values()) for row in rows["estimates"]],
+        "running": [tuple(row.values()) for row in rows["running"]],
+        "messages": [
+            (row["time_s"], ("info", "warning")[row["level"]], row["text"]) for row in rows["messages"]
+        ],
+        "rows": list(_rows(rows["tasks"], names, [row["text"] for row in rows["errors"]])),
+        "state": state,
+        "tables": rows,
+        "firsts": {name: section.first for name, section in sections.items()},
+    }
+
+
+def dicts(section: Section) -> list[dict[str, Any]]:
+    """Return the rows of a section; what is unknown is None."""
+    columns = {
+        name: [
+            None if isinstance(v, float) and math.isnan(v) else v
+            for v in (values.tolist() if isinstance(values, np.ndarray) else values)
+        ]
+        for name, values in section.columns.items()
+    }
+    return [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
+
+
+def _numbered(sections: Mapping[str, Section], name: str) -> list[tuple[int, dict[str, Any]]]:
+    section = sections.get(name)
+    return [] if section is None else list(enumerate(dicts(section), start=section.first))
+
+
+def _run(row: dict[str, Any]) -> dict[str, Any]:
+    statuses = {c.name: c.choices for c in columns_of(Run)}["status"]
+    return row | {"status": statuses[row["status"]]}
+
+
+def _progress(row: dict[str, Any]) -> tuple[Any, ...]:
+    counts = [row[n] for n in ("total", "finished", "erred", "running", "interrupted", "spared", "again")]
+    scheduled = [row[n] for n in ("scheduled_s", "asked", "is_all", "queued", "waiting", "no_worker")]
+    known = None if scheduled[0] is None else (*scheduled[:2], bool(scheduled[2]), *scheduled[3:])
+    return (row["run"], row["prefix"], *counts, row["duration_s"], known)
+
+
+def _rows(
+    rows: Sequence[Mapping[str, Any]], names: Sequence[str], errors: Sequence[str]
+) -> Iterator[DecodedRow]:
+    for row in rows:
+        ints = [row[f"i{i}"] for i in range(row["dims"])] if row["dims"] != 255 else []
+        yield DecodedRow(
+            key=row["key_text"] if row["dims"] == 255 else repr((names[row["group"]], *ints)),
+            lane=row["lane"],
+            group=row["group"],
+            start_s=row["stop_s"] - row["duration_s"],
+            stop_s=row["stop_s"],
+            cpu_s=row["cpu_s"],
+            size_bytes=row["nbytes"],
+            status=STATUSES[row["status"]],
+            observed_by=OBSERVED_BY[row["observed_by"]],
+            error=None if row["error"] is None else errors[int(row["error"])],
         )
-        for i in range(message["count"])
-    ]
-
-
-def _error(texts: Sequence[str], codes: Iterator[int]) -> str | None:
-    code = next(codes)
-    return None if code == 65535 else texts[code]
-
-
-def _keys(dims: Any, ints: Any, lengths: Any, text: bytes, names: list[str]) -> list[str]:
-    keys: list[str] = []
-    at = 0
-    for n_ints, name in zip(dims, names, strict=True):
-        if n_ints == 255:
-            length = next(lengths)
-            keys.append(text[at : at + length].decode())
-            at += length
-        else:
-            keys.append(repr((name, *(next(ints) for _ in range(n_ints)))))
-    return keys

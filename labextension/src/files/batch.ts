@@ -114,7 +114,6 @@ function keyText(
 function resourcesOf({ samples, metadata, zeroS }: FileRecording): ResourceColumns {
   return {
     first: 0,
-    dropped: 0,
     nCores: wholeOf(metadata.n_cores),
     limitBytes: wholeOf(metadata.memory_limit_bytes),
     timeS: samples.time.map(timeS => timeS - zeroS),
@@ -134,7 +133,6 @@ function heldOf({ graphs, metadata, zeroS, unknown }: FileRecording, rows: HeldR
   const metrics = new Map([...graphs].filter(([run, { values }]) => values !== null && rows.run.includes(run)).map(([run]) => [run, name]));
   return {
     first: 0,
-    dropped: 0,
     run: Int32Array.from(rows.run),
     group: Uint16Array.from(rows.group, group => Math.min(groupOf(group), 65_535)),
     timeS: Float64Array.from(rows.timeS, timeS => timeS - zeroS),

@@ -2,7 +2,7 @@
  * The container of a `.taskscope` file, as `taskscope/export/frames.py` describes and writes it: numbered,
  * checksummed, compressed frames after a signature.
  */
-import { crc32 } from './crc32';
+import { crc32 } from '../wire/frames';
 import { CutOffError, DamagedFileError } from './errors';
 
 export const VERSION = 2;

@@ -1,12 +1,14 @@
 /** Many keys: a group and integers where a key is a tuple, else text. */
 import type { KeyColumns } from '../wire';
-import { MAX_KEY_DIMS, TEXT_KEY } from '../wire';
+import { TEXT_KEY } from '../wire';
 import { DamagedFileError, demand } from './errors';
 import { joined } from './pack';
 import type { Column } from './schema';
 
 /** Longest text of a key that is shown, in characters; what is longer is cut and ends in an ellipsis. */
 const MAX_TEXT = 512;
+/** Integers of a key that is a name and integers. */
+const MAX_KEY_DIMS = 200;
 
 export class KeyBlock {
   constructor(

@@ -1,6 +1,6 @@
 /** A finished recording: the feed's messages, all at once, with their buffers. */
 import { type AskLinks, ClusterStore, TaskStore } from '../store';
-import { type WireBuffer, WireError, decodeBatch, decodeCluster } from '../wire';
+import { type Batch, PageStream, type WireBuffer, WireError } from '../wire';
 
 /**
  * Make a store of a list of messages, which asks for dependencies by `ask`.
@@ -12,17 +12,28 @@ export function storeOf(entries: unknown, ask: AskLinks): TaskStore {
     throw new WireError('data', 'a list of messages', entries);
   }
   const store = new TaskStore({ cluster: new ClusterStore(), ask });
+  const stream = new PageStream();
   entries.forEach((entry: unknown, i) => {
     const path = `data[${i}]`;
     if (typeof entry !== 'object' || entry === null || !('message' in entry) || !('buffers' in entry)) {
       throw new WireError(path, 'an object with message and buffers', entry);
     }
-    const appended = store.append(decodeBatch(entry.message, checkBuffers(entry.buffers, `${path}.buffers`), decodeCluster));
+    appendAll(store, stream.take(entry.message, checkBuffers(entry.buffers, `${path}.buffers`)), path);
+  });
+  return store;
+}
+
+/** Take over what somebody who reads a stream from its beginning is told; @throws WireError where messages are missing. */
+export function appendAll(store: TaskStore, batches: readonly Batch[] | null, path: string): void {
+  if (batches === null) {
+    throw new WireError(path, 'the next message', 'a later one');
+  }
+  for (const batch of batches) {
+    const appended = store.append(batch);
     if (appended.kind === 'gap') {
       throw new WireError(path, 'the next message', appended.reason);
     }
-  });
-  return store;
+  }
 }
 
 function checkBuffers(buffers: unknown, path: string): readonly WireBuffer[] {

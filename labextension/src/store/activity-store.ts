@@ -82,11 +82,11 @@ export class ActivityStore {
     if (skip < count) {
       this.#appendRows(columns, skip);
     }
-    columns.completedRow.forEach((row, i) => {
+    for (const [i, row] of columns.completedRow.entries()) {
       if (row >= this.#first && row < this.#next) {
         this.#complete(row - this.#first, columns.completedBytes[i] ?? NaN);
       }
-    });
+    }
     this.#drop(columns.dropped);
     this.#version += 1;
   }

@@ -2,7 +2,7 @@
 import { Field, WireError } from './check';
 import type { Budget } from './frames';
 import { fail } from './frames';
-import { FORMAT, LIMITS, TABLES } from './tables';
+import { BY, FORMAT, LIMITS, TABLES } from './tables';
 
 export type TableName = keyof typeof TABLES;
 export type Numbers = Float64Array | Int32Array;
@@ -24,9 +24,12 @@ export interface Section<T extends TableName> {
   readonly n: number;
   readonly columns: Columns<T>;
 }
-export type Sections = { readonly [T in TableName]?: Section<T> };
+/** All tables; those of which a batch says nothing have no rows. */
+export type Sections = { readonly [T in TableName]: Section<T> };
 
 const MAX_S = 1e10;
+/** Classes of rows are numbers of lanes and groups. */
+const MAX_CLASSES = 65_536;
 
 /** What is known of a stream from its frame 0. */
 export interface Header {
@@ -71,6 +74,11 @@ export class BatchReader {
 
   constructor(readonly header: Header) {}
 
+  /** How many rows of a table there were so far. */
+  nRows(table: TableName): number {
+    return this.#next.get(table) ?? 0;
+  }
+
   /**
    * Decode the content of one frame.
    *
@@ -78,11 +86,12 @@ export class BatchReader {
    */
   read(content: Uint8Array, budget: Budget): Sections {
     const bytes = new Bytes(content, budget);
-    const sections: [TableName, Section<TableName>][] = [];
-    for (const [name, { mode }] of Object.entries(TABLES)) {
-      if (mode === 'whole') {
+    const sections: Record<string, Section<TableName>> = {};
+    for (const name of TABLE_NAMES) {
+      if (TABLES[name].mode === 'whole') {
         this.#next.set(name, 0);
       }
+      sections[name] = { first: this.#next.get(name) ?? 0, n: 0, columns: NOTHING[name] as never };
     }
     let last = -1;
     while (bytes.left > 0) {
@@ -101,12 +110,12 @@ export class BatchReader {
           fail(`a row of ${name} after those before`, first);
         }
         this.#next.set(name, first + n);
-        sections.push([name, { first, n, columns: this.#meant(name, bytes.columns(name, table.columns, n), n) }]);
+        sections[name] = { first, n, columns: this.#meant(name, bytes.columns(name, table.columns, n), n) };
       } else {
         bytes.columns(name, table.columns, n);
       }
     }
-    return Object.fromEntries(sections);
+    return sections as Sections;
   }
 
   /** Columns under the names that are used here, in seconds, checked, with what is missing unknown. */
@@ -149,9 +158,9 @@ export class BatchReader {
 }
 
 /** The rows of a section one by one; for small tables. */
-export function rowsOf<T extends TableName>(section: Section<T> | undefined): Row<T>[] {
-  const columns = Object.entries((section?.columns ?? {}) as Record<string, Numbers | Texts>);
-  return Array.from({ length: section?.n ?? 0 }, (_, i) =>
+export function rowsOf<T extends TableName>(section: Section<T>): Row<T>[] {
+  const columns = Object.entries(section.columns as Record<string, Numbers | Texts>);
+  return Array.from({ length: section.n }, (_, i) =>
     Object.fromEntries(columns.map(([name, values]) => {
       const value = values[i] ?? null;
       return [name, typeof value === 'number' && Number.isNaN(value) ? null : value];
@@ -163,16 +172,15 @@ function isKnown(name: string): name is TableName {
   return Object.hasOwn(TABLES, name);
 }
 
-const CAMEL = new Map<string, string>();
-
 function camel(name: string): string {
-  let found = CAMEL.get(name);
-  if (found === undefined) {
-    found = name.replace(/_(\w)/g, (_, letter: string) => letter.toUpperCase());
-    CAMEL.set(name, found);
-  }
-  return found;
+  return name.replace(/_(\w)/g, (_, letter: string) => letter.toUpperCase());
 }
+
+const TABLE_NAMES = Object.keys(TABLES) as TableName[];
+/** The columns of tables without rows. */
+const NOTHING = Object.fromEntries(TABLE_NAMES.map(table => [
+  table, Object.fromEntries(Object.keys(TABLES[table].columns).map(name => [camel(name), new Int32Array(0)]))
+]));
 
 /** Throws unless all that are known are at least `low` and less than `high`. */
 function demand(values: Numbers, table: string, column: string, low: number, high: number): Numbers {
@@ -243,15 +251,15 @@ class Bytes {
   /** The columns of a table, by name; one that goes by others comes after them. */
   columns(table: string, names: readonly string[], n: number): Map<string, Raw> {
     const found = new Map<string, Raw>();
-    const by: Readonly<Record<string, readonly string[]>> = isKnown(table) ? TABLES[table].by : {};
+    const by: Readonly<Record<string, readonly string[]>> = Object.hasOwn(BY, table) ? BY[table as keyof typeof BY] : {};
     for (const name of names) {
-      const near = (by[name] ?? []).map(other => found.get(other)?.values);
-      found.set(name, this.#column(n, near));
+      const [group = '', plus = ''] = by[name] ?? [];
+      found.set(name, this.#column(n, { group: found.get(group)?.values, plus: plus === '' ? null : found.get(plus)?.values }));
     }
     return found;
   }
 
-  #column(n: number, near: readonly (Numbers | Texts | undefined)[] = []): Raw {
+  #column(n: number, near: Near): Raw {
     const head = this.byte();
     const kind = head >> 6;
     if (kind < 2) {
@@ -308,7 +316,7 @@ class Bytes {
     return values.every(value => Math.abs(value) !== Infinity) ? values : fail('finite numbers', Infinity);
   }
 
-  #wholeNumbers(head: number, n: number, near: readonly (Numbers | Texts | undefined)[] = [], isInner = false): Numbers {
+  #wholeNumbers(head: number, n: number, near: Near = {}, isInner = false): Numbers {
     const planes = head & 7;
     const transform = (head >> 3) & 3;
     const hasExceptions = (head & 32) !== 0;
@@ -357,7 +365,7 @@ class Bytes {
     if (m === 0) {
       fail('some exceptions', m);
     }
-    const [place, rest] = [this.#wholeNumbers(this.byte(), m, [], true), this.#wholeNumbers(this.byte(), m, [], true)];
+    const [place, rest] = [this.#wholeNumbers(this.byte(), m, {}, true), this.#wholeNumbers(this.byte(), m, {}, true)];
     for (let i = 0, last = -1; i < m; i += 1) {
       const [at, more] = [place[i] as number, rest[i] as number];
       if (at <= last || at >= values.length || more <= 0) {
@@ -377,20 +385,30 @@ function step(zigzag: number): number {
   return zigzag % 2 === 0 ? zigzag / 2 : -(zigzag + 1) / 2;
 }
 
+/** The columns that another one goes by; `plus` null: none is added. */
+interface Near {
+  readonly group?: Numbers | Texts | undefined;
+  readonly plus?: Numbers | Texts | null | undefined;
+}
+
 /** What each row has more than the last one of its class and a column besides, added up in place. */
-function addByClass(values: Float64Array, base: number, [group, plus]: readonly (Numbers | Texts | undefined)[]): void {
+function addByClass(values: Float64Array, base: number, { group, plus }: Near): void {
   if (group === undefined || plus === undefined || Array.isArray(group) || Array.isArray(plus)) {
     fail('a column that goes by others', group);
   }
-  const last = new Map<number, number>();
-  for (let i = 0; i < values.length; i += 1) {
-    const more = plus[i] as number;
+  const n = values.length;
+  let most = 0;
+  for (const one of group) {
+    most = one >= 0 && one < MAX_CLASSES ? Math.max(most, one) : fail('few classes', one);
+  }
+  const last = new Float64Array(most + 1).fill(base);
+  for (let i = 0; i < n; i += 1) {
+    const more = plus?.[i] ?? 0;
     if (!(more >= 0 && more < LIMITS.step)) {
       fail('small differences', more);
     }
-    const value = (last.get(group[i] as number) ?? base) + more + (values[i] as number);
-    values[i] = value;
-    last.set(group[i] as number, value);
+    const one = group[i] as number;
+    values[i] = last[one] = (last[one] as number) + more + (values[i] as number);
   }
 }
 

@@ -109,24 +109,26 @@ export class Budget {
   }
 }
 
-const CRC = Array.from({ length: 4 }, () => new Uint32Array(256));
-CRC[0]?.forEach((_, i, table) => {
-  let c = i;
-  for (let k = 0; k < 8; k += 1) {
-    c = (c & 1) === 0 ? c >>> 1 : (c >>> 1) ^ 0xedb88320;
+let crcTables: readonly Uint32Array[] | null = null;
+
+/** What a byte does to a checksum that 0 to 3 bytes come after. */
+function makeCrcTables(): readonly Uint32Array[] {
+  const tables = Array.from({ length: 4 }, () => new Uint32Array(256));
+  for (let i = 0; i < 256; i += 1) {
+    let c = i;
+    for (let bit = 0; bit < 32; bit += 1) {
+      c = (c & 1) === 0 ? c >>> 1 : (c >>> 1) ^ 0xedb88320;
+      if (bit % 8 === 7) {
+        (tables[bit >> 3] as Uint32Array)[i] = c;
+      }
+    }
   }
-  table[i] = c;
-});
-for (let t = 1; t < 4; t += 1) {
-  CRC[t]?.forEach((_, i, table) => {
-    const before = CRC[t - 1]?.[i] as number;
-    table[i] = (before >>> 8) ^ (CRC[0]?.[before & 255] as number);
-  });
+  return tables;
 }
 
 /** As zlib's; four bytes a step. */
 export function crc32(b: Uint8Array): number {
-  const [t0, t1, t2, t3] = CRC as [Uint32Array, Uint32Array, Uint32Array, Uint32Array];
+  const [t0, t1, t2, t3] = (crcTables ??= makeCrcTables()) as [Uint32Array, Uint32Array, Uint32Array, Uint32Array];
   const at = (table: Uint32Array, i: number): number => table[i & 255] as number;
   let c = -1;
   let i = 0;

@@ -1,9 +1,8 @@
 export { Field, WireError } from './check';
-export type { WireBuffer } from './columns';
+export type { WireBuffer } from './batch';
+export { PageStream } from './batch';
 export * from './cluster-schema';
-export { decodeCluster } from './cluster';
-export type { DecodeCluster } from './decode';
-export { decodeBatch } from './decode';
+export { Budget, crc32, inflate } from './frames';
 export type { LinkRow, LinkRows, LinksAnswer } from './links';
 export { MAX_LINKS, decodeLinks } from './links';
 export { pythonRepr, tupleKey } from './key';

@@ -1,69 +1,20 @@
-/**
- * What comes from the kernel, protocol 1, as the browser uses it.
- *
- * On the wire it is one JSON message in `snake_case` and little-endian buffers (see `BUFFERS`);
- * `decodeBatch` turns both into this. Times are seconds after the recorder's zero, on one axis.
- * Unknown is `null`.
- */
+/** What comes from the kernel, protocol 1, as the browser uses it. Times are seconds after the recorder's zero; unknown is `null`. */
 import type { ClusterPart } from './cluster-schema';
+import { CHOICES } from './tables';
+
+/** A column of numbers. */
+export type Column = Float64Array | Float32Array | Int32Array | Uint32Array | Uint16Array | Uint8Array;
 
 export const PROTOCOL = 1;
 
-/** How the buffers are laid out, in this order; a `row` column has one entry for each task. */
-export const BUFFERS = [
-  /** Lane in bits 0-12, status in bits 13-14, bit 15: observed by the scheduler. */
-  { name: 'lane_status', bytes: 2, row: true },
-  { name: 'group', bytes: 2, row: true },
-  /** Microseconds after `base_s`. */
-  { name: 'stop_us', bytes: 4, row: true },
-  /** f32; a task's start is its stop minus this. */
-  { name: 'duration_s', bytes: 4, row: true },
-  /** CPU seconds / duration × 65534, or UNKNOWN_CODE. */
-  { name: 'cpu_share', bytes: 2, row: true },
-  /** log2(1 + bytes) × 1024, or UNKNOWN_CODE. */
-  { name: 'size_code', bytes: 2, row: true },
-  /** How many integers follow the group's name in the key; TEXT_KEY: the key is text. */
-  { name: 'key_dims', bytes: 1, row: true },
-  { name: 'key_ints', bytes: 4, row: false },
-  /** UTF-8 bytes of each text key. */
-  { name: 'key_lengths', bytes: 2, row: false },
-  { name: 'key_text', bytes: 1, row: false },
-  /** Of each task that did not finish: the place of its text in `errors`, or UNKNOWN_CODE. */
-  { name: 'error', bytes: 2, row: false }
-] as const;
-
-/** After those, one entry for each sample. */
-export const RESOURCE_BUFFERS = [
-  { name: 'sample_time_s', bytes: 8 },
-  /** f32, 100 per core, the mean since the sample before; NaN: unknown. */
-  { name: 'cpu_percent', bytes: 4 },
-  { name: 'rss_bytes', bytes: 8 },
-  { name: 'n_processes', bytes: 2 },
-  /** 1 where samples are missing before this one. */
-  { name: 'gap', bytes: 1 }
-] as const;
-
-/** After those, one entry for each row of what was held; the last two are empty where no run has a metric. */
-export const HELD_BUFFERS = [
-  { name: 'held_group', bytes: 2 },
-  /** Microseconds after the section's `base_s`. */
-  { name: 'held_time_us', bytes: 4 },
-  { name: 'held_n_keys', bytes: 4 },
-  { name: 'held_nbytes', bytes: 8 },
-  { name: 'held_n_unsized', bytes: 4 },
-  { name: 'held_value', bytes: 8 },
-  { name: 'held_n_unvalued', bytes: 4 }
-] as const;
-
 export const UNKNOWN_CODE = 65535;
 export const TEXT_KEY = 255;
-export const MAX_KEY_DIMS = 200;
 
 /** How a task ended, by its code on the wire. */
-export const STATUSES = ['finished', 'erred', 'interrupted', 'lost'] as const;
+export const STATUSES = CHOICES.tasks.status;
 export type TaskStatus = (typeof STATUSES)[number];
 
-export const RUN_STATUSES = ['running', 'finished', 'erred', 'interrupted'] as const;
+export const RUN_STATUSES = CHOICES.runs.status;
 export type RunStatus = (typeof RUN_STATUSES)[number];
 
 /** Tasks that belong together, such as all chunks of one array; `prefix` is the name without its token. */
@@ -188,53 +139,51 @@ export interface KeyColumns {
 
 /** Ended tasks, in the order the kernel recorded them. All columns are equally long. */
 export interface TaskColumns {
-  readonly run: Int32Array;
-  readonly lane: Uint16Array;
-  readonly group: Uint16Array;
+  readonly run: Column;
+  readonly lane: Column;
+  readonly group: Column;
   /** Index in STATUSES. */
-  readonly status: Uint8Array;
+  readonly status: Column;
   /** 1 where the times are the scheduler's, not the worker's. */
-  readonly scheduler: Uint8Array;
-  readonly startS: Float64Array;
-  readonly stopS: Float64Array;
-  readonly cpuShare: Uint16Array;
-  readonly sizeCode: Uint16Array;
+  readonly scheduler: Column;
+  readonly startS: Column;
+  readonly stopS: Column;
+  readonly cpuShare: Column;
+  readonly sizeCode: Column;
   readonly keys: KeyColumns;
   /** Of each task that did not finish, in order: its place in the batch's `errors`, or UNKNOWN_CODE. */
-  readonly error: Uint16Array;
+  readonly error: Column;
 }
 
 /** Samples of CPU and memory, by time; all columns are equally long. */
 export interface ResourceColumns {
-  /** The recorder's number of the first sample, and how many samples the recorder no longer holds. */
+  /** The recorder's number of the first sample. */
   readonly first: number;
-  readonly dropped: number;
   /** What the process may use; null: unknown. */
   readonly nCores: number | null;
   readonly limitBytes: number | null;
-  readonly timeS: Float64Array;
+  readonly timeS: Column;
   /** 100 per core; NaN: unknown. */
-  readonly cpuPercent: Float32Array;
-  readonly rssBytes: Float64Array;
-  readonly nProcesses: Uint16Array;
+  readonly cpuPercent: Column;
+  readonly rssBytes: Column;
+  readonly nProcesses: Column;
   /** 1 where samples are missing before this one. */
-  readonly gap: Uint8Array;
+  readonly gap: Column;
 }
 
 /** From a moment on, what the scheduler holds of a group; all columns are equally long. */
 export interface HeldColumns {
   readonly first: number;
-  readonly dropped: number;
-  readonly run: Int32Array;
-  readonly group: Uint16Array;
-  readonly timeS: Float64Array;
-  readonly nKeys: Uint32Array;
+  readonly run: Column;
+  readonly group: Column;
+  readonly timeS: Column;
+  readonly nKeys: Column;
   /** Of the keys whose size is known; `nUnsized` are not. */
-  readonly nbytes: Float64Array;
-  readonly nUnsized: Uint32Array;
+  readonly nbytes: Column;
+  readonly nUnsized: Column;
   /** In the user's metric of the run; null: no run of these has one. */
-  readonly value: Float64Array | null;
-  readonly nUnvalued: Uint32Array | null;
+  readonly value: Column | null;
+  readonly nUnvalued: Column | null;
   /** The names of users' metrics, by run. */
   readonly metrics: ReadonlyMap<number, string>;
   /** Rows may be missing, because what was held of some compute is not known. */

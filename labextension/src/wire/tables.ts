@@ -1,19 +1,19 @@
 /**
  * Made by `python -m docs.tables` from taskscope.model.streams; change it there.
  *
- * What a column is: `int`, `time` (seconds after the zero), `duration` (at least 0), `f4`, `f8`, `text`; `?`:
- * it may be unknown; `< n`: a place in `choices`, or 0 and 1; `of <table>`: a row of that table, by number.
- * `by`: the columns that transform 2 goes by.
+ * What a column of TABLES is: `int`, `time` (seconds after the zero), `duration` (at least 0), `f4`, `f8`,
+ * `text`; `?`: it may be unknown; `< n`: a place in CHOICES, or 0 and 1; `of <table>`: the number of a row.
+ * BY: the columns that transform 2 goes by, the second one may be none.
  */
 export const FORMAT = 1;
 
-export const LIMITS = { frame: 16777216, header: 1048576, rows: 262144, columns: 256, text: 4096, value: 4503599627370496, step: 17179869184 } as const;
+export const LIMITS = { frame: 16777216, header: 1048576, rows: 262144, columns: 256, text: 4096, value: 4503599627370496, step: 17179869184, class: 65536 } as const;
 
 export const TABLES = {
   state: {
     mode: 'whole',
     columns: {
-      now_s: 'time',
+      now_s: 'time?',
       active: 'int < 2',
       final: 'int < 2',
       n_tasks: 'int',
@@ -22,18 +22,14 @@ export const TABLES = {
       n_cores: 'int?',
       limit_bytes: 'int?',
       cache_unknown: 'int < 2'
-    },
-    by: {},
-    choices: {}
+    }
   },
   groups: {
     mode: 'append',
     columns: {
       name: 'text',
       prefix: 'text'
-    },
-    by: {},
-    choices: {}
+    }
   },
   lanes: {
     mode: 'append',
@@ -41,9 +37,7 @@ export const TABLES = {
       worker: 'text',
       thread: 'int',
       label: 'text'
-    },
-    by: {},
-    choices: {}
+    }
   },
   runs: {
     mode: 'by run',
@@ -61,9 +55,7 @@ export const TABLES = {
       execution_count: 'int?',
       source_crc: 'int?',
       metric: 'text?'
-    },
-    by: {},
-    choices: { status: ['running', 'finished', 'erred', 'interrupted'] }
+    }
   },
   progress: {
     mode: 'by run,prefix',
@@ -75,18 +67,16 @@ export const TABLES = {
       erred: 'int',
       running: 'int',
       interrupted: 'int',
-      duration_s: 'duration',
       spared: 'int',
       again: 'int',
+      duration_s: 'duration?',
       scheduled_s: 'time?',
       asked: 'int?',
       is_all: 'int? < 2',
       queued: 'int?',
       waiting: 'int?',
       no_worker: 'int?'
-    },
-    by: {},
-    choices: {}
+    }
   },
   estimates: {
     mode: 'whole',
@@ -96,9 +86,7 @@ export const TABLES = {
       earliest_s: 'time',
       latest_s: 'time',
       n_unseen: 'int'
-    },
-    by: {},
-    choices: {}
+    }
   },
   running: {
     mode: 'whole',
@@ -108,9 +96,7 @@ export const TABLES = {
       group: 'int of groups',
       key_text: 'text',
       start_s: 'time?'
-    },
-    by: {},
-    choices: {}
+    }
   },
   messages: {
     mode: 'append',
@@ -118,34 +104,13 @@ export const TABLES = {
       time_s: 'time?',
       level: 'int < 2',
       text: 'text'
-    },
-    by: {},
-    choices: { level: ['info', 'warning'] }
+    }
   },
   errors: {
     mode: 'whole',
     columns: {
       text: 'text'
-    },
-    by: {},
-    choices: {}
-  },
-  keys: {
-    mode: 'append',
-    columns: {
-      dims: 'int',
-      i0: 'int',
-      i1: 'int',
-      i2: 'int',
-      i3: 'int',
-      i4: 'int',
-      i5: 'int',
-      i6: 'int',
-      i7: 'int',
-      text: 'text?'
-    },
-    by: {},
-    choices: {}
+    }
   },
   tasks: {
     mode: 'append',
@@ -159,10 +124,43 @@ export const TABLES = {
       stop_s: 'time',
       cpu_s: 'duration?',
       nbytes: 'int?',
-      error: 'int? of errors'
-    },
-    by: { stop_s: ['lane', 'duration_s'] },
-    choices: { status: ['finished', 'erred', 'interrupted', 'lost'], observed_by: ['worker', 'scheduler'] }
+      error: 'int? of errors',
+      dims: 'int',
+      i0: 'int',
+      i1: 'int',
+      i2: 'int',
+      i3: 'int',
+      i4: 'int',
+      i5: 'int',
+      i6: 'int',
+      i7: 'int',
+      key_text: 'text?'
+    }
+  },
+  turns: {
+    mode: 'append',
+    columns: {
+      run: 'int',
+      turn: 'int',
+      group: 'int of groups',
+      status: 'int < 4',
+      observed_by: 'int < 2',
+      duration_s: 'duration',
+      gap_s: 'time',
+      cpu_share: 'int?',
+      nbytes: 'int?',
+      error: 'int? of errors',
+      dims: 'int',
+      i0: 'int',
+      i1: 'int',
+      i2: 'int',
+      i3: 'int',
+      i4: 'int',
+      i5: 'int',
+      i6: 'int',
+      i7: 'int',
+      key_text: 'text?'
+    }
   },
   cache: {
     mode: 'append',
@@ -175,9 +173,7 @@ export const TABLES = {
       n_unsized: 'int',
       value: 'f8?',
       n_unvalued: 'int'
-    },
-    by: {},
-    choices: {}
+    }
   },
   resources: {
     mode: 'append',
@@ -187,17 +183,13 @@ export const TABLES = {
       rss_bytes: 'int',
       n_processes: 'int',
       gap: 'int < 2'
-    },
-    by: {},
-    choices: {}
+    }
   },
   sources: {
     mode: 'append',
     columns: {
       text: 'text'
-    },
-    by: {},
-    choices: {}
+    }
   },
   activities: {
     mode: 'append',
@@ -210,18 +202,14 @@ export const TABLES = {
       start_s: 'time',
       duration_s: 'duration',
       nbytes: 'int?'
-    },
-    by: {},
-    choices: { activity: ['transfer', 'disk-read', 'disk-write', 'deserialize', 'serialize', 'other', 'failed-attempt'] }
+    }
   },
   completed: {
     mode: 'whole',
     columns: {
       row: 'int',
       nbytes: 'int?'
-    },
-    by: {},
-    choices: {}
+    }
   },
   workers: {
     mode: 'by worker',
@@ -230,9 +218,7 @@ export const TABLES = {
       address: 'text',
       name: 'text',
       n_threads: 'int'
-    },
-    by: {},
-    choices: {}
+    }
   },
   worker_samples: {
     mode: 'append',
@@ -246,8 +232,52 @@ export const TABLES = {
       managed_bytes: 'int?',
       spilled_bytes: 'int?',
       limit_bytes: 'int?'
-    },
-    by: {},
-    choices: {}
+    }
+  }
+} as const;
+
+export const BY = {
+  tasks: {
+    stop_s: ['lane', 'duration_s'],
+    nbytes: ['group', ''],
+    i0: ['group', ''],
+    i1: ['group', ''],
+    i2: ['group', ''],
+    i3: ['group', ''],
+    i4: ['group', ''],
+    i5: ['group', ''],
+    i6: ['group', ''],
+    i7: ['group', '']
+  },
+  turns: {
+    nbytes: ['group', ''],
+    i0: ['group', ''],
+    i1: ['group', ''],
+    i2: ['group', ''],
+    i3: ['group', ''],
+    i4: ['group', ''],
+    i5: ['group', ''],
+    i6: ['group', ''],
+    i7: ['group', '']
+  }
+} as const;
+
+export const CHOICES = {
+  runs: {
+    status: ['running', 'finished', 'erred', 'interrupted']
+  },
+  messages: {
+    level: ['info', 'warning']
+  },
+  tasks: {
+    status: ['finished', 'erred', 'interrupted', 'lost'],
+    observed_by: ['worker', 'scheduler']
+  },
+  turns: {
+    status: ['finished', 'erred', 'interrupted', 'lost'],
+    observed_by: ['worker', 'scheduler']
+  },
+  activities: {
+    activity: ['transfer', 'disk-read', 'disk-write', 'deserialize', 'serialize', 'other', 'failed-attempt']
   }
 } as const;

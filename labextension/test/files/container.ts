@@ -1,7 +1,7 @@
 /** Files made frame by frame, to say what no writer says. */
 import { deflateSync } from 'node:zlib';
 
-import { crc32 } from '../../src/files/crc32';
+import { crc32 } from '../../src/wire/frames';
 import { VERSION } from '../../src/files/frames';
 
 export interface Written {

@@ -2,7 +2,7 @@
 import { readFileSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 
-import { type Batch, decodeBatch, decodeCluster } from '../../src/wire';
+import { type Batch, PageStream } from '../../src/wire';
 
 const FIXTURES = join(import.meta.dirname, '../../../tests/fixtures');
 const FOLDERS = ['documents', 'files'].map(name => join(FIXTURES, name));
@@ -26,7 +26,8 @@ export function documentOf(name: string): Uint8Array<ArrayBuffer> {
 export function messagesOf(name: string): Batch[] {
   const text = readFileSync(join(FIXTURES, 'documents', `${name}.messages.json`), 'utf8');
   const messages = JSON.parse(text) as { message: unknown; buffers: string[] }[];
-  return messages.map(({ message, buffers }) =>
-    decodeBatch(message, buffers.map(buffer => new Uint8Array(Buffer.from(buffer, 'base64'))), decodeCluster)
+  const stream = new PageStream();
+  return messages.flatMap(({ message, buffers }) =>
+    stream.take(message, buffers.map(buffer => new Uint8Array(Buffer.from(buffer, 'base64')))) ?? []
   );
 }

@@ -11,7 +11,7 @@ export interface Sample {
 
 export function resourceColumns(samples: readonly Sample[] = [], section: Partial<ResourceColumns> = {}): ResourceColumns {
   return {
-    first: 0, dropped: 0, nCores: 2, limitBytes: 8e9,
+    first: 0, nCores: 2, limitBytes: 8e9,
     timeS: Float64Array.from(samples, s => s.at),
     cpuPercent: Float32Array.from(samples, s => s.cpu ?? NaN),
     rssBytes: Float64Array.from(samples, s => s.rss ?? 1e9),
@@ -35,7 +35,7 @@ export interface HeldRow {
 export function heldColumns(rows: readonly HeldRow[] = [], section: Partial<HeldColumns> = {}): HeldColumns {
   const valued = rows.some(row => row.value !== undefined);
   return {
-    first: 0, dropped: 0,
+    first: 0,
     timeS: Float64Array.from(rows, r => r.at),
     run: Int32Array.from(rows, r => r.run ?? 0),
     group: Uint16Array.from(rows, r => r.group ?? 0),

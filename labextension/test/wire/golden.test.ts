@@ -6,10 +6,10 @@ import { describe, expect, it } from 'vitest';
 import { TaskStore } from '../../src/store';
 import type { TaskDetail } from '../../src/store';
 import type { HeldColumns, ResourceColumns } from '../../src/wire';
-import { STATUSES, decodeBatch } from '../../src/wire';
+import { PageStream, STATUSES } from '../../src/wire';
 
 interface Golden {
-  message: { task_runs: unknown };
+  message: Record<string, unknown>;
   buffers: string[];
   expect: Record<'keys' | 'prefixes' | 'observed', string[]> &
     Record<'start_s' | 'stop_s' | 'status' | 'lanes' | 'runs', number[]> &
@@ -44,7 +44,10 @@ describe.each(readdirSync(FOLDER).filter(name => name.endsWith('.json')))('%s', 
 
   it('says here what it says in the kernel', () => {
     const store = new TaskStore();
-    const batch = decodeBatch({ ...golden.message, seq: 0 }, golden.buffers.map(bytes));
+    const [batch] = new PageStream().take(golden.message, golden.buffers.map(bytes)) ?? [];
+    if (batch === undefined) {
+      throw new Error('no batch');
+    }
     expect(store.append(batch)).toEqual({ kind: 'appended', rows: golden.expect.keys.length });
     const rows = rowsOf(store);
     const near = (actual: (number | null)[], golden: (number | null)[], relative: number): (number | null)[] =>

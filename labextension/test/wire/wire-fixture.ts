@@ -1,16 +1,17 @@
 /** Messages as the kernel would send them, written by hand. */
-
-import { HELD_BUFFERS, RESOURCE_BUFFERS } from '../../src/wire';
+import type { TableRows, Values } from './frames';
+import { batchBytes, frame, headerFrame, headerOf, joined } from './frames';
 
 export interface FixtureRow {
+  run?: number;
   lane?: number;
   status?: number;
   scheduler?: boolean;
   group?: number;
   stopUs?: number;
   durationS?: number;
-  share?: number;
-  size?: number;
+  cpuS?: number;
+  nbytes?: number;
   key?: number[] | string;
   error?: string;
 }
@@ -20,49 +21,80 @@ export interface WireMessage {
   buffers: ArrayBuffer[];
 }
 
-/** A message with these rows; `message` replaces fields. */
-export function wireMessage(rows: FixtureRow[], message: Record<string, unknown> = {}): WireMessage {
-  const texts = rows.flatMap(row => (typeof row.key === 'string' ? [new TextEncoder().encode(row.key)] : []));
-  const ints = rows.flatMap(row => (typeof row.key === 'string' ? [] : (row.key ?? [])));
-  const errors = [...new Set(rows.flatMap(row => row.error ?? []))];
-  const code = (row: FixtureRow): number =>
-    (row.lane ?? 0) | ((row.status ?? 0) << 13) | (row.scheduler === true ? 0x8000 : 0);
+type Rows = readonly Readonly<Record<string, number | string | null>>[];
+
+export interface FixtureBatch {
+  recorder?: string;
+  epoch?: string;
+  stream?: number;
+  seq?: number;
+  first?: number;
+  cursor?: number;
+  dropped?: number;
+  nowS?: number;
+  active?: boolean;
+  /** Rows of other tables; those that are here by default come with the first message only. */
+  tables?: Record<string, Rows>;
+  /** What the message says besides its buffer. */
+  message?: Record<string, unknown>;
+}
+
+const SECOND = 1e7;
+
+export const RUN = {
+  run: 0, label: 'qr', cell: null, scheduler: 'threads', n_workers: 2, n_tasks: 4, start_s: SECOND / 2, stop_s: null, status: 0, error: null,
+  execution_count: 3, source_crc: 7, metric: null
+};
+export const PROGRESS = {
+  run: 0, prefix: 'sum', total: 4, finished: 2, erred: 1, running: 1, interrupted: 0, duration_s: 0.75 * SECOND, spared: 3, again: 5,
+  scheduled_s: 1.5 * SECOND, asked: 5, is_all: 0, queued: 1, waiting: 2, no_worker: 1
+};
+export const TABLES: Record<string, Rows> = {
+  groups: [{ name: 'sum-1a', prefix: 'sum' }, { name: "it's", prefix: "it's" }],
+  lanes: [{ worker: 'main', thread: 11, label: 'thread 1' }, { worker: 'main', thread: 12, label: 'thread 2' }],
+  runs: [RUN],
+  progress: [PROGRESS],
+  estimates: [{ run: 0, stop_s: 12.5 * SECOND, earliest_s: 11 * SECOND, latest_s: 15 * SECOND, n_unseen: 3 }],
+  running: [{ run: 0, lane: null, group: 1, key_text: 'x', start_s: 5.5 * SECOND }],
+  messages: [{ time_s: SECOND / 2, level: 0, text: 'hello' }]
+};
+
+function columnsOf(rows: Rows): Record<string, Values> {
+  return Object.fromEntries(Object.keys(rows[0] ?? {}).map(name => [name, rows.map(row => row[name] ?? null)]));
+}
+
+function keyOf(key: number[] | string): Record<string, number | string | null> {
   return {
-    message: {
-      protocol: 1, kind: 'batch', recorder: 'rec', epoch: 'rec-1', seq: 0, now_s: 10, active: true, final: false,
-      first: 0, count: rows.length, cursor: rows.length, dropped: 0, base_s: 1,
-      task_runs: rows.length === 0 ? [] : [[0, rows.length]],
-      errors,
-      groups: [[0, 'sum-1a', 'sum'], [1, "it's", "it's"]],
-      lanes: [[0, 'main', 11, 'thread 1'], [1, 'main', 12, 'thread 2']],
-      runs: [{
-        run: 0, label: 'qr', cell: null, execution_count: 3, source_crc: 7, scheduler: 'threads', n_workers: 2, n_tasks: 4,
-        start_s: 0.5, stop_s: null, status: 'running', error: null
-      }],
-      progress: [[0, 'sum', 4, 2, 1, 1, 0, 3, 5, 0.75, [1.5, 5, false, 1, 2, 1]]],
-      estimates: [[0, 12.5, 11, 15, 3]],
-      running: [[0, null, 1, 'x', 5.5]],
-      messages: [[0.5, 'info', 'hello']],
-      resources: { first: 0, count: 0, dropped: 0, n_cores: null, limit_bytes: null },
-      held: { first: 0, count: 0, dropped: 0, base_s: 0, runs: [], unknown: false },
-      ...message
-    },
-    buffers: [
-      Uint16Array.from(rows, code).buffer,
-      Uint16Array.from(rows, row => row.group ?? 0).buffer,
-      Uint32Array.from(rows, row => row.stopUs ?? 0).buffer,
-      Float32Array.from(rows, row => row.durationS ?? 0).buffer,
-      Uint16Array.from(rows, row => row.share ?? 65535).buffer,
-      Uint16Array.from(rows, row => row.size ?? 65535).buffer,
-      Uint8Array.from(rows, row => (typeof row.key === 'string' ? 255 : (row.key ?? []).length)).buffer,
-      Int32Array.from(ints).buffer,
-      Uint16Array.from(texts, text => text.length).buffer,
-      Uint8Array.from(texts.flatMap(text => [...text])).buffer,
-      Uint16Array.from(
-        rows.filter(row => (row.status ?? 0) !== 0),
-        row => (row.error === undefined ? 65535 : errors.indexOf(row.error))
-      ).buffer,
-      ...[...RESOURCE_BUFFERS, ...HELD_BUFFERS].map(() => new ArrayBuffer(0))
-    ]
+    dims: typeof key === 'string' ? 255 : key.length,
+    ...Object.fromEntries(Array.from({ length: 8 }, (_, i) => [`i${i}`, typeof key === 'string' ? 0 : (key[i] ?? 0)])),
+    key_text: typeof key === 'string' ? key : null
   };
+}
+
+/** A message with these rows: of the first one of a stream the header stands before. Times of rows are after 1 s. */
+export function wireMessage(rows: readonly FixtureRow[], batch: FixtureBatch = {}): WireMessage {
+  const { recorder = 'rec', epoch = 'rec-1', stream = 7, seq = 0, first = 0, cursor = first + rows.length, dropped = 0 } = batch;
+  const errors = [...new Set(rows.flatMap(row => row.error ?? []))];
+  const tables: Record<string, Rows> = {
+    ...(seq === 0 ? TABLES : {}),
+    errors: errors.map(text => ({ text })),
+    ...batch.tables,
+    state: [{
+      now_s: (batch.nowS ?? 10) * SECOND, active: batch.active === false ? 0 : 1, final: 0, n_tasks: cursor, n_dropped: dropped,
+      n_activities_dropped: 0, n_cores: null, limit_bytes: null, cache_unknown: 0
+    }],
+    tasks: rows.map(row => ({
+      run: row.run ?? 0, lane: row.lane ?? 0, group: row.group ?? 0, status: row.status ?? 0, observed_by: row.scheduler === true ? 1 : 0,
+      duration_s: Math.round((row.durationS ?? 0) * SECOND), stop_s: Math.round((1 + (row.stopUs ?? 0) / 1e6) * SECOND),
+      cpu_s: row.cpuS === undefined ? null : Math.round(row.cpuS * SECOND), nbytes: row.nbytes ?? null,
+      error: row.error === undefined ? null : errors.indexOf(row.error), ...keyOf(row.key ?? [])
+    }))
+  };
+  const header = headerOf({ recorder, epoch });
+  const sections: TableRows = Object.fromEntries(Object.entries(tables).map(([name, of]) => [
+    name, { first: name === 'tasks' ? first : 0, columns: columnsOf(of) }
+  ]));
+  const content = frame(batchBytes(sections, header), { kind: 1, number: seq + 1, stream });
+  const bytes = seq === 0 ? joined([headerFrame(header, stream), content]) : content;
+  return { message: { protocol: 1, kind: 'batch', ...batch.message }, buffers: [bytes.slice().buffer] };
 }

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from taskscope.analysis.cache_usage import held_metrics, held_rows
 from taskscope.analysis.time_left import prefix_progress
+from taskscope.codec import TICK_S
 from taskscope.model.activities import ActivityRows
 from taskscope.model.held import HeldRows, TimeBins
 from taskscope.model.links import Link, TaskLinks, cut_links
@@ -18,23 +19,22 @@ from taskscope.model.records import RUNNING, Group, Lane, Message, Run, RunningT
 from taskscope.model.resources import ResourceRows
 from taskscope.model.workers import WorkerSample
 from taskscope.wire import (
+    PROTOCOL,
     ActivityPart,
     Batch,
-    BatchMessage,
     ClusterPart,
     HeldPart,
+    PageEncoder,
     ResourcesPart,
     WorkerPart,
-    encode_batch,
+    changed_workers,
 )
-from taskscope.wire.cluster import changed_workers
 
 __all__ = [
     "MAX_ACTIVITIES",
     "MAX_SAMPLES",
     "MAX_WORKER_SAMPLES",
     "CompactTables",
-    "RecordedMessage",
     "RowEdges",
     "RowLinks",
     "activity_groups",
@@ -42,6 +42,7 @@ __all__ = [
     "compact_tables",
     "few_held_rows",
     "few_samples",
+    "recorded_frames",
     "recorded_messages",
     "resources_part",
     "row_order",
@@ -397,41 +398,52 @@ def take_rows(tasks: TaskBlock, rows: NDArray[np.int64] | slice) -> TaskBlock:
 _ROWS_PER_MESSAGE = 100_000
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class RecordedMessage:
-    """One message with its buffers, and the rows that these hold."""
-
-    message: BatchMessage
-    buffers: list[bytes]
-    rows: TaskBlock
-
-
-def recorded_messages(recording: RecordedData) -> Iterator[RecordedMessage]:
-    """Yield the messages that make up a recording, at least one.
+def recorded_frames(
+    recording: RecordedData, tick_s: float = TICK_S, *, in_turns: bool = False
+) -> Iterator[bytes]:
+    """Yield the frames that make up a recording, the first of them with the header; at least one.
 
     Groups and lanes are numbered from 0, times count from the recording's zero, and tasks are sorted by
-    their end.
+    their start.
     """
     compact = compact_tables(recording)
-    n_tasks = len(compact.tasks)
-    first, first_held, seq = 0, 0, 0
-    while first < n_tasks or first_held < len(compact.held) or seq == 0:
+    encoder = PageEncoder("static", "static-0", tick_s, in_turns=in_turns)
+    first = first_held = number = 0
+    while first < len(compact.tasks) or first_held < len(compact.held) or not number:
         rows = take_rows(compact.tasks, slice(first, first + _ROWS_PER_MESSAGE))
-        batch = _batch(recording, compact, rows, first=first, first_held=first_held, seq=seq)
-        message, buffers = encode_batch(batch)
-        yield RecordedMessage(message, buffers, rows)
-        first, seq = first + message["count"], seq + 1
-        first_held += message["held"]["count"]
+        held = HeldPart(
+            first=first_held,
+            rows=compact.held.part(slice(first_held, first_held + _ROWS_PER_MESSAGE)),
+            metrics=held_metrics(recording),
+            unknown="cache" in recording.unknown,
+        )
+        frames, n_tasks = encoder.frames(
+            _batch(recording, compact, rows, held, first=first, is_head=not number)
+        )
+        yield frames
+        first, first_held, number = first + n_tasks, first_held + len(held.rows), number + 1
+
+
+def recorded_messages(recording: RecordedData) -> list[dict[str, object]]:
+    """Return these frames as messages of the feed with their buffers."""
+    return [
+        {"message": {"protocol": PROTOCOL, "kind": "batch"}, "buffers": [frames]}
+        for frames in recorded_frames(recording)
+    ]
 
 
 def _batch(
-    recording: RecordedData, compact: CompactTables, rows: TaskBlock, *, first: int, first_held: int, seq: int
+    recording: RecordedData,
+    compact: CompactTables,
+    rows: TaskBlock,
+    held: HeldPart,
+    *,
+    first: int,
+    is_head: bool,
 ) -> Batch:
-    head = seq == 0
+    # How things stand is said in every batch.
+    resources, dropped = resources_part(recording), compact.cluster.activities.dropped
     return Batch(
-        recorder="static",
-        epoch="static-0",
-        seq=seq,
         now_s=recording.now_s - recording.zero_s,
         active=False,
         final=True,
@@ -439,18 +451,13 @@ def _batch(
         cursor=len(compact.tasks),
         dropped=0,
         tasks=rows,
-        groups=compact.groups if head else (),
-        lanes=compact.lanes if head else (),
-        runs=compact.runs if head else (),
-        progress=prefix_progress(recording) if head else (),
-        messages=compact.messages if head else (),
+        groups=compact.groups if is_head else (),
+        lanes=compact.lanes if is_head else (),
+        runs=compact.runs if is_head else (),
+        progress=prefix_progress(recording) if is_head else (),
+        messages=compact.messages if is_head else (),
         running=compact.running,
-        resources=resources_part(recording) if head else ResourcesPart(),
-        held=HeldPart(
-            first=first_held,
-            rows=compact.held.part(slice(first_held, None)),
-            metrics=held_metrics(recording),
-            unknown="cache" in recording.unknown,
-        ),
-        cluster=compact.cluster if head else ClusterPart(),
+        resources=resources if is_head else replace(resources, samples=ResourceRows.empty()),
+        held=held,
+        cluster=compact.cluster if is_head else ClusterPart(activities=ActivityPart(dropped=dropped)),
     )

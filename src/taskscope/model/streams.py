@@ -27,7 +27,10 @@ from taskscope.model.resources import ResourceRows
 from taskscope.model.workers import WorkerSample
 from taskscope.schema import Column, Table, columns_of, derived, shown
 
-__all__ = ["MAX_KEY_INTS", "PAGE"]
+__all__ = ["CPU_SHARES", "MAX_KEY_INTS", "PAGE"]
+
+CPU_SHARES = 254
+"""In how many parts of a task's duration an offline page tells its CPU time."""
 
 MAX_KEY_INTS = 8
 """Keys of a name and more whole numbers than this are told as text."""
@@ -55,7 +58,7 @@ _STATE = Table(
     meaning="One row: how things stand.",
     mode="whole",
     columns=(
-        derived("now_s", "number", "The recorder's clock.", unit="s", is_time=True),
+        derived("now_s", "number", "The recorder's clock.", unit="s", optional=True, is_time=True),
         derived("active", "yes or no", "Whether a compute runs."),
         derived("final", "yes or no", "Whether this repeats the state after the end."),
         _whole("n_tasks", "How many rows of tasks were ever recorded."),
@@ -73,7 +76,8 @@ _PROGRESS = Table(
     mode="by key",
     key=("run", "prefix"),
     columns=(
-        *_all(PrefixProgress),
+        *_all(PrefixProgress, "duration_s"),
+        *_optional(shown(PrefixProgress, "duration_s")),
         derived(
             "scheduled_s",
             "number",
@@ -90,16 +94,6 @@ _PROGRESS = Table(
     ),
 )
 
-_KEYS = Table(
-    name="keys",
-    meaning="The key of each row of tasks: text, or the name of its group and whole numbers.",
-    columns=(
-        _whole("dims", "How many whole numbers follow the name; 255: it is text."),
-        *(_whole(f"i{i}", "One of them; 0 behind the last.") for i in range(MAX_KEY_INTS)),
-        derived("text", "text", "The text of a key that is text.", optional=True),
-    ),
-)
-
 _TASKS = Table(
     name="tasks",
     meaning="One row each time that a task ended.",
@@ -112,9 +106,30 @@ _TASKS = Table(
         shown(RowBlock, "duration", name="duration_s"),
         replace(_STOP, by="lane", plus="duration_s"),
         shown(RowBlock, "cpu", name="cpu_s"),
-        shown(RowBlock, "size", name="nbytes", kind="number"),
+        shown(RowBlock, "size", name="nbytes", kind="number", by="group"),
         _whole("error", "What it raised.", optional=True, refers="errors.id"),
+        _whole("dims", "How many whole numbers follow the group's name in its key; 255: it is text."),
+        *(
+            replace(_whole(f"i{i}", "One of these; 0 behind the last."), by="group")
+            for i in range(MAX_KEY_INTS)
+        ),
+        derived("key_text", "text", "The text of a key that is text.", optional=True),
     ),
+)
+
+_INSTEAD = {
+    "lane": _whole(
+        "turn", "Which lane: a place among those that had a task, by when it ended, then among the others."
+    ),
+    "stop_s": derived(
+        "gap_s", "number", "How long after the last stop in the lane it began.", unit="s", is_time=True
+    ),
+    "cpu_s": _whole("cpu_share", "CPU time in 254ths of the duration.", optional=True),
+}
+_TURNS = Table(
+    name="turns",
+    meaning="Tasks of an offline page, in the order in which they began; lanes are told anew in each batch.",
+    columns=tuple(_INSTEAD.get(column.name, column) for column in _TASKS.columns),
 )
 
 _ACTIVITIES = Table(
@@ -172,8 +187,8 @@ _DECLARED = (
         mode="whole",
         columns=(derived("text", "text", "Type and message."),),
     ),
-    _KEYS,
     _TASKS,
+    _TURNS,
     Table(
         name="cache",
         meaning="What was held of each group, from a moment on.",

@@ -9,14 +9,28 @@ import zlib
 from functools import lru_cache
 from importlib.resources import files
 
-from taskscope.analysis.page_tables import recorded_messages
+import numpy as np
+
+from taskscope.analysis.page_tables import recorded_frames
 from taskscope.model.recording import RecordedData
-from taskscope.report.dense import dense_tasks, page_tick_s
-from taskscope.report.dense_links import PackedLinks
-from taskscope.wire import BUFFERS
+from taskscope.report.links import PackedLinks
 
-__all__ = ["count_tasks", "data_json", "escaped_json", "report_script", "script_hash"]
+__all__ = [
+    "TICK_S",
+    "count_tasks",
+    "data_json",
+    "escaped_json",
+    "page_tick_s",
+    "report_script",
+    "script_hash",
+]
 
+TICK_S = 1e-6
+"""What times are rounded to, but for long tasks in large numbers."""
+
+_MANY_TASKS = 250_000
+_TICKS_PER_TASK = 500
+_STEPS = (5, 2, 1)
 _LEVEL = 9
 
 
@@ -51,22 +65,32 @@ def count_tasks(recording: RecordedData) -> int:
     return sum(map(len, recording.blocks))
 
 
+def page_tick_s(recording: RecordedData) -> float:
+    """Return what a page rounds times to.
+
+    A microsecond; where there are more than 250,000 tasks, a five-hundredth of a task's mean duration,
+    rounded down to 1, 2 or 5 of a power of ten, if that is more.
+    """
+    durations = [np.asarray(block.duration, np.float64).sum() for block in recording.blocks]
+    n_tasks = sum(map(len, recording.blocks))
+    if n_tasks <= _MANY_TASKS:
+        return TICK_S
+    wanted = sum(durations) / n_tasks / _TICKS_PER_TASK
+    if wanted <= TICK_S:
+        return TICK_S
+    power = 10.0 ** np.floor(np.log10(wanted))
+    return float(next(step * power for step in _STEPS if step * power <= wanted))
+
+
 def data_json(recording: RecordedData, links: PackedLinks | None = None) -> str:
     """Return the recording as JSON for a ``<script type="application/json">``.
 
-    It holds the feed's messages without their buffers, and these in one piece: those of tasks rewritten (see
-    `taskscope.report.dense`), all deflated, in base64; and `links`. ``<``, ``>`` and ``&`` are
+    It holds the frames of a stream in one piece, deflated, in base64; and `links`. ``<``, ``>`` and ``&`` are
     escaped, so that no key can end the element.
     """
-    entries, contents = [], []
-    tick_s = page_tick_s(recording)
-    for recorded in recorded_messages(recording):
-        tasks = dense_tasks(recorded.rows, recorded.buffers[: len(BUFFERS)], tick_s)
-        entries.append({"message": recorded.message, "start_s": tasks.start_s, "tick_s": tasks.tick_s})
-        contents += [tasks.content, *recorded.buffers[len(BUFFERS) :]]
-    content = b"".join(contents)
+    content = b"".join(recorded_frames(recording, page_tick_s(recording), in_turns=True))
     data = base64.b64encode(zlib.compress(content, _LEVEL)).decode("ascii")
-    return escaped_json({"messages": entries, "bytes": len(content), "data": data, "links": links})
+    return escaped_json({"bytes": len(content), "data": data, "links": links})
 
 
 def escaped_json(value: object) -> str:

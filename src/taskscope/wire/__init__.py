@@ -1,31 +1,36 @@
-"""What crosses the wire to the browser: protocol 1, one batch message and its binary buffers."""
+"""What crosses the wire to the browser: batches as frames of `taskscope.codec`, and links as JSON."""
 
 from __future__ import annotations
 
-from taskscope.wire.batch import Batch, encode_batch
-from taskscope.wire.cluster import ActivityPart, ClusterPart, WorkerPart
-from taskscope.wire.links import encode_links
-from taskscope.wire.schema import BUFFERS, LAST_GROUP, PROTOCOL, BatchMessage
-from taskscope.wire.series import HeldPart, ResourcesPart
-from taskscope.wire.tasks import LAST_LANE, EncodedTasks, encode_tasks
+from taskscope.wire.batch import (
+    LAST_GROUP,
+    LAST_LANE,
+    ActivityPart,
+    Batch,
+    ClusterPart,
+    HeldPart,
+    PageEncoder,
+    ResourcesPart,
+    WorkerPart,
+    changed_workers,
+)
+from taskscope.wire.links import PROTOCOL, LinksRow, encode_links
 from taskscope.wire.text import MAX_TEXT, wire_text
 
 __all__ = [
-    "BUFFERS",
     "LAST_GROUP",
     "LAST_LANE",
     "MAX_TEXT",
     "PROTOCOL",
     "ActivityPart",
     "Batch",
-    "BatchMessage",
     "ClusterPart",
-    "EncodedTasks",
     "HeldPart",
+    "LinksRow",
+    "PageEncoder",
     "ResourcesPart",
     "WorkerPart",
-    "encode_batch",
+    "changed_workers",
     "encode_links",
-    "encode_tasks",
     "wire_text",
 ]

@@ -1,11 +1,18 @@
-"""One batch of the feed: task rows and what changed in the small tables since the page's last message."""
+"""Batches of a page: what is new of a recorder, or all of a recording, as frames."""
 
 from __future__ import annotations
 
-import math
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import astuple, dataclass, field
+from typing import Any, TypeAlias
 
+import numpy as np
+from numpy.typing import NDArray
+
+from taskscope.codec import LIMITS, TICK_S, Encoder, Section
+from taskscope.model.activities import ActivityRows
+from taskscope.model.held import HeldRows
+from taskscope.model.keys import TEXT, KeyBlock
 from taskscope.model.records import (
     Estimate,
     Group,
@@ -16,22 +23,162 @@ from taskscope.model.records import (
     RunningTask,
     TaskBlock,
 )
-from taskscope.model.scheduled import Scheduled
-from taskscope.wire.cluster import ClusterPart, encode_cluster
-from taskscope.wire.schema import (
-    PROTOCOL,
-    BatchMessage,
-    EstimateRow,
-    ProgressRow,
-    RunningRow,
-    RunRow,
-    ScheduledRow,
-)
-from taskscope.wire.series import HeldPart, ResourcesPart, encode_held, encode_resources
-from taskscope.wire.tasks import encode_tasks
-from taskscope.wire.text import wire_text
+from taskscope.model.resources import ResourceRows
+from taskscope.model.streams import MAX_KEY_INTS, PAGE
+from taskscope.model.workers import WorkerSample
+from taskscope.schema import columns_of
+from taskscope.wire.links import PROTOCOL
+from taskscope.wire.text import MAX_TEXT, wire_text
+from taskscope.wire.turns import turns
 
-__all__ = ["Batch", "encode_batch"]
+__all__ = [
+    "LAST_GROUP",
+    "LAST_LANE",
+    "ActivityPart",
+    "Batch",
+    "ClusterPart",
+    "HeldPart",
+    "PageEncoder",
+    "ResourcesPart",
+    "WorkerPart",
+    "changed_workers",
+]
+
+LAST_GROUP = 65535
+"""The highest group id that a page holds; all further groups share it."""
+
+LAST_LANE = 8191
+"""The highest lane id that a page holds; all further lanes share it."""
+
+MAX_ERRORS = 1_000
+"""Most different error texts in one message; rows with further ones share an entry that says so."""
+
+_MAX_KEY_BYTES = 8 * 2**20
+_FURTHER_GROUPS = Group(LAST_GROUP, "further groups", "further groups")
+_Columns: TypeAlias = dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class ResourcesPart:
+    """Samples for one message.
+
+    Parameters
+    ----------
+    first, dropped
+        Number of the first sample, and how many the recorder no longer holds.
+    samples
+        The samples.
+    n_cores, limit_bytes
+        What the process may use; None where unknown.
+    """
+
+    first: int = 0
+    dropped: int = 0
+    samples: ResourceRows = field(default_factory=ResourceRows.empty)
+    n_cores: int | None = None
+    limit_bytes: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class HeldPart:
+    """Rows of what was held, for one message.
+
+    Parameters
+    ----------
+    first, dropped
+        Number of the first row, and how many the recorder no longer holds.
+    rows
+        The rows.
+    metrics
+        Names of the users' metrics, by run.
+    unknown
+        Whether rows may be missing because what was held of some compute is not known.
+    """
+
+    first: int = 0
+    dropped: int = 0
+    rows: HeldRows = field(default_factory=HeldRows.empty)
+    metrics: Mapping[int, str] = field(default_factory=dict)
+    unknown: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class ActivityPart:
+    """Activities for one message.
+
+    Parameters
+    ----------
+    first, dropped
+        Number of the first row, and how many the recorder no longer holds.
+    rows
+        The activities.
+    sources
+        Numbers and addresses of senders that are new.
+    completed, nbytes
+        Numbers of older rows of which the bytes have become known, and these.
+    """
+
+    first: int = 0
+    dropped: int = 0
+    rows: ActivityRows = field(default_factory=ActivityRows.empty)
+    sources: Sequence[tuple[int, str]] = ()
+    completed: NDArray[np.int64] = field(default_factory=lambda: np.empty(0, "i8"))
+    nbytes: NDArray[np.float64] = field(default_factory=lambda: np.empty(0, "f8"))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class WorkerPart:
+    """Samples of workers for one message.
+
+    Parameters
+    ----------
+    first
+        Number of the first sample.
+    samples
+        The samples.
+    numbers
+        The number of each address.
+    workers
+        Number, address, name and threads of workers that are new, or are called something else now.
+    """
+
+    first: int = 0
+    samples: Sequence[WorkerSample] = ()
+    numbers: Mapping[str, int] = field(default_factory=dict)
+    workers: Sequence[tuple[int, str, str, int]] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class ClusterPart:
+    """All of it for one message."""
+
+    activities: ActivityPart = field(default_factory=ActivityPart)
+    workers: WorkerPart = field(default_factory=WorkerPart)
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether there is nothing to say."""
+        activities, workers = self.activities, self.workers
+        parts = (activities.rows, activities.sources, activities.completed, workers.samples, workers.workers)
+        return not any(len(part) for part in parts)
+
+
+def changed_workers(
+    known: dict[str, tuple[int, str, str, int]], samples: Iterable[WorkerSample]
+) -> list[tuple[int, str, str, int]]:
+    """Add the workers of samples to those that are known; return number, address, name, threads of the new.
+
+    One that has left keeps its threads.
+    """
+    changed: dict[str, tuple[int, str, str, int]] = {}
+    for sample in samples:
+        before = known.get(sample.worker)
+        number = len(known) if before is None else before[0]
+        n_threads = before[3] if before is not None and not sample.n_threads else sample.n_threads
+        row = (number, sample.worker, sample.name, n_threads)
+        if row != before:
+            changed[sample.worker] = known[sample.worker] = row
+    return list(changed.values())
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -40,10 +187,6 @@ class Batch:
 
     Parameters
     ----------
-    recorder, epoch
-        Which recorder, and which loading of taskscope in which kernel.
-    seq
-        Number of the message in its page's stream.
     now_s, active, final
         The recorder's clock, whether a compute runs, and whether this repeats the state after the end.
     first, cursor, dropped
@@ -62,9 +205,6 @@ class Batch:
         What only clusters have, as far as it is new.
     """
 
-    recorder: str
-    epoch: str
-    seq: int
     now_s: float
     active: bool
     final: bool
@@ -84,97 +224,271 @@ class Batch:
     cluster: ClusterPart = field(default_factory=ClusterPart)
 
 
-def encode_batch(batch: Batch) -> tuple[BatchMessage, list[bytes]]:
-    """Return the JSON part and the buffers of a batch.
+class PageEncoder:
+    """Makes the messages of one stream to a page, the first of which begins with the header.
 
-    The message's ``count`` is smaller than ``len(batch.tasks)`` where stop times span more than 4,000 s;
-    the rest belongs into the next message. So it is with the ``count`` of its ``held``.
+    Parameters
+    ----------
+    recorder, epoch
+        Which recorder, and which loading of taskscope in which kernel.
+    tick_s
+        What times are rounded to.
+    in_turns
+        Whether tasks are to compress well, those that began first coming first; CPU times are rounded then.
 
     Examples
     --------
     >>> from taskscope.record import Recorder
     >>> _, no_tasks = Recorder().tasks_since(0, 1)
-    >>> message, buffers = encode_batch(Batch(recorder="r", epoch="r-1", seq=0, now_s=1.5,
-    ...     active=True, final=False, first=0, cursor=0, dropped=0, tasks=no_tasks))
-    >>> message["count"], sum(map(len, buffers))
-    (0, 0)
+    >>> encoder = PageEncoder("r", "r-1")
+    >>> message, frames, n_tasks = encoder.message(
+    ...     Batch(now_s=1.5, active=True, final=False, first=0, cursor=0, dropped=0, tasks=no_tasks)
+    ... )
+    >>> message, len(frames), n_tasks
+    ({'protocol': 1, 'kind': 'batch'}, 1, 0)
     """
-    tasks = encode_tasks(batch.tasks)
-    resources, resource_buffers = encode_resources(batch.resources)
-    held, held_buffers = encode_held(batch.held)
-    message: BatchMessage = {
-        "protocol": PROTOCOL,
-        "kind": "batch",
-        "recorder": batch.recorder,
-        "epoch": batch.epoch,
-        "seq": batch.seq,
-        "now_s": _finite(batch.now_s),
-        "active": batch.active,
-        "final": batch.final,
-        "first": batch.first,
-        "count": tasks.count,
-        "cursor": batch.cursor,
-        "dropped": batch.dropped,
-        "base_s": tasks.base_s,
-        "task_runs": tasks.task_runs,
-        "errors": tasks.errors,
-        "groups": [(g.id, wire_text(g.name), wire_text(g.prefix)) for g in batch.groups],
-        "lanes": [(n.id, wire_text(n.worker), n.thread, wire_text(n.label)) for n in batch.lanes],
-        "runs": [_run_row(run) for run in batch.runs],
-        "progress": [_progress_row(row) for row in batch.progress],
-        "estimates": [_estimate_row(run, estimate) for run, estimate in batch.estimates.items()],
-        "running": [_running_row(task) for task in batch.running],
-        "messages": [(_finite(m.time_s), m.level, wire_text(m.text)) for m in batch.messages],
-        "resources": resources,
-        "held": held,
-    }
-    buffers = [*tasks.buffers, *resource_buffers, *held_buffers]
-    if not batch.cluster.is_empty:
-        message["cluster"], cluster_buffers = encode_cluster(batch.cluster)
-        buffers += cluster_buffers
-    return message, buffers
+
+    def __init__(self, recorder: str, epoch: str, tick_s: float = TICK_S, *, in_turns: bool = False) -> None:
+        header = {"recorder": recorder, "epoch": epoch, "zero_s": 0.0}
+        self._encoder = Encoder(PAGE, header, tick_s=tick_s)
+        self._tick_s = tick_s
+        self._in_turns = in_turns
+        self._begun = False
+        self._names: list[str] = []
+        self._ends = dict.fromkeys(PAGE, 0)
+
+    def message(self, batch: Batch) -> tuple[dict[str, object], list[bytes], int]:
+        """Return the JSON part, the one buffer, and how many tasks are in it.
+
+        They are fewer than ``len(batch.tasks)`` where keys are very long; the rest belongs into the next
+        message.
+        """
+        frames, n_tasks = self.frames(batch)
+        return {"protocol": PROTOCOL, "kind": "batch"}, [frames], n_tasks
+
+    def frames(self, batch: Batch) -> tuple[bytes, int]:
+        """Return the frame, the first time after that of the header, and how many tasks are in it."""
+        self._names += [group.name for group in batch.groups]
+        n_tasks = min(_fitting(batch.tasks.keys), len(batch.tasks))
+        header = b"" if self._begun else self._encoder.header()
+        self._begun = True
+        return header + self._encoder.batch(self._sections(batch, n_tasks)), n_tasks
+
+    def _sections(self, batch: Batch, n_tasks: int) -> dict[str, Section]:
+        resources, held, cluster = batch.resources, batch.held, batch.cluster
+        activities, workers = cluster.activities, cluster.workers
+        tasks, errors = _task_columns(batch.tasks, n_tasks, self._tick_s)
+        tasks |= _keys(batch.tasks, n_tasks, self._names)
+        sources = [wire_text(text) for _, text in activities.sources]
+        if sources and not self._ends["sources"]:
+            sources = ["", *sources]
+        return {
+            "state": Section(0, _state(batch)),
+            "groups": self._next("groups", _groups(batch.groups)),
+            "lanes": self._next("lanes", [lane for lane in batch.lanes if lane.id <= LAST_LANE]),
+            "runs": Section(0, _of_records("runs", batch.runs) | {"metric": _metrics(batch)}),
+            "progress": Section(0, _of_records("progress", batch.progress) | _scheduled(batch.progress)),
+            "estimates": Section(0, _estimates(batch.estimates)),
+            "running": Section(0, _of_records("running", batch.running)),
+            "messages": self._next("messages", batch.messages),
+            "errors": Section(0, {"text": errors}),
+            **self._rows(batch.first, tasks),
+            "cache": Section(held.first, _held(held.rows)),
+            "resources": Section(resources.first, _samples(resources.samples)),
+            "sources": self._next("sources", sources, {"text": sources}),
+            "activities": Section(activities.first, _activities(activities.rows, self._tick_s)),
+            "completed": Section(0, {"row": activities.completed, "nbytes": activities.nbytes}),
+            "workers": Section(0, _workers(workers.workers)),
+            "worker_samples": Section(workers.first, _worker_samples(workers)),
+        }
+
+    def _rows(self, first: int, tasks: _Columns) -> dict[str, Section]:
+        if not self._in_turns:
+            return {"tasks": Section(first, tasks)}
+        return {"turns": Section(first, turns(tasks, self._tick_s))}
+
+    def _next(self, table: str, rows: Sequence[object], columns: _Columns | None = None) -> Section:
+        """Return rows that follow those of the batches before."""
+        first = self._ends[table]
+        self._ends[table] += len(rows)
+        return Section(first, _of_records(table, rows) if columns is None else columns)
 
 
-def _finite(value: float | None) -> float | None:
-    # JSON has no NaN or infinity; both mean unknown here.
-    return value if value is not None and math.isfinite(value) else None
+def _of_records(table: str, records: Iterable[object]) -> _Columns:
+    """Return the fields of records that are columns of the table."""
+    records = list(records)
+    columns: _Columns = {}
+    for column in PAGE[table].columns:
+        if records and not hasattr(records[0], column.name):
+            continue
+        values = [getattr(record, column.name) for record in records]
+        if column.choices:
+            columns[column.name] = [column.choices.index(value) for value in values]
+        elif column.kind == "text":
+            columns[column.name] = [None if value is None else wire_text(value) for value in values]
+        else:
+            columns[column.name] = values
+    return columns
 
 
-def _text_or_none(text: str | None) -> str | None:
-    return None if text is None else wire_text(text)
-
-
-def _run_row(run: Run) -> RunRow:
+def _state(batch: Batch) -> _Columns:
     return {
-        "run": run.run,
-        "label": _text_or_none(run.label),
-        "cell": _text_or_none(run.cell),
-        "execution_count": run.execution_count,
-        "source_crc": run.source_crc,
-        "scheduler": _text_or_none(run.scheduler),
-        "n_workers": run.n_workers,
-        "n_tasks": run.n_tasks,
-        "start_s": _finite(run.start_s),
-        "stop_s": _finite(run.stop_s),
-        "status": run.status,
-        "error": _text_or_none(run.error),
+        "now_s": [batch.now_s],
+        "active": [batch.active],
+        "final": [batch.final],
+        "n_tasks": [batch.cursor],
+        "n_dropped": [batch.dropped],
+        "n_activities_dropped": [batch.cluster.activities.dropped],
+        "n_cores": [batch.resources.n_cores],
+        "limit_bytes": [batch.resources.limit_bytes],
+        "cache_unknown": [batch.held.unknown],
     }
 
 
-def _progress_row(row: PrefixProgress) -> ProgressRow:
-    counts = (row.total, row.finished, row.erred, row.running, row.interrupted, row.spared, row.again)
-    return (row.run, wire_text(row.prefix), *counts, _finite(row.duration_s), _scheduled_row(row.scheduled))
+def _groups(groups: Iterable[Group]) -> list[Group]:
+    return [
+        _FURTHER_GROUPS if group.id == LAST_GROUP else group for group in groups if group.id <= LAST_GROUP
+    ]
 
 
-def _scheduled_row(told: Scheduled | None) -> ScheduledRow | None:
-    if told is None:
-        return None
-    return (told.time_s, told.asked, told.is_all, told.queued, told.waiting, told.no_worker)
+def _metrics(batch: Batch) -> list[str | None]:
+    metrics = batch.held.metrics
+    return [wire_text(metrics[run.run]) if run.run in metrics else None for run in batch.runs]
 
 
-def _estimate_row(run: int, estimate: Estimate) -> EstimateRow:
-    return (run, estimate.stop_s, estimate.earliest_s, estimate.latest_s, estimate.n_unseen)
+def _scheduled(rows: Iterable[PrefixProgress]) -> _Columns:
+    names = ("scheduled_s", "asked", "is_all", "queued", "waiting", "no_worker")
+    told = [(None,) * len(names) if row.scheduled is None else astuple(row.scheduled) for row in rows]
+    return {name: [row[i] for row in told] for i, name in enumerate(names)}
 
 
-def _running_row(task: RunningTask) -> RunningRow:
-    return (task.run, task.lane, task.group, wire_text(task.key_text), _finite(task.start_s))
+def _estimates(estimates: Mapping[int, Estimate]) -> _Columns:
+    return _of_records("estimates", estimates.values()) | {"run": list(estimates)}
+
+
+def _fitting(keys: KeyBlock) -> int:
+    """Return how many keys, from the first on, are not too long for one message; at least one."""
+    n_bytes = 4 * np.where(keys.dims == TEXT, 0, keys.dims).astype(np.int64)
+    n_bytes[keys.dims == TEXT] = [
+        min(len(text), MAX_TEXT) * (1 if text.isascii() else 4) for text in keys.texts
+    ]
+    return max(int(np.searchsorted(np.cumsum(n_bytes), _MAX_KEY_BYTES, "right")), 1)
+
+
+def _keys(tasks: TaskBlock, n: int, names: Sequence[str]) -> _Columns:
+    keys = tasks.keys
+    dims = keys.dims[:n]
+    if n and dims[0] <= MAX_KEY_INTS and (dims == dims[0]).all():
+        # Nearly every batch of a collection.
+        parts = keys.ints[: n * int(dims[0])].reshape(n, -1)
+        return {"dims": dims, **{f"i{i}": _whole_or_0(parts, i, n) for i in range(MAX_KEY_INTS)}}
+    is_text = dims == TEXT
+    lengths = np.where(is_text, 0, dims).astype(np.int64)
+    starts = np.cumsum(lengths) - lengths
+    texts: list[str | None] = [None] * n
+    for row, text in zip(np.flatnonzero(is_text).tolist(), keys.texts, strict=False):
+        texts[row] = wire_text(text)
+    long = np.flatnonzero(~is_text & (dims > MAX_KEY_INTS))
+    if len(long):
+        of = [names[group] for group in tasks.group[long].tolist()]
+        for row, text in zip(long.tolist(), keys.take(long).iter_text(of), strict=True):
+            texts[row] = wire_text(text)
+        dims = np.where(dims > MAX_KEY_INTS, TEXT, dims)
+        lengths[long] = 0
+    columns: _Columns = {"dims": dims, "key_text": texts}
+    for i in range(MAX_KEY_INTS):
+        rows = np.flatnonzero(lengths > i)
+        columns[f"i{i}"] = np.zeros(n, np.int64)
+        columns[f"i{i}"][rows] = keys.ints[starts[rows] + i]
+    return columns
+
+
+def _whole_or_0(parts: NDArray[np.int32], place: int, n: int) -> NDArray[np.int32]:
+    return parts[:, place] if place < parts.shape[1] else np.zeros(n, np.int32)
+
+
+def _task_columns(tasks: TaskBlock, n: int, tick_s: float) -> tuple[_Columns, list[str]]:
+    """Return the columns of the first `n` rows, and the errors that these refer to by place."""
+    start, stop = (_ticks(times[:n], tick_s) for times in (tasks.start, tasks.stop))
+    # Clocks that step back must not make a task end before it began.
+    duration = np.maximum(stop - start, 0)
+    error, errors = _errors(tasks, n)
+    columns = {
+        "run": tasks.run[:n],
+        "lane": np.minimum(tasks.lane[:n], LAST_LANE),
+        "group": np.minimum(tasks.group[:n], LAST_GROUP),
+        "status": tasks.status[:n],
+        "observed_by": tasks.observed[:n],
+        "duration_s": duration,
+        "stop_s": stop,
+        "cpu_s": np.clip(tasks.cpu[:n], 0.0, duration * tick_s),
+        "nbytes": tasks.size[:n],
+        "error": error,
+    }
+    return columns, errors
+
+
+def _ticks(times: NDArray[np.float64], tick_s: float) -> NDArray[np.int64]:
+    ticks: NDArray[np.int64] = np.rint(np.clip(times / tick_s, -LIMITS["value"], LIMITS["value"])).astype(
+        np.int64
+    )
+    return ticks
+
+
+def _errors(tasks: TaskBlock, n: int) -> tuple[NDArray[np.int64], list[str]]:
+    """Return the place of each row's error among the different ones, -1 without one."""
+    places: dict[str, int] = {}
+    error = np.full(n, -1, np.int64)
+    for row in sorted(row for row in tasks.errors if row < n and tasks.status[row]):
+        text = wire_text(tasks.errors[row])
+        if text not in places and len(places) >= MAX_ERRORS:
+            text = f"(more than {MAX_ERRORS:,} different errors)"
+        error[row] = places.setdefault(text, len(places))
+    return error, list(places)
+
+
+def _held(rows: HeldRows) -> _Columns:
+    return {
+        "run": rows.run,
+        "group": np.minimum(rows.group, LAST_GROUP),
+        "time_s": rows.time,
+        "n_keys": rows.n_keys,
+        "nbytes": rows.nbytes,
+        "n_unsized": rows.n_unsized,
+        "value": rows.value,
+        "n_unvalued": rows.n_unvalued,
+    }
+
+
+def _samples(samples: ResourceRows) -> _Columns:
+    return {
+        "time_s": samples.time,
+        "cpu_percent": samples.cpu_percent,
+        "rss_bytes": samples.rss_bytes,
+        "n_processes": np.minimum(samples.n_processes, 65535),
+        "gap": np.minimum(samples.gap, 1),
+    }
+
+
+def _activities(rows: ActivityRows, tick_s: float) -> _Columns:
+    start = _ticks(rows.start, tick_s)
+    return {
+        "run": rows.run,
+        "lane": np.minimum(rows.lane, LAST_LANE),
+        "group": np.minimum(rows.group, LAST_GROUP),
+        "activity": rows.kind,
+        "source": rows.source.astype(np.int64) - (rows.source == 0),
+        "start_s": start,
+        "duration_s": np.maximum(_ticks(rows.start + rows.duration, tick_s) - start, 0),
+        "nbytes": rows.nbytes,
+    }
+
+
+def _workers(workers: Iterable[tuple[int, str, str, int]]) -> _Columns:
+    rows = [(number, wire_text(address), wire_text(name), n) for number, address, name, n in workers]
+    return {column.name: [row[i] for row in rows] for i, column in enumerate(PAGE["workers"].columns)}
+
+
+def _worker_samples(part: WorkerPart) -> _Columns:
+    columns = {c.name: [getattr(sample, c.name) for sample in part.samples] for c in columns_of(WorkerSample)}
+    return columns | {"worker": [part.numbers[sample.worker] for sample in part.samples]}

@@ -3,12 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import Literal, TypeAlias, TypedDict
 
 from taskscope.model.links import Link, TaskLinks
-from taskscope.wire.schema import LinkRow, LinksRow
 from taskscope.wire.text import wire_text
 
-__all__ = ["encode_links"]
+__all__ = ["PROTOCOL", "LinksRow", "encode_links"]
+
+PROTOCOL: Literal[1] = 1
+
+LinkRow: TypeAlias = tuple[int | None, str]
+"""row, key_text"""
+
+
+class LinksRow(TypedDict):
+    """A task's neighbours; the lists may be cut, the counts are of all."""
+
+    dependencies: list[LinkRow]
+    n_dependencies: int
+    dependents: list[LinkRow]
+    n_dependents: int
 
 
 def encode_links(links: TaskLinks) -> LinksRow:

@@ -62,9 +62,14 @@ _ASK = f"""(data) => new Promise(resolve => {{
   link.ask(data);
 }})"""
 _RECORD = f"""(() => {{
-  const link = {_FEEDS}.get({_KERNEL}.id)._link;
+  const stream = {_FEEDS}.get({_KERNEL}.id)._stream;
+  const take = stream.take.bind(stream);
   window.taskscopeMessages ??= [];
-  link.arrived.connect((_, a) => {{ if (a.channel === 'data') window.taskscopeMessages.push(a.data); }});
+  stream.take = (...message) => {{
+    const batches = take(...message);
+    window.taskscopeMessages.push({{ count: (batches ?? []).reduce((sum, batch) => sum + batch.count, 0) }});
+    return batches;
+  }};
 }})()"""
 
 
@@ -264,7 +269,7 @@ class LabPage:
         self.page.evaluate(_RECORD)
 
     def data_messages(self) -> list[dict[str, Any]]:
-        """Return the JSON part of the data messages since `record_messages`."""
+        """Return how many tasks each data message since `record_messages` has."""
         found: list[dict[str, Any]] = self.page.evaluate("window.taskscopeMessages")
         return found
 

@@ -5,10 +5,11 @@ from __future__ import annotations
 from dataclasses import replace
 from html import unescape
 
-from taskscope.analysis.page_tables import MAX_WORKER_SAMPLES, recorded_messages
+from taskscope.analysis.page_tables import MAX_WORKER_SAMPLES, recorded_frames
 from taskscope.analysis.totals import measure_totals
 from taskscope.report.table import remarks_html
 from tests.support.cluster_recordings import cluster_recording
+from tests.support.wire_decoder import PageReader
 
 
 def test_where_samples_of_workers_are_left_out_it_is_said_beside_the_chart() -> None:
@@ -17,10 +18,10 @@ def test_where_samples_of_workers_are_left_out_it_is_said_beside_the_chart() -> 
     many = replace(few, workers=tuple(replace(few.workers[0], time_s=few.zero_s + i) for i in range(n)))
     told = []
     for recording in (few, many):
-        message = next(recorded_messages(recording)).message
-        said = [text for _, _, text in message["messages"]]
+        told_first = PageReader().read([next(recorded_frames(recording))])
+        said = [text for _, _, text in told_first["messages"]]
         page = unescape(remarks_html(recording, measure_totals(recording)))
-        told.append((message["cluster"]["workers"]["count"], said, page))
+        told.append((len(told_first["tables"]["worker_samples"]), said, page))
     shown, said, page = told[1]
     text = (
         f"the chart of workers shows {shown:,} of {n:,} samples: of each worker and stretch of time the last "

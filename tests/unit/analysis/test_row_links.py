@@ -4,12 +4,13 @@ from dataclasses import replace
 
 import pytest
 
-from taskscope.analysis.page_tables import RowLinks, recorded_messages
+from taskscope.analysis.page_tables import RowLinks, recorded_frames
 from taskscope.model.links import Link, TaskLinks
 from taskscope.model.recording import RecordedData
 from taskscope.record import Recorder
 from tests.support.fake_clock import FakeClock
 from tests.support.run_writing import DIAMOND, begin_run, end_run, record_run, write_task
+from tests.support.wire_decoder import PageReader
 
 
 @pytest.fixture
@@ -32,9 +33,8 @@ def recording(fake_clock: FakeClock) -> RecordedData:
 def test_each_row_that_is_sent_knows_its_neighbours_by_the_rows_that_are_sent(
     recording: RecordedData,
 ) -> None:
-    sent = [recorded.rows for recorded in recorded_messages(recording)]
-    names = [group.name for group in recording.groups]
-    assert [list(rows.keys.iter_text([names[g] for g in rows.group.tolist()])) for rows in sent] == [
+    told = [PageReader().read([frames]) for frames in recorded_frames(recording)]
+    assert [[row.key for row in batch["rows"]] for batch in told] == [
         ["before", "('x', 0)", "('x', 1)", "sum", "last"]
     ]
     links = RowLinks(recording)

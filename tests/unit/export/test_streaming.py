@@ -12,7 +12,7 @@ import dask
 import pytest
 
 import taskscope
-from taskscope.analysis.page_tables import recorded_messages
+from taskscope.analysis.page_tables import recorded_frames
 from taskscope.analysis.profile import profile
 from taskscope.analysis.redaction import Redact, redacted
 from taskscope.errors import OptionError
@@ -26,6 +26,7 @@ from tests.support.run_writing import begin_run, end_run, independent, write_tas
 from tests.support.streaming import DATA, StreamedFile, streamed
 from tests.support.tables import as_lists
 from tests.support.waiting import until
+from tests.support.wire_decoder import PageReader
 
 N_KEYS = 9_000
 
@@ -93,8 +94,8 @@ def test_a_graph_that_was_not_gone_through_is_unknown_and_never_empty(
             [],
             [],
         ]
-        (message,) = recorded_messages(recording)
-        assert message.message["held"]["unknown"] is True
+        (frames,) = recorded_frames(recording)
+        assert PageReader().read([frames])["state"]["cache_unknown"] == 1
     assert cut.messages[-1].text.endswith("; unknown in part or whole: cache, dependencies")
 
 

@@ -95,35 +95,31 @@ def test_the_picture_of_a_hostile_key_is_well_formed(key: str) -> None:
     ET.fromstring(svg)
 
 
-HELD_BYTES = 2 + 4 + 4 + 8 + 4
-
-
-def test_embedded_data_are_messages_of_the_feed_with_ids_from_zero() -> None:
+def test_embedded_data_are_a_batch_of_the_feed_with_ids_from_zero() -> None:
     text = data_json(recording_of([Row(key=("</script>-1", 4), lane=1, start_s=0.5, stop_s=2.0)]))
     assert not set("<>&") & set(text)
-    ((entry,), content) = content_of(text)
-    assert entry["message"]["groups"] == [[0, "</script>-1", "/script"]]
-    assert entry["message"]["lanes"] == [[0, "1234", 51, "thread 1"]]
-    assert (entry["message"]["first"], entry["message"]["count"], entry["message"]["cursor"]) == (0, 1, 1)
-    assert entry["message"]["progress"] == [[0, "/script", 1, 1, 0, 0, 0, 0, 0, 1.5, None]]
-    n_held = entry["message"]["held"]["count"]
-    assert len(content) == 2 + 2 + 4 + 4 + 1 + 2 + 1 + 4 + n_held * HELD_BYTES
+    told = content_of(text)
+    assert told["groups"] == [(0, "</script>-1", "/script")]
+    assert told["lanes"] == [(0, "1234", 51, "thread 1")]
+    assert (told["first"], told["count"], told["cursor"]) == (0, 1, 1)
+    assert told["progress"] == [(0, "/script", 1, 1, 0, 0, 0, 0, 0, 1.5, None)]
+    (row,) = told["tables"]["turns"]
+    shown = ("turn", "group", "gap_s", "duration_s", "cpu_share", "nbytes", "error", "dims", "i0", "key_text")
+    assert [row[name] for name in shown] == [0, 0, 0.5, 1.5, None, None, None, 1, 4, None]
 
 
 def test_embedded_failures_keep_their_errors_though_tasks_are_sorted() -> None:
     late = Row(key="a-1", status="erred", start_s=2.0, stop_s=3.0, error="ValueError: late")
     early = Row(key="a-2", status="erred", stop_s=1.0, error="<b>KeyError</b>")
     rows = [late, Row(key="a-3", start_s=1.0, stop_s=2.0), early]
-    ((entry,), content) = content_of(data_json(recording_of(rows)))
-    assert entry["message"]["errors"] == ["<b>KeyError</b>", "ValueError: late"]
-    n_held = entry["message"]["held"]["count"]
-    assert content[: -n_held * HELD_BYTES][-4:] == b"\0\1\0\0"
+    told = content_of(data_json(recording_of(rows)))
+    assert told["errors"] == ["<b>KeyError</b>", "ValueError: late"]
+    assert [row["error"] for row in told["tables"]["turns"]] == [0, None, 1]
 
 
 def test_a_task_in_flight_is_embedded_as_running_not_as_ended() -> None:
-    ((entry,), content) = content_of(data_json(recording_of([Row(key="a-1", status="running", stop_s=3.0)])))
-    assert (entry["message"]["count"], entry["message"]["running"]) == (0, [[0, 0, 0, "a-1", 0.0]])
-    assert len(content) == entry["message"]["held"]["count"] * HELD_BYTES
+    told = content_of(data_json(recording_of([Row(key="a-1", status="running", stop_s=3.0)])))
+    assert (told["count"], told["running"]) == (0, [(0, 0, 0, "a-1", 0.0)])
 
 
 def test_the_page_that_the_browser_tests_read_is_the_one_that_is_written() -> None:

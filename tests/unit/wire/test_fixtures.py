@@ -12,6 +12,7 @@ import os
 from dataclasses import fields
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
 import numpy as np
 import pytest
@@ -29,7 +30,7 @@ from taskscope.model.records import (
 )
 from taskscope.model.resources import ResourceRows
 from taskscope.model.scheduled import Scheduled
-from taskscope.wire import Batch, HeldPart, ResourcesPart, encode_batch
+from taskscope.wire import Batch, HeldPart, PageEncoder, ResourcesPart
 from tests.support.task_blocks import Row, block_of
 
 FOLDER = Path(__file__).parents[2] / "fixtures" / "wire"
@@ -103,10 +104,10 @@ SAMPLES = [
 ]
 HELD = HeldRows(
     run=np.array([0, 0, 0, 1], "i4"),
-    group=np.array([0, 1, 0, 70_000], "u4"),
+    group=np.array([0, 1, 0, 2], "u4"),
     time=np.array([0.5, 0.75, 0.75, 0.625]),
     n_keys=np.array([1, 2, 0, 4_000_000_000], "u4"),
-    nbytes=np.array([8e12, 1.5, 0.0, 0.0]),
+    nbytes=np.array([8e12, 1024.0, 0.0, 0.0]),
     n_unsized=np.array([0, 1, 0, 4_000_000_000], "u4"),
     value=np.array([0.0, 0.0, 0.0, 2.5]),
     n_unvalued=np.array([1, 2, 0, 3], "u4"),
@@ -133,16 +134,13 @@ def expected_series(name: str) -> dict[str, Any]:
         "samples": [
             [None if math.isnan(v) else v for v in (*row[:3], min(row[3], 65535), row[4])] for row in SAMPLES
         ],
-        "held": [[run, min(group, 65535), *rest] for run, group, *rest in zip(*held, strict=True)],
+        "held": [list(row) for row in zip(*held, strict=True)],
     }
 
 
 def batch_of(name: str, rows: list[Row]) -> Batch:
     first = 1_000 if name == "dropped_rows" else 0
     return Batch(
-        recorder="rec-1",
-        epoch="rec-1-1",
-        seq=3 if first else 0,
         now_s=6000.0,
         active=name != "empty",
         final=name == "empty",
@@ -172,7 +170,8 @@ def shown(text: str) -> str:
 
 
 def fixture_of(name: str, rows: list[Row]) -> dict[str, Any]:
-    message, buffers = encode_batch(batch_of(name, rows))
+    with patch("taskscope.codec.secrets.randbits", return_value=1):
+        message, buffers, _ = PageEncoder("rec-1", "rec-1-1").message(batch_of(name, rows))
     return {
         "message": message,
         "buffers": [base64.b64encode(buffer).decode() for buffer in buffers],

@@ -6,7 +6,7 @@ import { Signal } from '@lumino/signaling';
 
 import { ALL_RUNS } from '../../store/tables';
 import type { TaskStore } from '../../store/task-store';
-import { type Batch, type LinksAnswer, WireError, decodeBatch, decodeCluster, decodeLinks, isOnCluster } from '../../wire';
+import { type Batch, type LinksAnswer, PageStream, WireError, decodeLinks, isOnCluster } from '../../wire';
 import { FEED_DEFAULTS, type FeedSettings } from './feed-settings';
 import { InStep, RESUME_MS } from './in-step';
 import { type Arrival, KernelLink, type LinkEvent } from './link';
@@ -28,7 +28,7 @@ export class Feed implements IDisposable {
     this._stores = new RecorderStores(_settings, recorder => row =>
       recorder === this.recorder && this._state.kind === 'live' && this._link.ask({ verb: 'dependencies', row })
     );
-    this._step = new InStep({ link: this._link, nRows: () => this.store?.cursor ?? 0, reopen: () => { this.attach(); } });
+    this._step = new InStep({ link: this._link, nRows: () => this._nRows(), reopen: () => { this.attach(); } });
     this._link.arrived.connect(this._onArrived);
     this._link.happened.connect(this._onHappened);
     if (this._link.isConnected) {
@@ -224,10 +224,12 @@ export class Feed implements IDisposable {
 
   private readonly _onArrived = (_: KernelLink, arrival: Arrival): void => {
     if (arrival.channel === 'data') {
-      const batch = this._decoded(() => decodeBatch(arrival.data, arrival.buffers, decodeCluster));
-      if (batch !== null) {
-        this._onBatch(batch);
+      this._lastMs = performance.now();
+      const heard = this._decoded(() => ({ batches: this._stream.take(arrival.data, arrival.buffers) }));
+      if (heard?.batches === null && this._step.takes(null)) {
+        this._step.resync(this._nRows());
       }
+      heard?.batches?.forEach(batch => { this._onBatch(batch); });
       return;
     }
     const refusal = parseRefusal(arrival.data);
@@ -269,13 +271,19 @@ export class Feed implements IDisposable {
       this._onStopReply(reply);
     }
     this._subshell = reply.subshell;
+    this._told = reply.epoch;
     this._lastMs = performance.now();
     this._setState({ kind: 'live', subshell: reply.subshell });
     this._step.follow(reply);
   }
 
+  /** How many rows are here; none where the kernel has told of another epoch since, whose first message may be lost. */
+  private _nRows(): number {
+    const { store } = this;
+    return store === null || (this._told !== '' && this._told !== store.epoch) ? 0 : store.cursor;
+  }
+
   private _onBatch(batch: Batch): void {
-    this._lastMs = performance.now();
     if (!this._step.takes(batch.seq)) {
       return;
     }
@@ -315,9 +323,12 @@ export class Feed implements IDisposable {
 
   private readonly _link: KernelLink;
   private readonly _step: InStep;
+  private readonly _stream = new PageStream();
   private readonly _stores: RecorderStores;
   private _state: FeedState = { kind: 'connecting' };
   private _epoch = '';
+  /** The epoch that an answer named last. */
+  private _told = '';
   private _active = false;
   private _subshell = false;
   private _replaced = false;

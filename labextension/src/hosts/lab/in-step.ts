@@ -82,8 +82,8 @@ export class InStep {
     }
   }
 
-  /** Whether a message counts: what still comes of a stream that is to start anew does not. */
-  takes(seq: number): boolean {
+  /** Whether a message counts: what still comes of a stream that is to start anew does not. Null: messages before it are missing. */
+  takes(seq: number | null): boolean {
     const counts = !this._awaitsStart || seq === 0;
     if (!counts && this._startIsDue) {
       // Its start must have been lost.

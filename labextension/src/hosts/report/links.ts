@@ -1,7 +1,6 @@
-/** Dependencies as `taskscope/report/dense_links.py` packs them; unpacked when first asked for. */
+/** Dependencies as `taskscope/report/links.py` packs them; unpacked when first asked for. */
 import type { LinkRow, LinkRows } from '../../wire';
 import { MAX_LINKS, WireError } from '../../wire';
-import { DenseReader } from './dense';
 import { unpack } from './packed';
 
 const UNKNOWN = 0xffffffff;
@@ -59,4 +58,29 @@ function ends(from: Uint32Array, to: Uint32Array, row: number): number[] {
 /** A row of the page has its key there. */
 function toLink(row: number): LinkRow {
   return { row, key: '' };
+}
+
+/** Steps through bytes that hold columns one after the other, each plane by plane. */
+class DenseReader {
+  #at = 0;
+
+  constructor(readonly bytes: Uint8Array) {}
+
+  get isAtEnd(): boolean {
+    return this.#at === this.bytes.length;
+  }
+
+  u32(n: number): Uint32Array {
+    const planes = this.bytes.subarray(this.#at, this.#at + 4 * n);
+    if (planes.length < 4 * n) {
+      throw new WireError('data.links', `${this.#at + 4 * n} bytes unpacked`, this.bytes.length);
+    }
+    this.#at += 4 * n;
+    const values = new Uint32Array(n);
+    for (let i = 0; i < n; i += 1) {
+      const low = (planes[i] ?? 0) | ((planes[n + i] ?? 0) << 8);
+      values[i] = low | ((planes[2 * n + i] ?? 0) << 16) | ((planes[3 * n + i] ?? 0) << 24);
+    }
+    return values;
+  }
 }

@@ -1,10 +1,10 @@
 /** Bytes of a page: deflated, in base64. */
-import { WireError } from '../../wire';
+import { WireError, inflate } from '../../wire';
 
 /** Rejects with a WireError or TypeError where it is damaged, or does not make `nBytes`. */
 export async function unpack(base64: unknown, nBytes: unknown, path: string): Promise<Uint8Array> {
   const size = wholeNumber(nBytes, `${path}.bytes`);
-  return inflate(bytesOf(base64, `${path}.data`), size, `${path}.data`);
+  return inflate(bytesOf(base64, `${path}.data`), size);
 }
 
 /** @throws WireError where it is none, or negative. */
@@ -25,23 +25,4 @@ function bytesOf(base64: unknown, path: string): Uint8Array<ArrayBuffer> {
     bytes[i] = binary.charCodeAt(i);
   }
   return bytes;
-}
-
-async function inflate(packed: Uint8Array<ArrayBuffer>, nBytes: number, path: string): Promise<Uint8Array> {
-  const stream = new DecompressionStream('deflate');
-  const writer = stream.writable.getWriter();
-  // What goes wrong here goes wrong in reading, too, where it is awaited.
-  writer.write(packed).catch(() => undefined);
-  writer.close().catch(() => undefined);
-  const unpacked = new Uint8Array(nBytes);
-  const reader = stream.readable.getReader();
-  let at = 0;
-  for (let part = await reader.read(); !part.done; part = await reader.read()) {
-    unpacked.set(part.value, at);
-    at += part.value.length;
-  }
-  if (at !== nBytes) {
-    throw new WireError(path, `${nBytes} bytes unpacked`, at);
-  }
-  return unpacked;
 }

@@ -14,6 +14,7 @@ class Network {
   readonly underway: [object, ArrayBuffer[]][] = [];
   #seq = 0;
   #cursor = 0;
+  #stream = 0;
   #verbs = 0;
 
   constructor(private readonly kernel: FakeKernel) {}
@@ -23,7 +24,7 @@ class Network {
     const rows = Array.from({ length: Math.min(count, N_ROWS - first) }, (_, i) => ({
       lane: (first + i) % 2, stopUs: ((first + i) * 7919) % 50_000, durationS: 0.001, key: [first + i]
     }));
-    const { message, buffers } = wireMessage(rows, { seq, first, cursor: N_ROWS });
+    const { message, buffers } = wireMessage(rows, { stream: this.#stream, seq, first, cursor: N_ROWS });
     this.underway.push([message, buffers]);
     this.#cursor += rows.length;
     this.#seq += 1;
@@ -38,6 +39,7 @@ class Network {
     for (const { verb, cursor } of verbs.slice(this.#verbs)) {
       if (verb === 'resync' || verb === 'hello') {
         [this.#seq, this.#cursor] = [0, cursor];
+        this.#stream += 1;
         this.kernel.push('taskscope.control', {
           re: verb, protocol: 1, recorder: 'rec', epoch: 'rec-1', cursor: N_ROWS, lease_s: 30, subshell: true
         });

@@ -1,6 +1,6 @@
 import { describe, expect, it, vi } from 'vitest';
 
-import { wireMessage } from '../../wire/wire-fixture';
+import { TABLES } from '../../wire/wire-fixture';
 import { FakeKernel } from './fake-kernel';
 import { CONTROL, DATA, batch, feedOf, live, reply, useFakeTime } from './live-feed';
 
@@ -279,8 +279,7 @@ describe('a feed', () => {
   it('what ran in a kernel that restarted was cut off', async () => {
     const kernel = new FakeKernel();
     const feed = await live(kernel);
-    const { runs, estimates, progress, running, groups } = wireMessage([]).message;
-    kernel.push(DATA, ...batch(0, 0, 0, { runs, estimates, progress, running, groups }));
+    kernel.push(DATA, ...batch(0, 0, 0, { tables: TABLES }));
     const { store } = feed.hold('r');
     kernel.statusChanged.emit('restarting');
     const { tables, clock } = store;
@@ -320,10 +319,10 @@ describe('a feed', () => {
     const kernel = new FakeKernel();
     const feed = await live(kernel);
     kernel.push(DATA, ...batch(0, 0, 2));
-    kernel.push(DATA, ...batch(1, 2, 1, { now_s: 'x' }));
+    kernel.push(DATA, ...batch(1, 2, 1, { message: { kind: 'x' } }));
     await vi.advanceTimersByTimeAsync(60_000);
     expect([feed.state, kernel.verbs().slice(1), kernel.comms.size, kernel.subshells.size]).toEqual([
-      { kind: 'refused', error: 'message.now_s must be a finite number, got "x"' }, [], 0, 0
+      { kind: 'refused', error: 'message.kind must be one of batch, got "x"' }, [], 0, 0
     ]);
   });
 

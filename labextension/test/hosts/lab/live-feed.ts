@@ -2,7 +2,7 @@
 import { afterEach, beforeEach, vi } from 'vitest';
 
 import { Feed } from '../../../src/hosts/lab/feed';
-import { wireMessage } from '../../wire/wire-fixture';
+import { type FixtureBatch, RUN, wireMessage } from '../../wire/wire-fixture';
 import type { FakeKernel } from './fake-kernel';
 
 const MODEL = { id: 'k', name: 'python3' };
@@ -22,12 +22,12 @@ export function reply(re: string, changes: object = {}): object {
 }
 
 /** A batch of `count` tasks from row `first` on, named by their row. */
-export function batch(seq: number, first: number, count: number, changes: object = {}): [object, ArrayBuffer[]] {
+export function batch(seq: number, first: number, count: number, changes: FixtureBatch = {}): [object, ArrayBuffer[]] {
   const rows = Array.from({ length: count }, (_, i) => ({ key: [first + i] }));
+  const none = { runs: [], progress: [], estimates: [], running: [], messages: [] };
   const { message, buffers } = wireMessage(rows, {
-    recorder: 'r', epoch: 'r-1', seq, first, cursor: first + count,
-    groups: seq === 0 ? [[0, 'x-1', 'x']] : [], lanes: [], runs: [], progress: [], estimates: [], running: [], messages: [],
-    ...changes
+    recorder: 'r', epoch: 'r-1', seq, first, ...changes,
+    tables: { ...(seq === 0 ? { groups: [{ name: 'x-1', prefix: 'x' }] } : {}), ...none, ...changes.tables }
   });
   return [message, buffers];
 }
@@ -57,8 +57,6 @@ export function useFakeTime(): void {
 /** A feed whose kernel said that a compute runs. */
 export async function computing(kernel: FakeKernel, changes: object = {}, scheduler = 'threads'): Promise<Feed> {
   const feed = await live(kernel, changes);
-  const { message } = wireMessage([]);
-  const runs = (message.runs as object[]).map(run => ({ ...run, scheduler }));
-  kernel.push(DATA, ...batch(0, 0, 0, { runs }));
+  kernel.push(DATA, ...batch(0, 0, 0, { tables: { runs: [{ ...RUN, scheduler }] } }));
   return feed;
 }

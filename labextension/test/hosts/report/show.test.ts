@@ -1,16 +1,17 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { deflateSync, inflateSync } from 'node:zlib';
 
 import { expect, it, vi } from 'vitest';
 
 import { storeFrom } from '../../../src/hosts/report/data';
 import { showReports } from '../../../src/hosts/report/show';
+import { readFrame } from '../../../src/wire/frames';
 import { embed, emptyPages, picture } from './page';
 
 const FIXTURE = join(import.meta.dirname, '../../../../tests/fixtures/report/dense.json');
 
 interface Data {
-  messages: { message: Record<string, unknown>; start_s: number; tick_s: number }[];
   bytes: number;
   data: string;
 }
@@ -22,6 +23,22 @@ function changed(change: (data: Data) => void): string {
   const data = fixture();
   change(data);
   return JSON.stringify(data);
+}
+
+/** The fixture with other frames, whose size is told right. */
+function packed(change: (frames: Uint8Array) => Uint8Array): string {
+  const frames = change(inflateSync(Buffer.from(fixture().data, 'base64')));
+  return changed(data => Object.assign(data, { bytes: frames.length, data: deflateSync(frames).toString('base64') }));
+}
+
+function flipped(frames: Uint8Array): Uint8Array {
+  const changed = frames.slice();
+  changed[changed.length - 1] = (changed.at(-1) ?? 0) ^ 1;
+  return changed;
+}
+
+function withoutFirst(frames: Uint8Array): Uint8Array {
+  return frames.subarray(readFrame(frames, 0)?.end);
 }
 
 const page = emptyPages();
@@ -114,15 +131,15 @@ it('stands right below the data where there is no place for it', async () => {
 
 it.each([
   ['no JSON', 'oops', 'SyntaxError'],
-  ['no messages', '[]', 'WireError: data must be a list of messages, got an array of 0'],
-  ['no message', '{"messages":[{}],"bytes":0,"data":"eJwDAAAAAAE="}', 'WireError: data.messages[0] must be an object with'],
+  ['no data', '[]', 'WireError: data must be an object, got an array of 0'],
   ['no base64', changed(d => Object.assign(d, { data: 7 })), 'WireError: data.data must be base64, got 7'],
   ['no size', changed(d => Object.assign(d, { bytes: -1 })), 'WireError: data.bytes must be a whole number, 0 or more'],
-  ['rows that do not unpack', changed(d => Object.assign(d, { data: 'AAAA' })), ''],
-  ['more rows than it says', changed(d => Object.assign(d, { bytes: 1 })), 'RangeError'],
-  ['fewer rows than it says', changed(d => Object.assign(d, { bytes: 1e5 })), 'WireError: data.data must be 100000 bytes'],
-  ['a count too many', changed(d => Object.assign(d.messages[0]?.message ?? {}, { count: 99 })), 'WireError: data.data must be'],
-  ['a message missing', changed(d => d.messages.splice(0, 1)), 'WireError']
+  ['rows that do not unpack', changed(d => Object.assign(d, { data: 'AAAA' })), 'WireError: frame must be deflated bytes'],
+  ['more rows than it says', changed(d => Object.assign(d, { bytes: 1 })), 'WireError: frame must be 1 bytes unpacked'],
+  ['fewer rows than it says', changed(d => Object.assign(d, { bytes: 1e5 })), 'WireError: frame must be 100000 bytes unpacked'],
+  ['a frame that is cut off', packed(frames => frames.subarray(0, -1)), 'WireError: buffers must be whole frames'],
+  ['a bit that flipped', packed(flipped), 'WireError: frame must be content with its checksum'],
+  ['a frame missing', packed(withoutFirst), 'WireError: data.data must be the next message']
 ])('leaves a page alone whose data has %s, and tells its console', async (_, text, error) => {
   const reported = vi.fn();
   vi.stubGlobal('reportError', reported);

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from taskscope.record import Recorder
-from taskscope.wire import ActivityPart, ClusterPart, WorkerPart
-from taskscope.wire.cluster import changed_workers
+from taskscope.wire import ActivityPart, ClusterPart, WorkerPart, changed_workers
 
 __all__ = ["ClusterStream"]
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 from itertools import groupby
 
@@ -10,15 +11,7 @@ from taskscope.jupyter.feed.cluster import ClusterStream
 from taskscope.model.records import Group, Lane, Message, PrefixProgress, Run, RunningTask
 from taskscope.record import Recorder
 from taskscope.record.pump import Tick
-from taskscope.wire import (
-    LAST_GROUP,
-    LAST_LANE,
-    Batch,
-    BatchMessage,
-    HeldPart,
-    ResourcesPart,
-    encode_batch,
-)
+from taskscope.wire import LAST_GROUP, Batch, HeldPart, PageEncoder, ResourcesPart
 
 __all__ = ["MAX_IDLE_ROWS", "MAX_ROWS", "PageStream"]
 
@@ -30,7 +23,6 @@ MAX_IDLE_ROWS = 250_000
 
 _MAX_SERIES_ROWS = 20_000
 _HEARTBEAT_S = 1.0
-_FURTHER_GROUPS = Group(LAST_GROUP, "further groups", "further groups")
 
 
 class PageStream:
@@ -39,13 +31,14 @@ class PageStream:
     def __init__(self, recorder: Recorder, epoch: str, cursor: int, estimates: Estimates) -> None:
         self._recorder = recorder
         self._estimates = estimates
-        self._epoch = epoch
+        self._encoder = PageEncoder(recorder.id, epoch)
         self._cursor = min(cursor, recorder.cursor)
-        self._seq = 0
+        self._begun = False
         self._n_groups = self._n_lanes = self._n_messages = 0
         self._n_samples = self._n_held = 0
         self._cluster = ClusterStream(recorder)
         self._runs_version = 0
+        self._metrics: dict[int, str] = {}
         self._going: dict[int, Run] = {}
         self._progress: dict[tuple[int, str], PrefixProgress] = {}
         self._running: list[RunningTask] = []
@@ -56,7 +49,7 @@ class PageStream:
         """Whether there are rows or tables that no message has carried yet."""
         recorder = self._recorder
         return (
-            self._seq == 0
+            not self._begun
             or self._cursor < recorder.cursor
             or self._runs_version != recorder.version
             or self._n_messages < len(recorder.messages)
@@ -73,30 +66,28 @@ class PageStream:
             return bool(self._running)
         return tick.now_s - self._sent_s >= _HEARTBEAT_S or self._recorder.running() != self._running
 
-    def next(self, tick: Tick) -> tuple[BatchMessage, list[bytes]]:
+    def next(self, tick: Tick) -> tuple[dict[str, object], list[bytes]]:
         """Return the next message; it counts as sent."""
         batch = self._batch(tick)
-        message, buffers = encode_batch(batch)
-        self._cursor = message["first"] + message["count"]
-        self._n_samples = message["resources"]["first"] + message["resources"]["count"]
-        self._n_held = message["held"]["first"] + message["held"]["count"]
-        self._seq += 1
+        message, buffers, n_tasks = self._encoder.message(batch)
+        self._cursor = batch.first + n_tasks
+        self._n_samples = batch.resources.first + len(batch.resources.samples)
+        self._n_held = batch.held.first + len(batch.held.rows)
+        self._begun = True
         self._sent_s = tick.now_s
         return message, buffers
 
     def _batch(self, tick: Tick) -> Batch:
         recorder = self._recorder
         first, tasks = recorder.tasks_since(self._cursor, MAX_ROWS if tick.active else MAX_IDLE_ROWS)
-        runs = self._new_runs()
+        held = self._new_held()
+        runs = self._new_runs(held.metrics)
         estimates = self._estimates.of([*self._going.values(), *runs], tick.now_s)
         progress = self._new_progress(runs)
         self._running = recorder.running() if tick.active else []
-        resources, held, cluster = self._new_samples(), self._new_held(), self._cluster.next()
+        resources, cluster = self._new_samples(), self._cluster.next()
         # Groups and lanes last: the rows above may name ones that are only now known.
         return Batch(
-            recorder=recorder.id,
-            epoch=self._epoch,
-            seq=self._seq,
             now_s=tick.now_s,
             active=tick.active,
             final=tick.final,
@@ -132,9 +123,13 @@ class PageStream:
         first, rows = log.since(self._n_held, _MAX_SERIES_ROWS)
         return HeldPart(first=first, dropped=log.dropped, rows=rows, metrics=self._recorder.metrics)
 
-    def _new_runs(self) -> list[Run]:
+    def _new_runs(self, metrics: Mapping[int, str]) -> list[Run]:
+        """Return the runs that changed, and those that now have a metric of the user's."""
         self._runs_version, runs = self._recorder.runs_since(self._runs_version)
-        return runs
+        changed = {run.run for run in runs}
+        named = sorted(metrics.keys() - self._metrics.keys() - changed)
+        self._metrics = dict(metrics)
+        return runs + [run for number in named for run in self._recorder.runs(number, number)]
 
     def _new_progress(self, changed: list[Run]) -> list[PrefixProgress]:
         looked_at = sorted(self._going | {run.run: run for run in changed})
@@ -148,14 +143,13 @@ class PageStream:
 
     def _new_groups(self) -> list[Group]:
         groups = list(self._recorder.groups[self._n_groups :])
-        known, self._n_groups = self._n_groups, self._n_groups + len(groups)
-        overflow = known <= LAST_GROUP < self._n_groups
-        return [g for g in groups if g.id < LAST_GROUP] + ([_FURTHER_GROUPS] if overflow else [])
+        self._n_groups += len(groups)
+        return groups
 
     def _new_lanes(self) -> list[Lane]:
         lanes = list(self._recorder.lanes[self._n_lanes :])
         self._n_lanes += len(lanes)
-        return [lane for lane in lanes if lane.id <= LAST_LANE]
+        return lanes
 
     def _new_messages(self) -> list[Message]:
         messages = self._recorder.messages[self._n_messages :]

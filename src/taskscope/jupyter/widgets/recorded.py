@@ -29,8 +29,7 @@ class RecordingModel(Widget):  # type: ignore[misc]  # ipywidgets is untyped
     ).tag(sync=True)
 
     def __init__(self, recording: RecordedData) -> None:
-        messages = recorded_messages(recording)
-        super().__init__(messages=[{"message": m.message, "buffers": m.buffers} for m in messages])
+        super().__init__(messages=recorded_messages(recording))
         self._recording = recording
         self._links: RowLinks | None = None
         self.on_msg(lambda _widget, asked, _buffers: self.send(self._answer(asked)))

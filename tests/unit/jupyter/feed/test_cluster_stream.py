@@ -5,27 +5,30 @@ from __future__ import annotations
 import math
 from typing import Any
 
-import numpy as np
-
-from taskscope.jupyter.feed.cluster import ClusterStream
+from taskscope.analysis.estimates import Estimates
+from taskscope.jupyter.feed.stream import PageStream
 from taskscope.model.workers import WorkerSample
 from taskscope.record import LaneActivity, LaneKey, Recorder, RunLog
-from taskscope.wire.cluster import encode_cluster
-from taskscope.wire.schema import ACTIVITY_BUFFERS, WORKER_BUFFERS
+from taskscope.record.pump import Tick
 from tests.support.fake_clock import FakeClock
 from tests.support.run_writing import begin_run, end_run
+from tests.support.wire_decoder import PageReader
 
-CODES = dict(zip((*ACTIVITY_BUFFERS, *WORKER_BUFFERS), "HBHHdfdIdHdIHfdddd", strict=True))
 LANE = LaneKey(0, 7, label="worker 0, thread 1", worker="tcp://a:1")
 
 
-def decoded(stream: ClusterStream) -> tuple[dict[str, Any], dict[str, list[float]]]:
-    section, buffers = encode_cluster(stream.next())
-    columns = {
-        name: np.frombuffer(buffer, np.dtype(code)).tolist()
-        for (name, code), buffer in zip(CODES.items(), buffers, strict=True)
-    }
-    return dict(section), columns
+class Page:
+    """Is told of a recorder by a stream of its own."""
+
+    def __init__(self, recorder: Recorder) -> None:
+        self.stream = PageStream(recorder, "r-1", 0, Estimates(recorder))
+        self._reader = PageReader()
+
+    def told(self) -> dict[str, Any]:
+        """Return the tables of the next message, and the first row of each of which there are any."""
+        _, buffers = self.stream.next(Tick(1.0, active=True, final=False))
+        told = self._reader.read(buffers)
+        return {**told["tables"], "firsts": told["firsts"]}
 
 
 def transfer(key: str, start: float, token: int | None, nbytes: float = math.nan) -> LaneActivity:
@@ -44,47 +47,41 @@ def pull(recorder: Recorder) -> None:
 
 def test_activities_are_told_once_with_group_and_source() -> None:
     recorder, log = a_recorder()
-    stream = ClusterStream(recorder)
+    page = Page(recorder)
     log.activities.append(transfer("y-2", recorder.origin + 1.0, None, 80.0))
     pull(recorder)
-    section, columns = decoded(stream)
-    assert section["activities"] == {
-        "first": 0,
-        "count": 1,
-        "dropped": 0,
-        "n_completed": 0,
-        "runs": [(0, 1)],
-        "sources": [(1, "tcp://b:2")],
-    }
-    groups = [recorder.groups[int(g)].name for g in columns["activity_group"]]
-    assert (groups, columns["activity_source"], columns["activity_kind"]) == (["y"], [1], [0])
-    assert (columns["activity_start_s"], columns["activity_duration_s"]) == ([1.0], [0.5])
-    assert columns["activity_nbytes"] == [80.0]
-    assert (stream.behind, stream.next().is_empty) == (False, True)
+    told = page.told()
+    assert [row["text"] for row in told["sources"]] == ["", "tcp://b:2"]
+    (row,) = told["activities"]
+    assert recorder.groups[row.pop("group")].name == "y"
+    assert row == {
+        "run": 0, "lane": 0, "activity": 0, "source": 1, "start_s": 1.0, "duration_s": 0.5, "nbytes": 80.0,
+    }  # fmt: skip
+    assert (told["firsts"]["activities"], told["firsts"]["sources"]) == (0, 0)
+    again = page.told()
+    assert (page.stream.behind, again["activities"], again["sources"]) == (False, [], [])
 
 
 def test_bytes_that_become_known_later_are_told_to_those_who_have_the_row() -> None:
     recorder, log = a_recorder()
-    early = ClusterStream(recorder)
+    early = Page(recorder)
     log.activities.append(transfer("y-2", recorder.origin + 1.0, 1))
     pull(recorder)
-    _, first = decoded(early)
-    assert [math.isnan(n) for n in first["activity_nbytes"]] == [True]
+    assert [row["nbytes"] for row in early.told()["activities"]] == [None]
     log.activity_bytes.append((1, 8e6))
     pull(recorder)
-    assert early.behind
-    section, then = decoded(early)
-    assert (section["activities"]["count"], section["activities"]["n_completed"]) == (0, 1)
-    assert (then["completed_row"], then["completed_nbytes"]) == ([0], [8e6])
-    section, late = decoded(ClusterStream(recorder))
-    assert (late["activity_nbytes"], section["activities"]["n_completed"]) == ([8e6], 0)
+    assert early.stream.behind
+    then = early.told()
+    assert (then["activities"], then["completed"]) == ([], [{"row": 0, "nbytes": 8e6}])
+    late = Page(recorder).told()
+    assert ([row["nbytes"] for row in late["activities"]], late["completed"]) == ([8e6], [])
     end_run(log)
     pull(recorder)
 
 
 def test_samples_are_told_once_and_a_worker_whenever_it_is_called_something_else() -> None:
     recorder, _ = a_recorder()
-    stream = ClusterStream(recorder)
+    page = Page(recorder)
 
     def said(time_s: float, worker: str, name: str, n_threads: int = 2) -> None:
         rest = (None, 1.5, 3.0, 2.0, 1.0, None, 4.0)
@@ -92,17 +89,22 @@ def test_samples_are_told_once_and_a_worker_whenever_it_is_called_something_else
 
     said(1.0, "tcp://a:1", "0")
     said(1.5, "tcp://b:2", "tcp://b:2")
-    section, columns = decoded(stream)
-    assert section["workers"] == {
-        "first": 0,
-        "count": 2,
-        "workers": [(0, "tcp://a:1", "0", 2), (1, "tcp://b:2", "tcp://b:2", 2)],
-    }
-    assert (columns["worker"], columns["worker_time_s"]) == ([0, 1], [1.0, 1.5])
-    assert (columns["worker_n_executing"], columns["worker_limit_bytes"]) == ([65535] * 2, [4.0] * 2)
-    assert [math.isnan(n) for n in columns["worker_spilled_bytes"]] == [True, True]
+    told = page.told()
+    assert [tuple(row.values()) for row in told["workers"]] == [
+        (0, "tcp://a:1", "0", 2),
+        (1, "tcp://b:2", "tcp://b:2", 2),
+    ]
+    rest = {
+        "n_executing": None, "cpu_percent": 1.5, "rss_bytes": 3.0, "managed_bytes": 2.0,
+        "spilled_bytes": None, "limit_bytes": 4.0,
+    }  # fmt: skip
+    assert told["worker_samples"] == [
+        {"time_s": 1.0, "worker": 0, "n_threads": 2, **rest},
+        {"time_s": 1.5, "worker": 1, "n_threads": 2, **rest},
+    ]
     said(2.0, "tcp://b:2", "b")
     said(2.5, "tcp://a:1", "0", n_threads=0)
-    section, columns = decoded(stream)
-    assert section["workers"] == {"first": 2, "count": 2, "workers": [(1, "tcp://b:2", "b", 2)]}
-    assert (columns["worker"], columns["worker_n_threads"]) == ([1, 0], [2, 0])
+    told = page.told()
+    assert [tuple(row.values()) for row in told["workers"]] == [(1, "tcp://b:2", "b", 2)]
+    assert [(row["worker"], row["n_threads"]) for row in told["worker_samples"]] == [(1, 2), (0, 0)]
+    assert told["firsts"]["worker_samples"] == 2

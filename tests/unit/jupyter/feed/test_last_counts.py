@@ -13,6 +13,7 @@ from taskscope.record import Recorder, RunLog
 from taskscope.record.pump import Tick
 from tests.support.fake_clock import FakeClock
 from tests.support.run_writing import begin_run, end_run, independent, lane_of, write_task
+from tests.support.wire_decoder import PageReader
 
 IDLE = Tick(1.0, active=False, final=False)
 KEYS = [("inc", i) for i in range(3)]
@@ -78,13 +79,14 @@ def test_status_and_counts_are_those_at_the_end(
     for i in range(2):
         write_task(log, KEYS[i], log.start + i, log.start + i + 1)
     recorder.pull()
-    messages = [stream.next(IDLE)[0]]
+    page = PageReader()
+    messages = [page.read(stream.next(IDLE)[1])]
     assert log.status == status
 
     later(log)
     recorder.pull()
     while stream.behind:
-        messages.append(stream.next(IDLE)[0])
+        messages.append(page.read(stream.next(IDLE)[1]))
     told_runs = [run["status"] for message in messages for run in message["runs"]]
     # Run, prefix, total, finished, erred, running, interrupted.
     told_progress = [row[:7] for message in messages for row in message["progress"]]

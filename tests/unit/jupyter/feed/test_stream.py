@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
@@ -11,6 +12,7 @@ from taskscope.model.records import Group, Message, RunningTask
 from taskscope.record.pump import Tick
 from tests.support.fake_recorder import FakeRecorder, run_of
 from tests.support.task_blocks import Row
+from tests.support.wire_decoder import PageReader
 
 ACTIVE = Tick(1.0, active=True, final=False)
 IDLE = Tick(1.0, active=False, final=False)
@@ -20,18 +22,30 @@ def rows(n: int) -> list[Row]:
     return [Row(key=("sum-1", i), start_s=i, stop_s=i + 0.5) for i in range(n)]
 
 
-def stream_of(recorder: FakeRecorder, cursor: int = 0) -> PageStream:
-    return PageStream(recorder.as_recorder(), "rec-1", cursor, Estimates(recorder.as_recorder()))
+class Stream(PageStream):
+    """A stream with the page that it is told to."""
+
+    def __init__(self, recorder: FakeRecorder, cursor: int) -> None:
+        super().__init__(recorder.as_recorder(), "rec-1", cursor, Estimates(recorder.as_recorder()))
+        self._page = PageReader()
+
+    def told(self, tick: Tick) -> dict[str, Any]:
+        _, buffers = self.next(tick)
+        return self._page.read(buffers)
+
+
+def stream_of(recorder: FakeRecorder, cursor: int = 0) -> Stream:
+    return Stream(recorder, cursor)
 
 
 def test_each_row_and_table_entry_is_sent_once() -> None:
     recorder = FakeRecorder(rows(3))
     recorder.messages.append(Message(0.0, "info", "hello"))
     stream = stream_of(recorder)
-    first, _ = stream.next(ACTIVE)
+    first = stream.told(ACTIVE)
     recorder.rows += rows(2)
     recorder.groups.append(Group(1, "inc", "inc"))
-    second, _ = stream.next(ACTIVE)
+    second = stream.told(ACTIVE)
     told = [
         (m["seq"], m["first"], m["count"], m["groups"], len(m["lanes"]), len(m["messages"]))
         for m in (first, second)
@@ -40,7 +54,7 @@ def test_each_row_and_table_entry_is_sent_once() -> None:
 
 
 def test_a_stream_starts_where_the_page_is() -> None:
-    message, _ = stream_of(FakeRecorder(rows(5)), cursor=3).next(IDLE)
+    message = stream_of(FakeRecorder(rows(5)), cursor=3).told(IDLE)
     assert (message["seq"], message["first"], message["count"]) == (0, 3, 2)
 
 
@@ -48,28 +62,46 @@ def test_messages_are_longer_while_nothing_runs(monkeypatch: pytest.MonkeyPatch)
     monkeypatch.setattr(stream_module, "MAX_ROWS", 2)
     monkeypatch.setattr(stream_module, "MAX_IDLE_ROWS", 3)
     stream = stream_of(FakeRecorder(rows(9)))
-    assert [stream.next(tick)[0]["count"] for tick in (IDLE, ACTIVE, IDLE, IDLE)] == [3, 2, 3, 1]
+    assert [stream.told(tick)["count"] for tick in (IDLE, ACTIVE, IDLE, IDLE)] == [3, 2, 3, 1]
 
 
 def test_a_cursor_beyond_the_recorder_starts_at_its_end() -> None:
-    message, _ = stream_of(FakeRecorder(rows(5)), cursor=99).next(IDLE)
+    message = stream_of(FakeRecorder(rows(5)), cursor=99).told(IDLE)
     assert (message["first"], message["count"]) == (5, 0)
 
 
 def test_dropped_rows_are_skipped_and_told() -> None:
     recorder = FakeRecorder(rows(5))
     recorder.dropped = 4
-    message, _ = stream_of(recorder).next(IDLE)
+    message = stream_of(recorder).told(IDLE)
     assert (message["first"], message["count"], message["dropped"]) == (4, 1, 4)
 
 
-def test_rows_that_span_too_long_come_in_two_messages() -> None:
-    recorder = FakeRecorder([Row(stop_s=1.0), Row(stop_s=9000.0)])
+def test_rows_of_days_come_in_one_message_and_long_keys_in_several() -> None:
+    days = FakeRecorder([Row(stop_s=1.0), Row(stop_s=900_000.0)])
+    long = FakeRecorder([Row(key=f"{i}" + "é" * 600) for i in range(10_000)])
+    counts: list[list[int]] = []
+    for recorder in (days, long):
+        stream = stream_of(recorder)
+        counts.append([])
+        while stream.behind:
+            counts[-1].append(stream.told(IDLE)["count"])
+    assert counts == [[2], [4096, 4096, 1808]]
+
+
+def test_the_name_of_a_metric_is_told_with_its_compute_once_it_is_known() -> None:
+    recorder = FakeRecorder()
+    recorder.set_run(run_of(0))
+    recorder.set_run(run_of(1))
     stream = stream_of(recorder)
-    counts = []
-    while stream.behind:
-        counts.append(stream.next(IDLE)[0]["count"])
-    assert counts == [1, 1]
+    told = [stream.told(ACTIVE)["runs"]]
+    recorder.metrics[1] = "weight"
+    told += [stream.told(ACTIVE)["runs"] for _ in range(2)]
+    assert [[(run["run"], run["metric"]) for run in runs] for runs in told] == [
+        [(0, None), (1, None)],
+        [(1, "weight")],
+        [],
+    ]
 
 
 def test_progress_is_sent_when_it_changed_and_only_runs_in_flight_are_asked_for() -> None:
@@ -77,11 +109,11 @@ def test_progress_is_sent_when_it_changed_and_only_runs_in_flight_are_asked_for(
     recorder.set_run(run_of(0, status="finished"), finished=4)
     recorder.set_run(run_of(1))
     stream = stream_of(recorder)
-    assert [row[0] for row in stream.next(ACTIVE)[0]["progress"]] == [0, 1]
+    assert [row[0] for row in stream.told(ACTIVE)["progress"]] == [0, 1]
     recorder.progress_asked.clear()
-    assert stream.next(ACTIVE)[0]["progress"] == []
+    assert stream.told(ACTIVE)["progress"] == []
     recorder.progress_rows[1] = [replace(recorder.progress_rows[1][0], finished=2)]
-    assert [row[3] for row in stream.next(ACTIVE)[0]["progress"]] == [2]
+    assert [row[3] for row in stream.told(ACTIVE)["progress"]] == [2]
     assert recorder.progress_asked == [(1, 1), (1, 1)]
 
 
@@ -89,23 +121,23 @@ def test_the_last_progress_of_a_run_is_sent_with_its_end() -> None:
     recorder = FakeRecorder()
     recorder.set_run(run_of(0), finished=1)
     stream = stream_of(recorder)
-    stream.next(ACTIVE)
+    stream.told(ACTIVE)
     recorder.set_run(run_of(0, status="finished"), finished=4)
-    message, _ = stream.next(IDLE)
+    message = stream.told(IDLE)
     assert [run["status"] for run in message["runs"]] == ["finished"]
     assert [row[3] for row in message["progress"]] == [4]
 
 
 def test_nothing_is_sent_when_nothing_is_new() -> None:
     stream = stream_of(FakeRecorder(rows(1)))
-    stream.next(ACTIVE)
+    stream.told(ACTIVE)
     quiet = Tick(1.5, active=True, final=False)
     assert [stream.wants(quiet), stream.wants(IDLE)] == [False, False]
 
 
 def test_a_quiet_compute_is_heard_of_every_second_and_once_after_its_end() -> None:
     stream = stream_of(FakeRecorder(rows(1)))
-    stream.next(ACTIVE)
+    stream.told(ACTIVE)
     assert stream.wants(Tick(2.0, active=True, final=False))
     assert stream.wants(Tick(1.5, active=False, final=True))
 
@@ -113,21 +145,21 @@ def test_a_quiet_compute_is_heard_of_every_second_and_once_after_its_end() -> No
 def test_running_tasks_are_news_and_are_taken_back_when_all_is_over() -> None:
     recorder = FakeRecorder()
     stream = stream_of(recorder)
-    stream.next(ACTIVE)
+    stream.told(ACTIVE)
     recorder.now_running = [RunningTask(0, 0, 0, "('sum-1', 1)", 0.5)]
     assert stream.wants(ACTIVE)
-    assert stream.next(ACTIVE)[0]["running"] == [(0, 0, 0, "('sum-1', 1)", 0.5)]
+    assert stream.told(ACTIVE)["running"] == [(0, 0, 0, "('sum-1', 1)", 0.5)]
     assert not stream.wants(ACTIVE)
     recorder.now_running = []
     assert stream.wants(IDLE)
-    assert stream.next(IDLE)[0]["running"] == []
+    assert stream.told(IDLE)["running"] == []
 
 
 def test_groups_beyond_the_wire_are_told_of_as_one() -> None:
     recorder = FakeRecorder()
     recorder.groups = [Group(i, f"g-{i}", "g") for i in range(65_537)]
     stream = stream_of(recorder)
-    groups = stream.next(IDLE)[0]["groups"]
+    groups = stream.told(IDLE)["groups"]
     assert (len(groups), groups[-1]) == (65_536, (65_535, "further groups", "further groups"))
     recorder.groups.append(Group(65_537, "late", "late"))
-    assert stream.next(IDLE)[0]["groups"] == []
+    assert stream.told(IDLE)["groups"] == []

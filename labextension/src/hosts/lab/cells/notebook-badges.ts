@@ -3,7 +3,7 @@ import type { NotebookPanel } from '@jupyterlab/notebook';
 import type { TranslationBundle } from '@jupyterlab/translation';
 import type { IDisposable } from '@lumino/disposable';
 
-import { crc32 } from '../../../files/crc32';
+import { crc32 } from '../../../wire/frames';
 import type { TaskStore } from '../../../store';
 import type { Feed } from '../feed';
 import type { IFeeds } from '../feeds';

@@ -1,4 +1,4 @@
-"""Rows of a page: whose turn a lane is, and what times are rounded to."""
+"""Rows of an offline page: whose turn a lane is, and what times are rounded to."""
 
 from __future__ import annotations
 
@@ -7,18 +7,16 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from taskscope.analysis.page_tables import recorded_messages
 from taskscope.recording import Recording
-from taskscope.report.dense import dense_tasks, page_tick_s
+from taskscope.report.embed import data_json, page_tick_s
 from taskscope.report.page import page_html
-from taskscope.wire import BUFFERS
-from taskscope.wire.schema import LANE_BITS
 from tests.support.recordings import recording_of
+from tests.support.report_fixture import content_of
 from tests.support.task_blocks import Row
 
 
 def lanes_of(turns: list[int], stops: list[float]) -> list[int]:
-    """Return whose turn it was, from the words of `taskscope.report.dense.DenseTasks`."""
+    """Return whose turn it was, from the words of the table `turns`."""
     last_stop: dict[int, tuple[float, int]] = {}
     lanes = []
     for row, (turn, stop) in enumerate(zip(turns, stops, strict=True)):
@@ -39,13 +37,17 @@ def test_lanes_are_told_by_how_long_they_were_idle() -> None:
         # Whole tenths, so that some tasks end at the very same time.
         stop_s[lane] = start_s + chance.integers(1, 9) / 10
         rows.append(Row(key=("x-1", n), lane=lane, start_s=start_s, stop_s=float(stop_s[lane])))
-    recorded = next(iter(recorded_messages(recording_of(rows))))
-    tasks = recorded.rows
-    content = dense_tasks(tasks, recorded.buffers[: len(BUFFERS)]).content
-    n = len(tasks)
-    turns = np.frombuffer(content[:n], "u1") | (np.frombuffer(content[n : 2 * n], "u1").astype("u2") << 8)
-    assert set((turns >> LANE_BITS).tolist()) == {0}
-    assert lanes_of(turns.tolist(), np.rint(tasks.stop * 1e6).tolist()) == tasks.lane.tolist()
+    told = content_of(data_json(recording_of(rows)))["tables"]["turns"]
+    rows = [rows[row["i0"]] for row in told]
+    starts = [round(row.start_s, 6) for row in rows]
+    assert starts == sorted(starts)
+    turns = [row["turn"] for row in told]
+    assert lanes_of(turns, [round(row.stop_s * 1e6) for row in rows]) == [row.lane for row in rows]
+    ends = dict.fromkeys(range(5), 0.0)
+    for row, now in zip(rows, told, strict=True):
+        start_s = ends[row.lane] + now["gap_s"]
+        ends[row.lane] = start_s + now["duration_s"]
+        assert (start_s, ends[row.lane]) == pytest.approx((row.start_s, row.stop_s), abs=1e-6)
 
 
 def of_mean_duration(n_tasks: int, mean_s: float) -> Recording:

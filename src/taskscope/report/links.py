@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 
 from taskscope.analysis.page_tables import RowLinks
 from taskscope.model.recording import RecordedData
-from taskscope.report.dense import planes
 
 __all__ = ["MAX_FRAME_LINK_BYTES", "MAX_PAGE_LINK_BYTES", "PackedLinks", "links_note", "pack_links"]
 
@@ -70,4 +69,4 @@ def links_note(links: PackedLinks | None, max_bytes: int) -> str:
 
 
 def _column(values: NDArray[np.int64]) -> bytes:
-    return planes(values.astype("<u4"))
+    return values.astype("<u4").view(np.uint8).reshape(-1, 4).T.tobytes()
