@@ -169,9 +169,10 @@ def _section(content: bytearray, number: int, table: Table, section: Section, ti
     n = len(section.columns[table.columns[0].name])
     if not n:
         return
-    unknown = {c.name: _unknown(c, n) for c in table.columns if c.optional and c.name not in section.columns}
-    told = {**section.columns, **unknown}
-    columns = {c.name: _stored(c, told[c.name], tick_s) for c in table.columns}
+    columns = {
+        c.name: _stored(c, section.columns[c.name], tick_s) if c.name in section.columns else _none(c, n)
+        for c in table.columns
+    }
     if n > LIMITS["rows"] or any(len(values) != n for values in columns.values()):
         raise ValueError(f"{n:,} rows of {table.name}, or columns that are not equally long")
     parts = [_column(c, columns, 0) for c in table.columns]
@@ -182,6 +183,13 @@ def _section(content: bytearray, number: int, table: Table, section: Section, ti
     for count in (n, section.first, len(parts)):
         _put_varint(content, count)
     content += b"".join(parts)
+
+
+def _none(column: Column, n: int) -> Values:
+    """Return a column in which nothing is known; of texts, their lengths."""
+    if not column.optional:
+        raise KeyError(column.name)
+    return np.full(n, np.nan) if column.wire.startswith("f") else np.full(n, -1, np.int64)
 
 
 def _stored(column: Column, values: Values, tick_s: float) -> Values:
@@ -197,14 +205,17 @@ def _stored(column: Column, values: Values, tick_s: float) -> Values:
         # Where -1 says that it is unknown, a time a tick before the zero is told as the zero.
         known = np.maximum(whole, 0) if column.optional and not column.is_time else whole + (whole == -1)
         return np.where(np.isfinite(array), known, -1) if column.optional else whole
-    return array.astype(np.int64)
+    return array.astype(np.int64, copy=False)
 
 
 def _column(column: Column, columns: Mapping[str, Values], least: int) -> bytes:
     values, wire, out = columns[column.name], column.wire, bytearray()
     if wire.startswith("text"):
-        texts = [None if v is None else v.encode("utf-8", "backslashreplace") for v in values]
         out.append(_TEXTS << 6)
+        if isinstance(values, np.ndarray):
+            _put_whole(out, values, least, is_optional=column.optional)
+            return bytes(out)
+        texts = [None if v is None else v.encode("utf-8", "backslashreplace") for v in values]
         lengths = np.array([-1 if text is None else len(text) for text in texts], np.int64)
         _put_whole(out, lengths, least, is_optional=column.optional)
         out += b"".join(text for text in texts if text)
@@ -220,6 +231,10 @@ def _column(column: Column, columns: Mapping[str, Values], least: int) -> bytes:
         near = (columns[column.by], columns.get(column.plus, _NOTHING)) if column.by else None
         _put_whole(out, np.asarray(values), least, is_optional=column.optional, near=near)
     return bytes(out)
+
+
+def _put_signed(out: bytearray, n: int) -> None:
+    _put_varint(out, -2 * n - 1 if n < 0 else 2 * n)
 
 
 def _put_varint(out: bytearray, n: int) -> None:
@@ -238,8 +253,18 @@ def _put_whole(
     near: tuple[Values, Values] | None = None,
 ) -> None:
     """Append a column of whole numbers with at least so many planes; `near` has those of `by` and `plus`."""
+    kind = _OPTIONAL if is_optional else _WHOLE
+    low, high = (int(values[0]),) * 2 if len(values) == 1 else (int(values.min()), int(values.max()))
+    if max(-low, high + is_optional) > LIMITS["value"]:
+        raise ValueError(f"{low} or {high} is too large")
+    if low == high:
+        # As most are in a small batch.
+        out.append(least | kind << 6)
+        _put_signed(out, low + is_optional)
+        out += bytes(least * len(values))
+        return
     coded = _coded(values + 1 if is_optional else values, near)
-    _put_planes(out, coded, max(coded.n_planes, least), _OPTIONAL if is_optional else _WHOLE)
+    _put_planes(out, coded, max(coded.n_planes, least), kind)
 
 
 class _Coded(NamedTuple):
@@ -267,8 +292,6 @@ def _coded(values: Whole, near: tuple[Values, Values] | None) -> _Coded:
 
 def _plain(values: Whole, *, is_short: bool) -> _Coded:
     low, high = int(values.min()), int(values.max())
-    if max(-low, high) > LIMITS["value"]:
-        raise ValueError(f"{low} or {high} is too large")
     above = values - low if low else values
     return _Coded(above, low, _PLAIN, _width(high - low) if is_short else _n_planes(above))
 
@@ -277,7 +300,7 @@ def _put_planes(out: bytearray, coded: _Coded, n_planes: int, kind: int) -> None
     rests = coded.above >> (8 * n_planes)
     places = np.flatnonzero(rests)
     out.append(n_planes | coded.transform << 3 | (_EXCEPTIONS if len(places) else 0) | kind << 6)
-    _put_varint(out, -2 * coded.base - 1 if coded.base < 0 else 2 * coded.base)
+    _put_signed(out, coded.base)
     if n_planes:
         planes = np.ascontiguousarray(coded.above, "<i8").view(np.uint8).reshape(-1, 8)
         out += planes[:, :n_planes].T.tobytes()

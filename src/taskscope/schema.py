@@ -80,17 +80,7 @@ class Column:
     @property
     def wire(self) -> str:
         """What a stream carries, as readers of all languages know it; ``?``: it may be unknown."""
-        unknown = "?" if self.optional else ""
-        if self.kind == "text" and not self.choices:
-            return f"text{unknown}"
-        if n_choices := 2 if self.kind == "yes or no" else len(self.choices):
-            return f"int{unknown} < {n_choices}"
-        if self.kind == "number" and self.unit == "s":
-            return f"{'time' if self.is_time else 'duration'}{unknown}"
-        if self.kind == "number" and self.unit != "bytes":
-            return f"{'f4' if self.unit.startswith('percent') else 'f8'}{unknown}"
-        table, _, column = self.refers.partition(".")
-        return f"int{unknown} of {table}" if column == "id" else f"int{unknown}"
+        return _wire(self)
 
     @property
     def dtype(self) -> np.dtype[Any]:
@@ -100,6 +90,21 @@ class Column:
         if self.kind == "yes or no":
             return np.dtype(np.bool_)
         return np.dtype(np.int64 if self.kind == "whole number" and not self.optional else object)
+
+
+@cache
+def _wire(column: Column) -> str:
+    unknown = "?" if column.optional else ""
+    if column.kind == "text" and not column.choices:
+        return f"text{unknown}"
+    if n_choices := 2 if column.kind == "yes or no" else len(column.choices):
+        return f"int{unknown} < {n_choices}"
+    if column.kind == "number" and column.unit == "s":
+        return f"{'time' if column.is_time else 'duration'}{unknown}"
+    if column.kind == "number" and column.unit != "bytes":
+        return f"{'f4' if column.unit.startswith('percent') else 'f8'}{unknown}"
+    table, _, referred = column.refers.partition(".")
+    return f"int{unknown} of {table}" if referred == "id" else f"int{unknown}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence, Sized
 from dataclasses import astuple, dataclass, field
 from typing import Any, TypeAlias
 
@@ -282,24 +282,36 @@ class PageEncoder:
         sources = [wire_text(text) for _, text in activities.sources]
         if sources and not self._ends["sources"]:
             sources = ["", *sources]
+        made: dict[str, tuple[Sized, Callable[[], Section]]] = {
+            "groups": (batch.groups, lambda: self._next("groups", _groups(batch.groups))),
+            "lanes": (batch.lanes, lambda: self._next("lanes", _lanes(batch.lanes))),
+            "runs": (batch.runs, lambda: Section(0, _runs(batch))),
+            "progress": (batch.progress, lambda: Section(0, _progress(batch.progress))),
+            "estimates": (batch.estimates, lambda: Section(0, _estimates(batch.estimates))),
+            "running": (batch.running, lambda: Section(0, _of_records("running", batch.running))),
+            "messages": (batch.messages, lambda: self._next("messages", batch.messages)),
+            "cache": (held.rows, lambda: Section(held.first, _held(held.rows))),
+            "resources": (
+                resources.samples,
+                lambda: Section(resources.first, _samples(resources.samples)),
+            ),
+            "sources": (sources, lambda: self._next("sources", sources, {"text": sources})),
+            "activities": (
+                activities.rows,
+                lambda: Section(activities.first, _activities(activities.rows, self._tick_s)),
+            ),
+            "completed": (
+                activities.completed,
+                lambda: Section(0, {"row": activities.completed, "nbytes": activities.nbytes}),
+            ),
+            "workers": (workers.workers, lambda: Section(0, _workers(workers.workers))),
+            "worker_samples": (workers.samples, lambda: Section(workers.first, _worker_samples(workers))),
+        }
         return {
             "state": Section(0, _state(batch)),
-            "groups": self._next("groups", _groups(batch.groups)),
-            "lanes": self._next("lanes", [lane for lane in batch.lanes if lane.id <= LAST_LANE]),
-            "runs": Section(0, _of_records("runs", batch.runs) | {"metric": _metrics(batch)}),
-            "progress": Section(0, _of_records("progress", batch.progress) | _scheduled(batch.progress)),
-            "estimates": Section(0, _estimates(batch.estimates)),
-            "running": Section(0, _of_records("running", batch.running)),
-            "messages": self._next("messages", batch.messages),
             "errors": Section(0, {"text": errors}),
             **self._rows(batch.first, tasks),
-            "cache": Section(held.first, _held(held.rows)),
-            "resources": Section(resources.first, _samples(resources.samples)),
-            "sources": self._next("sources", sources, {"text": sources}),
-            "activities": Section(activities.first, _activities(activities.rows, self._tick_s)),
-            "completed": Section(0, {"row": activities.completed, "nbytes": activities.nbytes}),
-            "workers": Section(0, _workers(workers.workers)),
-            "worker_samples": Section(workers.first, _worker_samples(workers)),
+            **{name: make() for name, (rows, make) in made.items() if len(rows)},
         }
 
     def _rows(self, first: int, tasks: _Columns) -> dict[str, Section]:
@@ -351,6 +363,18 @@ def _groups(groups: Iterable[Group]) -> list[Group]:
     ]
 
 
+def _lanes(lanes: Iterable[Lane]) -> list[Lane]:
+    return [lane for lane in lanes if lane.id <= LAST_LANE]
+
+
+def _runs(batch: Batch) -> _Columns:
+    return _of_records("runs", batch.runs) | {"metric": _metrics(batch)}
+
+
+def _progress(rows: Sequence[PrefixProgress]) -> _Columns:
+    return _of_records("progress", rows) | _scheduled(rows)
+
+
 def _metrics(batch: Batch) -> list[str | None]:
     metrics = batch.held.metrics
     return [wire_text(metrics[run.run]) if run.run in metrics else None for run in batch.runs]
@@ -380,8 +404,11 @@ def _keys(tasks: TaskBlock, n: int, names: Sequence[str]) -> _Columns:
     dims = keys.dims[:n]
     if n and dims[0] <= MAX_KEY_INTS and (dims == dims[0]).all():
         # Nearly every batch of a collection.
-        parts = keys.ints[: n * int(dims[0])].reshape(n, -1)
-        return {"dims": dims, **{f"i{i}": _whole_or_0(parts, i, n) for i in range(MAX_KEY_INTS)}}
+        parts, none = keys.ints[: n * int(dims[0])].reshape(n, -1), np.zeros(n, np.int64)
+        return {
+            "dims": dims,
+            **{f"i{i}": parts[:, i] if i < dims[0] else none for i in range(MAX_KEY_INTS)},
+        }
     is_text = dims == TEXT
     lengths = np.where(is_text, 0, dims).astype(np.int64)
     starts = np.cumsum(lengths) - lengths
@@ -401,10 +428,6 @@ def _keys(tasks: TaskBlock, n: int, names: Sequence[str]) -> _Columns:
         columns[f"i{i}"] = np.zeros(n, np.int64)
         columns[f"i{i}"][rows] = keys.ints[starts[rows] + i]
     return columns
-
-
-def _whole_or_0(parts: NDArray[np.int32], place: int, n: int) -> NDArray[np.int32]:
-    return parts[:, place] if place < parts.shape[1] else np.zeros(n, np.int32)
 
 
 def _task_columns(tasks: TaskBlock, n: int, tick_s: float) -> tuple[_Columns, list[str]]:
