@@ -120,7 +120,7 @@ def test_the_default_layout_opens_as_the_settings_say(lab: LabPage, shots: Path)
 
 
 def test_the_settings_of_the_feed_take_effect_at_once(lab: LabPage) -> None:
-    lab.open(LOAD, "display(ProgressWidget(), GanttWidget())", "_ = computed(slow, 100)", MANY)
+    lab.open(LOAD, "display(ProgressWidget(), GanttWidget())", "_ = computed(slow, 300)", MANY)
     lab.run_cell(0)
     lab.run_cell(1)
     lab.wait_feed("feed?.state === 'live'")
@@ -134,8 +134,8 @@ def test_the_settings_of_the_feed_take_effect_at_once(lab: LabPage) -> None:
         lab.run_cell(2)
         lab.wait_feed("!feed.active")
         counts.append(len(lab.data_messages()) - before)
-    # A compute of half a second: its start, its end and what lies between.
-    assert (counts[1] <= 3, min(counts[::2]) >= 5) == (True, True), counts
+    # How many there are hangs on the machine; that there are fewer of them, and more again, does not.
+    assert min(counts[::2]) > counts[1], counts
 
     swatch = lab.page.locator(".tsk-progress-row .tsk-swatch").first
     change(lab, "palette", "okabe-ito")
@@ -146,7 +146,7 @@ def test_the_settings_of_the_feed_take_effect_at_once(lab: LabPage) -> None:
     # A page that holds fewer tasks than the kernel says so, also of those that it had before.
     change(lab, "maxTasks", 100_000)
     lab.run_cell(3)
-    says = re.compile(r"showing ([\d,]+) of 200,300: older tasks were dropped")
+    says = re.compile(r"showing ([\d,]+) of 200,900: older tasks were dropped")
     expect(lab.page.locator(".tsk-gantt-state")).to_have_text(says)
     text = lab.page.locator(".tsk-gantt-state").inner_text()
     (shown,) = says.findall(text)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import io
+import logging
 import subprocess
 import sys
 from collections import Counter
@@ -199,6 +201,26 @@ def observed(scheduler: FakeScheduler, most: int = 100, name: str = "taskscope-x
 
 
 STEP = {"action": "compute", "start": 1.0, "stop": 2.0}
+
+
+@pytest.mark.parametrize("processes", [False, True])
+def test_a_cluster_that_closes_right_after_a_block_says_nothing(
+    *, processes: bool, capfd: pytest.CaptureFixture[str]
+) -> None:
+    said = io.StringIO()
+    handler = logging.StreamHandler(said)
+    logging.getLogger("distributed").addHandler(handler)
+    try:
+        with (
+            LocalCluster(n_workers=1, processes=processes, dashboard_address="") as cluster,
+            Client(cluster),
+            taskscope.profile(display=False) as run,
+        ):
+            assert dask.delayed(sum)([1, 2]).compute() == 3
+    finally:
+        logging.getLogger("distributed").removeHandler(handler)
+    assert len(rows(run.recording, "tasks", "key")) == 1
+    assert (said.getvalue(), capfd.readouterr().err) == ("", "")
 
 
 def test_events_that_nobody_reads_in_time_are_counted() -> None:

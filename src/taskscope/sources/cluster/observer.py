@@ -49,6 +49,7 @@ class News(NamedTuple):
 def _begin(name: str, most: int) -> _Setup:  # noqa: C901 - what travels is in one function
     # A function within a function travels as code.
     def begin(scheduler: Any) -> Any:  # noqa: C901 - see above
+        import asyncio
         import sys
         from collections import deque
         from inspect import iscoroutinefunction
@@ -87,6 +88,8 @@ def _begin(name: str, most: int) -> _Setup:  # noqa: C901 - what travels is in o
                 self.most = most
                 self.last: dict[Any, list[Any]] = {}
                 """The last event of a task, where that is its state and nobody has read it."""
+                self.feed: Any = None
+                """What runs the coroutine ``feed`` of ours."""
 
             def add(self, event: list[Any]) -> None:
                 self.events.append(event)
@@ -192,6 +195,14 @@ def _begin(name: str, most: int) -> _Setup:  # noqa: C901 - what travels is in o
                     self.last[key] = since
                     self.add(since)
 
+            async def before_close(self) -> None:
+                # A feed that is cancelled is logged as an error; one whose connection breaks ends quietly.
+                waits: Any = None if self.feed is None else self.feed.get_coro()
+                while hasattr(getattr(waits, "cr_await", None), "cr_await"):
+                    waits = waits.cr_await
+                if getattr(waits, "cr_code", None) is asyncio.sleep.__code__:
+                    waits.cr_frame.f_locals["future"].set_exception(OSError("the scheduler closes"))
+
             def read(self, cursor: int, limit: int, most: int) -> dict[str, Any]:
                 # What was read before is not asked for again.
                 while self.events and self.n_events - len(self.events) < cursor:
@@ -237,7 +248,10 @@ def _begin(name: str, most: int) -> _Setup:  # noqa: C901 - what travels is in o
 
 
 def _here() -> Callable[[Any, Any], bool]:
-    def here(_scheduler: Any, _observer: Any) -> bool:
+    def here(_scheduler: Any, observer: Any) -> bool:
+        import asyncio
+
+        observer.feed = asyncio.current_task()
         return True
 
     return here
