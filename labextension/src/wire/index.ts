@@ -1,7 +1,6 @@
 export { Field, WireError } from './check';
 export type { WireBuffer } from './batch';
 export { PageStream } from './batch';
-export * from './cluster-schema';
 export { Budget, crc32, inflate } from './frames';
 export type { LinkRow, LinkRows, LinksAnswer } from './links';
 export { MAX_LINKS, decodeLinks } from './links';
