@@ -407,7 +407,8 @@ def recorded_frames(
     their start.
     """
     compact = compact_tables(recording)
-    encoder = PageEncoder("static", "static-0", tick_s, in_turns=in_turns)
+    # The same recording is the same page each time.
+    encoder = PageEncoder("static", "static-0", tick_s, in_turns=in_turns, stream=0)
     first = first_held = number = 0
     while first < len(compact.tasks) or first_held < len(compact.held) or not number:
         rows = take_rows(compact.tasks, slice(first, first + _ROWS_PER_MESSAGE))

@@ -235,6 +235,8 @@ class PageEncoder:
         What times are rounded to.
     in_turns
         Whether tasks are to compress well, those that began first coming first; CPU times are rounded then.
+    stream
+        What all frames are marked with; by default random.
 
     Examples
     --------
@@ -248,9 +250,17 @@ class PageEncoder:
     ({'protocol': 1, 'kind': 'batch'}, 1, 0)
     """
 
-    def __init__(self, recorder: str, epoch: str, tick_s: float = TICK_S, *, in_turns: bool = False) -> None:
+    def __init__(
+        self,
+        recorder: str,
+        epoch: str,
+        tick_s: float = TICK_S,
+        *,
+        in_turns: bool = False,
+        stream: int | None = None,
+    ) -> None:
         header = {"recorder": recorder, "epoch": epoch, "zero_s": 0.0}
-        self._encoder = Encoder(PAGE, header, tick_s=tick_s)
+        self._encoder = Encoder(PAGE, header, tick_s=tick_s, stream=stream)
         self._tick_s = tick_s
         self._in_turns = in_turns
         self._begun = False

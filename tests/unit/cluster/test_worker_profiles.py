@@ -13,7 +13,7 @@ from distributed import Client
 
 import taskscope
 from taskscope.model.stacks import StackColumns
-from taskscope.record import Recorder
+from taskscope.record import GraphSource, Recorder
 from taskscope.session import current
 from taskscope.sources.cluster import worker_profiles
 from taskscope.sources.cluster.pace import Pace
@@ -84,6 +84,37 @@ def test_where_nobody_wants_samples_workers_are_not_asked(client: Client, tmp_pa
         (scheduler,) = current().cluster.schedulers.all()
         assert not scheduler.owes_samples
     assert run.recording.profile().n_samples == 0
+
+
+def test_samples_that_come_before_the_graph_are_of_the_compute_whose_graph_has_their_prefix(
+    fake_clock: FakeClock,
+) -> None:
+    worker = FakeWorker(A)
+    calls = {"1": {"identifier": "f;f.py;1", "count": 5, "children": {}}}
+    worker.profile_keys_history, worker.profile_keys = deque(), {}
+    link, recorder, workers = Scheduler(worker), Recorder(clock=fake_clock), Workers(SCHEDULER)
+    workers.update({"workers": {A: {"nthreads": 1}}})
+    profiles = WorkerProfiles(WorkerPoll(link, workers, recorder), recorder, lambda: True)
+    pace = Pace(fake_clock.perf_counter)
+    log = recorder.begin()
+
+    async def looks() -> list[int]:
+        n_samples = []
+        for prefixes in (["late", "of others"], [], [], []):
+            fake_clock.advance(1.0)
+            trees = {prefix: {"identifier": "", "count": 5, "children": calls} for prefix in prefixes}
+            worker.profile_keys_history.append((fake_clock.time(), trees))
+            for _ in range(2):
+                await profiles.look(pace, [log])
+                if profiles._question._asking is not None:
+                    await asyncio.wait({profiles._question._asking})
+            n_samples.append(int(recorder.stacks.between(log.run, None).rows.count.sum()))
+            if len(n_samples) == 2:
+                log.graph_source = GraphSource({"late-1": ()}, frozenset(), {})
+                recorder.pull(1.0)
+        return n_samples
+
+    assert asyncio.run(looks()) == [0, 0, 5, 5]
 
 
 def test_computes_are_let_go_once_all_workers_have_told_of_a_later_cycle(fake_clock: FakeClock) -> None:

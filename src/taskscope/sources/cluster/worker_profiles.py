@@ -90,6 +90,8 @@ class WorkerProfiles:
         """The computes that samples may be of, by number, and when they began."""
         self._over: dict[int, float] = {}
         """Since when those of them are over that are, on the scheduler's clock."""
+        self._early: list[tuple[str, float, _Samples]] = []
+        """Samples that came before the graph of a compute that they may be of: worker, end of the cycle."""
         self._refused = False
         self._since = math.inf
         self._question = Question(poll, "profile", _read_profiles)
@@ -133,11 +135,13 @@ class WorkerProfiles:
         numbers = {log.run for log in going}
         self._runs = {run: start for run, start in self._runs.items() if run in numbers}
         self._over.clear()
+        self._early.clear()
 
     def close(self) -> None:
         """Ask no more."""
         self._runs.clear()
         self._over.clear()
+        self._early.clear()
         self._question.close()
 
     def _let_go(self, going: Iterable[RunLog]) -> None:
@@ -174,6 +178,9 @@ class WorkerProfiles:
             # Whose prefixes these are is known once graphs were looked at.
             self._recorder.pull(_FOLD_S)
         owners = self._owners()
+        early, self._early = self._early, []
+        for address, stop, samples in early:
+            self._tell(address, stop, samples, owners)
         self._question.take_each(answers, lambda address, cycles: self._take(address, cycles, owners))
         if at_end and answers.silent:
             self._recorder.warn("a worker did not give out its profile in time: samples may be missing")
@@ -226,11 +233,18 @@ class WorkerProfiles:
         """Tell of a cycle that ended then; what is of no compute that is watched is left out."""
         interval_s = sampling_interval_s()
         counted: dict[int, list[CountedCalls]] = {}
+        unowned: _Samples = Counter()
         for (prefix, calls), count in samples.items():
             run = next((run for start, run in reversed(owners.get(prefix, [])) if start <= stop), None)
-            if run is not None:
+            if run is None:
+                unowned[prefix, calls] = count
+            else:
                 told = CountedCalls(run, prefix, address, calls, count, count * interval_s)
                 counted.setdefault(run, []).append(told)
+        with_graph = {run for runs in owners.values() for _, run in runs}
+        awaited = any(start <= stop and run not in with_graph for run, start in self._runs.items())
+        if unowned and awaited and stop > self._recorder.clock.perf_counter() - _LONGEST_S:
+            self._early.append((address, stop, unowned))
         for run, mine in counted.items():
             # On whole seconds, so that the cycles of all workers are of one time.
             start_s: float = math.floor(stop - _CYCLE_S - self._recorder.origin)
