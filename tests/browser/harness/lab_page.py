@@ -53,10 +53,13 @@ _FEED = f"""(() => {{
 }})()"""
 _ASK_FOR_FEED = f"{_FEEDS}.ready().then(() => void {_FEEDS}.hold({_KERNEL}.model))"
 _DROP = f"{_FEEDS}.get({_KERNEL}.id)._link._connection._ws.close()"
+# The page asks on its own, too: of the answers, the one to this verb.
 _ASK = f"""(data) => new Promise(resolve => {{
   const link = {_FEEDS}.get({_KERNEL}.id)._link;
   const slot = (_, arrival) => {{
-    if (arrival.channel === 'control') {{ link.arrived.disconnect(slot); resolve(arrival.data); }}
+    if (arrival.channel !== 'control' || arrival.data.re !== data.verb) {{ return; }}
+    link.arrived.disconnect(slot);
+    resolve(arrival.data);
   }};
   link.arrived.connect(slot);
   link.ask(data);
