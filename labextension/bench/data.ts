@@ -42,8 +42,8 @@ export class TaskMaker {
       scheduler: new Uint8Array(count),
       startS: new Float64Array(count),
       stopS: new Float64Array(count),
-      cpuShare: new Uint16Array(count).fill(60_000),
-      sizeCode: new Uint16Array(count).fill(20_000),
+      cpuS: new Float64Array(count).fill(0.001),
+      nbytes: new Float64Array(count).fill(1e6),
       keys: {
         dims: new Uint8Array(count).fill(2),
         ints: new Int32Array(2 * count),

@@ -6,8 +6,6 @@ import type { FileRecording } from './recording';
 import { SCHEDULER_OBSERVED } from './recording';
 import { UNKNOWN_U4 } from './schema';
 
-const SHARE_SCALE = UNKNOWN_CODE - 1;
-const SIZE_SCALE = 1024;
 const LAST_ID = 65_535;
 
 /** Which rows of the file there are; columns of equal length, in the order in which tasks were recorded. */
@@ -70,8 +68,8 @@ export function taskColumns(
     scheduler: new Uint8Array(n),
     startS: new Float64Array(n),
     stopS: new Float64Array(n),
-    cpuShare: new Uint16Array(n),
-    sizeCode: new Uint16Array(n)
+    cpuS: new Float64Array(n),
+    nbytes: new Float64Array(n)
   };
   const errors = new Map<string, number>();
   const codes: number[] = [];
@@ -93,28 +91,15 @@ export function taskColumns(
     columns.scheduler[i] = flags < SCHEDULER_OBSERVED ? 0 : 1;
     columns.startS[i] = startS;
     columns.stopS[i] = startS + duration;
-    columns.cpuShare[i] = shareCode(block.cpu[row] as number, duration);
-    columns.sizeCode[i] = sizeCode(block.size[row] as number, block.size instanceof Uint32Array);
+    columns.cpuS[i] = Math.min(block.cpu[row] as number, duration);
+    const size = block.size[row] as number;
+    columns.nbytes[i] = block.size instanceof Uint32Array && size === UNKNOWN_U4 ? NaN : size;
     if (columns.status[i] !== 0) {
       codes.push(errorCode(errors, graph.errors.get(task)));
     }
   }
   const keys = keysOf(recording, numbers).columns();
   return { tasks: { ...columns, keys, error: Uint16Array.from(codes) }, errors: [...errors.keys()] };
-}
-
-function shareCode(cpu: number, duration: number): number {
-  if (Number.isNaN(cpu)) {
-    return UNKNOWN_CODE;
-  }
-  return Math.round(Math.min(Math.max(duration > 0 ? cpu / duration : 0, 0), 1) * SHARE_SCALE);
-}
-
-function sizeCode(bytes: number, isNarrow: boolean): number {
-  if (Number.isNaN(bytes) || (isNarrow && bytes === UNKNOWN_U4)) {
-    return UNKNOWN_CODE;
-  }
-  return Math.min(Math.round(Math.log2(1 + Math.max(bytes, 0)) * SIZE_SCALE), UNKNOWN_CODE - 1);
 }
 
 const MAX_ERRORS = 1_000;

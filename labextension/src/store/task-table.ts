@@ -18,8 +18,8 @@ export interface TaskDetail {
   readonly run: number;
   readonly startS: number;
   readonly stopS: number;
-  /** CPU seconds per second of duration; null: unknown. */
-  readonly cpuShare: number | null;
+  /** Null: unknown, and so is the size. */
+  readonly cpuS: number | null;
   readonly sizeBytes: number | null;
   readonly status: TaskStatus;
   readonly observedBy: 'worker' | 'scheduler';
@@ -31,10 +31,9 @@ export interface TaskDetail {
 const SLACK = 65_536;
 
 const RowTable = columnTable({
-  /** CPU seconds per second of duration times 65,534; UNKNOWN_CODE: unknown. */
-  cpuShare: Uint16Array,
-  /** `log2(1 + bytes) * 1024`; UNKNOWN_CODE: unknown. */
-  sizeCode: Uint16Array
+  // To one part in 16 million, which is more than is ever shown; NaN: unknown.
+  cpuS: Float32Array,
+  nbytes: Float32Array
 });
 
 export class TaskTable {
@@ -81,7 +80,7 @@ export class TaskTable {
       this.#numbers.begin(base + skip, first + skip);
     }
     this.#keys.append(tasks.keys, skip);
-    this.#rows.add({ cpuShare: tasks.cpuShare, sizeCode: tasks.sizeCode }, skip, count);
+    this.#rows.add({ cpuS: tasks.cpuS, nbytes: tasks.nbytes }, skip, count);
     const touched = new Set<LaneTasks>();
     for (let i = skip; i < count; i += 1) {
       const lane = this.#laneOf(tasks.lane[i] ?? 0);
@@ -147,8 +146,10 @@ export class TaskTable {
     const row = lane.row[i] ?? 0;
     const group = lane.group[i] ?? 0;
     const flags = lane.flags[i] ?? 0;
-    const share = this.#rows.cpuShare[row - this.#firstRow] ?? UNKNOWN_CODE;
-    const size = this.#rows.sizeCode[row - this.#firstRow] ?? UNKNOWN_CODE;
+    const known = (column: Float32Array): number | null => {
+      const value = column[row - this.#firstRow] ?? NaN;
+      return Number.isNaN(value) ? null : value;
+    };
     return {
       key: this.keyText(row, group),
       group: this.tables.groups[group]?.name ?? '?',
@@ -156,8 +157,8 @@ export class TaskTable {
       run: lane.run[i] ?? 0,
       startS: lane.startS[i] ?? 0,
       stopS: lane.stopS[i] ?? 0,
-      cpuShare: share === UNKNOWN_CODE ? null : share / 65534,
-      sizeBytes: size === UNKNOWN_CODE ? null : 2 ** (size / 1024) - 1,
+      cpuS: known(this.#rows.cpuS),
+      sizeBytes: known(this.#rows.nbytes),
       status: STATUSES[flags & STATUS_BITS] ?? 'finished',
       observedBy: (flags & SCHEDULER_BIT) === 0 ? 'worker' : 'scheduler',
       error: this.#failures.error(row)

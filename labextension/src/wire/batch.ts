@@ -138,20 +138,14 @@ function progressOf({ scheduledS, asked, isAll, queued, waiting, noWorker, ...ro
 function tasksOf({ n, columns }: Section<'tasks'>): TaskColumns {
   const { run, lane, group, status, observedBy: scheduler, stopS, durationS, cpuS, nbytes, error } = columns;
   const startS = new Float64Array(n);
-  const cpuShare = new Uint16Array(n);
-  const sizeCode = new Uint16Array(n);
   const errors: number[] = [];
   for (let i = 0; i < n; i += 1) {
-    const duration = durationS[i] as number;
-    startS[i] = (stopS[i] as number) - duration;
-    // Of a task that took no time it is 0.
-    cpuShare[i] = coded(Math.min((cpuS[i] as number) / duration || (cpuS[i] as number) * 0, 1) * (UNKNOWN_CODE - 1));
-    sizeCode[i] = coded(Math.log2(1 + (nbytes[i] as number)) * 1024);
+    startS[i] = (stopS[i] as number) - (durationS[i] as number);
     if (status[i] !== 0) {
       errors.push(coded(error[i] as number));
     }
   }
-  return { run, lane, group, status, scheduler, startS, stopS, cpuShare, sizeCode, keys: keysOf(n, columns), error: Uint16Array.from(errors) };
+  return { run, lane, group, status, scheduler, startS, stopS, cpuS, nbytes, keys: keysOf(n, columns), error: Uint16Array.from(errors) };
 }
 
 /** A number from 0 to 65,534, or UNKNOWN_CODE. */

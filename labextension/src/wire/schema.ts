@@ -147,8 +147,9 @@ export interface TaskColumns {
   readonly scheduler: Column;
   readonly startS: Column;
   readonly stopS: Column;
-  readonly cpuShare: Column;
-  readonly sizeCode: Column;
+  /** NaN: unknown. */
+  readonly cpuS: Column;
+  readonly nbytes: Column;
   readonly keys: KeyColumns;
   /** Of each task that did not finish, in order: its place in the batch's `errors`, or UNKNOWN_CODE. */
   readonly error: Column;

@@ -9,7 +9,7 @@ export function smallBatch(batch: Partial<Batch> = {}): Batch {
     tasks: {
       run: new Int32Array(), lane: new Uint16Array(), group: new Uint16Array(), status: new Uint8Array(),
       scheduler: new Uint8Array(), startS: new Float64Array(), stopS: new Float64Array(),
-      cpuShare: new Uint16Array(), sizeCode: new Uint16Array(),
+      cpuS: new Float64Array(), nbytes: new Float64Array(),
       keys: { dims: new Uint8Array(), ints: new Int32Array(), lengths: new Uint16Array(), text: new Uint8Array() },
       error: new Uint16Array()
     },

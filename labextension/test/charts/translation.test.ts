@@ -81,7 +81,7 @@ const TABLES: Partial<Batch> = {
 };
 
 const TASKS = [
-  { start: 0, stop: 2, key: [0], share: 32767, size: 10_000 },
+  { start: 0, stop: 2, key: [0], cpuS: 1, nbytes: 1023 },
   { start: 2, stop: 4, key: 'DATA-key', group: 1, lane: 1, status: 1, error: 'DATA-error' },
   { start: 4, stop: 5, key: [1], group: 2, status: 2, scheduler: true },
   { start: 6, stop: 7, key: [2], group: 2, status: 3, lane: 1 }

@@ -29,8 +29,7 @@ function shown(batches: readonly Batch[]): unknown {
     const lane = store.lane(id);
     return Array.from({ length: lane?.n ?? 0 }, (_, i) => {
       const task = store.detail(id, i);
-      // CPU is told in ticks of 100 ns: of a task that took 10 µs the share is known to a hundredth.
-      return task && { ...task, lane: id, cpuShare: task.cpuShare === null ? null : task.cpuShare * (task.stopS - task.startS) };
+      return task && { ...task, lane: id };
     });
   });
   const { held, resources, tables } = store;

@@ -15,7 +15,7 @@ const SLACK = 65_536;
 /** Task `i`: on lane i mod 3, every seventh one erred, keys of both kinds. */
 function task(i: number): Row {
   return {
-    lane: i % 3, start: i, stop: i + 0.5, group: i % 2, share: i % 1000, size: i % 1000,
+    lane: i % 3, start: i, stop: i + 0.5, group: i % 2, cpuS: i % 1000, nbytes: i % 1000,
     key: i % 5 === 0 ? `text ${i}` : [i],
     ...(i % 7 === 0 ? { status: 1, error: `E: ${i % 2}` } : {})
   };

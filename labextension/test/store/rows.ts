@@ -11,8 +11,8 @@ export interface Row {
   status?: number;
   scheduler?: boolean;
   run?: number;
-  share?: number;
-  size?: number;
+  cpuS?: number;
+  nbytes?: number;
   key?: number[] | string;
   error?: string;
 }
@@ -36,8 +36,8 @@ export function batchOf(rows: readonly Row[], batch: Partial<Batch> = {}): Batch
       scheduler: Uint8Array.from(rows, row => (row.scheduler === true ? 1 : 0)),
       startS: Float64Array.from(rows, row => row.start),
       stopS: Float64Array.from(rows, row => row.stop),
-      cpuShare: Uint16Array.from(rows, row => row.share ?? UNKNOWN_CODE),
-      sizeCode: Uint16Array.from(rows, row => row.size ?? UNKNOWN_CODE),
+      cpuS: Float64Array.from(rows, row => row.cpuS ?? NaN),
+      nbytes: Float64Array.from(rows, row => row.nbytes ?? NaN),
       keys: {
         dims: Uint8Array.from(rows, row => (typeof row.key === 'string' ? 255 : (row.key ?? []).length)),
         ints: Int32Array.from(rows.flatMap(row => (typeof row.key === 'string' ? [] : (row.key ?? [])))),

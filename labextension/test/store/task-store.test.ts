@@ -20,17 +20,17 @@ describe('rows', () => {
   it('a task says all that is known of it', () => {
     const store = new TaskStore();
     store.append(batchOf([
-      { start: 1, stop: 3, lane: 1, group: 2, status: 1, scheduler: true, run: 4, share: 32767, size: 10240, key: [7, -1], error: 'ValueError: no' },
+      { start: 1, stop: 3, lane: 1, group: 2, status: 1, scheduler: true, run: 4, cpuS: 1, nbytes: 123_456_789_012, key: [7, -1], error: 'ValueError: no' },
       { start: 4, stop: 4, lane: 1, key: 'text' }
     ]));
     expect([store.detail(1, 0), store.detail(1, 1), store.detail(1, 2), store.detail(0, 0)]).toEqual([
       {
         key: "('sum-1', 7, -1)", group: 'sum-1', prefix: 'sum', run: 4, startS: 1, stopS: 3,
-        cpuShare: 0.5, sizeBytes: 1023, status: 'erred', observedBy: 'scheduler', error: 'ValueError: no'
+        cpuS: 1, sizeBytes: Math.fround(123_456_789_012), status: 'erred', observedBy: 'scheduler', error: 'ValueError: no'
       },
       {
         key: 'text', group: 'inc-1', prefix: 'inc', run: 0, startS: 4, stopS: 4,
-        cpuShare: null, sizeBytes: null, status: 'finished', observedBy: 'worker', error: null
+        cpuS: null, sizeBytes: null, status: 'finished', observedBy: 'worker', error: null
       },
       null,
       null

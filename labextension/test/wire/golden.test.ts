@@ -63,10 +63,10 @@ describe.each(readdirSync(FOLDER).filter(name => name.endsWith('.json')))('%s', 
       runs: rows.map(({ task }) => task.run),
       start_s: near(rows.map(({ task }) => task.startS), golden.expect.start_s, 1e-6),
       stop_s: near(rows.map(({ task }) => task.stopS), golden.expect.stop_s, 1e-6),
-      cpu_s: near(rows.map(({ task }, i) => product(task.cpuShare, durations[i])), cpuSeconds(golden, durations), 1e-3),
+      cpu_s: near(rows.map(({ task }) => task.cpuS), cpuSeconds(golden, durations), 1e-7),
       samples: samplesOf(batch.resources),
       held: heldOf(batch.held),
-      size_bytes: near(rows.map(({ task }) => task.sizeBytes), golden.expect.size_bytes, 1e-3)
+      size_bytes: near(rows.map(({ task }) => task.sizeBytes), golden.expect.size_bytes, 1e-7)
     }).toEqual({ ...golden.expect, cpu_s: cpuSeconds(golden, durations) });
   });
 });
@@ -84,13 +84,9 @@ function heldOf(h: HeldColumns): (number | null)[][] {
   );
 }
 
-/** The wire carries a share of the duration, 1 at most. */
+/** The wire carries what is no more than the duration. */
 function cpuSeconds({ expect: { cpu_s } }: Golden, durations: number[]): (number | null)[] {
   return cpu_s.map((cpu, i) => (cpu === null ? null : Math.min(cpu, durations[i] ?? 0)));
-}
-
-function product(a: number | null, b: number | undefined): number | null {
-  return a === null ? null : a * (b ?? NaN);
 }
 
 function isNear(a: number | null, b: number | null, relative: number): boolean {

@@ -37,7 +37,7 @@ it('a message becomes a batch, whole and converted', () => {
     recorder: 'rec', epoch: 'rec-1', seq: 0, nowS: 10, active: true, final: false, first: 0, count: 3, cursor: 3, dropped: 0, cluster: null,
     tasks: {
       run: [0, 0, 0], lane: [1, 0, 0], group: [0, 1, 0], status: [1, 3, 0], scheduler: [0, 1, 0], startS: [2.5, 1, 1], stopS: [3, 1, 2],
-      cpuShare: [65_534, 65_535, 65_534], sizeCode: [1024, 65_535, 40_960],
+      cpuS: [0.5, NaN, 2], nbytes: [1, NaN, 2 ** 40],
       keys: { dims: [2, 255, 0], ints: [3, -4], lengths: [2], text: [0xc3, 0xa9] },
       error: [0, 65_535]
     },

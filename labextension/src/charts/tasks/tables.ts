@@ -53,11 +53,10 @@ export function taskTable(store: TaskStore, { lanes, span, runs, zeroS }: Scene,
     for (let i = lane?.firstReaching(span.startS) ?? 0; lane !== undefined && i < last; i += 1) {
       const detail = isShown(lane, i, runs, filter) ? (n += 1) <= MAX_TASKS && store.detail(id, i) : false;
       if (detail) {
-        const { key, prefix, status, startS, stopS, cpuShare, sizeBytes, error } = detail;
-        const cpu = cpuShare === null ? null : cpuShare * (stopS - startS);
+        const { key, prefix, status, startS, stopS, cpuS, sizeBytes, error } = detail;
         rows.push([
           printable(key, 400), printable(prefix), label, status, formatDuration(startS - zeroS), formatDuration(stopS - startS),
-          formatDuration(cpu), formatBytes(sizeBytes), printable(error ?? '', 400)
+          formatDuration(cpuS), formatBytes(sizeBytes), printable(error ?? '', 400)
         ]);
       }
     }

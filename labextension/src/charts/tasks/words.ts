@@ -132,9 +132,9 @@ export function statusWord(status: TaskStatus, trans: TranslationBundle): string
 function endedTip({ detail, label, sharing }: FoundTask, zeroS: number, names: Names, trans: TranslationBundle): Facts {
   const durationS = detail.stopS - detail.startS;
   const cpu =
-    detail.cpuShare === null
+    detail.cpuS === null
       ? trans.__('unknown')
-      : trans.__('%1 (%2 of the duration)', formatDuration(detail.cpuShare * durationS), formatPercent(detail.cpuShare));
+      : trans.__('%1 (%2 of the duration)', formatDuration(detail.cpuS), formatPercent(durationS > 0 ? Math.min(detail.cpuS / durationS, 1) : 0));
   const rows: [string, string][] = [
     [trans.__('Prefix'), printable(detail.prefix)],
     [trans.__('Group'), printable(detail.group)],

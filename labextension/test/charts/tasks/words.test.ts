@@ -21,7 +21,7 @@ import { smallProgress, smallRun } from '../small-batch';
 
 const TASK: TaskDetail = {
   key: "('sum-1', 7)", group: 'sum-1', prefix: 'sum', run: 0, startS: 12, stopS: 14,
-  cpuShare: 0.25, sizeBytes: 8_000_000, status: 'finished', observedBy: 'worker', error: null
+  cpuS: 0.5, sizeBytes: 8_000_000, status: 'finished', observedBy: 'worker', error: null
 };
 const TIMES = { zeroS: 10, nowS: 20 };
 const NAMES = { groups: [{ id: 0, name: 'sum-1', prefix: 'sum' }], runs: new Map([[0, smallRun({ executionCount: 5 })]]) };
@@ -51,7 +51,7 @@ describe('tooltip', () => {
   });
 
   it('says what is unknown, failed, seen from afar or hidden', () => {
-    const { rows, note } = tip({ cpuShare: null, sizeBytes: null, status: 'erred', observedBy: 'scheduler', error: 'ValueError: no' }, 4);
+    const { rows, note } = tip({ cpuS: null, sizeBytes: null, status: 'erred', observedBy: 'scheduler', error: 'ValueError: no' }, 4);
     expect([rows[4], rows.slice(7), note]).toEqual([
       ['Status', 'erred'],
       [['CPU time', 'unknown'], ['Result size', 'unknown'], ['Error', 'ValueError: no']],

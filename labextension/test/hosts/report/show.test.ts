@@ -49,12 +49,12 @@ it('reads every task of the page as it was recorded', async () => {
     Array.from({ length: store.lane(lane)?.n ?? 0 }, (_, i) => {
       const task = store.detail(lane, i);
       const round = (value: number | null | undefined): number | null => (value === null || value === undefined ? null : Math.round(value * 1e6) / 1e6);
-      return [lane, task?.key, round(task?.startS), round(task?.stopS), round(task?.cpuShare), task?.status, task?.observedBy];
+      return [lane, task?.key, round(task?.startS), round(task?.stopS), round(task?.cpuS), task?.status, task?.observedBy];
     })
   );
   expect(tasks).toEqual([
-    [0, "('inc-1', 0, 7)", 0.5, 1, 0.5, 'finished', 'worker'],
-    [0, "('inc-1', 0, 8)", 1.25, 2, 1, 'finished', 'worker'],
+    [0, "('inc-1', 0, 7)", 0.5, 1, 0.25, 'finished', 'worker'],
+    [0, "('inc-1', 0, 8)", 1.25, 2, 0.75, 'finished', 'worker'],
     [0, "('inc-1', -70000, 2000000000)", 2, 2.000001, null, 'finished', 'worker'],
     [1, "('add-1',)", 0, 3, null, 'erred', 'worker'],
     [1, '<b>ünï', 3, 3.5, null, 'interrupted', 'worker'],
