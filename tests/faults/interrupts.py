@@ -43,7 +43,7 @@ from taskscope import session as session_module
 from taskscope.jupyter.magics.extension import Extension
 from taskscope.record import pump
 from taskscope.session import current
-from taskscope.sources.local import registration
+from taskscope.sources.local.adapter import registration
 from taskscope.sources.local.source import run_label
 from tests.support.local_computes import process_pool
 from tests.support.resources import Held, held_now, watch_sockets

@@ -8,7 +8,8 @@ from collections.abc import Callable
 
 import pytest
 
-from taskscope.sources.local import registration, timing
+from taskscope.sources.local import timing
+from taskscope.sources.local.adapter import registration
 from tests.support.odd_graphs import Plan, Pools, Step, differences
 from tests.support.waiting import PATIENCE_S
 

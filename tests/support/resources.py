@@ -117,7 +117,7 @@ def _open_sockets() -> list[str]:
 
 def _dask_callbacks() -> list[str]:
     callbacks: Any = sys.modules.get("dask.callbacks")
-    registration: Any = sys.modules.get("taskscope.sources.local.registration")
+    registration: Any = sys.modules.get("taskscope.sources.local.adapter.registration")
     active = [] if callbacks is None else list(callbacks.Callback.active)
     held = [] if registration is None else list(registration._held)
     return [repr(entry) for entry in (*active, *held)]

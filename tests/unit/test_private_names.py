@@ -429,7 +429,7 @@ def test_what_is_relied_on_is_as_it_was(name: Name) -> None:
 
 
 def test_a_change_is_told_with_what_changed_and_who_relies_on_it() -> None:
-    where = "taskscope/sources/local/registration.py"
+    where = "taskscope/sources/local/adapter/registration.py"
     gone = Name("dask.local:gone", "gone()", used_as="local_callbacks")
     other = Name("dask.local:local_callbacks", "local_callbacks(names)", parameters("names"))
     assert [fault(gone), fault(other)] == [
@@ -563,12 +563,14 @@ def test_our_source_uses_no_private_name_of_others_that_is_not_listed() -> None:
 
 
 HOMES = {
-    "dask": ("sources/local/", "sources/cluster/", "sources/stacks.py", "diagnostics/"),
+    "dask": ("sources/local/adapter/", "sources/cluster/"),
     "distributed": ("sources/cluster/",),
     "ipykernel": ("jupyter/adapter/",),
     "ipywidgets": ("jupyter/widgets/",),
 }
 """Which of our folders may know private names of a package."""
+PRIVATE_MODULES = {"dask._task_spec", "dask.local"}
+"""Modules of which nothing is documented, whatever their names look like."""
 
 
 def known_where() -> Iterator[tuple[str, str]]:
@@ -577,11 +579,18 @@ def known_where() -> Iterator[tuple[str, str]]:
         if is_private(name.word) and not ours().defines(name.word):
             yield from ((name.path, path.removeprefix("taskscope/")) for path in relying(name.word))
     for path, tree in trees().items():
-        for node in ast.walk(tree):
-            if isinstance(node, ast.ImportFrom) and node.module:
-                parts = [*node.module.split("."), *(alias.name for alias in node.names)]
-                if any(map(is_private, parts)):
-                    yield f"{node.module}:", path
+        for module in imported_names(tree):
+            inside = any(f"{module}.".startswith(f"{private}.") for private in PRIVATE_MODULES)
+            if inside or any(map(is_private, module.split("."))):
+                yield module, path
+
+
+def imported_names(tree: ast.Module) -> Iterator[str]:
+    for node in ast.walk(tree):
+        if isinstance(node, ast.ImportFrom) and node.module:
+            yield from (f"{node.module}.{alias.name}" for alias in node.names)
+        elif isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
 
 
 def test_private_names_of_a_package_are_known_in_its_folder_only() -> None:

@@ -10,8 +10,8 @@ from typing import Self, TypeAlias
 import dask.callbacks
 
 from taskscope.model.interrupts import Entered, seen_by_with
-from taskscope.sources.local import registration
-from taskscope.sources.local.registration import CallbackTuple
+from taskscope.sources.local.adapter import registration
+from taskscope.sources.local.adapter.registration import CallbackTuple
 
 __all__ = ["Callback", "Hook"]
 

@@ -24,7 +24,7 @@ from taskscope.diagnostics.window import ExplicitHooks, Metric, Sampling, Window
 from taskscope.errors import OptionError, TaskscopeError
 from taskscope.options import Options
 from taskscope.recording import Recording
-from taskscope.sources.local.registration import CallbackTuple
+from taskscope.sources.local.adapter.registration import CallbackTuple
 
 if TYPE_CHECKING:
     from bokeh.plotting import figure

@@ -21,7 +21,7 @@ from taskscope.session import current
 from taskscope.sources.cell import in_kernel
 from taskscope.sources.cluster import Call, ImportNotice, Submission, may_have_clients, release, watch
 from taskscope.sources.cluster.adapter import Observer
-from taskscope.sources.local.registration import finish_first
+from taskscope.sources.local.adapter.registration import finish_first
 
 if TYPE_CHECKING:
     from taskscope.diagnostics.notebook_bar import NotebookBar

@@ -7,7 +7,6 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple, Self, TypeVar
 
 import numpy as np
-from dask._task_spec import Task
 from numpy.typing import NDArray
 
 from taskscope.analysis.cache_usage import Held
@@ -18,6 +17,7 @@ from taskscope.model.columns import GraphColumns, split_flags
 from taskscope.model.keys import TEXT, KeyBlock
 from taskscope.model.recording import RecordedData
 from taskscope.model.records import FINISHED
+from taskscope.sources.local.adapter.graph import Task
 
 __all__ = [
     "CacheData",

@@ -8,8 +8,6 @@ from dataclasses import dataclass, field, replace
 from functools import reduce
 from typing import Any, TypeAlias
 
-from dask.utils import funcname
-
 from taskscope.model.errortext import describe
 from taskscope.model.forklock import ForkLock
 from taskscope.model.keys import split_key
@@ -20,9 +18,10 @@ from taskscope.options import Options
 from taskscope.record import Recorder
 from taskscope.record.pump import Tick
 from taskscope.session import Session, current
-from taskscope.sources.local import registration
-from taskscope.sources.local.registration import CallbackTuple, finish_first
-from taskscope.sources.local.scheduler import find_callbacks, is_nested
+from taskscope.sources.local.adapter import registration
+from taskscope.sources.local.adapter.graph import called_name
+from taskscope.sources.local.adapter.registration import CallbackTuple, finish_first
+from taskscope.sources.local.adapter.scheduler import find_callbacks, is_nested
 
 __all__ = ["ExplicitHooks", "Metric", "Sampling", "Window", "WindowRun"]
 
@@ -31,7 +30,6 @@ _Graph: TypeAlias = Mapping[Any, Any]
 _State: TypeAlias = Mapping[str, Any]
 
 _MAX_SAMPLED = 1024
-_SUBGRAPH = "_execute_subgraph"
 _CLUSTER_KINDS: frozenset[type] = frozenset({str, tuple})
 
 
@@ -285,8 +283,7 @@ def _functions(dsk: _Graph) -> dict[str, str]:
     for key in keys[:: -(-len(keys) // _MAX_SAMPLED) or 1]:
         group = key[0] if type(key) is tuple and key else split_key(key)[0]
         if group not in found:
-            name = funcname(getattr(dsk[key], "func", None) or type(dsk[key]))
-            found[group] = "" if name == _SUBGRAPH else name
+            found[group] = called_name(dsk[key]) or ""
     return found
 
 

@@ -14,13 +14,11 @@ from itertools import count
 from pathlib import Path
 from types import CodeType, FrameType
 
-import dask.utils
-from dask import _task_spec, core, optimization
-
 from taskscope.model.keys import split_key
 from taskscope.model.stacks import NOT_SAMPLED_WITHOUT_LOCK
 from taskscope.options import DEFAULT_CYCLE_S, DEFAULT_INTERVAL_S
 from taskscope.record import LaneBuffer, Recorder
+from taskscope.sources.local.adapter.graph import is_plumbing
 from taskscope.sources.local.timing import TimedTask
 
 __all__ = [
@@ -37,8 +35,6 @@ _MAX_BEFORE_S = 1.0
 _GOLDEN = 0.6180339887498949
 _TASK = TimedTask.__call__.__code__
 _OWN = f"{Path(__file__).parents[1]}{os.sep}"
-_DASK_FILES = frozenset(str(module.__file__) for module in (_task_spec, core, optimization))
-_DASK_CODE = (dask.utils.apply.__code__, dask.utils.methodcaller.__call__.__code__)
 
 
 def has_interpreter_lock() -> bool:
@@ -64,7 +60,7 @@ def task_stack(frame: FrameType | None) -> list[CodeType] | None:
     # What we do for the task itself, such as measuring its result, is not the task's.
     if not stack or stack[-1].co_filename.startswith(_OWN):
         return None
-    while stack and (stack[-1].co_filename in _DASK_FILES or any(stack[-1] is c for c in _DASK_CODE)):
+    while stack and is_plumbing(stack[-1]):
         stack.pop()
     return stack
 

@@ -19,7 +19,7 @@ from taskscope import session as session_module
 from taskscope.options import Options
 from taskscope.record.pump import Tick
 from taskscope.session import Session, current
-from taskscope.sources.local import registration
+from taskscope.sources.local.adapter import registration
 from tests.support.child_process import in_forked_child
 from tests.support.local_computes import run_facts, statuses
 from tests.support.waiting import PATIENCE_S

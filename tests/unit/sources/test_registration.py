@@ -13,8 +13,8 @@ import dask.local
 import pytest
 from dask.callbacks import Callback
 
-from taskscope.sources.local import registration
-from taskscope.sources.local.registration import CallbackTuple
+from taskscope.sources.local.adapter import registration
+from taskscope.sources.local.adapter.registration import CallbackTuple
 from tests.support.local_computes import run_facts, statuses, watching
 
 original = dask.local.local_callbacks

@@ -10,8 +10,8 @@ import dask
 import dask.local
 import pytest
 
-from taskscope.sources.local import registration
-from taskscope.sources.local.scheduler import Scheduler, find_scheduler
+from taskscope.sources.local.adapter import registration
+from taskscope.sources.local.adapter.scheduler import Scheduler, find_scheduler
 from tests.support.process_tasks import pid
 
 

@@ -10,9 +10,10 @@ This is the only module that knows how ipykernel answers ``kernel_info_request``
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Awaitable, Callable
 from typing import Any
+
+from taskscope.jupyter.adapter.kernel import this_kernel
 
 __all__ = ["FEATURE", "show_presence"]
 
@@ -24,7 +25,7 @@ _REQUEST = "kernel_info_request"
 
 def show_presence() -> Callable[[], None] | None:
     """Name `FEATURE` among the kernel's features; return what ends that, None without a kernel."""
-    kernel = _this_kernel()
+    kernel = this_kernel()
     if kernel is None:
         return None
     handlers = kernel.control_handlers
@@ -47,13 +48,3 @@ def _answer(kernel: Any) -> Callable[[Any, Any, Any], Awaitable[None]]:  # noqa:
         kernel.session.send(stream, "kernel_info_reply", content, parent, ident)
 
     return kernel_info_request
-
-
-def _this_kernel() -> Any:  # noqa: ANN401 - see `_answer`
-    if "IPython" not in sys.modules or "ipykernel" not in sys.modules:
-        return None
-    from ipykernel.kernelbase import Kernel
-    from IPython import get_ipython
-
-    kernel = getattr(get_ipython(), "kernel", None)
-    return kernel if isinstance(kernel, Kernel) else None

@@ -14,12 +14,12 @@ This is the only module that knows these private names of ipykernel;
 
 from __future__ import annotations
 
-import sys
 import threading
 from collections.abc import Callable, Mapping
 from contextvars import ContextVar
-from typing import Any, Protocol, TypeAlias, cast
+from typing import Any, Protocol, TypeAlias
 
+from taskscope.jupyter.adapter.kernel import this_kernel
 from taskscope.model.forklock import ForkLock
 
 __all__ = ["MARK", "suppress_status"]
@@ -46,7 +46,7 @@ class _Kernel(Protocol):
 
 def suppress_status() -> Callable[[], None] | None:
     """Handle pages' messages quietly from now on; return what ends that, None without an ipykernel."""
-    kernel = _this_kernel()
+    kernel: _Kernel | None = this_kernel()
     return None if kernel is None else _Quiet(kernel).begin()
 
 
@@ -103,16 +103,6 @@ class _Quiet:
         # Code on a subshell runs beside the cell.
         if header.get("msg_type") == "execute_request" and not header.get("subshell_id"):
             self._cell = message
-
-
-def _this_kernel() -> _Kernel | None:
-    if "IPython" not in sys.modules or "ipykernel" not in sys.modules:
-        return None
-    from ipykernel.kernelbase import Kernel
-    from IPython import get_ipython
-
-    kernel = getattr(get_ipython(), "kernel", None)
-    return cast("_Kernel", kernel) if isinstance(kernel, Kernel) else None
 
 
 def _id(message: _Message) -> object:

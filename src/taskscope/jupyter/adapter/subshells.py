@@ -12,9 +12,10 @@ This is the only module that knows how ipykernel deletes subshells;
 from __future__ import annotations
 
 import asyncio
-import sys
 from collections.abc import Callable, Mapping
 from typing import Any
+
+from taskscope.jupyter.adapter.kernel import this_kernel
 
 __all__ = ["delete_in_turn"]
 
@@ -24,7 +25,7 @@ _STEP_S = 0.01
 
 def delete_in_turn() -> Callable[[], None] | None:
     """Take pages' requests from now on; return what ends that, None without a kernel that has subshells."""
-    kernel = _this_kernel()
+    kernel = this_kernel()
     if kernel is None or getattr(kernel, "shell_channel_thread", None) is None:
         return None
     handlers = kernel.shell_handlers
@@ -59,13 +60,3 @@ def _handler(kernel: Any) -> Callable[[object, object, Mapping[str, Any]], None]
             loop.call_soon(delete_when_idle)
 
     return delete_subshell_request
-
-
-def _this_kernel() -> Any:  # noqa: ANN401 - see `_handler`
-    if "IPython" not in sys.modules or "ipykernel" not in sys.modules:
-        return None
-    from ipykernel.kernelbase import Kernel
-    from IPython import get_ipython
-
-    kernel = getattr(get_ipython(), "kernel", None)
-    return kernel if isinstance(kernel, Kernel) else None

@@ -18,9 +18,9 @@ from dask.multiprocessing import RemoteException
 from taskscope.model.errortext import describe, is_a, raw_dict
 from taskscope.record import GraphSource, LaneBuffer, Recorder, RunLog
 from taskscope.sources.cell import current_cell
-from taskscope.sources.local import registration
-from taskscope.sources.local.registration import CallbackTuple
-from taskscope.sources.local.scheduler import find_culprit, find_scheduler
+from taskscope.sources.local.adapter import registration
+from taskscope.sources.local.adapter.registration import CallbackTuple
+from taskscope.sources.local.adapter.scheduler import find_culprit, find_scheduler
 from taskscope.sources.local.shipped import ShippedTimes
 from taskscope.sources.local.sizes import result_size
 from taskscope.sources.local.timing import TimedTask, current_error, drop_notes

@@ -13,11 +13,9 @@ import sys
 from threading import get_ident
 from typing import Any
 
-from dask._task_spec import GraphNode, Task
-from dask.local import identity
-
 from taskscope.model.errortext import drop_frame, raw_dict
 from taskscope.record import LaneBuffer, LaneKey, RunLog
+from taskscope.sources.local.adapter.graph import GraphNode, Task, identity
 from taskscope.sources.local.sizes import measures, size_despite
 
 __all__ = ["TimedTask", "current_error", "drop_notes"]

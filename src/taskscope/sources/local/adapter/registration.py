@@ -30,7 +30,7 @@ from dask.callbacks import Callback
 
 from taskscope.model.errortext import drop_frames, is_a, set_traceback
 from taskscope.model.interrupts import Entered, seen_by_with
-from taskscope.sources.local.scheduler import find_state, is_nested
+from taskscope.sources.local.adapter.scheduler import find_state, is_nested
 
 __all__ = ["CallbackTuple", "finish_first", "install", "register", "uninstall", "unregister"]
 
