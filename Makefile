@@ -16,7 +16,10 @@ MINUTES ?= 120
 GRAPHS ?= 4000
 # A test that hangs fails with the stacks of all threads, and does not eat the time of all the others.
 PYTEST := pytest --timeout 300
-UNIT := $(PYTEST) -n 2 --dist loadfile --ignore=tests/browser --ignore=tests/packaging --ignore=tests/upstream
+# Without the plugin for notebooks, whose imports compile a grammar for two seconds in each process.
+IN_PAIRS := $(PYTEST) -p no:nbval -n 2 --dist loadfile
+UNIT := $(IN_PAIRS) --ignore=tests/browser --ignore=tests/faults --ignore=tests/packaging --ignore=tests/upstream
+FAULTS := $(IN_PAIRS) tests/faults
 UPSTREAM_OURS := $(PYTEST) -c tests/upstream/dask.ini dask.diagnostics.tests dask.tests.test_callbacks dask.tests.test_cache
 NOTEBOOKS := $(PYTEST) --nbval-lax notebooks
 IPYKERNEL6 := build/ipykernel6
@@ -43,13 +46,15 @@ export OPENBLAS_NUM_THREADS ?= 1
 export PATH := $(CURDIR)/$(VENV)/bin:$(PATH)
 # Of an environment that happens to be active: IPython would warn of it.
 unexport VIRTUAL_ENV
+# Containers like to set it, and each process that a test starts would compile all of ours anew.
+unexport PYTHONDONTWRITEBYTECODE
 
 # Targets that are asked for together run one after another; only `make test` says which may not.
 ifndef SIDE_BY_SIDE
 .NOTPARALLEL:
 endif
 
-.PHONY: demo test quick setup lint typecheck unit unit-python unit-frontend upstream upstream-distributed minimum newest other-python soak interrupts graphs mutants sbom binder packaging notebooks browser lab42 docs docs-check bench bench-quick \
+.PHONY: demo test quick setup lint typecheck unit unit-python unit-frontend faults upstream upstream-distributed minimum newest other-python soak interrupts graphs mutants sbom binder packaging notebooks browser lab42 docs docs-check bench bench-quick \
 	pictures clean help
 
 demo: setup ## open the quickstart in JupyterLab (with CI=true: run it headless, keep the results)
@@ -63,6 +68,7 @@ demo: setup ## open the quickstart in JupyterLab (with CI=true: run it headless,
 test: setup ## check everything
 	$(MAKE) --jobs=2 --output-sync=target SIDE_BY_SIDE=1 $(STAMPS)/newest typecheck unit-frontend notebooks docs-check docs lint upstream
 	$(MAKE) unit-python
+	$(MAKE) faults
 	$(MAKE) newest
 	$(MAKE) packaging
 	$(MAKE) browser
@@ -91,6 +97,9 @@ unit-python: setup
 unit-frontend: setup
 	npm run --silent test
 
+faults: setup ## what goes wrong around us: interrupts, killed and forked processes, full disks, storms of threads
+	$(FAULTS)
+
 upstream: setup ## dask's own tests of dask.diagnostics, run against ours
 	$(UPSTREAM_OURS)
 
@@ -100,13 +109,14 @@ upstream-distributed: setup $(STAMPS)/upstream-distributed ## distributed's own 
 minimum: setup $(STAMPS)/minimum ## unit tests with the oldest releases we allow (not part of test)
 	$(MINIMUM)/bin/$(PYTEST) --ignore=tests/browser --ignore=tests/packaging --ignore=tests/upstream
 
-newest: setup $(STAMPS)/newest ## unit, upstream and notebook tests with the newest other Python on this machine, if there is one
+newest: setup $(STAMPS)/newest ## unit, fault, upstream and notebook tests with the newest other Python on this machine, if there is one
 	@if [ ! -s $(STAMPS)/newest ]; then echo "nothing to run: this machine has no Python beside $$($(PYTHON) -V)"; else \
 		$(MAKE) other-python VENV=$(NEWEST); fi
 
 other-python:
 	$(PYTHON) -VV
 	$(UNIT)
+	$(FAULTS)
 	$(UPSTREAM_OURS)
 	$(NOTEBOOKS)
 

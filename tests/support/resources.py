@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 import threading
+from contextlib import suppress
 from dataclasses import dataclass, fields
 from functools import cache
 from multiprocessing import resource_tracker
@@ -15,6 +16,8 @@ from weakref import ref
 import psutil
 
 OPEN_FILES = Path("/proc/self/fd")
+OUR_TASKS = Path("/proc/self/task")
+_KNOWS_CHILDREN = (OUR_TASKS / str(threading.main_thread().native_id) / "children").exists()
 
 DISTRIBUTED_THREADS = ("Dask-Offload", "Dask-Default-Threads", "Profile", "IO loop", "TCP-Executor")
 """Threads that distributed starts when it first needs them, and ends when it pleases; none is ours."""
@@ -85,14 +88,25 @@ def _dask_pool_threads() -> set[threading.Thread]:
 def _child_processes() -> list[str]:
     # multiprocessing starts its resource tracker once per process and never ends it.
     tracker = getattr(resource_tracker._resource_tracker, "_pid", None)
-    return [_described(child) for child in psutil.Process().children() if child.pid != tracker]
+    return [_described(child) for child in _children() if child != tracker]
 
 
-def _described(child: psutil.Process) -> str:
+def _children() -> list[int]:
+    if not _KNOWS_CHILDREN:
+        return [child.pid for child in psutil.Process().children()]
+    # As psutil, which reads of every process of the machine whose child it is: 3 ms, twice a test.
+    found: list[int] = []
+    for thread in OUR_TASKS.iterdir():
+        with suppress(FileNotFoundError, ProcessLookupError):  # a thread that has ended
+            found += map(int, (thread / "children").read_text().split())
+    return found
+
+
+def _described(child: int) -> str:
     try:
-        return f"pid {child.pid} ({' '.join(child.cmdline())[:80]})"
+        return f"pid {child} ({' '.join(psutil.Process(child).cmdline())[:80]})"
     except psutil.Error:
-        return f"pid {child.pid} (ended)"
+        return f"pid {child} (ended)"
 
 
 def _file_descriptors() -> list[str]:
