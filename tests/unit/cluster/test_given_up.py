@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Hashable
 from contextlib import nullcontext
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -16,6 +17,8 @@ from distributed import Client, LocalCluster, fire_and_forget
 import taskscope
 from taskscope.record import Recorder
 from taskscope.recording import Recording
+from taskscope.sources.cluster.adapter import Submission
+from taskscope.sources.cluster.computes import Computes
 from taskscope.sources.cluster.guests import Guests
 from taskscope.sources.cluster.link import Link
 from taskscope.sources.cluster.observer import News
@@ -107,7 +110,7 @@ def _questions(clock: FakeClock, link: Answering) -> Questions:
 def _run(recorder: Recorder, n: int) -> TrackedRun:
     run = TrackedRun(recorder.begin(), None, None, True, lambda: None)
     run.ask(dict.fromkeys(range(n)))
-    run.look(recorder.clock.perf_counter())
+    run.look(recorder.clock.perf_counter(), {})
     return run
 
 
@@ -149,6 +152,47 @@ def test_of_what_the_observer_has_told_nothing_is_asked(fake_clock: FakeClock) -
         assert (link.asked, run.over, set(run.given_up), run.unfinished) == ([], None, {1}, {2})
 
     asyncio.run(looks())
+
+
+class Known:
+    """What a client knows of a future."""
+
+    exception = ValueError("no")
+
+    def __init__(self, status: str) -> None:
+        self.status = status
+
+
+def test_what_was_let_go_once_it_had_finished_is_finished_whoever_computed_it(fake_clock: FakeClock) -> None:
+    link = Answering({})
+
+    async def looks() -> list[tuple[str, set[Hashable], float | None]]:
+        questions = _questions(fake_clock, link)
+        recorder = questions._recorder
+        computes = Computes(recorder, lambda _run: None)
+        told = []
+        for status in ("finished", "pending", "error"):
+            # Each round asks for the same key anew, and lets go of it before anybody has looked.
+            state = Known(status)
+            client: Any = SimpleNamespace(futures={"x-1": state})
+            submission = Submission(client, {}, frozenset(["x-1"]), None, single=True)
+            run, _ = computes.take(submission, None, lambda: None)
+            questions.tasks.know(run, {"x-1": ()}, ["x-1"])
+            computes.released("x-1", state)
+            state.status = "cancelled"
+            computes.look([run])
+            await questions.what_became([run], at_end=False)
+            told.append((run.outcome, set(run.unfinished), run.over))
+            computes.ended(run)
+        return told
+
+    assert asyncio.run(looks()) == [
+        ("finished", set(), 100.0),
+        ("finished", {"x-1"}, 100.0),
+        ("erred", set(), 100.0),
+    ]
+    # Only of what had not finished the scheduler has to be asked.
+    assert link.asked == [1]
 
 
 @pytest.mark.parametrize(("error", "over"), [(ValueError("not allowed"), 100.0), (OSError("gone"), None)])

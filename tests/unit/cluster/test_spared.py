@@ -197,6 +197,49 @@ def test_each_of_several_equal_runs_has_its_own_executions_or_none(fake_clock: F
     assert counts == {runs[0].log.run: 3, runs[2].log.run: 2}
 
 
+def test_where_it_is_only_asked_each_of_several_equal_runs_has_its_own_executions(
+    fake_clock: FakeClock,
+) -> None:
+    world = World(fake_clock, is_exact=False)
+    runs, keys = [], [f"x-{i}" for i in range(3)]
+    # What each did is read when the next is known, and two at a time are not seen to be over so far.
+    for number in range(6):
+        fake_clock.advance(1.0)
+        if number < 5:
+            runs.append(world.begin())
+            world.tasks.know(runs[-1], dict.fromkeys(keys, ()), keys)
+        if number:
+            world.tell(*map(world.end, keys))
+        if number > 1:
+            world.finish(runs[number - 2])
+    world.finish(runs[-1])
+    assert [settled(world, run) for run in runs] == [(set(), 3)] * 5
+    counts = Counter(run for (run,) in rows(world.recorder.snapshot(), "tasks", "run"))
+    assert counts == {run.log.run: 3 for run in runs}
+
+
+def test_where_it_is_only_asked_what_ran_before_its_graph_is_known_is_of_no_run_that_has_ended(
+    fake_clock: FakeClock,
+) -> None:
+    world = World(fake_clock, is_exact=False)
+    runs = []
+    # The second finds what the first has computed.
+    for told in ([world.end("x-1")], []):
+        runs.append(world.begin())
+        world.tasks.know(runs[-1], {"x-1": ()}, ["x-1"])
+        world.tell(*told)
+        world.finish(runs[-1])
+    world.tell(world.send("x-1"), knows_all=False)
+    runs.append(world.begin())
+    world.tasks.know(runs[-1], {"x-1": ()}, ["x-1"])
+    world.tell()
+    assert [task.run for task in world.recorder.running()] == [runs[2].log.run]
+    world.tell(world.end("x-1"))
+    world.finish(runs[2])
+    assert [settled(world, run) for run in runs] == [(set(), 1), ({"x-1"}, 0), (set(), 1)]
+    assert rows(world.recorder.snapshot(), "tasks", "run") == [(runs[0].log.run,), (runs[2].log.run,)]
+
+
 def lose_events(world: World) -> None:
     world.tell(world.end("x-1"), lost=3)
 

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Hashable, Sequence
+from typing import Any
 
 from taskscope.model.records import CLUSTER
 from taskscope.record import Recorder
 from taskscope.sources.cell import current_cell
 from taskscope.sources.cluster import adapter
 from taskscope.sources.cluster.adapter import Call, Submission
-from taskscope.sources.cluster.runs import TrackedRun
+from taskscope.sources.cluster.runs import LetGo, TrackedRun
 from taskscope.sources.local.source import run_label
 
 __all__ = ["Computes"]
@@ -39,8 +40,8 @@ class Computes:
         self._n_handed_over = 0
         """How many calls are handing work to a scheduler."""
         self._going: set[TrackedRun] = set()
-        self._released: dict[tuple[int, Hashable], BaseException | None] = {}
-        """Futures that were let go before they had finished, by client and key, and what was raised."""
+        self._released: dict[Any, LetGo] = {}
+        """What clients know of futures that were let go, and what of their tasks until then."""
 
     def handing_over(self) -> None:
         """Know that a client is about to hand work to its scheduler."""
@@ -105,10 +106,11 @@ class Computes:
             runs = self._calls.get(id(call))
             return runs[0].log.run if runs else None
 
-    def released(self, client: object, key: Hashable, error: BaseException | None) -> None:
-        """Know that a future was let go that had not finished; takes no lock, on the client's event loop."""
-        if self._going:
-            self._released[id(client), key] = error
+    def released(self, key: Hashable, state: Any) -> None:
+        """Know that a future was let go; takes no lock, on the client's event loop."""
+        # There may be very many that nobody waits for.
+        if any(run.waits_for(key) for run in tuple(self._going)):
+            self._released[state] = LetGo(state.status, state.exception if state.status == "error" else None)
 
     def returned(self, call: Call, error: BaseException | None) -> None:
         """Know that the runs of a call are over, for it has come back."""

@@ -18,7 +18,7 @@ from taskscope.model.errortext import describe
 from taskscope.model.records import ERRED, FINISHED, LOST
 from taskscope.record import GraphSource, RunLog
 
-__all__ = ["CountedRows", "TrackedRun", "announce"]
+__all__ = ["CountedRows", "LetGo", "TrackedRun", "announce"]
 
 _DONE = ("finished", "error", "cancelled", "lost")
 
@@ -77,6 +77,13 @@ class CountedRows:
             return False
         self._log.superseded.extend((key, status))
         return True
+
+
+class LetGo(NamedTuple):
+    """What was known of a task when its future was let go."""
+
+    status: str
+    error: BaseException | None
 
 
 class _Returned(NamedTuple):
@@ -161,6 +168,10 @@ class TrackedRun:
         self.waiting.extend(states.items())
         self.coming.update(key for key in states if key not in self.keys)
 
+    def waits_for(self, key: Hashable) -> bool:
+        """Return whether it may wait for a future of this key."""
+        return self.call is None and self.answered is None and (key in self.coming or key in self.keys)
+
     def returned(self, now: float, error: BaseException | None) -> None:
         """Note that the call that waited for it has come back."""
         self.over = now
@@ -170,9 +181,7 @@ class TrackedRun:
             self.status = "finished" if error is None else "erred"
         self.error = None if error is None else describe(error)
 
-    def look(
-        self, now: float, released: MutableMapping[tuple[int, Hashable], BaseException | None] | None = None
-    ) -> None:
+    def look(self, now: float, released: MutableMapping[Any, LetGo]) -> None:
         """See whether the requested keys are done; looks at few of them as long as they are not.
 
         Parameters
@@ -180,7 +189,7 @@ class TrackedRun:
         now
             The time.
         released
-            Futures that were let go, by client and key, and what their tasks raised; ours are taken out.
+            What was known of futures that were let go, by what the client knew of them; ours are taken out.
         """
         if self.call is not None or self.answered is not None:
             return
@@ -193,23 +202,18 @@ class TrackedRun:
             if status == "error":
                 self.failed.setdefault(key, describe(state.exception))
             elif status != "finished":
-                self._let_go(key, {} if released is None else released)
+                self._let_go(key, released.pop(state, None))
         self.answered = now
         if not self.given_up:
             self.over = now
 
-    def _let_go(
-        self, key: Hashable, released: MutableMapping[tuple[int, Hashable], BaseException | None]
-    ) -> None:
-        name = (id(self.client), key)
-        error = released.get(name)
-        if name in released:
-            del released[name]
-            self.released.add(key)
-        if error is None:
+    def _let_go(self, key: Hashable, known: LetGo | None) -> None:
+        if known is not None and known.error is not None:
+            self.failed.setdefault(key, describe(known.error))
+        elif known is None or known.status != "finished":
             self.given_up[key] = None
-        else:
-            self.failed.setdefault(key, describe(error))
+        if known is not None:
+            self.released.add(key)
 
     def send(self, key: Hashable, place: tuple[str, str], now: float) -> None:
         """Note that a worker has been given a task."""

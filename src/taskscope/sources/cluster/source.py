@@ -176,9 +176,9 @@ class ClusterSource:
         """End the runs of a call that waited."""
         self._computes.returned(call, error)
 
-    def released(self, client: object, key: Hashable, error: BaseException | None) -> None:
-        """Know that nobody waits for a future any more, and what its task raised if it did."""
-        self._computes.released(client, key, error)
+    def released(self, key: Hashable, state: Any) -> None:
+        """Know that nobody waits for a future any more, and what was known of its task."""
+        self._computes.released(key, state)
 
     def closing(self, client: Any) -> None:
         """Read what there is while it can be read."""

@@ -28,6 +28,7 @@ __all__ = ["TO_RUN", "Others", "Tasks"]
 _WAITING = ("queued", "waiting", "no-worker")
 TO_RUN = frozenset((*_WAITING, "processing"))
 """The states of tasks that run, or will."""
+_OF_TASKS = frozenset(("end", "attempt", "state", "lost"))
 _EVERY_S = 0.5
 _MANY = 1_000
 """From so many keys of a run on they are counted here, once a look, and not by each who wants to know."""
@@ -298,21 +299,17 @@ class Tasks:
 
     def _is_unsure(self, event: Event) -> bool:
         """Return whether it may be of a graph that is not known yet."""
-        key = _field(event[1], "key") if event[0] == "end" else None
+        if event[0] not in _OF_TASKS:
+            return False
+        key = _key(event)
         task = self._tasks.get(key)
-        if task is None or task.also:
-            return self._is_nobodys(event)
-        return key in self._ending or key in task.run.landed
+        if task is None or task.run not in self._runs:
+            return task is None or not task.run.log.is_of_others
+        is_second = key in self._ending or key in task.run.landed
+        return event[0] == "end" and is_second and not task.also
 
     def _is_nobodys(self, event: Event) -> bool:
-        match event[0]:
-            case "end" | "attempt":
-                key = _field(event[1], "key")
-            case "state" | "lost":
-                key = event[1]
-            case _:
-                return False
-        return key not in self._tasks
+        return event[0] in _OF_TASKS and _key(event) not in self._tasks
 
     def _take(self, event: Event) -> None:
         kind, *told = event
@@ -405,7 +402,8 @@ class Tasks:
             task = self._tasks[key] = _Task(run)
         elif task.run is not run:
             # What runs is of who asked first, and what runs from now on of who asked last.
-            is_running = state in TO_RUN if self.is_exact else key not in task.run.landed
+            # Without its states, who asks later is behind all who asked before and have no record so far.
+            is_running = state in TO_RUN if self.is_exact else bool(task.also) or key not in task.run.landed
             if task.run in self._runs and is_running:
                 if run not in task.also:
                     task.also.append(run)
@@ -552,6 +550,11 @@ class Tasks:
                 name = split_key(key)[0]
                 groups[name] = (key, groups.get(name, (key, 0))[1] + 1)
             run.log.sent_counts = list(groups.values())
+
+
+def _key(event: Event) -> Hashable:
+    """Return of which task an event tells."""
+    return _field(event[1], "key") if event[0] in ("end", "attempt") else event[1]
 
 
 def _field(record: Any, name: str) -> Hashable:

@@ -179,10 +179,8 @@ def _observed_release(original: Callable[..., Any], tap: _Tap) -> Callable[..., 
     def _release_key(self: Any, key: Any) -> Any:
         # Who closes a client lets go of all, whether or not it has finished.
         state = self.futures.get(key) if tap.is_on and self.status not in _CLOSING else None
-        # Of what has finished nobody has to hear, and there may be very many.
-        if state is not None and state.status != "finished":
-            error = state.exception if state.status == "error" else None
-            _tell(lambda observer: observer.released(self, key, error))
+        if state is not None:
+            _tell(lambda observer: observer.released(key, state))
         return original(self, key)
 
     return _release_key

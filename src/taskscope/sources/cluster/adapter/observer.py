@@ -63,8 +63,8 @@ class Observer(Protocol):
     def returned(self, call: Call, error: BaseException | None) -> None:
         """Hear that a call that waited for its result has come back with it, or with an error."""
 
-    def released(self, client: object, key: Hashable, error: BaseException | None) -> None:
-        """Hear that nobody has a future any more that has not finished; `error` is what its task raised."""
+    def released(self, key: Hashable, state: Any) -> None:
+        """Hear that nobody has a future any more, of which the client knew this until now."""
 
     def closing(self, client: object) -> None:
         """Hear that a client will be closed, perhaps its scheduler with it."""
