@@ -42,9 +42,8 @@ from typing import TYPE_CHECKING
 from taskscope.diagnostics.callback import Callback
 from taskscope.diagnostics.memory_sampler import MemorySampler
 from taskscope.diagnostics.performance_report import performance_report
-from taskscope.diagnostics.profilers import CacheProfiler, Profiler, ResourceProfiler
+from taskscope.diagnostics.profilers import CacheProfiler, Profiler, ResourceProfiler, visualize
 from taskscope.diagnostics.progress import ProgressBar
-from taskscope.diagnostics.visualize import visualize
 
 if TYPE_CHECKING:
     thread_prof: Profiler

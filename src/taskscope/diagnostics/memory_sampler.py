@@ -5,40 +5,23 @@ from __future__ import annotations
 import logging
 import sys
 import uuid
-from types import TracebackType
-from typing import TYPE_CHECKING, Any, Protocol, Self
+from types import FrameType, TracebackType
+from typing import TYPE_CHECKING, Any, Self
 
 from taskscope.diagnostics.window import Sampling
 from taskscope.errors import MissingDependencyError, OptionError, TaskscopeError, unknown_name
 from taskscope.model.errortext import describe
-from taskscope.model.interrupts import Entered, seen_by_with
 from taskscope.options import Options, checked_dt
+from taskscope.profiling import BlockContext
 from taskscope.session import current
 
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["ClusterSamples", "LocalSamples", "MemorySampler", "Samples", "find_client"]
-
+__all__ = ["MemorySampler", "find_client"]
 
 _Series = dict[str, list[tuple[float, int]]]
 _log = logging.getLogger("taskscope")
-
-
-class Samples(Protocol):
-    """A block that is sampled, in either form."""
-
-    def __enter__(self) -> object: ...
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None: ...
-
-    async def __aenter__(self) -> object: ...
-
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None: ...
 
 
 def find_client() -> Any:
@@ -52,48 +35,37 @@ def find_client() -> Any:
         return None
 
 
-class LocalSamples:
+class LocalSamples(BlockContext):
     """Samples of this process and its children, by the sampler that all of taskscope shares."""
 
     def __init__(self, series: _Series, label: str | None, interval_s: float) -> None:
         self._series = series
         self._label = label or str(uuid.uuid4())
         self._options = Options(dt=interval_s, metric="any")
-        self._start_s = 0.0
+        self._start_s: float | None = None
         self._sampling = Sampling()
-        self._entered: Entered | None = None
 
     def __enter__(self) -> Self:
-        if self._entered is not None:
+        # Here, for what fails in `_begin` is ended, and this goes on.
+        if self._start_s is not None:
             raise TaskscopeError("this block is being sampled; ask for another one by sample()")
-        entered = Entered(self, self._close)
-        try:
-            self._entered = entered
-            session = current()
-            session.hold(self, self._options)
-            self._start_s = session.recorder.now_s()
-            self._sampling.begin()
-            session.sampler.sample()
-            return self  # noqa: TRY300 - an interrupt may come here, too
-        except BaseException:
-            self._close()
-            raise
+        return super().__enter__()
 
-    @seen_by_with
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        entered = self._entered
-        try:
-            self._close()
-        except BaseException:
-            self._close()
-            raise
-        if entered is not None:
-            entered.is_over()
+    async def __aenter__(self) -> Self:
+        return self.__enter__()
+
+    def _begin(self, caller: FrameType) -> None:
+        session = current()
+        self._start_s = session.recorder.now_s()
+        session.hold(self, self._options)
+        self._sampling.begin()
+        session.sampler.sample()
+
+    def _end(self, error: BaseException | None, left_s: float | None) -> None:
+        self._close()
 
     def _close(self) -> None:
-        if self._entered is None:
+        if self._start_s is None:
             return
         session = current()
         self._sampling.end()
@@ -104,16 +76,7 @@ class LocalSamples:
             (zero_s + time_s, int(rss_bytes)) for time_s, _, rss_bytes, *_ in rows.tuples()
         ]
         session.release(self)
-        self._entered = None
-
-    async def __aenter__(self) -> Self:
-        return self.__enter__()
-
-    @seen_by_with
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.__exit__(kind, error, trace)
+        self._start_s = None
 
 
 class ClusterSamples:
@@ -213,7 +176,7 @@ class MemorySampler:
         client: object = None,
         measure: str = "process",
         interval: float = 0.5,
-    ) -> Samples:
+    ) -> LocalSamples | ClusterSamples:
         """Return a context manager that samples memory; ``async with`` where the client is asynchronous.
 
         Parameters

@@ -1,10 +1,16 @@
-"""The profilers of ``dask.diagnostics``: what the recorder saw while they were entered or registered."""
+"""The profilers of ``dask.diagnostics``, from what the recorder saw meanwhile, and their plots."""
 
 from __future__ import annotations
 
+import html
+import tempfile
 import time
-from collections.abc import Callable, Iterable
-from typing import TYPE_CHECKING, Any
+import warnings
+import webbrowser
+from collections.abc import Callable, Iterable, Sequence
+from os import PathLike
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Protocol
 
 from taskscope.analysis.colours import prefix_colours
 from taskscope.diagnostics.callback import Callback
@@ -14,31 +20,38 @@ from taskscope.diagnostics.results import (
     Results,
     TaskData,
     cache_data,
-    held_results,
+    cached_results,
     resource_data,
     task_data,
     task_texts,
 )
-from taskscope.diagnostics.visualize import Drawn
 from taskscope.diagnostics.window import ExplicitHooks, Metric, Sampling, Window
 from taskscope.errors import OptionError, TaskscopeError
+from taskscope.export.atomic import check_writable, write_atomically
 from taskscope.options import Options
 from taskscope.recording import Recording
+from taskscope.sources.cell import in_kernel
 from taskscope.sources.local.adapter.registration import CallbackTuple
 
 if TYPE_CHECKING:
+    from bokeh.models import LayoutDOM
     from bokeh.plotting import figure
 
-__all__ = ["CacheProfiler", "Profiler", "RecordedProfiler", "ResourceProfiler"]
+__all__ = ["CacheProfiler", "Profiler", "RecordedProfiler", "ResourceProfiler", "visualize"]
+
+_DEFAULT_FILENAME = "profile.html"
+_MARGIN_PX = 40
 
 
-class RecordedProfiler(Drawn, Callback):
+class RecordedProfiler(Callback):
     """A profiler that watches while it is entered or registered; `metric` is a function of each result."""
 
     start_time: float | None
     """When watching began, in seconds of ``time.perf_counter``; None before."""
     end_time: float | None
     """When watching ended; None before."""
+    has_prefixes = True
+    """Whether the figure is coloured by prefix."""
 
     def __init__(self, options: Options, metric: Metric | None = None) -> None:
         super().__init__()
@@ -85,20 +98,33 @@ class RecordedProfiler(Drawn, Callback):
     def close(self) -> None:
         """Do nothing: no process or thread of this profiler outlives a compute. It may be called any time."""
 
+    def visualize(self, **options: Any) -> LayoutDOM:
+        """Show, and outside of notebooks save, the plot; see `taskscope.diagnostics.visualize`."""
+        return visualize(self, **options)
+
+    def plot(self, **options: Any) -> figure:
+        """Return the Bokeh figure; options are those of `visualize` that draw."""
+        return self.draw(*self.span(), **options)
+
+    def _plot(self, **options: Any) -> figure:
+        return self.plot(**options)
+
+    def draw(self, zero_s: float, until_s: float, **options: Any) -> figure:
+        """Return the Bokeh figure of this time, in seconds of ``time.perf_counter``."""
+        raise NotImplementedError
+
     def span(self) -> tuple[float, float]:
+        """Return from when to when there is something to draw, in seconds of ``time.perf_counter``."""
         now = time.perf_counter()
         start = now if self.start_time is None else self.start_time
         return start, now if self.end_time is None else self.end_time
-
-    def prefixes(self) -> list[str]:
-        return list(prefix_colours(self.recording))
 
     @property
     def _callback(self) -> CallbackTuple:
         """The form for ``dask.callbacks.add_callbacks`` and for ``compute(callbacks=…)``."""
         return self._explicit.callback
 
-    def _cached(self) -> Any:
+    def _latest(self) -> Any:
         """Return the results, made anew only if there is something new."""
         state = self._window.state()
         if self._results is None or state != self._results_state:
@@ -146,7 +172,7 @@ class Profiler(RecordedProfiler):
     @property
     def results(self) -> Results[TaskData]:
         """The finished tasks, by compute and start."""
-        results: Results[TaskData] = self._cached()
+        results: Results[TaskData] = self._latest()
         return results
 
     def get(self, dsk: Any, keys: Any, **options: Any) -> Any:
@@ -175,7 +201,6 @@ class Profiler(RecordedProfiler):
             self._window.close(owner)
 
     def draw(self, zero_s: float, until_s: float, **options: Any) -> figure:
-        """Return the Gantt chart of this time, in seconds of ``time.perf_counter``."""
         from taskscope.charts import MAX_GLYPHS, plot_tasks
 
         window = self._window
@@ -184,8 +209,7 @@ class Profiler(RecordedProfiler):
         return plot_tasks(recording, zero_s - origin, until_s - origin, texts=texts, **options)
 
     def _made(self) -> Results[TaskData]:
-        window = self._window
-        return task_data(window.recording(), window.runs, window.recorder.origin, window.cleared_s)
+        return task_data(self._window)
 
 
 class CacheProfiler(RecordedProfiler):
@@ -206,7 +230,7 @@ class CacheProfiler(RecordedProfiler):
     Notes
     -----
     The metric is called in the thread that computes, once per task. Where it raises, the value is None and
-    the compute goes on. The cost of a task does not depend on how many results are held or were released.
+    the compute goes on. The cost of a task does not depend on how many results the cache has or had.
 
     Examples
     --------
@@ -223,34 +247,23 @@ class CacheProfiler(RecordedProfiler):
             raise OptionError(f"metric must be a function of a result, such as cachey.nbytes, got {metric!r}")
         super().__init__(Options(dt="any", metric="any"), metric)
         self._counts = metric is None
-        self._metric_name = metric_name or _name(metric)
+        name = "count" if metric is None else getattr(metric, "__name__", type(metric).__name__)
+        self._metric_name = metric_name or str(name)
 
     @property
     def results(self) -> Results[CacheData]:
-        """The results that were held, by when they left."""
-        results: Results[CacheData] = self._cached()
+        """The results that were in the cache, by when they left."""
+        results: Results[CacheData] = self._latest()
         return results
 
     def draw(self, zero_s: float, until_s: float, **options: Any) -> figure:
-        """Return the chart of this time, in seconds of ``time.perf_counter``."""
         from taskscope.charts import plot_cache
 
-        window = self._window
-        held = held_results(window.recording(), window.runs, window.cleared_s, counts=self._counts)
-        origin = window.recorder.origin
-        return plot_cache(held, self._metric_name, zero_s - origin, until_s - origin, **options)
+        cached, origin = cached_results(self._window, counts=self._counts), self._window.recorder.origin
+        return plot_cache(cached, self._metric_name, zero_s - origin, until_s - origin, **options)
 
     def _made(self) -> Results[CacheData]:
-        window = self._window
-        return cache_data(
-            window.recording(), window.runs, window.recorder.origin, window.cleared_s, counts=self._counts
-        )
-
-
-def _name(metric: Metric | None) -> str:
-    if metric is None:
-        return "count"
-    return str(getattr(metric, "__name__", type(metric).__name__))
+        return cache_data(self._window, counts=self._counts)
 
 
 class ResourceProfiler(RecordedProfiler):
@@ -296,7 +309,7 @@ class ResourceProfiler(RecordedProfiler):
         """The samples. What is assigned here is drawn instead."""
         if self._assigned is not None:
             return self._assigned
-        results: Results[ResourceData] = self._cached()
+        results: Results[ResourceData] = self._latest()
         return results
 
     @results.setter
@@ -323,12 +336,12 @@ class ResourceProfiler(RecordedProfiler):
         self._assigned = None
 
     def draw(self, zero_s: float, until_s: float, **options: Any) -> figure:
-        """Return the chart of this time, in seconds of ``time.perf_counter``."""
         from taskscope.charts import plot_resources
 
         return plot_resources(self.results, zero_s, until_s, **options)
 
     def _is_running(self) -> bool:
+        # Tests of dask.diagnostics ask for it by this name.
         return bool(self._entered()) or any(run.stop_s is None for run in self._window.runs.values())
 
     def _made(self) -> Results[ResourceData]:
@@ -337,4 +350,140 @@ class ResourceProfiler(RecordedProfiler):
         if not self._entered():
             runs = window.runs.values()
             spans_s += [(max(r.start_s, window.cleared_s), r.stop_s) for r in runs if r.stop_s is not None]
-        return resource_data(window.recording(), spans_s, window.recorder.origin)
+        return resource_data(window, spans_s)
+
+
+class _Drawable(Protocol):
+    """A profiler of Dask's or of somebody else's."""
+
+    def _plot(self, **options: Any) -> figure: ...
+
+
+def visualize(
+    profilers: _Drawable | Sequence[_Drawable],
+    filename: str | PathLike[str] = _DEFAULT_FILENAME,
+    show: bool = True,  # noqa: FBT001, FBT002 - dask.diagnostics takes these by place too
+    save: bool | None = None,  # noqa: FBT001 - see above
+    mode: str | None = None,
+    *,
+    overwrite: bool = False,
+    **options: Any,
+) -> LayoutDOM:
+    """Draw profilers, above each other on one x axis.
+
+    Parameters
+    ----------
+    profilers
+        One or several.
+    filename
+        Where to save.
+    show
+        Show the plot: under the cell in a notebook, else in a browser.
+    save
+        Write a file; by default everywhere but in a notebook.
+    mode
+        Where the file has Bokeh's scripts from; by default they are in it, so that it needs no network.
+    overwrite
+        Replace a file of that name. Without it only ``profile.html`` is replaced, and no symbolic link.
+    **options
+        ``palette`` (the name of a Bokeh palette, or colours), ``label_size`` (longest text in the hover box,
+        60 characters by default), and attributes of Bokeh's figure such as ``width``, which win over ours.
+
+    Returns
+    -------
+    LayoutDOM
+        The Bokeh figure, or the grid of several.
+
+    Raises
+    ------
+    FileError
+        If the file cannot be written, or exists; this is found out before anything is drawn.
+    AttributeError
+        If Bokeh's figures have no attribute of the name of an option.
+    MissingDependencyError
+        If Bokeh is not installed.
+    OptionError
+        If there is no profiler, or the palette or the mode is not known.
+
+    Notes
+    -----
+    Up to 10,000 tasks are drawn one by one. Beyond that the Gantt chart is a picture in which each column of
+    a lane is as opaque as it was busy, and says so.
+    """
+    if "file_path" in options:
+        warnings.warn(
+            "The file_path keyword argument is deprecated: use filename instead.", FutureWarning, stacklevel=2
+        )
+        filename = options.pop("file_path")
+    drawn = list(profilers) if isinstance(profilers, Sequence) else [profilers]
+    if not drawn:
+        raise OptionError("profilers must be a profiler or a list of them, got an empty list")
+    in_notebook = in_kernel()
+    target = Path(filename).expanduser()
+    replaces = overwrite or (str(filename) == _DEFAULT_FILENAME and not target.is_symlink())
+    saves = not in_notebook if save is None else save
+    if saves:
+        check_writable(target, overwrite=replaces)
+    layout = _draw(drawn, options)
+    if saves:
+        page = _page(layout, mode)
+        write_atomically(target, lambda file: file.write(page), overwrite=replaces)
+    if show:
+        _show(layout, mode, target if saves else None, in_notebook=in_notebook)
+    return layout
+
+
+def _draw(profilers: Sequence[_Drawable], options: dict[str, Any]) -> LayoutDOM:
+    from taskscope.charts import Scheme, stacked
+
+    ours = [p for p in profilers if isinstance(p, RecordedProfiler)]
+    if len(profilers) == 1 or not ours:
+        figures = [profiler._plot(**options) for profiler in profilers]
+        return figures[0] if len(figures) == 1 else stacked(figures)
+    start_s = min(profiler.span()[0] for profiler in ours)
+    stop_s = max(profiler.span()[1] for profiler in ours)
+    prefixes = [prefix for profiler in ours for prefix in prefix_colours(profiler.recording)]
+    shared: dict[str, Any] = {"scheme": Scheme.of(prefixes, options.get("palette")), "legend": True}
+    figures = []
+    for profiler in profilers:
+        if not isinstance(profiler, RecordedProfiler):
+            figures.append(profiler._plot(**options))
+        elif profiler.has_prefixes:
+            figures.append(profiler.draw(start_s, stop_s, **{**options, **shared}))
+            shared["legend"] = False
+        else:
+            figures.append(profiler.draw(start_s, stop_s, **options))
+    return stacked(figures)
+
+
+def _page(layout: LayoutDOM, mode: str | None) -> bytes:
+    from taskscope.charts import html_document
+
+    return html_document(layout, "Profile Results", mode).encode("utf-8", "backslashreplace")
+
+
+def _show(layout: LayoutDOM, mode: str | None, saved: Path | None, *, in_notebook: bool) -> None:
+    if in_notebook:
+        _show_under_cell(layout, mode)
+        return
+    if saved is None:
+        with tempfile.NamedTemporaryFile("wb", prefix="profile-", suffix=".html", delete=False) as file:
+            file.write(_page(layout, mode))
+        saved = Path(file.name)
+    webbrowser.open(saved.resolve().as_uri())
+
+
+def _show_under_cell(layout: LayoutDOM, mode: str | None) -> None:
+    from IPython.display import display
+
+    # In a frame of its own it needs neither an extension nor a trusted notebook, and cannot reach either.
+    page = html.escape(_page(layout, mode).decode("utf-8"))
+    style = f"width:100%;height:{_height_px(layout)}px;border:0"
+    frame = f'<iframe sandbox="allow-scripts allow-downloads" style="{style}" srcdoc="{page}"></iframe>'
+    display({"text/plain": "Profile Results", "text/html": frame}, raw=True)
+
+
+def _height_px(layout: Any) -> int:
+    rows = getattr(layout, "children", None)
+    figures = [row[0] for row in rows] if rows else [layout]
+    return sum(figure.height or 600 for figure in figures) + _MARGIN_PX

@@ -15,6 +15,7 @@ from dask.utils import format_time
 
 from taskscope.diagnostics.callback import Callback
 from taskscope.errors import OptionError
+from taskscope.model.forklock import ForkLock
 from taskscope.options import Options
 from taskscope.record import Recorder
 from taskscope.session import current
@@ -40,21 +41,18 @@ class Tally:
     """The computes that run at the same time, counted as one."""
 
     def __init__(self) -> None:
-        self._forget()
-
-    def _forget(self) -> None:
         self._pid = os.getpid()
-        self._lock = threading.Lock()
+        self._lock = ForkLock()
         self._counts: dict[int, _Counts] = {}
         self._ended = (0, 0)
         self._failed = False
 
     def begin(self, compute: int) -> bool:
         """Note that a compute begins; return whether it is the only one."""
-        if self._pid != os.getpid():
-            # A forked child has none of its parent's computes, and may have its lock locked for ever.
-            self._forget()
         with self._lock:
+            if self._pid != os.getpid():
+                # A forked child has none of its parent's computes.
+                self._pid, self._counts = os.getpid(), {}
             first = not self._counts
             if first:
                 self._ended, self._failed = (0, 0), False
@@ -62,12 +60,11 @@ class Tally:
             return first
 
     def watch(self, compute: int, counts: _Counts) -> None:
-        """Count so from now on."""
         if compute in self._counts:
             self._counts[compute] = counts
 
     def end(self, compute: int, *, failed: bool) -> None:
-        """Note that a compute has ended, and let go of what it is counted by; once more changes nothing."""
+        """Note that a compute has ended, and forget how it was counted; once more changes nothing."""
         with self._lock:
             counts = self._counts.pop(compute, None)
             if counts is not None:
@@ -103,7 +100,7 @@ def _run_counts(recorder: Recorder, run: int) -> tuple[int, int]:
 
 
 class TextOut(Protocol):
-    """Something that text can be written to."""
+    """What a bar is written to."""
 
     def write(self, text: str, /) -> object: ...
 
@@ -168,7 +165,7 @@ class TextBar:
 
 
 class _ClusterComputes(Observer):
-    """Tells a bar, on the thread that computes, when a call of a client begins and ends to be waited for."""
+    """Has a bar count the calls of clients that are waited for, on the thread that waits."""
 
     def __init__(self, bar: ProgressBar) -> None:
         self._bar = bar
@@ -183,7 +180,7 @@ class _ClusterComputes(Observer):
             self._notice.wait()
 
     def _follow(self) -> None:
-        # The session first: it begins the run that is followed here, and may hear of the import after us.
+        # The session first: it begins the run that is followed here, and may see the import after us.
         session = current()
         session.hold(self, Options(dt="any", metric="any"))
         session.cluster.attach()

@@ -35,7 +35,7 @@ _CLUSTER_KINDS: frozenset[type] = frozenset({str, tuple})
 
 @dataclass(slots=True)
 class WindowRun:
-    """What a recording does not say of a compute."""
+    """What a recording does not say of a compute: types of its keys, what tasks call, the metric's values."""
 
     run: int
     start_s: float
@@ -68,12 +68,10 @@ class Window:
 
     @property
     def is_open(self) -> bool:
-        """Whether computes are being watched."""
         return bool(self._owners)
 
     @property
     def recorder(self) -> Recorder:
-        """Where it is recorded."""
         return (self._session or current()).recorder
 
     def open(self, owner: object) -> Session:
@@ -118,22 +116,19 @@ class Window:
     def recording(self) -> RecordedData:
         """Return everything recorded while it was open, up to now."""
         with self._lock:
-            session = self._session or current()
             parts = list(self._parts)
             if self._owners or not parts:
-                parts.append(self._snapshot(session))
+                parts.append(self._snapshot(self._session or current()))
             return reduce(_joined, parts)
 
     def state(self) -> tuple[object, ...]:
         """Return a value that changes whenever there is something new to read."""
         with self._lock:
-            recorder = self.recorder
+            recorder, seen = self.recorder, (0, 0)
             if self._owners:
                 while recorder.pull(0.1):
                     pass
                 seen = (recorder.version, recorder.cursor)
-            else:
-                seen = (0, 0)
             return (*seen, len(self._parts), self.cleared_s, self._owners)
 
     def _snapshot(self, session: Session) -> RecordedData:
@@ -223,34 +218,29 @@ class ExplicitHooks:
 
     def __init__(self, window: Window) -> None:
         self._window = window
-        self._untold: dict[int, list[CallbackTuple]] = {}
+        self._missing: dict[int, list[CallbackTuple]] = {}
         """By graph: those that Dask does not call itself in this compute, because it had begun before."""
-        self.callback: CallbackTuple = (
-            self._start,
-            self._start_state,
-            self._pretask,
-            self._posttask,
-            self._finish,
-        )
+        tasks = self._pretask, self._posttask
+        self.callback: CallbackTuple = (self._start, self._start_state, *tasks, self._finish)
 
     def _start(self, dsk: _Graph) -> None:
-        told = [callback[0] for callback in find_callbacks()]
-        self._untold[id(dsk)] = untold = []
+        called = [callback[0] for callback in find_callbacks()]
+        self._missing[id(dsk)] = missing = []
         source = self._window.open(id(dsk)).source
-        if source.callback[0] not in told:
+        if source.callback[0] not in called:
             if source.run_of(dsk) is None:
-                untold.append(source.callback)
+                missing.append(source.callback)
                 _call(source.callback[0], dsk)
             else:
-                # Another profiler tells it; whoever comes first at the end ends the run.
-                untold.append((None, None, None, None, source.callback[4]))
-        if self._window.callback[0] not in told:
-            untold.append(self._window.callback)
+                # Another profiler calls it; whoever comes first at the end ends the run.
+                missing.append((None, None, None, None, source.callback[4]))
+        if self._window.callback[0] not in called:
+            missing.append(self._window.callback)
 
     def _start_state(self, dsk: _Graph, state: _State) -> None:
         self._pass_on(1, dsk, dsk, state)
-        if self._window.callback in self._untold.get(id(dsk), ()):
-            # Only now has the source heard of this compute for certain.
+        if self._window.callback in self._missing.get(id(dsk), ()):
+            # Only now does the source know this compute for certain.
             _call(self._window.callback[0], dsk)
 
     def _pretask(self, key: object, dsk: _Graph, state: _State) -> None:
@@ -261,13 +251,13 @@ class ExplicitHooks:
 
     @finish_first
     def _finish(self, dsk: _Graph, state: _State, failed: bool) -> None:  # noqa: FBT001 - Dask calls it so
-        if id(dsk) in self._untold:
+        if id(dsk) in self._missing:
             self._pass_on(4, dsk, dsk, state, failed)
             self._window.close(id(dsk))
-            self._untold.pop(id(dsk), None)
+            self._missing.pop(id(dsk), None)
 
     def _pass_on(self, hook: int, dsk: _Graph, *arguments: object) -> None:
-        for callback in self._untold.get(id(dsk), ()):
+        for callback in self._missing.get(id(dsk), ()):
             _call(callback[hook], *arguments)
 
 
@@ -289,7 +279,6 @@ def _functions(dsk: _Graph) -> dict[str, str]:
 
 def _joined(first: RecordedData, second: RecordedData) -> RecordedData:
     """Return two recordings of one recorder as one; the later one's tables of groups and lanes hold all."""
-    messages = dict.fromkeys([*first.messages, *second.messages])
     return replace(
         second,
         started_at=first.started_at,
@@ -298,6 +287,6 @@ def _joined(first: RecordedData, second: RecordedData) -> RecordedData:
         blocks=(*first.blocks, *second.blocks),
         graphs={**first.graphs, **second.graphs},
         resources=ResourceRows.concat([first.resources, second.resources]),
-        messages=tuple(messages),
+        messages=tuple(dict.fromkeys([*first.messages, *second.messages])),
         dropped=first.dropped + second.dropped,
     )

@@ -7,6 +7,7 @@ terms are Dask's own: ``('random_sample-3f2a', 0, 1)`` has the *group* ``random_
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain
@@ -152,6 +153,28 @@ class KeyBlock:
             else:
                 parts = [repr(name), *(str(next(ints)) for _ in range(dims))]
                 yield f"({parts[0]},)" if dims == 0 else f"({', '.join(parts)})"
+
+    def iter_keys(self, group_names: Sequence[str], kinds: frozenset[type]) -> Iterator[Key]:
+        """Yield each key as it was, of a graph whose keys are of these types.
+
+        What is longer than `MAX_KEY_TEXT`, or has a float that is not finite, is yielded as its text; a text
+        that reads like a key of another of these types is yielded as that.
+        """
+        ints, texts = iter(self.ints.tolist()), iter(self.texts)
+        only_texts = kinds <= {str}
+        for dims, name in zip(self.dims.tolist(), group_names, strict=True):
+            if dims != TEXT:
+                yield (name, *[next(ints) for _ in range(dims)])
+            else:
+                yield next(texts) if only_texts else _parsed(next(texts), kinds)
+
+
+def _parsed(text: str, kinds: frozenset[type]) -> Key:
+    try:
+        value = ast.literal_eval(text)
+    except (ValueError, SyntaxError, MemoryError, RecursionError):
+        return text
+    return value if type(value) in kinds and repr(value) == text else text
 
 
 class KeyBuilder:
