@@ -19,7 +19,7 @@ import numpy as np
 
 from benchmarks.eta_workloads import N_WORKERS, WORKLOADS, graph_of
 from benchmarks.harness import Table, main
-from taskscope.analysis.estimates import Estimates
+from taskscope.analysis.time_left import Estimates
 from taskscope.model.recording import RecordedData
 from taskscope.model.records import Estimate
 from taskscope.session import current

@@ -8,10 +8,10 @@ from os import PathLike
 from typing import TYPE_CHECKING, Self
 
 from taskscope.analysis.compare import ComparedData, compared
-from taskscope.analysis.critical_path import CriticalPath, critical_path
-from taskscope.analysis.findings import Explanation, explain
+from taskscope.analysis.explain.critical_path import CriticalPath, critical_path
+from taskscope.analysis.explain.findings import Explanation, explain
+from taskscope.analysis.explain.replay import WhatIf, what_if
 from taskscope.analysis.profile import Profile, profile
-from taskscope.analysis.replay import WhatIf, what_if
 from taskscope.analysis.summary import summary_text
 from taskscope.export.folder import to_csv, to_parquet
 from taskscope.export.load import MAX_BYTES
@@ -186,8 +186,9 @@ class Recording(RecordedData):
 
         Notes
         -----
-        Looked for are `taskscope.analysis.findings.Cause`. What a finding is worth is the difference of two
-        replays (see `what_if`), or time measured on the critical path. Findings may overlap.
+        Looked for are `taskscope.analysis.explain.findings.Cause`. What a finding is worth is the
+        difference of two replays (see `what_if`), or time measured on the critical path. Findings may
+        overlap.
         """
         return explain(self, run)
 

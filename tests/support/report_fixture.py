@@ -12,8 +12,7 @@ from typing import Any
 import numpy as np
 
 from taskscope.recording import Recording
-from taskscope.report.embed import data_json
-from taskscope.report.links import MAX_PAGE_LINK_BYTES, pack_links
+from taskscope.report.embed import MAX_PAGE_LINK_BYTES, data_json, pack_links
 from tests.support.recordings import recording_of
 from tests.support.task_blocks import Row
 from tests.support.wire_decoder import PageReader

@@ -12,8 +12,8 @@ from taskscope.analysis.cache_usage import held_metrics, held_rows
 from taskscope.analysis.time_left import prefix_progress
 from taskscope.codec import TICK_S
 from taskscope.model.activities import ActivityRows
+from taskscope.model.columns import Link, TaskLinks, cut_links
 from taskscope.model.held import HeldRows, TimeBins
-from taskscope.model.links import Link, TaskLinks, cut_links
 from taskscope.model.recording import RecordedData
 from taskscope.model.records import RUNNING, Group, Lane, Message, Run, RunningTask, TaskBlock
 from taskscope.model.resources import ResourceRows

@@ -11,7 +11,7 @@ import numpy as np
 from taskscope.analysis.time_left import TimeLeft, time_left
 from taskscope.analysis.totals import OthersTotals, State, count_others, state_of, union_s
 from taskscope.model.records import Estimate, PrefixProgress, Run
-from taskscope.model.scheduled import Scheduled, sum_scheduled
+from taskscope.model.workers import Scheduled, sum_scheduled
 
 __all__ = ["PrefixCount", "Progress", "measure_progress"]
 

@@ -55,7 +55,7 @@ class TerminalProgress:
         self._shown_s = float("-inf")
         self._lock = threading.Lock()
         # Here, because a script whose progress nobody sees needs none of the widgets.
-        from taskscope.analysis.estimates import Estimates
+        from taskscope.analysis.time_left import Estimates
 
         self._estimates = Estimates(block.session.recorder)
         self._undo = [

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from taskscope.model.keys import KeyBlock
-from taskscope.model.scheduled import Scheduled
+from taskscope.model.workers import Scheduled
 from taskscope.schema import About
 
 __all__ = [

@@ -15,10 +15,10 @@ from numpy.typing import NDArray
 
 from taskscope.errors import OptionError
 from taskscope.model.clock import SYSTEM_CLOCK, Clock
+from taskscope.model.columns import TaskLinks
 from taskscope.model.held import HeldRows
 from taskscope.model.interrupts import uninterrupted
-from taskscope.model.links import TaskLinks
-from taskscope.model.recording import RecordedData
+from taskscope.model.recording import RecordedData, join_rows
 from taskscope.model.records import (
     Group,
     GroupTotal,
@@ -30,7 +30,6 @@ from taskscope.model.records import (
     TaskBlock,
 )
 from taskscope.model.resources import ResourceLimits, ResourceRows
-from taskscope.model.rows import join_rows
 from taskscope.model.workers import WorkerSample
 from taskscope.options import DEFAULT_MAX_TASKS
 from taskscope.record.follower import Follower

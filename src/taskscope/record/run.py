@@ -11,10 +11,17 @@ from typing import cast
 import numpy as np
 from numpy.typing import NDArray
 
-from taskscope.model.columns import SCHEDULER_OBSERVED, RowBlock, narrow_sizes, round_down_f4
+from taskscope.model.columns import (
+    SCHEDULER_OBSERVED,
+    Link,
+    RowBlock,
+    TaskLinks,
+    cut_links,
+    narrow_sizes,
+    round_down_f4,
+)
 from taskscope.model.held import HeldRows
 from taskscope.model.keys import key_text
-from taskscope.model.links import Link, TaskLinks, cut_links
 from taskscope.model.records import INTERRUPTED, RUNNING, Group, PrefixProgress, Run, RunningTask, RunStatus
 from taskscope.record.tables.activities import ActivityLog
 from taskscope.record.tables.cache_usage import Occupancy, metric_name

@@ -11,8 +11,17 @@ from taskscope.analysis.quantities import format_duration
 from taskscope.analysis.summary import title
 from taskscope.analysis.totals import measure_totals
 from taskscope.model.recording import RecordedData
-from taskscope.report.embed import TICK_S, data_json, page_tick_s, report_script, script_hash
-from taskscope.report.links import MAX_PAGE_LINK_BYTES, PackedLinks, links_note, pack_links
+from taskscope.report.embed import (
+    MAX_PAGE_LINK_BYTES,
+    TICK_S,
+    PackedLinks,
+    data_json,
+    links_note,
+    pack_links,
+    page_tick_s,
+    report_script,
+    script_hash,
+)
 from taskscope.report.palette import DARK, LIGHT
 from taskscope.report.picture import picture_svg
 from taskscope.report.profile import profile_html

@@ -3,24 +3,34 @@
 from __future__ import annotations
 
 import base64
+import struct
+import zlib
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from html import escape
 
 import numpy as np
+from numpy.typing import NDArray
 
-from taskscope.analysis.colours import prefix_colours
-from taskscope.analysis.coverage import Coverage, measure_coverage
+from taskscope.analysis.colours import N_COLOURS, prefix_colours
+from taskscope.analysis.coverage import ENDED_BADLY, Coverage, measure_coverage
 from taskscope.analysis.quantities import format_duration, printable
 from taskscope.analysis.totals import PrefixTotal
 from taskscope.model.columns import split_flags
 from taskscope.model.recording import RecordedData
 from taskscope.model.records import BAD_ENDS
-from taskscope.report.bars import LANE_PX, bar_palette, bar_pixels
-from taskscope.report.palette import DARK, ENDED_BADLY_RGB, LIGHT, PALETTE
-from taskscope.report.png import encode_png
+from taskscope.report.palette import DARK, ENDED_BADLY_RGB, LIGHT, PALETTE, rgb
 
-__all__ = ["MAX_LANES", "picture_height_px", "picture_svg"]
+__all__ = [
+    "LANE_PX",
+    "MAX_LANES",
+    "STEPS",
+    "bar_palette",
+    "bar_pixels",
+    "encode_png",
+    "picture_height_px",
+    "picture_svg",
+]
 
 MAX_LANES = 40
 """Lanes drawn at most; the picture says how many there are beyond."""
@@ -170,3 +180,68 @@ def _legend(
 def _text(x: float, y: float, text: str, limit: int, *, anchor: str = "start", css: str = "") -> str:
     style = f' class="{css}"' if css else ""
     return f'<text x="{x}" y="{y}" text-anchor="{anchor}"{style}>{escape(printable(text, limit))}</text>'
+
+
+LANE_PX = 14
+"""Height of one lane; one more row of pixels separates it from the next."""
+
+STEPS = 8
+"""A column's topmost pixel is drawn in one of this many opacities, so that its area is right."""
+
+
+def bar_palette() -> list[tuple[int, int, int, int]]:
+    """Return the colours that `bar_pixels` refers to; the first is see-through."""
+    colours = [*(rgb(c) for c in PALETTE[:N_COLOURS]), ENDED_BADLY_RGB]
+    shades = [(*c, round(255 * (i + 1) / STEPS)) for c in colours for i in range(STEPS)]
+    return [(0, 0, 0, 0), *shades]
+
+
+def bar_pixels(coverage: Coverage) -> NDArray[np.uint8]:
+    """Return places in `bar_palette`, of shape (lanes × (`LANE_PX` + 1), columns).
+
+    Notes
+    -----
+    The coloured area of a column, opacity included, is its busy share to within half a step of opacity;
+    a column that was busy at all is never empty. What ended badly is hatched.
+    """
+    n_lanes, n_columns = coverage.busy.shape
+    eighths = np.rint(coverage.busy * LANE_PX * STEPS)
+    eighths = np.where(coverage.busy > 0, np.maximum(eighths, 1), 0).astype(np.int64)
+    from_bottom = np.arange(LANE_PX)[::-1][None, :, None]
+    step = np.clip(eighths[:, None, :] - from_bottom * STEPS, 0, STEPS)
+    shade = coverage.colour[:, None, :].astype(np.int64) * STEPS + step
+    diagonal = (np.arange(LANE_PX)[:, None] + np.arange(n_columns)[None, :]) % 6 < 2
+    hatched = (coverage.colour[:, None, :] == ENDED_BADLY) & diagonal[None] & (step == STEPS)
+    shade = np.where(hatched, shade - STEPS // 2, shade)
+    lanes = np.zeros((n_lanes, LANE_PX + 1, n_columns), np.uint8)
+    lanes[:, :LANE_PX] = np.where(step > 0, shade, 0)
+    return lanes.reshape(n_lanes * (LANE_PX + 1), n_columns)
+
+
+def encode_png(pixels: NDArray[np.uint8], palette: Sequence[tuple[int, int, int, int]]) -> bytes:
+    """Return an indexed PNG.
+
+    Parameters
+    ----------
+    pixels
+        Places in `palette`, of shape (height, width).
+    palette
+        At most 256 colours as red, green, blue and opacity, each 0 to 255.
+    """
+    height, width = pixels.shape
+    # Every row starts with the number of its filter; 0 is none.
+    rows = np.hstack([np.zeros((height, 1), np.uint8), pixels])
+    return b"".join(
+        [
+            b"\x89PNG\r\n\x1a\n",
+            _chunk(b"IHDR", struct.pack(">IIBBBBB", width, height, 8, 3, 0, 0, 0)),
+            _chunk(b"PLTE", bytes(part for colour in palette for part in colour[:3])),
+            _chunk(b"tRNS", bytes(colour[3] for colour in palette)),
+            _chunk(b"IDAT", zlib.compress(rows.tobytes(), 9)),
+            _chunk(b"IEND", b""),
+        ]
+    )
+
+
+def _chunk(kind: bytes, data: bytes) -> bytes:
+    return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))

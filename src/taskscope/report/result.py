@@ -9,8 +9,14 @@ from taskscope.analysis.redaction import redacted
 from taskscope.analysis.summary import summary_text, title
 from taskscope.analysis.totals import Totals, measure_totals
 from taskscope.model.recording import RecordedData
-from taskscope.report.embed import count_tasks, report_script
-from taskscope.report.links import MAX_FRAME_LINK_BYTES, PackedLinks, links_note, pack_links
+from taskscope.report.embed import (
+    MAX_FRAME_LINK_BYTES,
+    PackedLinks,
+    count_tasks,
+    links_note,
+    pack_links,
+    report_script,
+)
 from taskscope.report.page import chart_page
 from taskscope.report.picture import picture_svg
 from taskscope.report.table import facts_html, prefix_table_html, remarks_html

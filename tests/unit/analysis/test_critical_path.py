@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import assume, given
 
-from taskscope.analysis.critical_path import PathStep
+from taskscope.analysis.explain.critical_path import PathStep
 from taskscope.errors import UnknownNameError
 from taskscope.model.activities import ActivityColumns, ActivityRows
 from taskscope.model.records import CLUSTER

@@ -3,7 +3,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from taskscope.analysis.flame import FlameRows, flame_rows
+from taskscope.analysis.profile import FlameRows, flame_rows
 from taskscope.model.stacks import NO_STACKS
 from tests.support.stacks import Sample, stacks_of
 

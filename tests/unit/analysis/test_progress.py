@@ -7,7 +7,7 @@ import pytest
 from taskscope.analysis.progress import PrefixCount, Progress, measure_progress
 from taskscope.analysis.time_left import TimeLeft
 from taskscope.model.records import Estimate, PrefixProgress, Run
-from taskscope.model.scheduled import Scheduled
+from taskscope.model.workers import Scheduled
 
 RUN = Run(0, None, None, "threads", 2, 10, 5.0, None, "running", None)
 

@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from taskscope.analysis.page_tables import RowLinks, recorded_frames
-from taskscope.model.links import Link, TaskLinks
+from taskscope.model.columns import Link, TaskLinks
 from taskscope.model.recording import RecordedData
 from taskscope.record import Recorder
 from tests.support.fake_clock import FakeClock

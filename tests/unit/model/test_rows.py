@@ -5,8 +5,8 @@ from numpy.typing import NDArray
 
 from taskscope.model.columns import RowBlock, narrow_sizes
 from taskscope.model.keys import KeyBlock, key_block
+from taskscope.model.recording import join_rows
 from taskscope.model.records import OBSERVED_BY, STATUSES
-from taskscope.model.rows import join_rows
 
 
 def block_of_run(run: int, flags: list[int]) -> RowBlock:

@@ -9,8 +9,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from taskscope.analysis.coverage import ENDED_BADLY, Coverage
-from taskscope.report.bars import LANE_PX, STEPS, bar_palette, bar_pixels
-from taskscope.report.png import encode_png
+from taskscope.report.picture import LANE_PX, STEPS, bar_palette, bar_pixels, encode_png
 
 
 def one_lane(busy: list[float], colour: int = 3) -> Coverage:

@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 
 from taskscope.recording import Recording
-from taskscope.report.links import links_note, pack_links
+from taskscope.report.embed import links_note, pack_links
 from taskscope.report.page import page_html
 from taskscope.report.result import result_html
 from tests.support.recordings import recording_of

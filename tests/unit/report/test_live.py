@@ -3,7 +3,7 @@ from __future__ import annotations
 from taskscope.analysis.progress import PrefixCount, Progress
 from taskscope.analysis.time_left import TimeLeft
 from taskscope.model.records import RunningTask
-from taskscope.model.scheduled import Scheduled
+from taskscope.model.workers import Scheduled
 from taskscope.report import live_bundle
 
 

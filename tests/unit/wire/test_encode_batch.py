@@ -3,7 +3,7 @@ from __future__ import annotations
 import math
 
 from taskscope.model.records import Estimate, Group, Lane, Message, PrefixProgress, Run, RunningTask
-from taskscope.model.scheduled import Scheduled
+from taskscope.model.workers import Scheduled
 from taskscope.record import Recorder
 from taskscope.wire import Batch, PageEncoder
 from tests.support.wire_decoder import PageReader

@@ -29,7 +29,7 @@ from taskscope.model.records import (
     RunningTask,
 )
 from taskscope.model.resources import ResourceRows
-from taskscope.model.scheduled import Scheduled
+from taskscope.model.workers import Scheduled
 from taskscope.wire import Batch, HeldPart, PageEncoder, ResourcesPart
 from tests.support.task_blocks import Row, block_of
 

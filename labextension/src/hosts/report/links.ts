@@ -1,4 +1,4 @@
-/** Dependencies as `taskscope/report/links.py` packs them; unpacked when first asked for. */
+/** Dependencies as `taskscope/report/embed.py` packs them; unpacked when first asked for. */
 import type { LinkRow, LinkRows } from '../../wire';
 import { MAX_LINKS, WireError } from '../../wire';
 import { unpack } from './packed';

@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Mapping
 
-from taskscope.analysis.estimates import Estimates
+from taskscope.analysis.time_left import Estimates
 from taskscope.jupyter.adapter.channels import Channel
 from taskscope.jupyter.adapter.interrupting import interrupt_main, main_waits_for_dask
 from taskscope.jupyter.feed.pages import LEASE_S, Page, Pages

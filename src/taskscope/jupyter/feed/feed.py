@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable
 from typing import Literal
 
-from taskscope.analysis.estimates import Estimates
+from taskscope.analysis.time_left import Estimates
 from taskscope.jupyter.adapter.channels import Channels, KernelChannels
 from taskscope.jupyter.adapter.idle import IdleClock
 from taskscope.jupyter.adapter.interrupting import interrupt_main, main_waits_for_dask

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from itertools import groupby
 
-from taskscope.analysis.estimates import Estimates
+from taskscope.analysis.time_left import Estimates
 from taskscope.jupyter.feed.cluster import ClusterStream
 from taskscope.model.records import Group, Lane, Message, PrefixProgress, Run, RunningTask
 from taskscope.record import Recorder

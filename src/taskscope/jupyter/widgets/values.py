@@ -5,12 +5,11 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 
-from taskscope.analysis.estimates import Estimates
 from taskscope.analysis.progress import Progress, measure_progress
-from taskscope.analysis.time_left import prefix_progress
+from taskscope.analysis.time_left import Estimates, prefix_progress
 from taskscope.jupyter.widgets.window import Window
 from taskscope.model.recording import RecordedData
-from taskscope.model.scheduled import Scheduled
+from taskscope.model.workers import Scheduled
 from taskscope.record import Recorder
 from taskscope.wire import wire_text
 

@@ -11,9 +11,8 @@ from itertools import chain, count, islice
 import numpy as np
 from numpy.typing import NDArray
 
-from taskscope.model.columns import GraphColumns, narrow_times, possible_sizes
+from taskscope.model.columns import GraphColumns, narrow_times, neighbours, possible_sizes
 from taskscope.model.keys import KeyBlock, KeyBuilder, key_block
-from taskscope.model.links import neighbours
 
 __all__ = [
     "GraphBuilder",

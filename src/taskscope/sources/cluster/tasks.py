@@ -14,7 +14,7 @@ from typing import Any
 
 from taskscope.model.keys import split_key
 from taskscope.model.records import OTHERS
-from taskscope.model.scheduled import Scheduled
+from taskscope.model.workers import Scheduled
 from taskscope.record import Recorder
 from taskscope.sources.cluster.adapter import Submission
 from taskscope.sources.cluster.observer import Event, News

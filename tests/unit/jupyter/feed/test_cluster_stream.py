@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from taskscope.analysis.estimates import Estimates
+from taskscope.analysis.time_left import Estimates
 from taskscope.jupyter.feed.stream import PageStream
 from taskscope.model.workers import WorkerSample
 from taskscope.record import LaneActivity, LaneKey, Recorder, RunLog

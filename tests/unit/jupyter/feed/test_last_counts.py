@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import pytest
 
-from taskscope.analysis.estimates import Estimates
+from taskscope.analysis.time_left import Estimates
 from taskscope.jupyter.feed.stream import PageStream
 from taskscope.model.clock import Clock
 from taskscope.record import Recorder, RunLog

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from taskscope.analysis.estimates import Estimates
+from taskscope.analysis.time_left import Estimates
 from taskscope.jupyter.feed import stream as stream_module
 from taskscope.jupyter.feed.stream import PageStream
 from taskscope.model.records import Group, Message, RunningTask

@@ -8,7 +8,7 @@ from typing import Any
 import dask
 import pytest
 
-from taskscope.analysis.estimates import Estimates
+from taskscope.analysis.time_left import Estimates
 from taskscope.model.records import Estimate
 from taskscope.record import GraphSource, LaneKey
 from taskscope.session import Session
@@ -113,7 +113,7 @@ def test_a_fault_of_the_estimate_is_told_and_leaves_the_rest(
     def broken(*_: object) -> None:
         raise IndexError("index 5 is out of bounds")
 
-    monkeypatch.setattr("taskscope.analysis.estimates.estimate_stop", broken)
+    monkeypatch.setattr("taskscope.analysis.time_left.estimate_stop", broken)
     assert submit_one_by_one(session, fake_clock) == [None] * 7
     (message,) = session.recorder.messages
     assert message.text.startswith("taskscope failed in the estimate of a compute: IndexError")

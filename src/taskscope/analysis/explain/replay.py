@@ -12,8 +12,8 @@ from typing import Literal, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from taskscope.analysis.explain.schedule import Schedule, own_runs, saturated_ns, schedule_of
 from taskscope.analysis.quantities import format_count, format_duration, format_percent, plural
-from taskscope.analysis.schedule import Schedule, own_runs, saturated_ns, schedule_of
 from taskscope.analysis.totals import union_s
 from taskscope.errors import OptionError, UnknownNameError, unknown_name
 from taskscope.model.recording import RecordedData

@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING, Literal, TypeAlias, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from taskscope.analysis.quantities import format_count, format_duration, format_percent, plural, printable
-from taskscope.analysis.schedule import (
+from taskscope.analysis.explain.schedule import (
     NONE,
     Schedule,
     own_runs,
@@ -20,6 +19,7 @@ from taskscope.analysis.schedule import (
     schedule_of,
     to_ns,
 )
+from taskscope.analysis.quantities import format_count, format_duration, format_percent, plural, printable
 from taskscope.errors import MissingDependencyError
 from taskscope.model.activities import ACTIVITIES, FAILED_ATTEMPT
 from taskscope.model.recording import RecordedData

@@ -9,10 +9,17 @@ from typing import Literal, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from taskscope.analysis.critical_path import CriticalPath, critical_path
+from taskscope.analysis.explain.critical_path import CriticalPath, critical_path
+from taskscope.analysis.explain.replay import (
+    WhatIf,
+    Workload,
+    longest_chain_s,
+    replayed_s,
+    what_if,
+    workloads,
+)
+from taskscope.analysis.explain.schedule import own_runs
 from taskscope.analysis.quantities import format_count, format_duration, format_percent, plural, printable
-from taskscope.analysis.replay import WhatIf, Workload, longest_chain_s, replayed_s, what_if, workloads
-from taskscope.analysis.schedule import own_runs
 from taskscope.model.recording import RecordedData
 
 __all__ = ["Cause", "Explanation", "Finding", "explain"]
