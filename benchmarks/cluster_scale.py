@@ -14,14 +14,13 @@ from benchmarks.harness import Table
 from taskscope.jupyter.feed.feed import CONTROL, DATA, Feed
 from taskscope.session import Session
 from taskscope.sources.cluster.link import Link
-from taskscope.sources.cluster.polling import Polling
+from taskscope.sources.cluster.observer import Polling
 from taskscope.sources.cluster.rows import Rows
 from taskscope.sources.cluster.runs import TrackedRun
 from taskscope.sources.cluster.tasks import Others, Tasks
-from taskscope.sources.cluster.transfers import TransferLogs
-from taskscope.sources.cluster.watched import Watched
+from taskscope.sources.cluster.worker_logs import TransferLogs
 from taskscope.sources.cluster.worker_poll import WorkerPoll
-from taskscope.sources.cluster.workers import Workers
+from taskscope.sources.cluster.workers import Watched, Workers
 
 _N_WORKERS = 1_000
 _N_THREADS = 4

@@ -14,10 +14,9 @@ from taskscope.sources.cluster.observer import Event, News
 from taskscope.sources.cluster.rows import Rows
 from taskscope.sources.cluster.runs import TrackedRun
 from taskscope.sources.cluster.tasks import Others, Tasks
-from taskscope.sources.cluster.transfers import TransferLogs
-from taskscope.sources.cluster.watched import Watched
+from taskscope.sources.cluster.worker_logs import TransferLogs
 from taskscope.sources.cluster.worker_poll import WorkerPoll
-from taskscope.sources.cluster.workers import Workers
+from taskscope.sources.cluster.workers import Watched, Workers
 
 SCHEDULER = "tcp://10.0.0.1:8786"
 HERE, THERE = "tcp://10.0.0.1:1", "tcp://10.0.0.2:1"

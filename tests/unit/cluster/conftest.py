@@ -6,15 +6,15 @@ from pathlib import Path
 import pytest
 from distributed import Client, LocalCluster
 
-from taskscope.sources.cluster import link, questions, waiting, worker_poll
+from taskscope.sources.cluster import link, questions, source, worker_poll
 from tests.support.waiting import PATIENCE_S
 
 
 @pytest.fixture(autouse=True)
 def _patience(monkeypatch: pytest.MonkeyPatch) -> None:
     """Take no busy machine for a scheduler that does not answer."""
-    monkeypatch.setattr(waiting, "READY_S", PATIENCE_S)
-    monkeypatch.setattr(waiting, "SETTLE_S", PATIENCE_S)
+    monkeypatch.setattr(source, "READY_S", PATIENCE_S)
+    monkeypatch.setattr(source, "SETTLE_S", PATIENCE_S)
     monkeypatch.setattr(link, "_CONNECT_S", PATIENCE_S)
     monkeypatch.setattr(link, "_JOIN_S", PATIENCE_S)
     monkeypatch.setattr(worker_poll, "_PATIENCE_S", PATIENCE_S)

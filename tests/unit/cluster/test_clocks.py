@@ -13,9 +13,8 @@ from distributed import Client, LocalCluster
 import taskscope
 from taskscope.record import Recorder
 from taskscope.sources.cluster import adapter
-from taskscope.sources.cluster.link import Link
-from taskscope.sources.cluster.pace import Pace
-from taskscope.sources.cluster.probing import ClockProbe
+from taskscope.sources.cluster.clocks import ClockProbe
+from taskscope.sources.cluster.link import Link, Pace
 from taskscope.sources.cluster.worker_poll import WorkerPoll
 from taskscope.sources.cluster.workers import Workers
 from tests.support.shifted_worker import SHIFTED, scheduler_address, set_clock, shifted_worker

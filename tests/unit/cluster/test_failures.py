@@ -13,8 +13,7 @@ from distributed.protocol.serialize import Serialize, Serialized, serialize
 
 from taskscope.record import Recorder
 from taskscope.sources.cluster import worker_poll
-from taskscope.sources.cluster.link import Link
-from taskscope.sources.cluster.pace import Pace
+from taskscope.sources.cluster.link import Link, Pace
 from taskscope.sources.cluster.worker_poll import Answers, Question, WorkerPoll
 from taskscope.sources.cluster.workers import Workers
 from tests.support.fake_clock import FakeClock

@@ -18,17 +18,12 @@ import taskscope
 from taskscope.record import Recorder
 from taskscope.recording import Recording
 from taskscope.sources.cluster.adapter import Submission
-from taskscope.sources.cluster.computes import Computes
-from taskscope.sources.cluster.guests import Guests
-from taskscope.sources.cluster.link import Link
+from taskscope.sources.cluster.link import Guests, Link, Pace
 from taskscope.sources.cluster.observer import News
-from taskscope.sources.cluster.pace import Pace
 from taskscope.sources.cluster.questions import Questions
-from taskscope.sources.cluster.runs import TrackedRun, announce
-from taskscope.sources.cluster.samples import WorkerSampler
-from taskscope.sources.cluster.wanted import Wanted
-from taskscope.sources.cluster.watched import Watched
-from taskscope.sources.cluster.workers import Workers
+from taskscope.sources.cluster.runs import Computes, TrackedRun, announce
+from taskscope.sources.cluster.worker_poll import Wanted
+from taskscope.sources.cluster.workers import Watched, Workers, WorkerSampler
 from tests.support.cluster_tasks import read_truth, work_after
 from tests.support.fake_clock import FakeClock
 from tests.support.waiting import until

@@ -18,7 +18,7 @@ from taskscope.diagnostics import performance_report
 from taskscope.model.recording import RecordedData
 from taskscope.profiling.cluster_profile import wait_for_profile
 from taskscope.session import current
-from taskscope.sources.cluster import questions, scheduler, worker_poll, worker_profiles
+from taskscope.sources.cluster import questions, scheduler, worker_logs, worker_poll
 from taskscope.sources.cluster.worker_poll import Answers, WorkerPoll
 from tests.support.cluster_tasks import work, work_after
 from tests.support.waiting import PATIENCE_S, until
@@ -121,7 +121,7 @@ def test_questions_do_not_pile_up_on_the_scheduler(
     client, other = hung
     monkeypatch.setattr(worker_poll, "_EVERY_S", 0.0)
     monkeypatch.setattr(worker_poll, "_PAUSE_S_PER_WORKER", 0.0)
-    monkeypatch.setattr(worker_profiles, "_EVERY_S", 0.0)
+    monkeypatch.setattr(worker_logs, "_EVERY_S", 0.0)
     monkeypatch.setattr(worker_poll, "_BACK_OFF_S", (3600.0,))
     current().cluster.wanted.avoided.clear()
     looks: list[list[str]] = []

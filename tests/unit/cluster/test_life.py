@@ -22,7 +22,7 @@ from taskscope.analysis.time_left import prefix_progress
 from taskscope.analysis.totals import Outcomes, measure_outcomes
 from taskscope.recording import Recording
 from taskscope.session import current
-from taskscope.sources.cluster import link, waiting
+from taskscope.sources.cluster import link, source
 from tests.support.cluster_tasks import read_truth, work, work_after
 from tests.support.scheduler_process import scheduler_process
 from tests.support.waiting import records_are_kept, until
@@ -100,9 +100,9 @@ def test_a_client_made_after_the_block_began_is_recorded(truth: Path) -> None:
     script = """
 import sys
 import taskscope
-from taskscope.sources.cluster import waiting
+from taskscope.sources.cluster import source
 if __name__ == "__main__":
-    waiting.READY_S = waiting.SETTLE_S = 60.0
+    source.READY_S = source.SETTLE_S = 60.0
     with taskscope.profile(display=False) as run:
         assert "distributed" not in sys.modules
         from distributed import Client
@@ -163,7 +163,7 @@ def test_a_scheduler_that_stands_still_holds_nobody_up_and_is_told(
             process.send_signal(signal.SIGSTOP)
             # Until all of its threads have heard of it, it may answer still.
             os.waitid(os.P_PID, process.pid, os.WSTOPPED | os.WNOWAIT)
-            monkeypatch.setattr(waiting, "SETTLE_S", 2.0)
+            monkeypatch.setattr(source, "SETTLE_S", 2.0)
             stopped = client.submit(work, truth, "never")
         process.send_signal(signal.SIGCONT)
         del future, stopped

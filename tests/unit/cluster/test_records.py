@@ -11,10 +11,9 @@ import pytest
 from taskscope.model.activities import ACTIVITIES
 from taskscope.model.clock import Clock
 from taskscope.model.errortext import MAX_ERROR_TEXT
-from taskscope.sources.cluster.clock import HostClocks, WorkerClock
-from taskscope.sources.cluster.offsets import Exchange
-from taskscope.sources.cluster.pace import Pace
-from taskscope.sources.cluster.records import COMPUTE, Executions, error_text, read_executions
+from taskscope.sources.cluster.clocks import Exchange, HostClocks, WorkerClock
+from taskscope.sources.cluster.link import Pace
+from taskscope.sources.cluster.rows import COMPUTE, Executions, error_text, read_executions
 from tests.support.fake_clock import FakeClock
 from tests.support.scheduler_events import HERE, SCHEDULER, THERE, World, record
 

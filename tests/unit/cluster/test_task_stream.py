@@ -11,7 +11,7 @@ from distributed import Client, LocalCluster, get_task_stream, wait
 
 import taskscope
 from taskscope.recording import Recording
-from taskscope.sources.cluster import pace
+from taskscope.sources.cluster import link
 from tests.support.cluster_tasks import fail, work
 from tests.support.waiting import records_are_kept
 from tests.unit.cluster.test_computes import rows
@@ -64,8 +64,8 @@ def test_a_client_that_is_closed_together_with_its_scheduler_in_its_event_loop_h
     monkeypatch: pytest.MonkeyPatch, truth: Path
 ) -> None:
     # After what was handed over is known there is no look but the last.
-    monkeypatch.setattr(pace, "_SHORTEST_S", 3600.0)
-    monkeypatch.setattr(pace, "_LONGEST_S", 3600.0)
+    monkeypatch.setattr(link, "_SHORTEST_S", 3600.0)
+    monkeypatch.setattr(link, "_LONGEST_S", 3600.0)
 
     async def script() -> None:
         async with Client(

@@ -13,13 +13,12 @@ from distributed import Client
 
 import taskscope
 from taskscope.record import Recorder
-from taskscope.sources.cluster import waiting
-from taskscope.sources.cluster.computes import Computes
-from taskscope.sources.cluster.guests import Guests
-from taskscope.sources.cluster.scheduler import WatchedScheduler
-from taskscope.sources.cluster.schedulers import Schedulers
-from taskscope.sources.cluster.waiting import Waiting
-from taskscope.sources.cluster.wanted import Wanted
+from taskscope.sources.cluster import source
+from taskscope.sources.cluster.link import Guests
+from taskscope.sources.cluster.runs import Computes
+from taskscope.sources.cluster.scheduler import Schedulers, WatchedScheduler
+from taskscope.sources.cluster.source import Waiting
+from taskscope.sources.cluster.worker_poll import Wanted
 from tests.support.fake_clock import FakeClock
 
 
@@ -40,7 +39,7 @@ class Never(threading.Event):
 def test_all_threads_wait_together_and_for_two_seconds_in_all(
     fake_clock: FakeClock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(waiting, "READY_S", 2.0)
+    monkeypatch.setattr(source, "READY_S", 2.0)
     recorder, wanted = Recorder(clock=fake_clock), Wanted()
     computes = Computes(recorder, lambda _run: None)
     schedulers = Schedulers(recorder, computes, wanted, lambda: None)
@@ -69,7 +68,7 @@ def test_what_runs_in_the_caller_s_event_loop_is_not_waited_for(monkeypatch: pyt
         waited.append(timeout)
         return wait_for(futures, timeout)
 
-    monkeypatch.setattr(waiting, "wait_for", counted)
+    monkeypatch.setattr(source, "wait_for", counted)
 
     async def block() -> None:
         async with Client(

@@ -8,9 +8,8 @@ from taskscope.sources.cluster.adapter import (
     release,
     watch,
 )
-from taskscope.sources.cluster.importing import ImportNotice
 from taskscope.sources.cluster.observer import TRANSPORTS, Transport
-from taskscope.sources.cluster.source import ClusterSource
+from taskscope.sources.cluster.source import ClusterSource, ImportNotice
 
 __all__ = [
     "TRANSPORTS",

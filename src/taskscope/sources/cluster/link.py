@@ -1,18 +1,24 @@
 """Talk to a scheduler over a connection of our own, on a thread of our own.
 
 The user's threads and event loops never wait for an answer, and what an answer holds is not unpickled: it is
-the work of others, and an exception's class may not exist here.
+the work of others, and an exception's class may not exist here. Here is also how often may be asked, what
+wakes who waits on the event loop, and for which clients a connection is there.
 """
 
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import threading
-from collections.abc import Coroutine, Mapping
+from collections import deque
+from collections.abc import Callable, Coroutine, Iterable, Iterator, Mapping
 from concurrent.futures import Future
-from typing import Any, TypeVar
+from contextlib import contextmanager
+from types import TracebackType
+from typing import Any, Self, TypeVar
+from weakref import WeakSet
 
-__all__ = ["Link", "LoopThread"]
+__all__ = ["Alarm", "Guests", "Link", "LoopThread", "Pace", "read_each"]
 
 _T = TypeVar("_T")
 _JOIN_S = 2.0
@@ -149,3 +155,169 @@ class Link:
         if self._rpc is not None:
             await self._rpc.close_rpc()
             self._rpc = None
+
+
+def read_each(entries: Iterable[Any], read: Callable[[Any], _T]) -> tuple[list[_T], Exception | None]:
+    """Return what entries of a worker say, and why the last of those that cannot be read could not."""
+    good: list[_T] = []
+    wrong: Exception | None = None
+    for entry in entries:
+        try:
+            good.append(read(entry))
+        except Exception as error:  # noqa: BLE001 - what a worker says may be anything
+            wrong = error
+    return good, wrong
+
+
+class Alarm:
+    """Rings until it is turned off; other threads can ring it from `open` on, until the loop is closed."""
+
+    def __init__(self) -> None:
+        self._ringing = asyncio.Event()
+        self._loop: asyncio.AbstractEventLoop | None = None
+
+    def open(self) -> None:
+        """Be there for the loop that runs."""
+        self._loop = asyncio.get_running_loop()
+
+    def ring(self) -> None:
+        """Wake who waits, or will; called on any thread."""
+        loop = self._loop
+        if loop is not None and not loop.is_closed():
+            loop.call_soon_threadsafe(self._ringing.set)
+
+    def ring_here(self) -> None:
+        """Do so at once, on the loop itself."""
+        self._ringing.set()
+
+    def turn_off(self) -> None:
+        """Ring no more until somebody rings again; on the loop."""
+        self._ringing.clear()
+
+    async def wait(self, longest_s: float | None) -> bool:
+        """Return whether it rang within this time; None: however long it takes."""
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(longest_s):
+                await self._ringing.wait()
+        return self._ringing.is_set()
+
+
+_SHORTEST_S = 0.2
+_LONGEST_S = 2.0
+_SHARE = 0.05
+_SHARE_OF_EACH = 0.005
+_IDENTITY_S = 1.0
+_FEW = 4
+
+
+class Pace:
+    """Keeps the time in which answers are awaited to a twentieth of all time, and to one look in 0.2 to 2 s.
+
+    A scheduler that answers slowly has much to do, so it is asked less often. What it has to say of all
+    workers takes it longer the more there are: each such message has a pace of its own, see `sparing`.
+
+    Parameters
+    ----------
+    now
+        The clock.
+    """
+
+    def __init__(self, now: Callable[[], float]) -> None:
+        self._now = now
+        self._began = 0.0
+        self._took_s = 0.0
+        self._due: dict[str, float] = {}
+        self._awaited: dict[str, deque[float]] = {}
+
+    def __enter__(self) -> Self:
+        self._began = self._now()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._took_s = self._now() - self._began
+
+    def pause_s(self) -> float:
+        """Return how long to wait before the next look."""
+        return min(max(self._took_s / _SHARE, _SHORTEST_S), _LONGEST_S)
+
+    def is_identity_due(self) -> bool:
+        """Return whether to ask for the workers again; True counts as asked."""
+        return self.is_due("identity", _IDENTITY_S)
+
+    def is_due(self, what: str, every_s: float) -> bool:
+        """Return whether `every_s` seconds have passed since this was last due; True counts as asked."""
+        if self._now() < self._due.get(what, float("-inf")):
+            return False
+        self._due[what] = self._now() + every_s
+        return True
+
+    @contextmanager
+    def sparing(self, what: str) -> Iterator[Callable[[], None]]:
+        """Have this be due so late that what is awaited meanwhile is at most half a percent of all time.
+
+        The shortest of the last few times counts: others say more of this machine than of the scheduler. One
+        that says nothing of it is not counted: what is yielded is called then.
+        """
+        began, counts = self._now(), [True]
+        yield counts.clear
+        if not counts:
+            return
+        took = self._awaited.setdefault(what, deque(maxlen=_FEW))
+        took.append(self._now() - began)
+        if len(took) == _FEW:
+            self._due[what] = max(self._due.get(what, began), began + min(took) / _SHARE_OF_EACH)
+
+
+class Guests:
+    """Clients come and leave on any thread; once the last has left, nobody can come any more.
+
+    Parameters
+    ----------
+    lock
+        Held by who calls `join`.
+    """
+
+    def __init__(self, lock: threading.Lock) -> None:
+        self._lock = lock
+        self._clients: WeakSet[Any] = WeakSet()
+        self._ids: set[str] = set()
+        self._leaving: deque[object] = deque()
+        self.have_left = False
+        """Whether the last had left when `look` was last called."""
+
+    def join(self, client: object) -> bool:
+        """Stay as long as this client does; False if it is too late for that."""
+        if not self.have_left:
+            self._clients.add(client)
+            self._ids.add(str(getattr(client, "id", "")))
+        return not self.have_left
+
+    def have(self, client_id: str) -> bool:
+        """Return whether a client of this id has joined, and may have left since."""
+        return client_id in self._ids
+
+    def leave(self, client: object) -> None:
+        """Stay no longer for this client; takes no lock, for the garbage collector may be who closes it."""
+        self._leaving.append(client)
+
+    @property
+    def live_here(self) -> bool:
+        """Whether one runs in the caller's event loop, where its scheduler may, too: no place to wait."""
+        with self._lock:
+            clients = list(self._clients)
+        return any(client.asynchronous for client in clients)
+
+    @property
+    def are_leaving(self) -> bool:
+        """Whether there is something to `look` at."""
+        return bool(self._leaving)
+
+    def look(self) -> bool:
+        """Return whether the last has left."""
+        with self._lock:
+            while self._leaving:
+                self._clients.discard(self._leaving.popleft())
+                self.have_left = not self._clients
+            return self.have_left

@@ -1,32 +1,168 @@
-"""All that a scheduler and its workers are asked, and in which order."""
+"""All that a scheduler and its workers are asked, and in which order.
+
+What workers hold of this client's results is asked here, too (`Holdings`), of the scheduler, which knows who
+has what: it lists the keys of each worker; how large a result is was told with its task. So a result that two
+workers hold counts twice, one that was let go is gone, and what lies on a worker's disk counts as held.
+"""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Hashable, Mapping, Sequence
+import math
+from collections.abc import AsyncIterator, Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from itertools import islice
 
+from taskscope.model.keys import split_key
+from taskscope.record import Holding
 from taskscope.sources.cluster import adapter
 from taskscope.sources.cluster.adapter import Submission
-from taskscope.sources.cluster.executing import Executing
-from taskscope.sources.cluster.guests import Guests
-from taskscope.sources.cluster.holdings import Holdings
-from taskscope.sources.cluster.observer import Observer
-from taskscope.sources.cluster.pace import Pace
-from taskscope.sources.cluster.polling import Graphs, Polling
-from taskscope.sources.cluster.probing import ClockProbe
+from taskscope.sources.cluster.clocks import ClockProbe
+from taskscope.sources.cluster.link import Guests, Pace
+from taskscope.sources.cluster.observer import Graphs, Observer, Polling
 from taskscope.sources.cluster.rows import Rows
 from taskscope.sources.cluster.runs import TrackedRun
-from taskscope.sources.cluster.samples import WorkerSampler
 from taskscope.sources.cluster.tasks import TO_RUN, Others, Tasks
-from taskscope.sources.cluster.transfers import TransferLogs
-from taskscope.sources.cluster.wanted import Wanted
-from taskscope.sources.cluster.watched import Watched
-from taskscope.sources.cluster.worker_poll import WorkerPoll
-from taskscope.sources.cluster.worker_profiles import WorkerProfiles
+from taskscope.sources.cluster.worker_logs import TransferLogs, WorkerProfiles
+from taskscope.sources.cluster.worker_poll import Executing, Wanted, WorkerPoll
+from taskscope.sources.cluster.workers import Watched, WorkerSampler
 
-__all__ = ["Questions", "patience_ends"]
+__all__ = ["Holdings", "Questions", "patience_ends"]
+
+_EVERY_S = 0.5
+_SHARE = 0.05
+_S_PER_KEY = 200e-6
+_KEYS_PER_ANSWER = 20_000
+
+
+class Holdings:
+    """Looks at what workers hold, twice a second at most.
+
+    Less often where much is held (the scheduler is asked for a key every 200 µs at most), and where answers
+    are slow (a twentieth of the time is spent awaiting them).
+
+    Parameters
+    ----------
+    watched
+        The cluster.
+    tasks
+        Whose they are.
+    """
+
+    def __init__(self, watched: Watched, tasks: Tasks) -> None:
+        self._link = watched.link
+        self._workers = watched.workers
+        self._tasks = tasks
+        self._recorder = watched.recorder
+        self._told: dict[int, dict[str, Holding]] = {}
+        """What was seen at the last look, by run and group."""
+        self._left: dict[int, dict[Hashable, float]] = {}
+        """Keys of runs that have ended and may be held, with their sizes."""
+        self._took_s = 0.0
+        self._n_keys = 0
+        self._asked_s = -math.inf
+        self._is_told = True
+
+    async def open(self) -> None:
+        """Find out whether the scheduler tells."""
+        try:
+            await self._link.ask("has_what", workers=[])
+        except OSError:
+            raise
+        except Exception:  # noqa: BLE001 - whatever it raises, it does not tell
+            self._is_told = False
+            self._recorder.warn("the scheduler does not tell what its workers hold: the cache is unknown")
+
+    @property
+    def has_left(self) -> bool:
+        """Whether anything is held of runs that have ended."""
+        return bool(self._left)
+
+    def pause_s(self, *, at_end: bool = False) -> float:
+        """Return how long to wait before the next look."""
+        pause_s = max(self._took_s / _SHARE, self._n_keys * _S_PER_KEY, 0.0 if at_end else _EVERY_S)
+        return max(self._asked_s + pause_s - self._now(), 0.0)
+
+    async def ask(self, *, at_end: bool) -> None:
+        """Look, if it is time; with `at_end` it is so earlier."""
+        if not self._is_told or self.pause_s(at_end=at_end):
+            return
+        began = self._now()
+        answers = [await self._link.ask("has_what", workers=workers) for workers in self._parts()]
+        self._asked_s = self._now()
+        self._took_s = self._asked_s - began
+        keys = [key for answer in answers for held in answer.values() for key in held]
+        self._n_keys = len(keys)
+        self._tell(self._count(keys))
+
+    def end(self, run: TrackedRun) -> None:
+        """Go on for a run that has ended, as long as anything of it is held."""
+        if self._is_told and run.landed:
+            self._left[run.log.run] = run.landed
+
+    def close(self) -> None:
+        """Tell that nothing is held any more: the last client has left, or the scheduler is gone."""
+        self._asked_s = self._now()
+        self._tell({})
+        self._left.clear()
+
+    def _now(self) -> float:
+        return self._recorder.clock.perf_counter()
+
+    def _parts(self) -> Iterator[list[str]]:
+        """Yield workers, a few at a time where they hold much, so that no answer takes the scheduler long."""
+        part: list[str] = []
+        n_keys = 0
+        for address in self._workers.present:
+            part.append(address)
+            n_keys += self._workers.get(address).n_held
+            if n_keys >= _KEYS_PER_ANSWER:
+                yield part
+                part, n_keys = [], 0
+        if part:
+            yield part
+
+    def _count(self, keys: Iterable[Hashable]) -> dict[int, dict[str, Holding]]:
+        """Return how much of each group is held, by run; what is held of no run of ours is left out."""
+        counts: dict[int, dict[str, Holding]] = {}
+        left: dict[int, dict[Hashable, float]] = {}
+        for key in keys:
+            found = self._find(key)
+            if found is None:
+                continue
+            run, size, has_ended = found
+            if has_ended:
+                left.setdefault(run, {})[key] = size
+            groups = counts.setdefault(run, {})
+            name, is_sized = split_key(key)[0], math.isfinite(size)
+            _, n_keys, nbytes, n_unsized = groups.get(name, (key, 0, 0.0, 0))
+            nbytes += size if is_sized else 0.0
+            groups[name] = Holding(key, n_keys + 1, nbytes, n_unsized + (not is_sized))
+        self._left = left
+        return counts
+
+    def _find(self, key: Hashable) -> tuple[int, float, bool] | None:
+        """Return the run of a key, its size, and whether that run has ended."""
+        run = self._tasks.run_of(key)
+        if run is not None and run.log.run not in self._left:
+            return run.log.run, run.landed.get(key, math.nan), False
+        return next(((n, sizes[key], True) for n, sizes in self._left.items() if key in sizes), None)
+
+    def _tell(self, counts: dict[int, dict[str, Holding]]) -> None:
+        """Tell what changed since the last look."""
+        time_s = self._asked_s - self._recorder.origin
+        for run in sorted(self._told.keys() | counts.keys()):
+            before, now = self._told.get(run, {}), counts.get(run, {})
+            gone = [Holding(held.key, 0, 0.0, 0) for name, held in before.items() if name not in now]
+            changed = [held for name, held in now.items() if _amounts(held) != _amounts(before.get(name))]
+            if gone or changed:
+                self._recorder.note_holdings(run, time_s, [*gone, *changed])
+        self._told = counts
+
+
+def _amounts(holding: Holding | None) -> tuple[int, float, int] | None:
+    return None if holding is None else holding[1:]
+
 
 _WORKERS_S = 1.7
 """How long workers are waited for at an end: less than a block's end waits for everything."""
@@ -98,7 +234,7 @@ class Questions:
         """What is known of tasks."""
         self._observer = Observer(link, recorder)
         self._polling = Polling(watched)
-        self._graphs = Graphs(watched, self.tasks)
+        self._graphs = Graphs(recorder, self.tasks.know)
         self._executing = Executing(poll, recorder)
         self._probe = ClockProbe(link, poll, recorder)
         self._holdings = Holdings(watched, self.tasks)

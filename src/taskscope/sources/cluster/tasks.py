@@ -1,7 +1,7 @@
 """One table of the tasks that a scheduler has, and whose they are: from its events to runs and their rows.
 
 Events come from an observer on the scheduler, which tells all there is, or are made of what the scheduler
-answers when it is asked (`taskscope.sources.cluster.polling`), which is less: no state but processing, no
+answers when it is asked (`taskscope.sources.cluster.observer`), which is less: no state but processing, no
 failed attempt, and graphs that are not in their place among the other events.
 """
 
@@ -20,8 +20,7 @@ from taskscope.sources.cluster.adapter import Submission
 from taskscope.sources.cluster.observer import Event, News
 from taskscope.sources.cluster.rows import Rows
 from taskscope.sources.cluster.runs import TrackedRun, announce
-from taskscope.sources.cluster.watched import Watched
-from taskscope.sources.cluster.workers import Workers
+from taskscope.sources.cluster.workers import Watched, Workers
 
 __all__ = ["TO_RUN", "Others", "Tasks"]
 
@@ -29,7 +28,6 @@ _WAITING = ("queued", "waiting", "no-worker")
 TO_RUN = frozenset((*_WAITING, "processing"))
 """The states of tasks that run, or will."""
 _OF_TASKS = frozenset(("end", "attempt", "state", "lost"))
-_EVERY_S = 0.5
 _MANY = 1_000
 """From so many keys of a run on they are counted here, once a look, and not by each who wants to know."""
 _MOST_KEYS = 100_000

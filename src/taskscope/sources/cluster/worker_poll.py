@@ -4,6 +4,10 @@ The scheduler passes a question on and waits for the answer without an end: an e
 stopped process, swapping, tasks that hold the interpreter) never gives it, and each question keeps a task and
 a connection there. So a worker that does not answer in time is asked nothing more until it has answered, or
 is gone. What is sent needs nothing of taskscope there; what comes back are plain values, never unpickled.
+
+Which threads of workers run which tasks, and since when, is asked here (`Executing`): the scheduler knows
+what it gave to a worker, not what that has begun. Before tasks have ended this matters only
+where they take long.
 """
 
 from __future__ import annotations
@@ -11,21 +15,21 @@ from __future__ import annotations
 import asyncio
 import math
 import zlib
-from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Awaitable, Callable, Collection, Hashable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from inspect import iscoroutinefunction
 from itertools import chain
-from typing import Any, NamedTuple, TypeAlias, TypeVar
+from typing import Any, NamedTuple, TypeAlias
 
 from taskscope.model.errortext import describe
-from taskscope.record import Recorder
-from taskscope.sources.cluster.link import Link
-from taskscope.sources.cluster.pace import Pace
+from taskscope.options import Transport
+from taskscope.record import LaneKey, Recorder
+from taskscope.sources.cluster.link import Link, Pace
+from taskscope.sources.cluster.runs import TrackedRun
 from taskscope.sources.cluster.workers import Workers
 
-__all__ = ["Answers", "Avoided", "Question", "WorkerPoll", "read_each"]
+__all__ = ["Answers", "Avoided", "Executing", "Question", "Wanted", "WorkerPoll"]
 
-_T = TypeVar("_T")
 _Function: TypeAlias = Callable[..., object]
 _PATIENCE_S = 0.4
 _S_PER_WORKER = 0.005
@@ -331,18 +335,6 @@ class Question:
         self._poll.recorder.warn(f"what {label} told of its {self._name} is left out: {describe(error)}")
 
 
-def read_each(entries: Iterable[Any], read: Callable[[Any], _T]) -> tuple[list[_T], Exception | None]:
-    """Return what entries of a worker say, and why the last of those that cannot be read could not."""
-    good: list[_T] = []
-    wrong: Exception | None = None
-    for entry in entries:
-        try:
-            good.append(read(entry))
-        except Exception as error:  # noqa: BLE001 - see Question.take_each
-            wrong = error
-    return good, wrong
-
-
 def _groups(workers: Sequence[str]) -> list[Sequence[str]]:
     n_groups = min(len(workers), _MOST_GROUPS)
     return [workers[first::n_groups] for first in range(n_groups)]
@@ -444,3 +436,126 @@ def _unpacked(answer: Mapping[str, Any]) -> Any:
     if unpacking.unconsumed_tail:
         raise ValueError(f"its answer has more than {_MAX_ANSWER_BYTES:,} bytes")
     return msgpack.unpackb(plain, use_list=False, strict_map_key=False, unicode_errors="surrogatepass")
+
+
+@dataclass(slots=True)
+class Wanted:
+    """Changed by the session, and read wherever schedulers are asked.
+
+    Parameters
+    ----------
+    transport
+        How the records of tasks come from schedulers.
+    samples
+        Whether anybody wants samples of what workers do.
+    others_since
+        From when on anybody wants the tasks of other clients, on the clock's axis; None: nobody does.
+    avoided
+        Workers that are not asked anything for a while.
+    """
+
+    transport: Transport = "observe"
+    samples: bool = False
+    others_since: float | None = None
+    avoided: dict[str, Avoided] = field(default_factory=dict)
+
+
+_LONG_S = 1.0
+_Told: TypeAlias = list[tuple[int, Hashable, float | None]]
+
+
+def _read_executing(dask_worker: Any = None) -> _Told:
+    """Run on a worker: return the threads that run something, what, and since when by its own clock."""
+    with dask_worker.active_threads_lock:
+        running = list(dask_worker.active_threads.items())
+    tasks = dask_worker.state.tasks
+    return [(thread, key, getattr(tasks.get(key), "start_time", None)) for thread, key in running]
+
+
+# So that it travels as code, not as the name of a module that workers may not have.
+_read_executing.__module__ = "__main__"
+
+
+class Executing:
+    """Tells the recorder in which lanes tasks run that have not ended.
+
+    Parameters
+    ----------
+    poll
+        Who asks the workers.
+    recorder
+        What tells the time.
+    """
+
+    def __init__(self, poll: WorkerPoll, recorder: Recorder) -> None:
+        self._workers = poll.workers
+        self._recorder = recorder
+        self._question = Question(poll, "running tasks", _read_executing)
+        self._told: dict[str, _Told] = {}
+        self._runs: set[TrackedRun] = set()
+        """Those of which somebody was told."""
+        self._refused = False
+
+    async def ask(self, pace: Pace, sent: Mapping[Hashable, TrackedRun]) -> None:
+        """Ask next to everything else, if it is time and a worker has had something for long.
+
+        Parameters
+        ----------
+        pace
+            Tells when it is time.
+        sent
+            What workers have, and whose it is.
+        """
+        answers = await self._question.answers(wait=False)
+        if answers is not None:
+            self._take(answers)
+            self._tell(sent)
+        # The first of them was given to a worker first, or nearly.
+        key = next(iter(sent), None)
+        since = sent[key].log.submitted.get(key, math.inf) if key is not None else math.inf
+        is_long = self._recorder.clock.perf_counter() - since > _LONG_S
+        if is_long and not self._refused and self._question.is_due(pace):
+            self._question.begin(pace)
+
+    def close(self) -> None:
+        """Ask no more."""
+        self._question.close()
+
+    def _take(self, answers: Answers) -> None:
+        # What a worker said that does not answer now is the last that is known of it.
+        self._told = {address: self._told.get(address, []) for address in answers.silent}
+        self._refused = answers.refusal is not None
+        self._question.take_each(answers, self._take_one)
+
+    def _take_one(self, address: str, told: _Told) -> None:
+        self._told[address] = [
+            (_thread_id(thread), key, None if began is None else _moment(began))
+            for thread, key, began in told
+        ]
+
+    def _tell(self, sent: Mapping[Hashable, TrackedRun]) -> None:
+        shift_s = self._recorder.clock.shift_s()
+        found: dict[TrackedRun, dict[object, tuple[LaneKey, float]]] = {run: {} for run in self._runs}
+        for address, told in self._told.items():
+            worker = self._workers.get(address)
+            for thread, key, began in told:
+                run = sent.get(key)
+                given = None if run is None else run.log.submitted.get(key)
+                if run is not None and given is not None:
+                    start = given if began is None else began + worker.clock.ahead_s + shift_s
+                    found.setdefault(run, {})[key] = worker.lane(thread), start
+        for run, running in found.items():
+            run.log.running_on = running
+        self._runs = {run for run, running in found.items() if running}
+
+
+def _thread_id(number: Any) -> int:
+    if not 0 <= number < 2**63:
+        raise ValueError(f"a thread's number must be below 2**63, got {number}")
+    return int(number)
+
+
+def _moment(seconds: Any) -> float:
+    if not math.isfinite(seconds):
+        raise ValueError(f"a moment must be finite, got {seconds}")
+    return float(seconds)

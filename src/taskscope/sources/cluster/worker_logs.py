@@ -1,0 +1,562 @@
+"""Read what workers have logged of transfers, and what they have counted of their threads' calls.
+
+The task stream tells who received from whom and when, not how much; the workers' own logs do. Each worker
+samples its own threads, by prefix of the task, in cycles of a second. Both are read with the message behind
+``Client.run``, one for all workers. The functions that are sent need nothing of taskscope there, and change
+nothing.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter, OrderedDict
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, NamedTuple, TypeAlias, TypeVar
+
+import dask
+from dask.utils import parse_timedelta
+
+from taskscope.model.activities import Transfer
+from taskscope.model.errortext import describe
+from taskscope.model.keys import key_text
+from taskscope.model.stacks import Function, StackColumns
+from taskscope.record import CountedCalls, Recorder, RunLog, StackLog
+from taskscope.sources.cluster.link import Pace, read_each
+from taskscope.sources.cluster.worker_poll import Answers, Question, WorkerPoll
+
+__all__ = ["TransferLogs", "WorkerProfiles", "cluster_stacks", "own_calls", "sampling_interval_s"]
+
+_T = TypeVar("_T")
+_Name: TypeAlias = tuple[str, str, float, float]
+
+_MARGIN_S = 2.0
+_MAX_WAITING = 100_000
+
+
+def _read_logs(since: float, dask_worker: Any = None) -> list[list[Any]]:
+    """Run on a worker: return the entries of its two logs that ended after `since`, by its own clock."""
+
+    def told(e: Any) -> Any:
+        try:
+            keys = [key if len(str(key)) <= 500 else str(key)[:500] for key in list(e["keys"])[:8]]
+            return e["start"], e["stop"], e["who"], e["total"], e.get("compressed"), len(e["keys"]), keys
+        except Exception as error:  # noqa: BLE001 - anybody's code can append to it
+            return type(error).__name__
+
+    def is_new(e: Any) -> bool:
+        try:
+            return not e["stop"] <= since
+        except Exception:  # noqa: BLE001 - see above
+            return True
+
+    logs = (dask_worker.transfer_incoming_log, dask_worker.transfer_outgoing_log)
+    return [[told(e) for e in list(log) if is_new(e)] for log in logs]
+
+
+# So that it travels as code, not as the name of a module that workers may not have.
+_read_logs.__module__ = "__main__"
+
+
+class _Entry(NamedTuple):
+    """An entry of a log of transfers; times are wall-clock seconds of its worker."""
+
+    start: float
+    stop: float
+    who: str
+    nbytes: float
+    compressed: float | None
+    n_keys: int
+    keys: tuple[str, ...]
+
+    @classmethod
+    def read(cls, entry: Sequence[Any]) -> _Entry:
+        start, stop, who, total, compressed, n_keys, keys = entry
+        found = cls(
+            float(start),
+            float(stop),
+            str(who or ""),
+            float(total),
+            None if compressed is None else float(compressed),
+            int(n_keys),
+            tuple(key_text(key) for key in keys),
+        )
+        if not all(map(math.isfinite, (found.start, found.stop, found.nbytes, found.compressed or 0.0))):
+            raise ValueError(f"numbers must be finite, got {start}, {stop}, {total}, {compressed}")
+        return found
+
+
+class TransferLogs:
+    """The transfers whose bytes are not known yet, and the logs that tell them.
+
+    Parameters
+    ----------
+    poll
+        Who asks the workers.
+    recorder
+        Where to tell.
+    """
+
+    def __init__(self, poll: WorkerPoll, recorder: Recorder) -> None:
+        self._workers = poll.workers
+        self._recorder = recorder
+        self._question = Question(poll, "transfers", _read_logs)
+        self._asked: OrderedDict[_Name, tuple[RunLog, int]] = OrderedDict()
+        """Those that are among what is being asked for."""
+        self._waiting: OrderedDict[_Name, tuple[RunLog, int]] = OrderedDict()
+        self._known: OrderedDict[_Name, float] = OrderedDict()
+        """Bytes of transfers of which the stream has not told yet."""
+        self._n_tokens = 0
+        self._told: dict[tuple[str, int], float] = {}
+        self._refused = False
+
+    def expect(
+        self, log: RunLog, worker: str, source: str, start: float, stop: float
+    ) -> tuple[int | None, float]:
+        """Note a transfer; return the token by which its bytes will be told, or the bytes themselves."""
+        # Both the stream and the log have the very same numbers.
+        name = (worker, source, start, stop)
+        nbytes = self._known.pop(name, None)
+        if nbytes is not None:
+            return None, nbytes
+        self._n_tokens += 1
+        _add(self._waiting, name, (log, self._n_tokens))
+        return self._n_tokens, math.nan
+
+    async def ask(self, pace: Pace, *, at_once: bool) -> None:
+        """Read the logs next to everything else, if there is something to learn and it is time.
+
+        With `at_once` they are read now, but for those of workers that do not answer.
+        """
+        self._take_all(await self._question.answers(wait=False))
+        waiting = bool(self._waiting or (at_once and self._asked))
+        if self._refused or not waiting or not (self._question.is_due(pace) or at_once):
+            return
+        self._asked.update(self._waiting)
+        self._waiting.clear()
+        self._question.begin(pace, min(start for _, _, start, _ in self._asked) - _MARGIN_S)
+        if at_once:
+            self._take_all(await self._question.answers(wait=True), at_once=True)
+
+    def close(self) -> None:
+        """Ask no more."""
+        self._question.close()
+
+    def _take_all(self, answers: Answers | None, *, at_once: bool = False) -> None:
+        if answers is None:
+            return
+        if answers.refusal is None:
+            self._question.take_each(answers, self._take)
+        asked, self._asked = self._asked, OrderedDict()
+        if answers.refusal is not None:
+            self._refuse(answers.refusal)
+        elif at_once and any(worker in answers.silent for worker, *_ in asked):
+            self._recorder.warn(
+                "a worker did not give out its log of transfers in time: bytes may be unknown"
+            )
+        else:
+            self._waiting.update((name, known) for name, known in asked.items() if name[0] in answers.silent)
+
+    def _refuse(self, why: str) -> None:
+        self._refused = True
+        self._waiting.clear()
+        self._recorder.warn(
+            f"workers do not give out their logs of transfers ({why}), so bytes are not known"
+        )
+
+    def _take(self, address: str, logs: Iterable[Sequence[Any]]) -> None:
+        worker, clock = self._workers.get(address), self._recorder.clock
+        shift = clock.shift_s() - self._recorder.origin
+        for number, entries in enumerate(logs):
+            told = last = self._told.get((worker.address, number), -math.inf)
+            good, wrong = read_each(entries, _Entry.read)
+            if wrong is not None:
+                self._recorder.warn(
+                    f"{worker.label} logged a transfer that cannot be read: {describe(wrong)}"
+                )
+            for entry in good:
+                if entry.stop <= told:
+                    continue
+                last = max(last, entry.stop)
+                if number == 0:
+                    self._complete(worker.address, entry.who, entry.start, entry.stop, entry.nbytes)
+                moved = shift + worker.clock.logged_shift_s(entry.stop)
+                self._recorder.activities.logged.append(
+                    Transfer(
+                        worker=worker.address,
+                        peer=entry.who or None,
+                        direction="outgoing" if number else "incoming",
+                        start_s=entry.start + moved,
+                        stop_s=entry.stop + moved,
+                        nbytes=entry.nbytes,
+                        compressed_bytes=entry.compressed,
+                        n_keys=entry.n_keys,
+                        keys=entry.keys,
+                    )
+                )
+            self._told[worker.address, number] = last
+
+    def _complete(self, worker: str, source: str, start: float, stop: float, nbytes: float) -> None:
+        name = (worker, source, start, stop)
+        found = self._asked.pop(name, None) or self._waiting.pop(name, None)
+        if found is None:
+            _add(self._known, name, nbytes)
+        else:
+            log, token = found
+            log.activity_bytes.append((token, nbytes))
+
+
+def _add(names: OrderedDict[_Name, _T], name: _Name, value: _T) -> None:
+    names[name] = value
+    if len(names) > _MAX_WAITING:
+        names.popitem(last=False)
+
+
+_INTERVAL = "distributed.worker.profile.interval"
+_PLUMBING = ("dask/_task_spec.py", "dask/optimization.py", "dask/core.py")
+_NOT_TOLD_APART = Function("not told apart by distributed", "", 0)
+_Tree: TypeAlias = Mapping[str, Any]
+
+
+def sampling_interval_s() -> float:
+    """Return the seconds between samples of workers, as far as this process's configuration tells."""
+    return float(parse_timedelta(dask.config.get(_INTERVAL, "10ms"), default="ms"))
+
+
+def cluster_stacks(
+    trees: Mapping[str, _Tree],
+    seconds: Mapping[str, float],
+    *,
+    run: int,
+    start_s: float,
+    worker: str,
+    interval_s: float,
+) -> StackColumns:
+    """Return samples of what `distributed.Client.profile` gave.
+
+    Parameters
+    ----------
+    trees
+        Its answer for each prefix.
+    seconds
+        How long the tasks of each prefix took, as measured: its samples stand for that, in equal parts, for
+        workers take fewer of them than one each `interval_s` where threads hold the interpreter's lock.
+    run, start_s, worker
+        What the samples are counted for.
+    interval_s
+        How often samples are meant to be taken.
+    """
+    log = StackLog(lambda: start_s)
+    for prefix, tree in trees.items():
+        name, counted = key_text(prefix), list(own_calls(tree))
+        worth = seconds.get(prefix, 0.0) / max(sum(count for _, count in counted), 1)
+        log.hand_over(
+            start_s,
+            (
+                CountedCalls(run, name, key_text(worker), calls, count, count * worth)
+                for calls, count in counted
+            ),
+        )
+    return replace(log.between(run, run), interval_s=interval_s)
+
+
+def own_calls(tree: Mapping[str, Any]) -> Iterator[tuple[tuple[Function, ...], int]]:
+    """Yield each stack of a tree that samples ended in, outermost function first, and how many.
+
+    Notes
+    -----
+    Workers (seen in distributed 2026.8) count a sample for every call but the innermost. So what ended in one
+    of several functions that were called from one place is told only in sum: it has a place of its own, for
+    which of them it was nobody knows.
+    """
+    innermost = _counts_innermost(tree)
+    waiting: list[tuple[tuple[Function, ...], _Tree, int]] = [((), tree, 0)]
+    while waiting:
+        calls, call, own = waiting.pop()
+        below = _below(call)
+        left = _count(call) - sum(map(_count, below))
+        if innermost or not below:
+            own, left = own + left, 0
+        if own > 0:
+            yield calls, own
+        if left > 0 and len(below) > 1:
+            yield (*calls, _NOT_TOLD_APART), left
+            left = 0
+        waiting += [((*calls, *_functions(child, is_outermost=not calls)), child, left) for child in below]
+
+
+def _functions(call: _Tree, *, is_outermost: bool) -> tuple[Function, ...]:
+    """Return the function of a call; none where that is how Dask runs a task."""
+    described = call.get("description")
+    fields = described if isinstance(described, Mapping) else {}
+    name, _, place = str(call.get("identifier", "")).partition(";")
+    # The line that is described is where it was; where its function is defined is in the identifier.
+    file, _, line = place.rpartition(";")
+    file = str(fields.get("filename", file))
+    if is_outermost and file.replace("\\", "/").endswith(_PLUMBING):
+        return ()
+    number = int(line) if line.isdigit() else 0
+    return (Function(key_text(str(fields.get("name") or name)), key_text(file), number),)
+
+
+def _below(call: _Tree) -> list[_Tree]:
+    children = call.get("children") or ()
+    return list(children.values() if isinstance(children, Mapping) else children)
+
+
+def _count(call: _Tree) -> int:
+    return int(call.get("count", 0))
+
+
+def _counts_innermost(tree: _Tree) -> bool:
+    waiting = _below(tree)
+    if not waiting:
+        return True
+    while waiting:
+        call = waiting.pop()
+        if not _below(call) and _count(call):
+            return True
+        waiting += _below(call)
+    return False
+
+
+_Samples: TypeAlias = Counter[tuple[str, tuple[Function, ...]]]
+_Rows: TypeAlias = Iterable[tuple[int, str, int]]
+_Trees: TypeAlias = Mapping[str, _Rows]
+
+_EVERY_S = 1.0
+_CYCLE_S = 1.0
+_LONGEST_S = 60.0
+_FOLD_S = 0.2
+
+
+def _read_profiles(
+    since: float,
+    with_last: bool,  # noqa: FBT001 - what is sent has positions only
+    dask_worker: Any = None,
+) -> list[tuple[float, bool, Any]]:
+    """Run on a worker: return when cycles after `since` ended, whether they have, and calls by prefix."""
+
+    def told(tree: Any) -> list[tuple[int, Any, Any]]:
+        # Flat, for stacks may be deeper than a message can be: the depth of each call, those below it next.
+        rows: list[tuple[int, Any, Any]] = []
+        waiting = [(0, tree)]
+        while waiting and len(rows) < 20_000:
+            depth, call = waiting.pop()
+            rows.append((depth, call["identifier"], call["count"]))
+            waiting += [(depth + 1, child) for child in reversed(list(call["children"].values()))]
+        return rows
+
+    cycles = [(at, True, trees) for at, trees in list(dask_worker.profile_keys_history) if at > since]
+    if with_last:
+        cycles.append((math.inf, False, dict(dask_worker.profile_keys)))
+    return [(at, over, {key: told(tree) for key, tree in trees.items()}) for at, over, trees in cycles]
+
+
+# So that it travels as code, not as the name of a module that workers may not have.
+_read_profiles.__module__ = "__main__"
+
+
+@dataclass(slots=True)
+class _Told:
+    """What a worker has told: until when, and what of the cycle after that, which was not over then."""
+
+    until: float
+    of_next: _Samples = field(default_factory=Counter)
+    noted: float = -math.inf
+
+
+class WorkerProfiles:
+    """The samples that workers have taken of the computes that are watched.
+
+    Parameters
+    ----------
+    poll
+        Who asks the workers.
+    recorder
+        Where to tell, and what says which prefixes a compute has.
+    wanted
+        Asked whether anybody wants samples.
+    """
+
+    def __init__(self, poll: WorkerPoll, recorder: Recorder, wanted: Callable[[], bool]) -> None:
+        self._workers = poll.workers
+        self._recorder = recorder
+        self._wanted = wanted
+        self._told: dict[str, _Told] = {}
+        self._runs: dict[int, float] = {}
+        """The computes that samples may be of, by number, and when they began."""
+        self._over: dict[int, float] = {}
+        """Since when those of them are over that are, on the scheduler's clock."""
+        self._early: list[tuple[str, float, _Samples]] = []
+        """Samples that came before the graph of a compute that they may be of: worker, end of the cycle."""
+        self._refused = False
+        self._since = math.inf
+        self._question = Question(poll, "profile", _read_profiles)
+
+    @property
+    def owes(self) -> bool:
+        """Whether there are computes whose last samples were not asked for."""
+        return bool(self._runs) and not self._refused
+
+    async def look(self, pace: Pace, going: Iterable[RunLog]) -> None:
+        """Take what came, and ask for samples of computes that go on, if anybody wants them and it is time.
+
+        Nobody waits for the answers: what a worker, which may hold the interpreter, does not give in time, it
+        gives the next time.
+
+        Raises
+        ------
+        OSError
+            If the scheduler cannot be reached.
+        """
+        self._take_all(await self._question.answers(wait=False))
+        going = list(going)
+        if self._wanted() and not self._refused:
+            for log in going:
+                self._begin(log)
+        self._let_go(going)
+        if self.owes and self._question.is_due(pace, _EVERY_S):
+            self._question.begin(pace, self._until(), False)
+
+    async def finish(self, pace: Pace, going: Iterable[RunLog]) -> None:
+        """Ask for all there is by now, but of workers that do not answer in time; `going` go on.
+
+        Raises
+        ------
+        OSError
+            If the scheduler cannot be reached.
+        """
+        if self.owes:
+            self._question.begin(pace, self._until(), True)
+            self._take_all(await self._question.answers(wait=True), at_end=True)
+        numbers = {log.run for log in going}
+        self._runs = {run: start for run, start in self._runs.items() if run in numbers}
+        self._over.clear()
+        self._early.clear()
+
+    def close(self) -> None:
+        """Ask no more."""
+        self._runs.clear()
+        self._over.clear()
+        self._early.clear()
+        self._question.close()
+
+    def _let_go(self, going: Iterable[RunLog]) -> None:
+        """Await no more samples of computes that were over when the last cycle began that all told of."""
+        for run in self._runs.keys() - {log.run for log in going}:
+            self._over.setdefault(run, self._on_scheduler(self._recorder.clock.perf_counter()))
+        if not self._over:
+            return
+        until = self._until() - _CYCLE_S
+        for run in [run for run, over in self._over.items() if over <= until]:
+            del self._over[run]
+            del self._runs[run]
+
+    def _begin(self, log: RunLog) -> None:
+        if not self._runs:
+            self._since = self._on_scheduler(log.start)
+            # Of a cycle that may go on still, what was told must not be told twice.
+            last = self._since - 2 * _CYCLE_S
+            self._told = {address: told for address, told in self._told.items() if told.noted > last}
+            self._recorder.stacks.note(sampling_interval_s(), _CYCLE_S)
+        self._runs.setdefault(log.run, log.start)
+
+    def _take_all(self, answers: Answers | None, *, at_end: bool = False) -> None:
+        if answers is None:
+            return
+        if answers.refusal is not None:
+            self._refused = True
+            self._recorder.warn(
+                f"workers do not give out their profiles ({answers.refusal}): "
+                "the scheduler is asked, at the end"
+            )
+            return
+        if at_end:
+            # Whose prefixes these are is known once graphs were looked at.
+            self._recorder.pull(_FOLD_S)
+        owners = self._owners()
+        early, self._early = self._early, []
+        for address, stop, samples in early:
+            self._tell(address, stop, samples, owners)
+        self._question.take_each(answers, lambda address, cycles: self._take(address, cycles, owners))
+        if at_end and answers.silent:
+            self._recorder.warn("a worker did not give out its profile in time: samples may be missing")
+
+    def _until(self) -> float:
+        """Return until when all workers have told; one that never answers is not waited for."""
+        told = [self._of(address).until for address in self._workers.present]
+        return max(min(told, default=self._since), max(told, default=self._since) - _LONGEST_S)
+
+    def _on_scheduler(self, moment: float) -> float:
+        """Return what the scheduler's clock shows at a moment of ours; by it workers give their times."""
+        return moment - self._recorder.clock.shift_s() + self._workers.clocks.scheduler_ahead_s
+
+    def _of(self, address: str) -> _Told:
+        return self._told.setdefault(address, _Told(self._since))
+
+    def _owners(self) -> Mapping[str, list[tuple[float, int]]]:
+        """Return by prefix when computes that have it began, and their numbers, the last one at the end."""
+        owners: dict[str, list[tuple[float, int]]] = {}
+        for run, start in self._runs.items():
+            for row in self._recorder.progress(run, run):
+                owners.setdefault(row.prefix, []).append((start, run))
+        return owners
+
+    def _take(
+        self,
+        address: str,
+        cycles: Iterable[tuple[float, bool, _Trees]],
+        owners: Mapping[str, list[tuple[float, int]]],
+    ) -> None:
+        told, now = self._of(address), self._recorder.clock.perf_counter()
+        for at, is_over, trees in cycles:
+            if at <= told.until:
+                continue
+            samples: _Samples = Counter()
+            for key, tree in trees.items():
+                for calls, count in own_calls(_tree(tree)):
+                    samples[key_text(key), calls] += count
+            new = samples - told.of_next
+            if is_over:
+                self._told[address] = told = _Told(at)
+                stop = now - (self._on_scheduler(now) - at)
+            else:
+                told.of_next, told.noted, stop = samples, self._on_scheduler(now), now
+            self._tell(address, stop, new, owners)
+
+    def _tell(
+        self, address: str, stop: float, samples: _Samples, owners: Mapping[str, list[tuple[float, int]]]
+    ) -> None:
+        """Tell of a cycle that ended then; what is of no compute that is watched is left out."""
+        interval_s = sampling_interval_s()
+        counted: dict[int, list[CountedCalls]] = {}
+        unowned: _Samples = Counter()
+        for (prefix, calls), count in samples.items():
+            run = next((run for start, run in reversed(owners.get(prefix, [])) if start <= stop), None)
+            if run is None:
+                unowned[prefix, calls] = count
+            else:
+                told = CountedCalls(run, prefix, address, calls, count, count * interval_s)
+                counted.setdefault(run, []).append(told)
+        with_graph = {run for runs in owners.values() for _, run in runs}
+        awaited = any(start <= stop and run not in with_graph for run, start in self._runs.items())
+        if unowned and awaited and stop > self._recorder.clock.perf_counter() - _LONGEST_S:
+            self._early.append((address, stop, unowned))
+        for run, mine in counted.items():
+            # On whole seconds, so that the cycles of all workers are of one time.
+            start_s: float = math.floor(stop - _CYCLE_S - self._recorder.origin)
+            start_s = max(start_s, self._runs[run] - self._recorder.origin)
+            self._recorder.hand_over_samples(start_s, run, mine)
+
+
+def _tree(rows: _Rows) -> dict[str, Any]:
+    """Return the calls of which a worker has told how deep each is, those below it after it."""
+    above: list[dict[str, Any]] = []
+    for depth, identifier, count in rows:
+        call = {"identifier": str(identifier), "count": int(count), "children": []}
+        del above[depth:]
+        if above:
+            above[-1]["children"].append(call)
+        above.append(call)
+    return above[0] if above else {"children": []}
