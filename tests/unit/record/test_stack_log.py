@@ -129,10 +129,8 @@ def test_beyond_the_bound_new_calls_count_for_the_one_they_were_made_from(
     assert [row[4:6] for row in seen(log.between(0, None))] == [(("f", "g"), 2), ((), 1)]
 
 
-def test_the_oldest_cycles_go_and_their_samples_are_counted(
-    log: StackLog, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(stacklog, "_MAX_ROWS", 2)
+def test_the_oldest_cycles_go_and_their_samples_are_counted(log: StackLog) -> None:
+    log._log.max_rows = 2
     for run in range(3):
         log.add(run, "x", "w", [F], 0.01)
         log.add(run, "x", "w", [F], 0.01)

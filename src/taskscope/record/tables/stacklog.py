@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import threading
 from array import array
-from collections import deque
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from types import CodeType
@@ -15,6 +14,7 @@ from numpy.typing import NDArray
 
 from taskscope.model.keys import key_text
 from taskscope.model.stacks import Function, StackColumns, StackRows
+from taskscope.record.tables.log import Log
 
 __all__ = ["CountedCalls", "StackLog", "StackPart", "StackPlace"]
 
@@ -51,9 +51,9 @@ class CountedCalls:
 
 @dataclass(frozen=True, slots=True)
 class StackPlace:
-    """How far a reader is: how many parts, functions, calls, prefixes and workers it has read."""
+    """How far a reader is: how many rows, functions, calls, prefixes and workers it has read."""
 
-    parts: int = 0
+    rows: int = 0
     functions: int = 0
     nodes: int = 0
     prefixes: int = 0
@@ -90,7 +90,7 @@ class StackLog:
     """Samples of the threads of this process, and those that others hand over.
 
     One thread writes; others may read meanwhile. The tree has at most 100,000 calls of at most 256 levels:
-    what is beyond counts for the call it was made from. The oldest cycles go beyond half a million rows.
+    what is beyond counts for the call it was made from. The oldest rows go beyond half a million.
 
     Parameters
     ----------
@@ -123,8 +123,7 @@ class StackLog:
             self._workers: dict[str, int] = {}
             self._open: _Sums = {}
             self._open_s: float | None = None
-            self._parts: deque[StackRows] = deque()
-            self._n_rows = self._n_gone = 0
+            self._log = Log(StackRows, _MAX_ROWS)
             self._dropped = 0
             self.interval_s = self.cycle_s = None
 
@@ -158,10 +157,10 @@ class StackLog:
         """
         with self._lock:
             sums: _Sums = {}
-            for told in counted:
-                node = self._node(map(self._place, told.calls[:_MAX_DEPTH]))
-                key = (told.run, self._prefix(told.prefix), self._worker(told.worker), node)
-                _count(sums, key, told.count, told.seconds)
+            for each in counted:
+                node = self._node(map(self._place, each.calls[:_MAX_DEPTH]))
+                key = (each.run, self._prefix(each.prefix), self._worker(each.worker), node)
+                _count(sums, key, each.count, each.seconds)
             if sums:
                 self._append(_rows(sums, start_s))
 
@@ -174,7 +173,7 @@ class StackLog:
         """Return the samples of the tasks of these runs, both ends included; None means up to now."""
         with self._lock:
             self._end_cycle()
-            rows = StackRows.concat(list(self._parts))
+            rows = self._log.rows()
             mine = rows.run >= first_run
             if last_run is not None:
                 mine &= rows.run <= last_run
@@ -194,10 +193,10 @@ class StackLog:
     def since(self, at: StackPlace) -> StackPart:
         """Return what is new since `at`; rows of the cycle that goes on come anew each time."""
         with self._lock:
-            first = max(at.parts, self._n_gone)
+            _, rows = self._log.since(at.rows, _MAX_ROWS)
             return StackPart(
                 place=StackPlace(
-                    self._n_gone + len(self._parts),
+                    self._log.cursor,
                     len(self._functions),
                     len(self._parent),
                     len(self._prefixes),
@@ -208,7 +207,7 @@ class StackLog:
                 function=np.array(self._function[at.nodes :], np.int32),
                 prefixes=list(self._prefixes)[at.prefixes :],
                 workers=list(self._workers)[at.workers :],
-                rows=StackRows.concat(list(self._parts)[first - self._n_gone :]),
+                rows=rows,
                 open_rows=self._open_rows(),
             )
 
@@ -223,13 +222,7 @@ class StackLog:
         self._open, self._open_s = {}, None
 
     def _append(self, rows: StackRows) -> None:
-        self._parts.append(rows)
-        self._n_rows += len(rows)
-        while self._n_rows > _MAX_ROWS:
-            gone = self._parts.popleft()
-            self._n_gone += 1
-            self._n_rows -= len(gone)
-            self._dropped += int(gone.count.sum())
+        self._dropped += sum(int(gone.count.sum()) for gone in self._log.append(rows))
 
     def _open_rows(self) -> StackRows:
         return _rows(self._open, np.nan if self._open_s is None else self._open_s)
