@@ -149,14 +149,14 @@ class Options:
     max_tasks: int = option(
         DEFAULT_MAX_TASKS, "How many tasks are held at most; the oldest go first and are counted."
     )
-    # One holder that wants it is enough; a profiled block does unless it is told not to.
+    # One holder that wants it is enough; a profiled block does by default.
     stacks: bool = False
     # The shortest wins.
     profile_interval: float = option(DEFAULT_INTERVAL_S, "Seconds between samples of call stacks.")
     profile_cycle: float = option(
         DEFAULT_CYCLE_S,
         "For how many seconds samples of call stacks are counted together.",
-        "It is what the profile tells apart in time.",
+        "It is how finely the profile is cut in time.",
     )
     # One holder that wants "poll" is enough.
     transport: Transport = option(

@@ -152,7 +152,7 @@ class Recording(RecordedData):
         Waits that were not for a worker stay. The band is from durations drawn again within prefixes
         (up to 200 times; seeded), and wider by as much as a replay of what was recorded is off. Tasks
         that burn CPU get no faster by workers beyond the cores, nor, where they were seen to take
-        turns, beyond the interpreter's lock; where that cannot be told the upper end allows for it.
+        turns, beyond the interpreter's lock; where that is not known the upper end allows for it.
         Memory and disks are taken to be no limit.
         """
         return what_if(self, workers, speed, without, run)

@@ -122,7 +122,7 @@ class Table:
     mode
         What a batch says of it.
     key
-        The columns that tell which row a later one replaces.
+        The columns that say which row a later one replaces.
     """
 
     name: str

@@ -176,7 +176,7 @@ class Session:
             try:
                 callback()
             except Exception as error:  # noqa: BLE001 - the user's compute must not feel it
-                self.recorder.fault("what hears of the end of a compute", error)
+                self.recorder.fault("what is called at the end of a compute", error)
         self.sampler.compute_stopped(run)
         self.stacks.compute_stopped(run)
         if self.held:

@@ -342,8 +342,8 @@ class Sweep:
         others = 0 if self._shell is None else 1
         checks = {
             "dask.local replaced": not others and dask.local.local_callbacks is not _ORIGINAL,
-            "a callback held": len(registration._held) > others,
-            "a callback listening": bool(registration._listening),
+            "a callback installed": len(registration._in_all) > others,
+            "a callback registered": bool(registration._registered),
             "a compute that has Callback.active": bool(registration._computes),
             "Callback.active": bool(Callback.active),
             "the session held": len(session._holders) > others,
@@ -476,10 +476,10 @@ def _start_over() -> None:
     kept = [held for held in session._holders.values() if isinstance(held[0], Extension)]
     session._holders.clear()
     session.release(None)
-    registration._listening.clear()
+    registration._registered.clear()
     registration._computes.clear()
     registration._withdrawn.clear()
-    registration._held = ()
+    registration._in_all = ()
     registration._installed = False
     dask.local.local_callbacks = _ORIGINAL
     Callback.active = set()

@@ -133,8 +133,8 @@ def _dask_callbacks() -> list[str]:
     callbacks: Any = sys.modules.get("dask.callbacks")
     registration: Any = sys.modules.get("taskscope.sources.local.adapter.registration")
     active = [] if callbacks is None else list(callbacks.Callback.active)
-    held = [] if registration is None else list(registration._held)
-    return [repr(entry) for entry in (*active, *held)]
+    always = [] if registration is None else list(registration._in_all)
+    return [repr(entry) for entry in (*active, *always)]
 
 
 def _session_holds() -> list[str]:

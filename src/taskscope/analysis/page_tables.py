@@ -1,4 +1,4 @@
-"""What a page is told of a recording: few rows, ids that count from 0, times after its zero."""
+"""What a page gets of a recording: few rows, ids that count from 0, times after its zero."""
 
 from __future__ import annotations
 
@@ -177,9 +177,9 @@ class RowLinks:
             needing = graph.edge_sources()
             source, target = row_of[needing], row_of[graph.edges]
             # Of a task that was computed twice, only the last row is the end of a link.
-            told = row_of[tasks] == rows
-            other_needs[rows[told]] = np.bincount(needing[target < 0], minlength=n_keys)[tasks[told]]
-            other_users[rows[told]] = np.bincount(graph.edges[source < 0], minlength=n_keys)[tasks[told]]
+            last = row_of[tasks] == rows
+            other_needs[rows[last]] = np.bincount(needing[target < 0], minlength=n_keys)[tasks[last]]
+            other_users[rows[last]] = np.bincount(graph.edges[source < 0], minlength=n_keys)[tasks[last]]
             between = (source >= 0) & (target >= 0)
             sources.append(source[between])
             targets.append(target[between])

@@ -48,7 +48,7 @@ class Progress:
     prefixes
         The same counts per prefix of which tasks have to run, by first appearance.
     scheduled
-        What a cluster's scheduler said of the tasks that no worker has; None where nobody knows.
+        What a cluster's scheduler said of the tasks that no worker has; None where that is not known.
     spared
         Tasks that do not have to run, because a cluster has their results, or those of what needs them; they
         are in no other number.

@@ -115,7 +115,7 @@ class Redaction:
 
     def source(self, text: str) -> str:
         """Return what an activity came from, a worker's address or an error, without what must not leave."""
-        # No address has a space; an error is always told with the number of the attempt.
+        # No address has a space; an error is always noted with the number of the attempt.
         return self.remark(text) if " " in text else without_credentials(text)
 
     def worker(self, sample: WorkerSample) -> WorkerSample:

@@ -72,7 +72,7 @@ class Trend:
 
 
 def trend_of(durations_s: NDArray[np.float64], ahead: int) -> Trend | None:
-    """Return where durations are heading; None where a trend cannot be told from chance.
+    """Return where durations are heading; None where a trend cannot be distinguished from chance.
 
     Parameters
     ----------

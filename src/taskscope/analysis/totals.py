@@ -169,7 +169,7 @@ def _of_run(recording: RecordedData, run: Run) -> Outcomes:
 
 @dataclass(frozen=True, slots=True)
 class OthersTotals:
-    """What is known of other clients' tasks; how many are ahead of them nobody knows.
+    """What is known of other clients' tasks; how many are still to come is not known.
 
     Parameters
     ----------

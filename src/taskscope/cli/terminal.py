@@ -54,7 +54,7 @@ class TerminalProgress:
         self._shown = False
         self._shown_s = float("-inf")
         self._lock = threading.Lock()
-        # Here, because a script whose progress nobody sees needs none of the widgets.
+        # Here, because a script whose progress is not shown needs none of the widgets.
         from taskscope.analysis.time_left import Estimates
 
         self._estimates = Estimates(block.session.recorder)

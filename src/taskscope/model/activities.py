@@ -89,7 +89,7 @@ class Transfer:
     compressed_bytes: Annotated[
         float | None, About("How much it was on the wire; only the sender knows.", unit="bytes")
     ]
-    n_keys: Annotated[int, About("How many results; 0 where only the receiving task told of it.")]
+    n_keys: Annotated[int, About("How many results; 0 where only the receiving task reported it.")]
     keys: Annotated[
         tuple[str, ...], About("The keys of some of them; in a user's table joined by semicolons.")
     ]

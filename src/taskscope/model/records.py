@@ -113,7 +113,7 @@ class Run:
 
     @property
     def is_of_others(self) -> bool:
-        """Whether these are tasks of other clients, of which nobody knows how many there will be."""
+        """Whether these are tasks of other clients, whose number is not known in advance."""
         return self.scheduler == OTHERS
 
 
@@ -173,7 +173,7 @@ class PrefixProgress:
     interrupted: Annotated[int, About("How many were interrupted or lost.")]
     duration_s: Annotated[float, About("How long all ends of them took.", unit="s")]
     scheduled: Scheduled | None = None
-    """What those tasks wait for that have neither ended nor are running; None where nobody knows."""
+    """What those tasks wait for that have neither ended nor are running; None where that is not known."""
     spared: Annotated[int, About("How many did not have to run.")] = 0
     again: Annotated[int, About("How many ends there were beyond the first of each.")] = 0
 

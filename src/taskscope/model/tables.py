@@ -81,7 +81,7 @@ _DECLARED = (
     ),
     Table(
         name="transfers",
-        meaning="One row for each time that data went between workers, as told by the one that received it "
+        meaning="One row for each time that data went between workers, as logged by the one that received it "
         "and by the one that sent it. Where workers do not give out their logs, there are the received ones "
         "only, without their bytes.",
         columns=_public(Transfer),
@@ -126,7 +126,7 @@ _DECLARED = (
             derived(
                 "exit_s",
                 "number",
-                "When it left; unknown on a cluster, where nobody tells (see `holdings`).",
+                "When it left; unknown on a cluster (see `holdings`).",
                 unit="s",
                 optional=True,
                 is_time=True,

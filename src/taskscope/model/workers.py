@@ -13,7 +13,7 @@ __all__ = ["Scheduled", "WorkerSample", "sum_scheduled"]
 
 @dataclass(frozen=True, slots=True)
 class WorkerSample:
-    """One worker at one moment, as it told the scheduler."""
+    """One worker at one moment, as it reported to the scheduler."""
 
     time_s: Annotated[float, About("When it was.", unit="s", is_time=True)]
     worker: Annotated[str, About("The worker's address.")]

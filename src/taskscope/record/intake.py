@@ -151,5 +151,5 @@ class Intake:
             self._append_held(rows, None)
             state = self._runs.get(run)
             if state is not None and state.log is None:
-                # Nothing else tells that there is something to send.
+                # Nothing else wakes what has something to send.
                 self._runs.touch(run)

@@ -20,7 +20,7 @@ _log = logging.getLogger("taskscope")
 
 
 @dataclass(slots=True)
-class _Heard:
+class _Seen:
     first_s: float
     last_s: float
     count: int
@@ -31,20 +31,20 @@ class MessageLog:
 
     def __init__(self, now_s: Callable[[], float]) -> None:
         self._now_s = now_s
-        self._heard: dict[tuple[_Level, str], _Heard] = {}
+        self._seen: dict[tuple[_Level, str], _Seen] = {}
 
     def add(self, level: _Level, text: str) -> bool:
         """Add a message, or count it again; True if it is a new one that is kept."""
         now_s = self._now_s()
-        known = self._heard.get((level, text))
-        kept = known is not None or len(self._heard) < _MAX_MESSAGES
+        known = self._seen.get((level, text))
+        kept = known is not None or len(self._seen) < _MAX_MESSAGES
         if not kept:
-            known = self._heard.get(("warning", _TOO_MANY))
+            known = self._seen.get(("warning", _TOO_MANY))
         if known is not None:
             known.last_s = now_s
             known.count += 1
             return False
-        self._heard[(level, text) if kept else ("warning", _TOO_MANY)] = _Heard(now_s, now_s, 1)
+        self._seen[(level, text) if kept else ("warning", _TOO_MANY)] = _Seen(now_s, now_s, 1)
         return kept
 
     def fault(self, where: str, error: BaseException) -> None:
@@ -57,10 +57,10 @@ class MessageLog:
         """Return the messages that came in this time, by first appearance, and how often each came in all."""
         return [
             Message(
-                heard.first_s if heard.first_s >= start_s else heard.last_s,
+                seen.first_s if seen.first_s >= start_s else seen.last_s,
                 level,
-                text if heard.count == 1 else f"{text} ({heard.count} times)",
+                text if seen.count == 1 else f"{text} ({seen.count} times)",
             )
-            for (level, text), heard in list(self._heard.items())
-            if heard.first_s <= stop_s and heard.last_s >= start_s
+            for (level, text), seen in list(self._seen.items())
+            if seen.first_s <= stop_s and seen.last_s >= start_s
         ]

@@ -1,4 +1,4 @@
-"""The one thread that folds what was recorded and tells its subscribers, ten times a second."""
+"""The one thread that folds what was recorded and calls its subscribers, ten times a second."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class Tick:
 
 
 class Pump:
-    """Folds and tells, on a daemon thread that sleeps on an event and ends itself when idle.
+    """Folds, and calls subscribers, on a daemon thread that sleeps on an event and ends itself when idle.
 
     Parameters
     ----------
@@ -52,7 +52,7 @@ class Pump:
         self._lock = threading.Lock()
         self._wake = threading.Event()
         self._stop = threading.Event()
-        """These two are the thread's own: what one is told is nothing to the next."""
+        """These two are the thread's own: what is asked of one is nothing to the next."""
         self._thread: threading.Thread | None = None
 
     def subscribe(self, subscriber: Callable[[Tick], None]) -> Callable[[], None]:
@@ -93,7 +93,7 @@ class Pump:
             return thread
 
     def wait_for(self, thread: threading.Thread | None) -> None:
-        """Wait until a thread that was told to has ended."""
+        """Wait until a thread that was asked to has ended."""
         if thread is not None and thread.ident not in {None, threading.get_ident()}:
             thread.join(_JOIN_S)
 

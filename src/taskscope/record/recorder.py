@@ -148,7 +148,7 @@ class Recorder:
         with self._lock:
             state = self._runs.get(run)
             if state is not None and state.log is None:
-                # Nothing else tells that there is something to send.
+                # Nothing else wakes what has something to send.
                 self._runs.touch(run)
 
     # Folded and read by one reader at a time --------------------------------------------------------------

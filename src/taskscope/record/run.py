@@ -211,7 +211,7 @@ class RunState:
     origin
         The recorder's zero on the clock's axis.
     follow_held
-        Whether to tell what the scheduler holds while the run goes on.
+        Whether cache usage is followed while the run goes on.
     landings
         Gets what is folded of landings.
     """
@@ -280,10 +280,10 @@ class RunState:
             return None
         raw = take_rows(log, lane_id, self._unknown)
         landed = take(log.landed, 2, _MAX_LANDED)
-        told = self.deductions.take(log)
+        taken = self.deductions.take(log)
         self._grow(log, builder)
         self._take_landed(log, builder, landed)
-        spared = self.deductions.fold(told, builder)
+        spared = self.deductions.fold(taken, builder)
         if spared is not None:
             self._landings.append(Landed(log.run, spared[0], spared=spared[1]))
         if raw is None:
@@ -306,8 +306,8 @@ class RunState:
             return
         n_told, n_activities = len(log.activity_bytes), len(log.activities)
         activities = take(log.activities, 1)
-        # Bytes are told after their activity; those of one that has to wait wait with it.
-        told = take(log.activity_bytes, 1, n_told) if len(activities) == n_activities else []
+        # Bytes are reported after their activity; those of one that has to wait wait with it.
+        reported = take(log.activity_bytes, 1, n_told) if len(activities) == n_activities else []
         self._grow(log, builder)
         if activities:
             keys = [a.key for a in activities]
@@ -315,12 +315,12 @@ class RunState:
             lanes = [lane_id(a.lane) for a in activities]
             groups = builder.groups(tasks, keys)
             into.add(log.run, tasks, groups, lanes, activities, self.origin)
-        for token, nbytes in told:
+        for token, nbytes in reported:
             into.complete(token, nbytes)
 
     @property
     def graph(self) -> RunGraph:
-        """Its graph, from when the source has told it."""
+        """Its graph, from when the source knows it."""
         log = self.log
         if self._graph.builder is None and log is not None and log.graph_source is not None:
             grows = log.graph_source.grows
@@ -425,7 +425,7 @@ class RunState:
 
     @property
     def owes_held(self) -> bool:
-        """Whether the run is over and not all of what was held has been told."""
+        """Whether the run is over and rows of its cache usage are still to come."""
         return self.occupancy is not None and self.over
 
     @property

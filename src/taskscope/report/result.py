@@ -96,7 +96,7 @@ def _chart(recording: RecordedData, totals: Totals, *, interactive: bool) -> str
 
 
 def _chart_px(recording: RecordedData) -> int:
-    """Return the height that the interactive chart will have, which a frame cannot tell its page."""
+    """Return the height that the interactive chart will have, which a frame cannot give its page."""
     n_lanes = len(set().union(*(set(block.lane.tolist()) for block in recording.blocks)))
     lane_px = next(px for most, px in _LANE_PX if n_lanes <= most)
     head_px = _HEAD_PX + (_CLUSTER_PX if recording.workers else 0)

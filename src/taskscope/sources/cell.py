@@ -17,7 +17,7 @@ class Cell(NamedTuple):
     Parameters
     ----------
     name
-        The cell's id in its notebook where the front end tells it, else ``In [n]``; None outside of cells.
+        The cell's id in its notebook where the front end sends it, else ``In [n]``; None outside of cells.
     execution_count
         The ``n`` of ``In [n]``; None where it is not certain.
     source_crc
@@ -58,7 +58,7 @@ def in_kernel() -> bool:
 
 
 def at_cell_end(callback: Callable[[], None]) -> Callable[[], None]:
-    """Have `callback` called whenever a cell has run, before anybody is told so; return what ends that.
+    """Have `callback` called whenever a cell has run, before anybody sees its end; return what ends that.
 
     Without IPython's shell there are no cells.
     """
@@ -66,16 +66,16 @@ def at_cell_end(callback: Callable[[], None]) -> Callable[[], None]:
     if shell is None:
         return lambda: None
 
-    def hear(*_: object) -> None:
+    def call(*_: object) -> None:
         callback()
 
     # Not post_execute, which every message to a comm fires, too.
-    shell.events.register("post_run_cell", hear)
-    return lambda: shell.events.unregister("post_run_cell", hear)
+    shell.events.register("post_run_cell", call)
+    return lambda: shell.events.unregister("post_run_cell", call)
 
 
 def show_error(error: BaseException) -> None:
-    """Show an error of the user's that nobody can be raised at: it came up on a thread of ours."""
+    """Show an error of the user's that came up on a thread of ours, where nothing of theirs can catch it."""
     shell = _shell()
     if shell is None:
         traceback.print_exception(error)

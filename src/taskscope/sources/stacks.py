@@ -218,7 +218,7 @@ class StackSampler:
                 elif seen.get(thread) is task:
                     stands_for_s = elapsed_s
                 else:
-                    # What a task does before the lock can be had from it is seen by nobody.
+                    # What a task does before it gives up the lock cannot be seen.
                     stands_for_s = elapsed_s + max(min(late_s, lasts_s, _MAX_LATE_S), 0.0)
                 prefix = split_key(task[0])[1]
                 self._recorder.stacks.add(run, prefix, self._worker, stack, stands_for_s)

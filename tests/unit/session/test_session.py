@@ -95,7 +95,7 @@ def test_who_asked_hears_of_each_end_on_the_thread_that_computed_and_harms_nobod
     assert statuses(session.recorder) == {"first": "finished", "second": "finished"}
     assert [m.text for m in session.recorder.messages] == [
         (
-            "taskscope failed in what hears of the end of a compute: ValueError: no; "
+            "taskscope failed in what is called at the end of a compute: ValueError: no; "
             "the computation was not affected"
         )
     ]

@@ -305,7 +305,7 @@ def _certain(cause: Cause, worth_s: float, text: str, advice: str, evidence: Map
 
 
 def _at_most(cause: Cause, worth_s: float, text: str, advice: str, evidence: Mapping[str, object]) -> Finding:
-    """Return a finding of which nobody knows how much of it can be had."""
+    """Return a finding whose worth is not known."""
     return Finding(cause, worth_s, 0.0, worth_s, text, advice, evidence)
 
 

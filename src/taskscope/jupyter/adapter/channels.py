@@ -78,7 +78,7 @@ class KernelChannels:
         and a JupyterLab without our extension an error.
         """
         base = comm.create_comm(comm_id=name, primary=False)
-        # It closes itself when it is collected, and that would be told to the page.
+        # It closes itself when it is collected, and the page would get that.
         base.close = lambda *_, **__: None  # type: ignore[method-assign]  # see above
         base.send(data=dict(data))
 

@@ -33,7 +33,7 @@ class IdleClock:
         # post_execute would also fire for every comm message; these fire for cells only.
         shell.events.register("pre_run_cell", self.cell_started)
         shell.events.register("post_run_cell", self.cell_stopped)
-        # Whoever asks for this does so from a cell, whose end will be heard.
+        # Whoever asks for this does so from a cell, whose end will be seen.
         self.cell_started()
 
         def unwatch() -> None:

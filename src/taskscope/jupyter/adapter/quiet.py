@@ -1,9 +1,9 @@
 """Lets the kernel take messages while a cell runs without anyone thinking that the cell had ended.
 
-For every message on its shell channel ipykernel tells all clients that it is busy and then idle, and takes it
-for what the prints and displays of threads belong to from then on. Pages write to us every few seconds, also
-while a cell runs: the cell would be shown as idle, and what its threads print would go nowhere. So messages
-that a page marks as ours are handled without either.
+For every message on its shell channel ipykernel says to all clients that it is busy and then idle, and takes
+the message for what the prints and displays of threads belong to from then on. Pages write to us every few
+seconds, also while a cell runs: the cell would be shown as idle, and what its threads print would go nowhere.
+So messages that a page marks as ours are handled without either.
 
 JupyterLab asks for a subshell for any widget that a cell shows, ours included, and the kernel says idle after
 that, too. Front ends wait for this idle, so it is said, and busy again for the cell that still runs.

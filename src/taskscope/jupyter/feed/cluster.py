@@ -1,4 +1,4 @@
-"""What one page has been told of what only clusters have."""
+"""What one page has been sent of what only clusters have."""
 
 from __future__ import annotations
 

@@ -105,7 +105,7 @@ class Control:
             case Dependencies(row):
                 return self._dependencies(row)
             case Renew():
-                # A hidden tab's timers are slow: what it was not told since its lease ran out comes now.
+                # A hidden tab's timers are slow: what it was not sent since its lease ran out comes now.
                 self._pages.readmit(page)
                 self._wake()
         return {}

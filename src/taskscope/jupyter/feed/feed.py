@@ -75,7 +75,7 @@ class Feed:
         return bool(self._undo)
 
     def announce(self) -> None:
-        """Open for pages if need be, begin a new epoch and tell every page that is there."""
+        """Open for pages if need be, begin a new epoch and greet every page that is there."""
         if not self.is_open:
             self._open()
         self._loads += 1
@@ -94,7 +94,7 @@ class Feed:
         return bool(self._pages.alive())
 
     def close(self) -> None:
-        """Close all comms and stop telling; `announce` opens again."""
+        """Close all comms and send nothing more; `announce` opens again."""
         while self._undo:
             self._undo.pop()()
         for page in self._pages.clear():

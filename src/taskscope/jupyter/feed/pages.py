@@ -12,7 +12,7 @@ from taskscope.record.pump import Tick
 __all__ = ["LEASE_S", "MAX_PAGES", "Page", "Pages"]
 
 LEASE_S = 30.0
-"""Seconds that a page is told things without saying that it is still there."""
+"""Seconds that a page is sent messages without saying that it is still there."""
 
 MAX_PAGES = 32
 """Most pages at a time; beyond that the one that has been silent longest is dropped."""

@@ -1,4 +1,4 @@
-"""What one page has been told, and what the next message to it says."""
+"""What one page has been sent, and what the next message to it says."""
 
 from __future__ import annotations
 

@@ -70,7 +70,7 @@ class Dependencies:
 
 @dataclass(frozen=True, slots=True)
 class Tell:
-    """Set a trait of a widget to what a person chose, while a cell keeps the widget from being heard."""
+    """Set a trait of a widget to what a person chose, while a cell keeps the widget's messages waiting."""
 
     model: str
     trait: str

@@ -108,15 +108,15 @@ class RecorderWidget(DOMWidget):  # type: ignore[misc]  # ipywidgets is untyped
         session = self._session
         if session is None or self.comm is None:
             return
-        told = current_feed().trait_changes.take(self.model_id)
+        chosen = current_feed().trait_changes.take(self.model_id)
         with self._writing:
-            self._set(session, now_s, told)
+            self._set(session, now_s, chosen)
             changes, self._changes = self._changes, {}
-        # Observers see all of it changed, and the browser gets one message, without what it told itself: the
+        # Observers see all of it changed, and the browser gets one message, without what it sent itself: the
         # person may have chosen something else since.
         self._teller = threading.get_ident()
         try:
-            with self.hold_sync(), self._lock_property(**told):
+            with self.hold_sync(), self._lock_property(**chosen):
                 for change in changes.values():
                     self._tell(change)
         finally:
@@ -131,12 +131,12 @@ class RecorderWidget(DOMWidget):  # type: ignore[misc]  # ipywidgets is untyped
         if old != change.new:
             self._changes[change.name] = traitlets.Bunch(change, old=old)
 
-    def _set(self, session: Session, now_s: float, told: Mapping[str, object]) -> None:
-        """Set the traits; nobody is told here, for only the publisher's thread may tell."""
+    def _set(self, session: Session, now_s: float, chosen: Mapping[str, object]) -> None:
+        """Set the traits; nothing is sent here, for only the publisher's thread may send."""
         self._writer = threading.get_ident()
         try:
             self._set_at = _state(session)
-            values = {"epoch": current_feed().epoch, **self._live(session, now_s), **told}
+            values = {"epoch": current_feed().epoch, **self._live(session, now_s), **chosen}
             for trait, value in values.items():
                 self.set_trait(trait, value)
         finally:
@@ -145,7 +145,7 @@ class RecorderWidget(DOMWidget):  # type: ignore[misc]  # ipywidgets is untyped
     def _tell(self, change: traitlets.Bunch) -> None:
         try:
             super().notify_change(change)
-        except BaseException as error:  # noqa: BLE001 - an observer of the user's, who is told of it
+        except BaseException as error:  # noqa: BLE001 - an observer of the user's, who sees it
             # The same line fails at each change: who computes for an hour needs it once.
             place = tuple(traceback.extract_tb(error.__traceback__)[-1])
             if place not in self._failed_at:
@@ -153,7 +153,7 @@ class RecorderWidget(DOMWidget):  # type: ignore[misc]  # ipywidgets is untyped
                 show_error(error)
 
     def _catch_up(self) -> None:
-        """Set the traits anew, for who reads them, if a compute has ended since; they are told in their turn.
+        """Set the traits anew, for who reads them, if a compute has ended since; they are sent in their turn.
 
         While something computes they are as old as the publisher's last turn, half a second at most: whoever
         reads them in a loop must not hold that up.

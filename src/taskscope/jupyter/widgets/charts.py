@@ -48,7 +48,7 @@ class ProgressWidget(RecorderWidget, ProgressTraits):
     -----
     ``eta_s`` is an estimate with a band from ``eta_low_s`` to ``eta_high_s``, in which about four of five
     true ends lie; all are None before there is evidence. How many of the tasks ahead are of prefixes of which
-    none has ended, so that nobody knows how long they take, is ``eta_unseen``.
+    none has ended, so that it is not known how long they take, is ``eta_unseen``.
     `taskscope.analysis.time_left.estimate_stop` has the rule.
     Traits change at most twice a second while a compute runs. Who reads one after it has ended reads the end.
     """
@@ -78,8 +78,8 @@ class GanttWidget(RecorderWidget, GanttTraits):
     The tasks themselves are no traits: the browser holds them once for all views of a kernel.
 
     `selected_key` is one selection for all charts of a recorder. Set it to select a task, also while a cell
-    runs; observe it to hear what a person selected. While a compute runs, a kernel with subshells (ipykernel
-    7) hears of that within half a second, on the thread that sets all traits; else it does at the end of the
+    runs; observe it to see what a person selected. While a compute runs, a kernel with subshells (ipykernel
+    7) gets that within half a second, on the thread that sets all traits; else it does at the end of the
     cell, as with any widget. The same goes for `follow` and `time_range`.
     """
 

@@ -123,7 +123,7 @@ class WidgetOutput:
         return self._widget() if self._shows_widget else self._picture()
 
     def _can_show_widget(self) -> bool:
-        # Voila runs the whole notebook before there is a page, and no page of its hears of updates.
+        # Voila runs the whole notebook before there is a page, and no page of its gets updates.
         return self._feed.has_front_end() or os.environ.get("SERVER_SOFTWARE", "").startswith("voila/")
 
     def _has_news(self) -> bool:

@@ -59,7 +59,7 @@ class _Recordings:
         self._shown: dict[int, tuple[RecordedData, RecordingModel, set[int]]] = {}
 
     def use(self, recording: RecordedData, user: object) -> RecordingModel:
-        """Return the model of a recording, sent now if nobody uses it yet."""
+        """Return the model of a recording, sent now if it is not used yet."""
         if id(recording) not in self._shown:
             self._shown[id(recording)] = (recording, RecordingModel(recording), set())
         _, model, users = self._shown[id(recording)]
@@ -67,7 +67,7 @@ class _Recordings:
         return model
 
     def release(self, user: object) -> None:
-        """Forget the recordings that nobody else uses, here and in the browser."""
+        """Forget the recordings that are used nowhere else, here and in the browser."""
         for key, (_, model, users) in list(self._shown.items()):
             users.discard(id(user))
             if not users:

@@ -1,4 +1,4 @@
-"""Follow what the recorder learns of resources and of the cache, and tell it as traits."""
+"""Follow resources and cache usage in the recorder, as traits."""
 
 from __future__ import annotations
 

@@ -62,11 +62,11 @@ def progress_values(progress: Progress) -> Mapping[str, object]:
     }
 
 
-def _scheduled_values(told: Scheduled | None) -> Mapping[str, object]:
-    if told is None:
+def _scheduled_values(said: Scheduled | None) -> Mapping[str, object]:
+    if said is None:
         return dict.fromkeys(("queued", "waiting", "no_worker", "asked", "asked_s"))
-    counts = {"queued": told.queued, "waiting": told.waiting, "no_worker": told.no_worker}
-    return {**counts, "asked": None if told.is_all else told.asked, "asked_s": _finite(told.time_s)}
+    counts = {"queued": said.queued, "waiting": said.waiting, "no_worker": said.no_worker}
+    return {**counts, "asked": None if said.is_all else said.asked, "asked_s": _finite(said.time_s)}
 
 
 def gantt_values(recorder: Recorder, window: Window, progress: Progress) -> Mapping[str, object]:

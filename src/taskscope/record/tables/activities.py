@@ -1,4 +1,4 @@
-"""Activities of a cluster's workers as they are appended: bounded, and completed as more is heard of them."""
+"""Activities of a cluster's workers as they are appended: bounded, and completed as more is known."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ class ActivityLog(Log[ActivityRows]):
         tasks: NDArray[np.int32],
         groups: NDArray[np.uint32],
         lanes: list[int],
-        told: list[LaneActivity],
+        activities: list[LaneActivity],
         origin: float,
     ) -> None:
         """Append activities of one run, for the one reader that folds.
@@ -83,24 +83,24 @@ class ActivityLog(Log[ActivityRows]):
         ----------
         run, tasks, groups, lanes
             The run, and number, group and lane of the task of every activity.
-        told
+        activities
             The activities.
         origin
             The recorder's zero on the axis of their times.
         """
-        for place, activity in enumerate(told):
+        for place, activity in enumerate(activities):
             if activity.token is not None:
                 self._places[activity.token] = self.cursor + place
         gone = self.append(
             ActivityRows(
-                run=np.full(len(told), run, np.int32),
+                run=np.full(len(activities), run, np.int32),
                 task=tasks,
                 lane=np.array(lanes, np.uint16),
-                kind=np.array([a.kind for a in told], np.uint8),
-                start=np.array([a.start - origin for a in told], np.float64),
-                duration=np.array([max(a.stop - a.start, 0.0) for a in told], np.float32),
-                source=np.array([self._source(a.source) for a in told], np.uint32),
-                nbytes=np.array([a.nbytes for a in told], np.float64),
+                kind=np.array([a.kind for a in activities], np.uint8),
+                start=np.array([a.start - origin for a in activities], np.float64),
+                duration=np.array([max(a.stop - a.start, 0.0) for a in activities], np.float32),
+                source=np.array([self._source(a.source) for a in activities], np.uint32),
+                nbytes=np.array([a.nbytes for a in activities], np.float64),
                 group=groups,
             )
         )

@@ -191,7 +191,7 @@ class HoldingLog:
         self._looks.append((run, time_s, holdings))
 
     def fold(self, groups: GroupTable) -> Iterator[tuple[int, HeldRows]]:
-        """Yield the rows of what was told since, each with its run; for the one reader that folds."""
+        """Yield the rows that are new since, each with its run; for the one reader that folds."""
         while self._looks:
             run, time_s, holdings = self._looks.popleft()
             n = len(holdings)

@@ -84,7 +84,7 @@ class LaneActivity:
     source
         The address that data came from, or what a failed attempt raised; ``""`` for none.
     token
-        By which its bytes are told later; None if they never are.
+        By which its bytes are reported later; None if they never are.
     nbytes
         How much came from there; NaN where that is not known, or not yet.
     """

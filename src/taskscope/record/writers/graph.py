@@ -73,7 +73,7 @@ class Landed:
     tasks
         ``i4``: their numbers in its graph.
     enter
-        Seconds after the recorder's zero; None where this does not tell it.
+        Seconds after the recorder's zero; None where this does not say.
     values
         What the user's metric gave for the results; None likewise.
     spared

@@ -223,8 +223,8 @@ class RunLog:
 
     def discard(self) -> None:
         """Forget all rows that wait to be read."""
-        told = (self.landed, self.values, self.spared, self.superseded)
-        for rows in (*told, self.remote, self.reported, *self.lanes.values()):
+        noted = (self.landed, self.values, self.spared, self.superseded)
+        for rows in (*noted, self.remote, self.reported, *self.lanes.values()):
             rows.clear()
         self.failed.clear()
         self.unseen.clear()

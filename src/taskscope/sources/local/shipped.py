@@ -57,7 +57,7 @@ class Receiver(Protocol):
 
 
 def wall_offset() -> float:
-    """Return the wall clock's lead over the monotonic clock, in seconds; it tells machines apart."""
+    """Return the wall clock's lead over the monotonic clock, in seconds; it differs between machines."""
     return time.time() - time.perf_counter()
 
 

@@ -32,7 +32,7 @@ measures: dict[type, Measure] = dict.fromkeys(_SCALARS, sys.getsizeof)
 
 
 def result_size(result: object) -> float:
-    """Return the estimated size of an object in bytes, NaN where it cannot be told; never raises.
+    """Return the estimated size of an object in bytes, NaN where it cannot be known; never raises.
 
     Notes
     -----

@@ -47,7 +47,7 @@ class LocalSource:
         Where to; `callback` holds the hooks that do it.
     on_start, on_stop
         Called on the computing thread when a compute starts and ends, with what stands for it. After an
-        interrupt it may be told twice that it ended, and not that it started.
+        interrupt it may be called twice for the end of a run, and not for its start.
     """
 
     def __init__(

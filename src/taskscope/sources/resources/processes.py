@@ -67,7 +67,7 @@ def _clock_s(pid: int) -> float | None:
 
 
 def _has_children() -> bool:
-    """Ask the kernel in a microsecond what listing all processes would tell in a millisecond."""
+    """Ask the kernel in a microsecond what listing all processes takes a millisecond for."""
     if not hasattr(os, "waitid"):
         return True
     try:

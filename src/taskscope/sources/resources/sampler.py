@@ -60,7 +60,7 @@ class ResourceSampler:
         self._last: tuple[float, dict[int, float]] | None = None
         self._watcher: ProcessWatcher | None = None
         self._helpers_last = True
-        """Whether a helper that was started told anything before it ended."""
+        """Whether a helper that was started answered before it ended."""
         self._thread: threading.Thread | None = None
         self._stop = threading.Event()
 

@@ -33,7 +33,7 @@ class ProcessWatcher:
     ended: bool = False
     """Whether it is gone, for instance killed, and everything it said was read."""
     has_told: bool = False
-    """Whether it has told anything."""
+    """Whether it has answered."""
     _rest: bytes = field(default=b"", repr=False)
     _ends: tuple[FileIO, ...] = field(init=False, repr=False)
 
@@ -43,7 +43,7 @@ class ProcessWatcher:
 
     @classmethod
     def start(cls) -> ProcessWatcher:
-        """Start a helper that waits to be told when to sample this process.
+        """Start a helper that waits for when to sample this process.
 
         Raises
         ------

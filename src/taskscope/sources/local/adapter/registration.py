@@ -8,9 +8,9 @@ explicit ``callbacks=`` and of those that tasks start. What is registered (`regi
 ``Callback.active`` like a registered callback of Dask's, and is put back where Dask has lost it. Of these a
 ``finish`` that never raises may come first, too (`finish_first`). Other callbacks are never touched.
 
-An interrupt may come at any line, and twice is told what must be heard: once a compute is over, however it
-ended, the ``finish`` of what is held, and those that come first, are called again. They do nothing where they
-have heard of it already.
+An interrupt may come at any line, so what must be called is called twice: once a compute is over, however it
+ended, the ``finish`` of what is installed, and those that come first, are called again. They do nothing the
+second time.
 
 ``tests/unit/test_private_names.py`` and ``tests/unit/sources/test_registration.py`` fail when Dask changes
 this.
@@ -41,12 +41,12 @@ _Finish = TypeVar("_Finish", bound=Callable[..., Any])
 
 _FIRST = "_taskscope_finish_first"
 _lock = threading.Lock()
-_held: tuple[CallbackTuple, ...] = ()
-_listening: dict[object, CallbackTuple] = {}
+_in_all: tuple[CallbackTuple, ...] = ()
+_registered: dict[object, CallbackTuple] = {}
 _withdrawn: set[CallbackTuple] = set()
-"""What stopped listening while a compute had ``Callback.active`` in its hands, and will put it back."""
+"""What was unregistered while a compute had swapped ``Callback.active``, and will put it back."""
 _computes: set[object] = set()
-"""Those that have it in their hands."""
+"""Those that have swapped it."""
 _original: _LocalCallbacks | None = None
 _installed = False
 """Whether ours may stand there, or below what another tool has put there since."""
@@ -105,7 +105,7 @@ def _local_callbacks(
     original = _original
     if original is None:
         raise RuntimeError("taskscope was detached from dask.local while a compute was starting")
-    compute = _Compute(_held)
+    compute = _Compute(_in_all)
     try:
         try:
             if callbacks is None and not is_nested():
@@ -120,37 +120,37 @@ def _local_callbacks(
 
 
 class _Compute:
-    """One compute: who hears of it."""
+    """One compute: whose hooks are called."""
 
-    def __init__(self, held: tuple[CallbackTuple, ...]) -> None:
-        self._held = held
-        self._listening: list[CallbackTuple] = []
-        self._ends = [callback[-1] for callback in held]
+    def __init__(self, in_all: tuple[CallbackTuple, ...]) -> None:
+        self._in_all = in_all
+        self._registered: list[CallbackTuple] = []
+        self._ends = [callback[-1] for callback in in_all]
         self._graphs: list[object] = []
         self._takes_active = False
 
     def take_active(self) -> None:
-        """Know who listens, before Dask takes ``Callback.active`` away."""
+        """Note what is registered, before Dask takes ``Callback.active`` away."""
         self._takes_active = True
         with _lock:
             _computes.add(self)
-            self._listening = list(dict.fromkeys(_listening.values()))
+            self._registered = list(dict.fromkeys(_registered.values()))
 
     def callbacks(self, found: Iterable[CallbackTuple]) -> list[CallbackTuple]:
-        """Return whom Dask has to tell, in this order."""
-        # At the end we come first: one that raises there keeps all after it from hearing of the end.
-        ends = [_only_end(callback) for callback in self._held]
+        """Return what Dask has to call, in this order."""
+        # At the end we come first: one that raises there keeps all after it from being called.
+        ends = [_only_end(callback) for callback in self._in_all]
         active = list(found)
-        others = [*active, *(c for c in self._listening if c not in active)]
+        others = [*active, *(c for c in self._registered if c not in active)]
         first = [callback for callback in others if _finishes_first(callback)]
         self._ends += [callback[-1] for callback in first]
         ends += map(_only_end, first)
         rest = [_without_end(callback) if _finishes_first(callback) else callback for callback in others]
         # Otherwise last: what others do at the start of a task is not in the task's way.
-        return [(self._graphs.append, None, None, None, None), *ends, *rest, *map(_without_end, self._held)]
+        return [(self._graphs.append, None, None, None, None), *ends, *rest, *map(_without_end, self._in_all)]
 
     def end(self) -> None:
-        """Tell of the end, and see to it that Dask has put back nothing else of ours; twice is as once."""
+        """Call what ends, and see to it that Dask has put back nothing else of ours; twice is as once."""
         for graph in self._graphs:
             for finish in self._ends:
                 if finish is not None:
@@ -160,13 +160,13 @@ class _Compute:
             with _lock:
                 _computes.discard(self)
                 Callback.active.difference_update(_withdrawn)
-                Callback.active.update(_listening.values())
+                Callback.active.update(_registered.values())
                 if not _computes:
                     _withdrawn.clear()
 
 
 def finish_first(finish: _Finish) -> _Finish:
-    """Have a ``finish`` hook called before those that may keep it from hearing.
+    """Have a ``finish`` hook called before those that may keep it from being called.
 
     It never raises, and does nothing when it is called again.
     """
@@ -191,28 +191,28 @@ def install(callback: CallbackTuple) -> None:
 
     Once more changes nothing. Its ``finish`` hook never raises, and does nothing when it is called again.
     """
-    global _held  # noqa: PLW0603 - there is one dask.local per process
+    global _in_all  # noqa: PLW0603 - there is one dask.local per process
     with _lock:
-        _held = (*(c for c in _held if c is not callback), callback)
+        _in_all = (*(c for c in _in_all if c is not callback), callback)
         _install()
 
 
 def uninstall(callback: CallbackTuple) -> None:
     """Take a callback out again; Dask is as it was once nothing is registered."""
-    global _held  # noqa: PLW0603 - see install
+    global _in_all  # noqa: PLW0603 - see install
     with _lock:
-        _held = tuple(c for c in _held if c is not callback)
+        _in_all = tuple(c for c in _in_all if c is not callback)
         _uninstall()
 
 
 def register(owner: object, callback: CallbackTuple) -> None:
     """Register a callback as Dask would, for one owner, until `unregister`; once more changes nothing.
 
-    It hears of the computes that a registered callback hears of: not of those that tasks start, nor of those
-    with callbacks of their own.
+    It is called for the computes that a registered callback is called for: not those that tasks start, nor
+    those with callbacks of their own.
     """
     with _lock:
-        _listening[owner] = callback
+        _registered[owner] = callback
         _withdrawn.discard(callback)
         Callback.active.add(callback)
         _install()
@@ -221,12 +221,12 @@ def register(owner: object, callback: CallbackTuple) -> None:
 def unregister(owner: object) -> None:
     """End what `register` began for this owner, if it did."""
     with _lock:
-        callback = _listening.get(owner)
-        if callback is not None and sum(c == callback for c in _listening.values()) == 1:
+        callback = _registered.get(owner)
+        if callback is not None and sum(c == callback for c in _registered.values()) == 1:
             Callback.active.discard(callback)
             if _computes:
                 _withdrawn.add(callback)
-        _listening.pop(owner, None)
+        _registered.pop(owner, None)
         _uninstall()
 
 
@@ -242,14 +242,14 @@ def _install() -> None:
 
 def _uninstall() -> None:
     global _installed  # noqa: PLW0603 - see install
-    if not _held and not _listening and dask.local.local_callbacks is _local_callbacks:
+    if not _in_all and not _registered and dask.local.local_callbacks is _local_callbacks:
         dask.local.local_callbacks = _original  # type: ignore[assignment]  # what was found there
         _installed = False
 
 
 def _renew_in_child() -> None:
-    """Replace the lock, which a thread of the parent may have held at the fork."""
-    global _lock  # noqa: PLW0603 - a lock cannot be told to forget who holds it
+    """Replace the lock, which a thread of the parent may have taken at the fork."""
+    global _lock  # noqa: PLW0603 - a lock cannot forget who has it
     _lock = threading.Lock()
     _computes.clear()
 

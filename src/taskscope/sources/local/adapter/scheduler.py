@@ -1,6 +1,6 @@
 """Which scheduler a compute runs on, read from the frame of Dask's scheduler loop.
 
-Hooks are not told the scheduler, the number of workers, the requested keys or which task failed, so they are
+Hooks do not get the scheduler, the number of workers, the requested keys or which task failed, so they are
 looked up in the locals of ``dask.local.get_async``, which called the hook. This is the only module that knows
 those names; ``tests/unit/sources/test_scheduler.py`` fails when Dask changes them.
 """
