@@ -300,6 +300,76 @@ def test_what_went_down_with_a_worker_is_told_before_where_it_goes_from_there() 
     assert told[:-3] == [["lost", "a", "w", 7.0, True]]
 
 
+def test_of_what_is_logged_steals_and_kills_are_told_and_nothing_odd_counts_as_a_task() -> None:
+    scheduler = FakeScheduler()
+    plugin = observed(scheduler)
+    task = scheduler.task("x-1", "processing", "tcp://a")
+    plugin.transition("x-1", "waiting", "processing")
+    assert scheduler.told() == [["state", "x-1", "processing", "tcp://a", True]]
+    task.processing_on.address = "tcp://b"
+    plugin.log_event("stealing", [("request", "x-1")])
+    plugin.log_event("stealing", ("already-computing", "x-1", "executing", "tcp://a", "tcp://b", "steal-0"))
+    plugin.log_event("stealing", ("confirm", "x-1", "ready", "tcp://a", "tcp://b", "steal-1"))
+    plugin.log_event("worker-restart-memory", {"worker": "tcp://b", "pid": 7, "rss": 3 * 2**20})
+    plugin.log_event("all", {"action": "add-client"})
+    # Anybody may log anything.
+    for odd in (None, (), {"worker": "tcp://b", "rss": "much"}, {"rss": 1}, ("confirm", "no such task")):
+        plugin.log_event("worker-restart-memory", odd)
+        plugin.log_event("stealing", odd)
+    assert scheduler.told(cursor=1) == [
+        ["state", "x-1", "processing", "tcp://b", True],
+        ["killed", "tcp://b", 3.0 * 2**20],
+    ]
+    assert scheduler.handlers["taskscope-x"](3, 100, 100)["failed"] == 0
+
+
+def blocked(name: str, go: str) -> str:
+    """Last until that is allowed."""
+    Event(go).wait()
+    return name
+
+
+def steal(key: str, thief: str, dask_scheduler: Any = None) -> str:
+    """Run on the scheduler: have a worker steal a task that another one was given."""
+    task, to = dask_scheduler.tasks[key], dask_scheduler.workers[thief]
+    dask_scheduler.extensions["stealing"].move_task_request(task, task.processing_on, to)
+    return str(task.processing_on.address)
+
+
+def workers(recording: Recording) -> dict[str, str]:
+    """Return which worker each task was with, or is."""
+    return dict(rows(recording, "tasks", "key", "worker"))
+
+
+def test_a_task_that_is_stolen_is_shown_where_it_is_and_a_kill_for_memory_is_said() -> None:
+    with (
+        dask.config.set({"distributed.scheduler.work-stealing-interval": "1h"}),
+        LocalCluster(
+            n_workers=2, threads_per_worker=1, dashboard_address=":0", processes=False, protocol="tcp://"
+        ) as cluster,
+        Client(cluster) as client,
+        taskscope.profile(display=False) as run,
+    ):
+        a, b = sorted(client.scheduler_info()["workers"])
+        go = Event("taskscope-stolen", client=client)
+        at = {"a": [a], "b": [b]}
+        busy = [client.submit(blocked, key, "taskscope-stolen", workers=at[key], key=key) for key in at]
+        until(lambda: workers(run.recording) == {"a": a, "b": b})
+        waits = client.submit(
+            blocked, "x", "taskscope-stolen", workers=[a], allow_other_workers=True, key="x"
+        )
+        until(lambda: workers(run.recording) == {"a": a, "b": b, "x": a})
+        assert client.run_on_scheduler(steal, "x", b) == a
+        until(lambda: workers(run.recording) == {"a": a, "b": b, "x": b})
+        client.log_event("worker-restart-memory", {"worker": a, "pid": 1, "rss": 5 * 2**20})
+        name = client.scheduler_info()["workers"][a]["name"]
+        said = [(f"worker {name} was killed because of its memory (5 MiB)",)]
+        until(lambda: rows(run.recording, "messages", "text") == said)
+        go.set()
+        wait([*busy, waits])
+    assert workers(run.recording) == {"a": a, "b": b, "x": b}
+
+
 def test_a_failure_that_is_tried_again_is_told_and_handled_and_the_last_observer_leaves_nothing() -> None:
     scheduler = FakeScheduler()
     plugins = {name: observed(scheduler, name=name) for name in ("taskscope-x", "taskscope-y")}

@@ -12,7 +12,8 @@ takes its place: what is read of a task that came and ended since is its end. Th
   those dependencies, states other than released by place, and the places of coroutines;
 - ``state``: key, state, worker and moment where that is processing, and whether it was to run since;
 - ``end``: a record like those of the task stream; ``attempt``: one of a failure that is tried again;
-- ``lost``: key, worker, moment, whether that was expected; ``workers``: one has come or gone.
+- ``lost``: key, worker, moment, whether that was expected; ``workers``: one has come or gone;
+- ``killed``: worker, how many bytes it had when its nanny killed it for that.
 
 Where no observer may be put there, and with ``transport="poll"``, the same events are made of the scheduler's
 task stream, of who has what, and of what workers took along (`Polling`). Graphs are read here then, from what
@@ -64,6 +65,7 @@ def _begin(name: str, most: int) -> _Setup:  # noqa: C901 - what travels is in o
         import asyncio
         import sys
         from collections import deque
+        from contextlib import suppress
         from inspect import iscoroutinefunction
 
         from distributed.diagnostics.plugin import SchedulerPlugin
@@ -187,6 +189,16 @@ def _begin(name: str, most: int) -> _Setup:  # noqa: C901 - what travels is in o
 
             def add_worker(self, *_args: Any, **_told: Any) -> None:
                 self.add(["workers"])
+
+            def log_event(self, topic: Any, told: Any) -> None:
+                # Anybody may log anything.
+                with suppress(Exception):
+                    if topic == "stealing" and told[0] == "confirm":
+                        # A task that was stolen is in no other state, and with another worker.
+                        if scheduler.tasks[told[1]].state == "processing":
+                            self.note(told[1], "processing")
+                    elif topic == "worker-restart-memory":
+                        self.add(["killed", str(told["worker"])[:1_000], float(told["rss"])])
 
             def remove_worker(self, scheduler: Any, worker: Any, **_: Any) -> None:
                 try:

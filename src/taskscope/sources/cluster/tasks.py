@@ -33,6 +33,7 @@ _MANY = 1_000
 _MOST_KEYS = 100_000
 """How many tasks a run of others has; then another one follows, and the keys of the first can be let go."""
 _MOST_HELD = 200_000
+_MOST_KILLED = 1_000
 
 
 class Others:
@@ -152,6 +153,8 @@ class Tasks:
         """Records that are told together."""
         self._ending: set[Hashable] = set()
         self._afterwards: list[Event] = []
+        self._killed: dict[str, str] = {}
+        """Of workers, by address, why their nannies killed them."""
         self._changed: set[TrackedRun] = set()
         self._counted: set[TrackedRun] = set()
         self.is_exact = False
@@ -328,6 +331,8 @@ class Tasks:
                 self._flush()
                 key, worker, moment, expected = told
                 self._lose(key, str(worker), float(moment), is_expected=bool(expected))
+            case "killed":
+                self._note_killed(*told)
             case "tasks" if self._graph is not None:
                 self._read_tasks(self._graph, *told)
 
@@ -453,8 +458,18 @@ class Tasks:
         if task is not None and (task.run in self._runs or task.run.log.is_of_others):
             worker = self._workers.get(address)
             self._need(task.run, key)
-            why = f"{worker.label} {'left' if is_expected else 'died'}"
+            left = "left" if is_expected else "died"
+            why = f"{worker.label} {left}" + (f": {self._killed[address]}" if address in self._killed else "")
             task.run.lose(key, (address, worker.label), self._on_axis(moment), why)
+
+    def _note_killed(self, address: str, n_bytes: float) -> None:
+        """Tell that a worker was killed because of its memory, and know it when its tasks are lost."""
+        why = f"killed because of its memory ({n_bytes / 2**20:,.0f} MiB)"
+        self._killed[address] = why
+        while len(self._killed) > _MOST_KILLED:
+            del self._killed[next(iter(self._killed))]
+        if self._runs:
+            self._recorder.warn(f"{self._workers.get(address).label} was {why}")
 
     def _on_axis(self, moment: float) -> float:
         """Return where a moment of the scheduler's clock is on that of the recorder's."""
