@@ -8,7 +8,8 @@
     ├── FileError (OSError)            a file cannot be written or read
     │   ├── DamagedFileError           a saved recording is truncated or not one of ours
     │   └── ExistingFileError          a file of that name exists, and was left alone
-    └── MissingDependencyError (ImportError)   an optional package is needed and absent
+    ├── MissingDependencyError (ImportError)   an optional package is needed and absent
+    └── StillRunningError (TimeoutError)   what was waited for is not over yet
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ __all__ = [
     "FileError",
     "MissingDependencyError",
     "OptionError",
+    "StillRunningError",
     "TaskscopeError",
     "UnknownNameError",
     "unknown_name",
@@ -68,6 +70,10 @@ class ExistingFileError(FileError):
 
 class MissingDependencyError(TaskscopeError, ImportError):
     """An optional package is needed for this and is not installed."""
+
+
+class StillRunningError(TaskscopeError, TimeoutError):
+    """Computes that were waited for are not over yet."""
 
 
 def unknown_name(kind: str, name: object, known: Iterable[str]) -> str:

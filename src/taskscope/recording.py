@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, fields
 from os import PathLike
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, Protocol, Self
 
 from taskscope.analysis.compare import ComparedData, compared
 from taskscope.analysis.explain.critical_path import CriticalPath, critical_path
@@ -27,6 +27,16 @@ if TYPE_CHECKING:
 __all__ = ["Comparison", "Recording", "compare", "load"]
 
 
+class Completion(Protocol):
+    """What completes a recording of computes that go on in the background."""
+
+    def wait(self, timeout: float | None = None) -> Recording:
+        """Return the complete recording."""
+
+    def then(self, callback: Callable[[Recording], None]) -> None:
+        """Have `callback` called with the complete recording, at once if it is."""
+
+
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Recording(RecordedData):
     """Everything recorded of one or more computes, immutable.
@@ -34,10 +44,42 @@ class Recording(RecordedData):
     Times are seconds after `started_at`. Get a table with `table` or `to_pandas`; :doc:`tables` has them all.
     """
 
+    completion: Completion | None = None
+    """What completes it, where a cluster went on with some of it; None where it is complete."""
+
     @classmethod
     def of(cls, data: RecordedData) -> Self:
         """Return the same tables with everything that can be done with them."""
-        return cls(*(getattr(data, field.name) for field in fields(data)))
+        return cls(*(getattr(data, field.name) for field in fields(RecordedData)))
+
+    def wait(self, timeout: float | None = None) -> Recording:
+        """Return the recording of all that its block began, once that is over.
+
+        What a block hands to a cluster and does not wait for (``persist``, ``submit``, ``map``) goes on after
+        it. This recording has it as far as it was then; a variable that ``%%profile -o`` has bound is bound
+        to the complete one by itself.
+
+        Parameters
+        ----------
+        timeout
+            For how many seconds to wait at most; by default for as long as it takes.
+
+        Raises
+        ------
+        StillRunningError
+            If it is not over by then.
+        OptionError
+            If `timeout` is no number of seconds.
+
+        Examples
+        --------
+        >>> import dask, taskscope
+        >>> with taskscope.profile(display=False) as run:
+        ...     _ = dask.delayed(sum)([1, 2]).compute(scheduler="synchronous")
+        >>> run.recording.wait() is run.recording
+        True
+        """
+        return self if self.completion is None else self.completion.wait(timeout)
 
     def profile(
         self,

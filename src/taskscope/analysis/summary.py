@@ -113,6 +113,8 @@ def _outcomes(outcomes: Outcomes) -> list[str]:
         notes.append(f"{_counted(outcomes.n_erred, 'task')} erred")
     if outcomes.n_unfinished:
         notes.append(f"{_counted(outcomes.n_unfinished, 'task')} did not finish")
+    if outcomes.n_background:
+        notes.append(f"{_counted(outcomes.n_background, 'task')} still running in the background")
     if outcomes.n_spared:
         notes.append(f"{_counted(outcomes.n_spared, 'task')} skipped: already computed, or not needed")
     if outcomes.n_unrecorded:

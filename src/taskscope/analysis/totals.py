@@ -125,6 +125,8 @@ class Outcomes:
         Tasks of the computes that finished.
     n_unrecorded
         Those of them of which nothing is recorded, so that it is not known whether they ran.
+    n_background
+        Tasks that a cluster had not come to the end of when the recording was taken, and goes on with.
     """
 
     n_erred: int
@@ -132,6 +134,7 @@ class Outcomes:
     n_spared: int
     n_done: int
     n_unrecorded: int
+    n_background: int = 0
 
 
 def measure_outcomes(recording: RecordedData) -> Outcomes:
@@ -142,6 +145,7 @@ def measure_outcomes(recording: RecordedData) -> Outcomes:
     return Outcomes(
         n_erred=sum(run.n_erred for run in runs),
         n_unfinished=max(sum(run.n_unfinished for run in runs) - n_dropped_later, 0),
+        n_background=sum(run.n_background for run in runs),
         n_spared=sum(run.n_spared for run in runs),
         n_done=sum(run.n_done for run in runs),
         n_unrecorded=max(n_unrecorded - recording.dropped, 0),
@@ -150,17 +154,27 @@ def measure_outcomes(recording: RecordedData) -> Outcomes:
 
 def _of_run(recording: RecordedData, run: Run) -> Outcomes:
     is_done = run.status == "finished"
+    in_background = run.status == "running" and run.is_on_cluster
     n_done = run.n_tasks if is_done else 0
     if run.run not in recording.graphs:
-        return Outcomes(0, 0 if is_done else run.n_tasks, 0, n_done, n_done)
+        return Outcomes(
+            n_erred=0,
+            n_unfinished=0 if is_done or in_background else run.n_tasks,
+            n_background=run.n_tasks if in_background else 0,
+            n_spared=0,
+            n_done=n_done,
+            n_unrecorded=n_done,
+        )
     statuses = task_statuses(recording, run.run)
     n_recorded = int((statuses != NO_ROW).sum())
     n_ended_well = int(np.isin(statuses, (FINISHED, ERRED)).sum())
     n_planned = n_recorded if is_done else max(run.n_tasks, n_recorded)
     spared = recording.graphs[run.run].spared
+    n_left = n_planned - n_ended_well
     return Outcomes(
         n_erred=int((statuses == ERRED).sum()),
-        n_unfinished=n_planned - n_ended_well,
+        n_unfinished=0 if in_background else n_left,
+        n_background=n_left if in_background else 0,
         n_spared=int((statuses[spared] == NO_ROW).sum()),
         n_done=n_done,
         n_unrecorded=max(n_done - n_recorded, 0),

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import functools
 import logging
+import math
 from asyncio import CancelledError
 from dataclasses import replace
 from pathlib import Path
 
+from taskscope.analysis.clip import clipped
 from taskscope.export import FileStream, save
 from taskscope.model.errortext import describe
 from taskscope.model.records import Message
+from taskscope.profiling.background import Background
 from taskscope.profiling.cluster_profile import in_proportion, lacks_profile, wait_for_profile
 from taskscope.profiling.options import BlockOptions
 from taskscope.recording import Recording
@@ -28,13 +32,22 @@ class Block:
         self.session = session
         self.options = options
         self.first_run = 0
+        self.last_run: int | None = None
+        """The last compute of it; None before the end."""
+        self._left_s = math.inf
+        """When it ended, where a cluster went on with computes of it."""
         self._start_s = 0.0
+        self._going_before: set[int] = set()
+        """The computes that clusters were going on with when it began."""
         self.has_begun = False
         """Whether it was started, if only in part."""
         self._outer_label: tuple[str | None] | None = None
         """The label outside, while the block has its own."""
         self.result: Recording | None = None
         """What was recorded; None before the end."""
+        self._left: Recording | None = None
+        """What was recorded when the block ended, if computes of it went on."""
+        self._background: Background | None = None
         self._streams: list[FileStream] = []
 
     def start(self) -> None:
@@ -42,6 +55,7 @@ class Block:
         # Before it is held: what a client waits for already becomes a compute of this block.
         self.first_run = self.session.recorder.next_run
         self._start_s = self.session.recorder.now_s()
+        self._going_before = self.session.cluster.going()
         self.has_begun = True
         self.session.hold(self, self.options)
         self._outer_label = (run_label.get(),)
@@ -75,8 +89,62 @@ class Block:
             run_label.set(*self._outer_label)
             self._outer_label = None
 
+    @property
+    def first_shown(self) -> int:
+        """The first compute to show while it lasts: what clusters were going on with is shown, too."""
+        return min(self._going_before, default=self.first_run)
+
+    def leave(self, error: BaseException | None, left_s: float | None = None) -> Recording:
+        """End the block, whose computes a cluster may go on with; once more changes nothing.
+
+        Where none does it is stopped. Else what is returned is as far as they are; when the last one is over
+        the block is stopped by itself, and the recording's ``completion`` has all of it.
+        """
+        if self._left is not None:
+            return self._left
+        self._leave_label()
+        if left_s is None:
+            left_s = self.session.cluster.settle()
+        last_run = self.session.recorder.next_run - 1
+        background = Background(
+            self.session, self.first_run, last_run, functools.partial(self._complete, error)
+        )
+        if not background.going():
+            return self.stop(error, left_s)
+        self.last_run, self._background = last_run, background
+        self._left_s = self.session.recorder.now_s()
+        # What is submitted from now on is not part of it, nor is what others do.
+        self.session.hold(self, replace(self.options, others=False))
+        for stream in self._streams:
+            stream.last_run = last_run
+        left = replace(self._window(error), completion=background)
+        background.start()
+        self._left = left
+        return left
+
+    def _complete(self, error: BaseException | None) -> Recording:
+        """Stop the block, when what went on after it is over."""
+        try:
+            return self.stop(error)
+        except Exception as failure:  # noqa: BLE001 - who waits for it must hear
+            self.session.recorder.fault("completing a recording", failure)
+            return self.result or self._window(error)
+
+    @property
+    def goes_on(self) -> bool:
+        """Whether it has ended and computes of it have not."""
+        background = self._background
+        return self._left is not None and background is not None and not background.is_ending
+
     def close(self) -> None:
-        """Close the window as it stands, if it is open; nothing is saved. Once more changes nothing."""
+        """Close the window as it stands, if it is open; nothing is saved. Once more changes nothing.
+
+        A block that was left goes on.
+        """
+        if self.goes_on:
+            return
+        if self._background is not None:
+            self._background.cancel()
         self._leave_label()
         self._end_streams()
         try:
@@ -119,7 +187,7 @@ class Block:
         """What was recorded; before the end, what was recorded so far."""
         if self.result is None:
             self.session.cluster.settle()
-            return self._window(None)
+            return replace(self._window(None), completion=self._background)
         return self.result
 
     def _window(self, error: BaseException | None) -> Recording:
@@ -128,11 +196,36 @@ class Block:
         if error is not None:
             metadata["error"] = describe(error)
             metadata["interrupted"] = isinstance(error, KeyboardInterrupt | CancelledError)
-        last_run = recorder.next_run - 1
+        last_run = recorder.next_run - 1 if self.last_run is None else self.last_run
+        earlier = self._earlier_runs(last_run)
         recording = recorder.snapshot(
-            self.first_run, last_run, start_s=self._start_s, stop_s=recorder.now_s(), metadata=metadata
+            min(earlier, default=self.first_run),
+            last_run,
+            start_s=self._start_s,
+            stop_s=recorder.now_s(),
+            metadata=metadata,
         )
+        if earlier:
+            recording = clipped(recording, self.first_run, earlier)
         return Recording.of(in_proportion(recording))
+
+    def _earlier_runs(self, last_run: int) -> set[int]:
+        """Return the computes from before that the block seems to wait for.
+
+        Clusters were going on with them when it began, and they ended in it, or it began none of its own.
+        """
+        if not self._going_before:
+            return set()
+        runs = self.session.recorder.runs(min(self._going_before), last_run)
+        has_own = any(run.run >= self.first_run and not run.is_of_others for run in runs)
+        return {
+            run.run
+            for run in runs
+            if run.run in self._going_before
+            and (
+                not has_own if run.stop_s is None or run.stop_s > self._left_s else run.stop_s > self._start_s
+            )
+        }
 
     def _metadata(self) -> dict[str, object]:
         return {**self.session.metadata(), "label": self.options.label}

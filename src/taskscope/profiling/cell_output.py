@@ -38,6 +38,15 @@ class CellOutput:
         if self._is_inline:
             self._output.start()
 
+    def go_on(self, recording: Recording) -> None:
+        """Stay live under the cell; who has it in a panel sees the result so far there."""
+        assert self._block is not None
+        if self._dashboard is not None:
+            self._dashboard.last_run = self._block.last_run
+        if not self._is_inline:
+            self._is_inline = True
+            self._output.put(result_bundle(recording))
+
     def finish(self, recording: Recording) -> None:
         """Leave the static result under the cell, in place of what was live there, and no widget."""
         bundle = result_bundle(recording)
@@ -55,14 +64,14 @@ class CellOutput:
     def _widget(self) -> Bundle:
         assert self._block is not None
         if self._dashboard is None:
-            self._dashboard = Dashboard(window=Window(self._block.first_run))
+            self._dashboard = Dashboard(window=Window(self._block.first_shown, self._block.last_run))
         bundle: Bundle = self._dashboard._repr_mimebundle_()
         return bundle
 
     def _picture(self) -> Bundle:
         assert self._block is not None
         recorder = self._block.session.recorder
-        window = Window(self._block.first_run)
+        window = Window(self._block.first_shown, self._block.last_run)
         progress = live_progress(recorder, window, self._feed.estimates, recorder.now_s())
         others = runs_of_others(window.runs(recorder))
         return live_bundle(progress, [task for task in recorder.running() if task.run not in others])

@@ -19,8 +19,11 @@ class Output(Protocol):
     def start(self, block: Block) -> None:
         """Show that the block has started."""
 
+    def go_on(self, recording: Recording) -> None:
+        """Show that the block has ended, and that a cluster goes on with what it began."""
+
     def finish(self, recording: Recording) -> None:
-        """Show the result."""
+        """Show the result; where it went on, on another thread."""
 
     def close(self) -> None:
         """Have nothing live any more; once more changes nothing."""
@@ -30,6 +33,9 @@ class Silent:
     """Shows nothing."""
 
     def start(self, block: Block) -> None:
+        """Do nothing."""
+
+    def go_on(self, recording: Recording) -> None:
         """Do nothing."""
 
     def finish(self, recording: Recording) -> None:
@@ -44,6 +50,10 @@ class Terminal:
 
     def start(self, block: Block) -> None:
         """Do nothing."""
+
+    def go_on(self, recording: Recording) -> None:
+        """Write how far it is."""
+        self.finish(recording)
 
     def finish(self, recording: Recording) -> None:
         """Write the summary, in what the stream can encode."""

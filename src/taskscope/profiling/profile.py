@@ -54,7 +54,7 @@ class profile(BlockContext):  # noqa: N801 - read as a verb: with taskscope.prof
 
     @property
     def recording(self) -> Recording:
-        """What was recorded; inside of the block, what was recorded so far.
+        """What was recorded; inside of the block, and while a cluster goes on with it, so far.
 
         Raises
         ------
@@ -64,6 +64,10 @@ class profile(BlockContext):  # noqa: N801 - read as a verb: with taskscope.prof
         if self._block is None:
             raise TaskscopeError("nothing is recorded yet: use it as `with taskscope.profile() as run: ...`")
         return self._block.recording
+
+    def wait(self, timeout: float | None = None) -> Recording:
+        """Return what was recorded, once all is over that the block began; see `taskscope.Recording.wait`."""
+        return self.recording.wait(timeout)
 
     def __repr__(self) -> str:
         """Return the summary, or why there is none."""

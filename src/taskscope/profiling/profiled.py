@@ -44,13 +44,20 @@ class ProfiledBlock:
             self._session.recorder.fault("showing a block", error)
 
     def stop(self, error: BaseException | None, left_s: float | None = None) -> Recording | None:
-        """Close the window, save, and show the result; None if that failed. Once more changes nothing."""
+        """Close the window, save, and show the result; None if that failed. Once more changes nothing.
+
+        Of what a cluster goes on with, all that happens when it is over.
+        """
         if not self._block.has_begun:
             return None
         try:
-            recording = self._block.stop(error, left_s)
+            recording = self._block.leave(error, left_s)
             output, self._output = self._output, Silent()
-            output.finish(recording)
+            if recording.completion is None:
+                output.finish(recording)
+            else:
+                output.go_on(recording)
+                recording.completion.then(lambda complete: self._finish(output, complete))
         except Exception as failure:  # noqa: BLE001 - nothing of ours may replace the user's result or exception
             self._session.recorder.fault("showing a result", failure)
             return None
@@ -58,8 +65,19 @@ class ProfiledBlock:
             self.close()
         return recording
 
+    def _finish(self, output: Output, recording: Recording) -> None:
+        try:
+            output.finish(recording)
+        finally:
+            self.close()
+
     def close(self) -> None:
-        """Close the window as it stands, if it is open, and save and show nothing; it may be called again."""
+        """Close the window as it stands, if it is open, and save and show nothing; it may be called again.
+
+        What a cluster goes on with stays open.
+        """
+        if self._block.goes_on:
+            return
         try:
             self._shown.close()
         except Exception as failure:  # noqa: BLE001 - see stop

@@ -58,7 +58,7 @@ def test_a_task_that_was_lost_and_ran_again_is_not_among_those_that_did_not_fini
         ([(0, "finished"), (1, "erred"), (1, "erred"), (2, "lost")], "erred", Outcomes(1, 2, 0, 0, 0)),
         ([(0, "finished"), (0, "interrupted")], "interrupted", Outcomes(0, 4, 0, 0, 0)),
         ([(0, "lost"), *((i, "finished") for i in range(4))], "finished", Outcomes(0, 0, 0, 4, 0)),
-        ([], "running", Outcomes(0, 4, 0, 0, 0)),
+        ([(0, "finished")], "running", Outcomes(0, 0, 0, 0, 0, n_background=3)),
     ],
 )
 def test_each_task_counts_once_as_what_it_was_last(

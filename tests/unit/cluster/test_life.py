@@ -165,9 +165,10 @@ def test_a_scheduler_that_stands_still_holds_nobody_up_and_is_told(
             os.waitid(os.P_PID, process.pid, os.WSTOPPED | os.WNOWAIT)
             monkeypatch.setattr(source, "SETTLE_S", 2.0)
             stopped = client.submit(work, truth, "never")
+        # So far: once it goes on again, the recording completes itself.
+        recording = run.recording
         process.send_signal(signal.SIGCONT)
         del future, stopped
-    recording = run.recording
     assert rows(recording, "runs", "n_tasks", "status") == [(2, "running")]
     # How often it was waited for depends on when the first task was seen.
     told = [text.partition(" (")[0] for _, text in rows(recording, "messages", "level", "text")]

@@ -83,8 +83,18 @@ class ProfileMagics(Magics):
         return parse_options(self.profile.parser, line, self.shell.user_ns)
 
     def _bind(self, options: MagicOptions, recording: Recording | None) -> None:
-        if options.name is not None and recording is not None:
-            self.shell.user_ns[options.name] = recording
+        name, variables = options.name, self.shell.user_ns
+        if name is None or recording is None:
+            return
+        variables[name] = recording
+
+        def bind_complete(complete: Recording) -> None:
+            # What the user has bound to it since is the user's.
+            if variables.get(name) is recording:
+                variables[name] = complete
+
+        if recording.completion is not None:
+            recording.completion.then(bind_complete)
 
     def _run_cell(self, line: str, cell: str) -> None:
         # Only reached by run_cell_magic: IPython sees a cell's first line after `header_to_string` did.

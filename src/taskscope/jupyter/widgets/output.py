@@ -65,6 +65,10 @@ class WidgetOutput:
         if self._has_news() and not self._undo:
             self._undo = [self._feed.publisher.add_sender(self), at_cell_end(self._catch_up)]
 
+    def put(self, bundle: Bundle) -> None:
+        """Show this, until `finish` shows something else."""
+        display(bundle, raw=True, display_id=self._id)
+
     def wants(self, tick: Tick) -> bool:
         """Return whether the picture has to change, or can give way to the widget."""
         if self._finished:

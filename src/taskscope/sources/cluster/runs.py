@@ -375,6 +375,11 @@ class Computes:
         with self._lock:
             self._joinable.clear()
 
+    def going(self) -> set[int]:
+        """Return the numbers of the runs that have not ended."""
+        with self._lock:
+            return {run.log.run for run in self._going}
+
     def are_coming(self) -> bool:
         """Return whether a client may be about to hand something over."""
         return self._n_handed_over > 0

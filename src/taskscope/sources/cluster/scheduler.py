@@ -158,10 +158,11 @@ class WatchedScheduler:
             await self._questions.open()
             self.ready.set()
             while not self.guests.look() or self.has_runs:
-                if not (self.has_runs or self.watches_others):
+                if not self._has_work():
                     await self._questions.rest()
                     self._alarm.turn_off()
-                    if not self._incoming and not self.guests.are_leaving:
+                    # What came meanwhile may have been let in, by a step that somebody waits for.
+                    if not (self._has_work() or self.guests.are_leaving):
                         await self._rest()
                     continue
                 await self._step()
@@ -175,6 +176,9 @@ class WatchedScheduler:
             self._told()
             await self._link.close()
             self._left(self)
+
+    def _has_work(self) -> bool:
+        return self.has_runs or self.watches_others
 
     async def _rest(self) -> None:
         """Wait for work, and see meanwhile what becomes of what is held of earlier work."""

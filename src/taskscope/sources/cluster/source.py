@@ -306,6 +306,10 @@ class ClusterSource:
         """Have tasks of `submit` and `map` from now on join no compute that has begun before."""
         self._computes.part()
 
+    def going(self) -> set[int]:
+        """Return the numbers of the runs of this process's clients that have not ended."""
+        return self._computes.going()
+
     def run_of(self, call: Call) -> int | None:
         """Return the number of the run that a call of ``Client.get`` waits for, None before it began."""
         return self._computes.run_of(call)
