@@ -35,3 +35,16 @@ def test_import_taskscope_loads_nothing_heavy() -> None:
     program = f"import sys, taskscope; print([name for name in {HEAVY} if name in sys.modules])"
     command = [sys.executable, "-c", program]
     assert subprocess.run(command, check=True, capture_output=True, text=True).stdout == "[]\n"
+
+
+def test_files_of_all_kinds_are_written_with_the_same_options() -> None:
+    recording = taskscope.Recording
+    signed = {
+        name: str(inspect.signature(getattr(recording, name)))
+        for name in ("save", "to_html", "to_chrome_trace", "to_speedscope", "to_parquet", "to_csv")
+    }
+    options = "*, overwrite: 'bool' = False, redact: 'bool | Callable[[str], str]' = False) -> 'None'"
+    to_file, to_folder = (
+        f"(self, {name}: 'str | PathLike[str]', {options}" for name in ("path", "directory")
+    )
+    assert signed == dict.fromkeys(signed, to_file) | dict.fromkeys(("to_parquet", "to_csv"), to_folder)

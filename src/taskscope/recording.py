@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, fields
+from functools import wraps
 from os import PathLike
-from typing import TYPE_CHECKING, Protocol, Self
+from typing import TYPE_CHECKING, ParamSpec, Protocol, Self
 
 from taskscope.analysis.compare import ComparedData, compared
 from taskscope.analysis.explain.critical_path import CriticalPath, critical_path
@@ -35,6 +37,29 @@ class Completion(Protocol):
 
     def then(self, callback: Callable[[Recording], None]) -> None:
         """Have `callback` called with the complete recording, at once if it is."""
+
+
+_P = ParamSpec("_P")
+
+
+def _writes(
+    write: Callable[..., None], like: Callable[_P, None]
+) -> Callable[[Callable[[Recording], None]], Callable[_P, None]]:
+    """Make a method that calls `write` with the options of another one, also in types and ``help()``."""
+    signature = inspect.signature(like)
+
+    def decorate(documented: Callable[[Recording], None]) -> Callable[_P, None]:
+        @wraps(documented)
+        def method(*arguments: _P.args, **options: _P.kwargs) -> None:
+            given = signature.bind(*arguments, **options)
+            given.apply_defaults()
+            write(*given.args, **given.kwargs)
+
+        method.__signature__ = signature  # type: ignore[attr-defined]  # what inspect looks for
+        method.__annotations__ = like.__annotations__
+        return method
+
+    return decorate
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -306,40 +331,23 @@ class Recording(RecordedData):
         """
         save(self, path, overwrite=overwrite, redact=redact)
 
-    def to_html(
-        self,
-        path: str | PathLike[str],
-        *,
-        overwrite: bool = False,
-        redact: bool | Callable[[str], str] = False,
-    ) -> None:
+    @_writes(to_html, like=save)
+    def to_html(self) -> None:
         """Write one page that needs neither kernel nor network: picture, table, and the interactive chart.
 
         Parameters and errors are those of `save`. Times are rounded to a microsecond, CPU shares to 0.4 %.
         """
-        to_html(self, path, overwrite=overwrite, redact=redact)
 
-    def to_chrome_trace(
-        self,
-        path: str | PathLike[str],
-        *,
-        overwrite: bool = False,
-        redact: bool | Callable[[str], str] = False,
-    ) -> None:
+    @_writes(to_chrome_trace, like=save)
+    def to_chrome_trace(self) -> None:
         """Write a JSON trace that Perfetto (ui.perfetto.dev) and ``chrome://tracing`` open.
 
         Lanes are threads; CPU, memory and what the scheduler held are counters; dependencies are arrows.
         Parameters and errors are those of `save`.
         """
-        to_chrome_trace(self, path, overwrite=overwrite, redact=redact)
 
-    def to_speedscope(
-        self,
-        path: str | PathLike[str],
-        *,
-        overwrite: bool = False,
-        redact: bool | Callable[[str], str] = False,
-    ) -> None:
+    @_writes(to_speedscope, like=save)
+    def to_speedscope(self) -> None:
         """Write the sampled call stacks for speedscope (speedscope.app), a profile for each worker.
 
         The outermost frame of each stack is the prefix of the task, and the weight of a stack is the time
@@ -351,7 +359,6 @@ class Recording(RecordedData):
         OptionError
             If no call stacks were sampled.
         """
-        to_speedscope(self, path, overwrite=overwrite, redact=redact)
 
     def to_parquet(
         self,
@@ -367,20 +374,14 @@ class Recording(RecordedData):
         """
         to_parquet(self, directory, overwrite=overwrite, redact=redact)
 
-    def to_csv(
-        self,
-        directory: str | PathLike[str],
-        *,
-        overwrite: bool = False,
-        redact: bool | Callable[[str], str] = False,
-    ) -> None:
+    @_writes(to_csv, like=to_parquet)
+    def to_csv(self) -> None:
         """Write every table as a CSV file of its name into a directory, which is made if need be.
 
         Where no cluster was watched, ``activities`` has one row for each task, its compute. Parameters and
         errors are those of `save`. What is unknown is left empty, and text that a spreadsheet would take for
         a formula gets an apostrophe in front.
         """
-        to_csv(self, directory, overwrite=overwrite, redact=redact)
 
     @classmethod
     def load(cls, path: str | PathLike[str], *, partial: bool = False) -> Recording:
