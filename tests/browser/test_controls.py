@@ -84,7 +84,7 @@ def test_stop_goes_through_the_server_where_the_kernel_does_not_hear_us(lab: Lab
 BACKGROUND = """
 import dask
 from distributed import Client, wait
-client = Client(processes=False, n_workers=1, threads_per_worker=2, dashboard_address=None)
+client = Client(processes=False, n_workers=1, threads_per_worker=2, dashboard_address=":0")
 kept = dask.persist(*[dask.delayed(held)(i) for i in range(4)])
 """
 OTHER_WORK = "until(2)"

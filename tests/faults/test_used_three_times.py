@@ -367,7 +367,7 @@ def test_each_block_on_a_cluster_has_its_own_tasks(middle: str) -> None:
         return 1
 
     found = []
-    with Client(processes=False, n_workers=1, threads_per_worker=2, dashboard_address=None) as client:
+    with Client(processes=False, n_workers=1, threads_per_worker=2, dashboard_address=":0") as client:
         for name in USES:
             ends = [middle if name == "second" and i == 2 else "finished" for i in range(3)]
             with suppress(ValueError), taskscope.profile(display=False) as block:

@@ -87,7 +87,7 @@ def test_where_a_scheduler_is_only_asked_failed_attempts_are_not_known_and_that_
 
 def test_an_observer_tells_of_graphs_of_any_size(client: Client, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(graphs, "MAX_GRAPH_TASKS", 9)
-    n = 5_000
+    n = 1_200
     parts = [delayed(abs)(-i, dask_key_name=f"part-{i}") for i in range(n)]
     with taskscope.profile(display=False) as run:
         total = delayed(sum)(parts, dask_key_name="total-0").compute(optimize_graph=False)

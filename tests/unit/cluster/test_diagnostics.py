@@ -102,7 +102,7 @@ bar.register()
 if hold_first == "later":
     current().hold("the extension")
 from distributed import Client
-with Client(processes=False, n_workers=1, threads_per_worker=1, dashboard_address=None):
+with Client(processes=False, n_workers=1, threads_per_worker=1, dashboard_address=':0'):
     for n in (1, 2):
         delayed(abs)(-n).compute()
         print(n, out.getvalue().count("100% Completed"), bar.last_duration > 0)

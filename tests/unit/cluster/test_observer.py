@@ -212,7 +212,7 @@ def test_a_cluster_that_closes_right_after_a_block_says_nothing(
     logging.getLogger("distributed").addHandler(handler)
     try:
         with (
-            LocalCluster(n_workers=1, processes=processes, dashboard_address="") as cluster,
+            LocalCluster(n_workers=1, processes=processes, dashboard_address=":0") as cluster,
             Client(cluster),
             taskscope.profile(display=False) as run,
         ):

@@ -43,12 +43,34 @@ CUT_OFF_STREAM = "it ends before part 32 is complete; what follows after that is
 @pytest.fixture
 def load(tmp_path: Path) -> Callable[..., RecordedData]:
     path = tmp_path / "a.taskscope"
+    path.touch()
 
     def load_bytes(content: bytes, **options: bool | int) -> RecordedData:
-        path.write_bytes(content)
+        # Over what was there: file systems flush a file that was emptied before it was written.
+        with path.open("r+b", buffering=0) as file:
+            file.write(content)
+            file.truncate()
         return taskscope.load(path, **options)  # type: ignore[arg-type]  # the options of load
 
     return load_bytes
+
+
+@pytest.fixture
+def beginnings(tmp_path: Path) -> Callable[[bytes], Iterator[RecordedData | None]]:
+    """Load a file at each length that it has while it is written; None where it cannot be read."""
+    path = tmp_path / "growing.taskscope"
+
+    def load_each(content: bytes) -> Iterator[RecordedData | None]:
+        # One file that grows: writing each anew takes longer than loading it.
+        with path.open("wb", buffering=0) as file:
+            for place in range(len(content)):
+                try:
+                    yield taskscope.load(path)
+                except DamagedFileError:
+                    yield None
+                file.write(content[place : place + 1])
+
+    return load_each
 
 
 def whole(recording: RecordedData) -> bytes:
@@ -77,12 +99,16 @@ def rebuilt(frames: list[tuple[str, bytes]]) -> bytes:
     return file.getvalue()
 
 
-def assert_prefix(part: RecordedData, full: RecordedData) -> None:
+def rows_of(recording: RecordedData) -> dict[str, list[tuple[str, ...]]]:
+    return {name: rows(recording, name) for name in ("tasks", "resources", "dependencies")}
+
+
+def assert_prefix(part: RecordedData, full: dict[str, list[tuple[str, ...]]]) -> None:
     """Everything in `part` is in `full`, tasks in the same order, and it says that it is not all."""
-    tasks = rows(part, "tasks")
-    assert tasks == rows(full, "tasks")[: len(tasks)]
-    assert set(rows(part, "resources")) <= set(rows(full, "resources"))
-    assert set(rows(part, "dependencies")) <= set(rows(full, "dependencies"))
+    found = rows_of(part)
+    assert found["tasks"] == full["tasks"][: len(found["tasks"])]
+    assert set(found["resources"]) <= set(full["resources"])
+    assert set(found["dependencies"]) <= set(full["dependencies"])
     assert part.metadata["truncated"] is True
     assert part.messages[-1].text.startswith(LOST_WITH_THE_END)
 
@@ -98,42 +124,42 @@ def test_nothing_of_the_text_of_a_cell_is_in_a_file(tmp_path: Path) -> None:
     assert taskscope.load(tmp_path / "a.taskscope").runs == (replace(run, source_crc=None),)
 
 
-def test_every_truncation_is_a_prefix_or_an_error(recording: RecordedData, load: Load) -> None:
-    content = whole(recording)
+def test_every_truncation_is_a_prefix_or_an_error(
+    recording: RecordedData, load: Load, beginnings: Callable[[bytes], Iterator[RecordedData | None]]
+) -> None:
+    content, full = whole(recording), rows_of(recording)
     lengths: list[int] = []
-    for length in range(len(content)):
-        try:
-            part = load(content[:length])
-        except DamagedFileError:
+    for part in beginnings(content):
+        if part is None:
             assert not lengths, "only a file without its first frame cannot be read"
         else:
-            assert_prefix(part, recording)
+            assert_prefix(part, full)
             lengths.append(len(part.tasks))
     assert (lengths[0], lengths[-1], lengths) == (0, 3, sorted(lengths))
     assert as_lists(load(content)) == as_lists(recording)
 
 
 def test_every_truncation_of_a_file_that_was_being_written_is_a_prefix(
-    fake_clock: FakeClock, load: Load
+    fake_clock: FakeClock, beginnings: Callable[[bytes], Iterator[RecordedData | None]]
 ) -> None:
     content, live = streamed(fake_clock)
     recorder_s = redacted(live)
+    tasks = rows(recorder_s, "tasks")
     all_rows = {name: rows(recorder_s, name) for name in ("dependencies", "workers", "resources")}
     entered = {row[:2] + row[4:5] for row in rows(recorder_s, "cache")}
     found: list[int] = []
-    for length in range(len(content)):
-        try:
-            part = load(content[:length])
-        except DamagedFileError:
+    for part in beginnings(content):
+        if part is None:
             assert not found, "only a file without its first frame cannot be read"
         else:
             # What was in flight at the end of the file is the only thing that more of the file changes.
             ended = [row for row in rows(part, "tasks") if row[10] == "'finished'"]
-            assert ended == rows(recorder_s, "tasks")[: len(ended)]
+            assert ended == tasks[: len(ended)]
+            part_s = {table: rows(part, table) for table in all_rows}
             for table, known in all_rows.items():
-                assert rows(part, table) == known[: len(rows(part, table))]
+                assert part_s[table] == known[: len(part_s[table])]
             assert part.transfers == recorder_s.transfers[: len(part.transfers)]
-            is_known = bool(rows(part, "dependencies"))
+            is_known = bool(part_s["dependencies"])
             assert part.unknown == (set() if is_known or not part.runs else {"cache", "dependencies"})
             # When something went is known only at the end.
             assert {row[:2] + row[4:5] for row in rows(part, "cache")} <= entered
@@ -204,7 +230,7 @@ def flips(content: bytes, n: int) -> Iterator[bytes]:
 def test_a_flipped_bit_is_an_error_or_on_request_a_prefix(
     recording: RecordedData, load: Load, request: pytest.FixtureRequest
 ) -> None:
-    n_prefixes = 0
+    n_prefixes, full = 0, rows_of(recording)
     for content in flips(whole(recording), 10_000 if request.config.getoption("--thorough") else 1_000):
         with pytest.raises(DamagedFileError, match="cannot load"):
             load(content)
@@ -213,7 +239,7 @@ def test_a_flipped_bit_is_an_error_or_on_request_a_prefix(
         except DamagedFileError:
             continue
         else:
-            assert_prefix(part, recording)
+            assert_prefix(part, full)
             n_prefixes += 1
     assert n_prefixes > 100
 

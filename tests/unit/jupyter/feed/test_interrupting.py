@@ -42,7 +42,7 @@ def test_a_compute_in_another_thread_is_not() -> None:
 
 
 def test_a_cluster_is_waited_for_by_who_asks_for_results() -> None:
-    with Client(processes=False, n_workers=1, threads_per_worker=1, dashboard_address=None) as client:
+    with Client(processes=False, n_workers=1, threads_per_worker=1, dashboard_address=":0") as client:
         go = Event("go", client=client)
         future = client.submit(lambda: Event("go").wait(30))
         background = main_waits_for_dask()

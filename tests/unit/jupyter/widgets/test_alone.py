@@ -110,7 +110,7 @@ def test_when_compute_returns_from_a_cluster_traits_and_pictures_are_those_of_th
 ) -> None:
     setup = (
         "from distributed import Client\n"
-        f"client = Client(n_workers=2, threads_per_worker=2, processes={processes}, dashboard_address=None)\n"
+        f"client = Client(n_workers=2, threads_per_worker=2, processes={processes}, dashboard_address=':0')\n"
         "def one(n):\n"
         "    names = [f'one-{len(In)}-{i}' for i in range(n)]\n"
         "    return sum(dask.compute(*[dask.delayed(abs)(-1, dask_key_name=name) for name in names]))"
