@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import os
 import sys
 import threading
 from contextlib import suppress
 from dataclasses import dataclass, fields
 from functools import cache
-from multiprocessing import resource_tracker
+from multiprocessing import forkserver, resource_tracker
 from pathlib import Path
 from socket import socket
 from typing import Any
@@ -16,8 +17,7 @@ from weakref import ref
 import psutil
 
 OPEN_FILES = Path("/proc/self/fd")
-OUR_TASKS = Path("/proc/self/task")
-_KNOWS_CHILDREN = (OUR_TASKS / str(threading.main_thread().native_id) / "children").exists()
+_KNOWS_CHILDREN = Path(f"/proc/self/task/{threading.main_thread().native_id}/children").exists()
 
 DISTRIBUTED_THREADS = ("Dask-Offload", "Dask-Default-Threads", "Profile", "IO loop", "TCP-Executor")
 """Threads that distributed starts when it first needs them, and ends when it pleases; none is ours."""
@@ -86,17 +86,19 @@ def _dask_pool_threads() -> set[threading.Thread]:
 
 
 def _child_processes() -> list[str]:
-    # multiprocessing starts its resource tracker once per process and never ends it.
+    # multiprocessing starts these two once per process and never ends them; the second starts workers for us.
     tracker = getattr(resource_tracker._resource_tracker, "_pid", None)
-    return [_described(child) for child in _children() if child != tracker]
+    server = getattr(forkserver._forkserver, "_forkserver_pid", None)
+    found = [*_children(os.getpid()), *(() if server is None else _children(server))]
+    return [_described(child) for child in found if child not in {tracker, server}]
 
 
-def _children() -> list[int]:
+def _children(process: int) -> list[int]:
     if not _KNOWS_CHILDREN:
-        return [child.pid for child in psutil.Process().children()]
+        return [child.pid for child in psutil.Process(process).children()]
     # As psutil, which reads of every process of the machine whose child it is: 3 ms, twice a test.
     found: list[int] = []
-    for thread in OUR_TASKS.iterdir():
+    for thread in Path(f"/proc/{process}/task").iterdir():
         with suppress(FileNotFoundError, ProcessLookupError):  # a thread that has ended
             found += map(int, (thread / "children").read_text().split())
     return found
@@ -110,7 +112,10 @@ def _described(child: int) -> str:
 
 
 def _file_descriptors() -> list[str]:
-    tracker = getattr(resource_tracker._resource_tracker, "_fd", None)
+    kept = {
+        getattr(resource_tracker._resource_tracker, "_fd", None),
+        getattr(forkserver._forkserver, "_forkserver_alive_fd", None),
+    }
     found = []
     for descriptor in OPEN_FILES.iterdir() if OPEN_FILES.is_dir() else ():
         try:
@@ -119,7 +124,7 @@ def _file_descriptors() -> list[str]:
             continue  # the descriptor that was listing the directory
         # Clients and clusters of distributed open connections as they need them; `_open_sockets` has ours.
         is_distributed = "distributed" in sys.modules and str(target).startswith(("socket:", "anon_inode:"))
-        if int(descriptor.name) != tracker and not is_distributed:
+        if int(descriptor.name) not in kept and not is_distributed:
             found.append(f"{descriptor.name} -> {target}")
     return found
 

@@ -3,11 +3,15 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
+import dask
 import pytest
 from distributed import Client, LocalCluster
 
 from taskscope.sources.cluster import link, questions, source, worker_poll
 from tests.support.waiting import PATIENCE_S
+
+# As in distributed's own tests: workers are forked from one process that has imported it, in no time.
+dask.config.set({"distributed.worker.multiprocessing-method": "forkserver"})
 
 
 @pytest.fixture(autouse=True)

@@ -10,6 +10,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+import dask
 import pytest
 from distributed import Client, LocalCluster
 
@@ -24,6 +25,8 @@ from tests.support.cluster_tasks import work, work_after
 from tests.support.waiting import PATIENCE_S, until
 from tests.unit.cluster.test_computes import rows
 
+# A process is told of its own children alone that they stand still.
+OWN_CHILDREN = {"distributed.worker.multiprocessing-method": "spawn"}
 MISSING = "a worker did not give out its profile in time: samples may be missing"
 
 
@@ -48,6 +51,7 @@ def standing_still(pid: int) -> Iterator[None]:
 def hung() -> Iterator[tuple[Client, str]]:
     """A client of a cluster of two workers, of which one stands still, and the address of the other."""
     with (
+        dask.config.set(OWN_CHILDREN),
         LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=":0", memory_limit=0) as cluster,
         Client(cluster) as client,
     ):
@@ -153,6 +157,7 @@ def test_questions_do_not_pile_up_on_the_scheduler(
 
 def test_once_it_goes_on_it_is_heard_again(truth: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with (
+        dask.config.set(OWN_CHILDREN),
         LocalCluster(n_workers=1, threads_per_worker=1, dashboard_address=":0", memory_limit=0) as cluster,
         Client(cluster) as client,
     ):
