@@ -87,6 +87,10 @@ class Intake:
         """Whether every run is over and folded; safe from any thread."""
         return not (self._arrived or self._active)
 
+    def is_folded(self) -> bool:
+        """Whether nothing waits to be folded; safe from any thread."""
+        return self.is_empty() and self.looks.is_empty()
+
     def admit(self) -> None:
         """Let the runs in that have begun; the oldest that are over make room."""
         while self._arrived:

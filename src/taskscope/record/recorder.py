@@ -166,9 +166,11 @@ class Recorder:
             self.metrics[int(rows.run[0])] = metric
         self.held.append(rows)
 
+    @uninterrupted
     def _drain(self) -> None:
-        while self.pull(0.1):
-            pass
+        with self._lock:
+            while self.pull(0.1):
+                pass
 
     @property
     def max_tasks(self) -> int:
@@ -375,11 +377,14 @@ class Recorder:
         last = math.inf if last_run is None else last_run
         return rows.part((rows.run >= first_run) & (rows.run <= last) & (rows.time <= until_s))
 
-    @uninterrupted
     def clear(self) -> None:
-        """Forget all rows and all runs that are over; ids and the cursor go on."""
-        with self._lock:
+        """Forget all rows and all runs that are over; ids and the cursor go on.
+
+        Called again it ends what an interrupt has kept it from ending: only folding must not stop half way.
+        """
+        if not self._intake.is_folded():
             self._drain()
+        with self._lock:
             self._tasks.clear()
             self.held.clear()
             self.metrics.clear()

@@ -190,6 +190,10 @@ class HoldingLog:
         """Tell of the groups of a run that changed, seconds after the recorder's zero; from any thread."""
         self._looks.append((run, time_s, holdings))
 
+    def is_empty(self) -> bool:
+        """Whether all was folded; safe from any thread."""
+        return not self._looks
+
     def fold(self, groups: GroupTable) -> Iterator[tuple[int, HeldRows]]:
         """Yield the rows that are new since, each with its run; for the one reader that folds."""
         while self._looks:
