@@ -23,16 +23,16 @@ OPEN_AND_CLOSE = """async (n) => {
   }
 }"""
 HOLDS = """(feeds) => {
-  const entries = [...feeds._entries.values()];
-  const stores = entries.flatMap(({ feed }) => [...feed._stores._entries.values()]);
+  const entries = [...feeds._feeds._entries.values()];
+  const stores = entries.flatMap(({ value: { feed } }) => [...feed._stores._stores._entries.values()]);
   const sum = numbers => numbers.reduce((total, number) => total + number, 0);
   return {
     feeds: entries.length,
-    feedHolds: sum(entries.map(entry => entry.holds)),
+    feedHolds: sum(entries.map(entry => entry.nUsers)),
     stores: stores.length,
-    storeHolds: sum(stores.map(entry => entry.holds)),
-    storeListeners: sum(stores.map(entry => entry.store.listenerCount)),
-    selectionListeners: sum(stores.map(entry => entry.store.selection.listenerCount)),
+    storeHolds: sum(stores.map(entry => entry.nUsers)),
+    storeListeners: sum(stores.map(entry => entry.value.listenerCount)),
+    selectionListeners: sum(stores.map(entry => entry.value.selection.listenerCount)),
     widgets: [...window.jupyterapp.shell.widgets('main')].length,
     tracked: window.jupyterapp.pluginRegistry._plugins.get('taskscope:panels').service.tracker.size
   };

@@ -40,7 +40,7 @@ _FEED = f"""(() => {{
   const kernel = {_KERNEL};
   const feed = kernel && {_FEEDS}.get(kernel.id);
   if (!feed) return null;
-  const stores = [...feed._stores._entries.values()].map(entry => entry.store);
+  const stores = [...feed._stores._stores.values()];
   return {{
     state: feed.state.kind,
     subshell: feed.state.subshell ?? null,
@@ -51,7 +51,7 @@ _FEED = f"""(() => {{
     nListeners: stores.reduce((n, store) => n + store.listenerCount, 0)
   }};
 }})()"""
-_ASK_FOR_FEED = f"{_FEEDS}.ready().then(() => void {_FEEDS}.hold({_KERNEL}.model))"
+_ASK_FOR_FEED = f"{_FEEDS}.ready().then(() => void {_FEEDS}.lease({_KERNEL}.model))"
 _DROP = f"{_FEEDS}.get({_KERNEL}.id)._link._connection._ws.close()"
 # The page asks on its own, too: of the answers, the one to this verb.
 _ASK = f"""(data) => new Promise(resolve => {{

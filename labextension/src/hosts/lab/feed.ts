@@ -11,7 +11,8 @@ import { FEED_DEFAULTS, type FeedSettings } from './feed-settings';
 import { InStep, RESUME_MS } from './in-step';
 import { type Arrival, KernelLink, type LinkEvent } from './link';
 import type { KernelError } from './messages';
-import { RecorderStores, type StoreHold } from './recorder-stores';
+import type { Lease } from './leases';
+import { RecorderStores } from './recorder-stores';
 import { type Reply, parseRefusal, parseReply } from './replies';
 import type { FeedState } from './state';
 
@@ -75,8 +76,8 @@ export class Feed implements IDisposable {
   }
 
   /** Use the store of a recorder. */
-  hold(recorder: string): StoreHold {
-    return this._stores.hold(recorder);
+  lease(recorder: string): Lease<TaskStore> {
+    return this._stores.lease(recorder);
   }
 
   configure(settings: FeedSettings): void {

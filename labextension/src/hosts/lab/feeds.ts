@@ -7,13 +7,8 @@ import { type ISignal, Signal } from '@lumino/signaling';
 import type { PanelAsk } from './announcements';
 import type { Feed } from './feed';
 import { FEED_DEFAULTS, type FeedSettings } from './feed-settings';
-import { type Held, hold } from './hold';
-
-/** A feed in use by one view; `release` it when the view goes. */
-export interface FeedHold {
-  readonly feed: Feed;
-  release(): void;
-}
+import type { Lease } from './leases';
+import { LeaseMap } from './leases';
 
 export interface IFeeds {
   /** A kernel has a feed now that had none. */
@@ -22,8 +17,8 @@ export interface IFeeds {
   get(kernelId: string): Feed | undefined;
   /** Resolves when the script of feeds is here, which is loaded for the first kernel that needs it. */
   ready(): Promise<void>;
-  /** Use the feed of a kernel, made if need be; only once it is `ready`. */
-  hold(model: Kernel.IModel): FeedHold;
+  /** Use the feed of a kernel, made if need be; only once it is `ready`. `release` it when the view goes. */
+  lease(model: Kernel.IModel): Lease<Feed>;
   /** Change what a person has set. */
   configure(settings: FeedSettings): void;
   /** Views take colours when they are mounted, so they are to be mounted anew. */
@@ -56,28 +51,29 @@ export class Feeds implements IFeeds, IDisposable {
   }
 
   get(kernelId: string): Feed | undefined {
-    return this._entries.get(kernelId)?.feed;
+    return this._feeds.get(kernelId)?.feed;
   }
 
-  hold(model: Kernel.IModel): FeedHold {
-    const entry = this._entry(model);
-    const release = hold(entry, () => {
-      this._forget(entry);
-    });
-    return { feed: entry.feed, release };
+  lease(model: Kernel.IModel): Lease<Feed> {
+    const isNew = this.get(model.id) === undefined;
+    const { value: { feed }, release } = this._feeds.lease(model.id, () => this._make(model));
+    if (isNew) {
+      this.added.emit(feed);
+    }
+    return { value: feed, release };
   }
 
   /** A kernel has loaded taskscope, perhaps anew: every announcement is followed by a fresh hello. */
   async announced(model: Kernel.IModel): Promise<void> {
     await this.ready();
-    const known = this._entries.get(model.id);
     if (this._isDisposed) {
       return;
     }
+    const known = this.get(model.id);
     if (known === undefined) {
-      this._entry(model);
+      this.added.emit(this._feeds.open(model.id, () => this._make(model)).feed);
     } else {
-      known.feed.attach();
+      known.attach();
     }
   }
 
@@ -89,7 +85,7 @@ export class Feeds implements IFeeds, IDisposable {
   configure(settings: FeedSettings): void {
     const { palette } = this._settings;
     this._settings = settings;
-    for (const { feed } of this._entries.values()) {
+    for (const { feed } of this._feeds.values()) {
       feed.configure(settings);
     }
     if (palette !== settings.palette) {
@@ -103,21 +99,21 @@ export class Feeds implements IFeeds, IDisposable {
 
   /** The tab is seen again. */
   shown(): void {
-    for (const { feed } of this._entries.values()) {
+    for (const { feed } of this._feeds.values()) {
       feed.shown();
     }
   }
 
   /** The browser puts the page aside. */
   suspend(): void {
-    for (const { feed } of this._entries.values()) {
+    for (const { feed } of this._feeds.values()) {
       feed.suspend();
     }
   }
 
   /** The browser shows it again. */
   resume(): void {
-    for (const { feed } of this._entries.values()) {
+    for (const { feed } of this._feeds.values()) {
       feed.attach();
     }
   }
@@ -128,53 +124,41 @@ export class Feeds implements IFeeds, IDisposable {
     }
     this._isDisposed = true;
     Signal.clearData(this);
-    for (const { feed } of this._entries.values()) {
-      feed.dispose();
-    }
-    this._entries.clear();
-  }
-
-  private _entry(model: Kernel.IModel): Entry {
-    let entry = this._entries.get(model.id);
-    if (entry === undefined) {
-      if (this._makeFeed === null) {
-        throw new Error('feeds are held before they are ready: await ready() first');
-      }
-      entry = { feed: this._makeFeed(this._kernels, model, this._settings), holds: 0, seen: false, gone: false };
-      this._entries.set(model.id, entry);
-      this.added.emit(entry.feed);
-    }
-    return entry;
+    this._feeds.clear();
   }
 
   private readonly _onRunning = (_: Kernel.IManager, models: Kernel.IModel[]): void => {
     const running = new Set(models.map(model => model.id));
-    for (const entry of this._entries.values()) {
+    for (const entry of this._feeds.values()) {
       entry.seen = entry.seen || running.has(entry.feed.kernelId);
       entry.gone = entry.seen && !running.has(entry.feed.kernelId);
-      this._forget(entry);
     }
+    this._feeds.sweep();
   };
 
-  /** A feed lives as long as its kernel, or its last view; where there is nothing to hear, only for its views. */
-  private _forget(entry: Entry): void {
-    const isIdle = entry.gone || entry.feed.state.kind === 'not-loaded';
-    if (isIdle && entry.holds === 0) {
-      entry.feed.dispose();
-      this._entries.delete(entry.feed.kernelId);
+  private _make(model: Kernel.IModel): Entry {
+    if (this._makeFeed === null) {
+      throw new Error('feeds are used before they are ready: await ready() first');
     }
+    return { feed: this._makeFeed(this._kernels, model, this._settings), seen: false, gone: false };
   }
 
   private readonly _kernels: Kernel.IManager;
   private _makeFeed: MakeFeed | null = null;
-  private readonly _entries = new Map<string, Entry>();
+  /** A feed lives as long as its kernel, or its last view; where there is nothing to hear, only for its views. */
+  private readonly _feeds = new LeaseMap<string, Entry>(
+    ({ feed, gone }) => gone || feed.state.kind === 'not-loaded',
+    ({ feed }) => {
+      feed.dispose();
+    }
+  );
   private _settings = FEED_DEFAULTS;
   private _isDisposed = false;
 }
 
 type MakeFeed = (kernels: Kernel.IManager, model: Kernel.IModel, settings: FeedSettings) => Feed;
 
-interface Entry extends Held {
+interface Entry {
   readonly feed: Feed;
   /** Whether the server has listed the kernel since the feed began. */
   seen: boolean;

@@ -3,13 +3,8 @@ import { ClusterStore } from '../../store/cluster-store';
 import type { AskLinks } from '../../store/links';
 import { TaskStore } from '../../store/task-store';
 import type { FeedSettings } from './feed-settings';
-import { type Held, hold } from './hold';
-
-/** A store in use by one view; `release` it when the view goes. */
-export interface StoreHold {
-  readonly store: TaskStore;
-  release(): void;
-}
+import type { Lease } from './leases';
+import { LeaseMap } from './leases';
 
 export class RecorderStores {
   /** `askOf(recorder)` asks the kernel what a task of that recorder needs. */
@@ -26,63 +21,44 @@ export class RecorderStores {
   set current(recorder: string) {
     if (recorder !== this._current) {
       // A kernel has one recorder for as long as it lives.
-      this._entries.get(this._current)?.store.end();
+      this._stores.get(this._current)?.end();
     }
     this._current = recorder;
-    this._forgetUnused();
+    this._stores.sweep();
   }
 
   /** The store of a recorder that is known here. */
   get(recorder: string): TaskStore | undefined {
-    return this._entries.get(recorder)?.store;
+    return this._stores.get(recorder);
   }
 
   /** The same, made if it is not. */
   open(recorder: string): TaskStore {
-    return this._entry(recorder).store;
+    return this._stores.open(recorder, () => this._make(recorder));
   }
 
-  hold(recorder: string): StoreHold {
-    const entry = this._entry(recorder);
-    const release = hold(entry, () => {
-      this._forgetUnused();
-    });
-    return { store: entry.store, release };
+  /** Use the store of a recorder, made if need be; `release` it when the view goes. */
+  lease(recorder: string): Lease<TaskStore> {
+    return this._stores.lease(recorder, () => this._make(recorder));
   }
 
   configure(settings: FeedSettings): void {
     this._settings = settings;
-    for (const { store } of this._entries.values()) {
+    for (const store of this._stores.values()) {
       store.configure(settings);
     }
   }
 
   clear(): void {
-    this._entries.clear();
+    this._stores.clear();
   }
 
-  private _entry(recorder: string): Entry {
-    let entry = this._entries.get(recorder);
-    if (entry === undefined) {
-      entry = { store: new TaskStore({ ask: this._askOf(recorder), cluster: new ClusterStore() }), holds: 0 };
-      entry.store.configure(this._settings);
-      this._entries.set(recorder, entry);
-    }
-    return entry;
+  private _make(recorder: string): TaskStore {
+    const store = new TaskStore({ ask: this._askOf(recorder), cluster: new ClusterStore() });
+    store.configure(this._settings);
+    return store;
   }
 
-  private _forgetUnused(): void {
-    for (const [recorder, { holds }] of this._entries) {
-      if (holds === 0 && recorder !== this._current) {
-        this._entries.delete(recorder);
-      }
-    }
-  }
-
-  private readonly _entries = new Map<string, Entry>();
+  private readonly _stores = new LeaseMap<string, TaskStore>((_, recorder) => recorder !== this._current);
   private _current = '';
-}
-
-interface Entry extends Held {
-  readonly store: TaskStore;
 }

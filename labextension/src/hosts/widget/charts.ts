@@ -9,6 +9,7 @@ import { mount as mountProgress } from '../../charts/progress';
 import type { TimelineChart } from '../../charts/timeline';
 import type { TracksOptions } from '../../charts/tracks';
 import { mountTracks } from '../../charts/tracks';
+import { hearOthers, setBy } from '../private-names';
 import type { MountChart } from './view';
 
 export const mountProgressOf: MountChart = ({ el, store, ...place }, _model, { trans }) => {
@@ -118,7 +119,7 @@ class SharedTraits {
   ) {}
 
   tell(trait: string, value: unknown): void {
-    this._model.set(trait, value, { taskscopeTeller: this });
+    setBy(this, this._model, trait, value);
     // Queued by the widget itself while the kernel is busy; a closed widget has nobody to tell.
     if (this._model.comm_live && this._place.tell?.(trait, value) !== true) {
       this._model.save_changes();
@@ -126,15 +127,7 @@ class SharedTraits {
   }
 
   hear(trait: string, listener: (value: unknown) => void): void {
-    const changed = (_: WidgetModel, value: unknown, options?: { taskscopeTeller?: unknown }): void => {
-      if (options?.taskscopeTeller !== this) {
-        listener(value);
-      }
-    };
-    this._model.on(`change:${trait}`, changed);
-    this._place.signal.addEventListener('abort', () => {
-      this._model.off(`change:${trait}`, changed);
-    });
+    this._place.signal.addEventListener('abort', hearOthers(this, this._model, trait, listener));
   }
 }
 

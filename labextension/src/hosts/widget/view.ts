@@ -1,6 +1,5 @@
 /** What all widget views do: take the shared store of their kernel and recorder, mount a chart, and let go. */
 import { DOMWidgetView, type WidgetModel } from '@jupyter-widgets/base';
-import type { Kernel } from '@jupyterlab/services';
 import type { TranslationBundle } from '@jupyterlab/translation';
 
 import type { RevealCell } from '../../charts/ui/cell-link';
@@ -9,6 +8,7 @@ import type { ICells } from '../lab/cells/cells';
 import type { IFeeds } from '../lab/feeds';
 import type { ChartName } from '../lab/panels/charts';
 import type { IPanels } from '../lab/panels/panels';
+import { kernelOf } from '../private-names';
 import { mountFrame } from './frame';
 import { RecordingModel } from './models';
 
@@ -98,18 +98,18 @@ function mountChart(
     mountFrame(el, { kind: 'no-kernel' }, trans, signal);
     return;
   }
-  const feed = feeds.hold(kernel);
+  const { value: feed, release } = feeds.lease(kernel);
   const popOut = panels === null || chart === null ? null : (): void => void panels.openFor(chart, kernel.id);
   const recorder = textOf(model.get('recorder_id'));
-  const { body } = mountFrame(el, { kind: 'live', feed: feed.feed, recorder, popOut }, trans, signal);
-  const held = feed.feed.hold(recorder);
+  const { body } = mountFrame(el, { kind: 'live', feed, recorder, popOut }, trans, signal);
+  const held = feed.lease(recorder);
   signal.addEventListener('abort', () => {
     held.release();
-    feed.release();
+    release();
   });
-  const tell = (trait: string, value: unknown): boolean => feed.feed.tell(model.model_id, trait, value);
-  const reveal = surroundings.cells?.of(feed.feed.kernelId) ?? (() => null);
-  const place = { el: body, store: held.store, signal, ...windowOf(model), stop: () => feed.feed.stop(), tell, reveal };
+  const tell = (trait: string, value: unknown): boolean => feed.tell(model.model_id, trait, value);
+  const reveal = surroundings.cells?.of(feed.kernelId) ?? (() => null);
+  const place = { el: body, store: held.value, signal, ...windowOf(model), stop: () => feed.stop(), tell, reveal };
   mount(place, model, surroundings);
 }
 
@@ -120,12 +120,6 @@ function windowKey(model: WidgetModel): string {
 
 function windowOf(model: WidgetModel): RunWindow {
   return { firstRun: numberOf(model.get('first_run')) ?? 0, lastRun: numberOf(model.get('last_run')) };
-}
-
-/** The kernel a widget manager serves; the base type does not say that Lab's manager has one. */
-function kernelOf(manager: unknown): Kernel.IModel | null {
-  const kernel = (manager as { kernel?: Kernel.IKernelConnection | null }).kernel;
-  return kernel?.model ?? null;
 }
 
 function textOf(value: unknown): string {

@@ -56,7 +56,7 @@ describe('a feed', () => {
   it('puts what comes into the store of its recorder', async () => {
     const kernel = new FakeKernel();
     const feed = await live(kernel);
-    const { store } = feed.hold('r');
+    const { value: store } = feed.lease('r');
     kernel.push(DATA, ...batch(0, 0, 3));
     kernel.push(DATA, ...batch(1, 3, 2));
     expect([store.nTasks, store.cursor, feed.active, feed.nBatches]).toEqual([5, 5, true, 2]);
@@ -65,7 +65,7 @@ describe('a feed', () => {
   it('asks once for what a lost message held and ignores the rest until it comes', async () => {
     const kernel = new FakeKernel();
     const feed = await live(kernel);
-    const { store } = feed.hold('r');
+    const { value: store } = feed.lease('r');
     kernel.push(DATA, ...batch(0, 0, 3));
     kernel.push(DATA, ...batch(2, 5, 1));
     kernel.push(DATA, ...batch(3, 6, 1));
@@ -263,7 +263,7 @@ describe('a feed', () => {
   it('says that the kernel restarted, and follows its next recorder', async () => {
     const kernel = new FakeKernel();
     const feed = await live(kernel);
-    const former = feed.hold('r');
+    const former = feed.lease('r');
     kernel.push(DATA, ...batch(0, 0, 3));
     kernel.statusChanged.emit('restarting');
     expect(feed.state).toEqual({ kind: 'restarted' });
@@ -272,7 +272,7 @@ describe('a feed', () => {
     await vi.advanceTimersByTimeAsync(0);
     kernel.push(CONTROL, reply('hello', { recorder: 'r2', epoch: 'r2-1' }));
     kernel.push(DATA, ...batch(0, 0, 1, { recorder: 'r2', epoch: 'r2-1' }));
-    expect([former.store.nTasks, feed.hold('r2').store.nTasks]).toEqual([3, 1]);
+    expect([former.value.nTasks, feed.lease('r2').value.nTasks]).toEqual([3, 1]);
     expect(feed.state).toEqual({ kind: 'live', subshell: true });
   });
 
@@ -280,7 +280,7 @@ describe('a feed', () => {
     const kernel = new FakeKernel();
     const feed = await live(kernel);
     kernel.push(DATA, ...batch(0, 0, 0, { tables: TABLES }));
-    const { store } = feed.hold('r');
+    const { value: store } = feed.lease('r');
     kernel.statusChanged.emit('restarting');
     const { tables, clock } = store;
     const [run] = tables.runsIn({ firstRun: 0, lastRun: null });
@@ -294,7 +294,7 @@ describe('a feed', () => {
     const kernel = new FakeKernel();
     const feed = await live(kernel);
     kernel.push(DATA, ...batch(0, 5, 2, { dropped: 5 }));
-    const { store } = feed.hold('r');
+    const { value: store } = feed.lease('r');
     expect([store.links(1), store.links(1)]).toEqual([{ kind: 'asked', isLate: false }, { kind: 'asked', isLate: false }]);
     expect(kernel.verbs().slice(1)).toEqual([{ verb: 'dependencies', row: 6 }]);
     const links = { dependencies: [[5, "('x-1', 5)"]], n_dependencies: 1, dependents: [[null, 'last']], n_dependents: 1 };

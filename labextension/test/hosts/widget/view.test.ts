@@ -34,9 +34,9 @@ function surroundings(): Surroundings {
     silentMs: 0,
     active: false,
     stateChanged: new Signal({}),
-    hold: () => held({ store: new TaskStore() })
+    lease: () => held({ value: new TaskStore() })
   };
-  const feeds = { paletteChanged: new Signal({}), hold: () => held({ feed }) };
+  const feeds = { paletteChanged: new Signal({}), lease: () => held({ value: feed }) };
   return { feeds, panels: null, cells: null, trans: { __: (text: string) => text } } as unknown as Surroundings;
 }
 

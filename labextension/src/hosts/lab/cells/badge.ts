@@ -2,6 +2,7 @@
 import type { TranslationBundle } from '@jupyterlab/translation';
 
 import { element } from '../../../charts/ui/dom';
+import { inputOf } from '../../private-names';
 import type { Execution } from './executions';
 
 export class Badge {
@@ -12,7 +13,7 @@ export class Badge {
 
   /** Stand at the cell's input and say how it is; null, or a cell that has no input yet: nowhere. */
   show(cell: HTMLElement, execution: Execution | null): void {
-    const place = execution === null ? null : cell.querySelector(':scope > .jp-Cell-inputWrapper');
+    const place = execution === null ? null : inputOf(cell);
     this._execution = place === null ? null : execution;
     if (place === null) {
       this.el.remove();

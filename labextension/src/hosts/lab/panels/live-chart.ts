@@ -4,7 +4,7 @@ import type { IDisposable } from '@lumino/disposable';
 
 import type { RevealCell } from '../../../charts/ui/cell-link';
 import type { Feed } from '../feed';
-import type { FeedHold } from '../feeds';
+import type { Lease } from '../leases';
 import type { ChartName } from './charts';
 import type { Views } from './memory';
 import type { ChartPlace } from './mounts';
@@ -22,8 +22,8 @@ export interface LiveChart extends IDisposable {
 }
 
 /** Show a kernel's chart in `el` until it is disposed, which also lets go of the feed. */
-export function showLive(el: HTMLElement, hold: FeedHold, { chart, ...options }: LiveChartOptions): LiveChart {
-  const { feed } = hold;
+export function showLive(el: HTMLElement, lease: Lease<Feed>, { chart, ...options }: LiveChartOptions): LiveChart {
+  const feed = lease.value;
   const { views } = options;
   let mounted: AbortController | null = null;
   let shown = '';
@@ -36,7 +36,7 @@ export function showLive(el: HTMLElement, hold: FeedHold, { chart, ...options }:
     shown = recorder;
     mounted = new AbortController();
     const { signal } = mounted;
-    const held = feed.hold(recorder);
+    const held = feed.lease(recorder);
     signal.addEventListener(
       'abort',
       () => {
@@ -46,7 +46,7 @@ export function showLive(el: HTMLElement, hold: FeedHold, { chart, ...options }:
     );
     void mountChart(chart, {
       el,
-      store: held.store,
+      store: held.value,
       signal,
       axis: views.axis(recorder, signal),
       hidden: views.hidden(recorder),
@@ -72,7 +72,7 @@ export function showLive(el: HTMLElement, hold: FeedHold, { chart, ...options }:
       isDisposed = true;
       feed.recorderChanged.disconnect(refresh);
       mounted?.abort();
-      hold.release();
+      lease.release();
     }
   };
 }

@@ -167,7 +167,7 @@ export class ChartPanel extends Widget {
     }
     const { chart, compact } = this.spec;
     const reveal = this._context.cells?.of(model.id) ?? (() => null);
-    this._live = showLive(this._header.body, feeds.hold(model), { chart, compact, views, reveal, trans });
+    this._live = showLive(this._header.body, feeds.lease(model), { chart, compact, views, reveal, trans });
     this._live.feed.stateChanged.connect(this._say);
     this._looking = setInterval(() => {
       this._say();

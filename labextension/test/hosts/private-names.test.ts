@@ -1,0 +1,40 @@
+/** What others do not promise is as we use it, in the releases that are installed. */
+import { readFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+
+import { expect, it, vi } from 'vitest';
+
+import { element } from '../../src/charts/ui/dom';
+import { hearOthers, inputOf, kernelOf, setBy } from '../../src/hosts/private-names';
+import { ProgressModel } from '../../src/hosts/widget/models';
+
+vi.hoisted(() => {
+  // Lumino asks for it when it is loaded; jsdom has none.
+  vi.stubGlobal('DragEvent', MouseEvent);
+});
+
+it('the input of a cell has its class, right below the cell', () => {
+  const source = readFileSync(createRequire(import.meta.url).resolve('@jupyterlab/cells/lib/widget.js'), 'utf8');
+  const name = /const CELL_INPUT_WRAPPER_CLASS = '(.+)';/.exec(source)?.[1] ?? '';
+  const cell = element('div', {}, element('p', {}, element('i', { class: name })), element('b', { class: name }));
+  expect([inputOf(cell)?.localName, source.includes('inputWrapper.addClass(CELL_INPUT_WRAPPER_CLASS)'), source.includes('layout.addWidget(inputWrapper)')]).toEqual(['b', true, true]);
+});
+
+it('who hears of a trait is told who set it', () => {
+  const comm = { comm_id: 'w', target_name: 'jupyter.widget', on_close: vi.fn(), on_msg: vi.fn(), send: vi.fn(() => ''), close: vi.fn() };
+  const model = new ProgressModel({}, { model_id: 'w', comm, widget_manager: { display_view: vi.fn() } });
+  const [self, other] = [{ name: 'self' }, { name: 'other' }];
+  const heard: unknown[] = [];
+  const end = hearOthers(self, model, 'total', value => heard.push(value));
+  setBy(self, model, 'total', 1);
+  setBy(other, model, 'total', 2);
+  model.set('total', 3);
+  end();
+  model.set('total', 4);
+  expect(heard).toEqual([2, 3]);
+});
+
+it('a manager without a kernel has none', () => {
+  const model = { id: 'k', name: 'python3' };
+  expect([{ kernel: { model } }, { kernel: null }, {}].map(kernelOf)).toEqual([model, null, null]);
+});
