@@ -14,7 +14,7 @@ from benchmarks.harness import spread
 
 __all__ = ["bokeh_rows"]
 
-COLOURS = np.array(["#b11f4b", "#4cd676", "#6887ff", "#a67f38", "#006d91"])
+COLOURS = np.array(["#6887ff", "#4cd676", "#a67f38", "#006d91", "#dca0d6"])
 PAN = """async count => {
   const plot = Bokeh.documents[0].roots()[0];
   const view = Bokeh.index.get_by_id(plot.id);

@@ -62,7 +62,7 @@ def test_what_is_held_grows_while_a_cell_runs_and_its_peak_is_exact(lab: LabPage
     lab.page.evaluate(WATCH)
     lab.start_cell(2)
     now = lab.page.locator(".tsk-cache-now")
-    expect(now).to_have_text("now 12 MB · 12 keys")
+    expect(now).to_have_text("now 12 MB · 12 results")
     assert not lab.is_done(2)
     amounts = [int(text.split()[1]) for text in lab.page.evaluate("window.seen")]
     assert len(set(amounts)) >= 3, amounts
@@ -70,13 +70,13 @@ def test_what_is_held_grows_while_a_cell_runs_and_its_peak_is_exact(lab: LabPage
     lab.page.screenshot(path=shots / "cache-live.png")
     lab.release()
     lab.wait_cell(2)
-    expect(now).to_have_text("nothing is held any more")
+    expect(now).to_have_text("none in memory now")
     peak = lab.page.locator(".tsk-cache-peak")
     expect(peak).to_have_text(re.compile(r"^Peak 20 MB at .*s: block 20 MB \(100%\)$"))
     lab.wait_feed("!feed.active")
     lab.run_cell(3)
-    lab.page.get_by_role("button", name="Keys").click()
-    expect(peak).to_have_text(re.compile(r"^Peak 20 keys at .*: block 20 \(100%\)$"))
+    lab.page.get_by_role("button", name="Count").click()
+    expect(peak).to_have_text(re.compile(r"^Peak 20 results at .*: block 20 \(100%\)$"))
 
 
 def test_a_recording_in_the_users_metric_is_shown_by_its_name(lab: LabPage, shots: Path) -> None:

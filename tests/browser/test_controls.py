@@ -200,7 +200,7 @@ def test_every_chart_by_itself_is_held_and_cleared(lab: LabPage) -> None:
     lab.release()
     lab.wait_cell(2)
     lab.wait_feed("!feed.active && feed.tasks === 8")
-    expect(chart(lab, "cache").locator(".tsk-cache-now")).to_have_text("nothing is held any more")
+    expect(chart(lab, "cache").locator(".tsk-cache-now")).to_have_text("none in memory now")
     expect(chart(lab, "progress").locator(".tsk-progress-count")).to_have_text("0 of 8 tasks")
     assert pictures == [chart(lab, name).locator("canvas").evaluate(SHOWN) for name in CHARTS[1:3]]
     for button in hold:

@@ -96,5 +96,5 @@ def test_a_saved_plot_is_drawn_without_a_network(
     title = page.title()
     context.close()
     # One prefix, and so the first colour, in the chart of tasks, the legend and the line of the cache.
-    assert "b11f4b" in colours
+    assert "6887ff" in colours
     assert (said, asked, title) == ([], [path.as_uri()], "Profile Results")

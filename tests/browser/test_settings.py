@@ -141,7 +141,7 @@ def test_the_settings_of_the_feed_take_effect_at_once(lab: LabPage) -> None:
     change(lab, "palette", "okabe-ito")
     expect(swatch).to_have_css("background-color", "rgb(230, 159, 0)")
     change(lab, "palette", "taskscope")
-    expect(swatch).to_have_css("background-color", "rgb(177, 31, 75)")
+    expect(swatch).to_have_css("background-color", "rgb(104, 135, 255)")
 
     # A page that holds fewer tasks than the kernel says so, also of those that it had before.
     change(lab, "maxTasks", 100_000)

@@ -1,9 +1,9 @@
-/** The colours of prefixes: given by first appearance, never by hash; far apart for colour-blind eyes. */
+/** The colours of prefixes: given by first appearance, never by hash; far apart for colour-blind eyes. Reds come last, for red is what failed. */
 
 export type Rgb = readonly [red: number, green: number, blue: number];
 
 export const PALETTE: readonly string[] =
-  '#b11f4b #4cd676 #6887ff #a67f38 #006d91 #dca0d6 #3ca694 #9b54c8 #f86685 #94ab39 #ac5107 #9c84c7 #ac606d #7b566e #667b9e #97c4aa #ccb93e #aa9afc #7541b8 #3375e3'.split(
+  '#6887ff #4cd676 #a67f38 #006d91 #dca0d6 #3ca694 #9b54c8 #94ab39 #ccb93e #7b566e #97c4aa #7541b8 #667b9e #aa9afc #ac5107 #9c84c7 #3375e3 #ac606d #b11f4b #f86685'.split(
     ' '
   );
 

@@ -9,7 +9,15 @@ const rgb = (text: string): readonly [number, number, number] => parseColour(tex
 describe('palette', () => {
   it('has twenty different colours, then begins anew', () => {
     expect(new Set(PALETTE).size).toBe(20);
-    expect([paletteColour(0), paletteColour(19), paletteColour(20)]).toEqual(['#b11f4b', '#3375e3', '#b11f4b']);
+    expect([paletteColour(0), paletteColour(19), paletteColour(20)]).toEqual(['#6887ff', '#f86685', '#6887ff']);
+  });
+
+  it('has no red among the first, which would look as what failed does', () => {
+    const reds = PALETTE.flatMap((colour, place) => {
+      const [red, green, blue] = rgb(colour);
+      return red > 1.5 * Math.max(green, blue) - 10 && green < 130 ? [place] : [];
+    });
+    expect(reds).toEqual([14, 17, 18, 19]);
   });
 
   it('text on each colour has AA contrast', () => {

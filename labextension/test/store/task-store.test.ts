@@ -160,7 +160,7 @@ describe('tables', () => {
       return ['add', 'sum', 'inc'].map(prefix => colours.colour(store.tables.prefixId(prefix)));
     };
     const first = of(0);
-    expect([first, of(1).slice(1)]).toEqual([['#b11f4b', '#4cd676', '#6887ff'], ['#b11f4b', '#4cd676']]);
+    expect([first, of(1).slice(1)]).toEqual([['#6887ff', '#4cd676', '#a67f38'], ['#6887ff', '#4cd676']]);
     store.append(batchOf([], { seq: 1, progress: [row(0, 'late')] }));
     expect(of(0)).toEqual(first);
   });

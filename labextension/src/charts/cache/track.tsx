@@ -46,7 +46,7 @@ export class CacheTrack extends PlotTrack {
     super(context);
     this.#chosen = measure;
     const { trans } = context;
-    this.label = trans.__('What the scheduler holds');
+    this.label = trans.__('Results in memory');
   }
 
   update(frame: TimeFrame | null): string | null {
@@ -173,7 +173,7 @@ export class CacheTrack extends PlotTrack {
       const { name = '?', prefix = '?' } = store.tables.groups[group] ?? {};
       return [printable(name), printable(prefix), format(amount)];
     });
-    return [{ caption: trans.__('Held at the peak'), columns: [trans.__('Group'), trans.__('Prefix'), measureName(summary.measure, this.#metric, trans)], rows }];
+    return [{ caption: trans.__('In memory at the peak'), columns: [trans.__('Group'), trans.__('Prefix'), measureName(summary.measure, this.#metric, trans)], rows }];
   }
 
   get #measure(): Measure {
@@ -190,12 +190,12 @@ export class CacheTrack extends PlotTrack {
       return trans.__('waiting for the first compute');
     }
     if (store.held.isUnknown) {
-      return trans.__('what was held was not recorded');
+      return trans.__('which results were in memory was not recorded');
     }
     if (!frame.growing && onCluster(store, window)) {
-      return trans.__('nothing was held when the workers were looked at, at most twice a second');
+      return trans.__('no results were in memory when the workers were looked at, at most twice a second');
     }
-    return frame.growing ? trans.__('nothing is held yet') : trans.__('nothing was held');
+    return frame.growing ? trans.__('no results in memory yet') : trans.__('no results were kept in memory');
   }
 
   /** The stack in sight; a cursor that moves over it does not make it another. */

@@ -1,4 +1,4 @@
-/** The sentences of the chart of what the scheduler holds. */
+/** The sentences of the chart of results in memory. */
 import { formatBytes, formatCount, formatDuration, formatPercent, printable } from '../../lib/format';
 import type { TranslationBundle } from '../../lib/translate';
 import type { Measure } from '../../store';
@@ -28,7 +28,7 @@ export function measureName(measure: Measure, metric: string | null, trans: Tran
     case 'bytes':
       return trans.__('Bytes');
     case 'count':
-      return trans.__('Keys');
+      return trans.__('Count');
     case 'metric':
       return printable(metric ?? trans.__('Metric'), 40);
   }
@@ -36,32 +36,32 @@ export function measureName(measure: Measure, metric: string | null, trans: Tran
 
 export function titleText(measure: Measure, metric: string | null, isOnCluster: boolean, trans: TranslationBundle): string {
   if (isOnCluster) {
-    return trans.__('Held by the workers · %1', measure === 'bytes' ? trans.__('bytes') : trans.__('keys'));
+    return trans.__('On the workers · %1', measure === 'bytes' ? trans.__('bytes') : trans.__('results'));
   }
   switch (measure) {
     case 'bytes':
-      return trans.__('Held by the scheduler · bytes');
+      return trans.__('Kept by the scheduler · bytes');
     case 'count':
-      return trans.__('Held by the scheduler · keys');
+      return trans.__('Kept by the scheduler · results');
     case 'metric':
-      return trans.__('Held by the scheduler · %1', measureName(measure, metric, trans));
+      return trans.__('Kept by the scheduler · %1', measureName(measure, metric, trans));
   }
 }
 
-/** An amount with the name of the metric, or with keys, so that it reads by itself. */
+/** An amount with the name of the metric, or of results, so that it reads by itself. */
 export function amountText(measure: Measure, amount: number, metric: string | null, trans: TranslationBundle): string {
   const text = formatterOf(measure)(amount);
   switch (measure) {
     case 'bytes':
       return text;
     case 'count':
-      return trans._n('%2 key', '%2 keys', amount, text);
+      return trans._n('%2 result', '%2 results', amount, text);
     case 'metric':
       return `${text} ${measureName(measure, metric, trans)}`;
   }
 }
 
-/** How many keys are left out of a sum; empty where none is. */
+/** How many results are left out of a sum; empty where none is. */
 export function unknownText(measure: Measure, unknown: number, metric: string | null, trans: TranslationBundle): string {
   if (unknown === 0 || measure === 'count') {
     return '';
@@ -69,15 +69,15 @@ export function unknownText(measure: Measure, unknown: number, metric: string | 
   const n = formatCount(unknown);
   if (measure === 'metric') {
     const name = measureName(measure, metric, trans);
-    return trans._n('%2 key without a value of %3', '%2 keys without a value of %3', unknown, n, name);
+    return trans._n('%2 result without a value of %3', '%2 results without a value of %3', unknown, n, name);
   }
-  return trans._n('%2 key of unknown size', '%2 keys of unknown size', unknown, n);
+  return trans._n('%2 result of unknown size', '%2 results of unknown size', unknown, n);
 }
 
 /** What is held now. */
 export function nowText({ measure, total, unknown, nKeys }: HeldSummary, metric: string | null, growing: boolean, trans: TranslationBundle): string {
   if (!growing && nKeys === 0) {
-    return trans.__('nothing is held any more');
+    return trans.__('none in memory now');
   }
   const keys = measure === 'count' ? '' : amountText('count', nKeys, metric, trans);
   const parts = [amountText(measure, total, metric, trans), keys, unknownText(measure, unknown, metric, trans)];
@@ -117,6 +117,6 @@ export function peakText(
 /** The chart in one sentence, for those who do not see it. */
 export function labelText(now: string, peak: string, isOnCluster: boolean, trans: TranslationBundle): string {
   const keys = trans.__('Arrows or A and D pan, plus and minus zoom, Shift with arrows reads values, Home shows all, F follows.');
-  const label = isOnCluster ? trans.__('What the workers hold') : trans.__('What the scheduler holds');
+  const label = isOnCluster ? trans.__('Results in memory of the workers') : trans.__('Results in memory');
   return `${label}: ${now}. ${peak}. ${keys}`;
 }

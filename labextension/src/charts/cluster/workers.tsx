@@ -85,7 +85,7 @@ export class WorkersTrack extends PlotTrack {
         heightPx: CPU_PX
       },
       {
-        title: trans.__('Memory · dark: results, light: the rest of the processes, dotted: spilled to disk'),
+        title: trans.__('Memory'),
         axis: valueAxis(top, 3, formatBytes),
         heightPx: MEMORY_PX
       }
@@ -152,12 +152,18 @@ export class WorkersTrack extends PlotTrack {
     }
     const { last, nWorkers } = this.#summary;
     const unmanaged = unmanagedBytes(last.rssBytes, last.managedBytes);
-    const notes = [
-      nWorkers === 0 ? trans.__('gone') : '',
-      trans.__('results %1 · unmanaged %2 · spilled %3', formatBytes(last.managedBytes), formatBytes(unmanaged), formatBytes(last.spilledBytes)),
-      this.#growing ? '' : trans.__('gauges show the last sample')
-    ];
-    return <div class="tsk-series-foot"><p>{notes.filter(note => note !== '').join(' · ')}</p></div>;
+    const parts = [
+      ['results', trans.__('results %1', formatBytes(last.managedBytes))],
+      ['unmanaged', trans.__('unmanaged %1', formatBytes(unmanaged))],
+      ['spilled', trans.__('spilled %1', formatBytes(last.spilledBytes))]
+    ] as const;
+    const notes = [nWorkers === 0 ? trans.__('gone') : '', this.#growing ? '' : trans.__('gauges show the last sample')];
+    return (
+      <div class="tsk-series-foot tsk-worker-foot">
+        {parts.map(([name, text]) => <span><span class={`tsk-worker-swatch tsk-${name}`} />{text}</span>)}
+        <span>{notes.filter(note => note !== '').join(' · ')}</span>
+      </div>
+    );
   }
 
   tables(): readonly TextTable[] {

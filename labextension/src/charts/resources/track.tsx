@@ -7,7 +7,6 @@ import type { Brush } from '../timeline/brush';
 import { PlotTrack } from '../timeline/plot-track';
 import type { Plot, PlotSpec } from '../timeline/plots';
 import type { TimeFrame } from '../timeline/time/time-frame';
-import type { TrackContext } from '../timeline/track';
 import type { ComponentChildren } from '../ui/render';
 import type { TextTable } from '../ui/tables';
 import { drawResources } from './draw';
@@ -25,17 +24,16 @@ const FAR = 4;
 export class ResourcesTrack extends PlotTrack {
   readonly name = 'resources';
   override readonly css = RESOURCES_CSS;
-  readonly label: string;
   #own: Span | null = null;
   #summary: ResourceSummary | null = null;
   #growing = false;
   #zeroS = 0;
   #seen = '';
 
-  constructor(context: TrackContext) {
-    super(context);
-    const { trans } = context;
-    this.label = trans.__('CPU and memory');
+  /** Beside the workers of a cluster it says whose CPU and memory these are. */
+  get label(): string {
+    const { store: { cluster }, trans } = this.context;
+    return (cluster?.workers.n ?? 0) > 0 ? trans.__('Notebook and its processes') : trans.__('CPU and memory');
   }
 
   update(frame: TimeFrame | null): string | null {

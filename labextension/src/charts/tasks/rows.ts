@@ -101,7 +101,8 @@ export function rowOfLane(rows: readonly Row[], lane: number): number {
 }
 
 function laneRow({ id, label }: LaneLabel, inset: boolean): LaneRow {
-  return { kind: 'lane', id, label, inset };
+  // The row above it names the worker.
+  return { kind: 'lane', id, label: inset ? label.replace(/^.+, (?=thread \d+$)/, '') : label, inset };
 }
 
 /** Local workers are known by the number of their process, those of a cluster by what their lanes begin with. */
@@ -145,15 +146,25 @@ export class LaneList {
         }
       }
     }
-    return inOrder(
+    return named(inOrder(
       [...ids]
         .sort((a, b) => a - b)
         .map(id => {
           const lane = this.store.tables.lanes[id];
           return { id, label: printable(lane?.label ?? `lane ${id}`, 40), worker: printable(lane?.worker ?? '', 80) };
         })
-    );
+    ));
   }
+}
+
+/** Threads that have no name but Python's are thread 1, 2, …, and say of which pool where there are several. */
+export function named(lanes: readonly LaneLabel[]): LaneLabel[] {
+  const places = lanes.map(({ label }) => /^ThreadPoolExecutor-(\d+)_(\d+)$/.exec(label)?.slice(1).map(place => Number(place) + 1) ?? []);
+  const pools = new Set(places.flatMap(([pool]) => pool ?? []));
+  return lanes.map((lane, i) => {
+    const [pool, thread] = places[i] ?? [];
+    return thread === undefined ? lane : { ...lane, label: pools.size === 1 ? `thread ${thread}` : `thread ${thread} of pool ${String(pool)}` };
+  });
 }
 
 /** Lanes whose names differ in their numbers only by these, 2 before 10; others as they appeared. */

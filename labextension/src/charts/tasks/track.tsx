@@ -90,7 +90,7 @@ export class TasksTrack implements Track, TaskKeys {
   constructor(private readonly context: TrackContext, private readonly options: TasksOptions) {
     const { store, window, trans, signal } = context;
     const request = (): void => { context.request(); };
-    this.label = trans.__('Tasks over time');
+    this.label = trans.__('Tasks');
     this.keys = { moves: bind(taskMoves(trans), this), others: bind(taskKeys(trans), this) };
     this.#lanes = new LaneList(store, this.#folding);
     this.#emphasis = new Emphasis(() => { this.#onEmphasis(); }, options.hidden);

@@ -199,7 +199,7 @@ export class Section implements Intents, TimeKeys {
     const tools = this.#tools(track);
     const room = this.#room;
     const seen = [
-      track.version(), this.#nothing, this.#notice.text, this.#hinting, this.#helping, this.#tabling, this.#tableMs, this.#description,
+      track.label, track.version(), this.#nothing, this.#notice.text, this.#hinting, this.#helping, this.#tabling, this.#tableMs, this.#description,
       room?.plotLeftPx, room?.heightPx, room?.scrollPx, tools.hidden, this.timeline.isDark,
       ...[...tools.buttons, ...tools.menu.items].flatMap(({ text, pressed, hidden }) => [text, pressed, hidden])
     ].join('\n');
@@ -215,6 +215,7 @@ export class Section implements Intents, TimeKeys {
     render(
       <>
         <div class={`tsk-track-top ${prefix}-top`} hidden={!isShown && tools.hidden}>
+          <span class="tsk-track-title" aria-hidden="true">{track.label}</span>
           {track.head()}
           <Toolbar {...tools} />
         </div>
@@ -334,7 +335,7 @@ export class Section implements Intents, TimeKeys {
       { text: '−', label: trans.__('Zoom out'), act: () => { this.zoom(2); } },
       { text: '+', label: trans.__('Zoom in'), act: () => { this.zoom(0.5); } },
       { text: trans.__('Fit'), label: trans.__('Fit: show everything (Home)'), act: () => { this.fit(); } },
-      { text: trans.__('Follow'), label: trans.__('Follow: move with the present (F)'), act: () => { this.toggleFollow(); }, pressed: navigator.following },
+      { text: trans.__('Follow'), label: trans.__('Follow: move with the present (F)'), act: () => { this.toggleFollow(); }, pressed: navigator.following, hidden: !isLive && !navigator.following },
       { text: trans.__('Pause'), label: trans.__('Pause: hold the picture; recording goes on'), act: () => { timeline.togglePause(); }, pressed: isPaused, hidden: !isLive && !isPaused }
     ];
     const one = this.#tables.length < 2;

@@ -1,11 +1,12 @@
 /** The rules that all tracks share; colours and fonts are those of all charts. */
 
 export const TIMELINE_CSS = `
-.tsk-gantt, .tsk-series { position: relative; padding: 6px 0 8px; }
+.tsk-gantt, .tsk-series { position: relative; padding: 6px 0 8px; container-type: inline-size; }
 :is(.tsk-gantt, .tsk-series)[hidden], :is(.tsk-gantt, .tsk-series) [hidden] { display: none !important; }
 .tsk-chart:is(.tsk-gantt, .tsk-series) :is(dl, dt, dd, ul, li, table, caption, th, td) { float: none; width: auto; font-weight: normal; }
 .tsk-chart:is(.tsk-gantt, .tsk-series) :is(dt, dd) { display: block; margin: 0; padding: 0; }
 .tsk-track-top { display: flex; flex-wrap: wrap; align-items: center; gap: 4px 12px; padding: 0 12px 6px; }
+.tsk-track-title { font-weight: 600; }
 .tsk-track-top .tsk-toolbar { margin-inline-start: auto; }
 .tsk-series-head { display: flex; flex: 1 1 180px; flex-wrap: wrap; align-items: flex-start; gap: 6px 28px; min-width: 0; }
 .tsk-series-foot { padding: 4px 12px 0; color: var(--tsk-faint); overflow-wrap: anywhere; }
@@ -23,7 +24,7 @@ export const TIMELINE_CSS = `
   min-height: 96px; padding: 16px; color: var(--tsk-faint); text-align: center;
 }
 .tsk-track-hint {
-  position: absolute; left: 50%; top: 50%; transform: trans(-50%, -50%);
+  position: absolute; left: 50%; top: 50%; transform: translate(-50%, -50%);
   padding: 4px 12px; border-radius: 12px; pointer-events: none; white-space: nowrap; max-width: 100%;
   overflow: hidden; text-overflow: ellipsis;
   background: var(--tsk-ink); color: var(--tsk-paper); opacity: 0.88;
@@ -47,6 +48,10 @@ export const TIMELINE_CSS = `
 :is(.tsk-gantt-tip, .tsk-gantt-card) dd { min-width: 0; overflow-wrap: anywhere; unicode-bidi: isolate; }
 :is(.tsk-gantt-tip, .tsk-gantt-card) dd .tsk-gantt-swatch { margin-inline-end: 6px; vertical-align: -1px; }
 .tsk-gantt-tip-note { margin: 5px 0 0; color: var(--tsk-faint); }
+@container (max-width: 520px) {
+  .tsk-track-title { flex: 1 1 0; }
+  .tsk-chart .tsk-track-top :is(.tsk-series-head, .tsk-gantt-state) { order: 1; flex-basis: 100%; }
+}
 @media (max-width: 480px) {
   .tsk-track-top, .tsk-series-foot { padding-inline: 8px; }
 }

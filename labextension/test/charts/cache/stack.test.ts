@@ -90,17 +90,17 @@ describe('numbers and words', () => {
     const summary = summariseHeld(store, ALL_RUNS, 'bytes')!;
     const prefixes = byPrefix(store, summary.peak.groups);
     expect(peakText(summary, prefixes, null, 0.5, english)).toBe(
-      'Peak 100 B at 1.5 s: add 70 B (70%), inc 30 B (30%) · 1 key of unknown size'
+      'Peak 100 B at 1.5 s: add 70 B (70%), inc 30 B (30%) · 1 result of unknown size'
     );
     const unknown = { ...summary, peak: { ...summary.peak, total: 0 } };
     expect([peakText(unknown, [], null, 0, english), peakText({ ...unknown, measure: 'metric' }, [], 'rows', 0, english)]).toEqual([
       'Peak not known: all sizes are unknown', 'Peak not known: all values of rows are unknown'
     ]);
     expect(peakText({ ...summary, isLowerBound: true }, [], null, 0, english)).toBe(
-      'Peak at least 100 B at 2 s · 1 key of unknown size'
+      'Peak at least 100 B at 2 s · 1 result of unknown size'
     );
-    expect(nowText(summary, null, true, english)).toBe('now 70 B · 2 keys');
-    expect(nowText({ ...summary, nKeys: 0, total: 0 }, null, false, english)).toBe('nothing is held any more');
+    expect(nowText(summary, null, true, english)).toBe('now 70 B · 2 results');
+    expect(nowText({ ...summary, nKeys: 0, total: 0 }, null, false, english)).toBe('none in memory now');
   });
 
   it('call a metric by its name', () => {
@@ -109,7 +109,7 @@ describe('numbers and words', () => {
     const summary = summariseHeld(store, ALL_RUNS, 'metric')!;
     expect([name, metricName(store, { firstRun: 1, lastRun: null })]).toEqual(['how_long', null]);
     expect(amountText('metric', summary.peak.total, name, english)).toBe('3.5 how_long');
-    expect(unknownText('metric', summary.peak.unknown, name, english)).toBe('3 keys without a value of how_long');
+    expect(unknownText('metric', summary.peak.unknown, name, english)).toBe('3 results without a value of how_long');
   });
 
   it('say that computes at the same time were added up', () => {

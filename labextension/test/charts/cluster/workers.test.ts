@@ -43,7 +43,7 @@ it('adds up what workers said last, and a worker that has left counts no more', 
     ['Spilled', '–', '200 MB', '750 ms'],
     ['Limit', '4 GB', '4 GB', '500 ms']
   ]);
-  expect(texts(el, '.tsk-series-foot p')).toEqual(['results – · unmanaged – · spilled – · gauges show the last sample']);
+  expect(texts(el, '.tsk-worker-foot > span')).toEqual(['results –', 'unmanaged –', 'spilled –', 'gauges show the last sample']);
 });
 
 it('shows one worker where the person chooses it, and that it is gone', async () => {
@@ -59,7 +59,7 @@ it('shows one worker where the person chooses it, and that it is gone', async ()
     ['Spilled', '–', '200 MB', '750 ms'],
     ['Limit', '–', '–', '']
   ]);
-  expect(texts(el, '.tsk-series-foot p')).toEqual(['gone · results – · unmanaged – · spilled – · gauges show the last sample']);
+  expect(texts(el, '.tsk-worker-foot > span')).toEqual(['results –', 'unmanaged –', 'spilled –', 'gone · gauges show the last sample']);
 });
 
 it('is not there where no worker was heard of', async () => {

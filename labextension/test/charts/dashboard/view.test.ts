@@ -43,7 +43,7 @@ it('shows the same computes and the same colours in both charts, progress first'
   store.append(TWO_RUNS);
   const { el } = mount(document.body, store, { signal: new AbortController().signal, firstRun: 1 });
   const expected = [
-    ['add', 'rgb(177, 31, 75)'],
+    ['add', 'rgb(104, 135, 255)'],
     ['mul', 'rgb(76, 214, 118)']
   ];
   expect([...el.children].map(chart => chart.className)).toEqual([
@@ -73,4 +73,16 @@ it('leaves no listener, timer, frame or element behind', () => {
   expect([store.listenerCount, listeners.alive() > 0, vi.getTimerCount() > 0]).toEqual([2, true, true]);
   controller.abort();
   expect([store.listenerCount, listeners.alive(), vi.getTimerCount(), el.childNodes.length]).toEqual([0, 0, 0, 0]);
+});
+
+it('each track says what it is, and following the present is offered where there is one', () => {
+  const shown = [smallBatch({ nowS: 3, active: false, runs: [smallRun({ stopS: 1, status: 'finished' })] }), smallBatch({ nowS: 3, active: true, runs: [smallRun()] })].map(batch => {
+    const store = new TaskStore();
+    store.append(batch);
+    const { el } = mount(document.body, store, { signal: new AbortController().signal, follow: false });
+    const buttons = [...el.querySelectorAll<HTMLButtonElement>('.tsk-gantt .tsk-toolbar > button:not([hidden])')];
+    return [[...el.querySelectorAll('.tsk-track-title')].map(title => title.textContent), buttons.map(button => button.textContent)];
+  });
+  const titles = ['Tasks', 'CPU and memory', 'Results in memory'];
+  expect(shown).toEqual([[titles, ['−', '+', 'Fit', 'Find']], [titles, ['−', '+', 'Fit', 'Follow', 'Pause', 'Find']]]);
 });

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 
 import type { LaneLabel, Row } from '../../../src/charts/tasks/rows';
-import { Folding, inOrder, isFolded, rowOfLane, rowsOf } from '../../../src/charts/tasks/rows';
+import { Folding, inOrder, isFolded, named, rowOfLane, rowsOf } from '../../../src/charts/tasks/rows';
 
 function lanes(...perWorker: number[]): LaneLabel[] {
   let id = 0;
@@ -52,4 +52,16 @@ it('names that differ in numbers only stand in the order of these, others as the
   expect(inOrder(lanes).map(lane => lane.label)).toEqual([
     'worker 0, thread 3', 'worker 1, thread 1', 'worker 1, thread 2', 'worker 1, thread 10', 'scheduler', 'worker a, thread 1'
   ]);
+});
+
+it('threads without a name of their own are numbered, with their pool where there are several', () => {
+  const labelsOf = (...labels: string[]): string[] => named(labels.map((label, id) => ({ id, label, worker: '' }))).map(lane => lane.label);
+  expect([labelsOf('MainThread', 'ThreadPoolExecutor-3_0', 'ThreadPoolExecutor-3_11'), labelsOf('ThreadPoolExecutor-0_0', 'ThreadPoolExecutor-1_0', 'worker_0')]).toEqual([
+    ['MainThread', 'thread 1', 'thread 12'], ['thread 1 of pool 1', 'thread 1 of pool 2', 'worker_0']
+  ]);
+});
+
+it('a lane below the row of its worker does not name the worker again', () => {
+  const lanes = ['worker 0, thread 1', 'worker 0, thread 2', 'worker 1, thread 1'].map((label, id) => ({ id, label, worker: label.slice(0, 8) }));
+  expect(rowsOf(lanes, new Folding()).map(row => row.label)).toEqual(['worker 0', 'thread 1', 'thread 2', 'worker 1, thread 1']);
 });

@@ -50,7 +50,7 @@ const text = (el: HTMLElement, query: string): string | null =>
 it('cache says that what was held is not known where it is not', () => {
   const run = smallRun({ stopS: 1, status: 'interrupted' });
   const unknown = { nowS: 1, active: false, runs: [run], held: heldColumns([], { isUnknown: true }) };
-  expect(text(mounted('cache', unknown), '.tsk-series-empty')).toBe('what was held was not recorded');
+  expect(text(mounted('cache', unknown), '.tsk-series-empty')).toBe('which results were in memory was not recorded');
 });
 
 describe.each(['resources', 'cache'] as const)('%s', name => {
@@ -61,7 +61,7 @@ describe.each(['resources', 'cache'] as const)('%s', name => {
     expect(said).toEqual(
       {
         resources: ['waiting for the first compute', 'no samples yet', 'no samples of CPU and memory for this compute'],
-        cache: ['waiting for the first compute', 'nothing is held yet', 'nothing was held']
+        cache: ['waiting for the first compute', 'no results in memory yet', 'no results were kept in memory']
       }[name]
     );
   });
@@ -120,11 +120,11 @@ it('the cache says its peak as text and group by group, and can be counted in ke
   expect([...el.querySelectorAll('td')].map(cell => cell.textContent)).toEqual(['<b>-1', '<b>', '3 kB']);
   const buttons = [...el.querySelectorAll<HTMLElement>('.tsk-cache-measures button')];
   expect(buttons.map(b => [b.textContent, b.hidden, b.getAttribute('aria-pressed')])).toEqual([
-    ['Bytes', false, 'true'], ['Keys', false, 'false'], ['Metric', true, 'false']
+    ['Bytes', false, 'true'], ['Count', false, 'false'], ['Metric', true, 'false']
   ]);
   buttons[1]?.click();
   vi.advanceTimersByTime(50);
-  expect(text(el, '.tsk-cache-peak')).toBe('Peak 3 keys at 2 s: <b> 3 (100%)');
+  expect(text(el, '.tsk-cache-peak')).toBe('Peak 3 results at 2 s: <b> 3 (100%)');
   expect(el.querySelector('b')).toBeNull();
 });
 
