@@ -196,10 +196,6 @@ class Tasks:
         task = self._tasks.get(key)
         return None if task is None else task.state
 
-    def is_to_run(self, key: Hashable) -> bool:
-        """Return whether a task will run or runs."""
-        return self.state(key) in TO_RUN
-
     def run_of(self, key: Hashable) -> TrackedRun | None:
         """Return the run that a task is of, also one that has ended; None where it is nobody's here."""
         task = self._tasks.get(key)
