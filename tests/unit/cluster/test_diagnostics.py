@@ -95,7 +95,7 @@ from taskscope.session import current
 assert "distributed" not in sys.modules
 hold_first, *_ = sys.argv[1:]
 out = io.StringIO()
-bar = ProgressBar(out=out)
+bar = ProgressBar(out=out, dt=1000)
 if hold_first == "yes":
     current().hold("the extension")
 bar.register()
