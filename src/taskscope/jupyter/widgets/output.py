@@ -60,7 +60,7 @@ class WidgetOutput:
             self._feed.announce()
         with self._lock:
             self._shows_widget = self._can_show_widget()
-            self._shown = self._bundle()
+            self._shown_version, self._shown = self._now()
         display(self._shown, raw=True, display_id=self._id)
         if self._has_news() and not self._undo:
             self._undo = [self._feed.publisher.add_sender(self), at_cell_end(self._catch_up)]
@@ -95,10 +95,11 @@ class WidgetOutput:
             update_display(bundle, raw=True, display_id=self._id)
 
     def _update(self) -> None:
-        bundle = self._bundle()
+        version, bundle = self._now()
         if bundle != self._shown:
-            self._shown = bundle
             update_display(bundle, raw=True, display_id=self._id)
+        # Not before: what fails or is interrupted is shown the next time.
+        self._shown_version, self._shown = version, bundle
 
     def _catch_up(self) -> None:
         """Show how the cell's computes ended: where notebooks are run by a program, nobody waits for more."""
@@ -117,14 +118,20 @@ class WidgetOutput:
             recorder.fault(self.name, error)
 
     def _leave(self) -> None:
-        while self._undo:
-            self._undo.pop()()
+        while (undo := self._next_undo()) is not None:
+            undo()
 
-    def _bundle(self) -> Bundle:
+    def _next_undo(self) -> Callable[[], None] | None:
+        # The pump's thread and the user's may come together.
+        with self._lock:
+            return self._undo.pop() if self._undo else None
+
+    def _now(self) -> tuple[int | None, Bundle]:
+        """Return what there is to show, and the version that it shows."""
         recorder = self._feed.session.recorder
         # What is not folded yet changes the picture once more, and no version.
-        self._shown_version = None if recorder.is_active() else recorder.version
-        return self._widget() if self._shows_widget else self._picture()
+        version = None if recorder.is_active() else recorder.version
+        return version, self._widget() if self._shows_widget else self._picture()
 
     def _can_show_widget(self) -> bool:
         # Voila runs the whole notebook before there is a page, and no page of its gets updates.
