@@ -22,7 +22,7 @@ if TYPE_CHECKING:
         ProgressWidget,
         ResourceWidget,
     )
-    from taskscope.profiling import profile
+    from taskscope.profiling import last, profile, runs
     from taskscope.recording import Recording, compare, load
 
 _HOMES = {
@@ -35,8 +35,10 @@ _HOMES = {
     "ResourceWidget": "taskscope.jupyter.widgets",
     "TaskscopeError": "taskscope.errors",
     "compare": "taskscope.recording",
+    "last": "taskscope.profiling",
     "load": "taskscope.recording",
     "profile": "taskscope.profiling",
+    "runs": "taskscope.profiling",
 }
 
 __all__ = [
@@ -50,8 +52,10 @@ __all__ = [
     "TaskscopeError",
     "__version__",
     "compare",
+    "last",
     "load",
     "profile",
+    "runs",
 ]
 
 

@@ -57,7 +57,7 @@ def test_what_a_cell_began_is_shown_until_it_is_over_and_by_the_cell_that_waits(
     expect(waits.locator(".tsk-progress-number").first).to_contain_text("0 / 4")
     lab.release()
     lab.wait_cell(4)
-    for cell in (begun, waits):
-        cell.scroll_into_view_if_needed()
-        expect(cell.frame_locator("iframe").locator(".tsk-gantt canvas")).to_be_visible()
+    for shown in (begun, waits):
+        shown.scroll_into_view_if_needed()
+        expect(shown.frame_locator("iframe").locator(".tsk-gantt canvas")).to_be_visible()
     lab.run_cell(5)

@@ -2,8 +2,9 @@
 
 from taskscope.profiling.block import Block
 from taskscope.profiling.context import BlockContext
+from taskscope.profiling.history import last, runs
 from taskscope.profiling.options import BlockOptions
 from taskscope.profiling.profile import profile
 from taskscope.profiling.profiled import ProfiledBlock
 
-__all__ = ["Block", "BlockContext", "BlockOptions", "ProfiledBlock", "profile"]
+__all__ = ["Block", "BlockContext", "BlockOptions", "ProfiledBlock", "last", "profile", "runs"]

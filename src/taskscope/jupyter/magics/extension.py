@@ -15,6 +15,7 @@ from taskscope.session import current as current_session
 __all__ = ["load", "unload"]
 
 _HOME = "taskscope.jupyter.magics.extension"
+_MAGICS = (("cell", "profile"), ("line", "profile"), ("line", "taskscope"))
 
 
 class Extension:
@@ -25,17 +26,17 @@ class Extension:
         self.cells = CellStack()
         self.magics = ProfileMagics(shell, self.cells)
         self._transformer = HeaderTransformer(_call)
-        self._before: dict[str, object] = {}
+        self._before: dict[tuple[str, str], object] = {}
 
     def load(self) -> None:
         """Watch every Dask compute of this process, and offer the magics."""
         shell = self._shell
         current_session().hold(self)
         current_session().sampler.prepare()
-        for kind, name in (("cell", "profile"), ("line", "profile")):
+        for kind, name in _MAGICS:
             before = shell.magics_manager.magics[kind].get(name)
             if before is not None:
-                self._before[kind] = before
+                self._before[kind, name] = before
         shell.register_magics(self.magics)
         shell.input_transformers_cleanup.append(header_to_string)
         shell.ast_transformers.append(self._transformer)
@@ -58,10 +59,10 @@ class Extension:
             shell.ast_transformers.remove(self._transformer)
         if header_to_string in shell.input_transformers_cleanup:
             shell.input_transformers_cleanup.remove(header_to_string)
-        for kind in ("cell", "line"):
-            shell.magics_manager.magics[kind].pop("profile", None)
-            if kind in self._before:
-                shell.magics_manager.magics[kind]["profile"] = self._before[kind]
+        for kind, name in _MAGICS:
+            shell.magics_manager.magics[kind].pop(name, None)
+            if (kind, name) in self._before:
+                shell.magics_manager.magics[kind][name] = self._before[kind, name]
         if getattr(shell, "kernel", None) is not None:
             from taskscope.jupyter.feed import current as current_feed
             from taskscope.jupyter.widgets.base import following

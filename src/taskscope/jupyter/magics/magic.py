@@ -7,13 +7,13 @@ from typing import TypeVar
 
 from IPython.core.error import UsageError
 from IPython.core.interactiveshell import ExecutionResult, InteractiveShell
-from IPython.core.magic import Magics, line_cell_magic, magics_class, no_var_expand
+from IPython.core.magic import Magics, line_cell_magic, line_magic, magics_class, no_var_expand
 from IPython.core.magic_arguments import argument, magic_arguments
 
 from taskscope.jupyter.magics.cells import CellStack
 from taskscope.jupyter.magics.options import MagicOptions, parse_options, split_statement
 from taskscope.options import arguments
-from taskscope.profiling import ProfiledBlock
+from taskscope.profiling import ProfiledBlock, runs
 from taskscope.recording import Recording
 from taskscope.session import current as current_session
 
@@ -60,6 +60,24 @@ class ProfileMagics(Magics):
         if not statement:
             raise UsageError("%profile needs a statement; to profile a whole cell, start it with %%profile")
         return self._run_statement(self._parse(given), statement)
+
+    @line_magic
+    def taskscope(self, line: str) -> object:
+        """List the computes of this session, or return the recording of one.
+
+        %taskscope
+        %taskscope NUMBER
+        """
+        computes = runs()
+        if not line.strip():
+            return computes
+        for compute in computes:
+            if line.strip() == str(compute.number):
+                return compute.recording()
+        numbers = f"{computes[0].number} to {computes[-1].number}" if computes else "there are none yet"
+        raise UsageError(
+            f"%taskscope takes the number of a compute ({numbers}), or nothing; got {line.strip()!r}"
+        )
 
     def begin(self, line: str) -> None:
         """Start profiling the cell that is being run, up to its end."""
