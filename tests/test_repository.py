@@ -33,3 +33,11 @@ def test_the_lock_file_pins_versions_and_contents_but_not_where_they_came_from()
     packages = json.loads((ROOT / "package-lock.json").read_text("utf-8"))["packages"]
     assert [name for name, package in packages.items() if "resolved" in package] == []
     assert [name for name, package in packages.items() if name and "integrity" not in package] == []
+
+
+def test_no_cluster_of_a_test_takes_a_port_that_another_process_may_have() -> None:
+    usual_port = re.compile(r"""dashboard_address=(None|""|'')""")
+    tests = [
+        path for path in committed_files() if path.suffix == ".py" and path.is_relative_to(ROOT / "tests")
+    ]
+    assert [str(path.relative_to(ROOT)) for path in tests if usual_port.search(path.read_text("utf-8"))] == []
