@@ -50,6 +50,8 @@ export interface SectionHost {
   readonly isDark: boolean;
   readonly isCleared: boolean;
   readonly isLive: boolean;
+  /** Whether nothing can come any more. */
+  readonly isOver: boolean;
   /** How often the store had news. */
   readonly news: number;
   /** Paint soon. */
@@ -329,13 +331,13 @@ export class Section implements Intents, TimeKeys {
 
   #tools(track: Track): ToolbarSpec {
     const { timeline, leads } = this;
-    const { trans, isCleared, isLive, axis, navigator } = timeline;
+    const { trans, isCleared, isLive, isOver, axis, navigator } = timeline;
     const isPaused = axis.pausedAtS !== null;
     const common = [
       { text: '−', label: trans.__('Zoom out'), act: () => { this.zoom(2); } },
       { text: '+', label: trans.__('Zoom in'), act: () => { this.zoom(0.5); } },
       { text: trans.__('Fit'), label: trans.__('Fit: show everything (Home)'), act: () => { this.fit(); } },
-      { text: trans.__('Follow'), label: trans.__('Follow: move with the present (F)'), act: () => { this.toggleFollow(); }, pressed: navigator.following, hidden: !isLive && !navigator.following },
+      { text: trans.__('Follow'), label: trans.__('Follow: move with the present (F)'), act: () => { this.toggleFollow(); }, pressed: navigator.following, hidden: isOver && !navigator.following },
       { text: trans.__('Pause'), label: trans.__('Pause: hold the picture; recording goes on'), act: () => { timeline.togglePause(); }, pressed: isPaused, hidden: !isLive && !isPaused }
     ];
     const one = this.#tables.length < 2;

@@ -29,6 +29,8 @@ export interface TimelineOptions {
   readonly lastRun?: number | null;
   /** Whether it starts by moving with the present; on where the window is open. */
   readonly follow?: boolean;
+  /** Whether this is a recording that is over: nothing will come that could be followed. */
+  readonly isOver?: boolean;
   /** Shared with other charts of the same computes; left out: its own. */
   readonly axis?: TimeAxis;
   readonly trans?: TranslationBundle;
@@ -67,6 +69,7 @@ export function mountTimeline(el: HTMLElement, store: TaskStore, makers: readonl
 export class Timeline implements TimelineChart, SectionHost {
   readonly signal: AbortSignal;
   readonly trans: TranslationBundle;
+  readonly isOver: boolean;
   readonly axis: TimeAxis;
   readonly window: ShownWindow;
   readonly navigator: Navigator;
@@ -83,6 +86,7 @@ export class Timeline implements TimelineChart, SectionHost {
     const { signal, firstRun = 0, lastRun = null, trans = english } = options;
     this.signal = signal;
     this.trans = trans;
+    this.isOver = options.isOver ?? false;
     this.axis = options.axis ?? new TimeAxis(options.follow ?? lastRun === null);
     this.window = new ShownWindow({ firstRun, lastRun }, this.axis);
     this.#report = new Reporter(options);

@@ -29,7 +29,7 @@ export async function showReports(signal: AbortSignal, cluster?: ClusterReader):
         place.append(el);
       }
       adoptStyles(el, REPORT_CSS);
-      mount(el, store, { signal, prefixes: 'legend', follow: false, ...(cluster === undefined ? {} : { clusters: cluster.charts }) });
+      mount(el, store, { signal, prefixes: 'legend', follow: false, isOver: true, ...(cluster === undefined ? {} : { clusters: cluster.charts }) });
       document.querySelector('.taskscope-picture')?.removeAttribute('open');
     } catch (error) {
       reportError(error);

@@ -76,6 +76,7 @@ function timelineOptions(
     lastRun,
     clusters: CLUSTER_CHARTS,
     follow: lastRun === null && model.get('follow') === true,
+    isOver: model.get('recorded') !== null,
     trans,
     ...(reveal === undefined ? {} : { reveal }),
     onFollow: value => {

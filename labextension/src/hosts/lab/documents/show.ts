@@ -57,7 +57,7 @@ function showRecording(el: HTMLElement, recording: FileRecording, trans: Transla
   });
   store.append(batchOf(recording));
   const clusters = CLUSTER_CHARTS;
-  mount(body, store, { signal, clusters, prefixes: 'legend', follow: false, trans });
+  mount(body, store, { signal, clusters, prefixes: 'legend', follow: false, isOver: true, trans });
 }
 
 function whatIsWrong(
