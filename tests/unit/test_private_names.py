@@ -367,6 +367,7 @@ DOCUMENTED = {"_make", "_replace"}  # of named tuples
 OUR_WORDS = {"_after", "_before", "_entries", "_registered_as", "_taskscope_finish_first", "_taskscope_exit"}
 """Texts that are no names of others: suffixes of columns, and keys in dictionaries of our own objects."""
 WRITTEN = {
+    "__annotations__",
     "__doc__",
     "__file__",
     "__loader__",
