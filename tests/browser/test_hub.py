@@ -23,7 +23,7 @@ STRICT = (
     " img-src 'self' data:; font-src 'self'; connect-src 'self';"
     " base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 )
-FIRST_COLOUR = (0xB1, 0x1F, 0x4B)
+FIRST_COLOUR = (0x68, 0x87, 0xFF)
 
 
 @pytest.fixture(scope="module")

@@ -103,18 +103,21 @@ class LabPage:
     def __init__(self, page: Page, server: Server, workspace: str) -> None:
         self.page = page
         self.errors: list[str] = []
+        self._forgiven: tuple[str, ...] = ()
         self._server = server
         self.workspace = workspace
         self._path = ""
         page.set_default_timeout(DONE_MS)
-        page.on(
-            "pageerror", lambda error: self.errors.append(f"page error: {error.message} in {_file(error)}")
-        )
+        page.on("pageerror", lambda error: self._note(f"page error: {error.message} in {_file(error)}"))
         page.on("console", lambda m: self._console(m.type, m.text))
 
     def _console(self, kind: str, text: str) -> None:
         if kind == "error" and not text.startswith(_OF_OTHERS):
-            self.errors.append(f"console: {text}")
+            self._note(f"console: {text}")
+
+    def _note(self, error: str) -> None:
+        if not error.startswith(self._forgiven):
+            self.errors.append(error)
 
     @property
     def path(self) -> str:
@@ -215,9 +218,11 @@ class LabPage:
         )
         return found
 
-    def forgive(self, text: str) -> None:
-        """Forget errors that begin with this; the caller says why they are not ours."""
+    def forgive(self, text: str, *, also_later: bool = False) -> None:
+        """Forget errors that begin with this, or later ones, too; the caller says why they are not ours."""
         self.errors = [error for error in self.errors if not error.startswith(text)]
+        if also_later:
+            self._forgiven += (text,)
 
     def kernel_status(self) -> str:
         """Return what JupyterLab's status bar says of the kernel, ``Busy`` or ``Idle`` for example."""
