@@ -47,6 +47,7 @@ from taskscope.sources.local.adapter import registration
 from taskscope.sources.local.source import run_label
 from tests.support.local_computes import process_pool
 from tests.support.resources import Held, held_now, watch_sockets
+from tests.support.shell import shell_with_taskscope
 
 __all__ = ["MODES", "Finding", "Mode", "Place", "Pools", "Sweep", "pools", "sweep"]
 
@@ -412,20 +413,9 @@ class Sweep:
 
     @contextmanager
     def _in_a_shell(self) -> Iterator[None]:
-        from IPython.core.interactiveshell import InteractiveShell
-        from traitlets.config import Config
-
-        config = Config()
-        config.HistoryManager.enabled = False
-        InteractiveShell.clear_instance()
-        self._shell = InteractiveShell.instance(config=config, colors="nocolor")
-        self._shell.run_line_magic("load_ext", "taskscope")
-        try:
+        with shell_with_taskscope() as self._shell:
             yield
-        finally:
-            self._shell.run_line_magic("unload_ext", "taskscope")
-            self._shell = None
-            InteractiveShell.clear_instance()
+        self._shell = None
 
     def points(self, mode: Mode) -> list[Place]:
         """Return the places of all points, in order."""

@@ -19,13 +19,13 @@ from typing import Any
 import dask.threaded
 import pytest
 from IPython.core.interactiveshell import InteractiveShell
-from traitlets.config import Config
 
 import taskscope
 from taskscope.diagnostics import CacheProfiler, Profiler, ProgressBar, ResourceProfiler
 from taskscope.jupyter.feed import current as current_feed
 from taskscope.recording import Recording
 from taskscope.session import current
+from tests.support.shell import shell_with_taskscope
 from tests.support.waiting import PATIENCE_S, until
 
 USES = ("first", "second", "third")
@@ -268,15 +268,8 @@ FEATURES: dict[str, Callable[[], Feature]] = {
 
 @pytest.fixture
 def shell() -> Iterator[InteractiveShell]:
-    config = Config()
-    # No thread and no file for the history of a test.
-    config.HistoryManager.enabled = False
-    InteractiveShell.clear_instance()
-    shell = InteractiveShell.instance(config=config, colors="nocolor")
-    shell.run_line_magic("load_ext", "taskscope")
-    yield shell
-    shell.run_line_magic("unload_ext", "taskscope")
-    InteractiveShell.clear_instance()
+    with shell_with_taskscope() as shell:
+        yield shell
 
 
 @pytest.fixture(autouse=True)

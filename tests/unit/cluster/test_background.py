@@ -12,8 +12,6 @@ from typing import Any
 import pytest
 from dask.delayed import delayed
 from distributed import Client, Event, LocalCluster, wait
-from IPython.core.interactiveshell import InteractiveShell
-from traitlets.config import Config
 
 import taskscope
 from taskscope.errors import OptionError, StillRunningError
@@ -22,7 +20,9 @@ from taskscope.recording import Recording
 from taskscope.session import current
 from taskscope.sources.cluster.questions import Questions
 from tests.support.cluster_tasks import read_truth, work
+from tests.support.shell import shell_with_taskscope
 from tests.support.waiting import PATIENCE_S, until
+from tests.unit.cluster.test_computes import rows
 
 
 @pytest.fixture(scope="module")
@@ -47,11 +47,6 @@ def gate(client: Client) -> Iterator[Event]:
 def gated(folder: Path, name: str) -> str:
     Event("gate").wait()
     return work(folder, name, 0.0)
-
-
-def rows(recording: RecordedData, table: str, *columns: str) -> list[tuple[Any, ...]]:
-    found = recording.table(table)
-    return list(zip(*(list(found[c]) for c in columns), strict=True))
 
 
 def keys_of(recording: RecordedData) -> list[str]:
@@ -171,13 +166,7 @@ def test_a_timeout_that_is_no_time_is_refused(client: Client, gate: Event, truth
 def test_a_variable_of_a_cell_is_bound_to_the_complete_recording(
     client: Client, gate: Event, truth: Path
 ) -> None:
-    config = Config()
-    # No thread and no file for the history of a test.
-    config.HistoryManager.enabled = False
-    InteractiveShell.clear_instance()
-    shell = InteractiveShell.instance(config=config, colors="nocolor")
-    shell.run_line_magic("load_ext", "taskscope")
-    try:
+    with shell_with_taskscope() as shell:
         shell.user_ns.update(begin=lambda name: map_gated(client, truth, name, 2))
         shell.run_cell("%%profile -o kept -q\nkept_futures = begin('kept')").raise_error()
         shell.run_cell("%%profile -o taken -q\ntaken_futures = begin('taken')").raise_error()
@@ -190,9 +179,6 @@ def test_a_variable_of_a_cell_is_bound_to_the_complete_recording(
         assert keys_of(complete) == ["kept-0", "kept-1"]
         assert keys_of(taken.wait(PATIENCE_S)) == ["taken-0", "taken-1"]
         assert shell.user_ns["taken"] == "mine"
-    finally:
-        shell.run_line_magic("unload_ext", "taskscope")
-        InteractiveShell.clear_instance()
 
 
 def test_what_is_let_in_while_a_scheduler_comes_to_rest_is_followed(

@@ -7,12 +7,11 @@ from typing import Any
 
 import dask
 import pytest
-from IPython.core.interactiveshell import InteractiveShell
-from traitlets.config import Config
 
 import taskscope
 from taskscope.errors import OptionError, TaskscopeError
 from taskscope.session import current
+from tests.support.shell import shell_with_taskscope
 
 
 @pytest.fixture
@@ -102,13 +101,7 @@ def test_where_nothing_is_recorded_that_is_said() -> None:
 
 
 def test_the_magic_lists_computes_and_gives_one(capsys: pytest.CaptureFixture[str]) -> None:
-    config = Config()
-    # No thread and no file for the history of a test.
-    config.HistoryManager.enabled = False
-    InteractiveShell.clear_instance()
-    shell = InteractiveShell.instance(config=config, colors="nocolor")
-    shell.run_line_magic("load_ext", "taskscope")
-    try:
+    with shell_with_taskscope() as shell:
         compute(abs, 3)
         (found,) = shell.run_line_magic("taskscope", "")
         assert (found.n_tasks, found.status) == (3, "finished")
@@ -118,7 +111,4 @@ def test_the_magic_lists_computes_and_gives_one(capsys: pytest.CaptureFixture[st
             f"UsageError: %taskscope takes the number of a compute ({found.number} to {found.number}), "
             "or nothing; got 'one'"
         )
-    finally:
-        shell.run_line_magic("unload_ext", "taskscope")
-        assert "taskscope" not in shell.magics_manager.magics["line"]
-        InteractiveShell.clear_instance()
+    assert "taskscope" not in shell.magics_manager.magics["line"]

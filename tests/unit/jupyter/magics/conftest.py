@@ -6,7 +6,8 @@ from typing import Any
 import pytest
 from IPython.core.async_helpers import get_asyncio_loop
 from IPython.core.interactiveshell import InteractiveShell
-from traitlets.config import Config
+
+from tests.support.shell import shell_with_taskscope
 
 
 class Shell:
@@ -35,12 +36,5 @@ def ipython_loop() -> Iterator[None]:
 
 @pytest.fixture
 def shell() -> Iterator[Shell]:
-    config = Config()
-    # No thread and no file for the history of a test.
-    config.HistoryManager.enabled = False
-    InteractiveShell.clear_instance()
-    plain = InteractiveShell.instance(config=config, colors="nocolor")
-    plain.run_line_magic("load_ext", "taskscope")
-    yield Shell(plain)
-    plain.run_line_magic("unload_ext", "taskscope")
-    InteractiveShell.clear_instance()
+    with shell_with_taskscope() as shell:
+        yield Shell(shell)
