@@ -66,7 +66,6 @@ class FileStream:
         self.made = False
         """Whether the file is there and of this stream."""
         self._first_run = first_run
-        self.last_run: int | None = None
         self._start_s = start_s
         self._redact = redact
         self._thread: threading.Thread | None = None

@@ -8,8 +8,6 @@ import threading
 from collections.abc import Callable
 
 from taskscope.errors import OptionError, StillRunningError
-from taskscope.model.records import Run
-from taskscope.record.pump import Tick
 from taskscope.recording import Recording
 from taskscope.session import Session
 
@@ -33,31 +31,31 @@ class Background:
         self, session: Session, first_run: int, last_run: int, complete: Callable[[], Recording]
     ) -> None:
         self._session = session
-        self._window = (first_run, last_run)
+        self._runs = frozenset(range(first_run, last_run + 1))
         self._complete = complete
         self._is_over = threading.Event()
         self._lock = threading.Lock()
         self.is_ending = False
         """Whether the recording is complete, or being completed."""
         self._callbacks: list[Callable[[Recording], None]] = []
-        self._seen = -1
+        self._forget: Callable[[], None] = lambda: None
         self._recording: Recording | None = None
         self._pid = os.getpid()
 
-    def going(self) -> list[Run]:
-        """Return the computes that go on."""
-        runs = self._session.recorder.runs(*self._window)
-        return [run for run in runs if run.stop_s is None and run.is_on_cluster and not run.is_of_others]
+    def going(self) -> set[int]:
+        """Return the numbers of the computes that go on."""
+        return self._session.cluster.going() & self._runs
 
     def start(self) -> None:
         """Begin to wait."""
         atexit.register(self._end)
-        self._session.pump.subscribe(self._look)
-        self._session.pump.wake()
+        self._forget = self._session.at_compute_end(self._look)
+        # The last one may have ended before.
+        self._look()
 
     def cancel(self) -> None:
         """Wait no more, and complete nothing; once more changes nothing."""
-        self._session.pump.unsubscribe(self._look)
+        self._forget()
         atexit.unregister(self._end)
 
     def then(self, callback: Callable[[Recording], None]) -> None:
@@ -79,14 +77,10 @@ class Background:
         assert self._recording is not None
         return self._recording
 
-    def _look(self, tick: Tick) -> None:
-        """See whether they are over; called on the pump's thread."""
-        version = self._session.recorder.version
-        if version == self._seen or os.getpid() != self._pid:
-            return
-        self._seen = version
+    def _look(self) -> None:
+        """See whether they are over; called on the thread of whatever has ended."""
         if not self.going():
-            # Saving takes a while, in which the pump has charts to serve.
+            # That thread asks schedulers, which the recording has to wait for.
             threading.Thread(target=self._end, name="taskscope-block", daemon=True).start()
 
     def _end(self) -> None:

@@ -115,8 +115,6 @@ class Block:
         self._left_s = self.session.recorder.now_s()
         # What is submitted from now on is not part of it, nor is what others do.
         self.session.hold(self, replace(self.options, others=False))
-        for stream in self._streams:
-            stream.last_run = last_run
         left = replace(self._window(error), completion=background)
         background.start()
         self._left = left
