@@ -14,7 +14,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from difflib import get_close_matches
 
 __all__ = [
@@ -26,6 +27,7 @@ __all__ = [
     "StillRunningError",
     "TaskscopeError",
     "UnknownNameError",
+    "required",
     "unknown_name",
 ]
 
@@ -74,6 +76,15 @@ class MissingDependencyError(TaskscopeError, ImportError):
 
 class StillRunningError(TaskscopeError, TimeoutError):
     """Computes that were waited for are not over yet."""
+
+
+@contextmanager
+def required(what: str, package: str) -> Iterator[None]:
+    """Say that `what` needs `package` where an import in the block fails."""
+    try:
+        yield
+    except ImportError as error:
+        raise MissingDependencyError(f"{what} needs {package}; install it: pip install {package}") from error
 
 
 def unknown_name(kind: str, name: object, known: Iterable[str]) -> str:

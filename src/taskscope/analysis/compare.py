@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from taskscope.analysis.quantities import UNKNOWN, format_bytes, format_count, format_duration, printable
 from taskscope.analysis.totals import Totals, measure_totals
-from taskscope.errors import MissingDependencyError
+from taskscope.errors import required
 from taskscope.model.recording import RecordedData
 
 if TYPE_CHECKING:
@@ -130,10 +130,8 @@ class ComparedData:
         MissingDependencyError
             If pandas is not installed.
         """
-        try:
+        with required("to_pandas", "pandas"):
             import pandas as pd
-        except ImportError as error:
-            raise MissingDependencyError("to_pandas needs pandas; install it: pip install pandas") from error
         return pd.DataFrame(comparison_columns(self))
 
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from taskscope.errors import MissingDependencyError, UnknownNameError, unknown_name
+from taskscope.errors import UnknownNameError, required, unknown_name
 from taskscope.model.recording import Columns, RecordedData
 from taskscope.model.stacks import NOT_SAMPLED_WITHOUT_LOCK, Function, StackColumns, StackRows
 
@@ -126,10 +126,8 @@ class Profile:
         MissingDependencyError
             If pandas is not installed.
         """
-        try:
+        with required("to_pandas", "pandas"):
             import pandas as pd
-        except ImportError as error:
-            raise MissingDependencyError("to_pandas needs pandas; install it: pip install pandas") from error
         return pd.DataFrame(dict(self.table()))
 
     def __repr__(self) -> str:

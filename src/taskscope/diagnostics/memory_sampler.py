@@ -9,7 +9,7 @@ from types import FrameType, TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
 from taskscope.diagnostics.window import Sampling
-from taskscope.errors import MissingDependencyError, OptionError, TaskscopeError, unknown_name
+from taskscope.errors import OptionError, TaskscopeError, required, unknown_name
 from taskscope.model.errortext import describe
 from taskscope.options import Options, checked_dt
 from taskscope.profiling import BlockContext
@@ -224,10 +224,8 @@ class MemorySampler:
         -----
         Where another series has a sample, a series holds its last value, from its first sample to its last.
         """
-        try:
+        with required("to_pandas", "pandas"):
             import pandas as pd
-        except ImportError as error:
-            raise MissingDependencyError("to_pandas needs pandas; install it: pip install pandas") from error
         columns = {}
         for label, samples in self.samples.items():
             times_s, values = zip(*samples, strict=True) if samples else ((), ())
@@ -257,9 +255,5 @@ class MemorySampler:
         if not any(self.samples.values()):
             raise TaskscopeError("nothing was sampled yet: use it as `with sampler.sample('label'): ...`")
         frame = self.to_pandas(align=align) / 2**30
-        try:
+        with required("plot", "matplotlib"):
             return frame.plot(**{"xlabel": "time", "ylabel": "Memory (GiB)", **kwargs})
-        except ImportError as error:
-            raise MissingDependencyError(
-                "plot needs matplotlib; install it: pip install matplotlib"
-            ) from error

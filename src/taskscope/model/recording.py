@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from taskscope.errors import MissingDependencyError, UnknownNameError, unknown_name
+from taskscope.errors import UnknownNameError, required, unknown_name
 from taskscope.model.activities import ACTIVITIES, FAILED_ATTEMPT, NO_ACTIVITIES, ActivityColumns, Transfer
 from taskscope.model.columns import GraphColumns, RowBlock
 from taskscope.model.held import NO_HELD, HeldRows
@@ -150,10 +150,8 @@ class RecordedData:
             If pandas is not installed.
         """
         columns = self.table(name)
-        try:
+        with required("to_pandas", "pandas"):
             import pandas as pd
-        except ImportError as error:
-            raise MissingDependencyError("to_pandas needs pandas; install it: pip install pandas") from error
         return pd.DataFrame(dict(columns))
 
     def __repr__(self) -> str:

@@ -20,7 +20,7 @@ from taskscope.analysis.explain.schedule import (
     to_ns,
 )
 from taskscope.analysis.quantities import format_count, format_duration, format_percent, plural, printable
-from taskscope.errors import MissingDependencyError
+from taskscope.errors import required
 from taskscope.model.activities import ACTIVITIES, FAILED_ATTEMPT
 from taskscope.model.recording import RecordedData
 
@@ -238,10 +238,8 @@ class CriticalPath:
         MissingDependencyError
             If pandas is not installed.
         """
-        try:
+        with required("to_pandas", "pandas"):
             import pandas as pd
-        except ImportError as error:
-            raise MissingDependencyError("to_pandas needs pandas; install it: pip install pandas") from error
         return pd.DataFrame([step.to_dict() for step in self._steps()], columns=list(PathStep.__slots__))
 
     def to_dict(self) -> dict[str, object]:
