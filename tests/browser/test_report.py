@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
@@ -15,6 +16,7 @@ from playwright.sync_api import Browser, Page, expect
 import taskscope
 from taskscope.recording import Recording
 from taskscope.report import result_html
+from taskscope.report.page import chart_page
 from tests.support.hostile import ELEMENTS, hostile
 from tests.support.payloads import PAYLOADS
 from tests.support.recordings import recording_of, run_of
@@ -159,6 +161,35 @@ def test_neither_page_nor_static_result_violates_a_rule_of_axe(
                 frame.evaluate(AXE.read_text("utf-8"))
             found = [violation for frame in page.frames for violation in frame.evaluate(RUN_AXE)]
             assert (theme, [f"{name}: {nodes}" for name, nodes in found], said) == (theme, [], [])
+
+
+def test_a_browser_that_cannot_unpack_the_charts_says_so_below_the_picture(
+    chromium: Browser, tmp_path: Path
+) -> None:
+    rows = [Row(key=(f"work-{i % 3}", i), lane=i % 2, start_s=i / 2, stop_s=i / 2 + 0.9) for i in range(60)]
+    recording = recording_of(rows, [run_of(n_tasks=60, stop_s=31.0)])
+    context = chromium.new_context(offline=True)
+    # Before the scripts of a page, which is sure for none that is in a frame.
+    context.add_init_script("delete window.DecompressionStream")
+    page = context.new_page()
+    note = page.get_by_text(
+        "The interactive chart needs a newer browser (Chrome 80, Firefox 113, Safari 16.4)."
+        " The picture shows the same tasks."
+    )
+    page.goto(write("page", recording, tmp_path / "page.html").as_uri())
+    expect(note).to_be_visible()
+    expect(page.get_by_role("img", name="Gantt chart")).to_be_visible()
+    frame = tmp_path / "frame.html"
+    frame.write_text(chart_page(recording, None), "utf-8")
+    page.goto(frame.as_uri())
+    expect(note).to_be_visible()
+    context.close()
+
+
+def test_a_result_of_a_hundred_tasks_takes_less_than_110_kb_of_its_notebook() -> None:
+    rows = [Row(key=(f"work-{i % 3}", i), lane=i % 4, start_s=i / 2, stop_s=i / 2 + 0.9) for i in range(101)]
+    html = result_html(recording_of(rows, [run_of(n_tasks=101, stop_s=52.0)]))
+    assert 90_000 < len(json.dumps(html)) < 110_000
 
 
 def test_the_pictures_give_way_to_charts(chromium: Browser, tmp_path: Path, shots: Path) -> None:

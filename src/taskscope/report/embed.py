@@ -6,6 +6,7 @@ import base64
 import hashlib
 import json
 import zlib
+from dataclasses import dataclass
 from functools import lru_cache
 from importlib.resources import files
 from typing import TypedDict
@@ -21,6 +22,7 @@ __all__ = [
     "MAX_PAGE_LINK_BYTES",
     "TICK_S",
     "PackedLinks",
+    "PageScript",
     "count_tasks",
     "data_json",
     "escaped_json",
@@ -28,7 +30,6 @@ __all__ = [
     "pack_links",
     "page_tick_s",
     "report_script",
-    "script_hash",
 ]
 
 TICK_S = 1e-6
@@ -40,8 +41,17 @@ _STEPS = (5, 2, 1)
 _LEVEL = 9
 
 
-def report_script(recording: RecordedData, *, has_profile: bool = False) -> str | None:
-    """Return the front end for a recording as one script; None in a source tree that was not built.
+@dataclass(frozen=True, slots=True)
+class PageScript:
+    """The front end as a page carries it: packed, and a plain script that unpacks it."""
+
+    html: str
+    sources: str
+    """What a Content-Security-Policy has to allow: exactly these two scripts, by their hashes."""
+
+
+def report_script(recording: RecordedData, *, has_profile: bool = False) -> PageScript | None:
+    """Return the front end for a recording; None in a source tree that was not built.
 
     Where a cluster was watched, or the page has a profile, it is a larger one.
     """
@@ -50,20 +60,22 @@ def report_script(recording: RecordedData, *, has_profile: bool = False) -> str 
 
 
 @lru_cache(maxsize=4)
-def _script(name: str) -> str | None:
-    script = files("taskscope").joinpath("static", name)
+def _script(name: str) -> PageScript | None:
+    static = files("taskscope").joinpath("static")
     try:
-        text = script.read_text(encoding="utf-8")
+        script = static.joinpath(name).read_bytes()
+        loader = static.joinpath("loader.js").read_text(encoding="utf-8")
     except OSError:
         return None
-    # A closing tag inside of a string literal would end the element the script is embedded in.
-    return text.replace("</script", "<\\/script").replace("<!--", "<\\!--")
+    packed = base64.b64encode(zlib.compress(script, _LEVEL)).decode("ascii")
+    return PageScript(
+        html=f'<script type="text/plain" class="taskscope-script">{packed}</script><script>{loader}</script>',
+        sources=f"{_source(loader.encode())} {_source(script)}",
+    )
 
 
-def script_hash(script: str) -> str:
-    """Return the Content-Security-Policy source that allows exactly this script."""
-    digest = hashlib.sha256(script.encode("utf-8")).digest()
-    return f"'sha256-{base64.b64encode(digest).decode('ascii')}'"
+def _source(script: bytes) -> str:
+    return f"'sha256-{base64.b64encode(hashlib.sha256(script).digest()).decode('ascii')}'"
 
 
 def count_tasks(recording: RecordedData) -> int:

@@ -15,12 +15,12 @@ from taskscope.report.embed import (
     MAX_PAGE_LINK_BYTES,
     TICK_S,
     PackedLinks,
+    PageScript,
     data_json,
     links_note,
     pack_links,
     page_tick_s,
     report_script,
-    script_hash,
 )
 from taskscope.report.palette import DARK, LIGHT
 from taskscope.report.picture import picture_svg
@@ -32,7 +32,10 @@ __all__ = ["chart_page", "page_html"]
 
 def chart_page(recording: RecordedData, links: PackedLinks | None) -> str:
     """Return a document that is nothing but the interactive chart; see-through until its script has run."""
-    style = "html,body{margin:0;height:100%;font:13px system-ui,sans-serif}"
+    style = (
+        "html,body{margin:0;height:100%;font:13px system-ui,sans-serif}"
+        ".taskscope-still{position:absolute;bottom:0;margin:4px}"
+    )
     script = report_script(recording)
     return _document("taskscope", style, _interactive(recording, links, script), script)
 
@@ -87,18 +90,18 @@ def _rounding(recording: RecordedData) -> str:
     )
 
 
-def _interactive(recording: RecordedData, links: PackedLinks | None, script: str | None) -> str:
+def _interactive(recording: RecordedData, links: PackedLinks | None, script: PageScript | None) -> str:
     if script is None:
         return ""
     data = data_json(recording, links) if recording.runs else None
     element = (
         "" if data is None else f'<script type="application/json" class="taskscope-data">{data}</script>'
     )
-    return f"{element}<script>{script}</script>"
+    return f"{element}{script.html}"
 
 
-def _document(name: str, style: str, body: str, script: str | None) -> str:
-    allowed = "'none'" if script is None else script_hash(script)
+def _document(name: str, style: str, body: str, script: PageScript | None) -> str:
+    allowed = "'none'" if script is None else script.sources
     policy = f"default-src 'none'; img-src data:; style-src 'unsafe-inline'; script-src {allowed}"
     return (
         '<!DOCTYPE html><html lang="en"><head><meta charset="utf-8">'

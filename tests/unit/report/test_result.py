@@ -10,13 +10,16 @@ import taskscope.report.page
 import taskscope.report.result
 from taskscope.analysis.totals import measure_totals
 from taskscope.report import MAX_EMBEDDED_TASKS, page_html, result_bundle, result_html
-from taskscope.report.embed import data_json
+from taskscope.report.embed import PageScript, data_json
 from taskscope.report.picture import MAX_LANES, picture_svg
 from tests.support.recordings import recording_of
 from tests.support.report_fixture import PATH, content_of, dense_data, links_of
 from tests.support.task_blocks import Row
 
-SCRIPT = "document.title = 'ran <b>'"
+SCRIPT = PageScript(
+    html="<script type='text/plain' class='taskscope-script'>eA==</script><script>run & jump</script>",
+    sources="'sha256-one' 'sha256-two'",
+)
 HOSTILE = [
     "</script><script>alert(1)</script>",
     "<!--<script>",
@@ -72,10 +75,14 @@ def test_the_frame_allows_only_our_script_and_no_network() -> None:
     inner = Elements(frame)
     policy = next(m["content"] for m in inner.named("meta") if "http-equiv" in m)
     assert policy == (
-        "default-src 'none'; img-src data:; style-src 'unsafe-inline'; "
-        "script-src 'sha256-GvpBNWZGApVB94VTBtjiuYEaakckzPRGwAbHa8p/jKo='"
+        "default-src 'none'; img-src data:; style-src 'unsafe-inline'; script-src 'sha256-one' 'sha256-two'"
     )
-    assert [s.get("class") for s in inner.named("script")] == ["taskscope-data", None]
+    assert [s.get("class") for s in inner.named("script")] == [
+        "taskscope-data",
+        "taskscope-script",
+        None,
+    ]
+    assert "run & jump" in inner.text
 
 
 @pytest.mark.parametrize("key", HOSTILE, ids=lambda key: ascii(key[:12]))

@@ -2,9 +2,7 @@
 import { CLUSTER_READER } from './cluster-reader';
 import { showReports } from './show';
 import { showFlames } from './show-flames';
-import { speak } from './speak';
 
-speak();
 const { signal } = new AbortController();
 void showReports(signal, CLUSTER_READER);
 void showFlames(signal);

@@ -1,6 +1,4 @@
 /** The one script of a static result: it stands after the data, and lives as long as the page. */
 import { showReports } from './show';
-import { speak } from './speak';
 
-speak();
 void showReports(new AbortController().signal);

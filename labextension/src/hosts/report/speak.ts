@@ -1,4 +1,4 @@
-/** What the script of a static result says first, so that a notebook around its frame knows that it runs. */
+/** What the first script of a static result says, so that a notebook around its frame knows that it runs. */
 export const SPOKEN = 'taskscope:report-runs';
 
 /** Tell the page around this one, if there is one. */
