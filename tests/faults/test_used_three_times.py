@@ -6,7 +6,9 @@ meanwhile: state that outlives its first use shows in the uses after it.
 
 from __future__ import annotations
 
+import csv
 import io
+import json
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -21,7 +23,15 @@ import pytest
 from IPython.core.interactiveshell import InteractiveShell
 
 import taskscope
-from taskscope.diagnostics import CacheProfiler, Profiler, ProgressBar, ResourceProfiler
+from taskscope.diagnostics import (
+    CacheProfiler,
+    Callback,
+    MemorySampler,
+    Profiler,
+    ProgressBar,
+    ResourceProfiler,
+    performance_report,
+)
 from taskscope.jupyter.feed import current as current_feed
 from taskscope.recording import Recording
 from taskscope.session import current
@@ -149,6 +159,155 @@ def text_file(use: Use) -> tuple[object, object]:
     return (tasks_of(found), path.read_text("utf-8")), (use.tasks, f"{found.summary()}\n")
 
 
+def computes_of_the_session(use: Use) -> tuple[object, object]:
+    with taskscope.profile(display=False, label=use.name):
+        use.try_compute()
+        found, last = taskscope.runs()[-1], taskscope.last()
+        tasks = tasks_of(found.recording()), tasks_of(last)
+    return (found.label, found.n_tasks, found.status, tasks), (use.name, 4, use.end, (use.tasks, use.tasks))
+
+
+def recording_that_is_waited_for(use: Use) -> tuple[object, object]:
+    found = recorded_by_a_block(use)
+    return (tasks_of(found.wait(PATIENCE_S)), found.completion), (use.tasks, None)
+
+
+def critical_path(use: Use) -> tuple[object, object]:
+    found = recorded_by_a_block(use)
+    path = found.critical_path()
+    tasks = {step.key for step in path.steps if step.kind == "task"}
+    return (
+        (path.makespan_ns, len(tasks) > 0, tasks <= set(use.tasks)),
+        (int(path.steps_ns.sum()), True, True),
+    )
+
+
+def explanation(use: Use) -> tuple[object, object]:
+    found = recorded_by_a_block(use)
+    (run,) = found.runs
+    assert run.stop_s is not None
+    told = found.explain()
+    return (told.reason, told.makespan_s), (not_replayed(use), pytest.approx(run.stop_s - run.start_s))
+
+
+def what_if(use: Use) -> tuple[object, object]:
+    found = recorded_by_a_block(use)
+    case = found.what_if(speed={use.name: 2.0})
+    return (case.reason, case.makespan_s is None), (not_replayed(use), use.end != "finished")
+
+
+def not_replayed(use: Use) -> str | None:
+    return None if use.end == "finished" else "a compute did not finish: what was still to do is not known"
+
+
+def comparison(use: Use) -> tuple[object, object]:
+    before, after = recorded_by_a_block(use), recorded_by_a_block(use)
+    found = taskscope.compare(before, after)
+    return (
+        [(row.prefix, row.n_tasks.before, row.n_tasks.after) for row in found.prefixes],
+        [(use.name, 4, 4)],
+    )
+
+
+def page(use: Use) -> tuple[object, object]:
+    path = use.folder / f"{use.name}.html"
+    recorded_by_a_block(use).to_html(path)
+    text = path.read_text("utf-8")
+    others = [name for name in USES if name != use.name and f"<td>{name}</td>" in text]
+    row = f"<td>{use.name}</td><td>4</td><td>{int(use.end == 'erred')}</td>"
+    return (text.count(row), others), (1, [])
+
+
+def chrome_trace(use: Use) -> tuple[object, object]:
+    path = use.folder / f"{use.name}.json"
+    recorded_by_a_block(use).to_chrome_trace(path)
+    events = [e for e in json.loads(path.read_text())["traceEvents"] if e.get("cat") == "compute"]
+    return {e["args"]["key"]: e["args"]["status"] for e in events}, use.tasks
+
+
+def speedscope(use: Use) -> tuple[object, object]:
+    path = use.folder / f"{use.name}.speedscope.json"
+    stacks = current().recorder.stacks
+    before = int(stacks.between(0, None).rows.count.sum())
+    use.seen = lambda: int(stacks.between(0, None).rows.count.sum()) > before
+    recorded_by_a_block(use, profile_interval=0.002).to_speedscope(path)
+    found = json.loads(path.read_text())
+    frames = [frame["name"] for frame in found["shared"]["frames"]]
+    outermost = {frames[sample[0]] for profile in found["profiles"] for sample in profile["samples"]}
+    return outermost, {f"task {use.name}"}
+
+
+def folder_of_tables(use: Use) -> tuple[object, object]:
+    folder = use.folder / use.name
+    recorded_by_a_block(use).to_csv(folder)
+    with (folder / "tasks.csv").open(encoding="utf-8") as file:
+        return {row["key"]: row["status"] for row in csv.DictReader(file)}, use.tasks
+
+
+def report(use: Use) -> tuple[object, object]:
+    path = use.folder / f"{use.name}.html"
+    with suppress(BaseException), performance_report(path) as report:
+        use.compute()
+    text = path.read_text("utf-8")
+    return (tasks_of(report.recording), text.startswith("<!DOCTYPE html>")), (use.tasks, True)
+
+
+def memory_sampler(sampler: MemorySampler, use: Use) -> tuple[object, object]:
+    before = dict(sampler.samples)
+    with sampler.sample(use.name, interval=0.01):
+        use.try_compute()
+    found = sampler.samples[use.name]
+    times = [time_s for time_s, _ in found]
+    return (
+        (len(found) >= 2, times == sorted(times), list(sampler.samples), all(n > 0 for _, n in found)),
+        (True, True, [*before, use.name], True),
+    )
+
+
+class _Counting(Callback):
+    def __init__(self) -> None:
+        self.seen: list[str] = []
+
+    def _start(self, dsk: object) -> None:
+        self.seen = ["start"]
+
+    def _posttask(self, key: object, *_: object) -> None:
+        self.seen.append(str(key))
+
+    def _finish(self, dsk: object, state: object, failed: bool) -> None:  # noqa: FBT001 - Dask calls it so
+        self.seen.append("failed" if failed else "finished")
+
+
+def callback(callback: _Counting, use: Use) -> tuple[object, object]:
+    with callback:
+        use.try_compute()
+    first, *tasks, last = callback.seen
+    results = {key for key, status in use.tasks.items() if status == "finished"}
+    return (first, set(tasks), last), ("start", results, "finished" if use.end == "finished" else "failed")
+
+
+def registered_progress_bar(bar: ProgressBar, use: Use) -> tuple[object, object]:
+    out = bar._given_out = io.StringIO()
+    bar.register()
+    try:
+        use.try_compute()
+    finally:
+        bar.unregister()
+    last = out.getvalue().rpartition("| ")[0].rpartition("| ")[2]
+    return (last, out.getvalue()[-1:]), (f"{100 * use.n_finished // 4}% Completed ", "\n")
+
+
+def registered_profiler(profiler: Profiler, use: Use) -> tuple[object, object]:
+    profiler.clear()
+    profiler.register()
+    try:
+        use.try_compute()
+    finally:
+        profiler.unregister()
+    results = {key for key, status in use.tasks.items() if status == "finished"}
+    return {str(row.key) for row in profiler.results}, results
+
+
 def progress_bar(bar: ProgressBar, use: Use) -> tuple[object, object]:
     out = bar._given_out = io.StringIO()
     with bar:
@@ -251,6 +410,17 @@ FEATURES: dict[str, Callable[[], Feature]] = {
             cache,
             file_that_is_written_meanwhile,
             text_file,
+            computes_of_the_session,
+            recording_that_is_waited_for,
+            critical_path,
+            explanation,
+            what_if,
+            comparison,
+            page,
+            chrome_trace,
+            speedscope,
+            folder_of_tables,
+            report,
             progress_widget,
             gantt_widget,
             resource_widget,
@@ -260,6 +430,10 @@ FEATURES: dict[str, Callable[[], Feature]] = {
         )
     },
     "progress_bar": lambda: partial(progress_bar, ProgressBar(out=io.StringIO())),
+    "registered_progress_bar": lambda: partial(registered_progress_bar, ProgressBar(out=io.StringIO())),
+    "registered_profiler": lambda: partial(registered_profiler, Profiler()),
+    "callback": lambda: partial(callback, _Counting()),
+    "memory_sampler": lambda: partial(memory_sampler, MemorySampler()),
     "profiler": lambda: partial(profiler, Profiler()),
     "cache_profiler": lambda: partial(cache_profiler, CacheProfiler()),
     "resource_profiler": lambda: partial(resource_profiler, ResourceProfiler(dt=0.01)),
@@ -313,6 +487,20 @@ def test_each_profiled_cell_has_its_own_tasks_and_call_stacks(
         run = shell.user_ns.pop("run")
         found.append((tasks_of(run), run.profile().n_samples > 0))
     assert found == [(use.tasks, True) for use in uses]
+
+
+@pytest.mark.parametrize("middle", ENDS)
+def test_each_compute_of_a_kernel_is_in_the_list_of_the_magic(
+    middle: str, shell: InteractiveShell, tmp_path: Path
+) -> None:
+    uses = three_uses(middle, tmp_path)
+    for use in uses:
+        use.try_compute()
+        shell.run_line_magic("taskscope", "")
+    listed = shell.run_line_magic("taskscope", "")
+    assert [(one.n_tasks, one.status) for one in listed] == [(4, use.end) for use in uses]
+    found = [tasks_of(shell.run_line_magic("taskscope", str(one.number))) for one in listed]
+    assert found == [use.tasks for use in uses]
 
 
 SCRIPT = """
