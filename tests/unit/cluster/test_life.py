@@ -61,6 +61,8 @@ def test_tasks_of_other_clients_are_not_ours(client: Client, cluster: LocalClust
 
 def test_tasks_lost_with_a_killed_worker_are_told_and_run_again(truth: Path) -> None:
     with (
+        # Else the second of those that wait there is at the other worker within a second.
+        dask.config.set({"distributed.scheduler.work-stealing": False}),
         LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=":0", memory_limit=0) as cluster,
         Client(cluster) as client,
         taskscope.profile(display=False) as run,
