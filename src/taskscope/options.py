@@ -13,6 +13,7 @@ import textwrap
 from collections.abc import Callable, Iterator
 from dataclasses import Field, dataclass, field, fields
 from difflib import get_close_matches
+from functools import wraps
 from os import PathLike
 from typing import Any, Concatenate, Literal, ParamSpec, TypeAlias, TypeVar, cast, get_args
 
@@ -328,10 +329,22 @@ def takes_options(
     def decorate(init: Callable[..., None]) -> Callable[Concatenate[Any, _P], None]:
         own = inspect.signature(init)
         first = next(iter(own.parameters.values()))
-        taken = inspect.signature(options).parameters
-        signature = own.replace(parameters=[first, *(taken[one.name] for one, _ in declared())])
-        init.__signature__ = signature  # type: ignore[attr-defined]  # what inspect looks for
-        return cast("Callable[Concatenate[Any, _P], None]", init)
+        parameters = inspect.signature(options).parameters
+        taken = {one.name: parameters[one.name] for one, _ in declared()}
+
+        @wraps(init)
+        def checked(self: object, **given: object) -> None:
+            for name in given:
+                if name not in taken:
+                    hint = unknown_name("option", name, taken)
+                    raise TypeError(
+                        f"{type(self).__name__}() got an unexpected keyword argument {name!r}: {hint}"
+                    )
+            init(self, **given)
+
+        signature = own.replace(parameters=[first, *taken.values()])
+        checked.__signature__ = signature  # type: ignore[attr-defined]  # what inspect looks for
+        return cast("Callable[Concatenate[Any, _P], None]", checked)
 
     return decorate
 

@@ -128,7 +128,11 @@ def test_a_display_that_fails_harms_nobody(monkeypatch: pytest.MonkeyPatch) -> N
         ({"client": "c"}, OptionError, "client must be a distributed.Client or None, got 'c'"),
         ({"save": "/no/such/a.txt"}, FileError, "does not exist; make it first"),
         ({"save": "a.doc"}, OptionError, "cannot tell the format of 'a.doc'"),
-        ({"lable": "x"}, TypeError, "unexpected keyword argument 'lable'"),
+        (
+            {"lable": "x"},
+            TypeError,
+            "profile() got an unexpected keyword argument 'lable': unknown option 'lable'; did you mean",
+        ),
     ],
 )
 def test_bad_options_are_told_at_once(
