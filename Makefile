@@ -73,9 +73,9 @@ test: setup ## check everything
 	$(MAKE) packaging
 	$(MAKE) browser
 
+# Unit tests of Python leave a third of both cores idle: they wait for clusters and processes.
 quick: setup ## style, types and unit tests: what to run before each commit
-	$(MAKE) --jobs=2 --output-sync=target SIDE_BY_SIDE=1 typecheck unit-frontend lint
-	$(MAKE) unit-python
+	$(MAKE) --jobs=2 --output-sync=target SIDE_BY_SIDE=1 unit-python typecheck unit-frontend lint
 
 # ------------------------------------------------------------------ single checks
 

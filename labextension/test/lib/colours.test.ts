@@ -1,3 +1,4 @@
+// @vitest-environment node
 import { describe, expect, it } from 'vitest';
 
 import { PALETTE, contrast, inkOn, paletteColour, parseColour } from '../../src/lib/palette';

@@ -1,3 +1,4 @@
+// @vitest-environment node
 import { expect, it } from 'vitest';
 
 import { formatBytes, formatCount, formatDuration, formatPercent, printable } from '../../src/lib/format';

@@ -1,3 +1,4 @@
+// @vitest-environment node
 /** Blocks only make haste: with and without them coverage is the same. */
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';

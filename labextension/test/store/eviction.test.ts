@@ -1,3 +1,4 @@
+// @vitest-environment node
 /** What a store forgets, and that nothing else changes by it. */
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';

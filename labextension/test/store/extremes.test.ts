@@ -1,3 +1,4 @@
+// @vitest-environment node
 /** Recordings at the edges of what there can be: still exact, and nothing throws. */
 import { describe, expect, it } from 'vitest';
 

@@ -1,3 +1,4 @@
+// @vitest-environment node
 import { expect, it } from 'vitest';
 
 import { ALL_RUNS, TaskStore } from '../../src/store';

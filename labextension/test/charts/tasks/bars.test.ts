@@ -1,3 +1,4 @@
+// @vitest-environment node
 import { describe, expect, it } from 'vitest';
 
 import type { BarColours } from '../../../src/charts/tasks/drawing/bars';

@@ -1,3 +1,4 @@
+// @vitest-environment node
 import { describe, expect, it } from 'vitest';
 
 import { countTouching, findTask, hitTask } from '../../../src/charts/tasks/finding/find-task';

@@ -1,3 +1,4 @@
+// @vitest-environment node
 /** What was measured is used again, and never shown for what it is not. */
 import { describe, expect, it } from 'vitest';
 

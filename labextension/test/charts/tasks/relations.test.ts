@@ -1,3 +1,4 @@
+// @vitest-environment node
 import { expect, it } from 'vitest';
 
 import type { FoundTask } from '../../../src/charts/tasks/finding/find-task';

@@ -1,3 +1,4 @@
+// @vitest-environment node
 import { expect, it } from 'vitest';
 
 import type { LaneLabel, Row } from '../../../src/charts/tasks/rows';

@@ -1,3 +1,4 @@
+// @vitest-environment node
 import { describe, expect, it, vi } from 'vitest';
 
 import type { Scene } from '../../../src/charts/tasks/scene';

@@ -1,3 +1,4 @@
+// @vitest-environment node
 import { expect, it, vi } from 'vitest';
 
 import { Navigator } from '../../../src/charts/timeline/time/navigator';

@@ -1,3 +1,4 @@
+// @vitest-environment node
 /** Messages that come twice, late, in another order or not at all: in the end every row is there, once. */
 import fc from 'fast-check';
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';

@@ -1,3 +1,4 @@
+// @vitest-environment node
 import { expect, it } from 'vitest';
 
 import { LeaseMap } from '../../../src/hosts/lab/leases';

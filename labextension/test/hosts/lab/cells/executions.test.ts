@@ -1,3 +1,4 @@
+// @vitest-environment node
 import { describe, expect, it } from 'vitest';
 
 import { type CellFacts, type Execution, isCurrent, latestExecutions } from '../../../../src/hosts/lab/cells/executions';

@@ -1,3 +1,4 @@
+// @vitest-environment node
 import type { ILabShell } from '@jupyterlab/application';
 import { Signal } from '@lumino/signaling';
 import type { Widget } from '@lumino/widgets';

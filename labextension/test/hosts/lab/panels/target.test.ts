@@ -1,3 +1,4 @@
+// @vitest-environment node
 import type { Kernel, Session } from '@jupyterlab/services';
 import { beforeEach, describe, expect, it } from 'vitest';
 
