@@ -78,7 +78,7 @@ export class TaskMaker {
     const head = seq === 0;
     const ids = (n: number): number[] => Array.from({ length: head ? n : 0 }, (_, id) => id);
     return {
-      recorder: 'bench', epoch: 'bench-1', seq, nowS: this.nowS, active, final: false, estimates: [],
+      recorder: 'bench', epoch: 'bench-1', seq, nowS: this.nowS, active, final: false, estimates: [], stops: [],
       first, count, cursor: this.#row, dropped: Math.max(this.#row - this.workload.keep, 0), tasks, errors: [], running: [], remarks: [],
       groups: ids(prefixes).map(id => ({ id, name: `step-${id}`, prefix: `step-${id}` })),
       lanes: ids(lanes).map(id => ({ id, worker: `worker-${id % workers}`, thread: id, label: `thread ${id + 1}` })),

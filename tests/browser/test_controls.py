@@ -7,6 +7,7 @@ from base64 import b64encode
 from pathlib import Path
 from typing import Any
 
+import pytest
 from playwright.sync_api import Locator, expect
 
 from tests.browser.harness.lab_page import LabPage
@@ -81,39 +82,78 @@ def test_stop_goes_through_the_server_where_the_kernel_does_not_hear_us(lab: Lab
     expect_interrupted(lab)
 
 
-BACKGROUND = """
+CLUSTER = """
 import dask
 from distributed import Client, wait
 client = Client(processes=False, n_workers=1, threads_per_worker=2, dashboard_address=":0")
-kept = dask.persist(*[dask.delayed(held)(i) for i in range(4)])
 """
-OTHER_WORK = "until(2)"
+PERSIST = "kept = dask.persist(*[dask.delayed(held)(i) for i in range(4)])"
+TWO_VIEWS = "display(ProgressWidget()); display(ProgressWidget())"
+LOST = "goes on in the background. Cancelling it loses its 4 unfinished tasks, and what waits for them fails."
 
 
-def test_stop_leaves_other_work_alone_while_a_cluster_computes_in_the_background(lab: LabPage) -> None:
-    lab.open(LOAD, WIDGET, BACKGROUND, OTHER_WORK, "_ = wait(kept)", "client.shutdown()")
+@pytest.mark.parametrize("kernel", ["busy", "idle"])
+def test_stop_cancels_what_a_cluster_goes_on_with_after_a_question_and_nothing_else(
+    lab: LabPage, shots: Path, kernel: str
+) -> None:
+    lab.open(LOAD, TWO_VIEWS, CLUSTER, PERSIST, "until(2)", "client.shutdown()")
+    for cell in range(4):
+        lab.run_cell(cell)
+    stop = lab.page.get_by_role("button", name="Stop", exact=True)
+    question = lab.page.get_by_role("alertdialog")
+    expect(stop).to_have_count(2)
+    if kernel == "busy":
+        lab.start_cell(4)
+    stop.first.click()
+    expect(question).to_have_count(1)
+    expect(question).to_contain_text(f"In [4] {LOST}")
+    lab.page.screenshot(path=shots / "stop-question.png")
+    question.get_by_role("button", name="Let it run").click()
+    expect(question).to_have_count(0)
+    expect(lab.page.locator(".tsk-progress-state")).to_have_text(["Running", "Running"])
+    stop.last.click()
+    question.get_by_role("button", name="Cancel its futures").click()
+    expect(lab.page.locator(".tsk-progress-state")).to_have_text(["Interrupted", "Interrupted"])
+    expect(lab.page.locator(".tsk-progress-stop:visible")).to_have_count(0)
+    if kernel == "busy":
+        assert not lab.is_done(4)
+        lab.release(2)
+        lab.wait_cell(4)
+        assert lab.outputs(4) == []
+    lab.release()
+    lab.run_cell(5)
+
+
+def test_stop_interrupts_the_cell_that_waits_for_its_own_futures_and_then_cancels_them(lab: LabPage) -> None:
+    lab.open(LOAD, WIDGET, CLUSTER, f"{PERSIST}; _ = wait(kept)", "client.shutdown()")
+    for cell in range(3):
+        lab.run_cell(cell)
+    lab.start_cell(3)
+    stop = lab.page.get_by_role("button", name="Stop", exact=True)
+    expect(stop).to_have_attribute("title", "Interrupt the cell that computes")
+    stop.click()
+    lab.wait_cell(3)
+    assert [output["ename"] for output in lab.outputs(3)] == ["KeyboardInterrupt"]
+    expect(stop).to_have_attribute("title", "Cancel its futures, after a question")
+    stop.click()
+    lab.page.get_by_role("alertdialog").get_by_role("button", name="Cancel its futures").click()
+    expect(lab.page.locator(".tsk-progress-state")).to_have_text("Interrupted")
+    lab.release()
+    lab.run_cell(4)
+
+
+def test_stop_says_why_it_cannot_reach_a_compute_in_another_thread(lab: LabPage, shots: Path) -> None:
+    thread = "thread = threading.Thread(target=computed, args=(held, 4)); thread.start()"
+    lab.open(LOAD, WIDGET, thread, "thread.join()")
     for cell in range(3):
         lab.run_cell(cell)
     stop = lab.page.get_by_role("button", name="Stop", exact=True)
-    note = lab.page.locator(".tsk-progress-note")
-    expect(stop).to_be_visible()
-    lab.start_cell(3)
-    stop.click()
-    expect(note).to_have_text(
-        "Not stopped: it runs in the background, and no cell waits for it; cancel its futures to end it"
-    )
-    lab.release(2)
-    lab.wait_cell(3)
-    assert lab.outputs(3) == []
-    lab.start_cell(4)
-    # It takes a moment until that cell waits.
-    lab.wait_feed("feed.active")
-    while not lab.is_done(4):
-        if stop.is_enabled():
-            stop.click()
-    assert [output["ename"] for output in lab.outputs(4)] == ["KeyboardInterrupt"]
+    expect(stop).to_be_disabled()
+    expect(stop).to_have_attribute("title", "It runs in a thread of yours, which cannot be interrupted")
+    stop.screenshot(path=shots / "stop-disabled.png")
     lab.release()
-    lab.run_cell(5)
+    lab.run_cell(3)
+    expect(lab.page.locator(".tsk-progress-state")).to_have_text("Finished")
 
 
 def chart(lab: LabPage, name: str) -> Locator:

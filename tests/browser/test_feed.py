@@ -139,7 +139,7 @@ def test_stop_interrupts_the_cell_that_computes(lab: LabPage) -> None:
     lab.wait_feed(LIVE)
     lab.start_cell(1)
     lab.wait_feed(UNDER_WAY)
-    assert "error" not in lab.ask_feed({"verb": "stop"})
+    assert "error" not in lab.ask_feed({"verb": "stop", "run": 0, "way": "interrupt"})
     lab.wait_cell(1)
     assert [o["ename"] for o in lab.outputs(1)] == ["KeyboardInterrupt"]
 

@@ -12,7 +12,7 @@ import numpy as np
 
 from taskscope.codec import BATCH, HEADER, CutOffError, Decoder, Section, budget_for, read_frames
 from taskscope.model.records import OBSERVED_BY, STATUSES, Run
-from taskscope.model.streams import PAGE
+from taskscope.model.streams import PAGE, STOP_WAYS
 from taskscope.schema import columns_of
 
 
@@ -92,6 +92,7 @@ def told(
         "runs": [_run(row) for row in rows["runs"]],
         "progress": [_progress(row) for row in rows["progress"]],
         "estimates": [tuple(row.values()) for row in rows["estimates"]],
+        "stops": [(row["run"], STOP_WAYS[row["way"]]) for row in rows["stops"]],
         "running": [tuple(row.values()) for row in rows["running"]],
         "messages": [
             (row["time_s"], ("info", "warning")[row["level"]], row["text"]) for row in rows["messages"]

@@ -51,6 +51,7 @@ export function batchOf(recording: FileRecording): Batch {
     runs: recording.runs.map(run => ({ ...run, startS: after(run.startS), stopS: after(run.stopS) })),
     progress: prefixProgress(recording),
     estimates: [],
+    stops: [],
     running: runningOf(recording, groupOf, laneOf),
     remarks: recording.remarks.map(remark => ({ ...remark, timeS: after(remark.timeS) })),
     resources: resourcesOf(recording),

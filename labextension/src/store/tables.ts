@@ -1,5 +1,5 @@
 /** The small tables of a recorder: what there is a handful of, unlike tasks. */
-import type { Batch, Estimate, Group, Lane, PrefixProgress, Remark, Run, RunningTask } from '../wire';
+import type { Batch, Estimate, Group, Lane, PrefixProgress, Remark, Run, RunningTask, StopWay } from '../wire';
 
 /** The computes a view shows, both ends included; `lastRun` null: and all that come. */
 export interface RunWindow {
@@ -25,6 +25,8 @@ export class Tables {
   remarks: Remark[] = [];
   running: readonly RunningTask[] = [];
   estimates: readonly Estimate[] = [];
+  /** How computes that run can be stopped, by their numbers. */
+  stops: ReadonlyMap<number, StopWay> = new Map();
 
   readonly #prefixIds = new Map<string, number>();
   readonly #prefixOfGroup: number[] = [];
@@ -57,6 +59,7 @@ export class Tables {
     }
     this.running = batch.running;
     this.estimates = batch.estimates;
+    this.stops = new Map(batch.stops.map(({ run, way }) => [run, way]));
     const before = batch.seq === 0 ? [] : this.remarks;
     this.remarks = [...before, ...batch.remarks].slice(-MAX_REMARKS);
     const oldest = [...this.runs.keys()].slice(0, Math.max(this.runs.size - MAX_RUNS, 0));
@@ -81,6 +84,7 @@ export class Tables {
     }
     this.running = [];
     this.estimates = [];
+    this.stops = new Map();
   }
 
   /** The number of a prefix, by first appearance. */

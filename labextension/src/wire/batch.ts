@@ -105,6 +105,7 @@ function meant(reader: BatchReader, sections: Sections, seq: number): Batch {
     runs,
     progress: rowsOf(sections.progress).map(progressOf),
     estimates: rowsOf(sections.estimates),
+    stops: rowsOf(sections.stops).map(({ run, way }) => ({ run, way: choice(CHOICES.stops.way, way) })),
     running: rowsOf(sections.running).map(({ keyText, ...task }) => ({ ...task, key: keyText })),
     remarks: rowsOf(sections.messages).map(({ level, ...remark }) => ({ ...remark, level: choice(CHOICES.messages.level, level) })),
     resources: { first: sections.resources.first, nCores: state.nCores, limitBytes: state.limitBytes, ...sections.resources.columns },

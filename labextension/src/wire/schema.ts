@@ -112,6 +112,12 @@ export interface RunningTask {
   readonly startS: number | null;
 }
 
+/**
+ * How a compute can be stopped: its cell is interrupted, or its futures are cancelled; not at all, as another thread
+ * than that of cells runs it; or it was asked to end already.
+ */
+export type StopWay = (typeof CHOICES)['stops']['way'][number];
+
 /** When a compute will end; about four of five true ends lie between `earliestS` and `latestS`, if the `nUnseen` tasks of prefixes of which none has ended are like the others. */
 export interface Estimate {
   readonly run: number;
@@ -190,7 +196,7 @@ export interface HeldColumns {
   readonly isUnknown: boolean;
 }
 
-/** One message. Tables hold only what is new or changed since the last one, `estimates` and `running` all there is. */
+/** One message. Tables hold only what is new or changed since the last one, `estimates`, `stops` and `running` all there is. */
 export interface Batch {
   readonly recorder: string;
   /** Which loading of taskscope in which kernel; ids and rows of another epoch mean something else. */
@@ -216,6 +222,7 @@ export interface Batch {
   readonly runs: readonly Run[];
   readonly progress: readonly PrefixProgress[];
   readonly estimates: readonly Estimate[];
+  readonly stops: readonly { readonly run: number; readonly way: StopWay }[];
   readonly running: readonly RunningTask[];
   readonly remarks: readonly Remark[];
   readonly resources: ResourceColumns;

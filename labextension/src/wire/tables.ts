@@ -88,6 +88,13 @@ export const TABLES = {
       n_unseen: 'int'
     }
   },
+  stops: {
+    mode: 'whole',
+    columns: {
+      run: 'int',
+      way: 'int < 4'
+    }
+  },
   running: {
     mode: 'whole',
     columns: {
@@ -265,6 +272,9 @@ export const BY = {
 export const CHOICES = {
   runs: {
     status: ['running', 'finished', 'erred', 'interrupted']
+  },
+  stops: {
+    way: ['interrupt', 'cancel', 'thread', 'asked']
   },
   messages: {
     level: ['info', 'warning']

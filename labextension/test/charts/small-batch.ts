@@ -14,7 +14,7 @@ export function smallBatch(batch: Partial<Batch> = {}): Batch {
       error: new Uint16Array()
     },
     errors: [],
-    groups: [], lanes: [], runs: [], progress: [], estimates: [], running: [], remarks: [],
+    groups: [], lanes: [], runs: [], progress: [], estimates: [], stops: [], running: [], remarks: [],
     resources: resourceColumns(), held: heldColumns(), cluster: null,
     ...batch
   };

@@ -2,6 +2,7 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 
 import { mount } from '../../src/charts/dashboard';
+import { stopWith } from '../../src/charts/progress/stopper';
 import type { TranslationBundle } from '../../src/lib/translate';
 import { english } from '../../src/lib/translate';
 import { TaskStore } from '../../src/store';
@@ -91,7 +92,8 @@ const RUNNING = {
   ...TABLES,
   runs: [smallRun({ ...RUN, stopS: 5, status: 'erred', error: 'DATA-error' }), smallRun({ ...RUN, run: 1, startS: 6 })],
   running: [{ run: 1, lane: 0, group: 0, key: 'DATA-open', startS: 8 }],
-  estimates: [{ run: 1, stopS: 15, earliestS: 12, latestS: 30, nUnseen: 2 }]
+  estimates: [{ run: 1, stopS: 15, earliestS: 12, latestS: 30, nUnseen: 2 }],
+  stops: [{ run: 1, way: 'cancel' as const }]
 };
 
 const MOMENTS: Record<string, Batch | null> = {
@@ -130,7 +132,7 @@ describe.each(Object.entries(MOMENTS))('a dashboard %s', (_, batch) => {
       store.append(batch);
     }
     const options = { signal: new AbortController().signal, trans: marked, reveal: () => () => undefined };
-    const { el } = mount(document.body, store, { ...options, stop: () => Promise.resolve('⟦said by the kernel⟧') });
+    const { el } = mount(document.body, store, { ...options, stop: stopWith(() => Promise.resolve('⟦said by the kernel⟧')) });
     vi.advanceTimersByTime(300);
     const atFirst = literals(el);
     useEverything(el);

@@ -52,6 +52,7 @@ it('a message becomes a batch, whole and converted', () => {
       run: 0, prefix: 'sum', total: 4, finished: 2, erred: 1, running: 1, interrupted: 0, spared: 3, again: 5, durationS: 0.75,
       scheduled: { timeS: 1.5, asked: 5, isAll: false, queued: 1, waiting: 2, noWorker: 1 }
     }],
+    stops: [{ run: 0, way: 'cancel' }],
     running: [{ run: 0, lane: null, group: 1, key: 'x', startS: 5.5 }],
     estimates: [{ run: 0, stopS: 12.5, earliestS: 11, latestS: 15, nUnseen: 3 }],
     remarks: [{ timeS: 0.5, level: 'info', text: 'hello' }],

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
+from typing import Literal, TypeAlias, get_args
 
 from taskscope.model.activities import ACTIVITIES, ActivityRows
 from taskscope.model.columns import RowBlock
@@ -27,7 +28,13 @@ from taskscope.model.resources import ResourceRows
 from taskscope.model.workers import WorkerSample
 from taskscope.schema import Column, Table, columns_of, derived, shown
 
-__all__ = ["CPU_SHARES", "MAX_KEY_INTS", "PAGE"]
+__all__ = ["CPU_SHARES", "MAX_KEY_INTS", "PAGE", "STOP_WAYS", "StopWay"]
+
+StopWay: TypeAlias = Literal["interrupt", "cancel", "thread", "asked"]
+"""How a compute can be stopped: its cell is interrupted, or its futures are cancelled; not at all, as another
+thread than that of cells runs it; or it was asked to end already."""
+
+STOP_WAYS: tuple[StopWay, ...] = get_args(StopWay)
 
 CPU_SHARES = 254
 """In how many parts of a task's duration an offline page tells its CPU time."""
@@ -169,6 +176,12 @@ _DECLARED = (
         meaning="When computes that run will end.",
         mode="whole",
         columns=(_RUN, *_all(Estimate)),
+    ),
+    Table(
+        name="stops",
+        meaning="How computes that run can be stopped.",
+        mode="whole",
+        columns=(_RUN, derived("way", "text", "How.", choices=STOP_WAYS)),
     ),
     Table(
         name="running",

@@ -231,6 +231,10 @@ class Recorder:
         """Seconds after this recorder's zero."""
         return self.clock.perf_counter() - self.origin
 
+    def going(self) -> list[RunLog]:
+        """Return what the computes are written to that go on; safe from any thread."""
+        return [log for log in self._intake.going() if log.stop is None]
+
     def is_computing(self) -> bool:
         """Whether a compute goes on now; once it has ended, its tasks may still have to be folded."""
         return self._intake.is_computing()

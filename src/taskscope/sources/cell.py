@@ -8,7 +8,7 @@ import zlib
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
-__all__ = ["NO_CELL", "Cell", "at_cell_end", "current_cell", "in_kernel", "show_error"]
+__all__ = ["NO_CELL", "Cell", "at_cell_end", "current_cell", "current_execution", "in_kernel", "show_error"]
 
 
 class Cell(NamedTuple):
@@ -50,6 +50,15 @@ def current_cell() -> Cell:
     if not cell_id:
         return _prompt(count)
     return Cell(str(cell_id), count, None if code is None else zlib.crc32(code.encode(errors="replace")))
+
+
+def current_execution() -> str | None:
+    """Return the id of the request by which a kernel runs the code of this thread, None outside of cells."""
+    kernel: Any = getattr(_shell(), "kernel", None)
+    parent: Any = kernel.get_parent() if hasattr(kernel, "get_parent") else None
+    if not isinstance(parent, Mapping) or parent.get("header", {}).get("msg_type") != "execute_request":
+        return None
+    return str(parent["header"].get("msg_id"))
 
 
 def in_kernel() -> bool:

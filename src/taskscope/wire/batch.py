@@ -24,7 +24,7 @@ from taskscope.model.records import (
     TaskBlock,
 )
 from taskscope.model.resources import ResourceRows
-from taskscope.model.streams import MAX_KEY_INTS, PAGE
+from taskscope.model.streams import MAX_KEY_INTS, PAGE, STOP_WAYS, StopWay
 from taskscope.model.workers import WorkerSample
 from taskscope.schema import columns_of
 from taskscope.wire.links import PROTOCOL
@@ -197,6 +197,8 @@ class Batch:
         Only what is new or changed.
     estimates
         When each compute that runs will end, by its number, as far as there is evidence.
+    stops
+        How each compute that runs can be stopped, by its number.
     running
         All tasks in flight.
     resources, held
@@ -217,6 +219,7 @@ class Batch:
     runs: Sequence[Run] = ()
     progress: Sequence[PrefixProgress] = ()
     estimates: Mapping[int, Estimate] = field(default_factory=dict)
+    stops: Mapping[int, StopWay] = field(default_factory=dict)
     running: Sequence[RunningTask] = ()
     messages: Sequence[Message] = ()
     resources: ResourcesPart = field(default_factory=ResourcesPart)
@@ -298,6 +301,7 @@ class PageEncoder:
             "runs": (batch.runs, lambda: Section(0, _runs(batch))),
             "progress": (batch.progress, lambda: Section(0, _progress(batch.progress))),
             "estimates": (batch.estimates, lambda: Section(0, _estimates(batch.estimates))),
+            "stops": (batch.stops, lambda: Section(0, _stops(batch.stops))),
             "running": (batch.running, lambda: Section(0, _of_records("running", batch.running))),
             "messages": (batch.messages, lambda: self._next("messages", batch.messages)),
             "cache": (held.rows, lambda: Section(held.first, _held(held.rows))),
@@ -398,6 +402,10 @@ def _scheduled(rows: Iterable[PrefixProgress]) -> _Columns:
 
 def _estimates(estimates: Mapping[int, Estimate]) -> _Columns:
     return _of_records("estimates", estimates.values()) | {"run": list(estimates)}
+
+
+def _stops(stops: Mapping[int, StopWay]) -> _Columns:
+    return {"run": list(stops), "way": [STOP_WAYS.index(way) for way in stops.values()]}
 
 
 def _fitting(keys: KeyBlock) -> int:

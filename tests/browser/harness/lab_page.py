@@ -295,8 +295,10 @@ class LabPage:
         self.wait_ready()
 
     def stop(self) -> None:
-        """Do what the Stop button of a view does."""
-        self.page.evaluate(f"{_FEEDS}.get({_KERNEL}.id).stop()")
+        """Do what the Stop button of a view does with the only compute that runs, if any does."""
+        self.on_feed_value(
+            "feed => Promise.all([...feed.store.tables.stops].map(asked => feed.stop(...asked)))"
+        )
 
 
 def _file(error: Error) -> str:

@@ -31,6 +31,7 @@ def test_the_message_says_all_tables() -> None:
                 PrefixProgress(1, "sum", 9, 0, 0, 0, 0, 0.0, Scheduled(1.5, 8, False, 1, 2, 5), 5, 2),
             ],
             estimates={0: Estimate(7.5, 7.0, 9.25, 4)},
+            stops={0: "cancel", 1: "thread"},
             running=[RunningTask(0, None, 0, "k" * 600, 1.5)],
             messages=[Message(0.25, "warning", "some events may be missing")],
         )
@@ -104,6 +105,7 @@ def test_the_message_says_all_tables() -> None:
             (1, "sum", 9, 0, 0, 0, 0, 5, 2, 0.0, (1.5, 8, False, 1, 2, 5)),
         ],
         "estimates": [(0, 7.5, 7.0, 9.25, 4)],
+        "stops": [(0, "cancel"), (1, "thread")],
         "running": [(0, None, 0, "k" * 512 + "…", 1.5)],
         "messages": [(0.25, "warning", "some events may be missing")],
         "rows": [],
@@ -119,6 +121,6 @@ def test_the_message_says_all_tables() -> None:
             "cache_unknown": 0,
         },
         "firsts": dict.fromkeys(
-            ("state", "groups", "lanes", "runs", "progress", "estimates", "running", "messages"), 0
+            ("state", "groups", "lanes", "runs", "progress", "estimates", "stops", "running", "messages"), 0
         ),
     }

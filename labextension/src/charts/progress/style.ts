@@ -87,6 +87,8 @@ export const PROGRESS_CSS = `
 .tsk-progress-runs li > span { color: var(--tsk-faint); }
 .tsk-progress-more { margin: 4px 0 0; }
 .tsk-progress-stop { min-width: 76px; }
+.tsk-progress-question { margin: 4px 0; padding: 4px 8px; border: 1px solid var(--tsk-warn); border-radius: 2px; }
+.tsk-progress-question p { display: flex; flex-wrap: wrap; justify-content: space-between; align-items: center; gap: 2px 12px; margin: 2px 0; }
 .tsk-progress-note { color: var(--tsk-ink); }
 @media (prefers-reduced-motion: no-preference) {
   .tsk-progress-bar > .tsk-segment { transition: width 120ms linear; }

@@ -1,7 +1,7 @@
 /** The progress chart in a page: draws when the store changes, and lets time pass in between. */
 import { english, type TranslationBundle } from '../../lib/translate';
 import type { PrefixColours, TaskStore } from '../../store';
-import { type Run, runsOfOthers } from '../../wire';
+import { type Run, isOfOthers, runsOfOthers } from '../../wire';
 import type { RevealCell } from '../ui/cell-link';
 import { FrameLoop } from '../ui/frames';
 import { TimeAxis } from '../timeline/time/time-axis';
@@ -17,7 +17,7 @@ import { Announcer } from './announcer';
 import { layoutProgress, type ProgressInput, type ProgressLayout } from './layout';
 import { progressPicture } from './picture';
 import { Errors, PrefixRows, RunList, Segments, StateIcon } from './parts';
-import { Stopper } from './stopper';
+import type { MakeStopper, Stopper } from './stopper';
 import { PROGRESS_CSS } from './style';
 import type { ProgressWords } from './words';
 import { describeProgress, errorText, progressTables } from './words';
@@ -35,8 +35,8 @@ export interface ProgressOptions {
   /** Null or left out: and all that come. */
   readonly lastRun?: number | null;
   readonly trans?: TranslationBundle;
-  /** Interrupts the compute that runs; resolves to why there is nothing to stop, or null. */
-  readonly stop?: () => Promise<string | null>;
+  /** Makes what stops computes; left out: nothing can be stopped. */
+  readonly stop?: MakeStopper;
   /** Leads to the cells of computes; left out: nowhere. */
   readonly reveal?: RevealCell;
   /** Shared with other charts of the same computes, which are paused and cleared together; left out: its own. */
@@ -75,7 +75,7 @@ class ProgressView implements ProgressChart {
   readonly #window: ShownWindow;
   readonly #notice: Notice;
   readonly #announcer: Announcer;
-  readonly #stopper: Stopper;
+  readonly #stopper: Stopper | null;
   readonly #exporter: Exporter;
   readonly #joined: boolean;
   readonly #reveal: RevealCell;
@@ -89,7 +89,7 @@ class ProgressView implements ProgressChart {
   #moment: Moment | null = null;
 
   constructor(private readonly store: TaskStore, options: ProgressOptions) {
-    const { signal, firstRun = 0, lastRun = null, trans = english, stop = null, joined = false, reveal = () => null } = options;
+    const { signal, firstRun = 0, lastRun = null, trans = english, stop, joined = false, reveal = () => null } = options;
     const changed = (): void => { this.#render(); };
     this.#signal = signal;
     this._trans = trans;
@@ -100,7 +100,7 @@ class ProgressView implements ProgressChart {
     this.#reveal = reveal;
     this.#notice = new Notice(changed, signal);
     this.#announcer = new Announcer(changed, signal);
-    this.#stopper = new Stopper({ signal, trans, stop, changed });
+    this.#stopper = stop?.({ store, signal, trans, changed }) ?? null;
     this.#exporter = new Exporter(this.#notice, trans);
     this.#frames = new FrameLoop(() => this.#draw(), signal);
     this.el.setAttribute('aria-label', trans.__('Progress of Dask tasks'));
@@ -140,7 +140,7 @@ class ProgressView implements ProgressChart {
     this.#isAlive = clock.active && layout.state === 'running';
     this.#wasLive ||= clock.active;
     if (!this.#isAlive) {
-      this.#stopper.ready();
+      this.#stopper?.rest();
     }
     if (this.#axis.pausedAtS === null || this.#moment === null) {
       this.#announce(layout);
@@ -169,7 +169,7 @@ class ProgressView implements ProgressChart {
     }
     const { _trans: trans } = this;
     const { layout, runs, nowS } = this.#moment;
-    const { isAsked, note, canStop } = this.#stopper;
+    const running = this.#isAlive ? this.#read().runs.filter(run => run.status === 'running' && !isOfOthers(run)) : [];
     const words = describeProgress(layout, trans);
     this.el.dataset.state = layout.state;
     render(
@@ -179,16 +179,11 @@ class ProgressView implements ProgressChart {
           <span class="tsk-progress-held" hidden={this.#axis.pausedAtS === null}>{trans.__('paused')}</span>
           <span class="tsk-progress-count">{words.count}</span>
           <span class="tsk-progress-percent">{words.percent}</span>
-          <button
-            type="button" class="tsk-button tsk-progress-stop" title={trans.__('Interrupt the compute')} hidden={!canStop || !this.#isAlive}
-            disabled={isAsked} onClick={() => void this.#stopper.ask()}
-          >
-            {isAsked ? trans.__('Stopping…') : trans.__('Stop')}
-          </button>
+          {this.#stopper?.button(running)}
           <div class="tsk-progress-tools">{this.#tools(trans)}</div>
         </div>
         <div class="tsk-notice" role="status">{this.#notice.text}</div>
-        <div class="tsk-progress-note" role="status" hidden={note === ''}>{note}</div>
+        {this.#stopper?.below(running)}
         {bar(layout, words, trans)}
         <div class="tsk-progress-meta">
           {meta(words, trans)}
@@ -279,7 +274,7 @@ function followTheme(chart: HTMLElement, signal: AbortSignal): void {
   watchTheme(apply, signal);
 }
 
-type Tables = Omit<ProgressInput, 'nowS'> & { readonly runs: readonly Run[]; readonly colours: PrefixColours };
+type Tables = Omit<ProgressInput, 'nowS' | 'runs'> & { readonly runs: readonly Run[]; readonly colours: PrefixColours };
 
 /** The tables change with messages only; time passes more often than that. */
 function reader(store: TaskStore, window: ShownWindow): () => Tables {

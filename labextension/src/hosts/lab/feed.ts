@@ -4,9 +4,8 @@ import { type JSONValue, UUID } from '@lumino/coreutils';
 import type { IDisposable } from '@lumino/disposable';
 import { Signal } from '@lumino/signaling';
 
-import { ALL_RUNS } from '../../store/tables';
 import type { TaskStore } from '../../store/task-store';
-import { type Batch, type LinksAnswer, PageStream, WireError, decodeLinks, isOnCluster } from '../../wire';
+import { type Batch, type LinksAnswer, PageStream, WireError, decodeLinks } from '../../wire';
 import { FEED_DEFAULTS, type FeedSettings } from './feed-settings';
 import { InStep, RESUME_MS } from './in-step';
 import { type Arrival, KernelLink, type LinkEvent } from './link';
@@ -16,7 +15,7 @@ import { RecorderStores } from './recorder-stores';
 import { type Reply, parseRefusal, parseReply } from './replies';
 import type { FeedState } from './state';
 
-const UNHEARD = 'it runs on a cluster, and this kernel does not say whether its cell waits for that: interrupt the kernel from the menu';
+const UNHEARD = 'this kernel hears that only between cells: its futures will be cancelled then';
 
 export class Feed implements IDisposable {
   constructor(
@@ -137,42 +136,47 @@ export class Feed implements IDisposable {
   }
 
   /**
-   * Interrupt the compute that runs: through the feed where it is heard, else through the server.
-   * Resolves to why there is nothing to stop, or null. Views that ask meanwhile share the answer.
+   * Stop a compute in the way that the kernel named last; resolves to why it does not, or null. Views that ask for the
+   * same meanwhile share the answer.
    */
-  stop(): Promise<string | null> {
-    this._stopping ??= this._stop().finally(() => {
-      this._stopping = null;
+  stop(run: number, way: 'interrupt' | 'cancel'): Promise<string | null> {
+    const asked = this._stopping.get(run) ?? this._stop(run, way).finally(() => {
+      this._stopping.delete(run);
     });
-    return this._stopping;
+    this._stopping.set(run, asked);
+    return asked;
   }
 
-  private async _stop(): Promise<string | null> {
-    const reply = this._state.kind === 'live' && this._state.subshell ? await this._askToStop() : null;
+  private async _stop(run: number, way: 'interrupt' | 'cancel'): Promise<string | null> {
+    const isHeard = this._state.kind === 'live' && this._state.subshell;
+    const reply = isHeard || way === 'cancel' ? await this._askToStop(run, way) : null;
     if (reply !== null) {
       return reply.error;
     }
-    const running = this.store?.tables.runsIn(ALL_RUNS).filter(run => run.status === 'running') ?? [];
-    if (running.every(isOnCluster)) {
+    if (way === 'cancel') {
+      return UNHEARD;
+    }
+    if (this.store?.tables.stops.get(run) !== 'interrupt') {
       // The server interrupts whatever the kernel does, which may be something else.
-      return running.length === 0 ? 'nothing is running' : UNHEARD;
+      return 'it has ended';
     }
     await this._link.interrupt();
     return null;
   }
 
   /** Null if the kernel does not answer in time: a C call may hold it up, which a signal may yet end. */
-  private _askToStop(): Promise<Reply | null> {
+  private _askToStop(run: number, way: 'interrupt' | 'cancel'): Promise<Reply | null> {
     return new Promise(resolve => {
       const timer = setTimeout(() => {
-        this._onStopReply = () => undefined;
+        this._onStopReply.delete(run);
         resolve(null);
       }, RESUME_MS);
-      this._onStopReply = reply => {
+      this._onStopReply.set(run, reply => {
         clearTimeout(timer);
+        this._onStopReply.delete(run);
         resolve(reply);
-      };
-      this._link.ask({ verb: 'stop' });
+      });
+      this._link.ask({ verb: 'stop', run, way });
     });
   }
 
@@ -268,8 +272,8 @@ export class Feed implements IDisposable {
   private _onReply(reply: Reply): void {
     this._step.rest();
     this._replaced = false;
-    if (reply.re === 'stop') {
-      this._onStopReply(reply);
+    if (reply.re === 'stop' && reply.run !== null) {
+      this._onStopReply.get(reply.run)?.(reply);
     }
     this._subshell = reply.subshell;
     this._told = reply.epoch;
@@ -334,8 +338,8 @@ export class Feed implements IDisposable {
   private _subshell = false;
   private _replaced = false;
   private _nBatches = 0;
-  private _stopping: Promise<string | null> | null = null;
-  private _onStopReply: (reply: Reply) => void = () => undefined;
+  private readonly _stopping = new Map<number, Promise<string | null>>();
+  private readonly _onStopReply = new Map<number, (reply: Reply) => void>();
   private _lastMs = performance.now();
 }
 

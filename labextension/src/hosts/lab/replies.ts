@@ -8,6 +8,8 @@ export interface Reply {
   leaseS: number;
   subshell: boolean;
   error: string | null;
+  /** Of `stop`: which compute; null: none, or an answer to something else. */
+  run: number | null;
 }
 
 /** Return the reply, or null if it is none of ours. */
@@ -15,7 +17,7 @@ export function parseReply(data: unknown): Reply | null {
   if (typeof data !== 'object' || data === null) {
     return null;
   }
-  const { re, recorder, epoch, cursor, lease_s: leaseS, subshell, error } = data as Record<string, unknown>;
+  const { re, recorder, epoch, cursor, lease_s: leaseS, subshell, error, run } = data as Record<string, unknown>;
   if (typeof recorder !== 'string' || typeof epoch !== 'string' || typeof cursor !== 'number') {
     return null;
   }
@@ -26,7 +28,8 @@ export function parseReply(data: unknown): Reply | null {
     cursor,
     leaseS: typeof leaseS === 'number' && leaseS > 0 ? leaseS : 30,
     subshell: subshell === true,
-    error: typeof error === 'string' ? error : null
+    error: typeof error === 'string' ? error : null,
+    run: typeof run === 'number' ? run : null
   };
 }
 

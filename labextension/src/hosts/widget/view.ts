@@ -2,6 +2,8 @@
 import { DOMWidgetView, type WidgetModel } from '@jupyter-widgets/base';
 import type { TranslationBundle } from '@jupyterlab/translation';
 
+import type { MakeStopper } from '../../charts/progress/stopper';
+import { stopWith } from '../../charts/progress/stopper';
 import type { RevealCell } from '../../charts/ui/cell-link';
 import type { RunWindow, TaskStore } from '../../store';
 import type { ICells } from '../lab/cells/cells';
@@ -28,8 +30,8 @@ export interface Place {
   signal: AbortSignal;
   firstRun: number;
   lastRun: number | null;
-  /** Interrupts the compute that runs; resolves to why there is nothing to stop, or null. */
-  stop?: () => Promise<string | null>;
+  /** Makes what stops computes. */
+  stop?: MakeStopper;
   /** Tells the kernel what a person chose while a cell keeps it from hearing widgets; false: it cannot be told so. */
   tell?: (trait: string, value: unknown) => boolean;
   /** Leads to the cells of computes. */
@@ -109,7 +111,7 @@ function mountChart(
   });
   const tell = (trait: string, value: unknown): boolean => feed.tell(model.model_id, trait, value);
   const reveal = surroundings.cells?.of(feed.kernelId) ?? (() => null);
-  const place = { el: body, store: held.value, signal, ...windowOf(model), stop: () => feed.stop(), tell, reveal };
+  const place = { el: body, store: held.value, signal, ...windowOf(model), stop: stopWith((run, way) => feed.stop(run, way)), tell, reveal };
   mount(place, model, surroundings);
 }
 

@@ -1,8 +1,11 @@
-import { afterEach, beforeEach, expect, it, vi } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 
 import { mount } from '../../../src/charts/progress';
+import type { StopRun } from '../../../src/charts/progress/stopper';
+import { stopWith } from '../../../src/charts/progress/stopper';
 import { TaskStore } from '../../../src/store';
-import { smallBatch, smallRun } from '../small-batch';
+import type { Run, StopWay } from '../../../src/wire';
+import { smallBatch, smallProgress, smallRun } from '../small-batch';
 
 let end = new AbortController();
 let store = new TaskStore();
@@ -19,67 +22,154 @@ afterEach(() => {
   vi.useRealTimers();
 });
 
-function append(seq: number, active: boolean): void {
-  store.append(smallBatch({ seq, nowS: 2, active, runs: [smallRun(active ? {} : { status: 'finished', stopS: 2 })] }));
+const RUN = smallRun({ executionCount: 3 });
+
+/** Have the kernel say that these computes run, and how each can be stopped. */
+function append(seq: number, ways: Partial<Record<number, StopWay>>, runs: readonly Run[] = [RUN]): void {
+  const stops = Object.entries(ways).map(([run, way]) => ({ run: Number(run), way: way as StopWay }));
+  const progress = runs.map(({ run }) => smallProgress({ run, total: 10, finished: 3 + run, erred: 1 }));
+  store.append(smallBatch({ seq, nowS: 2, active: runs.some(run => run.status === 'running'), runs: [...runs], stops, progress }));
   vi.advanceTimersToNextFrame();
 }
 
 /** A chart while a compute runs, and its button. */
-function made(stop?: () => Promise<string | null>): HTMLButtonElement {
-  mount(document.body, store, { signal: end.signal, ...(stop === undefined ? {} : { stop }) });
-  append(0, true);
+function made(way: StopWay | null, stop?: StopRun): HTMLButtonElement {
+  mount(document.body, store, { signal: end.signal, ...(stop === undefined ? {} : { stop: stopWith(stop) }) });
+  append(0, way === null ? {} : { 0: way });
   return document.querySelector<HTMLButtonElement>('.tsk-progress-stop')!;
 }
 
-function shown(button: HTMLButtonElement): (string | boolean)[] {
+const stopped = (): Promise<null> => Promise.resolve(null);
+
+function shown(button: HTMLButtonElement | null): (string | boolean | null)[] {
   const note = document.querySelector<HTMLElement>('.tsk-progress-note');
-  return [button.hidden ? 'hidden' : button.textContent, button.disabled, note?.hidden === false ? note.textContent : ''];
+  return [button === null || button.hidden ? 'hidden' : button.textContent, button?.disabled ?? null, note?.hidden === false ? note.textContent : ''];
 }
 
-it('is there only while something runs that can be stopped', () => {
-  const button = made(() => Promise.resolve(null));
-  const running = shown(button);
-  append(1, false);
-  expect([running, shown(button)]).toEqual([['Stop', false, ''], ['hidden', false, '']]);
+function asked(): string[] {
+  const question = document.querySelector<HTMLElement>('[role=alertdialog]:not([hidden])');
+  return question === null ? [] : [...question.querySelectorAll('span, button')].map(part => part.textContent);
+}
+
+function answer(text: string): void {
+  [...document.querySelectorAll<HTMLButtonElement>('[role=alertdialog] button')].find(button => button.textContent === text)!.click();
+}
+
+describe('the button that stops computes', () => {
+  it('is there only while something runs', () => {
+    const button = made('interrupt', stopped);
+    const running = shown(button);
+    append(1, {}, [{ ...RUN, status: 'finished', stopS: 2 }]);
+    expect([running, shown(button)]).toEqual([['Stop', false, ''], ['hidden', true, '']]);
+  });
+
+  it('is not there where nothing can be stopped', () => {
+    expect(shown(made('interrupt'))).toEqual(['hidden', null, '']);
+  });
+
+  it.each([
+    ['interrupt', 'Stop', false, 'Interrupt the cell that computes'],
+    ['cancel', 'Stop', false, 'Cancel its futures, after a question'],
+    ['asked', 'Stopping…', true, 'It was asked to end'],
+    ['thread', 'Stop', true, 'It runs in a thread of yours, which cannot be interrupted'],
+    [null, 'Stop', true, 'The kernel has not said how this can be stopped']
+  ] as const)('says what it does, or why it does nothing: %s', (way, text, isDisabled, title) => {
+    const button = made(way, stopped);
+    expect([...shown(button), button.title]).toEqual([text, isDisabled, '', title]);
+  });
+
+  it('asks once, and again only after a while without an end', async () => {
+    const stop = vi.fn(stopped);
+    const button = made('interrupt', stop);
+    button.click();
+    button.click();
+    await vi.advanceTimersByTimeAsync(4_900);
+    expect([stop.mock.calls, ...shown(button)]).toEqual([[[0, 'interrupt']], 'Stopping…', true, '']);
+    await vi.advanceTimersByTimeAsync(200);
+    expect(shown(button)).toEqual(['Stop', false, '']);
+  });
+
+  it('is ready for the next compute when this one has ended', async () => {
+    const button = made('interrupt', stopped);
+    button.click();
+    await vi.advanceTimersByTimeAsync(100);
+    append(1, {}, [{ ...RUN, status: 'interrupted', stopS: 2 }]);
+    append(2, { 0: 'interrupt' });
+    expect(shown(button)).toEqual(['Stop', false, '']);
+  });
+
+  it('is ready at once for what goes on in the background after its cell was interrupted', async () => {
+    const button = made('interrupt', stopped);
+    button.click();
+    await vi.advanceTimersByTimeAsync(100);
+    append(1, { 0: 'cancel' });
+    expect([...shown(button), button.title]).toEqual(['Stop', false, '', 'Cancel its futures, after a question']);
+  });
+
+  it.each([
+    [() => Promise.resolve('it has ended'), 'Not stopped: it has ended'],
+    [() => Promise.reject(new Error('<b>gone</b>')), 'Not stopped: Error: <b>gone</b>']
+  ])('says why it did not stop', async (stop, text) => {
+    const button = made('interrupt', stop);
+    button.click();
+    await vi.advanceTimersByTimeAsync(1);
+    expect(shown(button)).toEqual(['Stop', false, text]);
+  });
+
+  it('leaves no timer behind', () => {
+    made('interrupt', stopped).click();
+    const nTimers = vi.getTimerCount();
+    end.abort();
+    expect([nTimers > 0, vi.getTimerCount()]).toEqual([true, 0]);
+  });
 });
 
-it('is not there where nothing can be stopped', () => {
-  expect(shown(made())).toEqual(['hidden', false, '']);
-});
+describe('the question before futures are cancelled', () => {
+  const LOST = 'In [3] goes on in the background. Cancelling it loses its 6 unfinished tasks, and what waits for them fails.';
 
-it('asks once, and again only after a while without an end', async () => {
-  const stop = vi.fn(() => Promise.resolve(null));
-  const button = made(stop);
-  button.click();
-  button.click();
-  await vi.advanceTimersByTimeAsync(4_900);
-  expect([stop.mock.calls.length, ...shown(button)]).toEqual([1, 'Stopping…', true, '']);
-  await vi.advanceTimersByTimeAsync(200);
-  expect(shown(button)).toEqual(['Stop', false, '']);
-});
+  it('says what is lost, and is forgotten where it may run on', () => {
+    const stop = vi.fn(stopped);
+    const button = made('cancel', stop);
+    button.click();
+    const [question, focused] = [asked(), document.activeElement?.textContent];
+    answer('Let it run');
+    expect([question, focused, asked(), document.activeElement === button, stop.mock.calls]).toEqual([
+      [LOST, 'Cancel its futures', 'Let it run'], 'Let it run', [], true, []
+    ]);
+  });
 
-it('is ready for the next compute when this one has ended', async () => {
-  const button = made(() => Promise.resolve(null));
-  button.click();
-  await vi.advanceTimersByTimeAsync(100);
-  append(1, false);
-  append(2, true);
-  expect(shown(button)).toEqual(['Stop', false, '']);
-});
+  it('cancels after it', async () => {
+    const stop = vi.fn(stopped);
+    const button = made('cancel', stop);
+    button.click();
+    answer('Cancel its futures');
+    await vi.advanceTimersByTimeAsync(1);
+    expect([stop.mock.calls, asked(), ...shown(button)]).toEqual([[[0, 'cancel']], [], 'Stopping…', true, '']);
+  });
 
-it.each([
-  [() => Promise.resolve('nothing is running'), 'Not stopped: nothing is running'],
-  [() => Promise.reject(new Error('<b>gone</b>')), 'Not stopped: Error: <b>gone</b>']
-])('says why it did not stop', async (stop, text) => {
-  const button = made(stop);
-  button.click();
-  await vi.advanceTimersByTimeAsync(1);
-  expect(shown(button)).toEqual(['Stop', false, text]);
-});
+  it('is closed by Escape, and by the end of what it is about', () => {
+    const button = made('cancel', stopped);
+    const { length: nClosed } = asked();
+    button.click();
+    const { length: nOpen } = asked();
+    document.activeElement?.dispatchEvent(new KeyboardEvent('keydown', { key: 'Escape', bubbles: true }));
+    const { length: nEscaped } = asked();
+    button.click();
+    append(1, {}, [{ ...RUN, status: 'finished', stopS: 2 }]);
+    expect([nClosed, nOpen, nEscaped, asked().length]).toEqual([0, 3, 0, 0]);
+  });
 
-it('leaves no timer behind', () => {
-  made(() => Promise.resolve(null)).click();
-  const nTimers = vi.getTimerCount();
-  end.abort();
-  expect([nTimers > 0, vi.getTimerCount()]).toEqual([true, 0]);
+  it('lets a person choose where several computes run', async () => {
+    const stop = vi.fn(stopped);
+    const button = made('cancel', stop);
+    append(1, { 0: 'cancel', 1: 'interrupt' }, [RUN, smallRun({ run: 1, label: 'qr', executionCount: 5 })]);
+    button.click();
+    const question = asked();
+    answer('Interrupt the cell');
+    await vi.advanceTimersByTimeAsync(1);
+    expect([question, stop.mock.calls]).toEqual([
+      ['qr · In [5] runs, with 5 unfinished tasks.', 'Interrupt the cell', LOST, 'Cancel its futures', 'Let it run'],
+      [[1, 'interrupt']]
+    ]);
+  });
 });

@@ -1,56 +1,74 @@
 // @vitest-environment node
 import { describe, expect, it, vi } from 'vitest';
 
+import type { FixtureBatch } from '../../wire/wire-fixture';
+import { RUN } from '../../wire/wire-fixture';
 import { FakeKernel } from './fake-kernel';
-import { CONTROL, computing, live, reply, useFakeTime } from './live-feed';
+import { CONTROL, DATA, batch, computing, live, reply, useFakeTime } from './live-feed';
 
 useFakeTime();
+
+/** What the kernel says of how its compute can be stopped: interrupt 0, cancel 1. */
+const ways = (way: number): FixtureBatch => ({ tables: { runs: [RUN], stops: [{ run: 0, way }] } });
 
 describe('a compute', () => {
   it('stops through the feed where it is heard, else through the server', async () => {
     const heard = new FakeKernel();
-    const stopped = (await live(heard)).stop();
-    heard.push(CONTROL, reply('stop'));
+    const stopped = (await live(heard)).stop(0, 'interrupt');
+    heard.push(CONTROL, reply('stop', { run: 0 }));
     const unheard = new FakeKernel(['taskscope']);
-    const answers = [await stopped, await (await computing(unheard, { subshell: false })).stop()];
+    const feed = await computing(unheard, { subshell: false });
+    unheard.push(DATA, ...batch(1, 0, 0, ways(0)));
+    const answers = [await stopped, await feed.stop(0, 'interrupt')];
     expect([answers, heard.verbs().at(-1), heard.interrupts, unheard.interrupts]).toEqual([
-      [null, null], { verb: 'stop' }, 0, 1
+      [null, null], { verb: 'stop', run: 0, way: 'interrupt' }, 0, 1
     ]);
   });
 
   it('does not have the server interrupt what may be something else', async () => {
-    const idle = new FakeKernel(['taskscope']);
-    const onCluster = new FakeKernel(['taskscope']);
-    const answers = [
-      await (await live(idle, { subshell: false })).stop(),
-      await (await computing(onCluster, { subshell: false }, 'distributed')).stop()
-    ];
-    expect(answers).toEqual([
-      'nothing is running',
-      'it runs on a cluster, and this kernel does not say whether its cell waits for that: interrupt the kernel from the menu'
-    ]);
-    expect([idle.interrupts, onCluster.interrupts]).toEqual([0, 0]);
+    const kernel = new FakeKernel(['taskscope']);
+    const feed = await computing(kernel, { subshell: false });
+    const unknown = await feed.stop(0, 'interrupt');
+    kernel.push(DATA, ...batch(1, 0, 0, ways(1)));
+    const background = await feed.stop(0, 'interrupt');
+    expect([unknown, background, kernel.interrupts]).toEqual(['it has ended', 'it has ended', 0]);
   });
 
-  it('asks once where two views stop at the same time, and interrupts nothing later', async () => {
+  it('is cancelled by a kernel that hears of it only between cells, which is said', async () => {
+    const kernel = new FakeKernel(['taskscope']);
+    const stopped = (await computing(kernel, { subshell: false })).stop(0, 'cancel');
+    await vi.advanceTimersByTimeAsync(3_001);
+    expect([await stopped, kernel.verbs().at(-1), kernel.interrupts]).toEqual([
+      'this kernel hears that only between cells: its futures will be cancelled then', { verb: 'stop', run: 0, way: 'cancel' }, 0
+    ]);
+  });
+
+  it('asks once where two views stop it at the same time, and interrupts nothing later', async () => {
     const kernel = new FakeKernel();
     const feed = await computing(kernel);
-    const stopped = [feed.stop(), feed.stop()];
-    kernel.push(CONTROL, reply('stop'));
+    const stopped = [feed.stop(0, 'interrupt'), feed.stop(0, 'interrupt')];
+    kernel.push(CONTROL, reply('stop', { run: 0 }));
     await vi.advanceTimersByTimeAsync(5_000);
-    expect([await Promise.all(stopped), kernel.verbs().slice(1), kernel.interrupts]).toEqual([[null, null], [{ verb: 'stop' }], 0]);
+    expect([await Promise.all(stopped), kernel.verbs().slice(1), kernel.interrupts]).toEqual([
+      [null, null], [{ verb: 'stop', run: 0, way: 'interrupt' }], 0
+    ]);
   });
 
-  it('says why there is nothing to stop', async () => {
+  it('has the answer of its own where two are stopped at the same time', async () => {
     const kernel = new FakeKernel();
-    const stopped = (await live(kernel)).stop();
-    kernel.push(CONTROL, reply('stop', { error: 'nothing is running' }));
-    expect([await stopped, kernel.interrupts]).toEqual(['nothing is running', 0]);
+    const feed = await computing(kernel);
+    const stopped = [feed.stop(0, 'interrupt'), feed.stop(1, 'cancel')];
+    kernel.push(CONTROL, reply('stop', { run: 1 }));
+    kernel.push(CONTROL, reply('stop', { run: 0, error: 'it has ended' }));
+    await vi.advanceTimersByTimeAsync(5_000);
+    expect([await Promise.all(stopped), kernel.interrupts]).toEqual([['it has ended', null], 0]);
   });
 
   it('stops through the server when the kernel does not answer', async () => {
     const kernel = new FakeKernel();
-    const stopped = (await computing(kernel)).stop();
+    const feed = await computing(kernel);
+    kernel.push(DATA, ...batch(1, 0, 0, ways(0)));
+    const stopped = feed.stop(0, 'interrupt');
     await vi.advanceTimersByTimeAsync(3_001);
     expect([await stopped, kernel.interrupts]).toEqual([null, 1]);
   });

@@ -1,9 +1,11 @@
-"""A clock that stands still while a cell runs."""
+"""Which cell runs, and a clock that stands still meanwhile."""
 
 from __future__ import annotations
 
 import sys
 from collections.abc import Callable
+
+from taskscope.sources.cell import current_execution
 
 __all__ = ["IdleClock"]
 
@@ -15,6 +17,8 @@ class IdleClock:
         self._clock = clock
         self._idle_s = 0.0
         self._idle_since_s: float | None = clock()
+        self.execution: str | None = None
+        """The id of the request by which the cell that runs was asked for; None while none runs."""
 
     def __call__(self) -> float:
         """Return the seconds so far."""
@@ -45,7 +49,9 @@ class IdleClock:
     def cell_started(self, *_: object) -> None:
         """Stand still."""
         self._idle_s, self._idle_since_s = self(), None
+        self.execution = current_execution()
 
     def cell_stopped(self, *_: object) -> None:
         """Go on."""
         self._idle_since_s = self._clock()
+        self.execution = None

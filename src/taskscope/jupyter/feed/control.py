@@ -7,8 +7,8 @@ from collections.abc import Callable, Mapping
 
 from taskscope.analysis.time_left import Estimates
 from taskscope.jupyter.adapter.channels import Channel
-from taskscope.jupyter.adapter.interrupting import interrupt_main, main_waits_for_dask
 from taskscope.jupyter.feed.pages import LEASE_S, Page, Pages
+from taskscope.jupyter.feed.stopping import Stopping
 from taskscope.jupyter.feed.stream import PageStream
 from taskscope.jupyter.feed.trait_changes import PendingTraitChanges
 from taskscope.jupyter.feed.verbs import (
@@ -45,9 +45,8 @@ class Control:
         *,
         epoch: Callable[[], str],
         trait_changes: PendingTraitChanges,
+        stopping: Stopping,
         wake: Callable[[], None],
-        interrupt: Callable[[], None] = interrupt_main,
-        is_waiting: Callable[[], bool] = main_waits_for_dask,
     ) -> None:
         self._recorder = recorder
         self._pages = pages
@@ -55,8 +54,7 @@ class Control:
         self._epoch = epoch
         self._trait_changes = trait_changes
         self._wake = wake
-        self._interrupt = interrupt
-        self._is_waiting = is_waiting
+        self._stopping = stopping
 
     def control_opened(self, channel: Channel, data: object) -> None:
         """Take a page's control comm."""
@@ -99,7 +97,8 @@ class Control:
             case Rate(per_second):
                 page.interval_s = 1 / per_second
             case Stop():
-                self._stop(page)
+                self._stopping.stop(request, is_heard=page.on_subshell)
+                self._wake()
             case Tell():
                 self._tell(request)
             case Dependencies(row):
@@ -118,21 +117,10 @@ class Control:
                 return cursor
 
     def _start(self, page: Page, cursor: int) -> None:
-        page.stream = PageStream(self._recorder, self._epoch(), cursor, self._estimates)
+        page.stream = PageStream(self._recorder, self._epoch(), cursor, self._estimates, self._stopping.ways)
         # An expired page that speaks again is let in again.
         self._pages.readmit(page)
         self._wake()
-
-    def _stop(self, page: Page) -> None:
-        if not self._recorder.is_active():
-            raise BadRequestError("nothing is running")
-        if not page.on_subshell:
-            raise BadRequestError("this kernel is heard only between cells; interrupt it from the menu")
-        if not self._is_waiting():
-            raise BadRequestError(
-                "it runs in the background, and no cell waits for it; cancel its futures to end it"
-            )
-        self._interrupt()
 
     def _tell(self, change: Tell) -> None:
         if not self._trait_changes.put(change.model, change.trait, change.value):
@@ -144,9 +132,11 @@ class Control:
         return {"row": row, "links": None if links is None else encode_links(links)}
 
     def _facts(self, asked: object, *, on_subshell: bool) -> dict[str, object]:
-        verb = asked.get("verb") if isinstance(asked, dict) else None
+        verb, run = (asked.get("verb"), asked.get("run")) if isinstance(asked, dict) else (None, None)
         return {
             "re": verb if isinstance(verb, str) and len(verb) <= 20 and verb.isascii() else None,
+            # Several may be asked to stop at a time.
+            **({"run": run} if verb == "stop" and type(run) is int and 0 <= run < 2**53 else {}),
             "protocol": PROTOCOL,
             "recorder": self._recorder.id,
             "epoch": self._epoch(),

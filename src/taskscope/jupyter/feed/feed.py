@@ -16,6 +16,7 @@ from taskscope.jupyter.adapter.subshells import delete_in_turn
 from taskscope.jupyter.feed.control import Control
 from taskscope.jupyter.feed.pages import Page, Pages
 from taskscope.jupyter.feed.publisher import Publisher, Sender
+from taskscope.jupyter.feed.stopping import Stopping
 from taskscope.jupyter.feed.trait_changes import PendingTraitChanges
 from taskscope.model.forklock import ForkLock
 from taskscope.session import Session
@@ -56,9 +57,14 @@ class Feed:
             self.estimates,
             epoch=lambda: self.epoch,
             trait_changes=self.trait_changes,
+            stopping=Stopping(
+                session,
+                execution=lambda: self.idle_clock.execution,
+                clock=clock,
+                interrupt=interrupt,
+                is_waiting=is_waiting,
+            ),
             wake=session.pump.wake,
-            interrupt=interrupt,
-            is_waiting=is_waiting,
         )
         self.publisher = Publisher(
             lambda: list(self._pages.alive()), self._drop, session.recorder.fault, session.pump.wake

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from itertools import groupby
 
 from taskscope.analysis.time_left import Estimates
 from taskscope.jupyter.feed.cluster import ClusterStream
 from taskscope.model.records import Group, Lane, Message, PrefixProgress, Run, RunningTask
+from taskscope.model.streams import StopWay
 from taskscope.record import Recorder
 from taskscope.record.pump import Tick
 from taskscope.wire import LAST_GROUP, Batch, HeldPart, PageEncoder, ResourcesPart
@@ -28,9 +29,18 @@ _HEARTBEAT_S = 1.0
 class PageStream:
     """A stream of batches from row `cursor` on, numbered from 0, that never says a thing twice."""
 
-    def __init__(self, recorder: Recorder, epoch: str, cursor: int, estimates: Estimates) -> None:
+    def __init__(
+        self,
+        recorder: Recorder,
+        epoch: str,
+        cursor: int,
+        estimates: Estimates,
+        stop_ways: Callable[[], Mapping[int, StopWay]] = dict,
+    ) -> None:
         self._recorder = recorder
         self._estimates = estimates
+        self._stop_ways = stop_ways
+        self._stops: Mapping[int, StopWay] = {}
         self._encoder = PageEncoder(recorder.id, epoch)
         self._cursor = min(cursor, recorder.cursor)
         self._begun = False
@@ -64,7 +74,11 @@ class PageStream:
             return True
         if not tick.active:
             return bool(self._running)
-        return tick.now_s - self._sent_s >= _HEARTBEAT_S or self._recorder.running() != self._running
+        return (
+            tick.now_s - self._sent_s >= _HEARTBEAT_S
+            or self._recorder.running() != self._running
+            or self._stop_ways() != self._stops
+        )
 
     def next(self, tick: Tick) -> tuple[dict[str, object], list[bytes]]:
         """Return the next message; it counts as sent."""
@@ -85,6 +99,7 @@ class PageStream:
         estimates = self._estimates.of([*self._going.values(), *runs], tick.now_s)
         progress = self._new_progress(runs)
         self._running = recorder.running() if tick.active else []
+        self._stops = self._stop_ways()
         resources, cluster = self._new_samples(), self._cluster.next()
         # Groups and lanes last: the rows above may name ones that are only now known.
         return Batch(
@@ -98,6 +113,7 @@ class PageStream:
             runs=runs,
             progress=progress,
             estimates=estimates,
+            stops=self._stops,
             running=[replace(t, group=min(t.group, LAST_GROUP)) for t in self._running],
             groups=self._new_groups(),
             lanes=self._new_lanes(),

@@ -6,6 +6,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TypeAlias
 
+from taskscope.model.streams import StopWay
+
 __all__ = [
     "VERBS",
     "BadRequestError",
@@ -58,7 +60,10 @@ class Renew:
 
 @dataclass(frozen=True, slots=True)
 class Stop:
-    """Interrupt the running compute."""
+    """Stop a compute, in the way that the page was told of and the person has agreed to."""
+
+    run: int
+    way: StopWay
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,6 +132,14 @@ def _tell(model: object, trait: object, value: object) -> Tell:
     )
 
 
+def _stop(run: object, way: object) -> Stop:
+    if type(run) is not int or not 0 <= run < 2**53:
+        raise BadRequestError(f"run must be the number of a compute from 0, got {_shown(run)}")
+    if way not in ("interrupt", "cancel"):
+        raise BadRequestError(f"way must be interrupt or cancel, got {_shown(way)}")
+    return Stop(run, way)
+
+
 def _epoch(value: object) -> str | None:
     if value is not None and not isinstance(value, str):
         raise BadRequestError(f"epoch must be a text, got {_shown(value)}")
@@ -149,7 +162,7 @@ _PARSERS: Mapping[str, Callable[[Mapping[str, object]], Request]] = {
     "resync": lambda fields: Resync(_row("cursor", fields.get("cursor"))),
     "rate": lambda fields: Rate(_per_second(fields.get("per_second"))),
     "renew": lambda _: Renew(),
-    "stop": lambda _: Stop(),
+    "stop": lambda fields: _stop(fields.get("run"), fields.get("way")),
     "dependencies": lambda fields: Dependencies(_row("row", fields.get("row"))),
     "tell": lambda fields: _tell(fields.get("model"), fields.get("trait"), fields.get("value")),
 }

@@ -55,6 +55,7 @@ class RunLog:
         "cell",
         "depth_of",
         "error",
+        "execution",
         "execution_count",
         "failed",
         "failed_keys",
@@ -85,6 +86,7 @@ class RunLog:
         "stop",
         "submitted",
         "superseded",
+        "thread",
         "thread_time",
         "trusts_workers",
         "unseen",
@@ -104,6 +106,10 @@ class RunLog:
         self.cell: str | None = None
         self.execution_count: int | None = None
         self.source_crc: int | None = None
+        self.thread = threading.get_ident()
+        """The thread that began it."""
+        self.execution: str | None = None
+        """The id of the request by which the kernel ran the cell that began it."""
         self.scheduler: str | None = None
         self.n_workers: int | None = None
         self.n_tasks = 0

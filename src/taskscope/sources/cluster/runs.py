@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 from taskscope.model.errortext import describe
 from taskscope.model.records import CLUSTER, ERRED, FINISHED, LOST
 from taskscope.record import GraphSource, Recorder, RunLog
-from taskscope.sources.cell import current_cell
+from taskscope.sources.cell import current_cell, current_execution
 from taskscope.sources.cluster import adapter
 from taskscope.sources.cluster.adapter import Call, Submission
 from taskscope.sources.local.source import run_label
@@ -163,6 +163,8 @@ class TrackedRun:
     """When it was over, None before."""
     status: str | None = None
     error: str | None = None
+    is_cancelled: bool = False
+    """Whether a person had its futures cancelled."""
 
     __hash__ = object.__hash__
 
@@ -181,7 +183,7 @@ class TrackedRun:
     def returned(self, now: float, error: BaseException | None) -> None:
         """Note that the call that waited for it has come back."""
         self.over = now
-        if isinstance(error, KeyboardInterrupt):
+        if isinstance(error, KeyboardInterrupt) or (error is not None and self.is_cancelled):
             self.status = "interrupted"
         else:
             self.status = "finished" if error is None else "erred"
@@ -380,6 +382,19 @@ class Computes:
         with self._lock:
             return {run.log.run for run in self._going}
 
+    def is_waited_for(self, number: int) -> bool:
+        """Return whether a run goes on that a call waits for."""
+        with self._lock:
+            return any(run.log.run == number and run.call is not None for run in self._going)
+
+    def cancel(self, number: int) -> None:
+        """Cancel the futures of a run that have not finished; nothing where it has ended."""
+        with self._lock:
+            for run in self._going:
+                if run.log.run == number:
+                    run.is_cancelled = True
+                    adapter.cancel(run.client, [key for key, _ in run.waiting])
+
     def are_coming(self) -> bool:
         """Return whether a client may be about to hand something over."""
         return self._n_handed_over > 0
@@ -410,6 +425,7 @@ class Computes:
                 log = self._recorder.begin()
                 log.label, log.scheduler, log.is_held_elsewhere = label, CLUSTER, True
                 log.cell, log.execution_count, log.source_crc = cell
+                log.execution = current_execution()
                 log.n_workers = n_threads
                 run = TrackedRun(log, submission.client, submission.call, submission.single, wake)
                 run.handed_over = submission.began

@@ -310,6 +310,14 @@ class ClusterSource:
         """Return the numbers of the runs of this process's clients that have not ended."""
         return self._computes.going()
 
+    def is_waited_for(self, run: int) -> bool:
+        """Return whether a run goes on that a call of ``Client.get`` waits for."""
+        return self._computes.is_waited_for(run)
+
+    def cancel(self, run: int) -> None:
+        """Cancel the futures of a run that have not finished; nothing where it has ended."""
+        self._computes.cancel(run)
+
     def run_of(self, call: Call) -> int | None:
         """Return the number of the run that a call of ``Client.get`` waits for, None before it began."""
         return self._computes.run_of(call)

@@ -17,7 +17,7 @@ from dask.multiprocessing import RemoteException
 
 from taskscope.model.errortext import describe, is_a, raw_dict
 from taskscope.record import GraphSource, LaneBuffer, Recorder, RunLog
-from taskscope.sources.cell import current_cell
+from taskscope.sources.cell import current_cell, current_execution
 from taskscope.sources.local.adapter import registration
 from taskscope.sources.local.adapter.registration import CallbackTuple
 from taskscope.sources.local.adapter.scheduler import find_culprit, find_scheduler
@@ -98,6 +98,7 @@ class LocalSource:
                 log.shipped = ShippedTimes(log)
             log.label = run_label.get()
             log.cell, log.execution_count, log.source_crc = current_cell()
+            log.execution = current_execution()
             log.metric = self.metric
             log.depth_of = partial(self._depth, log)
             self._on_start(log)

@@ -228,25 +228,26 @@ def test_pages_are_bounded(world: World) -> None:
     assert len(world.feed._pages.alive()) == MAX_PAGES
 
 
-def test_stop_interrupts_the_running_compute(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(world.session.recorder, "is_active", lambda: True)
-    control, _ = world.channels.open_page("p")
-    reply = on_subshell(lambda: control.ask({"verb": "stop"}))
-    assert ("error" in reply, world.interrupts) == (False, 1)
-
-
-def test_stop_says_why_it_does_nothing(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
-    control, _ = world.channels.open_page("p")
-    assert on_subshell(lambda: control.ask({"verb": "stop"}))["error"] == "nothing is running"
-    monkeypatch.setattr(world.session.recorder, "is_active", lambda: True)
-    assert control.ask({"verb": "stop"})["error"] == (
-        "this kernel is heard only between cells; interrupt it from the menu"
-    )
-    world.is_waiting = False
-    assert on_subshell(lambda: control.ask({"verb": "stop"}))["error"] == (
-        "it runs in the background, and no cell waits for it; cancel its futures to end it"
-    )
-    assert world.interrupts == 0
+def test_a_page_hears_how_each_compute_can_be_stopped_and_stops_one_of_them(world: World) -> None:
+    log = begin_run(world.session.recorder, {"x": ()})
+    world.session.recorder.pull()
+    control, data = world.channels.open_page("p")
+    control.ask({"verb": "hello"})
+    world.tick()
+    asked = {"verb": "stop", "run": log.run, "way": "interrupt"}
+    reply = on_subshell(lambda: control.ask(asked))
+    assert (reply["re"], reply["run"], "error" in reply, world.interrupts) == ("stop", log.run, False, 1)
+    world.now_s += 1.0
+    world.feed.publisher.tick(Tick(world.now_s, active=True, final=False))
+    end_run(log)
+    world.tick(final=True)
+    assert [batch["stops"] for batch in told(data)] == [
+        [(log.run, "interrupt")],
+        [(log.run, "asked")],
+        [],
+    ]
+    reply = on_subshell(lambda: control.ask(asked))
+    assert (reply["run"], reply["error"], world.interrupts) == (log.run, "it has ended", 1)
 
 
 def test_closing_closes_every_comm_and_target(world: World) -> None:

@@ -33,7 +33,7 @@ from taskscope.jupyter.feed.verbs import (
         ({"verb": "resync", "cursor": 3}, Resync(3)),
         ({"verb": "rate", "per_second": 2}, Rate(2.0)),
         ({"verb": "renew"}, Renew()),
-        ({"verb": "stop", "extra": [1]}, Stop()),
+        ({"verb": "stop", "run": 3, "way": "cancel", "extra": [1]}, Stop(3, "cancel")),
         ({"verb": "dependencies", "row": 12}, Dependencies(12)),
         (
             {"verb": "tell", "model": "m", "trait": "selected_key", "value": "x"},
@@ -69,6 +69,8 @@ MAY_TELL = (
             {"verb": "tell", "model": "m", "trait": "time_range", "value": [2, 1]},
             f"{MAY_TELL} 'time_range' [2, 1]",
         ),
+        ({"verb": "stop"}, "run must be the number of a compute from 0, got None"),
+        ({"verb": "stop", "run": 1, "way": "kill"}, "way must be interrupt or cancel, got 'kill'"),
         ({"verb": "resync"}, "cursor must be a row number from 0, got None"),
         ({"verb": "resync", "cursor": True}, "cursor must be a row number from 0, got True"),
         ({"verb": "hello", "cursor": -1}, "cursor must be a row number from 0, got -1"),

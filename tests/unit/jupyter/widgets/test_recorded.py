@@ -77,7 +77,9 @@ def test_a_page_is_told_what_a_task_of_a_recording_needs_and_what_needs_it(kerne
 
 
 def test_a_page_that_asks_for_anything_else_is_refused(kernel: Kernel) -> None:
-    asked = "ask('file', verb='dependencies', row=-1); ask('file', verb='stop'); ask('file')"
+    asked = (
+        "ask('file', verb='dependencies', row=-1); ask('file', verb='stop', run=0, way='cancel'); ask('file')"
+    )
     assert answers(kernel, asked) == [
         {"re": None, "error": "row must be a row number from 0, got -1"},
         {"re": None, "error": "a finished recording only tells dependencies"},

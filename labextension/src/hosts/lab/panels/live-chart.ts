@@ -53,7 +53,7 @@ export function showLive(el: HTMLElement, lease: Lease<Feed>, { chart, ...option
       onHidden: prefixes => {
         views.setHidden(recorder, prefixes);
       },
-      stop: () => feed.stop(),
+      stop: (run, way) => feed.stop(run, way),
       ...options
     });
   };

@@ -4,6 +4,8 @@ import type { TranslationBundle } from '@jupyterlab/translation';
 import { CLUSTER_CHARTS } from '../../../charts/cluster';
 import { mount as mountDashboard } from '../../../charts/dashboard';
 import { mount as mountProgress } from '../../../charts/progress';
+import type { StopRun } from '../../../charts/progress/stopper';
+import { stopWith } from '../../../charts/progress/stopper';
 import { mountTracks } from '../../../charts/tracks';
 import type { TimeAxis } from '../../../charts/timeline';
 import type { RevealCell } from '../../../charts/ui/cell-link';
@@ -19,17 +21,17 @@ export interface ChartPlace {
   /** Prefixes that are hidden at first. */
   readonly hidden: readonly string[];
   readonly onHidden: (hidden: readonly string[]) => void;
-  readonly stop: () => Promise<string | null>;
+  readonly stop: StopRun;
   readonly reveal: RevealCell;
   readonly trans: TranslationBundle;
 }
 
 export const MOUNTS: Record<ChartName, (place: ChartPlace) => void> = {
-  dashboard: ({ el, store, ...place }) => {
-    mountDashboard(el, store, { ...place, clusters: CLUSTER_CHARTS });
+  dashboard: ({ el, store, stop, ...place }) => {
+    mountDashboard(el, store, { ...place, stop: stopWith(stop), clusters: CLUSTER_CHARTS });
   },
-  progress: ({ el, store, ...place }) => {
-    mountProgress(el, store, place);
+  progress: ({ el, store, stop, ...place }) => {
+    mountProgress(el, store, { ...place, stop: stopWith(stop) });
   },
   'task-stream': ({ el, store, ...place }) => {
     mountTracks(el, store, ['tasks'], { ...place, clusters: CLUSTER_CHARTS });

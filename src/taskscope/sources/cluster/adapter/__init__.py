@@ -11,6 +11,7 @@ never imports distributed: without a client there is nothing to watch.
 
 from taskscope.sources.cluster.adapter.clients import (
     all_workers,
+    cancel,
     connection_of,
     default_client,
     future_states,
@@ -30,6 +31,7 @@ __all__ = [
     "Observer",
     "Submission",
     "all_workers",
+    "cancel",
     "connection_of",
     "default_client",
     "future_states",

@@ -12,6 +12,7 @@ import dask
 
 __all__ = [
     "all_workers",
+    "cancel",
     "connection_of",
     "default_client",
     "future_states",
@@ -77,6 +78,20 @@ def connection_of(client: Any) -> tuple[str, Mapping[str, Any]] | None:
 def future_states(client: Any, keys: Iterable[Hashable]) -> dict[Hashable, Any]:
     """Return what the client knows of these futures; unlike a future, it keeps no result on the cluster."""
     return {key: client.futures.get(key) for key in keys}
+
+
+def cancel(client: Any, keys: Iterable[Any]) -> None:
+    """Have the client cancel those of these futures that have not finished, and do not wait for it."""
+    from distributed import Future
+
+    def cancel_unfinished() -> Any:
+        states = future_states(client, keys)
+        pending: list[Any] = [
+            key for key, state in states.items() if state is not None and state.status == "pending"
+        ]
+        return client.cancel([Future(key, client) for key in pending], asynchronous=True)
+
+    client.loop.add_callback(cancel_unfinished)
 
 
 def unfinished_keys(client: Any) -> list[Hashable]:

@@ -1,0 +1,195 @@
+/** Stops what is shown, when a person asks for it: one compute, or which of several; and knows why that cannot be. */
+import { formatCount, printable } from '../../lib/format';
+import type { TranslationBundle } from '../../lib/translate';
+import type { TaskStore } from '../../store';
+import type { Run, StopWay } from '../../wire';
+import { runName } from '../ui/cell-link';
+import type { ComponentChildren } from '../ui/render';
+
+/** A compute that has not ended by then may be asked again. */
+const PATIENCE_MS = 5_000;
+const MAX_CHOICES = 8;
+
+/** Stops a compute; resolves to why it does not, or null. */
+export type StopRun = (run: number, way: 'interrupt' | 'cancel') => Promise<string | null>;
+
+export interface StopperOptions {
+  readonly store: TaskStore;
+  readonly signal: AbortSignal;
+  readonly trans: TranslationBundle;
+  /** Is called when there is another thing to show. */
+  readonly changed: () => void;
+}
+
+/** Makes the part of a progress chart that stops computes; pages in which nothing runs have none. */
+export type MakeStopper = (options: StopperOptions) => Stopper;
+
+export function stopWith(stop: StopRun): MakeStopper {
+  return options => new Stopper(stop, options);
+}
+
+interface Choice {
+  readonly run: Run;
+  readonly way: StopWay | null;
+}
+
+export class Stopper {
+  /** What was asked of which compute, until it has ended or may be asked again. */
+  readonly #asked = new Map<number, StopWay>();
+  readonly #timers = new Set<ReturnType<typeof setTimeout>>();
+  #button: HTMLButtonElement | null = null;
+  #isOpen = false;
+  #note = '';
+
+  constructor(private readonly stop: StopRun, private readonly options: StopperOptions) {
+    options.signal.addEventListener('abort', () => { this.#timers.forEach(timer => { clearTimeout(timer); }); }, { once: true });
+  }
+
+  /** The button, while computes run; what to ask before it does anything, and why it did nothing, stand in `below`. */
+  button(running: readonly Run[]): ComponentChildren {
+    const { trans } = this.options;
+    const choices = this.#choices(running);
+    const can = choices.some(({ way }) => way === 'interrupt' || way === 'cancel');
+    const isAsked = !can && choices.some(({ way }) => way === 'asked');
+    return (
+      <button
+        type="button" class="tsk-button tsk-progress-stop" title={why(choices, trans)} hidden={running.length === 0} disabled={!can}
+        aria-expanded={this.#isOpen} ref={this.#holdButton} onClick={() => { this.#click(choices); }}
+      >
+        {isAsked ? trans.__('Stopping…') : trans.__('Stop')}
+      </button>
+    );
+  }
+
+  below(running: readonly Run[]): ComponentChildren {
+    const { trans } = this.options;
+    const choices = this.#isOpen ? this.#choices(running) : [];
+    const interrupted = choices.filter(({ way }) => way === 'interrupt').at(-1);
+    const cancelled = choices.filter(({ way }) => way === 'cancel');
+    const [note, hidden] = [this.#note, interrupted === undefined && cancelled.length === 0];
+    const close = (): void => { this.#open(false); };
+    return (
+      <>
+        <div
+          class="tsk-progress-question" role="alertdialog" aria-label={trans.__('Stop')} hidden={hidden}
+          onKeyDown={event => { if (event.key === 'Escape') { event.stopPropagation(); close(); } }}
+        >
+          {interrupted !== undefined && this.#choice(interrupted, trans.__('Interrupt the cell'))}
+          {cancelled.slice(-MAX_CHOICES).reverse().map(choice => this.#choice(choice, trans.__('Cancel its futures')))}
+          {!hidden && <button type="button" class="tsk-button" ref={focus} onClick={close}>{trans.__('Let it run')}</button>}
+        </div>
+        <div class="tsk-progress-note" role="status" hidden={note === ''}>{note}</div>
+      </>
+    );
+  }
+
+  /** Nothing runs any more: what was asked is settled. */
+  rest(): void {
+    if (this.#asked.size > 0 || this.#isOpen) {
+      this.#asked.clear();
+      this.#isOpen = false;
+      this.options.changed();
+    }
+  }
+
+  #choice({ run, way }: Choice, act: string): ComponentChildren {
+    return (
+      <p key={run.run}>
+        <span>{whatIsLost(run, way, this.#nLeft(run), this.options.trans)}</span>
+        <button type="button" class="tsk-button tsk-progress-cancel" onClick={() => { this.#open(false); void this.#ask(run.run, way); }}>{act}</button>
+      </p>
+    );
+  }
+
+  #choices(running: readonly Run[]): Choice[] {
+    const { stops } = this.options.store.tables;
+    return running.map(run => {
+      const way = stops.get(run.run) ?? null;
+      return { run, way: way !== null && this.#asked.get(run.run) === way ? 'asked' : way };
+    });
+  }
+
+  /** What only one cell does is interrupted at once; what is lost for good is asked about. */
+  #click(choices: readonly Choice[]): void {
+    const interrupted = choices.filter(({ way }) => way === 'interrupt').at(-1);
+    if (interrupted !== undefined && choices.every(({ way }) => way !== 'cancel')) {
+      void this.#ask(interrupted.run.run, 'interrupt');
+    } else {
+      this.#open(!this.#isOpen);
+    }
+  }
+
+  #open(isOpen: boolean): void {
+    this.#isOpen = isOpen;
+    this.#note = '';
+    this.options.changed();
+    if (!isOpen) {
+      this.#button?.focus();
+    }
+  }
+
+  async #ask(run: number, way: StopWay | null): Promise<void> {
+    const { signal, trans, changed } = this.options;
+    if (way !== 'interrupt' && way !== 'cancel') {
+      return;
+    }
+    this.#asked.set(run, way);
+    this.#note = '';
+    const timer = setTimeout(() => { this.#timers.delete(timer); this.#forget(run); }, PATIENCE_MS);
+    this.#timers.add(timer);
+    changed();
+    const refusal = await this.stop(run, way).catch((error: unknown) => String(error));
+    if (refusal !== null && !signal.aborted) {
+      clearTimeout(timer);
+      this.#timers.delete(timer);
+      this.#note = trans.__('Not stopped: %1', printable(refusal));
+      this.#forget(run);
+    }
+  }
+
+  #forget(run: number): void {
+    this.#asked.delete(run);
+    this.options.changed();
+  }
+
+  #nLeft({ run }: Run): number {
+    const rows = this.options.store.tables.progressIn({ firstRun: run, lastRun: run });
+    return rows.reduce((n, row) => n + Math.max(row.total - row.finished - row.erred - row.interrupted, 0), 0);
+  }
+
+  readonly #holdButton = (button: HTMLButtonElement | null): void => {
+    this.#button = button;
+  };
+}
+
+function focus(button: HTMLButtonElement | null): void {
+  button?.focus();
+}
+
+function whatIsLost(run: Run, way: StopWay | null, nLeft: number, trans: TranslationBundle): string {
+  const name = runName(run) ?? trans.__('Compute %1', String(run.run + 1));
+  return way === 'interrupt'
+    ? trans._n('%3 runs, with %2 unfinished task.', '%3 runs, with %2 unfinished tasks.', nLeft, formatCount(nLeft), name)
+    : trans._n(
+        '%3 goes on in the background. Cancelling it loses its %2 unfinished task, and what waits for that fails.',
+        '%3 goes on in the background. Cancelling it loses its %2 unfinished tasks, and what waits for them fails.',
+        nLeft, formatCount(nLeft), name
+      );
+}
+
+/** What the button does, or why it does nothing. */
+function why(choices: readonly Choice[], trans: TranslationBundle): string {
+  const ways = new Set(choices.map(({ way }) => way));
+  if (ways.has('cancel')) {
+    return trans.__('Cancel its futures, after a question');
+  }
+  if (ways.has('interrupt')) {
+    return trans.__('Interrupt the cell that computes');
+  }
+  if (ways.has('asked')) {
+    return trans.__('It was asked to end');
+  }
+  return ways.has('thread')
+    ? trans.__('It runs in a thread of yours, which cannot be interrupted')
+    : trans.__('The kernel has not said how this can be stopped');
+}
