@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from taskscope.analysis.quantities import UNKNOWN, format_bytes, format_count, format_duration, printable
-from taskscope.analysis.totals import Totals, measure_totals
+from taskscope.analysis.totals import Totals, measure_totals, were_seen
 from taskscope.errors import required
 from taskscope.model.recording import RecordedData
 
@@ -174,13 +174,14 @@ def _by_prefix(recording: RecordedData) -> Mapping[str, _Tasks]:
     names = list(dict.fromkeys(group.prefix for group in recording.groups))
     number = {name: place for place, name in enumerate(names)}
     of_group = np.array([number[group.prefix] for group in recording.groups], np.int64)
-    place = of_group[tasks.group] if len(tasks) else np.empty(0, np.int64)
+    seen = np.flatnonzero(were_seen(tasks))
+    place = of_group[tasks.group[seen]] if len(seen) else np.empty(0, np.int64)
     order = np.argsort(place, kind="stable")
     bounds = np.searchsorted(place[order], np.arange(len(names) + 1))
     found = {}
     for name, first, last in zip(names, bounds[:-1].tolist(), bounds[1:].tolist(), strict=True):
         if last > first:
-            mine = order[first:last]
+            mine = seen[order[first:last]]
             found[name] = _Tasks(duration_s[mine], tasks.cpu[mine].astype(np.float64))
     return found
 

@@ -13,7 +13,16 @@ from numpy.typing import NDArray
 from taskscope.analysis.time_left import NO_ROW, task_statuses
 from taskscope.model.activities import FAILED_ATTEMPT
 from taskscope.model.recording import RecordedData
-from taskscope.model.records import ERRED, FINISHED, RUNNING, PrefixProgress, Run, TaskBlock
+from taskscope.model.records import (
+    ERRED,
+    FINISHED,
+    INTERRUPTED,
+    OBSERVED_BY,
+    RUNNING,
+    PrefixProgress,
+    Run,
+    TaskBlock,
+)
 from taskscope.model.resources import ResourceRows
 
 __all__ = [
@@ -32,6 +41,7 @@ __all__ = [
     "runs_of_others",
     "state_of",
     "union_s",
+    "were_seen",
 ]
 
 
@@ -61,6 +71,15 @@ def union_s(start: NDArray[np.float64], stop: NDArray[np.float64]) -> float:
     reached = np.maximum.accumulate(stop)
     fresh = stop - np.maximum(start, np.concatenate([[start[0]], reached[:-1]]))
     return float(np.maximum(fresh, 0.0).sum())
+
+
+def were_seen(tasks: TaskBlock) -> NDArray[np.bool_]:
+    """Return which tasks ran as long as they say.
+
+    Of others a scheduler knows only that a worker was given them, where they may have waited for a thread.
+    """
+    seen: NDArray[np.bool_] = tasks.observed != OBSERVED_BY.index("scheduler")
+    return seen | ~np.isin(tasks.status, (RUNNING, INTERRUPTED))
 
 
 @dataclass(frozen=True, slots=True)
@@ -262,7 +281,7 @@ class PrefixTotal:
     prefix
         The prefix.
     n_tasks, n_erred
-        How many of its tasks came to an end, and how many of those raised.
+        How many of its tasks were seen to run, and how many of those raised.
     duration_s
         Sum of their durations.
     share
@@ -301,7 +320,8 @@ class Totals:
     makespan_s
         From the start of the first compute to the end of the last.
     task_s
-        Sum of all task durations.
+        Sum of the durations of all tasks that were seen to run; not of those that have not ended and of which
+        a scheduler knows only that a worker was given them.
     cpu_s
         Sum of the CPU time of the tasks for which it is known.
     n_cpu_unknown
@@ -355,7 +375,7 @@ def measure_totals(recording: RecordedData) -> Totals:
         n_failed_attempts=int((recording.activities.rows.kind == FAILED_ATTEMPT).sum()),
         dropped=recording.dropped,
         makespan_s=_makespan_s(recording),
-        task_s=float((tasks.stop - tasks.start).sum()),
+        task_s=float((tasks.stop - tasks.start)[were_seen(tasks)].sum()),
         cpu_s=float(known_cpu.sum()) if len(known_cpu) else None,
         n_cpu_unknown=len(tasks) - len(known_cpu),
         busy_fraction=_busy_fraction(recording, tasks, max(workers, default=None)),
@@ -384,8 +404,10 @@ def _busy_fraction(recording: RecordedData, tasks: TaskBlock, n_workers: int | N
     # By thread, not by lane: a task that computes inside itself is one busy worker, not two.
     threads = [(lane.worker, lane.thread) for lane in recording.lanes]
     places = {thread: place for place, thread in enumerate(dict.fromkeys(threads))}
-    place = np.array([places[thread] for thread in threads])[tasks.lane]
-    busy_s = sum(union_s(tasks.start[place == p], tasks.stop[place == p]) for p in np.unique(place))
+    seen = were_seen(tasks)
+    start, stop = tasks.start[seen], tasks.stop[seen]
+    place = np.array([places[thread] for thread in threads])[tasks.lane[seen]]
+    busy_s = sum(union_s(start[place == p], stop[place == p]) for p in np.unique(place))
     return min(busy_s / (computing_s * n_workers), 1.0)
 
 
@@ -393,10 +415,11 @@ def _prefixes(recording: RecordedData, tasks: TaskBlock) -> tuple[PrefixTotal, .
     names = list(dict.fromkeys(group.prefix for group in recording.groups))
     places = {name: place for place, name in enumerate(names)}
     place = np.array([places[group.prefix] for group in recording.groups], np.int64)
-    place = place[tasks.group] if len(tasks) else np.empty(0, np.int64)
+    seen = were_seen(tasks)
+    place = place[tasks.group[seen]] if len(tasks) else np.empty(0, np.int64)
     counts = np.bincount(place, minlength=len(names))
-    erred = np.bincount(place[tasks.status == ERRED], minlength=len(names))
-    seconds = np.bincount(place, tasks.stop - tasks.start, len(names))
+    erred = np.bincount(place[tasks.status[seen] == ERRED], minlength=len(names))
+    seconds = np.bincount(place, (tasks.stop - tasks.start)[seen], len(names))
     all_s = float(seconds.sum())
     rows = [
         PrefixTotal(name, int(n), int(e), float(s), float(s) / all_s if all_s else 0.0)

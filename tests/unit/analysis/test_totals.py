@@ -44,6 +44,18 @@ def test_a_task_that_computes_inside_itself_is_one_busy_worker() -> None:
     assert measure_totals(recording_of([outer, inner], runs)).busy_fraction == 0.5
 
 
+def test_what_a_worker_was_given_and_has_not_ended_is_no_time_of_tasks() -> None:
+    ended = Row(key=("inc-1", 0), start_s=0.0, stop_s=1.0)
+    waits = [
+        Row(key=("inc-1", 1), lane=1, start_s=0.0, stop_s=2.0, status="running", observed_by="scheduler"),
+        Row(key="add-1", lane=2, start_s=0.0, stop_s=2.0, status="interrupted", observed_by="scheduler"),
+    ]
+    runs_there = Row(key=("inc-1", 2), start_s=1.0, stop_s=2.0, status="running")
+    totals = measure_totals(recording_of([ended, *waits, runs_there], [run_of(n_tasks=4, stop_s=2.0)]))
+    assert (totals.task_s, totals.busy_fraction) == (2.0, 0.5)
+    assert totals.prefixes == (PrefixTotal("inc", 2, 0, 2.0, 1.0),)
+
+
 def test_without_computes_everything_is_unknown_or_none() -> None:
     assert measure_totals(recording_of([])) == Totals(
         "waiting", (), None, 0, 0, Outcomes(0, 0, 0, 0, 0), 0, 0, None, 0.0, None, 0, None, None, (), ()
