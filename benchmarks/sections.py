@@ -55,6 +55,7 @@ SECTIONS = {
         Section("eta", "benchmarks.eta", _LONG_S, in_quick=False),
         Section("cluster", "benchmarks.cluster --tables 1", in_quick=False),
         Section("cluster-cost", "benchmarks.cluster --tables 2"),
+        Section("cell-end", "benchmarks.cluster_end"),
         Section("cluster-asks", "benchmarks.cluster --tables 5 7", in_quick=False),
         Section("cluster-scale", "benchmarks.cluster --tables 3", _LONG_S, in_quick=False),
         Section("cluster-lag", "benchmarks.cluster --tables 6 8", in_quick=False),

@@ -38,8 +38,12 @@ class Completion(Protocol):
     def then(self, callback: Callable[[Recording], None]) -> None:
         """Have `callback` called with the complete recording, at once if it is."""
 
+    def fill(self, due: Recording) -> None:
+        """Return once there is something in a recording that was `due`."""
+
 
 _P = ParamSpec("_P")
+_FIELDS = frozenset(field.name for field in fields(RecordedData))
 
 
 def _writes(
@@ -76,6 +80,29 @@ class Recording(RecordedData):
     def of(cls, data: RecordedData) -> Self:
         """Return the same tables with everything that can be done with them."""
         return cls(*(getattr(data, field.name) for field in fields(RecordedData)))
+
+    @classmethod
+    def due(cls, completion: Completion) -> Self:
+        """Return one whose rows are on their way: who reads any of it waits until they are there."""
+        recording = object.__new__(cls)
+        object.__setattr__(recording, "completion", completion)
+        return recording
+
+    def take(self, other: Recording) -> None:
+        """Have what another recording has; for one that was `due`."""
+        # `completion` is the last field: until it is another, all can be filled again.
+        for field in fields(Recording):
+            object.__setattr__(self, field.name, getattr(other, field.name))
+
+    if not TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> object:
+            """Wait for what is due; only then are there fields without a value."""
+            if name not in _FIELDS:
+                text = f"{type(self).__name__!r} object has no attribute {name!r}"
+                raise AttributeError(text, name=name, obj=self)
+            self.completion.fill(self)
+            return object.__getattribute__(self, name)
 
     def wait(self, timeout: float | None = None) -> Recording:
         """Return the recording of all that its block began, once that is over.

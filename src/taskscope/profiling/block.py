@@ -6,6 +6,7 @@ import functools
 import logging
 import math
 from asyncio import CancelledError
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
@@ -46,7 +47,11 @@ class Block:
         self.result: Recording | None = None
         """What was recorded; None before the end."""
         self._left: Recording | None = None
-        """What was recorded when the block ended, if computes of it went on."""
+        """What was recorded when the block ended, if it was not complete then."""
+        self.is_due = False
+        """Whether its end did not wait for what clusters have yet to tell."""
+        self._ended_s = math.inf
+        """When it ended, where clusters are asked after that for what belongs to it."""
         self._background: Background | None = None
         self._streams: list[FileStream] = []
 
@@ -55,7 +60,7 @@ class Block:
         # Before it is held: what a client waits for already becomes a compute of this block.
         self.first_run = self.session.recorder.next_run
         self._start_s = self.session.recorder.now_s()
-        self._going_before = self.session.cluster.going()
+        self._going_before = self.session.cluster.not_over()
         self.has_begun = True
         self.session.hold(self, self.options)
         self._outer_label = (run_label.get(),)
@@ -94,60 +99,122 @@ class Block:
         """The first compute to show while it lasts: what clusters were going on with is shown, too."""
         return min(self._going_before, default=self.first_run)
 
-    def leave(self, error: BaseException | None, left_s: float | None = None) -> Recording:
-        """End the block, whose computes a cluster may go on with; once more changes nothing.
+    def leave(
+        self,
+        error: BaseException | None,
+        left_s: float | None = None,
+        *,
+        can_wait: bool = False,
+        due: Callable[[], None] = lambda: None,
+        left: Callable[[Recording], None] = lambda _recording: None,
+        over: Callable[[Recording], None] = lambda _recording: None,
+    ) -> Recording:
+        """End the block, which a cluster may have to tell more of, or go on with; once more changes nothing.
 
-        Where none does it is stopped. Else what is returned is as far as they are; when the last one is over
-        the block is stopped by itself, and the recording's ``completion`` has all of it.
+        Where neither is so it is stopped. Else what is returned has, or waits for, what is known by now; when
+        all is over the block is stopped by itself, and the recording's ``completion`` has all of it.
+
+        Parameters
+        ----------
+        error
+            What the block raised.
+        left_s
+            For how many more seconds schedulers may be waited for, where they were; None where they were not.
+        can_wait
+            Whether nothing but the recording shows what clusters were not asked for yet.
+        due
+            Called if the block does not wait, before anything happens on another thread.
+        left
+            Called after that with what was recorded by the end, on another thread, if computes go on.
+        over
+            Called with the complete recording, on another thread, if it was not complete when this returned.
         """
         if self._left is not None:
             return self._left
         self._leave_label()
+        last_run = self.session.recorder.next_run - 1
+        so_far, complete = functools.partial(self._window, error), functools.partial(self._complete, error)
+        self._background = background = Background(
+            self.session, self.first_run, last_run, so_far, complete, left, self._completed
+        )
+        background.then(over)
+        if left_s is None and self._may_return(can_wait=can_wait):
+            self._go_on(last_run)
+            self._ended_s = self._left_s
+            self.is_due = True
+            due()
+            self._left = recording = Recording.due(background)
+            background.begin(recording)
+            return recording
         if left_s is None:
             left_s = self.session.cluster.settle()
-        last_run = self.session.recorder.next_run - 1
-        background = Background(
-            self.session, self.first_run, last_run, functools.partial(self._complete, error)
-        )
         if not background.going():
             return self.stop(error, left_s)
-        self.last_run, self._background = last_run, background
-        self._left_s = self.session.recorder.now_s()
-        # What is submitted from now on is not part of it, nor is what others do.
-        self.session.hold(self, replace(self.options, others=False))
-        left = replace(self._window(error), completion=background)
+        self._go_on(last_run)
+        recording = replace(self._window(error), completion=background)
         background.start()
-        self._left = left
-        return left
+        self._left = recording
+        return recording
 
-    def _complete(self, error: BaseException | None) -> Recording:
-        """Stop the block, when what went on after it is over."""
+    def _may_return(self, *, can_wait: bool) -> bool:
+        """Return whether the block's thread need not wait for what clusters have yet to tell."""
+        cluster = self.session.cluster
+        if cluster.patience_s is not None:
+            # Nor could it: they may need it to answer.
+            return cluster.owes_answers
+        # A file is expected to be there after the block. What other clients do belongs to it up to its end.
+        if not can_wait or self.options.files or self.options.others:
+            return False
+        runs = self.session.recorder.runs(self.first_run, self.last_run)
+        return cluster.owes_answers or any(run.is_own_on_cluster for run in runs)
+
+    def _go_on(self, last_run: int) -> None:
+        """Have nothing that is handed over from now on be part of it, nor what others do."""
+        self.last_run = last_run
+        # What is seen to be over later was not when it ended.
+        self.session.cluster.not_over()
+        self._left_s = self.session.recorder.now_s()
+        self.session.hold(self, replace(self.options, others=False))
+
+    def _complete(self, error: BaseException | None, left_s: float | None) -> Recording:
+        """Stop the block, when all that was waited for after it is there."""
+        if left_s is None:
+            self._ended_s = math.inf
         try:
-            return self.stop(error)
+            try:
+                recording = self._cut(error, left_s)
+            finally:
+                self._shut()
+            return self._saved(recording)
         except Exception as failure:  # noqa: BLE001 - who waits for it must hear
             self.session.recorder.fault("completing a recording", failure)
-            return self.result or self._window(error)
+            return self._window(error)
 
-    @property
-    def goes_on(self) -> bool:
-        """Whether it has ended and computes of it have not."""
-        background = self._background
-        return self._left is not None and background is not None and not background.is_ending
+    def _completed(self, recording: Recording) -> None:
+        self.result = recording
+
+    def completes_itself(self) -> bool:
+        """Return whether it was left, and completes itself; if not, it does not from now on."""
+        return self._background is not None and not self._background.withdraw()
 
     def close(self) -> None:
         """Close the window as it stands, if it is open; nothing is saved. Once more changes nothing.
 
-        A block that was left goes on.
+        A block that was left goes on, and completes itself.
         """
-        if self.goes_on:
+        if self.completes_itself():
             return
-        if self._background is not None:
-            self._background.cancel()
-        self._leave_label()
-        self._end_streams()
+        self._left = None
         try:
             if self.has_begun and self.result is None:
                 self.result = self._window(KeyboardInterrupt())
+        finally:
+            self._shut()
+
+    def _shut(self) -> None:
+        try:
+            self._leave_label()
+            self._end_streams()
         finally:
             self.session.release(self)
 
@@ -158,18 +225,26 @@ class Block:
         """
         if self.result is not None:
             return self.result
-        self._leave_label()
-        self._end_streams()
         try:
-            if left_s is None:
-                left_s = self.session.cluster.settle()
-            recording = self._window(error)
-            # Who does not answer is not asked for more.
-            if self.options.stacks and left_s > 0 and lacks_profile(recording):
-                recording = Recording.of(wait_for_profile(recording, left_s))
-            self.result = recording
+            self.result = self._cut(error, left_s)
         finally:
             self.close()
+        self.result = self._saved(self.result)
+        return self.result
+
+    def _cut(self, error: BaseException | None, left_s: float | None) -> Recording:
+        """Return what was recorded, once what has ended on clusters was read."""
+        self._leave_label()
+        self._end_streams()
+        if left_s is None:
+            left_s = self.session.cluster.settle()
+        recording = self._window(error)
+        # Who does not answer is not asked for more.
+        if self.options.stacks and left_s > 0 and lacks_profile(recording):
+            recording = Recording.of(wait_for_profile(recording, left_s))
+        return recording
+
+    def _saved(self, recording: Recording) -> Recording:
         made = {stream.path for stream in self._streams if stream.made}
         for path in self.options.files:
             try:
@@ -177,16 +252,24 @@ class Block:
                 overwrite = self.options.overwrite or own
                 save(recording, path, overwrite=overwrite, redact=self.options.redact)
             except Exception as failure:  # noqa: BLE001 - the result of hours must not be lost over a file
-                recording = self.result = self._note(recording, describe(failure))
+                recording = self._note(recording, describe(failure))
         return recording
 
     @property
+    def ended(self) -> Recording | None:
+        """What was recorded by its end, or is complete by now; None before the end."""
+        return self.result or self._left
+
+    @property
     def recording(self) -> Recording:
-        """What was recorded; before the end, what was recorded so far."""
-        if self.result is None:
-            self.session.cluster.settle()
-            return replace(self._window(None), completion=self._background)
-        return self.result
+        """What was recorded; before the end, and while computes of it go on, what was recorded so far."""
+        if self.result is not None:
+            return self.result
+        background = self._background
+        if self._left is not None and background is not None and not background.is_going:
+            return self._left
+        self.session.cluster.settle()
+        return replace(self._window(None), completion=background)
 
     def _window(self, error: BaseException | None) -> Recording:
         recorder = self.session.recorder
@@ -205,6 +288,8 @@ class Block:
         )
         if earlier:
             recording = clipped(recording, self.first_run, earlier)
+        resources = recording.resources.between(self._start_s, self._ended_s)
+        recording = replace(recording, resources=resources)
         return Recording.of(in_proportion(recording))
 
     def _earlier_runs(self, last_run: int) -> set[int]:

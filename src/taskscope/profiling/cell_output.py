@@ -38,6 +38,20 @@ class CellOutput:
         if self._is_inline:
             self._output.start()
 
+    @property
+    def can_wait(self) -> bool:
+        """Whether a page is there that shows it live.
+
+        Who runs a notebook without one, as nbconvert does, takes nothing more once its last cell has ended.
+        """
+        return not self._is_inline or self._output.is_live
+
+    def keep_place(self) -> None:
+        """Have a place under this cell for the result, if there is none."""
+        if not self._is_inline:
+            self._is_inline = True
+            self._output.put(self._picture())
+
     def go_on(self, recording: Recording) -> None:
         """Stay live under the cell; who has it in a panel sees the result so far there."""
         assert self._block is not None

@@ -16,14 +16,21 @@ __all__ = ["Output", "Silent", "Terminal", "choose_output"]
 class Output(Protocol):
     """Shows a block while it runs and what it amounted to."""
 
+    @property
+    def can_wait(self) -> bool:
+        """Whether what it shows at the end of the block can be replaced later by what is complete."""
+
     def start(self, block: Block) -> None:
         """Show that the block has started."""
+
+    def keep_place(self) -> None:
+        """Know that the block has ended, and that what comes next comes on another thread."""
 
     def go_on(self, recording: Recording) -> None:
         """Show that the block has ended, and that a cluster goes on with what it began."""
 
     def finish(self, recording: Recording) -> None:
-        """Show the result; where it went on, on another thread."""
+        """Show the result; where it waited or went on, on another thread."""
 
     def close(self) -> None:
         """Have nothing live any more; once more changes nothing."""
@@ -31,6 +38,11 @@ class Output(Protocol):
 
 class Silent:
     """Shows nothing."""
+
+    can_wait = True
+
+    def keep_place(self) -> None:
+        """Do nothing."""
 
     def start(self, block: Block) -> None:
         """Do nothing."""
@@ -47,6 +59,12 @@ class Silent:
 
 class Terminal:
     """Writes the summary to standard error, which keeps a script's own output clean."""
+
+    can_wait = False
+    """It would come in the middle of what the script writes next."""
+
+    def keep_place(self) -> None:
+        """Do nothing."""
 
     def start(self, block: Block) -> None:
         """Do nothing."""

@@ -29,8 +29,8 @@ class ProfiledBlock:
 
     @property
     def result(self) -> Recording | None:
-        """What was recorded; None before the end."""
-        return self._block.result
+        """What was recorded by the end; None before it."""
+        return self._block.ended
 
     def start(self) -> None:
         """Open the window and show it; whatever comes of it, `stop` or `close` has to be called."""
@@ -46,18 +46,25 @@ class ProfiledBlock:
     def stop(self, error: BaseException | None, left_s: float | None = None) -> Recording | None:
         """Close the window, save, and show the result; None if that failed. Once more changes nothing.
 
-        Of what a cluster goes on with, all that happens when it is over.
+        Of what a cluster has yet to tell, or goes on with, all that happens when it is there, or over.
         """
         if not self._block.has_begun:
             return None
+        shown = self._shown
         try:
-            recording = self._block.leave(error, left_s)
+            recording = self._block.leave(
+                error,
+                left_s,
+                can_wait=shown.can_wait,
+                due=shown.keep_place,
+                left=shown.go_on,
+                over=self._finish,
+            )
             output, self._output = self._output, Silent()
-            if recording.completion is None:
+            if not self._block.completes_itself():
                 output.finish(recording)
-            else:
+            elif not self._block.is_due:
                 output.go_on(recording)
-                recording.completion.then(lambda complete: self._finish(output, complete))
         except Exception as failure:  # noqa: BLE001 - nothing of ours may replace the user's result or exception
             self._session.recorder.fault("showing a result", failure)
             return None
@@ -65,18 +72,18 @@ class ProfiledBlock:
             self.close()
         return recording
 
-    def _finish(self, output: Output, recording: Recording) -> None:
+    def _finish(self, recording: Recording) -> None:
         try:
-            output.finish(recording)
+            self._shown.finish(recording)
         finally:
-            self.close()
+            self._shown.close()
 
     def close(self) -> None:
         """Close the window as it stands, if it is open, and save and show nothing; it may be called again.
 
-        What a cluster goes on with stays open.
+        A block that was left goes on, and completes itself.
         """
-        if self._block.goes_on:
+        if self._block.completes_itself():
             return
         try:
             self._shown.close()

@@ -61,7 +61,7 @@ def test_whoever_waits_for_what_has_ended_finds_its_scheduler_busy_until_all_is_
     client: Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     busy: list[list[bool]] = []
-    with taskscope.profile(display=False):
+    with taskscope.profile(display=False) as run:
         source = current().cluster
         ended = source._computes._on_stop
 
@@ -71,6 +71,7 @@ def test_whoever_waits_for_what_has_ended_finds_its_scheduler_busy_until_all_is_
 
         monkeypatch.setattr(source._computes, "_on_stop", note)
         delayed(abs)(-1).compute()
+    run.wait()
     assert busy == [[True]]
 
 

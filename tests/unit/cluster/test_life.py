@@ -169,9 +169,9 @@ def test_a_scheduler_that_stands_still_holds_nobody_up_and_is_told(
             stopped = client.submit(work, truth, "never")
         # So far: once it goes on again, the recording completes itself.
         recording = run.recording
+        assert rows(recording, "runs", "n_tasks", "status") == [(2, "running")]
         process.send_signal(signal.SIGCONT)
         del future, stopped
-    assert rows(recording, "runs", "n_tasks", "status") == [(2, "running")]
     # How often it was waited for depends on when the first task was seen.
     told = [text.partition(" (")[0] for _, text in rows(recording, "messages", "level", "text")]
     assert told == ["the scheduler did not answer within 2 s, so its last tasks may be missing here"]

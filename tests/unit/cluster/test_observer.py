@@ -50,7 +50,7 @@ def computed(client: Client, transport: Transport, seen: Callable[[], bool]) -> 
         may_end.set()
         wait(futures)
         del futures
-    return run.recording
+    return run.wait()
 
 
 def told(recording: Recording) -> Counter[tuple[str, ...]]:

@@ -13,6 +13,7 @@ from distributed import Client
 
 import taskscope
 from taskscope.record import Recorder
+from taskscope.recording import Recording
 from taskscope.sources.cluster import source
 from taskscope.sources.cluster.link import Guests
 from taskscope.sources.cluster.runs import Computes
@@ -61,11 +62,11 @@ def test_all_threads_wait_together_and_for_two_seconds_in_all(
 
 
 def test_what_runs_in_the_caller_s_event_loop_is_not_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
-    waited: list[float | None] = []
+    waited: list[threading.Thread] = []
     wait_for = concurrent.futures.wait
 
     def counted(futures: set[Any], timeout: float | None = None) -> Any:
-        waited.append(timeout)
+        waited.append(threading.current_thread())
         return wait_for(futures, timeout)
 
     monkeypatch.setattr(source, "wait_for", counted)
@@ -74,8 +75,12 @@ def test_what_runs_in_the_caller_s_event_loop_is_not_waited_for(monkeypatch: pyt
         async with Client(
             n_workers=1, threads_per_worker=1, processes=False, asynchronous=True, dashboard_address=":0"
         ) as client:
-            with taskscope.profile(display=False):
+            with taskscope.profile(display=False) as run:
                 await client.submit(abs, -1)
+            left.append(run.recording)
 
+    left: list[Recording] = []
     asyncio.run(block())
-    assert waited == [0.0]
+    # Another thread waited; the client, which lives in the loop, was closed only after that.
+    assert threading.main_thread() not in waited
+    assert [(r.runs[0].status, list(r.table("tasks")["prefix"])) for r in left] == [("finished", ["abs"])]

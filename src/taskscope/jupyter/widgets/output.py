@@ -54,6 +54,11 @@ class WidgetOutput:
         self._finished = False
         self._lock = ForkLock()
 
+    @property
+    def is_live(self) -> bool:
+        """Whether a page shows the widget."""
+        return self._shows_widget
+
     def start(self) -> None:
         """Show the widget if a browser can, else the picture; once more shows it in one more place."""
         if not self._feed.is_open:

@@ -385,7 +385,9 @@ class Computes:
     def is_waited_for(self, number: int) -> bool:
         """Return whether a run goes on that a call waits for."""
         with self._lock:
-            return any(run.log.run == number and run.call is not None for run in self._going)
+            return any(
+                run.log.run == number and run.call is not None and run.over is None for run in self._going
+            )
 
     def cancel(self, number: int) -> None:
         """Cancel the futures of a run that have not finished; nothing where it has ended."""
@@ -394,6 +396,14 @@ class Computes:
                 if run.log.run == number:
                     run.is_cancelled = True
                     adapter.cancel(run.client, [key for key, _ in run.waiting])
+
+    def not_over(self) -> set[int]:
+        """Return those of them that are not over, for of some that are, not all is known yet."""
+        now = self._recorder.clock.perf_counter()
+        with self._lock:
+            for run in self._going:
+                run.look(now, self._released)
+            return {run.log.run for run in self._going if run.over is None}
 
     def are_coming(self) -> bool:
         """Return whether a client may be about to hand something over."""

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import sys
+import threading
 from collections.abc import Callable, Hashable, Sequence
 from concurrent.futures import Future
 from concurrent.futures import wait as wait_for
@@ -150,6 +151,13 @@ class Waiting:
                 "missing"
             )
 
+    @property
+    def patience_s(self) -> float | None:
+        """How long a thread may wait that holds up an event loop in which a scheduler may live; else None."""
+        if not self._schedulers.live_here:
+            return None
+        return 0.0 if self._schedulers.run_here else min(SETTLE_S, SETTLE_IN_LOOP_S)
+
     def settle(self) -> float:
         """Wait until what has ended on clusters was read.
 
@@ -161,14 +169,12 @@ class Waiting:
         if self._schedulers.are_asked_here:
             return SETTLE_S
         began = self._now()
-        lives_here = self._schedulers.live_here
+        patience_s = self.patience_s
         # Workers may live in this very event loop, too: their last samples are not waited for.
-        stepping = self._schedulers.step(briefly=lives_here)
+        stepping = self._schedulers.step(briefly=patience_s is not None)
         if stepping is None:
             return SETTLE_S
-        timeout_s = min(SETTLE_S, SETTLE_IN_LOOP_S) if lives_here else SETTLE_S
-        if lives_here and self._schedulers.run_here:
-            timeout_s = 0.0
+        timeout_s = SETTLE_S if patience_s is None else patience_s
         wait_for({stepping}, timeout_s)
         return self._left_s(stepping, timeout_s, began)
 
@@ -241,6 +247,8 @@ class ClusterSource:
         self._notice = ImportNotice(self._imported)
         self._attached = False
         self._n_caught_up = 0
+        self.awaited: set[threading.Event] = set()
+        """Set once what somebody is waiting for on another thread was read; no client closes before."""
 
     def attach(self) -> None:
         """See what clients hand to their schedulers from now on, also those that are made later."""
@@ -318,6 +326,10 @@ class ClusterSource:
         """Cancel the futures of a run that have not finished; nothing where it has ended."""
         self._computes.cancel(run)
 
+    def not_over(self) -> set[int]:
+        """Return those of them that are not over for their users, either."""
+        return self._computes.not_over()
+
     def run_of(self, call: Call) -> int | None:
         """Return the number of the run that a call of ``Client.get`` waits for, None before it began."""
         return self._computes.run_of(call)
@@ -338,9 +350,21 @@ class ClusterSource:
         A scheduler that does not answer is waited for once.
         """
         n_returned = self._computes.n_returned
+        if self.patience_s is not None:
+            return
         if n_returned != self._n_caught_up:
             self._n_caught_up = n_returned
             self.settle()
+
+    @property
+    def owes_answers(self) -> bool:
+        """Whether `settle` would have to ask."""
+        return any(scheduler.has_runs or scheduler.owes_samples for scheduler in self.schedulers.all())
+
+    @property
+    def patience_s(self) -> float | None:
+        """How long a thread may wait, None where it holds up no event loop that may have to answer."""
+        return self._waiting.patience_s
 
     async def settled(self) -> float:
         """Do what `settle` does, while the caller's event loop goes on."""
@@ -381,11 +405,18 @@ class ClusterSource:
     def closing(self, client: Any) -> None:
         """Read what there is while it can be read."""
         if not client.asynchronous:
+            self._wait_for_answers()
             self.settle()
 
     async def closing_in_loop(self, client: object) -> None:
         """Do so while the event loop goes on, in which the scheduler may live."""
+        if self.awaited:
+            await asyncio.to_thread(self._wait_for_answers)
         await self.settled()
+
+    def _wait_for_answers(self) -> None:
+        for answered in list(self.awaited):
+            answered.wait(SETTLE_S)
 
     def closed(self, client: object) -> None:
         """Give the connection up that was there for this client alone; takes no lock."""

@@ -1,0 +1,44 @@
+"""A notebook that a program runs, with no page: what it keeps under a profiled cell is complete."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import nbformat
+import pytest
+from nbclient import NotebookClient
+
+SETUP = """
+import asyncio
+import dask
+import taskscope
+from distributed import Client
+%load_ext taskscope
+def compute(n):
+    return dask.compute(*[dask.delayed(abs)(i, dask_key_name=f"abs-{i}") for i in range(n)])[-1]
+"""
+CLUSTER = 'client = Client(n_workers=1, threads_per_worker=2, processes=False, dashboard_address=":0")'
+
+
+def executed(*cells: str) -> list[list[dict[str, Any]]]:
+    """Return the outputs of the cells as a notebook would keep them."""
+    notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(cell) for cell in (SETUP, *cells)])
+    NotebookClient(notebook, timeout=120, kernel_name="python3").execute()
+    return [cell.outputs for cell in notebook.cells[1:]]
+
+
+def texts(outputs: list[dict[str, Any]]) -> list[str]:
+    return [output["data"]["text/plain"] for output in outputs]
+
+
+@pytest.fixture(scope="module")
+def shown() -> list[list[dict[str, Any]]]:
+    return executed(CLUSTER, "%%profile\ncompute(3)", "%%profile -o run\ncompute(5)")
+
+
+def test_the_picture_under_the_last_cell_is_complete_where_a_program_runs_the_notebook(
+    shown: list[list[dict[str, Any]]],
+) -> None:
+    summary, value = texts(shown[-1])
+    assert summary.startswith("taskscope · finished · distributed · 2 worker threads · 1 compute · 5 tasks\n")
+    assert value == "4"
