@@ -7,7 +7,7 @@ import { deflateSync, gzipSync } from 'node:zlib';
 import { expect, it } from 'vitest';
 
 const ROOT = join(import.meta.dirname, '../..');
-const BUDGET = { report: 68_000, cluster: 75_000, lab: 150_000, profile: 7_000 };
+const BUDGET = { report: 69_000, cluster: 76_000, lab: 150_000, profile: 7_000 };
 
 /** As text in an output: in base64, and with what unpacks it. */
 const CARRIED = { report: 93_000, cluster: 101_000 };
@@ -15,7 +15,7 @@ const CARRIED = { report: 93_000, cluster: 101_000 };
 const packed = (script: Uint8Array): number => gzipSync(script, { level: 9 }).length;
 const sizeOf = (name: string): number => packed(readFileSync(join(ROOT, `src/taskscope/static/${name}.js`)));
 
-it('the script of a static result is at most 68 kB, and that of a cluster 75 kB', () => {
+it('the script of a static result is at most 69 kB, and that of a cluster 76 kB', () => {
   expect(sizeOf('report')).toBeLessThanOrEqual(BUDGET.report);
   expect(sizeOf('report-cluster')).toBeLessThanOrEqual(BUDGET.cluster);
 });

@@ -15,11 +15,13 @@ from tests.browser.workloads import LOAD
 AXE = Path(__file__).parents[2] / "node_modules" / "axe-core" / "axe.min.js"
 THEMES = ("JupyterLab Light", "JupyterLab Dark")
 SHOW_EACH = """
-live = [kind() for kind in (ProgressWidget, GanttWidget, ResourceWidget, CacheWidget, Dashboard)]
+live = [kind() for kind in (ProgressWidget, GanttWidget, ResourceWidget, CacheWidget)]
+live.append(Dashboard(more_charts=True))
 for w in live: display(w)
 """
 # The threads of the interrupted compute are those of the next one.
 FREED = "gate.set(); _ = in_groups(11, 2)"
+BRIEF = "live[-1].more_charts = False"
 # What is around our elements is JupyterLab's, and one element of a page cannot have landmarks of a page.
 RUN_AXE = """async () => {
   const found = await axe.run({ include: ['.tsk-widget'] }, { rules: { region: { enabled: false } } });
@@ -60,9 +62,15 @@ def light_again(lab: LabPage) -> Iterator[None]:
     set_theme(lab, THEMES[0])
 
 
+def _violations_in_brief(lab: LabPage) -> list[str]:
+    lab.run_cell(5)
+    expect(lab.page.get_by_role("button", name="More charts")).to_be_visible()
+    return violations(lab)
+
+
 @pytest.mark.parametrize("theme", THEMES)
 def test_no_widget_in_any_state_violates_a_rule(lab: LabPage, shots: Path, theme: str) -> None:
-    lab.open(LOAD, SHOW_EACH, "_ = computed(wait, 6)", FREED, "_ = computed(fail, 3)")
+    lab.open(LOAD, SHOW_EACH, "_ = computed(wait, 6)", FREED, "_ = computed(fail, 3)", BRIEF)
     set_theme(lab, theme)
     name = theme.rpartition(" ")[2].lower()
     lab.run_cell(0)
@@ -85,6 +93,7 @@ def test_no_widget_in_any_state_violates_a_rule(lab: LabPage, shots: Path, theme
     lab.wait_cell(4)
     lab.wait_feed("!feed.active")
     found["failed"] = violations(lab)
+    found["brief"] = _violations_in_brief(lab)
     lab.page.screenshot(path=shots / f"axe-failed-{name}.png")
     lab.restart_kernel()
     former = "kernel restarted: this is what was there before"

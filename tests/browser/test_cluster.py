@@ -81,6 +81,7 @@ def test_transfers_and_workers_of_a_cluster_are_shown_live_and_in_the_result(
     expect(live.get_by_title("worker 0: collapse its", exact=False)).to_be_visible()
     expect(legend.locator("[data-kind=failed-attempt]")).to_have_text("failed attempt2")
     workers = live.locator(".tsk-workers")
+    workers.get_by_role("button", name="More charts").click()
     expect(workers.get_by_label("Worker", exact=True).locator("option")).to_have_text(
         [re.compile(text) for text in (r"^All workers \(2\)$", "^worker . · tcp:", "^worker . · tcp:")]
     )
@@ -97,6 +98,7 @@ def test_transfers_and_workers_of_a_cluster_are_shown_live_and_in_the_result(
     result = lab.page.frame_locator("iframe")
     expect(result.locator(".tsk-activities [data-kind=transfer]")).to_contain_text("MB")
     expect(result.locator(".tsk-activities [data-kind=failed-attempt]")).to_have_text("failed attempt2")
+    lab.page.locator(".taskscope-result summary", has_text="More charts").click()
     expect(result.locator(".tsk-workers canvas")).to_be_visible()
     _take_both_themes(lab, result, shots)
 

@@ -93,6 +93,7 @@ def test_tasks_of_other_clients_are_labelled_and_in_no_total_of_ours(lab: LabPag
         state=r"^3 tasks · .* · 1 running · 4 of other clients$",
     )
     # The rows of progress are the legend of our tasks; that of theirs stands below the lanes.
+    live.get_by_role("button", name="More charts").click()
     names = live.locator(".tsk-gantt-legend-name:visible")
     expect(names).to_have_count(2)
     assert sorted(names.all_inner_texts()) == ["theirs (other clients)", "waits (other clients)"]

@@ -259,7 +259,7 @@ def test_every_chart_by_itself_is_held_and_cleared(lab: LabPage) -> None:
 
 
 def test_a_dashboard_is_held_and_cleared_as_one(lab: LabPage) -> None:
-    lab.open(LOAD, "display(Dashboard())", "_ = computed(held, 4)")
+    lab.open(LOAD, "display(Dashboard(more_charts=True))", "_ = computed(held, 4)")
     lab.run_cell(0)
     lab.run_cell(1)
     lab.start_cell(2)

@@ -10,7 +10,7 @@ from playwright.sync_api import expect
 from tests.browser.harness.lab_page import LabPage
 from tests.browser.workloads import LOAD
 
-SHOW = "d = Dashboard(); display(d)"
+SHOW = "d = Dashboard(more_charts=True); display(d)"
 CHARTS = [".tsk-progress", ".tsk-gantt", ".tsk-resources", ".tsk-cache"]
 # What sticks out to the right of its chart, menus and what only screen readers see apart.
 STICKING_OUT = """() => [...document.querySelectorAll('.tsk-dashboard > .tsk-chart')].flatMap(chart => {
@@ -60,6 +60,38 @@ def test_compact_leaves_out_all_but_bar_and_charts(lab: LabPage) -> None:
     expect(lab.page.get_by_role("progressbar", name="Finished tasks")).to_be_visible()
     for chart in CHARTS[1:]:
         expect(lab.page.locator(f".tsk-dashboard > {chart} canvas")).to_be_visible()
+
+
+def heights(lab: LabPage) -> list[int]:
+    boxes = [chart.bounding_box() for chart in lab.page.locator(".tsk-dashboard > .tsk-chart").all()]
+    return [0 if box is None else round(box["height"]) for box in boxes]
+
+
+@pytest.mark.parametrize("width", [500, 1400])
+def test_it_begins_low_and_more_charts_unfold(lab: LabPage, shots: Path, width: int) -> None:
+    lab.page.set_viewport_size({"width": width, "height": 1400})
+    lab.open(LOAD, "d = Dashboard(); display(d)", "_ = in_groups(11, 8)", "d.more_charts")
+    lab.page.evaluate("() => window.jupyterapp.shell.collapseLeft()")
+    for cell in range(3):
+        lab.run_cell(cell)
+    lab.wait_feed("!feed.active && feed.tasks === 88")
+    dashboard = lab.page.locator(".tsk-dashboard")
+    lanes, resources, cache = (dashboard.locator(f":scope > {chart}") for chart in CHARTS[1:])
+    expect(lanes.locator("canvas")).to_be_visible()
+    expect(resources.get_by_role("meter")).to_have_count(2)
+    expect(resources.locator("canvas")).to_be_hidden()
+    expect(cache).to_be_hidden()
+    dashboard.screenshot(path=shots / f"dashboard-brief-{width}.png")
+    assert sum(heights(lab)) <= 350
+    assert lab.page.evaluate(STICKING_OUT) == []
+    resources.get_by_role("button", name="More charts").click()
+    for chart in (lanes, resources, cache):
+        expect(chart.locator("canvas")).to_be_visible()
+    lab.run_cell(3)
+    assert lab.outputs(3)[0]["data"]["text/plain"] == "True"
+    resources.get_by_role("button", name="Fewer charts").click()
+    expect(cache).to_be_hidden()
+    assert sum(heights(lab)) <= 350
 
 
 @pytest.mark.parametrize("width", [320, 768, 1600, 3840])

@@ -186,6 +186,33 @@ def test_a_browser_that_cannot_unpack_the_charts_says_so_below_the_picture(
     context.close()
 
 
+@pytest.mark.parametrize("width", [500, 1400])
+def test_a_result_begins_low_and_more_charts_unfold(
+    chromium: Browser, tmp_path: Path, shots: Path, width: int
+) -> None:
+    names = [f"work-{i}" for i in range(12)]
+    rows = [Row(key=(names[i % 12], i), lane=i % 16, start_s=i / 4, stop_s=i / 4 + 3.9) for i in range(120)]
+    samples = [(i / 4, 90.0, 1e9 + 1e7 * i, 1, 0.0) for i in range(120)]
+    recording = recording_of(rows, [run_of(n_tasks=120, stop_s=34.0)], resources=samples)
+    with opened(chromium, write("result", recording, tmp_path / "a.html")) as (page, said):
+        page.set_viewport_size({"width": width, "height": 1500})
+        frame = page.locator("iframe")
+        inside = page.frame_locator("iframe")
+        expect(inside.locator(".tsk-gantt canvas")).to_be_visible()
+        expect(inside.locator(".tsk-resources").get_by_role("meter")).to_have_count(2)
+        expect(inside.locator(".tsk-resources canvas")).to_be_hidden()
+        page.screenshot(path=shots / f"result-brief-{width}.png")
+        assert frame.evaluate("frame => frame.clientHeight") <= 350
+        inside_px = inside.locator(".taskscope-view").evaluate("view => view.scrollHeight")
+        assert inside_px <= frame.evaluate("frame => frame.clientHeight")
+        page.locator("summary", has_text="More charts").click()
+        expect(inside.locator(".tsk-resources canvas")).to_be_visible()
+        page.screenshot(path=shots / f"result-all-{width}.png")
+        page.locator("summary", has_text="More charts").click()
+        expect(inside.locator(".tsk-resources canvas")).to_be_hidden()
+        assert said == []
+
+
 def test_a_result_of_a_hundred_tasks_takes_less_than_110_kb_of_its_notebook() -> None:
     rows = [Row(key=(f"work-{i % 3}", i), lane=i % 4, start_s=i / 2, stop_s=i / 2 + 0.9) for i in range(101)]
     html = result_html(recording_of(rows, [run_of(n_tasks=101, stop_s=52.0)]))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+from collections.abc import Sequence
 from html import escape
 
 from taskscope.analysis.redaction import redacted
@@ -26,16 +27,26 @@ __all__ = ["MAX_EMBEDDED_TASKS", "result_bundle", "result_html", "still_bundle"]
 MAX_EMBEDDED_TASKS = 20_000
 """Tasks put into a notebook for the interactive chart, about 35 bytes each."""
 
-_HEAD_PX = 860
-_CLUSTER_PX = 310
-_MAX_LANES_PX = 420
-# Those of rowHeightPx in labextension/src/charts/tasks/layout.ts.
+# What a frame needs is known only inside of it: these are the heights of its parts, and those of rowHeightPx
+# in labextension/src/charts/tasks/layout.ts.
 _LANE_PX = ((4, 30), (8, 26), (16, 22), (32, 18), (float("inf"), 14))
+_BRIEF_LANE_PX = ((4, 22), (6, 18), (float("inf"), 14))
+_MAX_LANES_PX = 420
+_MAX_BRIEF_LANES_PX = 112
+_BRIEF_PX = 178
+_MAX_BRIEF_PX = 350
+_ALL_PX = 676
+_CLUSTER_PX = 384
+_ERRORS_PX = 44
+_LEGEND_ROW_PX = 24
+_LEGEND_WIDTH_PX = 900
 
 # Where styles are stripped, so is the frame, and the picture needs no room for it.
 # Notebooks have a theme of their own; without this, frames and pictures would follow the operating system's.
 _THEME = (
-    "<style>.taskscope-chart{position:relative}"
+    "<style>.taskscope-chart{position:relative;min-height:var(--taskscope-brief)}"
+    ".taskscope-result:has(.taskscope-more[open]) .taskscope-chart{min-height:var(--taskscope-all)}"
+    ".taskscope-chart>img{max-height:var(--taskscope-brief)}"
     ".taskscope-chart iframe{position:absolute;inset:0;width:100%;height:100%;border:0}"
     ".taskscope-result :is(iframe,img){color-scheme:light}"
     'body[data-jp-theme-light="false"] .taskscope-result :is(iframe,img),'
@@ -71,7 +82,8 @@ def _html(recording: RecordedData, *, interactive: bool = True) -> str:
     parts = [f"<div><b>{escape(title(recording, totals))}</b></div>"]
     if recording.runs:
         parts += [facts_html(recording, totals), _chart(recording, totals, interactive=interactive)]
-    parts += [remarks_html(recording, totals), prefix_table_html(totals.prefixes)]
+    more = bool(recording.runs) and _has_frame(recording, interactive=interactive)
+    parts += [remarks_html(recording, totals), prefix_table_html(totals.prefixes, more_charts=more)]
     return f'{_THEME}<div class="taskscope-result">{"".join(parts)}</div>'
 
 
@@ -81,26 +93,53 @@ def _chart(recording: RecordedData, totals: Totals, *, interactive: bool) -> str
     n_tasks = count_tasks(recording)
     alt = escape(f"Gantt chart: {title(recording, totals)}", quote=True)
     picture = f'<img alt="{alt}" src="data:image/svg+xml;base64,{data}" style="max-width:100%">'
-    if not (interactive and n_tasks) or report_script(recording) is None:
-        return f"<div>{picture}</div>"
-    if n_tasks > MAX_EMBEDDED_TASKS:
+    if not _has_frame(recording, interactive=interactive):
+        if not interactive or n_tasks <= MAX_EMBEDDED_TASKS:
+            return f"<div>{picture}</div>"
         note = (
             f"The picture shows all {n_tasks:,} tasks. For the interactive chart, start the cell with"
             ' <code>%%profile -o run</code> and save it: <code>run.save("run.html")</code>'
         )
         return f"<div>{picture}</div><div>{note}</div>"
-    style = f"min-height:{_chart_px(recording)}px"
+    brief_px, all_px = _chart_px(recording, totals)
+    style = f"--taskscope-brief:{brief_px}px;--taskscope-all:{all_px}px"
     links = pack_links(recording, MAX_FRAME_LINK_BYTES)
     chart = f'<div class="taskscope-chart" style="{style}">{picture}{_frame(recording, links)}</div>'
     return chart + links_note(links, MAX_FRAME_LINK_BYTES)
 
 
-def _chart_px(recording: RecordedData) -> int:
-    """Return the height that the interactive chart will have, which a frame cannot give its page."""
-    n_lanes = len(set().union(*(set(block.lane.tolist()) for block in recording.blocks)))
-    lane_px = next(px for most, px in _LANE_PX if n_lanes <= most)
-    head_px = _HEAD_PX + (_CLUSTER_PX if recording.workers else 0)
-    return head_px + min(n_lanes * lane_px, _MAX_LANES_PX)
+def _has_frame(recording: RecordedData, *, interactive: bool) -> bool:
+    is_small = 0 < count_tasks(recording) <= MAX_EMBEDDED_TASKS
+    return interactive and is_small and report_script(recording) is not None
+
+
+def _chart_px(recording: RecordedData, totals: Totals) -> tuple[int, int]:
+    """Return the heights that the interactive chart will have at first and with all of its parts."""
+    used = set().union(*(set(block.lane.tolist()) for block in recording.blocks))
+    n_rows = len(used)
+    if recording.workers:
+        n_rows += len({lane.worker for lane in recording.lanes if lane.id in used})
+    words_px = sum(7 * len(prefix.prefix[:24]) + 60 for prefix in totals.prefixes)
+    legend_rows = -(-words_px // _LEGEND_WIDTH_PX)
+    errors_px = _ERRORS_PX if any(prefix.n_erred for prefix in totals.prefixes) else 0
+    brief_px = (
+        _BRIEF_PX
+        + errors_px
+        + min(_rows_px(n_rows, _BRIEF_LANE_PX), _MAX_BRIEF_LANES_PX)
+        + _LEGEND_ROW_PX * (2 if recording.workers else min(legend_rows, 2))
+    )
+    all_px = (
+        _ALL_PX
+        + errors_px
+        + min(_rows_px(n_rows, _LANE_PX), _MAX_LANES_PX)
+        + 2 * _LEGEND_ROW_PX * min(legend_rows, 4)
+        + (_CLUSTER_PX if recording.workers else 0)
+    )
+    return min(brief_px, _MAX_BRIEF_PX), all_px
+
+
+def _rows_px(n_rows: int, heights: Sequence[tuple[float, int]]) -> int:
+    return n_rows * next(px for most, px in heights if n_rows <= most)
 
 
 def _frame(recording: RecordedData, links: PackedLinks | None) -> str:

@@ -30,16 +30,20 @@ def remarks_html(recording: RecordedData, totals: Totals) -> str:
     return f"<ul>{''.join(notes)}</ul>" if notes else ""
 
 
-def prefix_table_html(prefixes: Sequence[PrefixTotal]) -> str:
-    """Return one row per prefix, folded away."""
+def prefix_table_html(prefixes: Sequence[PrefixTotal], *, more_charts: bool = False) -> str:
+    """Return one row per prefix, folded away; with it the charts above unfold where `more_charts`."""
     if not prefixes:
         return ""
     rows = "".join(_row(prefix) for prefix in prefixes[:_MAX_ROWS])
     more = len(prefixes) - _MAX_ROWS
     note = f"<div>{more:,} more prefixes are not listed</div>" if more > 0 else ""
     head = "".join(f"<th>{name}</th>" for name in ("prefix", "tasks", "erred", "time", "mean", "share"))
+    name = f"By prefix ({len(prefixes):,})"
+    element = "details"
+    if more_charts:
+        name, element = f"More charts, and {name.lower()}", 'details class="taskscope-more"'
     return (
-        f"<details><summary>By prefix ({len(prefixes):,})</summary>"
+        f"<{element}><summary>{name}</summary>"
         f"<table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>{note}</details>"
     )
 

@@ -30,6 +30,7 @@ const cores = (percent: number | null | undefined): string => formatCpu(percent 
 
 export class WorkersTrack extends PlotTrack {
   readonly name = 'workers';
+  override readonly inBrief = 'head';
   override readonly css = RESOURCES_CSS + WORKERS_CSS;
   readonly label: string;
   /** The number of the worker that is shown; null: all of them. */

@@ -26,11 +26,13 @@ export interface Dashboard {
   readonly progress: ProgressChart;
   readonly timeline: TimelineChart;
   setCompact(compact: boolean): void;
+  /** Show the bar, the lanes of tasks and one line of CPU and memory, or all. */
+  setBrief(brief: boolean): void;
 }
 
 /** Put the charts of some computes into `el`, until `signal` aborts. */
 export function mount(el: HTMLElement, store: TaskStore, options: DashboardOptions): Dashboard {
-  const { signal, prefixes = 'rows', compact = false, lastRun = null, follow, trans = english } = options;
+  const { signal, prefixes = 'rows', compact = false, brief = false, lastRun = null, follow, trans = english } = options;
   const root = element('div', {
     class: 'tsk-dashboard',
     role: 'group',
@@ -41,16 +43,18 @@ export function mount(el: HTMLElement, store: TaskStore, options: DashboardOptio
     root.toggleAttribute('data-compact', value);
   };
   setCompact(compact);
+  root.toggleAttribute('data-brief', brief);
   if (!signal.aborted) {
     adoptStyles(el, DASHBOARD_CSS);
     el.append(root);
     signal.addEventListener('abort', () => { root.remove(); }, { once: true });
   }
   const shared = { ...options, axis: options.axis ?? new TimeAxis(follow ?? lastRun === null) };
-  return {
-    el: root,
-    progress: mountProgress(root, store, { ...shared, joined: true }),
-    timeline: mountTracks(root, store, ['tasks', 'workers', 'resources', 'cache'], shared),
-    setCompact
+  const progress = mountProgress(root, store, { ...shared, joined: true });
+  const timeline = mountTracks(root, store, ['tasks', 'workers', 'resources', 'cache'], shared);
+  const setBrief = (value: boolean): void => {
+    root.toggleAttribute('data-brief', value);
+    timeline.setBrief(value);
   };
+  return { el: root, progress, timeline, setCompact, setBrief };
 }

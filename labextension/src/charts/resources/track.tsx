@@ -23,6 +23,7 @@ const FAR = 4;
 
 export class ResourcesTrack extends PlotTrack {
   readonly name = 'resources';
+  override readonly inBrief = 'head';
   override readonly css = RESOURCES_CSS;
   #own: Span | null = null;
   #summary: ResourceSummary | null = null;

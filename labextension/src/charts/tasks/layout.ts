@@ -1,6 +1,6 @@
 /** Where lanes and their bars go; pure geometry in CSS pixels. */
 import type { PlotBox, Room } from '../timeline/room';
-import { MAX_TRACK_PX } from '../timeline/room';
+import { MAX_BRIEF_PX, MAX_TRACK_PX } from '../timeline/room';
 import type { Row } from './rows';
 
 export interface RowBox {
@@ -20,17 +20,19 @@ export interface LaneLayout extends PlotBox {
   readonly boxes: readonly RowBox[];
 }
 
+type LaneRoom = PlotBox & Pick<Room, 'scrollPx'> & Partial<Pick<Room, 'isBrief'>>;
+
 const MIN_PLOT_PX = 36;
 const CHARACTER_PX = 6.3;
 
 /** How high all rows are together. */
-export function lanesHeightPx(rows: readonly Row[]): number {
-  return Math.max(rows.length * rowHeightPx(rows.length), MIN_PLOT_PX);
+export function lanesHeightPx(rows: readonly Row[], isBrief = false): number {
+  return Math.max(rows.length * rowHeightPx(rows.length, isBrief), MIN_PLOT_PX);
 }
 
-export function layoutLanes(rows: readonly Row[], { plotLeftPx, plotWidthPx, scrollPx }: PlotBox & Pick<Room, 'scrollPx'>): LaneLayout {
-  const rowPx = rowHeightPx(rows.length);
-  const plotHeightPx = Math.min(lanesHeightPx(rows), MAX_TRACK_PX);
+export function layoutLanes(rows: readonly Row[], { plotLeftPx, plotWidthPx, scrollPx, isBrief = false }: LaneRoom): LaneLayout {
+  const rowPx = rowHeightPx(rows.length, isBrief);
+  const plotHeightPx = Math.min(lanesHeightPx(rows, isBrief), isBrief ? MAX_BRIEF_PX : MAX_TRACK_PX);
   const first = Math.max(Math.floor(scrollPx / rowPx), 0);
   const last = Math.ceil((scrollPx + plotHeightPx) / rowPx);
   return {
@@ -45,7 +47,10 @@ export function layoutLanes(rows: readonly Row[], { plotLeftPx, plotWidthPx, scr
 }
 
 /** Few rows are tall and easy to hit; many are as low as a label allows. */
-export function rowHeightPx(nRows: number): number {
+export function rowHeightPx(nRows: number, isBrief = false): number {
+  if (isBrief) {
+    return nRows <= 4 ? 22 : nRows <= 6 ? 18 : 14;
+  }
   return nRows <= 4 ? 30 : nRows <= 8 ? 26 : nRows <= 16 ? 22 : nRows <= 32 ? 18 : 14;
 }
 

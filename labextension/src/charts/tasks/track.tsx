@@ -58,6 +58,7 @@ export class TasksTrack implements Track, TaskKeys {
   readonly name = 'gantt';
   readonly label: string;
   readonly classes = ['tsk-gantt'] as const;
+  readonly inBrief = 'all';
   readonly css = TASKS_CSS;
   readonly keys;
   readonly #folding = new Folding();
@@ -143,8 +144,8 @@ export class TasksTrack implements Track, TaskKeys {
     return gutterPx(this.#scene?.rows ?? [], widthPx);
   }
 
-  heightPx(): number {
-    return lanesHeightPx(this.#scene?.rows ?? []);
+  heightPx(isBrief: boolean): number {
+    return lanesHeightPx(this.#scene?.rows ?? [], isBrief);
   }
 
   hit(point: CanvasPoint | null, _timeS: number | null, room: Room): Tip | null {

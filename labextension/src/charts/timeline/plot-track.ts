@@ -24,6 +24,7 @@ const keys = (trans: TranslationBundle): readonly KeyBinding<TrackContext>[] => 
 export abstract class PlotTrack implements Track {
   abstract readonly name: string;
   abstract readonly label: string;
+  readonly inBrief?: 'head';
   readonly css: string = '';
   readonly keys;
 

@@ -17,10 +17,13 @@ export interface Room extends PlotBox {
   /** How far a track that is higher than its room is scrolled. */
   readonly scrollPx: number;
   readonly ticks: readonly Tick[];
+  /** Whether it is in a brief view, which is low. */
+  readonly isBrief: boolean;
 }
 
 /** A track that is higher than this scrolls. */
 export const MAX_TRACK_PX = 420;
+export const MAX_BRIEF_PX = 112;
 const MIN_WIDTH_PX = 200;
 const RIGHT_PX = 12;
 const TICK_PX = 88;
@@ -39,16 +42,18 @@ interface RoomInput {
   readonly span: Span;
   /** What the axis calls 0. */
   readonly zeroS: number;
+  readonly isBrief?: boolean;
 }
 
-export function roomOf({ widthPx, heightPx, leftPx, scrollPx, span, zeroS }: RoomInput): Room {
+export function roomOf({ widthPx, heightPx, leftPx, scrollPx, span, zeroS, isBrief = false }: RoomInput): Room {
   const plotWidthPx = Math.max(widthPx - leftPx - RIGHT_PX, 40);
   return {
     widthPx,
-    heightPx: Math.min(heightPx, MAX_TRACK_PX),
+    heightPx: Math.min(heightPx, isBrief ? MAX_BRIEF_PX : MAX_TRACK_PX),
     plotLeftPx: leftPx,
     plotWidthPx,
     scrollPx,
-    ticks: timeTicks(span, zeroS, Math.max(Math.floor(plotWidthPx / TICK_PX), 2))
+    ticks: timeTicks(span, zeroS, Math.max(Math.floor(plotWidthPx / TICK_PX), 2)),
+    isBrief
   };
 }

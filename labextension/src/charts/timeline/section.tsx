@@ -1,8 +1,5 @@
 /** One track in the page: its elements, its canvas, and what a person does to it. */
 import { clamp, pxAt, widthS } from '../../lib/span';
-import type { Theme } from '../../lib/theme';
-import type { TranslationBundle } from '../../lib/translate';
-import type { TaskStore } from '../../store';
 import { fitCanvas, pixelRatio } from '../ui/canvas';
 import type { CanvasPoint } from '../ui/dom';
 import { element, keepKeys } from '../ui/dom';
@@ -23,12 +20,10 @@ import { KeyHelp, keyTable, press } from './keys';
 import { pictureOf } from './picture';
 import type { Room } from './room';
 import { roomOf, trackWidthPx } from './room';
+import type { SectionHost } from './section-host';
 import type { TimeFrame } from './time/time-frame';
-import type { Navigator } from './time/navigator';
-import type { ShownWindow } from './time/shown-window';
-import type { TimeAxis } from './time/time-axis';
 import { TipBox } from './tip';
-import type { MakeTrack, Tip, Track } from './track';
+import type { MakeTrack, Part, Tip, Track } from './track';
 
 const HINT_MS = 1600;
 /** Tables are for screen readers too, which should not be interrupted ten times a second. */
@@ -37,28 +32,6 @@ const TABLE_MS = 5000;
 const FOOT_PX = 4;
 /** Steps of the cursor over all that is in sight. */
 const KEY_STEPS = 50;
-
-/** What a section has of the timeline it stands in. */
-export interface SectionHost {
-  readonly store: TaskStore;
-  readonly window: ShownWindow;
-  readonly axis: TimeAxis;
-  readonly navigator: Navigator;
-  readonly signal: AbortSignal;
-  readonly trans: TranslationBundle;
-  readonly theme: Theme;
-  readonly isDark: boolean;
-  readonly isCleared: boolean;
-  readonly isLive: boolean;
-  /** Whether nothing can come any more. */
-  readonly isOver: boolean;
-  /** How often the store had news. */
-  readonly news: number;
-  /** Paint soon. */
-  request(): void;
-  togglePause(): void;
-  toggleClear(): void;
-}
 
 export class Section implements Intents, TimeKeys {
   readonly root: HTMLElement;
@@ -70,6 +43,8 @@ export class Section implements Intents, TimeKeys {
   readonly #notice: Notice;
   readonly #exporter: Exporter;
   readonly #keys: readonly BoundKey[];
+  #part: Part = 'all';
+  #unfolds = false;
   #nothing: string | null = '';
   #frame: TimeFrame | null = null;
   #room: Room | null = null;
@@ -138,7 +113,12 @@ export class Section implements Intents, TimeKeys {
   }
 
   get isShown(): boolean {
-    return this.#nothing === null && this.track?.isAbsent?.() !== true;
+    return this.#part === 'all' && this.#nothing === null && this.track?.isAbsent?.() !== true;
+  }
+
+  /** Whether there is anything to say of it. */
+  get hasWords(): boolean {
+    return this.#nothing === null;
   }
 
   /** How much room the labels ask for; 0 while there is no picture. */
@@ -163,6 +143,13 @@ export class Section implements Intents, TimeKeys {
     this.render();
   }
 
+  /** @param unfolds whether it has the button that shows more charts */
+  divide(part: Part, unfolds: boolean): void {
+    this.#part = part;
+    this.#unfolds = unfolds;
+    this.render();
+  }
+
   /** Draw what there is; the row of a track that is not in sight stays as it is. */
   paint(frame: TimeFrame, leftPx: number, hasAxis: boolean): Painted {
     const { track } = this;
@@ -170,14 +157,15 @@ export class Section implements Intents, TimeKeys {
       this.#tell(null, null);
       return 'still';
     }
-    const heightPx = track.heightPx();
+    const { isBrief } = this.timeline;
+    const heightPx = track.heightPx(isBrief);
     const footPx = hasAxis ? AXIS_PX : FOOT_PX;
     const content = this.#scroll.firstElementChild as HTMLElement;
     const whole = `${heightPx + footPx}px`;
     if (content.style.height !== whole) {
       content.style.height = whole;
     }
-    const room = roomOf({ widthPx: this.#widthPx, heightPx, leftPx, scrollPx: this.#scroll.scrollTop, span: frame.span, zeroS: frame.zeroS });
+    const room = roomOf({ widthPx: this.#widthPx, heightPx, leftPx, scrollPx: this.#scroll.scrollTop, span: frame.span, zeroS: frame.zeroS, isBrief });
     const shown = `${room.heightPx + footPx}px`;
     if (this.#scroll.style.height !== shown) {
       this.#scroll.style.height = shown;
@@ -201,7 +189,7 @@ export class Section implements Intents, TimeKeys {
     const tools = this.#tools(track);
     const room = this.#room;
     const seen = [
-      track.label, track.version(), this.#nothing, this.#notice.text, this.#hinting, this.#helping, this.#tabling, this.#tableMs, this.#description,
+      this.#part, this.#unfolds, this.timeline.isBrief, track.label, track.version(), this.#nothing, this.#notice.text, this.#hinting, this.#helping, this.#tabling, this.#tableMs, this.#description,
       room?.plotLeftPx, room?.heightPx, room?.scrollPx, tools.hidden, this.timeline.isDark,
       ...[...tools.buttons, ...tools.menu.items].flatMap(({ text, pressed, hidden }) => [text, pressed, hidden])
     ].join('\n');
@@ -213,12 +201,14 @@ export class Section implements Intents, TimeKeys {
     const [prefix] = track.classes;
     this.root.className = ['tsk-chart', ...track.classes, ...(this.timeline.isDark ? ['tsk-dark'] : [])].join(' ');
     this.root.setAttribute('aria-label', track.label);
-    this.root.hidden = track.isAbsent?.() === true;
+    this.root.dataset.part = this.#part;
+    this.root.hidden = track.isAbsent?.() === true || this.#part === 'none' || (this.#part === 'head' && !isShown);
     render(
       <>
         <div class={`tsk-track-top ${prefix}-top`} hidden={!isShown && tools.hidden}>
           <span class="tsk-track-title" aria-hidden="true">{track.label}</span>
           {track.head()}
+          {this.#unfolds && this.#unfolder()}
           <Toolbar {...tools} />
         </div>
         <div class="tsk-notice" role="status">{this.#notice.text}</div>
@@ -361,6 +351,15 @@ export class Section implements Intents, TimeKeys {
         ]
       }
     };
+  }
+
+  #unfolder(): ComponentChildren {
+    const { trans, isBrief, toggleBrief } = this.timeline;
+    return toggleBrief !== null && (
+      <div class="tsk-bar tsk-unfold">
+        <button type="button" aria-expanded={!isBrief} onClick={toggleBrief}>{isBrief ? trans.__('More charts') : trans.__('Fewer charts')}</button>
+      </div>
+    );
   }
 
   #toggleTables(): void {

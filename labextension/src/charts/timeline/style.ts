@@ -11,6 +11,11 @@ export const TIMELINE_CSS = `
 .tsk-series-head { display: flex; flex: 1 1 180px; flex-wrap: wrap; align-items: flex-start; gap: 6px 28px; min-width: 0; }
 .tsk-series-foot { padding: 4px 12px 0; color: var(--tsk-faint); overflow-wrap: anywhere; }
 .tsk-series-foot p { margin: 0; }
+.tsk-unfold { margin-inline-start: auto; }
+.tsk-unfold + .tsk-toolbar { margin-inline-start: 0; }
+.tsk-chart[data-part='head'] { padding-block: 4px; }
+.tsk-chart[data-part='head'] > :not(.tsk-track-top), .tsk-chart[data-part='head'] :is(.tsk-toolbar, .tsk-worker-picker) { display: none; }
+.tsk-chart[data-part='head'] .tsk-track-top { padding-bottom: 0; flex-wrap: nowrap; }
 .tsk-track-plot { position: relative; }
 .tsk-track-scroll { overflow: hidden auto; overscroll-behavior: auto; scrollbar-width: thin; }
 .tsk-track-scroll:has(canvas:focus-visible) { outline: 2px solid var(--tsk-accent); outline-offset: -2px; border-radius: 3px; }

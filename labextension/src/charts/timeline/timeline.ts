@@ -12,8 +12,8 @@ import { prefersStill, readTheme, watchTheme } from '../ui/page-theme';
 import { SHARED_CSS, adoptStyles } from '../ui/styles';
 import { TOOLBAR_CSS } from '../ui/toolbar';
 import { Reporter } from './report';
-import type { SectionHost } from './section';
 import { Section } from './section';
+import type { SectionHost } from './section-host';
 import { TIMELINE_CSS } from './style';
 import { Navigator } from './time/navigator';
 import { ShownWindow } from './time/shown-window';
@@ -33,6 +33,10 @@ export interface TimelineOptions {
   readonly isOver?: boolean;
   /** Shared with other charts of the same computes; left out: its own. */
   readonly axis?: TimeAxis;
+  /** Whether it begins with the lanes of tasks, and of the others one line of numbers. */
+  readonly brief?: boolean;
+  /** A person wants more charts, or fewer; left out: there is no button for that. */
+  readonly onBrief?: (brief: boolean) => void;
   readonly trans?: TranslationBundle;
   /** The person switched following on or off. */
   readonly onFollow?: (follow: boolean) => void;
@@ -51,6 +55,7 @@ export interface TimelineChart {
   setTimeRange(range: readonly [startS: number, stopS: number] | null): void;
   /** Select a task by its key, for all views of the recorder; null: none. */
   setSelectedKey(key: string | null): void;
+  setBrief(brief: boolean): void;
   /** The span that is shown, null before the first compute. */
   timeRange(): [startS: number, stopS: number] | null;
 }
@@ -73,7 +78,9 @@ export class Timeline implements TimelineChart, SectionHost {
   readonly axis: TimeAxis;
   readonly window: ShownWindow;
   readonly navigator: Navigator;
+  readonly toggleBrief: (() => void) | null;
   theme: Theme;
+  isBrief: boolean;
   /** How often the store had news. */
   news = 0;
   readonly #sections: readonly Section[];
@@ -87,6 +94,9 @@ export class Timeline implements TimelineChart, SectionHost {
     this.signal = signal;
     this.trans = trans;
     this.isOver = options.isOver ?? false;
+    this.isBrief = options.brief ?? false;
+    const { onBrief } = options;
+    this.toggleBrief = onBrief === undefined ? null : () => { onBrief(!this.isBrief); };
     this.axis = options.axis ?? new TimeAxis(options.follow ?? lastRun === null);
     this.window = new ShownWindow({ firstRun, lastRun }, this.axis);
     this.#report = new Reporter(options);
@@ -161,6 +171,11 @@ export class Timeline implements TimelineChart, SectionHost {
     this.navigator.setTimeRange(range);
   }
 
+  setBrief(brief: boolean): void {
+    this.isBrief = brief;
+    this.request();
+  }
+
   setSelectedKey(key: string | null): void {
     this.#report.knownKey(key);
     this.store.selection.select(key === null ? null : { key, ref: null }, this);
@@ -204,9 +219,21 @@ export class Timeline implements TimelineChart, SectionHost {
     this.signal.addEventListener('abort', () => { observer.disconnect(); }, { once: true });
   }
 
+  /** Say how much of each section is shown: of those that a brief view has as a line of numbers, only the first that is there. */
+  #divide(): void {
+    const present = this.#sections.filter(({ track }) => track?.isAbsent?.() !== true);
+    const line = present.find(({ track }) => track?.inBrief === 'head');
+    const unfolds = line?.hasWords === true ? line : present[0];
+    for (const section of this.#sections) {
+      const part = !this.isBrief || section.track?.inBrief === 'all' ? 'all' : section === line ? 'head' : 'none';
+      section.divide(part, section === unfolds);
+    }
+  }
+
   #paint(): Painted {
     const frame = this.navigator.refresh();
     this.#sections.forEach(section => { section.update(frame); });
+    this.#divide();
     const shown = this.#sections.filter(section => section.isShown);
     const leftPx = this.axis.reserve(this, Math.max(0, ...shown.map(section => section.gutterPx)));
     const outcomes = frame === null ? [] : this.#sections.map(section => section.paint(frame, leftPx, section === shown[0] || section === shown.at(-1)));

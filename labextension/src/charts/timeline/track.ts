@@ -36,6 +36,9 @@ export interface Facts {
 /** Whether what was drawn is all: the next frame goes on with it, or it can be drawn more exactly once nothing moves. */
 export type Drawn = 'exact' | 'unfinished' | 'approximate';
 
+/** How much of a track is in the page: all, its numbers in one line, or nothing. */
+export type Part = 'all' | 'head' | 'none';
+
 export interface Track {
   /** Of the files it is saved in. */
   readonly name: string;
@@ -44,6 +47,8 @@ export interface Track {
   /** Classes of its part of the page; the first is what the classes of the parts begin with. */
   readonly classes: readonly [prefix: string, ...others: string[]];
   readonly css: string;
+  /** How much of it a brief view shows, its numbers at least; left out: nothing. */
+  readonly inBrief?: Exclude<Part, 'none'>;
 
   /** Bring everything up to date with the store; returns what to say where there is nothing to draw, else null. */
   update(frame: TimeFrame | null): string | null;
@@ -52,7 +57,8 @@ export interface Track {
 
   /** How much room its labels ask for left of the plot. */
   gutterPx(widthPx: number): number;
-  heightPx(): number;
+  /** @param isBrief whether it is in a brief view, which is low */
+  heightPx(isBrief: boolean): number;
   /** Draw onto an empty canvas; the time axis and the cursor are the timeline's. */
   draw(brush: Brush): Drawn;
   /** What there is at a point; null: the pointer is elsewhere, or on nothing. Called before each drawing. */

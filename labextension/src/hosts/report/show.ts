@@ -11,6 +11,10 @@ html { background: ${LIGHT.paper}; }
 @media (prefers-color-scheme: dark) { html { background: ${DARK.paper}; } }
 `;
 
+/** A notebook gives a frame more room once a person asks for more charts: between the heights in `taskscope/report/result.py`. */
+const LOW_PX = 450;
+const isLow = (): boolean => window.innerHeight < LOW_PX;
+
 /**
  * Show the charts of each data element, until `signal` aborts: in the place that the page has for them, else below
  * the element. The picture, which is there without scripts, is folded away then.
@@ -23,13 +27,19 @@ export async function showReports(signal: AbortSignal, cluster?: ClusterReader):
       const store = await storeFrom(data.textContent, cluster);
       const el = element('div', { class: 'taskscope-view' });
       const place = document.querySelector('.taskscope-place');
-      if (place === null) {
+      const isFrame = place === null;
+      if (isFrame) {
         data.after(el);
       } else {
         place.append(el);
       }
       adoptStyles(el, REPORT_CSS);
-      mount(el, store, { signal, prefixes: 'legend', follow: false, isOver: true, ...(cluster === undefined ? {} : { clusters: cluster.charts }) });
+      const dashboard = mount(el, store, {
+        signal, prefixes: 'legend', follow: false, isOver: true, brief: isFrame && isLow(), ...(cluster === undefined ? {} : { clusters: cluster.charts })
+      });
+      if (isFrame) {
+        window.addEventListener('resize', () => { dashboard.setBrief(isLow()); }, { signal });
+      }
       document.querySelector('.taskscope-picture')?.removeAttribute('open');
     } catch (error) {
       reportError(error);

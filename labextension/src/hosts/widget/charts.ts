@@ -56,9 +56,17 @@ export const mountDashboardOf: MountChart = (place, model, { trans }) => {
   const dashboard = mountDashboard(place.el, place.store, {
     ...timelineOptions(place, model, traits, trans),
     ...(place.stop === undefined ? {} : { stop: place.stop }),
-    compact: model.get('compact') === true
+    compact: model.get('compact') === true,
+    brief: model.get('more_charts') !== true,
+    onBrief: brief => {
+      traits.keep('more_charts', !brief);
+      dashboard.setBrief(brief);
+    }
   });
   follow(traits, model, dashboard.timeline);
+  traits.hear('more_charts', value => {
+    dashboard.setBrief(value !== true);
+  });
   traits.hear('compact', value => {
     dashboard.setCompact(value === true);
   });
@@ -123,6 +131,14 @@ class SharedTraits {
     setBy(this, this._model, trait, value);
     // Queued by the widget itself while the kernel is busy; a closed widget has nobody to tell.
     if (this._model.comm_live && this._place.tell?.(trait, value) !== true) {
+      this._model.save_changes();
+    }
+  }
+
+  /** For what only views need to know: it reaches the kernel when that has time. */
+  keep(trait: string, value: unknown): void {
+    setBy(this, this._model, trait, value);
+    if (this._model.comm_live) {
       this._model.save_changes();
     }
   }

@@ -86,3 +86,23 @@ it('each track says what it is, and following the present is offered where there
   const titles = ['Tasks', 'CPU and memory', 'Results in memory'];
   expect(shown).toEqual([[titles, ['−', '+', 'Fit', 'Find']], [titles, ['−', '+', 'Fit', 'Follow', 'Find']]]);
 });
+
+it('in brief it is the bar, the lanes and one line of numbers, and the host hears who wants more', () => {
+  const store = new TaskStore();
+  store.append(smallBatch({
+    ...TWO_RUNS,
+    resources: { first: 0, nCores: 2, limitBytes: 1e9, timeS: Float64Array.of(0.5, 1), cpuPercent: Float32Array.of(NaN, 50), rssBytes: Float64Array.of(1, 2), nProcesses: Int32Array.of(1, 1), gap: Uint8Array.of(0, 0) }
+  }));
+  const heard: boolean[] = [];
+  const dashboard = mount(document.body, store, { signal: new AbortController().signal, brief: true, onBrief: brief => { heard.push(brief); } });
+  const { el } = dashboard;
+  vi.advanceTimersByTime(100);
+  const parts = (): unknown[] => [...el.querySelectorAll<HTMLElement>(':scope > .tsk-chart')].slice(1).map(({ dataset, hidden }) => [dataset.part, hidden]);
+  const buttons = (): (string | null)[] => [...el.querySelectorAll('.tsk-unfold button')].map(button => `${button.textContent} ${button.getAttribute('aria-expanded')}`);
+  expect([el.hasAttribute('data-brief'), parts(), buttons()]).toEqual([true, [['all', false], ['head', false], ['none', true]], ['More charts false']]);
+  el.querySelector<HTMLButtonElement>('.tsk-unfold button')?.click();
+  expect(heard).toEqual([false]);
+  dashboard.setBrief(false);
+  vi.advanceTimersByTime(100);
+  expect([el.hasAttribute('data-brief'), parts(), buttons()]).toEqual([false, [['all', false], ['all', false], ['all', false]], ['Fewer charts true']]);
+});

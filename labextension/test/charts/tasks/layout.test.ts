@@ -18,13 +18,21 @@ function roomFor(lanes: readonly Row[], widthPx: number, scrollPx = 0): Room {
 it('places two lanes and an axis', () => {
   const room = roomFor(rows(2), 600);
   expect(room).toEqual({
-    widthPx: 600, heightPx: 60, plotLeftPx: 68, plotWidthPx: 520, scrollPx: 0,
+    widthPx: 600, heightPx: 60, plotLeftPx: 68, plotWidthPx: 520, scrollPx: 0, isBrief: false,
     ticks: [0, 2, 4, 6, 8, 10].map(timeS => ({ timeS, label: `${timeS} s` }))
   });
   expect(layoutLanes(rows(2), room)).toEqual({
     plotLeftPx: 68, plotWidthPx: 520, plotHeightPx: 60, rowPx: 30, scrollPx: 0, barPx: 26,
     boxes: rows(2).map((row, i) => ({ row, topPx: 30 * i }))
   });
+});
+
+it('in a brief view rows are lower, and all of them stay within 112 pixels', () => {
+  const heights = [1, 4, 6, 8].map(n => lanesHeightPx(rows(n), true));
+  expect(heights).toEqual([36, 88, 108, 112]);
+  const box = { plotLeftPx: 68, plotWidthPx: 520, scrollPx: 28, isBrief: true };
+  const { plotHeightPx, rowPx, boxes } = layoutLanes(rows(40), box);
+  expect([plotHeightPx, rowPx, boxes.length, boxes[0]?.topPx]).toEqual([112, 14, 8, 0]);
 });
 
 it('of very many rows only those in sight are placed', () => {
@@ -47,7 +55,7 @@ it('long labels leave room for the bars at 320 px', () => {
 });
 
 it('rows get lower as they get more, never higher', () => {
-  const heights = [1, 4, 5, 9, 17, 33, 5000].map(rowHeightPx);
+  const heights = [1, 4, 5, 9, 17, 33, 5000].map(n => rowHeightPx(n));
   expect(heights).toEqual([30, 30, 26, 22, 18, 14, 14]);
 });
 

@@ -233,8 +233,14 @@ class Dashboard(RecorderWidget, ProgressTraits, GanttTraits, ResourceTraits, Cac
 
     Notes
     -----
-    ``Dashboard(compact=True)``, or the trait at any time, leaves out all but the bar and the charts.
+    It begins with the bar, the tasks and one line of CPU and memory, at most 350 pixels high; "More charts"
+    shows the rest, and so does ``Dashboard(more_charts=True)``. ``Dashboard(compact=True)`` leaves out
+    all but the bar and the charts. Both can be set at any time.
     """
+
+    more_charts = traitlets.Bool(
+        False, help="Whether to show CPU, memory and results over time, too; the browser follows and sets it."
+    ).tag(sync=True)
 
     compact = traitlets.Bool(
         False, help="Whether to leave out all but the bar and the charts; the browser follows."

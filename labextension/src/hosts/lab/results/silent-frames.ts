@@ -11,7 +11,11 @@ import { SPOKEN } from '../../report/speak';
 const FRAMES = '.taskscope-chart > iframe';
 /** A script that runs speaks before its frame has loaded; so long the message may take. */
 const PATIENCE_MS = 1_000;
-const CSS = '.taskscope-silent { color: var(--jp-ui-font-color2, #59636e); }';
+const CSS = `
+.taskscope-silent { color: var(--jp-ui-font-color2, #59636e); }
+.taskscope-result .taskscope-chart.taskscope-folded { min-height: 0; }
+.taskscope-folded > img { max-height: none !important; }
+`;
 
 export interface Silence {
   /** What is said in place of the chart. */
@@ -52,14 +56,14 @@ export function foldSilentFrames(root: Document, { text, signal }: Silence): voi
   root.defaultView?.addEventListener('message', onMessage, { signal });
 }
 
-const notes = new WeakMap<HTMLIFrameElement, { note: HTMLElement; minHeight: string }>();
+const notes = new WeakMap<HTMLIFrameElement, HTMLElement>();
 
 function fold(frame: HTMLIFrameElement, text: string): void {
   const chart = frame.parentElement;
   if (chart !== null && !notes.has(frame)) {
     const note = element('div', { class: 'taskscope-silent' }, text);
-    notes.set(frame, { note, minHeight: chart.style.minHeight });
-    chart.style.minHeight = '';
+    notes.set(frame, note);
+    chart.classList.add('taskscope-folded');
     frame.hidden = true;
     adoptStyles(chart, CSS);
     chart.append(note);
@@ -67,11 +71,11 @@ function fold(frame: HTMLIFrameElement, text: string): void {
 }
 
 function unfold(frame: HTMLIFrameElement): void {
-  const folded = notes.get(frame);
-  if (folded !== undefined) {
+  const note = notes.get(frame);
+  if (note !== undefined) {
     notes.delete(frame);
-    folded.note.remove();
+    note.remove();
     frame.hidden = false;
-    frame.parentElement?.style.setProperty('min-height', folded.minHeight);
+    frame.parentElement?.classList.remove('taskscope-folded');
   }
 }

@@ -1,0 +1,31 @@
+/** What a section has of the timeline it stands in. */
+import type { Theme } from '../../lib/theme';
+import type { TranslationBundle } from '../../lib/translate';
+import type { TaskStore } from '../../store';
+import type { Navigator } from './time/navigator';
+import type { ShownWindow } from './time/shown-window';
+import type { TimeAxis } from './time/time-axis';
+
+export interface SectionHost {
+  readonly store: TaskStore;
+  readonly window: ShownWindow;
+  readonly axis: TimeAxis;
+  readonly navigator: Navigator;
+  readonly signal: AbortSignal;
+  readonly trans: TranslationBundle;
+  readonly theme: Theme;
+  readonly isDark: boolean;
+  readonly isCleared: boolean;
+  readonly isLive: boolean;
+  /** Whether nothing can come any more. */
+  readonly isOver: boolean;
+  readonly isBrief: boolean;
+  /** Shows or hides what a brief view leaves out; null: nobody may here. */
+  readonly toggleBrief: (() => void) | null;
+  /** How often the store had news. */
+  readonly news: number;
+  /** Paint soon. */
+  request(): void;
+  togglePause(): void;
+  toggleClear(): void;
+}
