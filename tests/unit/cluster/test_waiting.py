@@ -21,6 +21,7 @@ from taskscope.sources.cluster.scheduler import Schedulers, WatchedScheduler
 from taskscope.sources.cluster.source import Waiting
 from taskscope.sources.cluster.worker_poll import Wanted
 from tests.support.fake_clock import FakeClock
+from tests.support.waiting import records_are_kept
 
 
 class Never(threading.Event):
@@ -76,6 +77,7 @@ def test_what_runs_in_the_caller_s_event_loop_is_not_waited_for(monkeypatch: pyt
             n_workers=1, threads_per_worker=1, processes=False, asynchronous=True, dashboard_address=":0"
         ) as client:
             with taskscope.profile(display=False) as run:
+                await records_are_kept()
                 await client.submit(abs, -1)
             left.append(run.recording)
 

@@ -19,6 +19,12 @@ def compute(n):
 """
 CLUSTER = 'client = Client(n_workers=1, threads_per_worker=2, processes=False, dashboard_address=":0")'
 
+IN_LOOP = """
+options = dict(n_workers=1, threads_per_worker=2, processes=False, dashboard_address=":0")
+asyncio_client = await Client(asynchronous=True, **options)
+"""
+AWAITS = 'await asyncio_client.gather([asyncio_client.submit(abs, -i, key=f"own-{i}") for i in range(5)])'
+
 
 def executed(*cells: str) -> list[list[dict[str, Any]]]:
     """Return the outputs of the cells as a notebook would keep them."""
@@ -33,7 +39,25 @@ def texts(outputs: list[dict[str, Any]]) -> list[str]:
 
 @pytest.fixture(scope="module")
 def shown() -> list[list[dict[str, Any]]]:
-    return executed(CLUSTER, "%%profile\ncompute(3)", "%%profile -o run\ncompute(5)")
+    return executed(
+        IN_LOOP,
+        f"%%profile -o own -q\n{AWAITS}",
+        "complete = await asyncio.to_thread(own.wait)\n"
+        "sorted(complete.table('tasks')['key']), [run.status for run in complete.runs], complete.messages",
+        "await asyncio_client.close()",
+        CLUSTER,
+        "%%profile\ncompute(3)",
+        "%%profile -o run\ncompute(5)",
+    )
+
+
+def test_a_cell_with_await_is_recorded_from_its_first_task_on_while_its_event_loop_goes_on(
+    shown: list[list[dict[str, Any]]],
+) -> None:
+    keys = [f"own-{i}" for i in range(5)]
+    # The scheduler lives in the loop that runs the cell, and was met by it.
+    assert texts(shown[1]) == ["[0, 1, 2, 3, 4]"]
+    assert texts(shown[2]) == [str((keys, ["finished"], ()))]
 
 
 def test_the_picture_under_the_last_cell_is_complete_where_a_program_runs_the_notebook(

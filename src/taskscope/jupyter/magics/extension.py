@@ -93,14 +93,22 @@ class _Extensions:
         shell = InteractiveShell.instance()
         self._loaded[shell].magics.begin(line)
 
+    async def begin_in_loop(self, line: str) -> None:
+        """Begin where the event loop goes on while schedulers, which may live in it, are met."""
+        self.begin(line)
+        await current_session().cluster.ready()
+
 
 _extensions = _Extensions()
 load = _extensions.load
 unload = _extensions.unload
 begin = _extensions.begin
+begin_in_loop = _extensions.begin_in_loop
 
 
-def _call(line: str) -> ast.expr:
+def _call(line: str, awaits: bool) -> ast.expr:  # noqa: FBT001 - the transformer's own protocol
     """Return an expression that starts a block, and needs no name of the user's namespace."""
-    source = f"__import__({_HOME!r}, fromlist=['begin']).begin({line!r})"
-    return ast.parse(source, mode="eval").body
+    name = "begin_in_loop" if awaits else "begin"
+    call = ast.parse(f"__import__({_HOME!r}, fromlist=[{name!r}]).{name}({line!r})", mode="eval").body
+    # Such a cell is run by an event loop in any case.
+    return ast.Await(call) if awaits else call

@@ -41,9 +41,15 @@ header_to_string.has_side_effects = True  # type: ignore[attr-defined]  # IPytho
 
 
 class HeaderTransformer(ast.NodeTransformer):
-    """Replaces the string by a call that starts profiling."""
+    """Replaces the string by a call that starts profiling.
 
-    def __init__(self, begin: Callable[[str], ast.expr]) -> None:
+    Parameters
+    ----------
+    begin
+        Returns that call, given the options and whether the cell has ``await`` outside of functions.
+    """
+
+    def __init__(self, begin: Callable[[str, bool], ast.expr]) -> None:
         self._begin = begin
 
     def visit_Module(self, node: ast.Module) -> ast.Module:
@@ -54,11 +60,23 @@ class HeaderTransformer(ast.NodeTransformer):
         text = first.value.value
         if not isinstance(text, str) or _HEADER.fullmatch(text) is None:
             return node
-        call = ast.fix_missing_locations(ast.copy_location(ast.Expr(self._begin(text[len(_MARK) :])), first))
         rest = node.body[1:]
+        begin = self._begin(text[len(_MARK) :], any(map(_awaits, rest)))
+        call = ast.fix_missing_locations(ast.copy_location(ast.Expr(begin), first))
         n_futures = next((i for i, statement in enumerate(rest) if not _is_future(statement)), len(rest))
         node.body = [*rest[:n_futures], call, *rest[n_futures:]]
         return node
+
+
+def _awaits(node: ast.AST) -> bool:
+    """Return whether anything is awaited in it that is not within a function of its own."""
+    if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda):
+        return False
+    if isinstance(node, ast.Await | ast.AsyncFor | ast.AsyncWith):
+        return True
+    if isinstance(node, ast.comprehension) and node.is_async:
+        return True
+    return any(map(_awaits, ast.iter_child_nodes(node)))
 
 
 def _is_future(statement: ast.stmt) -> bool:

@@ -275,7 +275,13 @@ class ClusterSource:
         return all(scheduler.ready.is_set() for scheduler in self.schedulers.all())
 
     async def ready(self) -> None:
-        """Wait until all schedulers that were met keep records, while the caller's event loop goes on."""
+        """Wait until all schedulers keep records that were met, or are the default's, in an event loop."""
+        try:
+            client = adapter.default_client()
+            if client is not None:
+                self._scheduler_of(client)
+        except Exception as error:  # noqa: BLE001 - see watch
+            self.fault("watching a client", error)
         await self._waiting.ready()
 
     def watch(self, client: Any) -> None:

@@ -40,14 +40,34 @@ def test_a_cell_magic_below_is_seen_by_ipython() -> None:
 
 
 def transformed(source: str) -> str:
-    tree = HeaderTransformer(lambda line: ast.parse(f"begin({line!r})", mode="eval").body).visit(
-        ast.parse(source)
-    )
-    return ast.unparse(tree)
+    def begin(line: str, awaits: bool) -> ast.expr:  # noqa: FBT001 - the transformer's own protocol
+        return ast.parse(f"{'begin_in_loop' if awaits else 'begin'}({line!r})", mode="eval").body
+
+    return ast.unparse(HeaderTransformer(begin).visit(ast.parse(source)))
 
 
 def test_the_string_becomes_a_call() -> None:
     assert transformed("'%%profile -q'\nx = 1") == "begin(' -q')\nx = 1"
+
+
+@pytest.mark.parametrize(
+    ("rest", "awaits"),
+    [
+        ("y = [await x]", True),
+        ("async with x:\n    pass", True),
+        ("async for y in x:\n    pass", True),
+        ("if z:\n    y = [i async for i in x]", True),
+        ("async def f():\n    await x", False),
+        ("class A:\n\n    async def f(self):\n        await x", False),
+        ("f = lambda: (y async for y in x)", False),
+    ],
+)
+def test_a_cell_that_awaits_outside_of_functions_begins_in_its_loop(
+    rest: str,
+    awaits: bool,  # noqa: FBT001 - a parameter of a test
+) -> None:
+    call = "begin_in_loop" if awaits else "begin"
+    assert transformed(f"'%%profile'\n{rest}").splitlines()[0] == f"{call}('')"
 
 
 def test_future_imports_stay_first() -> None:
