@@ -105,8 +105,10 @@ def test_transfers_and_workers_of_a_cluster_are_shown_live_and_in_the_result(
 
 def _see_what_hangs(live: Locator, shots: Path) -> None:
     progress = live.locator(":scope > .tsk-progress")
-    expect(progress.locator(".tsk-progress-stuck")).to_have_text("1 fits no worker")
-    expect(progress.locator(".tsk-stuck .tsk-progress-number")).to_have_text("0 / 1 · 1 fits no worker")
+    expect(progress.locator(".tsk-progress-stuck")).to_have_text("1 that no worker can run")
+    expect(progress.locator(".tsk-stuck .tsk-progress-number")).to_have_text(
+        "0 / 1 · 1 that no worker can run"
+    )
     progress.screenshot(path=shots / "cluster-progress.png")
 
 

@@ -121,9 +121,9 @@ def test_tasks_of_other_clients_are_labelled_and_in_no_total_of_ours(lab: LabPag
 def _see(charts: Locator | FrameLocator, *, number_of_held: str, count: str, state: str) -> None:
     progress, gantt = charts.locator(".tsk-progress").first, charts.locator(".tsk-gantt").first
     expect(progress.locator(".tsk-progress-others")).to_have_text(
-        "other clients: 4 tasks ended, 1 processing"
+        "other clients: 4 tasks ended, 1 on a worker"
     )
-    expect(progress.locator(".tsk-progress-spared")).to_have_text("1 did not have to run")
+    expect(progress.locator(".tsk-progress-spared")).to_have_text("1 skipped (already computed)")
     expect(progress.locator(".tsk-progress-count")).to_have_text(count)
     expect(progress.locator(".tsk-progress-name")).to_have_text(["mine", "held"])
     expect(progress.locator(".tsk-progress-number")).to_have_text(["3 / 3", number_of_held])

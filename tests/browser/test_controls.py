@@ -199,7 +199,7 @@ def test_every_chart_by_itself_is_copied_as_a_table_and_saved_as_a_picture(lab: 
     tables = {name: copied(lab, name) for name in CHARTS}
     counts = [["load", "4", "4", "0", "0", "0"], ["scale", "4", "4", "0", "0", "0"]]
     assert [tables["progress"][0], *sorted(tables["progress"][1:])] == [
-        ["Prefix", "Tasks", "Finished", "Running", "Erred", "Interrupted or lost"],
+        ["Prefix", "Tasks", "Finished", "Running", "Failed", "Interrupted or lost"],
         *counts,
     ]
     assert sorted(row[:3] for row in tables["gantt"][1:3]) == [row[:3] for row in counts]
@@ -227,7 +227,9 @@ def test_every_chart_by_itself_is_held_and_cleared(lab: LabPage) -> None:
     for name in CHARTS[1:3]:
         expect(chart(lab, name).locator("canvas")).to_be_visible()
     expect(chart(lab, "progress").locator(".tsk-progress-count")).to_have_text("0 of 8 tasks")
-    hold = [chart(lab, name).get_by_role("button", name="Pause: hold the picture") for name in CHARTS[:3]]
+    hold = [
+        chart(lab, name).get_by_role("button", name="Pause display (still recording)") for name in CHARTS[:3]
+    ]
     for button in hold:
         button.click()
         expect(button).to_have_attribute("aria-pressed", "true")
@@ -248,7 +250,7 @@ def test_every_chart_by_itself_is_held_and_cleared(lab: LabPage) -> None:
     expect(chart(lab, "progress").locator(".tsk-progress-count")).to_have_text("8 of 8 tasks")
     expect(chart(lab, "gantt").locator(".tsk-gantt-state")).to_have_text("8 tasks · 2 lanes")
     for name in CHARTS:
-        choose(lab, name, "Clear: show only what comes")
+        choose(lab, name, "Clear, show new tasks only")
     expect(chart(lab, "progress").locator(".tsk-progress-state")).to_have_text("Waiting for a Dask compute")
     for name in CHARTS[1:]:
         expect(chart(lab, name)).to_contain_text("cleared: waiting for the next compute")
@@ -264,16 +266,16 @@ def test_a_dashboard_is_held_and_cleared_as_one(lab: LabPage) -> None:
     lab.run_cell(1)
     lab.start_cell(2)
     expect(chart(lab, "gantt").locator("canvas")).to_be_visible()
-    expect(lab.page.get_by_role("button", name="Pause: hold the picture")).to_have_count(1)
-    lab.page.get_by_role("button", name="Pause: hold the picture").click()
+    expect(lab.page.get_by_role("button", name="Pause display (still recording)")).to_have_count(1)
+    lab.page.get_by_role("button", name="Pause display (still recording)").click()
     expect(chart(lab, "progress").locator(".tsk-progress-held")).to_have_text("paused")
     lab.release()
     lab.wait_cell(2)
     lab.wait_feed("!feed.active && feed.tasks === 4")
     expect(chart(lab, "progress").locator(".tsk-progress-count")).to_have_text("0 of 4 tasks")
-    lab.page.get_by_role("button", name="Pause: hold the picture").click()
+    lab.page.get_by_role("button", name="Pause display (still recording)").click()
     expect(chart(lab, "progress").locator(".tsk-progress-count")).to_have_text("4 of 4 tasks")
-    choose(lab, "gantt", "Clear: show only what comes")
+    choose(lab, "gantt", "Clear, show new tasks only")
     expect(chart(lab, "progress").locator(".tsk-progress-state")).to_have_text("Waiting for a Dask compute")
     for name in CHARTS[1:]:
         expect(chart(lab, name)).to_contain_text("cleared: waiting for the next compute")

@@ -85,7 +85,7 @@ def test_what_a_task_needed_is_told_from_the_file(lab: LabPage, server: Server) 
     expect(chart).to_be_visible()
     chart.press("n")
     chart.press("r")
-    said = "Needs 1 task (solid lines), needed by 0 tasks (dashed)."
+    said = "Depends on 1 task (solid), needed by 0 tasks (dashed)."
     expect(document.get_by_text(said).first).to_be_visible()
 
 

@@ -257,7 +257,7 @@ def test_what_a_person_changes_reaches_the_kernel_and_the_other_way_round(lab: L
     lab.run_cell(0)
     lab.run_cell(1)
     lab.run_cell(2)
-    follow = lab.page.get_by_role("button", name="Follow: move with the present (F)")
+    follow = lab.page.get_by_role("button", name="Follow live (F)")
     expect(follow).to_have_attribute("aria-pressed", "true")
     lab.page.get_by_role("button", name="Fit: show everything (Home)").click()
     expect(follow).to_have_attribute("aria-pressed", "false")

@@ -11,7 +11,7 @@ from tests.browser.harness.lab_page import LabPage
 from tests.browser.harness.server import PYTHON3, WITHOUT_SUBSHELLS
 from tests.browser.workloads import LOAD
 
-NOT_LOADED = "this kernel has not loaded taskscope"
+NOT_LOADED = "taskscope is not loaded in this kernel yet"
 CURRENT = "window.jupyterapp.shell.currentWidget"
 HOLD = "_ = computed(held, 40)"
 STREAM = "taskscope-panel-task-stream-1"
@@ -167,7 +167,7 @@ def test_each_state_of_a_kernel_is_named(lab: LabPage, shots: Path) -> None:
     lab.page.evaluate(f"{CURRENT}.context.sessionContext.shutdown()")
     says(panel, "no kernel")
     lab.page.evaluate(f"{CURRENT}.dispose()")
-    says(panel, "no notebook or console is open")
+    says(panel, "open a notebook to see its Dask computations here")
 
 
 def test_loading_where_it_cannot_be_loaded_says_why(lab: LabPage) -> None:

@@ -293,10 +293,10 @@ try:
     dask.threaded.get({("bad", 0): (fail, 0)}, [("bad", 0)], num_workers=2)
 except ValueError:
     pass"""
-    opened(lab, compute=compute, says="failed: ValueError: no <b>good</b> 0 · 1 task · 1 lane · 1 erred")
+    opened(lab, compute=compute, says="failed: ValueError: no <b>good</b> 0 · 1 task · 1 lane · 1 failed")
     wait_pixels(lab, (214, 0, 0), "> 500")
     press(lab, "n")
-    expect(card(lab)).to_contain_text("Status" + "erred")
+    expect(card(lab)).to_contain_text("Status" + "failed")
     expect(card(lab)).to_contain_text("Error" + "ValueError: no <b>good</b> 0")
     chart(lab).screenshot(path=shots / "gantt-failed.png")
 
@@ -335,7 +335,7 @@ def test_the_chart_is_copied_as_a_table_and_saved_as_a_picture(lab: LabPage) -> 
         [lines[5].split("\t")[0], lines[5].split("\t")[1], lines[5].split("\t")[2]],
         [lines[6].split("\t")[0], lines[6].split("\t")[1], str(40 - int(lines[5].split("\t")[2]))],
     ]
-    choose(lab, "Copy tasks in sight as a table")
+    choose(lab, "Copy visible tasks as a table")
     expect(chart(lab).locator(".tsk-notice")).to_have_text("copied 40 rows (40 tasks in sight)")
     choose(lab, "Show as tables")
     expect(chart(lab).get_by_role("cell", name="scale")).to_be_visible()

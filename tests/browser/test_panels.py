@@ -22,7 +22,7 @@ def test_the_side_panel_loads_taskscope_when_asked_and_shows_what_is_computed(
     )
     lab.command("taskscope:open-side-panel")
     side = lab.page.locator(SIDE)
-    expect(side.get_by_role("status").first).to_have_text("this kernel has not loaded taskscope")
+    expect(side.get_by_role("status").first).to_have_text("taskscope is not loaded in this kernel yet")
     lab.page.screenshot(path=shots / "side-not-loaded.png")
     lab.run_cell(0)
     assert lab.outputs(0)[0]["data"]["text/plain"] == "False"

@@ -46,7 +46,7 @@ def test_the_time_left_is_an_estimate_with_a_band_and_the_traits_say_the_same(la
     lab.run_cell(1)
     lab.start_cell(2)
     # What is read aloud says the same.
-    left = lab.page.locator(".tsk-progress-meta").get_by_text("left (estimate:")
+    left = lab.page.locator(".tsk-progress-meta").get_by_text("left (up to")
     expect(left).to_be_visible()
     assert not lab.is_done(2)
     lab.wait_cell(2)

@@ -114,7 +114,7 @@ def test_hostile_text_in_every_field_adds_no_element_to_a_widget_and_runs_nothin
     for cell in range(2):
         lab.run_cell(cell)
     charts, n_charts = lab.page.locator(".tsk-gantt"), 1 + len(PAYLOADS)
-    tells = "2 tasks · 2 lanes · 1 running · 1 erred"
+    tells = "2 tasks · 2 lanes · 1 running · 1 failed"
     expect(charts.locator(".tsk-gantt-state")).to_contain_text([tells] * n_charts)
     lab.page.evaluate(STEP)
     expect(charts.locator(".tsk-gantt-card")).to_have_count(n_charts)

@@ -126,7 +126,7 @@ def test_with_scripts_off_there_are_the_picture_and_the_table(
         page.locator("summary", has_text="By prefix").click()
         expect(page.get_by_role("cell", name="work", exact=True).first).to_be_visible()
         expect(page.get_by_role("img", name="Flame graph")).to_be_visible()
-        page.locator("summary", has_text="Functions by their own time").click()
+        page.locator("summary", has_text="Functions by self time").click()
         expect(page.get_by_role("cell", name="inner", exact=True)).to_be_visible()
         page.screenshot(path=shots / "report-without-scripts.png")
         assert said == []
@@ -154,7 +154,7 @@ def test_neither_page_nor_static_result_violates_a_rule_of_axe(
             chart.press("n")
             chart.press("r")
             expect(page.frames[-1].locator(".tsk-gantt-card")).to_contain_text(
-                "Needs 1 task (solid lines), needed by 0 tasks (dashed)."
+                "Depends on 1 task (solid), needed by 0 tasks (dashed)."
             )
             # Evaluated by the debugger: the page's policy lets no script in.
             for frame in page.frames:
@@ -229,7 +229,7 @@ def test_the_pictures_give_way_to_charts(chromium: Browser, tmp_path: Path, shot
             expect(page.locator(".taskscope-picture img")).to_be_hidden()
             page.screenshot(path=shots / f"report-{theme}.png")
             flame = page.locator(".tsk-flame")
-            expect(flame.locator(".tsk-flame-sum")).to_have_text("700 samples, about 7 s of task time")
+            expect(flame.locator(".tsk-flame-sum")).to_have_text("700 samples, about 7 s in tasks")
             expect(page.get_by_role("img", name="Flame graph; the table")).to_be_hidden()
             flame.locator("canvas").first.focus()
             for key in ("ArrowDown", "ArrowDown", "Enter"):

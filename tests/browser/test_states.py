@@ -51,7 +51,7 @@ def test_a_server_that_stops_is_said_and_the_last_picture_stays(
         expect(lab.page.locator(".tsk-note:visible")).to_have_text(["disconnected, trying again"] * 4)
         expect(count).to_have_text("12 of 16 tasks")
         state = lab.page.locator(".tsk-gantt-state")
-        expect(state).to_contain_text("no word from the kernel: the last known state")
+        expect(state).to_contain_text("disconnected: last known state")
         expect(lab.page.get_by_role("button", name="Stop", exact=True)).to_have_count(0)
         # Nothing grows any more.
         before = drawn(lab)

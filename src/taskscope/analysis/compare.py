@@ -275,7 +275,7 @@ _MAX_PREFIXES = 20
 def comparison_text(comparison: ComparedData) -> str:
     """Return the comparison as lines of text."""
     lines = ["taskscope · comparison", ""]
-    lines += [f"  {a:<12}  {b:>12}  {c:>12}  {d:>7}" for a, b, c, d in total_cells(comparison)]
+    lines += [f"  {a:<13}  {b:>12}  {c:>12}  {d:>7}" for a, b, c, d in total_cells(comparison)]
     lines += ["", *_prefix_lines(comparison)]
     if comparison.warnings:
         lines += ["", *(f"  warning: {printable(text, 300)}" for text in comparison.warnings)]
@@ -285,8 +285,8 @@ def comparison_text(comparison: ComparedData) -> str:
 def total_cells(comparison: ComparedData) -> list[tuple[str, str, str, str]]:
     """Return the quantities of the whole recordings as a table, its head first."""
     totals = (
-        ("makespan", comparison.makespan_s, format_duration),
-        ("task time", comparison.time_s, format_duration),
+        ("wall time", comparison.makespan_s, format_duration),
+        ("time in tasks", comparison.time_s, format_duration),
         ("CPU time", comparison.cpu_s, format_duration),
         ("peak memory", comparison.peak_rss_bytes, format_bytes),
     )

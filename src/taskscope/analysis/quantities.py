@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import unicodedata
-from collections.abc import Callable
 
 __all__ = [
     "UNKNOWN",
@@ -55,36 +54,39 @@ def format_duration(seconds: float | None) -> str:
     return f"{_three_digits(seconds * 1e9)} ns" if seconds else "0 s"
 
 
-def format_left(guess_s: float, low_s: float, high_s: float, n_unseen: int = 0) -> str:
-    """Return an estimate of the time left with its band; coarser the further away.
+def format_left(guess_s: float, high_s: float, n_unseen: int = 0) -> str:
+    """Return an estimate of the time left, and how long it may be; coarser the further away.
 
     Parameters
     ----------
-    guess_s, low_s, high_s
-        The estimate, and between which it may lie.
+    guess_s, high_s
+        The estimate, and the most it may be.
     n_unseen
-        Tasks ahead of which nothing like them has ended: the band has no upper end then.
+        Tasks ahead of which nothing like them has ended: it may be more then.
 
     Examples
     --------
-    >>> format_left(12.3, 9.8, 31.0)
-    'about 13 s left (estimate: 9 s to 35 s)'
-    >>> format_left(0.2, 0.1, 0.3)
-    'about 1 s left (estimate: 0 s to 1 s)'
-    >>> format_left(3.0, 2.0, 4.0, n_unseen=2)
-    'about 3 s left (estimate: 2 s to 4 s, or more: 2 tasks of prefixes not seen yet)'
+    >>> format_left(12.3, 31.0)
+    'about 13 s left (up to 35 s)'
+    >>> format_left(0.2, 0.3)
+    'about 1 s left (up to 1 s)'
+    >>> format_left(3.0, 4.0, n_unseen=2)
+    'about 3 s left (up to 4 s; 2 tasks of new kinds have not run yet, so this may grow)'
     """
-    low, high = _coarse(low_s, math.floor), _coarse(high_s, math.ceil)
-    band = f"{format_duration(low)} to {format_duration(high)}"
+    most = f"up to {format_duration(_coarse(high_s))}"
     if n_unseen:
-        unseen = "1 task of a prefix" if n_unseen == 1 else f"{format_count(n_unseen)} tasks of prefixes"
-        band = f"{band}, or more: {unseen} not seen yet"
-    return f"about {format_duration(_coarse(guess_s, math.ceil))} left (estimate: {band})"
+        unseen = (
+            "1 task of a new kind has"
+            if n_unseen == 1
+            else f"{format_count(n_unseen)} tasks of new kinds have"
+        )
+        most = f"{most}; {unseen} not run yet, so this may grow"
+    return f"about {format_duration(_coarse(guess_s))} left ({most})"
 
 
-def _coarse(seconds: float, to_whole: Callable[[float], int]) -> int:
+def _coarse(seconds: float) -> int:
     step = 1 if seconds < 20 else 5 if seconds < 120 else 60 if seconds < 7200 else 600
-    return to_whole(seconds / step) * step
+    return math.ceil(seconds / step) * step
 
 
 def _long_duration(seconds: int) -> str:
@@ -156,10 +158,10 @@ def plural(noun: str, n: int | None) -> str:
 
     Examples
     --------
-    >>> [plural("task", n) for n in (0, 1, 2, None)]
-    ['tasks', 'task', 'tasks', 'tasks']
+    >>> [plural("task", n) for n in (0, 1, 2, None)] + [plural("process", 2)]
+    ['tasks', 'task', 'tasks', 'tasks', 'processes']
     """
-    return noun if n == 1 else f"{noun}s"
+    return noun if n == 1 else f"{noun}es" if noun.endswith("s") else f"{noun}s"
 
 
 def printable(text: str, limit: int = 200) -> str:

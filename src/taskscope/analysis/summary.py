@@ -13,10 +13,10 @@ from taskscope.analysis.quantities import (
     plural,
     printable,
 )
-from taskscope.analysis.totals import OthersTotals, Outcomes, PrefixTotal, Totals, measure_totals
+from taskscope.analysis.totals import OthersTotals, Outcomes, PrefixTotal, State, Totals, measure_totals
 from taskscope.model.recording import RecordedData
 
-__all__ = ["NO_DASK", "facts", "others_text", "remarks", "summary_text", "title"]
+__all__ = ["NO_DASK", "facts", "others_text", "remarks", "state_word", "summary_text", "title"]
 
 NO_DASK = "no Dask computation ran here"
 
@@ -29,7 +29,7 @@ def summary_text(recording: RecordedData) -> str:
     totals = measure_totals(recording)
     lines = [title(recording, totals)]
     if recording.runs:
-        lines += ["", *(f"  {name:<12}  {value}" for name, value in facts(recording, totals))]
+        lines += ["", *(f"  {name:<13}  {value}" for name, value in facts(recording, totals))]
     if totals.n_runs:
         lines += ["", *_table(totals.prefixes)]
     notes = remarks(recording, totals)
@@ -44,13 +44,18 @@ def title(recording: RecordedData, totals: Totals) -> str:
     if not totals.n_runs:
         return " · ".join(["taskscope", *parts, *(["interrupted"] if interrupted else []), NO_DASK])
     parts += [
-        "interrupted" if interrupted else totals.state,
+        "interrupted" if interrupted else state_word(totals.state),
         " + ".join(printable(name) for name in totals.schedulers) or "scheduler unknown",
         _workers(totals),
         _counted(totals.n_runs, "compute"),
         _counted(totals.n_tasks, "task"),
     ]
     return " · ".join(["taskscope", *parts])
+
+
+def state_word(state: State) -> str:
+    """Return a state as people call it."""
+    return "failed" if state == "erred" else state
 
 
 def facts(recording: RecordedData, totals: Totals) -> list[tuple[str, str]]:
@@ -64,8 +69,8 @@ def facts(recording: RecordedData, totals: Totals) -> list[tuple[str, str]]:
     if totals.peak_rss_bytes is not None and isinstance(dt_s, float | int):
         memory += f" (sampled every {format_duration(dt_s)})"
     own = [
-        ("makespan", format_duration(totals.makespan_s)),
-        ("task time", format_duration(totals.task_s if recording.runs else None)),
+        ("wall time", format_duration(totals.makespan_s)),
+        ("time in tasks", format_duration(totals.task_s if recording.runs else None)),
         ("busy", busy if busy == UNKNOWN else f"{busy} of {_workers(totals)}"),
         ("CPU time", cpu),
         ("peak memory", memory),
@@ -80,13 +85,13 @@ def others_text(others: OthersTotals) -> str:
     Examples
     --------
     >>> others_text(OthersTotals(n_ended=12, n_erred=1, n_running=2, duration_s=3.0))
-    '12 tasks of other clients ended (1 erred), 3 s task time, 2 processing'
+    '12 tasks of other clients ended (1 failed), 3 s in tasks, 2 on a worker'
     """
-    erred = f" ({format_count(others.n_erred)} erred)" if others.n_erred else ""
+    erred = f" ({format_count(others.n_erred)} failed)" if others.n_erred else ""
     parts = [
         f"{_counted(others.n_ended, 'task')} of other clients ended{erred}",
-        f"{format_duration(others.duration_s)} task time",
-        *([f"{format_count(others.n_running)} processing"] if others.n_running else []),
+        f"{format_duration(others.duration_s)} in tasks",
+        *([f"{format_count(others.n_running)} on a worker"] if others.n_running else []),
     ]
     return ", ".join(parts)
 
@@ -110,7 +115,7 @@ def _outcomes(outcomes: Outcomes) -> list[str]:
     """Return what became of tasks, but of those that finished."""
     notes = []
     if outcomes.n_erred:
-        notes.append(f"{_counted(outcomes.n_erred, 'task')} erred")
+        notes.append(f"{_counted(outcomes.n_erred, 'task')} failed")
     if outcomes.n_unfinished:
         notes.append(f"{_counted(outcomes.n_unfinished, 'task')} did not finish")
     if outcomes.n_background:
@@ -127,8 +132,18 @@ def _outcomes(outcomes: Outcomes) -> list[str]:
 
 
 def _workers(totals: Totals) -> str:
+    names = set(totals.schedulers)
     # What is a worker to Dask's own schedulers is to distributed a thread of one.
-    return _counted(totals.n_workers, "worker thread" if "distributed" in totals.schedulers else "worker")
+    noun = (
+        "worker thread"
+        if "distributed" in names
+        else "thread"
+        if names <= {"threads", "synchronous"}
+        else "process"
+        if names == {"processes"}
+        else "worker"
+    )
+    return _counted(totals.n_workers, noun)
 
 
 def _table(prefixes: Sequence[PrefixTotal]) -> list[str]:

@@ -69,7 +69,7 @@ def add_legend(
     if len(named) > MAX_LEGEND:
         entries.append((f"{len(named) - MAX_LEGEND:,} more", "#ffffff"))
     if ended_badly:
-        entries.append(("erred or interrupted", ENDED_BADLY))
+        entries.append(("failed or interrupted", ENDED_BADLY))
     if not entries:
         return
     rows = -(-len(entries) // LEGEND_COLUMNS)

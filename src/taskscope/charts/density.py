@@ -64,7 +64,7 @@ def _names(recording: RecordedData) -> list[str]:
     sharing: list[list[str]] = [[] for _ in range(N_COLOURS)]
     for prefix, number in prefix_colours(recording).items():
         sharing[number].append(prefix)
-    return [cut(" or ".join(prefixes), 60) for prefixes in sharing] + ["erred or interrupted", "nothing"]
+    return [cut(" or ".join(prefixes), 60) for prefixes in sharing] + ["failed or interrupted", "nothing"]
 
 
 def _rgb(recording: RecordedData, scheme: Scheme) -> NDArray[np.uint8]:

@@ -27,16 +27,16 @@ def progress_line(progress: Progress, width: int) -> str:
     >>> from taskscope.analysis.progress import PrefixCount
     >>> done = Progress(10, 5, 1, 0, 0, 0.5, 2.0, None, "running", (PrefixCount("inc", 10, 5, 1, 0),))
     >>> progress_line(done, 80)
-    '##########---------- 50% · 5 / 10 tasks · estimating · inc 5/10'
+    '##########---------- 50% · 5 / 10 tasks · too early to estimate · inc 5/10'
     """
     filled = round(progress.fraction * _BAR)
     total = f" / {progress.total:,} tasks" if progress.is_counted else " finished, total not known yet"
     time = progress.left
-    left = "estimating" if time is None else format_left(time.guess_s, time.low_s, time.high_s, time.n_unseen)
+    left = "too early to estimate" if time is None else format_left(time.guess_s, time.high_s, time.n_unseen)
     parts = [
         f"{'#' * filled}{'-' * (_BAR - filled)} {format_percent(progress.fraction)}",
         f"{progress.finished:,}{total}",
-        *([f"{progress.erred:,} erred"] if progress.erred else []),
+        *([f"{progress.erred:,} failed"] if progress.erred else []),
         left,
     ]
     waiting = [p for p in progress.prefixes if p.finished + p.erred < p.total]

@@ -8,7 +8,7 @@ from html import escape
 
 from taskscope.analysis.progress import PrefixCount, Progress
 from taskscope.analysis.quantities import format_duration, format_left, format_percent, printable
-from taskscope.analysis.summary import others_text
+from taskscope.analysis.summary import others_text, state_word
 from taskscope.model.records import RunningTask
 from taskscope.report.palette import DARK, LIGHT, PALETTE
 
@@ -48,17 +48,17 @@ def _line(progress: Progress) -> str:
         return " · ".join(["taskscope · no Dask compute yet", *others])
     finished = f"{progress.finished:,} of {progress.total:,} tasks ({format_percent(progress.fraction)})"
     parts = [
-        f"taskscope · {progress.state}",
+        f"taskscope · {state_word(progress.state)}",
         finished if progress.is_counted else f"{progress.finished:,} finished, total not known yet",
         f"{progress.running:,} running",
         f"{format_duration(progress.elapsed_s)} elapsed",
     ]
     if progress.scheduled is not None and progress.scheduled.no_worker:
-        parts.append(f"{progress.scheduled.no_worker:,} fit no worker")
+        parts.append(f"{progress.scheduled.no_worker:,} that no worker can run")
     if progress.spared:
-        parts.append(f"{progress.spared:,} did not have to run")
+        parts.append(f"{progress.spared:,} skipped (already computed)")
     if progress.erred:
-        parts.append(f"{progress.erred:,} erred")
+        parts.append(f"{progress.erred:,} failed")
     if progress.state == "running":
         parts.append(_left(progress))
     return " · ".join([*parts, *others])
@@ -66,7 +66,7 @@ def _line(progress: Progress) -> str:
 
 def _left(progress: Progress) -> str:
     left = progress.left
-    return "estimating" if left is None else format_left(left.guess_s, left.low_s, left.high_s, left.n_unseen)
+    return "too early to estimate" if left is None else format_left(left.guess_s, left.high_s, left.n_unseen)
 
 
 def _longest(running: Sequence[RunningTask]) -> str:

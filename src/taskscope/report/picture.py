@@ -166,7 +166,7 @@ def _legend(
     if len(prefixes) > _MAX_LEGEND:
         entries.append(("none", f"{len(prefixes) - _MAX_LEGEND:,} more prefixes"))
     if ended_badly:
-        entries.append(("#{:02x}{:02x}{:02x}".format(*ENDED_BADLY_RGB), "erred or interrupted"))
+        entries.append(("#{:02x}{:02x}{:02x}".format(*ENDED_BADLY_RGB), "failed or interrupted"))
     width = (WIDTH_PX - 2 * _RIGHT_PX) // _LEGEND_COLUMNS
     parts = []
     for i, (fill, name) in enumerate(entries):

@@ -25,10 +25,10 @@ def profile_html(recording: RecordedData, profile: Profile, *, interactive: bool
     note = f"<p>{escape(profile.note)}</p>" if profile.note else ""
     if not profile.n_samples:
         return section("Profile", note)
-    interval = "" if profile.interval_s is None else f", taken every {format_duration(profile.interval_s)}"
+    interval = "" if profile.interval_s is None else f", about every {format_duration(profile.interval_s)}"
     said = (
-        f"<p>{format_count(profile.n_samples)} samples{interval}; they stand for "
-        f"{format_duration(profile.root.seconds)} of task time, an estimate.</p>"
+        f"<p>{format_count(profile.n_samples)} samples{interval}; they stand for about "
+        f"{format_duration(profile.root.seconds)} in tasks.</p>"
     )
     colours = prefix_colours(recording)
     picture = (
@@ -36,9 +36,9 @@ def profile_html(recording: RecordedData, profile: Profile, *, interactive: bool
         f"{flame_svg(profile, colours)}</details>"
     )
     rows = table_html(
-        ("function", "own time", "share", "with calls", "samples", "defined in"), _functions(profile)
+        ("function", "self time", "share", "with calls", "samples", "defined in"), _functions(profile)
     )
-    table = f"<details><summary>Functions by their own time</summary>{rows}</details>"
+    table = f"<details><summary>Functions by self time</summary>{rows}</details>"
     data = _data_html(recording, colours) if interactive else ""
     return section("Profile", f"{note}{said}{picture}{table}{data}")
 

@@ -37,7 +37,7 @@ def prefix_table_html(prefixes: Sequence[PrefixTotal], *, more_charts: bool = Fa
     rows = "".join(_row(prefix) for prefix in prefixes[:_MAX_ROWS])
     more = len(prefixes) - _MAX_ROWS
     note = f"<div>{more:,} more prefixes are not listed</div>" if more > 0 else ""
-    head = "".join(f"<th>{name}</th>" for name in ("prefix", "tasks", "erred", "time", "mean", "share"))
+    head = "".join(f"<th>{name}</th>" for name in ("prefix", "tasks", "failed", "time", "mean", "share"))
     name = f"By prefix ({len(prefixes):,})"
     element = "details"
     if more_charts:

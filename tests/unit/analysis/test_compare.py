@@ -74,8 +74,8 @@ def test_the_text_has_totals_prefixes_intervals_and_warnings() -> None:
     assert lines[:2] == ["taskscope · comparison", ""]
     assert lines[2:5] == [
         "before after ratio",
-        "makespan 1 min 20 s 1 min 20 s × 1.00",
-        "task time 1 min 20 s 1 min 20 s × 1.00",
+        "wall time 1 min 20 s 1 min 20 s × 1.00",
+        "time in tasks 1 min 20 s 1 min 20 s × 1.00",
     ]
     assert lines[9].startswith("prefix tasks time before time after")
     assert any(line.startswith("a 40 40 s 1 min 20 s × 2.00 (1.9") for line in lines)

@@ -20,20 +20,20 @@ def test_the_summary_of_a_compute_that_failed() -> None:
     )
     assert summary_text(recording).split("\n") == (
         [
-            "taskscope · rechunk · erred · threads · 2 workers · 1 compute · 3 tasks",
+            "taskscope · rechunk · failed · threads · 2 threads · 1 compute · 3 tasks",
             "",
-            "  makespan      1 s",
-            "  task time     1.5 s",
-            "  busy          75% of 2 workers",
-            "  CPU time      750 ms",
-            "  peak memory   7 MB (sampled every 250 ms)",
+            "  wall time      1 s",
+            "  time in tasks  1.5 s",
+            "  busy           75% of 2 threads",
+            "  CPU time       750 ms",
+            "  peak memory    7 MB (sampled every 250 ms)",
             "",
             "  prefix      tasks          time   share",
             "  inc             1           1 s     67%",
             "  add             1        500 ms     33%",
             "",
             "  error: ValueError: \\u202eno",
-            "  1 task erred",
+            "  1 task failed",
             "  1 task did not finish",
             "  warning: something was estimated",
         ]
@@ -74,5 +74,5 @@ def test_on_a_cluster_threads_are_counted_as_what_they_are() -> None:
     )
     assert (lines[0], lines[4]) == (
         "taskscope · finished · distributed · 2 worker threads · 1 compute · 1 task",
-        "  busy          50% of 2 worker threads",
+        "  busy           50% of 2 worker threads",
     )

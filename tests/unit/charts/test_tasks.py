@@ -67,7 +67,7 @@ def test_each_task_is_a_bar_of_its_own_times_and_colour(recording: Recording) ->
     assert (plot.x_range.start, plot.x_range.end) == (0, 2.0)
     assert plot.yaxis.major_label_overrides == {0: "thread 1", 1: "thread 0"}
     assert notes(plot) == ["3 tasks"]
-    assert [name for name, _ in legend(plot)] == ["inc", "/script><img", "erred or interrupted"]
+    assert [name for name, _ in legend(plot)] == ["inc", "/script><img", "failed or interrupted"]
 
 
 def test_the_hover_text_is_escaped_by_bokeh_and_never_html(recording: Recording) -> None:

@@ -159,7 +159,7 @@ def test_a_terminal_shows_progress_with_prefixes_and_what_is_left(tmp_path: Path
     try:
         while part := os.read(main, 4096):
             shown += part
-            if shown.count(b" / 40 tasks") > 1 and b"left (estimate: " in shown:
+            if shown.count(b" / 40 tasks") > 1 and b"left (up to " in shown:
                 (tmp_path / "go").touch()
     except OSError:
         pass  # the terminal's other end is closed
@@ -170,7 +170,7 @@ def test_a_terminal_shows_progress_with_prefixes_and_what_is_left(tmp_path: Path
     assert len(lines) >= 2
     assert all(" / 40 tasks · " in line for line in lines)
     assert any("· work " in line for line in lines)
-    assert any("left (estimate: " in line for line in lines)
+    assert any("left (up to " in line for line in lines)
     assert "\r\x1b[Kthe end\r\n" in shown.decode()
 
 

@@ -27,7 +27,7 @@ from tests.unit.cluster.test_computes import rows
 
 # A process is told of its own children alone that they stand still.
 OWN_CHILDREN = {"distributed.worker.multiprocessing-method": "spawn"}
-MISSING = "a worker did not give out its profile in time: samples may be missing"
+MISSING = "a worker did not send its profile in time: samples may be missing"
 
 
 def said(recording: RecordedData) -> list[str]:

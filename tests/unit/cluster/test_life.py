@@ -215,7 +215,7 @@ def test_the_connection_ends_with_the_last_client_and_comes_back_with_the_next(
         assert unfinished.status == "cancelled"
     assert rows(run.recording, "runs", "n_tasks", "status") == [(1, "finished")] * 7 + [(1, "interrupted")]
     # In an event loop nobody waits until the observer is there, and nothing else there has records.
-    early = "the scheduler kept no records yet when it was handed work: the first tasks may be missing"
+    early = "taskscope connected after work was submitted: the first tasks may be missing"
     assert {message.text.partition(" (")[0] for message in run.recording.messages} <= {early}
 
 
@@ -299,7 +299,7 @@ def test_work_that_came_before_the_scheduler_kept_records_is_told() -> None:
             wait(future)
         with taskscope.profile(display=False) as later:
             client.submit(abs, -1).result()
-    text = "the scheduler kept no records yet when it was handed work: the first tasks may be missing"
+    text = "taskscope connected after work was submitted: the first tasks may be missing"
     # How often it was said is counted for the whole process.
     assert [said.partition(" (")[0] for (said,) in rows(run.recording, "messages", "text")] == [text]
     assert rows(run.recording, "tasks", "status") == [("finished",)]

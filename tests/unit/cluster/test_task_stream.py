@@ -82,7 +82,7 @@ def test_a_client_that_is_closed_together_with_its_scheduler_in_its_event_loop_h
     assert found - {"first"} == {f"number-{i}" for i in range(4)}
     assert rows(run.recording, "runs", "n_tasks", "status")[1:] == [(4, "finished")]
     # Nobody waits in an event loop before the first task is handed over. How often is counted per process.
-    early = "the scheduler kept no records yet when it was handed work: the first tasks may be missing"
+    early = "taskscope connected after work was submitted: the first tasks may be missing"
     assert {text.partition(" (")[0] for (text,) in rows(run.recording, "messages", "text")} <= {early}
 
 

@@ -198,7 +198,7 @@ def test_the_profile_has_a_picture_and_a_table_and_says_that_it_is_an_estimate()
         recording_of([Row(key="x-1")]), stacks=stacks_of([Sample(("f", "g"), 3, 0.3), Sample((), 1, 0.1)])
     )
     page = performance_html(recording, None)
-    assert "4 samples, taken every 10 ms; they stand for 400 ms of task time, an estimate." in page
+    assert "4 samples, about every 10 ms; they stand for about 400 ms in tasks." in page
     titles = re.findall(r"<title>([^<]*)</title><rect x=\"([\d.]+)\" y=\"(\d+)\" width=\"([\d.]+)\"", page)
     assert [(t.partition(":")[0], x, y, w) for t, x, y, w in titles] == [
         ("all tasks", "0.0", "0", "1000.0"),

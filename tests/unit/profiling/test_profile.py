@@ -161,7 +161,7 @@ def test_a_plain_script_loads_nothing_of_jupyter() -> None:
     )
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
     assert done.stdout == "[]\n"
-    assert done.stderr.startswith("taskscope · finished · synchronous · 1 worker · 1 compute · 1 task\n")
+    assert done.stderr.startswith("taskscope · finished · synchronous · 1 thread · 1 compute · 1 task\n")
 
 
 def test_a_block_as_a_value_is_its_result_or_says_that_there_is_none_yet() -> None:

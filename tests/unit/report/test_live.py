@@ -13,8 +13,8 @@ def test_a_running_block_says_how_far_it_is_and_labels_its_estimate() -> None:
     )
     bundle = live_bundle(progress, [RunningTask(0, 0, 0, "<inc>", 1.0)])
     assert bundle["text/plain"] == (
-        "taskscope · running · 4 of 10 tasks (40%) · 2 running · 2 s elapsed · 1 erred"
-        " · about 3 s left (estimate: 2 s to 5 s)"
+        "taskscope · running · 4 of 10 tasks (40%) · 2 running · 2 s elapsed · 1 failed"
+        " · about 3 s left (up to 5 s)"
     )
     assert "longest running: &lt;inc&gt;" in bundle["text/html"]
 
@@ -23,19 +23,21 @@ def test_it_says_what_hangs() -> None:
     told = Scheduled(1.0, 3, True, 0, 0, 3)
     progress = Progress(10, 4, 2, 0, 0, 0.4, 2.0, None, "running", (), told)
     assert (
-        " · 2 running · 2 s elapsed · 3 fit no worker · estimating" in live_bundle(progress, [])["text/plain"]
+        " · 2 running · 2 s elapsed · 3 that no worker can run · too early to estimate"
+        in live_bundle(progress, [])["text/plain"]
     )
 
 
 def test_before_there_is_evidence_it_is_estimating() -> None:
     progress = Progress(10, 0, 2, 0, 0, 0.0, 0.1, None, "running", ())
-    assert live_bundle(progress, [])["text/plain"].endswith(" · estimating")
+    assert live_bundle(progress, [])["text/plain"].endswith(" · too early to estimate")
 
 
 def test_before_it_is_known_how_many_tasks_there_are_it_gives_no_total() -> None:
     progress = Progress(60, 52, 4, 0, 0, 0.0, 2.0, None, "running", ())
     assert live_bundle(progress, [])["text/plain"] == (
-        "taskscope · running · 52 finished, total not known yet · 4 running · 2 s elapsed · estimating"
+        "taskscope · running · 52 finished, total not known yet · 4 running · 2 s elapsed"
+        " · too early to estimate"
     )
 
 

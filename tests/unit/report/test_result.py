@@ -64,7 +64,7 @@ def test_plain_text_is_the_summary_and_html_has_picture_frame_and_table() -> Non
     assert bundle["text/plain"] == recording.summary()
     assert [frame["sandbox"] for frame in elements.named("iframe")] == ["allow-scripts"]
     assert [image["alt"] for image in elements.named("img")] == [
-        "Gantt chart: taskscope · finished · threads · 2 workers · 1 compute · 2 tasks"
+        "Gantt chart: taskscope · finished · threads · 2 threads · 1 compute · 2 tasks"
     ]
     assert len(elements.named("tr")) == 3
 

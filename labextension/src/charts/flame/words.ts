@@ -25,8 +25,8 @@ export function describeNode(data: FlameData, node: FlameNode, root: FlameNode, 
   const place = fn === undefined ? '' : ` (${printable(fn.file)}:${fn.line})`;
   const share = formatPercent(root.seconds > 0 ? node.seconds / root.seconds : null);
   return trans._n(
-    '%2: %3, %4 of what is shown, %5 itself, %6 sample',
-    '%2: %3, %4 of what is shown, %5 itself, %6 samples',
+    '%2: %3, %4 of what is shown, %5 self, %6 sample',
+    '%2: %3, %4 of what is shown, %5 self, %6 samples',
     node.count,
     `${nameOf(data, node, trans)}${place}`,
     formatDuration(node.seconds),
@@ -39,8 +39,8 @@ export function describeNode(data: FlameData, node: FlameNode, root: FlameNode, 
 /** What a whole graph amounts to. */
 export function describeAll(data: FlameData, root: FlameNode, trans: TranslationBundle): string {
   const said = trans._n(
-    '%2 sample, about %3 of task time',
-    '%2 samples, about %3 of task time',
+    '%2 sample, about %3 in tasks',
+    '%2 samples, about %3 in tasks',
     root.count,
     formatCount(root.count),
     formatDuration(root.seconds)
@@ -64,8 +64,8 @@ export function ownTimes(data: FlameData, root: FlameNode, trans: TranslationBun
   });
   const rows = [...own.values()].sort((a, b) => b.seconds - a.seconds || (a.name < b.name ? -1 : 1)).slice(0, MAX_TABLE);
   return {
-    caption: trans.__('Functions by their own time'),
-    columns: [trans.__('Function'), trans.__('Own time'), trans.__('Share'), trans.__('Defined in')],
+    caption: trans.__('Functions by self time'),
+    columns: [trans.__('Function'), trans.__('Self time'), trans.__('Share'), trans.__('Defined in')],
     rows: rows.map(row => [
       row.name,
       formatDuration(row.seconds),

@@ -203,11 +203,11 @@ class ProgressView implements ProgressChart {
     const paused = this.#axis.pausedAtS !== null;
     const live = this.#wasLive;
     const pause = {
-      text: trans.__('Pause'), label: trans.__('Pause: hold the picture; recording goes on'), act: () => { this.#togglePause(); },
+      text: trans.__('Pause'), label: trans.__('Pause display (still recording)'), act: () => { this.#togglePause(); },
       pressed: paused, hidden: !live && !paused
     };
     const clear = {
-      text: cleared ? trans.__('Show all computes again') : trans.__('Clear: show only what comes'), act: () => { this.#window.toggleClear(this.store); },
+      text: cleared ? trans.__('Show all computes again') : trans.__('Clear, show new tasks only'), act: () => { this.#window.toggleClear(this.store); },
       hidden: !live && !cleared
     };
     const items = [
@@ -254,7 +254,7 @@ function bar(layout: ProgressLayout, { sentence }: ProgressWords, trans: Transla
 function meta(words: ProgressWords, trans: TranslationBundle): ComponentChildren {
   const titles: Partial<Record<(typeof META)[number], string>> = {
     stuck: trans.__('No worker has the resources or the address that they ask for, or there is no worker: they wait until one comes.'),
-    spared: trans.__('The cluster has their results, or those of what needs them. They are in no other count.')
+    spared: trans.__('Already computed, or what needs them is. They are in no other count.')
   };
   return META.map(name => (
     <span class={`tsk-progress-${name}`} title={titles[name]} hidden={words[name] === ''}>

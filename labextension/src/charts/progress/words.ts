@@ -19,17 +19,17 @@ export interface ProgressWords {
   readonly elapsed: string;
   readonly eta: string;
   readonly running: string;
-  /** `4 fit no worker` */
+  /** `4 that no worker can run` */
   readonly stuck: string;
-  /** `30 queued, 300 waiting` */
+  /** `30 ready (no free thread), 300 waiting for inputs` */
   readonly ahead: string;
   readonly erred: string;
   readonly interrupted: string;
   readonly lost: string;
-  /** `20 did not have to run` */
+  /** `20 skipped (already computed)` */
   readonly spared: string;
   readonly runs: string;
-  /** `other clients: 12 tasks ended (1 erred), 2 processing` */
+  /** `other clients: 12 tasks ended, 1 failed, 2 on a worker` */
   readonly others: string;
   readonly error: string;
   /** All of it in one line, for those who do not see the bar. */
@@ -48,7 +48,7 @@ export function describeProgress(layout: ProgressLayout, trans: TranslationBundl
     running: runningText(layout, trans),
     stuck: stuckText(layout.ahead, trans),
     ahead: aheadText(layout.ahead, trans),
-    erred: erred > 0 ? trans.__('%1 erred', formatCount(erred)) : '',
+    erred: erred > 0 ? trans.__('%1 failed', formatCount(erred)) : '',
     interrupted: interrupted > lost ? trans.__('%1 interrupted', formatCount(interrupted - lost)) : '',
     lost: lost > 0 ? trans.__('%1 lost with their worker', formatCount(lost)) : '',
     spared: sparedText(layout, trans),
@@ -66,11 +66,11 @@ function runningText({ running, atWorkers }: ShownCounts, trans: TranslationBund
   if (running === 0) {
     return '';
   }
-  return atWorkers ? trans.__('%1 processing', formatCount(running)) : trans.__('%1 running', formatCount(running));
+  return atWorkers ? trans.__('%1 on a worker', formatCount(running)) : trans.__('%1 running', formatCount(running));
 }
 
 function sparedText({ spared }: ShownCounts, trans: TranslationBundle): string {
-  return spared === 0 ? '' : trans.__('%1 did not have to run', formatCount(spared));
+  return spared === 0 ? '' : trans.__('%1 skipped (already computed)', formatCount(spared));
 }
 
 function countText({ total, finished, spared, nRuns, counting }: ProgressLayout, trans: TranslationBundle): string {
@@ -90,8 +90,8 @@ function othersText(others: OthersCounts | null, trans: TranslationBundle): stri
   const { ended, erred, running } = others;
   const parts = [
     trans._n('%2 task ended', '%2 tasks ended', ended, formatCount(ended)),
-    erred > 0 ? trans.__('%1 erred', formatCount(erred)) : '',
-    running > 0 ? trans.__('%1 processing', formatCount(running)) : ''
+    erred > 0 ? trans.__('%1 failed', formatCount(erred)) : '',
+    running > 0 ? trans.__('%1 on a worker', formatCount(running)) : ''
   ];
   return trans.__('other clients: %1', parts.filter(part => part !== '').join(', '));
 }
@@ -101,7 +101,7 @@ export function rowCount(row: PrefixRow): string {
   return `${formatCount(row.finished)} / ${formatCount(row.total)}`;
 }
 
-/** The same, with what hangs: `40 / 100 · 4 fit no worker`. */
+/** The same, with what hangs: `40 / 100 · 4 that no worker can run`. */
 export function rowNumber(row: PrefixRow, trans: TranslationBundle): string {
   return [rowCount(row), stuckText(row.ahead, trans)].filter(text => text !== '').join(' · ');
 }
@@ -111,7 +111,7 @@ export function rowSentence(row: PrefixRow, trans: TranslationBundle): string {
   const parts = [trans.__('%1 of %2 finished', formatCount(row.finished), formatCount(row.total))];
   parts.push(...[runningText(row, trans), stuckText(row.ahead, trans), aheadText(row.ahead, trans)].filter(text => text !== ''));
   if (row.erred > 0) {
-    parts.push(trans.__('%1 erred', formatCount(row.erred)));
+    parts.push(trans.__('%1 failed', formatCount(row.erred)));
   }
   if (row.interrupted > 0) {
     parts.push(trans.__('%1 interrupted', formatCount(row.interrupted)));
@@ -122,15 +122,15 @@ export function rowSentence(row: PrefixRow, trans: TranslationBundle): string {
   return parts.join(', ');
 }
 
-/** What the rows that are not listed do: `3 running, 1 erred`; empty where nothing. */
+/** What the rows that are not listed do: `3 running, 1 failed`; empty where nothing. */
 export function hiddenText(rows: readonly PrefixRow[], trans: TranslationBundle): string {
   const running = rows.filter(row => row.running > 0).length;
   const stuck = rows.filter(row => (row.ahead?.noWorker ?? 0) > 0).length;
   const erred = rows.filter(row => row.erred > 0).length;
   const parts = [
     running > 0 ? trans.__('%1 running', formatCount(running)) : '',
-    stuck > 0 ? trans.__('%1 with tasks that fit no worker', formatCount(stuck)) : '',
-    erred > 0 ? trans.__('%1 erred', formatCount(erred)) : ''
+    stuck > 0 ? trans.__('%1 with tasks that no worker can run', formatCount(stuck)) : '',
+    erred > 0 ? trans.__('%1 failed', formatCount(erred)) : ''
   ];
   return parts.filter(part => part !== '').join(', ');
 }
@@ -162,25 +162,24 @@ function etaText(eta: Eta, trans: TranslationBundle): string {
     case 'none':
       return '';
     case 'estimating':
-      return trans.__('estimating…');
+      return trans.__('too early to estimate');
     case 'estimate': {
-      const [low, high] = [coarse(eta.lowS, Math.floor), coarse(eta.highS, Math.ceil)].map(formatDuration);
-      const guess = formatDuration(coarse(eta.seconds, Math.ceil));
-      const band = trans.__('%1 to %2', low ?? '', high ?? '');
-      return trans.__('about %1 left (estimate: %2)', guess, [band, unseenText(eta.nUnseen, trans)].filter(Boolean).join(', '));
+      const [guess, high] = [coarse(eta.seconds), coarse(eta.highS)].map(formatDuration);
+      const most = trans.__('up to %1', high ?? '');
+      return trans.__('about %1 left (%2)', guess ?? '', [most, unseenText(eta.nUnseen, trans)].filter(Boolean).join('; '));
     }
   }
 }
 
 /** Of what is not like anything seen nobody knows how long it takes. */
 function unseenText(n: number, trans: TranslationBundle): string {
-  return n === 0 ? '' : trans._n('or more: %2 task of a prefix not seen yet', 'or more: %2 tasks of prefixes not seen yet', n, formatCount(n));
+  return n === 0 ? '' : trans._n('%2 task of a new kind has not run yet, so this may grow', '%2 tasks of new kinds have not run yet, so this may grow', n, formatCount(n));
 }
 
 /** Whole seconds, and coarser the further away: an estimate has no more digits than that. */
-function coarse(seconds: number, toWhole: (value: number) => number): number {
+function coarse(seconds: number): number {
   const step = seconds < 20 ? 1 : seconds < 120 ? 5 : seconds < 7200 ? 60 : 600;
-  return toWhole(seconds / step) * step;
+  return Math.ceil(seconds / step) * step;
 }
 
 /** What hangs until a worker comes; empty where nothing. */
@@ -188,7 +187,7 @@ function stuckText(of: Ahead | null, trans: TranslationBundle): string {
   if (of === null || of.noWorker === 0) {
     return '';
   }
-  return trans._n('%2 fits no worker', '%2 fit no worker', of.noWorker, formatCount(of.noWorker));
+  return trans.__('%1 that no worker can run', formatCount(of.noWorker));
 }
 
 /** What goes on by itself, and of how many tasks and when that was said; empty where nothing is known. */
@@ -197,12 +196,12 @@ function aheadText(of: Ahead | null, trans: TranslationBundle): string {
     return '';
   }
   const parts = [
-    of.queued > 0 ? trans.__('%1 queued', formatCount(of.queued)) : '',
-    of.waiting > 0 ? trans.__('%1 waiting', formatCount(of.waiting)) : ''
+    of.queued > 0 ? trans.__('%1 ready (no free thread)', formatCount(of.queued)) : '',
+    of.waiting > 0 ? trans.__('%1 waiting for inputs', formatCount(of.waiting)) : ''
   ];
   const limits = [
     of.isAll ? '' : trans.__('%1 of %2 asked', formatCount(Math.min(of.asked, of.total)), formatCount(of.total)),
-    of.ageS < STALE_S ? '' : trans.__('%1 ago', formatDuration(Math.floor(of.ageS)))
+    of.ageS < STALE_S ? '' : trans.__('as of %1 ago', formatDuration(Math.floor(of.ageS)))
   ];
   const [counts, limit] = [parts, limits].map(texts => texts.filter(text => text !== '').join(', '));
   return limit === '' ? (counts ?? '') : `${counts ?? ''} (${limit ?? ''})`.trim();
@@ -222,9 +221,9 @@ export function progressTables({ prefixes, errors }: ProgressLayout, trans: Tran
   const byPrefix: TextTable = {
     caption: trans._n('%2 prefix', '%2 prefixes', prefixes.length, formatCount(prefixes.length)),
     columns: [
-      ...[trans.__('Prefix'), trans.__('Tasks'), trans.__('Finished'), trans.__('Running'), trans.__('Erred'), trans.__('Interrupted or lost')],
-      ...(areSpared ? [trans.__('Did not have to run')] : []),
-      ...(isTold ? [trans.__('Fit no worker'), trans.__('Queued'), trans.__('Waiting'), trans.__('Of how many asked')] : [])
+      ...[trans.__('Prefix'), trans.__('Tasks'), trans.__('Finished'), trans.__('Running'), trans.__('Failed'), trans.__('Interrupted or lost')],
+      ...(areSpared ? [trans.__('Skipped')] : []),
+      ...(isTold ? [trans.__('No worker can run them'), trans.__('Ready, no free thread'), trans.__('Waiting for inputs'), trans.__('Of how many asked')] : [])
     ],
     rows: prefixes.map(({ prefix, ahead, ...counts }) => [
       printable(prefix),

@@ -118,7 +118,7 @@ function drawMarks(brush: Brush, cpu: Plot, memory: Plot, summary: ResourceSumma
     brush.level(memory, limitBytes, trans.__('limit %1', formatBytes(limitBytes)));
   } else if (limitBytes !== null) {
     const x = brush.room.plotLeftPx + brush.room.plotWidthPx;
-    brush.label(trans.__('limit %1, far above ↑', formatBytes(limitBytes)), [{ x, y: memory.topPx - 10, align: 'right' }]);
+    brush.label(trans.__('limit %1 (off scale) ↑', formatBytes(limitBytes)), [{ x, y: memory.topPx - 10, align: 'right' }]);
   }
   if (cpuPeak !== null) {
     brush.point(cpu, cpuPeak.timeS, cpuPeak.value, trans.__('peak %1', formatCpu(cpuPeak.value)));

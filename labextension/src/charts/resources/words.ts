@@ -34,7 +34,7 @@ export function gapText({ nGaps, gapS }: ResourceSummary, trans: TranslationBund
 }
 
 export function processText({ nProcesses }: ResourceSummary, trans: TranslationBundle): string {
-  return nProcesses > 1 ? trans._n('%2 process; memory they share is counted in each', '%2 processes; memory they share is counted in each', nProcesses, formatCount(nProcesses)) : '';
+  return nProcesses > 1 ? trans._n('%2 process; shared memory counted more than once', '%2 processes; shared memory counted more than once', nProcesses, formatCount(nProcesses)) : '';
 }
 
 /** The chart in one sentence, for those who do not see it. */

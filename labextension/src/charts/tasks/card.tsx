@@ -43,7 +43,7 @@ export function Card({ selection, relating, toggleRelations, zoom, close, trans 
               text={trans.__('Go to the cell')} label={trans.__('Go to the cell that computed it')} act={() => { selection.showCell?.(); }}
               hidden={selection.showCell === null}
             />
-            <Button text={trans.__('Zoom to it')} label={trans.__('Zoom to it: the selected task fills the chart (Z)')} act={zoom} />
+            <Button text={trans.__('Zoom to task')} label={trans.__('Zoom to task: the selected one fills the chart (Z)')} act={zoom} />
             <Button text={trans.__('Close')} label={trans.__('Close: select nothing (Escape)')} act={close} />
           </div>
         </>

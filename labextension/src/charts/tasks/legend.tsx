@@ -168,7 +168,7 @@ export class Legend extends Component<LegendProps, { readonly open: boolean }> {
     const { prefixes, nLost, trans } = this.props;
     const sum = (of: (row: PrefixSummary) => number): number => prefixes.reduce((n, row) => n + of(row), 0);
     const counts = [
-      ['erred', trans.__('erred'), sum(row => row.erred)],
+      ['erred', trans.__('failed'), sum(row => row.erred)],
       ['interrupted', trans.__('interrupted'), sum(row => row.interrupted) - nLost],
       ['lost', trans.__('lost'), nLost]
     ] as const;

@@ -31,7 +31,7 @@ export function relationsText(links: Links, drawn: readonly Relation[], trans: T
         : trans.__('Dependencies: no answer yet.');
     case 'known': {
       const { nDependencies, nDependents } = links;
-      const text = trans.__('Needs %1 (solid lines), needed by %2 (dashed).', counted(nDependencies, trans), counted(nDependents, trans));
+      const text = trans.__('Depends on %1 (solid), needed by %2 (dashed).', counted(nDependencies, trans), counted(nDependents, trans));
       const missing = nDependencies + nDependents - drawn.length;
       return missing === 0 ? text : `${text} ${trans.__('%1 not drawn: data, not ended, not held, or beyond %2 lines.', formatCount(missing), String(MAX_LINES))}`;
     }

@@ -15,7 +15,7 @@ const MAX_TASKS = 10_000;
 export function prefixTable(prefixes: readonly PrefixSummary[], trans: TranslationBundle): TextTable {
   return {
     caption: trans.__('Tasks of each prefix'),
-    columns: [trans.__('Prefix'), trans.__('Tasks'), trans.__('Finished'), trans.__('Erred'), trans.__('Interrupted'), trans.__('Running'), trans.__('Mean duration')],
+    columns: [trans.__('Prefix'), trans.__('Tasks'), trans.__('Finished'), trans.__('Failed'), trans.__('Interrupted'), trans.__('Running'), trans.__('Mean duration')],
     rows: prefixes.map(p => [
       printable(p.prefix),
       ...[p.total, p.finished, p.erred, p.interrupted, p.running].map(formatCount),

@@ -222,7 +222,7 @@ export class TasksTrack implements Track, TaskKeys {
     return [
       { text: trans.__('Copy prefixes and lanes as a table'), act: () => { exporter.copy(this.#ownTables()); } },
       {
-        text: trans.__('Copy tasks in sight as a table'),
+        text: trans.__('Copy visible tasks as a table'),
         act: () => {
           if (scene !== null) {
             exporter.copy([taskTable(store, scene, this.#emphasis.filter(store.tables), trans)]);

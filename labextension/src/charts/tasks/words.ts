@@ -35,7 +35,7 @@ export function stateText(store: TaskStore, scene: Scene, { runs, rows }: Counte
     parts.push(trans.__('%1 running', formatCount(running)));
   }
   if (erred > 0) {
-    parts.push(trans.__('%1 erred', formatCount(erred)));
+    parts.push(trans.__('%1 failed', formatCount(erred)));
   }
   if (others.size > 0) {
     parts.push(trans.__('%1 of other clients', formatCount(endedOf(rows) - ended)));
@@ -58,7 +58,7 @@ function endedOf(rows: readonly PrefixProgress[]): number {
 function outcome(run: Run, connected: boolean, trans: TranslationBundle): string[] {
   switch (run.status) {
     case 'running':
-      return connected ? [] : [trans.__('no word from the kernel: the last known state')];
+      return connected ? [] : [trans.__('disconnected: last known state')];
     case 'erred':
       return [run.error === null ? trans.__('failed') : trans.__('failed: %1', printable(run.error, 60))];
     case 'interrupted':
@@ -121,7 +121,7 @@ export function statusWord(status: TaskStatus, trans: TranslationBundle): string
     case 'finished':
       return trans.__('finished');
     case 'erred':
-      return trans.__('erred');
+      return trans.__('failed');
     case 'interrupted':
       return trans.__('interrupted');
     case 'lost':

@@ -68,7 +68,7 @@ interface KeyHelpProps {
 /** The table, for those who ask for it. */
 export function KeyHelp({ keys, trans, ...attributes }: KeyHelpProps): ComponentChildren {
   return (
-    <dl {...attributes} aria-label={trans.__('Keys')}>
+    <dl {...attributes} aria-label={trans.__('Keyboard shortcuts')}>
       {keys.map(({ shown, does }) => <Fragment><dt>{shown}</dt><dd>{does}</dd></Fragment>)}
     </dl>
   );

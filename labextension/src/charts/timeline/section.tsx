@@ -327,8 +327,8 @@ export class Section implements Intents, TimeKeys {
       { text: '−', label: trans.__('Zoom out'), act: () => { this.zoom(2); } },
       { text: '+', label: trans.__('Zoom in'), act: () => { this.zoom(0.5); } },
       { text: trans.__('Fit'), label: trans.__('Fit: show everything (Home)'), act: () => { this.fit(); } },
-      { text: trans.__('Follow'), label: trans.__('Follow: move with the present (F)'), act: () => { this.toggleFollow(); }, pressed: navigator.following, hidden: isOver && !navigator.following },
-      { text: trans.__('Pause'), label: trans.__('Pause: hold the picture; recording goes on'), act: () => { timeline.togglePause(); }, pressed: isPaused, hidden: !isLive && !isPaused }
+      { text: trans.__('Follow'), label: trans.__('Follow live (F)'), act: () => { this.toggleFollow(); }, pressed: navigator.following, hidden: isOver && !navigator.following },
+      { text: trans.__('Pause'), label: trans.__('Pause display (still recording)'), act: () => { timeline.togglePause(); }, pressed: isPaused, hidden: !isLive && !isPaused }
     ];
     const one = this.#tables.length < 2;
     const [hide, show] = one ? [trans.__('Hide the table'), trans.__('Show as a table')] : [trans.__('Hide the tables'), trans.__('Show as tables')];
@@ -345,9 +345,9 @@ export class Section implements Intents, TimeKeys {
           ...track.copies(),
           { text: trans.__('Save as PNG'), act: () => { this.#savePicture(track); }, hidden: !maySaveFiles() },
           ...(leads
-            ? [{ text: isCleared ? trans.__('Show all computes again') : trans.__('Clear: show only what comes'), act: () => { timeline.toggleClear(); }, hidden: !isLive && !isCleared }]
+            ? [{ text: isCleared ? trans.__('Show all computes again') : trans.__('Clear, show new tasks only'), act: () => { timeline.toggleClear(); }, hidden: !isLive && !isCleared }]
             : []),
-          { text: trans.__('Keys'), act: () => { this.help(); } }
+          { text: trans.__('Keyboard shortcuts'), act: () => { this.help(); } }
         ]
       }
     };

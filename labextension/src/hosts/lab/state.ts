@@ -36,7 +36,7 @@ export function describeState(
       return trans.__('waiting for the kernel');
     case 'not-loaded':
       return isPython(state)
-        ? trans.__('this kernel has not loaded taskscope')
+        ? trans.__('taskscope is not loaded in this kernel yet')
         : trans.__('this kernel runs %1; Dask computes are watched in Python kernels', state.language);
     case 'restarted':
       return trans.__('kernel restarted');

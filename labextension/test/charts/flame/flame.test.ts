@@ -137,8 +137,8 @@ test('a call, the whole and the functions are told in words', () => {
   const data = dataOf();
   const root = growTree(data, ALL);
   const f = root.children[0]?.children[1] as FlameNode;
-  expect(describeNode(data, f, root, english)).toBe('f (f.py:1): 4 s, 33% of what is shown, 1 s itself, 400 samples');
-  expect(describeAll({ ...data, nLeftOut: 7 }, root, english)).toBe('1,200 samples, about 12 s of task time. 7 short calls are not drawn');
+  expect(describeNode(data, f, root, english)).toBe('f (f.py:1): 4 s, 33% of what is shown, 1 s self, 400 samples');
+  expect(describeAll({ ...data, nLeftOut: 7 }, root, english)).toBe('1,200 samples, about 12 s in tasks. 7 short calls are not drawn');
   expect(ownTimes(data, root, english).rows).toEqual([
     ['g', '5 s', '42%', 'g.py:1'],
     ['h', '5 s', '42%', 'h.py:1'],

@@ -69,7 +69,7 @@ describe('the progress chart', () => {
     vi.advanceTimersToNextFrame();
     expect(shown(el)).toEqual({
       head: ['Running', '5 of 10 tasks', '50%'],
-      meta: ['2.0 s elapsed', 'about 2 s left (estimate: 1 s to 4 s)', '2 running', '1 erred'],
+      meta: ['2.0 s elapsed', 'about 2 s left (up to 4 s)', '2 running', '1 failed'],
       error: [],
       rows: ['add', '4 / 6', 'mul', '1 / 4'],
       more: []
@@ -84,7 +84,7 @@ describe('the progress chart', () => {
     const { el } = mounted(store);
     const bar = el.querySelector('[role=progressbar]');
     const names = ['aria-valuemin', 'aria-valuemax', 'aria-valuenow', 'aria-valuetext'];
-    const sentence = 'Running: 5 of 10 tasks, 50%, 2 running, 1 erred, 2.0 s elapsed, about 2 s left (estimate: 1 s to 4 s)';
+    const sentence = 'Running: 5 of 10 tasks, 50%, 2 running, 1 failed, 2.0 s elapsed, about 2 s left (up to 4 s)';
     expect(names.map(name => bar?.getAttribute(name))).toEqual(['0', '10', '5', sentence]);
     expect(el.querySelector('[aria-live=polite]')?.textContent).toBe(sentence);
   });
@@ -94,7 +94,7 @@ describe('the progress chart', () => {
     const { el } = mounted(store);
     store.append(RUNNING);
     vi.advanceTimersByTime(1050);
-    expect(shown(el).meta).toEqual(['3.0 s elapsed', 'about 1 s left (estimate: 0 s to 3 s)', '2 running', '1 erred']);
+    expect(shown(el).meta).toEqual(['3.0 s elapsed', 'about 1 s left (up to 3 s)', '2 running', '1 failed']);
     store.append(
       smallBatch({
         seq: 1, nowS: 4, active: false,
@@ -108,7 +108,7 @@ describe('the progress chart', () => {
     vi.advanceTimersByTime(10_000);
     expect(shown(el)).toEqual({
       head: ['Failed', '7 of 10 tasks', '70%'],
-      meta: ['3.5 s elapsed', '1 erred', '2 interrupted'],
+      meta: ['3.5 s elapsed', '1 failed', '2 interrupted'],
       error: ['ValueError: <b>no</b>'],
       rows: ['add', '6 / 6', 'mul', '1 / 4'],
       more: []

@@ -26,10 +26,10 @@ describe('describeProgress', () => {
     };
     expect(describeProgress(layout, english)).toEqual({
       state: 'Running', count: '742 of 1,000 tasks', percent: '74%', elapsed: '12.3 s elapsed',
-      eta: 'about 4 s left (estimate: 2 s to 25 s)', running: '4 running', stuck: '', ahead: '', erred: '1 erred', interrupted: '2 interrupted',
+      eta: 'about 4 s left (up to 25 s)', running: '4 running', stuck: '', ahead: '', erred: '1 failed', interrupted: '2 interrupted',
       lost: '', spared: '', runs: '3 computes', others: '', error: '',
       sentence:
-        'Running: 742 of 1,000 tasks, 74%, 4 running, 1 erred, 2 interrupted, 12.3 s elapsed, about 4 s left (estimate: 2 s to 25 s)'
+        'Running: 742 of 1,000 tasks, 74%, 4 running, 1 failed, 2 interrupted, 12.3 s elapsed, about 4 s left (up to 25 s)'
     });
   });
 
@@ -38,7 +38,7 @@ describe('describeProgress', () => {
     const told = counts.map(others => describeProgress({ ...WAITING, others }, english));
     expect(told.map(({ others, sentence }) => [others, sentence])).toEqual([
       ['other clients: 1 task ended', 'Waiting for a Dask compute: other clients: 1 task ended'],
-      ['other clients: 1,200 tasks ended, 3 erred, 2 processing', 'Waiting for a Dask compute: other clients: 1,200 tasks ended, 3 erred, 2 processing']
+      ['other clients: 1,200 tasks ended, 3 failed, 2 on a worker', 'Waiting for a Dask compute: other clients: 1,200 tasks ended, 3 failed, 2 on a worker']
     ]);
   });
 
@@ -46,8 +46,8 @@ describe('describeProgress', () => {
     const layout: ProgressLayout = { ...WAITING, total: 15, finished: 15, spared: 1020, state: 'finished', nRuns: 1, fraction: 1, elapsedS: 2 };
     const told = [layout, { ...layout, total: 0, finished: 0, spared: 1, fraction: 0 }].map(each => describeProgress(each, english));
     expect(told.map(({ count, spared, sentence }) => [count, spared, sentence])).toEqual([
-      ['15 of 15 tasks', '1,020 did not have to run', 'Finished: 15 of 15 tasks, 100%, 1,020 did not have to run, 2 s elapsed'],
-      ['no task had to run', '1 did not have to run', 'Finished: no task had to run, 1 did not have to run, 2 s elapsed']
+      ['15 of 15 tasks', '1,020 skipped (already computed)', 'Finished: 15 of 15 tasks, 100%, 1,020 skipped (already computed), 2 s elapsed'],
+      ['no task had to run', '1 skipped (already computed)', 'Finished: no task had to run, 1 skipped (already computed), 2 s elapsed']
     ]);
   });
 
@@ -77,16 +77,16 @@ describe('describeProgress', () => {
   it('leaves the band open where tasks are of prefixes not seen yet', () => {
     const told = [1, 1200].map(nUnseen => describeProgress({ ...WAITING, eta: { kind: 'estimate', seconds: 3, lowS: 2, highS: 4, nUnseen } }, english).eta);
     expect(told).toEqual([
-      'about 3 s left (estimate: 2 s to 4 s, or more: 1 task of a prefix not seen yet)',
-      'about 3 s left (estimate: 2 s to 4 s, or more: 1,200 tasks of prefixes not seen yet)'
+      'about 3 s left (up to 4 s; 1 task of a new kind has not run yet, so this may grow)',
+      'about 3 s left (up to 4 s; 1,200 tasks of new kinds have not run yet, so this may grow)'
     ]);
   });
 
   it.each([
-    [0.1, 0, 0.2, 'about 1 s left (estimate: 0 s to 1 s)'],
-    [12.1, 9.9, 30, 'about 13 s left (estimate: 9 s to 30 s)'],
-    [57.2, 44, 125, 'about 1 min left (estimate: 40 s to 3 min)'],
-    [1234, 1100, 7300, 'about 21 min left (estimate: 18 min to 2 h 10 min)']
+    [0.1, 0, 0.2, 'about 1 s left (up to 1 s)'],
+    [12.1, 9.9, 30, 'about 13 s left (up to 30 s)'],
+    [57.2, 44, 125, 'about 1 min left (up to 3 min)'],
+    [1234, 1100, 7300, 'about 21 min left (up to 2 h 10 min)']
   ])('gives an estimate of %d s no more digits than it deserves', (seconds, lowS, highS, text) => {
     const eta = { kind: 'estimate', seconds, lowS, highS, nUnseen: 0 } as const;
     expect(describeProgress({ ...WAITING, eta }, english).eta).toBe(text);
@@ -101,21 +101,21 @@ describe('describeProgress', () => {
       { ...ahead, ageS: 7.8, queued: 0, waiting: 0, noWorker: 0 }
     ].map(each => describeProgress({ ...WAITING, atWorkers: true, running: 12, ahead: each }, english));
     expect(told.map(words => [words.running, words.stuck, words.ahead])).toEqual([
-      ['12 processing', '4 fit no worker', '30 queued, 300 waiting'],
-      ['12 processing', '4 fit no worker', '30 queued, 300 waiting (2,000 of 30,000 asked)'],
-      ['12 processing', '1 fits no worker', '300 waiting (7 s ago)'],
-      ['12 processing', '', '']
+      ['12 on a worker', '4 that no worker can run', '30 ready (no free thread), 300 waiting for inputs'],
+      ['12 on a worker', '4 that no worker can run', '30 ready (no free thread), 300 waiting for inputs (2,000 of 30,000 asked)'],
+      ['12 on a worker', '1 that no worker can run', '300 waiting for inputs (as of 7 s ago)'],
+      ['12 on a worker', '', '']
     ]);
     const row = { prefix: 'add', total: 400, finished: 54, erred: 0, running: 12, interrupted: 0, spared: 0, atWorkers: true, ahead };
     expect([rowNumber(row, english), rowSentence(row, english)]).toEqual([
-      '54 / 400 · 4 fit no worker', '54 of 400 finished, 12 processing, 4 fit no worker, 30 queued, 300 waiting'
+      '54 / 400 · 4 that no worker can run', '54 of 400 finished, 12 on a worker, 4 that no worker can run, 30 ready (no free thread), 300 waiting for inputs'
     ]);
   });
 
   it('says what a row shows', () => {
     const row = { prefix: 'add', total: 2000, finished: 5, erred: 1, running: 2, interrupted: 3, spared: 0, atWorkers: false, ahead: null };
     expect([row, { ...row, spared: 40 }].map(each => rowSentence(each, english))).toEqual([
-      '5 of 2,000 finished, 2 running, 1 erred, 3 interrupted', '5 of 2,000 finished, 2 running, 1 erred, 3 interrupted, 40 did not have to run'
+      '5 of 2,000 finished, 2 running, 1 failed, 3 interrupted', '5 of 2,000 finished, 2 running, 1 failed, 3 interrupted, 40 skipped (already computed)'
     ]);
   });
 });

@@ -36,7 +36,7 @@ it('ends that are not here are left out, and counted', () => {
   const links = known([link(0), lost, { key: 'gone', place: { lane: 7, row: 99, startS: 5 } }], []);
   const lines = relationsOf(store, selected, links);
   expect([lines.length, relationsText(links, lines, english)]).toEqual([
-    1, 'Needs 3 tasks (solid lines), needed by 0 tasks (dashed). 2 not drawn: data, not ended, not held, or beyond 100 lines.'
+    1, 'Depends on 3 tasks (solid), needed by 0 tasks (dashed). 2 not drawn: data, not ended, not held, or beyond 100 lines.'
   ]);
 });
 
@@ -46,7 +46,7 @@ it('very many are cut, and it says so', () => {
   const lines = relationsOf(store, selected, links);
   expect([lines.length, relationsText(links, lines, english)]).toEqual([
     MAX_LINES + 1,
-    'Needs 1 task (solid lines), needed by 5,000 tasks (dashed). 4,900 not drawn: data, not ended, not held, or beyond 100 lines.'
+    'Depends on 1 task (solid), needed by 5,000 tasks (dashed). 4,900 not drawn: data, not ended, not held, or beyond 100 lines.'
   ]);
 });
 

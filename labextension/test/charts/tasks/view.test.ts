@@ -208,7 +208,7 @@ describe('the person', () => {
     vi.advanceTimersByTime(50);
     states.push(text(el, '.tsk-gantt-state') ?? '');
     expect(states).toEqual([
-      'Clear: show only what comes', 'cleared: waiting for the next compute', 'Show all computes again', '1 task · 1 lane'
+      'Clear, show new tasks only', 'cleared: waiting for the next compute', 'Show all computes again', '1 task · 1 lane'
     ]);
   });
 
@@ -282,7 +282,7 @@ describe('without sight', () => {
       'Gantt chart: 1 lane over 10.2 s, mostly inc (10). Press question mark for its keys.'
     );
     expect([...el.querySelectorAll('tr')].map(row => [...row.children].map(cell => cell.textContent))).toEqual([
-      ['Prefix', 'Tasks', 'Finished', 'Erred', 'Interrupted', 'Running', 'Mean duration'], ['inc', '10', '1', '0', '0', '0', '5 s'],
+      ['Prefix', 'Tasks', 'Finished', 'Failed', 'Interrupted', 'Running', 'Mean duration'], ['inc', '10', '1', '0', '0', '0', '5 s'],
       ['Lane', 'Worker', 'Tasks', 'Busy'], ['thread 1', 'main', '1', '50%']
     ]);
   });

@@ -53,7 +53,7 @@ describe('tooltip', () => {
   it('says what is unknown, failed, seen from afar or hidden', () => {
     const { rows, note } = tip({ cpuS: null, sizeBytes: null, status: 'erred', observedBy: 'scheduler', error: 'ValueError: no' }, 4);
     expect([rows[4], rows.slice(7), note]).toEqual([
-      ['Status', 'erred'],
+      ['Status', 'failed'],
       [['CPU time', 'unknown'], ['Result size', 'unknown'], ['Error', 'ValueError: no']],
       'Times as the scheduler saw them: they include waiting. 3 more tasks at this pixel: zoom in to see them.'
     ]);
@@ -125,7 +125,7 @@ describe('summary', () => {
     const { el, entries } = legendOf(prefixes);
     const table = document.createElement('div');
     render(h(Table, prefixTable(prefixes, english)), table);
-    expect([entries(), el.querySelector('.tsk-gantt-legend-statuses')?.textContent]).toEqual([[[`${evil}10`, 'true']], 'erred 1']);
+    expect([entries(), el.querySelector('.tsk-gantt-legend-statuses')?.textContent]).toEqual([[[`${evil}10`, 'true']], 'failed 1']);
     expect([...table.querySelectorAll('td')].map(cell => cell.textContent)).toEqual([evil, '10', '2', '1', '0', '0', '1 s']);
     expect([...el.querySelectorAll('img'), ...table.querySelectorAll('img')]).toEqual([]);
   });
@@ -166,7 +166,7 @@ describe('legend', () => {
   it('tells tasks that were lost from those that were interrupted', () => {
     const rows = summarise([smallProgress({ total: 9, erred: 1, interrupted: 5 })]);
     const said = [5, 2, 0].map(nLost => legendOf(rows, nLost).el.querySelector('.tsk-gantt-legend-statuses')?.textContent);
-    expect(said).toEqual(['erred 1lost 5', 'erred 1interrupted 3lost 2', 'erred 1interrupted 5']);
+    expect(said).toEqual(['failed 1lost 5', 'failed 1interrupted 3lost 2', 'failed 1interrupted 5']);
   });
 
   it('of 2,000 prefixes says how many are left out, and shows more when asked', () => {
@@ -192,12 +192,12 @@ describe('state line', () => {
     store.append(batchOf([{ start: 0, stop: 1 }, { start: 0, stop: 1, lane: 1 }], { first: 1198, dropped: 1198, progress, nowS: 1 }));
     const scene = fitted(store)!;
     expect(stateText(store, scene, { runs: [], rows: progress }, 0, english)).toBe(
-      '1,200 tasks · 2 lanes · 2 running · 1 erred · showing 2 of 1,200: older tasks were dropped'
+      '1,200 tasks · 2 lanes · 2 running · 1 failed · showing 2 of 1,200: older tasks were dropped'
     );
     const others = smallRun({ run: 1, scheduler: 'distributed, other clients', status: 'interrupted' });
     const rows = [...progress, smallProgress({ run: 1, prefix: 'add (other clients)', finished: 20, erred: 10, running: 4 })];
     expect(stateText(store, scene, { runs: [others], rows }, 0, english)).toBe(
-      '1,200 tasks · 2 lanes · 2 running · 1 erred · 30 of other clients · showing 2 of 1,200: older tasks were dropped'
+      '1,200 tasks · 2 lanes · 2 running · 1 failed · 30 of other clients · showing 2 of 1,200: older tasks were dropped'
     );
     expect(labelText(scene, summarise(progress), english)).toContain('2 lanes over 1.02 s, mostly add (2,000)');
   });
@@ -213,7 +213,7 @@ describe('state line', () => {
       said({ status: 'running' }), said({ status: 'running' }, true), said({ status: 'finished' }, false, 2)
     ]).toEqual([
       '1 task · 1 lane', 'failed: ValueError: no · 1 task · 1 lane', 'failed · 1 task · 1 lane', 'interrupted · 1 task · 1 lane',
-      'no word from the kernel: the last known state · 1 task · 1 lane', 'paused at 12 s · 1 task · 1 lane', '1 task · 1 lane · 2 prefixes hidden'
+      'disconnected: last known state · 1 task · 1 lane', 'paused at 12 s · 1 task · 1 lane', '1 task · 1 lane · 2 prefixes hidden'
     ]);
   });
 

@@ -213,7 +213,7 @@ class WatchedScheduler:
         if self._incoming and self._questions.is_fresh and self.has_early_work:
             self.has_early_work = False
             self._recorder.warn(
-                "the scheduler kept no records yet when it was handed work: the first tasks may be missing"
+                "taskscope connected after work was submitted: the first tasks may be missing"
             )
         arrived: list[tuple[TrackedRun, Submission]] = []
         while self._incoming:

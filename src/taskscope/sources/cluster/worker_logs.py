@@ -151,9 +151,7 @@ class TransferLogs:
         if answers.refusal is not None:
             self._refuse(answers.refusal)
         elif at_once and any(worker in answers.silent for worker, *_ in asked):
-            self._recorder.warn(
-                "a worker did not give out its log of transfers in time: bytes may be unknown"
-            )
+            self._recorder.warn("a worker did not send its transfer log in time: bytes may be unknown")
         else:
             self._waiting.update((name, known) for name, known in asked.items() if name[0] in answers.silent)
 
@@ -481,7 +479,7 @@ class WorkerProfiles:
             self._tell(address, stop, samples, owners)
         self._question.take_each(answers, lambda address, cycles: self._take(address, cycles, owners))
         if at_end and answers.silent:
-            self._recorder.warn("a worker did not give out its profile in time: samples may be missing")
+            self._recorder.warn("a worker did not send its profile in time: samples may be missing")
 
     def _until(self) -> float:
         """Return until when all workers have told; one that never answers is not waited for."""

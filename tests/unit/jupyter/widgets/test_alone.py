@@ -66,7 +66,7 @@ def test_a_widget_as_the_value_of_a_cell_waits_in_words(alone: list[list[dict[st
 def test_a_recording_and_each_widget_of_it_is_the_static_result(alone: list[list[dict[str, Any]]]) -> None:
     outputs = [*alone[3], *alone[4]]
     titles = [output["data"]["text/plain"].splitlines()[0] for output in outputs]
-    assert titles == ["taskscope · finished · threads · 2 workers · 1 compute · 3 tasks"] * 6
+    assert titles == ["taskscope · finished · threads · 2 threads · 1 compute · 3 tasks"] * 6
     assert [sorted(output["data"]) for output in outputs] == [["text/html", "text/plain"]] * 6
 
 

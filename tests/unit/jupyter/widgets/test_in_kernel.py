@@ -113,7 +113,7 @@ def test_without_a_front_end_a_picture_moves_while_the_cell_runs(kernel: Kernel,
     assert states(said) == ["no Dask compute yet", "running", "finished"]
     assert len(set(seen)) == 2
     last = shown[-1]["data"]["text/plain"]
-    assert last.splitlines()[0] == "taskscope · finished · threads · 2 workers · 1 compute · 4 tasks"
+    assert last.splitlines()[0] == "taskscope · finished · threads · 2 threads · 1 compute · 4 tasks"
     assert [set(output["data"]) for output in shown] == [{"text/plain", "text/html"}] * len(shown)
     assert said.text() == "6"
 

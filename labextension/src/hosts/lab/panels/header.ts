@@ -43,7 +43,7 @@ export interface FeedNews {
 export function statusOf(target: TargetState, feed: FeedNews | null, trans: TranslationBundle): Status {
   switch (target.kind) {
     case 'none':
-      return said(trans.__('no notebook or console is open'));
+      return said(trans.__('open a notebook to see its Dask computations here'));
     case 'closed':
       return said(trans.__('the notebook is closed and its kernel is gone'));
     case 'no-kernel':
