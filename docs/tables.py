@@ -5,18 +5,20 @@ That is ``docs/tables.md`` and the tables of the decoder in the browser.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from taskscope.codec import FORMAT, LIMITS
+from taskscope.model.streams import FILE
 from taskscope.model.streams import PAGE as TOLD
 from taskscope.model.tables import TABLES
 from taskscope.schema import Column, Table
 
-__all__ = ["DECODER", "PAGE", "decoder", "page"]
+__all__ = ["DECODER", "FILES", "PAGE", "decoder", "files", "page"]
 
 PAGE = Path(__file__).with_suffix(".md")
 DECODER = PAGE.parents[1] / "labextension/src/wire/tables.ts"
+FILES = PAGE.parents[1] / "labextension/src/files/tables.ts"
 
 _INTRODUCTION = """\
 <!-- Made by `python -m docs.tables` from taskscope.model.tables; change it there. -->
@@ -70,40 +72,54 @@ _DECODER_BEGINS = """\
 def decoder() -> str:
     """Return the tables of a page's stream as TypeScript."""
     limits = ", ".join(f"{name}: {most}" for name, most in LIMITS.items())
-    tables = (line for table in TOLD.values() for line in _declaration(table))
     return "\n".join(
         [
             f"{_DECODER_BEGINS}export const FORMAT = {FORMAT};\n",
             f"export const LIMITS = {{ {limits} }} as const;\n",
-            "export const TABLES = {",
-            *tables,
-            "} as const;\n",
-            *_entries("BY", lambda c: (c.by, c.plus) if c.by else ()),
-            *_entries("CHOICES", lambda c: c.choices),
-            "",
+            *_declarations(TOLD),
         ]
     )
 
 
-def _declaration(table: Table) -> Iterator[str]:
+_FILES_BEGIN = """\
+/** The tables of a file, as in `../wire/tables`; made by `python -m docs.tables`. */
+"""
+
+
+def files() -> str:
+    """Return the tables of a file as TypeScript."""
+    return "\n".join([_FILES_BEGIN, *_declarations(FILE)])
+
+
+def _declarations(tables: Mapping[str, Table]) -> Iterator[str]:
+    yield "export const TABLES = {"
+    for table in tables.values():
+        yield from _declaration(table, is_last=table.name == list(tables)[-1])
+    yield "} as const;\n"
+    yield from _entries("BY", tables, lambda c: (c.by, c.plus) if c.by else ())
+    yield from _entries("CHOICES", tables, lambda c: c.choices)
+    yield ""
+
+
+def _declaration(table: Table, *, is_last: bool) -> Iterator[str]:
     mode = "by " + ",".join(table.key) if table.key else table.mode
     yield f"  {table.name}: {{"
     yield f"    mode: '{mode}',"
     yield "    columns: {"
     yield ",\n".join(f"      {column.name}: '{column.wire}'" for column in table.columns)
     yield "    }"
-    yield "  }" if table.name == list(TOLD)[-1] else "  },"
+    yield "  }" if is_last else "  },"
 
 
-def _entries(name: str, of: Callable[[Column], Sequence[str]]) -> Iterator[str]:
+def _entries(name: str, tables: Mapping[str, Table], of: Callable[[Column], Sequence[str]]) -> Iterator[str]:
     """Yield the declaration of an object that says something of those columns of which there is something."""
     yield f"export const {name} = {{"
-    tables = {n: {c.name: of(c) for c in table.columns if of(c)} for n, table in TOLD.items()}
+    found = {n: {c.name: of(c) for c in table.columns if of(c)} for n, table in tables.items()}
     said = [
         f"  {n}: {{\n"
         + ",\n".join(f"    {c}: [{', '.join(map(repr, values))}]" for c, values in columns.items())
         + "\n  }"
-        for n, columns in tables.items()
+        for n, columns in found.items()
         if columns
     ]
     yield ",\n".join(said)
@@ -113,3 +129,4 @@ def _entries(name: str, of: Callable[[Column], Sequence[str]]) -> Iterator[str]:
 if __name__ == "__main__":
     PAGE.write_text(page(), encoding="utf-8")
     DECODER.write_text(decoder(), encoding="utf-8")
+    FILES.write_text(files(), encoding="utf-8")

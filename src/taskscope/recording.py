@@ -16,8 +16,7 @@ from taskscope.analysis.explain.replay import WhatIf, what_if
 from taskscope.analysis.profile import Profile, profile
 from taskscope.analysis.summary import summary_text
 from taskscope.export.folder import to_csv, to_parquet
-from taskscope.export.load import MAX_BYTES
-from taskscope.export.load import load as load_data
+from taskscope.export.reader import load as load_data
 from taskscope.export.save import comparison_to_html, save, to_chrome_trace, to_html, to_speedscope
 from taskscope.model.recording import RecordedData
 from taskscope.report import result_bundle
@@ -463,7 +462,7 @@ def compare(before: Recording, after: Recording) -> Comparison:
     return Comparison(*(getattr(data, field.name) for field in fields(data)))
 
 
-def load(path: str | PathLike[str], *, partial: bool = False, max_bytes: int = MAX_BYTES) -> Recording:
+def load(path: str | PathLike[str], *, partial: bool = False, max_bytes: int | None = None) -> Recording:
     """Return the recording in a ``.taskscope`` file; never runs code, whatever the file holds.
 
     Parameters
@@ -473,14 +472,15 @@ def load(path: str | PathLike[str], *, partial: bool = False, max_bytes: int = M
     partial
         Return what stands before the damage of a damaged file, instead of raising.
     max_bytes
-        Most bytes that the file may unpack to, 4 GiB by default; it is known before anything is unpacked.
+        Most bytes that may be made of the file, by default 64 MiB and 256 times its size; what is more is
+        refused before it is unpacked.
 
     Raises
     ------
     FileError
         If the file cannot be read.
     DamagedFileError
-        If it is damaged, of another tool or of a newer version, or unpacks to more than `max_bytes`.
+        If it is damaged, of another tool or of a newer version, or more would be made of it than `max_bytes`.
 
     Notes
     -----

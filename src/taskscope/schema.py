@@ -21,8 +21,11 @@ __all__ = ["About", "Column", "Kind", "Mode", "Rows", "Table", "columns_of", "de
 Kind: TypeAlias = Literal["whole number", "number", "text", "yes or no", "texts"]
 """What a value is, in a record and in the table that a user gets."""
 
-Mode: TypeAlias = Literal["append", "by key", "whole"]
-"""What a batch says of a table: rows that follow, that replace those of the same key, or all of them."""
+Mode: TypeAlias = Literal["append", "by key", "whole", "last"]
+"""What a batch says of a table: rows that follow, that replace those of the same key, or all of them.
+
+Of a table of which it says nothing, there is nothing where it says all of them; ``last`` stays as it was.
+"""
 
 _KINDS: dict[type, Kind] = {
     bool: "yes or no",
@@ -59,6 +62,8 @@ class Column:
         The types that numpy keeps its values in, for a column of an array; the first is the usual one.
     internal
         Whether users' tables leave it out.
+    is_exact
+        Whether a stream carries its numbers as they are, not in ticks, whole bytes or half of their digits.
     by, plus
         Where a value is near that of the last row with the same value in `by`, increased by `plus` if there
         is one: the names of these columns, which stand before it.
@@ -74,6 +79,7 @@ class Column:
     is_time: bool = False
     stored: tuple[str, ...] = ()
     internal: bool = False
+    is_exact: bool = False
     by: str = ""
     plus: str = ""
 
@@ -99,10 +105,11 @@ def _wire(column: Column) -> str:
         return f"text{unknown}"
     if n_choices := 2 if column.kind == "yes or no" else len(column.choices):
         return f"int{unknown} < {n_choices}"
+    if column.kind == "number" and (column.is_exact or column.unit not in {"s", "bytes"}):
+        is_short = column.unit.startswith("percent") and not column.is_exact
+        return f"{'f4' if is_short else 'f8'}{unknown}"
     if column.kind == "number" and column.unit == "s":
         return f"{'time' if column.is_time else 'duration'}{unknown}"
-    if column.kind == "number" and column.unit != "bytes":
-        return f"{'f4' if column.unit.startswith('percent') else 'f8'}{unknown}"
     table, _, referred = column.refers.partition(".")
     return f"int{unknown} of {table}" if referred == "id" else f"int{unknown}"
 

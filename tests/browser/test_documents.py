@@ -84,6 +84,7 @@ def test_what_a_task_needed_is_told_from_the_file(lab: LabPage, server: Server) 
     chart = document.locator(".tsk-gantt canvas").first
     expect(chart).to_be_visible()
     chart.press("n")
+    chart.press("n")
     chart.press("r")
     said = "Depends on 1 task (solid), needed by 0 tasks (dashed)."
     expect(document.get_by_text(said).first).to_be_visible()
@@ -108,17 +109,29 @@ def flipped(content: bytes, place: int) -> bytes:
     return content[:place] + bytes([content[place] ^ 1]) + content[place + 1 :]
 
 
+_HEAD = struct.Struct("<4sBBBBIIIII")
+
+
+def header_of(place: int, **changed: int) -> bytes:
+    """Return the header of the frame that begins there, with these fields changed and a right checksum."""
+    names = ("magic", "version", "kind", "packed", "zero", "stream", "number", "stored", "unpacked", "crc")
+    fields = dict(zip(names, _HEAD.unpack(WHOLE[place : place + _HEAD.size]), strict=True)) | changed
+    head = _HEAD.pack(*fields.values())
+    return head + struct.pack("<I", zlib.crc32(head))
+
+
 def bomb() -> bytes:
     """Return a file of 130 kB that claims to unpack to 128 MiB, and does."""
+    second = 32 + _HEAD.unpack(WHOLE[: _HEAD.size])[7]
     stored = zlib.compress(bytes(2**27))
-    header = struct.pack("<4sIIII", b"HEAD", 0, len(stored), 2**27, zlib.crc32(stored))
-    return WHOLE[:12] + header + struct.pack("<I", zlib.crc32(header)) + stored
+    head = header_of(second, packed=1, stored=len(stored), unpacked=2**27, crc=zlib.crc32(stored))
+    return WHOLE[:second] + head + stored
 
 
 FAULTS = {
-    "bomb": (bomb(), "claims 134,217,728 bytes, more than 67,108,864"),
+    "bomb": (bomb(), "claims 134,217,728 bytes, of at most 16,777,216"),
     "flipped": (flipped(WHOLE, len(WHOLE) // 2), "is damaged"),
-    "newer": (flipped(WHOLE, 9), f"it has version {WHOLE[8] + 256}.0 of the format"),
+    "newer": (header_of(0, version=2) + WHOLE[32:], "it has version 2 of the format"),
     "foreign": (b"<!DOCTYPE html><script>window.pwned=1</script>", "it is not a recording of taskscope"),
     "empty": (b"", "it is not a recording of taskscope"),
 }

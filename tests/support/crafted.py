@@ -9,11 +9,10 @@ import argparse
 import copy
 import json
 import random
-import struct
 import sys
 import time
 import traceback
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from contextlib import closing, suppress
 from dataclasses import replace
 from functools import cache
@@ -24,24 +23,11 @@ from typing import Any
 import numpy as np
 
 from taskscope.analysis.redaction import redacted
+from taskscope.codec import BATCH, END, Budget, Encoder, Section
 from taskscope.errors import DamagedFileError, OptionError
-from taskscope.export import documents, native
+from taskscope.export import documents
 from taskscope.export.chrome_trace import write_chrome_trace
-from taskscope.export.frames import CutOffError, FrameWriter, read_frames
-from taskscope.export.load import _read
-from taskscope.export.pack import Packed, pack, pack_json, unpack
-from taskscope.export.schema import (
-    ACTIVITIES,
-    ACTIVITY_SIZES,
-    GRAPH,
-    HOLDINGS,
-    LANDED,
-    ROWS,
-    SAMPLES,
-    STACKS,
-    TASK,
-    Kinds,
-)
+from taskscope.export.reader import read
 from taskscope.export.speedscope import write_speedscope
 from taskscope.jupyter.widgets import (
     CacheWidget,
@@ -52,35 +38,20 @@ from taskscope.jupyter.widgets import (
     ResourceWidget,
 )
 from taskscope.model.records import GroupTotal, Message
+from taskscope.model.streams import FILE
 from taskscope.model.tables import TABLES
 from taskscope.recording import Recording
 from taskscope.report import result_bundle
 from tests.support.cluster_recordings import cluster_recording
 from tests.support.fake_clock import FakeClock
+from tests.support.file_cases import Apart, apart, together
 from tests.support.recordings import ZERO_S, recording_of, run_of
 from tests.support.stacks import Sample, stacks_of
 from tests.support.streaming import streamed
+from tests.support.tables import filed, written
 from tests.support.task_blocks import Row
 
-Frame = tuple[str, bytes]
-
-COLUMNS: Mapping[str, Kinds] = {
-    "TASK": TASK,
-    "GRPH": GRAPH,
-    "PART": GRAPH,
-    "ROWS": ROWS,
-    "LAND": LANDED,
-    "SMPL": SAMPLES,
-    "HOLD": HOLDINGS,
-    "STCK": STACKS,
-    "STKP": STACKS,
-    "ACTV": ACTIVITIES,
-    "ACTP": ACTIVITIES,
-    "ACTB": ACTIVITY_SIZES,
-}
-"""The frames of columns; all others are JSON."""
-
-MAX_BYTES = 2**20
+MAX_BYTES = 2**22
 MAX_OUTPUT_BYTES = 2**21
 """Most that a face may make of one of these small files."""
 
@@ -149,13 +120,13 @@ def _deep(levels: int) -> Any:
     return value
 
 
-def bases() -> list[list[Frame]]:
-    """Return the frames of small files of all kinds."""
-    return [list(frames) for frames in _bases()]
+def bases() -> list[bytes]:
+    """Return small files of all kinds."""
+    return list(_bases())
 
 
 @cache
-def _bases() -> tuple[tuple[Frame, ...], ...]:
+def _bases() -> tuple[bytes, ...]:
     samples = [
         Sample(("f", "g"), 3, 0.3, start_s=1.0),
         Sample(("f",), 1, 0.1),
@@ -185,126 +156,175 @@ def _bases() -> tuple[tuple[Frame, ...], ...]:
     )
     local = replace(local, totals=(GroupTotal("inc-1", "inc", 1, 0, 1.0, 0.5, 8.0),))
     wholes = [local, replace(local, stacks=stacks_of(samples)), cluster_recording()]
-    contents = [_saved(recording) for recording in wholes]
+    contents = [written(recording) for recording in wholes]
     contents += [path.read_bytes() for path in sorted(_FILES.glob("*.taskscope"))]
     contents += [streamed(FakeClock())[0], _growing()]
-    return tuple(tuple(_frames(content)) for content in contents)
+    return tuple(contents)
 
 
 def _growing() -> bytes:
-    """Return a file as one that is written while recording and ended is just before it is replaced."""
-    content, live = streamed(FakeClock())
-    last = pack_json({"now_s": live.now_s, "dropped": 0})
-    return rebuilt([*_frames(content), ("LAST", last)])
+    """Return a file that was written while recording, and has an end."""
+    parts = apart(streamed(FakeClock())[0])
+    for batch in parts.batches:
+        batch.pop("running", None)
+    parts.kinds[-1] = END
+    return together(parts)
 
 
-def _saved(recording: Any) -> bytes:
-    file = BytesIO()
-    native.write(recording, file)
-    return file.getvalue()
-
-
-def _frames(content: bytes) -> Iterator[Frame]:
-    with suppress(CutOffError):
-        yield from read_frames(BytesIO(content), 2**30)
-
-
-def rebuilt(frames: list[Frame]) -> bytes:
-    """Return the file that has these frames."""
-    file = BytesIO()
-    writer = FrameWriter(file)
-    for kind, content in frames:
-        writer.write(kind, content)
-    return file.getvalue()
+class _UnwritableError(Exception):
+    """Nobody can write that."""
 
 
 def crafted(seed: int) -> bytes:
     """Return a file with up to three things in it that are wrong."""
     rng = random.Random(seed)
-    frames = rng.choice(bases())
-    for _ in range(rng.choice([1, 1, 1, 2, 3])):
-        place = rng.randrange(len(frames))
-        if rng.random() < 0.05:
-            _mutate_order(rng, frames, place)
-            continue
-        kind, content = frames[place]
-        frames[place] = (kind, _mutated(rng, kind, content))
+    while True:
+        parts = copy.deepcopy(apart(rng.choice(bases())))
+        for _ in range(rng.choice([1, 1, 1, 2, 3])):
+            _mutate(rng, parts)
+        with suppress(ValueError, TypeError, OverflowError, KeyError, _UnwritableError):
+            return _mutated_bytes(rng, parts) if rng.random() < 0.2 else _put(parts)
+
+
+def _put(parts: Apart) -> bytes:
+    content = together(parts)
     # What is nested so deeply can neither be written nor read.
-    deep = b"[" * 100_000 + b"]" * 100_000
-    return rebuilt([(kind, content.replace(b'"very deep"', deep)) for kind, content in frames])
+    if b"very deep" not in json.dumps(parts.header, default=str).encode():
+        return content
+    deep = "[" * 100_000 + "]" * 100_000
+    header = json.dumps(parts.header, default=str).replace('"very deep"', deep)
+    encoder = Encoder(parts.tables, {}, level=1, stream=7)
+    first = encoder._frame(0, header.encode())
+    return first + content[32 + int.from_bytes(content[16:20], "little") :]
 
 
-def _mutate_order(rng: random.Random, frames: list[Frame], place: int) -> None:
-    other = rng.randrange(len(frames))
+def _mutated_bytes(rng: random.Random, parts: Apart) -> bytes:
+    """Return a file in whose frames some bytes are other ones, and checksums are right."""
+    header = dict(parts.header)
+    tick_s = header.pop("tick_s", None)
+    if not isinstance(tick_s, float):
+        raise _UnwritableError
+    inner = Encoder(parts.tables, header, tick_s=tick_s, stream=7)
+    contents = [inner.header()[32:], *(inner.batch(batch)[32:] for batch in parts.batches)]
+    place = rng.randrange(len(contents))
+    content = bytearray(contents[place])
+    for _ in range(rng.choice([1, 1, 2, 8])):
+        content[rng.randrange(len(content))] = rng.choice([0, 1, 127, 128, 255, rng.randrange(256)])
+    contents[place] = bytes(content)
+    outer = Encoder(parts.tables, {}, level=1, stream=7)
+    return b"".join(outer._frame(k, c) for k, c in zip([0, *parts.kinds], contents, strict=True))
+
+
+def _mutate(rng: random.Random, parts: Apart) -> None:
+    at = rng.random()
+    place = rng.randrange(len(parts.batches))
+    if at < 0.05:
+        _mutate_order(rng, parts, place)
+    elif at < 0.15:
+        header = _mutated_json(rng, parts.header)
+        parts.header = header if isinstance(header, dict) else {"x": header}
+    elif at < 0.25:
+        _mutate_metadata(rng, parts)
+    elif at < 0.3:
+        name = rng.choice(list(FILE))
+        columns = parts.tables[name].columns
+        gone = rng.choice(columns)
+        kept = tuple(replace(c, by="", plus="") for c in columns if c is not gone)
+        if kept:
+            parts.tables[name] = replace(parts.tables[name], columns=kept)
+    elif parts.batches[place]:
+        name = rng.choice(list(parts.batches[place]))
+        parts.batches[place][name] = _mutated_section(rng, parts.batches[place][name])
+
+
+def _mutate_metadata(rng: random.Random, parts: Apart) -> None:
+    for batch in parts.batches:
+        if "metadata" in batch:
+            try:
+                said = json.loads("".join(map(str, batch["metadata"].columns["text"])))
+            except ValueError:
+                # Something else was already wrong with it.
+                return
+            text = json.dumps(_mutated_json(rng, said), default=str)
+            deep = "[" * 1_500 + "]" * 1_500
+            text = text.replace('"very deep"', deep)
+            pieces = [text[i : i + 3_000] for i in range(0, len(text), 3_000)]
+            batch["metadata"] = Section(0, {"text": pieces})
+            return
+
+
+def _mutate_order(rng: random.Random, parts: Apart, place: int) -> None:
+    other = rng.randrange(len(parts.batches))
+    batches, kinds = parts.batches, parts.kinds
     match rng.randrange(3):
         case 0:
-            frames[place], frames[other] = frames[other], frames[place]
-        case 1 if len(frames) > 1:
-            del frames[place]
+            batches[place], batches[other] = batches[other], batches[place]
+        case 1 if len(batches) > 1:
+            del batches[place], kinds[place]
         case _:
-            frames.insert(other, frames[place])
+            batches.insert(other, batches[place])
+            kinds.insert(other, BATCH)
 
 
-def _mutated(rng: random.Random, kind: str, content: bytes) -> bytes:
-    if kind not in COLUMNS:
-        return pack_json(_mutated_json(rng, json.loads(content)))
-    try:
-        head, columns = unpack(content, COLUMNS[kind])
-    except DamagedFileError:
-        # Something else was already wrong with it.
-        return content
-    listed = head.pop("columns")
-    if rng.random() < 0.3:
-        head = _mutated_json(rng, head) if rng.random() < 0.8 else {**head, "columns": 1}
-        return pack(head, columns) if isinstance(head, dict) else pack_json(head)
-    if rng.random() < 0.1:
-        text = pack_json({**head, "columns": _mutated_json(rng, listed)})
-        return struct.pack("<I", len(text)) + text + content[-sum(c.nbytes for c in columns.values()) :]
-    return pack(head, _mutated_columns(rng, columns, COLUMNS[kind]))
-
-
-def _mutated_columns(rng: random.Random, columns: Packed, kinds: Kinds) -> Packed:
-    changed = dict(columns)
-    name = rng.choice(list(columns) or list(kinds))
-    values = changed.get(name, np.empty(0, kinds[name][0]))
+def _mutated_section(rng: random.Random, section: Section) -> Section:
+    columns = dict(section.columns)
+    n = len(next(iter(columns.values())))
+    name = rng.choice(list(columns))
     match rng.randrange(8):
         case 0:
-            changed.pop(name, None)
+            return section._replace(first=rng.choice([0, 1, section.first + 1, 2**31, 2**52]))
         case 1:
-            changed[name] = values[: rng.randrange(len(values) + 1)]
-        case 2:
-            changed[name] = np.concatenate([values, values[:1], values])
-        case 3:
-            other = np.dtype(rng.choice(kinds[name]))
-            with np.errstate(all="ignore"):
-                changed[name] = values.astype(other)
-        case 4:
-            # All columns of one length, so that it is about what is in them.
             wanted = rng.choice([0, 1, 2, 500])
-            changed = {n: np.resize(v, wanted).astype(v.dtype) for n, v in changed.items()}
+            rows = [i % n for i in range(wanted)]
+            return section._replace(columns={k: _taken(v, rows) for k, v in columns.items()})
+        case 2:
+            rows = rng.sample(range(n), n)
+            columns[name] = _taken(columns[name], rows)
         case _:
-            changed[name] = _odd_values(rng, values)
-    return changed
+            columns[name] = _odd_values(rng, columns[name])
+    return section._replace(columns=columns)
+
+
+def _taken(values: Any, rows: list[int]) -> Any:
+    return [values[i] for i in rows] if isinstance(values, list) else values[rows]
 
 
 def _odd_values(rng: random.Random, values: Any) -> Any:
-    values = values.copy()
-    if not len(values):
-        return np.array([_odd_value(rng, values.dtype)], values.dtype)
     places = [rng.randrange(len(values))] if rng.random() < 0.7 else range(len(values))
-    one = _odd_value(rng, values.dtype) if rng.random() < 0.5 else None
+    one = _odd_value(rng, values) if rng.random() < 0.5 else None
+    changed = list(values)
     for place in places:
-        values[place] = _odd_value(rng, values.dtype) if one is None else one
-    return values
+        changed[place] = _odd_value(rng, values) if one is None else one
+    return changed if isinstance(values, list) else np.array(changed, values.dtype)
 
 
-def _odd_value(rng: random.Random, dtype: np.dtype[Any]) -> Any:
-    if dtype.kind == "f":
+_WHOLE = (
+    0,
+    1,
+    2,
+    3,
+    -1,
+    -2,
+    100,
+    255,
+    65_535,
+    2**16,
+    2**31 - 1,
+    2**31,
+    2**32 - 1,
+    2**32,
+    2**52 - 1,
+    -(2**31),
+)
+
+
+def _odd_value(rng: random.Random, values: Any) -> Any:
+    if isinstance(values, list):
+        return rng.choice([v for v in _SCALARS if v is None or (isinstance(v, str) and len(v) < 4_096)])
+    if values.dtype.kind == "f":
         with np.errstate(all="ignore"):
-            return np.array([rng.choice(_FLOATS)]).astype(dtype)[0]
-    limits = np.iinfo(dtype)
-    near = [limits.min, limits.max, limits.max - 1, 0, 1, 2, 3, -1, 100, rng.randint(limits.min, limits.max)]
-    return rng.choice([value for value in near if limits.min <= value <= limits.max])
+            return np.array([rng.choice([*_FLOATS, *map(float, _WHOLE)])]).astype(values.dtype)[0]
+    return rng.choice([*_WHOLE, rng.randrange(2**32)])
 
 
 def _mutated_json(rng: random.Random, value: Any) -> Any:
@@ -329,7 +349,7 @@ def _mutated_json(rng: random.Random, value: Any) -> Any:
     elif how == "more" and isinstance(holder, list):
         holder.extend(holder[:50] * 3)
     elif how == "more":
-        holder[rng.choice(["x", "", "run", "label", "columns"])] = rng.choice([*_SCALARS, *_NESTED])
+        holder[rng.choice(["x", "", "run", "label", "grows"])] = rng.choice([*_SCALARS, *_NESTED])
     else:
         holder[at] = odd[how]()
     return value
@@ -345,7 +365,7 @@ def _places(value: Any) -> Iterator[tuple[Any, Any]]:
 def loaded(content: bytes) -> Recording | None:
     """Return the recording in a file, None where it is refused as damaged."""
     try:
-        return Recording.of(_read(BytesIO(content), partial=False, max_bytes=MAX_BYTES))
+        return Recording.of(read(BytesIO(content), Budget(MAX_BYTES)))
     except DamagedFileError:
         return None
 
@@ -400,8 +420,8 @@ def _no_number(text: str) -> float:
 
 
 def _saved_again(recording: Recording) -> bytes:
-    content = _written(native.write, recording)
-    again = _read(BytesIO(content), partial=False, max_bytes=2**30)
+    content = written(redacted(recording))
+    again = filed(redacted(recording))
     assert repr(redacted(recording)) == repr(again)
     return content
 

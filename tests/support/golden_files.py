@@ -9,7 +9,7 @@ import json
 from pathlib import Path
 
 import taskscope
-from taskscope.export.frames import VERSION
+from taskscope.codec import FORMAT
 from taskscope.model.records import Message
 from tests.support.fake_clock import FakeClock
 from tests.support.recordings import ZERO_S, recording_of, run_of
@@ -21,7 +21,7 @@ FOLDER = Path(__file__).parents[1] / "fixtures" / "files"
 
 
 def main() -> None:
-    whole, killed = (FOLDER / f"v{VERSION}-{name}.taskscope" for name in ("whole", "killed"))
+    whole, killed = (FOLDER / f"v{FORMAT}-{name}.taskscope" for name in ("whole", "killed"))
     recording_of(
         [
             Row(key=("inc-1", 0, 7), stop_s=1.0, cpu_s=0.5, size_bytes=8.0),

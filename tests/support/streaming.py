@@ -9,7 +9,6 @@ from types import CodeType
 
 from taskscope.analysis.redaction import Redact
 from taskscope.export.changes import Changes
-from taskscope.export.frames import FrameWriter
 from taskscope.model.activities import Transfer
 from taskscope.model.recording import RecordedData
 from taskscope.model.resources import ResourceRows
@@ -41,10 +40,11 @@ class StreamedFile:
 
     def __init__(self, recorder: Recorder, *, first_run: int = 0, redact: Redact = False) -> None:
         self.recorder = recorder
-        self.changes = Changes(recorder, first_run=first_run, start_s=0.0, redact=redact)
         self._file = BytesIO()
-        self._frames = FrameWriter(self._file)
-        self._frames.write("HEAD", self.changes.head({"label": "killed", "dt_s": 0.25}))
+        metadata = {"label": "killed", "dt_s": 0.25}
+        self.changes = Changes(
+            recorder, self._file, first_run=first_run, start_s=0.0, metadata=metadata, redact=redact
+        )
 
     def flush(self) -> None:
         while self.recorder.pull():
@@ -52,8 +52,7 @@ class StreamedFile:
         self.write_changes()
 
     def write_changes(self) -> None:
-        for kind, content in self.changes.next():
-            self._frames.write(kind, content)
+        self.changes.write()
 
     def close(self) -> None:
         self.changes.close()
@@ -80,7 +79,7 @@ def streamed(clock: FakeClock, *, redact: Redact = False) -> tuple[bytes, Record
         for place, key in enumerate(KEYS[:3]):
             write_task(log, key, log.start + place, log.start + place + 0.5, cpu=0.25, size=8.0 * place)
         log.values.extend((KEYS[0], 1.5, KEYS[1], 2.5))
-        _sample(recorder, log, 1)
+        sample(recorder, log, 1)
         log.activities.append(
             LaneActivity(KEYS[2], lane_of(log).key, 0, log.start + 1.5, log.start + 2.0, "tcp://a:1", token=7)
         )
@@ -91,7 +90,7 @@ def streamed(clock: FakeClock, *, redact: Redact = False) -> tuple[bytes, Record
         lane_of(log, 2).open = (KEYS[4], log.start + 4.0)
         recorder.warn(f"something to know: {SECRET}")
         recorder.stacks.end_cycle()
-        _sample(recorder, log, 2)
+        sample(recorder, log, 2)
         log.activity_bytes.append((7, 512.0))
         clock.advance(1.5)
         file.flush()
@@ -101,7 +100,7 @@ def streamed(clock: FakeClock, *, redact: Redact = False) -> tuple[bytes, Record
     return file.content(), recording
 
 
-def _sample(recorder: Recorder, log: RunLog, count: int) -> None:
+def sample(recorder: Recorder, log: RunLog, count: int) -> None:
     """Take `count` samples of a call stack, one of a worker, and log a transfer."""
     recorder.stacks.note(0.01, 1.0)
     for _ in range(count):

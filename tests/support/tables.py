@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+from io import BytesIO
+
 import numpy as np
 
+from taskscope.codec import budget_for
+from taskscope.export.reader import read
+from taskscope.export.writer import write
 from taskscope.model.recording import RecordedData
 from taskscope.model.tables import TABLES
 
@@ -22,3 +27,20 @@ def as_lists(recording: RecordedData, *names: str) -> dict[str, dict[str, list[s
 def rows(recording: RecordedData, name: str) -> list[tuple[str, ...]]:
     """Return the rows of a table, with every value as its ``repr``."""
     return list(zip(*as_lists(recording, name)[name].values(), strict=True))
+
+
+def written(recording: RecordedData) -> bytes:
+    """Return a recording as a file."""
+    file = BytesIO()
+    write(recording, file)
+    return file.getvalue()
+
+
+def read_back(content: bytes, *, partial: bool = False) -> RecordedData:
+    """Return the recording in a file."""
+    return read(BytesIO(content), budget_for(len(content)), partial=partial)
+
+
+def filed(recording: RecordedData) -> RecordedData:
+    """Return a recording as it comes back from a file."""
+    return read_back(written(recording))

@@ -1,148 +1,179 @@
-/** A recording as the one message of the feed that a live view of it would have got. */
-import type { Batch, HeldColumns, ResourceColumns, RunningTask } from '../wire';
-import { TEXT_KEY, tupleKey } from '../wire';
-import { clusterOf, groupOfActivity } from './activities';
+/** What a file says as the one message of the feed that a live view of the recording would have got. */
+import type { Batch, RunningTask } from '../wire';
+import { UNKNOWN_CODE, isOnCluster } from '../wire';
+import { batchOf } from '../wire/batch';
+import type { Columns, Numbers, Section, Sections, TableName } from '../wire/codec';
+import { rowsOf } from '../wire/codec';
 import { heldRows } from './held';
-import type { HeldRows } from './held';
-import { shortened } from './keys';
-import { prefixProgress } from './progress';
-import type { FileRecording } from './recording';
-import { RUNNING } from './recording';
-import { keysOf, rowsWith, taskColumns } from './rows';
+import type { Keys, TaskColumns } from './keys';
+import { RUNNING } from './keys';
+import type { FileSchema } from './read';
+import { at, demand, joined, picked, placesWhere } from './read';
 
 /** The epoch of such a message. */
 export const EPOCH = 'file-0';
 const LAST_LANE = 8191;
+const LAST_GROUP = 65_535;
+const MAX_ERRORS = 1_000;
 
-/**
- * Return the message; its row `i` is row `i` of `rowsWith(recording, isEnded)`.
- *
- * Groups and lanes are numbered from 0, and times count from the recording's zero.
- */
-export function batchOf(recording: FileRecording): Batch {
-  const held = heldRows(recording);
-  const { groups, lanes } = usedIn(recording, held);
-  const groupOf = (group: number): number => groups.get(group) ?? 0;
-  const laneOf = (lane: number): number => Math.min(lanes.get(lane) ?? 0, LAST_LANE);
-  const { tasks, errors } = taskColumns(recording, rowsWith(recording, isEnded), groupOf, laneOf);
-  const after = (timeS: number | null): number | null => (timeS === null ? null : timeS - recording.zeroS);
-  return {
-    recorder: 'file',
-    epoch: EPOCH,
-    seq: 0,
-    nowS: recording.nowS - recording.zeroS,
-    active: false,
-    final: true,
-    first: 0,
-    count: tasks.run.length,
-    cursor: tasks.run.length,
-    dropped: 0,
-    tasks,
-    errors,
-    groups: [...groups].map(([from, id]) => ({
-      id, name: shortened(recording.groups[from]?.name ?? '?'), prefix: shortened(recording.groups[from]?.prefix ?? '?')
-    })),
-    lanes: [...lanes].filter(([, id]) => id <= LAST_LANE).map(([from, id]) => ({
-      id,
-      worker: shortened(recording.lanes[from]?.worker ?? '?'),
-      thread: recording.lanes[from]?.thread ?? 0,
-      label: shortened(recording.lanes[from]?.label ?? '?')
-    })),
-    runs: recording.runs.map(run => ({ ...run, startS: after(run.startS), stopS: after(run.stopS) })),
-    progress: prefixProgress(recording),
-    estimates: [],
-    stops: [],
-    running: runningOf(recording, groupOf, laneOf),
-    remarks: recording.remarks.map(remark => ({ ...remark, timeS: after(remark.timeS) })),
-    resources: resourcesOf(recording),
-    held: heldOf(recording, held, groupOf),
-    cluster: clusterOf(recording, groupOf, laneOf)
+export interface Read {
+  readonly tables: Sections<FileSchema>;
+  readonly keys: Keys;
+  readonly runs: Section<'runs'>;
+  readonly messages: Section<'messages'>;
+  /** All tasks, and those that reached an end. */
+  readonly tasks: TaskColumns;
+  readonly ended: TaskColumns;
+  readonly metadata: Readonly<Record<string, unknown>>;
+  readonly nowS: number;
+  /** Whether it is not known of some compute what was held. */
+  readonly isUnknown: boolean;
+}
+
+/** Return the message; its row `i` is row `i` of `ended`. Groups and lanes are numbered from 0, those that something is of. */
+export function batchOfFile(read: Read): Batch {
+  const { tables, keys, tasks, ended, nowS } = read;
+  const held = heldOf(read);
+  const activities = activitiesOf(read);
+  const groups = new Compact([held.group, at(keys.columns.group, tasks.key), activities.group], LAST_GROUP);
+  const lanes = new Compact([tasks.lane, activities.lane], LAST_LANE);
+  const numbered = <C extends { readonly lane: Numbers; readonly group: Numbers }>(columns: C): C =>
+    ({ ...columns, lane: lanes.of(columns.lane), group: groups.of(columns.group) });
+  const { key, ...columns } = ended;
+  const { errors, error } = errorsOf(tables.errors.columns.text, ended);
+  const whole = (name: string): Float64Array => Float64Array.of(wholeOf(read.metadata[name]));
+  const nActivitiesDropped = tables.state.columns.nActivitiesDropped;
+  const sections = {
+    ...NOTHING,
+    state: section<'state'>({
+      nowS: Float64Array.of(nowS), active: Int32Array.of(0), final: Int32Array.of(1), nTasks: Int32Array.of(key.length),
+      nDropped: Int32Array.of(0), nActivitiesDropped, nCores: whole('n_cores'), limitBytes: whole('memory_limit_bytes'),
+      cacheUnknown: Int32Array.of(Number(read.isUnknown))
+    }),
+    groups: section<'groups'>(picked(tables.groups.columns, groups.ids)),
+    lanes: section<'lanes'>(picked(tables.lanes.columns, lanes.ids)),
+    runs: withMetric(read, held.run),
+    messages: read.messages,
+    errors: section<'errors'>({ text: errors }),
+    tasks: section<'tasks'>(numbered({ ...ofKeys(keys, key), ...columns, error })),
+    cache: section<'cache'>({ ...held, group: groups.of(held.group) }),
+    resources: section<'resources'>(resourcesOf(tables)),
+    sources: section<'sources'>({ text: tables.sources.columns.text.slice(0, UNKNOWN_CODE) }),
+    activities: { ...section<'activities'>(numbered(activities)), first: nActivitiesDropped[0] ?? 0 },
+    ...workersOf(tables)
   };
+  const inFlight = picked(tasks, placesWhere(tasks.status, status => status === RUNNING));
+  const running = runningOf(keys, numbered({ ...inFlight, ...ofKeys(keys, inFlight.key) }));
+  return { ...batchOf(sections, 'file', EPOCH, 0), progress: keys.progress(), running };
 }
 
-/** Whether a task with this status reached an end. */
-export function isEnded(status: number): boolean {
-  return status !== RUNNING;
+function section<T extends TableName>(columns: Columns<T>): Section<T> {
+  return { first: 0, n: Object.values<ArrayLike<unknown>>(columns)[0]?.length ?? 0, columns };
 }
 
-/** The numbers of the groups and lanes that something is of, in order. */
-function usedIn(recording: FileRecording, held: HeldRows): { groups: Map<number, number>; lanes: Map<number, number> } {
-  const groups = new Set(held.group);
-  const lanes = new Set<number>();
-  for (const { run, task, lane } of recording.blocks) {
-    const group = recording.graphs.get(run)?.group;
-    task.forEach((key, i) => {
-      groups.add(group?.[key] ?? 0);
-      lanes.add(lane[i] as number);
+const NONE = { first: 0, n: 0, columns: {} as never };
+const NOTHING = { progress: NONE, estimates: NONE, stops: NONE, running: NONE, turns: NONE, completed: section<'completed'>({ row: new Int32Array(), nbytes: new Int32Array() }) };
+
+/** Numbers the rows of a table that something is of from 0, in their order; those beyond `last` are one. */
+class Compact {
+  readonly ids: number[];
+  readonly #numbers: ReadonlyMap<number, number>;
+
+  constructor(used: readonly Numbers[], private readonly last: number) {
+    const all = new Set<number>();
+    used.forEach(column => {
+      column.forEach((id: number) => all.add(id));
     });
+    const ids = [...all].sort((a, b) => a - b);
+    this.#numbers = new Map(ids.map((id, number) => [id, number]));
+    this.ids = ids.slice(0, last + 1);
   }
-  recording.activities.lane.forEach((lane, i) => {
-    groups.add(groupOfActivity(recording, i));
-    lanes.add(lane);
+
+  of(column: Numbers): Int32Array {
+    const found = new Int32Array(column.length);
+    for (let i = 0; i < column.length; i += 1) {
+      found[i] = Math.min(this.#numbers.get(column[i] as number) ?? 0, this.last);
+    }
+    return found;
+  }
+}
+
+/** What is known of these keys. */
+function ofKeys({ columns }: Keys, keys: Numbers): Keys['columns'] {
+  return picked(columns, keys);
+}
+
+/** What was held in this process, and what workers of a cluster were seen to hold. */
+function heldOf({ tables: { holdings }, keys, runs, nowS }: Read): Columns<'cache'> {
+  const all = rowsOf(runs);
+  const { n, columns: seen } = holdings;
+  demand([seen.nKeys, seen.nbytes, seen.nUnsized].every(column => column.every((count: number) => count >= 0)), 'what was held is counted');
+  const known = new Set(all.map(({ run }) => run));
+  demand(seen.run.every((run: number) => known.has(run)), 'what was held is of a run');
+  const longestS = all.reduce((longest, { startS, stopS }) => Math.max(longest, (stopS ?? nowS) - (startS ?? 0)), 0);
+  const here = heldRows(keys, all.filter(run => !isOnCluster(run)), nowS, longestS);
+  const rows = Object.fromEntries(Object.entries<number[]>({ ...here }).map(([name, values]) => [name, Float64Array.from(values)])) as unknown as Columns<'cache'>;
+  const none = { value: new Float64Array(n).fill(keys.valuedRuns.size === 0 ? NaN : 0), nUnvalued: seen.nKeys };
+  return joined([keys.valuedRuns.size === 0 ? { ...rows, value: rows.value.fill(NaN) } : rows, { ...seen, ...none }]);
+}
+
+/** Runs, with what the user calls what is held, where some of it is. */
+function withMetric({ runs, keys, metadata }: Read, held: Numbers): Section<'runs'> {
+  const name = typeof metadata.metric === 'string' ? metadata.metric : 'metric';
+  const has = new Set(Array.from(held).filter(run => keys.valuedRuns.has(run)));
+  return { ...runs, columns: { ...runs.columns, metric: Array.from(runs.columns.run, run => (has.has(run) ? name : null)) } };
+}
+
+/** By their start, the longest of one moment first, with what became known of them. */
+function activitiesOf({ tables, keys }: Read): Columns<'activities'> {
+  const { completed, activities: { columns: { key, ...columns } } } = tables;
+  const nbytes = Float64Array.from(columns.nbytes);
+  completed.columns.row.forEach((row: number, i: number) => {
+    demand(row >= 0 && row < nbytes.length, 'bytes are of an activity');
+    nbytes[row] = completed.columns.nbytes[i] as number;
   });
-  return { groups: numbered(groups), lanes: numbered(lanes) };
+  const { startS, durationS } = columns;
+  const order = Uint32Array.from(startS.keys());
+  order.sort((a, b) => (startS[a] as number) - (startS[b] as number) || (durationS[b] as number) - (durationS[a] as number) || a - b);
+  const { run, group } = ofKeys(keys, key);
+  const source = columns.source.map((place: number) => Math.min(place, UNKNOWN_CODE));
+  return picked({ run, group, ...columns, source, nbytes }, order);
 }
 
-function numbered(ids: ReadonlySet<number>): Map<number, number> {
-  return new Map([...ids].sort((a, b) => a - b).map((id, place) => [id, place]));
+/** The different texts of errors, and the place of that of each task that did not finish. */
+function errorsOf(texts: readonly string[], { status, error }: TaskColumns): { errors: string[]; error: Float64Array } {
+  const places = new Map<string, number>();
+  const codes = new Float64Array(error.length).fill(NaN);
+  error.forEach((row: number, i: number) => {
+    const text = status[i] === 0 ? undefined : texts[row];
+    if (text !== undefined) {
+      const shown = places.has(text) || places.size < MAX_ERRORS ? text : `(more than ${MAX_ERRORS.toLocaleString('en')} different errors)`;
+      const place = places.get(shown) ?? places.size;
+      places.set(shown, place);
+      codes[i] = place;
+    }
+  });
+  return { errors: [...places.keys()], error: codes };
 }
 
-function runningOf(
-  recording: FileRecording, groupOf: (group: number) => number, laneOf: (lane: number) => number
-): RunningTask[] {
-  const numbers = rowsWith(recording, status => status === RUNNING);
-  const { tasks } = taskColumns(recording, numbers, groupOf, laneOf);
-  const keys = keysOf(recording, numbers);
-  return Array.from({ length: tasks.run.length }, (_, i) => ({
-    run: tasks.run[i] as number,
-    lane: tasks.lane[i] as number,
-    group: tasks.group[i] as number,
-    key: keyText(recording, numbers.block[i] as number, numbers.row[i] as number, keys.take([i]).columns()),
-    startS: tasks.startS[i] as number
+function resourcesOf({ resources: { columns } }: Sections<FileSchema>): Columns<'resources'> {
+  return { ...columns, nProcesses: columns.nProcesses.map((n: number) => Math.min(n, 65_535)) };
+}
+
+function workersOf({ workers, worker_samples: samples }: Sections<FileSchema>): Pick<Sections, 'workers' | 'worker_samples'> {
+  const known = new Set(workers.columns.worker);
+  demand([...known].every(worker => worker >= 0 && worker < UNKNOWN_CODE), 'the number of a worker must be possible');
+  demand(samples.columns.worker.every((worker: number) => known.has(worker)), 'the worker of a sample must be known');
+  return { workers, worker_samples: samples };
+}
+
+function runningOf(keys: Keys, { key, run, lane, group, stopS, durationS }: TaskColumns & Keys['columns']): RunningTask[] {
+  return Array.from(key, (each, i) => ({
+    run: run[i] as number, lane: lane[i] as number, group: group[i] as number, key: keys.text(each),
+    startS: (stopS[i] as number) - (durationS[i] as number)
   }));
 }
 
-function keyText(
-  recording: FileRecording, block: number, row: number, keys: { dims: Uint8Array; ints: Int32Array; text: Uint8Array }
-): string {
-  const { run, task } = recording.blocks[block] ?? { run: -1, task: new Int32Array() };
-  const group = recording.graphs.get(run)?.group[task[row] ?? -1] ?? -1;
-  return keys.dims[0] === TEXT_KEY
-    ? new TextDecoder().decode(keys.text)
-    : tupleKey(recording.groups[group]?.name ?? '?', [...keys.ints]);
-}
-
-function resourcesOf({ samples, metadata, zeroS }: FileRecording): ResourceColumns {
-  return {
-    first: 0,
-    nCores: wholeOf(metadata.n_cores),
-    limitBytes: wholeOf(metadata.memory_limit_bytes),
-    timeS: samples.time.map(timeS => timeS - zeroS),
-    cpuPercent: Float32Array.from(samples.cpuPercent),
-    rssBytes: samples.rssBytes,
-    nProcesses: Uint16Array.from(samples.nProcesses, n => Math.min(n, 65_535)),
-    gap: Uint8Array.from(samples.gap, gap => Math.min(gap, 1))
-  };
-}
-
-function wholeOf(value: unknown): number | null {
-  return Number.isSafeInteger(value) && (value as number) > 0 ? (value as number) : null;
-}
-
-function heldOf({ graphs, metadata, zeroS, unknown }: FileRecording, rows: HeldRows, groupOf: (group: number) => number): HeldColumns {
-  const name = typeof metadata.metric === 'string' ? shortened(metadata.metric) : 'metric';
-  const metrics = new Map([...graphs].filter(([run, { values }]) => values !== null && rows.run.includes(run)).map(([run]) => [run, name]));
-  return {
-    first: 0,
-    run: Int32Array.from(rows.run),
-    group: Uint16Array.from(rows.group, group => Math.min(groupOf(group), 65_535)),
-    timeS: Float64Array.from(rows.timeS, timeS => timeS - zeroS),
-    nKeys: Uint32Array.from(rows.nKeys),
-    nbytes: Float64Array.from(rows.nbytes),
-    nUnsized: Uint32Array.from(rows.nUnsized),
-    value: metrics.size === 0 ? null : Float64Array.from(rows.value),
-    nUnvalued: metrics.size === 0 ? null : Uint32Array.from(rows.nUnvalued),
-    metrics,
-    isUnknown: unknown.has('cache')
-  };
+function wholeOf(value: unknown): number {
+  return Number.isSafeInteger(value) && (value as number) > 0 ? (value as number) : NaN;
 }

@@ -1,13 +1,9 @@
 /**
  * What the scheduler held during a recording, from moment to moment, as `taskscope/model/held.py` works it out: of
- * each short stretch of time the moments of the most, the least and the last, exactly. Of a cluster: what its workers
- * were seen to hold.
+ * each short stretch of time the moments of the most, the least and the last, exactly.
  */
-import type { Comings } from './comings';
-import { comingsOf, sizesOf } from './comings';
-import type { FileRecording, Graph } from './recording';
-import { isOnCluster } from '../wire';
-import { stretchesOf } from './stretches';
+import { lowerBound } from '../lib/search';
+import type { Keys } from './keys';
 
 /** Rows of all runs, each run's in the order of time. */
 export interface HeldRows {
@@ -21,6 +17,13 @@ export interface HeldRows {
   readonly nUnvalued: number[];
 }
 
+/** A compute of this process; `stopS` null: it goes on at `nowS`. */
+export interface HeldRun {
+  readonly run: number;
+  readonly startS: number | null;
+  readonly stopS: number | null;
+}
+
 interface Sums {
   nKeys: number;
   nbytes: number;
@@ -29,53 +32,75 @@ interface Sums {
   nUnvalued: number;
 }
 
-interface Amounts {
-  readonly group: Uint32Array;
-  readonly sizes: Float64Array;
-  readonly values: Float64Array | null;
-}
-
 const nothing = (): Sums => ({ nKeys: 0, nbytes: 0, nUnsized: 0, value: 0, nUnvalued: 0 });
 
-/** The rows to draw. */
-export function heldRows(recording: FileRecording): HeldRows {
-  const lengthsS = recording.runs.map(run => (run.stopS ?? recording.nowS) - (run.startS ?? 0));
-  const stretchOf = stretchesOf(Math.max(0, ...lengthsS));
+/** The rows to draw of these computes, in a recording whose longest one took `longestS`. */
+export function heldRows(keys: Keys, runs: readonly HeldRun[], nowS: number, longestS: number): HeldRows {
+  const stretchOf = stretchesOf(longestS);
   const rows: HeldRows = { run: [], group: [], timeS: [], nKeys: [], nbytes: [], nUnsized: [], value: [], nUnvalued: [] };
-  for (const run of recording.runs) {
-    const graph = recording.graphs.get(run.run);
-    if (graph !== undefined && !isOnCluster(run)) {
-      const stopS = run.stopS ?? recording.nowS;
-      const amounts = amountsOf(recording, run.run, graph);
-      const comings = comingsOf(graph, stopS);
-      const moments = momentsOf(comings, amounts, timeS => stretchOf(timeS - (run.startS ?? 0)));
-      addRows(rows, run.run, comings, amounts, moments, run.stopS);
+  const leaveS = exits(keys);
+  for (const { run, startS, stopS } of runs) {
+    const graph = keys.graphs.get(run);
+    if (graph?.isKnown === 1) {
+      const comings = comingsOf(keys, leaveS, keys.ofRun.get(run) ?? new Uint32Array(), stopS ?? nowS);
+      const moments = momentsOf(comings, keys, keys.valuedRuns.has(run), timeS => stretchOf(timeS - (startS ?? 0)));
+      addRows(rows, run, comings, keys, moments, stopS);
     }
   }
-  addHoldings(rows, recording);
   return rows;
 }
 
-function addHoldings(rows: HeldRows, { holdings }: FileRecording): void {
-  for (let i = 0; i < holdings.time.length; i += 1) {
-    const nKeys = holdings.nKeys[i] as number;
-    rows.run.push(holdings.run[i] as number);
-    rows.group.push(holdings.group[i] as number);
-    rows.timeS.push(holdings.time[i] as number);
-    rows.nKeys.push(nKeys);
-    rows.nbytes.push(holdings.nbytes[i] as number);
-    rows.nUnsized.push(holdings.nUnsized[i] as number);
-    rows.value.push(0);
-    rows.nUnvalued.push(nKeys);
-  }
+/** When each key left the scheduler's cache, which is when the last task that needs it had landed; Infinity: some did not, or it was asked for. */
+function exits({ enterS, needing, needed, kept, n }: Keys): Float64Array {
+  const leaveS = new Float64Array(n).fill(-Infinity);
+  needing.forEach((key: number, i: number) => {
+    const [other, landedS] = [needed[i] as number, enterS[key] as number];
+    leaveS[other] = Math.max(leaveS[other] as number, Number.isNaN(landedS) ? Infinity : landedS);
+  });
+  kept.forEach((key: number) => { leaveS[key] = Infinity; });
+  return leaveS.map(timeS => (timeS === -Infinity ? Infinity : timeS));
 }
 
-function amountsOf({ blocks }: FileRecording, run: number, graph: Graph): Amounts {
-  return { group: graph.group, sizes: sizesOf(graph, blocks.filter(block => block.run === run)), values: graph.values };
+/** Comings and goings of one run in the order of time; columns of equal length. Of one time comings stand before goings. */
+interface Comings {
+  readonly timeS: Float64Array;
+  readonly key: Uint32Array;
+  /** 1: came, -1: went. */
+  readonly sign: Int8Array;
 }
 
-function add(sums: Sums, { sizes, values }: Amounts, key: number, sign: number): void {
-  const [size, value] = [sizes[key] as number, values?.[key] ?? NaN];
+/** What leaves at `stopS` is left out. */
+function comingsOf({ enterS }: Keys, leaveS: Float64Array, keys: Uint32Array, stopS: number): Comings {
+  const came = keys.filter(key => !Number.isNaN(enterS[key]));
+  // Every time at which something happens is one at which something came.
+  const times = Float64Array.from(came, key => enterS[key] as number).sort();
+  const starts = new Uint32Array(times.length + 1);
+  const each = (visit: (rank: number, key: number, sign: 1 | -1) => void): void => {
+    const rankOf = (timeS: number): number => lowerBound(times, times.length, timeS);
+    came.forEach(key => { visit(rankOf(enterS[key] as number), key, 1); });
+    came.forEach(key => {
+      const timeS = leaveS[key] as number;
+      if (timeS < stopS) {
+        visit(rankOf(timeS), key, -1);
+      }
+    });
+  };
+  each(rank => { starts[rank + 1] = (starts[rank + 1] as number) + 1; });
+  starts.forEach((n, rank) => { starts[rank] = n + (rank > 0 ? (starts[rank - 1] as number) : 0); });
+  const n = starts.at(-1) ?? 0;
+  const found = { timeS: new Float64Array(n), key: new Uint32Array(n), sign: new Int8Array(n) };
+  each((rank, key, sign) => {
+    const place = starts[rank] as number;
+    starts[rank] = place + 1;
+    found.timeS[place] = times[rank] as number;
+    found.key[place] = key;
+    found.sign[place] = sign;
+  });
+  return found;
+}
+
+function add(sums: Sums, { nbytes, values }: Keys, key: number, sign: number): void {
+  const [size, value] = [nbytes[key] as number, values[key] as number];
   sums.nKeys += sign;
   sums.nbytes += Number.isFinite(size) ? sign * size : 0;
   sums.nUnsized += Number.isFinite(size) ? 0 : sign;
@@ -84,13 +109,12 @@ function add(sums: Sums, { sizes, values }: Amounts, key: number, sign: number):
 }
 
 /** The places of the last events of the moments that matter, in order. */
-function momentsOf(comings: Comings, amounts: Amounts, stretchOf: (timeS: number) => number): number[] {
-  const measures = amounts.values === null ? (['nKeys', 'nbytes'] as const) : (['nKeys', 'nbytes', 'value'] as const);
-  const { timeS, key, sign } = comings;
+function momentsOf({ timeS, key, sign }: Comings, keys: Keys, isValued: boolean, stretchOf: (timeS: number) => number): number[] {
+  const measures = isValued ? (['nKeys', 'nbytes', 'value'] as const) : (['nKeys', 'nbytes'] as const);
   const totals = nothing();
   const found = new Set<number>();
   let stretch = NaN;
-  let best: { place: number; low: number; lowPlace: number; high: number; highPlace: number }[] = [];
+  let best: { low: number; lowPlace: number; high: number; highPlace: number }[] = [];
   let last = -1;
   const close = (): void => {
     for (const { lowPlace, highPlace } of best) {
@@ -101,7 +125,7 @@ function momentsOf(comings: Comings, amounts: Amounts, stretchOf: (timeS: number
     }
   };
   for (let i = 0; i < key.length; i += 1) {
-    add(totals, amounts, key[i] as number, sign[i] as number);
+    add(totals, keys, key[i] as number, sign[i] as number);
     if (i + 1 < key.length && timeS[i + 1] === timeS[i]) {
       continue;
     }
@@ -109,7 +133,7 @@ function momentsOf(comings: Comings, amounts: Amounts, stretchOf: (timeS: number
     if (number !== stretch) {
       close();
       stretch = number;
-      best = measures.map(name => ({ place: i, low: totals[name], lowPlace: i, high: totals[name], highPlace: i }));
+      best = measures.map(name => ({ low: totals[name], lowPlace: i, high: totals[name], highPlace: i }));
     }
     measures.forEach((name, m) => {
       const extremes = best[m];
@@ -128,9 +152,7 @@ function momentsOf(comings: Comings, amounts: Amounts, stretchOf: (timeS: number
 }
 
 /** Add, at each moment, the state of every group that changed since the one before. */
-function addRows(
-  rows: HeldRows, run: number, { timeS, key, sign }: Comings, amounts: Amounts, moments: readonly number[], stopS: number | null
-): void {
+function addRows(rows: HeldRows, run: number, { timeS, key, sign }: Comings, keys: Keys, moments: readonly number[], stopS: number | null): void {
   const held = new Map<number, Sums>();
   const addState = (group: number, at: number, sums: Sums): void => {
     rows.run.push(run);
@@ -146,9 +168,9 @@ function addRows(
   for (const moment of moments) {
     const changed = new Set<number>();
     for (; i <= moment; i += 1) {
-      const group = amounts.group[key[i] as number] as number;
+      const group = keys.columns.group[key[i] as number] as number;
       const sums = held.get(group) ?? nothing();
-      add(sums, amounts, key[i] as number, sign[i] as number);
+      add(sums, keys, key[i] as number, sign[i] as number);
       // Sums of floats do not come back to 0 by themselves.
       held.set(group, sums.nKeys === 0 ? nothing() : sums);
       changed.add(group);
@@ -159,8 +181,20 @@ function addRows(
   }
   if (stopS !== null) {
     const left = [...held].filter(([, sums]) => sums.nKeys > 0).map(([group]) => group);
-    left.sort((a, b) => a - b).forEach(group => {
-      addState(group, stopS, nothing());
-    });
+    left.sort((a, b) => a - b).forEach(group => { addState(group, stopS, nothing()); });
   }
+}
+
+const PER_RUN = 200;
+
+/** What gives each time after a start its stretch: at first evenly, then ever longer, up to a second. */
+function stretchesOf(longestS: number): (elapsedS: number) => number {
+  const shortestS = Math.max(longestS / PER_RUN, 1e-6);
+  const evenS = shortestS * PER_RUN;
+  const slowS = Math.max(PER_RUN, evenS);
+  const clip = (value: number, low: number, high: number): number => Math.min(Math.max(value, low), high);
+  return elapsedS => {
+    const grown = Math.log(clip(elapsedS, evenS, slowS) / evenS) * PER_RUN;
+    return Math.floor(clip(elapsedS, 0, evenS) / shortestS + grown + Math.max(elapsedS - slowS, 0));
+  };
 }

@@ -74,12 +74,17 @@ function bytesOf(buffer: unknown): Uint8Array {
 
 function meant(reader: BatchReader, sections: Sections, seq: number): Batch {
   const { said, tickS } = reader.header;
+  const { turns } = sections;
+  const tasks = turns.n === 0 ? sections.tasks : tasksOfTurns(turns, reader.nRows('lanes'), tickS);
+  return batchOf({ ...sections, tasks }, said.at('recorder').text(), said.at('epoch').text(), seq);
+}
+
+/** What the tables of a page say to the store. */
+export function batchOf({ tasks, ...sections }: Sections, recorder: string, epoch: string, seq: number): Batch {
   const [state] = rowsOf(sections.state);
   if (state === undefined) {
     throw new WireError('batch', 'one that says how things stand', undefined);
   }
-  const { turns } = sections;
-  const tasks = turns.n === 0 ? sections.tasks : tasksOfTurns(turns, reader.nRows('lanes'), tickS);
   const metrics = new Map<number, string>();
   const runs = rowsOf(sections.runs).map(({ metric, status, ...run }) => {
     if (metric !== null) {
@@ -88,8 +93,8 @@ function meant(reader: BatchReader, sections: Sections, seq: number): Batch {
     return { ...run, status: choice(CHOICES.runs.status, status) };
   });
   return {
-    recorder: said.at('recorder').text(),
-    epoch: said.at('epoch').text(),
+    recorder,
+    epoch,
     seq,
     nowS: state.nowS,
     active: state.active === 1,
@@ -195,7 +200,7 @@ function heldOf({ first, columns }: Section<'cache'>, metrics: ReadonlyMap<numbe
   };
 }
 
-function clusterOf({ activities, completed, workers, worker_samples: samples, sources }: Sections, dropped: number): ClusterPart | null {
+function clusterOf({ activities, completed, workers, worker_samples: samples, sources }: Omit<Sections, 'tasks'>, dropped: number): ClusterPart | null {
   if (activities.n + completed.n + workers.n + samples.n === 0) {
     return null;
   }

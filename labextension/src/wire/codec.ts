@@ -4,28 +4,33 @@ import type { Budget } from './frames';
 import { fail } from './frames';
 import { BY, FORMAT, LIMITS, TABLES } from './tables';
 
-export type TableName = keyof typeof TABLES;
+/** The tables of a stream, as `tables.ts` here and the one of files have them. */
+export type Schema = Readonly<Record<string, { readonly mode: string; readonly columns: Readonly<Record<string, string>> }>>;
+/** The columns that transform 2 goes by, by table. */
+export type By = Readonly<Record<string, Readonly<Record<string, readonly string[]>>>>;
+type Page = typeof TABLES;
+export type TableName<S extends Schema = Page> = keyof S & string;
 export type Numbers = Float64Array | Int32Array;
 type Texts = (string | null)[];
 
 type Camel<S extends string> = S extends `${infer A}_${infer B}` ? `${A}${Capitalize<Camel<B>>}` : S;
-type Kinds<T extends TableName> = (typeof TABLES)[T]['columns'];
+type Kinds<S extends Schema, T extends TableName<S>> = S[T]['columns'];
 type CellsOf<K> = K extends 'text' ? string[] : K extends 'text?' ? Texts : Numbers;
 type ValueOf<K> = K extends 'text' ? string : K extends 'text?' ? string | null : K extends `${string}?${string}` ? number | null : number;
 
 /** The columns of a table in `camelCase`; times are seconds, unknown numbers NaN. */
-export type Columns<T extends TableName> = { readonly [C in keyof Kinds<T> & string as Camel<C>]: CellsOf<Kinds<T>[C]> };
+export type Columns<T extends TableName<S>, S extends Schema = Page> = { readonly [C in keyof Kinds<S, T> & string as Camel<C>]: CellsOf<Kinds<S, T>[C]> };
 /** One row; unknown is null. */
-export type Row<T extends TableName> = { readonly [C in keyof Kinds<T> & string as Camel<C>]: ValueOf<Kinds<T>[C]> };
+export type Row<T extends TableName<S>, S extends Schema = Page> = { readonly [C in keyof Kinds<S, T> & string as Camel<C>]: ValueOf<Kinds<S, T>[C]> };
 
 /** The rows of one table in one batch; `first` is the number of the first one. */
-export interface Section<T extends TableName> {
+export interface Section<T extends TableName<S>, S extends Schema = Page> {
   readonly first: number;
   readonly n: number;
-  readonly columns: Columns<T>;
+  readonly columns: Columns<T, S>;
 }
 /** All tables; those of which a batch says nothing have no rows. */
-export type Sections = { readonly [T in TableName]: Section<T> };
+export type Sections<S extends Schema = Page> = { readonly [T in TableName<S>]: Section<T, S> };
 
 const MAX_S = 1e10;
 /** Classes of rows are numbers of lanes and groups. */
@@ -68,14 +73,23 @@ export function readHeader(content: Uint8Array): Header {
 }
 
 /** Takes the batches of one stream in order, which refer to rows of those before. */
-export class BatchReader {
+export class BatchReader<S extends Schema = Page> {
   /** The number of the next row of each table. */
   readonly #next = new Map<string, number>();
+  readonly #tables: Schema;
+  /** The columns of tables without rows. */
+  readonly #nothing: Readonly<Record<string, Record<string, Numbers>>>;
 
-  constructor(readonly header: Header) {}
+  /** Of a page, where no other tables are given. */
+  constructor(readonly header: Header, tables?: S, private readonly by: By = BY) {
+    this.#tables = tables ?? TABLES;
+    this.#nothing = Object.fromEntries(Object.entries(this.#tables).map(([table, { columns }]) => [
+      table, Object.fromEntries(Object.keys(columns).map(name => [camel(name), NONE]))
+    ]));
+  }
 
   /** How many rows of a table there were so far. */
-  nRows(table: TableName): number {
+  nRows(table: TableName<S>): number {
     return this.#next.get(table) ?? 0;
   }
 
@@ -84,14 +98,14 @@ export class BatchReader {
    *
    * @throws WireError naming what is wrong; nothing is decoded in part.
    */
-  read(content: Uint8Array, budget: Budget): Sections {
+  read(content: Uint8Array, budget: Budget): Sections<S> {
     const bytes = new Bytes(content, budget);
-    const sections: Record<string, Section<TableName>> = {};
-    for (const name of TABLE_NAMES) {
-      if (TABLES[name].mode === 'whole') {
+    const sections: Record<string, { first: number; n: number; columns: Record<string, Numbers | Texts> }> = {};
+    for (const [name, columns] of Object.entries(this.#nothing)) {
+      if (own(this.#tables, name)?.mode === 'whole') {
         this.#next.set(name, 0);
       }
-      sections[name] = { first: this.#next.get(name) ?? 0, n: 0, columns: NOTHING[name] as never };
+      sections[name] = { first: this.#next.get(name) ?? 0, n: 0, columns };
     }
     let last = -1;
     while (bytes.left > 0) {
@@ -105,24 +119,24 @@ export class BatchReader {
       }
       last = number;
       const { name } = table;
-      if (isKnown(name)) {
-        if (TABLES[name].mode === 'append' && first < (this.#next.get(name) ?? 0)) {
+      const raw = bytes.columns(own(this.by, name) ?? {}, table.columns, n);
+      const known = own(this.#tables, name);
+      if (known !== undefined) {
+        if (known.mode === 'append' && first < (this.#next.get(name) ?? 0)) {
           fail(`a row of ${name} after those before`, first);
         }
         this.#next.set(name, first + n);
-        sections[name] = { first, n, columns: this.#meant(name, bytes.columns(name, table.columns, n), n) };
-      } else {
-        bytes.columns(name, table.columns, n);
+        sections[name] = { first, n, columns: this.#meant(name, known.columns, raw, n) };
       }
     }
-    return sections as Sections;
+    return sections as unknown as Sections<S>;
   }
 
   /** Columns under the names that are used here, in seconds, checked, with what is missing unknown. */
-  #meant(table: TableName, raw: ReadonlyMap<string, Raw>, n: number): Record<string, Numbers | Texts> {
+  #meant(table: string, kinds: Readonly<Record<string, string>>, raw: ReadonlyMap<string, Raw>, n: number): Record<string, Numbers | Texts> {
     const columns: Record<string, Numbers | Texts> = {};
     const { zeroS, tickS } = this.header;
-    for (const [name, declared] of Object.entries(TABLES[table].columns)) {
+    for (const [name, declared] of Object.entries(kinds)) {
       const [kind = '', link = '', bound = ''] = declared.split(' ');
       const isOptional = kind.endsWith('?');
       const found = raw.get(name);
@@ -158,29 +172,26 @@ export class BatchReader {
 }
 
 /** The rows of a section one by one; for small tables. */
-export function rowsOf<T extends TableName>(section: Section<T>): Row<T>[] {
+export function rowsOf<T extends TableName<S>, S extends Schema = Page>(section: Section<T, S>): Row<T, S>[] {
   const columns = Object.entries(section.columns as Record<string, Numbers | Texts>);
   return Array.from({ length: section.n }, (_, i) =>
     Object.fromEntries(columns.map(([name, values]) => {
       const value = values[i] ?? null;
       return [name, typeof value === 'number' && Number.isNaN(value) ? null : value];
-    })) as Row<T>
+    })) as Row<T, S>
   );
 }
 
-function isKnown(name: string): name is TableName {
-  return Object.hasOwn(TABLES, name);
+/** Names come from others: what every object has is none of them. */
+function own<T>(of: Readonly<Record<string, T>>, name: string): T | undefined {
+  return Object.hasOwn(of, name) ? of[name] : undefined;
 }
+
+const NONE = new Int32Array(0);
 
 function camel(name: string): string {
   return name.replace(/_(\w)/g, (_, letter: string) => letter.toUpperCase());
 }
-
-const TABLE_NAMES = Object.keys(TABLES) as TableName[];
-/** The columns of tables without rows. */
-const NOTHING = Object.fromEntries(TABLE_NAMES.map(table => [
-  table, Object.fromEntries(Object.keys(TABLES[table].columns).map(name => [camel(name), new Int32Array(0)]))
-]));
 
 /** Throws unless all that are known are at least `low` and less than `high`. */
 function demand(values: Numbers, table: string, column: string, low: number, high: number): Numbers {
@@ -249,11 +260,10 @@ class Bytes {
   }
 
   /** The columns of a table, by name; one that goes by others comes after them. */
-  columns(table: string, names: readonly string[], n: number): Map<string, Raw> {
+  columns(by: Readonly<Record<string, readonly string[]>>, names: readonly string[], n: number): Map<string, Raw> {
     const found = new Map<string, Raw>();
-    const by: Readonly<Record<string, readonly string[]>> = Object.hasOwn(BY, table) ? BY[table as keyof typeof BY] : {};
     for (const name of names) {
-      const [group = '', plus = ''] = by[name] ?? [];
+      const [group = '', plus = ''] = own(by, name) ?? [];
       found.set(name, this.#column(n, { group: found.get(group)?.values, plus: plus === '' ? null : found.get(plus)?.values }));
     }
     return found;

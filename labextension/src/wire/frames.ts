@@ -7,7 +7,7 @@ import { WireError } from './check';
 import { FORMAT, LIMITS } from './tables';
 
 const MAGIC = 0x4b535489;
-const HEAD_BYTES = 32;
+export const HEAD_BYTES = 32;
 const KINDS = ['header', 'batch', 'end'] as const;
 
 /** @throws WireError */

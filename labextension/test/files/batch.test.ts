@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 
-import { batchOf, linksOf, readRecording } from '../../src/files';
+import { readRecording } from '../../src/files/recording';
 import { ClusterStore, TaskStore } from '../../src/store';
 import type { Batch } from '../../src/wire';
 import { DOCUMENTS, documentOf, messagesOf } from './documents';
@@ -72,13 +72,13 @@ it('has files of both kinds', () => {
 describe.each([...DOCUMENTS.keys()])('%s', name => {
   it('shows what Python shows of it', async () => {
     const recording = await readRecording(documentOf(name));
-    expect(shown([batchOf(recording)])).toEqual(closeTo(shown(messagesOf(name))));
+    expect(shown([recording.batch])).toEqual(closeTo(shown(messagesOf(name))));
   });
 });
 
 it('shows what workers did besides computing, and what they said of themselves', async () => {
   const cluster = new ClusterStore();
-  new TaskStore({ cluster }).append(batchOf(await readRecording(documentOf('cluster'))));
+  new TaskStore({ cluster }).append((await readRecording(documentOf('cluster'))).batch);
   const { activities, workers } = cluster;
   const detail = (kind: string, startS: number, stopS: number, source: string | null, nbytes: number | null, group = 1): object =>
     ({ kind, group, startS, stopS, source, nbytes });
@@ -101,16 +101,15 @@ it('shows what workers did besides computing, and what they said of themselves',
 });
 
 it('shows what was held, in bytes and in the metric of the recording', async () => {
-  const { held } = batchOf(await readRecording(documentOf('busy')));
+  const { batch: { held } } = await readRecording(documentOf('busy'));
   expect([held.timeS.length > 20, [...held.metrics.values()]]).toEqual([true, ['weight']]);
   expect(Math.max(...held.nbytes)).toBeGreaterThan(0);
 });
 
 it('tells what a task needs and what needs it', async () => {
-  const recording = await readRecording(documentOf('odd'));
-  const { tasks } = batchOf(recording);
-  const links = Array.from({ length: tasks.run.length }, (_, row) => linksOf(recording)(row));
+  const { batch: { tasks }, links: linksOf } = await readRecording(documentOf('odd'));
+  const links = Array.from({ length: tasks.run.length }, (_, row) => linksOf()(row));
   const named = links.map(found => [found?.dependencies.map(({ key }) => key), found?.dependents.map(({ row }) => row)]);
   expect(named).toEqual([[[], [1]], [["('pair', 1)"], []], [[], [3]], [["('pair', 1)"], []]]);
-  expect(linksOf(recording)(99)).toBeNull();
+  expect(linksOf()(99)).toBeNull();
 });

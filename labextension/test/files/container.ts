@@ -1,31 +1,32 @@
 /** Files made frame by frame, to say what no writer says. */
 import { deflateSync } from 'node:zlib';
 
-import { crc32 } from '../../src/wire/frames';
-import { VERSION } from '../../src/files/frames';
+import { TABLES } from '../../src/files/tables';
+import { type FrameHead, type TableRows, batchBytes, frame, headerOf, joined } from '../wire/frames';
 
-export interface Written {
-  readonly kind: string;
-  readonly content: Uint8Array;
-  /** What the frame claims to unpack to, if not what it does. */
-  readonly claims?: number;
+/** The content of a frame, and what its head says other than it would. */
+export type Written = Partial<FrameHead> & { readonly content: Uint8Array };
+
+const HEADER = headerOf({ recorder: undefined, epoch: undefined, made_by: 'test', started_at: '2026-01-02T03:04:05+00:00', zero_s: 100, grows: false }, TABLES);
+
+/** A header that says these things besides, or instead. */
+export function header(said: Record<string, unknown> = {}): Written {
+  return { kind: 0, content: Buffer.from(JSON.stringify({ ...HEADER, ...said })) };
 }
 
-export const json = (kind: string, value: unknown): Written => ({ kind, content: Buffer.from(JSON.stringify(value)) });
+/** A batch of tables, times in ticks; how things stand is in it. */
+export function batch(tables: TableRows = {}, kind = 1): Written {
+  const state = { columns: { now_s: [1_100_000_000], active: [0], final: [0], n_tasks: [0], n_dropped: [0], n_activities_dropped: [0], n_cores: [null], limit_bytes: [null], cache_unknown: [0] } };
+  return { kind, content: Uint8Array.from(batchBytes({ state, ...tables }, HEADER, TABLES)) };
+}
 
-export const HEAD = json('HEAD', { started_at: '2026-01-02T03:04:05+00:00', zero_s: 100, metadata: {}, streamed: false, n_rows: 0 });
-export const LAST = json('LAST', { now_s: 110, dropped: 0 });
+export const END = batch({}, 2);
 
 /** The bytes of a file of these frames. */
-export function fileOf(frames: readonly Written[], version = VERSION): Uint8Array<ArrayBuffer> {
-  const prefix = Buffer.from([0x89, 0x74, 0x73, 0x6b, 0x73, 0x63, 0x70, 0x0a, version, 0, 0, 0]);
-  const parts = frames.map(({ kind, content, claims = content.length }, number) => {
+export function fileOf(frames: readonly Written[]): Uint8Array<ArrayBuffer> {
+  return new Uint8Array(joined(frames.map(({ content, ...head }, number) => {
     const stored = deflateSync(content);
-    const header = Buffer.alloc(24);
-    header.write(kind, 'ascii');
-    [number, stored.length, claims, crc32(stored)].forEach((value, i) => header.writeUInt32LE(value, 4 + 4 * i));
-    header.writeUInt32LE(crc32(header.subarray(0, 20)), 20);
-    return Buffer.concat([header, stored]);
-  });
-  return new Uint8Array(Buffer.concat([prefix, ...parts]));
+    const isPacked = stored.length < content.length;
+    return frame(isPacked ? stored : content, { kind: 1, number, packed: Number(isPacked), unpacked: content.length, ...head });
+  })));
 }

@@ -1,5 +1,6 @@
 /** Frames as `taskscope/codec.py` writes them, in the plainest way: numbers in as many planes as they need, nothing else. */
 import { crc32 } from '../../src/wire/frames';
+import type { Schema } from '../../src/wire/codec';
 import { TABLES } from '../../src/wire/tables';
 
 export type Values = readonly (number | string | null)[];
@@ -60,13 +61,13 @@ export function column(kind: string, values: Values, least = 0): number[] {
 }
 
 /** The header of a stream of all tables. */
-export function headerOf(said: Record<string, unknown> = {}): Record<string, unknown> {
-  const tables = Object.fromEntries(Object.entries(TABLES).map(([name, { columns }]) => [name, Object.keys(columns)]));
+export function headerOf(said: Record<string, unknown> = {}, schema: Schema = TABLES): Record<string, unknown> {
+  const tables = Object.fromEntries(Object.entries(schema).map(([name, { columns }]) => [name, Object.keys(columns)]));
   return { format: 1, recorder: 'r', epoch: 'r-1', zero_s: 0, tick_s: 1e-7, tables, ...said };
 }
 
 /** The content of a batch; times are ticks. */
-export function batchBytes(tables: TableRows, header = headerOf()): number[] {
+export function batchBytes(tables: TableRows, header = headerOf(), schema: Schema = TABLES): number[] {
   const known = header.tables as Record<string, string[]>;
   return Object.keys(known).flatMap((name, number) => {
     const rows = tables[name];
@@ -75,7 +76,7 @@ export function batchBytes(tables: TableRows, header = headerOf()): number[] {
     if (rows === undefined || n === 0) {
       return [];
     }
-    const kinds: Record<string, string> = name in TABLES ? TABLES[name as keyof typeof TABLES].columns : {};
+    const kinds = schema[name]?.columns ?? {};
     return [
       number, ...varint(n), ...varint(rows.first ?? 0), ...varint(columns.length),
       ...columns.flatMap((c, i) => column(kinds[c] ?? 'int', rows.columns[c] ?? [], i === 0 ? 1 : 0))

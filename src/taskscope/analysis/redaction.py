@@ -133,6 +133,19 @@ class Redaction:
             keys=tuple(map(self.name, transfer.keys)),
         )
 
+    def total(self, total: GroupTotal) -> GroupTotal:
+        """Return totals of a group without what must not leave."""
+        return replace(total, group=self.name(total.group), prefix=self.prefix(total.prefix))
+
+    def stacks(self, stacks: StackColumns) -> StackColumns:
+        """Return call stacks without what must not leave."""
+        return replace(
+            stacks,
+            functions=tuple(map(self.function, stacks.functions)),
+            prefixes=tuple(map(self.name, stacks.prefixes)),
+            workers=tuple(map(without_credentials, stacks.workers)),
+        )
+
     def metadata(self, metadata: Mapping[str, object]) -> dict[str, object]:
         """Return metadata without what must not leave."""
         renames = {"label": self.name, "error": self.remark}
@@ -169,9 +182,9 @@ def redacted(recording: RecordedData, *, redact: Redact = False) -> RecordedData
         lanes=tuple(map(redaction.lane, recording.lanes)),
         graphs={run: _graph(graph, redaction) for run, graph in recording.graphs.items()},
         messages=tuple(map(redaction.message, recording.messages)),
-        totals=tuple(_total(total, redaction) for total in recording.totals),
+        totals=tuple(map(redaction.total, recording.totals)),
         metadata=redaction.metadata(recording.metadata),
-        stacks=_stacks(recording.stacks, redaction),
+        stacks=redaction.stacks(recording.stacks),
         activities=replace(
             recording.activities, sources=tuple(map(redaction.source, recording.activities.sources))
         ),
@@ -205,22 +218,9 @@ def _checked(function: Callable[[str], object]) -> _Rename:
     return rename
 
 
-def _total(total: GroupTotal, redaction: Redaction) -> GroupTotal:
-    return replace(total, group=redaction.name(total.group), prefix=redaction.prefix(total.prefix))
-
-
 def _graph(graph: GraphColumns, redaction: Redaction) -> GraphColumns:
     return replace(
         graph,
         keys=redaction.keys(graph.keys),
         errors={task: redaction.remark(text) for task, text in graph.errors.items()},
-    )
-
-
-def _stacks(stacks: StackColumns, redaction: Redaction) -> StackColumns:
-    return replace(
-        stacks,
-        functions=tuple(map(redaction.function, stacks.functions)),
-        prefixes=tuple(map(redaction.name, stacks.prefixes)),
-        workers=tuple(map(without_credentials, stacks.workers)),
     )

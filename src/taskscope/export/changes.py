@@ -2,44 +2,46 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import asdict
+from collections.abc import Mapping, Sequence
 from datetime import timedelta
-from typing import TYPE_CHECKING, TypeVar
+from typing import BinaryIO
 
 import numpy as np
+from numpy.typing import NDArray
 
-from taskscope.analysis.redaction import Redact, Redaction
-from taskscope.export.activities import GrowingActivities
-from taskscope.export.growing import GrowingTasks
-from taskscope.export.holdings import holding_frames
-from taskscope.export.pack import pack, pack_json
-from taskscope.export.records import record_frames
-from taskscope.export.schema import Head, TickState
-from taskscope.export.stacks import GrowingStacks
+from taskscope.analysis.redaction import Redact, Redaction, without_credentials
+from taskscope.export.writer import FileWriter, stack_columns
+from taskscope.model.activities import ActivityRows
+from taskscope.model.columns import RowBlock, split_flags
+from taskscope.model.recording import LogEnds, RecordedData
 from taskscope.model.records import Message
+from taskscope.model.stacks import StackRows
 from taskscope.record import Recorder
-
-if TYPE_CHECKING:
-    from _typeshed import DataclassInstance
+from taskscope.record.tables.stacklog import StackPlace
+from taskscope.record.writers.graph import GraphPart, Landed
 
 __all__ = ["Changes"]
 
-_MAX_HOLDINGS = 65_536
-_Record = TypeVar("_Record", bound="DataclassInstance")
+_MAX_ROWS = 10_000
+_MAX_SERIES_ROWS = 65_536
+_MAX_RUNNING = 200
 
 
 class Changes:
-    """Says each thing once, in such an order that every frame refers only to earlier ones.
+    """Says each thing once, in such an order that every frame refers only to what is there by then.
 
     Parameters
     ----------
     recorder
         What to tell of.
+    file
+        Where to.
     first_run
         The first run that belongs to the file.
     start_s
         The zero of the recording, in seconds after the recorder's.
+    metadata
+        Facts to write at its beginning.
     redact
         What becomes of names, as in `taskscope.Recording.save`.
 
@@ -49,83 +51,297 @@ class Changes:
         If `redact` is neither True, False nor a function.
     """
 
-    def __init__(self, recorder: Recorder, *, first_run: int, start_s: float, redact: Redact = False) -> None:
+    def __init__(
+        self,
+        recorder: Recorder,
+        file: BinaryIO,
+        *,
+        first_run: int,
+        start_s: float,
+        metadata: Mapping[str, object],
+        redact: Redact = False,
+    ) -> None:
         self._redaction = Redaction.of(redact)
         self._recorder = recorder
         self._first_run = first_run
+        self.last_run: int | None = None
+        """The last run that belongs to it; None: all that come."""
         self._start_s = start_s
-        self._version = 0
-        self._n_groups = self._n_lanes = self._n_workers = self._n_holdings = self._n_samples = 0
+        self._ended_as: RecordedData | None = None
+        """What was recorded, once that is known: what was folded or noted only then does not belong to it."""
+        self._version = self._n_groups = self._n_lanes = self._n_workers = 0
+        self._n_holdings = self._n_samples = self._n_transfers = 0
         self._messages: list[Message] = []
+        self._stacks_place = StackPlace()
+        self._n_activities = self._n_sources = 0
+        self._unsized: NDArray[np.int64] = np.empty((0, 2), np.int64)
+        """Numbers of activities whose bytes are not known, in the log and in the file."""
+        self._told: set[int] = set()
+        """The runs that the file has."""
+        self._known: dict[int, bool] = {}
+        self._kept: dict[int, NDArray[np.int32]] = {}
         self._follower = recorder.follow(first_run)
-        self._tasks = GrowingTasks(self._follower, self._redaction)
-        self._stacks = GrowingStacks(recorder.stacks, first_run, self._redaction)
-        self._activities = GrowingActivities(recorder.activities, first_run, start_s, self._redaction)
+        started_at = recorder.started_at + timedelta(seconds=start_s)
+        self._writer = FileWriter(file, started_at, start_s, now_s=start_s, grows=True)
+        self._writer.add_metadata(self._redaction.metadata(metadata))
 
     def close(self) -> None:
         """Have the recorder keep nothing more for this file."""
         self._follower.close()
 
-    def head(self, metadata: Mapping[str, object]) -> bytes:
-        """Return the content of the first frame."""
-        head: Head = {
-            "started_at": (self._recorder.started_at + timedelta(seconds=self._start_s)).isoformat(),
-            "zero_s": self._start_s,
-            "metadata": self._redaction.metadata(metadata),
-            "streamed": True,
-            "n_rows": None,
-            "unknown": [],
+    def write(self) -> None:
+        """Write everything that is new; it counts as written."""
+        while self._next():
+            pass
+        self._writer.frame()
+
+    def finish(self, recording: RecordedData) -> None:
+        """Write what is still missing of what was recorded of the runs of the file, and the end.
+
+        Raises
+        ------
+        ValueError
+            If the file can no longer become just that.
+        """
+        ends = recording.ends
+        self.last_run = max((run.run for run in recording.runs), default=self._first_run - 1)
+        if ends is None or not self._is_before(ends):
+            raise ValueError("more was written than was recorded")
+        self._ended_as = recording
+        self._follower.end = ends.tasks
+        writer, redaction = self._writer, self._redaction
+        while self._next():
+            pass
+        for run, graph in recording.graphs.items():
+            if writer.n_keys(run) != len(graph.keys) or (len(graph.keys) and not self._known.get(run)):
+                raise ValueError("a graph has grown since it was recorded")
+        for block in recording.blocks[len(recording.blocks) - ends.in_flight :]:
+            writer.add_tasks(block, {})
+        writer.add_metadata(redaction.metadata(recording.metadata))
+        writer.add_records("messages", list(map(redaction.message, recording.messages)))
+        writer.add_records("runs", list(map(redaction.run, recording.runs)))
+        stacks = redaction.stacks(recording.stacks)
+        if any(run.is_on_cluster for run in recording.runs):
+            # They were asked for, or stand for another time than was told before.
+            writer.add_stacks(stacks)
+        elif stacks.interval_s is not None:
+            writer.add_sampling(stacks.interval_s, stacks.cycle_s, stacks.dropped, 0)
+        writer.add_records("totals", list(map(redaction.total, recording.totals)))
+        n_all = recording.dropped + sum(map(len, recording.blocks))
+        writer.standing = {}
+        writer.state |= {
+            "now_s": recording.now_s,
+            "n_dropped": max(n_all - writer.n_added("tasks"), 0),
+            "n_activities_dropped": recording.activities.dropped,
         }
-        return pack_json(head)
+        writer.frame(is_last=True)
 
-    def next(self) -> Iterator[tuple[str, bytes]]:
-        """Yield frames with everything that is new; they count as written."""
-        for frames in self._tasks.next():
-            # Read after the tasks, which may name groups and lanes that are only now known; written before.
-            yield from self._tables()
-            yield from frames
-        yield from self._samples()
-        yield from self._holdings()
-        yield from self._stacks.next()
-        yield from self._activities.next()
-        state: TickState = {"now_s": self._recorder.now_s(), "running": self._tasks.in_flight}
-        yield "TICK", pack_json(state)
+    def _is_before(self, ends: LogEnds) -> bool:
+        # A compute may have begun as the block ended.
+        has_later = self.last_run is not None and max(self._told, default=-1) > self.last_run
+        n_activities, n_holdings = self._n_activities, self._n_holdings
+        is_within = n_activities <= ends.activities and n_holdings <= ends.holdings
+        return not has_later and is_within and self._follower.cursor <= ends.tasks
 
-    def _tables(self) -> Iterator[tuple[str, bytes]]:
-        recorder, redaction = self._recorder, self._redaction
-        self._version, runs = recorder.runs_since(self._version)
-        yield from record_frames(
-            "runs", _rows(redaction.run(run) for run in runs if run.run >= self._first_run)
+    def _is_mine(self, run: NDArray[np.int32]) -> NDArray[np.bool_]:
+        mine = run >= self._first_run
+        return mine if self.last_run is None else mine & (run <= self.last_run)
+
+    def _next(self) -> bool:
+        """Add what is new, of long tables a part; return whether there is more."""
+        follower, recorder, writer = self._follower, self._recorder, self._writer
+        rows = follower.rows(_MAX_ROWS)
+        landed = list(follower.landed())
+        running = follower.in_flight(_MAX_RUNNING)
+        whole = self._ended_as
+        ends = None if whole is None else whole.ends
+        last_activity = recorder.activities.cursor if ends is None else ends.activities
+        last_holding = recorder.holdings.cursor if ends is None else ends.holdings
+        first_activity, activities = recorder.activities.since(
+            self._n_activities, min(last_activity - self._n_activities, _MAX_SERIES_ROWS)
         )
+        self._n_activities = first_activity + len(activities)
+        first, holdings = recorder.holdings.since(
+            self._n_holdings, min(last_holding - self._n_holdings, _MAX_SERIES_ROWS)
+        )
+        self._n_holdings = first + len(holdings)
+        # What is read last is named by what was read before, and is written first.
+        graphs = [(run, part) for run, part in follower.graphs() if self._is_mine(np.array(run))]
+        self._tables()
+        for run, part in graphs:
+            self._graph(run, part)
+        for block, errors in rows:
+            if self._is_mine(np.array(block.run)):
+                self._tasks(block, errors)
+        for told in landed:
+            self._landed(told)
+        self._activities(first_activity, activities)
+        last_s = np.inf if whole is None else whole.holdings.time.max(initial=-np.inf)
+        writer.add_holdings(holdings.part(self._is_mine(holdings.run) & (holdings.time <= last_s)))
+        self._samples()
+        self._stacks()
+        writer.standing["running"] = self._running(running)
+        writer.state["now_s"] = recorder.now_s()
+        writer.state["active"] = recorder.is_active()
+        return follower.has_more_rows or self._n_activities < last_activity or self._n_holdings < last_holding
+
+    def _tables(self) -> None:
+        recorder, redaction, writer = self._recorder, self._redaction, self._writer
+        self._version, runs = recorder.runs_since(self._version)
         groups, lanes = recorder.groups[self._n_groups :], recorder.lanes[self._n_lanes :]
         self._n_groups += len(groups)
         self._n_lanes += len(lanes)
-        yield from record_frames("groups", _rows(map(redaction.group, groups)))
-        yield from record_frames("lanes", _rows(map(redaction.lane, lanes)))
+        writer.add_groups(list(map(redaction.group, groups)))
+        writer.add_records("lanes", list(map(redaction.lane, lanes)))
+        mine = [run for run in runs if self._is_mine(np.array(run.run))]
+        self._told.update(run.run for run in mine)
+        writer.add_records("runs", list(map(redaction.run, mine)))
         messages = recorder.messages_log.messages(self._start_s)
         if messages != self._messages:
             self._messages = messages
-            yield from record_frames("messages", _rows(map(redaction.message, messages)))
+            writer.add_records("messages", list(map(redaction.message, messages)))
 
-    def _holdings(self) -> Iterator[tuple[str, bytes]]:
-        first, rows = self._recorder.holdings.since(self._n_holdings, _MAX_HOLDINGS)
-        self._n_holdings = first + len(rows)
-        mine = rows.part(np.flatnonzero(rows.run >= self._first_run))
-        if len(mine):
-            # Read after the rows, which may name groups that are only now known; written before.
-            yield from self._tables()
-            yield from holding_frames(mine)
+    def _graph(self, run: int, part: GraphPart) -> None:
+        writer, place = self._writer, part.place
+        is_known = place.keys == place.linked == place.settled == part.n_keys
+        if not is_known and self._known.get(run) is not False:
+            writer.add_graph(run, part.start, is_known=False, is_valued=False)
+            self._known[run] = False
+        first_linked = place.linked - len(part.links.n_dependencies)
+        writer.add_keys(run, self._redaction.keys(part.keys), part.group)
+        writer.add_links(run, first_linked, part.links.n_dependencies, part.links.edges)
+        writer.add_by_key("data", run, part.data, nbytes=part.data_sizes)
+        if part.kept is not None:
+            new = np.setdiff1d(part.kept, self._kept.get(run, np.empty(0, np.int32)))
+            self._kept[run] = part.kept
+            writer.add_by_key("kept", run, new)
+        if is_known and self._known.get(run) is not True:
+            # Last, for a frame may end before it.
+            writer.add_graph(run, part.start, is_known=True, is_valued=False)
+            self._known[run] = True
 
-    def _samples(self) -> Iterator[tuple[str, bytes]]:
+    def _tasks(self, block: RowBlock, errors: Mapping[int, str]) -> None:
+        # Of a run that was forgotten in a hurry, not all keys may have come.
+        told = block.part(block.task < self._writer.n_keys(block.run))
+        texts = {task: self._redaction.remark(text) for task, text in errors.items()}
+        self._writer.add_tasks(told, texts)
+
+    def _landed(self, told: Landed) -> None:
+        if not self._is_mine(np.array(told.run)):
+            return
+        is_told = told.tasks < self._writer.n_keys(told.run)
+        if self._ended_as is not None:
+            is_told &= _is_in(told, self._ended_as)
+        tasks = told.tasks[is_told]
+        if told.enter is not None:
+            self._writer.add_by_key("landed", told.run, tasks, time_s=told.enter[is_told])
+        if told.values is not None:
+            self._writer.add_by_key("valued", told.run, tasks, value=told.values[is_told])
+        if told.spared is not None:
+            self._writer.add_by_key("spared", told.run, tasks, is_spared=told.spared[is_told])
+
+    def _running(self, blocks: Sequence[RowBlock]) -> dict[str, NDArray[np.generic]]:
+        rows = [(b, b.task < self._writer.n_keys(b.run)) for b in blocks if self._is_mine(np.array(b.run))]
+        told = [b.part(np.flatnonzero(mine)[:_MAX_RUNNING]) for b, mine in rows]
+        none = np.empty(0, np.int64)
+        return {
+            "key": np.concatenate([none, *(self._writer.key_rows(b.run, b.task) for b in told)]),
+            "lane": np.concatenate([none, *(b.lane for b in told)]),
+            "observed_by": np.concatenate([none, *(split_flags(b.flags)[1] for b in told)]),
+            "start_s": np.concatenate([np.empty(0), *(b.start for b in told)]),
+        }
+
+    def _activities(self, first: int, rows: ActivityRows) -> None:
+        log, writer = self._recorder.activities, self._writer
+        if len(self._unsized):
+            nbytes = log.nbytes_of(self._unsized[:, 0])
+            known = ~np.isnan(nbytes)
+            if known.any():
+                writer.add("completed", {"row": self._unsized[known, 1], "nbytes": nbytes[known]})
+                self._unsized = self._unsized[~known]
+        sources = log.sources[self._n_sources :]
+        if len(rows):
+            self._n_sources += len(sources)
+            writer.add_sources(list(map(self._redaction.source, sources)))
+            n_keys = {run: writer.n_keys(run) for run in np.unique(rows.run).tolist()}
+            is_told = rows.task < np.array([n_keys[run] for run in rows.run.tolist()])
+            mine = np.flatnonzero(self._is_mine(rows.run) & is_told)
+            unsized = mine[np.isnan(rows.nbytes[mine])]
+            places = writer.n_added("activities") + np.flatnonzero(np.isnan(rows.nbytes[mine]))
+            self._unsized = np.concatenate([self._unsized, np.column_stack([first + unsized, places])])
+            writer.add_activities(rows.part(mine))
+        self._n_transfers, transfers = log.logged.since(self._n_transfers)
+        whole = self._ended_as
+        recorded = {id(transfer) for transfer in (() if whole is None else whole.transfers)}
+        writer.add_transfers(
+            [
+                self._redaction.transfer(t)
+                for t in transfers
+                if (t.stop_s >= self._start_s if whole is None else id(t) in recorded)
+            ]
+        )
+
+    def _samples(self) -> None:
         first, samples = self._recorder.resources.since(self._n_samples, self._recorder.resources.max_rows)
         self._n_samples = first + len(samples)
-        samples = samples.part(samples.time >= self._start_s)
-        if len(samples):
-            yield "SMPL", pack({}, samples.arrays())
-        self._n_workers, found = self._recorder.workers.since(self._n_workers)
-        workers = (self._redaction.worker(sample) for sample in found if sample.time_s >= self._start_s)
-        yield from record_frames("workers", _rows(workers))
+        whole = self._ended_as
+        # A sample is of the moment at which it was begun, and may be noted after a later one was asked for.
+        mine_s = (
+            samples.time >= self._start_s if whole is None else np.isin(samples.time, whole.resources.time)
+        )
+        self._writer.add_resources(samples.part(mine_s))
+        self._n_workers, workers = self._recorder.workers.since(self._n_workers)
+        recorded = {id(worker) for worker in (() if whole is None else whole.workers)}
+        self._writer.add_workers(
+            [
+                self._redaction.worker(w)
+                for w in workers
+                if (w.time_s >= self._start_s if whole is None else id(w) in recorded)
+            ]
+        )
+
+    def _stacks(self) -> None:
+        log, writer, redaction = self._recorder.stacks, self._writer, self._redaction
+        if log.interval_s is None:
+            return
+        is_first = self._stacks_place == StackPlace()
+        part = log.since(self._stacks_place)
+        self._stacks_place = part.place
+        if is_first:
+            writer.add_sampling(log.interval_s, log.cycle_s, 0, 0)
+        writer.add_calls(
+            list(map(redaction.function, part.functions)),
+            part.parent,
+            part.function,
+            list(map(redaction.name, part.prefixes)),
+            list(map(without_credentials, part.workers)),
+        )
+        # What was counted so far of a cycle is told again at its end.
+        writer.standing.pop("open_stacks", None)
+        whole = self._ended_as
+        # A cycle that began after the recording was taken began after all that are in it.
+        last_s = np.inf if whole is None else whole.stacks.rows.start.max(initial=-np.inf)
+        writer.add_stack_rows(self._mine(part.rows.part(part.rows.start <= last_s)))
+        writer.standing["open_stacks"] = stack_columns(self._mine(part.open_rows))
+
+    def _mine(self, rows: StackRows) -> StackRows:
+        return rows.part(self._is_mine(rows.run))
 
 
-def _rows(records: Iterable[_Record]) -> Iterator[dict[str, object]]:
-    return map(asdict, records)
+def _is_in(told: Landed, recording: RecordedData) -> NDArray[np.bool_]:
+    """Return which of these were known when a recording was taken."""
+    graph = recording.graphs.get(told.run)
+    if graph is None:
+        return np.zeros(len(told.tasks), np.bool_)
+    known = np.zeros(len(graph.keys), np.bool_)
+    if told.enter is not None:
+        known = ~np.isnan(graph.enter_times())
+    elif told.values is not None and graph.values is not None:
+        known = ~np.isnan(graph.values)
+    elif told.spared is not None:
+        known[graph.spared] = True
+    within = told.tasks < len(known)
+    found: NDArray[np.bool_] = np.append(known, False)[np.where(within, told.tasks, -1)]
+    if told.spared is not None:
+        found = within & (found == told.spared)
+    return found

@@ -12,7 +12,7 @@ from typing import BinaryIO, TypeAlias
 from taskscope.analysis.compare import ComparedData, compared
 from taskscope.analysis.redaction import Redact, redacted
 from taskscope.errors import OptionError
-from taskscope.export import documents, native, tabular
+from taskscope.export import documents, tabular, writer
 from taskscope.export.atomic import check_writable, write_atomically
 from taskscope.export.chrome_trace import write_chrome_trace
 from taskscope.export.speedscope import write_speedscope
@@ -31,7 +31,7 @@ __all__ = [
 Writer: TypeAlias = Callable[[RecordedData, BinaryIO], None]
 
 FORMATS: Mapping[str, Writer] = {
-    ".taskscope": native.write,
+    ".taskscope": writer.write,
     ".html": documents.write_html,
     ".txt": documents.write_text,
     ".parquet": tabular.write_parquet,

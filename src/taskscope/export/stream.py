@@ -11,8 +11,8 @@ from typing import BinaryIO
 
 from taskscope.analysis.redaction import Redact
 from taskscope.export.changes import Changes
-from taskscope.export.frames import FrameWriter
 from taskscope.model.forklock import ForkLock
+from taskscope.model.recording import RecordedData
 from taskscope.record import Recorder
 from taskscope.record.pump import Tick
 
@@ -68,6 +68,10 @@ class FileStream:
         self._first_run = first_run
         self._start_s = start_s
         self._redact = redact
+        self._file: BinaryIO | None = None
+        self._changes: Changes | None = None
+        self.last_run: int | None = None
+        """The last run that belongs to the file; None: all that come."""
         self._thread: threading.Thread | None = None
         self._starting = ForkLock()
         """What keeps the thread from being started while it is being stopped."""
@@ -95,33 +99,69 @@ class FileStream:
         if self._thread is not None:
             self._thread.join(_JOIN_S)
 
+    def finish(self, recording: RecordedData) -> bool:
+        """Write the rest of what was recorded, and the end, after `stop`; close the file.
+
+        Return whether that could be done; if not, the recording is to be saved whole.
+        """
+        file, changes = self._file, self._changes
+        if file is None or changes is None or os.getpid() != self._pid:
+            return False
+        try:
+            if any(run.run < self._first_run for run in recording.runs):
+                # Of computes from before it has no tasks.
+                return False
+            if not os.path.samestat(os.fstat(file.fileno()), self.path.lstat()):
+                return False
+            changes.finish(recording)
+        except Exception as error:  # noqa: BLE001 - it is saved whole then, which says what is wrong
+            self._recorder.fault(f"finishing {str(self.path)!r}", error)
+            return False
+        finally:
+            self.close()
+        return True
+
+    def close(self) -> None:
+        """Leave the file as far as it was written, and have the recorder keep nothing more for it."""
+        if os.getpid() != self._pid or (self._thread is not None and self._thread.is_alive()):
+            return
+        if self._changes is not None:
+            self._changes.close()
+        if self._file is not None:
+            self._file.close()
+        self._file = self._changes = None
+
     def _run(self) -> None:
         try:
             if self._overwrite:
                 self.path.unlink(missing_ok=True)
-            with self.path.open("xb") as file:
-                self.made = True
-                self._write(file)
+            file = self.path.open("xb")
+            self.made = True
+            self._write(file)
         except Exception as error:  # noqa: BLE001 - a full disk must not end the recording
             self._recorder.fault(f"writing {str(self.path)!r} while recording", error)
 
     def _write(self, file: BinaryIO) -> None:
         changes = Changes(
-            self._recorder, first_run=self._first_run, start_s=self._start_s, redact=self._redact
+            self._recorder,
+            file,
+            first_run=self._first_run,
+            start_s=self._start_s,
+            metadata=self._metadata,
+            redact=self._redact,
         )
-        frames = FrameWriter(file)
         try:
-            frames.write("HEAD", changes.head(self._metadata))
             while not self._stop.is_set():
                 self._wake.clear()
                 start_s = time.monotonic()
-                for kind, content in changes.next():
-                    frames.write(kind, content)
-                    # What is written now must not wait for what is still to be packed.
-                    file.flush()
+                changes.last_run = self.last_run
+                changes.write()
                 took_s = time.monotonic() - start_s
                 # However slow the disk, the computation has half of the time for itself.
                 self._stop.wait(max(_INTERVAL_S - took_s, took_s))
                 self._wake.wait()
-        finally:
+        except BaseException:
             changes.close()
+            file.close()
+            raise
+        self._file, self._changes = file, changes

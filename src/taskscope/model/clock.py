@@ -5,8 +5,19 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import TypeVar
 
-__all__ = ["SYSTEM_CLOCK", "Clock"]
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = ["SYSTEM_CLOCK", "TICK_S", "Clock", "whole_ticks"]
+
+TICK_S = 2.0**-30
+"""What times are recorded in whole multiples of (0.93 ns), so that they are the same numbers in files."""
+
+_Seconds = TypeVar("_Seconds", float, NDArray[np.float64])
+_COARSE = 1.5 * 2**52 * TICK_S
+"""Numbers about as large as this are a tick apart."""
 
 _CLOSE_S = 10e-6
 _MAX_COMPARISONS = 10
@@ -53,3 +64,15 @@ class Clock:
 
 
 SYSTEM_CLOCK = Clock()
+
+
+def whole_ticks(seconds: _Seconds) -> _Seconds:
+    """Return times as the nearest whole multiples of `TICK_S`.
+
+    Examples
+    --------
+    >>> whole_ticks(0.25), whole_ticks(0.1) / TICK_S
+    (0.25, 107374182.0)
+    """
+    # For beyond 24 days the multiples are those of two or more.
+    return (seconds + _COARSE) - _COARSE

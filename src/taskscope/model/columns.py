@@ -43,7 +43,7 @@ def possible_sizes(sizes: NDArray[np.float64]) -> NDArray[np.float64]:
 
 def narrow_sizes(sizes: NDArray[np.float64]) -> NDArray[np.uint32] | NDArray[np.float64]:
     """Return byte counts as ``u4`` where all fit (NaN becomes `UNKNOWN_SIZE`), else unchanged."""
-    if len(sizes) and np.nanmax(sizes, initial=0.0) >= UNKNOWN_SIZE:
+    if len(sizes) and np.fmax.reduce(sizes, initial=0.0) >= UNKNOWN_SIZE:
         return sizes
     return np.where(np.isnan(sizes), UNKNOWN_SIZE, sizes).astype(np.uint32)
 
@@ -57,7 +57,10 @@ def split_flags(flags: NDArray[np.uint8]) -> tuple[NDArray[np.uint8], NDArray[np
 def round_down_f4(values: NDArray[np.float64]) -> NDArray[np.float32]:
     """Return non-negative values as ``f4`` rounded towards zero, so that no stop moves past the truth."""
     narrow = values.astype(np.float32)
-    return np.where(narrow > values, np.nextafter(narrow, np.float32(0)), narrow)
+    above = narrow > values
+    if above.any():
+        narrow[above] = np.nextafter(narrow[above], np.float32(0))
+    return narrow
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -190,10 +193,14 @@ class GraphColumns:
 
 def narrow_times(times: NDArray[np.float64], zero: float) -> NDArray[np.uint32] | NDArray[np.float64]:
     """Return times as ``u4`` microseconds after `zero` where they fit (71 minutes), else unchanged."""
-    if len(times) and np.nanmax(times - zero, initial=0.0) >= 4_000.0:
+    ticks = times - zero
+    if np.fmax.reduce(ticks, initial=0.0) >= 4_000.0:
         return times
-    ticks = np.where(np.isnan(times), UNKNOWN_SIZE, np.rint((times - zero) * 1e6))
-    return np.maximum(ticks, 0).astype(np.uint32)
+    ticks *= 1e6
+    np.rint(ticks, out=ticks)
+    np.maximum(ticks, 0, out=ticks)
+    ticks[np.isnan(ticks)] = UNKNOWN_SIZE
+    return ticks.astype(np.uint32)
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -36,10 +36,28 @@ if TYPE_CHECKING:
     import pandas as pd
 from taskscope.model.columns import split_flags
 
-__all__ = ["Columns", "Identify", "Part", "RecordedData", "join_rows"]
+__all__ = ["Columns", "Identify", "LogEnds", "Part", "RecordedData", "join_rows"]
 
 Columns: TypeAlias = Mapping[str, "NDArray[Any]"]
 """A table: its columns by name."""
+
+
+@dataclass(frozen=True, slots=True)
+class LogEnds:
+    """How far a recorder's logs were when a recording was taken: what was folded later is not in it.
+
+    Parameters
+    ----------
+    tasks, activities, holdings
+        How many rows there had been of each.
+    in_flight
+        How many of the recording's blocks, the last ones, are of tasks in flight.
+    """
+
+    tasks: int
+    activities: int
+    holdings: int
+    in_flight: int
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -81,6 +99,8 @@ class RecordedData:
     unknown
         Names of tables, and ``stacks``, of which a file has nothing or not all, because its process was
         killed or its end is missing. Any other one that is empty was seen to be empty.
+    ends
+        How far the logs were that this was taken from; None where it was not taken from a recorder.
     """
 
     started_at: datetime
@@ -102,6 +122,7 @@ class RecordedData:
     workers: tuple[WorkerSample, ...] = ()
     holdings: HeldRows = NO_HELD
     unknown: frozenset[str] = frozenset()
+    ends: LogEnds | None = field(default=None, repr=False)
 
     @property
     def tasks(self) -> TaskBlock:

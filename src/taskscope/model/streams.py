@@ -1,6 +1,7 @@
-"""The tables that a page is told while computes run, as `taskscope.codec` carries them.
+"""The tables that a page is told while computes run, and those of a file, as `taskscope.codec` carries them.
 
-What is referred to stands before what refers to it. ``labextension/src/wire/tables.ts`` is made of these.
+What is referred to stands before what refers to it. ``labextension/src/wire/tables.ts`` and
+``labextension/src/files/tables.ts`` are made of these.
 """
 
 from __future__ import annotations
@@ -9,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Literal, TypeAlias, get_args
 
-from taskscope.model.activities import ACTIVITIES, ActivityRows
+from taskscope.model.activities import ACTIVITIES, ActivityRows, Transfer
 from taskscope.model.columns import RowBlock
 from taskscope.model.held import HeldRows
 from taskscope.model.records import (
@@ -18,6 +19,7 @@ from taskscope.model.records import (
     STATUSES,
     Estimate,
     Group,
+    GroupTotal,
     Lane,
     Message,
     PrefixProgress,
@@ -25,10 +27,11 @@ from taskscope.model.records import (
     RunningTask,
 )
 from taskscope.model.resources import ResourceRows
+from taskscope.model.stacks import Function, StackRows
 from taskscope.model.workers import WorkerSample
 from taskscope.schema import Column, Table, columns_of, derived, shown
 
-__all__ = ["CPU_SHARES", "MAX_KEY_INTS", "PAGE", "STOP_WAYS", "StopWay"]
+__all__ = ["CPU_SHARES", "FILE", "MAX_KEY_INTS", "PAGE", "STOP_WAYS", "StopWay"]
 
 StopWay: TypeAlias = Literal["interrupt", "cancel", "thread", "asked"]
 """How a compute can be stopped: its cell is interrupted, or its futures are cancelled; not at all, as another
@@ -264,3 +267,180 @@ _DECLARED = (
 
 PAGE: Mapping[str, Table] = {table.name: table for table in _DECLARED}
 """What a page is told, by name."""
+
+
+def _by_name(table: Table, *but: str) -> dict[str, Column]:
+    return {column.name: column for column in table.columns if column.name not in but}
+
+
+def _exact(*columns: Column) -> tuple[Column, ...]:
+    """Return columns of which files keep all digits: those of percents."""
+    return tuple(replace(column, is_exact=column.unit.startswith("percent")) for column in columns)
+
+
+_KEY_ROW = _whole("key", "The row of the key.", refers="keys.id")
+_KEY_TIME = derived("time_s", "number", "When it was.", unit="s", is_time=True)
+_NAME = derived("name", "text", "The name.")
+_IS_OF_TASK = {"run", "group", "lane", "status", "dims", "key_text", *(f"i{i}" for i in range(MAX_KEY_INTS))}
+_STACK = (
+    shown(StackRows, "start", name="start_s"),
+    shown(StackRows, "run"),
+    _whole("prefix", "The prefix of the task.", refers="stack_prefixes.id"),
+    _whole("worker", "The worker.", refers="stack_workers.id"),
+    _whole("call", "The innermost call; none where Dask called C code.", optional=True, refers="calls.id"),
+    shown(StackRows, "count"),
+    shown(StackRows, "seconds", is_exact=True),
+)
+
+_FILED = (
+    _STATE,
+    Table(name="unknown", meaning="Tables of which not all is in the file.", mode="whole", columns=(_NAME,)),
+    Table(
+        name="metadata",
+        meaning="Facts: pieces of one JSON object.",
+        mode="last",
+        columns=(derived("text", "text", "The next piece."),),
+    ),
+    replace(PAGE["messages"], mode="last"),
+    PAGE["groups"],
+    PAGE["lanes"],
+    replace(PAGE["runs"], columns=tuple(_by_name(PAGE["runs"], "source_crc", "metric").values())),
+    Table(
+        name="graphs",
+        meaning="Graphs of computes.",
+        mode="by key",
+        key=("run",),
+        columns=(
+            _RUN,
+            derived("start_s", "number", "From when on data is held.", unit="s", is_time=True),
+            derived("is_known", "yes or no", "Whether all of its keys and dependencies were told."),
+            derived("is_valued", "yes or no", "Whether the user has a metric for what is held."),
+        ),
+    ),
+    Table(
+        name="keys",
+        meaning="Keys of graphs: those of tasks, and those of data.",
+        columns=(
+            _RUN,
+            _GROUP,
+            *(c for c in _TASKS.columns if c.name in _IS_OF_TASK - {"run", "group", "lane", "status"}),
+        ),
+    ),
+    Table(
+        name="dependencies",
+        meaning="Which keys need which, those of one key one after the other.",
+        columns=(_KEY_ROW, _whole("dependency", "The row of what it needs.", refers="keys.id")),
+    ),
+    Table(name="kept", meaning="Keys whose results were asked for.", columns=(_KEY_ROW,)),
+    Table(
+        name="data",
+        meaning="Keys that were data, not tasks.",
+        columns=(_KEY_ROW, shown(RowBlock, "size", name="nbytes", kind="number")),
+    ),
+    Table(
+        name="landed",
+        meaning="When results entered the scheduler's cache; what was told last of a key counts.",
+        columns=(_KEY_ROW, _KEY_TIME),
+    ),
+    Table(
+        name="valued",
+        meaning="What the user's metric gave; what was told last of a key counts.",
+        columns=(_KEY_ROW, derived("value", "number", "That.", optional=True)),
+    ),
+    Table(
+        name="spared",
+        meaning="Whether tasks do not have to run; what was told last of a key counts.",
+        columns=(_KEY_ROW, derived("is_spared", "yes or no", "Whether it does not have to.")),
+    ),
+    replace(PAGE["errors"], mode="append", meaning="What tasks raised."),
+    Table(
+        name="tasks",
+        meaning="One row each time that a task ended, and for each that was in flight at the end.",
+        columns=(
+            _KEY_ROW,
+            *(
+                replace(column, by="" if column.by == "group" else column.by)
+                for column in (
+                    _LANE,
+                    derived("status", "text", "How it ended.", choices=STATUSES),
+                    *_by_name(_TASKS, *_IS_OF_TASK).values(),
+                )
+            ),
+        ),
+    ),
+    Table(
+        name="running",
+        meaning="Tasks in flight; of a complete file tasks has them.",
+        mode="whole",
+        columns=(
+            _KEY_ROW,
+            _LANE,
+            _by_name(_TASKS)["observed_by"],
+            derived("start_s", "number", "When it began.", unit="s", is_time=True),
+        ),
+    ),
+    replace(
+        PAGE["cache"],
+        name="holdings",
+        meaning="What workers of clusters were seen to hold of each group, from a moment on.",
+        columns=tuple(_by_name(PAGE["cache"], "value", "n_unvalued").values()),
+    ),
+    replace(PAGE["resources"], columns=_exact(*PAGE["resources"].columns)),
+    PAGE["sources"],
+    replace(_ACTIVITIES, columns=(_KEY_ROW, *_by_name(_ACTIVITIES, "run", "group").values())),
+    PAGE["completed"],
+    PAGE["workers"],
+    replace(
+        PAGE["worker_samples"],
+        columns=_exact(*PAGE["worker_samples"].columns, shown(WorkerSample, "unmanaged_bytes")),
+    ),
+    Table(name="transfers", meaning="What workers logged of data sent.", columns=_all(Transfer, "keys")),
+    Table(
+        name="transfer_keys",
+        meaning="Keys of results that were sent.",
+        columns=(
+            _whole("transfer", "The row of the transfer.", refers="transfers.id"),
+            derived("text", "text", "The key."),
+        ),
+    ),
+    Table(name="functions", meaning="Functions on call stacks.", columns=columns_of(Function)),
+    Table(
+        name="calls",
+        meaning="Calls, each after the one that it was made from.",
+        columns=(
+            _whole("parent", "The call it was made from; none for the task's own.", optional=True),
+            _whole("function", "What was called.", refers="functions.id"),
+        ),
+    ),
+    Table(name="stack_prefixes", meaning="Prefixes of tasks on call stacks.", columns=(_NAME,)),
+    Table(name="stack_workers", meaning="Workers of call stacks.", columns=(_NAME,)),
+    Table(
+        name="sampling",
+        meaning="One row: how call stacks were sampled.",
+        mode="last",
+        columns=(
+            derived("interval_s", "number", "From one sample to the next."),
+            derived("cycle_s", "number", "How long samples are counted together.", optional=True),
+            _whole("n_dropped", "How many samples are no longer held."),
+            _whole("first", "The first row of stacks that counts; they may be told anew."),
+        ),
+    ),
+    Table(name="stacks", meaning="Samples of call stacks, counted.", columns=_STACK),
+    Table(
+        name="open_stacks",
+        meaning="Those of the cycle that goes on.",
+        mode="whole",
+        columns=_STACK,
+    ),
+    Table(
+        name="totals",
+        meaning="Exact totals of groups.",
+        columns=(
+            *(shown(GroupTotal, name) for name in ("group", "prefix", "n_tasks", "n_erred")),
+            *(shown(GroupTotal, name, is_exact=True) for name in ("duration_s", "cpu_s", "result_bytes")),
+        ),
+    ),
+)
+
+FILE: Mapping[str, Table] = {table.name: table for table in _FILED}
+"""What a file holds, by name."""

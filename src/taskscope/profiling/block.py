@@ -54,6 +54,8 @@ class Block:
         """When it ended, where clusters are asked after that for what belongs to it."""
         self._background: Background | None = None
         self._streams: list[FileStream] = []
+        self._finished: set[Path] = set()
+        """The files that were written while recording, and completed."""
 
     def start(self) -> None:
         """Open the window; whatever comes of it, `stop` or `close` has to be called."""
@@ -171,6 +173,8 @@ class Block:
     def _go_on(self, last_run: int) -> None:
         """Have nothing that is handed over from now on be part of it, nor what others do."""
         self.last_run = last_run
+        for stream in self._streams:
+            stream.last_run = last_run
         # What is seen to be over later was not when it ended.
         self.session.cluster.not_over()
         self._left_s = self.session.recorder.now_s()
@@ -215,6 +219,8 @@ class Block:
         try:
             self._leave_label()
             self._end_streams()
+            for stream in self._streams:
+                stream.close()
         finally:
             self.session.release(self)
 
@@ -242,14 +248,18 @@ class Block:
         # Who does not answer is not asked for more.
         if self.options.stacks and left_s > 0 and lacks_profile(recording):
             recording = Recording.of(wait_for_profile(recording, left_s))
+        # While the recorder has it all: nobody may need that after the block.
+        self._finished = {stream.path for stream in self._streams if stream.finish(recording)}
         return recording
 
     def _saved(self, recording: Recording) -> Recording:
         made = {stream.path for stream in self._streams if stream.made}
         for path in self.options.files:
+            target = Path(path).expanduser()
+            if target in self._finished:
+                continue
             try:
-                own = Path(path).expanduser() in made
-                overwrite = self.options.overwrite or own
+                overwrite = self.options.overwrite or target in made
                 save(recording, path, overwrite=overwrite, redact=self.options.redact)
             except Exception as failure:  # noqa: BLE001 - the result of hours must not be lost over a file
                 recording = self._note(recording, describe(failure))

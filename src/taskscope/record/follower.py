@@ -36,6 +36,8 @@ class Follower:
         now_s: Callable[[], float],
     ) -> None:
         self._first_run = first_run
+        self.end: int | None = None
+        """The number of the task after the last one that is to be read; None: all that come."""
         self._lock = lock
         self._runs = runs
         self._tasks = tasks
@@ -58,6 +60,8 @@ class Follower:
     def rows(self, limit: int) -> list[tuple[RowBlock, dict[int, str]]]:
         """Return up to `limit` rows that are new, and what their tasks raised; empty when there are none."""
         with self._lock:
+            if self.end is not None:
+                limit = min(limit, self.end - max(self._cursor, self._tasks.dropped))
             first, parts = self._tasks.parts_since(self._cursor, limit)
             self._cursor = first + sum(map(len, parts))
             return [(block, self._errors(block)) for block in parts if block.run >= self._first_run]
@@ -65,7 +69,12 @@ class Follower:
     @property
     def has_more_rows(self) -> bool:
         """Whether there are rows that were not read."""
-        return self._cursor < self._tasks.cursor
+        return self._cursor < (self._tasks.cursor if self.end is None else self.end)
+
+    @property
+    def cursor(self) -> int:
+        """The number of the task that is read next."""
+        return self._cursor
 
     def _errors(self, block: RowBlock) -> dict[int, str]:
         errors = self._runs[block.run].graph.errors

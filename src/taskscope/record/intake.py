@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable
 
-from taskscope.model.clock import Clock
+from taskscope.model.clock import Clock, whole_ticks
 from taskscope.model.held import HeldRows
 from taskscope.record.run import RunState, RunTable
 from taskscope.record.tables.activities import ActivityLog
@@ -139,7 +139,7 @@ class Intake:
         while state.graph.advance() and now() < deadline:
             pass
         self._runs.update(state)
-        self._append_held(state.take_held(now() - self._origin), state.metric_name)
+        self._append_held(state.take_held(whole_ticks(now() - self._origin)), state.metric_name)
         sealed = state.seal()
         if sealed or (was_over and came):
             # It may have ended while it was folded: its counts are not looked at again unless it changes.

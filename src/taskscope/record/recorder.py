@@ -14,11 +14,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from taskscope.errors import OptionError
-from taskscope.model.clock import SYSTEM_CLOCK, Clock
+from taskscope.model.clock import SYSTEM_CLOCK, Clock, whole_ticks
 from taskscope.model.columns import TaskLinks
 from taskscope.model.held import HeldRows
 from taskscope.model.interrupts import uninterrupted
-from taskscope.model.recording import RecordedData, join_rows
+from taskscope.model.recording import LogEnds, RecordedData, join_rows
 from taskscope.model.records import (
     Group,
     GroupTotal,
@@ -229,7 +229,11 @@ class Recorder:
 
     def now_s(self) -> float:
         """Seconds after this recorder's zero."""
-        return self.clock.perf_counter() - self.origin
+        return self.seconds(self.clock.perf_counter())
+
+    def seconds(self, moment: float) -> float:
+        """Return a moment on the clock's axis as seconds after this recorder's zero, as it is recorded."""
+        return whole_ticks(moment - self.origin)
 
     def going(self) -> list[RunLog]:
         """Return what the computes are written to that go on; safe from any thread."""
@@ -353,7 +357,7 @@ class Recorder:
             blocks = [b for _, b in self._tasks.blocks() if b.run in graphs]
             held = sum(map(len, blocks))
             now_s = self.now_s()
-            in_flight = [s.in_flight(now_s, self._lanes.id) for s in states]
+            in_flight = [b for s in states if (b := s.in_flight(now_s, self._lanes.id)) is not None]
             until_s = math.inf if stop_s is None else stop_s
             return RecordedData(
                 started_at=self.started_at + timedelta(seconds=start_s),
@@ -361,7 +365,7 @@ class Recorder:
                 runs=tuple(s.run for s in states),
                 groups=tuple(self._groups.groups),
                 lanes=tuple(self._lanes.lanes),
-                blocks=(*blocks, *(b for b in in_flight if b is not None)),
+                blocks=(*blocks, *in_flight),
                 graphs=graphs,
                 resources=self.resources.rows().between(start_s, until_s),
                 messages=tuple(self.messages_log.messages(start_s, until_s)),
@@ -374,6 +378,9 @@ class Recorder:
                 transfers=self.activities.transfers(start_s, stop_s),
                 holdings=self._held_between(first_run, last_run, until_s),
                 workers=tuple(w for w in self.workers if start_s <= w.time_s <= until_s),
+                ends=LogEnds(
+                    self._tasks.cursor, self.activities.cursor, self.holdings.cursor, len(in_flight)
+                ),
             )
 
     def _held_between(self, first_run: int, last_run: int | None, until_s: float) -> HeldRows:

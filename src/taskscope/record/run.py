@@ -11,6 +11,7 @@ from typing import cast
 import numpy as np
 from numpy.typing import NDArray
 
+from taskscope.model.clock import whole_ticks
 from taskscope.model.columns import (
     SCHEDULER_OBSERVED,
     Link,
@@ -172,7 +173,7 @@ def _of_run(log: RunLog, lanes: LaneTable, groups: GroupTable, origin: float) ->
     ids = _ids(log, [key for _, key, _ in tasks], groups)
     for (lane, key, start), group in zip(tasks, ids, strict=True):
         lane_id = None if lane is None else lanes.id(lane)
-        yield RunningTask(log.run, lane_id, group, key_text(key), start - origin)
+        yield RunningTask(log.run, lane_id, group, key_text(key), whole_ticks(start - origin))
 
 
 def count_in_flight(log: RunLog | None, groups: GroupTable) -> Counter[int]:
@@ -260,8 +261,8 @@ class RunState:
             scheduler=log.scheduler,
             n_workers=log.n_workers,
             n_tasks=log.n_tasks,
-            start_s=log.start - self.origin,
-            stop_s=None if log.stop is None else log.stop - self.origin,
+            start_s=whole_ticks(log.start - self.origin),
+            stop_s=None if log.stop is None else whole_ticks(log.stop - self.origin),
             status=cast("RunStatus", log.status),
             error=log.error,
             execution_count=log.execution_count,
@@ -325,7 +326,7 @@ class RunState:
         if self._graph.builder is None and log is not None and log.graph_source is not None:
             grows = log.graph_source.grows
             ids = self.groups.ids_of_others if log.is_of_others else self.groups.ids
-            builder = self._graph.begin(log.graph_source, log.start - self.origin, ids)
+            builder = self._graph.begin(log.graph_source, whole_ticks(log.start - self.origin), ids)
             log.graph_source = None
             if self._follow_held and not (grows or log.is_held_elsewhere):
                 self.occupancy = Occupancy(log.run, builder, has_metric=log.metric is not None)
@@ -340,7 +341,7 @@ class RunState:
     def _take_landed(self, log: RunLog, builder: GraphBuilder, landed: list[object]) -> None:
         if landed:
             tasks = builder.numbers(landed[::2])
-            times = np.array(landed[1::2], np.float64) - self.origin
+            times = whole_ticks(np.array(landed[1::2], np.float64) - self.origin)
             builder.land(tasks, times)
             self._landings.append(Landed(log.run, tasks, enter=times))
             if self.occupancy is not None:
@@ -374,7 +375,7 @@ class RunState:
             return None
         self._grow(log, builder)
         n = len(found)
-        start = np.array([start for _, _, start in found], np.float64) - self.origin
+        start = whole_ticks(np.array([start for _, _, start in found], np.float64) - self.origin)
         return RowBlock(
             log.run,
             builder.numbers([key for _, key, _ in found]),
@@ -415,7 +416,7 @@ class RunState:
         rows = occupancy.advance(now_s, over=over)
         if over and log.stop is not None and builder.complete and not occupancy.behind:
             self.occupancy = None
-            rows = HeldRows.concat([rows, occupancy.close(log.stop - self.origin)])
+            rows = HeldRows.concat([rows, occupancy.close(whole_ticks(log.stop - self.origin))])
         return rows
 
     @property

@@ -13,6 +13,7 @@ from taskscope.wire.batch import (
     ResourcesPart,
     WorkerPart,
     changed_workers,
+    key_columns,
 )
 from taskscope.wire.links import PROTOCOL, LinksRow, encode_links
 from taskscope.wire.text import MAX_TEXT, wire_text
@@ -32,5 +33,6 @@ __all__ = [
     "WorkerPart",
     "changed_workers",
     "encode_links",
+    "key_columns",
     "wire_text",
 ]

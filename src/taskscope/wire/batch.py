@@ -42,6 +42,7 @@ __all__ = [
     "ResourcesPart",
     "WorkerPart",
     "changed_workers",
+    "key_columns",
 ]
 
 LAST_GROUP = 65535
@@ -418,7 +419,13 @@ def _fitting(keys: KeyBlock) -> int:
 
 
 def _keys(tasks: TaskBlock, n: int, names: Sequence[str]) -> _Columns:
-    keys = tasks.keys
+    return key_columns(tasks.keys, tasks.group, n, names, wire_text)
+
+
+def key_columns(
+    keys: KeyBlock, group: NDArray[np.uint32], n: int, names: Sequence[str], fit: Callable[[str], str]
+) -> _Columns:
+    """Return the columns of the first `n` keys; `names` are those of the groups, `fit` shortens texts."""
     dims = keys.dims[:n]
     if n and dims[0] <= MAX_KEY_INTS and (dims == dims[0]).all():
         # Nearly every batch of a collection.
@@ -432,12 +439,12 @@ def _keys(tasks: TaskBlock, n: int, names: Sequence[str]) -> _Columns:
     starts = np.cumsum(lengths) - lengths
     texts: list[str | None] = [None] * n
     for row, text in zip(np.flatnonzero(is_text).tolist(), keys.texts, strict=False):
-        texts[row] = wire_text(text)
+        texts[row] = fit(text)
     long = np.flatnonzero(~is_text & (dims > MAX_KEY_INTS))
     if len(long):
-        of = [names[group] for group in tasks.group[long].tolist()]
+        of = [names[number] for number in group[long].tolist()]
         for row, text in zip(long.tolist(), keys.take(long).iter_text(of), strict=True):
-            texts[row] = wire_text(text)
+            texts[row] = fit(text)
         dims = np.where(dims > MAX_KEY_INTS, TEXT, dims)
         lengths[long] = 0
     columns: _Columns = {"dims": dims, "key_text": texts}

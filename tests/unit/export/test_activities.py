@@ -11,11 +11,12 @@ import pytest
 
 import taskscope
 from taskscope.errors import DamagedFileError
-from taskscope.export.activities import activity_frames
 from taskscope.model.activities import ActivityColumns, ActivityRows, Transfer
 from taskscope.model.workers import WorkerSample
 from taskscope.recording import Recording
+from tests.support.file_cases import changed, tables_in
 from tests.support.recordings import recording_of
+from tests.support.tables import read_back, written
 from tests.support.task_blocks import Row
 
 ROWS = ActivityRows(
@@ -92,29 +93,23 @@ def test_a_trace_has_what_workers_did_besides_as_spans_of_their_process(tmp_path
 
 
 def test_nothing_seen_takes_no_room() -> None:
-    assert list(activity_frames(recording_of([Row(key="x-1")]))) == []
+    names = tables_in(written(recording_of([Row(key="x-1")])))
+    assert (
+        names & {"sources", "activities", "transfers", "transfer_keys", "workers", "worker_samples"} == set()
+    )
 
 
 @pytest.mark.parametrize(
     ("column", "value", "problem"),
     [
-        ("run", 7, "an activity belongs to a run"),
-        ("task", 9, "a task must be known"),
-        ("lane", 9, "the lane of an activity must be known"),
-        ("kind", 99, "the kind of an activity must be known"),
-        ("source", 3, "the source of an activity must be known"),
-        ("start", np.nan, "a time must be possible"),
+        ("key", 9, "key must be known"),
+        ("lane", 9, "lane must be known"),
+        ("activity", 99, "activity must be known"),
+        ("source", 3, "source must be known"),
+        ("duration_s", -1.0, "duration_s must not be less than 0"),
     ],
 )
-def test_a_file_that_contradicts_itself_is_refused(
-    path: Path, column: str, value: float, problem: str
-) -> None:
-    wrong = np.array(getattr(ROWS, column))
-    wrong[1] = value
-    recording = replace(
-        recording_of([Row(key="x-1")]),
-        activities=with_activities(replace(ROWS, **{column: wrong})).activities,
-    )
-    recording.save(path)
+def test_a_file_that_contradicts_itself_is_refused(column: str, value: float, problem: str) -> None:
+    content = changed(written(with_activities()), "activities", column, 1, value)
     with pytest.raises(DamagedFileError, match=problem):
-        taskscope.load(path)
+        read_back(content)

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 import taskscope
-from taskscope.export.frames import VERSION
+from taskscope.codec import FORMAT
 from tests.support.tables import as_lists
 
 FILES = sorted((Path(__file__).parents[2] / "fixtures" / "files").glob("*.taskscope"))
@@ -26,5 +26,5 @@ def test_a_golden_file_is_read_as_ever(path: Path) -> None:
 
 
 def test_there_is_a_whole_and_a_killed_file_of_every_version() -> None:
-    names = [f"v{version}-{kind}" for version in range(1, VERSION + 1) for kind in ("killed", "whole")]
+    names = [f"v{version}-{kind}" for version in range(1, FORMAT + 1) for kind in ("killed", "whole")]
     assert [path.stem for path in FILES] == names

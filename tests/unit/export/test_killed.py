@@ -6,7 +6,6 @@ import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from io import BytesIO
 from pathlib import Path
 
 import numpy as np
@@ -14,10 +13,9 @@ import pytest
 
 import taskscope
 from taskscope.errors import DamagedFileError
-from taskscope.export.load import _read
 from taskscope.model.recording import RecordedData
 from taskscope.model.records import FINISHED
-from tests.support.tables import rows
+from tests.support.tables import read_back, rows
 from tests.support.waiting import PATIENCE_S
 
 ENDLESS = """
@@ -94,7 +92,7 @@ def test_what_was_flushed_survives_a_kill_at_any_moment(
             before = path.read_bytes()
             process.kill()
             process.wait()
-        early = _read(BytesIO(before), partial=False, max_bytes=2**30)
+        early = read_back(before)
         flushed = ended(early)
         left = taskscope.load(path)
         assert flushed

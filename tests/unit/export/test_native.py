@@ -1,43 +1,46 @@
 from __future__ import annotations
 
+import json
 import random
 import struct
 import zlib
+from base64 import b64decode
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import replace
 from io import BytesIO
+from itertools import chain
 from pathlib import Path
 from typing import TypeAlias
 
-import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import taskscope
+from taskscope import codec
 from taskscope.analysis.redaction import redacted
 from taskscope.analysis.summary import summary_text
+from taskscope.codec import HEADER, Budget, CutOffError, Encoder, budget_for, read_frames
 from taskscope.errors import DamagedFileError
-from taskscope.export import frames as frames_module
-from taskscope.export import native
-from taskscope.export.frames import CutOffError, FrameWriter, read_frames
-from taskscope.export.load import _read
-from taskscope.export.pack import pack, pieces, unpack
-from taskscope.export.schema import SAMPLES
+from taskscope.export import writer
+from taskscope.export.reader import read
 from taskscope.model.recording import RecordedData
+from taskscope.model.streams import FILE
 from taskscope.record import Recorder
 from tests.support.fake_clock import FakeClock
+from tests.support.file_cases import PATH, cases, with_header
 from tests.support.random_graphs import Plan, plans, record
 from tests.support.recordings import recording_of, run_of
 from tests.support.run_writing import begin_run, independent, lane_of, write_task
 from tests.support.streaming import StreamedFile, streamed
-from tests.support.tables import as_lists, rows
+from tests.support.tables import as_lists, filed, rows
+from tests.support.tables import written as whole
 from tests.support.task_blocks import Row
 
 Load: TypeAlias = Callable[..., RecordedData]
 LOST_WITH_THE_END = "this file is not complete: "
-CUT_OFF_STREAM = "it ends before part 32 is complete; what follows after that is missing"
+CUT_OFF_STREAM = "it ends before part 4 is complete; what follows after that is missing"
 
 
 @pytest.fixture
@@ -73,30 +76,23 @@ def beginnings(tmp_path: Path) -> Callable[[bytes], Iterator[RecordedData | None
     return load_each
 
 
-def whole(recording: RecordedData) -> bytes:
-    file = BytesIO()
-    native.write(recording, file)
-    return file.getvalue()
-
-
-def frames_of(content: bytes) -> list[tuple[str, bytes]]:
-    return list(read_frames(BytesIO(content), 2**30))
-
-
-def frames_of_killed(content: bytes) -> list[tuple[str, bytes]]:
-    found: list[tuple[str, bytes]] = []
+def frames_of(content: bytes) -> list[tuple[int, bytes]]:
+    found: list[tuple[int, bytes]] = []
     with suppress(CutOffError):
-        for frame in read_frames(BytesIO(content), 2**30):
+        for frame in read_frames(BytesIO(content), budget_for(len(content))):
             found.append(frame)  # noqa: PERF402 - those before the end are kept
     return found
 
 
-def rebuilt(frames: list[tuple[str, bytes]]) -> bytes:
-    file = BytesIO()
-    writer = FrameWriter(file)
-    for kind, content in frames:
-        writer.write(kind, content)
-    return file.getvalue()
+def rebuilt(frames: list[tuple[int, bytes]]) -> bytes:
+    encoder = Encoder(FILE, {}, level=1)
+    return b"".join(encoder._frame(kind, content) for kind, content in frames)
+
+
+@pytest.fixture
+def many_frames(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Have a frame written for each table."""
+    monkeypatch.setattr(writer, "_BYTES", 0)
 
 
 def rows_of(recording: RecordedData) -> dict[str, list[tuple[str, ...]]]:
@@ -124,6 +120,7 @@ def test_nothing_of_the_text_of_a_cell_is_in_a_file(tmp_path: Path) -> None:
     assert taskscope.load(tmp_path / "a.taskscope").runs == (replace(run, source_crc=None),)
 
 
+@pytest.mark.usefixtures("many_frames")
 def test_every_truncation_is_a_prefix_or_an_error(
     recording: RecordedData, load: Load, beginnings: Callable[[bytes], Iterator[RecordedData | None]]
 ) -> None:
@@ -140,7 +137,7 @@ def test_every_truncation_is_a_prefix_or_an_error(
 
 
 def test_every_truncation_of_a_file_that_was_being_written_is_a_prefix(
-    fake_clock: FakeClock, beginnings: Callable[[bytes], Iterator[RecordedData | None]]
+    fake_clock: FakeClock, load: Load, beginnings: Callable[[bytes], Iterator[RecordedData | None]]
 ) -> None:
     content, live = streamed(fake_clock)
     recorder_s = redacted(live)
@@ -148,7 +145,7 @@ def test_every_truncation_of_a_file_that_was_being_written_is_a_prefix(
     all_rows = {name: rows(recorder_s, name) for name in ("dependencies", "workers", "resources")}
     entered = {row[:2] + row[4:5] for row in rows(recorder_s, "cache")}
     found: list[int] = []
-    for part in beginnings(content):
+    for part in chain(beginnings(content), [load(content)]):
         if part is None:
             assert not found, "only a file without its first frame cannot be read"
         else:
@@ -227,6 +224,7 @@ def flips(content: bytes, n: int) -> Iterator[bytes]:
         yield bytes(damaged)
 
 
+@pytest.mark.usefixtures("many_frames")
 def test_a_flipped_bit_is_an_error_or_on_request_a_prefix(
     recording: RecordedData, load: Load, request: pytest.FixtureRequest
 ) -> None:
@@ -248,7 +246,7 @@ HOSTILE_BASE = [
     frames_of(
         whole(recording_of([Row(key=("inc-1", 0, 7), cpu_s=0.5), Row(key="x", lane=1, status="erred")]))
     ),
-    frames_of_killed(streamed(FakeClock())[0]),
+    frames_of(streamed(FakeClock())[0]),
 ]
 
 
@@ -267,7 +265,7 @@ def test_a_hostile_file_whose_checksums_are_right_is_an_error_or_a_recording(dat
     if data.draw(st.booleans()):
         frames[other], frames[place] = frames[place], frames[other]
     try:
-        loaded = _read(BytesIO(rebuilt(frames)), partial=data.draw(st.booleans()), max_bytes=2**20)
+        loaded = read(BytesIO(rebuilt(frames)), Budget(2**22), partial=data.draw(st.booleans()))
     except DamagedFileError:
         return
     as_lists(loaded)
@@ -278,7 +276,7 @@ def test_a_hostile_file_whose_checksums_are_right_is_an_error_or_a_recording(dat
 @given(plans())
 def test_whatever_was_recorded_comes_back_as_it_was(plan: Plan) -> None:
     recording = record(plan)[0].snapshot(metadata={"label": "\ud800 <b>"})
-    loaded = _read(BytesIO(whole(recording)), partial=False, max_bytes=2**30)
+    loaded = filed(recording)
     assert as_lists(loaded) == as_lists(recording)
     assert (loaded.totals, loaded.dropped, dict(loaded.metadata)) == (
         recording.totals,
@@ -287,42 +285,43 @@ def test_whatever_was_recorded_comes_back_as_it_was(plan: Plan) -> None:
     )
 
 
-@given(
-    st.dictionaries(st.sampled_from(["edges", "task", "kept"]), st.integers(0, 3_000_000), max_size=3),
-)
-def test_columns_in_pieces_are_the_columns_again(lengths: dict[str, int]) -> None:
-    columns = {name: np.arange(n, dtype="<i4") for name, n in lengths.items()}
-    found: dict[str, list[np.ndarray]] = {name: [] for name in columns}
-    for piece in pieces(columns):
-        assert sum(part.nbytes for part in piece.values()) <= 4 * 2**20
-        for name, part in piece.items():
-            found[name].append(part)
-    assert all((np.concatenate(parts) == columns[name]).all() for name, parts in found.items())
+def test_the_cases_of_both_languages_are_written_and_refused(load: Load) -> None:
+    # Files say which taskscope made them, and zlib has versions: what they say is what counts.
+    kept = json.loads(PATH.read_text(encoding="utf-8"))
+    assert kept["refused"].keys() == cases()["refused"].keys(), "run: python -m tests.support.file_cases"
+    for name, (content, why) in kept["refused"].items():
+        with pytest.raises(DamagedFileError) as caught:
+            load(b64decode(content))
+        assert why in str(caught.value), name
 
 
-@given(st.lists(st.floats(width=64)))
-def test_packed_numbers_keep_every_bit(values: list[float]) -> None:
-    column = np.array(values, "<f8")
-    head, columns = unpack(pack({"a": 1}, {"time": column}), SAMPLES)
-    assert (head["a"], columns["time"].tobytes()) == (1, column.tobytes())
+def test_a_time_that_nobody_can_have_seen_is_refused(recording: RecordedData, load: Load) -> None:
+    content = with_header(whole(recording), lambda head: {**head, "tick_s": 1.0})
+    stretched = bytearray(content)
+    assert load(bytes(stretched)).now_s == 110.0
+    late = replace(recording, now_s=recording.now_s + 3e8)
+    frames = frames_of(whole(late))
+    header = json.loads(frames[0][1]) | {"tick_s": 1.0}
+    frames[0] = (HEADER, json.dumps(header).encode())
+    with pytest.raises(DamagedFileError, match="a time must be possible"):
+        load(rebuilt(frames))
 
 
 def test_a_decompression_bomb_is_refused_before_it_is_unpacked(
     recording: RecordedData, load: Load, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    bomb = frames_of(whole(recording))[:1] + [("SMPL", bytes(60 * 2**20))] * 3
-    content = rebuilt(bomb)
+    content = rebuilt([frames_of(whole(recording))[0], *[(1, bytes(15 * 2**20))] * 3])
     assert len(content) < 2**20
     unpacked: list[int] = []
-    unpack_frame = frames_module._unpack
+    unpack_frame = codec._unpacked
 
     def watch(stored: bytes, n_bytes: int, number: int) -> bytes:
         unpacked.append(n_bytes)
         return unpack_frame(stored, n_bytes, number)
 
-    monkeypatch.setattr(frames_module, "_unpack", watch)
+    monkeypatch.setattr(codec, "_unpacked", watch)
     with pytest.raises(
-        DamagedFileError, match=r"unpacks to more than 1,000,000 bytes; pass a larger max_bytes"
+        DamagedFileError, match=r"it unpacks to more than it may; pass a larger max_bytes if you trust it"
     ):
         load(content, max_bytes=1_000_000)
     assert [n for n in unpacked if n > 10_000] == []
@@ -332,11 +331,11 @@ def test_a_decompression_bomb_is_refused_before_it_is_unpacked(
 def test_a_part_that_unpacks_to_something_else_than_it_claims_is_refused(
     claim: int, recording: RecordedData, load: Load
 ) -> None:
-    stored = zlib.compress(bytes(10_000_000))
-    header = struct.pack("<4sIIII", b"HEAD", 0, len(stored), claim, zlib.crc32(stored))
-    content = whole(recording)[:12] + header + struct.pack("<I", zlib.crc32(header)) + stored
+    content = whole(recording)
+    stored = zlib.compress(bytes(1_000_000))
+    head = content[:12] + struct.pack("<IIII", 0, len(stored), claim, zlib.crc32(stored))
     with pytest.raises(DamagedFileError, match="claim"):
-        load(content)
+        load(head + struct.pack("<I", zlib.crc32(head)) + stored)
 
 
 def test_a_file_that_goes_on_after_its_end_is_damaged(recording: RecordedData, load: Load) -> None:
@@ -346,17 +345,17 @@ def test_a_file_that_goes_on_after_its_end_is_damaged(recording: RecordedData, l
 
 def test_parts_in_another_order_are_damaged(recording: RecordedData, load: Load) -> None:
     content = whole(recording)
-    size = struct.unpack_from("<I", content, 12 + 8)[0] + 24
-    first = content[12 : 12 + size]
-    with pytest.raises(DamagedFileError, match="the header of part 2 is damaged"):
-        load(content[: 12 + size] + first + content[12 + size :])
+    size = 32 + struct.unpack_from("<I", content, 16)[0]
+    with pytest.raises(DamagedFileError, match="part 2 is out of place"):
+        load(content[:size] + content)
 
 
 def test_a_newer_version_of_the_format_is_named(recording: RecordedData, load: Load) -> None:
     content = bytearray(whole(recording))
-    content[8] = 3
+    content[4] = 3
+    content[28:32] = struct.pack("<I", zlib.crc32(content[:28]))
     with pytest.raises(
-        DamagedFileError, match=r"version 3\.0 of the format and this taskscope reads up to 2\.0; a newer"
+        DamagedFileError, match=r"version 3 of the format and this taskscope reads 1; a newer taskscope may"
     ):
         load(bytes(content))
 

@@ -13,8 +13,8 @@ import pytest
 
 import taskscope
 from taskscope.analysis.redaction import without_credentials
+from taskscope.codec import Budget, read_frames
 from taskscope.errors import OptionError
-from taskscope.export.frames import read_frames
 from taskscope.model.activities import FAILED_ATTEMPT, ActivityColumns, ActivityRows
 from taskscope.model.records import Message
 from taskscope.recording import Recording
@@ -57,7 +57,7 @@ def save_all(recording: Recording, folder: Path, *, redact: bool) -> dict[str, s
     texts = {
         p.name: p.read_text("utf-8") for p in folder.rglob("*") if p.is_file() and p.suffix != ".taskscope"
     }
-    frames = read_frames(BytesIO((folder / "a.taskscope").read_bytes()), 2**20)
+    frames = read_frames(BytesIO((folder / "a.taskscope").read_bytes()), Budget(2**20))
     return texts | {"a.taskscope": "".join(content.decode("latin-1") for _, content in frames)}
 
 

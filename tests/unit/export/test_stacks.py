@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import asdict, replace
 from io import BytesIO
 from pathlib import Path
@@ -12,14 +11,13 @@ import pytest
 
 import taskscope
 from taskscope.errors import DamagedFileError
-from taskscope.export import native
-from taskscope.export.frames import FrameWriter, read_frames
-from taskscope.export.pack import pack
-from taskscope.export.stacks import stack_frames
+from taskscope.export.writer import FileWriter
 from taskscope.model.stacks import NO_STACKS, StackColumns
 from taskscope.recording import Recording
+from tests.support.file_cases import changed, tables_in, without
 from tests.support.recordings import recording_of
 from tests.support.stacks import Sample, stacks_of
+from tests.support.tables import read_back, written
 from tests.support.task_blocks import Row
 
 SAMPLES = stacks_of(
@@ -73,8 +71,9 @@ def test_that_nothing_was_sampled_and_that_nothing_was_seen_are_told_apart(tmp_p
     assert values(taskscope.load(saved(with_stacks(nothing), tmp_path)).stacks) == values(nothing)
 
 
-def test_a_file_without_samples_has_no_part_for_them(tmp_path: Path) -> None:
-    assert list(stack_frames(NO_STACKS)) == []
+def test_a_file_without_samples_has_no_part_for_them() -> None:
+    names = tables_in(written(with_stacks(NO_STACKS)))
+    assert names & {"functions", "calls", "stack_prefixes", "stack_workers", "sampling", "stacks"} == set()
 
 
 def test_names_are_redacted_like_those_of_tasks(tmp_path: Path) -> None:
@@ -85,56 +84,41 @@ def test_names_are_redacted_like_those_of_tasks(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("damage", "message"),
+    ("table", "column", "value", "message"),
     [
-        (lambda s: replace(s, parent=np.array([0, 0], "i4")), "calls stand after their caller"),
-        (lambda s: replace(s, parent=np.array([-2, 0], "i4")), "calls stand after their caller"),
-        (lambda s: replace(s, function=np.array([0, 2], "i4")), "a function must be known"),
-        (lambda s: replace(s, function=np.array([0], "i4")), "a call has a function"),
-        (lambda s: replace(s, prefixes=("x",)), "the prefix of a sample must be known"),
-        (lambda s: replace(s, workers=("1234",)), "the worker of a sample must be known"),
-        (lambda s: in_rows(s, node=np.array([2, 0, -1], "i4")), "the call of a sample must be known"),
-        (lambda s: in_rows(s, count=np.array([1], "u4")), "columns of samples must be equally long"),
-        (lambda s: in_rows(s, seconds=np.array([0.1, -1.0, 0.1])), "a time must be possible"),
-        (lambda s: in_rows(s, start=np.array([0.1, np.nan, 0.1])), "a time must be possible"),
-        (lambda s: replace(s, dropped=-1), "the number of dropped samples must be a whole number"),
-        (lambda s: replace(s, interval_s="often"), "interval_s must be a number"),
+        ("calls", "parent", 1, "calls stand after their caller"),
+        ("calls", "function", 2, "function must be known"),
+        ("stacks", "prefix", 2, "prefix must be known"),
+        ("stacks", "worker", 2, "worker must be known"),
+        ("stacks", "call", 2, "call must be known"),
+        ("stacks", "count", 2**32, "count must be possible"),
+        ("stacks", "run", 2**31, "the number of a run must be possible"),
+        ("stacks", "seconds", -1.0, "a time must be possible"),
+        ("sampling", "n_dropped", -1, "n_dropped must be possible"),
+        ("sampling", "first", -1, "first must be possible"),
+        ("sampling", "interval_s", -1.0, "samples are taken at intervals"),
     ],
 )
 def test_samples_that_contradict_themselves_are_refused(
-    damage: Callable[[StackColumns], StackColumns], message: str, tmp_path: Path
+    table: str, column: str, value: float, message: str
 ) -> None:
-    path = saved(with_stacks(damage(SAMPLES)), tmp_path)
+    content = changed(written(with_stacks()), table, column, 0, value)
     with pytest.raises(DamagedFileError, match=message):
-        taskscope.load(path)
+        read_back(content)
 
 
-def in_rows(stacks: StackColumns, **columns: object) -> StackColumns:
-    return replace(stacks, rows=replace(stacks.rows, **columns))  # type: ignore[arg-type]  # as named
+def test_samples_without_how_they_were_taken_are_refused() -> None:
+    with pytest.raises(DamagedFileError, match="samples say how they were taken"):
+        read_back(without(written(with_stacks()), "sampling"))
 
 
-def test_pieces_are_put_together_and_a_missing_one_leaves_no_samples(tmp_path: Path) -> None:
+def test_samples_that_are_told_anew_count_once(tmp_path: Path) -> None:
     file = BytesIO()
-    native.write(with_stacks(), file)
-    frames = list(read_frames(BytesIO(file.getvalue()), 2**30))
-    place = [kind for kind, _ in frames].index("STCK")
-    head = {"interval_s": 0.01, "cycle_s": 1.0, "dropped": 7}
-    lengths = {"parent": 2, "function": 2}
-    lengths |= dict.fromkeys(("start", "run", "prefix", "worker", "node", "count", "seconds"), 3)
-    halves = []
-    for rows in (slice(0, 1), slice(1, None)):
-        columns = {name: getattr(SAMPLES, name)[rows] for name in ("parent", "function")}
-        columns |= {name: getattr(SAMPLES.rows, name)[rows] for name in list(lengths)[2:]}
-        halves.append(("STCK", pack({**head, "lengths": lengths}, columns)))
-    assert values(load_frames([*frames[:place], *halves, *frames[place + 1 :]], tmp_path)) == values(SAMPLES)
-    missing = load_frames([*frames[:place], halves[0], *frames[place + 1 :]], tmp_path)
-    assert values(missing) == values(NO_STACKS)
-
-
-def load_frames(frames: list[tuple[str, bytes]], tmp_path: Path) -> StackColumns:
-    path = tmp_path / "pieces.taskscope"
-    with path.open("wb") as file:
-        writer = FrameWriter(file)
-        for kind, content in frames:
-            writer.write(kind, content)
-    return taskscope.load(path).stacks
+    recording = with_stacks()
+    writer = FileWriter(file, recording.started_at, recording.zero_s, now_s=recording.now_s, grows=True)
+    writer.state["now_s"] = recording.now_s
+    writer.add_stacks(stacks_of([Sample(("h",), 9, 9.0)]))
+    writer.frame()
+    writer.add_stacks(SAMPLES)
+    writer.frame(is_last=True)
+    assert values(read_back(file.getvalue()).stacks) == values(SAMPLES.pruned())

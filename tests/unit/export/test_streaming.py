@@ -15,29 +15,31 @@ import taskscope
 from taskscope.analysis.page_tables import recorded_frames
 from taskscope.analysis.profile import profile
 from taskscope.analysis.redaction import Redact, redacted
+from taskscope.codec import CutOffError, Decoder, budget_for, read_frames
 from taskscope.errors import OptionError
-from taskscope.export import native
-from taskscope.export.frames import CutOffError, read_frames
-from taskscope.export.load import _read
+from taskscope.export import writer
 from taskscope.model.recording import RecordedData
+from taskscope.model.resources import ResourceRows
+from taskscope.model.streams import FILE
 from taskscope.record import GraphSource, Recorder
+from taskscope.record.writers.appended import LaneActivity
+from taskscope.record.writers.runlog import RunLog
 from tests.support.fake_clock import FakeClock
-from tests.support.run_writing import begin_run, end_run, independent, write_task
-from tests.support.streaming import DATA, StreamedFile, streamed
-from tests.support.tables import as_lists
+from tests.support.run_writing import begin_run, end_run, independent, lane_of, write_task
+from tests.support.streaming import DATA, StreamedFile, sample, streamed
+from tests.support.tables import as_lists, filed, read_back, written
 from tests.support.waiting import until
 from tests.support.wire_decoder import PageReader
 
 N_KEYS = 9_000
 
 
-def loaded(content: bytes) -> RecordedData:
-    return _read(BytesIO(content), partial=False, max_bytes=2**30)
+loaded = read_back
 
 
-def frames_of(content: bytes) -> Iterator[tuple[str, bytes]]:
+def frames_of(content: bytes) -> Iterator[tuple[int, bytes]]:
     with suppress(CutOffError):
-        yield from read_frames(BytesIO(content), 2**30)
+        yield from read_frames(BytesIO(content), budget_for(len(content)))
 
 
 def chain(n: int) -> dict[object, list[object]]:
@@ -85,9 +87,7 @@ def test_a_graph_that_was_not_gone_through_is_unknown_and_never_empty(
         recorder.pull(0.0)
         file.write_changes()
     cut = loaded(file.content())
-    again = BytesIO()
-    native.write(cut, again)
-    for recording in (cut, loaded(again.getvalue())):
+    for recording in (cut, filed(cut)):
         assert recording.unknown == {"cache", "dependencies"}
         assert [list(recording.table(name)["run"]) for name in ("tasks", "cache", "dependencies")] == [
             [0],
@@ -147,7 +147,60 @@ def test_a_flush_without_news_says_only_how_late_it_is(fake_clock: FakeClock) ->
         file.flush()
         before = len(list(frames_of(file.content())))
         file.flush()
-    assert [kind for kind, _ in frames_of(file.content())][before:] == ["TICK"]
+    budget = budget_for(0)
+    decoder = Decoder(FILE, budget)
+    (_, header), *batches = frames_of(file.content())
+    decoder.header(header)
+    told = [decoder.batch(content).keys() for _, content in batches]
+    assert [set(names) for names in told[before - 1 :]] == [{"state"}]
+
+
+def test_what_comes_after_a_recording_was_taken_is_not_in_its_file(fake_clock: FakeClock) -> None:
+    recorder = Recorder(clock=fake_clock)
+
+    def go_on(log: RunLog, key: str) -> None:
+        lane_of(log).open, at = None, recorder.clock.perf_counter()
+        write_task(log, key, at - 0.5, at, cpu=0.25, size=8.0)
+        log.landed.extend((key, at))
+        log.activities.append(LaneActivity(key, lane_of(log).key, 0, at - 0.75, at - 0.5, "tcp://a:1"))
+        sample(recorder, log, 1)
+        recorder.stacks.end_cycle()
+        recorder.resources.append(ResourceRows.of([(recorder.now_s(), 150.0, 7e6, 1, False)]))
+        fake_clock.advance(1.0)
+
+    with closing(StreamedFile(recorder)) as file:
+        log = begin_run(recorder, independent(["a", "b", "c"]))
+        log.metric = len  # type: ignore[assignment]  # any function will do: values are given
+        fake_clock.advance(1.0)
+        go_on(log, "a")
+        file.flush()
+        lane_of(log).open = ("b", recorder.clock.perf_counter() - 0.5)
+        sample(recorder, log, 2)
+        recording = recorder.snapshot()
+        fake_clock.advance(0.25)
+        for key in ("b", "c"):
+            go_on(log, key)
+        while recorder.pull():
+            pass
+        file.changes.finish(recording)
+        end_run(log)
+    found, wanted = loaded(file.content()), redacted(recording)
+    assert as_lists(found) == as_lists(wanted)
+    assert repr(found.stacks) == repr(wanted.stacks)
+    assert (found.now_s, found.dropped, found.unknown) == (wanted.now_s, 0, frozenset())
+
+
+def test_a_file_that_has_more_than_was_recorded_is_not_finished(fake_clock: FakeClock) -> None:
+    recorder = Recorder(clock=fake_clock)
+    with closing(StreamedFile(recorder)) as file:
+        log = begin_run(recorder, independent(["a", "b"]))
+        write_task(log, "a", log.start, log.start + 0.5)
+        recording = recorder.snapshot()
+        write_task(log, "b", log.start + 0.5, log.start + 1.0)
+        file.flush()
+        with pytest.raises(ValueError, match="more was written than was recorded"):
+            file.changes.finish(recording)
+        end_run(log)
 
 
 def test_call_stacks_that_a_cluster_was_not_asked_for_yet_are_unknown(fake_clock: FakeClock) -> None:
@@ -162,11 +215,13 @@ def test_call_stacks_that_a_cluster_was_not_asked_for_yet_are_unknown(fake_clock
     )
 
 
-def test_a_whole_file_that_is_cut_off_says_what_may_be_missing(fake_clock: FakeClock) -> None:
-    file = BytesIO()
-    native.write(redacted(streamed(fake_clock)[1]), file)
-    content = file.getvalue()
-    seen = [loaded(content[:length]).unknown for length in range(200, len(content), 20)]
+def test_a_whole_file_that_is_cut_off_says_what_may_be_missing(
+    fake_clock: FakeClock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(writer, "_BYTES", 0)  # a frame for each table
+    content = written(redacted(streamed(fake_clock)[1]))
+    n_header = 32 + int.from_bytes(content[16:20], "little")
+    seen = [loaded(content[:length]).unknown for length in range(n_header, len(content), 20)]
     everything = {"activities", "cache", "dependencies", "resources", "stacks", "transfers", "workers"}
     assert seen[0] in (everything, everything - {"cache", "dependencies"})
     assert all(later <= earlier or not earlier & {"cache"} for earlier, later in pairwise(seen))
@@ -211,6 +266,6 @@ def is_written(path: Path) -> bool:
     return path.exists() and len(frames_of_path(path)) > 0 and len(taskscope.load(path).tasks) == 2
 
 
-def frames_of_path(path: Path) -> list[tuple[str, bytes]]:
+def frames_of_path(path: Path) -> list[tuple[int, bytes]]:
     content = path.read_bytes()
     return list(frames_of(content)) if content else []

@@ -3,21 +3,19 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from io import BytesIO
 
 from taskscope.analysis.time_left import prefix_progress
-from taskscope.export import native
-from taskscope.export.load import _read
 from taskscope.model.records import PrefixProgress
 from taskscope.record import GraphSource, Recorder
 from taskscope.recording import Recording
 from tests.support.fake_clock import FakeClock
 from tests.support.repeated_tasks import EXPECTED, finish, record_repeated_tasks
 from tests.support.streaming import StreamedFile
+from tests.support.tables import filed, read_back
 
 
 def loaded(content: bytes) -> Recording:
-    return Recording.of(_read(BytesIO(content), partial=True, max_bytes=2**30))
+    return Recording.of(read_back(content, partial=True))
 
 
 def test_they_are_counted_once_live_and_in_the_recording(fake_clock: FakeClock) -> None:
@@ -84,9 +82,7 @@ def test_a_file_says_it_also_where_its_process_was_killed_or_began_to_write_late
     for file in files:
         file.close()
     assert counted == live
-    whole = BytesIO()
-    native.write(recorder.snapshot(), whole)
-    assert prefix_progress(loaded(whole.getvalue())) == EXPECTED
+    assert prefix_progress(filed(recorder.snapshot())) == EXPECTED
 
 
 def test_a_graph_that_grows_may_grow_by_tasks_that_do_not_have_to_run(fake_clock: FakeClock) -> None:

@@ -7,7 +7,7 @@ import { mountTracks } from '../../../src/charts/tracks';
 import { layoutLanes } from '../../../src/charts/tasks/layout';
 import type { Scene } from '../../../src/charts/tasks/scene';
 import type { Picture } from '../../../src/charts/tasks/scene';
-import { batchOf as fileBatch, readRecording } from '../../../src/files';
+import { readRecording } from '../../../src/files/recording';
 import { english } from '../../../src/lib/translate';
 import type { CoverageColumns } from '../../../src/store';
 import { ClusterStore, TaskStore } from '../../../src/store';
@@ -67,7 +67,7 @@ it('draws a failed attempt as high as a bar where it took all of the time, and e
 
 it('tells what a failed attempt raised, and that it counts for nothing else', async () => {
   const store = new TaskStore({ cluster: new ClusterStore() });
-  store.append(fileBatch(await readRecording(documentOf('cluster'))));
+  store.append((await readRecording(documentOf('cluster'))).batch);
   const layer = CLUSTER_CHARTS.layer({ store, window: { firstRun: 0, lastRun: null }, trans: english, request: () => undefined });
   const span = { startS: 0, stopS: 3 };
   const scene = { span, zeroS: 0, runs: null } as Partial<Scene> as Scene;
@@ -96,7 +96,7 @@ it('a short transfer is not lost among what was computed', () => {
 
 async function mounted(name: string): Promise<HTMLElement> {
   const store = new TaskStore({ cluster: new ClusterStore() });
-  store.append(name === '' ? batchOf([{ start: 0, stop: 1 }]) : fileBatch(await readRecording(documentOf(name))));
+  store.append(name === '' ? batchOf([{ start: 0, stop: 1 }]) : (await readRecording(documentOf(name))).batch);
   const el = document.createElement('div');
   document.body.append(el);
   mountTracks(el, store, ['tasks'], { signal: new AbortController().signal, clusters: CLUSTER_CHARTS });
@@ -121,7 +121,7 @@ it('names what there is in a legend and a table, and says what busy counts', asy
 it('tells the bytes of a transfer, where they came from, and how fast', async () => {
   const cluster = new ClusterStore();
   const store = new TaskStore({ cluster });
-  store.append(fileBatch(await readRecording(documentOf('cluster'))));
+  store.append((await readRecording(documentOf('cluster'))).batch);
   const window = { firstRun: 0, lastRun: null };
   const layer = CLUSTER_CHARTS.layer({ store, window, trans: english, request: () => undefined });
   const span = { startS: 0, stopS: 3 };
@@ -147,7 +147,7 @@ it('tells the bytes of a transfer, where they came from, and how fast', async ()
 
 it('hides with a prefix what was done for its tasks', async () => {
   const store = new TaskStore({ cluster: new ClusterStore() });
-  store.append(fileBatch(await readRecording(documentOf('cluster'))));
+  store.append((await readRecording(documentOf('cluster'))).batch);
   const layer = CLUSTER_CHARTS.layer({ store, window: { firstRun: 0, lastRun: null }, trans: english, request: () => undefined });
   const span = { startS: 0, stopS: 3 };
   const scene = { span, zeroS: 0, runs: null, nowS: 3, paused: false } as Partial<Scene> as Scene;

@@ -2,7 +2,7 @@ import { afterEach, beforeEach, expect, it, vi } from 'vitest';
 
 import { CLUSTER_CHARTS } from '../../../src/charts/cluster';
 import { mountTracks } from '../../../src/charts/tracks';
-import { batchOf as fileBatch, readRecording } from '../../../src/files';
+import { readRecording } from '../../../src/files/recording';
 import { ClusterStore, TaskStore } from '../../../src/store';
 import { documentOf } from '../../files/documents';
 import { batchOf } from '../../store/rows';
@@ -19,7 +19,7 @@ afterEach(() => {
 
 async function mounted(name: string): Promise<HTMLElement> {
   const store = new TaskStore({ cluster: new ClusterStore() });
-  store.append(name === '' ? batchOf([{ start: 0, stop: 1 }]) : fileBatch(await readRecording(documentOf(name))));
+  store.append(name === '' ? batchOf([{ start: 0, stop: 1 }]) : (await readRecording(documentOf(name))).batch);
   const el = document.createElement('div');
   document.body.append(el);
   mountTracks(el, store, ['workers', 'resources'], { signal: new AbortController().signal, clusters: CLUSTER_CHARTS });

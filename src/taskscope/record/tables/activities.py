@@ -10,6 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from taskscope.model.activities import ActivityColumns, ActivityRows, Transfer
+from taskscope.model.clock import whole_ticks
+from taskscope.model.columns import round_down_f4
 from taskscope.record.tables.log import Log
 from taskscope.record.tables.recent import RecentLog
 from taskscope.record.writers.appended import LaneActivity
@@ -91,14 +93,16 @@ class ActivityLog(Log[ActivityRows]):
         for place, activity in enumerate(activities):
             if activity.token is not None:
                 self._places[activity.token] = self.cursor + place
+        start = whole_ticks(np.array([a.start - origin for a in activities], np.float64))
+        stop = whole_ticks(np.array([a.stop - origin for a in activities], np.float64))
         gone = self.append(
             ActivityRows(
                 run=np.full(len(activities), run, np.int32),
                 task=tasks,
                 lane=np.array(lanes, np.uint16),
                 kind=np.array([a.kind for a in activities], np.uint8),
-                start=np.array([a.start - origin for a in activities], np.float64),
-                duration=np.array([max(a.stop - a.start, 0.0) for a in activities], np.float32),
+                start=start,
+                duration=round_down_f4(np.maximum(stop - start, 0.0)),
                 source=np.array([self._source(a.source) for a in activities], np.uint32),
                 nbytes=np.array([a.nbytes for a in activities], np.float64),
                 group=groups,

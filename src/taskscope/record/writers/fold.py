@@ -11,6 +11,7 @@ from typing import TypeVar, cast
 import numpy as np
 from numpy.typing import NDArray
 
+from taskscope.model.clock import whole_ticks
 from taskscope.model.columns import (
     SCHEDULER_OBSERVED,
     RowBlock,
@@ -132,14 +133,16 @@ class RawRows:
 
     def to_block(self, run: int, tasks: NDArray[np.int32], origin: float) -> RowBlock:
         """Return the rows with keys replaced by task numbers and times counted from `origin`."""
-        duration = round_down_f4(np.maximum(self.stop - self.start, 0.0))
+        # Each is rounded, so that rounding makes no two overlap.
+        start, stop = whole_ticks(self.start - origin), whole_ticks(self.stop - origin)
+        duration = round_down_f4(np.maximum(stop - start, 0.0))
         return RowBlock(
             run,
             tasks,
-            self.start - origin,
+            start,
             duration,
             # The CPU clock is read just outside of the other one, so it can come out longer by a microsecond.
-            np.minimum(self.cpu.astype(np.float32), duration),
+            np.minimum(whole_ticks(self.cpu).astype(np.float32), duration),
             narrow_sizes(self.size),
             self.lane,
             self.flags,

@@ -150,7 +150,7 @@ class Holdings:
 
     def _tell(self, counts: dict[int, dict[str, Holding]]) -> None:
         """Tell what changed since the last look."""
-        time_s = self._asked_s - self._recorder.origin
+        time_s = self._recorder.seconds(self._asked_s)
         for run in sorted(self._told.keys() | counts.keys()):
             before, now = self._told.get(run, {}), counts.get(run, {})
             gone = [Holding(held.key, 0, 0.0, 0) for name, held in before.items() if name not in now]

@@ -163,8 +163,8 @@ class TransferLogs:
         )
 
     def _take(self, address: str, logs: Iterable[Sequence[Any]]) -> None:
-        worker, clock = self._workers.get(address), self._recorder.clock
-        shift = clock.shift_s() - self._recorder.origin
+        worker, recorder = self._workers.get(address), self._recorder
+        shift = recorder.clock.shift_s()
         for number, entries in enumerate(logs):
             told = last = self._told.get((worker.address, number), -math.inf)
             good, wrong = read_each(entries, _Entry.read)
@@ -184,8 +184,8 @@ class TransferLogs:
                         worker=worker.address,
                         peer=entry.who or None,
                         direction="outgoing" if number else "incoming",
-                        start_s=entry.start + moved,
-                        stop_s=entry.stop + moved,
+                        start_s=recorder.seconds(entry.start + moved),
+                        stop_s=recorder.seconds(entry.stop + moved),
                         nbytes=entry.nbytes,
                         compressed_bytes=entry.compressed,
                         n_keys=entry.n_keys,
@@ -543,8 +543,8 @@ class WorkerProfiles:
             self._early.append((address, stop, unowned))
         for run, mine in counted.items():
             # On whole seconds, so that the cycles of all workers are of one time.
-            start_s: float = math.floor(stop - _CYCLE_S - self._recorder.origin)
-            start_s = max(start_s, self._runs[run] - self._recorder.origin)
+            start_s: float = math.floor(self._recorder.seconds(stop - _CYCLE_S))
+            start_s = max(start_s, self._recorder.seconds(self._runs[run]))
             self._recorder.hand_over_samples(start_s, run, mine)
 
 

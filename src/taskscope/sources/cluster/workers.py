@@ -148,8 +148,7 @@ class WorkerSampler:
         if measured is None or measured <= self._told.get(worker.address, float("-inf")):
             return
         self._told[worker.address] = measured
-        clock = self._recorder.clock
-        shift = clock.shift_s() - self._recorder.origin
+        moment = measured + worker.clock.ahead_s + self._recorder.clock.shift_s()
         spilled = _mapping(metrics.get("spilled_bytes"))
         in_memory = _number(spilled.get("memory"))
         rss, held = _number(metrics.get("memory")), _number(metrics.get("managed_bytes"))
@@ -158,7 +157,7 @@ class WorkerSampler:
         executing = _number(_mapping(metrics.get("task_counts")).get("executing")) or 0
         self._recorder.workers.append(
             WorkerSample(
-                time_s=measured + worker.clock.ahead_s + shift,
+                time_s=self._recorder.seconds(moment),
                 worker=worker.address,
                 name=worker.name,
                 n_threads=worker.n_threads,

@@ -161,7 +161,7 @@ class ResourceSampler:
             return
         try:
             for time_s, reading in watcher.read():
-                self._add(time_s - self._recorder.origin, reading)
+                self._add(self._recorder.seconds(time_s), reading)
             if watcher.ended:
                 # Killed, for one. The next tick starts another, if that promises more.
                 self._helpers_last = watcher.has_told

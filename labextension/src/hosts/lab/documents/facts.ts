@@ -2,7 +2,7 @@
 import type { TranslationBundle } from '@jupyterlab/translation';
 
 import { printable } from '../../../lib/format';
-import type { FileRecording } from '../../../files';
+import type { FileRecording } from '../../../files/recording';
 import { isOfOthers } from '../../../wire';
 
 const MAX_FACT = 80;
@@ -15,7 +15,7 @@ export interface Facts {
 
 /** Say what a recording is of. */
 export function factsOf(recording: FileRecording, trans: TranslationBundle): Facts {
-  const { metadata, runs } = recording;
+  const { metadata, batch: { runs } } = recording;
   const label = text(metadata.label) ?? text(runs.find(run => run.label !== null)?.label) ?? trans.__('Recording');
   const nComputes = runs.filter(run => !isOfOthers(run)).length;
   const when = new Date(recording.startedAt).toLocaleString();

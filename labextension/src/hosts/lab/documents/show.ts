@@ -5,7 +5,9 @@ import { CLUSTER_CHARTS } from '../../../charts/cluster';
 import { mount } from '../../../charts/dashboard';
 import { element } from '../../../charts/ui/dom';
 import { adoptStyles } from '../../../charts/ui/styles';
-import { DamagedFileError, EPOCH, type FileRecording, batchOf, linksOf, readRecording } from '../../../files';
+import { EPOCH } from '../../../files/batch';
+import { DamagedFileError } from '../../../files/read';
+import { type FileRecording, readRecording } from '../../../files/recording';
 import { ClusterStore, TaskStore } from '../../../store';
 import { factsOf } from './facts';
 import { DOCUMENT_CSS } from './style';
@@ -42,10 +44,10 @@ function showRecording(el: HTMLElement, recording: FileRecording, trans: Transla
   el.replaceChildren(
     element('header', { class: 'tsk-document-head' }, element('h1', {}, title), element('p', {}, facts)),
     // Newest first: where the file is not complete, that is the last one.
-    ...recording.remarks.map(({ text }) => note('status', text)).reverse(),
+    ...recording.batch.remarks.map(({ text }) => note('status', text)).reverse(),
     body
   );
-  const linksOfRow = linksOf(recording);
+  const linksOfRow = recording.links();
   const store: TaskStore = new TaskStore({
     cluster: new ClusterStore(),
     ask: row => {
@@ -55,7 +57,7 @@ function showRecording(el: HTMLElement, recording: FileRecording, trans: Transla
       return true;
     }
   });
-  store.append(batchOf(recording));
+  store.append(recording.batch);
   const clusters = CLUSTER_CHARTS;
   mount(body, store, { signal, clusters, prefixes: 'legend', follow: false, isOver: true, trans });
 }

@@ -1,0 +1,365 @@
+/** The tables of a file, as in `../wire/tables`; made by `python -m docs.tables`. */
+
+export const TABLES = {
+  state: {
+    mode: 'whole',
+    columns: {
+      now_s: 'time?',
+      active: 'int < 2',
+      final: 'int < 2',
+      n_tasks: 'int',
+      n_dropped: 'int',
+      n_activities_dropped: 'int',
+      n_cores: 'int?',
+      limit_bytes: 'int?',
+      cache_unknown: 'int < 2'
+    }
+  },
+  unknown: {
+    mode: 'whole',
+    columns: {
+      name: 'text'
+    }
+  },
+  metadata: {
+    mode: 'last',
+    columns: {
+      text: 'text'
+    }
+  },
+  messages: {
+    mode: 'last',
+    columns: {
+      time_s: 'time?',
+      level: 'int < 2',
+      text: 'text'
+    }
+  },
+  groups: {
+    mode: 'append',
+    columns: {
+      name: 'text',
+      prefix: 'text'
+    }
+  },
+  lanes: {
+    mode: 'append',
+    columns: {
+      worker: 'text',
+      thread: 'int',
+      label: 'text'
+    }
+  },
+  runs: {
+    mode: 'by run',
+    columns: {
+      run: 'int',
+      label: 'text?',
+      cell: 'text?',
+      scheduler: 'text?',
+      n_workers: 'int?',
+      n_tasks: 'int',
+      start_s: 'time?',
+      stop_s: 'time?',
+      status: 'int < 4',
+      error: 'text?',
+      execution_count: 'int?'
+    }
+  },
+  graphs: {
+    mode: 'by run',
+    columns: {
+      run: 'int',
+      start_s: 'time',
+      is_known: 'int < 2',
+      is_valued: 'int < 2'
+    }
+  },
+  keys: {
+    mode: 'append',
+    columns: {
+      run: 'int',
+      group: 'int of groups',
+      dims: 'int',
+      i0: 'int',
+      i1: 'int',
+      i2: 'int',
+      i3: 'int',
+      i4: 'int',
+      i5: 'int',
+      i6: 'int',
+      i7: 'int',
+      key_text: 'text?'
+    }
+  },
+  dependencies: {
+    mode: 'append',
+    columns: {
+      key: 'int of keys',
+      dependency: 'int of keys'
+    }
+  },
+  kept: {
+    mode: 'append',
+    columns: {
+      key: 'int of keys'
+    }
+  },
+  data: {
+    mode: 'append',
+    columns: {
+      key: 'int of keys',
+      nbytes: 'int?'
+    }
+  },
+  landed: {
+    mode: 'append',
+    columns: {
+      key: 'int of keys',
+      time_s: 'time'
+    }
+  },
+  valued: {
+    mode: 'append',
+    columns: {
+      key: 'int of keys',
+      value: 'f8?'
+    }
+  },
+  spared: {
+    mode: 'append',
+    columns: {
+      key: 'int of keys',
+      is_spared: 'int < 2'
+    }
+  },
+  errors: {
+    mode: 'append',
+    columns: {
+      text: 'text'
+    }
+  },
+  tasks: {
+    mode: 'append',
+    columns: {
+      key: 'int of keys',
+      lane: 'int of lanes',
+      status: 'int < 5',
+      observed_by: 'int < 2',
+      duration_s: 'duration',
+      stop_s: 'time',
+      cpu_s: 'duration?',
+      nbytes: 'int?',
+      error: 'int? of errors'
+    }
+  },
+  running: {
+    mode: 'whole',
+    columns: {
+      key: 'int of keys',
+      lane: 'int of lanes',
+      observed_by: 'int < 2',
+      start_s: 'time'
+    }
+  },
+  holdings: {
+    mode: 'append',
+    columns: {
+      run: 'int',
+      group: 'int of groups',
+      time_s: 'time',
+      n_keys: 'int',
+      nbytes: 'int',
+      n_unsized: 'int'
+    }
+  },
+  resources: {
+    mode: 'append',
+    columns: {
+      time_s: 'time',
+      cpu_percent: 'f8?',
+      rss_bytes: 'int',
+      n_processes: 'int',
+      gap: 'int < 2'
+    }
+  },
+  sources: {
+    mode: 'append',
+    columns: {
+      text: 'text'
+    }
+  },
+  activities: {
+    mode: 'append',
+    columns: {
+      key: 'int of keys',
+      lane: 'int of lanes',
+      activity: 'int < 7',
+      source: 'int? of sources',
+      start_s: 'time',
+      duration_s: 'duration',
+      nbytes: 'int?'
+    }
+  },
+  completed: {
+    mode: 'whole',
+    columns: {
+      row: 'int',
+      nbytes: 'int?'
+    }
+  },
+  workers: {
+    mode: 'by worker',
+    columns: {
+      worker: 'int',
+      address: 'text',
+      name: 'text',
+      n_threads: 'int'
+    }
+  },
+  worker_samples: {
+    mode: 'append',
+    columns: {
+      time_s: 'time',
+      worker: 'int',
+      n_threads: 'int',
+      n_executing: 'int?',
+      cpu_percent: 'f8?',
+      rss_bytes: 'int?',
+      managed_bytes: 'int?',
+      spilled_bytes: 'int?',
+      limit_bytes: 'int?',
+      unmanaged_bytes: 'int?'
+    }
+  },
+  transfers: {
+    mode: 'append',
+    columns: {
+      worker: 'text',
+      peer: 'text?',
+      direction: 'int < 2',
+      start_s: 'time',
+      stop_s: 'time',
+      nbytes: 'int?',
+      compressed_bytes: 'int?',
+      n_keys: 'int'
+    }
+  },
+  transfer_keys: {
+    mode: 'append',
+    columns: {
+      transfer: 'int of transfers',
+      text: 'text'
+    }
+  },
+  functions: {
+    mode: 'append',
+    columns: {
+      name: 'text',
+      file: 'text',
+      line: 'int'
+    }
+  },
+  calls: {
+    mode: 'append',
+    columns: {
+      parent: 'int?',
+      function: 'int of functions'
+    }
+  },
+  stack_prefixes: {
+    mode: 'append',
+    columns: {
+      name: 'text'
+    }
+  },
+  stack_workers: {
+    mode: 'append',
+    columns: {
+      name: 'text'
+    }
+  },
+  sampling: {
+    mode: 'last',
+    columns: {
+      interval_s: 'f8',
+      cycle_s: 'f8?',
+      n_dropped: 'int',
+      first: 'int'
+    }
+  },
+  stacks: {
+    mode: 'append',
+    columns: {
+      start_s: 'time',
+      run: 'int',
+      prefix: 'int of stack_prefixes',
+      worker: 'int of stack_workers',
+      call: 'int? of calls',
+      count: 'int',
+      seconds: 'f8'
+    }
+  },
+  open_stacks: {
+    mode: 'whole',
+    columns: {
+      start_s: 'time',
+      run: 'int',
+      prefix: 'int of stack_prefixes',
+      worker: 'int of stack_workers',
+      call: 'int? of calls',
+      count: 'int',
+      seconds: 'f8'
+    }
+  },
+  totals: {
+    mode: 'append',
+    columns: {
+      group: 'text',
+      prefix: 'text',
+      n_tasks: 'int',
+      n_erred: 'int',
+      duration_s: 'f8',
+      cpu_s: 'f8',
+      result_bytes: 'f8'
+    }
+  }
+} as const;
+
+export const BY = {
+  keys: {
+    i0: ['group', ''],
+    i1: ['group', ''],
+    i2: ['group', ''],
+    i3: ['group', ''],
+    i4: ['group', ''],
+    i5: ['group', ''],
+    i6: ['group', ''],
+    i7: ['group', '']
+  },
+  tasks: {
+    stop_s: ['lane', 'duration_s']
+  }
+} as const;
+
+export const CHOICES = {
+  messages: {
+    level: ['info', 'warning']
+  },
+  runs: {
+    status: ['running', 'finished', 'erred', 'interrupted']
+  },
+  tasks: {
+    status: ['finished', 'erred', 'interrupted', 'lost', 'running'],
+    observed_by: ['worker', 'scheduler']
+  },
+  running: {
+    observed_by: ['worker', 'scheduler']
+  },
+  activities: {
+    activity: ['transfer', 'disk-read', 'disk-write', 'deserialize', 'serialize', 'other', 'failed-attempt']
+  },
+  transfers: {
+    direction: ['incoming', 'outgoing']
+  }
+} as const;

@@ -1,0 +1,671 @@
+"""A ``.taskscope`` file as it is read, complete or not: checked, and put together to a recording."""
+
+from __future__ import annotations
+
+import json
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import fields, replace
+from datetime import datetime
+from itertools import pairwise
+from os import PathLike
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, BinaryIO, TypeAlias, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from taskscope.codec import Budget, CutOffError, Decoder, Section, Values, budget_for, read_frames
+from taskscope.errors import DamagedFileError, FileError
+from taskscope.export.checks import (
+    check_head,
+    check_metadata,
+    check_recording,
+    check_run,
+    check_section,
+    require,
+)
+from taskscope.model.activities import NO_ACTIVITIES, ActivityColumns, ActivityRows, Transfer
+from taskscope.model.columns import (
+    SCHEDULER_OBSERVED,
+    GraphColumns,
+    RowBlock,
+    narrow_sizes,
+    narrow_times,
+    round_down_f4,
+)
+from taskscope.model.held import HeldRows
+from taskscope.model.keys import TEXT, KeyBlock
+from taskscope.model.recording import RecordedData
+from taskscope.model.records import INTERRUPTED, Group, GroupTotal, Lane, Message, Run
+from taskscope.model.resources import ResourceRows
+from taskscope.model.stacks import NO_STACKS, Function, StackColumns, StackRows
+from taskscope.model.streams import FILE, MAX_KEY_INTS
+from taskscope.model.workers import WorkerSample
+from taskscope.schema import Column
+
+if TYPE_CHECKING:
+    from _typeshed import DataclassInstance
+
+__all__ = ["load", "read"]
+
+_Columns: TypeAlias = Mapping[str, Any]
+_R = TypeVar("_R", bound="DataclassInstance")
+
+_RECORD_BYTES = 400
+"""About what a record takes, and …"""
+
+_GRAPH_BYTES = 3_000
+"""… what a graph or a block does, however few rows it has."""
+
+_RECORDS = {
+    "groups", "lanes", "runs", "messages", "workers", "worker_samples", "transfers", "functions", "totals",
+}  # fmt: skip
+_INTS = tuple(f"i{i}" for i in range(MAX_KEY_INTS))
+
+
+def load(path: str | PathLike[str], *, partial: bool = False, max_bytes: int | None = None) -> RecordedData:
+    """Return what a ``.taskscope`` file holds; see `taskscope.load`."""
+    target = Path(path).expanduser()
+    try:
+        with target.open("rb") as file:
+            size = file.seek(0, 2)
+            file.seek(0)
+            budget = budget_for(size) if max_bytes is None else Budget(max_bytes)
+            return read(file, budget, partial=partial)
+    except DamagedFileError as error:
+        raise DamagedFileError(f"cannot load {str(target)!r}: {error}") from error
+    except OSError as error:
+        raise FileError(f"cannot read {str(target)!r}: {error.strerror or error}") from error
+
+
+def read(file: BinaryIO, budget: Budget, *, partial: bool = False) -> RecordedData:
+    """Return what a file holds; `partial`: up to where it is damaged."""
+    decoder = Decoder(FILE, budget)
+    tables: _Tables | None = None
+    problem = None
+    try:
+        for _, content in read_frames(file, budget):
+            if tables is None:
+                tables = _Tables(check_head(decoder.header(content)), budget)
+            else:
+                tables.add(decoder.batch(content))
+    except DamagedFileError as error:
+        if tables is None or not (partial or isinstance(error, CutOffError)):
+            raise
+        problem = str(error)
+    assert tables is not None
+    return tables.recording(problem)
+
+
+class _Tables:
+    """Takes batches in order, and makes a recording of as many as came."""
+
+    def __init__(self, head: dict[str, Any], budget: Budget) -> None:
+        self._head = head
+        self._budget = budget
+        self._parts: dict[str, dict[str, list[Any]]] = {name: {} for name in FILE}
+        self._ends = dict.fromkeys(FILE, 0)
+        self._runs: dict[int, Run] = {}
+        self._graphs: dict[int, _Columns] = {}
+        self._worker_rows: dict[int, _Columns] = {}
+        counts = dict.fromkeys(("n_tasks", "n_dropped", "n_activities_dropped"), 0)
+        self._state: _Columns = {"now_s": head["zero_s"], **counts}
+
+    def add(self, batch: Mapping[str, Section]) -> None:
+        """Take the next batch.
+
+        Raises
+        ------
+        DamagedFileError
+            If it cannot follow the ones before.
+        """
+        for name, table in FILE.items():
+            if table.mode == "whole" and name != "completed":
+                self._parts[name] = {}
+        for name, section in batch.items():
+            check_section(FILE[name], section)
+            columns = section.columns
+            n = len(next(iter(columns.values())))
+            self._budget.charge(n * (_RECORD_BYTES if name in _RECORDS else 0))
+            match FILE[name].mode:
+                case "append":
+                    require(section.first == self._ends[name], f"rows of {name} follow each other")
+                    self._ends[name] += n
+                    self._append(name, columns)
+                case "by key":
+                    self._replace(name, columns, n)
+                case _ if name == "completed":
+                    self._append(name, columns)
+                case _:
+                    self._parts[name] = {column: [values] for column, values in columns.items()}
+        if "state" in batch:
+            self._state = {name: values[0] for name, values in batch["state"].columns.items()}
+
+    def _append(self, name: str, columns: _Columns) -> None:
+        parts = self._parts[name]
+        for column, values in _narrowed(name, columns).items():
+            parts.setdefault(column, []).append(values)
+
+    def _replace(self, name: str, columns: _Columns, n: int) -> None:
+        for row in _rows(columns, n):
+            if name == "runs":
+                self._runs[int(row["run"])] = check_run(_record(Run, row))
+            elif name == "graphs":
+                self._budget.charge(_GRAPH_BYTES)
+                self._graphs[int(row["run"])] = row
+            else:
+                self._worker_rows[int(row["worker"])] = row
+
+    def _column(self, table: str, column: str) -> NDArray[Any]:
+        parts = self._parts[table].get(column)
+        return np.concatenate(parts) if parts else np.empty(0, np.int64)
+
+    def _texts(self, table: str, column: str) -> list[Any]:
+        return [text for part in self._parts[table].get(column, ()) for text in part]
+
+    def _records(self, table: str, declared: type[_R]) -> Iterator[_R]:
+        columns = self._parts[table]
+        joined = {name: [v for part in parts for v in _listed(part)] for name, parts in columns.items()}
+        names = {field.name for field in fields(declared)}
+        for place, row in enumerate(_rows(joined, len(next(iter(joined.values()), ())))):
+            own = {"id": place, **row} if "id" in names else row
+            yield _record(declared, {name: value for name, value in own.items() if name in names}, table)
+
+    def recording(self, problem: str | None) -> RecordedData:
+        """Return what has come; `problem` says why that is not all.
+
+        Raises
+        ------
+        DamagedFileError
+            If it contradicts itself.
+        """
+        keys = _Keys(self._column("keys", "run"), sorted(self._graphs))
+        tasks = _Tasks(self._column)
+        now_s = float(self._state["now_s"])
+        require(not np.isnan(now_s), "a batch says how late it is")
+        if problem is not None:
+            # What has ended after the last look at what was in flight ended later than that.
+            now_s = max(now_s, tasks.last_stop_s())
+        blocks = list(self._blocks(keys, tasks.rows()))
+        if problem is not None:
+            blocks += self._blocks(keys, self._in_flight(tasks, now_s))
+        graphs = dict(self._made_graphs(keys, tasks.rows()))
+        recording = RecordedData(
+            started_at=datetime.fromisoformat(self._head["started_at"]),
+            zero_s=self._head["zero_s"],
+            runs=tuple(self._runs.values()),
+            groups=tuple(self._records("groups", Group)),
+            lanes=tuple(self._records("lanes", Lane)),
+            blocks=tuple(blocks),
+            graphs=graphs,
+            resources=self._resources(),
+            messages=tuple(self._records("messages", Message)),
+            totals=tuple(self._records("totals", GroupTotal)),
+            now_s=now_s,
+            dropped=int(self._state["n_dropped"])
+            + (0 if problem is None else max(int(self._state["n_tasks"]) - tasks.n, 0)),
+            metadata=self._metadata(),
+            stacks=self._stacks(),
+            activities=self._activities(keys),
+            transfers=self._transfers(),
+            workers=tuple(self._worker_samples()),
+            holdings=self._holdings(),
+            unknown=frozenset(self._texts("unknown", "name")),
+        )
+        check_recording(recording)
+        return recording if problem is None else self._cut_off(recording, problem)
+
+    def _metadata(self) -> dict[str, Any]:
+        text = "".join(self._texts("metadata", "text")) or "{}"
+        try:
+            found = json.loads(text)
+        except (ValueError, RecursionError) as error:
+            raise DamagedFileError(f"its metadata are no JSON: {error}") from error
+        return check_metadata(found)
+
+    def _blocks(self, keys: _Keys, rows: _Columns) -> Iterator[RowBlock]:
+        """Yield tasks in their order, one block for those of one run that follow each other."""
+        run, task = keys.found(rows["key"])
+        order: NDArray[np.intp] | None = None
+        if not _is_sorted(run) and np.count_nonzero(run[1:] != run[:-1]) > 1_000 + len(run) // 100:
+            order = np.argsort(run, kind="stable")
+            run = run[order]
+        spans = _spans(run)
+        self._budget.charge(_GRAPH_BYTES * len(spans))
+        columns = {**rows, "task": task}
+        if order is not None:
+            columns = {name: values[order] for name, values in columns.items()}
+        for first, last in spans:
+            part = {name: values[first:last] for name, values in columns.items()}
+            yield RowBlock(
+                int(run[first]),
+                part["task"],
+                part["start"],
+                part["duration"],
+                part["cpu"],
+                narrow_sizes(part["size"]),
+                part["lane"],
+                part["flags"],
+            )
+
+    def _in_flight(self, tasks: _Tasks, now_s: float) -> _Columns:
+        """Return tasks that were in flight as interrupted now, but those that have ended since."""
+        key, start = self._column("running", "key"), self._column("running", "start_s")
+        lane, observed = self._column("running", "lane"), self._column("running", "observed_by")
+        new = ~np.isin(key, tasks.rows()["key"])
+        n = int(np.count_nonzero(new))
+        flags = observed[new].astype(np.uint8) * SCHEDULER_OBSERVED + INTERRUPTED
+        return {
+            "key": key[new].astype(np.int32),
+            "start": start[new].astype(np.float64),
+            "duration": round_down_f4(np.maximum(now_s - start[new], 0.0)),
+            "cpu": np.full(n, np.nan, np.float32),
+            "size": np.full(n, np.nan),
+            "lane": lane[new].astype(np.uint16),
+            "flags": flags.astype(np.uint8),
+        }
+
+    def _made_graphs(self, keys: _Keys, tasks: _Columns) -> Iterator[tuple[int, GraphColumns]]:
+        groups, dims = self._column("keys", "group"), self._column("keys", "dims")
+        ints = self._column("keys", "ints")
+        texts = self._texts("keys", "key_text")
+        blocks = keys.blocks(dims, ints, texts)
+        needing, kept, data, landed, valued, spared = (
+            keys.by_run(self._column(name, "key"))
+            for name in ("dependencies", "kept", "data", "landed", "valued", "spared")
+        )
+        needed, sizes = self._column("dependencies", "dependency"), self._column("data", "nbytes")
+        times, values = self._column("landed", "time_s"), self._column("valued", "value")
+        are_spared = self._column("spared", "is_spared")
+        errors = self._errors(keys, tasks)
+        require(keys.are_of(needed, needing), "a key needs those of its own graph")
+        for run, said in self._graphs.items():
+            n, start_s, is_known = keys.n(run), float(said["start_s"]), bool(said["is_known"])
+            data_rows, data_of = data.of(run)
+            require(len(np.unique(data_of)) == len(data_of), "a key is data once")
+            enter = landed.spread(run, n, times, np.nan)
+            if is_known:
+                enter[data_of] = np.where(np.isnan(enter[data_of]), start_s, enter[data_of])
+            rows, of = needing.of(run)
+            require((of[1:] >= of[:-1]).all(), "dependencies of a key follow each other")
+            is_valued = len(valued.of(run)[1]) or said["is_valued"]
+            yield (
+                run,
+                GraphColumns(
+                    keys=blocks.get(run, KeyBlock.concat([])),
+                    group=groups[keys.rows(run)].astype(np.uint32, copy=False),
+                    n_dependencies=_narrow(np.bincount(of, minlength=n))
+                    if is_known
+                    else np.zeros(n, np.uint8),
+                    edges=keys.numbers(needed[rows]) if is_known else np.empty(0, np.int32),
+                    enter=narrow_times(enter, start_s) if is_known else np.full(n, np.nan),
+                    enter_zero=start_s,
+                    kept=kept.of(run)[1] if is_known else np.empty(0, np.int32),
+                    data=data_of,
+                    data_sizes=sizes[data_rows].astype(np.float64),
+                    values=valued.spread(run, n, values, np.nan) if is_valued and is_known else None,
+                    spared=np.flatnonzero(spared.spread(run, n, are_spared, 0.0)).astype(np.int32)
+                    if len(spared.of(run)[1])
+                    else np.empty(0, np.int32),
+                    errors=errors.get(run, {}),
+                    known=is_known,
+                ),
+            )
+
+    def _errors(self, keys: _Keys, tasks: _Columns) -> dict[int, dict[int, str]]:
+        texts = self._texts("errors", "text")
+        errors: dict[int, dict[int, str]] = defaultdict(dict)
+        rows = np.flatnonzero(tasks["error"] >= 0)
+        run, task = keys.found(tasks["key"][rows])
+        for own, number, text in zip(run.tolist(), task.tolist(), tasks["error"][rows].tolist(), strict=True):
+            errors[own][number] = texts[text]
+        return errors
+
+    def _resources(self) -> ResourceRows:
+        columns = {"time": self._column("resources", "time_s")}
+        for name in ("cpu_percent", "rss_bytes", "n_processes", "gap"):
+            columns[name] = self._column("resources", name)
+        return ResourceRows(**{name: values.astype(np.float64) for name, values in columns.items()})
+
+    def _holdings(self) -> HeldRows:
+        run, group, time, n_keys, nbytes, n_unsized = (
+            self._column("holdings", name)
+            for name in ("run", "group", "time_s", "n_keys", "nbytes", "n_unsized")
+        )
+        n_all = n_keys.astype(np.uint32)
+        return HeldRows(
+            _as_runs(run),
+            group.astype(np.uint32),
+            time.astype(np.float64),
+            n_all,
+            nbytes.astype(np.float64),
+            n_unsized.astype(np.uint32),
+            np.zeros(len(run)),
+            n_all,
+        )
+
+    def _activities(self, keys: _Keys) -> ActivityColumns:
+        key = self._column("activities", "key").astype(np.int64)
+        if not len(key):
+            return NO_ACTIVITIES
+        run, task = keys.found(key)
+        nbytes = self._column("activities", "nbytes").astype(np.float64)
+        places = self._column("completed", "row").astype(np.int64)
+        require(((places >= 0) & (places < len(nbytes))).all(), "bytes are of an activity")
+        nbytes[places] = self._column("completed", "nbytes")
+        source = np.nan_to_num(self._column("activities", "source"), nan=0.0)
+        rows = ActivityRows(
+            run=run,
+            task=task,
+            lane=self._column("activities", "lane").astype(np.uint16),
+            kind=self._column("activities", "activity").astype(np.uint8),
+            start=self._column("activities", "start_s"),
+            duration=round_down_f4(self._column("activities", "duration_s")),
+            source=source.astype(np.uint32),
+            nbytes=nbytes,
+            group=np.zeros(len(run), np.uint32),
+        )
+        sources = tuple(self._texts("sources", "text"))
+        return ActivityColumns(rows, sources, int(self._state["n_activities_dropped"]))
+
+    def _transfers(self) -> tuple[Transfer, ...]:
+        keys: dict[int, list[str]] = defaultdict(list)
+        for number, text in zip(
+            self._column("transfer_keys", "transfer").tolist(),
+            self._texts("transfer_keys", "text"),
+            strict=True,
+        ):
+            keys[number].append(text)
+        return tuple(
+            replace(transfer, keys=tuple(keys.get(number, ())))
+            for number, transfer in enumerate(self._records("transfers", Transfer))
+        )
+
+    def _worker_samples(self) -> Iterator[WorkerSample]:
+        for sample in self._records("worker_samples", WorkerSample):
+            # Here it is still a number.
+            row = self._worker_rows.get(int(sample.worker))
+            require(row is not None, "the worker of a sample must be known")
+            assert row is not None
+            yield replace(sample, worker=row["address"], name=row["name"])
+
+    def _stacks(self) -> StackColumns:
+        if not self._parts["sampling"]:
+            require(not self._ends["stacks"], "samples say how they were taken")
+            return NO_STACKS
+        told = {name: values[0] for name, values in self._parts["sampling"].items()}
+        said = list(_rows(told, len(told["first"])))[-1]
+        first = int(said["first"])
+        require(said["interval_s"] >= 0, "samples are taken at intervals")
+        parts = {name: self._column("stacks", name)[first:] for name in self._stack_names()}
+        still_open = {name: self._column("open_stacks", name) for name in self._stack_names()}
+        joined = {name: np.concatenate((parts[name], still_open[name])) for name in parts}
+        node = np.nan_to_num(joined["call"], nan=-1.0).astype(np.int32)
+        parent = np.nan_to_num(self._column("calls", "parent"), nan=-1.0).astype(np.int32)
+        require((parent < np.arange(len(parent))).all(), "calls stand after their caller")
+        stacks = StackColumns(
+            functions=tuple(self._records("functions", Function)),
+            parent=parent,
+            function=self._column("calls", "function").astype(np.int32),
+            prefixes=tuple(self._texts("stack_prefixes", "name")),
+            workers=tuple(self._texts("stack_workers", "name")),
+            rows=StackRows(
+                joined["start_s"].astype(np.float64),
+                _as_runs(joined["run"]),
+                joined["prefix"].astype(np.uint32),
+                joined["worker"].astype(np.uint32),
+                node,
+                joined["count"].astype(np.uint32),
+                joined["seconds"].astype(np.float64),
+            ),
+            interval_s=float(said["interval_s"]),
+            cycle_s=None if said["cycle_s"] is None else float(said["cycle_s"]),
+            dropped=int(said["n_dropped"]),
+        )
+        # What was sampled of computes before the block has calls, too, and what is told anew has them twice.
+        return stacks.pruned() if self._head["grows"] else stacks
+
+    def _stack_names(self) -> list[str]:
+        return [column.name for column in FILE["stacks"].columns]
+
+    def _cut_off(self, recording: RecordedData, problem: str) -> RecordedData:
+        text = f"this file is not complete: {problem}; what follows after that is missing"
+        runs, unknown = recording.runs, recording.unknown | frozenset(self._unknown(recording))
+        if self._head["grows"]:
+            runs = tuple(_ended(run, recording.now_s) for run in runs)
+        if unknown:
+            text += f"; unknown in part or whole: {', '.join(sorted(unknown))}"
+        return replace(
+            recording,
+            runs=runs,
+            unknown=unknown,
+            messages=(*recording.messages, Message(recording.now_s, "warning", text)),
+            metadata={**recording.metadata, "truncated": True},
+        )
+
+    def _unknown(self, recording: RecordedData) -> Iterator[str]:
+        """Yield the names of tables that would not be as they are if the file were complete."""
+        graphs = recording.graphs
+        lacking = any(run.n_tasks and run.run not in graphs for run in recording.runs)
+        # A compute may not have counted its tasks when its first keys are written.
+        if lacking or not all(graph.known for graph in graphs.values()):
+            yield from ("cache", "dependencies")
+        sizes = {
+            "stacks": len(recording.stacks.rows),
+            "activities": len(recording.activities.rows),
+            "transfers": len(recording.transfers),
+            "workers": len(recording.workers),
+            "resources": len(recording.resources),
+        }
+        if not self._head["grows"]:
+            yield from (name for name, size in sizes.items() if not size)
+        elif not sizes["stacks"] and any(run.is_on_cluster for run in recording.runs):
+            # A cluster's scheduler is asked for them when the block ends.
+            yield "stacks"
+
+
+class _Keys:
+    """Which run and which number in its graph each row of `keys` is."""
+
+    def __init__(self, run: NDArray[Any], known: Sequence[int]) -> None:
+        self._run = _as_runs(run)
+        self._is_one = len(run) > 0 and bool((self._run == self._run[0]).all())
+        require(np.isin(_distinct(self._run), known).all(), "a key is of a graph")
+        self._rows: dict[int, slice | NDArray[np.int64]] = {}
+        self._task = np.empty(0 if self._is_one else len(run), np.int32)
+        if self._is_one:
+            self._rows[int(self._run[0])] = slice(0, len(run))
+            return
+        order = np.arange(len(run)) if _is_sorted(self._run) else np.argsort(self._run, kind="stable")
+        for first, last in _spans(self._run[order]):
+            rows = order[first:last]
+            self._rows[int(self._run[rows[0]])] = rows
+            self._task[rows] = np.arange(len(rows), dtype=np.int32)
+
+    def n(self, run: int) -> int:
+        return len(self._run[self.rows(run)])
+
+    def rows(self, run: int) -> slice | NDArray[np.int64]:
+        """Return what picks the keys of a run out of columns of all keys."""
+        return self._rows.get(run, slice(0))
+
+    def found(self, rows: NDArray[Any]) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+        """Return runs and numbers in their graphs of rows of `keys`."""
+        if self._is_one:
+            # What refers to them was checked as it was decoded.
+            return np.broadcast_to(self._run[0], len(rows)), rows.astype(np.int32, copy=False)
+        rows = rows.astype(np.int64, copy=False)
+        return self._run[rows], self._task[rows]
+
+    def numbers(self, rows: NDArray[Any]) -> NDArray[np.int32]:
+        return self.found(rows)[1]
+
+    def by_run(self, rows: NDArray[Any]) -> _ByRun:
+        return _ByRun(*self.found(rows))
+
+    def are_of(self, rows: NDArray[Any], others: _ByRun) -> bool:
+        """Whether rows are of the same runs as these others, one by one."""
+        return bool((self.found(rows)[0] == others.run).all())
+
+    def blocks(
+        self, dims: NDArray[Any], ints: NDArray[Any], texts: Sequence[str | None]
+    ) -> dict[int, KeyBlock]:
+        """Return the keys of each graph; `texts` are of those that are text."""
+        dims = dims.astype(np.uint8, copy=False)
+        whole = KeyBlock(dims, ints.astype(np.int32, copy=False), tuple(text or "" for text in texts))
+        return {
+            run: whole if isinstance(rows, slice) else whole.take(rows) for run, rows in self._rows.items()
+        }
+
+
+class _ByRun:
+    """Rows of a table of keys, to be had by run."""
+
+    def __init__(self, run: NDArray[np.int32], task: NDArray[np.int32]) -> None:
+        self.run = run
+        self._task = task
+        self._order = None if _is_sorted(run) else np.argsort(run, kind="stable")
+        self._sorted = run if self._order is None else run[self._order]
+
+    def of(self, run: int) -> tuple[Any, NDArray[np.int32]]:
+        """Return the places of a run's rows, and the numbers of their keys."""
+        first, last = np.searchsorted(self._sorted, [run, run + 1])
+        rows: Any = slice(first, last) if self._order is None else self._order[first:last]
+        return rows, self._task[rows]
+
+    def spread(self, run: int, n: int, values: NDArray[Any], none: float) -> NDArray[np.float64]:
+        """Return a column with an element for each key of a run: what was told last of it."""
+        rows, of = self.of(run)
+        found: NDArray[np.float64]
+        if len(of) == n and (of == np.arange(n)).all():
+            found = values[rows].astype(np.float64)
+        else:
+            found = np.full(n, none)
+            found[of] = values[rows]
+        return found
+
+
+class _Tasks:
+    """The rows of tasks, as columns of `RowBlock` with the rows of their keys."""
+
+    def __init__(self, column: Callable[[str, str], NDArray[Any]]) -> None:
+        names = ("key", "start", "duration", "cpu", "size", "lane", "flags", "error")
+        kinds = ("i4", "f8", "f4", "f4", "f8", "u2", "u1", "i4")
+        self._columns = {
+            n: column("tasks", n).astype(k, copy=False) for n, k in zip(names, kinds, strict=True)
+        }
+        self.n = len(self._columns["key"])
+
+    def rows(self) -> _Columns:
+        return self._columns
+
+    def last_stop_s(self) -> float:
+        return float((self._columns["start"] + self._columns["duration"]).max()) if self.n else -np.inf
+
+
+def _narrowed(name: str, columns: _Columns) -> _Columns:
+    """Return columns as they are kept until all have come."""
+    if name == "keys":
+        return _narrowed_keys(columns)
+    if name in {"dependencies", "landed"}:
+        # Fewer than 2**31 keys fit into any file that is read.
+        return {n: v.astype(np.int32) if n in {"key", "dependency"} else v for n, v in columns.items()}
+    if name != "tasks":
+        return columns
+    require((np.asarray(columns["lane"]) < 2**16).all(), "a lane must be known")
+    return {
+        "key": columns["key"].astype(np.int32),
+        "start": columns["stop_s"] - columns["duration_s"],
+        "duration": round_down_f4(columns["duration_s"]),
+        "cpu": columns["cpu_s"].astype(np.float32),
+        "size": columns["nbytes"],
+        "lane": columns["lane"].astype(np.uint16),
+        "flags": (columns["status"] + columns["observed_by"] * SCHEDULER_OBSERVED).astype(np.uint8),
+        "error": np.nan_to_num(columns["error"], nan=-1.0).astype(np.int32),
+    }
+
+
+def _narrowed_keys(columns: _Columns) -> _Columns:
+    dims, texts = columns["dims"], columns["key_text"]
+    is_text = dims == TEXT
+    require(
+        (is_text | (dims <= MAX_KEY_INTS)).all(), f"a key has at most {MAX_KEY_INTS} integers, or is text"
+    )
+    found = [texts[row] for row in np.flatnonzero(is_text).tolist()]
+    require(None not in found, "a key that is text has one")
+    n_ints = np.where(is_text, 0, dims)
+    most = int(n_ints.max())
+    ints = np.stack([columns[name] for name in _INTS[:most]], axis=1) if most else np.empty((len(dims), 0))
+    require(((ints >= -(2**31)) & (ints < 2**31)).all(), "an integer of a key must be possible")
+    is_one = np.arange(most) < n_ints[:, None]
+    return {
+        "run": _as_runs(columns["run"]),
+        "group": columns["group"].astype(np.uint32),
+        "dims": dims.astype(np.uint8),
+        "ints": ints[is_one].astype(np.int32),
+        "key_text": found,
+    }
+
+
+def _is_sorted(run: NDArray[np.int32]) -> bool:
+    return run.strides == (0,) or bool((run[1:] >= run[:-1]).all())
+
+
+def _distinct(run: NDArray[np.int32]) -> NDArray[np.int32]:
+    """Return the numbers that occur, some of them maybe more than once."""
+    return run[np.concatenate(([True], run[1:] != run[:-1]))] if len(run) else run
+
+
+def _spans(run: NDArray[np.int32]) -> list[tuple[int, int]]:
+    """Return first and last of each stretch of equal numbers."""
+    if len(run) and run.strides == (0,):
+        return [(0, len(run))]
+    ends = [*(np.flatnonzero(run[1:] != run[:-1]) + 1).tolist(), len(run)]
+    return list(pairwise([0, *ends])) if len(run) else []
+
+
+def _as_runs(run: NDArray[Any]) -> NDArray[np.int32]:
+    require(((run >= 0) & (run < 2**31)).all(), "the number of a run must be possible")
+    return run.astype(np.int32, copy=False)
+
+
+def _narrow(counts: NDArray[Any]) -> NDArray[Any]:
+    return counts.astype(np.uint8 if not len(counts) or counts.max() < 256 else np.uint32)
+
+
+def _listed(values: Values) -> list[Any]:
+    return values.tolist() if isinstance(values, np.ndarray) else list(values)
+
+
+def _rows(columns: _Columns, n: int) -> Iterator[dict[str, Any]]:
+    """Yield rows; what is unknown is None."""
+    values = [_listed(values) for values in columns.values()]
+    for row in zip(*values, strict=True) if n else ():
+        yield {
+            name: None if isinstance(value, float) and value != value else value  # noqa: PLR0124 - NaN is not
+            for name, value in zip(columns, row, strict=True)
+        }
+
+
+def _record(declared: type[_R], row: Mapping[str, Any], table: str = "") -> _R:
+    """Return a record of a row."""
+    table = table or declared.__name__.lower() + "s"
+    columns = {column.name: column for column in FILE[table].columns}
+    values = {name: _value(columns.get(name), value) for name, value in row.items()}
+    if declared is Transfer:
+        values["keys"] = ()
+    if declared is WorkerSample:
+        values["name"] = ""
+    return declared(**values)
+
+
+def _value(column: Column | None, value: object) -> object:
+    if column is not None and column.choices:
+        return column.choices[int(value)]  # type: ignore[call-overload]  # a place
+    is_whole = column is not None and column.kind == "whole number" and value is not None
+    return int(value) if is_whole else value  # type: ignore[call-overload]  # a number
+
+
+def _ended(run: Run, now_s: float) -> Run:
+    return replace(run, status="interrupted", stop_s=now_s) if run.status == "running" else run

@@ -1,0 +1,500 @@
+"""A ``.taskscope`` file as it is written: rows in, frames out, whether all at once or while recording."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import datetime
+from typing import Any, BinaryIO, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from taskscope.codec import LIMITS, Encoder, Section, Values
+from taskscope.model.activities import ActivityRows, Transfer
+from taskscope.model.clock import TICK_S
+from taskscope.model.columns import GraphColumns, RowBlock, split_flags
+from taskscope.model.held import HeldRows
+from taskscope.model.keys import KeyBlock
+from taskscope.model.recording import RecordedData
+from taskscope.model.records import Group
+from taskscope.model.resources import ResourceRows
+from taskscope.model.stacks import Function, StackColumns, StackRows
+from taskscope.model.streams import FILE
+from taskscope.model.version import __version__
+from taskscope.model.workers import WorkerSample
+from taskscope.wire import changed_workers, key_columns
+
+__all__ = ["FileWriter", "write"]
+
+Columns: TypeAlias = Mapping[str, Any]
+
+_LEVEL = 1
+_ROWS = 65_536
+_BYTES = 6 * 2**20
+"""A frame is written once about so much waits for it."""
+
+_COARSE_TICK_S = 2.0**-23
+"""What times of a recorder are told in that is older than 24 days; others are told as they are recorded."""
+
+_PIECE = 4_000
+_MAX_ERRORS = 10_000
+
+
+class FileWriter:
+    """Writes rows in frames of bounded size; what they refer to has to be added before them.
+
+    Parameters
+    ----------
+    file
+        Where to.
+    started_at, zero_s
+        When the recording began, as a date and on the axis of all its times.
+    now_s
+        About the latest time there is, as far as that is known.
+    grows
+        Whether it is written while recording.
+    """
+
+    def __init__(
+        self, file: BinaryIO, started_at: datetime, zero_s: float, *, now_s: float, grows: bool
+    ) -> None:
+        self._file = file
+        self._tick_s = TICK_S if now_s < LIMITS["value"] / 2 * TICK_S else _COARSE_TICK_S
+        header = {
+            "made_by": f"taskscope {__version__}",
+            "started_at": started_at.isoformat(),
+            "zero_s": zero_s,
+            "grows": grows,
+        }
+        self._encoder = Encoder(FILE, header, tick_s=self._tick_s, level=_LEVEL)
+        self._added = dict.fromkeys(FILE, 0)
+        self._waiting: dict[str, list[Columns]] = {}
+        self._n_bytes = 0
+        self._group_names: list[str] = []
+        self._keys: dict[int, _KeyRows] = {}
+        self._errors: dict[str, int] = {}
+        self._workers: dict[str, tuple[int, str, str, int]] = {}
+        self.state: dict[str, object] = {}
+        """What is known of the table `state`."""
+        self.standing: dict[str, Columns] = {}
+        """Tables that are told in every frame."""
+        self._put(self._encoder.header())
+
+    def frame(self, *, is_last: bool = False) -> None:
+        """Write what waits, and how things stand."""
+        state: dict[str, Any] = {
+            "now_s": None,
+            "active": False,
+            "final": is_last,
+            "n_tasks": self._added["tasks"],
+            "n_dropped": 0,
+            "n_activities_dropped": 0,
+            "cache_unknown": False,
+            **self.state,
+        }
+        batch = {name: Section(0, columns) for name, columns in self.standing.items() if _length(columns)}
+        for name, parts in self._waiting.items():
+            n = sum(map(_length, parts))
+            first = self._added[name] - n if FILE[name].mode == "append" else 0
+            batch[name] = Section(first, _joined(parts))
+        batch["state"] = Section(0, {name: [value] for name, value in state.items()})
+        if (state["now_s"] or 0.0) >= LIMITS["value"] * self._tick_s:
+            raise ValueError("the recording has become too long for the ticks of the file")
+        self._waiting, self._n_bytes = {}, 0
+        self._put(self._encoder.batch(batch, is_last=is_last))
+
+    def _put(self, frame: bytes) -> None:
+        # In one call, so that a kill between two leaves whole frames more often.
+        self._file.write(frame)
+        self._file.flush()
+
+    def n_added(self, table: str) -> int:
+        """Return how many rows of a table were added."""
+        return self._added[table]
+
+    def add(self, table: str, columns: Columns) -> None:
+        """Have rows written with the next frame, or with as many as they need."""
+        n = _length(columns)
+        is_one = FILE[table].mode == "last"
+        first = 0
+        for last in [n] if is_one else _cuts(columns, n):
+            if first == last:
+                continue
+            part = {name: values[first:last] for name, values in columns.items()}
+            size = 8 * len(part) * (last - first) + _text_bytes(part)
+            n_waiting = sum(map(_length, self._waiting.get(table, ())))
+            if self._waiting and (self._n_bytes + size > _BYTES or n_waiting + last - first > _ROWS):
+                self.frame()
+            if is_one:
+                self._waiting[table] = [part]
+            else:
+                self._waiting.setdefault(table, []).append(part)
+            self._n_bytes += size
+            self._added[table] += last - first
+            first = last
+
+    def add_records(self, table: str, records: Iterable[object]) -> None:
+        """Add records whose fields are the columns of the table."""
+        records = list(records)
+        if records:
+            self.add(table, _of_records(table, records))
+
+    def add_groups(self, groups: Sequence[Group]) -> None:
+        """Add groups."""
+        self._group_names += [group.name for group in groups]
+        self.add_records("groups", groups)
+
+    def add_metadata(self, metadata: Mapping[str, object]) -> None:
+        """Tell all facts."""
+        text = json.dumps(metadata, default=str, separators=(",", ":"))
+        self.add("metadata", {"text": [text[i : i + _PIECE] for i in range(0, len(text), _PIECE)]})
+
+    def add_graph(self, run: int, start_s: float, *, is_known: bool, is_valued: bool) -> None:
+        """Tell of a graph whether all of it was added."""
+        row = {"run": [run], "start_s": [start_s], "is_known": [is_known], "is_valued": [is_valued]}
+        self.add("graphs", row)
+
+    def add_keys(self, run: int, keys: KeyBlock, group: NDArray[np.uint32]) -> None:
+        """Add the next keys of a graph."""
+        n = len(keys)
+        if n:
+            self._keys.setdefault(run, _KeyRows()).append(self._added["keys"], n)
+            columns = key_columns(keys, group, n, self._group_names, fitting)
+            self.add("keys", {"run": np.full(n, run), "group": group, "key_text": np.full(n, -1), **columns})
+
+    def n_keys(self, run: int) -> int:
+        """Return how many keys of a graph were added."""
+        return self._keys[run].n if run in self._keys else 0
+
+    def key_rows(self, run: int, tasks: NDArray[np.integer]) -> NDArray[np.int64]:
+        """Return the rows of keys by their numbers in the graph."""
+        return self._keys[run].of(tasks) if len(tasks) else np.empty(0, np.int64)
+
+    def add_by_key(self, table: str, run: int, tasks: NDArray[np.integer], **columns: Values) -> None:
+        """Add rows of a table of keys by their numbers in the graph."""
+        if len(tasks):
+            self.add(table, {"key": self.key_rows(run, tasks), **columns})
+
+    def add_links(
+        self, run: int, first: int, n_dependencies: NDArray[np.integer], edges: NDArray[np.int32]
+    ) -> None:
+        """Add the dependencies of keys from number `first` on."""
+        tasks = np.repeat(np.arange(first, first + len(n_dependencies)), n_dependencies)
+        self.add_by_key("dependencies", run, tasks, dependency=self.key_rows(run, edges))
+
+    def add_tasks(self, block: RowBlock, errors: Mapping[int, str]) -> None:
+        """Add tasks whose keys were added, with what they raised."""
+        start, duration = self._span(block.start, block.duration)
+        status, observed = split_flags(block.flags)
+        self.add_by_key(
+            "tasks",
+            block.run,
+            block.task,
+            lane=block.lane,
+            status=status,
+            observed_by=observed,
+            duration_s=duration,
+            stop_s=start + duration,
+            cpu_s=block.cpu.astype(np.float64),
+            nbytes=block.sizes(),
+            error=self._error_rows(block.task, status, errors),
+        )
+
+    def _span(
+        self, start: NDArray[np.float64], duration: NDArray[np.float32]
+    ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Return starts and durations in ticks."""
+        # Start and stop are rounded each, so that rounding makes no two overlap.
+        first = np.rint(start / self._tick_s).astype(np.int64)
+        last = np.rint((start + duration) / self._tick_s).astype(np.int64)
+        return first, np.maximum(last - first, 0)
+
+    def _error_rows(
+        self, tasks: NDArray[np.int32], status: NDArray[np.uint8], errors: Mapping[int, str]
+    ) -> NDArray[np.int64]:
+        rows = np.full(len(tasks), -1, np.int64)
+        failed = np.flatnonzero(status) if errors else np.empty(0, np.int64)
+        new: list[str] = []
+        first = self._added["errors"]
+        for place, task in zip(failed.tolist(), tasks[failed].tolist(), strict=True):
+            if task not in errors:
+                continue
+            text = fitting(errors[task])
+            if text not in self._errors:
+                if len(self._errors) >= _MAX_ERRORS:
+                    self._errors.clear()
+                self._errors[text] = first + len(new)
+                new.append(text)
+            rows[place] = self._errors[text]
+        if new:
+            self.add("errors", {"text": new})
+        return rows
+
+    def add_activities(self, rows: ActivityRows) -> None:
+        """Add activities; those of one run have keys that were added."""
+        key = np.empty(len(rows), np.int64)
+        for run in np.unique(rows.run).tolist():
+            mine = rows.run == run
+            key[mine] = self.key_rows(run, rows.task[mine])
+        start, duration = self._span(rows.start, rows.duration)
+        if len(rows):
+            self.add(
+                "activities",
+                {
+                    "key": key,
+                    "lane": rows.lane,
+                    "activity": rows.kind,
+                    "source": rows.source.astype(np.int64) - (rows.source == 0),
+                    "start_s": start,
+                    "duration_s": duration,
+                    "nbytes": rows.nbytes,
+                },
+            )
+
+    def add_sources(self, texts: Sequence[str]) -> None:
+        """Add what activities come from."""
+        self._add_texts("sources", texts, "text")
+
+    def _add_texts(self, table: str, texts: Sequence[str], column: str = "name") -> None:
+        if texts:
+            self.add(table, {column: list(map(fitting, texts))})
+
+    def add_resources(self, samples: ResourceRows) -> None:
+        """Add samples of this process."""
+        if len(samples):
+            self.add("resources", {"time_s": samples.time, **samples.arrays()})
+
+    def add_holdings(self, rows: HeldRows) -> None:
+        """Add what workers were seen to hold."""
+        if len(rows):
+            self.add("holdings", {"time_s": rows.time, **rows.arrays()})
+
+    def add_workers(self, samples: Sequence[WorkerSample]) -> None:
+        """Add samples of workers."""
+        if not samples:
+            return
+        changed = changed_workers(self._workers, samples)
+        if changed:
+            number, address, name, n_threads = zip(*changed, strict=True)
+            texts = {"address": list(map(fitting, address)), "name": list(map(fitting, name))}
+            self.add("workers", {"worker": list(number), **texts, "n_threads": list(n_threads)})
+        numbers = [self._workers[sample.worker][0] for sample in samples]
+        self.add("worker_samples", {**_of_records("worker_samples", samples), "worker": numbers})
+
+    def add_transfers(self, transfers: Sequence[Transfer]) -> None:
+        """Add transfers, and the keys of what was sent."""
+        first = self._added["transfers"]
+        self.add_records("transfers", transfers)
+        keys = [(first + i, fitting(key)) for i, t in enumerate(transfers) for key in t.keys]
+        if keys:
+            self.add("transfer_keys", {"transfer": [n for n, _ in keys], "text": [t for _, t in keys]})
+
+    def add_calls(
+        self,
+        functions: Sequence[Function],
+        parent: NDArray[np.integer],
+        function: NDArray[np.integer],
+        prefixes: Sequence[str],
+        workers: Sequence[str],
+    ) -> None:
+        """Add functions, calls, and names of prefixes and workers; numbers are rows of the file."""
+        self.add_records("functions", functions)
+        if len(parent):
+            self.add("calls", {"parent": parent.astype(np.int64), "function": function.astype(np.int64)})
+        self._add_texts("stack_prefixes", prefixes)
+        self._add_texts("stack_workers", workers)
+
+    def add_stack_rows(self, rows: StackRows) -> None:
+        """Add samples whose numbers are rows of the file."""
+        if len(rows):
+            self.add("stacks", stack_columns(rows))
+
+    def add_sampling(self, interval_s: float, cycle_s: float | None, n_dropped: int, first: int) -> None:
+        """Tell how call stacks were sampled, and from which row of `stacks` on they count."""
+        cycle = np.nan if cycle_s is None else cycle_s
+        row = {"interval_s": [interval_s], "cycle_s": [cycle], "n_dropped": [n_dropped], "first": [first]}
+        self.add("sampling", row)
+
+    def add_stacks(self, stacks: StackColumns) -> None:
+        """Add samples instead of any that were added before; none where nothing sampled."""
+        if stacks.interval_s is None:
+            return
+        first = {
+            name: self._added[name] for name in ("functions", "calls", "stack_prefixes", "stack_workers")
+        }
+        self.add_sampling(stacks.interval_s, stacks.cycle_s, stacks.dropped, self._added["stacks"])
+        self.add_calls(
+            stacks.functions,
+            np.where(stacks.parent < 0, -1, stacks.parent + first["calls"]),
+            stacks.function + first["functions"],
+            stacks.prefixes,
+            stacks.workers,
+        )
+        columns = stack_columns(stacks.rows)
+        columns["prefix"] += first["stack_prefixes"]
+        columns["worker"] += first["stack_workers"]
+        columns["call"] = np.where(columns["call"] < 0, -1, columns["call"] + first["calls"])
+        if len(stacks.rows):
+            self.add("stacks", columns)
+
+
+def stack_columns(rows: StackRows) -> dict[str, Any]:
+    """Return samples of stacks as the file has them."""
+    return {
+        "start_s": rows.start,
+        "run": rows.run,
+        "prefix": rows.prefix.astype(np.int64),
+        "worker": rows.worker.astype(np.int64),
+        "call": rows.node.astype(np.int64),
+        "count": rows.count,
+        "seconds": rows.seconds,
+    }
+
+
+class _KeyRows:
+    """Which rows of `keys` the keys of one graph have, by their numbers in it."""
+
+    def __init__(self) -> None:
+        self._first: list[int] = []
+        self._shift: list[int] = []
+        self.n = 0
+
+    def append(self, first_row: int, n: int) -> None:
+        if not self._first or self._shift[-1] != first_row - self.n:
+            self._first.append(self.n)
+            self._shift.append(first_row - self.n)
+        self.n += n
+
+    def of(self, tasks: NDArray[np.integer]) -> NDArray[np.int64]:
+        numbers = tasks.astype(np.int64)
+        if len(self._first) == 1:
+            return numbers + self._shift[0]
+        place = np.searchsorted(self._first, numbers, "right") - 1
+        rows: NDArray[np.int64] = numbers + np.array(self._shift)[place]
+        return rows
+
+
+def fitting(text: str) -> str:
+    """Return text as a file takes it: with half characters escaped, and not longer than a reader takes."""
+    if not text.isascii():
+        text = text.encode("utf-8", "backslashreplace").decode()
+    if len(text) * 2 <= LIMITS["text"]:
+        return text
+    # As browsers count characters.
+    units = text.encode("utf-16-le")
+    if len(units) <= 2 * LIMITS["text"]:
+        return text
+    return units[: 2 * LIMITS["text"] - 2].decode("utf-16-le", "ignore") + "…"
+
+
+def _of_records(table: str, records: Sequence[object]) -> dict[str, Any]:
+    columns: dict[str, Any] = {}
+    for column in FILE[table].columns:
+        if not hasattr(records[0], column.name):
+            continue
+        values = [getattr(record, column.name) for record in records]
+        if column.choices:
+            values = [column.choices.index(value) for value in values]
+        elif column.kind == "text":
+            values = [None if value is None else fitting(value) for value in values]
+        columns[column.name] = values
+    return columns
+
+
+def _length(columns: Columns) -> int:
+    return len(next(iter(columns.values())))
+
+
+def _joined(parts: Sequence[Columns]) -> Columns:
+    if len(parts) == 1:
+        return parts[0]
+    return {name: _concatenated([part[name] for part in parts]) for name in parts[0]}
+
+
+def _concatenated(values: Sequence[Values]) -> Values:
+    if any(isinstance(part, list) for part in values):
+        # Texts of which a part has none.
+        return [v for part in values for v in (part if isinstance(part, list) else [None] * len(part))]
+    return np.concatenate([np.asarray(part) for part in values])
+
+
+def _cuts(columns: Columns, n: int) -> list[int]:
+    """Return the ends of parts of rows that fit into a frame."""
+    texts = [values for values in columns.values() if _is_text(values)]
+    if not texts:
+        return [*range(_ROWS, n, _ROWS), n]
+    sizes = np.sum([[len(t) * (1 if t.isascii() else 4) if t else 0 for t in v] for v in texts], axis=0)
+    if int(sizes.sum()) < _BYTES // 2:
+        return [*range(_ROWS, n, _ROWS), n]
+    sums, cuts, at = np.cumsum(sizes), [], 0
+    while at < n:
+        before = int(sums[at - 1]) if at else 0
+        last = int(np.searchsorted(sums, before + _BYTES // 2, "right"))
+        at = min(max(last, at + 1), at + _ROWS, n)
+        cuts.append(at)
+    return cuts
+
+
+def _is_text(values: object) -> bool:
+    return isinstance(values, list) and any(isinstance(value, str) for value in values)
+
+
+def _text_bytes(columns: Columns) -> int:
+    return sum(
+        len(text) * (1 if text.isascii() else 4)
+        for values in columns.values()
+        if _is_text(values)
+        for text in values
+        if text
+    )
+
+
+def write(recording: RecordedData, file: BinaryIO) -> None:
+    """Write a recording as one complete file."""
+    writer = FileWriter(file, recording.started_at, recording.zero_s, now_s=recording.now_s, grows=False)
+    writer.state = {
+        "now_s": recording.now_s,
+        "n_tasks": sum(map(len, recording.blocks)),
+        "n_dropped": recording.dropped,
+        "n_activities_dropped": recording.activities.dropped,
+        "cache_unknown": "cache" in recording.unknown,
+    }
+    if recording.unknown:
+        writer.standing["unknown"] = {"name": sorted(recording.unknown)}
+    writer.add_metadata(recording.metadata)
+    writer.add_groups(recording.groups)
+    for table in ("messages", "lanes", "runs"):
+        writer.add_records(table, getattr(recording, table))
+    for run, graph in recording.graphs.items():
+        _add_graph(writer, run, graph)
+    for block in recording.blocks:
+        writer.add_tasks(block, recording.graphs[block.run].errors)
+    writer.add_resources(recording.resources)
+    writer.add_holdings(recording.holdings)
+    writer.add_stacks(recording.stacks)
+    if len(recording.activities.rows):
+        writer.add_sources(recording.activities.sources)
+        writer.add_activities(recording.activities.rows)
+    writer.add_workers(recording.workers)
+    writer.add_transfers(recording.transfers)
+    writer.add_records("totals", recording.totals)
+    writer.frame(is_last=True)
+
+
+def _add_graph(writer: FileWriter, run: int, graph: GraphColumns) -> None:
+    is_valued = graph.values is not None
+    writer.add_graph(run, graph.enter_zero, is_known=False, is_valued=is_valued)
+    writer.add_keys(run, graph.keys, graph.group)
+    writer.add_links(run, 0, graph.n_dependencies, graph.edges)
+    writer.add_by_key("kept", run, graph.kept)
+    writer.add_by_key("data", run, graph.data, nbytes=graph.data_sizes)
+    enter = graph.enter_times()
+    landed = np.flatnonzero(~np.isnan(enter))
+    writer.add_by_key("landed", run, landed, time_s=enter[landed])
+    if graph.values is not None:
+        valued = np.flatnonzero(~np.isnan(graph.values))
+        writer.add_by_key("valued", run, valued, value=graph.values[valued])
+    writer.add_by_key("spared", run, graph.spared, is_spared=np.ones(len(graph.spared), np.int64))
+    if graph.known:
+        writer.add_graph(run, graph.enter_zero, is_known=True, is_valued=is_valued)
