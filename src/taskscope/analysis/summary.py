@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import numpy as np
+
 from taskscope.analysis.quantities import (
     UNKNOWN,
     format_bytes,
@@ -15,6 +17,7 @@ from taskscope.analysis.quantities import (
 )
 from taskscope.analysis.totals import OthersTotals, Outcomes, PrefixTotal, State, Totals, measure_totals
 from taskscope.model.recording import RecordedData
+from taskscope.model.records import LOST
 
 __all__ = ["NO_DASK", "facts", "others_text", "remarks", "state_word", "summary_text", "title"]
 
@@ -66,6 +69,9 @@ def facts(recording: RecordedData, totals: Totals) -> list[tuple[str, str]]:
         cpu += f" ({_counted(totals.n_cpu_unknown, 'task')} unknown)"
     memory = format_bytes(totals.peak_rss_bytes)
     dt_s = recording.metadata.get("dt_s")
+    on_workers = _on_workers(recording)
+    if totals.peak_rss_bytes is not None and on_workers:
+        memory += " in this process"
     if totals.peak_rss_bytes is not None and isinstance(dt_s, float | int):
         memory += f" (sampled every {format_duration(dt_s)})"
     own = [
@@ -74,9 +80,29 @@ def facts(recording: RecordedData, totals: Totals) -> list[tuple[str, str]]:
         ("busy", busy if busy == UNKNOWN else f"{busy} of {_workers(totals)}"),
         ("CPU time", cpu),
         ("peak memory", memory),
+        *([("on workers", on_workers)] if on_workers else []),
     ]
     others = [] if totals.others is None else [("others", others_text(totals.others))]
     return [*(own if totals.n_runs else []), *others]
+
+
+def _on_workers(recording: RecordedData) -> str:
+    """Return what a cluster's workers used and lost; nothing where none was seen."""
+    parts = []
+    used = [(w.rss_bytes, w) for w in recording.workers if w.rss_bytes is not None]
+    if used:
+        most, sample = max(used, key=lambda pair: pair[0])
+        limit = f" of {format_bytes(sample.limit_bytes)}" if sample.limit_bytes else ""
+        who = printable(sample.name or sample.worker, _NAME_WIDTH)
+        parts.append(f"peak memory {format_bytes(most)}{limit} (worker {who})")
+    # Who sent it and who received it both have a log of it.
+    moved = sum(t.nbytes or 0.0 for t in recording.transfers if t.direction == "incoming")
+    spilled = max((w.spilled_bytes or 0.0 for w in recording.workers), default=0.0)
+    n_lost = int(np.count_nonzero(recording.tasks.status == LOST)) if parts else 0
+    parts += [f"{format_bytes(moved)} transferred"] if moved else []
+    parts += [f"up to {format_bytes(spilled)} spilled by one"] if spilled else []
+    parts += [f"{_counted(n_lost, 'task')} lost with a worker"] if n_lost else []
+    return ", ".join(parts)
 
 
 def others_text(others: OthersTotals) -> str:

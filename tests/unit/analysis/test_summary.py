@@ -1,7 +1,12 @@
 from __future__ import annotations
 
+from dataclasses import replace
+from typing import Literal
+
 from taskscope.analysis.summary import summary_text
+from taskscope.model.activities import Transfer
 from taskscope.model.records import Message
+from taskscope.model.workers import WorkerSample
 from tests.support.recordings import ZERO_S, recording_of, run_of
 from tests.support.task_blocks import Row
 
@@ -37,6 +42,40 @@ def test_the_summary_of_a_compute_that_failed() -> None:
             "  1 task did not finish",
             "  warning: something was estimated",
         ]
+    )
+
+
+def test_the_summary_of_a_compute_on_a_cluster_says_what_its_workers_used_and_lost() -> None:
+    def sample(name: str, time_s: float, rss_bytes: float | None, spilled_bytes: float) -> WorkerSample:
+        limit_bytes = 2e9
+        return WorkerSample(
+            time_s, f"tcp://{name}", name, 2, 1, 100.0, rss_bytes, 0.0, 0.0, spilled_bytes, limit_bytes
+        )
+
+    def moved(direction: Literal["incoming", "outgoing"], nbytes: float | None) -> Transfer:
+        return Transfer("tcp://a", "tcp://b", direction, 0.0, 1.0, nbytes, None, 1, ())
+
+    workers = (sample("a", 0.5, 1e9, 0.0), sample("b", 0.6, 1.09e9, 4e6), sample("b", 0.9, None, 0.0))
+    transfers = (
+        moved("incoming", 3e6),
+        moved("outgoing", 3e6),
+        moved("incoming", 1e6),
+        moved("incoming", None),
+    )
+    recording = replace(
+        recording_of(
+            [Row(stop_s=1.0), Row(key="inc-2", stop_s=1.0, status="lost")],
+            resources=[(0.5, 50.0, 9.7e7, 1, 0.0)],
+            metadata={"dt_s": 0.25},
+        ),
+        workers=workers,
+        transfers=transfers,
+    )
+    said = [line.strip() for line in summary_text(recording).splitlines() if "memory" in line]
+    assert said[0] == "peak memory   97 MB in this process (sampled every 250 ms)"
+    assert said[1] == (
+        "on workers    peak memory 1.09 GB of 2 GB (worker b), 4 MB transferred, up to 4 MB spilled by one, "
+        "1 task lost with a worker"
     )
 
 
