@@ -12,7 +12,7 @@ export const DASHBOARD_CSS = `
 .tsk-dashboard[data-brief] .tsk-gantt { padding-block: 2px 4px; }
 .tsk-dashboard[data-brief] .tsk-gantt-top { padding-bottom: 2px; }
 .tsk-dashboard[data-brief] .tsk-gantt-legend { margin-top: 2px; max-height: 46px; }
-.tsk-dashboard[data-brief] .tsk-gantt-legend:has(+ .tsk-activities) { max-height: 24px; }
+.tsk-dashboard[data-brief] .tsk-gantt-legend:has(+ .tsk-activities:not([hidden])) { max-height: 24px; }
 .tsk-dashboard[data-brief] .tsk-activities { max-height: 24px; overflow: auto; }
 @container (max-width: 520px) {
   .tsk-dashboard[data-brief] :is(.tsk-gantt-state, .tsk-gauge-detail) { display: none; }
