@@ -57,7 +57,7 @@ def test_each_panel_shows_a_second_and_a_third_time_what_it_shows_the_first(lab:
     back_to_notebook(lab)
     lab.wait_cell(2)
     lab.release()
-    use_each(lab, "Interrupted", "6 of 10 tasks", "10 tasks")
+    use_each(lab, "Interrupted", "0 of 4 tasks", "10 tasks")
 
     back_to_notebook(lab)
     lab.restart_kernel()

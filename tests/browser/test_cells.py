@@ -153,7 +153,7 @@ def test_a_task_and_a_compute_lead_to_their_cell(lab: LabPage, shots: Path) -> N
     ]
     computes.scroll_into_view_if_needed()
     lab.page.screenshot(path=shots / "computes-of-cells.png")
-    computes.get_by_role("button", name="In [3]").press("Enter")
+    computes.get_by_role("button", name="In [3]", exact=True).press("Enter")
     expect(first).to_be_in_viewport()
     lab.page.wait_for_function("window.flashes.length === 2")
     # Where no movement is wanted, the outline stands still.

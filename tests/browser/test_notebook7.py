@@ -45,7 +45,7 @@ def test_badges_and_a_panel_at_the_right_work_in_notebook_7(notebook: LabPage, s
     notebook.run_cell(2)
     expect(badges).to_have_count(2)
     side.get_by_role("button", name="2 computes").click()
-    side.get_by_role("button", name="In [2]").click()
+    side.get_by_role("button", name="In [2]", exact=True).click()
     expect(notebook.page.locator(".jp-Cell.tsk-flash")).to_contain_text("computed(slow, 40)")
     notebook.page.screenshot(path=shots / "notebook7-panel.png")
 

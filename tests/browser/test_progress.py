@@ -64,7 +64,7 @@ def test_errors_are_listed_with_their_message(lab: LabPage) -> None:
     for cell in range(3):
         lab.run_cell(cell)
     expect(lab.page.locator(".tsk-progress-errors li")).to_have_text(
-        ["ValueError: no <b>7</b>: 2 tasks of bad, first ('bad-1', 0)"]
+        ["ValueError: no <b>7</b>: task ('bad-1', 1)"]
     )
     expect(lab.page.locator(".tsk-progress-state")).to_have_text("Failed")
 
@@ -129,3 +129,41 @@ def test_a_tab_that_was_hidden_for_a_whole_compute_shows_its_end(lab: LabPage) -
     expect(state).to_have_text("Finished")
     expect(lab.page.locator(".tsk-progress-count")).to_have_text("300 of 300 tasks")
     expect(lab.page.locator(".tsk-gantt canvas")).to_be_visible()
+
+
+TWO = "_ = computed(slow, 20); computed(fail, 4)"
+SHOWS_NOW = "w, d = ProgressWidget(), Dashboard(); display(w); display(d)"
+
+
+def test_the_headline_is_what_runs_now_and_earlier_computes_are_selected_from_a_list(
+    lab: LabPage, shots: Path
+) -> None:
+    lab.open(
+        LOAD, SHOWS_NOW, TWO, "_ = in_groups(1, 3); _ = computed(held, 5)", "(w.total, w.state, d.total)"
+    )
+    lab.run_cell(0)
+    lab.run_cell(1)
+    lab.start_cell(2)
+    lab.wait_cell(2)
+    count, state = lab.page.locator(".tsk-progress-count"), lab.page.locator(".tsk-progress-state")
+    # What failed is the headline until the next compute begins.
+    expect(state).to_have_text(["Failed", "Failed"])
+    expect(count).to_have_text(["0 of 4 tasks", "0 of 4 tasks"])
+    lab.start_cell(3)
+    expect(count).to_have_text(["0 of 5 tasks", "0 of 5 tasks"])
+    expect(state).to_have_text(["Running", "Running"])
+    dashboard = lab.page.locator(".tsk-dashboard")
+    dashboard.get_by_role("button", name="4 computes").click()
+    dashboard.scroll_into_view_if_needed()
+    lab.page.screenshot(path=shots / "headline-now.png")
+    dashboard.get_by_role("button", name="Show In [3]").last.click()
+    expect(count).to_have_text(["0 of 5 tasks", "20 of 20 tasks"])
+    expect(dashboard.locator(".tsk-gantt-state")).to_contain_text("20 tasks")
+    lab.page.screenshot(path=shots / "headline-earlier.png")
+    dashboard.get_by_role("button", name="Back to the latest").click()
+    expect(count).to_have_text(["0 of 5 tasks", "0 of 5 tasks"])
+    lab.release()
+    lab.wait_cell(3)
+    expect(count).to_have_text(["5 of 5 tasks", "5 of 5 tasks"])
+    lab.run_cell(4)
+    assert lab.outputs(4)[0]["data"]["text/plain"] == "(5, 'finished', 5)"

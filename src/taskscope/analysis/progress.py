@@ -13,7 +13,7 @@ from taskscope.analysis.totals import OthersTotals, State, count_others, state_o
 from taskscope.model.records import Estimate, PrefixProgress, Run
 from taskscope.model.workers import Scheduled, sum_scheduled
 
-__all__ = ["PrefixCount", "Progress", "measure_progress"]
+__all__ = ["PrefixCount", "Progress", "headline", "measure_progress"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,6 +75,16 @@ class Progress:
     def is_counted(self) -> bool:
         """Whether it is known how many tasks there are."""
         return self.fraction > 0 or not self.finished
+
+
+def headline(runs: Sequence[Run]) -> list[Run]:
+    """Return the computes that run, else the one that ended last; with them what other clients do."""
+    own = [run for run in runs if not run.is_of_others]
+    shown = [run for run in own if run.status == "running"]
+    if not shown and own:
+        shown = [max(own, key=lambda run: (run.start_s if run.stop_s is None else run.stop_s, run.run))]
+    numbers = {run.run for run in shown}
+    return [run for run in runs if run.run in numbers or run.is_of_others]
 
 
 def measure_progress(

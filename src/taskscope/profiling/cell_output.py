@@ -86,6 +86,6 @@ class CellOutput:
         assert self._block is not None
         recorder = self._block.session.recorder
         window = Window(self._block.first_shown, self._block.last_run)
-        progress = live_progress(recorder, window, self._feed.estimates, recorder.now_s())
+        progress = live_progress(recorder, window, self._feed.estimates, recorder.now_s(), of_now=False)
         others = runs_of_others(window.runs(recorder))
         return live_bundle(progress, [task for task in recorder.running() if task.run not in others])

@@ -4,9 +4,9 @@ from dataclasses import replace
 
 import pytest
 
-from taskscope.analysis.progress import PrefixCount, Progress, measure_progress
+from taskscope.analysis.progress import PrefixCount, Progress, headline, measure_progress
 from taskscope.analysis.time_left import TimeLeft
-from taskscope.model.records import Estimate, PrefixProgress, Run
+from taskscope.model.records import OTHERS, Estimate, PrefixProgress, Run
 from taskscope.model.workers import Scheduled
 
 RUN = Run(0, None, None, "threads", 2, 10, 5.0, None, "running", None)
@@ -79,3 +79,27 @@ def test_an_ended_compute_has_no_estimate_and_its_own_state(status: str) -> None
 def test_elapsed_time_of_computes_at_the_same_time_counts_once() -> None:
     runs = [replace(RUN, start_s=a, stop_s=b, run=i) for i, (a, b) in enumerate([(0, 4), (2, 6), (10, 11)])]
     assert measure_progress([], runs, 20.0).elapsed_s == 7.0
+
+
+@pytest.mark.parametrize(
+    ("spans", "shown"),
+    [
+        ([], []),
+        ([(0, 1), (2, 3), (4, None)], [2]),
+        # One that was cancelled, or failed, is no headline of the next.
+        ([(0, 1), (2, 3)], [1]),
+        # Two threads, or a cluster that goes on in the background.
+        ([(0, None), (1, 2), (2, None)], [0, 2]),
+        # The one around others ends last.
+        ([(0, 5), (1, 2), (3, 4)], [0]),
+    ],
+)
+def test_the_headline_of_a_session_is_what_runs_else_what_ran_last(
+    spans: list[tuple[float, float | None]], shown: list[int]
+) -> None:
+    runs = [
+        replace(RUN, run=i, start_s=start, stop_s=stop, status="running" if stop is None else "erred")
+        for i, (start, stop) in enumerate(spans)
+    ]
+    others = replace(RUN, run=9, scheduler=OTHERS)
+    assert [run.run for run in headline([*runs, others])] == [*shown, 9]

@@ -51,7 +51,7 @@ export class CacheTrack extends PlotTrack {
 
   update(frame: TimeFrame | null): string | null {
     const { store, window } = this.context;
-    const seen = `${store.held.version} ${store.version} ${String(this.#chosen)} ${String(frame?.growing)} ${window.firstRun}`;
+    const seen = `${store.held.version} ${store.version} ${String(this.#chosen)} ${String(frame?.growing)} ${window.id}`;
     // While time is paused, words that were said before stand.
     if (seen !== this.#seen && !(frame?.paused === true && this.#summary !== null && this.#shownChoice === this.#chosen)) {
       this.#seen = seen;
@@ -202,7 +202,7 @@ export class CacheTrack extends PlotTrack {
   #stack({ room, ratio, frame: { span, nowS } }: Brush): Stack {
     const { store, window } = this.context;
     const columns = Math.max(Math.round(room.plotWidthPx * ratio), 1);
-    const of = [store.held.version, store.version, this.#measure, window.firstRun, span.startS, span.stopS, columns, nowS].join(' ');
+    const of = [store.held.version, store.version, this.#measure, window.id, span.startS, span.stopS, columns, nowS].join(' ');
     if (this.#last?.of !== of) {
       this.#last = { of, stack: stackHeld(store, window, this.#measure, span, columns, nowS) };
     }

@@ -47,7 +47,7 @@ export class ActivityLayer implements LaneLayer {
 
   version(): string {
     const { window, store } = this.context;
-    const seen = `${store.epoch ?? ''} ${this.cluster.activities.version} ${window.firstRun} ${this.#hidden.join('')}`;
+    const seen = `${store.epoch ?? ''} ${this.cluster.activities.version} ${window.firstRun} ${window.lastRun ?? ''} ${this.#hidden.join('')}`;
     if (seen !== this.#seen) {
       this.#seen = seen;
       this.#sums = this.cluster.activities.sums(window);

@@ -1,7 +1,7 @@
 /** What the progress chart shows, from counts and times alone; no DOM. */
 
 import type { FailureKind } from '../../store';
-import { type Estimate, isOnCluster, type PrefixProgress, type Run, runsOfOthers } from '../../wire';
+import { type Estimate, isOfOthers, isOnCluster, type PrefixProgress, type Run, runsOfOthers } from '../../wire';
 
 /** How far computes are at one moment; all times on one axis. */
 export interface ProgressInput {
@@ -86,6 +86,16 @@ export interface OthersCounts {
   readonly ended: number;
   readonly erred: number;
   readonly running: number;
+}
+
+/** The computes that run, else the one that ended last; with them what other clients do. */
+export function headline<T extends RunTimes>(runs: readonly T[]): readonly T[] {
+  const own = runs.filter(run => !isOfOthers(run));
+  const running = own.filter(run => run.status === 'running');
+  const endS = ({ stopS, startS }: RunTimes): number => stopS ?? startS ?? -Infinity;
+  const last = own.reduce<T | null>((latest, run) => (latest === null || endS(run) >= endS(latest) ? run : latest), null);
+  const shown = new Set(running.length > 0 || last === null ? running : [last]);
+  return runs.filter(run => shown.has(run) || isOfOthers(run));
 }
 
 /** Running while anything runs; after that the worst end of all computes. */

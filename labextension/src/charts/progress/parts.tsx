@@ -121,23 +121,27 @@ export function Errors({ errors, trans }: { readonly errors: readonly FailureKin
 }
 
 /** A page must stay quick whatever a notebook computes. */
-const MAX_RUNS = 20;
+const MAX_RUNS = 100;
 
 interface RunListProps {
   readonly runs: readonly Run[];
   readonly nowS: number;
   readonly trans: TranslationBundle;
   readonly reveal: RevealCell;
+  /** The compute that is shown alone, by its number; null: none is. */
+  readonly chosen?: number | null;
+  /** Shows one alone, null: no longer; null instead of it: none can be selected. */
+  readonly choose?: ((run: number | null) => void) | null;
 }
 
 /** The computes, the latest first: each by its cell, and a way there where the page has that cell. The only one stands among the counts. */
 export class RunList extends Component<RunListProps, { readonly open: boolean }> {
   override state = { open: false };
 
-  override render({ runs, nowS, trans, reveal }: RunListProps): ComponentChildren {
+  override render({ runs, nowS, trans, reveal, chosen = null, choose = null }: RunListProps): ComponentChildren {
     const { open } = this.state;
     const isOnly = runs.length === 1;
-    const items = isOnly || open ? runs.slice(-MAX_RUNS).reverse().map(run => ({ ...describeRun(run, nowS, isOnly, trans), run })) : [];
+    const items = isOnly || open ? runs.slice(-MAX_RUNS).reverse().map(run => ({ ...describeRun(run, nowS, isOnly, choose !== null, trans), run })) : [];
     return (
       <>
         <button
@@ -146,6 +150,11 @@ export class RunList extends Component<RunListProps, { readonly open: boolean }>
         >
           {countText(runs, trans)}
         </button>
+        {choose !== null && (
+          <button type="button" class="tsk-button tsk-progress-latest" hidden={chosen === null} onClick={() => { choose(null); }}>
+            {trans.__('Back to the latest')}
+          </button>
+        )}
         <ul class={`tsk-progress-runs${runs.length > 1 ? ' tsk-many' : ''}`} aria-label={trans.__('Computes')} hidden={items.every(({ name }) => name === '')}>
           {items.map(({ run, name, facts }) => {
             const go = name === '' || isOfOthers(run) ? null : reveal(run);
@@ -154,6 +163,14 @@ export class RunList extends Component<RunListProps, { readonly open: boolean }>
               <li key={run.run}>
                 {go === null ? name : <button type="button" class="tsk-button" title={title} onClick={go}>{name}</button>}
                 <span>{facts}</span>
+                {choose !== null && !isOnly && !isOfOthers(run) && (
+                  <button
+                    type="button" class="tsk-button tsk-progress-choose" aria-pressed={chosen === run.run}
+                    aria-label={trans.__('Show %1', name)} onClick={() => { choose(chosen === run.run ? null : run.run); }}
+                  >
+                    {trans.__('Show')}
+                  </button>
+                )}
               </li>
             );
           })}
@@ -170,7 +187,7 @@ function countText(runs: readonly Run[], trans: TranslationBundle): string {
   return n === runs.length ? computes : trans.__('%1 and other clients', computes);
 }
 
-function describeRun(run: Run, nowS: number, isOnly: boolean, trans: TranslationBundle): { readonly name: string; readonly facts: string } {
+function describeRun(run: Run, nowS: number, isOnly: boolean, hasWhen: boolean, trans: TranslationBundle): { readonly name: string; readonly facts: string } {
   const lastedS = run.startS === null ? null : run.stopS === null ? Math.max(Math.floor(nowS - run.startS), 0) : run.stopS - run.startS;
   const lasted = lastedS === null ? [] : [formatDuration(lastedS)];
   if (isOfOthers(run)) {
@@ -178,6 +195,9 @@ function describeRun(run: Run, nowS: number, isOnly: boolean, trans: Translation
   }
   const name = runName(run) ?? (isOnly ? '' : trans.__('Compute %1', String(run.run + 1)));
   const facts = [stateWord(run.status, trans), trans._n('%2 task', '%2 tasks', run.nTasks, formatCount(run.nTasks)), ...lasted];
+  if (hasWhen && run.stopS !== null) {
+    facts.push(trans.__('%1 ago', formatDuration(Math.max(Math.floor(nowS - run.stopS), 0))));
+  }
   // The chart itself says all this of the only one.
   return { name, facts: isOnly ? '' : facts.join(' · ') };
 }

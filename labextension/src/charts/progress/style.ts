@@ -80,7 +80,8 @@ export const PROGRESS_CSS = `
 .tsk-progress .tsk-button:hover { background: var(--tsk-track); }
 .tsk-progress .tsk-button:disabled { color: var(--tsk-faint); cursor: default; }
 .tsk-progress .tsk-button:focus-visible { outline: 2px solid var(--tsk-accent); outline-offset: 1px; }
-.tsk-progress .tsk-progress-computes, .tsk-progress-runs .tsk-button { padding: 0 6px; }
+.tsk-progress .tsk-button[aria-pressed='true'] { border-color: var(--tsk-accent); box-shadow: inset 0 0 0 1px var(--tsk-accent); }
+.tsk-progress .tsk-progress-latest, .tsk-progress .tsk-progress-computes, .tsk-progress-runs .tsk-button { padding: 0 6px; }
 .tsk-progress-runs { margin: 0; padding: 0; list-style: none; }
 .tsk-progress-runs.tsk-many { flex-basis: 100%; margin-top: 2px; max-height: 180px; overflow: auto; }
 .tsk-progress-runs li { display: flex; flex-wrap: wrap; align-items: baseline; gap: 2px 10px; padding: 1px; }

@@ -14,7 +14,7 @@ import { render } from '../ui/render';
 import { SHARED_CSS, adoptStyles } from '../ui/styles';
 import { TOOLBAR_CSS, Toolbar } from '../ui/toolbar';
 import { Announcer } from './announcer';
-import { layoutProgress, type ProgressInput, type ProgressLayout } from './layout';
+import { headline, layoutProgress, type ProgressInput, type ProgressLayout } from './layout';
 import { progressPicture } from './picture';
 import { Errors, PrefixRows, RunList, Segments, StateIcon } from './parts';
 import type { MakeStopper, Stopper } from './stopper';
@@ -35,6 +35,11 @@ export interface ProgressOptions {
   /** Null or left out: and all that come. */
   readonly lastRun?: number | null;
   readonly trans?: TranslationBundle;
+  /**
+   * `now`: what runs, else what ran last, as the headline of a session; a person may select another. Left out: all
+   * computes together, as of one cell.
+   */
+  readonly shows?: 'now' | 'all';
   /** Makes what stops computes; left out: nothing can be stopped. */
   readonly stop?: MakeStopper;
   /** Leads to the cells of computes; left out: nowhere. */
@@ -65,7 +70,8 @@ export function mount(el: HTMLElement, store: TaskStore, options: ProgressOption
 /** What the chart shows, of which computes, and when; it stays as it is while the chart is paused. */
 interface Moment {
   readonly layout: ProgressLayout;
-  readonly runs: readonly Run[];
+  /** Those from which one can be selected. */
+  readonly all: readonly Run[];
   readonly nowS: number;
 }
 
@@ -78,6 +84,7 @@ class ProgressView implements ProgressChart {
   readonly #stopper: Stopper | null;
   readonly #exporter: Exporter;
   readonly #joined: boolean;
+  readonly #choose: ((run: number | null) => void) | null;
   readonly #reveal: RevealCell;
   readonly #frames: FrameLoop;
   readonly #read: () => Tables;
@@ -89,13 +96,14 @@ class ProgressView implements ProgressChart {
   #moment: Moment | null = null;
 
   constructor(private readonly store: TaskStore, options: ProgressOptions) {
-    const { signal, firstRun = 0, lastRun = null, trans = english, stop, joined = false, reveal = () => null } = options;
+    const { signal, firstRun = 0, lastRun = null, trans = english, shows = 'all', stop, joined = false, reveal = () => null } = options;
     const changed = (): void => { this.#render(); };
     this.#signal = signal;
     this._trans = trans;
     this.#axis = options.axis ?? new TimeAxis(false);
     this.#window = new ShownWindow({ firstRun, lastRun }, this.#axis);
-    this.#read = reader(store, this.#window);
+    this.#read = reader(store, this.#window, this.#axis, shows);
+    this.#choose = shows === 'now' ? run => { this.#axis.choose(run); } : null;
     this.#joined = joined;
     this.#reveal = reveal;
     this.#notice = new Notice(changed, signal);
@@ -144,7 +152,7 @@ class ProgressView implements ProgressChart {
     }
     if (this.#axis.pausedAtS === null || this.#moment === null) {
       this.#announce(layout);
-      this.#moment = { layout, runs: this.#read().runs, nowS: clock.nowS() };
+      this.#moment = { layout, all: this.#read().all, nowS: clock.nowS() };
     }
     this.#render();
     if (!this.#isAlive) {
@@ -168,7 +176,7 @@ class ProgressView implements ProgressChart {
       return;
     }
     const { _trans: trans } = this;
-    const { layout, runs, nowS } = this.#moment;
+    const { layout, all, nowS } = this.#moment;
     const running = this.#isAlive ? this.#read().runs.filter(run => run.status === 'running' && !isOfOthers(run)) : [];
     const words = describeProgress(layout, trans);
     this.el.dataset.state = layout.state;
@@ -187,7 +195,7 @@ class ProgressView implements ProgressChart {
         {bar(layout, words, trans)}
         <div class="tsk-progress-meta">
           {meta(words, trans)}
-          <RunList runs={runs} nowS={nowS} trans={trans} reveal={this.#reveal} />
+          <RunList runs={all} nowS={nowS} trans={trans} reveal={this.#reveal} chosen={this.#axis.chosenRun} choose={this.#choose} />
         </div>
         <div class="tsk-progress-error" hidden={words.error === ''}>{words.error}</div>
         <Errors errors={layout.errors} trans={trans} />
@@ -274,30 +282,36 @@ function followTheme(chart: HTMLElement, signal: AbortSignal): void {
   watchTheme(apply, signal);
 }
 
-type Tables = Omit<ProgressInput, 'nowS' | 'runs'> & { readonly runs: readonly Run[]; readonly colours: PrefixColours };
+type Tables = Omit<ProgressInput, 'nowS' | 'runs'> & { readonly runs: readonly Run[]; readonly all: readonly Run[]; readonly colours: PrefixColours };
 
 /** The tables change with messages only; time passes more often than that. */
-function reader(store: TaskStore, window: ShownWindow): () => Tables {
+function reader(store: TaskStore, window: ShownWindow, axis: TimeAxis, shows: 'now' | 'all'): () => Tables {
   let seen = '';
   let tables: Tables | null = null;
   return () => {
-    const now = `${store.version} ${window.firstRun}`;
+    const now = `${store.version} ${window.id}`;
     if (tables === null || seen !== now) {
       seen = now;
-      tables = readTables(store, window);
+      tables = readTables(store, window, shows === 'now' && axis.chosenRun === null);
     }
     return tables;
   };
 }
 
-function readTables(store: TaskStore, window: ShownWindow): Tables {
+function readTables(store: TaskStore, window: ShownWindow, isOfNow: boolean): Tables {
   const { tables } = store;
-  const runs = tables.runsIn(window);
+  const all = tables.runsIn(window.all);
+  const inWindow = tables.runsIn(window);
+  const runs = isOfNow ? headline(inWindow) : inWindow;
+  const shown = new Set(runs.map(({ run }) => run));
+  const others = runsOfOthers(inWindow);
+  const except = new Set(inWindow.flatMap(({ run }) => (shown.has(run) && !others.has(run) ? [] : [run])));
   return {
-    rows: tables.progressIn(window),
+    rows: tables.progressIn(window).filter(({ run }) => shown.has(run)),
     runs,
+    all,
     estimates: tables.estimates,
-    failures: store.failures(window, runsOfOthers(runs)),
+    failures: store.failures(window, except),
     colours: store.colours(window.whole)
   };
 }

@@ -40,7 +40,7 @@ export class ResourcesTrack extends PlotTrack {
   update(frame: TimeFrame | null): string | null {
     const { store, window, trans } = this.context;
     const span = sampleSpan(store.tables, window);
-    const seen = `${store.resources.version} ${span?.startS ?? ''} ${span?.stopS ?? ''} ${String(frame?.growing)} ${window.firstRun}`;
+    const seen = `${store.resources.version} ${span?.startS ?? ''} ${span?.stopS ?? ''} ${String(frame?.growing)} ${window.id}`;
     // While time is paused, words that were said before stand.
     if (seen !== this.#seen && !(frame?.paused === true && this.#summary !== null)) {
       this.#seen = seen;

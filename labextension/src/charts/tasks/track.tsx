@@ -383,7 +383,7 @@ export class TasksTrack implements Track, TaskKeys {
   #describe(): void {
     const { store, window, trans } = this.context;
     const scene = this.#scene;
-    const seen = `${store.version} ${this.#emphasis.version} ${String(scene?.paused)} ${window.firstRun}`;
+    const seen = `${store.version} ${this.#emphasis.version} ${String(scene?.paused)} ${window.id}`;
     if (this.#seen === seen) {
       return;
     }

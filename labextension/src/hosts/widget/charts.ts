@@ -12,9 +12,14 @@ import { mountTracks } from '../../charts/tracks';
 import { hearOthers, setBy } from '../private-names';
 import type { MountChart } from './view';
 
-export const mountProgressOf: MountChart = ({ el, store, ...place }, _model, { trans }) => {
-  mountProgress(el, store, { ...place, trans });
+export const mountProgressOf: MountChart = ({ el, store, ...place }, model, { trans }) => {
+  mountProgress(el, store, { ...place, shows: showsOf(model), trans });
 };
+
+/** Whether progress is the headline of a session, or of all computes of a cell, a window or a recording. */
+function showsOf(model: WidgetModel): 'now' | 'all' {
+  return model.get('shows_now') === true ? 'now' : 'all';
+}
 
 export const mountGanttOf: MountChart = (place, model, { trans }) => {
   const traits = new SharedTraits(model, place);
@@ -56,6 +61,7 @@ export const mountDashboardOf: MountChart = (place, model, { trans }) => {
   const dashboard = mountDashboard(place.el, place.store, {
     ...timelineOptions(place, model, traits, trans),
     ...(place.stop === undefined ? {} : { stop: place.stop }),
+    shows: showsOf(model),
     compact: model.get('compact') === true,
     brief: model.get('more_charts') !== true,
     onBrief: brief => {

@@ -8,7 +8,7 @@ import { storeOf } from '../recorded';
 import { liveModels } from './live-models';
 import { MODULE_NAME, MODULE_VERSION } from './version';
 
-const WINDOW = { recorder_id: '', epoch: '', first_run: 0, last_run: null, recorded: null };
+const WINDOW = { recorder_id: '', epoch: '', first_run: 0, last_run: null, shows_now: false, recorded: null };
 
 const PROGRESS = {
   total: 0,

@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 
 import type { ProgressInput, RunTimes } from '../../../src/charts/progress/layout';
-import { layoutProgress } from '../../../src/charts/progress/layout';
+import { headline, layoutProgress } from '../../../src/charts/progress/layout';
 import type { PrefixProgress } from '../../../src/wire';
 
 const RUN: RunTimes = { run: 0, nTasks: 100, startS: 10, stopS: null, status: 'running', error: null, scheduler: 'threads' };
@@ -160,5 +160,19 @@ describe('layoutProgress', () => {
         expect(layout({ runs }).elapsedS).toBe(seconds.size);
       })
     );
+  });
+});
+
+describe('the headline of a session', () => {
+  it.each([
+    ['nothing', [], []],
+    ['what runs', [[0, 1], [2, 3], [4, null]], [2]],
+    ['what ran last', [[0, 1], [2, 3]], [1]],
+    ['all that runs', [[0, null], [1, 2], [2, null]], [0, 2]],
+    ['the one around others', [[0, 5], [1, 2], [3, 4]], [0]]
+  ] as const)('is %s', (_, spans, shown) => {
+    const runs = spans.map(([startS, stopS], run): RunTimes => ({ ...RUN, run, startS, stopS, status: stopS === null ? 'running' : 'erred' }));
+    const others: RunTimes = { ...RUN, run: 9, scheduler: 'distributed, other clients' };
+    expect(headline([...runs, others]).map(({ run }) => run)).toEqual([...shown, 9]);
   });
 });

@@ -57,6 +57,9 @@ class RecorderWidget(DOMWidget):  # type: ignore[misc]  # ipywidgets is untyped
     last_run = traitlets.Int(None, allow_none=True, help="The last one; None while more may come.").tag(
         sync=True
     )
+    shows_now = traitlets.Bool(
+        False, help="Whether progress is of the compute that runs, else of the last one; else of all."
+    ).tag(sync=True)
     recorded = traitlets.Instance(
         RecordingModel, allow_none=True, help="What is shown instead of the recorder's tasks."
     ).tag(sync=True, **widget_serialization)
@@ -85,6 +88,7 @@ class RecorderWidget(DOMWidget):  # type: ignore[misc]  # ipywidgets is untyped
             super().__init__(**{**self._still_window(recording), **self._still(recording), **traits})
             return
         session, feed = current_session(), current_feed()
+        shows_now = window is None
         window = window or Window.from_now(session.recorder)
         if not feed.is_open:
             feed.announce()
@@ -93,6 +97,7 @@ class RecorderWidget(DOMWidget):  # type: ignore[misc]  # ipywidgets is untyped
             epoch=feed.epoch,
             first_run=window.first_run,
             last_run=window.last_run,
+            shows_now=shows_now,
             **traits,
         )
         self._follow(session, feed)
@@ -245,7 +250,8 @@ class RecorderWidget(DOMWidget):  # type: ignore[misc]  # ipywidgets is untyped
         return Options()
 
     def _progress(self, session: Session, now_s: float) -> Progress:
-        return live_progress(session.recorder, self.window, current_feed().estimates, now_s)
+        estimates = current_feed().estimates
+        return live_progress(session.recorder, self.window, estimates, now_s, of_now=self.shows_now)
 
     def _live(self, session: Session, now_s: float) -> Mapping[str, object]:
         """Return the values of the traits now."""

@@ -35,14 +35,16 @@ _FLAME_MAX_SHARE = 0.02
 
 
 class ProgressWidget(RecorderWidget, ProgressTraits):
-    """A progress bar for all Dask computes of this kernel, in total and per group.
+    """A progress bar for the Dask compute that runs, else for the last one, in total and per prefix.
+
+    It lists the computes before that, and shows the one that a person selects.
 
     Parameters
     ----------
     recording
         Show this, still; without it the widget follows the kernel's recorder until it is closed.
     window
-        Which computes to show; by default what runs now and all that comes.
+        Computes to show together; by default what runs now and all that comes, one after the other.
 
     Notes
     -----
@@ -87,7 +89,7 @@ class GanttWidget(RecorderWidget, GanttTraits):
     _view_name = traitlets.Unicode("GanttView").tag(sync=True)
 
     def _live(self, session: Session, now_s: float) -> Mapping[str, object]:
-        return gantt_values(session.recorder, self.window, self._progress(session, now_s))
+        return gantt_values(session.recorder, self.window)
 
     def _still(self, recording: RecordedData) -> Mapping[str, object]:
         return still_gantt_values(recording)
@@ -258,7 +260,7 @@ class Dashboard(RecorderWidget, ProgressTraits, GanttTraits, ResourceTraits, Cac
         resources, held = self._followers
         progress, limits = self._progress(session, now_s), recorder.limits
         return {
-            **gantt_values(recorder, self.window, progress),
+            **gantt_values(recorder, self.window),
             **resource_values(resources.refresh(), limits.n_cores, limits.memory_bytes),
             **cache_values(held.refresh(), recorder.groups, self.window.runs(recorder), session.metric_name),
             **progress_values(progress),

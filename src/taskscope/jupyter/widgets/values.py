@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 
-from taskscope.analysis.progress import Progress, measure_progress
+from taskscope.analysis.progress import Progress, headline, measure_progress
 from taskscope.analysis.time_left import Estimates, prefix_progress
 from taskscope.jupyter.widgets.window import Window
 from taskscope.model.recording import RecordedData
@@ -18,10 +18,16 @@ __all__ = ["gantt_values", "live_progress", "progress_values", "still_gantt_valu
 _MAX_GROUPS = 200
 
 
-def live_progress(recorder: Recorder, window: Window, estimates: Estimates, now_s: float) -> Progress:
-    """Return how far the computes of a window are."""
+def live_progress(
+    recorder: Recorder, window: Window, estimates: Estimates, now_s: float, *, of_now: bool
+) -> Progress:
+    """Return how far the computes of a window are: all, or of now those that run, else the last one."""
     runs = window.runs(recorder)
-    return measure_progress(window.progress(recorder), runs, now_s, estimates.of(runs, now_s))
+    if of_now:
+        runs = headline(runs)
+    numbers = {run.run for run in runs}
+    rows = [row for row in window.progress(recorder) if row.run in numbers]
+    return measure_progress(rows, runs, now_s, estimates.of(runs, now_s))
 
 
 def still_progress(recording: RecordedData) -> Progress:
@@ -69,9 +75,11 @@ def _scheduled_values(said: Scheduled | None) -> Mapping[str, object]:
     return {**counts, "asked": None if said.is_all else said.asked, "asked_s": _finite(said.time_s)}
 
 
-def gantt_values(recorder: Recorder, window: Window, progress: Progress) -> Mapping[str, object]:
+def gantt_values(recorder: Recorder, window: Window) -> Mapping[str, object]:
     """Return the traits of `GanttWidget` that the kernel sets."""
-    ended = progress.finished + progress.erred + progress.interrupted
+    own = {run.run for run in window.runs(recorder) if not run.is_of_others}
+    rows = [row for row in window.progress(recorder) if row.run in own]
+    ended = sum(row.finished + row.erred + row.interrupted for row in rows)
     dropped = recorder.dropped_of(window.first_run, window.last_run)
     lanes = recorder.lanes_of(window.first_run, window.last_run)
     going = {task.lane for task in recorder.running() if task.run in window and task.lane is not None}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from itertools import accumulate
 from typing import Any
 
 import nbformat
@@ -90,18 +91,19 @@ live[0].observe(lambda change: seen.append((change.old, change.new)), "finished"
 
 
 def test_when_compute_returns_traits_are_those_of_the_end() -> None:
-    rounds = [cell for _ in range(ROUNDS) for cell in ("assert quick(101) == 101", "numbers(live)")]
+    counts = [101 + i for i in range(ROUNDS)]
+    rounds = [cell for n in counts for cell in (f"assert quick({n}) == {n}", "numbers(live)")]
     told = "(seen[0][0], seen[-1][1], [new for _, new in seen][:-1] == [old for old, _ in seen][1:])"
     # What observes is told by the thread that sends, a moment later, each change once.
     wait = f"while live[0].finished != (seen or [(0, 0)])[-1][1]: threading.Event().wait(0.02)\n{told}"
     *cells, last = executed(LIVE, *rounds, wait)[1:]
     found = [outputs[0]["data"]["text/plain"] for outputs in cells[1::2]]
     assert [" ".join(text.split()) for text in found] == [
-        f"('finished', {n}, {n}, 0, 1.0, [('one', {n}, {n}, 0)], {n}, True, 0, 101, "
-        f"('finished', {n}, {n}, True, 101))"
-        for n in (101 * (i + 1) for i in range(ROUNDS))
+        f"('finished', {n}, {n}, 0, 1.0, [('one', {n}, {n}, 0)], {so_far}, True, 0, {n}, "
+        f"('finished', {n}, {so_far}, True, {n}))"
+        for n, so_far in zip(counts, accumulate(counts), strict=True)
     ]
-    assert last[0]["data"]["text/plain"] == f"(0, {101 * ROUNDS}, True)"
+    assert last[0]["data"]["text/plain"] == f"(0, {counts[-1]}, True)"
 
 
 @pytest.mark.parametrize("processes", [False, True], ids=["threads", "processes"])
@@ -117,15 +119,16 @@ def test_when_compute_returns_from_a_cluster_traits_and_pictures_are_those_of_th
     )
     # What workers hold, and the memory of their processes, are samples and not counts.
     ask = "counted = numbers(live)\n(*counted[:7], counted[10][:3])"
-    rounds = [cell for _ in range(CLUSTER_ROUNDS) for cell in ("assert one(51) == 51", ask)]
+    counts = [51 + i for i in range(CLUSTER_ROUNDS)]
+    rounds = [cell for n in counts for cell in (f"assert one({n}) == {n}", ask)]
     # The picture of the last cell has nobody who would wait for its end.
     last = "display(ProgressWidget())\n_ = one(51)"
     close = "client.close()\nfrom taskscope import session\nsession.current().recorder.messages"
     *cells, pictures, messages = executed(setup, LIVE, *rounds, last, close)[2:]
     found = [outputs[0]["data"]["text/plain"] for outputs in cells[1::2]]
     assert [" ".join(text.split()) for text in found] == [
-        f"('finished', {n}, {n}, 0, 1.0, [('one', {n}, {n}, 0)], {n}, ('finished', {n}, {n}))"
-        for n in (51 * (i + 1) for i in range(CLUSTER_ROUNDS))
+        f"('finished', {n}, {n}, 0, 1.0, [('one', {n}, {n}, 0)], {so_far}, ('finished', {n}, {so_far}))"
+        for n, so_far in zip(counts, accumulate(counts), strict=True)
     ]
     assert [output["data"]["text/plain"].split(" · ")[1:3] for output in pictures] == [
         ["finished", "51 of 51 tasks (100%)"]
@@ -149,10 +152,10 @@ gate.set()
 """,
         "follow(3)",
         "seen.clear()\ncompute(2)\n"
-        "while w.finished != 5 or not seen and w.state != 'finished': threading.Event().wait(0.02)\n"
+        "while w.finished != 2 or not seen and w.state != 'finished': threading.Event().wait(0.02)\n"
         "from taskscope import session\n(w.finished, w.state, session.current().recorder.messages)",
     )
     shown = [(o["ename"], o["evalue"]) for cell in cells for o in cell if o["output_type"] == "error"]
     assert shown == [("LookupError", "mine: 3")]
     (value,) = [o["data"]["text/plain"] for o in cells[2] if o["output_type"] == "execute_result"]
-    assert value == "(5, 'finished', [])"
+    assert value == "(2, 'finished', [])"

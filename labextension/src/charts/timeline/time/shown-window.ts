@@ -1,4 +1,4 @@
-/** The computes that a chart shows: those of its window, without those that were cleared away. */
+/** The computes that a chart shows: those of its window, without those that were cleared away, or one of them alone. */
 import type { RunWindow, TaskStore } from '../../../store';
 import type { TimeAxis } from './time-axis';
 
@@ -9,12 +9,22 @@ export class ShownWindow implements RunWindow {
     private readonly axis: TimeAxis
   ) {}
 
+  /** All from which one can be selected. */
+  get all(): RunWindow {
+    return { firstRun: Math.max(this.whole.firstRun, this.axis.sinceRun ?? 0), lastRun: this.whole.lastRun };
+  }
+
   get firstRun(): number {
-    return Math.max(this.whole.firstRun, this.axis.sinceRun ?? 0);
+    return this.axis.chosenRun ?? this.all.firstRun;
   }
 
   get lastRun(): number | null {
-    return this.whole.lastRun;
+    return this.axis.chosenRun ?? this.whole.lastRun;
+  }
+
+  /** Changes with the computes that are shown. */
+  get id(): string {
+    return `${this.firstRun} to ${this.lastRun ?? ''}`;
   }
 
   /** Clear away the computes that are over, or show them again. */

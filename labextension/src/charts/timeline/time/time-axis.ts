@@ -11,6 +11,7 @@ export class TimeAxis {
   #cursorS: number | null = null;
   #pausedAtS: number | null = null;
   #sinceRun: number | null = null;
+  #chosenRun: number | null = null;
   readonly #gutters = new Map<object, number>();
   readonly #listeners = new Set<Listener>();
 
@@ -37,6 +38,11 @@ export class TimeAxis {
     return this.#sinceRun;
   }
 
+  /** The only compute that is shown, since a person selected it; null: none was. */
+  get chosenRun(): number | null {
+    return this.#chosenRun;
+  }
+
   get listenerCount(): number {
     return this.#listeners.size;
   }
@@ -53,6 +59,14 @@ export class TimeAxis {
 
   clear(sinceRun: number | null): void {
     this.#sinceRun = sinceRun;
+    this.#chosenRun = null;
+    this.#changed();
+  }
+
+  /** Show one compute alone, as a whole; null: no longer. */
+  choose(run: number | null): void {
+    this.#chosenRun = run;
+    this.#view = this.#view.kind === 'free' ? { kind: 'fit' } : this.#view;
     this.#changed();
   }
 

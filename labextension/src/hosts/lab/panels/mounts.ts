@@ -28,10 +28,10 @@ export interface ChartPlace {
 
 export const MOUNTS: Record<ChartName, (place: ChartPlace) => void> = {
   dashboard: ({ el, store, stop, ...place }) => {
-    mountDashboard(el, store, { ...place, stop: stopWith(stop), clusters: CLUSTER_CHARTS });
+    mountDashboard(el, store, { ...place, shows: 'now', stop: stopWith(stop), clusters: CLUSTER_CHARTS });
   },
   progress: ({ el, store, stop, ...place }) => {
-    mountProgress(el, store, { ...place, stop: stopWith(stop) });
+    mountProgress(el, store, { ...place, shows: 'now', stop: stopWith(stop) });
   },
   'task-stream': ({ el, store, ...place }) => {
     mountTracks(el, store, ['tasks'], { ...place, clusters: CLUSTER_CHARTS });

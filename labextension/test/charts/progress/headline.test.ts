@@ -1,0 +1,68 @@
+/** A live view of a session: what runs now is its headline, and what ran before is a list to select from. */
+import { afterEach, beforeEach, expect, it, vi } from 'vitest';
+
+import { mount } from '../../../src/charts/progress';
+import { TimeAxis } from '../../../src/charts/timeline/time/time-axis';
+import { TaskStore } from '../../../src/store';
+import type { Run } from '../../../src/wire';
+import { smallBatch, smallProgress, smallRun } from '../small-batch';
+
+const EARLIER: Run = smallRun({ nTasks: 5000, executionCount: 1, startS: 0, stopS: 3, status: 'interrupted' });
+const NOW: Run = smallRun({ run: 1, nTasks: 60, executionCount: 2, startS: 10 });
+
+beforeEach(() => {
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'setInterval', 'clearInterval', 'requestAnimationFrame', 'cancelAnimationFrame', 'performance'] });
+});
+
+afterEach(() => {
+  vi.useRealTimers();
+  document.body.replaceChildren();
+});
+
+interface View {
+  readonly axis: TimeAxis;
+  head(): string[];
+  press(selector: string): void;
+  items(): string[];
+}
+
+/** A view after 5,000 tasks of which 623 finished, while 52 of 60 have. */
+function view(shows: 'now' | 'all'): View {
+  const store = new TaskStore();
+  const axis = new TimeAxis(true);
+  mount(document.body, store, { signal: new AbortController().signal, shows, axis });
+  store.append(smallBatch({
+    nowS: 13, runs: [EARLIER, NOW],
+    progress: [smallProgress({ total: 5000, finished: 623, interrupted: 4377 }), smallProgress({ run: 1, prefix: 'slow', total: 60, finished: 52, running: 4 })],
+    estimates: [{ run: 1, stopS: 14, earliestS: 13.5, latestS: 15, nUnseen: 0 }]
+  }));
+  vi.advanceTimersToNextFrame();
+  const all = (selector: string): HTMLElement[] => [...document.querySelectorAll<HTMLElement>(selector)].filter(part => part.closest('[hidden]') === null);
+  return {
+    axis,
+    head: () => all('.tsk-progress-state, .tsk-progress-count, .tsk-progress-percent, .tsk-progress-name, .tsk-progress-elapsed').map(part => part.textContent),
+    press: selector => { all(selector)[0]?.click(); vi.advanceTimersToNextFrame(); },
+    items: () => all('.tsk-progress-runs li').map(item => [...item.childNodes].map(part => part.textContent).join(' | '))
+  };
+}
+
+it('is of the compute that runs, whatever became of those before', () => {
+  expect(view('now').head()).toEqual(['Running', '52 of 60 tasks', '87%', '3.0 s elapsed', 'slow']);
+});
+
+it('is of all computes of one cell', () => {
+  expect(view('all').head()).toEqual(['Running', '675 of 5,060 tasks', '13%', '6.0 s elapsed', 'add', 'slow']);
+});
+
+it('is of the compute that is selected in the list of all, until a person goes back', () => {
+  const shown = view('now');
+  shown.press('.tsk-progress-computes');
+  const items = shown.items();
+  shown.press('li:last-child .tsk-progress-choose');
+  const [chosen, head] = [shown.axis.chosenRun, shown.head()];
+  shown.press('.tsk-progress-latest');
+  expect([items, chosen, head, shown.axis.chosenRun, shown.head()[1]]).toEqual([
+    ['In [2] | Running · 60 tasks · 3 s | Show', 'In [1] | Interrupted · 5,000 tasks · 3 s · 10 s ago | Show'],
+    0, ['Interrupted', '623 of 5,000 tasks', '12%', '3 s elapsed', 'add'], null, '52 of 60 tasks'
+  ]);
+});
