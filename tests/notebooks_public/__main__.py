@@ -34,6 +34,7 @@ from nbclient.util import run_sync
 _HERE = Path(__file__).parent
 _NAME = "_taskscope_of_cell_"
 _NESTABLE = ("%%time", "%%timeit")
+_TIMING = re.compile(r"CPU times: |Wall time: |\S+ \S+ ± ")
 
 
 @dataclass
@@ -175,7 +176,11 @@ def _is_profilable(source: str) -> bool:
 
 
 def _lines(outputs: list[Any]) -> Iterator[str]:
-    """Yield what a cell shows as text, without what taskscope shows."""
+    """Yield what a cell shows as text, without what taskscope shows and what differs from run to run."""
+    yield from (line for line in _all_lines(outputs) if not _TIMING.match(line))
+
+
+def _all_lines(outputs: list[Any]) -> Iterator[str]:
     for output in outputs:
         if output.output_type == "error":
             yield f"{output.ename}: {output.evalue}"
