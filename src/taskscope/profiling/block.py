@@ -6,9 +6,10 @@ import functools
 import logging
 import math
 from asyncio import CancelledError
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
+from typing import TypeAlias
 
 from taskscope.analysis.clip import clipped
 from taskscope.export import FileStream, save
@@ -24,6 +25,9 @@ from taskscope.sources.local.source import run_label
 __all__ = ["Block"]
 
 _log = logging.getLogger("taskscope")
+
+_Ending: TypeAlias = Mapping[str, object]
+"""What a recording says of how its block ended."""
 
 
 class Block:
@@ -135,7 +139,8 @@ class Block:
             return self._left
         self._leave_label()
         last_run = self.session.recorder.next_run - 1
-        so_far, complete = functools.partial(self._window, error), functools.partial(self._complete, error)
+        ending = _ending(error)
+        so_far, complete = functools.partial(self._window, ending), functools.partial(self._complete, ending)
         self._background = background = Background(
             self.session, self.first_run, last_run, so_far, complete, left, self._completed
         )
@@ -151,9 +156,9 @@ class Block:
         if left_s is None:
             left_s = self.session.cluster.settle()
         if not background.going():
-            return self.stop(error, left_s)
+            return self._stop(ending, left_s)
         self._go_on(last_run)
-        recording = replace(self._window(error), completion=background)
+        recording = replace(self._window(ending), completion=background)
         background.start()
         self._left = recording
         return recording
@@ -180,19 +185,19 @@ class Block:
         self._left_s = self.session.recorder.now_s()
         self.session.hold(self, replace(self.options, others=False))
 
-    def _complete(self, error: BaseException | None, left_s: float | None) -> Recording:
+    def _complete(self, ending: _Ending, left_s: float | None) -> Recording:
         """Stop the block, when all that was waited for after it is there."""
         if left_s is None:
             self._ended_s = math.inf
         try:
             try:
-                recording = self._cut(error, left_s)
+                recording = self._cut(ending, left_s)
             finally:
                 self._shut()
             return self._saved(recording)
         except Exception as failure:  # noqa: BLE001 - who waits for it must hear
             self.session.recorder.fault("completing a recording", failure)
-            return self._window(error)
+            return self._window(ending)
 
     def _completed(self, recording: Recording) -> None:
         self.result = recording
@@ -211,7 +216,7 @@ class Block:
         self._left = None
         try:
             if self.has_begun and self.result is None:
-                self.result = self._window(KeyboardInterrupt())
+                self.result = self._window(_ending(KeyboardInterrupt()))
         finally:
             self._shut()
 
@@ -229,22 +234,25 @@ class Block:
 
         A file that cannot be written is logged and noted in the recording, which is returned all the same.
         """
+        return self._stop(_ending(error), left_s)
+
+    def _stop(self, ending: _Ending, left_s: float | None) -> Recording:
         if self.result is not None:
             return self.result
         try:
-            self.result = self._cut(error, left_s)
+            self.result = self._cut(ending, left_s)
         finally:
             self.close()
         self.result = self._saved(self.result)
         return self.result
 
-    def _cut(self, error: BaseException | None, left_s: float | None) -> Recording:
+    def _cut(self, ending: _Ending, left_s: float | None) -> Recording:
         """Return what was recorded, once what has ended on clusters was read."""
         self._leave_label()
         self._end_streams()
         if left_s is None:
             left_s = self.session.cluster.settle()
-        recording = self._window(error)
+        recording = self._window(ending)
         # Who does not answer is not asked for more.
         if self.options.stacks and left_s > 0 and lacks_profile(recording):
             recording = Recording.of(wait_for_profile(recording, left_s))
@@ -279,14 +287,11 @@ class Block:
         if self._left is not None and background is not None and not background.is_going:
             return self._left
         self.session.cluster.settle()
-        return replace(self._window(None), completion=background)
+        return replace(self._window({}), completion=background)
 
-    def _window(self, error: BaseException | None) -> Recording:
+    def _window(self, ending: _Ending) -> Recording:
         recorder = self.session.recorder
-        metadata = self._metadata()
-        if error is not None:
-            metadata["error"] = describe(error)
-            metadata["interrupted"] = isinstance(error, KeyboardInterrupt | CancelledError)
+        metadata = {**self._metadata(), **ending}
         last_run = recorder.next_run - 1 if self.last_run is None else self.last_run
         earlier = self._earlier_runs(last_run)
         recording = recorder.snapshot(
@@ -328,3 +333,11 @@ class Block:
         _log.error(text)
         message = Message(self.session.recorder.now_s(), "warning", text)
         return replace(recording, messages=(*recording.messages, message))
+
+
+def _ending(error: BaseException | None) -> _Ending:
+    """Return it without the exception, whose frames have all that the user's functions had."""
+    if error is None:
+        return {}
+    is_interrupt = isinstance(error, KeyboardInterrupt | CancelledError)
+    return {"error": describe(error), "interrupted": is_interrupt}

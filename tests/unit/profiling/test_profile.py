@@ -1,8 +1,10 @@
 from __future__ import annotations
 
+import gc
 import subprocess
 import sys
 import threading
+import weakref
 from pathlib import Path
 
 import dask
@@ -29,6 +31,25 @@ def test_a_block_records_its_own_computes_and_no_others() -> None:
     compute()
     assert runs(run) == [("finished", "a")]
     assert not current().held
+
+
+def test_a_block_keeps_neither_its_exception_nor_what_the_frames_in_it_have() -> None:
+    class Large:
+        pass
+
+    def fails() -> None:
+        large = Large()
+        freed.append(weakref.ref(large))
+        compute()
+        raise ValueError("no")
+
+    freed: list[weakref.ref[Large]] = []
+    with pytest.raises(ValueError, match="no") as raised, taskscope.profile(display=False) as run:
+        fails()
+    # What pytest has of it goes with its frames.
+    del raised
+    gc.collect()
+    assert [run.recording.metadata["error"], [one() for one in freed]] == ["ValueError: no", [None]]
 
 
 def test_inside_of_the_block_there_is_what_was_recorded_so_far() -> None:
