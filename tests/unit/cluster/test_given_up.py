@@ -21,7 +21,7 @@ from taskscope.sources.cluster.adapter import Submission
 from taskscope.sources.cluster.link import Guests, Link, Pace
 from taskscope.sources.cluster.observer import News
 from taskscope.sources.cluster.questions import Questions
-from taskscope.sources.cluster.runs import Computes, TrackedRun, announce
+from taskscope.sources.cluster.runs import Computes, Origin, TrackedRun, announce
 from taskscope.sources.cluster.worker_poll import Wanted
 from taskscope.sources.cluster.workers import Watched, Workers, WorkerSampler
 from tests.support.cluster_tasks import read_truth, work_after
@@ -171,7 +171,7 @@ def test_what_was_let_go_once_it_had_finished_is_finished_whoever_computed_it(fa
             state = Known(status)
             client: Any = SimpleNamespace(futures={"x-1": state})
             submission = Submission(client, {}, frozenset(["x-1"]), None, single=True)
-            run, _ = computes.take(submission, None, lambda: None)
+            run, _ = computes.take(submission, Origin.here(), None, lambda: None)
             questions.tasks.know(run, {"x-1": ()}, ["x-1"])
             computes.released("x-1", state)
             state.status = "cancelled"

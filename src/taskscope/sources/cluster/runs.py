@@ -19,12 +19,12 @@ from typing import Any, NamedTuple
 from taskscope.model.errortext import describe
 from taskscope.model.records import CLUSTER, ERRED, FINISHED, LOST
 from taskscope.record import GraphSource, Recorder, RunLog
-from taskscope.sources.cell import current_cell, current_execution
+from taskscope.sources.cell import Cell, current_cell, current_execution
 from taskscope.sources.cluster import adapter
 from taskscope.sources.cluster.adapter import Call, Submission
 from taskscope.sources.local.source import run_label
 
-__all__ = ["Computes", "CountedRows", "LetGo", "TrackedRun", "announce"]
+__all__ = ["Computes", "CountedRows", "LetGo", "Origin", "TrackedRun", "announce"]
 
 _DONE = ("finished", "error", "cancelled", "lost")
 
@@ -335,6 +335,19 @@ def announce(
         run.log.graph_growth.append(source)
 
 
+class Origin(NamedTuple):
+    """Where something is handed over: what the thread that does it knows, and no other."""
+
+    label: str | None
+    cell: Cell
+    execution: str | None
+
+    @classmethod
+    def here(cls) -> Origin:
+        """Return that of this thread."""
+        return cls(run_label.get(), current_cell(), current_execution())
+
+
 class Computes:
     """Begins runs, and knows when one is over for its user.
 
@@ -409,8 +422,13 @@ class Computes:
         """Return whether a client may be about to hand something over."""
         return self._n_handed_over > 0
 
+    def may_join(self, submission: Submission, origin: Origin) -> bool:
+        """Return whether a submission seems to be part of a run that there is."""
+        run = self._joinable.get((id(submission.client), *origin[:2])) if _is_joining(submission) else None
+        return run is not None and run.answered is None and run.over is None
+
     def take(
-        self, submission: Submission, n_threads: int | None, wake: Callable[[], None]
+        self, submission: Submission, origin: Origin, n_threads: int | None, wake: Callable[[], None]
     ) -> tuple[TrackedRun, bool]:
         """Return the run that a submission is part of, and whether it begins it.
 
@@ -418,24 +436,25 @@ class Computes:
         ----------
         submission
             What was handed over.
+        origin
+            Where that was.
         n_threads
             How many tasks the workers run at a time, None where that is not known.
         wake
             Has the scheduler of a new run looked at soon.
         """
-        label, cell = run_label.get(), current_cell()
-        place = (id(submission.client), label, cell)
+        place = (id(submission.client), origin.label, origin.cell)
         states = adapter.future_states(submission.client, submission.keys)
         with self._lock:
-            run = self._joinable.get(place) if submission.single and submission.call is None else None
+            run = self._joinable.get(place) if _is_joining(submission) else None
             if run is not None:
                 run.look(self._recorder.clock.perf_counter(), self._released)
             is_new = run is None or run.answered is not None or run.over is not None
             if run is None or is_new:
                 log = self._recorder.begin()
-                log.label, log.scheduler, log.is_held_elsewhere = label, CLUSTER, True
-                log.cell, log.execution_count, log.source_crc = cell
-                log.execution = current_execution()
+                log.label, log.scheduler, log.is_held_elsewhere = origin.label, CLUSTER, True
+                log.cell, log.execution_count, log.source_crc = origin.cell
+                log.execution = origin.execution
                 log.n_workers = n_threads
                 run = TrackedRun(log, submission.client, submission.call, submission.single, wake)
                 run.handed_over = submission.began
@@ -498,3 +517,7 @@ class Computes:
     def renew_lock(self) -> None:
         """Start over in a child process, where nobody holds the lock."""
         self._lock = threading.Lock()
+
+
+def _is_joining(submission: Submission) -> bool:
+    return submission.single and submission.call is None

@@ -17,10 +17,11 @@ from importlib.util import find_spec
 from types import ModuleType
 from typing import Any
 
+from taskscope.model.interrupts import uninterrupted
 from taskscope.record import Recorder
 from taskscope.sources.cluster import adapter
 from taskscope.sources.cluster.adapter import Call, Submission
-from taskscope.sources.cluster.runs import Computes
+from taskscope.sources.cluster.runs import Computes, Origin
 from taskscope.sources.cluster.scheduler import Schedulers, WatchedScheduler
 from taskscope.sources.cluster.worker_poll import Wanted
 
@@ -440,7 +441,16 @@ class ClusterSource:
         return self.schedulers.of(client) if self._attached else None
 
     def _add(self, scheduler: WatchedScheduler, submission: Submission) -> None:
-        run, is_new = self._computes.take(submission, scheduler.workers.n_threads or None, scheduler.wake)
+        origin = Origin.here()
+        if self._computes.may_join(submission, origin):
+            self._take(scheduler, submission, origin)
+        else:
+            # Half of a run would go on for ever; what joins one ends with it.
+            uninterrupted(self._take)(scheduler, submission, origin)
+
+    def _take(self, scheduler: WatchedScheduler, submission: Submission, origin: Origin) -> None:
+        n_threads = scheduler.workers.n_threads or None
+        run, is_new = self._computes.take(submission, origin, n_threads, scheduler.wake)
         scheduler.add(run, submission)
         if is_new:
             # What adds to one waits for the next look, or a loop that submits has the scheduler asked always.
