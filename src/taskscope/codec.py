@@ -603,7 +603,7 @@ def _is_constant(values: NDArray[Any]) -> bool:
 def _repeated(value: NDArray[Any], n: int) -> NDArray[Any]:
     """Return an array in which the one value stands `n` times, in memory for one."""
     values: NDArray[Any] = np.ndarray((n,), value.dtype, value, strides=(0,))
-    values.flags.writeable = False
+    values.setflags(write=False)
     return values
 
 

@@ -133,7 +133,7 @@ def test_a_block_that_computes_nothing_tells_of_others_and_claims_no_compute(
     assert tasks(run.recording) == {OTHERS: finished("inner", 5, mark) + finished("outer", 5, mark)}
     title, _, others = run.recording.summary().splitlines()
     assert title == "taskscope · no Dask computation ran here"
-    assert others.startswith("  others        10 tasks of other clients ended, ")
+    assert others.startswith("  others         10 tasks of other clients ended, ")
 
 
 def test_what_others_have_published_stays_theirs_and_what_we_do_with_it_is_ours(

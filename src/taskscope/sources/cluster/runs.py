@@ -482,12 +482,14 @@ class Computes:
         """Know that the runs of a call are over, for it has come back."""
         now = self._recorder.clock.perf_counter()
         with self._lock:
-            runs = self._calls.pop(id(call), [])
+            runs = self._calls.get(id(call), [])
             self.n_returned += bool(runs)
             for run in runs:
                 run.returned(now, error)
         for run in runs:
             run.wake()
+        # Last: what an interrupt has kept from it is told once more.
+        self._calls.pop(id(call), None)
 
     def look(self, runs: Sequence[TrackedRun]) -> None:
         """See whose futures nobody waits for any more."""

@@ -10,6 +10,7 @@ from concurrent.futures import Future
 from typing import Any, TypeVar
 
 from taskscope.model.errortext import describe
+from taskscope.model.interrupts import uninterrupted
 from taskscope.record import Recorder
 from taskscope.sources.cluster import adapter
 from taskscope.sources.cluster.adapter import Submission
@@ -109,6 +110,10 @@ class WatchedScheduler:
     def owes_samples(self) -> bool:
         """Whether workers have samples of runs that are over, of which `step` would tell."""
         return self._questions.owe_samples and not self.broken
+
+    def serves(self, client: object) -> bool:
+        """Return whether it is asked as long as this client stays, too; the lock of `guests` is held."""
+        return not self.broken and self.guests.join(client)
 
     def leave(self, client: object) -> None:
         """Stay no longer for this client: with the last one's runs the connection ends, too."""
@@ -290,23 +295,27 @@ class Schedulers:
         address, arguments = found
         with self._lock:
             known = self._known.get(address)
-            if known is not None and known.refuses:
-                return None
-            if known is None or known.broken or not known.guests.join(client):
-                guests = Guests(self._lock)
-                guests.join(client)
-                known = self._known[address] = WatchedScheduler(
-                    address,
-                    arguments,
-                    guests,
-                    self._recorder,
-                    self._computes,
-                    self._wanted,
-                    self._told,
-                    self._left,
-                )
-                known.start(self._thread)
-            return known
+            if known is None or not (known.refuses or known.serves(client)):
+                known = self._watch(client, address, arguments)
+            return None if known.refuses else known
+
+    # One that nobody has begun to ask would be known for ever.
+    @uninterrupted
+    def _watch(self, client: object, address: str, arguments: Mapping[str, Any]) -> WatchedScheduler:
+        guests = Guests(self._lock)
+        guests.join(client)
+        known = self._known[address] = WatchedScheduler(
+            address,
+            arguments,
+            guests,
+            self._recorder,
+            self._computes,
+            self._wanted,
+            self._told,
+            self._left,
+        )
+        known.start(self._thread)
+        return known
 
     def all(self) -> list[WatchedScheduler]:
         """Return all of them."""

@@ -87,22 +87,35 @@ def _observed_get(original: Callable[..., Any], tap: _Tap) -> Callable[..., Any]
     def get(self: Any, *args: Any, **kwargs: Any) -> Any:
         if not tap.is_on or not kwargs.get("sync", True):
             return original(self, *args, **kwargs)
-        call = Call(self)
-        token = _call.set(call)
+        call, outer = Call(self), _call.get()
         try:
-            result = original(self, *args, **kwargs)
+            return _called(call, original, self, *args, **kwargs)
         except BaseException as error:
+            # Once more, as an interrupt may have come where that was told.
             _returned(call, error)
             _leave_out_our_frame(error)
             raise
         finally:
-            _call.reset(token)
-        # An asynchronous client gives an awaitable at once; its futures tell the end.
-        if not isinstance(result, Awaitable):
-            _returned(call, None)
-        return result
+            if _call.get() is call:
+                _call.set(outer)
 
     return get
+
+
+def _called(call: Call, original: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
+    token = _call.set(call)
+    try:
+        result = original(*args, **kwargs)
+    except BaseException as error:
+        _returned(call, error)
+        _leave_out_our_frame(error)
+        raise
+    finally:
+        _call.reset(token)
+    # An asynchronous client gives an awaitable at once; its futures tell the end.
+    if not isinstance(result, Awaitable):
+        _returned(call, None)
+    return result
 
 
 def _leave_out_our_frame(error: BaseException) -> None:
