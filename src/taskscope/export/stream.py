@@ -111,7 +111,7 @@ class FileStream:
             if any(run.run < self._first_run for run in recording.runs):
                 # Of computes from before it has no tasks.
                 return False
-            if not os.path.samestat(os.fstat(file.fileno()), self.path.lstat()):
+            if not self._is_there(file):
                 return False
             changes.finish(recording)
         except Exception as error:  # noqa: BLE001 - it is saved whole then, which says what is wrong
@@ -120,6 +120,12 @@ class FileStream:
         finally:
             self.close()
         return True
+
+    def _is_there(self, file: BinaryIO) -> bool:
+        try:
+            return os.path.samestat(os.fstat(file.fileno()), self.path.lstat())
+        except FileNotFoundError:
+            return False
 
     def close(self) -> None:
         """Leave the file as far as it was written, and have the recorder keep nothing more for it."""

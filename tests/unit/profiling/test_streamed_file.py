@@ -93,6 +93,20 @@ def test_a_folder_that_vanishes_is_noted_and_harms_nothing(tmp_path: Path) -> No
     assert notes[1].startswith("not saved: FileError: cannot write")
 
 
+def test_a_folder_that_vanishes_with_a_file_that_was_begun_is_no_fault_of_ours(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    folder = tmp_path / "gone"
+    folder.mkdir()
+    flushed = watch_flushes(monkeypatch)
+    with taskscope.profile(save=folder / "a.taskscope", display=False) as run:
+        dask.compute(dask.delayed(flushed.wait)(60), scheduler="threads", num_workers=1)
+        folder.rename(tmp_path / "elsewhere")
+    (said,) = [m.text for m in run.recording.messages]
+    assert said.startswith(f"not saved: FileError: cannot write '{folder}/a.taskscope': the directory")
+    assert [record.message for record in caplog.records] == [said]
+
+
 @pytest.mark.parametrize("name", ["a.taskscope", "a.txt"])
 def test_a_file_that_exists_is_refused_before_anything_is_computed(name: str, tmp_path: Path) -> None:
     path = tmp_path / name
