@@ -359,7 +359,7 @@ def test_dependencies_of_the_selected_task_are_drawn_when_asked_for(lab: LabPage
     expect(card(lab)).to_contain_text("needed by 20 tasks (dashed)")
     chart(lab).screenshot(path=shots / "gantt-dependents.png")
     lab.run_cell(3)
-    expect(card(lab)).to_contain_text("Needs 2 tasks (solid lines), needed by 0 tasks (dashed).")
+    expect(card(lab)).to_contain_text("Depends on 2 tasks (solid), needed by 0 tasks (dashed).")
     press(lab, "r")
     expect(draw).to_have_attribute("aria-pressed", "false")
     expect(card(lab)).not_to_contain_text("Needs 2 tasks")

@@ -91,10 +91,10 @@ def test_a_recording_tells_what_the_selected_task_needs_and_what_needs_it(lab: L
     for card in cards.all():
         expect(card).to_contain_text(first)
         card.get_by_role("button", name="Dependencies").click()
-    expect(cards).to_contain_text(["Needs 0 tasks (solid lines), needed by 20 tasks (dashed)."] * 2)
+    expect(cards).to_contain_text(["Depends on 0 tasks (solid), needed by 20 tasks (dashed)."] * 2)
     charts.first.screenshot(path=shots / "recording-dependents.png")
     lab.run_cell(4)
-    expect(cards).to_contain_text(["Needs 2 tasks (solid lines), needed by 0 tasks (dashed)."] * 2)
+    expect(cards).to_contain_text(["Depends on 2 tasks (solid), needed by 0 tasks (dashed)."] * 2)
 
 
 SHOW_HOSTILE = f"""

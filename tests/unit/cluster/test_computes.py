@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import asyncio
+import threading
 from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
@@ -247,3 +248,12 @@ def test_a_block_in_a_block_has_its_own_work_while_an_earlier_future_is_unfinish
 
 def wait_for_event(name: str) -> None:
     Event(name).wait()
+
+
+def test_a_compute_is_of_the_thread_that_hands_it_over(client: Client) -> None:
+    with taskscope.profile(display=False):
+        future = client.submit(lambda: Event("handed-over").wait(60), pure=False)
+        threads = [log.thread for log in current().recorder.going()]
+        Event("handed-over", client=client).set()
+        assert future.result()
+    assert threads == [threading.get_ident()]

@@ -341,11 +341,12 @@ class Origin(NamedTuple):
     label: str | None
     cell: Cell
     execution: str | None
+    thread: int
 
     @classmethod
     def here(cls) -> Origin:
         """Return that of this thread."""
-        return cls(run_label.get(), current_cell(), current_execution())
+        return cls(run_label.get(), current_cell(), current_execution(), threading.get_ident())
 
 
 class Computes:
@@ -454,7 +455,7 @@ class Computes:
                 log = self._recorder.begin()
                 log.label, log.scheduler, log.is_held_elsewhere = origin.label, CLUSTER, True
                 log.cell, log.execution_count, log.source_crc = origin.cell
-                log.execution = origin.execution
+                log.execution, log.thread = origin.execution, origin.thread
                 log.n_workers = n_threads
                 run = TrackedRun(log, submission.client, submission.call, submission.single, wake)
                 run.handed_over = submission.began
