@@ -253,6 +253,7 @@ def wait_for_event(name: str) -> None:
 def test_a_compute_is_of_the_thread_that_hands_it_over(client: Client) -> None:
     with taskscope.profile(display=False):
         future = client.submit(lambda: Event("handed-over").wait(60), pure=False)
+        until(lambda: bool(current().recorder.going()))
         threads = [log.thread for log in current().recorder.going()]
         Event("handed-over", client=client).set()
         assert future.result()
