@@ -217,7 +217,8 @@ $(STAMPS)/minimum: pyproject.toml | $(STAMPS)/python
 	@echo 'installing the oldest releases that pyproject.toml allows'
 	@$(PYTHON) -m venv --clear $(MINIMUM)
 	@$(PYTHON) -c 'import tomllib; project = tomllib.load(open("pyproject.toml", "rb"))["project"]; \
-		print(*(r.split(",")[0].replace(">=", "==") for r in project["dependencies"]), sep="\n")' >$(MINIMUM)/constraints.txt
+		ours = project["dependencies"] + project["optional-dependencies"]["parquet"]; \
+		print(*(r.split(",")[0].replace(">=", "==") for r in ours), sep="\n")' >$(MINIMUM)/constraints.txt
 	@TASKSCOPE_SKIP_FRONTEND=1 $(MINIMUM)/bin/python -m pip install -qq --disable-pip-version-check -e '.[dev]' \
 		-c $(MINIMUM)/constraints.txt
 	@touch $@

@@ -10,21 +10,25 @@ from __future__ import annotations
 
 import statistics
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Self
+from typing import Any, Self, TypeAlias
 
 import dask.threaded
 import numpy as np
+from distributed import Client, LocalCluster
 
-from benchmarks.eta_workloads import N_WORKERS, WORKLOADS, graph_of
+from benchmarks.eta_workloads import N_WORKERS, WORKLOADS, Graph, graph_of
 from benchmarks.harness import Table, main
 from taskscope.analysis.time_left import Estimates
 from taskscope.model.recording import RecordedData
-from taskscope.model.records import Estimate
+from taskscope.model.tables.records import Estimate
+from taskscope.options import TRANSPORTS, Options, Transport
 from taskscope.session import current
 
 LOOK_S = 0.1
+Get: TypeAlias = Callable[[Graph, Any], object]
+"""Computes a key of a graph."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,14 +77,19 @@ class _Watcher:
                     self.n_without += 1
 
 
-def computed(name: str, seed: int) -> Run:
+def _on_threads(graph: Graph, key: Any) -> object:
+    return dask.threaded.get(graph, key, num_workers=N_WORKERS)
+
+
+def computed(name: str, seed: int, get: Get = _on_threads, transport: Transport = "observe") -> Run:
     """Compute a graph and return what was estimated meanwhile."""
     session, holder = current(), object()
-    session.hold(holder)
+    session.hold(holder, Options(transport=transport))
     graph = dict(graph_of(name, seed))
     try:
         with _Watcher() as watcher:
-            dask.threaded.get(graph, list(graph)[-1], num_workers=N_WORKERS)
+            get(graph, list(graph)[-1])
+        session.cluster.settle()
     finally:
         (*_, run) = session.recorder.runs()
         seen = _seen(session.recorder.snapshot(run.run, run.run))
@@ -136,17 +145,27 @@ def _row(name: str, runs: Sequence[Run]) -> list[str]:
     ]
 
 
-def _rows(seeds: Sequence[int]) -> Iterator[list[str]]:
+def _rows(
+    seeds: Sequence[int], get: Get = _on_threads, transport: Transport = "observe"
+) -> Iterator[list[str]]:
     everything: list[Run] = []
     for name in WORKLOADS:
-        runs = [computed(name, seed) for seed in seeds]
+        runs = [computed(name, seed, get, transport) for seed in seeds]
         everything += runs
         yield _row(name, runs)
     yield _row("**all**", everything)
 
 
+def _rows_on_cluster(seeds: Sequence[int], transport: Transport) -> Iterator[list[str]]:
+    with (
+        LocalCluster(n_workers=2, threads_per_worker=N_WORKERS // 2, dashboard_address=":0") as cluster,
+        Client(cluster) as client,
+    ):
+        yield from _rows(seeds, client.get, transport)
+
+
 def measure(*, quick: bool) -> list[Table]:
-    """Return one table."""
+    """Return a table of threads, and one of a cluster for each way in which its events come."""
     columns = [
         "graph",
         "looks",
@@ -158,14 +177,25 @@ def measure(*, quick: bool) -> list[Table]:
         "width",
         "no estimate",
     ]
-    seeds = range(1) if quick else range(5)
+    seeds, on_cluster = (range(1), range(1)) if quick else (range(5), range(2))
     note = (
         "Error and width are medians, in parts of the compute's length. A first straggler cannot be "
         "foreseen. Through unseen prefixes: the end was beyond the band, all tasks of the prefixes seen by "
         "then had ended in it, and the widget said that it may take longer, as tasks of prefixes not seen "
         "yet were ahead. Before there is evidence there is no estimate."
     )
-    return [Table("The time left: is the true end in the band?", columns, _rows(seeds), note)]
+    return [
+        Table("The time left: is the true end in the band?", columns, _rows(seeds), note),
+        *(
+            Table(
+                f'The same on two workers of two threads, with transport="{transport}"',
+                columns,
+                _rows_on_cluster(on_cluster, transport),
+                "As above; what has ended is known as late as the scheduler tells it.",
+            )
+            for transport in TRANSPORTS
+        ),
+    ]
 
 
 if __name__ == "__main__":

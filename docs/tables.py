@@ -9,9 +9,9 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from taskscope.codec import FORMAT, LIMITS
+from taskscope.model.public_tables import TABLES
 from taskscope.model.streams import FILE
 from taskscope.model.streams import PAGE as TOLD
-from taskscope.model.tables import TABLES
 from taskscope.schema import Column, Table
 
 __all__ = ["DECODER", "FILES", "PAGE", "decoder", "files", "page"]
@@ -21,7 +21,7 @@ DECODER = PAGE.parents[1] / "labextension/src/wire/tables.ts"
 FILES = PAGE.parents[1] / "labextension/src/files/tables.ts"
 
 _INTRODUCTION = """\
-<!-- Made by `python -m docs.tables` from taskscope.model.tables; change it there. -->
+<!-- Made by `python -m docs.tables` from taskscope.model.public_tables; change it there. -->
 
 # Tables
 

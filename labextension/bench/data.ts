@@ -39,7 +39,8 @@ export class TaskMaker {
       lane: new Uint16Array(count),
       group: new Uint16Array(count),
       status: new Uint8Array(count),
-      scheduler: new Uint8Array(count),
+      observedBy: new Uint8Array(count),
+      cpuFrom: new Uint8Array(count),
       startS: new Float64Array(count),
       stopS: new Float64Array(count),
       cpuS: new Float64Array(count).fill(0.001),
@@ -80,14 +81,14 @@ export class TaskMaker {
     return {
       recorder: 'bench', epoch: 'bench-1', seq, nowS: this.nowS, active, final: false, estimates: [], stops: [],
       first, count, cursor: this.#row, dropped: Math.max(this.#row - this.workload.keep, 0), tasks, errors: [], running: [], remarks: [],
-      groups: ids(prefixes).map(id => ({ id, name: `step-${id}`, prefix: `step-${id}` })),
+      groups: ids(prefixes).map(id => ({ id, name: `step-${id}`, prefix: `step-${id}`, colour: id })),
       lanes: ids(lanes).map(id => ({ id, worker: `worker-${id % workers}`, thread: id, label: `thread ${id + 1}` })),
       runs: [{
         run: 0, label: null, cell: null, executionCount: null, sourceCrc: null, scheduler: 'threads', nWorkers: lanes, nTasks: this.#row,
         startS: 0, stopS: active ? null : this.nowS, status: active ? 'running' : 'finished', error: null
       }],
       progress: ids(prefixes).map(id => ({
-        run: 0, prefix: `step-${id}`, total: count, finished: count, erred: 0, running: 0, interrupted: 0, spared: 0, again: 0, durationS: 1, scheduled: null
+        run: 0, prefix: `step-${id}`, total: count, finished: count, erred: 0, running: 0, interrupted: 0, spared: 0, again: 0, durationS: 1, firstS: 0, scheduled: null
       })),
       resources: {
         first: 0, nCores: null, limitBytes: null, timeS: new Float64Array(), cpuPercent: new Float32Array(),

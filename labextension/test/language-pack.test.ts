@@ -67,7 +67,7 @@ it('a language pack gives the words of a chart, and as many plural forms as its 
       '': { domain: 'taskscope', language: 'ru', pluralForms: 'nplurals=3; plural=(n%10==1 && n%100!=11 ? 0 : n%10>=2 && n%10<=4 && (n%100<10 || n%100>=20) ? 1 : 2);' },
       'Running': ['Выполняется'],
       '%2 of %3 task': ['%2 из %3 задачи', '%2 из %3 задач', '%2 из %3 задач'],
-      'Show %2 more prefix': ['Ещё %2 вид', 'Ещё %2 вида', 'Ещё %2 видов']
+      'Show %2 more task type': ['Ещё %2 вид', 'Ещё %2 вида', 'Ещё %2 видов']
     },
     'taskscope'
   );

@@ -79,12 +79,14 @@ class StillRunningError(TaskscopeError, TimeoutError):
 
 
 @contextmanager
-def required(what: str, package: str) -> Iterator[None]:
-    """Say that `what` needs `package` where an import in the block fails."""
+def required(what: str, package: str, install: str | None = None) -> Iterator[None]:
+    """Say that `what` needs `package` where an import in the block fails; `install` is what pip is given."""
     try:
         yield
     except ImportError as error:
-        raise MissingDependencyError(f"{what} needs {package}; install it: pip install {package}") from error
+        raise MissingDependencyError(
+            f"{what} needs {package}; install it: pip install {install or package}"
+        ) from error
 
 
 def unknown_name(kind: str, name: object, known: Iterable[str]) -> str:

@@ -11,21 +11,25 @@ from typing import TYPE_CHECKING, ParamSpec, Protocol, Self
 
 from taskscope.analysis.compare import ComparedData, compared
 from taskscope.analysis.explain.critical_path import CriticalPath, critical_path
-from taskscope.analysis.explain.findings import Explanation, explain
+from taskscope.analysis.explain.finding import Explanation
+from taskscope.analysis.explain.findings import explain
 from taskscope.analysis.explain.replay import WhatIf, what_if
 from taskscope.analysis.profile import Profile, profile
 from taskscope.analysis.summary import summary_text
+from taskscope.analysis.worker_stacks import in_proportion
 from taskscope.export.folder import to_csv, to_parquet
 from taskscope.export.reader import load as load_data
 from taskscope.export.save import comparison_to_html, save, to_chrome_trace, to_html, to_speedscope
 from taskscope.model.recording import RecordedData
+from taskscope.model.tables.records import Run
 from taskscope.report import result_bundle
 from taskscope.report.comparison import comparison_bundle
+from taskscope.session import Session
 
 if TYPE_CHECKING:
     from bokeh.models import GridPlot
 
-__all__ = ["Comparison", "Recording", "compare", "load"]
+__all__ = ["Comparison", "Recording", "compare", "load", "recorded"]
 
 
 class Completion(Protocol):
@@ -279,7 +283,7 @@ class Recording(RecordedData):
 
         Notes
         -----
-        Looked for are `taskscope.analysis.explain.findings.Cause`. What a finding is worth is the
+        Looked for are `taskscope.analysis.explain.finding.Cause`. What a finding is worth is the
         difference of two replays (see `what_if`), or time measured on the critical path. Findings may
         overlap.
         """
@@ -354,6 +358,8 @@ class Recording(RecordedData):
             If the file cannot be written, or exists and `overwrite` is false.
         OptionError
             If the extension is not a known one.
+        MissingDependencyError
+            If it is ``.parquet``, and pyarrow is not installed (``pip install 'taskscope[parquet]'``).
         """
         save(self, path, overwrite=overwrite, redact=redact)
 
@@ -396,7 +402,7 @@ class Recording(RecordedData):
         """Write every table as a Parquet file of its name into a directory, which is made if need be.
 
         Where no cluster was watched, ``activities`` has one row for each task, its compute. Parameters and
-        errors are those of `save`; needs PyArrow.
+        errors are those of `save`.
         """
         to_parquet(self, directory, overwrite=overwrite, redact=redact)
 
@@ -433,6 +439,21 @@ class Comparison(ComparedData):
         Parameters and errors are those of `taskscope.Recording.save`. Credentials in URLs are hidden.
         """
         comparison_to_html(self, path, overwrite=overwrite)
+
+
+def recorded(session: Session, runs: Sequence[Run]) -> Recording:
+    """Return what a session has of computes that follow each other, of which there is at least one."""
+    recorder = session.recorder
+    labels = {run.label for run in runs}
+    stops = [recorder.now_s() if run.stop_s is None else run.stop_s for run in runs]
+    recording = recorder.snapshot(
+        runs[0].run,
+        runs[-1].run,
+        start_s=min(run.start_s for run in runs),
+        stop_s=max(stops),
+        metadata={**session.metadata(), "label": labels.pop() if len(labels) == 1 else None},
+    )
+    return Recording.of(in_proportion(recording))
 
 
 def compare(before: Recording, after: Recording) -> Comparison:

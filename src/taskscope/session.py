@@ -18,7 +18,7 @@ import numpy as np
 
 from taskscope.model.clock import SYSTEM_CLOCK, Clock
 from taskscope.model.forklock import ForkLock
-from taskscope.model.resources import ResourceLimits
+from taskscope.model.tables.resources import ResourceLimits
 from taskscope.model.version import __version__
 from taskscope.options import DEFAULT_CYCLE_S, DEFAULT_DT, MetricOption, Options
 from taskscope.record import Recorder
@@ -69,7 +69,9 @@ class Session:
             self._holders.pop(id(owner), None)
             self._holders[id(owner)] = (owner, options or Options())
             self._apply()
-            if not self._is_attached:
+            if self._is_attached:
+                self.cluster.schedulers.forget_refused()
+            else:
                 self.source.attach()
                 self.cluster.attach()
                 self._is_attached = True

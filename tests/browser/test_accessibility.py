@@ -87,7 +87,7 @@ def test_no_widget_in_any_state_violates_a_rule(lab: LabPage, shots: Path, theme
     expect(states).to_have_text(["Interrupted"] * 2)
     found["interrupted"] = violations(lab)
     lab.run_cell(3)
-    expect(lab.page.get_by_role("button", name="Show 3 more prefixes")).to_have_count(2)
+    expect(lab.page.get_by_role("button", name="Show 3 more task types")).to_have_count(2)
     found["many groups"] = violations(lab)
     lab.start_cell(4)
     lab.wait_cell(4)

@@ -22,7 +22,7 @@ def back_to_notebook(lab: LabPage) -> None:
     lab.switch_to(f"{lab.workspace}.ipynb")
 
 
-def use_each(lab: LabPage, state: str, count: str, n_tasks: str) -> None:
+def use_each(lab: LabPage, state: str, count: str, n_tasks: str, *, held_any: bool = True) -> None:
     """Open each panel, look whether it shows what was computed and can be moved by keys, and close it."""
     for chart in CHARTS:
         panel = opened(lab, chart)
@@ -31,7 +31,8 @@ def use_each(lab: LabPage, state: str, count: str, n_tasks: str) -> None:
             expect(panel.locator(".tsk-progress-count")).to_have_text(count)
         if chart in {"task-stream", "dashboard"}:
             expect(panel.locator(".tsk-gantt-state")).to_contain_text(n_tasks)
-        if chart != "progress":
+        # Of a compute that never held a result there is no chart of the cache.
+        if chart != "progress" and (held_any or chart != "cache"):
             canvas = panel.locator("canvas[tabindex='0']:visible").first
             expect(canvas).to_have_attribute("role", "application")
             roles = panel.locator("canvas[tabindex='0']").evaluate_all("all => all.map(one => one.role)")
@@ -57,7 +58,7 @@ def test_each_panel_shows_a_second_and_a_third_time_what_it_shows_the_first(lab:
     back_to_notebook(lab)
     lab.wait_cell(2)
     lab.release()
-    use_each(lab, "Interrupted", "0 of 4 tasks", "10 tasks")
+    use_each(lab, "Interrupted", "0 of 4 tasks", "4 tasks", held_any=False)
 
     back_to_notebook(lab)
     lab.restart_kernel()

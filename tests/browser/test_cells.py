@@ -36,7 +36,7 @@ DARK = "window.jupyterapp.commands.execute('apputils:change-theme', { theme: 'Ju
 
 
 def badge(lab: LabPage, index: int) -> Locator:
-    return lab.page.locator(f"[data-windowed-list-index='{index}'] .tsk-cell-badge")
+    return lab.page.locator(f"[data-windowed-list-index='{index}'] .tsk-cell-badge > button")
 
 
 def saved(lab: LabPage, server: Server) -> str:
@@ -52,8 +52,8 @@ def test_a_cell_says_how_its_computes_stand_and_the_notebook_keeps_nothing_of_it
     lab.run_cell(0)
     expect(lab.page.locator(".tsk-cell-badge")).to_have_count(0)
     lab.start_cell(1)
-    expect(badge(lab, 1)).to_have_text("Dask: running")
-    expect(badge(lab, 1)).to_have_attribute("title", "1 compute, 4 tasks")
+    expect(badge(lab, 1)).to_have_text("Dask: 0%")
+    expect(badge(lab, 1)).to_have_attribute("title", "1 compute, 4 tasks. Show its charts")
     lab.page.screenshot(path=shots / "badge-running.png")
     lab.page.evaluate(COMMAND, "notebook:interrupt-kernel")
     lab.wait_cell(1)
@@ -62,7 +62,7 @@ def test_a_cell_says_how_its_computes_stand_and_the_notebook_keeps_nothing_of_it
     expect(badge(lab, 2)).to_have_text("Dask: failed")
     lab.run_cell(3)
     expect(badge(lab, 3)).to_have_text(re.compile(r"Dask: finished in \d+ ms"))
-    expect(badge(lab, 3)).to_have_attribute("title", "2 computes, 30 tasks")
+    expect(badge(lab, 3)).to_have_attribute("title", "2 computes, 30 tasks. Show its charts")
     assert "Dask: " not in saved(lab, server)
     lab.page.screenshot(path=shots / "badges-light.png")
     lab.page.evaluate(DARK)
@@ -103,7 +103,7 @@ def test_a_badge_is_of_the_latest_execution_also_while_it_runs(lab: LabPage) -> 
     lab.run_cell(0)
     lab.run_cell(2)
     lab.run_cell(1)
-    expect(badge(lab, 1)).to_have_attribute("title", "1 compute, 5 tasks")
+    expect(badge(lab, 1)).to_have_attribute("title", "1 compute, 5 tasks. Show its charts")
     lab.run_cell(3)
     lab.start_cell(1)
     expect(badge(lab, 1)).to_have_count(0)
@@ -114,11 +114,18 @@ def test_a_cell_that_runs_while_the_page_is_reloaded_has_its_badge_again(lab: La
     lab.open(LOAD, "_ = computed(wait, 4)", "import threading; threading.Timer(0.5, gate.set).start()")
     lab.run_cell(0)
     lab.start_cell(1)
-    expect(badge(lab, 1)).to_have_text("Dask: running")
+    expect(badge(lab, 1)).to_have_text("Dask: 0%")
     lab.save()
     lab.reload()
     lab.ask_for_feed()
-    expect(badge(lab, 1)).to_have_text("Dask: running")
+    expect(badge(lab, 1)).to_have_text("Dask: 0%")
+
+
+def show_all_computes(lab: LabPage) -> Locator:
+    """Have the timeline show earlier computes, too, and return its canvas."""
+    lab.page.locator(".tsk-gantt").get_by_role("button", name="More actions").click()
+    lab.page.get_by_role("menuitem", name="Show all computes").click()
+    return lab.page.locator(".tsk-gantt canvas")
 
 
 def test_a_task_and_a_compute_lead_to_their_cell(lab: LabPage, shots: Path) -> None:
@@ -130,7 +137,7 @@ def test_a_task_and_a_compute_lead_to_their_cell(lab: LabPage, shots: Path) -> N
     lab.run_cell(15)
     first = lab.page.locator("[data-windowed-list-index='1']")
     expect(first).not_to_be_in_viewport()
-    canvas = lab.page.locator(".tsk-gantt canvas")
+    canvas = show_all_computes(lab)
     canvas.focus()
     canvas.press("Home")
     # Stepping begins in the middle of what is in sight, wherever that is: back to the first task of the lane.

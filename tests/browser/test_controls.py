@@ -167,7 +167,7 @@ def choose(lab: LabPage, name: str, action: str) -> None:
 
 
 def copied(lab: LabPage, name: str) -> list[list[str]]:
-    action = "Copy prefixes and lanes as a table" if name == "gantt" else "Copy as a table"
+    action = "Copy task types and threads as a table" if name == "gantt" else "Copy as a table"
     choose(lab, name, action)
     expect(chart(lab, name).locator(".tsk-notice")).to_have_text(re.compile(r"^copied \d+ rows"))
     text: str = lab.page.evaluate("navigator.clipboard.readText()")
@@ -199,14 +199,14 @@ def test_every_chart_by_itself_is_copied_as_a_table_and_saved_as_a_picture(lab: 
     tables = {name: copied(lab, name) for name in CHARTS}
     counts = [["load", "4", "4", "0", "0", "0"], ["scale", "4", "4", "0", "0", "0"]]
     assert [tables["progress"][0], *sorted(tables["progress"][1:])] == [
-        ["Prefix", "Tasks", "Finished", "Running", "Failed", "Interrupted or lost"],
+        ["Task type", "Tasks", "Finished", "Running", "Failed", "Interrupted or lost"],
         *counts,
     ]
     assert sorted(row[:3] for row in tables["gantt"][1:3]) == [row[:3] for row in counts]
     assert [row[0] for row in tables["resources"][2:4]] == ["Memory", ""]
     assert tables["resources"][4][:3] == ["Time (s)", "CPU (% of one core)", "Resident memory (bytes)"]
     assert all(float(row[2]) > 10e6 for row in tables["resources"][5:]), tables["resources"]
-    assert tables["cache"][0] == ["Group", "Prefix", "Bytes"]
+    assert tables["cache"][0] == ["Group", "Task type", "Bytes"]
     assert {row[0] for row in tables["cache"][1:]} in ({"load"}, {"scale"}, {"load", "scale"})
     for name in CHARTS:
         looked = saved(lab, name, shots)
@@ -248,7 +248,7 @@ def test_every_chart_by_itself_is_held_and_cleared(lab: LabPage) -> None:
     for button in hold:
         button.click()
     expect(chart(lab, "progress").locator(".tsk-progress-count")).to_have_text("8 of 8 tasks")
-    expect(chart(lab, "gantt").locator(".tsk-gantt-state")).to_have_text("8 tasks · 2 lanes")
+    expect(chart(lab, "gantt").locator(".tsk-gantt-state")).to_have_text("8 tasks · 2 threads")
     for name in CHARTS:
         choose(lab, name, "Clear, show new tasks only")
     expect(chart(lab, "progress").locator(".tsk-progress-state")).to_have_text("Waiting for a Dask compute")

@@ -13,7 +13,7 @@ SETUP = f"""
 import sys
 sys.path.insert(0, {str(Path(__file__).parents[2])!r})
 from dataclasses import replace
-from taskscope.model.records import Lane
+from taskscope.model.tables.records import Lane
 from tests.support.recordings import recording_of, run_of
 from tests.support.task_blocks import Row
 from ipywidgets import VBox
@@ -36,6 +36,10 @@ GROUPS = """
 groups = range(2000)
 show([Row(key=(f"g{i}-1", 0), lane=i % 4, start_s=i / 100, stop_s=i / 100 + 0.03) for i in groups], 21)
 """
+NAMES = """
+names = [f"load_{i:05}_" + "x" * 400 for i in range(12_000)]
+show([Row(key=name, lane=i % 4, start_s=i / 100, stop_s=i / 100 + 0.03) for i, name in enumerate(names)], 121)
+"""
 LENGTHS = """
 none = Row(key="none", lane=1, start_s=DAY, stop_s=DAY)
 short = Row(key="short", lane=1, start_s=2 * DAY, stop_s=2 * DAY + 1e-6)
@@ -46,13 +50,14 @@ times = [(5, 6), (2, 3), (9, 8.5), (5.5, 7)]
 show([Row(key=("a", i), start_s=start, stop_s=stop) for i, (start, stop) in enumerate(times)], 10)
 """
 CASES = {
-    "1 lane": ("lanes(1)", "3 tasks · 1 lane"),
-    "16 lanes": ("lanes(16)", "48 tasks · 16 lanes"),
-    "500 lanes": ("lanes(500, 20)", "1,500 tasks · 500 lanes"),
-    "5,000 lanes": ("lanes(5000, 100)", "15,000 tasks · 5,000 lanes"),
-    "2,000 groups": (GROUPS, "2,000 tasks · 4 lanes"),
-    "nothing and three days": (LENGTHS, "3 tasks · 2 lanes"),
-    "clock steps back": (STEPS, "4 tasks · 1 lane"),
+    "1 thread": ("lanes(1)", "3 tasks · 1 thread"),
+    "16 threads": ("lanes(16)", "48 tasks · 16 threads"),
+    "500 threads": ("lanes(500, 20)", "1,500 tasks · 500 threads"),
+    "5,000 threads": ("lanes(5000, 100)", "15,000 tasks · 5,000 threads"),
+    "2,000 groups": (GROUPS, "2,000 tasks · 4 threads"),
+    "more names than fit into a message": (NAMES, "12,000 tasks · 4 threads"),
+    "nothing and three days": (LENGTHS, "3 tasks · 2 threads"),
+    "clock steps back": (STEPS, "4 tasks · 1 thread"),
 }
 
 

@@ -103,7 +103,8 @@ def test_an_unknown_verb_is_answered_with_an_error_while_a_cell_runs(lab: LabPag
     reply = lab.ask_feed({"verb": "eval", "code": "1/0"})
     assert not lab.is_done(1)
     assert reply["error"] == (
-        "unknown verb 'eval'; known are hello, resync, rate, renew, stop, dependencies, tell"
+        "unknown verb 'eval'; known are hello, resync, rate, renew, stop, dependencies, save, compare, "
+        "explain, tell"
     )
 
 
@@ -240,10 +241,10 @@ def test_closing_a_widget_leaves_no_listener_behind(lab: LabPage) -> None:
     lab.run_cell(1)
     bar = lab.page.get_by_role("progressbar", name="Finished tasks")
     expect(bar).to_be_visible()
-    lab.wait_feed("feed.nListeners > 1")
+    lab.wait_feed("feed.nListeners > 2")
     lab.run_cell(2)
     expect(bar).to_have_count(0)
-    lab.wait_feed("feed.nListeners === 1")
+    lab.wait_feed("feed.nListeners === 2")
 
 
 def test_what_a_person_changes_reaches_the_kernel_and_the_other_way_round(lab: LabPage) -> None:

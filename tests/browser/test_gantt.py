@@ -55,6 +55,10 @@ def card(lab: LabPage) -> Locator:
     return chart(lab).get_by_role("region", name="Selected task")
 
 
+def range_panel(lab: LabPage) -> Locator:
+    return chart(lab).get_by_role("region", name="Selected time range")
+
+
 def press(lab: LabPage, *keys: str) -> None:
     for key in keys:
         canvas(lab).press(key)
@@ -91,7 +95,7 @@ def use_theme(lab: LabPage, name: str) -> None:
     )
 
 
-def opened(lab: LabPage, *more: str, compute: str = COMPUTE, says: str = "40 tasks · 2 lanes") -> None:
+def opened(lab: LabPage, *more: str, compute: str = COMPUTE, says: str = "40 tasks · 2 threads") -> None:
     lab.open(SHOW, compute, *more)
     lab.run_cell(0)
     expect(chart(lab)).to_be_visible()
@@ -117,7 +121,7 @@ def drag(lab: LabPage, start: float, stop: float, y: float) -> None:
     lab.page.mouse.up()
 
 
-def test_a_box_the_wheel_and_keys_zoom_and_the_kernel_hears_of_it(lab: LabPage) -> None:
+def test_a_range_the_wheel_and_keys_zoom_and_the_kernel_hears_of_it(lab: LabPage) -> None:
     opened(lab)
     chart(lab).get_by_role("button", name="Fit: show everything (Home)").click()
     told(lab, "follow", "false")
@@ -125,6 +129,9 @@ def test_a_box_the_wheel_and_keys_zoom_and_the_kernel_hears_of_it(lab: LabPage) 
     lab.page.keyboard.down("Shift")
     drag(lab, left + (right - left) / 4, left + (right - left) / 2, y)
     lab.page.keyboard.up("Shift")
+    expect(range_panel(lab)).to_be_visible()
+    told(lab, "time_range", "null")
+    range_panel(lab).get_by_role("button", name="Zoom to it").click()
     quarter = told(lab, "time_range", r"\[.*\]")
     width = quarter[1] - quarter[0]
     # The chart began with all of it: at least twenty rounds of 20 ms.
@@ -144,6 +151,36 @@ def test_a_box_the_wheel_and_keys_zoom_and_the_kernel_hears_of_it(lab: LabPage) 
     assert wheeled[1] - wheeled[0] < moved[1] - moved[0]
     canvas(lab).dblclick(position={"x": 300, "y": 10})
     told(lab, "time_range", "null")
+
+
+def test_a_drag_on_the_ruler_tells_what_ran_there_until_escape(lab: LabPage, shots: Path) -> None:
+    opened(lab)
+    left, right, _ = plot(lab)
+    box = canvas(lab).bounding_box()
+    assert box is not None
+    ruler = box["y"] + box["height"] - 8
+    drag(lab, left - 5, right + 20, ruler)
+    title = range_panel(lab).locator(".tsk-gantt-range-title")
+    expect(title).to_have_text(re.compile(r"^0 s to .*: 40 tasks$"))
+    cells = range_panel(lab).locator("tbody tr")
+    expect(cells).to_have_text([re.compile(r"s\d+%20$")] * 2)
+    drag(lab, left + (right - left) * 0.3, left + (right - left) * 0.6, ruler)
+    expect(title).not_to_contain_text(": 40 tasks")
+    chart(lab).screenshot(path=shots / "gantt-range-light.png")
+    use_theme(lab, "JupyterLab Dark")
+    expect(chart(lab)).to_have_class(re.compile("tsk-dark"))
+    chart(lab).screenshot(path=shots / "gantt-range-dark.png")
+    # The drag was no click: keys go to the chart, which was selected from.
+    expect(canvas(lab)).to_be_focused()
+    press(lab, "Escape")
+    expect(range_panel(lab)).to_be_hidden()
+    press(lab, "x", "Shift+ArrowLeft", "Shift+D")
+    expect(range_panel(lab)).to_be_visible()
+    chart(lab).evaluate("el => { el.style.width = '280px'; }")
+    expect(range_panel(lab).get_by_role("button", name="Close")).to_be_in_viewport()
+    chart(lab).screenshot(path=shots / "gantt-range-narrow.png")
+    range_panel(lab).get_by_role("button", name="Close").click()
+    expect(range_panel(lab)).to_be_hidden()
 
 
 def test_two_fingers_zoom(lab: LabPage) -> None:
@@ -174,14 +211,14 @@ def test_keys_in_the_chart_do_not_reach_the_notebook(lab: LabPage) -> None:
 def test_tasks_are_found_by_prefix_and_by_key(lab: LabPage) -> None:
     opened(lab)
     press(lab, "/")
-    field = chart(lab).get_by_role("searchbox", name="Find tasks by key or prefix")
+    field = chart(lab).get_by_role("searchbox", name="Find tasks by key or task type")
     expect(field).to_be_focused()
     said = chart(lab).locator(".tsk-gantt-find").get_by_role("status")
     field.fill("SCALE")
     expect(said).to_have_text("20 matches")
     field.press("Enter")
     expect(said).to_have_text("1 of 20 matches")
-    expect(card(lab)).to_contain_text("Prefix" + "scale")
+    expect(card(lab)).to_contain_text("Task type" + "scale")
     field.press("Shift+Enter")
     expect(said).to_have_text("20 of 20 matches")
     field.fill("load, 7")
@@ -196,6 +233,31 @@ def test_tasks_are_found_by_prefix_and_by_key(lab: LabPage) -> None:
     expect(canvas(lab)).to_be_focused()
 
 
+def test_what_does_not_match_steps_back_while_one_types(lab: LabPage, shots: Path) -> None:
+    opened(lab)
+    load_colour, scale_colour = colour_of(lab, "load"), colour_of(lab, "scale")
+    wait_pixels(lab, load_colour, "> 1000")
+    press(lab, "/")
+    field = chart(lab).get_by_role("searchbox", name="Find tasks by key or task type")
+    field.press_sequentially("sca")
+    wait_pixels(lab, load_colour, "=== 0")
+    wait_pixels(lab, scale_colour, "> 1000")
+    chart(lab).screenshot(path=shots / "gantt-found-light.png")
+    use_theme(lab, "JupyterLab Dark")
+    expect(chart(lab)).to_have_class(re.compile("tsk-dark"))
+    chart(lab).screenshot(path=shots / "gantt-found-dark.png")
+    use_theme(lab, "JupyterLab Light")
+    # Without Enter or Escape: nothing typed, nothing looked for.
+    for _ in "sca":
+        field.press("Backspace")
+    wait_pixels(lab, load_colour, "> 1000")
+    field.fill("load, 7")
+    wait_pixels(lab, scale_colour, "=== 0")
+    wait_pixels(lab, load_colour, "> 10")
+    field.press("Escape")
+    wait_pixels(lab, scale_colour, "> 1000")
+
+
 def test_a_prefix_is_hidden_and_stands_out_from_the_legend(lab: LabPage, shots: Path) -> None:
     opened(lab)
     load = chart(lab).get_by_role("button", name="load")
@@ -204,11 +266,11 @@ def test_a_prefix_is_hidden_and_stands_out_from_the_legend(lab: LabPage, shots: 
     wait_pixels(lab, load_colour, "> 1000")
     load.click()
     expect(load).to_have_attribute("aria-pressed", "false")
-    expect(state(lab)).to_have_text("40 tasks · 2 lanes · 1 prefix hidden")
+    expect(state(lab)).to_have_text("40 tasks · 2 threads · 1 task type hidden")
     wait_pixels(lab, load_colour, "=== 0")
     wait_pixels(lab, scale_colour, "> 1000")
     chart(lab).screenshot(path=shots / "gantt-hidden.png")
-    chart(lab).get_by_role("button", name="Show all prefixes again").click()
+    chart(lab).get_by_role("button", name="Show all task types again").click()
     wait_pixels(lab, load_colour, "> 1000")
 
     scale.hover()
@@ -225,7 +287,7 @@ def test_a_prefix_is_hidden_and_stands_out_from_the_legend(lab: LabPage, shots: 
 
 def test_the_lanes_of_a_worker_collapse_into_their_mean(lab: LabPage, shots: Path) -> None:
     compute = COMPUTE.replace("num_workers=2", "num_workers=20").replace("0.02", "0.1")
-    opened(lab, compute=compute, says="40 tasks · 20 lanes")
+    opened(lab, compute=compute, says="40 tasks · 20 threads")
     worker = chart(lab).locator(".tsk-gantt-worker")
     expect(worker).to_have_attribute("aria-expanded", "true")
     tall = canvas(lab).evaluate("canvas => canvas.clientHeight")
@@ -236,7 +298,7 @@ def test_the_lanes_of_a_worker_collapse_into_their_mean(lab: LabPage, shots: Pat
     left, right, y = plot(lab)
     lab.page.mouse.move(left + (right - left) / 3, y)
     tip = chart(lab).get_by_role("tooltip")
-    expect(tip).to_contain_text(re.compile(r"Busy\d+(\.\d)? of 20 lanes \(\d+%\)"))
+    expect(tip).to_contain_text(re.compile(r"Busy\d+(\.\d)? of 20 threads \(\d+%\)"))
     chart(lab).screenshot(path=shots / "gantt-lanes-collapsed.png")
     # Finding a task opens its worker again.
     press(lab, "/")
@@ -276,7 +338,8 @@ assert dask.threaded.get(graph, "last", num_workers=1)
 w.selected_key"""
     opened(lab, heard)
     lab.start_cell(2)
-    expect(state(lab)).to_contain_text("1 running")
+    # One must have ended that can be selected.
+    expect(state(lab)).to_contain_text(re.compile(r"[1-9]\d* tasks? .*1 running"))
     press(lab, "n")
     lab.wait_cell(2)
     (shown,) = lab.outputs(2)
@@ -293,7 +356,7 @@ try:
     dask.threaded.get({("bad", 0): (fail, 0)}, [("bad", 0)], num_workers=2)
 except ValueError:
     pass"""
-    opened(lab, compute=compute, says="failed: ValueError: no <b>good</b> 0 · 1 task · 1 lane · 1 failed")
+    opened(lab, compute=compute, says="failed: ValueError: no <b>good</b> 0 · 1 task · 1 thread · 1 failed")
     wait_pixels(lab, (214, 0, 0), "> 500")
     press(lab, "n")
     expect(card(lab)).to_contain_text("Status" + "failed")
@@ -321,17 +384,17 @@ def test_the_theme_changes_while_the_chart_is_open(lab: LabPage, shots: Path) ->
 def test_the_chart_is_copied_as_a_table_and_saved_as_a_picture(lab: LabPage) -> None:
     lab.page.context.grant_permissions(["clipboard-read", "clipboard-write"])
     opened(lab)
-    choose(lab, "Copy prefixes and lanes as a table")
+    choose(lab, "Copy task types and threads as a table")
     expect(chart(lab).locator(".tsk-notice")).to_have_text("copied 4 rows")
     lines = lab.page.evaluate("navigator.clipboard.readText()").split("\n")
     rows = [line.split("\t")[:3] for line in lines]
     # Which prefix was heard of first depends on which thread was.
     assert [rows[0], *sorted(rows[1:3]), *rows[3:]] == [
-        ["Prefix", "Tasks", "Finished"],
+        ["Task type", "Tasks", "Finished"],
         ["load", "20", "20"],
         ["scale", "20", "20"],
         [""],
-        ["Lane", "Worker", "Tasks"],
+        ["Thread", "Worker", "Tasks"],
         [lines[5].split("\t")[0], lines[5].split("\t")[1], lines[5].split("\t")[2]],
         [lines[6].split("\t")[0], lines[6].split("\t")[1], str(40 - int(lines[5].split("\t")[2]))],
     ]
@@ -345,21 +408,62 @@ def test_the_chart_is_copied_as_a_table_and_saved_as_a_picture(lab: LabPage) -> 
     assert saved.value.path().read_bytes()[:8] == b"\x89PNG\r\n\x1a\n"
 
 
-def test_dependencies_of_the_selected_task_are_drawn_when_asked_for(lab: LabPage, shots: Path) -> None:
+def opened_with_dependencies(lab: LabPage) -> None:
+    """Twenty tasks need two others each, one of which all need; two cells select one of either kind."""
     compute = COMPUTE.replace(
         '("scale", i): (nap, ("load", i))', '("scale", i): (nap, ("load", i), ("load", 0))'
     )
     opened(lab, "w.selected_key = \"('load', 0)\"", "w.selected_key = \"('scale', 3)\"", compute=compute)
+
+
+def test_dependencies_of_the_selected_task_are_links_and_lines(lab: LabPage, shots: Path) -> None:
+    opened_with_dependencies(lab)
     lab.run_cell(2)
     expect(card(lab)).to_contain_text("('load', 0)")
-    draw = card(lab).get_by_role("button", name="Draw what it needs and what needs it (R)")
+    needed_by = card(lab).get_by_role("list", name="Needed by 20 tasks")
+    expect(needed_by.get_by_role("button")).to_have_count(20)
+    draw = card(lab).get_by_role("button", name="Draw dependencies")
     expect(draw).to_have_attribute("aria-pressed", "false")
     draw.click()
     expect(draw).to_have_attribute("aria-pressed", "true")
-    expect(card(lab)).to_contain_text("needed by 20 tasks (dashed)")
+    lines = "Solid lines come from what it depends on, dashed ones lead to what needs it."
+    expect(card(lab)).to_contain_text(lines)
     chart(lab).screenshot(path=shots / "gantt-dependents.png")
     lab.run_cell(3)
-    expect(card(lab)).to_contain_text("Depends on 2 tasks (solid), needed by 0 tasks (dashed).")
+    depends_on = card(lab).get_by_role("list", name="Depends on 2 tasks")
+    expect(depends_on.get_by_role("button")).to_have_text(["('load', 3)", "('load', 0)"])
     press(lab, "r")
     expect(draw).to_have_attribute("aria-pressed", "false")
-    expect(card(lab)).not_to_contain_text("Needs 2 tasks")
+    expect(card(lab)).not_to_contain_text(lines)
+
+
+def test_dependencies_are_links_and_keys_walk_them(lab: LabPage, shots: Path) -> None:
+    opened_with_dependencies(lab)
+    lab.run_cell(3)
+    depends_on = card(lab).get_by_role("list", name="Depends on 2 tasks")
+    expect(depends_on).to_be_visible()
+    # What is out of sight is brought into it, and the kernel hears of it.
+    before = told(lab, "time_range", ".*")
+    press(lab, "z")
+    assert told(lab, "time_range", r"\[.*") != before
+    near = told(lab, "time_range", r"\[.*")
+    depends_on.get_by_role("button", name="('load', 0)").click()
+    expect(card(lab).locator(".tsk-gantt-tip-key")).to_have_text("('load', 0)")
+    assert told(lab, "selected_key", r".*\('load', 0\).*") == "('load', 0)"
+    expect(canvas(lab)).to_be_focused()
+    lab.page.wait_for_function(
+        "(near) => JSON.parse(document.querySelector('.told-time_range').innerText)[1] <= near", arg=near[0]
+    )
+    expect(card(lab).get_by_role("list", name="Needed by 20 tasks")).to_be_visible()
+    press(lab, "e")
+    expect(card(lab)).to_contain_text("Dependent 1 of 20 of ('load', 0).")
+    press(lab, "Shift+E")
+    expect(card(lab)).to_contain_text("Dependent 2 of 20 of ('load', 0).")
+    expect(card(lab).get_by_role("list", name="Depends on 2 tasks")).to_be_visible()
+    use_theme(lab, "JupyterLab Dark")
+    expect(chart(lab)).to_have_class(re.compile("tsk-dark"))
+    chart(lab).screenshot(path=shots / "gantt-links-dark.png")
+    press(lab, "q", "Shift+Q")
+    expect(card(lab)).to_contain_text("Dependency 2 of 2 of")
+    press(lab, "?")
+    expect(chart(lab).locator(".tsk-track-help")).to_contain_text("Shift+Q, Shift+E")

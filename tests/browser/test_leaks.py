@@ -63,16 +63,18 @@ def still_there(lab: LabPage, session: CDPSession) -> int:
 
 def test_a_hundred_panels_leave_no_listener_comm_or_widget(lab: LabPage) -> None:
     lab.open(LOAD, "_ = in_groups(3, 20)", KERNEL, KERNEL)
-    for cell in range(3):
+    for cell in range(2):
         lab.run_cell(cell)
     lab.wait_feed("feed.state === 'live' && feed.tasks === 60 && !feed.active")
+    # Not before: on a busy machine the page may not have been there yet.
+    lab.run_cell(2)
     session = lab.page.context.new_cdp_session(lab.page)
     # What JupyterLab and the charts make once, at the first panel of each kind.
     lab.page.evaluate(OPEN_AND_CLOSE, 20)
     before, n_before = lab.on_feeds(HOLDS), listeners(session)
     lab.page.evaluate(OPEN_AND_CLOSE, N_PANELS)
     assert lab.on_feeds(HOLDS) == before
-    assert before["storeListeners"] == 1, "the badges of the notebook"
+    assert before["storeListeners"] == 2, "the badges of the notebook, and the status bar's item"
     assert still_there(lab, session) == 0
     # One of JupyterLab's own, for menus, comes and goes.
     assert listeners(session) - n_before in {-1, 0, 1}

@@ -47,6 +47,11 @@ current().pump.wake()
 ASK = """from taskscope.jupyter.adapter.channels import KernelChannels
 KernelChannels().announce("taskscope.show", {"protocol": 1, "panel": "%s"})"""
 
+WITH_DASK = "import dask.array as da\nassert da.ones(8, chunks=2).sum().compute() == 8"
+LOADS_WITH_DASK = (
+    f"{REGISTRY}.load('taskscope:plugin').then(settings => settings.get('loadWithDask').composite)"
+)
+
 
 @pytest.fixture(autouse=True)
 def unchanged_afterwards(lab: LabPage) -> Iterator[None]:
@@ -73,6 +78,7 @@ def test_each_setting_has_a_default_and_says_what_it_does(lab: LabPage, shots: P
             "resources": {"mode": "split-bottom", "ref": "task-stream"},
             "cache": {"mode": "tab-after", "ref": "resources"},
         },
+        "loadWithDask": False,
         "palette": "taskscope",
         "maxTasks": 5_000_000,
     }
@@ -166,6 +172,38 @@ def test_new_panels_are_pinned_where_the_settings_say_so(lab: LabPage) -> None:
     assert [p for p in panels if p[0].startswith("taskscope")] == [
         ["taskscope-panel-cache-2", f"{lab.workspace}.ipynb"]
     ]
+
+
+def test_taskscope_loads_by_itself_once_a_person_has_taken_the_offer(lab: LabPage, shots: Path) -> None:
+    side = lab.page.locator("#taskscope-side-panel")
+    offer = side.get_by_role("button", name="Always load it with dask")
+    finished = lab.page.locator("[data-windowed-list-index='0'] .tsk-cell-badge").get_by_text(
+        "Dask: finished"
+    )
+    lab.open(WITH_DASK)
+    lab.run_cell(0)
+    lab.command("taskscope:open-side-panel")
+    expect(offer).to_be_visible()
+    lab.page.screenshot(path=shots / "offer-to-load.png")
+    assert lab.page.evaluate(LOADS_WITH_DASK) is False
+    offer.click()
+    # The kernel at hand has imported dask already.
+    lab.wait_feed("feed.state === 'live'")
+    expect(offer).to_be_hidden()
+    assert lab.page.evaluate(LOADS_WITH_DASK) is True
+    lab.run_cell(0)
+    expect(finished).to_be_visible()
+    lab.restart_kernel()
+    expect(finished).to_be_hidden()
+    lab.run_cell(0)
+    expect(finished).to_be_visible()
+    assert lab.outputs(0) == []
+    # Whoever opens another notebook has it, too, until it is taken back.
+    lab.open_also(WITH_DASK, path=f"{lab.workspace}-also.ipynb")
+    lab.run_cell(0)
+    expect(finished.last).to_be_visible()
+    lab.command("taskscope:load-with-dask")
+    assert lab.page.evaluate(LOADS_WITH_DASK) is False
 
 
 def test_a_cell_opens_the_side_panel_where_it_or_the_settings_ask(lab: LabPage) -> None:

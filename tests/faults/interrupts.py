@@ -220,6 +220,8 @@ class Sweep:
         self._client: Any = None
         self._n_files = 0
         self._n_computes = 0
+        self._ignored: list[str] = []
+        """What Python could raise nowhere, and printed; warnings are errors here."""
 
     # What is interrupted -----------------------------------------------------------------------------------
 
@@ -356,10 +358,13 @@ class Sweep:
             "an active recorder": recorder.is_active(),
             "a log": bool(session.source._logs),
             "a label": run_label.get() is not None,
-            "a fault of ours": len(recorder.messages) > faults,
+            # They go on the client's own thread; the next block would see that it waits for them still.
+            "a future": self._client is not None and bool(self._client.futures),
             "a lock": session._lock.locked() or registration._lock.locked(),
         }
         found = [name for name, is_left in checks.items() if is_left]
+        found += [f"said: {message.text}" for message in recorder.messages[faults:]]
+        found += [f"ignored: {ignored}" for ignored in self._ignored]
         if not others:
             found += held_now().beyond(before)
         return found + [path.name for path in self._folder.iterdir() if path.name.startswith(".")]
@@ -389,6 +394,7 @@ class Sweep:
     def prepared(self, mode: Mode) -> Iterator[None]:
         """Have what a mode needs, and what every process has after its first use."""
         with ExitStack() as stack:
+            stack.enter_context(patch.object(sys, "unraisablehook", self._ignore))
             if mode.kind == "magic":
                 stack.enter_context(self._in_a_shell())
             if mode.scheduler == "cluster":
@@ -398,6 +404,9 @@ class Sweep:
                     self.act(mode)
                 self.next_block(mode)
             yield
+
+    def _ignore(self, ignored: sys.UnraisableHookArgs) -> None:
+        self._ignored.append(f"{ignored.exc_value!r} in {ignored.object!r}")
 
     @contextmanager
     def _with_a_cluster(self) -> Iterator[None]:
@@ -430,6 +439,7 @@ class Sweep:
         before, faults = held_now(), len(current().recorder.messages)
         came: BaseException | None = None
         tracer = Tracer(at=point)
+        self._ignored.clear()
         try:
             with tracer:
                 self.act(mode)

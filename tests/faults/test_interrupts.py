@@ -5,13 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from threading import Event
 from typing import Any
 
 import dask
 import pytest
 from dask._task_spec import Task, TaskRef
+from distributed import Client, LocalCluster
 
 import taskscope
+from taskscope.profiling.block import Block
 from taskscope.record import Recorder, RunLog
 from taskscope.session import current
 from taskscope.sources.local import source as local_module
@@ -103,3 +106,26 @@ def test_in_a_block_it_comes_out_and_the_recording_is_there(end: BaseException) 
     assert run.recording.to_pandas("tasks")["key"].tolist() == ["a", "b"]
     assert run.recording.metadata["interrupted"] is isinstance(end, KeyboardInterrupt)
     assert not current().held
+
+
+def test_a_block_that_is_closed_before_its_cluster_has_told_all_says_so_and_nobody_else_is_told(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    goes_on, interrupt = Event(), KeyboardInterrupt()
+    with (
+        LocalCluster(n_workers=1, threads_per_worker=1, processes=False, dashboard_address=":0") as cluster,
+        Client(cluster) as client,
+    ):
+        run = taskscope.profile(display=False)
+        with ended_by(interrupt), run:
+            assert client.submit(abs, -1).result() == 1
+            said = current().recorder.messages
+            cluster.loop.add_callback(goes_on.wait)
+            future = client.submit(abs, -2)
+            monkeypatch.setattr(Block, "leave", raising(interrupt))
+        goes_on.set()
+        assert future.result() == 2
+    assert run.recording.to_pandas("messages")["text"].tolist() == [
+        "interrupted before the cluster's last answers: tasks may be missing here, or shown as running"
+    ]
+    assert (current().held, current().recorder.messages) == (False, said)

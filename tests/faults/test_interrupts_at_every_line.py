@@ -40,3 +40,15 @@ def test_an_interrupt_at_any_line_of_a_block_s_way_out_leaves_nothing_behind(
         findings = [swept.interrupt(mode, line) for line in lines]
     assert len(lines) > 2
     assert [str(finding) for finding in findings if finding is None or finding.left] == []
+
+
+def test_an_interrupt_where_a_cluster_is_left_leaves_no_thread_and_no_connection(
+    shared: Pools, tmp_path: Path
+) -> None:
+    leaving = {"ClusterSource.detach", "Schedulers.close", "LoopThread.stop"}
+    swept, mode = Sweep(tmp_path, shared), Mode("cluster", "finishing", "async")
+    with swept.prepared(mode):
+        lines = {p for p in swept.points(mode) if p.function in leaving}
+        findings = [swept.interrupt(mode, line) for line in lines]
+    assert len(lines) > 2
+    assert [str(finding) for finding in findings if finding is None or finding.left] == []

@@ -16,7 +16,7 @@ from taskscope.diagnostics.profilers import RecordedProfiler
 from taskscope.session import current
 from tests.support.waiting import PATIENCE_S
 
-KINDS: list[Callable[[], RecordedProfiler]] = [
+KINDS: list[Callable[[], RecordedProfiler[Any]]] = [
     Profiler,
     lambda: ResourceProfiler(dt=0.01),
     CacheProfiler,
@@ -26,17 +26,12 @@ GRAPH = {"a": (abs, -1), "b": (abs, "a")}
 
 
 @pytest.fixture(params=KINDS, ids=["tasks", "resources", "cache", "metric"])
-def profiler(request: pytest.FixtureRequest) -> RecordedProfiler:
-    made: RecordedProfiler = request.param()
+def profiler(request: pytest.FixtureRequest) -> RecordedProfiler[Any]:
+    made: RecordedProfiler[Any] = request.param()
     return made
 
 
-def results(profiler: RecordedProfiler) -> list[Any]:
-    found: list[Any] = profiler.results  # type: ignore[attr-defined]  # each kind has some
-    return found
-
-
-def test_register_twice_and_unregister_when_absent(profiler: RecordedProfiler) -> None:
+def test_register_twice_and_unregister_when_absent(profiler: RecordedProfiler[Any]) -> None:
     profiler.unregister()
     profiler.register()
     profiler.register()
@@ -49,9 +44,9 @@ def test_register_twice_and_unregister_when_absent(profiler: RecordedProfiler) -
     assert not current().held
 
 
-def test_clear_while_running_and_before_anything(profiler: RecordedProfiler) -> None:
+def test_clear_while_running_and_before_anything(profiler: RecordedProfiler[Any]) -> None:
     profiler.clear()
-    assert results(profiler) == []
+    assert profiler.results == []
 
     def clear(value: int) -> int:
         profiler.clear()
@@ -62,7 +57,7 @@ def test_clear_while_running_and_before_anything(profiler: RecordedProfiler) -> 
     assert profiler.recording.runs[0].status == "finished"
 
 
-def test_two_threads_that_enter_the_same_profiler(profiler: RecordedProfiler) -> None:
+def test_two_threads_that_enter_the_same_profiler(profiler: RecordedProfiler[Any]) -> None:
     both = threading.Barrier(2)
     answers: list[object] = []
 
@@ -83,7 +78,7 @@ def test_two_threads_that_enter_the_same_profiler(profiler: RecordedProfiler) ->
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="this system cannot fork")
-def test_a_forked_child_records_for_itself_and_the_parent_goes_on(profiler: RecordedProfiler) -> None:
+def test_a_forked_child_records_for_itself_and_the_parent_goes_on(profiler: RecordedProfiler[Any]) -> None:
     profiler.register()
     assert dask.get(GRAPH, "b") == 1
     held = threading.Event()
@@ -114,7 +109,7 @@ def test_a_forked_child_records_for_itself_and_the_parent_goes_on(profiler: Reco
     assert len(profiler.recording.runs) == 2
 
 
-def test_the_user_s_own_exception_comes_through(profiler: RecordedProfiler) -> None:
+def test_the_user_s_own_exception_comes_through(profiler: RecordedProfiler[Any]) -> None:
     error = LookupError("mine")
 
     def fail() -> None:

@@ -43,3 +43,24 @@ def test_a_plain_script_is_profiled_by_the_installed_wheel(
         "print(len(run.recording.tasks))\n"
     )
     assert run(installed_without_node, "python", "-c", program, cwd=tmp_path) == "1\n"
+
+
+def test_pyarrow_is_not_installed_and_parquet_alone_asks_for_it(
+    installed_without_node: Path, tmp_path: Path
+) -> None:
+    program = (
+        "import dask, importlib.util, taskscope\n"
+        "print(importlib.util.find_spec('pyarrow'))\n"
+        "with taskscope.profile(display=False, save='a.taskscope') as run:\n"
+        "    dask.delayed(sum)([1, 2]).compute(scheduler='threads')\n"
+        "loaded = taskscope.load('a.taskscope')\n"
+        "print(list(loaded.table('tasks')['status']))\n"
+        "loaded.to_csv('csv')\n"
+        "try:\n"
+        "    loaded.save('a.parquet')\n"
+        "except ImportError as error:\n"
+        "    print(error)\n"
+    )
+    assert run(installed_without_node, "python", "-c", program, cwd=tmp_path) == (
+        "None\n['finished']\nParquet needs pyarrow; install it: pip install 'taskscope[parquet]'\n"
+    )

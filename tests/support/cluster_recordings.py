@@ -6,10 +6,10 @@ from dataclasses import replace
 
 import numpy as np
 
-from taskscope.model.activities import ActivityColumns, ActivityRows
-from taskscope.model.held import HeldRows
-from taskscope.model.records import CLUSTER, Lane
-from taskscope.model.workers import WorkerSample
+from taskscope.model.tables.activities import ActivityColumns, ActivityRows
+from taskscope.model.tables.held import HeldRows
+from taskscope.model.tables.records import CLUSTER, Lane
+from taskscope.model.tables.workers import WorkerSample
 from taskscope.recording import Recording
 from tests.support.recordings import ZERO_S, recording_of, run_of
 from tests.support.task_blocks import Row

@@ -37,9 +37,9 @@ from taskscope.jupyter.widgets import (
     ProgressWidget,
     ResourceWidget,
 )
-from taskscope.model.records import GroupTotal, Message
+from taskscope.model.public_tables import TABLES
 from taskscope.model.streams import FILE
-from taskscope.model.tables import TABLES
+from taskscope.model.tables.records import GroupTotal, Message
 from taskscope.recording import Recording
 from taskscope.report import result_bundle
 from tests.support.cluster_recordings import cluster_recording

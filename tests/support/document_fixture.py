@@ -17,7 +17,7 @@ import dask
 import dask.array as da
 
 import taskscope
-from taskscope.analysis.page_tables import recorded_frames
+from taskscope.analysis.display.page_tables import recorded_frames
 from taskscope.recording import Recording
 from tests.support.cluster_recordings import cluster_recording
 from tests.support.fake_clock import FakeClock

@@ -8,10 +8,10 @@ from typing import cast
 import numpy as np
 from numpy.typing import NDArray
 
-from taskscope.model.held import HeldRows
-from taskscope.model.records import Group, Lane, Message, PrefixProgress, Run, RunningTask, TaskBlock
-from taskscope.model.resources import ResourceLimits, ResourceRows
-from taskscope.model.workers import WorkerSample
+from taskscope.model.tables.held import HeldRows
+from taskscope.model.tables.records import Group, Lane, Message, PrefixProgress, Run, RunningTask, TaskBlock
+from taskscope.model.tables.resources import ResourceLimits, ResourceRows
+from taskscope.model.tables.workers import WorkerSample
 from taskscope.record import Recorder
 from taskscope.record.tables.activities import ActivityLog
 from taskscope.record.tables.log import Log

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import taskscope
 from taskscope.codec import FORMAT
-from taskscope.model.records import Message
+from taskscope.model.tables.records import Message
 from tests.support.fake_clock import FakeClock
 from tests.support.recordings import ZERO_S, recording_of, run_of
 from tests.support.streaming import streamed

@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterable
 from dataclasses import dataclass, fields
 
-from taskscope.model.held import HeldRows
+from taskscope.model.tables.held import HeldRows
 
 
 @dataclass(frozen=True, slots=True)

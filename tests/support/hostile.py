@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from taskscope.model.records import Message
+from taskscope.model.tables.records import Message
 from taskscope.recording import Recording
 from tests.support.recordings import ZERO_S, recording_of, run_of
 from tests.support.stacks import Sample, stacks_of

@@ -7,12 +7,12 @@ from datetime import UTC, datetime
 
 import numpy as np
 
-from taskscope.model.columns import GraphColumns, RowBlock, narrow_sizes
 from taskscope.model.keys import key_block, split_key
-from taskscope.model.records import OBSERVED_BY, STATUSES, Group, Lane, Message, Run, RunStatus
-from taskscope.model.resources import ResourceRows
+from taskscope.model.tables.columns import GraphColumns, RowBlock, narrow_sizes
+from taskscope.model.tables.records import Group, Lane, Message, Run, RunStatus
+from taskscope.model.tables.resources import ResourceRows
 from taskscope.recording import Recording
-from tests.support.task_blocks import Row
+from tests.support.task_blocks import Row, flags_of
 
 ZERO_S = 100.0
 
@@ -77,7 +77,7 @@ def _block(run: int, rows: Sequence[Row]) -> RowBlock:
         cpu=np.array([r.cpu_s for r in rows], "f4"),
         size=narrow_sizes(np.array([r.size_bytes for r in rows])),
         lane=np.array([r.lane for r in rows], "u2"),
-        flags=np.array([STATUSES.index(r.status) + 8 * OBSERVED_BY.index(r.observed_by) for r in rows], "u1"),
+        flags=flags_of(rows),
     )
 
 

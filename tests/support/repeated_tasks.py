@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from taskscope.model.records import CLUSTER, FINISHED, LOST, PrefixProgress
+from taskscope.model.tables.records import CLUSTER, FINISHED, LOST, PrefixProgress
 from taskscope.record import GraphSource, LaneKey, Recorder, RunLog
 from tests.support.fake_clock import FakeClock
 
@@ -20,9 +20,9 @@ _GRAPH: dict[object, tuple[object, ...]] = {
     "sum-0": ("add-0", "add-1", "add-2"),
 }
 EXPECTED = [
-    PrefixProgress(0, "base", 1, 1, 0, 0, 0, 1.0, spared=1),
-    PrefixProgress(0, "add", 2, 2, 0, 0, 0, 3.5, spared=1, again=2),
-    PrefixProgress(0, "sum", 1, 1, 0, 0, 0, 1.0),
+    PrefixProgress(0, "add", 2, 2, 0, 0, 0, 3.5, spared=1, again=2, first_s=0.0),
+    PrefixProgress(0, "base", 1, 1, 0, 0, 0, 1.0, spared=1, first_s=1.0),
+    PrefixProgress(0, "sum", 1, 1, 0, 0, 0, 1.0, first_s=5.0),
 ]
 """How far it is at its end."""
 

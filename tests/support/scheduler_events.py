@@ -121,6 +121,7 @@ class World:
         """End a run."""
         run.over, run.status = self.clock.perf_counter(), status
         self.tasks.end(run)
+        self.tasks.warn_of(run)
         run.end(self.clock.perf_counter())
         while self.recorder.pull(1.0):
             pass

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from hypothesis import strategies as st
 
-from taskscope.model.records import Run
+from taskscope.model.tables.records import Run
 from taskscope.recording import Recording
 from tests.support.recordings import recording_of, run_of
 from tests.support.task_blocks import Row

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from taskscope.model.stacks import Function, StackColumns, StackRows
+from taskscope.model.tables.stacks import Function, StackColumns, StackRows
 
 
 @dataclass(frozen=True, slots=True)

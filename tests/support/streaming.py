@@ -9,10 +9,10 @@ from types import CodeType
 
 from taskscope.analysis.redaction import Redact
 from taskscope.export.changes import Changes
-from taskscope.model.activities import Transfer
 from taskscope.model.recording import RecordedData
-from taskscope.model.resources import ResourceRows
-from taskscope.model.workers import WorkerSample
+from taskscope.model.tables.activities import Transfer
+from taskscope.model.tables.resources import ResourceRows
+from taskscope.model.tables.workers import WorkerSample
 from taskscope.record import Holding, LaneActivity, Recorder, RunLog
 from tests.support.fake_clock import FakeClock
 from tests.support.run_writing import begin_run, end_run, lane_of, write_task

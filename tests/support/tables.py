@@ -9,8 +9,8 @@ import numpy as np
 from taskscope.codec import budget_for
 from taskscope.export.reader import read
 from taskscope.export.writer import write
+from taskscope.model.public_tables import TABLES
 from taskscope.model.recording import RecordedData
-from taskscope.model.tables import TABLES
 
 
 def as_lists(recording: RecordedData, *names: str) -> dict[str, dict[str, list[str]]]:

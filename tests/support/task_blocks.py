@@ -7,9 +7,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from taskscope.model.keys import KeyBuilder
-from taskscope.model.records import OBSERVED_BY, STATUSES, TaskBlock
+from taskscope.model.tables.records import FLAGS, TaskBlock, flag_of
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -26,7 +27,12 @@ class Row:
     size_bytes: float = math.nan
     status: str = "finished"
     observed_by: str = "worker"
+    cpu_from: str = "measured"
     error: str | None = None
+
+
+def flags_of(rows: Sequence[Row]) -> NDArray[np.uint8]:
+    return np.array([sum(flag_of(name, getattr(row, name)) for name in FLAGS) for row in rows], np.uint8)
 
 
 def block_of(rows: Sequence[Row]) -> TaskBlock:
@@ -40,8 +46,7 @@ def block_of(rows: Sequence[Row]) -> TaskBlock:
         np.array([r.stop_s for r in rows], "f8"),
         np.array([r.cpu_s for r in rows], "f4"),
         np.array([r.size_bytes for r in rows], "f8"),
-        np.array([STATUSES.index(r.status) for r in rows], "u1"),
-        np.array([OBSERVED_BY.index(r.observed_by) for r in rows], "u1"),
+        flags_of(rows),
         keys.build(),
         {i: row.error for i, row in enumerate(rows) if row.error is not None},
     )

@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 
 from taskscope.codec import BATCH, HEADER, CutOffError, Decoder, Section, budget_for, read_frames
-from taskscope.model.records import OBSERVED_BY, STATUSES, Run
 from taskscope.model.streams import PAGE, STOP_WAYS
+from taskscope.model.tables.records import FLAGS, OBSERVED_BY, STATUSES, Run
 from taskscope.schema import columns_of
 
 
@@ -27,6 +27,7 @@ class DecodedRow:
     size_bytes: float | None
     status: str
     observed_by: str
+    cpu_from: str
     error: str | None = None
 
 
@@ -130,7 +131,7 @@ def _progress(row: dict[str, Any]) -> tuple[Any, ...]:
     counts = [row[n] for n in ("total", "finished", "erred", "running", "interrupted", "spared", "again")]
     scheduled = [row[n] for n in ("scheduled_s", "asked", "is_all", "queued", "waiting", "no_worker")]
     known = None if scheduled[0] is None else (*scheduled[:2], bool(scheduled[2]), *scheduled[3:])
-    return (row["run"], row["prefix"], *counts, row["duration_s"], known)
+    return (row["run"], row["prefix"], *counts, row["duration_s"], row["first_s"], known)
 
 
 def _rows(
@@ -148,5 +149,6 @@ def _rows(
             size_bytes=row["nbytes"],
             status=STATUSES[row["status"]],
             observed_by=OBSERVED_BY[row["observed_by"]],
+            cpu_from=FLAGS["cpu_from"].choices[int(row["cpu_from"])],
             error=None if row["error"] is None else errors[int(row["error"])],
         )

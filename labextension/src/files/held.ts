@@ -1,5 +1,5 @@
 /**
- * What the scheduler held during a recording, from moment to moment, as `taskscope/model/held.py` works it out: of
+ * What the scheduler held during a recording, from moment to moment, as `taskscope/model/tables/held.py` works it out: of
  * each short stretch of time the moments of the most, the least and the last, exactly.
  */
 import { lowerBound } from '../lib/search';

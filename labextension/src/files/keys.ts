@@ -126,7 +126,7 @@ export class Keys {
     return [...this.graphs.values()].flatMap(({ run, isKnown }) => {
       const groups = this.#counts(this.ofRun.get(run) ?? new Uint32Array(), statuses);
       const rows = new Map<string, PrefixProgress>();
-      for (const [group, { planned, spared, nRows, seconds, are }] of [...groups].sort(([a], [b]) => a - b)) {
+      for (const [group, { planned, spared, nRows, seconds, firstS, are }] of [...groups].sort(([a], [b]) => a - b)) {
         const n = (status: number): number => are[status] ?? 0;
         const nSeen = are.reduce((sum, count) => sum + count, 0);
         const total = isKnown === 1 ? planned - spared : Math.max(planned - spared, nSeen);
@@ -144,6 +144,7 @@ export class Keys {
             spared: before.spared + spared,
             again: before.again + nRows - nSeen,
             durationS: (before.durationS ?? 0) + seconds,
+            firstS: firstS === null ? before.firstS : Math.min(firstS, before.firstS ?? Infinity),
             scheduled: null
           });
         }
@@ -152,14 +153,18 @@ export class Keys {
     });
   }
 
-  /** What became of each key, how often it ended, and how long that took. On a cluster a task may run again: what ended last counts. */
-  #statuses(): { are: Uint8Array; nRows: Uint32Array; seconds: Float64Array } {
-    const found = { are: new Uint8Array(this.n).fill(NO_ROW), nRows: new Uint32Array(this.n), seconds: new Float64Array(this.n) };
+  /** What became of each key, when it first began, how often it ended, and how long that took. On a cluster a task may run again: what ended last counts. */
+  #statuses(): Fates {
+    const found = {
+      are: new Uint8Array(this.n).fill(NO_ROW), nRows: new Uint32Array(this.n), seconds: new Float64Array(this.n),
+      firstS: new Float64Array(this.n).fill(Infinity)
+    };
     const stops = new Float64Array(this.n).fill(-Infinity);
     const { key: keys, stopS, durationS, status } = this.tasks;
     keys.forEach((key: number, i: number) => {
       found.nRows[key] = (found.nRows[key] as number) + 1;
       found.seconds[key] = (found.seconds[key] as number) + (durationS[i] as number);
+      found.firstS[key] = Math.min(found.firstS[key] as number, (stopS[i] as number) - (durationS[i] as number));
       if ((stopS[i] as number) >= (stops[key] as number)) {
         stops[key] = stopS[i] as number;
         found.are[key] = status[i] as number;
@@ -168,13 +173,13 @@ export class Keys {
     return found;
   }
 
-  #counts(keys: Uint32Array, statuses: { are: Uint8Array; nRows: Uint32Array; seconds: Float64Array }): Map<number, Counts> {
+  #counts(keys: Uint32Array, statuses: Fates): Map<number, Counts> {
     const groups = new Map<number, Counts>();
     for (const key of keys) {
       const group = this.columns.group[key] as number;
       let counts = groups.get(group);
       if (counts === undefined) {
-        counts = { planned: 0, spared: 0, nRows: 0, seconds: 0, are: [0, 0, 0, 0, 0] };
+        counts = { planned: 0, spared: 0, nRows: 0, seconds: 0, firstS: null, are: [0, 0, 0, 0, 0] };
         groups.set(group, counts);
       }
       const status = statuses.are[key] as number;
@@ -183,6 +188,7 @@ export class Keys {
       counts.seconds += statuses.seconds[key] as number;
       if (status !== NO_ROW) {
         counts.are[status] = (counts.are[status] ?? 0) + 1;
+        counts.firstS = Math.min(counts.firstS ?? Infinity, statuses.firstS[key] as number);
       } else {
         counts.spared += this.#isSpared[key] as number;
       }
@@ -191,17 +197,26 @@ export class Keys {
   }
 }
 
+/** Of each key. */
+interface Fates {
+  readonly are: Uint8Array;
+  readonly nRows: Uint32Array;
+  readonly seconds: Float64Array;
+  readonly firstS: Float64Array;
+}
+
 interface Counts {
   /** Keys that are no data. */
   planned: number;
   spared: number;
   nRows: number;
   seconds: number;
+  firstS: number | null;
   /** Tasks by what became of them. */
   readonly are: number[];
 }
 
-const NOTHING = { total: 0, finished: 0, erred: 0, running: 0, interrupted: 0, spared: 0, again: 0, durationS: 0 };
+const NOTHING = { total: 0, finished: 0, erred: 0, running: 0, interrupted: 0, spared: 0, again: 0, durationS: 0, firstS: null };
 
 /** Where each value of a column stands. */
 function placesOf(column: Numbers): Map<number, Uint32Array> {

@@ -89,6 +89,8 @@ function withInterrupted({ tasks, running }: Tables, nowS: number): TaskColumns 
   const n = key.length;
   const unknown = new Float64Array(n).fill(NaN);
   const cut: TaskColumns = {
+    // There is no such row: numbers are 0, and so the first of what a column may say.
+    ...picked(tasks.columns, new Uint32Array(n).fill(tasks.n)),
     key, lane, observedBy,
     status: new Int32Array(n).fill(INTERRUPTED),
     durationS: Float64Array.from(startS, timeS => Math.max(nowS - timeS, 0)),
@@ -111,11 +113,14 @@ function missing(tables: Tables, { graphs }: Keys, grew: boolean): string[] {
     workers: tables.worker_samples.n,
     resources: tables.resources.n
   };
+  const onCluster = runs.some(isOnCluster);
+  // They are written last.
+  const last = onCluster && tables.metrics.n === 0 ? ['metrics'] : [];
   if (!grew) {
-    return [...names, ...Object.entries(rows).filter(([, n]) => n === 0).map(([name]) => name)];
+    return [...names, ...Object.entries(rows).filter(([, n]) => n === 0).map(([name]) => name), ...last];
   }
   // A cluster's scheduler is asked for them when the block ends.
-  return rows.stacks === 0 && runs.some(isOnCluster) ? [...names, 'stacks'] : names;
+  return rows.stacks === 0 && onCluster ? [...names, 'stacks', ...last] : [...names, ...last];
 }
 
 function cutOffText(problem: string, unknown: readonly string[]): string {

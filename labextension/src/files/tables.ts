@@ -39,7 +39,8 @@ export const TABLES = {
     mode: 'append',
     columns: {
       name: 'text',
-      prefix: 'text'
+      prefix: 'text',
+      colour: 'int?'
     }
   },
   lanes: {
@@ -146,6 +147,7 @@ export const TABLES = {
       lane: 'int of lanes',
       status: 'int < 5',
       observed_by: 'int < 2',
+      cpu_from: 'int? < 2',
       duration_s: 'duration',
       stop_s: 'time',
       cpu_s: 'duration?',
@@ -252,6 +254,18 @@ export const TABLES = {
       text: 'text'
     }
   },
+  metrics: {
+    mode: 'append',
+    columns: {
+      run: 'int',
+      worker: 'text',
+      prefix: 'text',
+      activity: 'text',
+      seconds: 'f8',
+      nbytes: 'f8',
+      count: 'f8'
+    }
+  },
   functions: {
     mode: 'append',
     columns: {
@@ -351,7 +365,8 @@ export const CHOICES = {
   },
   tasks: {
     status: ['finished', 'erred', 'interrupted', 'lost', 'running'],
-    observed_by: ['worker', 'scheduler']
+    observed_by: ['worker', 'scheduler'],
+    cpu_from: ['measured', 'shared']
   },
   running: {
     observed_by: ['worker', 'scheduler']

@@ -4,10 +4,18 @@
  */
 import type { WidgetModel } from '@jupyter-widgets/base';
 import type { Kernel } from '@jupyterlab/services';
+import type { PanelLayout, Widget } from '@lumino/widgets';
 
 /** Where the input of a cell stands, in its element; null: the cell has none yet. A class of `@jupyterlab/cells`. */
 export function inputOf(cell: HTMLElement): Element | null {
   return cell.querySelector(':scope > .jp-Cell-inputWrapper');
+}
+
+/** Put a widget between the input of a cell and its output. */
+export function addBelowInput(cell: Widget, added: Widget): void {
+  const input = inputOf(cell.node);
+  const layout = cell.layout as PanelLayout;
+  layout.insertWidget(layout.widgets.findIndex(({ node }) => node === input) + 1, added);
 }
 
 /** The kernel a widget manager serves; the base type does not say that Lab's manager has one. */

@@ -84,10 +84,15 @@ export function formatPercent(fraction: number | null): string {
  * unpaired characters become escapes, and what is longer than `limit` loses its middle.
  */
 export function printable(text: string, limit = 200): string {
-  let shown = text;
-  if (text.length > limit) {
-    const tail = Math.floor(limit / 4);
-    shown = `${text.slice(0, limit - tail - 1)}…${text.slice(-tail)}`;
+  return shortened(text, limit).replace(EACH_HIDDEN, escapeCharacter);
+}
+
+/** Counts characters, of which some are two units of a string; a text of a megabyte is not taken apart. */
+function shortened(text: string, limit: number): string {
+  if (text.length <= limit || (text.length <= 2 * limit && Array.from(text).length <= limit)) {
+    return text;
   }
-  return shown.replace(EACH_HIDDEN, escapeCharacter);
+  const tail = Math.floor(limit / 4);
+  const head = limit - tail - 1;
+  return `${Array.from(text.slice(0, 2 * head)).slice(0, head).join('')}…${Array.from(text.slice(-2 * tail)).slice(-tail).join('')}`;
 }

@@ -34,7 +34,7 @@ export const DARK: Theme = {
   paper: '#161b22',
   lane: '#20262e',
   ink: '#e6edf3',
-  faint: '#9aa4af',
+  faint: '#a3adb8',
   line: '#3d444d',
   accent: '#64b5f6',
   error: '#ff5c5c',

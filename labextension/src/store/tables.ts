@@ -30,6 +30,7 @@ export class Tables {
 
   readonly #prefixIds = new Map<string, number>();
   readonly #prefixOfGroup: number[] = [];
+  readonly #colourNumbers: (number | null)[] = [];
   readonly #progress = new Map<number, Map<string, PrefixProgress>>();
 
   /**
@@ -40,7 +41,9 @@ export class Tables {
   merge(batch: Batch): number[] {
     for (const group of batch.groups) {
       this.groups[group.id] = group;
-      this.#prefixOfGroup[group.id] = this.prefixId(group.prefix);
+      const prefix = this.prefixId(group.prefix);
+      this.#prefixOfGroup[group.id] = prefix;
+      this.#colourNumbers[prefix] ??= group.colour;
     }
     for (const lane of batch.lanes) {
       this.lanes[lane.id] = lane;
@@ -98,6 +101,11 @@ export class Tables {
     return id;
   }
 
+  /** Which colour a prefix has, by its number; files of old have none, so that it is by first appearance here. */
+  colourNumber(prefix: number): number {
+    return this.#colourNumbers[prefix] ?? prefix;
+  }
+
   /** Undefined for a group nobody has announced. */
   prefixOfGroup(group: number): number | undefined {
     return this.#prefixOfGroup[group];
@@ -107,11 +115,24 @@ export class Tables {
     return [...this.runs.values()].filter(run => inWindow(run.run, window)).sort((a, b) => a.run - b.run);
   }
 
-  /** How far each prefix of each compute is, by compute and then by first appearance. */
+  /** How far each prefix of each compute is, by compute and then in the order in which they began to run; others come last. */
   progressIn(window: RunWindow): PrefixProgress[] {
     return [...this.#progress.entries()]
       .filter(([run]) => inWindow(run, window))
       .sort(([a], [b]) => a - b)
-      .flatMap(([, rows]) => [...rows.values()]);
+      .flatMap(([run, rows]) => this.#byBegin(run, [...rows.values()]));
+  }
+
+  #byBegin(ofRun: number, rows: PrefixProgress[]): PrefixProgress[] {
+    const begins = new Map(rows.map(row => [row.prefix, row.firstS ?? (row.running > 0 ? Number.MAX_VALUE : Infinity)]));
+    for (const { run, group, startS } of this.running) {
+      const prefix = this.groups[group]?.prefix ?? '';
+      const known = begins.get(prefix);
+      if (run === ofRun && known !== undefined && startS !== null) {
+        begins.set(prefix, Math.min(known, startS));
+      }
+    }
+    const at = ({ prefix }: PrefixProgress): number => begins.get(prefix) as number;
+    return rows.sort((a, b) => (at(a) === at(b) ? 0 : at(a) - at(b)));
   }
 }

@@ -1,21 +1,20 @@
 /** Everything a page knows of one recorder; any number of views share it. */
 import type { PaletteName } from '../lib/palette';
-import { PALETTES } from '../lib/palette';
+import { PALETTES, paletteColour } from '../lib/palette';
 import type { Batch, LinksAnswer, TaskColumns } from '../wire';
-import type { ClusterStore } from './cluster-store';
-import type { FailureKind } from './failures';
+import type { ClusterStore } from './cluster/cluster-store';
+import type { FailureKind } from './tasks/failures';
 import { HeldStore } from './held-store';
 import { KernelClock } from './kernel-clock';
-import type { LaneTasks } from './lane-tasks';
-import type { AskLinks, Links } from './links';
-import { LinkTable } from './links';
-import { PrefixColours } from './prefix-colours';
+import type { LaneTasks } from './tasks/lane-tasks';
+import type { AskLinks, Links } from './tasks/links';
+import { LinkTable } from './tasks/links';
 import { ResourceStore } from './resource-store';
-import { Selection } from './selection';
+import { Selection } from './tasks/selection';
 import type { RunWindow } from './tables';
 import { Tables } from './tables';
-import type { TaskDetail } from './task-table';
-import { TaskTable } from './task-table';
+import type { TaskDetail } from './tasks/task-table';
+import { TaskTable } from './tasks/task-table';
 
 /** What became of a batch. After a gap the host asks for all rows from `cursor` on. */
 export type Appended =
@@ -55,7 +54,6 @@ export class TaskStore {
   readonly #ask: AskLinks;
   #maxTasks: number;
   #palette: PaletteName = 'taskscope';
-  readonly #colours = new Map<string, PrefixColours>();
   readonly #listeners = new Set<() => void>();
 
   constructor(options: TaskStoreOptions = {}) {
@@ -178,16 +176,9 @@ export class TaskStore {
     this.#changed();
   }
 
-  /** The colours that all views of these computes share. */
-  colours(window: RunWindow): PrefixColours {
-    const name = `${window.firstRun}-${window.lastRun ?? ''}`;
-    let colours = this.#colours.get(name);
-    if (colours === undefined) {
-      colours = new PrefixColours(this.tables, window, () => PALETTES[this.#palette]);
-      this.#colours.set(name, colours);
-    }
-    colours.refresh();
-    return colours;
+  /** The colour of a prefix, by its number in the tables; the same in all views of a session. */
+  colour(prefix: number): string {
+    return paletteColour(this.tables.colourNumber(prefix), PALETTES[this.#palette]);
   }
 
   keyText(row: number, group: number): string {
@@ -246,7 +237,6 @@ export class TaskStore {
     this.resources = new ResourceStore();
     this.held = new HeldStore();
     this.cluster?.clear();
-    this.#colours.clear();
     this.selection.select(null, this);
     this.#epoch = epoch;
     this.#tasks = new TaskTable(this.tables);

@@ -1,6 +1,6 @@
 /** What a page is told of a recorder: messages of frames to what they mean, each after the one before. */
 import { Field, WireError } from './check';
-import type { Columns, Row, Section, Sections } from './codec';
+import type { Numbers, Row, Section, Sections } from './codec';
 import { BatchReader, readHeader, rowsOf } from './codec';
 import { Budget, readFrame } from './frames';
 import type { Batch, ClusterPart, HeldColumns, KeyColumns, PrefixProgress, TaskColumns } from './schema';
@@ -142,7 +142,8 @@ function progressOf({ scheduledS, asked, isAll, queued, waiting, noWorker, ...ro
 }
 
 function tasksOf({ n, columns }: Section<'tasks'>): TaskColumns {
-  const { run, lane, group, status, observedBy: scheduler, stopS, durationS, cpuS, nbytes, error } = columns;
+  const { durationS, error, dims, keyText, i0, i1, i2, i3, i4, i5, i6, i7, ...told } = columns;
+  const { status, stopS } = told;
   const startS = new Float64Array(n);
   const errors: number[] = [];
   for (let i = 0; i < n; i += 1) {
@@ -151,7 +152,8 @@ function tasksOf({ n, columns }: Section<'tasks'>): TaskColumns {
       errors.push(coded(error[i] as number));
     }
   }
-  return { run, lane, group, status, scheduler, startS, stopS, cpuS, nbytes, keys: keysOf(n, columns), error: Uint16Array.from(errors) };
+  const keys = keysOf(n, dims, keyText, [i0, i1, i2, i3, i4, i5, i6, i7]);
+  return { ...told, startS, keys, error: Uint16Array.from(errors) };
 }
 
 /** A number from 0 to 65,534, or UNKNOWN_CODE. */
@@ -159,8 +161,7 @@ function coded(value: number): number {
   return Number.isNaN(value) ? UNKNOWN_CODE : Math.min(Math.round(value), UNKNOWN_CODE - 1);
 }
 
-function keysOf(count: number, { dims, keyText: text, i0, i1, i2, i3, i4, i5, i6, i7 }: Columns<'tasks'>): KeyColumns {
-  const columns = [i0, i1, i2, i3, i4, i5, i6, i7];
+function keysOf(count: number, dims: Numbers, text: readonly (string | null)[], columns: readonly Numbers[]): KeyColumns {
   const texts: Uint8Array[] = [];
   const encoder = new TextEncoder();
   let nInts = 0;
@@ -201,7 +202,7 @@ function heldOf({ first, columns }: Section<'cache'>, metrics: ReadonlyMap<numbe
 }
 
 function clusterOf({ activities, completed, workers, worker_samples: samples, sources }: Omit<Sections, 'tasks'>, dropped: number): ClusterPart | null {
-  if (activities.n + completed.n + workers.n + samples.n === 0) {
+  if (activities.n + completed.n + workers.n + samples.n + sources.n === 0) {
     return null;
   }
   const { activity: kind, source, ...columns } = activities.columns;

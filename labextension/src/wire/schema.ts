@@ -1,4 +1,5 @@
 /** What comes from the kernel, protocol 1, as the browser uses it. Times are seconds after the recorder's zero; unknown is `null`. */
+import type { Columns } from './codec';
 import { CHOICES } from './tables';
 
 /** A column of numbers. */
@@ -21,6 +22,8 @@ export interface Group {
   readonly id: number;
   readonly name: string;
   readonly prefix: string;
+  /** The number of its prefix's colour, in all views of a session; null: recordings of old do not say. */
+  readonly colour: number | null;
 }
 
 /** One row of the Gantt chart: a worker thread. */
@@ -85,6 +88,8 @@ export interface PrefixProgress {
   readonly again: number;
   /** The sum over all ends. */
   readonly durationS: number | null;
+  /** When the first one of which there is a row began; null: there is none. */
+  readonly firstS: number | null;
   /** What those wait for that have neither ended nor run; null: nobody knows. */
   readonly scheduled: Scheduled | null;
 }
@@ -142,20 +147,11 @@ export interface KeyColumns {
   readonly text: Uint8Array;
 }
 
-/** Ended tasks, in the order the kernel recorded them. All columns are equally long. */
-export interface TaskColumns {
-  readonly run: Column;
-  readonly lane: Column;
-  readonly group: Column;
-  /** Index in STATUSES. */
-  readonly status: Column;
-  /** 1 where the times are the scheduler's, not the worker's. */
-  readonly scheduler: Column;
+type OfKeys = 'dims' | 'keyText' | `i${number}`;
+
+/** Ended tasks, in the order the kernel recorded them: columns as they are declared, all equally long, NaN: unknown; but for these. */
+export interface TaskColumns extends Readonly<Record<Exclude<keyof Columns<'tasks'>, OfKeys | 'durationS' | 'error'>, Column>> {
   readonly startS: Column;
-  readonly stopS: Column;
-  /** NaN: unknown. */
-  readonly cpuS: Column;
-  readonly nbytes: Column;
   readonly keys: KeyColumns;
   /** Of each task that did not finish, in order: its place in the batch's `errors`, or UNKNOWN_CODE. */
   readonly error: Column;

@@ -28,7 +28,8 @@ export const TABLES = {
     mode: 'append',
     columns: {
       name: 'text',
-      prefix: 'text'
+      prefix: 'text',
+      colour: 'int?'
     }
   },
   lanes: {
@@ -69,6 +70,7 @@ export const TABLES = {
       interrupted: 'int',
       spared: 'int',
       again: 'int',
+      first_s: 'time?',
       duration_s: 'duration?',
       scheduled_s: 'time?',
       asked: 'int?',
@@ -127,6 +129,7 @@ export const TABLES = {
       group: 'int of groups',
       status: 'int < 4',
       observed_by: 'int < 2',
+      cpu_from: 'int? < 2',
       duration_s: 'duration',
       stop_s: 'time',
       cpu_s: 'duration?',
@@ -152,6 +155,7 @@ export const TABLES = {
       group: 'int of groups',
       status: 'int < 4',
       observed_by: 'int < 2',
+      cpu_from: 'int? < 2',
       duration_s: 'duration',
       gap_s: 'time',
       cpu_share: 'int?',
@@ -281,11 +285,13 @@ export const CHOICES = {
   },
   tasks: {
     status: ['finished', 'erred', 'interrupted', 'lost'],
-    observed_by: ['worker', 'scheduler']
+    observed_by: ['worker', 'scheduler'],
+    cpu_from: ['measured', 'shared']
   },
   turns: {
     status: ['finished', 'erred', 'interrupted', 'lost'],
-    observed_by: ['worker', 'scheduler']
+    observed_by: ['worker', 'scheduler'],
+    cpu_from: ['measured', 'shared']
   },
   activities: {
     activity: ['transfer', 'disk-read', 'disk-write', 'deserialize', 'serialize', 'other', 'failed-attempt']

@@ -8,7 +8,7 @@ export function smallBatch(batch: Partial<Batch> = {}): Batch {
     first: 0, count: 0, cursor: 0, dropped: 0,
     tasks: {
       run: new Int32Array(), lane: new Uint16Array(), group: new Uint16Array(), status: new Uint8Array(),
-      scheduler: new Uint8Array(), startS: new Float64Array(), stopS: new Float64Array(),
+      observedBy: new Uint8Array(), cpuFrom: new Uint8Array(), startS: new Float64Array(), stopS: new Float64Array(),
       cpuS: new Float64Array(), nbytes: new Float64Array(),
       keys: { dims: new Uint8Array(), ints: new Int32Array(), lengths: new Uint16Array(), text: new Uint8Array() },
       error: new Uint16Array()
@@ -30,7 +30,7 @@ export function smallRun(run: Partial<Run> = {}): Run {
 
 export function smallProgress(row: Partial<PrefixProgress> = {}): PrefixProgress {
   return {
-    run: 0, prefix: 'add', total: 10, finished: 0, erred: 0, running: 0, interrupted: 0, spared: 0, again: 0, durationS: 0, scheduled: null,
+    run: 0, prefix: 'add', total: 10, finished: 0, erred: 0, running: 0, interrupted: 0, spared: 0, again: 0, durationS: 0, firstS: null, scheduled: null,
     ...row
   };
 }

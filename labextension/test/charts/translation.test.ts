@@ -2,11 +2,13 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 
 import { mount } from '../../src/charts/dashboard';
+import { findingsOf } from '../../src/charts/tasks/why/findings';
+import { causeTitle } from '../../src/charts/tasks/why/words';
 import { stopWith } from '../../src/charts/progress/stopper';
 import type { TranslationBundle } from '../../src/lib/translate';
 import { english } from '../../src/lib/translate';
 import { TaskStore } from '../../src/store';
-import type { Batch } from '../../src/wire';
+import type { Batch, Explained, Finding } from '../../src/wire';
 import { batchOf } from '../store/rows';
 import { heldColumns, resourceColumns } from '../store/series';
 import { smallBatch, smallProgress, smallRun } from './small-batch';
@@ -72,7 +74,7 @@ afterEach(() => {
 
 const TABLES: Partial<Batch> = {
   nowS: 10,
-  groups: ['DATA-a', 'DATA-b', 'DATA-c'].map((prefix, id) => ({ id, name: `${prefix}-1`, prefix })),
+  groups: ['DATA-a', 'DATA-b', 'DATA-c'].map((prefix, id) => ({ id, name: `${prefix}-1`, prefix, colour: id })),
   lanes: [0, 1].map(id => ({ id, worker: 'DATA', thread: id, label: `DATA-${id}` })),
   progress: [smallProgress({ prefix: 'DATA-a', finished: 4, erred: 1, running: 1, interrupted: 1, spared: 2 }), ...Array.from({ length: 10 }, (_, i) => smallProgress({ prefix: `DATA-${i}` }))],
   resources: resourceColumns([{ at: 0, cpu: null, rss: 1e9 }, { at: 5, cpu: 100, rss: 2e9, gap: true, n: 3 }, { at: 10, cpu: 200, rss: 1e9 }]),
@@ -139,4 +141,24 @@ describe.each(Object.entries(MOMENTS))('a dashboard %s', (_, batch) => {
     expect([...atFirst, ...literals(el)]).toEqual([]);
     expect(el.textContent).toContain('⟦');
   }, 60_000);
+});
+
+it('findings and the critical path have no text that was not translated', async () => {
+  vi.spyOn(Element.prototype, 'getClientRects').mockReturnValue([new DOMRect(0, 0, 1, 1)] as unknown as DOMRectList);
+  const store = new TaskStore();
+  store.append(batchOf(TASKS, { ...TABLES, active: false, runs: [smallRun({ ...RUN, stopS: 9, status: 'finished' })] }));
+  const finding: Finding = {
+    cause: 'stragglers', worthS: 1, lowS: 1, highS: 2, text: 'DATA-text', advice: 'DATA-advice', run: 0, spansS: [[0, 9]], prefixes: [], rows: []
+  };
+  const explained: Explained = {
+    kind: 'explained',
+    explanation: { makespanS: 9, findings: [finding, { ...finding, lowS: 0 }], path: { rows: [1], taskS: 8, waitsS: [['queue', 1], ['client', 2]] } }
+  };
+  const keeper = { explain: () => Promise.resolve(explained), save: () => Promise.resolve('DATA'), compare: () => Promise.resolve('DATA') };
+  const { el } = mount(document.body, store, { signal: new AbortController().signal, trans: marked, keeper, findings: findingsOf(keeper) });
+  await vi.advanceTimersByTimeAsync(300);
+  el.querySelector('canvas')?.dispatchEvent(new KeyboardEvent('keydown', { key: 'c', bubbles: true }));
+  await vi.advanceTimersByTimeAsync(300);
+  expect([el.querySelectorAll('.tsk-findings li').length, el.querySelector<HTMLElement>('.tsk-findings-path')?.hidden, literals(el)]).toEqual([2, false, []]);
+  expect(causeTitle('of a later kernel', marked)).toBe('of a later kernel');
 });

@@ -91,7 +91,7 @@ it('shows what was in flight where a file ends as interrupted then', async () =>
   const { batch: told, problem, links } = await readRecording(fileOf([GROWS, HALF, END]).slice(0, -1));
   const { tasks, runs, progress, running } = told;
   expect(problem).toBe('this file is not complete: it ends within part 3; what follows after that is missing');
-  expect([[...tasks.startS], [...tasks.stopS], [...tasks.status], [...tasks.scheduler], [...tasks.cpuS]]).toEqual([[0, 1.5], [1, 10], [0, 2], [0, 1], [1e-7, NaN]]);
+  expect([[...tasks.startS], [...tasks.stopS], [...tasks.status], [...tasks.observedBy], [...tasks.cpuS]]).toEqual([[0, 1.5], [1, 10], [0, 2], [0, 1], [1e-7, NaN]]);
   expect([runs[0]?.status, runs[0]?.stopS, running]).toEqual(['interrupted', 10, []]);
   expect(progress.map(({ prefix, total, finished, interrupted }) => [prefix, total, finished, interrupted])).toEqual([['add', 2, 1, 1]]);
   expect(links()(1)).toEqual({ dependencies: [], nDependencies: 0, dependents: [], nDependents: 0 });

@@ -2,10 +2,11 @@
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 
+import { Panel, Widget } from '@lumino/widgets';
 import { expect, it, vi } from 'vitest';
 
 import { element } from '../../src/charts/ui/dom';
-import { hearOthers, inputOf, kernelOf, setBy } from '../../src/hosts/private-names';
+import { addBelowInput, hearOthers, inputOf, kernelOf, setBy } from '../../src/hosts/private-names';
 import { ProgressModel } from '../../src/hosts/widget/models';
 
 vi.hoisted(() => {
@@ -18,6 +19,20 @@ it('the input of a cell has its class, right below the cell', () => {
   const name = /const CELL_INPUT_WRAPPER_CLASS = '(.+)';/.exec(source)?.[1] ?? '';
   const cell = element('div', {}, element('p', {}, element('i', { class: name })), element('b', { class: name }));
   expect([inputOf(cell)?.localName, source.includes('inputWrapper.addClass(CELL_INPUT_WRAPPER_CLASS)'), source.includes('layout.addWidget(inputWrapper)')]).toEqual(['b', true, true]);
+});
+
+it('what is added below the input of a cell stands before its output, and goes with the cell', () => {
+  const [cell, added] = [new Panel(), new Widget()];
+  const parts = ['header', 'jp-Cell-inputWrapper', 'jp-Cell-outputWrapper', 'footer'].map(name => {
+    const part = new Widget();
+    part.addClass(name);
+    cell.addWidget(part);
+    return part;
+  });
+  addBelowInput(cell, added);
+  expect(cell.widgets).toEqual([...parts.slice(0, 2), added, ...parts.slice(2)]);
+  cell.dispose();
+  expect(added.isDisposed).toBe(true);
 });
 
 it('who hears of a trait is told who set it', () => {

@@ -2,8 +2,9 @@
 import { describe, expect, it } from 'vitest';
 
 import { PALETTE, contrast, inkOn, paletteColour, parseColour } from '../../src/lib/palette';
-import { DARK, LIGHT, type PageStyle, themeFrom } from '../../src/lib/theme';
+import { DARK, LIGHT, type PageStyle, type Theme, themeFrom } from '../../src/lib/theme';
 import { english } from '../../src/lib/translate';
+import { sharedCases } from '../shared-cases';
 
 const rgb = (text: string): readonly [number, number, number] => parseColour(text) ?? [0, 0, 0];
 
@@ -38,6 +39,11 @@ function page(isDark: boolean, variables: Record<string, string> = {}): PageStyl
 }
 
 describe('theme', () => {
+  it('has the colours of static pictures, as the palette has', () => {
+    const shared = ({ paper, ink, faint, line }: Theme): unknown => ({ paper, ink, faint, line });
+    expect({ palette: PALETTE, failed: LIGHT.error, light: shared(LIGHT), dark: shared(DARK) }).toEqual(sharedCases('colours'));
+  });
+
   it('falls back to light or dark where the page has no variables', () => {
     expect([themeFrom(page(false)), themeFrom(page(true))]).toEqual([LIGHT, DARK]);
   });

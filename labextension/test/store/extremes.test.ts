@@ -60,7 +60,7 @@ describe('numbers of lanes and groups', () => {
     const store = new TaskStore();
     const n = 2_000;
     store.append(batchOf(Array.from({ length: 2 * n }, (_, i) => ({ group: i >> 1, start: i / 2, stop: i / 2 + 0.25 * (1 + (i & 1)), key: [i] })), {
-      groups: Array.from({ length: n }, (_, id) => ({ id, name: `g${id}-1`, prefix: `g${id}` })),
+      groups: Array.from({ length: n }, (_, id) => ({ id, name: `g${id}-1`, prefix: `g${id}`, colour: id })),
       progress: Array.from({ length: n }, (_, i) => smallProgress({ prefix: `g${i}`, total: 2, finished: 2 }))
     }));
     const { cover, prefix } = measured(store, 0, 0, n, n);

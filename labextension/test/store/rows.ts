@@ -12,12 +12,13 @@ export interface Row {
   scheduler?: boolean;
   run?: number;
   cpuS?: number;
+  isCpuShared?: boolean;
   nbytes?: number;
   key?: number[] | string;
   error?: string;
 }
 
-const GROUPS = ['inc', 'add', 'sum'].map((prefix, id) => ({ id, name: `${prefix}-1`, prefix }));
+const GROUPS = ['inc', 'add', 'sum'].map((prefix, id) => ({ id, name: `${prefix}-1`, prefix, colour: id }));
 const LANES = [0, 1].map(id => ({ id, worker: 'main', thread: id, label: `thread ${id + 1}` }));
 
 /** A batch with these rows; two lanes, groups inc, add and sum, one compute that runs. */
@@ -33,7 +34,8 @@ export function batchOf(rows: readonly Row[], batch: Partial<Batch> = {}): Batch
       lane: Uint16Array.from(rows, row => row.lane ?? 0),
       group: Uint16Array.from(rows, row => row.group ?? 0),
       status: Uint8Array.from(rows, row => row.status ?? 0),
-      scheduler: Uint8Array.from(rows, row => (row.scheduler === true ? 1 : 0)),
+      observedBy: Uint8Array.from(rows, row => (row.scheduler === true ? 1 : 0)),
+      cpuFrom: Uint8Array.from(rows, row => (row.isCpuShared === true ? 1 : 0)),
       startS: Float64Array.from(rows, row => row.start),
       stopS: Float64Array.from(rows, row => row.stop),
       cpuS: Float64Array.from(rows, row => row.cpuS ?? NaN),

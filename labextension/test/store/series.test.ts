@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 
 import type { Measure } from '../../src/store';
 import { ALL_RUNS, HeldStore, ResourceStore, TaskStore, walkHeld } from '../../src/store';
-import { WorkerStore } from '../../src/store/worker-store';
+import { WorkerStore } from '../../src/store/cluster/worker-store';
 import { smallBatch } from '../charts/small-batch';
 import type { HeldRow } from './series';
 import { heldColumns, resourceColumns } from './series';

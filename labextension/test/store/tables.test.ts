@@ -37,17 +37,11 @@ describe('a store', () => {
     // Old rows go when there are very many of them.
     const rows = Array.from({ length: 70_000 }, (_, i) => ({ start: i, stop: i + 1 }));
     store.append(batchOf(rows));
-    const before = store.colours(ALL_RUNS).colour(0);
+    const before = store.colour(0);
     store.configure({ maxTasks: 1_000, palette: 'viridis' });
-    const after = store.colours(ALL_RUNS).colour(0);
+    const after = store.colour(0);
     store.append(batchOf([], { seq: 1, first: 70_000 }));
     expect([before, after, store.nTasks]).toEqual([PALETTES.taskscope[0], PALETTES.viridis[0], 1_000]);
-  });
-
-  it('shares the colours of a window, and only of that', () => {
-    const store = new TaskStore();
-    const [first, second] = [{ firstRun: 0, lastRun: 1 }, { firstRun: 0, lastRun: 2 }].map(window => store.colours(window));
-    expect([store.colours({ firstRun: 0, lastRun: 1 }) === first, first === second]).toEqual([true, false]);
   });
 
   it('has keys as they were: names with integers, or text', () => {

@@ -2,7 +2,7 @@
 import fc from 'fast-check';
 import { describe, expect, it, vi } from 'vitest';
 
-import { TaskStore } from '../../src/store';
+import { ALL_RUNS, TaskStore } from '../../src/store';
 import type { Batch } from '../../src/wire';
 import { smallProgress, smallRun } from '../charts/small-batch';
 import { batchOf } from './rows';
@@ -21,17 +21,17 @@ describe('rows', () => {
   it('a task says all that is known of it', () => {
     const store = new TaskStore();
     store.append(batchOf([
-      { start: 1, stop: 3, lane: 1, group: 2, status: 1, scheduler: true, run: 4, cpuS: 1, nbytes: 123_456_789_012, key: [7, -1], error: 'ValueError: no' },
+      { start: 1, stop: 3, lane: 1, group: 2, status: 1, scheduler: true, run: 4, cpuS: 1, isCpuShared: true, nbytes: 123_456_789_012, key: [7, -1], error: 'ValueError: no' },
       { start: 4, stop: 4, lane: 1, key: 'text' }
     ]));
     expect([store.detail(1, 0), store.detail(1, 1), store.detail(1, 2), store.detail(0, 0)]).toEqual([
       {
         key: "('sum-1', 7, -1)", group: 'sum-1', prefix: 'sum', run: 4, startS: 1, stopS: 3,
-        cpuS: 1, sizeBytes: Math.fround(123_456_789_012), status: 'erred', observedBy: 'scheduler', error: 'ValueError: no'
+        cpuS: 1, cpuFrom: 'shared', sizeBytes: Math.fround(123_456_789_012), status: 'erred', observedBy: 'scheduler', error: 'ValueError: no'
       },
       {
         key: 'text', group: 'inc-1', prefix: 'inc', run: 0, startS: 4, stopS: 4,
-        cpuS: null, sizeBytes: null, status: 'finished', observedBy: 'worker', error: null
+        cpuS: null, cpuFrom: 'measured', sizeBytes: null, status: 'finished', observedBy: 'worker', error: null
       },
       null,
       null
@@ -152,18 +152,27 @@ describe('tables', () => {
     expect(store.tables.remarks.map(remark => remark.text)).toEqual(['one']);
   });
 
-  it('colours go by first appearance in the window and never change', () => {
-    const store = new TaskStore();
-    const row = (run: number, prefix: string): ReturnType<typeof smallProgress> => smallProgress({ run, prefix });
-    store.append(batchOf([], { progress: [row(1, 'sum'), row(1, 'inc'), row(0, 'add')] }));
-    const of = (firstRun: number): string[] => {
-      const colours = store.colours({ firstRun, lastRun: null });
-      return ['add', 'sum', 'inc'].map(prefix => colours.colour(store.tables.prefixId(prefix)));
+  it('colours are those that prefixes have in the session; of old recordings, by first appearance', () => {
+    const named = (colours: readonly (number | null)[]): string[] => {
+      const store = new TaskStore();
+      const groups = colours.map((colour, id) => ({ id, name: `${id}`, prefix: ['add', 'sum', 'inc'][id] ?? '', colour }));
+      store.append(batchOf([], { groups }));
+      return ['add', 'sum', 'inc'].map(prefix => store.colour(store.tables.prefixId(prefix)));
     };
-    const first = of(0);
-    expect([first, of(1).slice(1)]).toEqual([['#6887ff', '#4cd676', '#a67f38'], ['#6887ff', '#4cd676']]);
-    store.append(batchOf([], { seq: 1, progress: [row(0, 'late')] }));
-    expect(of(0)).toEqual(first);
+    expect([named([2, 0, 21]), named([null, null, null])]).toEqual([
+      ['#a67f38', '#6887ff', '#4cd676'], ['#6887ff', '#4cd676', '#a67f38']
+    ]);
+  });
+
+  it('prefixes come in the order in which they began, those in flight by their tasks, and last those that have not', () => {
+    const store = new TaskStore();
+    const row = (prefix: string, firstS: number | null, running = 0): ReturnType<typeof smallProgress> => smallProgress({ prefix, firstS, running });
+    store.append(batchOf([], {
+      groups: ['inc', 'add'].map((prefix, id) => ({ id, name: prefix, prefix, colour: id })),
+      progress: [row('later', null), row('inc', 5, 1), row('unseen', null, 1), row('add', null, 1), row('sum', 4), row('last', null)],
+      running: [{ run: 0, lane: 0, group: 1, key: 'a', startS: 3 }, { run: 1, lane: 0, group: 0, key: 'b', startS: 1 }]
+    }));
+    expect(store.tables.progressIn(ALL_RUNS).map(({ prefix }) => prefix)).toEqual(['add', 'sum', 'inc', 'unseen', 'later', 'last']);
   });
 });
 

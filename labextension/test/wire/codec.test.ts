@@ -201,14 +201,14 @@ describe('batches', () => {
       tasks: {
         first: 40,
         columns: {
-          run: [0, 0], group: [0, 0], lane: [0, 0], status: [0, 1], observed_by: [0, 1], stop_s: [20_000_000, 25_000_000],
+          run: [0, 0], group: [0, 0], lane: [0, 0], status: [0, 1], observed_by: [0, 1], cpu_from: [0, 1], stop_s: [20_000_000, 25_000_000],
           duration_s: [10_000_000, 5_000_000], cpu_s: [null, 2_500_000], nbytes: [null, 2 ** 40], error: [null, 0], ...keys(2)
         }
       },
       messages: { columns: { time_s: [null], level: [0], text: [''] } }
     });
     const { groups, lanes, errors, tasks, messages, ...others } = reader({ zero_s: 100 }).read(Uint8Array.from(bytes), new Budget(bytes.length));
-    expect(rowsOf(groups)).toEqual([{ name: 'add-1', prefix: 'add' }]);
+    expect(rowsOf(groups)).toEqual([{ name: 'add-1', prefix: 'add', colour: null }]);
     expect(rowsOf(lanes)).toEqual([{ worker: 'main', thread: 140_000_000_000_000, label: 'thread 1' }]);
     expect(rowsOf(errors)).toEqual([{ text: 'ValueError: \u00fc' }]);
     expect(rowsOf(messages)).toEqual([{ timeS: null, level: 0, text: '' }]);
@@ -217,8 +217,8 @@ describe('batches', () => {
       first: 40,
       n: 2,
       rows: [
-        { run: 0, group: 0, lane: 0, status: 0, observedBy: 0, stopS: 102, durationS: 1, cpuS: null, nbytes: null, error: null, ...key },
-        { run: 0, group: 0, lane: 0, status: 1, observedBy: 1, stopS: 102.5, durationS: 0.5, cpuS: 0.25, nbytes: 2 ** 40, error: 0, ...key }
+        { run: 0, group: 0, lane: 0, status: 0, observedBy: 0, cpuFrom: 0, stopS: 102, durationS: 1, cpuS: null, nbytes: null, error: null, ...key },
+        { run: 0, group: 0, lane: 0, status: 1, observedBy: 1, cpuFrom: 1, stopS: 102.5, durationS: 0.5, cpuS: 0.25, nbytes: 2 ** 40, error: 0, ...key }
       ]
     });
   });
@@ -294,7 +294,7 @@ describe('batches', () => {
     const stream = reader();
     const tables = { groups: { columns: { name: ['g'], prefix: ['g'] } }, lanes: { columns: lane } };
     const failed = (first: number): Record<string, { first: number; columns: Record<string, (number | null)[]> }> => ({
-      tasks: { first, columns: { run: [0], group: [0], lane: [0], status: [1], observed_by: [0], stop_s: [1], duration_s: [1], cpu_s: [null], nbytes: [null], error: [0], ...keys(1) } }
+      tasks: { first, columns: { run: [0], group: [0], lane: [0], status: [1], observed_by: [0], cpu_from: [0], stop_s: [1], duration_s: [1], cpu_s: [null], nbytes: [null], error: [0], ...keys(1) } }
     });
     stream.read(Uint8Array.from(batchBytes({ ...tables, errors: { columns: { text: ['E'] } } })), new Budget(0));
     const again = { ...failed(0), errors: { columns: { text: ['F'] } } };
@@ -314,7 +314,7 @@ describe('batches', () => {
       lanes: { columns: { worker: ['w', 'w'], thread: [1, 2], label: ['x', 'y'] } },
       tasks: {
         columns: {
-          run: [0, 0, 0], group: [0, 1, 0], lane: [0, 1, 0], status: [0, 0, 0], observed_by: [0, 0, 0], stop_s: [100, 200, 3e9],
+          run: [0, 0, 0], group: [0, 1, 0], lane: [0, 1, 0], status: [0, 0, 0], observed_by: [0, 0, 0], cpu_from: [0, 0, 0], stop_s: [100, 200, 3e9],
           duration_s: [1, 2, 3], cpu_s: [null, 1, 2], nbytes: [5, null, 2 ** 40], error: [null, null, null], ...keys(3)
         }
       },

@@ -10,7 +10,7 @@ import { RUN, TABLES, wireMessage } from './wire-fixture';
 const ROWS: FixtureRow[] = [
   { lane: 1, status: 1, stopUs: 2_000_000, durationS: 0.5, cpuS: 0.5, nbytes: 1, key: [3, -4], error: 'ValueError: no' },
   { lane: 0, status: 3, scheduler: true, group: 1, key: 'é' },
-  { durationS: 1, stopUs: 1_000_000, cpuS: 2, nbytes: 2 ** 40 }
+  { durationS: 1, stopUs: 1_000_000, cpuS: 2, isCpuShared: true, nbytes: 2 ** 40 }
 ];
 
 function read(rows: FixtureRow[], batch: FixtureBatch = {}): Batch {
@@ -36,20 +36,20 @@ it('a message becomes a batch, whole and converted', () => {
   expect(plain(read(ROWS))).toEqual({
     recorder: 'rec', epoch: 'rec-1', seq: 0, nowS: 10, active: true, final: false, first: 0, count: 3, cursor: 3, dropped: 0, cluster: null,
     tasks: {
-      run: [0, 0, 0], lane: [1, 0, 0], group: [0, 1, 0], status: [1, 3, 0], scheduler: [0, 1, 0], startS: [2.5, 1, 1], stopS: [3, 1, 2],
+      run: [0, 0, 0], lane: [1, 0, 0], group: [0, 1, 0], status: [1, 3, 0], observedBy: [0, 1, 0], cpuFrom: [0, 0, 1], startS: [2.5, 1, 1], stopS: [3, 1, 2],
       cpuS: [0.5, NaN, 2], nbytes: [1, NaN, 2 ** 40],
       keys: { dims: [2, 255, 0], ints: [3, -4], lengths: [2], text: [0xc3, 0xa9] },
       error: [0, 65_535]
     },
     errors: ['ValueError: no'],
-    groups: [{ id: 0, name: 'sum-1a', prefix: 'sum' }, { id: 1, name: "it's", prefix: "it's" }],
+    groups: [{ id: 0, name: 'sum-1a', prefix: 'sum', colour: null }, { id: 1, name: "it's", prefix: "it's", colour: null }],
     lanes: [{ id: 0, worker: 'main', thread: 11, label: 'thread 1' }, { id: 1, worker: 'main', thread: 12, label: 'thread 2' }],
     runs: [{
       run: 0, label: 'qr', cell: null, executionCount: 3, sourceCrc: 7, scheduler: 'threads', nWorkers: 2, nTasks: 4,
       startS: 0.5, stopS: null, status: 'running', error: null
     }],
     progress: [{
-      run: 0, prefix: 'sum', total: 4, finished: 2, erred: 1, running: 1, interrupted: 0, spared: 3, again: 5, durationS: 0.75,
+      run: 0, prefix: 'sum', total: 4, finished: 2, erred: 1, running: 1, interrupted: 0, spared: 3, again: 5, durationS: 0.75, firstS: null,
       scheduled: { timeS: 1.5, asked: 5, isAll: false, queued: 1, waiting: 2, noWorker: 1 }
     }],
     stops: [{ run: 0, way: 'cancel' }],
@@ -108,6 +108,20 @@ it('what only clusters have', () => {
       spilledBytes: [0], limitBytes: [9], workers: [{ id: 3, address: 'tcp://1', name: 'one', nThreads: 2 }]
     }
   });
+});
+
+it('what rows refer to may come in a message of its own, ahead of them', () => {
+  const stream = new PageStream();
+  const ahead = wireMessage([], { tables: { sources: [{ text: '' }, { text: 'tcp://1' }] } });
+  const rest = wireMessage(ROWS, {
+    seq: 1,
+    tables: { activities: [{ run: 0, lane: 1, group: 1, activity: 0, source: 1, start_s: 1e7, duration_s: 1e7, nbytes: 9 }] }
+  });
+  const [[first], [second]] = [ahead, rest].map(({ message, buffers }) => stream.take(message, buffers) ?? []) as [Batch[], Batch[]];
+  expect([first?.count, first?.groups.length, first?.cluster?.activities.sources]).toEqual([
+    0, 2, [{ id: 0, address: '' }, { id: 1, address: 'tcp://1' }]
+  ]);
+  expect([second?.first, second?.count, second?.groups, plain(second?.cluster?.activities.source)]).toEqual([0, 3, [], [1]]);
 });
 
 it('views into larger, odd-aligned buffers read alike', () => {

@@ -10,10 +10,10 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from taskscope.model.columns import GraphColumns
-from taskscope.model.held import HeldEvents, HeldRows, HeldSeries, TimeBins
 from taskscope.model.recording import RecordedData
-from taskscope.model.records import Run
+from taskscope.model.tables.columns import GraphColumns
+from taskscope.model.tables.held import HeldEvents, HeldRows, HeldSeries, TimeBins
+from taskscope.model.tables.records import Run
 
 __all__ = [
     "BYTES",

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from taskscope.model.recording import RecordedData
-from taskscope.model.records import Run
+from taskscope.model.tables.records import Run
 
 __all__ = ["clipped"]
 

@@ -100,7 +100,10 @@ class ComparedData:
     Parameters
     ----------
     makespan_s, time_s, cpu_s, n_tasks, peak_rss_bytes
-        Quantities of the whole recordings.
+        Quantities of the whole recordings; the memory is that of the recording process and its children.
+    worker_peak_bytes, transferred_bytes, spilled_bytes
+        The most resident memory of any worker of a cluster, what workers sent each other, and the most that
+        any one of them had spilled.
     prefixes
         The same per prefix, largest change of time first.
     warnings
@@ -114,6 +117,9 @@ class ComparedData:
     cpu_s: Change
     n_tasks: Change
     peak_rss_bytes: Change
+    worker_peak_bytes: Change
+    transferred_bytes: Change
+    spilled_bytes: Change
     prefixes: tuple[Difference, ...]
     warnings: tuple[str, ...]
     recordings: tuple[RecordedData, RecordedData] = field(compare=False)
@@ -154,6 +160,9 @@ def compared(before: RecordedData, after: RecordedData) -> ComparedData:
         cpu_s=_change(totals, lambda t: t.cpu_s),
         n_tasks=_change(totals, lambda t: t.n_tasks),
         peak_rss_bytes=_change(totals, lambda t: t.peak_rss_bytes),
+        worker_peak_bytes=_change(totals, lambda t: t.workers.peak_bytes),
+        transferred_bytes=_change(totals, lambda t: t.workers.transferred_bytes),
+        spilled_bytes=_change(totals, lambda t: t.workers.spilled_bytes),
         prefixes=tuple(sorted(rows, key=lambda row: -abs(_gain(row.time_s)))),
         warnings=tuple(_warnings(before, after, totals, rows)),
         recordings=(before, after),
@@ -275,7 +284,9 @@ _MAX_PREFIXES = 20
 def comparison_text(comparison: ComparedData) -> str:
     """Return the comparison as lines of text."""
     lines = ["taskscope · comparison", ""]
-    lines += [f"  {a:<13}  {b:>12}  {c:>12}  {d:>7}" for a, b, c, d in total_cells(comparison)]
+    cells = total_cells(comparison)
+    width = max(len(name) for name, *_ in cells)
+    lines += [f"  {a:<{width}}  {b:>12}  {c:>12}  {d:>7}" for a, b, c, d in cells]
     lines += ["", *_prefix_lines(comparison)]
     if comparison.warnings:
         lines += ["", *(f"  warning: {printable(text, 300)}" for text in comparison.warnings)]
@@ -284,12 +295,19 @@ def comparison_text(comparison: ComparedData) -> str:
 
 def total_cells(comparison: ComparedData) -> list[tuple[str, str, str, str]]:
     """Return the quantities of the whole recordings as a table, its head first."""
-    totals = (
+    on_workers = [
+        ("peak, one worker", comparison.worker_peak_bytes, format_bytes),
+        ("transferred", comparison.transferred_bytes, format_bytes),
+        ("spilled by one", comparison.spilled_bytes, format_bytes),
+    ]
+    known = [row for row in on_workers if row[1].before or row[1].after]
+    totals = [
         ("wall time", comparison.makespan_s, format_duration),
         ("time in tasks", comparison.time_s, format_duration),
         ("CPU time", comparison.cpu_s, format_duration),
-        ("peak memory", comparison.peak_rss_bytes, format_bytes),
-    )
+        ("peak, this process" if known else "peak memory", comparison.peak_rss_bytes, format_bytes),
+        *known,
+    ]
     cells = [("", "before", "after", "ratio")]
     cells += [(name, show(c.before), show(c.after), _ratio(c.ratio)) for name, c, show in totals]
     tasks = comparison.n_tasks
@@ -298,7 +316,7 @@ def total_cells(comparison: ComparedData) -> list[tuple[str, str, str, str]]:
 
 def prefix_cells(comparison: ComparedData, most: int) -> list[tuple[str, str, str, str, str]]:
     """Return `most` prefixes as a table, its head first."""
-    head = ("prefix", "tasks", "time before", "time after", "mean per task (95 %)")
+    head = ("task type", "tasks", "time before", "time after", "mean per task (95 %)")
     return [head, *(_row(row) for row in comparison.prefixes[:most])]
 
 

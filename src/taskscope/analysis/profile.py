@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from taskscope.errors import UnknownNameError, required, unknown_name
 from taskscope.model.recording import Columns, RecordedData
-from taskscope.model.stacks import NOT_SAMPLED_WITHOUT_LOCK, Function, StackColumns, StackRows
+from taskscope.model.tables.stacks import NOT_SAMPLED_WITHOUT_LOCK, Function, StackColumns, StackRows
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -270,7 +270,7 @@ class FlameRows:
     functions, prefixes
         Names that the columns refer to.
     parent, function
-        ``i4``, one element per call, as in `taskscope.model.stacks.StackColumns`.
+        ``i4``, one element per call, as in `taskscope.model.tables.stacks.StackColumns`.
     bin, prefix, node, count, seconds
         ``u2``, ``u2``, ``i4``, ``u4``, ``f4``, one element per row: samples whose innermost call that is
         drawn is `node`, -1 for the task itself.

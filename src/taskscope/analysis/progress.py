@@ -10,8 +10,8 @@ import numpy as np
 
 from taskscope.analysis.time_left import TimeLeft, time_left
 from taskscope.analysis.totals import OthersTotals, State, count_others, state_of, union_s
-from taskscope.model.records import Estimate, PrefixProgress, Run
-from taskscope.model.workers import Scheduled, sum_scheduled
+from taskscope.model.tables.records import Estimate, PrefixProgress, Run
+from taskscope.model.tables.workers import Scheduled, sum_scheduled
 
 __all__ = ["PrefixCount", "Progress", "headline", "measure_progress"]
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import math
 import unicodedata
+from collections.abc import Sequence
+from decimal import ROUND_HALF_UP, Decimal
 
 __all__ = [
     "UNKNOWN",
@@ -12,6 +14,7 @@ __all__ = [
     "format_duration",
     "format_left",
     "format_percent",
+    "format_shares",
     "plural",
     "printable",
 ]
@@ -47,9 +50,9 @@ def format_duration(seconds: float | None) -> str:
     if seconds < 0:
         return f"-{format_duration(-seconds)}"
     if seconds >= 59.95:
-        return _long_duration(round(seconds))
+        return _long_duration(_rounded(seconds))
     for factor, unit in ((1.0, "s"), (1e3, "ms"), (1e6, "µs")):
-        if round(seconds * factor, 4) >= 1:
+        if _rounded(seconds * factor * 1e4) >= 1e4:
             return f"{_three_digits(seconds * factor)} {unit}"
     return f"{_three_digits(seconds * 1e9)} ns" if seconds else "0 s"
 
@@ -100,8 +103,14 @@ def _long_duration(seconds: int) -> str:
 
 def _three_digits(value: float) -> str:
     digits = 2 if value < 9.995 else 1 if value < 99.95 else 0
-    text = f"{value:.{digits}f}"
-    return text.rstrip("0").rstrip(".") if "." in text else text
+    text = f"{Decimal(value).quantize(Decimal(10) ** -digits, ROUND_HALF_UP):f}"
+    text = text.rstrip("0").rstrip(".") if "." in text else text
+    return "0" if text == "-0" else text
+
+
+def _rounded(value: float) -> int:
+    """Return the nearest whole number; of two as near the greater, as browsers have it."""
+    return math.floor(value + 0.5)
 
 
 def format_bytes(n_bytes: float | None) -> str:
@@ -136,6 +145,25 @@ def format_count(n: int | None) -> str:
     return UNKNOWN if n is None else f"{n:,}"
 
 
+def format_shares(fractions: Sequence[float]) -> list[str]:
+    """Return the parts of a whole as percentages that add up as they do, by their largest remainders.
+
+    Examples
+    --------
+    >>> format_shares([0.506, 0.297, 0.197]), format_shares([1 / 3] * 3), format_shares([0.996, 0.004])
+    (['50%', '30%', '20%'], ['34%', '33%', '33%'], ['>99%', '<1%'])
+    """
+    percents = [math.floor(100 * fraction + 1e-9) for fraction in fractions]
+    n_more = round(100 * sum(fractions)) - sum(percents)
+    remainders = sorted(range(len(percents)), key=lambda i: percents[i] - 100 * fractions[i])
+    for i in remainders[: max(n_more, 0)]:
+        percents[i] += 1
+    return [
+        f"{percent}%" if 0.01 <= fraction <= 0.99 else format_percent(fraction)
+        for percent, fraction in zip(percents, fractions, strict=True)
+    ]
+
+
 def format_percent(fraction: float | None) -> str:
     """Return a fraction as a percentage; only exactly all is 100%, and only nothing is 0%.
 
@@ -150,7 +178,7 @@ def format_percent(fraction: float | None) -> str:
         return "<1%"
     if 0.99 < fraction < 1:
         return ">99%"
-    return f"{fraction:.0%}"
+    return f"{_rounded(fraction * 100)}%"
 
 
 def plural(noun: str, n: int | None) -> str:

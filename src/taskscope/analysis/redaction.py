@@ -8,13 +8,13 @@ from dataclasses import dataclass, replace
 from typing import TypeAlias
 
 from taskscope.errors import OptionError
-from taskscope.model.activities import Transfer
-from taskscope.model.columns import GraphColumns
 from taskscope.model.keys import OTHERS_MARK, KeyBlock, others_prefix
 from taskscope.model.recording import RecordedData
-from taskscope.model.records import Group, GroupTotal, Lane, Message, Run
-from taskscope.model.stacks import Function, StackColumns
-from taskscope.model.workers import WorkerSample
+from taskscope.model.tables.activities import Transfer
+from taskscope.model.tables.columns import GraphColumns
+from taskscope.model.tables.records import Group, GroupTotal, Lane, Message, Run
+from taskscope.model.tables.stacks import Function, StackColumns
+from taskscope.model.tables.workers import Metric, WorkerSample
 
 __all__ = ["Redact", "Redaction", "redacted", "without_credentials"]
 
@@ -88,7 +88,7 @@ class Redaction:
 
     def group(self, group: Group) -> Group:
         """Return a group without what must not leave."""
-        return Group(group.id, self.name(group.name), self.prefix(group.prefix))
+        return replace(group, name=self.name(group.name), prefix=self.prefix(group.prefix))
 
     def prefix(self, prefix: str) -> str:
         """Return a prefix without what must not leave; whose tasks these are is still said."""
@@ -132,6 +132,11 @@ class Redaction:
             peer=transfer.peer and without_credentials(transfer.peer),
             keys=tuple(map(self.name, transfer.keys)),
         )
+
+    def metric(self, metric: Metric) -> Metric:
+        """Return what was metered without what must not leave."""
+        worker, prefix = without_credentials(metric.worker), self.prefix(metric.prefix)
+        return replace(metric, worker=worker, prefix=prefix, activity=without_credentials(metric.activity))
 
     def total(self, total: GroupTotal) -> GroupTotal:
         """Return totals of a group without what must not leave."""
@@ -189,6 +194,7 @@ def redacted(recording: RecordedData, *, redact: Redact = False) -> RecordedData
             recording.activities, sources=tuple(map(redaction.source, recording.activities.sources))
         ),
         workers=tuple(map(redaction.worker, recording.workers)),
+        metrics=tuple(map(redaction.metric, recording.metrics)),
         transfers=tuple(map(redaction.transfer, recording.transfers)),
     )
 

@@ -2,41 +2,103 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
-import numpy as np
-
+from taskscope.analysis.explain.findings import explain
 from taskscope.analysis.quantities import (
     UNKNOWN,
     format_bytes,
     format_count,
     format_duration,
     format_percent,
+    format_shares,
     plural,
     printable,
 )
-from taskscope.analysis.totals import OthersTotals, Outcomes, PrefixTotal, State, Totals, measure_totals
+from taskscope.analysis.totals import (
+    ExecuteTotals,
+    OthersTotals,
+    Outcomes,
+    PrefixTotal,
+    State,
+    Totals,
+    WorkersTotals,
+    cpu_by_prefix,
+    measure_executing,
+    measure_totals,
+)
 from taskscope.model.recording import RecordedData
-from taskscope.model.records import LOST
+from taskscope.model.tables.records import CLUSTER
 
-__all__ = ["NO_DASK", "facts", "others_text", "remarks", "state_word", "summary_text", "title"]
+__all__ = [
+    "NO_DASK",
+    "Summary",
+    "others_text",
+    "state_word",
+    "summary_text",
+    "title",
+]
 
 NO_DASK = "no Dask computation ran here"
 
 _MAX_PREFIXES = 20
 _NAME_WIDTH = 36
+_MAX_FINDINGS = 3
+_FELT_S = 0.1
+MAX_EXPLAINED = 10_000
+"""More tasks would take longer to explain than a person waits for a summary; 5 µs each."""
+
+
+@dataclass(frozen=True, slots=True)
+class Summary:
+    """What the faces of a recording say of it, found out once for all of them.
+
+    Parameters
+    ----------
+    title
+        The first line.
+    totals
+        What the recording amounts to.
+    facts
+        The measured totals as pairs of a name and a text.
+    remarks
+        What the user should know.
+    cpu_s
+        CPU time by prefix, where workers of a cluster metered it.
+    """
+
+    title: str
+    totals: Totals
+    facts: tuple[tuple[str, str], ...]
+    remarks: tuple[str, ...]
+    cpu_s: Mapping[str, float]
+
+    @classmethod
+    def of(cls, recording: RecordedData) -> Summary:
+        """Return the summary of a recording."""
+        totals = measure_totals(recording)
+        return cls(
+            title(recording, totals),
+            totals,
+            tuple(_facts(recording, totals)),
+            tuple(_remarks(recording, totals)),
+            cpu_by_prefix(recording),
+        )
+
+    def text(self) -> str:
+        """Return the text face."""
+        lines = [self.title]
+        if self.facts:
+            lines += ["", *(f"  {name:<13}  {value}" for name, value in self.facts)]
+        if self.totals.n_runs:
+            lines += ["", *_table(self.totals.prefixes, self.cpu_s)]
+        return "\n".join([*lines, *([""] if self.remarks else []), *(f"  {note}" for note in self.remarks)])
 
 
 def summary_text(recording: RecordedData) -> str:
     """Return the text face of a recording."""
-    totals = measure_totals(recording)
-    lines = [title(recording, totals)]
-    if recording.runs:
-        lines += ["", *(f"  {name:<13}  {value}" for name, value in facts(recording, totals))]
-    if totals.n_runs:
-        lines += ["", *_table(totals.prefixes)]
-    notes = remarks(recording, totals)
-    return "\n".join([*lines, *([""] if notes else []), *(f"  {note}" for note in notes)])
+    return Summary.of(recording).text()
 
 
 def title(recording: RecordedData, totals: Totals) -> str:
@@ -61,7 +123,7 @@ def state_word(state: State) -> str:
     return "failed" if state == "erred" else state
 
 
-def facts(recording: RecordedData, totals: Totals) -> list[tuple[str, str]]:
+def _facts(recording: RecordedData, totals: Totals) -> list[tuple[str, str]]:
     """Return the measured totals as pairs of a name and a text."""
     busy = format_percent(totals.busy_fraction)
     cpu = format_duration(totals.cpu_s)
@@ -69,8 +131,10 @@ def facts(recording: RecordedData, totals: Totals) -> list[tuple[str, str]]:
         cpu += f" ({_counted(totals.n_cpu_unknown, 'task')} unknown)"
     memory = format_bytes(totals.peak_rss_bytes)
     dt_s = recording.metadata.get("dt_s")
-    on_workers = _on_workers(recording)
-    if totals.peak_rss_bytes is not None and on_workers:
+    on_workers, executing = _on_workers(totals.workers), measure_executing(recording)
+    if totals.cpu_s is None and executing is not None:
+        cpu = f"{format_duration(executing.cpu_s)} in tasks that finished"
+    if totals.peak_rss_bytes is not None and CLUSTER in totals.schedulers:
         memory += " in this process"
     if totals.peak_rss_bytes is not None and isinstance(dt_s, float | int):
         memory += f" (sampled every {format_duration(dt_s)})"
@@ -81,28 +145,43 @@ def facts(recording: RecordedData, totals: Totals) -> list[tuple[str, str]]:
         ("CPU time", cpu),
         ("peak memory", memory),
         *([("on workers", on_workers)] if on_workers else []),
+        *([("execute", _execute_text(executing))] if executing is not None else []),
     ]
     others = [] if totals.others is None else [("others", others_text(totals.others))]
     return [*(own if totals.n_runs else []), *others]
 
 
-def _on_workers(recording: RecordedData) -> str:
+def _on_workers(workers: WorkersTotals) -> str:
     """Return what a cluster's workers used and lost; nothing where none was seen."""
     parts = []
-    used = [(w.rss_bytes, w) for w in recording.workers if w.rss_bytes is not None]
-    if used:
-        most, sample = max(used, key=lambda pair: pair[0])
-        limit = f" of {format_bytes(sample.limit_bytes)}" if sample.limit_bytes else ""
-        who = printable(sample.name or sample.worker, _NAME_WIDTH)
-        parts.append(f"peak memory {format_bytes(most)}{limit} (worker {who})")
-    # Who sent it and who received it both have a log of it.
-    moved = sum(t.nbytes or 0.0 for t in recording.transfers if t.direction == "incoming")
-    spilled = max((w.spilled_bytes or 0.0 for w in recording.workers), default=0.0)
-    n_lost = int(np.count_nonzero(recording.tasks.status == LOST)) if parts else 0
-    parts += [f"{format_bytes(moved)} transferred"] if moved else []
-    parts += [f"up to {format_bytes(spilled)} spilled by one"] if spilled else []
-    parts += [f"{_counted(n_lost, 'task')} lost with a worker"] if n_lost else []
+    if workers.peak is not None:
+        limit = f" of {format_bytes(workers.peak.limit_bytes)}" if workers.peak.limit_bytes else ""
+        who = printable(workers.peak.name or workers.peak.worker, _NAME_WIDTH)
+        parts.append(f"peak memory {format_bytes(workers.peak_bytes)}{limit} (worker {who})")
+    if workers.transferred_bytes:
+        parts.append(f"{format_bytes(workers.transferred_bytes)} transferred")
+    if workers.spilled_bytes:
+        parts.append(f"up to {format_bytes(workers.spilled_bytes)} spilled by one")
+    if workers.n_lost:
+        parts.append(f"{_counted(workers.n_lost, 'task')} lost with a worker")
     return ", ".join(parts)
+
+
+def _execute_text(executing: ExecuteTotals) -> str:
+    """Return where the time of executing tasks went, in words; without what is less than a hundredth.
+
+    Examples
+    --------
+    >>> _execute_text(ExecuteTotals(12.0, 40.0, (("deserialize", 9.0), ("other", 0.25))))
+    '1 min 1 s: 12 s CPU, 40 s off CPU, 9 s deserialize'
+    """
+    large = [(name, seconds) for name, seconds in executing.others if seconds >= executing.seconds / 100]
+    parts = [
+        f"{format_duration(executing.cpu_s)} CPU",
+        f"{format_duration(executing.off_cpu_s)} off CPU",
+        *(f"{format_duration(seconds)} {printable(name, _NAME_WIDTH)}" for name, seconds in large),
+    ]
+    return f"{format_duration(executing.seconds)}: {', '.join(parts)}"
 
 
 def others_text(others: OthersTotals) -> str:
@@ -122,12 +201,13 @@ def others_text(others: OthersTotals) -> str:
     return ", ".join(parts)
 
 
-def remarks(recording: RecordedData, totals: Totals) -> list[str]:
+def _remarks(recording: RecordedData, totals: Totals) -> list[str]:
     """Return what the user should know: errors, what did not finish, what was dropped, messages."""
     ended_by = recording.metadata.get("error")
     errors = dict.fromkeys([*totals.errors, *([str(ended_by)] if ended_by else [])])
     notes = [f"error: {printable(error, 500)}" for error in errors]
     notes += _outcomes(totals.outcomes)
+    notes += _why(recording)
     if totals.n_failed_attempts:
         attempts = _counted(totals.n_failed_attempts, "attempt")
         notes.append(f"{attempts} failed and the task was tried again; times above do not contain them")
@@ -137,13 +217,27 @@ def remarks(recording: RecordedData, totals: Totals) -> list[str]:
     return notes + [f"{m.level}: {printable(m.text, 500)}" for m in recording.messages]
 
 
+def _why(recording: RecordedData) -> list[str]:
+    """Return what made it slow, where that can be told at once and a person would have felt it."""
+    if not recording.runs or sum(map(len, recording.blocks)) > MAX_EXPLAINED:
+        return []
+    explained = explain(recording)
+    felt = [finding for finding in explained.findings if finding.worth_s >= _FELT_S]
+    whole = format_duration(explained.makespan_s)
+    return [
+        f"{finding.cause}: {'about' if finding.low_s else 'up to'} {format_duration(finding.worth_s)} "
+        f"of {whole}: {finding.text}"
+        for finding in felt[:_MAX_FINDINGS]
+    ]
+
+
 def _outcomes(outcomes: Outcomes) -> list[str]:
     """Return what became of tasks, but of those that finished."""
     notes = []
     if outcomes.n_erred:
         notes.append(f"{_counted(outcomes.n_erred, 'task')} failed")
     if outcomes.n_unfinished:
-        notes.append(f"{_counted(outcomes.n_unfinished, 'task')} did not finish")
+        notes.append(_unfinished(outcomes))
     if outcomes.n_background:
         notes.append(f"{_counted(outcomes.n_background, 'task')} still running in the background")
     if outcomes.n_spared:
@@ -155,6 +249,19 @@ def _outcomes(outcomes: Outcomes) -> list[str]:
             "whether the others ran is not known"
         )
     return notes
+
+
+def _unfinished(outcomes: Outcomes) -> str:
+    """Return what became of tasks that did not finish, as far as that is known of each."""
+    n_known = outcomes.n_interrupted + outcomes.n_running + outcomes.n_unstarted
+    counts = {
+        "interrupted": outcomes.n_interrupted,
+        "running": outcomes.n_running,
+        "not started": outcomes.n_unstarted,
+        "not finished": max(outcomes.n_unfinished - n_known, 0),
+    }
+    (first, n), *others = [(word, n) for word, n in counts.items() if n]
+    return ", ".join([f"{_counted(n, 'task')} {first}", *(f"{format_count(n)} {word}" for word, n in others)])
 
 
 def _workers(totals: Totals) -> str:
@@ -172,26 +279,35 @@ def _workers(totals: Totals) -> str:
     return _counted(totals.n_workers, noun)
 
 
-def _table(prefixes: Sequence[PrefixTotal]) -> list[str]:
-    rows = [("prefix", "tasks", "time", "share")]
+def _table(prefixes: Sequence[PrefixTotal], cpu_s: Mapping[str, float]) -> list[str]:
+    shown, rest = prefixes[:_MAX_PREFIXES], prefixes[_MAX_PREFIXES:]
+    rows = [("task type", "tasks", "time", "share", "CPU")]
+    shares = format_shares([*(row.share for row in shown), sum(row.share for row in rest)])
     rows += [
-        (
-            printable(row.prefix, _NAME_WIDTH),
-            format_count(row.n_tasks),
-            format_duration(row.duration_s),
-            format_percent(row.share),
-        )
-        for row in prefixes[:_MAX_PREFIXES]
+        _row(printable(row.prefix, _NAME_WIDTH), [row], share, cpu_s)
+        for row, share in zip(shown, shares, strict=False)
     ]
     if not prefixes:
-        rows.append((UNKNOWN, UNKNOWN, UNKNOWN, UNKNOWN))
-    rest = prefixes[_MAX_PREFIXES:]
+        rows.append((UNKNOWN, UNKNOWN, UNKNOWN, UNKNOWN, UNKNOWN))
     if rest:
-        n_tasks, seconds = sum(r.n_tasks for r in rest), sum(r.duration_s for r in rest)
-        share = format_percent(sum(r.share for r in rest))
-        rows.append((f"{len(rest):,} more", format_count(n_tasks), format_duration(seconds), share))
+        rows.append(_row(f"{len(rest):,} more", rest, shares[-1], cpu_s))
     width = max(len(row[0]) for row in rows)
-    return [f"  {name:<{width}}  {n:>9}  {time:>12}  {share:>6}" for name, n, time, share in rows]
+    lines = [f"  {name:<{width}}  {n:>9}  {time:>12}  {share:>6}" for name, n, time, share, _ in rows]
+    # Of tasks in this process it is in their rows.
+    return [f"{line}  {row[-1]:>9}" for line, row in zip(lines, rows, strict=True)] if cpu_s else lines
+
+
+def _row(
+    name: str, of: Sequence[PrefixTotal], share: str, cpu_s: Mapping[str, float]
+) -> tuple[str, str, str, str, str]:
+    known = [cpu_s[row.prefix] for row in of if row.prefix in cpu_s]
+    return (
+        name,
+        format_count(sum(row.n_tasks for row in of)),
+        format_duration(sum(row.duration_s for row in of)),
+        share,
+        format_duration(sum(known) if known else None),
+    )
 
 
 def _counted(n: int | None, noun: str) -> str:

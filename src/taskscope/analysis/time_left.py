@@ -9,9 +9,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from taskscope.model.columns import split_flags
 from taskscope.model.recording import RecordedData
-from taskscope.model.records import (
+from taskscope.model.tables.records import (
     ERRED,
     FINISHED,
     INTERRUPTED,
@@ -21,6 +20,7 @@ from taskscope.model.records import (
     Estimate,
     PrefixProgress,
     Run,
+    flag_codes,
 )
 from taskscope.record import Recorder
 from taskscope.record.writers.graph import GraphShape
@@ -205,7 +205,7 @@ def task_statuses(recording: RecordedData, run: int) -> NDArray[np.uint8]:
     if not blocks:
         return found
     task = np.concatenate([block.task for block in blocks])
-    status, _ = split_flags(np.concatenate([block.flags for block in blocks]))
+    status = flag_codes(np.concatenate([block.flags for block in blocks]), "status")
     if np.bincount(task).max(initial=0) > 1:
         order = np.argsort(np.concatenate([block.start + block.duration for block in blocks]), kind="stable")
         task, status = task[order], status[order]
@@ -214,7 +214,7 @@ def task_statuses(recording: RecordedData, run: int) -> NDArray[np.uint8]:
 
 
 def prefix_progress(recording: RecordedData) -> list[PrefixProgress]:
-    """Return one row per compute and prefix, in the order in which a live recorder gives them."""
+    """Return one row per compute and prefix, in the order in which they began, as a live recorder does."""
     return [row for run in recording.graphs for row in _rows(recording, run)]
 
 
@@ -229,6 +229,8 @@ def _rows(recording: RecordedData, run: int) -> list[PrefixProgress]:
     blocks = [block for block in recording.blocks if block.run == run]
     task = np.concatenate([np.empty(0, np.int32), *(block.task for block in blocks)])
     seconds = np.bincount(graph.group[task], np.concatenate([np.empty(0), *(b.duration for b in blocks)]), n)
+    first = np.full(n, np.inf)
+    np.minimum.at(first, graph.group[task], np.concatenate([np.empty(0), *(b.start for b in blocks)]))
     is_spared = np.zeros(len(graph.group), bool)
     is_spared[graph.spared] = True
     spared = count(np.flatnonzero(is_spared & (statuses == NO_ROW)))
@@ -238,7 +240,7 @@ def _rows(recording: RecordedData, run: int) -> list[PrefixProgress]:
     places: dict[str, list[int]] = {}
     for i in np.flatnonzero(total + spared).tolist():
         places.setdefault(recording.groups[i].prefix, []).append(i)
-    return [
+    rows = [
         PrefixProgress(
             run,
             prefix,
@@ -250,9 +252,11 @@ def _rows(recording: RecordedData, run: int) -> list[PrefixProgress]:
             duration_s=float(seconds[ids].sum()),
             spared=int(spared[ids].sum()),
             again=int(again[ids].sum()),
+            first_s=None if np.isinf(first[ids]).all() else float(first[ids].min()),
         )
         for prefix, ids in places.items()
     ]
+    return sorted(rows, key=lambda row: row.order)
 
 
 MIN_ENDED = 3

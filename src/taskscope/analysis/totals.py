@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import Literal, TypeAlias
@@ -11,29 +12,36 @@ import numpy as np
 from numpy.typing import NDArray
 
 from taskscope.analysis.time_left import NO_ROW, task_statuses
-from taskscope.model.activities import FAILED_ATTEMPT
 from taskscope.model.recording import RecordedData
-from taskscope.model.records import (
+from taskscope.model.tables.activities import FAILED_ATTEMPT
+from taskscope.model.tables.records import (
     ERRED,
     FINISHED,
     INTERRUPTED,
+    LOST,
     OBSERVED_BY,
     RUNNING,
     PrefixProgress,
     Run,
     TaskBlock,
+    flag_codes,
 )
-from taskscope.model.resources import ResourceRows
+from taskscope.model.tables.resources import ResourceRows
+from taskscope.model.tables.workers import Metric, WorkerSample
 
 __all__ = [
+    "ExecuteTotals",
     "OthersTotals",
     "Outcomes",
     "PrefixTotal",
     "ResourceTotals",
     "State",
     "Totals",
+    "WorkersTotals",
     "add_samples",
     "count_others",
+    "cpu_by_prefix",
+    "measure_executing",
     "measure_others",
     "measure_outcomes",
     "measure_totals",
@@ -78,7 +86,7 @@ def were_seen(tasks: TaskBlock) -> NDArray[np.bool_]:
 
     Of others a scheduler knows only that a worker was given them, where they may have waited for a thread.
     """
-    seen: NDArray[np.bool_] = tasks.observed != OBSERVED_BY.index("scheduler")
+    seen: NDArray[np.bool_] = flag_codes(tasks.flags, "observed_by") != OBSERVED_BY.index("scheduler")
     return seen | ~np.isin(tasks.status, (RUNNING, INTERRUPTED))
 
 
@@ -146,6 +154,9 @@ class Outcomes:
         Those of them of which nothing is recorded, so that it is not known whether they ran.
     n_background
         Tasks that a cluster had not come to the end of when the recording was taken, and goes on with.
+    n_interrupted, n_running, n_unstarted
+        Of the unfinished ones those that were interrupted or lost, ran when the recording was taken, and
+        never began; of computes whose graph is not known nobody can tell.
     """
 
     n_erred: int
@@ -154,6 +165,9 @@ class Outcomes:
     n_done: int
     n_unrecorded: int
     n_background: int = 0
+    n_interrupted: int = 0
+    n_running: int = 0
+    n_unstarted: int = 0
 
 
 def measure_outcomes(recording: RecordedData) -> Outcomes:
@@ -168,6 +182,9 @@ def measure_outcomes(recording: RecordedData) -> Outcomes:
         n_spared=sum(run.n_spared for run in runs),
         n_done=sum(run.n_done for run in runs),
         n_unrecorded=max(n_unrecorded - recording.dropped, 0),
+        n_interrupted=sum(run.n_interrupted for run in runs),
+        n_running=sum(run.n_running for run in runs),
+        n_unstarted=max(sum(run.n_unstarted for run in runs) - n_dropped_later, 0),
     )
 
 
@@ -197,6 +214,9 @@ def _of_run(recording: RecordedData, run: Run) -> Outcomes:
         n_spared=int((statuses[spared] == NO_ROW).sum()),
         n_done=n_done,
         n_unrecorded=max(n_done - n_recorded, 0),
+        n_interrupted=0 if in_background else int(np.isin(statuses, (INTERRUPTED, LOST)).sum()),
+        n_running=0 if in_background else int((statuses == RUNNING).sum()),
+        n_unstarted=0 if in_background else max(n_planned - n_recorded, 0),
     )
 
 
@@ -296,6 +316,98 @@ class PrefixTotal:
 
 
 @dataclass(frozen=True, slots=True)
+class WorkersTotals:
+    """What a cluster's workers used and lost; None is unknown, as it is where none was seen.
+
+    Parameters
+    ----------
+    peak
+        The sample of any worker with the most resident memory.
+    transferred_bytes
+        What workers sent each other, as far as their logs tell.
+    spilled_bytes
+        The most that any one worker had spilled.
+    n_lost
+        Executions that ended with their worker.
+    """
+
+    peak: WorkerSample | None = None
+    transferred_bytes: float | None = None
+    spilled_bytes: float | None = None
+    n_lost: int = 0
+
+    @property
+    def peak_bytes(self) -> float | None:
+        """The most resident memory of any worker."""
+        return None if self.peak is None else self.peak.rss_bytes
+
+
+@dataclass(frozen=True, slots=True)
+class ExecuteTotals:
+    """Where the time of executing tasks went, as a cluster's workers metered it.
+
+    Parameters
+    ----------
+    cpu_s, off_cpu_s
+        On the CPU of the tasks' threads, and off it, in tasks that finished.
+    others
+        What else it went to, and how many seconds, most first.
+    """
+
+    cpu_s: float
+    off_cpu_s: float
+    others: tuple[tuple[str, float], ...]
+
+    @property
+    def seconds(self) -> float:
+        """All of it."""
+        return self.cpu_s + self.off_cpu_s + sum(seconds for _, seconds in self.others)
+
+
+def cpu_by_prefix(recording: RecordedData) -> dict[str, float]:
+    """Return what workers of a cluster metered of the CPU time of tasks that finished, by prefix."""
+    seconds: defaultdict[str, float] = defaultdict(float)
+    for metric in recording.metrics:
+        seconds[metric.prefix] += metric.seconds if _is_cpu(metric) else 0.0
+    return dict(seconds)
+
+
+def _is_cpu(metric: Metric) -> bool:
+    # P2P meters itself, and what it meters is no more in thread-cpu.
+    return metric.activity.endswith("-cpu")
+
+
+def measure_executing(recording: RecordedData) -> ExecuteTotals | None:
+    """Return where the time of executing tasks went; None where no worker told."""
+    cpu_s = off_cpu_s = 0.0
+    others: defaultdict[str, float] = defaultdict(float)
+    for metric in recording.metrics:
+        if _is_cpu(metric):
+            cpu_s += metric.seconds
+        elif metric.activity.endswith("-noncpu"):
+            off_cpu_s += metric.seconds
+        elif metric.seconds:
+            others[metric.activity] += metric.seconds
+    most = sorted(others.items(), key=lambda item: -item[1])
+    return ExecuteTotals(cpu_s, off_cpu_s, tuple(most)) if recording.metrics else None
+
+
+def _measure_workers(recording: RecordedData) -> WorkersTotals:
+    """Return what the workers of a cluster used and lost."""
+    used = [(sample.rss_bytes, sample) for sample in recording.workers if sample.rss_bytes is not None]
+    peak = max(used, key=lambda pair: pair[0])[1] if used else None
+    # Who sent it and who received it both have a log of it.
+    moved = [t.nbytes or 0.0 for t in recording.transfers if t.direction == "incoming"]
+    spilled = [s.spilled_bytes for s in recording.workers if s.spilled_bytes is not None]
+    return WorkersTotals(
+        peak=peak,
+        transferred_bytes=sum(moved) if moved or recording.workers else None,
+        spilled_bytes=max(spilled, default=None),
+        n_lost=int(np.count_nonzero(recording.tasks.status == LOST)) if peak or moved or spilled else 0,
+    )
+
+
+@dataclass(frozen=True, slots=True)
 class Totals:
     """What a recording amounts to; None is unknown.
 
@@ -330,13 +442,16 @@ class Totals:
         Share of the workers' time, while computes ran, in which they ran tasks. Threads inside of a task
         (BLAS, for instance) do not count.
     peak_rss_bytes
-        The largest sample of resident memory; peaks between two samples are not seen.
+        The largest sample of the resident memory of this process and its children; peaks between two samples
+        are not seen.
     prefixes
         Totals per prefix, most time first.
     errors
         What went wrong, one text per compute.
     others
         What other clients had the scheduler do meanwhile; None where that was not recorded.
+    workers
+        What a cluster's workers used and lost.
     """
 
     state: State
@@ -356,6 +471,7 @@ class Totals:
     prefixes: tuple[PrefixTotal, ...]
     errors: tuple[str, ...]
     others: OthersTotals | None = None
+    workers: WorkersTotals = WorkersTotals()
 
 
 def measure_totals(recording: RecordedData) -> Totals:
@@ -383,6 +499,7 @@ def measure_totals(recording: RecordedData) -> Totals:
         prefixes=_prefixes(recording, tasks),
         errors=tuple(dict.fromkeys(run.error for run in runs if run.error)),
         others=others,
+        workers=_measure_workers(recording),
     )
 
 

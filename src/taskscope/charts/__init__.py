@@ -1,11 +1,9 @@
 """Bokeh figures of a recording. Bokeh is loaded when something here is."""
 
-from taskscope.errors import MissingDependencyError
+from taskscope.errors import required
 
-try:
+with required("a figure", "bokeh", "'bokeh>=3.4'"):
     import bokeh  # noqa: F401 - only whether it is there
-except ImportError as error:
-    raise MissingDependencyError("figures need Bokeh; install it: pip install 'bokeh>=3.4'") from error
 
 from taskscope.charts.cache import plot_cache
 from taskscope.charts.document import html_document

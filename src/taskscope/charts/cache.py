@@ -10,6 +10,7 @@ from bokeh.plotting import figure
 from numpy.typing import NDArray
 
 from taskscope.analysis.cache_usage import Held
+from taskscope.analysis.display.colours import LIGHT
 from taskscope.analysis.quantities import format_count
 from taskscope.charts.canvas import add_legend, add_note, cut, height_is_free, label, new_figure, set_tooltips
 from taskscope.charts.scheme import PaletteOption, Scheme
@@ -57,7 +58,7 @@ def plot_cache(
         # From zero before the first result to the end of the axis.
         data: dict[str, Any] = {"x": np.append(times - zero_s, right), "y": np.append(sums, sums[-1:])}
         data["label"] = np.array([cut(prefix, label_size)] * len(data["x"]))
-        colour = "#59636e" if prefix == _REST else scheme.colour(prefix)
+        colour = LIGHT["faint"] if prefix == _REST else scheme.colour(prefix)
         plot.step("x", "y", source=ColumnDataSource(data), mode="after", line_color=colour, line_width=2)
     unknown = int(np.isnan(held.value).sum())
     if unknown:

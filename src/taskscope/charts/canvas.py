@@ -12,8 +12,9 @@ from bokeh.models.annotations import Legend, LegendItem, Title
 from bokeh.models.renderers import GlyphRenderer
 from bokeh.plotting import figure
 
+from taskscope.analysis.display.colours import FAILED_COLOUR, LIGHT
 from taskscope.analysis.quantities import printable
-from taskscope.charts.scheme import ENDED_BADLY, Scheme
+from taskscope.charts.scheme import Scheme
 
 __all__ = ["add_legend", "add_note", "cut", "height_is_free", "label", "new_figure", "set_tooltips"]
 
@@ -55,7 +56,7 @@ def set_tooltips(plot: figure, tooltips: str | list[tuple[str, str]], **options:
 def add_note(plot: figure, text: str) -> None:
     """Say in small print what is shown."""
     plot.add_layout(
-        Title(text=text, text_font_size="9pt", text_font_style="normal", text_color="#59636e"), "above"
+        Title(text=text, text_font_size="9pt", text_font_style="normal", text_color=LIGHT["faint"]), "above"
     )
 
 
@@ -69,7 +70,7 @@ def add_legend(
     if len(named) > MAX_LEGEND:
         entries.append((f"{len(named) - MAX_LEGEND:,} more", "#ffffff"))
     if ended_badly:
-        entries.append(("failed or interrupted", ENDED_BADLY))
+        entries.append(("failed or interrupted", FAILED_COLOUR))
     if not entries:
         return
     rows = -(-len(entries) // LEGEND_COLUMNS)

@@ -7,10 +7,10 @@ from bokeh.models import ColumnDataSource, CustomJSHover
 from bokeh.plotting import figure
 from numpy.typing import NDArray
 
-from taskscope.analysis.colours import N_COLOURS, prefix_colours
-from taskscope.analysis.coverage import Coverage, measure_coverage
+from taskscope.analysis.display.colours import FAILED_COLOUR, N_COLOURS, prefix_colours, rgb
+from taskscope.analysis.display.coverage import Coverage, measure_coverage
 from taskscope.charts.canvas import cut, set_tooltips
-from taskscope.charts.scheme import ENDED_BADLY, Scheme
+from taskscope.charts.scheme import Scheme
 from taskscope.model.recording import RecordedData
 
 __all__ = ["draw_density"]
@@ -68,11 +68,10 @@ def _names(recording: RecordedData) -> list[str]:
 
 
 def _rgb(recording: RecordedData, scheme: Scheme) -> NDArray[np.uint8]:
-    colours = ["#808080"] * N_COLOURS + [ENDED_BADLY]
+    colours = ["#808080"] * N_COLOURS + [FAILED_COLOUR]
     for prefix, number in reversed(prefix_colours(recording).items()):
         colours[number] = scheme.colour(prefix)
-    parts = [[int(colour[i : i + 2], 16) for i in (1, 3, 5)] for colour in colours]
-    return np.array(parts, np.uint8)
+    return np.array([rgb(colour) for colour in colours], np.uint8)
 
 
 def _pixels(coverage: Coverage, colours: NDArray[np.uint8]) -> NDArray[np.uint32]:

@@ -10,7 +10,7 @@ from bokeh.plotting import figure
 from numpy.typing import NDArray
 
 from taskscope.analysis.cache_usage import Held, held_metrics, key_sizes
-from taskscope.analysis.colours import prefix_colours
+from taskscope.analysis.display.colours import prefix_colours
 from taskscope.charts.cache import plot_cache
 from taskscope.charts.canvas import add_note
 from taskscope.charts.dark import darken

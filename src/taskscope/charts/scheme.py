@@ -8,13 +8,10 @@ from typing import TypeAlias
 
 from bokeh.palettes import all_palettes
 
-from taskscope.analysis.colours import PALETTE
+from taskscope.analysis.display.colours import PALETTE
 from taskscope.errors import OptionError, unknown_name
 
-__all__ = ["ENDED_BADLY", "PaletteOption", "Scheme"]
-
-ENDED_BADLY = "#d60000"
-"""Tasks that erred, were interrupted or lost; they are hatched too, so that colour is not all."""
+__all__ = ["PaletteOption", "Scheme"]
 
 PaletteOption: TypeAlias = str | Sequence[str] | None
 
@@ -61,7 +58,7 @@ class Scheme:
 
 def _colours(palette: PaletteOption, n: int) -> tuple[str, ...]:
     if palette is None:
-        return tuple(f"#{colour}" for colour in PALETTE)
+        return PALETTE
     if isinstance(palette, str):
         sizes = all_palettes.get(palette)
         if sizes is None:

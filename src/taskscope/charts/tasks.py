@@ -9,13 +9,13 @@ from bokeh.models import ColumnDataSource, FixedTicker, Range1d
 from bokeh.plotting import figure
 from numpy.typing import NDArray
 
-from taskscope.analysis.colours import prefix_colours
+from taskscope.analysis.display.colours import FAILED_COLOUR, prefix_colours
 from taskscope.analysis.quantities import format_count
 from taskscope.charts.canvas import add_legend, add_note, cut, height_is_free, label, new_figure, set_tooltips
 from taskscope.charts.density import draw_density
-from taskscope.charts.scheme import ENDED_BADLY, PaletteOption, Scheme
+from taskscope.charts.scheme import PaletteOption, Scheme
 from taskscope.model.recording import RecordedData
-from taskscope.model.records import STATUSES, TaskBlock
+from taskscope.model.tables.records import STATUSES, TaskBlock
 
 __all__ = ["MAX_GLYPHS", "plot_tasks"]
 
@@ -128,7 +128,7 @@ def _draw_bars(
     groups = [recording.groups[i] for i in tasks.group.tolist()]
     bad = np.isin(tasks.status, _BAD)
     colours = [
-        ENDED_BADLY if is_bad else scheme.colour(group.prefix)
+        FAILED_COLOUR if is_bad else scheme.colour(group.prefix)
         for group, is_bad in zip(groups, bad.tolist(), strict=True)
     ]
     keys = tasks.keys.iter_text([group.name for group in groups])

@@ -36,18 +36,14 @@ without a cluster, too.
 
 from __future__ import annotations
 
-import importlib
-from typing import TYPE_CHECKING
+import dask.multiprocessing
+import dask.threaded
 
 from taskscope.diagnostics.callback import Callback
 from taskscope.diagnostics.memory_sampler import MemorySampler
 from taskscope.diagnostics.performance_report import performance_report
 from taskscope.diagnostics.profilers import CacheProfiler, Profiler, ResourceProfiler, visualize
 from taskscope.diagnostics.progress import ProgressBar
-
-if TYPE_CHECKING:
-    thread_prof: Profiler
-    process_prof: Profiler
 
 __all__ = [
     "CacheProfiler",
@@ -62,20 +58,6 @@ __all__ = [
     "visualize",
 ]
 
-_SCHEDULERS = {"thread_prof": "dask.threaded", "process_prof": "dask.multiprocessing"}
-
-
-def __getattr__(name: str) -> object:
-    """Make the profilers of 2015 when first asked for."""
-    value: object
-    if name in _SCHEDULERS:
-        value = Profiler(importlib.import_module(_SCHEDULERS[name]).get)
-    else:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    globals()[name] = value
-    return value
-
-
-def __dir__() -> list[str]:
-    """List the public names."""
-    return sorted({*globals(), *__all__})
+# The profilers of 2015.
+thread_prof = Profiler(dask.threaded.get)
+process_prof = Profiler(dask.multiprocessing.get)

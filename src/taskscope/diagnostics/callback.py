@@ -68,7 +68,7 @@ class Callback(dask.callbacks.Callback):
         entered = Entered(self, partial(self._leave, owner))
         try:
             self._entered().append((owner, entered))
-            self._enter(owner)
+            self._register_hooks(owner)
             return self  # noqa: TRY300 - an interrupt may come here, too
         except BaseException:
             self._leave(owner)
@@ -91,7 +91,7 @@ class Callback(dask.callbacks.Callback):
         """End an entering; once more ends what an interrupt has left of it."""
         entries = self._entered()
         if any(one is owner for one, _ in entries):
-            self._exit(owner)
+            self._unregister_hooks(owner)
             entries[:] = [entry for entry in entries if entry[0] is not owner]
 
     def _entered(self) -> list[tuple[object, Entered]]:
@@ -99,16 +99,8 @@ class Callback(dask.callbacks.Callback):
         entries: list[tuple[object, Entered]] = self.__dict__.setdefault("_entries", [])
         return entries
 
-    def _enter(self, owner: object) -> None:
-        """Begin, for this entering."""
-        self._register_hooks(owner)
-
-    def _exit(self, owner: object) -> None:
-        """End what `_enter` began for this entering, or a part of it; it may be called again."""
-        self._unregister_hooks(owner)
-
     def register(self) -> None:
-        """Call the hooks for every local compute from now on; once more changes nothing."""
+        """Watch from now on, as in a block; once more changes nothing."""
         self._register_hooks(self._registration())
 
     def unregister(self) -> None:
@@ -120,8 +112,10 @@ class Callback(dask.callbacks.Callback):
         return owner
 
     def _register_hooks(self, owner: object) -> None:
+        """Begin, for this entering or for the registration."""
         callback: CallbackTuple = self._callback
         registration.register(owner, callback)
 
     def _unregister_hooks(self, owner: object) -> None:
+        """End what was begun for this owner, or a part of it; it may be called again."""
         registration.unregister(owner)

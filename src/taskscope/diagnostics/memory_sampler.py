@@ -5,6 +5,8 @@ from __future__ import annotations
 import logging
 import sys
 import uuid
+from collections.abc import Iterator
+from contextlib import contextmanager
 from types import FrameType, TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
@@ -101,10 +103,8 @@ class ClusterSamples:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        try:
+        with self._telling(error):
             self._client.sync(self._stop)
-        except Exception as failure:  # noqa: BLE001 - told below, unless the user's own is on its way
-            self._lost(failure, error)
 
     async def __aenter__(self) -> Self:
         self._key = await self._client.scheduler.memory_sampler_start(
@@ -115,22 +115,23 @@ class ClusterSamples:
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        try:
+        with self._telling(error):
             await self._stop()
-        except Exception as failure:  # noqa: BLE001 - told below, unless the user's own is on its way
-            self._lost(failure, error)
 
     async def _stop(self) -> None:
         samples = await self._client.scheduler.memory_sampler_stop(key=self._key)
         self._series[self._label or self._key] = [(time_s, nbytes) for time_s, nbytes in samples]
 
-    def _lost(self, failure: Exception, error: BaseException | None) -> None:
-        if error is None:
-            raise TaskscopeError(
-                f"the scheduler kept the samples of {self._label or self._key!r}: {describe(failure)}"
-            ) from failure
-        # The user's own exception is on its way, and must not be replaced.
-        _log.warning("the samples of %r are lost: %s", self._label or self._key, describe(failure))
+    @contextmanager
+    def _telling(self, error: BaseException | None) -> Iterator[None]:
+        """Say why there are no samples, by an exception unless the user's own is on its way."""
+        try:
+            yield
+        except Exception as failure:
+            label, why = self._label or self._key, describe(failure)
+            if error is None:
+                raise TaskscopeError(f"the scheduler kept the samples of {label!r}: {why}") from failure
+            _log.warning("the samples of %r are lost: %s", label, why)
 
 
 _MEASURES = (

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 import uuid
 from collections.abc import Callable
-from contextvars import Context, copy_context
+from contextvars import copy_context
 from typing import Any
 
 from IPython.display import display, update_display
@@ -14,59 +14,37 @@ from taskscope.jupyter.feed import current as current_feed
 from taskscope.jupyter.widgets import ProgressWidget
 from taskscope.jupyter.widgets.window import Window
 from taskscope.model.forklock import ForkLock
-from taskscope.options import Options
 from taskscope.record.pump import Tick
-from taskscope.session import current as current_session
 
 __all__ = ["NotebookBar"]
 
-_INTERVAL_S = 0.5
-
 
 class NotebookBar:
-    """Shows one burst of computes after the other, each under the cell that started it.
+    """Shows one burst of computes under the cell that started it, until the burst ends.
 
     It is drawn on the thread and within the budget of messages that all views of a kernel share. A compute
     that is over before its first turn leaves one line on standard output.
     """
 
     name = "a progress bar"
-    interval_s = _INTERVAL_S
+    interval_s = 0.5
 
-    def __init__(self, text: Callable[[], str], minimum_s: float) -> None:
+    def __init__(self, text: Callable[[], str], visible_from_s: float, first_run: int | None) -> None:
+        self._feed = current_feed()
         self._text = text
-        self._minimum_s = minimum_s
+        self._visible_from_s = visible_from_s
+        self._window = Window(self._feed.session.recorder.next_run if first_run is None else first_run)
+        # Where output belongs is part of a thread's context, and this one is the cell's.
+        self._context = copy_context()
         self._lock = ForkLock()
-        self._running = False
-        self._visible_from_s = 0.0
-        self._context: Context = copy_context()
-        self._window = Window()
+        self._running = True
         self._display_id: str | None = None
         self._widget: ProgressWidget | None = None
         self._remove: Callable[[], None] = lambda: None
-        self.is_open = False
 
-    def open(self) -> None:
-        """Have computes recorded from now on, and ask the browser whether it can show widgets."""
-        current_session().hold(self, Options(dt="any", metric="any"))
-        self.is_open = True
-        feed = current_feed()
-        if not feed.is_open:
-            feed.announce()
-
-    def close(self) -> None:
-        """Undo `open`."""
-        self.is_open = False
-        current_session().release(self)
-
-    def begin(self, first_run: int | None = None) -> None:
-        """Follow the computes from now or this one on; called on the thread that computes."""
-        self._window = Window(current_session().recorder.next_run if first_run is None else first_run)
-        self._visible_from_s = time.perf_counter() + self._minimum_s
-        # Where output belongs is part of a thread's context, and this one is the cell's.
-        self._context = copy_context()
-        self._running = True
-        self._remove = current_feed().publisher.add_sender(self)
+    def start(self) -> None:
+        """Show it when it is due; called on the thread that computes."""
+        self._remove = self._feed.publisher.add_sender(self)
 
     def end(self) -> None:
         """Show the last state as text, which a saved notebook keeps; called on the thread that computes.
@@ -100,7 +78,7 @@ class NotebookBar:
         with self._lock:
             if not self._running:
                 return
-            bundle = self._as_widget() if current_feed().has_front_end() else self._as_text()
+            bundle = self._as_widget() if self._feed.has_front_end() else self._as_text()
             if self._display_id is None:
                 self._display_id = f"taskscope-{uuid.uuid4().hex}"
                 display(bundle, raw=True, display_id=self._display_id)

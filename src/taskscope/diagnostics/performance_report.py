@@ -11,13 +11,14 @@ from pathlib import Path
 from types import FrameType
 from typing import Any
 
+from taskscope.analysis.worker_stacks import lacks_profile
 from taskscope.diagnostics.memory_sampler import find_client
 from taskscope.errors import OptionError, TaskscopeError
 from taskscope.export.atomic import check_writable, write_atomically
 from taskscope.model.errortext import describe
 from taskscope.model.recording import RecordedData
 from taskscope.profiling import Block, BlockContext, BlockOptions
-from taskscope.profiling.cluster_profile import ask_profile, lacks_profile
+from taskscope.profiling.cluster_profile import ask_profile
 from taskscope.recording import Recording
 from taskscope.report import performance_html
 from taskscope.session import current

@@ -7,12 +7,12 @@ import tempfile
 import time
 import warnings
 import webbrowser
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
 
-from taskscope.analysis.colours import prefix_colours
+from taskscope.analysis.display.colours import prefix_colours
 from taskscope.diagnostics.callback import Callback
 from taskscope.diagnostics.results import (
     CacheData,
@@ -39,11 +39,12 @@ if TYPE_CHECKING:
 
 __all__ = ["CacheProfiler", "Profiler", "RecordedProfiler", "ResourceProfiler", "visualize"]
 
+_Row = TypeVar("_Row")
 _DEFAULT_FILENAME = "profile.html"
 _MARGIN_PX = 40
 
 
-class RecordedProfiler(Callback):
+class RecordedProfiler(Callback, Generic[_Row]):
     """A profiler that watches while it is entered or registered; `metric` is a function of each result."""
 
     start_time: float | None
@@ -57,8 +58,8 @@ class RecordedProfiler(Callback):
         super().__init__()
         self._window = Window(options, metric)
         self._explicit = ExplicitHooks(self._window)
-        self._results: Any = None
-        self._results_state: tuple[object, ...] | None = None
+        self._results: Results[_Row] = Results()
+        self._results_state: tuple[object, ...] = ()
         self.start_time = None
         self.end_time = None
 
@@ -67,31 +68,39 @@ class RecordedProfiler(Callback):
         """Everything that was recorded while this profiler watched, failed and interrupted tasks included."""
         return Recording.of(self._window.recording())
 
-    def _enter(self, owner: object) -> None:
-        if len(self._entered()) == 1:
+    @property
+    def results(self) -> Results[_Row]:
+        """What was recorded, as in ``dask.diagnostics``; the same list as long as nothing is new."""
+        state = self._window.state()
+        if state != self._results_state:
+            self._results, self._results_state = Results(self._rows()), state
+        return self._results
+
+    def _rows(self) -> Iterator[_Row]:
+        raise NotImplementedError
+
+    def _register_hooks(self, owner: object) -> None:
+        if self._is_outermost(owner):
+            # A block begins afresh, a registration goes on.
             self.clear()
+        if self.start_time is None:
             self.start_time = time.perf_counter()
         self._window.open(owner)
 
-    def _exit(self, owner: object) -> None:
-        self._window.close(owner)
-        self.end_time = time.perf_counter()
-
-    def register(self) -> None:
-        """Watch every compute from now on; once more changes nothing."""
-        if self.start_time is None:
-            self.start_time = time.perf_counter()
-        self._window.open(self._registration())
-
-    def unregister(self) -> None:
-        """End what `register` began; without it nothing happens."""
-        if self._window.close(self._registration()):
+    def _unregister_hooks(self, owner: object) -> None:
+        had = self._window.close(owner)
+        # A block may be left once more, after an interrupt.
+        if had or owner is not self._registration():
             self.end_time = time.perf_counter()
+
+    def _is_outermost(self, owner: object) -> bool:
+        """Whether this is the entering of a block that no other block of this profiler goes around."""
+        return [one for one, _ in self._entered()] == [owner]
 
     def clear(self) -> None:
         """Forget what was recorded; of a compute in flight, what ends from now on is recorded still."""
         self._window.clear()
-        self._results = None
+        self._results, self._results_state = Results(), ()
         self.start_time = time.perf_counter() if self._window.is_open else None
         self.end_time = None
 
@@ -124,19 +133,8 @@ class RecordedProfiler(Callback):
         """The form for ``dask.callbacks.add_callbacks`` and for ``compute(callbacks=…)``."""
         return self._explicit.callback
 
-    def _latest(self) -> Any:
-        """Return the results, made anew only if there is something new."""
-        state = self._window.state()
-        if self._results is None or state != self._results_state:
-            self._results = self._made()
-            self._results_state = state
-        return self._results
 
-    def _made(self) -> Any:
-        raise NotImplementedError
-
-
-class Profiler(RecordedProfiler):
+class Profiler(RecordedProfiler[TaskData]):
     """Records every task, timed by the worker that ran it.
 
     Parameters
@@ -151,7 +149,8 @@ class Profiler(RecordedProfiler):
 
     Notes
     -----
-    ``results`` has the tasks that finished, of the computes that no task started; ``recording`` has all.
+    ``results`` has the tasks that finished, of the computes that no task started, by compute and start;
+    ``recording`` has all.
 
     Examples
     --------
@@ -168,12 +167,6 @@ class Profiler(RecordedProfiler):
             raise OptionError(f"get must be a scheduler such as dask.threaded.get, got {get!r}")
         super().__init__(Options(dt="any", metric="any"))
         self._get = get
-
-    @property
-    def results(self) -> Results[TaskData]:
-        """The finished tasks, by compute and start."""
-        results: Results[TaskData] = self._latest()
-        return results
 
     def get(self, dsk: Any, keys: Any, **options: Any) -> Any:
         """Compute with this profiler's scheduler and record it: ``x.compute(scheduler=prof.get)``.
@@ -208,11 +201,11 @@ class Profiler(RecordedProfiler):
         texts = task_texts(recording, window.runs) if sum(map(len, recording.blocks)) <= MAX_GLYPHS else None
         return plot_tasks(recording, zero_s - origin, until_s - origin, texts=texts, **options)
 
-    def _made(self) -> Results[TaskData]:
+    def _rows(self) -> Iterator[TaskData]:
         return task_data(self._window)
 
 
-class CacheProfiler(RecordedProfiler):
+class CacheProfiler(RecordedProfiler[CacheData]):
     """Records how long every result stays in the scheduler's cache.
 
     Parameters
@@ -229,8 +222,9 @@ class CacheProfiler(RecordedProfiler):
 
     Notes
     -----
-    The metric is called in the thread that computes, once per task. Where it raises, the value is None and
-    the compute goes on. The cost of a task does not depend on how many results the cache has or had.
+    ``results`` has what was in the cache, by when it left. The metric is called in the thread that computes,
+    once per task. Where it raises, the value is None and the compute goes on. The cost of a task does not
+    depend on how many results the cache has or had.
 
     Examples
     --------
@@ -246,27 +240,20 @@ class CacheProfiler(RecordedProfiler):
         if metric is not None and not callable(metric):
             raise OptionError(f"metric must be a function of a result, such as cachey.nbytes, got {metric!r}")
         super().__init__(Options(dt="any", metric="any"), metric)
-        self._counts = metric is None
         name = "count" if metric is None else getattr(metric, "__name__", type(metric).__name__)
         self._metric_name = metric_name or str(name)
-
-    @property
-    def results(self) -> Results[CacheData]:
-        """The results that were in the cache, by when they left."""
-        results: Results[CacheData] = self._latest()
-        return results
 
     def draw(self, zero_s: float, until_s: float, **options: Any) -> figure:
         from taskscope.charts import plot_cache
 
-        cached, origin = cached_results(self._window, counts=self._counts), self._window.recorder.origin
+        cached, origin = cached_results(self._window), self._window.recorder.origin
         return plot_cache(cached, self._metric_name, zero_s - origin, until_s - origin, **options)
 
-    def _made(self) -> Results[CacheData]:
-        return cache_data(self._window, counts=self._counts)
+    def _rows(self) -> Iterator[CacheData]:
+        return cache_data(self._window)
 
 
-class ResourceProfiler(RecordedProfiler):
+class ResourceProfiler(RecordedProfiler[ResourceData]):
     """Samples CPU and memory: throughout a ``with`` block, or while a compute runs if registered.
 
     Parameters
@@ -307,26 +294,23 @@ class ResourceProfiler(RecordedProfiler):
     @property
     def results(self) -> Results[ResourceData]:
         """The samples. What is assigned here is drawn instead."""
-        if self._assigned is not None:
-            return self._assigned
-        results: Results[ResourceData] = self._latest()
-        return results
+        return super().results if self._assigned is None else self._assigned
 
     @results.setter
     def results(self, rows: Iterable[tuple[float, float, float]]) -> None:
         self._assigned = Results(ResourceData(*row) for row in rows)
 
-    def _enter(self, owner: object) -> None:
-        super()._enter(owner)
-        if len(self._entered()) == 1:
+    def _register_hooks(self, owner: object) -> None:
+        super()._register_hooks(owner)
+        if self._is_outermost(owner):
             self._entered_s = self._window.recorder.now_s()
             self._sampling.begin()
 
-    def _exit(self, owner: object) -> None:
-        if len(self._entered()) == 1:
+    def _unregister_hooks(self, owner: object) -> None:
+        if self._is_outermost(owner):
             self._sampling.end()
             self._spans_s[owner] = (self._entered_s, self._window.recorder.now_s())
-        super()._exit(owner)
+        super()._unregister_hooks(owner)
 
     def clear(self) -> None:
         """Forget all samples."""
@@ -344,7 +328,7 @@ class ResourceProfiler(RecordedProfiler):
         # Tests of dask.diagnostics ask for it by this name.
         return bool(self._entered()) or any(run.stop_s is None for run in self._window.runs.values())
 
-    def _made(self) -> Results[ResourceData]:
+    def _rows(self) -> Iterator[ResourceData]:
         window = self._window
         spans_s = list(self._spans_s.values())
         if not self._entered():
@@ -425,11 +409,16 @@ def visualize(
     if saves:
         check_writable(target, overwrite=replaces)
     layout = _draw(drawn, options)
+
+    def page() -> bytes:
+        from taskscope.charts import html_document
+
+        return html_document(layout, "Profile Results", mode).encode("utf-8", "backslashreplace")
+
     if saves:
-        page = _page(layout, mode)
-        write_atomically(target, lambda file: file.write(page), overwrite=replaces)
+        write_atomically(target, lambda file: file.write(page()), overwrite=replaces)
     if show:
-        _show(layout, mode, target if saves else None, in_notebook=in_notebook)
+        _show(layout, page, target if saves else None, in_notebook=in_notebook)
     return layout
 
 
@@ -456,31 +445,21 @@ def _draw(profilers: Sequence[_Drawable], options: dict[str, Any]) -> LayoutDOM:
     return stacked(figures)
 
 
-def _page(layout: LayoutDOM, mode: str | None) -> bytes:
-    from taskscope.charts import html_document
-
-    return html_document(layout, "Profile Results", mode).encode("utf-8", "backslashreplace")
-
-
-def _show(layout: LayoutDOM, mode: str | None, saved: Path | None, *, in_notebook: bool) -> None:
+def _show(layout: LayoutDOM, page: Callable[[], bytes], saved: Path | None, *, in_notebook: bool) -> None:
     if in_notebook:
-        _show_under_cell(layout, mode)
+        from IPython.display import display
+
+        # In a frame of its own it needs neither an extension nor a trusted notebook, and cannot reach either.
+        source = html.escape(page().decode("utf-8"))
+        style = f"width:100%;height:{_height_px(layout)}px;border:0"
+        frame = f'<iframe sandbox="allow-scripts allow-downloads" style="{style}" srcdoc="{source}"></iframe>'
+        display({"text/plain": "Profile Results", "text/html": frame}, raw=True)
         return
     if saved is None:
         with tempfile.NamedTemporaryFile("wb", prefix="profile-", suffix=".html", delete=False) as file:
-            file.write(_page(layout, mode))
+            file.write(page())
         saved = Path(file.name)
     webbrowser.open(saved.resolve().as_uri())
-
-
-def _show_under_cell(layout: LayoutDOM, mode: str | None) -> None:
-    from IPython.display import display
-
-    # In a frame of its own it needs neither an extension nor a trusted notebook, and cannot reach either.
-    page = html.escape(_page(layout, mode).decode("utf-8"))
-    style = f"width:100%;height:{_height_px(layout)}px;border:0"
-    frame = f'<iframe sandbox="allow-scripts allow-downloads" style="{style}" srcdoc="{page}"></iframe>'
-    display({"text/plain": "Profile Results", "text/html": frame}, raw=True)
 
 
 def _height_px(layout: Any) -> int:

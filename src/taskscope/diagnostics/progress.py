@@ -16,11 +16,12 @@ from dask.utils import format_time
 from taskscope.diagnostics.callback import Callback
 from taskscope.errors import OptionError
 from taskscope.model.forklock import ForkLock
+from taskscope.model.import_notice import ImportNotice
 from taskscope.options import Options
 from taskscope.record import Recorder
 from taskscope.session import current
 from taskscope.sources.cell import in_kernel
-from taskscope.sources.cluster import Call, ImportNotice, Submission, may_have_clients, release, watch
+from taskscope.sources.cluster import CLIENTS, Call, Submission, may_have_clients, release, watch
 from taskscope.sources.cluster.adapter import Observer
 from taskscope.sources.local.adapter.registration import finish_first
 
@@ -31,6 +32,7 @@ __all__ = ["ProgressBar", "Tally", "TextBar", "TextOut", "bar_text", "state_coun
 
 _Counts: TypeAlias = Callable[[], tuple[int, int]]
 """How many tasks have finished, and how many there are."""
+_OPTIONS = Options(dt="any", metric="any")
 _AHEAD = ("ready", "waiting", "running")
 _JOIN_S = 1.0
 _MAX_WIDTH = 1_000
@@ -120,17 +122,24 @@ def bar_text(fraction: float, elapsed_s: float, width: int) -> str:
 
 
 class TextBar:
-    """Draws on a terminal every `dt` seconds, from `minimum_s` on, while a compute lasts, and at its end."""
+    """Draws on a terminal every `dt` seconds, from a moment on, while computes last, and at their end."""
 
-    def __init__(self, out: TextOut, text: Callable[[], str], minimum_s: float, dt: float) -> None:
-        self._out: TextOut | None = out
+    def __init__(
+        self, out: TextOut | None, text: Callable[[], str], visible_from_s: float, dt: float
+    ) -> None:
+        # Without a console, as in a window application on Windows, there is no stdout.
+        self._out = out
         self._text = text
+        self._visible_from_s = visible_from_s
         self._dt = dt
-        self._visible_from_s = time.perf_counter() + minimum_s
         self._length = 0
         self._stop = threading.Event()
         self._ended = False
         self.thread = threading.Thread(target=self._run, name="taskscope-progress", daemon=True)
+
+    def start(self) -> None:
+        """Draw from now on."""
+        self.thread.start()
 
     def end(self) -> None:
         """Stop drawing, and write the last line; once more changes nothing."""
@@ -170,7 +179,7 @@ class _ClusterComputes(Observer):
     def __init__(self, bar: ProgressBar) -> None:
         self._bar = bar
         self._calls: set[int] = set()
-        self._notice = ImportNotice(self._follow)
+        self._notice = ImportNotice(CLIENTS, self._follow)
 
     def open(self) -> None:
         """Watch from now on, or from when there may be clients."""
@@ -182,14 +191,13 @@ class _ClusterComputes(Observer):
     def _follow(self) -> None:
         # The session first: it begins the run that is followed here, and may see the import after us.
         session = current()
-        session.hold(self, Options(dt="any", metric="any"))
+        session.hold(self._bar, _OPTIONS)
         session.cluster.attach()
         watch(self)
 
     def close(self) -> None:
         self._notice.cancel()
         release(self)
-        current().release(self)
 
     def submitted(self, submission: Submission) -> None:
         call, session = submission.call, current()
@@ -202,7 +210,7 @@ class _ClusterComputes(Observer):
     def returned(self, call: Call, error: BaseException | None) -> None:
         if id(call) in self._calls:
             self._calls.discard(id(call))
-            self._bar._end_compute(id(call), error is not None)
+            self._bar._end_compute(id(call), failed=error is not None)
 
     def fault(self, where: str, error: BaseException) -> None:
         current().recorder.fault(where, error)
@@ -251,21 +259,26 @@ class ProgressBar(Callback):
         self._width = width
         self._given_out = out
         self._tally = Tally()
-        self._bar: TextBar | None = None
-        self._notebook: NotebookBar | None = None
+        self._bar: TextBar | NotebookBar | None = None
+        """What shows the computes that run."""
         self._timer = threading.Thread()
         self._started = 0.0
         self._owners: set[object] = set()
         self._on_clusters = _ClusterComputes(self)  # type: ignore[abstract]  # what it does not say does nothing
-        self._running = False
         self.last_duration: float = 0.0
 
-    def _register_hooks(self, owner: object) -> None:
-        if self._given_out is None and in_kernel():
-            from taskscope.diagnostics.notebook_bar import NotebookBar
+    @property
+    def _running(self) -> bool:
+        # Tests of dask.diagnostics ask for it by this name.
+        return self._bar is not None
 
-            self._notebook = self._notebook or NotebookBar(self._text, self._minimum_s)
-            self._notebook.open()
+    def _register_hooks(self, owner: object) -> None:
+        if self._is_for_notebook():
+            from taskscope.jupyter.feed import current as current_feed
+
+            # What a widget shows is recorded, also of local computes.
+            current().hold(self, _OPTIONS)
+            current_feed().open()
         self._owners.add(owner)
         self._on_clusters.open()
         super()._register_hooks(owner)
@@ -274,64 +287,67 @@ class ProgressBar(Callback):
         super()._unregister_hooks(owner)
         if self._owners <= {owner}:
             self._on_clusters.close()
-            if self._notebook is not None:
-                self._notebook.close()
+            current().release(self)
         self._owners.discard(owner)
+
+    def _is_for_notebook(self) -> bool:
+        return self._given_out is None and in_kernel()
+
+    def _new_bar(self, run: int | None) -> TextBar | NotebookBar:
+        visible_from_s = self._started + self._minimum_s
+        # Given as a callback of one compute it holds no session.
+        if self._owners and self._is_for_notebook():
+            from taskscope.diagnostics.notebook_bar import NotebookBar
+
+            return NotebookBar(self._text, visible_from_s, run)
+        out = sys.stdout if self._given_out is None else self._given_out
+        bar = TextBar(out, self._text, visible_from_s, self._dt)
+        self._timer = bar.thread
+        return bar
 
     def _text(self) -> str:
         return bar_text(self._tally.fraction, time.perf_counter() - self._started, self._width)
 
-    def _begin_compute(self, compute: int, run: int | None = None) -> None:
-        if self._tally.begin(compute):
-            if self._running:
-                self._end()
-            self._started = time.perf_counter()
-            self._running = True
-            self._begin(run)
-
-    def _end_compute(self, compute: int, failed: bool) -> None:  # noqa: FBT001 - as Dask's schedulers call it
-        self._tally.end(compute, failed=failed)
-        # Not only when that was the last one: an interrupt may have come when the last one ended.
-        if self._running and self._tally.is_empty:
-            self.last_duration = time.perf_counter() - self._started
-            self._end()
-            self._running = False
-
     # Called by Dask's schedulers: these must never raise ---------------------------------------------------
 
     def _start(self, dsk: Mapping[Any, Any]) -> None:
-        try:
-            self._begin_compute(id(dsk))
-        except Exception:  # noqa: BLE001 - a hook that raises would end the user's compute
-            _log.exception("taskscope failed in the progress bar; the computation was not affected")
+        self._begin_compute(id(dsk))
 
     def _start_state(self, dsk: Mapping[Any, Any], state: Mapping[str, Any]) -> None:
         self._tally.watch(id(dsk), partial(state_counts, state))
 
     @finish_first
     def _finish(self, dsk: Mapping[Any, Any], _state: Mapping[str, Any], errored: bool) -> None:  # noqa: FBT001 - Dask calls it so
+        self._end_compute(id(dsk), failed=errored)
+
+    def _begin_compute(self, compute: int, run: int | None = None) -> None:
         try:
-            self._end_compute(id(dsk), errored)
-        except Exception:  # noqa: BLE001 - see _start
-            _log.exception("taskscope failed in the progress bar; the computation was not affected")
+            if self._tally.begin(compute):
+                # An interrupt may have kept the one before from ending.
+                self._end_bar()
+                self._started = time.perf_counter()
+                self._bar = self._new_bar(run)
+                self._bar.start()
+        except Exception as error:  # noqa: BLE001 - a hook that raises would end the user's compute
+            current().recorder.fault("the progress bar", error)
 
-    def _begin(self, run: int | None) -> None:
-        if self._notebook is not None and self._notebook.is_open:
-            self._notebook.begin(run)
-            return
-        out = sys.stdout if self._given_out is None else self._given_out
-        # Without a console, as in a window application on Windows, there is no stdout.
-        if out is not None:
-            self._bar = TextBar(out, self._text, self._minimum_s, self._dt)
-            self._timer = self._bar.thread
-            self._timer.start()
+    def _end_compute(self, compute: int, *, failed: bool) -> None:
+        try:
+            self._tally.end(compute, failed=failed)
+            # Not only when that was the last one: an interrupt may have come when the last one ended.
+            if self._tally.is_empty:
+                self._end_bar()
+        except Exception as error:  # noqa: BLE001 - see _begin_compute
+            current().recorder.fault("the progress bar", error)
 
-    def _end(self) -> None:
-        if self._bar is not None:
-            self._bar.end()
-            self._bar = None
-        if self._notebook is not None:
-            self._notebook.end()
+    def _end_bar(self) -> None:
+        bar = self._bar
+        if bar is not None:
+            self.last_duration = time.perf_counter() - self._started
+            bar.end()
+            # Another thread may have begun the next one meanwhile.
+            if self._bar is bar:
+                self._bar = None
 
 
 def _checked(name: str, value: object, lowest: float) -> float:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple, Self, TypeVar
 
@@ -9,12 +10,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from taskscope.analysis.cache_usage import Held
-from taskscope.analysis.colours import prefix_colours
+from taskscope.analysis.display.colours import prefix_colours
 from taskscope.diagnostics.window import Window, WindowRun
 from taskscope.errors import TaskscopeError
-from taskscope.model.columns import split_flags
 from taskscope.model.recording import RecordedData
-from taskscope.model.records import FINISHED
+from taskscope.model.tables.columns import RowBlock
+from taskscope.model.tables.records import FINISHED, flag_codes
 from taskscope.sources.local.adapter.graph import Task
 
 __all__ = [
@@ -76,27 +77,32 @@ class _Graph:
     """What is known of the tasks of one compute, shared by all that stand for one."""
 
     def __init__(self, recording: RecordedData, run: WindowRun) -> None:
-        self._columns = graph = recording.graphs[run.run]
+        self.columns = graph = recording.graphs[run.run]
+        self.run = run
         self._groups = recording.groups
-        self._run = run
         self._first_edge = np.concatenate([[0], np.cumsum(graph.n_dependencies, dtype=np.int64)])
 
     def keys(self, tasks: Sequence[int]) -> list[Any]:
         rows = np.asarray(tasks, np.int64)
-        names = [self._groups[i].name for i in self._columns.group[rows].tolist()]
-        return list(self._columns.keys.take(rows).iter_keys(names, self._run.kinds))
+        names = [self._groups[i].name for i in self.columns.group[rows].tolist()]
+        return list(self.columns.keys.take(rows).iter_keys(names, self.run.kinds))
 
     def call(self, task: int) -> str:
         """Return what a task calls, or its prefix where that is not known, and the keys it needs."""
-        group = self._groups[int(self._columns.group[task])]
+        group = self._groups[int(self.columns.group[task])]
         needed = self.dependencies(task)
         shown = [repr(key) for key in needed[:_MAX_DEPENDENCIES]]
         more = [f"{len(needed) - len(shown):,} more"] if len(needed) > len(shown) else []
-        return f"{self._run.functions.get(group.name) or group.prefix}({', '.join(shown + more)})"
+        return f"{self.run.functions.get(group.name) or group.prefix}({', '.join(shown + more)})"
 
     def dependencies(self, task: int) -> list[Any]:
-        edges = self._columns.edges[self._first_edge[task] : self._first_edge[task + 1]]
+        edges = self.columns.edges[self._first_edge[task] : self._first_edge[task + 1]]
         return self.keys(edges.tolist())
+
+    def metrics(self, keys: Sequence[Any]) -> list[object]:
+        """Return what the metric gave of these keys' results; None where it gave nothing."""
+        known = dict(zip(self.run.values[::2], self.run.values[1::2], strict=True))
+        return [known.get(key) for key in keys]
 
 
 class _Alone(_Graph):
@@ -161,27 +167,25 @@ def _graphs(recording: RecordedData, runs: Mapping[int, WindowRun]) -> dict[int,
     return {run: _Graph(recording, runs[run]) for run in recording.graphs if run in runs}
 
 
-def task_data(window: Window) -> Results[TaskData]:
-    """Return the tasks that finished, by run and start."""
+def task_data(window: Window) -> Iterator[TaskData]:
+    """Yield the tasks that finished, by run and start."""
     recording, origin = window.recording(), window.recorder.origin
-    graphs = _graphs(recording, window.runs)
-    workers = _workers(recording)
-    found: dict[int, list[TaskData]] = {run: [] for run in graphs}
+    blocks: dict[int, list[RowBlock]] = defaultdict(list)
     for block in recording.blocks:
-        graph = graphs.get(block.run)
-        if graph is None:
+        blocks[block.run].append(block)
+    workers = _workers(recording)
+    for run, graph in _graphs(recording, window.runs).items():
+        if run not in blocks:
             continue
-        stop = block.start + block.duration
-        mine = (split_flags(block.flags)[0] == FINISHED) & (stop >= window.cleared_s)
-        tasks = block.task[mine].tolist()
-        times = (block.start[mine] + origin).tolist(), (stop[mine] + origin).tolist()
-        worker = workers[block.run]
-        rows = zip(graph.keys(tasks), tasks, *times, block.lane[mine].tolist(), strict=True)
-        found[block.run].extend(
-            TaskData(key, TaskText(key, graph, task), start, end, worker[lane])
-            for key, task, start, end, lane in rows
-        )
-    return Results(row for rows in found.values() for row in sorted(rows, key=lambda r: r.start_time))
+        rows = RowBlock.concat(blocks[run])
+        stop = rows.start + rows.duration
+        mine = np.flatnonzero((flag_codes(rows.flags, "status") == FINISHED) & (stop >= window.cleared_s))
+        mine = mine[np.argsort(rows.start[mine], kind="stable")]
+        tasks, worker = rows.task[mine].tolist(), workers[run]
+        columns = (rows.start[mine] + origin, stop[mine] + origin, rows.lane[mine])
+        told = zip(graph.keys(tasks), tasks, *(column.tolist() for column in columns), strict=True)
+        for key, task, start_time, end_time, lane in told:
+            yield TaskData(key, TaskText(key, graph, task), start_time, end_time, worker[lane])
 
 
 def task_texts(recording: RecordedData, runs: Mapping[int, WindowRun]) -> list[str]:
@@ -213,62 +217,50 @@ def _workers(recording: RecordedData) -> dict[int, list[int | None]]:
 class _Cached(NamedTuple):
     """The results of one compute that were in the cache, by when they left."""
 
-    run: int
     graph: _Graph
     tasks: NDArray[np.int64]
     enter_s: NDArray[np.float64]
     leave_s: NDArray[np.float64]
 
-    def values(self, window: Window, keys: Sequence[Any]) -> list[object]:
-        given = window.runs[self.run].values
-        known = dict(zip(given[::2], given[1::2], strict=True))
-        return [known.get(key) for key in keys]
-
 
 def _cached(window: Window, recording: RecordedData) -> Iterator[_Cached]:
     stops = {run.run: run.stop_s for run in recording.runs}
     for run, graph in _graphs(recording, window.runs).items():
-        columns, stop_s = recording.graphs[run], stops.get(run)
-        enter = columns.enter_times()
-        leave = columns.exit_times(recording.now_s if stop_s is None else stop_s)
+        stop_s = stops.get(run)
+        enter = graph.columns.enter_times()
+        leave = graph.columns.exit_times(recording.now_s if stop_s is None else stop_s)
         mine = ~np.isnan(enter) & (leave >= window.cleared_s)
-        mine[columns.data] = False
+        mine[graph.columns.data] = False
         tasks = np.flatnonzero(mine)
         tasks = tasks[np.lexsort((enter[tasks], leave[tasks]))]
-        yield _Cached(run, graph, tasks, enter[tasks], leave[tasks])
+        yield _Cached(graph, tasks, enter[tasks], leave[tasks])
 
 
-def cache_data(window: Window, *, counts: bool) -> Results[CacheData]:
-    """Return the results that were in the scheduler's cache, by when they left."""
-    recording, origin = window.recording(), window.recorder.origin
-    found: list[CacheData] = []
-    for of in _cached(window, recording):
-        tasks = of.tasks.tolist()
-        keys = of.graph.keys(tasks)
-        values = [1] * len(keys) if counts else of.values(window, keys)
-        times = (of.enter_s + origin).tolist(), (of.leave_s + origin).tolist()
-        found += [
-            CacheData(key, TaskText(key, of.graph, task), value, enter, leave)
-            for key, task, value, enter, leave in zip(keys, tasks, values, *times, strict=True)
-        ]
-    return Results(found)
+def cache_data(window: Window) -> Iterator[CacheData]:
+    """Yield the results that were in the scheduler's cache, by when they left."""
+    origin = window.recorder.origin
+    for graph, rows, enter_s, leave_s in _cached(window, window.recording()):
+        tasks = rows.tolist()
+        keys = graph.keys(tasks)
+        metrics = [1] * len(keys) if window.metric is None else graph.metrics(keys)
+        times = (enter_s + origin).tolist(), (leave_s + origin).tolist()
+        for key, task, metric, cache_time, free_time in zip(keys, tasks, metrics, *times, strict=True):
+            yield CacheData(key, TaskText(key, graph, task), metric, cache_time, free_time)
 
 
-def cached_results(window: Window, *, counts: bool) -> Held:
+def cached_results(window: Window) -> Held:
     """Return the same as columns."""
     recording = window.recording()
     prefixes = list(prefix_colours(recording))
     places = {prefix: place for place, prefix in enumerate(prefixes)}
     of_group = np.array([places.get(g.prefix, 0) for g in recording.groups], np.int64)
     columns: list[tuple[NDArray[Any], ...]] = [(np.empty(0, np.int64), *[np.empty(0)] * 3)]
-    for of in _cached(window, recording):
-        value = np.ones(len(of.tasks))
-        if not counts:
-            value[:] = [_number(v) for v in of.values(window, of.graph.keys(of.tasks.tolist()))]
-        group = recording.graphs[of.run].group[of.tasks]
-        columns.append((of_group[group], of.enter_s, of.leave_s, value))
-    prefix, enter, leave, value = (np.concatenate(parts) for parts in zip(*columns, strict=True))
-    return Held(tuple(prefixes), prefix, enter, leave, value)
+    for graph, tasks, enter_s, leave_s in _cached(window, recording):
+        value = np.ones(len(tasks))
+        if window.metric is not None:
+            value[:] = [_number(metric) for metric in graph.metrics(graph.keys(tasks.tolist()))]
+        columns.append((of_group[graph.columns.group[tasks]], enter_s, leave_s, value))
+    return Held(tuple(prefixes), *(np.concatenate(parts) for parts in zip(*columns, strict=True)))
 
 
 def _number(value: object) -> float:
@@ -278,8 +270,8 @@ def _number(value: object) -> float:
         return np.nan
 
 
-def resource_data(window: Window, spans_s: Iterable[tuple[float, float]]) -> Results[ResourceData]:
-    """Return the samples of these spans of time, in seconds after the recorder's zero.
+def resource_data(window: Window, spans_s: Iterable[tuple[float, float]]) -> Iterator[ResourceData]:
+    """Yield the samples of these spans of time, in seconds after the recorder's zero.
 
     A sample whose CPU use is not known, as that of the first one never is, is left out.
     """
@@ -287,8 +279,5 @@ def resource_data(window: Window, spans_s: Iterable[tuple[float, float]]) -> Res
     mine = np.zeros(len(rows), bool)
     for start_s, stop_s in spans_s:
         mine |= (rows.time >= start_s) & (rows.time <= stop_s)
-    rows = rows.part(mine & ~np.isnan(rows.cpu_percent))
-    return Results(
-        ResourceData(time_s + origin, rss_bytes / 1e6, cpu_percent)
-        for time_s, cpu_percent, rss_bytes, *_ in rows.tuples()
-    )
+    for time_s, cpu_percent, rss_bytes, *_ in rows.part(mine & ~np.isnan(rows.cpu_percent)).tuples():
+        yield ResourceData(time_s + origin, rss_bytes / 1e6, cpu_percent)

@@ -5,19 +5,19 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import reduce
+from functools import partial, reduce
 from typing import Any, TypeAlias
 
 from taskscope.model.errortext import describe
 from taskscope.model.forklock import ForkLock
 from taskscope.model.keys import split_key
 from taskscope.model.recording import RecordedData
-from taskscope.model.records import Run
-from taskscope.model.resources import ResourceRows
+from taskscope.model.tables.records import Run
+from taskscope.model.tables.resources import ResourceRows
 from taskscope.options import Options
 from taskscope.record import Recorder
 from taskscope.record.pump import Tick
-from taskscope.session import Session, current
+from taskscope.session import current
 from taskscope.sources.local.adapter import registration
 from taskscope.sources.local.adapter.graph import called_name
 from taskscope.sources.local.adapter.registration import CallbackTuple, finish_first
@@ -50,8 +50,7 @@ class Window:
 
     def __init__(self, options: Options, metric: Metric | None = None) -> None:
         self._options = options
-        self._metric = metric
-        self._session: Session | None = None
+        self.metric = metric
         self._parts: list[RecordedData] = []
         self._owners: frozenset[object] = frozenset()
         """Who has it open."""
@@ -64,7 +63,7 @@ class Window:
         self.cleared_s = -math.inf
         """When `clear` was called last, in seconds after the recorder's zero."""
         posttask = None if metric is None else self._posttask
-        self.callback: CallbackTuple = (self._start, None, None, posttask, self._finish)
+        self.callback: CallbackTuple = (self.start, None, None, posttask, self._finish)
 
     @property
     def is_open(self) -> bool:
@@ -72,54 +71,47 @@ class Window:
 
     @property
     def recorder(self) -> Recorder:
-        return (self._session or current()).recorder
+        return current().recorder
 
-    def open(self, owner: object) -> Session:
+    def open(self, owner: object) -> None:
         """Watch from now on, until this owner closes; opening twice changes nothing."""
         with self._lock:
-            session = current()
             if not self._owners:
-                self._session = session
-                self._first_run = session.recorder.next_run
-                self._start_s = session.recorder.now_s()
+                self._first_run = self.recorder.next_run
+                self._start_s = self.recorder.now_s()
             self._owners |= {owner}
-            session.hold(self, self._options)
+            current().hold(self, self._options)
             # After the source, which is to know of a compute before we ask it.
             registration.install(self.callback)
-            return session
 
     def close(self, owner: object) -> bool:
         """Undo `open`; with the last owner what was recorded is kept and nothing is watched any more."""
         with self._lock:
             had = owner in self._owners
-            session = self._session or current()
             if self._owners == {owner}:
-                parts = [*self._parts, self._snapshot(session)]
+                parts = [*self._parts, self._snapshot()]
                 # At once: whatever comes in between, a part is kept, and not twice.
                 self._parts, self._owners = parts, frozenset()
             self._owners -= {owner}
             if not self._owners:
                 registration.uninstall(self.callback)
-                session.release(self)
+                current().release(self)
             return had
 
     def clear(self) -> None:
         """Forget what was recorded; of a compute in flight, what ends from now on is recorded still."""
         with self._lock:
-            recorder = self.recorder
             self._parts.clear()
             self.runs = {run.run: run for run in self._running.values()}
-            self._first_run = min(self.runs, default=recorder.next_run)
-            self._start_s = min([r.start_s for r in self.runs.values()], default=recorder.now_s())
-            self.cleared_s = recorder.now_s()
+            self.cleared_s = self.recorder.now_s()
+            self._first_run = min(self.runs, default=self.recorder.next_run)
+            self._start_s = min((run.start_s for run in self.runs.values()), default=self.cleared_s)
 
     def recording(self) -> RecordedData:
         """Return everything recorded while it was open, up to now."""
         with self._lock:
-            parts = list(self._parts)
-            if self._owners or not parts:
-                parts.append(self._snapshot(self._session or current()))
-            return reduce(_joined, parts)
+            is_whole = self._parts and not self._owners
+            return reduce(_joined, self._parts if is_whole else [*self._parts, self._snapshot()])
 
     def state(self) -> tuple[object, ...]:
         """Return a value that changes whenever there is something new to read."""
@@ -131,19 +123,15 @@ class Window:
                 seen = (recorder.version, recorder.cursor)
             return (*seen, len(self._parts), self.cleared_s, self._owners)
 
-    def _snapshot(self, session: Session) -> RecordedData:
-        recorder = session.recorder
-        first_run = self._first_run if self._owners else recorder.next_run
-        start_s = self._start_s if self._owners else recorder.now_s()
+    def _snapshot(self) -> RecordedData:
+        session, recorder = current(), self.recorder
+        now = recorder.next_run, recorder.now_s()
+        first_run, start_s = (self._first_run, self._start_s) if self._owners else now
         session.cluster.settle()
         self._adopt(recorder.runs(first_run))
-        return recorder.snapshot(
-            first_run,
-            max(recorder.next_run - 1, 0),
-            start_s=start_s,
-            stop_s=recorder.now_s(),
-            metadata=session.metadata(),
-        )
+        last_run, stop_s = max(recorder.next_run - 1, 0), recorder.now_s()
+        metadata = session.metadata()
+        return recorder.snapshot(first_run, last_run, start_s=start_s, stop_s=stop_s, metadata=metadata)
 
     def _adopt(self, runs: Sequence[Run]) -> None:
         """Count computes on clusters, which call no hook, among ours."""
@@ -152,30 +140,30 @@ class Window:
                 continue
             if run.run not in self.runs:
                 self.runs[run.run] = WindowRun(run.run, run.start_s, kinds=_CLUSTER_KINDS)
-                if self._metric is not None:
+                if self.metric is not None:
                     self.recorder.warn("results stay on the workers, so the cache metric gave them no value")
             self.runs[run.run].stop_s = run.stop_s
 
     # Called by Dask's schedulers: these must never raise ---------------------------------------------------
 
-    def _start(self, dsk: _Graph) -> None:
-        recorder = self.recorder
+    def start(self, dsk: _Graph) -> None:
+        """Count a compute, if the source knows it and no task or hook of another one started it."""
         try:
-            run = None if self._session is None else self._session.source.run_of(dsk)
+            run = current().source.run_of(dsk)
             if run is None or is_nested():
                 return
-            watched = WindowRun(run, recorder.now_s(), None, frozenset(map(type, dsk)), _functions(dsk))
+            watched = WindowRun(run, self.recorder.now_s(), None, frozenset(map(type, dsk)), _functions(dsk))
             self.runs[run] = self._running[id(dsk)] = watched
             # In a compute that was given several profilers, the first one begins the run.
             self._first_run = min(self._first_run, run)
         except Exception as error:  # noqa: BLE001 - a hook that raises would end the user's compute
-            recorder.fault("a profiler's start", error)
+            self.recorder.fault("a profiler's start", error)
 
     def _posttask(self, key: object, result: object, dsk: _Graph, _state: object, _worker: object) -> None:
         try:
             watched = self._running.get(id(dsk))
-            if watched is not None and self._metric is not None:
-                watched.values.extend((key, self._metric(result)))
+            if watched is not None and self.metric is not None:
+                watched.values.extend((key, self.metric(result)))
         except Exception as error:  # noqa: BLE001 - the user's metric may raise anything
             self.recorder.warn(f"the cache metric failed and gave no value: {describe(error)}")
 
@@ -185,7 +173,7 @@ class Window:
             if watched is not None:
                 watched.stop_s = self.recorder.now_s()
                 self._running.pop(id(dsk), None)
-        except Exception as error:  # noqa: BLE001 - see _start
+        except Exception as error:  # noqa: BLE001 - see start
             self.recorder.fault("a profiler's finish", error)
 
 
@@ -210,6 +198,10 @@ class Sampling:
         session.pump.wake()
 
 
+_GRAPH_AT = (0, 0, 1, 2, 0)
+"""Which argument of each hook is the graph."""
+
+
 class ExplicitHooks:
     """Five hooks for a compute that was given a profiler among its callbacks.
 
@@ -220,17 +212,18 @@ class ExplicitHooks:
         self._window = window
         self._missing: dict[int, list[CallbackTuple]] = {}
         """By graph: those that Dask does not call itself in this compute, because it had begun before."""
-        tasks = self._pretask, self._posttask
+        tasks = partial(self._pass_on, 2), partial(self._pass_on, 3)
         self.callback: CallbackTuple = (self._start, self._start_state, *tasks, self._finish)
 
     def _start(self, dsk: _Graph) -> None:
         called = [callback[0] for callback in find_callbacks()]
         self._missing[id(dsk)] = missing = []
-        source = self._window.open(id(dsk)).source
+        self._window.open(id(dsk))
+        source = current().source
         if source.callback[0] not in called:
             if source.run_of(dsk) is None:
                 missing.append(source.callback)
-                _call(source.callback[0], dsk)
+                self._pass_on(0, dsk)
             else:
                 # Another profiler calls it; whoever comes first at the end ends the run.
                 missing.append((None, None, None, None, source.callback[4]))
@@ -238,32 +231,23 @@ class ExplicitHooks:
             missing.append(self._window.callback)
 
     def _start_state(self, dsk: _Graph, state: _State) -> None:
-        self._pass_on(1, dsk, dsk, state)
+        self._pass_on(1, dsk, state)
         if self._window.callback in self._missing.get(id(dsk), ()):
             # Only now does the source know this compute for certain.
-            _call(self._window.callback[0], dsk)
-
-    def _pretask(self, key: object, dsk: _Graph, state: _State) -> None:
-        self._pass_on(2, dsk, key, dsk, state)
-
-    def _posttask(self, key: object, result: object, dsk: _Graph, state: _State, worker: object) -> None:
-        self._pass_on(3, dsk, key, result, dsk, state, worker)
+            self._window.start(dsk)
 
     @finish_first
     def _finish(self, dsk: _Graph, state: _State, failed: bool) -> None:  # noqa: FBT001 - Dask calls it so
         if id(dsk) in self._missing:
-            self._pass_on(4, dsk, dsk, state, failed)
+            self._pass_on(4, dsk, state, failed)
             self._window.close(id(dsk))
             self._missing.pop(id(dsk), None)
 
-    def _pass_on(self, hook: int, dsk: _Graph, *arguments: object) -> None:
-        for callback in self._missing.get(id(dsk), ()):
-            _call(callback[hook], *arguments)
-
-
-def _call(hook: Any, *arguments: object) -> None:
-    if hook is not None:
-        hook(*arguments)
+    def _pass_on(self, hook: int, *arguments: object) -> None:
+        for callback in self._missing.get(id(arguments[_GRAPH_AT[hook]]), ()):
+            call = callback[hook]
+            if call is not None:
+                call(*arguments)
 
 
 def _functions(dsk: _Graph) -> dict[str, str]:

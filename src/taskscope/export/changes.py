@@ -11,11 +11,11 @@ from numpy.typing import NDArray
 
 from taskscope.analysis.redaction import Redact, Redaction, without_credentials
 from taskscope.export.writer import FileWriter, stack_columns
-from taskscope.model.activities import ActivityRows
-from taskscope.model.columns import RowBlock, split_flags
 from taskscope.model.recording import LogEnds, RecordedData
-from taskscope.model.records import Message
-from taskscope.model.stacks import StackRows
+from taskscope.model.tables.activities import ActivityRows
+from taskscope.model.tables.columns import RowBlock
+from taskscope.model.tables.records import Message, flag_codes
+from taskscope.model.tables.stacks import StackRows
 from taskscope.record import Recorder
 from taskscope.record.tables.stacklog import StackPlace
 from taskscope.record.writers.graph import GraphPart, Landed
@@ -126,6 +126,7 @@ class Changes:
             writer.add_stacks(stacks)
         elif stacks.interval_s is not None:
             writer.add_sampling(stacks.interval_s, stacks.cycle_s, stacks.dropped, 0)
+        writer.add_records("metrics", list(map(redaction.metric, recording.metrics)))
         writer.add_records("totals", list(map(redaction.total, recording.totals)))
         n_all = recording.dropped + sum(map(len, recording.blocks))
         writer.standing = {}
@@ -247,7 +248,7 @@ class Changes:
         return {
             "key": np.concatenate([none, *(self._writer.key_rows(b.run, b.task) for b in told)]),
             "lane": np.concatenate([none, *(b.lane for b in told)]),
-            "observed_by": np.concatenate([none, *(split_flags(b.flags)[1] for b in told)]),
+            "observed_by": np.concatenate([none, *(flag_codes(b.flags, "observed_by") for b in told)]),
             "start_s": np.concatenate([np.empty(0), *(b.start for b in told)]),
         }
 

@@ -12,10 +12,10 @@ from numpy.typing import NDArray
 
 from taskscope.codec import Section
 from taskscope.errors import DamagedFileError
-from taskscope.model.columns import GraphColumns, RowBlock
 from taskscope.model.recording import RecordedData
-from taskscope.model.records import Run
 from taskscope.model.streams import MAX_KEY_INTS
+from taskscope.model.tables.columns import GraphColumns, RowBlock
+from taskscope.model.tables.records import Run
 from taskscope.schema import Table, columns_of
 
 __all__ = ["check_head", "check_metadata", "check_recording", "check_run", "check_section", "require"]

@@ -18,9 +18,9 @@ from typing import BinaryIO
 import numpy as np
 from numpy.typing import NDArray
 
-from taskscope.model.activities import ACTIVITIES, FAILED_ATTEMPT
 from taskscope.model.recording import RecordedData
-from taskscope.model.records import RUNNING, STATUSES
+from taskscope.model.tables.activities import ACTIVITIES, FAILED_ATTEMPT
+from taskscope.model.tables.records import RUNNING, STATUSES
 
 __all__ = ["write_chrome_trace"]
 

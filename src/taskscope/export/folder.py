@@ -10,9 +10,9 @@ from typing import BinaryIO
 from taskscope.analysis.redaction import Redact, redacted
 from taskscope.errors import FileError
 from taskscope.export.atomic import check_writable, write_atomically
-from taskscope.export.tabular import write_csv, write_parquet
+from taskscope.export.tabular import check_parquet, write_csv, write_parquet
+from taskscope.model.public_tables import TABLES
 from taskscope.model.recording import RecordedData
-from taskscope.model.tables import TABLES
 
 __all__ = ["to_csv", "to_parquet"]
 
@@ -21,6 +21,7 @@ def to_parquet(
     recording: RecordedData, directory: str | PathLike[str], *, overwrite: bool, redact: Redact
 ) -> None:
     """Write all tables; see `taskscope.Recording.to_parquet`."""
+    check_parquet()
     _write(redacted(recording, redact=redact), directory, ".parquet", write_parquet, overwrite=overwrite)
 
 

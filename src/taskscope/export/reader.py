@@ -25,23 +25,31 @@ from taskscope.export.checks import (
     check_section,
     require,
 )
-from taskscope.model.activities import NO_ACTIVITIES, ActivityColumns, ActivityRows, Transfer
-from taskscope.model.columns import (
-    SCHEDULER_OBSERVED,
+from taskscope.model.keys import TEXT, KeyBlock
+from taskscope.model.recording import RecordedData
+from taskscope.model.streams import FILE, MAX_KEY_INTS
+from taskscope.model.tables.activities import NO_ACTIVITIES, ActivityColumns, ActivityRows, Transfer
+from taskscope.model.tables.columns import (
     GraphColumns,
     RowBlock,
     narrow_sizes,
     narrow_times,
     round_down_f4,
 )
-from taskscope.model.held import HeldRows
-from taskscope.model.keys import TEXT, KeyBlock
-from taskscope.model.recording import RecordedData
-from taskscope.model.records import INTERRUPTED, Group, GroupTotal, Lane, Message, Run
-from taskscope.model.resources import ResourceRows
-from taskscope.model.stacks import NO_STACKS, Function, StackColumns, StackRows
-from taskscope.model.streams import FILE, MAX_KEY_INTS
-from taskscope.model.workers import WorkerSample
+from taskscope.model.tables.held import HeldRows
+from taskscope.model.tables.records import (
+    FLAGS,
+    INTERRUPTED,
+    Group,
+    GroupTotal,
+    Lane,
+    Message,
+    Run,
+    join_flags,
+)
+from taskscope.model.tables.resources import ResourceRows
+from taskscope.model.tables.stacks import NO_STACKS, Function, StackColumns, StackRows
+from taskscope.model.tables.workers import Metric, WorkerSample
 from taskscope.schema import Column
 
 if TYPE_CHECKING:
@@ -59,7 +67,8 @@ _GRAPH_BYTES = 3_000
 """… what a graph or a block does, however few rows it has."""
 
 _RECORDS = {
-    "groups", "lanes", "runs", "messages", "workers", "worker_samples", "transfers", "functions", "totals",
+    "groups", "lanes", "runs", "messages", "workers", "worker_samples", "transfers", "metrics", "functions",
+    "totals",
 }  # fmt: skip
 _INTS = tuple(f"i{i}" for i in range(MAX_KEY_INTS))
 
@@ -210,6 +219,7 @@ class _Tables:
             activities=self._activities(keys),
             transfers=self._transfers(),
             workers=tuple(self._worker_samples()),
+            metrics=tuple(self._records("metrics", Metric)),
             holdings=self._holdings(),
             unknown=frozenset(self._texts("unknown", "name")),
         )
@@ -255,7 +265,6 @@ class _Tables:
         lane, observed = self._column("running", "lane"), self._column("running", "observed_by")
         new = ~np.isin(key, tasks.rows()["key"])
         n = int(np.count_nonzero(new))
-        flags = observed[new].astype(np.uint8) * SCHEDULER_OBSERVED + INTERRUPTED
         return {
             "key": key[new].astype(np.int32),
             "start": start[new].astype(np.float64),
@@ -263,7 +272,7 @@ class _Tables:
             "cpu": np.full(n, np.nan, np.float32),
             "size": np.full(n, np.nan),
             "lane": lane[new].astype(np.uint16),
-            "flags": flags.astype(np.uint8),
+            "flags": join_flags({"status": INTERRUPTED, "observed_by": observed[new]}),
         }
 
     def _made_graphs(self, keys: _Keys, tasks: _Columns) -> Iterator[tuple[int, GraphColumns]]:
@@ -463,6 +472,9 @@ class _Tables:
         elif not sizes["stacks"] and any(run.is_on_cluster for run in recording.runs):
             # A cluster's scheduler is asked for them when the block ends.
             yield "stacks"
+        # They are written last.
+        if not recording.metrics and any(run.is_on_cluster for run in recording.runs):
+            yield "metrics"
 
 
 class _Keys:
@@ -581,7 +593,7 @@ def _narrowed(name: str, columns: _Columns) -> _Columns:
         "cpu": columns["cpu_s"].astype(np.float32),
         "size": columns["nbytes"],
         "lane": columns["lane"].astype(np.uint16),
-        "flags": (columns["status"] + columns["observed_by"] * SCHEDULER_OBSERVED).astype(np.uint8),
+        "flags": join_flags({name: columns[name] for name in FLAGS}),
         "error": np.nan_to_num(columns["error"], nan=-1.0).astype(np.int32),
     }
 

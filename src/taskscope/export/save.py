@@ -48,11 +48,14 @@ def check_target(path: str | PathLike[str], *, overwrite: bool = False) -> Path:
     ------
     OptionError
         If the extension is not one of `FORMATS`.
+    MissingDependencyError
+        If it is ``.parquet``, and what writes that is not installed.
     FileError
         If the directory is missing or not writable, or the path is taken.
     """
     target = Path(path).expanduser()
-    _writer(target)
+    if _writer(target) is tabular.write_parquet:
+        tabular.check_parquet()
     check_writable(target, overwrite=overwrite)
     return target
 

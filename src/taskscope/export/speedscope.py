@@ -13,7 +13,7 @@ import numpy as np
 
 from taskscope.errors import OptionError
 from taskscope.model.recording import RecordedData
-from taskscope.model.stacks import StackColumns
+from taskscope.model.tables.stacks import StackColumns
 
 __all__ = ["SCHEMA", "File", "Frame", "SampledProfile", "Shared", "write_speedscope"]
 

@@ -11,6 +11,7 @@ from typing import BinaryIO
 
 from taskscope.analysis.redaction import Redact
 from taskscope.export.changes import Changes
+from taskscope.export.writer import TooLongError
 from taskscope.model.forklock import ForkLock
 from taskscope.model.recording import RecordedData
 from taskscope.record import Recorder
@@ -115,7 +116,8 @@ class FileStream:
                 return False
             changes.finish(recording)
         except Exception as error:  # noqa: BLE001 - it is saved whole then, which says what is wrong
-            self._recorder.fault(f"finishing {str(self.path)!r}", error)
+            if not isinstance(error, TooLongError):
+                self._recorder.fault(f"finishing {str(self.path)!r}", error)
             return False
         finally:
             self.close()
@@ -144,6 +146,9 @@ class FileStream:
             file = self.path.open("xb")
             self.made = True
             self._write(file)
+        except TooLongError as error:
+            name = repr(str(self.path))
+            self._recorder.warn(f"{name} is not written any more while recording, only at the end: {error}")
         except Exception as error:  # noqa: BLE001 - a full disk must not end the recording
             self._recorder.fault(f"writing {str(self.path)!r} while recording", error)
 

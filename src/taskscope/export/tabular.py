@@ -6,41 +6,47 @@ import csv
 import io
 import json
 import math
-from typing import TYPE_CHECKING, BinaryIO
+from collections.abc import Callable, Mapping
+from importlib.util import find_spec
+from typing import Any, BinaryIO
 
-from taskscope.export.requirements import pyarrow
+from taskscope.errors import required
+from taskscope.model.public_tables import TABLES
 from taskscope.model.recording import RecordedData
-from taskscope.model.tables import TABLES
-from taskscope.schema import Column
+from taskscope.schema import Kind
 
-if TYPE_CHECKING:
-    import pyarrow as pa
-
-__all__ = ["write_csv", "write_json", "write_parquet"]
+__all__ = ["check_parquet", "write_csv", "write_json", "write_parquet"]
 
 
 def _columns(recording: RecordedData, table: str = "tasks") -> dict[str, list[object]]:
     return {name: column.tolist() for name, column in recording.table(table).items()}
 
 
+def check_parquet() -> None:
+    """Raise if Parquet cannot be written, and load nothing: pyarrow takes 27 MB of what may be measured."""
+    with required("Parquet", "pyarrow", "'taskscope[parquet]'"):
+        if find_spec("pyarrow") is None:
+            raise ImportError("pyarrow")
+
+
 def write_parquet(recording: RecordedData, file: BinaryIO, table: str = "tasks") -> None:
-    """Write one table as Parquet, with what is unknown as null; needs PyArrow."""
-    arrow = pyarrow()
+    """Write one table as Parquet, with what is unknown as null."""
+    check_parquet()
+    import pyarrow as pa
     import pyarrow.parquet as pq
 
+    # Said, because a column in which nothing is known would have no type.
+    types: Mapping[Kind, Callable[[], Any]] = {
+        "whole number": pa.int64,
+        "number": pa.float64,
+        "yes or no": pa.bool_,
+    }
     columns = recording.table(table)
     arrays = [
-        arrow.array(columns[column.name], type=_type(arrow, column), from_pandas=True)
+        pa.array(columns[column.name], type=types.get(column.kind, pa.string)(), from_pandas=True)
         for column in TABLES[table].columns
     ]
-    pq.write_table(arrow.table(arrays, names=list(columns)), file, compression="zstd")
-
-
-def _type(arrow: pa, column: Column) -> pa.DataType:
-    # Said, because a column in which nothing is known would have no type.
-    types = {"whole number": arrow.int64, "number": arrow.float64, "yes or no": arrow.bool_}
-    found: pa.DataType = types.get(column.kind, arrow.string)()
-    return found
+    pq.write_table(pa.table(arrays, names=list(columns)), file, compression="zstd")
 
 
 def write_csv(recording: RecordedData, file: BinaryIO, table: str = "tasks") -> None:

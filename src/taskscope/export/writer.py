@@ -10,35 +10,50 @@ from typing import Any, BinaryIO, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from taskscope.analysis.quantities import format_duration
 from taskscope.codec import LIMITS, Encoder, Section, Values
-from taskscope.model.activities import ActivityRows, Transfer
 from taskscope.model.clock import TICK_S
-from taskscope.model.columns import GraphColumns, RowBlock, split_flags
-from taskscope.model.held import HeldRows
 from taskscope.model.keys import KeyBlock
 from taskscope.model.recording import RecordedData
-from taskscope.model.records import Group
-from taskscope.model.resources import ResourceRows
-from taskscope.model.stacks import Function, StackColumns, StackRows
 from taskscope.model.streams import FILE
+from taskscope.model.tables.activities import ActivityRows, Transfer
+from taskscope.model.tables.columns import GraphColumns, RowBlock
+from taskscope.model.tables.held import HeldRows
+from taskscope.model.tables.records import Group, split_flags
+from taskscope.model.tables.resources import ResourceRows
+from taskscope.model.tables.stacks import Function, StackColumns, StackRows
+from taskscope.model.tables.workers import WorkerSample
 from taskscope.model.version import __version__
-from taskscope.model.workers import WorkerSample
-from taskscope.wire import changed_workers, key_columns
+from taskscope.wire import PART_ROWS, changed_workers, cuts, key_columns, text_bytes
 
-__all__ = ["FileWriter", "write"]
+__all__ = ["FileWriter", "TooLongError", "write"]
 
 Columns: TypeAlias = Mapping[str, Any]
 
 _LEVEL = 1
-_ROWS = 65_536
 _BYTES = 6 * 2**20
 """A frame is written once about so much waits for it."""
 
-_COARSE_TICK_S = 2.0**-23
-"""What times of a recorder are told in that is older than 24 days; others are told as they are recorded."""
-
 _PIECE = 4_000
 _MAX_ERRORS = 10_000
+_MAX_FACTS = 4 * 2**20
+_MAX_FACT = 2**16
+
+
+class TooLongError(ValueError):
+    """A recorder has become older than times of its file can be."""
+
+
+def tick_for(now_s: float) -> float:
+    """Return the ticks that times are told in: those of recorders, coarser where times twice as late need it.
+
+    They are 2 ns from 24 days after a recorder's zero on, 4 ns from 48 days on, and so forth; times that are
+    recorded so late are about as far apart themselves (see `whole_ticks`).
+    """
+    tick_s = TICK_S
+    while now_s >= LIMITS["value"] / 2 * tick_s:
+        tick_s *= 2
+    return tick_s
 
 
 class FileWriter:
@@ -60,7 +75,7 @@ class FileWriter:
         self, file: BinaryIO, started_at: datetime, zero_s: float, *, now_s: float, grows: bool
     ) -> None:
         self._file = file
-        self._tick_s = TICK_S if now_s < LIMITS["value"] / 2 * TICK_S else _COARSE_TICK_S
+        self._tick_s = tick_for(now_s)
         header = {
             "made_by": f"taskscope {__version__}",
             "started_at": started_at.isoformat(),
@@ -99,8 +114,9 @@ class FileWriter:
             first = self._added[name] - n if FILE[name].mode == "append" else 0
             batch[name] = Section(first, _joined(parts))
         batch["state"] = Section(0, {name: [value] for name, value in state.items()})
-        if (state["now_s"] or 0.0) >= LIMITS["value"] * self._tick_s:
-            raise ValueError("the recording has become too long for the ticks of the file")
+        most_s = LIMITS["value"] * self._tick_s
+        if (state["now_s"] or 0.0) >= most_s:
+            raise TooLongError(f"its times end {format_duration(most_s)} after taskscope began to record")
         self._waiting, self._n_bytes = {}, 0
         self._put(self._encoder.batch(batch, is_last=is_last))
 
@@ -118,13 +134,13 @@ class FileWriter:
         n = _length(columns)
         is_one = FILE[table].mode == "last"
         first = 0
-        for last in [n] if is_one else _cuts(columns, n):
+        for last in [n] if is_one else cuts(columns, n):
             if first == last:
                 continue
             part = {name: values[first:last] for name, values in columns.items()}
-            size = 8 * len(part) * (last - first) + _text_bytes(part)
+            size = 8 * len(part) * (last - first) + text_bytes(part)
             n_waiting = sum(map(_length, self._waiting.get(table, ())))
-            if self._waiting and (self._n_bytes + size > _BYTES or n_waiting + last - first > _ROWS):
+            if self._waiting and (self._n_bytes + size > _BYTES or n_waiting + last - first > PART_ROWS):
                 self.frame()
             if is_one:
                 self._waiting[table] = [part]
@@ -146,8 +162,10 @@ class FileWriter:
         self.add_records("groups", groups)
 
     def add_metadata(self, metadata: Mapping[str, object]) -> None:
-        """Tell all facts."""
-        text = json.dumps(metadata, default=str, separators=(",", ":"))
+        """Tell all facts, of very long ones how long they were: all have to stand in one frame."""
+        text = _json(metadata)
+        if len(text) > _MAX_FACTS:
+            text = _json({name: _short(value) for name, value in metadata.items()})
         self.add("metadata", {"text": [text[i : i + _PIECE] for i in range(0, len(text), _PIECE)]})
 
     def add_graph(self, run: int, start_s: float, *, is_known: bool, is_valued: bool) -> None:
@@ -186,19 +204,18 @@ class FileWriter:
     def add_tasks(self, block: RowBlock, errors: Mapping[int, str]) -> None:
         """Add tasks whose keys were added, with what they raised."""
         start, duration = self._span(block.start, block.duration)
-        status, observed = split_flags(block.flags)
+        codes = split_flags(block.flags)
         self.add_by_key(
             "tasks",
             block.run,
             block.task,
             lane=block.lane,
-            status=status,
-            observed_by=observed,
+            **codes,
             duration_s=duration,
             stop_s=start + duration,
             cpu_s=block.cpu.astype(np.float64),
             nbytes=block.sizes(),
-            error=self._error_rows(block.task, status, errors),
+            error=self._error_rows(block.task, codes["status"], errors),
         )
 
     def _span(
@@ -388,6 +405,15 @@ def fitting(text: str) -> str:
     return units[: 2 * LIMITS["text"] - 2].decode("utf-16-le", "ignore") + "…"
 
 
+def _json(value: object) -> str:
+    return json.dumps(value, default=str, separators=(",", ":"))
+
+
+def _short(fact: object) -> object:
+    n = len(_json(fact))
+    return fact if n <= _MAX_FACT else f"(left out: it is too long for a file, {n:,} characters of JSON)"
+
+
 def _of_records(table: str, records: Sequence[object]) -> dict[str, Any]:
     columns: dict[str, Any] = {}
     for column in FILE[table].columns:
@@ -419,37 +445,6 @@ def _concatenated(values: Sequence[Values]) -> Values:
     return np.concatenate([np.asarray(part) for part in values])
 
 
-def _cuts(columns: Columns, n: int) -> list[int]:
-    """Return the ends of parts of rows that fit into a frame."""
-    texts = [values for values in columns.values() if _is_text(values)]
-    if not texts:
-        return [*range(_ROWS, n, _ROWS), n]
-    sizes = np.sum([[len(t) * (1 if t.isascii() else 4) if t else 0 for t in v] for v in texts], axis=0)
-    if int(sizes.sum()) < _BYTES // 2:
-        return [*range(_ROWS, n, _ROWS), n]
-    sums, cuts, at = np.cumsum(sizes), [], 0
-    while at < n:
-        before = int(sums[at - 1]) if at else 0
-        last = int(np.searchsorted(sums, before + _BYTES // 2, "right"))
-        at = min(max(last, at + 1), at + _ROWS, n)
-        cuts.append(at)
-    return cuts
-
-
-def _is_text(values: object) -> bool:
-    return isinstance(values, list) and any(isinstance(value, str) for value in values)
-
-
-def _text_bytes(columns: Columns) -> int:
-    return sum(
-        len(text) * (1 if text.isascii() else 4)
-        for values in columns.values()
-        if _is_text(values)
-        for text in values
-        if text
-    )
-
-
 def write(recording: RecordedData, file: BinaryIO) -> None:
     """Write a recording as one complete file."""
     writer = FileWriter(file, recording.started_at, recording.zero_s, now_s=recording.now_s, grows=False)
@@ -478,6 +473,7 @@ def write(recording: RecordedData, file: BinaryIO) -> None:
         writer.add_activities(recording.activities.rows)
     writer.add_workers(recording.workers)
     writer.add_transfers(recording.transfers)
+    writer.add_records("metrics", recording.metrics)
     writer.add_records("totals", recording.totals)
     writer.frame(is_last=True)
 

@@ -11,30 +11,36 @@ import numpy as np
 from numpy.typing import NDArray
 
 from taskscope.errors import UnknownNameError, required, unknown_name
-from taskscope.model.activities import ACTIVITIES, FAILED_ATTEMPT, NO_ACTIVITIES, ActivityColumns, Transfer
-from taskscope.model.columns import GraphColumns, RowBlock
-from taskscope.model.held import NO_HELD, HeldRows
 from taskscope.model.keys import KeyBlock
-from taskscope.model.records import (
-    OBSERVED_BY,
+from taskscope.model.public_tables import TABLES
+from taskscope.model.tables.activities import (
+    ACTIVITIES,
+    FAILED_ATTEMPT,
+    NO_ACTIVITIES,
+    ActivityColumns,
+    Transfer,
+)
+from taskscope.model.tables.columns import GraphColumns, RowBlock
+from taskscope.model.tables.held import NO_HELD, HeldRows
+from taskscope.model.tables.records import (
+    FLAGS,
     RUNNING,
-    STATUSES,
     Group,
     GroupTotal,
     Lane,
     Message,
     Run,
     TaskBlock,
+    flag_codes,
+    split_flags,
 )
-from taskscope.model.resources import ResourceRows
-from taskscope.model.stacks import NO_STACKS, StackColumns
-from taskscope.model.tables import TABLES
-from taskscope.model.workers import WorkerSample
+from taskscope.model.tables.resources import ResourceRows
+from taskscope.model.tables.stacks import NO_STACKS, StackColumns
+from taskscope.model.tables.workers import Metric, WorkerSample
 from taskscope.schema import Column, shown
 
 if TYPE_CHECKING:
     import pandas as pd
-from taskscope.model.columns import split_flags
 
 __all__ = ["Columns", "Identify", "LogEnds", "Part", "RecordedData", "join_rows"]
 
@@ -94,6 +100,8 @@ class RecordedData:
         What workers of a cluster logged of the data they sent to each other.
     workers
         What workers of a cluster said of their CPU and memory.
+    metrics
+        What workers of a cluster metered of the tasks of each compute.
     holdings
         What workers of a cluster were seen to hold; on the recorder's axis.
     unknown
@@ -120,6 +128,7 @@ class RecordedData:
     activities: ActivityColumns = NO_ACTIVITIES
     transfers: tuple[Transfer, ...] = ()
     workers: tuple[WorkerSample, ...] = ()
+    metrics: tuple[Metric, ...] = ()
     holdings: HeldRows = NO_HELD
     unknown: frozenset[str] = frozenset()
     ends: LogEnds | None = field(default=None, repr=False)
@@ -143,7 +152,8 @@ class RecordedData:
         Parameters
         ----------
         name
-            One of ``runs tasks activities transfers resources workers cache holdings dependencies messages``.
+            One of ``runs tasks activities transfers resources workers metrics cache holdings`` and
+            ``dependencies messages``.
 
         Raises
         ------
@@ -161,7 +171,8 @@ class RecordedData:
         Parameters
         ----------
         name
-            One of ``runs tasks activities transfers resources workers cache holdings dependencies messages``.
+            One of ``runs tasks activities transfers resources workers metrics cache holdings`` and
+            ``dependencies messages``.
 
         Raises
         ------
@@ -231,6 +242,7 @@ def _tasks(recording: RecordedData) -> Columns:
     prefixes = _texts([g.prefix for g in recording.groups])
     group = names[tasks.group]
     lane = tasks.lane.astype(np.int64)
+    flags = {n: _texts(FLAGS[n].choices)[codes] for n, codes in split_flags(tasks.flags).items()}
     return {
         "run": tasks.run.astype(np.int64),
         "key": _texts(list(tasks.keys.iter_text(group.tolist()))),
@@ -242,8 +254,8 @@ def _tasks(recording: RecordedData) -> Columns:
         "start_s": tasks.start,
         "stop_s": np.where(tasks.status == RUNNING, np.nan, tasks.stop),
         "cpu_s": tasks.cpu.astype(np.float64),
-        "status": _texts(STATUSES)[tasks.status],
-        "observed_by": _texts(OBSERVED_BY)[tasks.observed],
+        **flags,
+        "cpu_from": np.where(np.isnan(tasks.cpu), _texts([None] * len(tasks)), flags["cpu_from"]),
         "result_bytes": tasks.size,
         "error": _errors(tasks),
     }
@@ -326,6 +338,10 @@ def _resources(recording: RecordedData) -> Columns:
 
 def _workers(recording: RecordedData) -> Columns:
     return _of_records(TABLES["workers"].columns, recording.workers, recording.zero_s)
+
+
+def _metrics(recording: RecordedData) -> Columns:
+    return _of_records(TABLES["metrics"].columns, recording.metrics, recording.zero_s)
 
 
 def _cache(recording: RecordedData) -> Columns:
@@ -412,6 +428,7 @@ _BUILDERS: Mapping[str, Callable[[RecordedData], Columns]] = {
     "transfers": _transfers,
     "resources": _resources,
     "workers": _workers,
+    "metrics": _metrics,
     "cache": _cache,
     "holdings": _holdings,
     "dependencies": _dependencies,
@@ -432,7 +449,6 @@ def join_rows(parts: Sequence[Part], zero_s: float = 0.0) -> TaskBlock:
     starts = [np.empty(0), *(b.start for b, *_ in parts)]
     durations = [np.empty(0, np.float32), *(b.duration for b, *_ in parts)]
     start = np.concatenate(starts) - zero_s
-    status, observed = split_flags(np.concatenate([np.empty(0, np.uint8), *(b.flags for b, *_ in parts)]))
     return TaskBlock(
         run=np.repeat(np.array([b.run for b, *_ in parts], np.int32), [len(group) for group, _ in named]),
         group=np.concatenate([np.empty(0, np.uint32), *(group for group, _ in named)]),
@@ -441,8 +457,7 @@ def join_rows(parts: Sequence[Part], zero_s: float = 0.0) -> TaskBlock:
         stop=start + np.concatenate(durations),
         cpu=np.concatenate([np.empty(0, np.float32), *(b.cpu for b, *_ in parts)]),
         size=np.concatenate([np.empty(0), *(b.sizes() for b, *_ in parts)]),
-        status=status,
-        observed=observed,
+        flags=np.concatenate([np.empty(0, np.uint8), *(b.flags for b, *_ in parts)]),
         keys=KeyBlock.concat([keys for _, keys in named]),
         errors=_join_errors(parts),
     )
@@ -454,7 +469,7 @@ def _join_errors(parts: Sequence[Part]) -> dict[int, str]:
     for block, _, errors in parts:
         tasks = block.task
         if errors:
-            failed = np.flatnonzero(split_flags(block.flags)[0])
+            failed = np.flatnonzero(flag_codes(block.flags, "status"))
             texts = map(errors.get, tasks[failed].tolist())
             found |= {first + i: t for i, t in zip(failed.tolist(), texts, strict=True) if t is not None}
         first += len(tasks)

@@ -10,11 +10,11 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Literal, TypeAlias, get_args
 
-from taskscope.model.activities import ACTIVITIES, ActivityRows, Transfer
-from taskscope.model.columns import RowBlock
-from taskscope.model.held import HeldRows
-from taskscope.model.records import (
-    OBSERVED_BY,
+from taskscope.model.tables.activities import ACTIVITIES, ActivityRows, Transfer
+from taskscope.model.tables.columns import RowBlock
+from taskscope.model.tables.held import HeldRows
+from taskscope.model.tables.records import (
+    FLAGS,
     RUNNING,
     STATUSES,
     Estimate,
@@ -26,9 +26,9 @@ from taskscope.model.records import (
     Run,
     RunningTask,
 )
-from taskscope.model.resources import ResourceRows
-from taskscope.model.stacks import Function, StackRows
-from taskscope.model.workers import WorkerSample
+from taskscope.model.tables.resources import ResourceRows
+from taskscope.model.tables.stacks import Function, StackRows
+from taskscope.model.tables.workers import Metric, WorkerSample
 from taskscope.schema import Column, Table, columns_of, derived, shown
 
 __all__ = ["CPU_SHARES", "FILE", "MAX_KEY_INTS", "PAGE", "STOP_WAYS", "StopWay"]
@@ -111,8 +111,7 @@ _TASKS = Table(
         _RUN,
         _LANE,
         _GROUP,
-        derived("status", "text", "How it ended.", choices=STATUSES[:RUNNING]),
-        derived("observed_by", "text", "Who took the times.", choices=OBSERVED_BY),
+        *({**FLAGS, "status": replace(FLAGS["status"], choices=STATUSES[:RUNNING])}.values()),
         shown(RowBlock, "duration", name="duration_s"),
         replace(_STOP, by="lane", plus="duration_s"),
         shown(RowBlock, "cpu", name="cpu_s"),
@@ -281,7 +280,7 @@ def _exact(*columns: Column) -> tuple[Column, ...]:
 _KEY_ROW = _whole("key", "The row of the key.", refers="keys.id")
 _KEY_TIME = derived("time_s", "number", "When it was.", unit="s", is_time=True)
 _NAME = derived("name", "text", "The name.")
-_IS_OF_TASK = {"run", "group", "lane", "status", "dims", "key_text", *(f"i{i}" for i in range(MAX_KEY_INTS))}
+_IS_OF_TASK = {"run", "group", "lane", "dims", "key_text", *(f"i{i}" for i in range(MAX_KEY_INTS))}
 _STACK = (
     shown(StackRows, "start", name="start_s"),
     shown(StackRows, "run"),
@@ -323,7 +322,7 @@ _FILED = (
         columns=(
             _RUN,
             _GROUP,
-            *(c for c in _TASKS.columns if c.name in _IS_OF_TASK - {"run", "group", "lane", "status"}),
+            *(c for c in _TASKS.columns if c.name in _IS_OF_TASK - {"run", "group", "lane"}),
         ),
     ),
     Table(
@@ -362,8 +361,8 @@ _FILED = (
                 replace(column, by="" if column.by == "group" else column.by)
                 for column in (
                     _LANE,
-                    derived("status", "text", "How it ended.", choices=STATUSES),
-                    *_by_name(_TASKS, *_IS_OF_TASK).values(),
+                    *FLAGS.values(),
+                    *_by_name(_TASKS, *_IS_OF_TASK, *FLAGS).values(),
                 )
             ),
         ),
@@ -375,7 +374,7 @@ _FILED = (
         columns=(
             _KEY_ROW,
             _LANE,
-            _by_name(_TASKS)["observed_by"],
+            FLAGS["observed_by"],
             derived("start_s", "number", "When it began.", unit="s", is_time=True),
         ),
     ),
@@ -402,6 +401,11 @@ _FILED = (
             _whole("transfer", "The row of the transfer.", refers="transfers.id"),
             derived("text", "text", "The key."),
         ),
+    ),
+    Table(
+        name="metrics",
+        meaning="What workers metered of executing tasks.",
+        columns=tuple(replace(column, is_exact=column.kind == "number") for column in columns_of(Metric)),
     ),
     Table(name="functions", meaning="Functions on call stacks.", columns=columns_of(Function)),
     Table(

@@ -7,8 +7,8 @@ cluster was handed and nobody waited for may go on for hours after that: reading
 ``wait`` waits (`Background.start`).
 
 =======================  =================================================================================
-an interrupt             comes before the thread has begun, and the block is closed as it stands, or after
-                         that, and the thread completes it
+an interrupt             comes before the thread has begun, and the block is closed as it stands, which its
+                         recording says, or after that, and the thread completes it
 a client that is closed  is closed once the answers are there
 Python ends              waits for the thread; of what goes on after that there is what is known by then
 a forked child           has no such thread, and reads what was known at the fork

@@ -12,11 +12,13 @@ from pathlib import Path
 from typing import TypeAlias
 
 from taskscope.analysis.clip import clipped
+from taskscope.analysis.quantities import format_count, plural
+from taskscope.analysis.worker_stacks import in_proportion, lacks_profile
 from taskscope.export import FileStream, save
 from taskscope.model.errortext import describe
-from taskscope.model.records import Message
+from taskscope.model.tables.records import Message
 from taskscope.profiling.background import Background
-from taskscope.profiling.cluster_profile import in_proportion, lacks_profile, wait_for_profile
+from taskscope.profiling.cluster_profile import wait_for_profile
 from taskscope.profiling.options import BlockOptions
 from taskscope.recording import Recording
 from taskscope.session import Session
@@ -172,8 +174,14 @@ class Block:
         # A file is expected to be there after the block. What other clients do belongs to it up to its end.
         if not can_wait or self.options.files or self.options.others:
             return False
+        return cluster.owes_answers or self._ran_on_cluster()
+
+    def _ran_on_cluster(self) -> bool:
+        # Runs are read on a thread of their own; a block that met no scheduler begins none for it.
+        if not self.session.cluster.schedulers.all():
+            return False
         runs = self.session.recorder.runs(self.first_run, self.last_run)
-        return cluster.owes_answers or any(run.is_own_on_cluster for run in runs)
+        return any(run.is_own_on_cluster for run in runs)
 
     def _go_on(self, last_run: int) -> None:
         """Have nothing that is handed over from now on be part of it, nor what others do."""
@@ -216,9 +224,17 @@ class Block:
         self._left = None
         try:
             if self.has_begun and self.result is None:
-                self.result = self._window(_ending(KeyboardInterrupt()))
+                self.result = self._as_it_stands()
         finally:
             self._shut()
+
+    def _as_it_stands(self) -> Recording:
+        going = self.session.cluster.going()
+        recording = self._window(_ending(KeyboardInterrupt()))
+        if going.isdisjoint(run.run for run in recording.runs):
+            return recording
+        text = "interrupted before the cluster's last answers: tasks may be missing here, or shown as running"
+        return self._with_warning(recording, text)
 
     def _shut(self) -> None:
         try:
@@ -270,7 +286,9 @@ class Block:
                 overwrite = self.options.overwrite or target in made
                 save(recording, path, overwrite=overwrite, redact=self.options.redact)
             except Exception as failure:  # noqa: BLE001 - the result of hours must not be lost over a file
-                recording = self._note(recording, describe(failure))
+                text = f"not saved: {describe(failure)}"
+                _log.error(text)
+                recording = self._with_warning(recording, text)
         return recording
 
     @property
@@ -304,8 +322,18 @@ class Block:
         if earlier:
             recording = clipped(recording, self.first_run, earlier)
         resources = recording.resources.between(self._start_s, self._ended_s)
-        recording = replace(recording, resources=resources)
+        messages = (*recording.messages, *self._stuck(last_run))
+        recording = replace(recording, resources=resources, messages=messages)
         return Recording.of(in_proportion(recording))
+
+    def _stuck(self, last_run: int) -> list[Message]:
+        """Return what is to be said of tasks that wait for a worker that may never come."""
+        recorder = self.session.recorder
+        logs = [log for log in recorder.going() if self.first_run <= log.run <= last_run]
+        n = sum(said.no_worker for log in logs for said in log.scheduled.values())
+        tasks = f"{format_count(n)} {plural('task', n)}"
+        text = f"no worker can run {tasks}: none has the resources or the address asked for, or there is none"
+        return [Message(recorder.now_s(), "warning", text)] if n else []
 
     def _earlier_runs(self, last_run: int) -> set[int]:
         """Return the computes from before that the block seems to wait for.
@@ -328,9 +356,7 @@ class Block:
     def _metadata(self) -> dict[str, object]:
         return {**self.session.metadata(), "label": self.options.label}
 
-    def _note(self, recording: Recording, failure: str) -> Recording:
-        text = f"not saved: {failure}"
-        _log.error(text)
+    def _with_warning(self, recording: Recording, text: str) -> Recording:
         message = Message(self.session.recorder.now_s(), "warning", text)
         return replace(recording, messages=(*recording.messages, message))
 

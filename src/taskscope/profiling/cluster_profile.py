@@ -7,50 +7,19 @@ import math
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 from taskscope.analysis.totals import measure_totals
 from taskscope.model.errortext import describe
 from taskscope.model.recording import RecordedData
-from taskscope.model.records import Message
+from taskscope.model.tables.records import Message
 from taskscope.sources.cluster.adapter import default_client
 from taskscope.sources.cluster.worker_logs import cluster_stacks, sampling_interval_s
 
 if TYPE_CHECKING:
     from distributed import Client
 
-__all__ = ["ask_profile", "in_proportion", "lacks_profile", "wait_for_profile"]
+__all__ = ["ask_profile", "wait_for_profile"]
 
 _MAX_PREFIXES = 20
-
-
-def in_proportion(recording: RecordedData) -> RecordedData:
-    """Return the recording with samples of clusters that stand for the measured time of their prefixes.
-
-    Workers take fewer samples than one an interval where threads hold the interpreter's lock.
-    """
-    rows, prefixes = recording.stacks.rows, recording.stacks.prefixes
-    on_clusters = _on_clusters(recording)
-    mine = np.isin(rows.run, on_clusters)
-    if not mine.any() or recording.dropped:
-        return recording
-    tasks = recording.tasks
-    spent: dict[str, float] = dict.fromkeys(prefixes, 0.0)
-    of_cluster = np.isin(tasks.run, on_clusters)
-    sums = np.bincount(tasks.group[of_cluster], (tasks.stop - tasks.start)[of_cluster])
-    for group, seconds in zip(recording.groups, sums.tolist(), strict=False):
-        if group.prefix in spent:
-            spent[group.prefix] += seconds
-    counts = np.bincount(rows.prefix[mine], rows.count[mine], len(prefixes))
-    worth = np.array(list(spent.values())) / np.maximum(counts, 1)
-    seconds_of = np.where(mine, rows.count * worth[rows.prefix], rows.seconds)
-    return replace(recording, stacks=replace(recording.stacks, rows=replace(rows, seconds=seconds_of)))
-
-
-def lacks_profile(recording: RecordedData) -> bool:
-    """Return whether computes on clusters are in a recording, and no sample of any."""
-    on_clusters = _on_clusters(recording)
-    return bool(on_clusters) and not np.isin(recording.stacks.rows.run, on_clusters).any()
 
 
 def wait_for_profile(recording: RecordedData, timeout_s: float) -> RecordedData:
@@ -72,8 +41,7 @@ def wait_for_profile(recording: RecordedData, timeout_s: float) -> RecordedData:
 
 async def ask_profile(recording: RecordedData, client: Client, timeout_s: float) -> RecordedData:
     """Return the recording with the samples that the workers of a client took, if any came in time."""
-    on_clusters = set(_on_clusters(recording))
-    runs = [run for run in recording.runs if run.run in on_clusters]
+    runs = [run for run in recording.runs if run.is_own_on_cluster]
     start_s = min(run.start_s for run in runs)
     stop_s = max(math.inf if run.stop_s is None else run.stop_s for run in runs)
     epoch_s = recording.started_at.timestamp() - recording.zero_s
@@ -108,10 +76,6 @@ async def ask_profile(recording: RecordedData, client: Client, timeout_s: float)
         interval_s=sampling_interval_s(),
     )
     return replace(recording, stacks=stacks) if len(stacks.rows) else recording
-
-
-def _on_clusters(recording: RecordedData) -> list[int]:
-    return [run.run for run in recording.runs if run.is_own_on_cluster]
 
 
 def _without(recording: RecordedData, error: BaseException) -> RecordedData:

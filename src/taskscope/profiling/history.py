@@ -9,9 +9,8 @@ from typing import overload
 
 from taskscope.analysis.quantities import format_count, format_duration, printable
 from taskscope.errors import OptionError, TaskscopeError
-from taskscope.model.records import Run
-from taskscope.profiling.cluster_profile import in_proportion
-from taskscope.recording import Recording
+from taskscope.model.tables.records import Run
+from taskscope.recording import Recording, recorded
 from taskscope.session import current
 
 __all__ = ["Compute", "Computes", "last", "runs"]
@@ -170,16 +169,7 @@ def _recording(number: int) -> Recording:
     found = session.recorder.runs(number, number)
     if not found:
         raise TaskscopeError(f"compute {number} is held no longer: max_tasks was reached, or nothing records")
-    run = found[0]
-    stop_s = session.recorder.now_s() if run.stop_s is None else run.stop_s
-    recording = session.recorder.snapshot(
-        number,
-        number,
-        start_s=run.start_s,
-        stop_s=stop_s,
-        metadata={**session.metadata(), "label": run.label},
-    )
-    return Recording.of(in_proportion(recording))
+    return recorded(session, found)
 
 
 def _row(compute: Compute) -> tuple[str, ...]:

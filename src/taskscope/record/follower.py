@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping
 
 import numpy as np
 
-from taskscope.model.columns import RowBlock
+from taskscope.model.tables.columns import RowBlock
 from taskscope.record.run import RunState
 from taskscope.record.tables.groups import LaneTable
 from taskscope.record.tables.tasklog import TaskLog

@@ -6,7 +6,7 @@ from collections import deque
 from collections.abc import Callable
 
 from taskscope.model.clock import Clock, whole_ticks
-from taskscope.model.held import HeldRows
+from taskscope.model.tables.held import HeldRows
 from taskscope.record.run import RunState, RunTable
 from taskscope.record.tables.activities import ActivityLog
 from taskscope.record.tables.cache_usage import HoldingLog

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 from taskscope.model.errortext import describe
-from taskscope.model.records import Message
+from taskscope.model.tables.records import Message
 
 __all__ = ["MessageLog"]
 

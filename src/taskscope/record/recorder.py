@@ -15,11 +15,11 @@ from numpy.typing import NDArray
 
 from taskscope.errors import OptionError
 from taskscope.model.clock import SYSTEM_CLOCK, Clock, whole_ticks
-from taskscope.model.columns import TaskLinks
-from taskscope.model.held import HeldRows
 from taskscope.model.interrupts import uninterrupted
 from taskscope.model.recording import LogEnds, RecordedData, join_rows
-from taskscope.model.records import (
+from taskscope.model.tables.columns import TaskLinks
+from taskscope.model.tables.held import HeldRows
+from taskscope.model.tables.records import (
     Group,
     GroupTotal,
     Lane,
@@ -29,8 +29,8 @@ from taskscope.model.records import (
     RunningTask,
     TaskBlock,
 )
-from taskscope.model.resources import ResourceLimits, ResourceRows
-from taskscope.model.workers import WorkerSample
+from taskscope.model.tables.resources import ResourceLimits, ResourceRows
+from taskscope.model.tables.workers import WorkerSample
 from taskscope.options import DEFAULT_MAX_TASKS
 from taskscope.record.follower import Follower
 from taskscope.record.intake import Intake
@@ -40,6 +40,7 @@ from taskscope.record.tables.activities import ActivityLog, NewActivities
 from taskscope.record.tables.cache_usage import Holding
 from taskscope.record.tables.groups import GroupTable, LaneTable
 from taskscope.record.tables.log import Log
+from taskscope.record.tables.metrics import MetricLog
 from taskscope.record.tables.recent import RecentLog
 from taskscope.record.tables.stacklog import CountedCalls, StackLog
 from taskscope.record.tables.tasklog import TaskLog
@@ -91,6 +92,7 @@ class Recorder:
         """What workers of clusters were seen to hold; it is in `held`, too."""
         self.activities = ActivityLog()
         self.workers: RecentLog[WorkerSample] = RecentLog(_MAX_WORKER_SAMPLES)
+        self.metered = MetricLog(self.warn)
         self.stacks = StackLog(self.now_s)
         self._tasks = TaskLog(_checked(max_tasks))
         self._groups = GroupTable()
@@ -284,6 +286,11 @@ class Recorder:
             run, task = at
             return links_of(self._runs[run], task, self._tasks, self._groups.groups, limit)
 
+    def rows_of(self, run: int, tasks: NDArray[np.int32]) -> dict[int, int]:
+        """Return the rows of these tasks of a run by their numbers; those that are not held are left out."""
+        with self._lock:
+            return self._tasks.rows_of(run, tasks)
+
     def runs_since(self, version: int) -> tuple[int, list[Run]]:
         """Return the newest version and the runs that are new or changed since `version`, oldest first."""
         with self._lock:
@@ -378,6 +385,7 @@ class Recorder:
                 transfers=self.activities.transfers(start_s, stop_s),
                 holdings=self._held_between(first_run, last_run, until_s),
                 workers=tuple(w for w in self.workers if start_s <= w.time_s <= until_s),
+                metrics=self.metered.between(first_run, last_run),
                 ends=LogEnds(
                     self._tasks.cursor, self.activities.cursor, self.holdings.cursor, len(in_flight)
                 ),
@@ -402,6 +410,7 @@ class Recorder:
             self.holdings.clear()
             self.activities.clear()
             self.workers.clear()
+            self.metered.clear()
             self.stacks.clear()
             self._runs.clear()
 

@@ -12,8 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from taskscope.model.clock import whole_ticks
-from taskscope.model.columns import (
-    SCHEDULER_OBSERVED,
+from taskscope.model.keys import key_text
+from taskscope.model.tables.columns import (
     Link,
     RowBlock,
     TaskLinks,
@@ -21,9 +21,17 @@ from taskscope.model.columns import (
     narrow_sizes,
     round_down_f4,
 )
-from taskscope.model.held import HeldRows
-from taskscope.model.keys import key_text
-from taskscope.model.records import INTERRUPTED, RUNNING, Group, PrefixProgress, Run, RunningTask, RunStatus
+from taskscope.model.tables.held import HeldRows
+from taskscope.model.tables.records import (
+    INTERRUPTED,
+    RUNNING,
+    Group,
+    PrefixProgress,
+    Run,
+    RunningTask,
+    RunStatus,
+    join_flags,
+)
 from taskscope.record.tables.activities import ActivityLog
 from taskscope.record.tables.cache_usage import Occupancy, metric_name
 from taskscope.record.tables.groups import GroupTable, LaneTable
@@ -102,7 +110,7 @@ class Deductions:
 def prefix_progress(
     state: RunState, groups: Sequence[Group], in_flight: Mapping[int, int]
 ) -> list[PrefixProgress]:
-    """Return one row per prefix of this run, in order of appearance.
+    """Return one row per prefix of this run, in the order in which they began to run.
 
     Parameters
     ----------
@@ -146,15 +154,15 @@ def prefix_progress(
             duration_s=row.duration_s + ended.duration_s,
             spared=row.spared + off.spared[group_id],
             again=row.again + sum(ended.counts) - sum(counts),
+            first_s=min((s for s in (row.first_s, ended.first_s) if s is not None), default=None),
         )
+    ordered = sorted(rows.values(), key=lambda row: row.order)
     log = state.log
     if log is None or log.stop is not None or not log.scheduled:
-        return list(rows.values())
+        return ordered
     scheduled = log.scheduled
     # What has ended since the scheduler was asked does not wait any more.
-    return [
-        replace(row, scheduled=scheduled.get(prefix) if row.ahead else None) for prefix, row in rows.items()
-    ]
+    return [replace(row, scheduled=scheduled.get(row.prefix) if row.ahead else None) for row in ordered]
 
 
 _MAX_RUNNING = 1_000
@@ -384,7 +392,7 @@ class RunState:
             np.full(n, np.nan, np.float32),
             narrow_sizes(np.full(n, np.nan)),
             np.array([lane_id(lane) for lane, _, _ in found], np.uint16),
-            ((RUNNING if log.stop is None else INTERRUPTED) | SCHEDULER_OBSERVED * unseen).astype(np.uint8),
+            join_flags({"status": RUNNING if log.stop is None else INTERRUPTED, "observed_by": unseen}),
         )
 
     def slices_waiting(self) -> int:

@@ -6,15 +6,14 @@ import base64
 from collections.abc import Sequence
 from html import escape
 
-from taskscope.analysis.colours import N_COLOURS, prefix_colours
 from taskscope.analysis.compare import ComparedData, compared, prefix_cells, total_cells
-from taskscope.analysis.coverage import extent_s
+from taskscope.analysis.display.colours import DARK, LIGHT, N_COLOURS, prefix_colours
+from taskscope.analysis.display.coverage import extent_s
 from taskscope.analysis.quantities import format_count, printable
 from taskscope.analysis.redaction import redacted
 from taskscope.analysis.summary import title
 from taskscope.analysis.totals import measure_totals
 from taskscope.model.recording import RecordedData
-from taskscope.report.palette import DARK, LIGHT
 from taskscope.report.picture import picture_svg
 
 __all__ = ["comparison_bundle", "comparison_page"]
@@ -45,8 +44,7 @@ def comparison_page(comparison: ComparedData) -> str:
 def _content(comparison: ComparedData) -> str:
     before, after = comparison.recordings
     span_s = max(extent_s(before), extent_s(after))
-    names = dict.fromkeys([*prefix_colours(before), *prefix_colours(after)])
-    colours = {name: place % N_COLOURS for place, name in enumerate(names)}
+    colours = _shared(prefix_colours(before), prefix_colours(after))
     charts = "".join(
         _chart(which, recording, span_s, colours)
         for which, recording in (("before", before), ("after", after))
@@ -56,6 +54,17 @@ def _content(comparison: ComparedData) -> str:
         f"{_table(total_cells(comparison))}{f'<ul>{warnings}</ul>' if warnings else ''}"
         f"{charts}{_prefixes(comparison)}"
     )
+
+
+def _shared(before: dict[str, int], after: dict[str, int]) -> dict[str, int]:
+    """Return colours for both: a prefix that came new keeps its own, unless another has that already."""
+    colours = dict(before)
+    free = [number for number in range(N_COLOURS) if number not in colours.values()]
+    for name, number in after.items():
+        if name not in colours:
+            colours[name] = number if number in free or not free else free[0]
+            free = [other for other in free if other != colours[name]]
+    return colours
 
 
 def _chart(which: str, recording: RecordedData, span_s: float, colours: dict[str, int]) -> str:
@@ -72,12 +81,12 @@ def _chart(which: str, recording: RecordedData, span_s: float, colours: dict[str
 def _prefixes(comparison: ComparedData) -> str:
     cells = prefix_cells(comparison, _MAX_ROWS)
     more = len(comparison.prefixes) - _MAX_ROWS
-    note = f"<p>{format_count(more)} more prefixes are not listed</p>" if more > 0 else ""
+    note = f"<p>{format_count(more)} more task types are not listed</p>" if more > 0 else ""
     explained = (
         "<p>The intervals hold the ratio of the means with 95 % confidence, by bootstrap over tasks."
         " They know nothing of what differs from run to run.</p>"
     )
-    return f"<h2>By prefix</h2>{_table(cells)}{note}{explained}"
+    return f"<h2>By task type</h2>{_table(cells)}{note}{explained}"
 
 
 def _table(cells: Sequence[tuple[str, ...]]) -> str:

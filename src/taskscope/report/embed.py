@@ -14,7 +14,7 @@ from typing import TypedDict
 import numpy as np
 from numpy.typing import NDArray
 
-from taskscope.analysis.page_tables import RowLinks, recorded_frames
+from taskscope.analysis.display.page_tables import RowLinks, recorded_frames
 from taskscope.model.recording import RecordedData
 
 __all__ = [

@@ -6,11 +6,11 @@ import base64
 from collections.abc import Sequence
 from html import escape
 
+from taskscope.analysis.display.colours import DARK, LIGHT, PALETTE
 from taskscope.analysis.progress import PrefixCount, Progress
 from taskscope.analysis.quantities import format_duration, format_left, format_percent, printable
 from taskscope.analysis.summary import others_text, state_word
-from taskscope.model.records import RunningTask
-from taskscope.report.palette import DARK, LIGHT, PALETTE
+from taskscope.model.tables.records import RunningTask
 
 __all__ = ["live_bundle"]
 
@@ -94,7 +94,7 @@ def _svg(progress: Progress) -> str:
 
 
 def _row(place: int, prefix: PrefixCount) -> tuple[str, str, int, int, int]:
-    return prefix.prefix, f"#{PALETTE[place % len(PALETTE)]}", prefix.finished, prefix.running, prefix.total
+    return prefix.prefix, PALETTE[place % len(PALETTE)], prefix.finished, prefix.running, prefix.total
 
 
 def _bar(row: int, name: str, fill: str, finished: int, running: int, total: int) -> str:

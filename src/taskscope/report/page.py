@@ -5,11 +5,11 @@ from __future__ import annotations
 import base64
 from html import escape
 
+from taskscope.analysis.display.colours import DARK, LIGHT
 from taskscope.analysis.profile import Profile
 from taskscope.analysis.profile import profile as calls_of
 from taskscope.analysis.quantities import format_duration
-from taskscope.analysis.summary import title
-from taskscope.analysis.totals import measure_totals
+from taskscope.analysis.summary import Summary
 from taskscope.model.recording import RecordedData
 from taskscope.report.embed import (
     MAX_PAGE_LINK_BYTES,
@@ -22,7 +22,6 @@ from taskscope.report.embed import (
     page_tick_s,
     report_script,
 )
-from taskscope.report.palette import DARK, LIGHT
 from taskscope.report.picture import picture_svg
 from taskscope.report.profile import profile_html
 from taskscope.report.table import facts_html, prefix_table_html, remarks_html
@@ -57,8 +56,8 @@ def page_html(recording: RecordedData, sections: str = "", profile: Profile | No
     The picture and the tables come first: they are painted before the interactive chart, which then takes
     the picture's place, is unpacked; and they stay where scripts are off.
     """
-    totals = measure_totals(recording)
-    name = title(recording, totals)
+    summary = Summary.of(recording)
+    name, totals = summary.title, summary.totals
     picture = base64.b64encode(picture_svg(recording, totals.prefixes).encode("utf-8")).decode("ascii")
     links = pack_links(recording, MAX_PAGE_LINK_BYTES)
     left_out = links_note(links, MAX_PAGE_LINK_BYTES)
@@ -69,11 +68,11 @@ def page_html(recording: RecordedData, sections: str = "", profile: Profile | No
     flames = profile_html(recording, profile, interactive=script is not None) if has_profile else ""
     alt = escape(f"Gantt chart: {name}", quote=True)
     body = (
-        f"<h1>{escape(name)}</h1>{facts_html(recording, totals)}"
+        f"<h1>{escape(name)}</h1>{facts_html(summary)}"
         f'<div class="taskscope-place"></div>'
         f'<details class="taskscope-picture" open><summary>Picture</summary>'
         f'<img alt="{alt}" src="data:image/svg+xml;base64,{picture}"></details>'
-        f"{remarks_html(recording, totals)}{_rounding(recording)}{left_out}"
+        f"{remarks_html(recording, summary)}{_rounding(recording)}{left_out}"
         f"{prefix_table_html(totals.prefixes)}{flames}{sections}{chart}"
     )
     return _document(name, _page_style(), body, script)

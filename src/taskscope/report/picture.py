@@ -12,14 +12,20 @@ from html import escape
 import numpy as np
 from numpy.typing import NDArray
 
-from taskscope.analysis.colours import N_COLOURS, prefix_colours
-from taskscope.analysis.coverage import ENDED_BADLY, Coverage, measure_coverage
+from taskscope.analysis.display.colours import (
+    DARK,
+    FAILED_COLOUR,
+    LIGHT,
+    PALETTE,
+    prefix_colours,
+    rgb,
+)
+from taskscope.analysis.display.coverage import ENDED_BADLY, Coverage, measure_coverage
+from taskscope.analysis.display.lanes import lane_names
 from taskscope.analysis.quantities import format_duration, printable
 from taskscope.analysis.totals import PrefixTotal
-from taskscope.model.columns import split_flags
 from taskscope.model.recording import RecordedData
-from taskscope.model.records import BAD_ENDS
-from taskscope.report.palette import DARK, ENDED_BADLY_RGB, LIGHT, PALETTE, rgb
+from taskscope.model.tables.records import BAD_ENDS, flag_codes
 
 __all__ = [
     "LANE_PX",
@@ -107,7 +113,7 @@ def _more_px(coverage: Coverage) -> int:
 
 
 def _any_bad(recording: RecordedData) -> bool:
-    return any(bool(np.isin(split_flags(block.flags)[0], BAD_ENDS).any()) for block in recording.blocks)
+    return any(bool(np.isin(flag_codes(block.flags, "status"), BAD_ENDS).any()) for block in recording.blocks)
 
 
 def _style() -> str:
@@ -121,7 +127,7 @@ def _style() -> str:
 
 
 def _lanes(recording: RecordedData, coverage: Coverage, shown: Coverage) -> list[str]:
-    labels = {lane.id: lane.label for lane in recording.lanes}
+    labels = lane_names(recording.lanes)
     parts = [
         _text(_LEFT_PX - 6, _TOP_PX + i * (LANE_PX + 1) + 11, labels[lane], 18, anchor="end", css="faint")
         for i, lane in enumerate(shown.lanes.tolist())
@@ -135,7 +141,7 @@ def _lanes(recording: RecordedData, coverage: Coverage, shown: Coverage) -> list
         )
     hidden = len(coverage.lanes) - len(shown.lanes)
     if hidden:
-        parts.append(_text(_LEFT_PX, bottom + _AXIS_PX + 8, f"{hidden:,} more lanes are not drawn", 80))
+        parts.append(_text(_LEFT_PX, bottom + _AXIS_PX + 8, f"{hidden:,} more threads are not drawn", 80))
     return parts
 
 
@@ -162,11 +168,11 @@ def _tick_s(span_s: float) -> float:
 def _legend(
     places: Mapping[str, int], prefixes: Sequence[PrefixTotal], top: int, *, ended_badly: bool
 ) -> list[str]:
-    entries = [(f"#{PALETTE[places[p.prefix]]}", p.prefix) for p in prefixes[:_MAX_LEGEND]]
+    entries = [(PALETTE[places[p.prefix]], p.prefix) for p in prefixes[:_MAX_LEGEND]]
     if len(prefixes) > _MAX_LEGEND:
-        entries.append(("none", f"{len(prefixes) - _MAX_LEGEND:,} more prefixes"))
+        entries.append(("none", f"{len(prefixes) - _MAX_LEGEND:,} more task types"))
     if ended_badly:
-        entries.append(("#{:02x}{:02x}{:02x}".format(*ENDED_BADLY_RGB), "failed or interrupted"))
+        entries.append((FAILED_COLOUR, "failed or interrupted"))
     width = (WIDTH_PX - 2 * _RIGHT_PX) // _LEGEND_COLUMNS
     parts = []
     for i, (fill, name) in enumerate(entries):
@@ -191,7 +197,7 @@ STEPS = 8
 
 def bar_palette() -> list[tuple[int, int, int, int]]:
     """Return the colours that `bar_pixels` refers to; the first is see-through."""
-    colours = [*(rgb(c) for c in PALETTE[:N_COLOURS]), ENDED_BADLY_RGB]
+    colours = [rgb(colour) for colour in (*PALETTE, FAILED_COLOUR)]
     shades = [(*c, round(255 * (i + 1) / STEPS)) for c in colours for i in range(STEPS)]
     return [(0, 0, 0, 0), *shades]
 

@@ -7,12 +7,11 @@ import zlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from html import escape
 
-from taskscope.analysis.colours import prefix_colours
+from taskscope.analysis.display.colours import DARK, LIGHT, PALETTE, prefix_colours, rgb
 from taskscope.analysis.profile import CallNode, Profile, flame_message
 from taskscope.analysis.quantities import format_count, format_duration, format_percent, printable
 from taskscope.model.recording import RecordedData
 from taskscope.report.embed import escaped_json
-from taskscope.report.palette import DARK, LIGHT, PALETTE, rgb
 
 __all__ = ["flame_svg", "profile_html", "section", "table_html"]
 

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from html import escape
 
 from taskscope.analysis.redaction import redacted
-from taskscope.analysis.summary import summary_text, title
-from taskscope.analysis.totals import Totals, measure_totals
+from taskscope.analysis.summary import Summary
+from taskscope.analysis.totals import Totals
 from taskscope.model.recording import RecordedData
 from taskscope.report.embed import (
     MAX_FRAME_LINK_BYTES,
@@ -33,7 +33,7 @@ _LANE_PX = ((4, 30), (8, 26), (16, 22), (32, 18), (float("inf"), 14))
 _BRIEF_LANE_PX = ((4, 22), (6, 18), (float("inf"), 14))
 _MAX_LANES_PX = 420
 _MAX_BRIEF_LANES_PX = 112
-_BRIEF_PX = 178
+_BRIEF_PX = 196
 _MAX_BRIEF_PX = 350
 _ALL_PX = 676
 _CLUSTER_PX = 384
@@ -56,14 +56,17 @@ _THEME = (
 
 def result_bundle(recording: RecordedData) -> dict[str, str]:
     """Return the static result as a MIME bundle of ``text/plain`` and ``text/html``."""
-    leaving = redacted(recording)
-    return {"text/plain": summary_text(leaving), "text/html": _html(leaving)}
+    return _bundle(redacted(recording))
 
 
 def still_bundle(recording: RecordedData) -> dict[str, str]:
     """Return the same without the interactive chart, to stand beside a widget that has one."""
-    leaving = redacted(recording)
-    return {"text/plain": summary_text(leaving), "text/html": _html(leaving, interactive=False)}
+    return _bundle(redacted(recording), interactive=False)
+
+
+def _bundle(recording: RecordedData, *, interactive: bool = True) -> dict[str, str]:
+    summary = Summary.of(recording)
+    return {"text/plain": summary.text(), "text/html": _html(recording, summary, interactive=interactive)}
 
 
 def result_html(recording: RecordedData) -> str:
@@ -74,24 +77,26 @@ def result_html(recording: RecordedData) -> str:
     A viewer that strips frames, styles and scripts still shows title, picture, totals and table. Credentials
     in URLs are hidden.
     """
-    return _html(redacted(recording))
+    leaving = redacted(recording)
+    return _html(leaving, Summary.of(leaving), interactive=True)
 
 
-def _html(recording: RecordedData, *, interactive: bool = True) -> str:
-    totals = measure_totals(recording)
-    parts = [f"<div><b>{escape(title(recording, totals))}</b></div>"]
+def _html(recording: RecordedData, summary: Summary, *, interactive: bool) -> str:
+    totals = summary.totals
+    parts = [f"<div><b>{escape(summary.title)}</b></div>"]
     if recording.runs:
-        parts += [facts_html(recording, totals), _chart(recording, totals, interactive=interactive)]
+        parts += [facts_html(summary), _chart(recording, summary, interactive=interactive)]
     more = bool(recording.runs) and _has_frame(recording, interactive=interactive)
-    parts += [remarks_html(recording, totals), prefix_table_html(totals.prefixes, more_charts=more)]
+    parts += [remarks_html(recording, summary), prefix_table_html(totals.prefixes, more_charts=more)]
     return f'{_THEME}<div class="taskscope-result">{"".join(parts)}</div>'
 
 
-def _chart(recording: RecordedData, totals: Totals, *, interactive: bool) -> str:
+def _chart(recording: RecordedData, summary: Summary, *, interactive: bool) -> str:
+    totals = summary.totals
     svg = picture_svg(recording, totals.prefixes)
     data = base64.b64encode(svg.encode("utf-8")).decode("ascii")
     n_tasks = count_tasks(recording)
-    alt = escape(f"Gantt chart: {title(recording, totals)}", quote=True)
+    alt = escape(f"Gantt chart: {summary.title}", quote=True)
     picture = f'<img alt="{alt}" src="data:image/svg+xml;base64,{data}" style="max-width:100%">'
     if not _has_frame(recording, interactive=interactive):
         if not interactive or n_tasks <= MAX_EMBEDDED_TASKS:

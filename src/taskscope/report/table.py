@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from html import escape
 
-from taskscope.analysis.page_tables import few_samples, thinned_note
-from taskscope.analysis.quantities import format_count, format_duration, format_percent, printable
-from taskscope.analysis.summary import facts, remarks
-from taskscope.analysis.totals import PrefixTotal, Totals
+from taskscope.analysis.display.page_tables import few_samples, thinned_note
+from taskscope.analysis.quantities import format_count, format_duration, format_shares, printable
+from taskscope.analysis.summary import Summary
+from taskscope.analysis.totals import PrefixTotal
 from taskscope.model.recording import RecordedData
 
 __all__ = ["facts_html", "prefix_table_html", "remarks_html"]
@@ -16,16 +16,16 @@ __all__ = ["facts_html", "prefix_table_html", "remarks_html"]
 _MAX_ROWS = 100
 
 
-def facts_html(recording: RecordedData, totals: Totals) -> str:
+def facts_html(summary: Summary) -> str:
     """Return the measured totals as one line."""
-    parts = [f"{escape(name)}&nbsp;<b>{escape(value)}</b>" for name, value in facts(recording, totals)]
+    parts = [f"{escape(name)}&nbsp;<b>{escape(value)}</b>" for name, value in summary.facts]
     return f"<div>{' &nbsp; '.join(parts)}</div>"
 
 
-def remarks_html(recording: RecordedData, totals: Totals) -> str:
+def remarks_html(recording: RecordedData, summary: Summary) -> str:
     """Return errors and messages as a list; nothing where there are none."""
     thinned = thinned_note(recording, len(few_samples(recording.workers)))
-    said = [*remarks(recording, totals), *([] if thinned is None else [thinned])]
+    said = [*summary.remarks, *([] if thinned is None else [thinned])]
     notes = [f"<li>{escape(note)}</li>" for note in said]
     return f"<ul>{''.join(notes)}</ul>" if notes else ""
 
@@ -34,11 +34,13 @@ def prefix_table_html(prefixes: Sequence[PrefixTotal], *, more_charts: bool = Fa
     """Return one row per prefix, folded away; with it the charts above unfold where `more_charts`."""
     if not prefixes:
         return ""
-    rows = "".join(_row(prefix) for prefix in prefixes[:_MAX_ROWS])
+    shares = format_shares([prefix.share for prefix in prefixes])
+    rows = "".join(_row(*of) for of in list(zip(prefixes, shares, strict=True))[:_MAX_ROWS])
     more = len(prefixes) - _MAX_ROWS
-    note = f"<div>{more:,} more prefixes are not listed</div>" if more > 0 else ""
-    head = "".join(f"<th>{name}</th>" for name in ("prefix", "tasks", "failed", "time", "mean", "share"))
-    name = f"By prefix ({len(prefixes):,})"
+    note = f"<div>{more:,} more task types are not listed</div>" if more > 0 else ""
+    named = '<th title="Dask calls it prefix">task type</th>'
+    head = named + "".join(f"<th>{name}</th>" for name in ("tasks", "failed", "time", "mean", "share"))
+    name = f"By task type ({len(prefixes):,})"
     element = "details"
     if more_charts:
         name, element = f"More charts, and {name.lower()}", 'details class="taskscope-more"'
@@ -48,13 +50,13 @@ def prefix_table_html(prefixes: Sequence[PrefixTotal], *, more_charts: bool = Fa
     )
 
 
-def _row(prefix: PrefixTotal) -> str:
+def _row(prefix: PrefixTotal, share: str) -> str:
     cells = (
         printable(prefix.prefix, 80),
         format_count(prefix.n_tasks),
         format_count(prefix.n_erred),
         format_duration(prefix.duration_s),
         format_duration(prefix.duration_s / prefix.n_tasks),
-        format_percent(prefix.share),
+        share,
     )
     return f"<tr>{''.join(f'<td>{escape(cell)}</td>' for cell in cells)}</tr>"

@@ -15,7 +15,7 @@ from pathlib import Path
 from types import CodeType, FrameType
 
 from taskscope.model.keys import split_key
-from taskscope.model.stacks import NOT_SAMPLED_WITHOUT_LOCK
+from taskscope.model.tables.stacks import NOT_SAMPLED_WITHOUT_LOCK
 from taskscope.options import DEFAULT_CYCLE_S, DEFAULT_INTERVAL_S
 from taskscope.record import LaneBuffer, Recorder
 from taskscope.sources.local.adapter.graph import is_plumbing

@@ -10,10 +10,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from taskscope.codec import LIMITS, TICK_S, Encoder, Section
-from taskscope.model.activities import ActivityRows
-from taskscope.model.held import HeldRows
 from taskscope.model.keys import TEXT, KeyBlock
-from taskscope.model.records import (
+from taskscope.model.streams import MAX_KEY_INTS, PAGE, STOP_WAYS, StopWay
+from taskscope.model.tables.activities import ActivityRows
+from taskscope.model.tables.held import HeldRows
+from taskscope.model.tables.records import (
     Estimate,
     Group,
     Lane,
@@ -22,12 +23,13 @@ from taskscope.model.records import (
     Run,
     RunningTask,
     TaskBlock,
+    split_flags,
 )
-from taskscope.model.resources import ResourceRows
-from taskscope.model.streams import MAX_KEY_INTS, PAGE, STOP_WAYS, StopWay
-from taskscope.model.workers import WorkerSample
+from taskscope.model.tables.resources import ResourceRows
+from taskscope.model.tables.workers import WorkerSample
 from taskscope.schema import columns_of
 from taskscope.wire.links import PROTOCOL
+from taskscope.wire.parts import in_parts
 from taskscope.wire.text import MAX_TEXT, wire_text
 from taskscope.wire.turns import turns
 
@@ -41,6 +43,7 @@ __all__ = [
     "PageEncoder",
     "ResourcesPart",
     "WorkerPart",
+    "batch_message",
     "changed_workers",
     "key_columns",
 ]
@@ -55,6 +58,10 @@ MAX_ERRORS = 1_000
 """Most different error texts in one message; rows with further ones share an entry that says so."""
 
 _MAX_KEY_BYTES = 8 * 2**20
+_MAX_TASK_BYTES = 12 * 2**20
+_ROW_BYTES = 44
+"""As much as the numbers of a task can take, its key apart."""
+
 _FURTHER_GROUPS = Group(LAST_GROUP, "further groups", "further groups")
 _Columns: TypeAlias = dict[str, Any]
 
@@ -228,8 +235,13 @@ class Batch:
     cluster: ClusterPart = field(default_factory=ClusterPart)
 
 
+def batch_message() -> dict[str, object]:
+    """Return the JSON part of a message whose one buffer has a frame."""
+    return {"protocol": PROTOCOL, "kind": "batch"}
+
+
 class PageEncoder:
-    """Makes the messages of one stream to a page, the first of which begins with the header.
+    """Makes the frames of one stream to a page, the first of which comes behind the header.
 
     Parameters
     ----------
@@ -247,11 +259,11 @@ class PageEncoder:
     >>> from taskscope.record import Recorder
     >>> _, no_tasks = Recorder().tasks_since(0, 1)
     >>> encoder = PageEncoder("r", "r-1")
-    >>> message, frames, n_tasks = encoder.message(
+    >>> frames, n_tasks = encoder.frames(
     ...     Batch(now_s=1.5, active=True, final=False, first=0, cursor=0, dropped=0, tasks=no_tasks)
     ... )
-    >>> message, len(frames), n_tasks
-    ({'protocol': 1, 'kind': 'batch'}, 1, 0)
+    >>> len(frames), n_tasks
+    (1, 0)
     """
 
     def __init__(
@@ -271,22 +283,18 @@ class PageEncoder:
         self._names: list[str] = []
         self._ends = dict.fromkeys(PAGE, 0)
 
-    def message(self, batch: Batch) -> tuple[dict[str, object], list[bytes], int]:
-        """Return the JSON part, the one buffer, and how many tasks are in it.
+    def frames(self, batch: Batch) -> tuple[list[bytes], int]:
+        """Return the buffers of one message or more, and how many tasks are in them.
 
-        They are fewer than ``len(batch.tasks)`` where keys are very long; the rest belongs into the next
-        message.
+        Messages are several where tables are very long. Tasks are fewer than ``len(batch.tasks)`` where keys
+        are; the rest belongs into the next batch.
         """
-        frames, n_tasks = self.frames(batch)
-        return {"protocol": PROTOCOL, "kind": "batch"}, [frames], n_tasks
-
-    def frames(self, batch: Batch) -> tuple[bytes, int]:
-        """Return the frame, the first time after that of the header, and how many tasks are in it."""
         self._names += [group.name for group in batch.groups]
         n_tasks = min(_fitting(batch.tasks.keys), len(batch.tasks))
         header = b"" if self._begun else self._encoder.header()
         self._begun = True
-        return header + self._encoder.batch(self._sections(batch, n_tasks)), n_tasks
+        first, *others = in_parts(self._sections(batch, n_tasks))
+        return [header + self._encoder.batch(first), *map(self._encoder.batch, others)], n_tasks
 
     def _sections(self, batch: Batch, n_tasks: int) -> dict[str, Section]:
         resources, held, cluster = batch.resources, batch.held, batch.cluster
@@ -410,12 +418,13 @@ def _stops(stops: Mapping[int, StopWay]) -> _Columns:
 
 
 def _fitting(keys: KeyBlock) -> int:
-    """Return how many keys, from the first on, are not too long for one message; at least one."""
+    """Return how many tasks, from the first on, are not too much for one message; at least one."""
     n_bytes = 4 * np.where(keys.dims == TEXT, 0, keys.dims).astype(np.int64)
     n_bytes[keys.dims == TEXT] = [
         min(len(text), MAX_TEXT) * (1 if text.isascii() else 4) for text in keys.texts
     ]
-    return max(int(np.searchsorted(np.cumsum(n_bytes), _MAX_KEY_BYTES, "right")), 1)
+    limits = ((n_bytes, _MAX_KEY_BYTES), (n_bytes + _ROW_BYTES, _MAX_TASK_BYTES))
+    return max(min(int(np.searchsorted(np.cumsum(sizes), most, "right")) for sizes, most in limits), 1)
 
 
 def _keys(tasks: TaskBlock, n: int, names: Sequence[str]) -> _Columns:
@@ -465,8 +474,7 @@ def _task_columns(tasks: TaskBlock, n: int, tick_s: float) -> tuple[_Columns, li
         "run": tasks.run[:n],
         "lane": np.minimum(tasks.lane[:n], LAST_LANE),
         "group": np.minimum(tasks.group[:n], LAST_GROUP),
-        "status": tasks.status[:n],
-        "observed_by": tasks.observed[:n],
+        **split_flags(tasks.flags[:n]),
         "duration_s": duration,
         "stop_s": stop,
         "cpu_s": np.clip(tasks.cpu[:n], 0.0, duration * tick_s),
@@ -487,7 +495,8 @@ def _errors(tasks: TaskBlock, n: int) -> tuple[NDArray[np.int64], list[str]]:
     """Return the place of each row's error among the different ones, -1 without one."""
     places: dict[str, int] = {}
     error = np.full(n, -1, np.int64)
-    for row in sorted(row for row in tasks.errors if row < n and tasks.status[row]):
+    status = tasks.status
+    for row in sorted(row for row in tasks.errors if row < n and status[row]):
         text = wire_text(tasks.errors[row])
         if text not in places and len(places) >= MAX_ERRORS:
             text = f"(more than {MAX_ERRORS:,} different errors)"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Literal, TypeAlias, TypedDict
 
-from taskscope.model.columns import Link, TaskLinks
+from taskscope.model.tables.columns import Link, TaskLinks
 from taskscope.wire.text import wire_text
 
 __all__ = ["PROTOCOL", "LinksRow", "encode_links"]

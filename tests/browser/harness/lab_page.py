@@ -155,11 +155,12 @@ class LabPage:
         self._server.write_notebook(path, cells, kernel)
         self.switch_to(path)
 
-    def switch_to(self, path: str) -> None:
-        """Go to another notebook of this page, opened if need be."""
+    def switch_to(self, path: str, *, busy: bool = False) -> None:
+        """Go to another notebook of this page, opened if need be, or to one that is busy."""
         self._path = path
         self.command("docmanager:open", path=path)
-        self.wait_ready()
+        if not busy:
+            self.wait_ready()
 
     def join(self, other: LabPage) -> None:
         """Open the notebook that another page has open, on its kernel."""
@@ -233,7 +234,7 @@ class LabPage:
         """Return what the kernel's feed is doing; None without a feed.
 
         Its fields are ``state subshell active nBatches nStores tasks nListeners``; one listener is the badges
-        of the notebook.
+        of the notebook, and one the status bar's item.
         """
         found: dict[str, Any] | None = self.page.evaluate(_FEED)
         return found

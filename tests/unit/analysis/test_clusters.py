@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 from html import unescape
 
-from taskscope.analysis.page_tables import MAX_WORKER_SAMPLES, recorded_frames
-from taskscope.analysis.totals import measure_totals
+from taskscope.analysis.display.page_tables import MAX_WORKER_SAMPLES, recorded_frames
+from taskscope.analysis.summary import Summary
 from taskscope.report.table import remarks_html
 from tests.support.cluster_recordings import cluster_recording
 from tests.support.wire_decoder import PageReader
@@ -20,7 +20,7 @@ def test_where_samples_of_workers_are_left_out_it_is_said_beside_the_chart() -> 
     for recording in (few, many):
         told_first = PageReader().read([next(recorded_frames(recording))])
         said = [text for _, _, text in told_first["messages"]]
-        page = unescape(remarks_html(recording, measure_totals(recording)))
+        page = unescape(remarks_html(recording, Summary.of(recording)))
         told.append((len(told_first["tables"]["worker_samples"]), said, page))
     shown, said, page = told[1]
     text = (

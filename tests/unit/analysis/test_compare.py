@@ -1,10 +1,14 @@
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 import taskscope
-from taskscope.analysis.compare import Change, Difference, _interval
+from taskscope.analysis.compare import Change, Difference, _interval, total_cells
+from taskscope.model.tables.activities import Transfer
+from taskscope.model.tables.workers import WorkerSample
 from taskscope.recording import Recording
 from tests.support.recordings import recording_of, run_of
 from tests.support.task_blocks import Row
@@ -55,6 +59,30 @@ def test_totals_are_compared_and_unknown_stays_unknown() -> None:
     assert (comparison.cpu_s, comparison.peak_rss_bytes.ratio) == (Change(None, None), None)
 
 
+def test_what_a_clusters_workers_used_is_compared() -> None:
+    def on_cluster(peak_bytes: float, sent_bytes: float) -> Recording:
+        run = run_of(n_tasks=1, scheduler="distributed")
+        found = recording_of([Row(stop_s=1.0)], [run], resources=[(0.5, 50.0, 9.7e7, 1, 0.0)])
+        limit_bytes, spilled_bytes = 2e9, 0.0
+        seen = WorkerSample(
+            0.5, "tcp://a", "a", 2, 1, 100.0, peak_bytes, 0.0, 0.0, spilled_bytes, limit_bytes
+        )
+        moved = Transfer("tcp://a", "tcp://b", "incoming", 0.0, 1.0, sent_bytes, None, 1, ())
+        return Recording.of(replace(found, workers=(seen,), transfers=(moved,)))
+
+    comparison = taskscope.compare(on_cluster(1e9, 3e6), on_cluster(1.5e9, 1.5e6))
+    assert (comparison.worker_peak_bytes, comparison.transferred_bytes, comparison.spilled_bytes) == (
+        Change(1e9, 1.5e9),
+        Change(3e6, 1.5e6),
+        Change(0.0, 0.0),
+    )
+    assert total_cells(comparison)[4:7] == [
+        ("peak, this process", "97 MB", "97 MB", "× 1.00"),
+        ("peak, one worker", "1 GB", "1.5 GB", "× 1.50"),
+        ("transferred", "3 MB", "1.5 MB", "× 0.50"),
+    ]
+
+
 def test_what_makes_them_incomparable_is_said() -> None:
     before = recording(1.0, "a")
     assert taskscope.compare(before, before).warnings == ()
@@ -77,7 +105,7 @@ def test_the_text_has_totals_prefixes_intervals_and_warnings() -> None:
         "wall time 1 min 20 s 1 min 20 s × 1.00",
         "time in tasks 1 min 20 s 1 min 20 s × 1.00",
     ]
-    assert lines[9].startswith("prefix tasks time before time after")
+    assert lines[9].startswith("task type tasks time before time after")
     assert any(line.startswith("a 40 40 s 1 min 20 s × 2.00 (1.9") for line in lines)
     assert any(line == "b 40 → 0 40 s 0 s gone" for line in lines)
     assert lines[-1] == "warning: dask differs: 2026.8 before, 2026.9 after"

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from taskscope.analysis.profile import FlameRows, flame_rows
-from taskscope.model.stacks import NO_STACKS
+from taskscope.model.tables.stacks import NO_STACKS
 from tests.support.stacks import Sample, stacks_of
 
 SAMPLES = [

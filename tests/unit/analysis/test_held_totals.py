@@ -19,7 +19,7 @@ from taskscope.analysis.cache_usage import (
     held_rows,
     is_lower_bound,
 )
-from taskscope.model.held import HeldRows
+from taskscope.model.tables.held import HeldRows
 from tests.support.held_rows import told
 from tests.support.local_computes import watching
 from tests.support.recordings import run_of

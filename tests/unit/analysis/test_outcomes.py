@@ -8,7 +8,7 @@ import pytest
 from taskscope.analysis.summary import summary_text
 from taskscope.analysis.totals import Outcomes, measure_outcomes
 from taskscope.model.recording import RecordedData
-from taskscope.model.records import CLUSTER, RunStatus
+from taskscope.model.tables.records import CLUSTER, RunStatus
 from tests.support.fake_clock import FakeClock
 from tests.support.recordings import recording_of, run_of
 from tests.support.repeated_tasks import record_repeated_tasks
@@ -42,21 +42,32 @@ def test_a_task_that_was_lost_and_ran_again_is_not_among_those_that_did_not_fini
     assert measure_outcomes(recording) == Outcomes(
         n_erred=0, n_unfinished=0, n_spared=2, n_done=4, n_unrecorded=0
     )
-    assert remarks(recording) == ["2 tasks skipped: already computed, or not needed"]
+    assert remarks(recording) == [
+        "2 tasks skipped: already computed, or not needed",
+        "lost-work: about 1 s of 6 s: 2 tasks ran in vain as workers were lost (1.5 s)",
+    ]
 
 
 @pytest.mark.parametrize(
     ("rows", "status", "expected"),
     [
         # Two ran twice, which makes as many rows as there are tasks.
-        ([(i, "finished") for i in (0, 1, 0, 1)], "interrupted", Outcomes(0, 2, 0, 0, 0)),
+        ([(i, "finished") for i in (0, 1, 0, 1)], "interrupted", Outcomes(0, 2, 0, 0, 0, n_unstarted=2)),
         (
             [(0, "lost"), (0, "finished"), (1, "erred"), (1, "finished")],
             "interrupted",
-            Outcomes(0, 2, 0, 0, 0),
+            Outcomes(0, 2, 0, 0, 0, n_unstarted=2),
         ),
-        ([(0, "finished"), (1, "erred"), (1, "erred"), (2, "lost")], "erred", Outcomes(1, 2, 0, 0, 0)),
-        ([(0, "finished"), (0, "interrupted")], "interrupted", Outcomes(0, 4, 0, 0, 0)),
+        (
+            [(0, "finished"), (1, "erred"), (1, "erred"), (2, "lost")],
+            "erred",
+            Outcomes(1, 2, 0, 0, 0, n_interrupted=1, n_unstarted=1),
+        ),
+        (
+            [(0, "finished"), (0, "interrupted")],
+            "interrupted",
+            Outcomes(0, 4, 0, 0, 0, n_interrupted=1, n_unstarted=3),
+        ),
         ([(0, "lost"), *((i, "finished") for i in range(4))], "finished", Outcomes(0, 0, 0, 4, 0)),
         ([(0, "finished")], "running", Outcomes(0, 0, 0, 0, 0, n_background=3)),
     ],
@@ -88,5 +99,6 @@ def test_one_task_is_said_as_one() -> None:
     recording = recorded([(0, "finished")], n_tasks=1, status="finished")
     graph = replace(recording.graphs[0], spared=np.array([1], "i4"))
     assert remarks(replace(recording, graphs={0: graph})) == [
-        "1 task skipped: already computed, or not needed"
+        "1 task skipped: already computed, or not needed",
+        "few-tasks: up to 500 ms of 1 s: 1 task for 2 workers: most of them had nothing to do",
     ]

@@ -6,8 +6,8 @@ import pytest
 
 from taskscope.analysis.progress import PrefixCount, Progress, headline, measure_progress
 from taskscope.analysis.time_left import TimeLeft
-from taskscope.model.records import OTHERS, Estimate, PrefixProgress, Run
-from taskscope.model.workers import Scheduled
+from taskscope.model.tables.records import OTHERS, Estimate, PrefixProgress, Run
+from taskscope.model.tables.workers import Scheduled
 
 RUN = Run(0, None, None, "threads", 2, 10, 5.0, None, "running", None)
 

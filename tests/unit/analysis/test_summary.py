@@ -4,9 +4,9 @@ from dataclasses import replace
 from typing import Literal
 
 from taskscope.analysis.summary import summary_text
-from taskscope.model.activities import Transfer
-from taskscope.model.records import Message
-from taskscope.model.workers import WorkerSample
+from taskscope.model.tables.activities import Transfer
+from taskscope.model.tables.records import Message
+from taskscope.model.tables.workers import WorkerSample
 from tests.support.recordings import ZERO_S, recording_of, run_of
 from tests.support.task_blocks import Row
 
@@ -33,13 +33,13 @@ def test_the_summary_of_a_compute_that_failed() -> None:
             "  CPU time       750 ms",
             "  peak memory    7 MB (sampled every 250 ms)",
             "",
-            "  prefix      tasks          time   share",
-            "  inc             1           1 s     67%",
-            "  add             1        500 ms     33%",
+            "  task type      tasks          time   share",
+            "  inc                1           1 s     67%",
+            "  add                1        500 ms     33%",
             "",
             "  error: ValueError: \\u202eno",
             "  1 task failed",
-            "  1 task did not finish",
+            "  1 task not started",
             "  warning: something was estimated",
         ]
     )
@@ -65,6 +65,7 @@ def test_the_summary_of_a_compute_on_a_cluster_says_what_its_workers_used_and_lo
     recording = replace(
         recording_of(
             [Row(stop_s=1.0), Row(key="inc-2", stop_s=1.0, status="lost")],
+            [run_of(n_tasks=2, stop_s=1.0, scheduler="distributed")],
             resources=[(0.5, 50.0, 9.7e7, 1, 0.0)],
             metadata={"dt_s": 0.25},
         ),
@@ -77,6 +78,21 @@ def test_the_summary_of_a_compute_on_a_cluster_says_what_its_workers_used_and_lo
         "on workers     peak memory 1.09 GB of 2 GB (worker b), 4 MB transferred, up to 4 MB spilled by one, "
         "1 task lost with a worker"
     )
+
+
+def test_the_summary_says_why_it_took_so_long_in_three_lines_at_most() -> None:
+    waits = [
+        Row(key=("read-1", i), lane=i % 2, start_s=i // 2, stop_s=i // 2 + 1.0, cpu_s=0.25) for i in range(8)
+    ]
+    run = run_of(n_tasks=8, stop_s=4.0)
+    text = (
+        "  waiting: about 3 s of 4 s: tasks of read had a core for 25% of their time: for the rest they "
+        "waited, for files, the network, a lock or sleep, or for a core that other programs used"
+    )
+    assert summary_text(recording_of(waits, [run])).splitlines()[-2:] == ["", text]
+    # A person would not have felt it.
+    short = [replace(row, start_s=row.start_s / 64, stop_s=row.stop_s / 64, cpu_s=1 / 256) for row in waits]
+    assert "waiting" not in summary_text(recording_of(short, [run_of(n_tasks=8, stop_s=4.0 / 64)]))
 
 
 def test_the_summary_of_a_cell_without_dask_says_so_and_what_went_wrong() -> None:

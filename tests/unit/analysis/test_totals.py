@@ -4,7 +4,7 @@ import math
 
 from taskscope.analysis.time_left import prefix_progress
 from taskscope.analysis.totals import Outcomes, PrefixTotal, Totals, measure_totals
-from taskscope.model.records import PrefixProgress
+from taskscope.model.tables.records import PrefixProgress
 from tests.support.recordings import recording_of, run_of
 from tests.support.task_blocks import Row
 
@@ -24,7 +24,7 @@ def test_totals_add_up_and_unknown_stays_unknown() -> None:
         n_workers=2,
         n_runs=1,
         n_tasks=5,
-        outcomes=Outcomes(n_erred=1, n_unfinished=2, n_spared=0, n_done=0, n_unrecorded=0),
+        outcomes=Outcomes(n_erred=1, n_unfinished=2, n_spared=0, n_done=0, n_unrecorded=0, n_unstarted=2),
         n_failed_attempts=0,
         dropped=0,
         makespan_s=2.0,
@@ -64,6 +64,6 @@ def test_without_computes_everything_is_unknown_or_none() -> None:
 
 def test_counts_per_compute_and_prefix_are_those_of_a_live_recorder() -> None:
     assert prefix_progress(recording_of(ROWS)) == [
-        PrefixProgress(0, "inc", 2, 2, 0, 0, 0, 3.0),
-        PrefixProgress(0, "add", 1, 0, 1, 0, 0, 1.0),
+        PrefixProgress(0, "inc", 2, 2, 0, 0, 0, 3.0, first_s=100.0),
+        PrefixProgress(0, "add", 1, 0, 1, 0, 0, 1.0, first_s=101.0),
     ]

@@ -16,6 +16,7 @@ from taskscope.recording import Recording
 from taskscope.sources.cluster import adapter
 from taskscope.sources.cluster.adapter import graphs
 from tests.support.cluster_tasks import attempt
+from tests.unit.cluster.test_observer import needs_numbered_records
 
 _BARE = "of its tasks only those that were asked for are recorded"
 
@@ -35,11 +36,13 @@ def _messages(recording: Recording) -> list[str]:
     return [re.sub(r" \(\d+ times\)$", "", str(text)) for text in recording.table("messages")["text"]]
 
 
+@needs_numbered_records
 def test_a_graph_that_is_too_large_is_not_looked_at(client: Client, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(graphs, "MAX_GRAPH_TASKS", 9)
     assert _told() == [f"a graph of more than {adapter.MAX_GRAPH_TASKS:,} tasks was not looked at: {_BARE}"]
 
 
+@needs_numbered_records
 def test_a_graph_that_cannot_be_read_is_told(client: Client, monkeypatch: pytest.MonkeyPatch) -> None:
     def fail(*_: Any) -> None:
         raise ValueError("no graph today")
@@ -50,6 +53,7 @@ def test_a_graph_that_cannot_be_read_is_told(client: Client, monkeypatch: pytest
     assert told == f"a graph could not be read: {_BARE}"
 
 
+@needs_numbered_records
 def test_calls_that_are_looked_at_together_spoil_nothing_for_each_other(
     client: Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -72,6 +76,7 @@ def test_calls_that_are_looked_at_together_spoil_nothing_for_each_other(
     assert told == f"a graph could not be read: {_BARE}"
 
 
+@needs_numbered_records
 def test_where_a_scheduler_is_only_asked_failed_attempts_are_not_known_and_that_is_said(
     client: Client, truth: Path
 ) -> None:

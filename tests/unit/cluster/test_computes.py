@@ -180,6 +180,8 @@ def test_futures_that_were_asked_for_before_are_recorded_too(client: Client, tru
     assert rows(run.recording, "tasks", "status") == [("finished",)] * 8
 
 
+# Older releases of Dask warn of that.
+@pytest.mark.filterwarnings("ignore:Running on a single-machine scheduler:UserWarning")
 def test_explicit_local_schedulers_go_on_being_recorded_as_local(client: Client) -> None:
     with taskscope.profile(display=False) as run:
         da.ones((40,), chunks=10).sum().compute(scheduler="threads")

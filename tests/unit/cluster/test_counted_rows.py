@@ -8,7 +8,7 @@ from collections.abc import Callable
 import pytest
 
 from taskscope.analysis.time_left import prefix_progress
-from taskscope.model.records import PrefixProgress
+from taskscope.model.tables.records import PrefixProgress
 from tests.support.fake_clock import FakeClock
 from tests.support.scheduler_events import World
 

@@ -87,7 +87,7 @@ class Answering(Link):
         return {key: self.states.get(key) for key in arguments["keys"]}
 
 
-def _questions(clock: FakeClock, link: Answering) -> Questions:
+def questions_of(clock: FakeClock, link: Link) -> Questions:
     recorder = Recorder(clock=clock)
     workers = Workers("tcp://10.0.0.1:8786")
     return Questions(
@@ -115,7 +115,7 @@ def test_a_run_goes_on_while_one_of_its_tasks_is_needed_and_few_are_asked_about(
     link = Answering({500: "processing", 700: "memory"})
 
     async def looks() -> None:
-        questions = _questions(fake_clock, link)
+        questions = questions_of(fake_clock, link)
         run = _run(questions._recorder, 1_000)
         await questions.what_became([run], at_end=False)
         assert (link.asked, run.over, len(run.given_up)) == ([200, 200, 200], None, 401)
@@ -135,7 +135,7 @@ def test_of_what_the_observer_has_told_nothing_is_asked(fake_clock: FakeClock) -
     link = Answering({})
 
     async def looks() -> None:
-        questions = _questions(fake_clock, link)
+        questions = questions_of(fake_clock, link)
         run = _run(questions._recorder, 3)
         tasks = questions.tasks
         tasks.is_exact = True
@@ -162,7 +162,7 @@ def test_what_was_let_go_once_it_had_finished_is_finished_whoever_computed_it(fa
     link = Answering({})
 
     async def looks() -> list[tuple[str, set[Hashable], float | None]]:
-        questions = _questions(fake_clock, link)
+        questions = questions_of(fake_clock, link)
         recorder = questions._recorder
         computes = Computes(recorder, lambda _run: None)
         told = []
@@ -198,7 +198,7 @@ def test_where_the_scheduler_does_not_tell_nobody_waits_and_that_it_is_gone_is_n
     link.error = error
 
     async def look() -> TrackedRun:
-        questions = _questions(fake_clock, link)
+        questions = questions_of(fake_clock, link)
         run = _run(questions._recorder, 1)
         with nullcontext() if over else pytest.raises(OSError, match="gone"):
             await questions.what_became([run], at_end=False)

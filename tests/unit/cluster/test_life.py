@@ -27,6 +27,7 @@ from tests.support.cluster_tasks import read_truth, work, work_after
 from tests.support.scheduler_process import scheduler_process
 from tests.support.waiting import records_are_kept, until
 from tests.unit.cluster.test_computes import rows
+from tests.unit.cluster.test_observer import needs_numbered_records
 
 _OTHER = """
 import sys, time
@@ -120,6 +121,7 @@ if __name__ == "__main__":
     assert done.stdout == "5 finished 5\n"
 
 
+@needs_numbered_records
 def test_a_scheduler_that_blocks_handlers_is_recorded_in_full() -> None:
     blocked = ["run_function", "feed", "register_scheduler_plugin", "register_worker_plugin"]
     with (
@@ -355,3 +357,12 @@ def test_a_restart_of_all_workers_loses_what_ran_and_the_next_compute_is_recorde
     assert told["abs", "finished"] == 1
     assert set(told) <= {("abs", "finished"), ("work", "lost"), ("work", "interrupted")}
     assert told.total() == 2
+
+
+def test_who_shuts_the_cluster_down_has_all_that_ended_before() -> None:
+    with LocalCluster(n_workers=1, threads_per_worker=2, dashboard_address=":0") as cluster:
+        client = Client(cluster)
+        with taskscope.profile(display=False) as run:
+            client.gather(client.map(len, ["a", "bc", "def"]))
+            client.shutdown()
+        assert sorted(rows(run.recording, "tasks", "prefix", "status")) == [("len", "finished")] * 3

@@ -22,7 +22,7 @@ def test_the_thread_ends_although_a_task_swallows_its_first_cancellation() -> No
                 continue
 
     thread = LoopThread()
-    ended = thread.submit(stubborn())
+    ended = thread.submit(stubborn)
     assert started.wait(PATIENCE_S)
     thread.stop()
     assert ended.done()
@@ -37,7 +37,7 @@ def test_what_is_still_connected_when_the_thread_ends_is_closed() -> None:
     with socket.create_server(("127.0.0.1", 0)) as server:
         server.settimeout(PATIENCE_S)
         thread = LoopThread()
-        thread.submit(connect(server.getsockname()[1])).result(PATIENCE_S)
+        thread.submit(lambda: connect(server.getsockname()[1])).result(PATIENCE_S)
         peer, _ = server.accept()
         with peer:
             thread.stop()

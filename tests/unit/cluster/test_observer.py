@@ -20,6 +20,7 @@ from distributed.protocol.pickle import dumps, loads
 import taskscope
 from taskscope.errors import OptionError
 from taskscope.recording import Recording
+from taskscope.session import current
 from taskscope.sources.cluster import Transport
 from taskscope.sources.cluster.link import Link
 from taskscope.sources.cluster.observer import Observer, _begin, _end
@@ -27,6 +28,10 @@ from tests.support.waiting import until
 from tests.unit.cluster.test_computes import rows
 
 N_TASKS = 200
+needs_numbered_records = pytest.mark.skipif(
+    not hasattr(Scheduler, "get_task_stream_index"),
+    reason="a scheduler of this release can only be observed",
+)
 
 
 def halved(number: int) -> float:
@@ -58,6 +63,7 @@ def told(recording: Recording) -> Counter[tuple[str, ...]]:
     return Counter(tuple(map(str, row)) for row in found)
 
 
+@needs_numbered_records
 def test_the_same_run_is_recorded_by_observing_and_by_asking(
     client: Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -132,7 +138,7 @@ def test_nothing_is_left_on_the_scheduler(end: str) -> None:
         until(lambda: client.run_on_scheduler(what_is_there) == before)
 
 
-@pytest.mark.skipif(not hasattr(Scheduler, "get_task_stream_index"), reason="nothing else can be read there")
+@needs_numbered_records
 def test_a_scheduler_that_forbids_it_is_asked_and_that_is_said() -> None:
     with (
         dask.config.set({"distributed.scheduler.blocked-handlers": ["feed"]}),
@@ -387,7 +393,59 @@ def test_a_failure_that_is_tried_again_is_told_and_handled_and_the_last_observer
     assert scheduler.stream_handlers == {"task-erred": scheduler.handled.task_erred}
 
 
-@pytest.mark.parametrize(("python", "is_there"), [(sys.version.partition(" ")[0], True), ("3.99.1", False)])
+def test_a_scheduler_whose_records_have_no_numbers_is_not_asked_for_them_which_is_said(
+    client: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ask, asked = Link.ask, []
+
+    async def of_before(link: Link, op: str, **arguments: Any) -> Any:
+        asked.append(op)
+        is_release = op == "versions"
+        return {"packages": {"distributed": "2026.5.1"}} if is_release else await ask(link, op, **arguments)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Link, "ask", of_before)
+        with taskscope.profile(display=False, transport="poll") as run:
+            assert client.submit(abs, -1, key="abs-asked").result() == 1
+    ((text,),) = rows(run.recording, "messages", "text")
+    assert text.partition(" could not be asked any more: ")[2] == (
+        "RuntimeError: it runs distributed 2026.5.1, which can be observed; to be asked it needs 2026.6; "
+        "what was running there is recorded no further"
+    )
+    assert "get_task_stream_index" not in asked
+    with taskscope.profile(display=False) as run:
+        assert client.submit(abs, -1, key="abs-observed").result() == 1
+    assert rows(run.recording, "tasks", "key", "status") == [("abs-observed", "finished")]
+
+
+def test_a_scheduler_that_gave_an_odd_answer_is_asked_again_by_the_next_block(
+    client: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def odd(_observer: Observer, _cursor: int, **_options: Any) -> Any:
+        raise ValueError("odd")
+
+    current().hold("the extension")
+    try:
+        with monkeypatch.context() as patch:
+            patch.setattr(Observer, "read", odd)
+            with taskscope.profile(display=False) as run:
+                assert client.submit(abs, -1, key="abs-odd").result() == 1
+        ((text,),) = rows(run.recording, "messages", "text")
+        assert "could not be asked any more: ValueError: odd; " in text
+        with taskscope.profile(display=False) as run:
+            assert client.submit(abs, -1, key="abs-even").result() == 1
+        assert rows(run.recording, "tasks", "key", "status") == [("abs-even", "finished")]
+    finally:
+        current().release("the extension")
+
+
+@pytest.mark.parametrize(
+    ("python", "is_there"),
+    [
+        (sys.version.partition(" ")[0], True),
+        pytest.param("3.99.1", False, marks=needs_numbered_records),
+    ],
+)
 def test_no_code_is_sent_to_another_python(
     client: Client, monkeypatch: pytest.MonkeyPatch, python: str, *, is_there: bool
 ) -> None:

@@ -22,6 +22,7 @@ from tests.support.cluster_tasks import Done, read_truth, work
 from tests.support.other_client import OtherClient, other_client
 from tests.support.waiting import until
 from tests.unit.cluster.test_computes import rows
+from tests.unit.cluster.test_observer import needs_numbered_records
 
 OTHERS = "distributed, other clients"
 
@@ -45,7 +46,7 @@ def finished(name: str, n: int, mark: str = "") -> Counter[tuple[str, str, str]]
     return Counter((f"{name}-{i}", name + mark, "finished") for i in range(n))
 
 
-@pytest.mark.parametrize("transport", ["poll", "observe"])
+@pytest.mark.parametrize("transport", [pytest.param("poll", marks=needs_numbered_records), "observe"])
 def test_every_task_of_others_is_recorded_once_and_none_of_ours(
     client: Client, other: OtherClient, truth: Path, transport: Transport
 ) -> None:
@@ -62,6 +63,8 @@ def test_every_task_of_others_is_recorded_once_and_none_of_ours(
         other.do("fail", f"{bad}-0")
         other.do("hold", f"{long}-0", event.name)
         until(lambda: of_others(progress_of(first_run)) == (51, 1, 1))
+        # That its last task has ended is told before that its compute has.
+        until(lambda: progress_of(first_run).state == "finished")
         progress = progress_of(first_run)
     event.set()
     other.do("wait", f"{long}-0")

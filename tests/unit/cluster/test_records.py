@@ -8,14 +8,15 @@ from typing import Any
 
 import pytest
 
-from taskscope.model.activities import ACTIVITIES
 from taskscope.model.clock import Clock
 from taskscope.model.errortext import MAX_ERROR_TEXT
+from taskscope.model.tables.activities import ACTIVITIES
 from taskscope.sources.cluster.clocks import Exchange, HostClocks, WorkerClock
 from taskscope.sources.cluster.link import Pace
 from taskscope.sources.cluster.rows import COMPUTE, Executions, error_text, read_executions
 from tests.support.fake_clock import FakeClock
 from tests.support.scheduler_events import HERE, SCHEDULER, THERE, World, record
+from tests.unit.cluster.test_computes import rows
 
 
 def executions(*records: Mapping[str, Any]) -> Executions:
@@ -47,6 +48,10 @@ def test_records_become_columns() -> None:
     assert told.steps.stop.tolist() == [2.0, 3.5, 5.0, 6.0, 8.0]
     assert told.steps.source == [THERE, None, None, None, None]
     assert (told.computed.tolist(), told.computed_stop.tolist()) == ([1, 4], [3.5, 8.0])
+
+
+def test_a_thread_whose_number_takes_64_bits_is_a_thread() -> None:
+    assert executions(record(0.0, 1.0, 1.0, thread=2**63 + 5)).threads == [5]
 
 
 @pytest.mark.parametrize("missing", ["key", "worker", "status", "startstops"])
@@ -146,6 +151,17 @@ def test_a_broken_record_is_a_fault_and_the_others_are_told(fake_clock: FakeCloc
     ]
 
 
+def test_a_task_whose_record_cannot_be_read_was_not_interrupted(fake_clock: FakeClock) -> None:
+    asked = world(fake_clock)
+    run = asked.begin(["x-1", "x-2"])
+    asked.tell(*asked.graph({"x-1": (), "x-2": ()}), asked.send("x-1"), asked.send("x-2", THERE))
+    now = fake_clock.time()
+    asked.tell(asked.end("x-1"), ("end", record(now, now, now, key="x-2", worker=THERE, thread=-1)))
+    asked.finish(run, "finished")
+    assert rows(asked.recorder.snapshot(), "tasks", "key", "status") == [("x-1", "finished")]
+    assert run.log.n_tasks == 2
+
+
 def test_a_scheduler_that_answers_slowly_is_asked_less_often() -> None:
     now = [0.0]
     pace = Pace(lambda: now[0])
@@ -180,7 +196,7 @@ def test_a_message_that_takes_long_is_due_seldom_and_one_slow_answer_is_not_beli
 @pytest.mark.parametrize(
     "odd",
     [
-        {"thread": 2**63},
+        {"thread": 2**64},
         {"thread": -1},
         {"key": {"not": "hashable"}},
         {"nbytes": 10**400},

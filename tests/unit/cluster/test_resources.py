@@ -12,7 +12,7 @@ import pytest
 from distributed import Client, LocalCluster, wait
 
 import taskscope
-from taskscope.model.workers import WorkerSample
+from taskscope.model.tables.workers import WorkerSample
 from taskscope.record import Recorder
 from taskscope.sources.cluster.workers import Workers, WorkerSampler
 from tests.support.cluster_tasks import work_after

@@ -10,7 +10,7 @@ from distributed import Client, LocalCluster
 
 import taskscope
 from taskscope.jupyter.widgets import ProgressWidget
-from taskscope.model.workers import Scheduled
+from taskscope.model.tables.workers import Scheduled
 from tests.support.cluster_tasks import work, work_after
 from tests.support.fake_clock import FakeClock
 from tests.support.scheduler_events import World

@@ -12,7 +12,7 @@ import pytest
 from distributed import Client
 
 import taskscope
-from taskscope.model.stacks import StackColumns
+from taskscope.model.tables.stacks import StackColumns
 from taskscope.record import GraphSource, Recorder
 from taskscope.session import current
 from taskscope.sources.cluster import worker_logs

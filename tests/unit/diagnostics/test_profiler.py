@@ -255,6 +255,15 @@ def test_nothing_of_a_compute_is_kept_alive() -> None:
     assert [ref() for ref in refs] == [None, None]
 
 
+def test_results_are_let_go_when_they_are_cleared() -> None:
+    with Profiler() as prof:
+        dask.get(GRAPH, "z")
+    results = weakref.ref(prof.results)
+    prof.clear()
+    gc.collect()
+    assert results() is None
+
+
 odd_keys = st.recursive(
     st.text(max_size=5)
     | st.binary(max_size=3)

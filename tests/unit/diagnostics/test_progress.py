@@ -203,6 +203,34 @@ def test_computes_at_the_same_time_share_one_bar() -> None:
     assert out.getvalue().count("\n") == 1
 
 
+def test_a_compute_that_begins_while_the_bar_before_ends_has_a_bar_that_ends_with_it() -> None:
+    ended = threading.Event()
+
+    def wait() -> int:
+        assert ended.wait(PATIENCE_S)
+        return 1
+
+    class Beginning(io.StringIO):
+        """Has another thread compute as soon as the last line of the first bar is written."""
+
+        def write(self, text: str) -> int:
+            if text.endswith("\n") and thread.ident is None:
+                first = bar._timer
+                thread.start()
+                until(lambda: bar._timer is not first)
+            return super().write(text)
+
+    bar = ProgressBar(out=Beginning())
+    thread = threading.Thread(target=dask.get, args=({"b": (wait,)}, "b"))
+    bar.register()
+    compute()
+    assert bar._running
+    ended.set()
+    thread.join()
+    bar.unregister()
+    assert (bar._running, bar._timer.is_alive()) == (False, False)
+
+
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="this system cannot fork")
 def test_a_forked_child_has_a_bar_of_its_own_though_its_parent_was_computing() -> None:
     bar = ProgressBar(out=io.StringIO())

@@ -225,7 +225,7 @@ def test_without_bokeh_figures_say_what_to_install(
     ]
     for draw in drawn:
         with pytest.raises(
-            MissingDependencyError, match=r"^figures need Bokeh; install it: pip install 'bokeh>=3.4'$"
+            MissingDependencyError, match=r"^a figure needs bokeh; install it: pip install 'bokeh>=3.4'$"
         ):
             draw()
     assert list(folder.iterdir()) == []

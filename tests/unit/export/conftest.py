@@ -3,7 +3,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from taskscope.model.records import Message
+from taskscope.model.tables.records import Message
 from taskscope.recording import Recording
 from tests.support.recordings import ZERO_S, recording_of, run_of
 from tests.support.task_blocks import Row

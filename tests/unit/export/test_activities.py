@@ -11,8 +11,8 @@ import pytest
 
 import taskscope
 from taskscope.errors import DamagedFileError
-from taskscope.model.activities import ActivityColumns, ActivityRows, Transfer
-from taskscope.model.workers import WorkerSample
+from taskscope.model.tables.activities import ActivityColumns, ActivityRows, Transfer
+from taskscope.model.tables.workers import WorkerSample
 from taskscope.recording import Recording
 from tests.support.file_cases import changed, tables_in
 from tests.support.recordings import recording_of

@@ -12,8 +12,8 @@ import pytest
 
 from taskscope.codec import Section
 from taskscope.errors import DamagedFileError
-from taskscope.model.columns import possible_sizes
 from taskscope.model.streams import FILE
+from taskscope.model.tables.columns import possible_sizes
 from tests.support import crafted
 from tests.support.crafted import bases, fault, loaded
 from tests.support.file_cases import apart, changed, together, with_header

@@ -7,7 +7,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from taskscope.errors import FileError
-from taskscope.model.tables import TABLES
+from taskscope.model.public_tables import TABLES
 from taskscope.recording import Recording
 from tests.support.recordings import recording_of
 

@@ -14,7 +14,7 @@ import pytest
 import taskscope
 from taskscope.errors import DamagedFileError
 from taskscope.model.recording import RecordedData
-from taskscope.model.records import FINISHED
+from taskscope.model.tables.records import FINISHED
 from tests.support.tables import read_back, rows
 from tests.support.waiting import PATIENCE_S
 

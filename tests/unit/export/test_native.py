@@ -31,8 +31,8 @@ from taskscope.record import Recorder
 from tests.support.fake_clock import FakeClock
 from tests.support.file_cases import PATH, cases, with_header
 from tests.support.random_graphs import Plan, plans, record
-from tests.support.recordings import recording_of, run_of
-from tests.support.run_writing import begin_run, independent, lane_of, write_task
+from tests.support.recordings import ZERO_S, recording_of, run_of
+from tests.support.run_writing import begin_run, end_run, independent, lane_of, write_task
 from tests.support.streaming import StreamedFile, streamed
 from tests.support.tables import as_lists, filed, rows
 from tests.support.tables import written as whole
@@ -179,7 +179,9 @@ def test_a_killed_process_leaves_what_it_had_recorded(fake_clock: FakeClock, loa
     ):
         tables["messages"][column].append(value)
     assert as_lists(loaded) == tables
-    assert all(len(column) for table in tables.values() for column in table.values())
+    # What workers metered is written last.
+    told = [table for name, table in tables.items() if name != "metrics"]
+    assert all(len(column) for table in told for column in table.values())
     assert repr(loaded.stacks) == repr(redacted(live).stacks)
     assert (len(loaded.stacks.rows), loaded.unknown) == (2, frozenset())
     assert dict(loaded.metadata) == {"label": "killed", "dt_s": 0.25, "truncated": True}
@@ -283,6 +285,46 @@ def test_whatever_was_recorded_comes_back_as_it_was(plan: Plan) -> None:
         recording.dropped,
         dict(recording.metadata),
     )
+
+
+@pytest.mark.parametrize("days", [0, 24, 25, 48])
+def test_what_a_recorder_of_many_days_recorded_comes_back_as_it_was(days: int, fake_clock: FakeClock) -> None:
+    recorder = Recorder(clock=fake_clock)
+    fake_clock.advance(days * 86_400.0)
+    log = begin_run(recorder, independent(["a", "b", "c"]))
+    for place, key in enumerate("abc"):
+        # Of no whole number of microseconds, and not a power of two of anything.
+        write_task(log, key, log.start + place / 30_000, log.start + (place + 1) / 30_000)
+    end_run(log, stop=log.start + 1e-4)
+    while recorder.pull():
+        pass
+    recording = recorder.snapshot()
+    assert as_lists(filed(recording)) == as_lists(recording)
+
+
+@pytest.mark.parametrize(("days", "within_s"), [(60, 2e-9), (120, 4e-9), (700, 32e-9)])
+def test_times_of_a_recorder_of_many_days_are_kept_to_some_nanoseconds(days: int, within_s: float) -> None:
+    start_s = days * 86_400.0 + 1 / 3
+    recorded = recording_of(
+        [Row(key="a", start_s=start_s, stop_s=start_s + 1 / 7)],
+        [run_of(n_tasks=1, start_s=start_s, stop_s=start_s + 1)],
+    )
+    recording = replace(recorded, now_s=ZERO_S + start_s + 1)
+    loaded = filed(recording)
+    assert abs(loaded.blocks[0].start - recording.blocks[0].start).max() <= within_s
+    assert loaded.blocks[0].duration.tolist() == pytest.approx(
+        recording.blocks[0].duration.tolist(), abs=2 * within_s
+    )
+
+
+def test_facts_that_are_too_long_for_a_file_are_left_out_and_said(recording: RecordedData) -> None:
+    long = {"label": "é" * 10_000_000, "notes": ["x"] * 20_000, "dt_s": 0.5}
+    loaded = filed(replace(recording, metadata=long))
+    assert dict(loaded.metadata) == {
+        "label": "(left out: it is too long for a file, 60,000,002 characters of JSON)",
+        "notes": "(left out: it is too long for a file, 80,001 characters of JSON)",
+        "dt_s": 0.5,
+    }
 
 
 def test_the_cases_of_both_languages_are_written_and_refused(load: Load) -> None:

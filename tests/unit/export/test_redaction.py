@@ -15,8 +15,8 @@ import taskscope
 from taskscope.analysis.redaction import without_credentials
 from taskscope.codec import Budget, read_frames
 from taskscope.errors import OptionError
-from taskscope.model.activities import FAILED_ATTEMPT, ActivityColumns, ActivityRows
-from taskscope.model.records import Message
+from taskscope.model.tables.activities import FAILED_ATTEMPT, ActivityColumns, ActivityRows
+from taskscope.model.tables.records import Message
 from taskscope.recording import Recording
 from taskscope.report import result_html
 from tests.support.recordings import ZERO_S, recording_of, run_of

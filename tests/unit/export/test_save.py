@@ -4,13 +4,16 @@ import csv
 import errno
 import json
 import os
+import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import BinaryIO
 
+import pyarrow.parquet as pq
 import pytest
 
 import taskscope
-from taskscope.errors import FileError, OptionError
+from taskscope.errors import FileError, MissingDependencyError, OptionError
 from taskscope.export import check_target
 from taskscope.recording import Recording
 from tests.support.recordings import recording_of
@@ -66,10 +69,30 @@ def test_json_has_null_for_the_unknown(recording: Recording, tmp_path: Path) -> 
 
 
 def test_parquet_has_the_tasks(recording: Recording, tmp_path: Path) -> None:
-    parquet = pytest.importorskip("pyarrow.parquet", reason="PyArrow is optional")
     recording.save(tmp_path / "a.parquet")
-    table = parquet.read_table(tmp_path / "a.parquet").to_pydict()
+    table = pq.read_table(tmp_path / "a.parquet").to_pydict()
     assert (table["prefix"], table["cpu_s"]) == (["inc", "=cmd|'/c'!A1", "add"], [0.5, None, None])
+
+
+def test_without_pyarrow_parquet_alone_says_what_to_install_and_leaves_nothing_behind(
+    recording: Recording, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in [name for name in sys.modules if name.partition(".")[0] == "pyarrow"]:
+        monkeypatch.setitem(sys.modules, name, None)
+    monkeypatch.setitem(sys.modules, "pyarrow", None)
+    writers: list[Callable[[], object]] = [
+        lambda: recording.save(tmp_path / "a.parquet"),
+        lambda: recording.to_parquet(tmp_path / "folder"),
+        lambda: taskscope.profile(save=tmp_path / "a.parquet"),
+    ]
+    for write in writers:
+        with pytest.raises(
+            MissingDependencyError,
+            match=r"^Parquet needs pyarrow; install it: pip install 'taskscope\[parquet\]'$",
+        ):
+            write()
+    assert list(tmp_path.iterdir()) == []
+    assert list(recording.to_pandas("tasks")["prefix"]) == ["inc", "=cmd|'/c'!A1", "add"]
 
 
 def test_a_file_is_not_replaced_unasked(recording: Recording, tmp_path: Path) -> None:

@@ -12,15 +12,15 @@ import dask
 import pytest
 
 import taskscope
-from taskscope.analysis.page_tables import recorded_frames
+from taskscope.analysis.display.page_tables import recorded_frames
 from taskscope.analysis.profile import profile
 from taskscope.analysis.redaction import Redact, redacted
 from taskscope.codec import CutOffError, Decoder, budget_for, read_frames
 from taskscope.errors import OptionError
 from taskscope.export import writer
 from taskscope.model.recording import RecordedData
-from taskscope.model.resources import ResourceRows
 from taskscope.model.streams import FILE
+from taskscope.model.tables.resources import ResourceRows
 from taskscope.record import GraphSource, Recorder
 from taskscope.record.writers.appended import LaneActivity
 from taskscope.record.writers.runlog import RunLog
@@ -209,7 +209,7 @@ def test_call_stacks_that_a_cluster_was_not_asked_for_yet_are_unknown(fake_clock
         begin_run(recorder, independent(["a"])).scheduler = "distributed"
         file.flush()
     left = loaded(file.content())
-    assert left.unknown == {"stacks"}
+    assert left.unknown == {"stacks", "metrics"}
     assert profile(left).note == (
         "not recorded: the process ended, or the file does, before its call stacks were written"
     )

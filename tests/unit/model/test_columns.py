@@ -8,7 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from taskscope.model.columns import (
+from taskscope.model.keys import key_block
+from taskscope.model.tables.columns import (
     UNKNOWN_SIZE,
     GraphColumns,
     RowBlock,
@@ -16,7 +17,6 @@ from taskscope.model.columns import (
     narrow_times,
     round_down_f4,
 )
-from taskscope.model.keys import key_block
 
 seconds = st.floats(0, 1e9, allow_subnormal=False)
 

@@ -7,7 +7,7 @@ import random
 import numpy as np
 import pytest
 
-from taskscope.model.held import HeldEvents, HeldRows, HeldSeries, TimeBins
+from taskscope.model.tables.held import HeldEvents, HeldRows, HeldSeries, TimeBins
 from tests.support.held_rows import Stay, state_at, told, totals
 
 

@@ -3,10 +3,10 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from taskscope.model.columns import RowBlock, narrow_sizes
 from taskscope.model.keys import KeyBlock, key_block
 from taskscope.model.recording import join_rows
-from taskscope.model.records import OBSERVED_BY, STATUSES
+from taskscope.model.tables.columns import RowBlock, narrow_sizes
+from taskscope.model.tables.records import FLAGS, split_flags
 
 
 def block_of_run(run: int, flags: list[int]) -> RowBlock:
@@ -41,8 +41,15 @@ def test_rows_of_several_runs_join_with_times_after_the_given_zero() -> None:
     assert joined.stop.tolist() == [1.5, 2.5, 0.5]
     assert joined.cpu.tolist() == [0.25, 0.25, 0.25]
     assert joined.size.tolist() == [8.0, 8.0, 8.0]
-    assert [STATUSES[s] for s in joined.status] == ["erred", "interrupted", "running"]
-    assert [OBSERVED_BY[o] for o in joined.observed] == ["worker", "worker", "scheduler"]
+    said = {
+        name: [FLAGS[name].choices[code] for code in codes]
+        for name, codes in split_flags(joined.flags).items()
+    }
+    assert said == {
+        "status": ["erred", "interrupted", "running"],
+        "observed_by": ["worker", "worker", "scheduler"],
+        "cpu_from": ["measured"] * 3,
+    }
     assert list(joined.keys.iter_text(["x"] * 3)) == ["('x', 1)", "('x', 2)", "('x', 0)"]
     assert joined.errors == {0: "ValueError: no"}
 
@@ -51,9 +58,9 @@ def test_no_rows_join_to_empty_columns_of_the_right_types() -> None:
     joined = join_rows([])
     columns = (
         joined.run, joined.group, joined.lane, joined.start, joined.stop, joined.cpu, joined.size,
-        joined.status, joined.observed,
+        joined.flags,
     )  # fmt: skip
     assert [(len(c), c.dtype.str[1:]) for c in columns] == [
-        (0, code) for code in ("i4", "u4", "u2", "f8", "f8", "f4", "f8", "u1", "u1")
+        (0, code) for code in ("i4", "u4", "u2", "f8", "f8", "f4", "f8", "u1")
     ]
     assert len(joined) == len(joined.keys) == 0

@@ -10,9 +10,9 @@ import pandas as pd
 import pytest
 
 from taskscope.errors import UnknownNameError
+from taskscope.model.public_tables import TABLES
 from taskscope.model.recording import RecordedData
-from taskscope.model.resources import ResourceRows
-from taskscope.model.tables import TABLES
+from taskscope.model.tables.resources import ResourceRows
 from taskscope.record import LaneKey, Recorder, UnseenTask
 from tests.support.fake_clock import FakeClock
 from tests.support.run_writing import begin_run, end_run, write_task
@@ -21,12 +21,13 @@ METADATA = {"pid": 4242, "memory_limit_bytes": 2**34}
 DESIGNED = {
     "runs": "run label cell scheduler n_workers n_tasks start_s stop_s status error",
     "tasks": "run key prefix group lane worker thread start_s stop_s cpu_s status observed_by"
-    " result_bytes error",
+    " cpu_from result_bytes error",
     "activities": "run key lane activity start_s stop_s source nbytes error",
     "transfers": "worker peer direction start_s stop_s nbytes compressed_bytes n_keys keys",
     "resources": "time_s worker cpu_percent rss_bytes limit_bytes n_processes gap",
     "workers": "time_s worker name n_threads n_executing cpu_percent rss_bytes managed_bytes"
     " unmanaged_bytes spilled_bytes limit_bytes",
+    "metrics": "run worker prefix activity seconds nbytes count",
     "cache": "run key prefix metric enter_s exit_s",
     "holdings": "time_s run prefix group n_keys nbytes n_unsized",
     "dependencies": "run key dependency",
@@ -41,8 +42,7 @@ BLOCK_TYPES = {
     "stop": "f8",
     "cpu": "f4",
     "size": "f8",
-    "status": "u1",
-    "observed": "u1",
+    "flags": "u1",
 }
 
 
@@ -116,17 +116,17 @@ def test_tasks_say_what_was_measured_and_leave_out_what_was_not(recording: Recor
         {
             "run": 0, "key": "('load-1', 0)", "prefix": "load", "group": "load-1", "lane": 0, "worker": own,
             "thread": 7, "start_s": 0.5, "stop_s": 1.0, "cpu_s": 0.25, "status": "finished",
-            "observed_by": "worker", "result_bytes": 800.0, "error": None,
+            "observed_by": "worker", "cpu_from": "measured", "result_bytes": 800.0, "error": None,
         },
         {
             "run": 0, "key": "total-ab12", "prefix": "total", "group": "total", "lane": 0, "worker": own,
             "thread": 7, "start_s": 1.0, "stop_s": 1.5, "cpu_s": 0.125, "status": "erred",
-            "observed_by": "worker", "result_bytes": None, "error": "ValueError: no",
+            "observed_by": "worker", "cpu_from": "measured", "result_bytes": None, "error": "ValueError: no",
         },
         {
             "run": 0, "key": "('load-1', 1)", "prefix": "load", "group": "load-1", "lane": 1, "worker": own,
             "thread": -1, "start_s": 0.25, "stop_s": 2.0, "cpu_s": None, "status": "lost",
-            "observed_by": "scheduler", "result_bytes": None, "error": None,
+            "observed_by": "scheduler", "cpu_from": None, "result_bytes": None, "error": None,
         },
     ]  # fmt: skip
 

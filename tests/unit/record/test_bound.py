@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from taskscope.errors import OptionError
-from taskscope.model.records import GroupTotal
+from taskscope.model.tables.records import GroupTotal
 from taskscope.options import DEFAULT_MAX_TASKS
 from taskscope.record import LaneKey, Recorder, RunLog, UnseenTask
 from taskscope.record import intake as intake_module

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from taskscope.analysis.time_left import prefix_progress
-from taskscope.model.records import PrefixProgress
+from taskscope.model.tables.records import PrefixProgress
 from taskscope.record import GraphSource, Recorder
 from taskscope.recording import Recording
 from tests.support.fake_clock import FakeClock
@@ -22,10 +22,10 @@ def test_they_are_counted_once_live_and_in_the_recording(fake_clock: FakeClock) 
     seen: list[list[PrefixProgress]] = []
     recorder, log = record_repeated_tasks(fake_clock, lambda recorder: seen.append(recorder.progress()))
     assert [[(row.total, row.finished, row.interrupted, row.spared) for row in rows] for rows in seen] == [
-        [(0, 0, 0, 2), (1, 0, 1, 2), (1, 0, 0, 0)],
-        [(1, 1, 0, 1), (2, 2, 0, 1), (1, 0, 0, 0)],
-        [(1, 1, 0, 1), (2, 2, 0, 1), (1, 1, 0, 0)],
-        [(1, 1, 0, 1), (2, 2, 0, 1), (1, 1, 0, 0)],
+        [(1, 0, 1, 2), (0, 0, 0, 2), (1, 0, 0, 0)],
+        [(2, 2, 0, 1), (1, 1, 0, 1), (1, 0, 0, 0)],
+        [(2, 2, 0, 1), (1, 1, 0, 1), (1, 1, 0, 0)],
+        [(2, 2, 0, 1), (1, 1, 0, 1), (1, 1, 0, 0)],
     ]
     assert seen[-1] == EXPECTED
     recording = recorder.snapshot()
@@ -46,7 +46,7 @@ def test_a_task_in_flight_again_is_what_its_last_row_says(fake_clock: FakeClock)
     log.superseded.extend(("x-0", 0))
     log.submitted["x-0"] = log.start + 1.5
     recorder.pull(1.0)
-    expected = [PrefixProgress(0, "x", 2, 0, 0, 1, 0, 1.0, again=1)]
+    expected = [PrefixProgress(0, "x", 2, 0, 0, 1, 0, 1.0, again=1, first_s=0.0)]
     assert recorder.progress() == expected
     (recorded,) = prefix_progress(recorder.snapshot())
     assert [replace(recorded, duration_s=1.0)] == expected

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from taskscope.model.keys import split_key
-from taskscope.model.records import Group, Lane
+from taskscope.model.tables.records import Group, Lane
 from taskscope.record import LaneKey
 from taskscope.record.tables import groups as tables_module
 from taskscope.record.tables.groups import GroupTable, LaneTable
@@ -35,7 +35,11 @@ def test_groups_beyond_the_bound_share_one_more(monkeypatch: pytest.MonkeyPatch)
     monkeypatch.setattr(tables_module, "MAX_GROUPS", 2)
     table = GroupTable()
     assert table.ids([("a", 0), ("b", 0), ("c", 0), ("d", 0), ("a", 1)]) == [0, 1, 2, 2, 0]
-    assert table.groups == [Group(0, "a", "a"), Group(1, "b", "b"), Group(2, "(beyond 2 groups)", "(more)")]
+    assert table.groups == [
+        Group(0, "a", "a", 0),
+        Group(1, "b", "b", 1),
+        Group(2, "(beyond 2 groups)", "(more)", 2),
+    ]
 
 
 def test_lanes_are_told_apart_by_process_thread_and_nesting() -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from taskscope.model.records import FINISHED, LOST, Run
+from taskscope.model.tables.records import FINISHED, LOST, Run
 from taskscope.record import GraphSource, LaneActivity, LaneKey, Recorder, RunLog
 from tests.support.fake_clock import FakeClock
 

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from taskscope.model.columns import Link, TaskLinks
+from taskscope.model.tables.columns import Link, TaskLinks
 from taskscope.record import Recorder
 from taskscope.record.writers.graph import GraphBuilder, GraphSource
 from tests.support.fake_clock import FakeClock

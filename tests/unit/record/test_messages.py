@@ -4,7 +4,7 @@ import logging
 
 import pytest
 
-from taskscope.model.records import Message
+from taskscope.model.tables.records import Message
 from taskscope.record import Recorder
 from taskscope.record import messages as messages_module
 from tests.support.fake_clock import FakeClock

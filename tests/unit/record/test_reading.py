@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from taskscope.model.keys import key_text
-from taskscope.model.records import Group, Lane, PrefixProgress, Run, RunningTask
-from taskscope.model.resources import ResourceRows
+from taskscope.model.tables.records import Group, Lane, PrefixProgress, Run, RunningTask
+from taskscope.model.tables.resources import ResourceRows
 from taskscope.record import LaneKey, Recorder, UnseenTask
 from tests.support.fake_clock import FakeClock
 from tests.support.run_writing import begin_run, end_run, independent, lane_of, record_run, write_task
@@ -161,10 +161,10 @@ def test_progress_counts_each_prefix_by_state(recorder: Recorder, fake_clock: Fa
     lane_of(log).open = (keys[5], 102.0)
     log.submitted["sum"] = 101.0
     recorder.pull()
-    load = PrefixProgress(0, "load", 6, 2, 1, 1, 2, 4.0)
+    load = PrefixProgress(0, "load", 6, 2, 1, 1, 2, 4.0, first_s=0.0)
     assert recorder.progress() == [load, PrefixProgress(0, "sum", 1, 0, 0, 1, 0, 0.0)]
     record_run(recorder, ["later"])
-    assert recorder.progress(first_run=1) == [PrefixProgress(1, "later", 1, 1, 0, 0, 0, 1.0)]
+    assert recorder.progress(first_run=1) == [PrefixProgress(1, "later", 1, 1, 0, 0, 0, 1.0, first_s=0.0)]
     assert recorder.progress(last_run=0)[0] == load
 
 
@@ -174,7 +174,7 @@ def test_tasks_in_flight_are_told_longest_running_first(recorder: Recorder) -> N
     log.submitted["y"] = 101.0
     recorder.pull()
     assert recorder.running() == [RunningTask(0, None, 1, "y", 1.0), RunningTask(0, 0, 0, "('x-1', 0)", 2.0)]
-    assert recorder.groups == [Group(0, "x-1", "x"), Group(1, "y", "y"), Group(2, "z", "z")]
+    assert recorder.groups == [Group(0, "x-1", "x", 0), Group(1, "y", "y", 1), Group(2, "z", "z", 2)]
     assert recorder.lanes == [Lane(0, str(os.getpid()), 1, "thread 1")]
     lane_of(log).open = None
     log.submitted.clear()

@@ -5,7 +5,7 @@ from types import CodeType
 
 import pytest
 
-from taskscope.model.stacks import Function, StackColumns
+from taskscope.model.tables.stacks import Function, StackColumns
 from taskscope.record import CountedCalls, Recorder, StackLog
 from taskscope.record.tables import stacklog
 from taskscope.record.tables.stacklog import StackPlace

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from taskscope.analysis.coverage import ENDED_BADLY, Coverage
+from taskscope.analysis.display.coverage import ENDED_BADLY, Coverage
 from taskscope.report.picture import LANE_PX, STEPS, bar_palette, bar_pixels, encode_png
 
 

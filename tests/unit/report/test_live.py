@@ -2,8 +2,8 @@ from __future__ import annotations
 
 from taskscope.analysis.progress import PrefixCount, Progress
 from taskscope.analysis.time_left import TimeLeft
-from taskscope.model.records import RunningTask
-from taskscope.model.workers import Scheduled
+from taskscope.model.tables.records import RunningTask
+from taskscope.model.tables.workers import Scheduled
 from taskscope.report import live_bundle
 
 

@@ -106,10 +106,10 @@ def test_embedded_data_are_a_batch_of_the_feed_with_ids_from_zero() -> None:
     text = data_json(recording_of([Row(key=("</script>-1", 4), lane=1, start_s=0.5, stop_s=2.0)]))
     assert not set("<>&") & set(text)
     told = content_of(text)
-    assert told["groups"] == [(0, "</script>-1", "/script")]
+    assert told["groups"] == [(0, "</script>-1", "/script", None)]
     assert told["lanes"] == [(0, "1234", 51, "thread 1")]
     assert (told["first"], told["count"], told["cursor"]) == (0, 1, 1)
-    assert told["progress"] == [(0, "/script", 1, 1, 0, 0, 0, 0, 0, 1.5, None)]
+    assert told["progress"] == [(0, "/script", 1, 1, 0, 0, 0, 0, 0, 1.5, 0.5, None)]
     (row,) = told["tables"]["turns"]
     shown = ("turn", "group", "gap_s", "duration_s", "cpu_share", "nbytes", "error", "dims", "i0", "key_text")
     assert [row[name] for name in shown] == [0, 0, 0.5, 1.5, None, None, None, 1, 4, None]
@@ -159,4 +159,4 @@ def test_without_dask_there_is_neither_picture_nor_frame() -> None:
 
 def test_more_lanes_than_fit_are_counted() -> None:
     rows = [Row(key=f"a-{i}", lane=i) for i in range(MAX_LANES + 3)]
-    assert "3 more lanes are not drawn" in picture_svg(recording_of(rows), ())
+    assert "3 more threads are not drawn" in picture_svg(recording_of(rows), ())

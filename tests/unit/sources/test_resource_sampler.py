@@ -99,6 +99,30 @@ def test_the_first_sample_of_a_compute_does_not_average_over_the_time_before_it(
     assert [cpu for _, cpu, *_ in sampled.samples] == [None, 100.0, None, 100.0]
 
 
+def test_a_sample_milliseconds_after_another_makes_no_needle_and_loses_no_cpu_time(sampled: Sampled) -> None:
+    sampled.sampler.compute_started("outer")
+    sampled.spend(0.25, 0.25)
+    sampled.sampler.sample()
+    sampled.spend(0.00390625, 0.015625, rss_bytes=3_000)  # alone it would be 400 %
+    sampled.sampler.compute_stopped("inner")
+    sampled.spend(0.24609375, 0.0)
+    sampled.sampler.compute_stopped("outer")
+    near = 100 * 0.265625 / 0.25390625
+    assert sampled.samples == [
+        (0.0, None, 1_000.0, 1, False),
+        (0.25, 100.0, 1_000.0, 1, False),
+        (0.25390625, near, 3_000.0, 1, False),
+        (0.5, 6.25, 1_000.0, 1, False),
+    ]
+
+
+def test_the_rate_of_a_compute_of_milliseconds_is_that_of_all_of_it(sampled: Sampled) -> None:
+    sampled.sampler.compute_started("compute")
+    sampled.spend(0.0078125, 0.0078125, rss_bytes=3_000)
+    sampled.sampler.compute_stopped("compute")
+    assert sampled.samples == [(0.0, None, 1_000.0, 1, False), (0.0078125, 100.0, 3_000.0, 1, False)]
+
+
 def test_the_time_that_the_helper_takes_to_start_is_not_one_long_gap(sampled: Sampled) -> None:
     sampled.sampler.compute_started("compute")
     sampled.spend(0.125, 0.0625, rss_bytes=3_000)

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from taskscope.codec import TICK_S
-from taskscope.model.records import Group, Lane
+from taskscope.model.tables.records import Group, Lane
 from taskscope.record import Recorder
 from taskscope.wire import Batch, PageEncoder
 from tests.support.task_blocks import Row, block_of
@@ -38,7 +38,7 @@ _NAMES = {0: "x", 7: "sum-1"}
 
 
 def told_of(rows: list[Row]) -> dict[str, Any]:
-    _, buffers, n_tasks = PageEncoder("r", "r-1").message(batch_of(rows))
+    buffers, n_tasks = PageEncoder("r", "r-1").frames(batch_of(rows))
     told = PageReader().read(buffers)
     assert told["count"] == n_tasks
     return told
@@ -61,7 +61,9 @@ def test_a_task_decodes_to_what_was_recorded() -> None:
         observed_by="scheduler",
     )
     assert decoded([row]) == [
-        DecodedRow("('sum-1', 2, -3)", 8190, 7, 2.5, 3.0, 0.25, 1023.0, "interrupted", "scheduler")
+        DecodedRow(
+            "('sum-1', 2, -3)", 8190, 7, 2.5, 3.0, 0.25, 1023.0, "interrupted", "scheduler", "measured"
+        )
     ]
 
 
@@ -81,7 +83,7 @@ def test_tasks_one_after_the_other_take_few_bytes() -> None:
         for i in range(4_000)
         for lane in range(16)
     ]
-    _, (frames,), _ = PageEncoder("r", "r-1").message(batch_of(rows))
+    (frames,), _ = PageEncoder("r", "r-1").frames(batch_of(rows))
     assert len(frames) / len(rows) < 16
 
 
@@ -114,7 +116,10 @@ def test_lanes_and_groups_beyond_the_wire_share_the_last_number() -> None:
     told = told_of([Row(lane=9000, group=70_000)])
     (row,) = told["rows"]
     assert (row.lane, row.group) == (8191, 65535)
-    assert (len(told["lanes"]), told["groups"][-1]) == (8192, (65535, "further groups", "further groups"))
+    assert (len(told["lanes"]), told["groups"][-1]) == (
+        8192,
+        (65535, "further groups", "further groups", None),
+    )
 
 
 def test_the_compute_of_each_row_is_told() -> None:

@@ -17,8 +17,8 @@ from unittest.mock import patch
 import numpy as np
 import pytest
 
-from taskscope.model.held import HeldRows
-from taskscope.model.records import (
+from taskscope.model.tables.held import HeldRows
+from taskscope.model.tables.records import (
     STATUSES,
     Estimate,
     Group,
@@ -28,14 +28,14 @@ from taskscope.model.records import (
     Run,
     RunningTask,
 )
-from taskscope.model.resources import ResourceRows
-from taskscope.model.workers import Scheduled
-from taskscope.wire import Batch, HeldPart, PageEncoder, ResourcesPart
+from taskscope.model.tables.resources import ResourceRows
+from taskscope.model.tables.workers import Scheduled
+from taskscope.wire import Batch, HeldPart, PageEncoder, ResourcesPart, batch_message
 from tests.support.task_blocks import Row, block_of
 
 FOLDER = Path(__file__).parents[2] / "fixtures" / "wire"
 
-GROUPS = (Group(0, "sum-1a2b", "sum"), Group(1, "it's-\"é\\", "it's"), Group(2, "inc", "inc"))
+GROUPS = (Group(0, "sum-1a2b", "sum", 3), Group(1, "it's-\"é\\", "it's", 0), Group(2, "inc", "inc"))
 LANES = (Lane(0, "main", 11, "thread 1"), Lane(1, "main", 12, "thread 2"))
 RUN = Run(0, "qr", "Cell [1]", "threads", 2, 4, 0.5, None, "running", None, 1)
 
@@ -55,7 +55,7 @@ CASES: dict[str, list[Row]] = {
         Row(key=("sum-1a2b", 0, 0), start_s=0.5, stop_s=1.5, cpu_s=0.5, size_bytes=8.0),
         Row(key=("sum-1a2b", 0, -1), start_s=0.75, stop_s=1.25, lane=1, cpu_s=0.5, size_bytes=0.0),
         Row(key=("it's-\"é\\", 2147483647), start_s=1.5, stop_s=1.5, group=1, cpu_s=0.0, size_bytes=1e9),
-        Row(key=("sum-1a2b",), start_s=2.0, stop_s=2.000001, cpu_s=1.0, size_bytes=8e12),
+        Row(key=("sum-1a2b",), start_s=2.0, stop_s=2.000001, cpu_s=1.0, cpu_from="shared", size_bytes=8e12),
     ],
     "text_keys": [
         Row(key="inc", group=2, start_s=0.0, stop_s=0.001, cpu_s=0.001, size_bytes=28.0),
@@ -171,9 +171,9 @@ def shown(text: str) -> str:
 
 def fixture_of(name: str, rows: list[Row]) -> dict[str, Any]:
     with patch("taskscope.codec.secrets.randbits", return_value=1):
-        message, buffers, _ = PageEncoder("rec-1", "rec-1-1").message(batch_of(name, rows))
+        buffers, _ = PageEncoder("rec-1", "rec-1-1").frames(batch_of(name, rows))
     return {
-        "message": message,
+        "message": batch_message(),
         "buffers": [base64.b64encode(buffer).decode() for buffer in buffers],
         "expect": {
             "keys": [key_of(row) for row in rows],
@@ -183,6 +183,7 @@ def fixture_of(name: str, rows: list[Row]) -> dict[str, Any]:
             "lanes": [row.lane for row in rows],
             "prefixes": [GROUPS[row.group].prefix for row in rows],
             "observed": [row.observed_by for row in rows],
+            "cpu_from": [row.cpu_from for row in rows],
             "errors": [None if row.error is None else shown(row.error) for row in rows],
             "cpu_s": [None if math.isnan(row.cpu_s) else row.cpu_s for row in rows],
             "size_bytes": [None if math.isnan(row.size_bytes) else row.size_bytes for row in rows],

@@ -1,7 +1,7 @@
 /** The stack of what was held, and its peak. */
-import type { Brush } from '../timeline/brush';
-import type { Plot } from '../timeline/plots';
-import { yAt } from '../timeline/plots';
+import type { Brush } from '../timeline/drawing/brush';
+import type { Plot } from '../timeline/drawing/plots';
+import { yAt } from '../timeline/drawing/plots';
 import type { Stack } from './stack';
 
 /** Draw a stack whose columns are as wide as a device pixel. */

@@ -13,7 +13,7 @@ export interface CacheEntry {
 
 export function CacheLegend({ entries, trans }: { readonly entries: readonly CacheEntry[]; readonly trans: TranslationBundle }): ComponentChildren {
   return (
-    <ul class="tsk-cache-legend" aria-label={trans.__('Prefixes at the peak')}>
+    <ul class="tsk-cache-legend" aria-label={trans.__('Task types at the peak')}>
       {entries.slice(0, MAX_LEGEND).map(({ prefix, colour, amount }) => (
         <li>
           <span class="tsk-cache-swatch" style={{ background: colour }} />
@@ -21,7 +21,7 @@ export function CacheLegend({ entries, trans }: { readonly entries: readonly Cac
           <span>{amount}</span>
         </li>
       ))}
-      {entries.length > MAX_LEGEND && <li>{trans._n('%2 more prefix', '%2 more prefixes', entries.length - MAX_LEGEND, formatCount(entries.length - MAX_LEGEND))}</li>}
+      {entries.length > MAX_LEGEND && <li>{trans._n('%2 more task type', '%2 more task types', entries.length - MAX_LEGEND, formatCount(entries.length - MAX_LEGEND))}</li>}
     </ul>
   );
 }

@@ -2,10 +2,10 @@
 import { formatDuration, printable } from '../../lib/format';
 import { valueAxis } from '../../lib/value-ticks';
 import type { Measure } from '../../store';
-import type { Brush } from '../timeline/brush';
-import type { LegendEntry } from '../timeline/picture';
+import type { Brush } from '../timeline/drawing/brush';
+import type { LegendEntry } from '../timeline/drawing/picture';
 import { PlotTrack } from '../timeline/plot-track';
-import type { Plot, PlotSpec } from '../timeline/plots';
+import type { Plot, PlotSpec } from '../timeline/drawing/plots';
 import type { TimeFrame } from '../timeline/time/time-frame';
 import type { TrackContext } from '../timeline/track';
 import type { ComponentChildren } from '../ui/render';
@@ -80,11 +80,10 @@ export class CacheTrack extends PlotTrack {
     if (plot === undefined || summary === null) {
       return;
     }
-    const { store, window, trans } = this.context;
+    const { store, trans } = this.context;
     const stack = this.#stack(brush);
-    const colours = store.colours(window.whole);
     brush.inside(plot, () => {
-      drawStack(brush, plot, stack, prefix => colours.colour(prefix));
+      drawStack(brush, plot, stack, prefix => store.colour(prefix));
     });
     const { total, timeS } = summary.peak;
     if (total > 0) {
@@ -173,7 +172,7 @@ export class CacheTrack extends PlotTrack {
       const { name = '?', prefix = '?' } = store.tables.groups[group] ?? {};
       return [printable(name), printable(prefix), format(amount)];
     });
-    return [{ caption: trans.__('In memory at the peak'), columns: [trans.__('Group'), trans.__('Prefix'), measureName(summary.measure, this.#metric, trans)], rows }];
+    return [{ caption: trans.__('In memory at the peak'), columns: [trans.__('Group'), trans.__('Task type'), measureName(summary.measure, this.#metric, trans)], rows }];
   }
 
   get #measure(): Measure {
@@ -214,11 +213,10 @@ export class CacheTrack extends PlotTrack {
       this.#peak = '';
       return [];
     }
-    const { store, window, trans } = this.context;
+    const { store, trans } = this.context;
     const prefixes = byPrefix(store, summary.peak.groups);
-    const colours = store.colours(window.whole);
     const format = formatterOf(summary.measure);
     this.#peak = peakText(summary, prefixes, this.#metric, this.#zeroS, trans);
-    return prefixes.map(([prefix, amount]) => ({ prefix, colour: colours.colour(store.tables.prefixId(prefix)), amount: format(amount) }));
+    return prefixes.map(([prefix, amount]) => ({ prefix, colour: store.colour(store.tables.prefixId(prefix)), amount: format(amount) }));
   }
 }

@@ -108,7 +108,7 @@ export function peakText(
   });
   const rest = prefixes.length - parts.length;
   if (rest > 0) {
-    parts.push(trans._n('%2 more prefix', '%2 more prefixes', rest, formatCount(rest)));
+    parts.push(trans._n('%2 more task type', '%2 more task types', rest, formatCount(rest)));
   }
   const unknown = unknownText(measure, peak.unknown, metric, trans);
   return [`${head}${parts.length > 0 ? `: ${parts.join(', ')}` : ''}`, unknown].filter(part => part !== '').join(' · ');

@@ -1,8 +1,9 @@
 /** Activities of workers, over the bars of tasks. */
 import { parseColour } from '../../lib/palette';
+import type { Span } from '../../lib/span';
 import { timeAt, widthS } from '../../lib/span';
 import type { Theme } from '../../lib/theme';
-import type { ActivitySum, ClusterStore, LaneTasks } from '../../store';
+import type { ActivitySum, ClusterStore, LaneTasks, RunRange } from '../../store';
 import { ACTIVITIES } from '../../wire';
 import { MeasuredRows } from '../tasks/drawing/measured';
 import { hitTask } from '../tasks/finding/find-task';
@@ -18,6 +19,7 @@ import type { TextTable } from '../ui/tables';
 import { ActivityLegend, activityTable } from './activity-legend';
 import { activityFacts } from './activity-tip';
 import { KIND_STYLES, cssColour } from './kinds';
+import { rangeLines } from './range';
 import { ShownActivities } from './shown';
 import { paintStrip, stripTop } from './strip';
 
@@ -71,8 +73,12 @@ export class ActivityLayer implements LaneLayer {
     return this.#sums.length === 0 ? [] : [activityTable(this.#sums, this.context.trans)];
   }
 
+  linesIn(span: Span, runs: RunRange): readonly string[] {
+    return rangeLines(this.cluster, runs, span, this.context.trans);
+  }
+
   draw(pixels: Uint32Array, width: number, picture: Picture, ratio: number): void {
-    const { layout, scene, theme, filter } = picture;
+    const { layout, scene, theme, filter, matches } = picture;
     this.#dark = theme.dark;
     if (this.cluster.activities.n === 0) {
       return;
@@ -84,7 +90,7 @@ export class ActivityLayer implements LaneLayer {
     const query = { ...coverageQuery(this.context.store, scene, this.#filter(), width), nPrefixes: ACTIVITIES.length };
     const source = { epoch: this.context.store.epoch, lane: (id: number): LaneTasks | undefined => this.#shown.of(activities.lane(id)) };
     const measured = this.#rows.measure(source, NOTHING_OPEN, layout.boxes.map(({ row }) => row), query);
-    const colours = { dark: theme.dark, paper: parseColour(theme.lane) ?? [255, 255, 255], styles: STYLES } as const;
+    const colours = { dark: theme.dark, paper: parseColour(theme.lane) ?? [255, 255, 255], styles: STYLES, isBack: matches !== null } as const;
     measured.forEach((coverage, i) => {
       const topPx = layout.boxes[i]?.topPx;
       if (coverage !== null && topPx !== undefined) {

@@ -22,7 +22,7 @@ export function activityFacts(
     ...(kind === 'transfer' ? [[trans.__('Bytes'), nbytes === null ? trans.__('unknown') : formatBytes(nbytes)] as [string, string]] : []),
     ...(kind === 'failed-attempt' ? [[trans.__('Error'), detail.source === null ? trans.__('unknown') : printable(detail.source, 400)] as [string, string]] : []),
     [trans.__('For'), group === undefined ? trans.__('unknown') : printable(group.name, 200)],
-    [trans.__('Lane'), label],
+    [trans.__('Thread'), label],
     [trans.__('Start'), formatDuration(startS - zeroS)],
     [trans.__('Duration'), formatDuration(durationS)]
   ];

@@ -11,6 +11,8 @@ import { gapOf } from './kinds';
 const SHARE = 0.42;
 /** A column with any activity is at least so strong: a short transfer must not be lost. */
 const LEAST = 0.4;
+/** How strong activities are while a person looks for tasks. */
+const BACK = 0.3;
 
 export interface StripBox {
   /** Pixel row of the bar's upper edge, and its height; the image may cut it. */
@@ -24,6 +26,8 @@ export interface StripColours {
   readonly paper: Rgb;
   /** The kinds by their code. */
   readonly styles: readonly KindStyle[];
+  /** Whether a person looks for tasks, which these are not. */
+  readonly isBack: boolean;
 }
 
 /** Where the strip of a bar begins. */
@@ -46,13 +50,14 @@ export function paintStrip(
     }
     const on = colours.dark ? style.dark : style.light;
     const off = gapOf(on, colours.paper);
-    const weight = Math.min(Math.max(share, LEAST), 1);
+    const strength = colours.isBack ? BACK : 1;
+    const weight = Math.min(Math.max(share, LEAST), 1) * strength;
     for (let y = Math.max(style.isWhole ? box.top : first, 0); y < to; y += 1) {
       const place = y * width + x;
       // A line of paper keeps it apart from a task of a colour like its own.
       const isApart = !style.isWhole && y - first < box.ratio;
       const colour = isApart ? colours.paper : style.isOn(x / box.ratio, (y - box.top) / box.ratio) ? on : off;
-      pixels[place] = over(pixels[place] as number, colour, y < first ? Math.min(share, 1) : weight);
+      pixels[place] = over(pixels[place] as number, colour, y < first ? Math.min(share, 1) * strength : weight);
     }
   }
 }

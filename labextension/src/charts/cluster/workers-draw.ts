@@ -4,9 +4,9 @@ import { ThinLine } from '../../lib/thin';
 import type { TranslationBundle } from '../../lib/translate';
 import type { WorkerSeries } from '../../store';
 import { formatCpu } from '../resources/words';
-import type { Brush } from '../timeline/brush';
-import type { Plot } from '../timeline/plots';
-import { yAt } from '../timeline/plots';
+import type { Brush } from '../timeline/drawing/brush';
+import type { Plot } from '../timeline/drawing/plots';
+import { yAt } from '../timeline/drawing/plots';
 import type { WorkersSummary } from './workers-summary';
 
 const STRONG = 0.45;

@@ -1,6 +1,6 @@
 /** Progress and the tracks of the same computes: one time axis, one cursor, one selection, one set of colours. */
 import { english } from '../../lib/translate';
-import type { TaskStore } from '../../store';
+import type { RunWindow, TaskStore } from '../../store';
 import type { ProgressChart, ProgressOptions } from '../progress';
 import { mount as mountProgress } from '../progress';
 import type { TimelineChart } from '../timeline';
@@ -28,6 +28,8 @@ export interface Dashboard {
   setCompact(compact: boolean): void;
   /** Show the bar, the lanes of tasks and one line of CPU and memory, or all. */
   setBrief(brief: boolean): void;
+  /** Show the computes of another window. */
+  setWindow(window: RunWindow): void;
 }
 
 /** Put the charts of some computes into `el`, until `signal` aborts. */
@@ -56,5 +58,9 @@ export function mount(el: HTMLElement, store: TaskStore, options: DashboardOptio
     root.toggleAttribute('data-brief', value);
     timeline.setBrief(value);
   };
-  return { el: root, progress, timeline, setCompact, setBrief };
+  const setWindow = (window: RunWindow): void => {
+    progress.setWindow(window);
+    timeline.setWindow(window);
+  };
+  return { el: root, progress, timeline, setCompact, setBrief, setWindow };
 }

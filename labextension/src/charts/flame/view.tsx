@@ -200,7 +200,7 @@ class FlameView implements FlameChart, FlameKeys {
                 this.#grow();
               }}
             >
-              <option value="">{trans.__('all prefixes')}</option>
+              <option value="">{trans.__('all task types')}</option>
               {data?.prefixes.map(name => <option value={name}>{name}</option>)}
             </select>
             <input

@@ -1,7 +1,7 @@
 /** What the progress chart shows, from counts and times alone; no DOM. */
 
 import type { FailureKind } from '../../store';
-import { type Estimate, isOfOthers, isOnCluster, type PrefixProgress, type Run, runsOfOthers } from '../../wire';
+import { type Estimate, isOnCluster, type PrefixProgress, type Run, runsOfOthers } from '../../wire';
 
 /** How far computes are at one moment; all times on one axis. */
 export interface ProgressInput {
@@ -75,7 +75,7 @@ export interface ProgressLayout extends ShownCounts {
   /** Seconds during which at least one compute ran. */
   readonly elapsedS: number;
   readonly eta: Eta;
-  /** One row per prefix of which tasks have to run, those with the most tasks first, else in order of appearance. */
+  /** One row per prefix of which tasks have to run, in the order of the input. */
   readonly prefixes: readonly PrefixRow[];
   /** What is known of other clients' tasks, which are in none of the above; null where that is not recorded. */
   readonly others: OthersCounts | null;
@@ -86,16 +86,6 @@ export interface OthersCounts {
   readonly ended: number;
   readonly erred: number;
   readonly running: number;
-}
-
-/** The computes that run, else the one that ended last; with them what other clients do. */
-export function headline<T extends RunTimes>(runs: readonly T[]): readonly T[] {
-  const own = runs.filter(run => !isOfOthers(run));
-  const running = own.filter(run => run.status === 'running');
-  const endS = ({ stopS, startS }: RunTimes): number => stopS ?? startS ?? -Infinity;
-  const last = own.reduce<T | null>((latest, run) => (latest === null || endS(run) >= endS(latest) ? run : latest), null);
-  const shown = new Set(running.length > 0 || last === null ? running : [last]);
-  return runs.filter(run => shown.has(run) || isOfOthers(run));
 }
 
 /** Running while anything runs; after that the worst end of all computes. */
@@ -201,10 +191,8 @@ function byPrefix(rows: readonly PrefixProgress[], onCluster: ReadonlySet<number
       same.push(row);
     }
   }
-  // The number of tasks hardly changes once a graph is known, so rows stay where they are.
   return Array.from(found, ([prefix, same]) => ({ prefix, ...sumShown(same, onCluster, nowS) }))
-    .filter(({ total }) => total > 0)
-    .sort((a, b) => b.total - a.total);
+    .filter(({ total }) => total > 0);
 }
 
 /** Length of the union of the computes' times: what ran at once counts once. */

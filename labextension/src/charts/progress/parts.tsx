@@ -4,6 +4,7 @@ import type { TranslationBundle } from '../../lib/translate';
 import type { FailureKind } from '../../store';
 import { type Run, isOfOthers } from '../../wire';
 import { type RevealCell, runName } from '../ui/cell-link';
+import { fold } from '../ui/fold';
 import type { ComponentChildren } from '../ui/render';
 import { Component } from '../ui/render';
 import type { Counts, PrefixRow, ProgressState } from './layout';
@@ -40,6 +41,8 @@ interface FoldedListProps<Row> {
   /** How many are there before a person asks for the others, and at most: a page must stay quick whatever there is. */
   readonly folded: number;
   readonly most: number;
+  /** Which are never folded away. */
+  readonly must?: (row: Row) => boolean;
   readonly classes: readonly [box: string, list: string];
   readonly label: string;
   readonly row: (row: Row) => ComponentChildren;
@@ -51,17 +54,18 @@ interface FoldedListProps<Row> {
 class FoldedList<Row> extends Component<FoldedListProps<Row>, { readonly open: boolean }> {
   override state = { open: false };
 
-  override render({ rows, folded, most, classes: [box, list], label, row, more, fewer }: FoldedListProps<Row>): ComponentChildren {
+  override render({ rows, folded, most, must = () => false, classes: [box, list], label, row, more, fewer }: FoldedListProps<Row>): ComponentChildren {
     const { open } = this.state;
-    const text = open ? fewer(Math.max(rows.length - most, 0)) : more(rows.slice(folded));
+    const { shown, rest } = fold(rows, folded, must);
+    const text = open ? fewer(Math.max(rows.length - most, 0)) : more(rest);
     return (
       <div class={box} hidden={rows.length === 0}>
-        <ul class={list} aria-label={label}>{rows.slice(0, open ? most : folded).map(row)}</ul>
+        <ul class={list} aria-label={label}>{(open ? rows.slice(0, most) : shown.slice(0, most)).map(row)}</ul>
         <button
-          type="button" class="tsk-button tsk-progress-more" aria-expanded={open} hidden={rows.length <= folded}
+          type="button" class="tsk-button tsk-progress-more" aria-expanded={open} hidden={rest.length === 0}
           onClick={() => { this.setState({ open: !open }); }}
         >
-          {rows.length > folded && text}
+          {rest.length > 0 && text}
         </button>
       </div>
     );
@@ -92,16 +96,16 @@ export function PrefixRows({ prefixes, colourOf, trans }: PrefixRowsProps): Comp
   };
   const more = (hidden: readonly PrefixRow[]): string => {
     const doing = hiddenText(hidden, trans);
-    const text = trans._n('Show %2 more prefix', 'Show %2 more prefixes', hidden.length, formatCount(hidden.length));
+    const text = trans._n('Show %2 more task type', 'Show %2 more task types', hidden.length, formatCount(hidden.length));
     return doing === '' ? text : `${text} (${doing})`;
   };
   const fewer = (n: number): string => n > 0
-    ? trans._n('Show fewer (%2 more prefix is not listed)', 'Show fewer (%2 more prefixes are not listed)', n, formatCount(n))
+    ? trans._n('Show fewer (%2 more task type is not listed)', 'Show fewer (%2 more task types are not listed)', n, formatCount(n))
     : trans.__('Show fewer');
   return (
     <FoldedList
-      rows={prefixes} folded={8} most={200} classes={['tsk-progress-prefixes', 'tsk-progress-rows']}
-      label={trans.__('By prefix')} row={row} more={more} fewer={fewer}
+      rows={prefixes} folded={8} most={200} must={({ running }) => running > 0} classes={['tsk-progress-prefixes', 'tsk-progress-rows']}
+      label={trans.__('By task type')} row={row} more={more} fewer={fewer}
     />
   );
 }
@@ -128,8 +132,8 @@ interface RunListProps {
   readonly nowS: number;
   readonly trans: TranslationBundle;
   readonly reveal: RevealCell;
-  /** The compute that is shown alone, by its number; null: none is. */
-  readonly chosen?: number | null;
+  /** What is shown since a person selected it: one compute, by its number, or all together; null: what runs now. */
+  readonly chosen?: number | 'all' | null;
   /** Shows one alone, null: no longer; null instead of it: none can be selected. */
   readonly choose?: ((run: number | null) => void) | null;
 }

@@ -1,20 +1,23 @@
 /** The progress chart in a page: draws when the store changes, and lets time pass in between. */
 import { english, type TranslationBundle } from '../../lib/translate';
-import type { PrefixColours, TaskStore } from '../../store';
+import type { RunWindow, TaskStore } from '../../store';
 import { type Run, isOfOthers, runsOfOthers } from '../../wire';
 import type { RevealCell } from '../ui/cell-link';
 import { FrameLoop } from '../ui/frames';
 import { TimeAxis } from '../timeline/time/time-axis';
-import { ShownWindow } from '../timeline/time/shown-window';
+import type { Shows } from '../timeline/time/shown-window';
+import { ShownWindow, headline } from '../timeline/time/shown-window';
 import { element, keepKeys } from '../ui/dom';
+import type { Keeper } from '../ui/export';
 import { Exporter, Notice, maySaveFiles } from '../ui/export';
 import { readTheme, watchTheme } from '../ui/page-theme';
 import type { ComponentChildren } from '../ui/render';
 import { render } from '../ui/render';
 import { SHARED_CSS, adoptStyles } from '../ui/styles';
+import type { ButtonSpec } from '../ui/toolbar';
 import { TOOLBAR_CSS, Toolbar } from '../ui/toolbar';
 import { Announcer } from './announcer';
-import { headline, layoutProgress, type ProgressInput, type ProgressLayout } from './layout';
+import { layoutProgress, type ProgressInput, type ProgressLayout } from './layout';
 import { progressPicture } from './picture';
 import { Errors, PrefixRows, RunList, Segments, StateIcon } from './parts';
 import type { MakeStopper, Stopper } from './stopper';
@@ -39,9 +42,11 @@ export interface ProgressOptions {
    * `now`: what runs, else what ran last, as the headline of a session; a person may select another. Left out: all
    * computes together, as of one cell.
    */
-  readonly shows?: 'now' | 'all';
+  readonly shows?: Shows;
   /** Makes what stops computes; left out: nothing can be stopped. */
   readonly stop?: MakeStopper;
+  /** Writes files of what is shown, and compares it; left out: nobody does. */
+  readonly keeper?: Keeper;
   /** Leads to the cells of computes; left out: nowhere. */
   readonly reveal?: RevealCell;
   /** Shared with other charts of the same computes, which are paused and cleared together; left out: its own. */
@@ -54,6 +59,8 @@ export interface ProgressChart {
   readonly el: HTMLElement;
   /** What the chart shows at this moment. */
   layout(): ProgressLayout;
+  /** Show the computes of another window. */
+  setWindow(window: RunWindow): void;
 }
 
 /** Put a progress chart of some computes into `el`, until `signal` aborts. */
@@ -83,6 +90,7 @@ class ProgressView implements ProgressChart {
   readonly #announcer: Announcer;
   readonly #stopper: Stopper | null;
   readonly #exporter: Exporter;
+  readonly #keeper: Keeper | null;
   readonly #joined: boolean;
   readonly #choose: ((run: number | null) => void) | null;
   readonly #reveal: RevealCell;
@@ -94,22 +102,25 @@ class ProgressView implements ProgressChart {
   #wasLive = false;
   #isAlive = false;
   #moment: Moment | null = null;
+  /** A page that compares what is shown with what its cell computed before; null: none was asked for. */
+  #comparison: string | null = null;
 
   constructor(private readonly store: TaskStore, options: ProgressOptions) {
-    const { signal, firstRun = 0, lastRun = null, trans = english, shows = 'all', stop, joined = false, reveal = () => null } = options;
+    const { signal, firstRun = 0, lastRun = null, trans = english, shows = 'all', stop, joined = false, reveal = () => null, keeper = null } = options;
     const changed = (): void => { this.#render(); };
     this.#signal = signal;
     this._trans = trans;
     this.#axis = options.axis ?? new TimeAxis(false);
-    this.#window = new ShownWindow({ firstRun, lastRun }, this.#axis);
-    this.#read = reader(store, this.#window, this.#axis, shows);
+    this.#window = new ShownWindow(store, { firstRun, lastRun }, this.#axis, shows);
+    this.#read = reader(store, this.#window, this.#axis);
     this.#choose = shows === 'now' ? run => { this.#axis.choose(run); } : null;
     this.#joined = joined;
     this.#reveal = reveal;
     this.#notice = new Notice(changed, signal);
     this.#announcer = new Announcer(changed, signal);
     this.#stopper = stop?.({ store, signal, trans, changed }) ?? null;
-    this.#exporter = new Exporter(this.#notice, trans);
+    this.#exporter = new Exporter(this.#notice, trans, keeper);
+    this.#keeper = keeper;
     this.#frames = new FrameLoop(() => this.#draw(), signal);
     this.el.setAttribute('aria-label', trans.__('Progress of Dask tasks'));
   }
@@ -136,11 +147,16 @@ class ProgressView implements ProgressChart {
     return layoutProgress({ ...this.#read(), nowS: this.store.clock.nowS() });
   }
 
+  setWindow(window: RunWindow): void {
+    this.#window.whole = window;
+    this.#soon();
+  }
+
   readonly #soon = (): void => {
     this.#frames.request();
   };
 
-  readonly #colourOf = (prefix: string): string => this.#read().colours.colour(this.store.tables.prefixId(prefix));
+  readonly #colourOf = (prefix: string): string => this.store.colour(this.store.tables.prefixId(prefix));
 
   #draw(): 'still' {
     const { clock } = this.store;
@@ -192,10 +208,16 @@ class ProgressView implements ProgressChart {
         </div>
         <div class="tsk-notice" role="status">{this.#notice.text}</div>
         {this.#stopper?.below(running)}
+        {this.#comparison !== null && (
+          <div class="tsk-progress-comparison">
+            <button type="button" class="tsk-button" onClick={() => { this.#showComparison(null); }}>{trans.__('Close the comparison')}</button>
+            <iframe sandbox="" title={trans.__('Comparison with the previous run of this cell')} srcdoc={this.#comparison} />
+          </div>
+        )}
         {bar(layout, words, trans)}
         <div class="tsk-progress-meta">
           {meta(words, trans)}
-          <RunList runs={all} nowS={nowS} trans={trans} reveal={this.#reveal} chosen={this.#axis.chosenRun} choose={this.#choose} />
+          <RunList runs={all} nowS={nowS} trans={trans} reveal={this.#reveal} chosen={this.#axis.chosen} choose={this.#choose} />
         </div>
         <div class="tsk-progress-error" hidden={words.error === ''}>{words.error}</div>
         <Errors errors={layout.errors} trans={trans} />
@@ -215,16 +237,34 @@ class ProgressView implements ProgressChart {
       pressed: paused, hidden: !live && !paused
     };
     const clear = {
-      text: cleared ? trans.__('Show all computes again') : trans.__('Clear, show new tasks only'), act: () => { this.#window.toggleClear(this.store); },
+      text: cleared ? trans.__('Show all computes again') : trans.__('Clear, show new tasks only'), act: () => { this.#window.toggleClear(); },
       hidden: !live && !cleared
     };
     const items = [
       { text: trans.__('Copy as a table'), act: () => { this.#copy(); } },
       { text: trans.__('Save as PNG'), act: () => { this.#savePicture(); }, hidden: !maySaveFiles() },
+      ...this.#exporter.files(() => this.#window),
+      ...this.#compareItem(trans),
       ...(this.#joined ? [] : [clear])
     ];
     const menu = { text: trans.__('More'), label: trans.__('More actions'), items };
     return <Toolbar label={trans.__('View')} buttons={this.#joined ? [] : [pause]} menu={menu} />;
+  }
+
+  #compareItem(trans: TranslationBundle): ButtonSpec[] {
+    const keeper = this.#keeper;
+    const act = (): void => {
+      const shown = this.#read().runs.filter(run => !isOfOthers(run)).map(({ run }) => run);
+      if (keeper !== null && shown.length > 0) {
+        this.#exporter.compare(keeper, { firstRun: Math.min(...shown), lastRun: Math.max(...shown) }, html => { this.#showComparison(html); });
+      }
+    };
+    return keeper === null ? [] : [{ text: trans.__('Compare with the previous run of this cell'), act }];
+  }
+
+  #showComparison(html: string | null): void {
+    this.#comparison = html;
+    this.#render();
   }
 
   #togglePause(): void {
@@ -282,36 +322,39 @@ function followTheme(chart: HTMLElement, signal: AbortSignal): void {
   watchTheme(apply, signal);
 }
 
-type Tables = Omit<ProgressInput, 'nowS' | 'runs'> & { readonly runs: readonly Run[]; readonly all: readonly Run[]; readonly colours: PrefixColours };
+type Tables = Omit<ProgressInput, 'nowS' | 'runs'> & { readonly runs: readonly Run[]; readonly all: readonly Run[] };
 
 /** The tables change with messages only; time passes more often than that. */
-function reader(store: TaskStore, window: ShownWindow, axis: TimeAxis, shows: 'now' | 'all'): () => Tables {
+function reader(store: TaskStore, window: ShownWindow, axis: TimeAxis): () => Tables {
   let seen = '';
   let tables: Tables | null = null;
   return () => {
-    const now = `${store.version} ${window.id}`;
+    const now = `${store.version} ${window.all.firstRun} ${window.all.lastRun ?? ''} ${axis.chosen ?? ''}`;
     if (tables === null || seen !== now) {
       seen = now;
-      tables = readTables(store, window, shows === 'now' && axis.chosenRun === null);
+      tables = readTables(store, window);
     }
     return tables;
   };
 }
 
-function readTables(store: TaskStore, window: ShownWindow, isOfNow: boolean): Tables {
+/** What runs now is the headline, whatever time a person looks at; that alone, and not all that ran meanwhile. */
+function readTables(store: TaskStore, window: ShownWindow): Tables {
   const { tables } = store;
-  const all = tables.runsIn(window.all);
-  const inWindow = tables.runsIn(window);
+  window.refresh({ kind: 'fit' });
+  const { all: of, isOfNow } = window;
+  const all = tables.runsIn(of);
+  const wanted = isOfNow ? of : window;
+  const inWindow = tables.runsIn(wanted);
   const runs = isOfNow ? headline(inWindow) : inWindow;
   const shown = new Set(runs.map(({ run }) => run));
   const others = runsOfOthers(inWindow);
   const except = new Set(inWindow.flatMap(({ run }) => (shown.has(run) && !others.has(run) ? [] : [run])));
   return {
-    rows: tables.progressIn(window).filter(({ run }) => shown.has(run)),
+    rows: tables.progressIn(wanted).filter(({ run }) => shown.has(run)),
     runs,
     all,
     estimates: tables.estimates,
-    failures: store.failures(window, except),
-    colours: store.colours(window.whole)
+    failures: store.failures(wanted, except)
   };
 }

@@ -62,6 +62,25 @@ export function describeProgress(layout: ProgressLayout, trans: TranslationBundl
   return { ...words, sentence: details === '' ? state : `${state}: ${details}` };
 }
 
+/** How far it is, as short as it can be said: `43% · about 8 s left`, `finished in 3.2 s`. */
+export function shortText(layout: ProgressLayout, trans: TranslationBundle): string {
+  switch (layout.state) {
+    case 'waiting':
+      return stateWord('waiting', trans);
+    case 'running': {
+      const { percent } = describeProgress(layout, trans);
+      const left = layout.eta.kind === 'estimate' ? [trans.__('about %1 left', formatDuration(coarse(layout.eta.seconds)))] : [];
+      return percent === '' ? trans.__('running') : [percent, ...left].join(' · ');
+    }
+    case 'finished':
+      return trans.__('finished in %1', formatDuration(layout.elapsedS));
+    case 'erred':
+      return trans.__('failed');
+    case 'interrupted':
+      return trans.__('interrupted');
+  }
+}
+
 function runningText({ running, atWorkers }: ShownCounts, trans: TranslationBundle): string {
   if (running === 0) {
     return '';
@@ -219,9 +238,9 @@ export function progressTables({ prefixes, errors }: ProgressLayout, trans: Tran
   const isTold = prefixes.some(row => row.ahead !== null);
   const areSpared = prefixes.some(row => row.spared > 0);
   const byPrefix: TextTable = {
-    caption: trans._n('%2 prefix', '%2 prefixes', prefixes.length, formatCount(prefixes.length)),
+    caption: trans._n('%2 task type', '%2 task types', prefixes.length, formatCount(prefixes.length)),
     columns: [
-      ...[trans.__('Prefix'), trans.__('Tasks'), trans.__('Finished'), trans.__('Running'), trans.__('Failed'), trans.__('Interrupted or lost')],
+      ...[trans.__('Task type'), trans.__('Tasks'), trans.__('Finished'), trans.__('Running'), trans.__('Failed'), trans.__('Interrupted or lost')],
       ...(areSpared ? [trans.__('Skipped')] : []),
       ...(isTold ? [trans.__('No worker can run them'), trans.__('Ready, no free thread'), trans.__('Waiting for inputs'), trans.__('Of how many asked')] : [])
     ],
@@ -233,5 +252,5 @@ export function progressTables({ prefixes, errors }: ProgressLayout, trans: Tran
     ])
   };
   const rows = errors.map(({ prefix, error, n, first }) => [printable(prefix), error === null ? trans.__('unknown error') : printable(error), String(n), printable(first.key)]);
-  return rows.length === 0 ? [byPrefix] : [byPrefix, { caption: trans.__('Errors'), columns: [trans.__('Prefix'), trans.__('Error'), trans.__('Tasks'), trans.__('First task')], rows }];
+  return rows.length === 0 ? [byPrefix] : [byPrefix, { caption: trans.__('Errors'), columns: [trans.__('Task type'), trans.__('Error'), trans.__('Tasks'), trans.__('First task')], rows }];
 }

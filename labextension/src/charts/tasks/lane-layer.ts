@@ -1,6 +1,7 @@
 /** A track that shares the rows of the tasks, and is drawn over their bars: activities of a cluster's workers. */
+import type { Span } from '../../lib/span';
 import type { Theme } from '../../lib/theme';
-import type { RunWindow, TaskStore } from '../../store';
+import type { RunRange, RunWindow, TaskStore } from '../../store';
 import type { TranslationBundle } from '../../lib/translate';
 import type { Tip } from '../timeline/track';
 import type { CanvasPoint } from '../ui/dom';
@@ -30,6 +31,8 @@ export interface LaneLayer {
   hit(scene: Scene, layout: LaneLayout, point: CanvasPoint, onTask: boolean): Tip | null;
   legend(theme: Theme): ComponentChildren;
   tables(): readonly TextTable[];
+  /** What there is to say of a span of some computes, a line each. */
+  linesIn(span: Span, runs: RunRange): readonly string[];
 }
 
 /** Null: there is nothing that could be drawn. */

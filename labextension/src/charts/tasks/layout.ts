@@ -1,6 +1,6 @@
 /** Where lanes and their bars go; pure geometry in CSS pixels. */
-import type { PlotBox, Room } from '../timeline/room';
-import { MAX_BRIEF_PX, MAX_TRACK_PX } from '../timeline/room';
+import type { PlotBox, Room } from '../timeline/drawing/room';
+import { MAX_BRIEF_PX, MAX_TRACK_PX } from '../timeline/drawing/room';
 import type { Row } from './rows';
 
 export interface RowBox {

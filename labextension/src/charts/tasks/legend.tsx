@@ -2,6 +2,7 @@
 import { formatCount, printable } from '../../lib/format';
 import type { TranslationBundle } from '../../lib/translate';
 import type { PrefixProgress } from '../../wire';
+import { fold } from '../ui/fold';
 import type { ComponentChildren } from '../ui/render';
 import { Component } from '../ui/render';
 import { Button } from '../ui/toolbar';
@@ -140,24 +141,25 @@ export class Legend extends Component<LegendProps, { readonly open: boolean }> {
 
   override render({ prefixes, emphasis, colourOf, trans }: LegendProps): ComponentChildren {
     const { open } = this.state;
-    const shown = prefixes.slice(0, open ? MAX_OPEN_LEGEND : MAX_LEGEND);
+    const { shown: all } = fold(prefixes, open ? MAX_OPEN_LEGEND : MAX_LEGEND, ({ running }) => running > 0);
+    const shown = all.slice(0, MAX_OPEN_LEGEND);
     const nMore = prefixes.length - shown.length;
     const fewer = nMore > 0 ? trans.__('Fewer; %1 more are not listed', formatCount(nMore)) : trans.__('Fewer');
-    const more = nMore > 0 ? trans._n('%2 more prefix', '%2 more prefixes', nMore, formatCount(nMore)) : '';
+    const more = nMore > 0 ? trans._n('%2 more task type', '%2 more task types', nMore, formatCount(nMore)) : '';
     const statuses = this.#statuses();
     return (
-      <ul class="tsk-gantt-legend" aria-label={trans.__('Prefixes: press one to hide or show its tasks')}>
+      <ul class="tsk-gantt-legend" aria-label={trans.__('Task types: press one to hide or show its tasks')}>
         {shown.map(row => <Entry key={row.prefix} row={row} emphasis={emphasis} colour={colourOf(row.prefix)} trans={trans} />)}
         <li key="/statuses" class="tsk-gantt-legend-statuses" hidden={statuses.length === 0}>
           {statuses.map(({ status, text }) => <span><span class={`tsk-gantt-swatch tsk-${status}`} />{text}</span>)}
         </li>
         <li key="/more" hidden={nMore === 0 && !open}>
-          <button type="button" title={trans.__('Show more or fewer prefixes')} aria-expanded={open} onClick={() => { this.setState({ open: !open }); }}>
+          <button type="button" title={trans.__('Show more or fewer task types (Dask: prefixes)')} aria-expanded={open} onClick={() => { this.setState({ open: !open }); }}>
             {open ? fewer : more}
           </button>
         </li>
         <li key="/all" hidden={emphasis.nHidden === 0}>
-          <Button text={trans.__('Show all')} label={trans.__('Show all prefixes again')} act={() => { emphasis.showAll(); }} />
+          <Button text={trans.__('Show all')} label={trans.__('Show all task types again')} act={() => { emphasis.showAll(); }} />
         </li>
       </ul>
     );

@@ -70,12 +70,21 @@ export interface Relation {
   readonly toS: number;
 }
 
+/** What a person looks for: all else steps back. */
+export interface Matches {
+  /** Those of a lane that have ended. */
+  lane(id: number): LaneTasks | undefined;
+  hasOpen(task: RunningTask): boolean;
+}
+
 export interface Picture {
   readonly layout: LaneLayout;
   readonly scene: Scene;
   readonly theme: Theme;
   readonly prefixColour: (prefix: number) => string;
   readonly filter: PrefixFilter;
+  /** Null: nothing is looked for. */
+  readonly matches: Matches | null;
   /** Lines between the selected task and others. */
   readonly relations: readonly Relation[];
   readonly hovered: BarPlace | null;

@@ -45,6 +45,18 @@ export const TASKS_CSS = `
 }
 .tsk-gantt-card dl > div { display: flex; gap: 8px; min-width: 0; }
 .tsk-gantt-card dt { flex: none; min-width: 5.8em; }
+.tsk-gantt-range p { margin: 0; }
+.tsk-gantt-range .tsk-gantt-range-title { font-weight: 600; }
+.tsk-gantt-range caption { white-space: nowrap; }
+.tsk-chart .tsk-gantt-range .tsk-text-table { max-height: 180px; margin: 6px 0 0; }
+.tsk-gantt-links { display: flex; gap: 0 8px; align-items: baseline; flex-wrap: wrap; margin-top: 4px; }
+.tsk-gantt-links > span { color: var(--tsk-faint); }
+.tsk-gantt-links ul { display: flex; flex-wrap: wrap; gap: 0 10px; min-width: 0; max-height: 4.6em; margin: 0; padding: 0; overflow: auto; list-style: none; }
+.tsk-gantt-links li { min-width: 0; overflow-wrap: anywhere; font: 11.5px/1.5 var(--tsk-code); color: var(--tsk-faint); }
+.tsk-gantt-links button {
+  padding: 0; border: 0; background: none; color: var(--tsk-ink); font: inherit; text-align: start; text-decoration: underline; cursor: pointer;
+}
+.tsk-gantt-links button:focus-visible { outline: 2px solid var(--tsk-accent); outline-offset: 1px; }
 @media (max-width: 480px) {
   .tsk-gantt-legend { padding-inline: 8px; }
 }

@@ -14,8 +14,8 @@ const MAX_TASKS = 10_000;
 
 export function prefixTable(prefixes: readonly PrefixSummary[], trans: TranslationBundle): TextTable {
   return {
-    caption: trans.__('Tasks of each prefix'),
-    columns: [trans.__('Prefix'), trans.__('Tasks'), trans.__('Finished'), trans.__('Failed'), trans.__('Interrupted'), trans.__('Running'), trans.__('Mean duration')],
+    caption: trans.__('Tasks of each type'),
+    columns: [trans.__('Task type'), trans.__('Tasks'), trans.__('Finished'), trans.__('Failed'), trans.__('Interrupted'), trans.__('Running'), trans.__('Mean duration')],
     rows: prefixes.map(p => [
       printable(p.prefix),
       ...[p.total, p.finished, p.erred, p.interrupted, p.running].map(formatCount),
@@ -32,8 +32,8 @@ export function laneTable(store: TaskStore, scene: Scene, trans: TranslationBund
   const seen = { hidden: null, focus: -1 };
   const query = coverageQuery(store, { ...scene, span: worked }, seen, 1);
   return {
-    caption: more > 0 ? trans.__('The first %1 of %2 lanes', formatCount(MAX_LANES), formatCount(lanes.length)) : trans.__('Lanes'),
-    columns: [trans.__('Lane'), trans.__('Worker'), trans.__('Tasks'), trans.__('Busy')],
+    caption: more > 0 ? trans.__('The first %1 of %2 threads', formatCount(MAX_LANES), formatCount(lanes.length)) : trans.__('Threads'),
+    columns: [trans.__('Thread'), trans.__('Worker'), trans.__('Tasks'), trans.__('Busy')],
     rows: lanes.slice(0, MAX_LANES).map(({ id, label, worker }) => {
       const lane = store.lane(id);
       coverage.measure([{ tasks: lane, open: open.get(id) ?? [] }], query);
@@ -64,7 +64,7 @@ export function taskTable(store: TaskStore, { lanes, span, runs, zeroS }: Scene,
   const caption = n > rows.length ? trans.__('The first %1 of %2 tasks in sight', formatCount(rows.length), formatCount(n)) : trans._n('%2 task in sight', '%2 tasks in sight', n, formatCount(n));
   return {
     caption,
-    columns: [trans.__('Key'), trans.__('Prefix'), trans.__('Lane'), trans.__('Status'), trans.__('Start'), trans.__('Duration'), trans.__('CPU time'), trans.__('Result size'), trans.__('Error')],
+    columns: [trans.__('Key'), trans.__('Task type'), trans.__('Thread'), trans.__('Status'), trans.__('Start'), trans.__('Duration'), trans.__('CPU time'), trans.__('Result size'), trans.__('Error')],
     rows
   };
 }

@@ -1,11 +1,10 @@
 /** Tasks over time, a row for each thread: a track of lanes. */
-import { formatDuration, printable } from '../../lib/format';
-import type { PrefixColours } from '../../store';
+import type { Span } from '../../lib/span';
 import { runsOfOthers } from '../../wire';
-import type { Brush } from '../timeline/brush';
+import type { Brush } from '../timeline/drawing/brush';
 import { bind } from '../timeline/keys';
-import type { LegendEntry } from '../timeline/picture';
-import type { Room } from '../timeline/room';
+import type { LegendEntry } from '../timeline/drawing/picture';
+import type { Room } from '../timeline/drawing/room';
 import type { TimeFrame } from '../timeline/time/time-frame';
 import type { Drawn, Tip, Track, TrackContext } from '../timeline/track';
 import { TextFitter } from '../ui/canvas';
@@ -14,13 +13,12 @@ import type { CanvasPoint } from '../ui/dom';
 import type { ComponentChildren } from '../ui/render';
 import type { TextTable } from '../ui/tables';
 import type { ButtonSpec } from '../ui/toolbar';
-import type { Selection } from './card';
-import { Card, WorkerButtons } from './card';
+import { Card, WorkerButtons } from './selection/card';
 import { paintBarTexts, paintFlags, paintGutter, paintOutlines } from './drawing/marks';
 import { Plot } from './drawing/plot';
 import { Emphasis } from './legend';
 import { FindBar } from './finding/find-bar';
-import type { Found, FoundOpen, FoundTask } from './finding/find-task';
+import type { Found } from './finding/find-task';
 import { findTask } from './finding/find-task';
 import type { TaskKeys } from './keys';
 import { taskKeys, taskMoves } from './keys';
@@ -29,17 +27,21 @@ import type { LaneLayout } from './layout';
 import { gutterPx, lanesHeightPx, layoutLanes } from './layout';
 import type { PrefixSummary } from './legend';
 import { Legend, summarise } from './legend';
-import { paintRelations, relationsOf, relationsText } from './relations';
+import type { Side } from './selection/neighbours';
+import { paintRelations } from './selection/relations';
+import { SelectedRange } from './range/selected-range';
 import type { Row } from './rows';
 import { Folding, LaneList, isFolded } from './rows';
-import type { Relation, Scene } from './scene';
+import type { Scene } from './scene';
 import { sceneOf } from './scene';
 import { TaskSearch } from './finding/search';
 import { Locator, Picker, placeOfBar } from './finding/selection';
 import { Steps } from './finding/steps';
+import { SelectedTask, colourOf } from './selection/selected';
 import { TASKS_CSS } from './style';
 import { laneTable, prefixTable, taskTable } from './tables';
-import { emptyText, labelText, stateText, statusWord, tipOf } from './words';
+import type { Findings, MakeFindings } from './why/findings';
+import { emptyText, labelText, stateText, tipOf } from './words';
 
 const MAX_LEGEND = 60;
 
@@ -52,6 +54,8 @@ export interface TasksOptions {
   readonly reveal?: RevealCell;
   /** What is drawn over the bars; left out: nothing. */
   readonly layer?: MakeLaneLayer;
+  /** Shows why what is shown took so long; left out: nobody knows. */
+  readonly findings?: MakeFindings;
 }
 
 export class TasksTrack implements Track, TaskKeys {
@@ -59,7 +63,7 @@ export class TasksTrack implements Track, TaskKeys {
   readonly label: string;
   readonly classes = ['tsk-gantt'] as const;
   readonly inBrief = 'all';
-  readonly css = TASKS_CSS;
+  readonly tellsRange = true;
   readonly keys;
   readonly #folding = new Folding();
   readonly #lanes: LaneList;
@@ -70,11 +74,13 @@ export class TasksTrack implements Track, TaskKeys {
   readonly #texts = new TextFitter();
   readonly #locator: Locator;
   readonly #steps: Steps;
+  readonly #selected: SelectedTask;
+  readonly #range: SelectedRange;
   readonly #findBar: FindBar;
+  readonly #findings: Findings | null;
   #scene: Scene | null = null;
   #layout: LaneLayout | null = null;
   #boxing = false;
-  #relating = false;
   #found: Found | null = null;
   #cursor = '';
   #prefixes: readonly PrefixSummary[] = [];
@@ -82,23 +88,24 @@ export class TasksTrack implements Track, TaskKeys {
   #nLost = 0;
   #seen = '';
   #news = -1;
+  /** The computes among which tasks are looked for. */
+  #searched = '';
   #hiddenVersion = 0;
   #tables: { readonly of: string; readonly tables: readonly TextTable[] } = { of: '', tables: [] };
-  #selection: Selection | null = null;
-  #relations: readonly Relation[] = [];
-  #said = '';
 
   constructor(private readonly context: TrackContext, private readonly options: TasksOptions) {
     const { store, window, trans, signal } = context;
     const request = (): void => { context.request(); };
     this.label = trans.__('Tasks');
-    this.keys = { moves: bind(taskMoves(trans), this), others: bind(taskKeys(trans), this) };
+    this.keys = { moves: bind(taskMoves(trans), this), others: bind(taskKeys(trans, options.findings !== undefined), this) };
     this.#lanes = new LaneList(store, this.#folding);
     this.#emphasis = new Emphasis(() => { this.#onEmphasis(); }, options.hidden);
     this.#picker = new Picker(store);
     this.#layer = options.layer?.({ store, window, trans, request }) ?? null;
     this.#plot = new Plot(this.#layer);
     this.#locator = new Locator(store, signal);
+    this.#selected = new SelectedTask(store, this.#picker, trans, options.reveal);
+    this.#range = new SelectedRange(context, this.#layer);
     this.#steps = new Steps({
       store, context, emphasis: this.#emphasis, picker: this.#picker, folding: this.#folding,
       scene: () => this.#scene, layout: () => this.#layout, rows: () => this.#refreshRows()
@@ -108,35 +115,50 @@ export class TasksTrack implements Track, TaskKeys {
         search: query => new TaskSearch(store, query, this.#scene?.runs ?? null, this.#emphasis.filter(store.tables)),
         selected: () => store.selection.current?.ref ?? null,
         goTo: ref => { this.#steps.goTo(ref); },
-        changed: () => { context.render(); },
+        changed: () => {
+          if (this.#findBar.matches !== null) {
+            this.#findings?.clear();
+          }
+          context.render();
+          context.request();
+        },
         closed: () => { context.focus(); }
       },
       trans,
       signal
     );
+    this.#findings = options.findings?.({ store, isSeen: () => context.isSeen(), changed: request }, trans, signal) ?? null;
   }
+
+  get css(): string { return TASKS_CSS + (this.#findings?.css ?? ''); }
 
   update(frame: TimeFrame | null): string | null {
     const { store, window, axis, trans } = this.context;
     this.#scene = frame === null ? null : sceneOf(store, window, frame, (...of) => this.#lanes.refresh(...of));
+    if (this.#searched !== window.id) {
+      this.#searched = window.id;
+      this.#findBar.refresh('others');
+    }
     if (this.#news !== store.version) {
       this.#news = store.version;
       this.#findBar.refresh('more');
     }
+    this.#findings?.update(window);
     this.#describe();
     if (this.#scene !== null && this.#scene.rows.length > 0) {
       this.#locator.refresh(this.#scene);
-      this.#select(this.#scene);
+      this.#selected.update(this.#scene);
+      this.#range.update(this.#scene);
       return null;
     }
-    this.#selection = null;
+    this.#selected.clear();
     return emptyText(store, this.#scene, axis.sinceRun !== null, trans);
   }
 
   version(): string {
     return [
-      this.#seen, this.#layer?.version(), this.#folding.version, this.#emphasis.focused, this.#boxing, this.#relating, this.#relations.length,
-      this.#findBar.isOpen, this.#findBar.said(), this.#said, JSON.stringify(this.#selection)
+      this.#seen, this.#layer?.version(), this.#folding.version, this.#emphasis.focused, this.#boxing, this.#selected.isRelating, this.#selected.relations.length, this.#selected.version, this.#range.version,
+      this.#findBar.isOpen, this.#findBar.version, this.#findBar.said(), this.#findings?.version, this.#selected.said, JSON.stringify(this.#selected.card)
     ].join('\n');
   }
 
@@ -160,7 +182,7 @@ export class TasksTrack implements Track, TaskKeys {
     const above = point === null ? null : (this.#layer?.hit(scene, layout, point, found !== null) ?? null);
     this.#found = above === null && found?.kind !== 'worker' ? found : null;
     this.#cursor = this.#boxing ? 'crosshair' : found === null ? 'default' : 'pointer';
-    return above ?? (found === null ? null : { kind: 'facts', facts: tipOf(found, scene, store.tables, trans), colour: this.#colourOfFound(found) });
+    return above ?? (found === null ? null : { kind: 'facts', facts: tipOf(found, scene, store.tables, trans), colour: colourOf(store, found) });
   }
 
   draw(brush: Brush): Drawn {
@@ -170,7 +192,6 @@ export class TasksTrack implements Track, TaskKeys {
     }
     const { context, room, theme, ratio } = brush;
     const { store } = this.context;
-    const colours = this.#colours();
     const hovered = this.#found;
     const selected = this.#picker.selected(scene);
     const picture = {
@@ -178,14 +199,16 @@ export class TasksTrack implements Track, TaskKeys {
       scene,
       theme,
       filter: this.#emphasis.filter(store.tables),
-      prefixColour: (prefix: number) => colours.colour(prefix),
-      relations: this.#relations,
+      matches: (this.#findings?.evidence ?? this.#findBar).matches,
+      prefixColour: (prefix: number) => store.colour(prefix),
+      relations: this.#selected.relations,
       hovered: hovered === null || hovered.kind === 'worker' ? null : placeOfBar(hovered, scene.nowS),
       selected: selected === null ? null : placeOfBar(selected, scene.nowS)
     };
     const measured = this.#plot.paint(context, store, picture, room.ticks, ratio);
     paintBarTexts(context, store, picture, this.#texts);
     paintFlags(context, picture, measured, ratio);
+    this.#findings?.paint(context, picture);
     paintRelations(context, picture);
     paintOutlines(context, picture);
     paintGutter(context, picture, this.#texts);
@@ -220,7 +243,7 @@ export class TasksTrack implements Track, TaskKeys {
     const { store, exporter, trans } = this.context;
     const scene = this.#scene;
     return [
-      { text: trans.__('Copy prefixes and lanes as a table'), act: () => { exporter.copy(this.#ownTables()); } },
+      { text: trans.__('Copy task types and threads as a table'), act: () => { exporter.copy(this.#ownTables()); } },
       {
         text: trans.__('Copy visible tasks as a table'),
         act: () => {
@@ -234,16 +257,19 @@ export class TasksTrack implements Track, TaskKeys {
 
   buttons(): readonly ButtonSpec[] {
     const { trans } = this.context;
-    return [{ text: trans.__('Find'), label: trans.__('Find tasks (/)'), act: () => { this.find(); } }];
+    return [
+      ...(this.#findings === null ? [] : [this.#findings.button()]),
+      { text: trans.__('Find'), label: trans.__('Find tasks (/)'), act: () => { this.find(); } }
+    ];
   }
 
   items(): readonly ButtonSpec[] {
     const { trans } = this.context;
     const rows = this.#scene?.rows ?? [];
     return [
-      { text: this.#boxing ? trans.__('Drag moves the chart') : trans.__('Drag zooms to a box (Shift+drag)'), act: () => { this.#toggleBox(); } },
+      { text: this.#boxing ? trans.__('Drag moves the chart') : trans.__('Drag selects a time range (Shift+drag)'), act: () => { this.#toggleBox(); } },
       {
-        text: isFolded(rows) ? trans.__('Show the lanes of workers (C)') : trans.__('Collapse workers (C)'), act: () => { this.toggleLanes(); },
+        text: isFolded(rows) ? trans.__('Show the threads of workers (Shift+C)') : trans.__('Collapse workers (Shift+C)'), act: () => { this.toggleLanes(); },
         hidden: !rows.some(row => row.kind === 'worker')
       }
     ];
@@ -275,12 +301,18 @@ export class TasksTrack implements Track, TaskKeys {
       <>
         <Legend prefixes={this.#prefixes} nLost={this.#nLost} emphasis={this.#emphasis} colourOf={prefix => this.#colourOf(prefix)} trans={trans} />
         {this.#layer?.legend(this.context.theme())}
+        {this.#range.panel()}
+        {this.#findings?.render()}
         <Card
-          selection={this.#selection} relating={this.#relating} trans={trans}
+          selection={this.#selected.card} neighbours={this.#selected.neighbours} relating={this.#selected.isRelating} trans={trans}
+          goTo={task => {
+            this.#steps.goToFound(task);
+            this.context.focus();
+          }}
           toggleRelations={() => { this.toggleRelations(); }}
           zoom={() => { this.zoomToSelected(); }}
           close={() => {
-            this.clearSelection();
+            this.#picker.select(null);
             this.context.focus();
           }}
         />
@@ -289,7 +321,7 @@ export class TasksTrack implements Track, TaskKeys {
   }
 
   said(): string {
-    return this.#said;
+    return [this.#findings?.said() ?? '', this.#selected.said, this.#range.said()].filter(said => said !== '').join('. ');
   }
 
   cursor(): string {
@@ -322,12 +354,29 @@ export class TasksTrack implements Track, TaskKeys {
   }
 
   zoomToSelected(): void {
-    this.#steps.zoomToSelected();
+    if (this.context.store.selection.current !== null || !this.#range.zoom()) {
+      this.#steps.zoomToSelected();
+    }
+  }
+
+  selectInSight(): void {
+    this.#range.selectInSight();
+  }
+
+  moveEdge(edge: keyof Span, direction: 1 | -1): void {
+    this.#range.moveEdge(edge, direction);
   }
 
   toggleRelations(): void {
-    this.#relating = !this.#relating;
+    this.#selected.isRelating = !this.#selected.isRelating;
     this.context.request();
+  }
+
+  walk(side: Side, isNext: boolean): void {
+    const task = this.#scene === null ? null : this.#selected.step(this.#scene, side, isNext);
+    if (task !== null) {
+      this.#steps.goToFound(task);
+    }
   }
 
   find(): void {
@@ -343,8 +392,12 @@ export class TasksTrack implements Track, TaskKeys {
     this.context.request();
   }
 
+  togglePath(): void { this.#findings?.togglePath(); }
+
   clearSelection(): void {
-    this.#picker.select(null);
+    if (this.#findings?.clear() !== true && !this.#range.clear()) {
+      this.#picker.select(null);
+    }
   }
 
   #toggleBox(): void {
@@ -396,58 +449,8 @@ export class TasksTrack implements Track, TaskKeys {
     this.#nLost = store.failures(window).reduce((n, kind) => n + (kind.status === 'lost' ? kind.n : 0), 0);
   }
 
-  /** Say what is selected, with the lines to what it needs and to what needs it. */
-  #select(scene: Scene): void {
-    const { store, trans } = this.context;
-    const selected = this.#picker.selected(scene);
-    if (selected === null) {
-      const { current } = store.selection;
-      this.#selection = null;
-      this.#relations = [];
-      this.#said = current === null ? '' : trans.__('%1 is not among these tasks', current.key.slice(0, 80));
-      return;
-    }
-    const links = this.#relating && selected.kind === 'ended' ? store.links(selected.ref.row) : null;
-    this.#relations = links === null || selected.kind === 'open' ? [] : relationsOf(store, selected, links);
-    const note = links === null ? '' : relationsText(links, this.#relations, trans);
-    const run = store.tables.runs.get(selected.kind === 'ended' ? selected.detail.run : selected.bar.task.run);
-    this.#selection = {
-      facts: tipOf(selected, scene, store.tables, trans),
-      colour: this.#colourOfFound(selected) ?? '',
-      note,
-      isOpen: selected.kind === 'open',
-      showCell: run === undefined ? null : (this.options.reveal?.(run) ?? null)
-    };
-    this.#said = `${this.#selectionText(selected)} ${note}`.trim();
-  }
-
-  /** The selected task in one sentence. */
-  #selectionText(found: FoundTask | FoundOpen): string {
-    const { trans } = this.context;
-    if (found.kind === 'open') {
-      return trans.__('selected %1 on %2: running', printable(found.bar.task.key, 80), found.label);
-    }
-    const { key, status, startS, stopS } = found.detail;
-    return trans.__('selected %1 on %2: %3 after %4', printable(key, 80), found.label, statusWord(status, trans), formatDuration(stopS - startS));
-  }
-
-  #colours(): PrefixColours {
-    return this.context.store.colours(this.context.window.whole);
-  }
-
   #colourOf(prefix: string): string {
-    return this.#colours().colour(this.context.store.tables.prefixId(prefix));
-  }
-
-  #colourOfFound(found: Found): string | null {
-    const { groups } = this.context.store.tables;
-    switch (found.kind) {
-      case 'ended':
-        return this.#colourOf(found.detail.prefix);
-      case 'open':
-        return this.#colourOf(groups[found.bar.task.group]?.prefix ?? '');
-      case 'worker':
-        return null;
-    }
+    const { store } = this.context;
+    return store.colour(store.tables.prefixId(prefix));
   }
 }

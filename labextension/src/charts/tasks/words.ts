@@ -41,7 +41,7 @@ export function stateText(store: TaskStore, scene: Scene, { runs, rows }: Counte
     parts.push(trans.__('%1 of other clients', formatCount(endedOf(rows) - ended)));
   }
   if (nHidden > 0) {
-    parts.push(trans._n('%2 prefix hidden', '%2 prefixes hidden', nHidden, formatCount(nHidden)));
+    parts.push(trans._n('%2 task type hidden', '%2 task types hidden', nHidden, formatCount(nHidden)));
   }
   if (store.missing > 0) {
     const all = store.nTasks + store.missing;
@@ -91,7 +91,7 @@ export function labelText(scene: Scene, prefixes: readonly PrefixSummary[], tran
 }
 
 function lanesText({ lanes }: Scene, trans: TranslationBundle): string {
-  return trans._n('%2 lane', '%2 lanes', lanes.length, formatCount(lanes.length));
+  return trans._n('%2 thread', '%2 threads', lanes.length, formatCount(lanes.length));
 }
 
 function sum(rows: readonly PrefixProgress[], of: (row: PrefixProgress) => number): number {
@@ -131,15 +131,18 @@ export function statusWord(status: TaskStatus, trans: TranslationBundle): string
 
 function endedTip({ detail, label, sharing }: FoundTask, zeroS: number, names: Names, trans: TranslationBundle): Facts {
   const durationS = detail.stopS - detail.startS;
+  const cpuShare = formatPercent(durationS > 0 ? Math.min((detail.cpuS ?? 0) / durationS, 1) : 0);
   const cpu =
     detail.cpuS === null
       ? trans.__('unknown')
-      : trans.__('%1 (%2 of the duration)', formatDuration(detail.cpuS), formatPercent(durationS > 0 ? Math.min(detail.cpuS / durationS, 1) : 0));
+      : detail.cpuFrom === 'shared'
+        ? trans.__('about %1 (%2 of the duration), shared by duration among tasks that ended together', formatDuration(detail.cpuS), cpuShare)
+        : trans.__('%1 (%2 of the duration)', formatDuration(detail.cpuS), cpuShare);
   const rows: [string, string][] = [
-    [trans.__('Prefix'), printable(detail.prefix)],
+    [trans.__('Task type'), printable(detail.prefix)],
     [trans.__('Group'), printable(detail.group)],
     ...computeRow(detail.run, names, trans),
-    [trans.__('Lane'), label],
+    [trans.__('Thread'), label],
     [trans.__('Status'), statusWord(detail.status, trans)],
     [trans.__('Start'), formatDuration(detail.startS - zeroS)],
     [trans.__('Duration'), formatDuration(durationS)],
@@ -161,10 +164,10 @@ function openTip({ bar, label }: FoundOpen, zeroS: number, nowS: number, names: 
   const { key, group, run } = bar.task;
   const { groups } = names;
   const rows: [string, string][] = [
-    [trans.__('Prefix'), printable(groups[group]?.prefix ?? '?')],
+    [trans.__('Task type'), printable(groups[group]?.prefix ?? '?')],
     [trans.__('Group'), printable(groups[group]?.name ?? '?')],
     ...computeRow(run, names, trans),
-    [trans.__('Lane'), label],
+    [trans.__('Thread'), label],
     [trans.__('Status'), trans.__('running')],
     [trans.__('Start'), formatDuration(bar.startS - zeroS)],
     [trans.__('So far'), formatDuration(Math.max(nowS - bar.startS, 0))]
@@ -182,8 +185,8 @@ function workerTip({ row, timeS, busyLanes, nTasks }: FoundWorker, zeroS: number
   const lanes = row.lanes.length;
   const rows: [string, string][] = [
     [trans.__('Time'), formatDuration(timeS - zeroS)],
-    [trans.__('Busy'), trans._n('%2 of %3 lane (%4)', '%2 of %3 lanes (%4)', lanes, String(Math.round(busyLanes * 10) / 10), formatCount(lanes), formatPercent(busyLanes / lanes))],
+    [trans.__('Busy'), trans._n('%2 of %3 thread (%4)', '%2 of %3 threads (%4)', lanes, String(Math.round(busyLanes * 10) / 10), formatCount(lanes), formatPercent(busyLanes / lanes))],
     [trans.__('Tasks'), formatCount(nTasks)]
   ];
-  return { key: row.label, rows, note: trans.__('The mean of its lanes: open it to see tasks.') };
+  return { key: row.label, rows, note: trans.__('The mean of its threads: open it to see tasks.') };
 }

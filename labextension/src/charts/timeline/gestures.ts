@@ -8,7 +8,7 @@ export interface PointerIntents {
   /** A span is being chosen; null: no longer. */
   band(edgesPx: readonly [number, number] | null): void;
   /** A span was chosen. */
-  zoomTo(edgesPx: readonly [number, number]): void;
+  choose(edgesPx: readonly [number, number]): void;
   hover(point: CanvasPoint | null): void;
   click(point: CanvasPoint): void;
 }
@@ -22,8 +22,8 @@ export interface Intents extends PointerIntents {
   press(key: string, shift: boolean): boolean;
 }
 
-/** @param boxByDrag whether a drag chooses a span even without shift */
-export function listenToGestures(canvas: HTMLElement, intents: Intents, boxByDrag: () => boolean, signal: AbortSignal): void {
+/** @param boxByDrag whether a drag from a place chooses a span even without shift */
+export function listenToGestures(canvas: HTMLElement, intents: Intents, boxByDrag: (from: CanvasPoint) => boolean, signal: AbortSignal): void {
   listenToWheel(canvas, intents, signal);
   listenToPointers(canvas, intents, boxByDrag, signal);
   canvas.addEventListener('dblclick', () => { intents.fit(); }, { signal });
@@ -71,7 +71,7 @@ type Gesture =
   | { readonly kind: 'pinch'; readonly apartPx: number; readonly middlePx: number }
   | null;
 
-function listenToPointers(canvas: HTMLElement, intents: PointerIntents, boxByDrag: () => boolean, signal: AbortSignal): void {
+function listenToPointers(canvas: HTMLElement, intents: PointerIntents, boxByDrag: (from: CanvasPoint) => boolean, signal: AbortSignal): void {
   const fingers = new Map<number, CanvasPoint>();
   let gesture: Gesture = null;
   const end = (): void => {
@@ -114,7 +114,7 @@ function listenToPointers(canvas: HTMLElement, intents: PointerIntents, boxByDra
         intents.hover(null);
         gesture = pinchOf(fingers);
       } else {
-        gesture = { kind: 'press', at, box: event.shiftKey || boxByDrag() };
+        gesture = { kind: 'press', at, box: event.shiftKey || boxByDrag(at) };
       }
     },
     { signal }
@@ -146,7 +146,7 @@ function listenToPointers(canvas: HTMLElement, intents: PointerIntents, boxByDra
       if (last?.kind === 'press') {
         intents.click(at);
       } else if (last?.kind === 'box' && Math.abs(at.xPx - last.fromPx) >= DRAG_PX) {
-        intents.zoomTo([Math.min(last.fromPx, at.xPx), Math.max(last.fromPx, at.xPx)]);
+        intents.choose([Math.min(last.fromPx, at.xPx), Math.max(last.fromPx, at.xPx)]);
       }
     },
     { signal }

@@ -1,7 +1,9 @@
 /** What a section has of the timeline it stands in. */
+import type { Span } from '../../lib/span';
 import type { Theme } from '../../lib/theme';
 import type { TranslationBundle } from '../../lib/translate';
 import type { TaskStore } from '../../store';
+import type { Keeper } from '../ui/export';
 import type { Navigator } from './time/navigator';
 import type { ShownWindow } from './time/shown-window';
 import type { TimeAxis } from './time/time-axis';
@@ -22,10 +24,15 @@ export interface SectionHost {
   readonly isBrief: boolean;
   /** Shows or hides what a brief view leaves out; null: nobody may here. */
   readonly toggleBrief: (() => void) | null;
+  /** Writes files of what is shown; null: nobody does. */
+  readonly keeper: Keeper | null;
   /** How often the store had news. */
   readonly news: number;
   /** Paint soon. */
   request(): void;
+  /** A person chose a span: it is selected where a track tells what ran there, else shown. */
+  choose(span: Span | null): void;
   togglePause(): void;
   toggleClear(): void;
+  toggleAll(): void;
 }

@@ -11,21 +11,21 @@ import type { TextTable } from '../ui/tables';
 import { Table } from '../ui/tables';
 import type { ToolbarSpec } from '../ui/toolbar';
 import { Toolbar } from '../ui/toolbar';
-import { AXIS_PX, paintPointed, paintTimeAxis } from './axis';
-import { Brush } from './brush';
+import { AXIS_PX, paintPointed, paintTimeAxis } from './drawing/axis';
+import { Brush } from './drawing/brush';
+import { Hint } from './hint';
 import type { Intents } from './gestures';
 import { listenToGestures } from './gestures';
 import type { BoundKey, TimeKeys } from './keys';
 import { KeyHelp, keyTable, press } from './keys';
-import { pictureOf } from './picture';
-import type { Room } from './room';
-import { roomOf, trackWidthPx } from './room';
+import { pictureOf } from './drawing/picture';
+import type { Room } from './drawing/room';
+import { roomOf, trackWidthPx } from './drawing/room';
 import type { SectionHost } from './section-host';
 import type { TimeFrame } from './time/time-frame';
 import { TipBox } from './tip';
 import type { MakeTrack, Part, Tip, Track } from './track';
 
-const HINT_MS = 1600;
 /** Tables are for screen readers too, which should not be interrupted ten times a second. */
 const TABLE_MS = 5000;
 /** How much stands below a track that has no axis. */
@@ -41,6 +41,7 @@ export class Section implements Intents, TimeKeys {
   readonly #scroll: HTMLElement;
   readonly #tips: HTMLElement;
   readonly #notice: Notice;
+  readonly #hint = new Hint(() => { this.render(); });
   readonly #exporter: Exporter;
   readonly #keys: readonly BoundKey[];
   #part: Part = 'all';
@@ -56,10 +57,8 @@ export class Section implements Intents, TimeKeys {
   #hadTip = false;
   #bandPx: readonly [number, number] | null = null;
   #isOver = false;
-  #hinting = false;
   #helping = false;
   #tabling = false;
-  #hintTimer: ReturnType<typeof setTimeout> | undefined;
   #tableTimer: ReturnType<typeof setTimeout> | undefined;
   #tableMs = -Infinity;
   #tableSeen = '';
@@ -73,17 +72,17 @@ export class Section implements Intents, TimeKeys {
   constructor(private readonly timeline: SectionHost, make: MakeTrack, private readonly leads: boolean) {
     const { signal, trans, store, window, axis, navigator } = timeline;
     this.#notice = new Notice(() => { this.render(); }, signal);
-    this.#exporter = new Exporter(this.#notice, trans);
+    this.#exporter = new Exporter(this.#notice, trans, timeline.keeper);
     this.track = make({
       store, window, axis, navigator, signal, trans,
       exporter: this.#exporter,
       request: () => { timeline.request(); },
       render: () => { this.render(); },
-      theme: () => timeline.theme,
-      focus: () => { this.#canvas.focus(); },
+      theme: () => timeline.theme, focus: () => { this.#canvas.focus(); },
       stepCursor: direction => { this.#step(direction); },
       room: () => this.#room,
-      scrollTo: topPx => { this.#scroll.scrollTop = topPx; }
+      scrollTo: topPx => { this.#scroll.scrollTop = topPx; },
+      isSeen: () => !document.hidden && this.root.getClientRects().length > 0
     });
     this.root = element('section', { role: 'group' });
     this.#keys = keyTable(this, trans, this.track?.keys);
@@ -99,13 +98,13 @@ export class Section implements Intents, TimeKeys {
     const { signal } = this.timeline;
     keepKeys(this.root, signal);
     this.#scroll.addEventListener('scroll', () => { this.timeline.request(); }, { signal, passive: true });
-    this.#canvas.addEventListener('focus', () => { this.#setHint(false); }, { signal });
-    listenToGestures(this.#canvas, this, () => this.track?.isBoxing?.() === true, signal);
+    this.#canvas.addEventListener('focus', () => { this.#hint.hide(); }, { signal });
+    listenToGestures(this.#canvas, this, from => this.track?.isBoxing?.() === true || this.#isOnAxis(from), signal);
   }
 
   stop(): void {
     this.#isOver = true;
-    clearTimeout(this.#hintTimer);
+    this.#hint.stop();
     clearTimeout(this.#tableTimer);
     render(null, this.#tips);
     render(null, this.root);
@@ -189,7 +188,7 @@ export class Section implements Intents, TimeKeys {
     const tools = this.#tools(track);
     const room = this.#room;
     const seen = [
-      this.#part, this.#unfolds, this.timeline.isBrief, track.label, track.version(), this.#nothing, this.#notice.text, this.#hinting, this.#helping, this.#tabling, this.#tableMs, this.#description,
+      this.#part, this.#unfolds, this.timeline.isBrief, track.label, track.version(), this.#nothing, this.#notice.text, this.#hint.isShown, this.#helping, this.#tabling, this.#tableMs, this.#description,
       room?.plotLeftPx, room?.heightPx, room?.scrollPx, tools.hidden, this.timeline.isDark,
       ...[...tools.buttons, ...tools.menu.items].flatMap(({ text, pressed, hidden }) => [text, pressed, hidden])
     ].join('\n');
@@ -223,7 +222,7 @@ export class Section implements Intents, TimeKeys {
             </div>
           </div>
           <div class={`tsk-track-empty ${prefix}-empty`} hidden={isShown}>{this.#nothing}</div>
-          <div class={`tsk-track-hint ${prefix}-hint`} aria-hidden="true" hidden={!this.#hinting}>{trans.__('Click the chart first, or hold Ctrl, to zoom')}</div>
+          <div class={`tsk-track-hint ${prefix}-hint`} aria-hidden="true" hidden={!this.#hint.isShown}>{trans.__('Click the chart first, or hold Ctrl, to zoom')}</div>
           <div class="tsk-track-tips" />
         </div>
         {track.foot()}
@@ -246,8 +245,11 @@ export class Section implements Intents, TimeKeys {
     this.#withRoom(room => { this.timeline.navigator.pan(px, room); });
   }
 
-  zoomTo(edgesPx: readonly [number, number]): void {
-    this.#withRoom(room => { this.timeline.navigator.zoomTo(edgesPx, room); });
+  choose(edgesPx: readonly [number, number]): void {
+    this.#withRoom(room => {
+      this.timeline.choose(this.timeline.navigator.spanOf(edgesPx, room));
+    });
+    this.#canvas.focus();
   }
 
   band(edgesPx: readonly [number, number] | null): void {
@@ -291,14 +293,7 @@ export class Section implements Intents, TimeKeys {
       // The wheel did something: it scrolled the track.
       return;
     }
-    this.#setHint(true);
-    clearTimeout(this.#hintTimer);
-    this.#hintTimer = setTimeout(() => { this.#setHint(false); }, HINT_MS);
-  }
-
-  #setHint(hinting: boolean): void {
-    this.#hinting = hinting;
-    this.render();
+    this.#hint.show();
   }
 
   #step(direction: 1 | -1 | null): void {
@@ -311,6 +306,11 @@ export class Section implements Intents, TimeKeys {
       this.#keyed = true;
       axis.point(clamp(fromS + (direction * widthS(frame.span)) / KEY_STEPS, startS, stopS));
     }
+  }
+
+  /** Whether a place is on the ruler below the track. */
+  #isOnAxis({ yPx }: CanvasPoint): boolean {
+    return this.#room !== null && yPx >= this.#room.heightPx;
   }
 
   #withRoom(act: (room: Room) => void): void {
@@ -344,8 +344,12 @@ export class Section implements Intents, TimeKeys {
           { text: this.#tabling ? hide : show, act: () => { this.#toggleTables(); } },
           ...track.copies(),
           { text: trans.__('Save as PNG'), act: () => { this.#savePicture(track); }, hidden: !maySaveFiles() },
+          ...this.#exporter.files(() => timeline.window),
           ...(leads
-            ? [{ text: isCleared ? trans.__('Show all computes again') : trans.__('Clear, show new tasks only'), act: () => { timeline.toggleClear(); }, hidden: !isLive && !isCleared }]
+            ? [
+              { text: axis.chosen === 'all' ? trans.__('Show the latest compute only') : trans.__('Show all computes'), act: () => { timeline.toggleAll(); }, hidden: !timeline.window.mayShowAll },
+              { text: isCleared ? trans.__('Show all computes again') : trans.__('Clear, show new tasks only'), act: () => { timeline.toggleClear(); }, hidden: !isLive && !isCleared }
+            ]
             : []),
           { text: trans.__('Keyboard shortcuts'), act: () => { this.help(); } }
         ]
@@ -368,8 +372,7 @@ export class Section implements Intents, TimeKeys {
   }
 
   #savePicture(track: Track): void {
-    const picture = pictureOf(this.#canvas, track.title(), track.legend(), this.timeline.theme);
-    this.#exporter.save(picture, `taskscope-${track.name}.png`);
+    this.#exporter.save(pictureOf(this.#canvas, track.title(), track.legend(), this.timeline.theme), `taskscope-${track.name}.png`);
   }
 
   #refreshTables(track: Track): void {
@@ -405,7 +408,7 @@ export class Section implements Intents, TimeKeys {
     const at = this.#keyed ? atCursor : this.#pointer;
     const timeS = this.#keyed ? axis.cursorS : at === null ? null : navigator.timeAt(at.xPx, room);
     const tip = track.hit(this.#pointer, timeS, room, frame);
-    const cursor = track.cursor?.() ?? '';
+    const cursor = this.#pointer !== null && this.#isOnAxis(this.#pointer) ? 'col-resize' : (track.cursor?.() ?? '');
     if (this.#canvas.style.cursor !== cursor) {
       this.#canvas.style.cursor = cursor;
     }
@@ -425,7 +428,7 @@ export class Section implements Intents, TimeKeys {
     const { span, nowS, growing } = frame;
     const drawn = [
       track.version(), news, span.startS, span.stopS, growing ? nowS : '', room.widthPx, room.heightPx, room.plotLeftPx, room.scrollPx,
-      hasAxis, ratio, theme.paper, theme.accent, axis.cursorS, axis.pausedAtS, this.#bandPx
+      hasAxis, ratio, theme.paper, theme.accent, axis.cursorS, axis.pausedAtS, this.#bandPx, axis.range?.startS, axis.range?.stopS
     ].join(' ');
     if (this.#context === null || (drawn === this.#drawn && this.#pointer === null)) {
       return 'still';
@@ -440,7 +443,7 @@ export class Section implements Intents, TimeKeys {
     if (hasAxis) {
       paintTimeAxis(brush);
     }
-    paintPointed(brush, { cursorS: axis.cursorS, bandPx: this.#bandPx });
+    paintPointed(brush, { cursorS: axis.cursorS, bandPx: this.#bandPx, range: axis.range }, hasAxis);
     this.#drawn = outcome === 'exact' && this.#pointer === null ? drawn : '';
     return outcome === 'exact' ? 'still' : outcome;
   }

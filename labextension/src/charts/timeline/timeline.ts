@@ -2,10 +2,12 @@
  * The one timeline: any number of tracks on one time axis, with one cursor, one selection and one animation frame.
  * What is seen follows the store and the person; painting waits for frames.
  */
+import type { Span } from '../../lib/span';
 import type { Theme } from '../../lib/theme';
 import type { TranslationBundle } from '../../lib/translate';
 import { english } from '../../lib/translate';
-import type { TaskStore } from '../../store';
+import type { RunWindow, TaskStore } from '../../store';
+import type { Keeper } from '../ui/export';
 import type { Painted } from '../ui/frames';
 import { FrameLoop } from '../ui/frames';
 import { prefersStill, readTheme, watchTheme } from '../ui/page-theme';
@@ -16,6 +18,7 @@ import { Section } from './section';
 import type { SectionHost } from './section-host';
 import { TIMELINE_CSS } from './style';
 import { Navigator } from './time/navigator';
+import type { Shows } from './time/shown-window';
 import { ShownWindow } from './time/shown-window';
 import { TimeAxis } from './time/time-axis';
 import { timeFrame } from './time/time-frame';
@@ -27,6 +30,8 @@ export interface TimelineOptions {
   readonly firstRun?: number;
   /** Null or left out: and all that come. */
   readonly lastRun?: number | null;
+  /** Which of these computes are shown; left out: all. */
+  readonly shows?: Shows;
   /** Whether it starts by moving with the present; on where the window is open. */
   readonly follow?: boolean;
   /** Whether this is a recording that is over: nothing will come that could be followed. */
@@ -38,6 +43,8 @@ export interface TimelineOptions {
   /** A person wants more charts, or fewer; left out: there is no button for that. */
   readonly onBrief?: (brief: boolean) => void;
   readonly trans?: TranslationBundle;
+  /** Writes files of what is shown; left out: nobody does. */
+  readonly keeper?: Keeper;
   /** The person switched following on or off. */
   readonly onFollow?: (follow: boolean) => void;
   /** The person chose a span, in seconds after the recorder's zero; null: no certain one. */
@@ -56,6 +63,8 @@ export interface TimelineChart {
   /** Select a task by its key, for all views of the recorder; null: none. */
   setSelectedKey(key: string | null): void;
   setBrief(brief: boolean): void;
+  /** Show the computes of another window. */
+  setWindow(window: RunWindow): void;
   /** The span that is shown, null before the first compute. */
   timeRange(): [startS: number, stopS: number] | null;
 }
@@ -79,6 +88,7 @@ export class Timeline implements TimelineChart, SectionHost {
   readonly window: ShownWindow;
   readonly navigator: Navigator;
   readonly toggleBrief: (() => void) | null;
+  readonly keeper: Keeper | null;
   theme: Theme;
   isBrief: boolean;
   /** How often the store had news. */
@@ -90,18 +100,22 @@ export class Timeline implements TimelineChart, SectionHost {
   #wasLive = false;
 
   constructor(readonly store: TaskStore, makers: readonly MakeTrack[], options: TimelineOptions) {
-    const { signal, firstRun = 0, lastRun = null, trans = english } = options;
+    const { signal, firstRun = 0, lastRun = null, shows = 'all', trans = english } = options;
     this.signal = signal;
     this.trans = trans;
     this.isOver = options.isOver ?? false;
     this.isBrief = options.brief ?? false;
     const { onBrief } = options;
+    this.keeper = options.keeper ?? null;
     this.toggleBrief = onBrief === undefined ? null : () => { onBrief(!this.isBrief); };
     this.axis = options.axis ?? new TimeAxis(options.follow ?? lastRun === null);
-    this.window = new ShownWindow({ firstRun, lastRun }, this.axis);
+    this.window = new ShownWindow(store, { firstRun, lastRun }, this.axis, shows);
     this.#report = new Reporter(options);
     this.navigator = new Navigator(
-      view => timeFrame(store, this.window, view, this.axis.pausedAtS),
+      view => {
+        this.window.refresh(view);
+        return timeFrame(store, this.window, view, this.axis.pausedAtS);
+      },
       this.axis,
       view => { this.#report.view(view); }
     );
@@ -176,6 +190,11 @@ export class Timeline implements TimelineChart, SectionHost {
     this.request();
   }
 
+  setWindow(window: RunWindow): void {
+    this.window.whole = window;
+    this.request();
+  }
+
   setSelectedKey(key: string | null): void {
     this.#report.knownKey(key);
     this.store.selection.select(key === null ? null : { key, ref: null }, this);
@@ -186,14 +205,30 @@ export class Timeline implements TimelineChart, SectionHost {
     return span === undefined ? null : [span.startS, span.stopS];
   }
 
+  choose(span: Span | null): void {
+    if (span === null) {
+      return;
+    }
+    if (this.#sections.some(({ track }) => track?.tellsRange === true)) {
+      this.axis.select(span);
+    } else {
+      this.navigator.show(span);
+    }
+  }
+
   togglePause(): void {
     this.axis.pauseAt(this.axis.pausedAtS === null ? this.store.clock.nowS() : null);
   }
 
   /** Leave out the computes that are over, or show them again. */
   toggleClear(): void {
-    this.window.toggleClear(this.store);
+    this.window.toggleClear();
     this.navigator.fit();
+  }
+
+  /** Show all computes of the session, or what runs now. */
+  toggleAll(): void {
+    this.axis.choose(this.axis.chosen === 'all' ? null : 'all');
   }
 
   #onNews(): void {

@@ -13,10 +13,10 @@ import type { Exporter } from '../ui/export';
 import type { ComponentChildren } from '../ui/render';
 import type { TextTable } from '../ui/tables';
 import type { ButtonSpec } from '../ui/toolbar';
-import type { Brush } from './brush';
+import type { Brush } from './drawing/brush';
 import type { BoundKey } from './keys';
-import type { LegendEntry } from './picture';
-import type { Room } from './room';
+import type { LegendEntry } from './drawing/picture';
+import type { Room } from './drawing/room';
 import type { Navigator } from './time/navigator';
 import type { ShownWindow } from './time/shown-window';
 import type { TimeAxis } from './time/time-axis';
@@ -87,6 +87,8 @@ export interface Track {
   copies(): readonly ButtonSpec[];
   buttons?(): readonly ButtonSpec[];
   items?(): readonly ButtonSpec[];
+  /** Whether it tells what ran in the range of time that a person selects. */
+  readonly tellsRange?: true;
   /** Whether a drag chooses a span even without shift. */
   isBoxing?(): boolean;
   click?(point: CanvasPoint): void;
@@ -115,6 +117,8 @@ export interface TrackContext {
   /** The room of the last painting; null: there was none. */
   room(): Room | null;
   scrollTo(topPx: number): void;
+  /** Whether it is in sight, or only scrolled away: not in a panel or tab that is hidden. */
+  isSeen(): boolean;
 }
 
 export type MakeTrack = (context: TrackContext) => Track | null;

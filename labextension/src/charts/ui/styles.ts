@@ -1,4 +1,5 @@
 /** Style sheets of charts, as constructed sheets: a Content-Security-Policy without inline styles allows them. */
+import { DARK, LIGHT } from '../../lib/theme';
 
 const adopted = new WeakMap<Document | ShadowRoot, Set<string>>();
 
@@ -24,14 +25,14 @@ export function adoptStyles(el: Element, css: string): void {
  */
 export const SHARED_CSS = `
 .tsk-chart {
-  --tsk-paper: var(--jp-layout-color0, #ffffff);
+  --tsk-paper: var(--jp-layout-color0, ${LIGHT.paper});
   --tsk-raised: var(--jp-layout-color1, #ffffff);
-  --tsk-ink: var(--jp-ui-font-color1, #1f2328);
-  --tsk-faint: #59636e;
-  --tsk-line: var(--jp-border-color2, #d8dde3);
-  --tsk-accent: var(--jp-brand-color1, #1565c0);
+  --tsk-ink: var(--jp-ui-font-color1, ${LIGHT.ink});
+  --tsk-faint: ${LIGHT.faint};
+  --tsk-line: var(--jp-border-color2, ${LIGHT.line});
+  --tsk-accent: var(--jp-brand-color1, ${LIGHT.accent});
   --tsk-error: #c00000;
-  --tsk-font: var(--jp-ui-font-family, system-ui, -apple-system, "Segoe UI", Helvetica, Arial, sans-serif);
+  --tsk-font: var(--jp-ui-font-family, ${LIGHT.font});
   --tsk-code: var(--jp-code-font-family, ui-monospace, Menlo, Consolas, monospace);
   box-sizing: border-box;
   min-width: 0;
@@ -41,12 +42,12 @@ export const SHARED_CSS = `
   font-variant-numeric: tabular-nums;
 }
 .tsk-chart.tsk-dark {
-  --tsk-paper: var(--jp-layout-color0, #161b22);
+  --tsk-paper: var(--jp-layout-color0, ${DARK.paper});
   --tsk-raised: var(--jp-layout-color1, #21262d);
-  --tsk-ink: var(--jp-ui-font-color1, #e6edf3);
-  --tsk-faint: #a3adb8;
-  --tsk-line: var(--jp-border-color2, #3d444d);
-  --tsk-accent: var(--jp-brand-color1, #64b5f6);
+  --tsk-ink: var(--jp-ui-font-color1, ${DARK.ink});
+  --tsk-faint: ${DARK.faint};
+  --tsk-line: var(--jp-border-color2, ${DARK.line});
+  --tsk-accent: var(--jp-brand-color1, ${DARK.accent});
   --tsk-error: #ff6b6b;
 }
 .tsk-chart * { box-sizing: border-box; }

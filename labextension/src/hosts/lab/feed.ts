@@ -1,11 +1,12 @@
 /** The feed of one kernel, as the browser sees it: keeps the stores up to date, whatever happens to the kernel. */
 import type { Kernel } from '@jupyterlab/services';
-import { type JSONValue, UUID } from '@lumino/coreutils';
+import { type JSONObject, type JSONValue, UUID } from '@lumino/coreutils';
 import type { IDisposable } from '@lumino/disposable';
 import { Signal } from '@lumino/signaling';
 
+import type { Keeper } from '../../charts/ui/export';
 import type { TaskStore } from '../../store/task-store';
-import { type Batch, type LinksAnswer, PageStream, WireError, decodeLinks } from '../../wire';
+import { type Batch, type LinksAnswer, PageStream, WireError, decodeExplained, decodeLinks } from '../../wire';
 import { FEED_DEFAULTS, type FeedSettings } from './feed-settings';
 import { InStep, RESUME_MS } from './in-step';
 import { type Arrival, KernelLink, type LinkEvent } from './link';
@@ -164,6 +165,37 @@ export class Feed implements IDisposable {
     return null;
   }
 
+  /** Have the kernel write computes to a file beside the notebook, compare or explain them: see `jupyter/feed/keeping.py`. */
+  readonly keeper: Keeper = {
+    save: async ({ firstRun, lastRun }, format) =>
+      (await this._keep({ verb: 'save', first_run: firstRun, last_run: lastRun, format })).path ?? '',
+    compare: async ({ firstRun, lastRun }) => (await this._keep({ verb: 'compare', first_run: firstRun, last_run: lastRun })).html ?? '',
+    explain: async ({ firstRun, lastRun }) => decodeExplained((await this._keep({ verb: 'explain', first_run: firstRun, last_run: lastRun })).data)
+  };
+
+  private _keep(asked: JSONObject): Promise<Reply> {
+    return new Promise((resolve, reject) => {
+      const request = this._nKept++;
+      if (this._link.ask({ ...asked, request })) {
+        this._onKept.set(request, { resolve, reject });
+      } else {
+        reject(new Error('the kernel does not answer'));
+      }
+    });
+  }
+
+  private _heardKept(reply: Reply): void {
+    const waiting = reply.request === null ? undefined : this._onKept.get(reply.request);
+    if (reply.request !== null && waiting !== undefined) {
+      this._onKept.delete(reply.request);
+      if (reply.error === null) {
+        waiting.resolve(reply);
+      } else {
+        waiting.reject(new Error(reply.error));
+      }
+    }
+  }
+
   /** Null if the kernel does not answer in time: a C call may hold it up, which a signal may yet end. */
   private _askToStop(run: number, way: 'interrupt' | 'cancel'): Promise<Reply | null> {
     return new Promise(resolve => {
@@ -275,6 +307,7 @@ export class Feed implements IDisposable {
     if (reply.re === 'stop' && reply.run !== null) {
       this._onStopReply.get(reply.run)?.(reply);
     }
+    this._heardKept(reply);
     this._subshell = reply.subshell;
     this._told = reply.epoch;
     this._lastMs = performance.now();
@@ -315,6 +348,10 @@ export class Feed implements IDisposable {
   private _setState(state: FeedState): void {
     this._state = state;
     if (state.kind !== 'live' && state.kind !== 'connecting') {
+      this._onKept.forEach(({ reject }) => {
+        reject(new Error('the connection to the kernel was lost meanwhile'));
+      });
+      this._onKept.clear();
       // Nobody knows whether what ran still does.
       this._active = false;
       if (state.kind === 'restarted' || state.kind === 'dead') {
@@ -340,6 +377,8 @@ export class Feed implements IDisposable {
   private _nBatches = 0;
   private readonly _stopping = new Map<number, Promise<string | null>>();
   private readonly _onStopReply = new Map<number, (reply: Reply) => void>();
+  private readonly _onKept = new Map<number, { readonly resolve: (reply: Reply) => void; readonly reject: (error: Error) => void }>();
+  private _nKept = 0;
   private _lastMs = performance.now();
 }
 

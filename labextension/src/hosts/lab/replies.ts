@@ -10,6 +10,13 @@ export interface Reply {
   error: string | null;
   /** Of `stop`: which compute; null: none, or an answer to something else. */
   run: number | null;
+  /** Of `save`, `compare` and `explain`: which request; null: none, or an answer to something else. */
+  request: number | null;
+  /** What came of it. */
+  path: string | null;
+  html: string | null;
+  /** All of it, unchecked. */
+  data: unknown;
 }
 
 /** Return the reply, or null if it is none of ours. */
@@ -17,7 +24,7 @@ export function parseReply(data: unknown): Reply | null {
   if (typeof data !== 'object' || data === null) {
     return null;
   }
-  const { re, recorder, epoch, cursor, lease_s: leaseS, subshell, error, run } = data as Record<string, unknown>;
+  const { re, recorder, epoch, cursor, lease_s: leaseS, subshell, error, run, request, path, html } = data as Record<string, unknown>;
   if (typeof recorder !== 'string' || typeof epoch !== 'string' || typeof cursor !== 'number') {
     return null;
   }
@@ -29,7 +36,11 @@ export function parseReply(data: unknown): Reply | null {
     leaseS: typeof leaseS === 'number' && leaseS > 0 ? leaseS : 30,
     subshell: subshell === true,
     error: typeof error === 'string' ? error : null,
-    run: typeof run === 'number' ? run : null
+    run: typeof run === 'number' ? run : null,
+    request: typeof request === 'number' ? request : null,
+    path: typeof path === 'string' ? path : null,
+    html: typeof html === 'string' ? html : null,
+    data
   };
 }
 

@@ -6,9 +6,10 @@ import { mount as mountDashboard } from '../../charts/dashboard';
 import { type FlameColours, mount as mountFlame } from '../../charts/flame';
 import { decodeFlame } from '../../charts/flame/data';
 import { mount as mountProgress } from '../../charts/progress';
-import type { TimelineChart } from '../../charts/timeline';
+import type { Shows, TimelineChart } from '../../charts/timeline';
 import type { TracksOptions } from '../../charts/tracks';
 import { mountTracks } from '../../charts/tracks';
+import { findingsOf } from '../../charts/tasks/why/findings';
 import { hearOthers, setBy } from '../private-names';
 import type { MountChart } from './view';
 
@@ -16,8 +17,8 @@ export const mountProgressOf: MountChart = ({ el, store, ...place }, model, { tr
   mountProgress(el, store, { ...place, shows: showsOf(model), trans });
 };
 
-/** Whether progress is the headline of a session, or of all computes of a cell, a window or a recording. */
-function showsOf(model: WidgetModel): 'now' | 'all' {
+/** Whether what runs now is shown, as of a session, or all computes of a cell, a window or a recording. */
+function showsOf(model: WidgetModel): Shows {
   return model.get('shows_now') === true ? 'now' : 'all';
 }
 
@@ -26,20 +27,17 @@ export const mountGanttOf: MountChart = (place, model, { trans }) => {
   follow(traits, model, mountTracks(place.el, place.store, ['tasks'], timelineOptions(place, model, traits, trans)));
 };
 
-export const mountResourcesOf: MountChart = ({ el, store, ...place }, _model, { trans }) => {
-  mountTracks(el, store, ['workers', 'resources'], { ...place, clusters: CLUSTER_CHARTS, trans });
+export const mountResourcesOf: MountChart = ({ el, store, ...place }, model, { trans }) => {
+  mountTracks(el, store, ['workers', 'resources'], { ...place, shows: showsOf(model), clusters: CLUSTER_CHARTS, trans });
 };
 
 export const mountCacheOf: MountChart = ({ el, store, ...place }, model, { trans }) => {
-  mountTracks(el, store, ['cache'], { ...place, trans, ...(model.get('metric') === 'count' ? { measure: 'count' } : {}) });
+  mountTracks(el, store, ['cache'], { ...place, shows: showsOf(model), trans, ...(model.get('metric') === 'count' ? { measure: 'count' } : {}) });
 };
 
-export const mountFlameOf: MountChart = ({ el, store, signal, firstRun, lastRun }, model, { trans }) => {
+export const mountFlameOf: MountChart = ({ el, store, signal }, model, { trans }) => {
   const colours: FlameColours = {
-    current: () => {
-      const known = store.colours({ firstRun, lastRun });
-      return prefix => known.colour(store.tables.prefixId(prefix));
-    },
+    current: () => prefix => store.colour(store.tables.prefixId(prefix)),
     subscribe: (changed, until) => {
       store.subscribe(changed, until);
     }
@@ -61,7 +59,6 @@ export const mountDashboardOf: MountChart = (place, model, { trans }) => {
   const dashboard = mountDashboard(place.el, place.store, {
     ...timelineOptions(place, model, traits, trans),
     ...(place.stop === undefined ? {} : { stop: place.stop }),
-    shows: showsOf(model),
     compact: model.get('compact') === true,
     brief: model.get('more_charts') !== true,
     onBrief: brief => {
@@ -79,7 +76,7 @@ export const mountDashboardOf: MountChart = (place, model, { trans }) => {
 };
 
 function timelineOptions(
-  { signal, firstRun, lastRun, reveal }: Parameters<MountChart>[0],
+  { signal, firstRun, lastRun, reveal, keeper }: Parameters<MountChart>[0],
   model: WidgetModel,
   traits: SharedTraits,
   trans: Parameters<MountChart>[2]['trans']
@@ -88,11 +85,13 @@ function timelineOptions(
     signal,
     firstRun,
     lastRun,
+    shows: showsOf(model),
     clusters: CLUSTER_CHARTS,
     follow: lastRun === null && model.get('follow') === true,
     isOver: model.get('recorded') !== null,
     trans,
     ...(reveal === undefined ? {} : { reveal }),
+    ...(keeper === undefined ? {} : { keeper, findings: findingsOf(keeper) }),
     onFollow: value => {
       traits.tell('follow', value);
     },

@@ -1,11 +1,12 @@
 /** The frame around a widget's charts: a line that says what is not as it should be and leads to a panel, and the charts. */
 import type { TranslationBundle } from '@jupyterlab/translation';
+import type { LabIcon } from '@jupyterlab/ui-components';
 
 import type { ComponentChildren } from '../../charts/ui/render';
 import { render } from '../../charts/ui/render';
 import { adoptStyles } from '../../charts/ui/styles';
 import type { Feed } from '../lab/feed';
-import { popOutIcon } from '../lab/panels/icons';
+import { closeIcon, popOutIcon } from '../lab/panels/icons';
 import { describeState } from '../lab/state';
 
 const LOOK_MS = 1_000;
@@ -21,12 +22,12 @@ const CSS = `
 .tsk-note[hidden] { display: none; }
 .tsk-former > .tsk-body { filter: grayscale(1); }
 .tsk-former > .tsk-body canvas { opacity: 0.6; }
-.tsk-pop-out {
+.tsk-frame-button {
   display: inline-flex; align-items: center; justify-content: center; width: 24px; height: 24px; padding: 0;
   border: 0; border-radius: 3px; background: none; cursor: pointer;
 }
-.tsk-pop-out:hover { background: var(--jp-layout-color2, #e5e5e5); }
-.tsk-pop-out:focus-visible { outline: 2px solid var(--jp-brand-color1, #1565c0); outline-offset: -1px; }
+.tsk-frame-button:hover { background: var(--jp-layout-color2, #e5e5e5); }
+.tsk-frame-button:focus-visible { outline: 2px solid var(--jp-brand-color1, #1565c0); outline-offset: -1px; }
 `;
 
 export interface Frame {
@@ -36,8 +37,8 @@ export interface Frame {
 
 /** Where what is shown comes from. */
 export type Source =
-  /** `popOut` opens a panel that stays with the kernel; null where there are no panels. */
-  | { readonly kind: 'live'; readonly feed: Feed; readonly recorder: string; readonly popOut: (() => void) | null }
+  /** `popOut` opens a panel that stays with the kernel, `close` takes the view away; null where that cannot be. */
+  | { readonly kind: 'live'; readonly feed: Feed; readonly recorder: string; readonly popOut: (() => void) | null; readonly close: (() => void) | null }
   | { readonly kind: 'recorded' }
   | { readonly kind: 'saved' }
   | { readonly kind: 'no-kernel' };
@@ -53,13 +54,14 @@ export function mountFrame(
   el.classList.add('tsk-widget');
   const show = (): void => {
     const text = describeSource(source, trans);
-    const popOut = source.kind === 'live' ? source.popOut : null;
+    const { popOut, close } = source.kind === 'live' ? source : { popOut: null, close: null };
     el.classList.toggle('tsk-former', isFormer(source));
     render(
       <>
         <div class="tsk-frame-head">
           <div class="tsk-note" role="status" hidden={text === null}>{text}</div>
-          {popOut !== null && <PopOut act={popOut} label={trans.__('Open as a tab of its own')} />}
+          {popOut !== null && <IconButton icon={popOutIcon} act={popOut} label={trans.__('Open as a tab of its own')} />}
+          {close !== null && <IconButton icon={closeIcon} act={close} label={trans.__('Close')} />}
         </div>
         <div class="tsk-body" />
       </>,
@@ -84,15 +86,20 @@ export function mountFrame(
   return { body: el.lastElementChild as HTMLElement };
 }
 
-function PopOut({ act, label }: { readonly act: () => void; readonly label: string }): ComponentChildren {
-  return <button type="button" class="tsk-pop-out" title={label} aria-label={label} ref={addIcon} onClick={act} />;
+interface IconButtonProps {
+  readonly icon: LabIcon;
+  readonly act: () => void;
+  readonly label: string;
 }
 
-/** JupyterLab's icons make elements of their own. */
-function addIcon(button: HTMLButtonElement | null): void {
-  if (button?.childElementCount === 0) {
-    popOutIcon.element({ container: button, width: '14px', height: '14px' });
-  }
+function IconButton({ icon, act, label }: IconButtonProps): ComponentChildren {
+  // JupyterLab's icons make elements of their own.
+  const addIcon = (button: HTMLButtonElement | null): void => {
+    if (button?.childElementCount === 0) {
+      icon.element({ container: button, width: '14px', height: '14px' });
+    }
+  };
+  return <button type="button" class="tsk-frame-button" title={label} aria-label={label} ref={addIcon} onClick={act} />;
 }
 
 /** Whether the kernel that it came from has been restarted. */

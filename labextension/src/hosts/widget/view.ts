@@ -5,10 +5,11 @@ import type { TranslationBundle } from '@jupyterlab/translation';
 import type { MakeStopper } from '../../charts/progress/stopper';
 import { stopWith } from '../../charts/progress/stopper';
 import type { RevealCell } from '../../charts/ui/cell-link';
+import type { Keeper } from '../../charts/ui/export';
 import type { RunWindow, TaskStore } from '../../store';
 import type { ICells } from '../lab/cells/cells';
 import type { IFeeds } from '../lab/feeds';
-import type { ChartName } from '../lab/panels/charts';
+import type { ChartName } from '../lab/panels/charts/charts';
 import type { IPanels } from '../lab/panels/panels';
 import { kernelOf } from '../private-names';
 import { mountFrame } from './frame';
@@ -32,6 +33,8 @@ export interface Place {
   lastRun: number | null;
   /** Makes what stops computes. */
   stop?: MakeStopper;
+  /** Writes files of computes, and compares them. */
+  keeper?: Keeper;
   /** Tells the kernel what a person chose while a cell keeps it from hearing widgets; false: it cannot be told so. */
   tell?: (trait: string, value: unknown) => boolean;
   /** Leads to the cells of computes. */
@@ -103,7 +106,7 @@ function mountChart(
   const { value: feed, release } = feeds.lease(kernel);
   const popOut = panels === null || chart === null ? null : (): void => void panels.openFor(chart, kernel.id);
   const recorder = textOf(model.get('recorder_id'));
-  const { body } = mountFrame(el, { kind: 'live', feed, recorder, popOut }, trans, signal);
+  const { body } = mountFrame(el, { kind: 'live', feed, recorder, popOut, close: null }, trans, signal);
   const held = feed.lease(recorder);
   signal.addEventListener('abort', () => {
     held.release();
@@ -111,7 +114,7 @@ function mountChart(
   });
   const tell = (trait: string, value: unknown): boolean => feed.tell(model.model_id, trait, value);
   const reveal = surroundings.cells?.of(feed.kernelId) ?? (() => null);
-  const place = { el: body, store: held.value, signal, ...windowOf(model), stop: stopWith((run, way) => feed.stop(run, way)), tell, reveal };
+  const place = { el: body, store: held.value, signal, ...windowOf(model), stop: stopWith((run, way) => feed.stop(run, way)), keeper: feed.keeper, tell, reveal };
   mount(place, model, surroundings);
 }
 

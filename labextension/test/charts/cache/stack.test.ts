@@ -13,7 +13,7 @@ import type { HeldRow } from '../../store/series';
 import { heldColumns } from '../../store/series';
 import { smallBatch, smallProgress, smallRun } from '../small-batch';
 
-const GROUPS = ['inc-1', 'add-1', 'add-2'].map((name, id) => ({ id, name, prefix: name.slice(0, 3) }));
+const GROUPS = ['inc-1', 'add-1', 'add-2'].map((name, id) => ({ id, name, prefix: name.slice(0, 3), colour: id === 0 ? 0 : 1 }));
 
 function storeOf(rows: HeldRow[], section: Partial<HeldColumns> = {}): TaskStore {
   const store = new TaskStore();

@@ -28,11 +28,11 @@ afterEach(() => {
 const BELOW = 0xff101010;
 const STYLES = ACTIVITIES.map(kind => KIND_STYLES[kind]);
 
-function painted(shares: readonly number[], kinds: readonly number[]): number[][] {
+function painted(shares: readonly number[], kinds: readonly number[], isBack = false): number[][] {
   const width = shares.length;
   const pixels = new Uint32Array(width * 14).fill(BELOW);
   const coverage = { cover: Float32Array.from(shares), prefix: Uint16Array.from(kinds) } as Partial<CoverageColumns> as CoverageColumns;
-  paintStrip(pixels, width, { top: 1, height: 12, ratio: 1 }, coverage, { dark: false, paper: [255, 255, 255], styles: STYLES });
+  paintStrip(pixels, width, { top: 1, height: 12, ratio: 1 }, coverage, { dark: false, paper: [255, 255, 255], styles: STYLES, isBack });
   return Array.from({ length: width }, (_, x) => Array.from({ length: 14 }, (_, y) => pixels[y * width + x] as number));
 }
 
@@ -42,6 +42,12 @@ it('leaves the upper part of a bar as it is, and a column without any activity',
   expect(full?.slice(0, 8)).toEqual(new Array(8).fill(BELOW));
   expect(full?.[13]).toBe(BELOW);
   expect(new Set(full?.slice(8, 13)).size).toBeGreaterThan(1);
+});
+
+it('steps back while tasks are looked for', () => {
+  const reds = (isBack: boolean): number[] => (painted([1], [0], isBack)[0] ?? []).map(pixel => pixel & 255);
+  const expected = reds(false).map(red => Math.round(0x10 + (red - 0x10) * 0.3));
+  expect(reds(true)).toEqual(expected);
 });
 
 it('paints each kind with a pattern of its own, so that none needs its colour to be known', () => {
@@ -80,7 +86,7 @@ it('tells what a failed attempt raised, and that it counts for nothing else', as
       key: 'failed attempt',
       rows: [
         ['Activity', 'failed attempt'], ['Error', 'ValueError: no luck (attempt 1)'], ['For', 'load'],
-        ['Lane', 'worker 7, thread 1'], ['Start', '1.75 s'], ['Duration', '250 ms']
+        ['Thread', 'worker 7, thread 1'], ['Start', '1.75 s'], ['Duration', '250 ms']
       ],
       note: 'The task was tried again: its bar is its last attempt. This one counts neither as a task nor as computing.'
     }
@@ -114,7 +120,7 @@ it('names what there is in a legend and a table, and says what busy counts', asy
   const rows = [...el.querySelectorAll('.tsk-gantt-tables table:last-child tbody tr')].map(tr => [...tr.children].map(td => td.textContent));
   expect(rows[0]).toEqual(['transfer', '2', '750 ms', '8 MB']);
   expect([...el.querySelectorAll('.tsk-gantt-worker')].map(button => button.getAttribute('title'))).toEqual([
-    'worker a: collapse its 2 lanes', 'worker 7: collapse its 2 lanes'
+    'worker a: collapse its 2 threads', 'worker 7: collapse its 2 threads'
   ]);
 });
 
@@ -136,7 +142,7 @@ it('tells the bytes of a transfer, where they came from, and how fast', async ()
       key: 'transfer',
       rows: [
         ['Activity', 'transfer'], ['From', 'worker 7 (tls://10.0.0.2:4002)'], ['Bytes', '8 MB'], ['For', 'add'],
-        ['Lane', 'worker a, thread 2'], ['Start', '1.5 s'], ['Duration', '500 ms'], ['Rate', '16 MB/s']
+        ['Thread', 'worker a, thread 2'], ['Start', '1.5 s'], ['Duration', '500 ms'], ['Rate', '16 MB/s']
       ],
       note: 'Data may be needed by several tasks: the scheduler names one of them.'
     }

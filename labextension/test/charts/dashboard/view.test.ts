@@ -38,13 +38,13 @@ function coloured(el: HTMLElement, item: string, swatch: string, name: string): 
   ]);
 }
 
-it('shows the same computes and the same colours in both charts, progress first', () => {
+it('shows the same computes in the colours of the session in both charts, progress first', () => {
   const store = new TaskStore();
   store.append(TWO_RUNS);
   const { el } = mount(document.body, store, { signal: new AbortController().signal, firstRun: 1 });
   const expected = [
-    ['add', 'rgb(104, 135, 255)'],
-    ['mul', 'rgb(76, 214, 118)']
+    ['add', 'rgb(76, 214, 118)'],
+    ['mul', 'rgb(166, 127, 56)']
   ];
   expect([...el.children].map(chart => chart.className)).toEqual([
     'tsk-chart tsk-progress', 'tsk-chart tsk-gantt', 'tsk-chart tsk-series tsk-resources', 'tsk-chart tsk-series tsk-cache'
@@ -105,4 +105,19 @@ it('in brief it is the bar, the lanes and one line of numbers, and the host hear
   dashboard.setBrief(false);
   vi.advanceTimersByTime(100);
   expect([el.hasAttribute('data-brief'), parts(), buttons()]).toEqual([false, [['all', false], ['all', false], ['all', false]], ['Fewer charts true']]);
+});
+
+it('shows the computes of another window when it is given one', () => {
+  const store = new TaskStore();
+  store.append(TWO_RUNS);
+  const end = new AbortController();
+  const dashboard = mount(document.body, store, { signal: end.signal, firstRun: 0, lastRun: 0 });
+  const shown = (): unknown => {
+    vi.runOnlyPendingTimers();
+    return [dashboard.el.querySelector('.tsk-progress-count')?.textContent, dashboard.timeline.timeRange()?.map(Math.round)];
+  };
+  const before = shown();
+  dashboard.setWindow({ firstRun: 0, lastRun: 1 });
+  expect([before, shown()]).toEqual([['10 of 10 tasks', [0, 1]], ['14 of 30 tasks', [0, 3]]]);
+  end.abort();
 });

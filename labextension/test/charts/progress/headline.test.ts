@@ -59,9 +59,9 @@ it('is of the compute that is selected in the list of all, until a person goes b
   shown.press('.tsk-progress-computes');
   const items = shown.items();
   shown.press('li:last-child .tsk-progress-choose');
-  const [chosen, head] = [shown.axis.chosenRun, shown.head()];
+  const [chosen, head] = [shown.axis.chosen, shown.head()];
   shown.press('.tsk-progress-latest');
-  expect([items, chosen, head, shown.axis.chosenRun, shown.head()[1]]).toEqual([
+  expect([items, chosen, head, shown.axis.chosen, shown.head()[1]]).toEqual([
     ['In [2] | Running · 60 tasks · 3 s | Show', 'In [1] | Interrupted · 5,000 tasks · 3 s · 10 s ago | Show'],
     0, ['Interrupted', '623 of 5,000 tasks', '12%', '3 s elapsed', 'add'], null, '52 of 60 tasks'
   ]);

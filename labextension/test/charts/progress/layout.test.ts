@@ -3,13 +3,14 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 
 import type { ProgressInput, RunTimes } from '../../../src/charts/progress/layout';
-import { headline, layoutProgress } from '../../../src/charts/progress/layout';
+import { layoutProgress } from '../../../src/charts/progress/layout';
+import { headline } from '../../../src/charts/timeline/time/shown-window';
 import type { PrefixProgress } from '../../../src/wire';
 
 const RUN: RunTimes = { run: 0, nTasks: 100, startS: 10, stopS: null, status: 'running', error: null, scheduler: 'threads' };
 
 const ROW: PrefixProgress = {
-  run: 0, prefix: 'add', total: 100, finished: 0, erred: 0, running: 0, interrupted: 0, spared: 0, again: 0, durationS: 0, scheduled: null
+  run: 0, prefix: 'add', total: 100, finished: 0, erred: 0, running: 0, interrupted: 0, spared: 0, again: 0, durationS: 0, firstS: null, scheduled: null
 };
 
 const layout = (input: Partial<ProgressInput>): ReturnType<typeof layoutProgress> =>
@@ -23,7 +24,7 @@ describe('layoutProgress', () => {
     });
   });
 
-  it('sums counts of all prefixes and computes, and puts the prefixes with most tasks first', () => {
+  it('sums counts of all prefixes and computes, and keeps the prefixes in the order that they have', () => {
     const runs: RunTimes[] = [
       { ...RUN, nTasks: 30, stopS: 11, status: 'finished' },
       { ...RUN, run: 1, nTasks: 25, startS: 11.5 }
@@ -38,8 +39,8 @@ describe('layoutProgress', () => {
       state: 'running', counting: false, nRuns: 2, error: null, errors: [], lost: 0, fraction: 34 / 55, elapsedS: 1.5,
       eta: { kind: 'estimating' },
       prefixes: [
-        { prefix: 'add', total: 40, finished: 24, erred: 1, running: 2, interrupted: 0, spared: 0, atWorkers: false, ahead: null },
-        { prefix: 'mul', total: 10, finished: 10, erred: 0, running: 0, interrupted: 0, spared: 0, atWorkers: false, ahead: null }
+        { prefix: 'mul', total: 10, finished: 10, erred: 0, running: 0, interrupted: 0, spared: 0, atWorkers: false, ahead: null },
+        { prefix: 'add', total: 40, finished: 24, erred: 1, running: 2, interrupted: 0, spared: 0, atWorkers: false, ahead: null }
       ],
       others: null
     });
@@ -67,7 +68,7 @@ describe('layoutProgress', () => {
     ];
     const { total, finished, spared, fraction, ahead, prefixes } = layout({ rows, runs });
     expect({ total, finished, spared, fraction, ahead }).toEqual({ total: 15, finished: 1, spared: 17, fraction: 1 / 15, ahead: null });
-    expect(prefixes.map(row => [row.prefix, row.total, row.spared])).toEqual([['sum', 12, 0], ['add', 3, 7]]);
+    expect(prefixes.map(row => [row.prefix, row.total, row.spared])).toEqual([['add', 3, 7], ['sum', 12, 0]]);
   });
 
   it('counts a compute of which no task has to run', () => {

@@ -12,10 +12,10 @@ describe('progressTables', () => {
       const rows = [smallProgress({ finished: 4, running: 1, spared })];
       return progressTables(layoutProgress({ rows, runs: [smallRun()], estimates: [], failures: [], nowS: 1 }), english);
     });
-    const columns = ['Prefix', 'Tasks', 'Finished', 'Running', 'Failed', 'Interrupted or lost'];
+    const columns = ['Task type', 'Tasks', 'Finished', 'Running', 'Failed', 'Interrupted or lost'];
     expect(tables).toEqual([
-      [{ caption: '1 prefix', columns, rows: [['add', '10', '4', '1', '0', '0']] }],
-      [{ caption: '1 prefix', columns: [...columns, 'Skipped'], rows: [['add', '10', '4', '1', '0', '0', '7']] }]
+      [{ caption: '1 task type', columns, rows: [['add', '10', '4', '1', '0', '0']] }],
+      [{ caption: '1 task type', columns: [...columns, 'Skipped'], rows: [['add', '10', '4', '1', '0', '0', '7']] }]
     ]);
   });
 });

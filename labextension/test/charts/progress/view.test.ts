@@ -140,11 +140,11 @@ describe('the progress chart', () => {
     const all = progress.map(row => row.prefix);
     const more = el.querySelector<HTMLElement>('.tsk-progress-prefixes .tsk-progress-more');
     expect([names(), more?.textContent, more?.getAttribute('aria-expanded')]).toEqual([
-      all.slice(0, 8), 'Show 202 more prefixes', 'false'
+      all.slice(0, 8), 'Show 202 more task types', 'false'
     ]);
     more?.click();
     expect([names(), more?.textContent, more?.getAttribute('aria-expanded')]).toEqual([
-      all.slice(0, 200), 'Show fewer (10 more prefixes are not listed)', 'true'
+      all.slice(0, 200), 'Show fewer (10 more task types are not listed)', 'true'
     ]);
     more?.click();
     expect(names()).toEqual(all.slice(0, 8));

@@ -2,8 +2,9 @@
 import { describe, expect, it } from 'vitest';
 
 import type { ProgressLayout } from '../../../src/charts/progress/layout';
-import { describeProgress, rowNumber, rowSentence } from '../../../src/charts/progress/words';
+import { describeProgress, rowNumber, rowSentence, shortText } from '../../../src/charts/progress/words';
 import { english } from '../../../src/lib/translate';
+import { sharedCases } from '../../shared-cases';
 
 const WAITING: ProgressLayout = {
   total: 0, finished: 0, erred: 0, running: 0, interrupted: 0, spared: 0, atWorkers: false, ahead: null,
@@ -31,6 +32,31 @@ describe('describeProgress', () => {
       sentence:
         'Running: 742 of 1,000 tasks, 74%, 4 running, 1 failed, 2 interrupted, 12.3 s elapsed, about 4 s left (up to 25 s)'
     });
+  });
+
+  it('says of the time left what Python says', () => {
+    const { 'times left': cases } = sharedCases('quantities') as { 'times left': [guessS: number, highS: number, nUnseen: number, said: string][] };
+    const said = cases.map(([seconds, highS, nUnseen]) => {
+      const { eta } = describeProgress({ ...WAITING, eta: { kind: 'estimate', seconds, lowS: 0, highS, nUnseen } }, english);
+      return [seconds, highS, nUnseen, eta];
+    });
+    expect(said).toEqual(cases);
+  });
+
+  it('says it in a few words where there is room for no more', () => {
+    const running: ProgressLayout = { ...WAITING, total: 8, finished: 4, running: 4, state: 'running', nRuns: 1, fraction: 0.5, elapsedS: 1 };
+    const layouts: ProgressLayout[] = [
+      WAITING,
+      { ...running, counting: true },
+      { ...running, eta: { kind: 'estimating' } },
+      { ...running, eta: { kind: 'estimate', seconds: 7.2, lowS: 5, highS: 60, nUnseen: 3 } },
+      { ...running, state: 'finished', finished: 8, elapsedS: 3.21 },
+      { ...running, state: 'erred' },
+      { ...running, state: 'interrupted' }
+    ];
+    expect(layouts.map(layout => shortText(layout, english))).toEqual([
+      'Waiting for a Dask compute', 'running', '50%', '50% · about 8 s left', 'finished in 3.21 s', 'failed', 'interrupted'
+    ]);
   });
 
   it('says what other clients do, apart from the rest', () => {

@@ -73,6 +73,19 @@ it('a prefix in focus keeps its colour by its own part, all others take one shad
   expect([...pixels]).toEqual([half, pack([120, 120, 120]), pack([10, 0, 100]), GROUND]);
 });
 
+it('what is looked for keeps its colours by its own part, all else takes one shade, failures too', () => {
+  const bars = [
+    { start: 0, stop: 0.5, prefix: 1 }, { start: 0.5, stop: 1, prefix: 2 }, { start: 1, stop: 2, prefix: 2 }, { start: 2, stop: 3, prefix: 3 },
+    { start: 3, stop: 4, prefix: 2, status: 1 }, { start: 4, stop: 5, prefix: 3, status: 1 }
+  ];
+  const [all, found] = [bars, [bars[0]!, bars[3]!, bars[5]!]].map(some => measured([laneOf(some)], lookAt(6)));
+  const pixels = new Uint32Array(6);
+  paintBars(pixels, 6, { top: 0, height: 1, ratio: 1 }, all!, COLOURS, found);
+  const half = pack([200 - 0.5 * 80 - 0.5 * 190, 200 - 0.5 * 80 - 0.5 * 200, 200 - 0.5 * 80 - 0.5 * 100].map(Math.round) as [number, number, number]);
+  const other = pack(COLOURS.other);
+  expect([...pixels]).toEqual([half, other, pack([30, 0, 100]), other, pack(COLOURS.errorGap), GROUND]);
+});
+
 it('failures that drown among others are found with their kind, apart from each other', () => {
   const bars = Array.from({ length: 10 }, (_, c) => [
     { start: c, stop: c + 0.9 }, { start: c + 0.9, stop: c + 1, status: c === 2 || c === 3 ? 1 : c === 8 ? 2 : 0 }

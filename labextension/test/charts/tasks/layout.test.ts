@@ -4,9 +4,9 @@ import { expect, it } from 'vitest';
 
 import { gutterPx, lanesHeightPx, layoutLanes, rowAt, rowHeightPx } from '../../../src/charts/tasks/layout';
 import type { LaneRow, Row } from '../../../src/charts/tasks/rows';
-import { fittingTicks } from '../../../src/charts/timeline/axis';
-import type { Room } from '../../../src/charts/timeline/room';
-import { roomOf } from '../../../src/charts/timeline/room';
+import { fittingTicks } from '../../../src/charts/timeline/drawing/axis';
+import type { Room } from '../../../src/charts/timeline/drawing/room';
+import { roomOf } from '../../../src/charts/timeline/drawing/room';
 
 const rows = (n: number): LaneRow[] => Array.from({ length: n }, (_, i) => ({ kind: 'lane', id: i, label: `thread ${i + 1}`, inset: false }));
 const SPAN = { startS: 0, stopS: 10 };

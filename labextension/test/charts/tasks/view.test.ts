@@ -47,7 +47,7 @@ describe('mounting', () => {
     expect([text(el, '.tsk-gantt-empty'), el.querySelector<HTMLElement>('.tsk-gantt-scroll')?.hidden]).toEqual(['waiting for the first task', true]);
     store.append(batchOf([{ start: 0, stop: 1 }], { runs: FINISHED, progress: [smallProgress({ finished: 1 })] }));
     vi.runOnlyPendingTimers();
-    expect([text(el, '.tsk-gantt-state'), el.querySelector<HTMLElement>('.tsk-gantt-empty')?.hidden]).toEqual(['1 task · 1 lane', true]);
+    expect([text(el, '.tsk-gantt-state'), el.querySelector<HTMLElement>('.tsk-gantt-empty')?.hidden]).toEqual(['1 task · 1 thread', true]);
   });
 
   it('leaves no listener, frame, timer or element behind', () => {
@@ -208,7 +208,7 @@ describe('the person', () => {
     vi.advanceTimersByTime(50);
     states.push(text(el, '.tsk-gantt-state') ?? '');
     expect(states).toEqual([
-      'Clear, show new tasks only', 'cleared: waiting for the next compute', 'Show all computes again', '1 task · 1 lane'
+      'Clear, show new tasks only', 'cleared: waiting for the next compute', 'Show all computes again', '1 task · 1 thread'
     ]);
   });
 
@@ -224,7 +224,7 @@ describe('the person', () => {
     vi.runAllTimers();
     seen.push(states());
     for (let i = 0; i < 2; i += 1) {
-      el.querySelector('canvas')?.dispatchEvent(new KeyboardEvent('keydown', { key: 'c' }));
+      el.querySelector('canvas')?.dispatchEvent(new KeyboardEvent('keydown', { key: 'C', shiftKey: true }));
       vi.runAllTimers();
       seen.push(states());
     }
@@ -279,11 +279,11 @@ describe('without sight', () => {
   it('the canvas has a sentence and a table', () => {
     const { el } = mounted(filled());
     expect(el.querySelector('canvas')?.getAttribute('aria-label')).toBe(
-      'Gantt chart: 1 lane over 10.2 s, mostly inc (10). Press question mark for its keys.'
+      'Gantt chart: 1 thread over 10.2 s, mostly inc (10). Press question mark for its keys.'
     );
     expect([...el.querySelectorAll('tr')].map(row => [...row.children].map(cell => cell.textContent))).toEqual([
-      ['Prefix', 'Tasks', 'Finished', 'Failed', 'Interrupted', 'Running', 'Mean duration'], ['inc', '10', '1', '0', '0', '0', '5 s'],
-      ['Lane', 'Worker', 'Tasks', 'Busy'], ['thread 1', 'main', '1', '50%']
+      ['Task type', 'Tasks', 'Finished', 'Failed', 'Interrupted', 'Running', 'Mean duration'], ['inc', '10', '1', '0', '0', '0', '5 s'],
+      ['Thread', 'Worker', 'Tasks', 'Busy'], ['thread 1', 'main', '1', '50%']
     ]);
   });
 

@@ -21,10 +21,10 @@ import { smallProgress, smallRun } from '../small-batch';
 
 const TASK: TaskDetail = {
   key: "('sum-1', 7)", group: 'sum-1', prefix: 'sum', run: 0, startS: 12, stopS: 14,
-  cpuS: 0.5, sizeBytes: 8_000_000, status: 'finished', observedBy: 'worker', error: null
+  cpuS: 0.5, cpuFrom: 'measured', sizeBytes: 8_000_000, status: 'finished', observedBy: 'worker', error: null
 };
 const TIMES = { zeroS: 10, nowS: 20 };
-const NAMES = { groups: [{ id: 0, name: 'sum-1', prefix: 'sum' }], runs: new Map([[0, smallRun({ executionCount: 5 })]]) };
+const NAMES = { groups: [{ id: 0, name: 'sum-1', prefix: 'sum', colour: 0 }], runs: new Map([[0, smallRun({ executionCount: 5 })]]) };
 
 function tip(detail: Partial<TaskDetail> = {}, sharing = 1): ReturnType<typeof tipOf> {
   const found: FoundTask = { kind: 'ended', ref: { lane: 0, row: 0, startS: 12 }, detail: { ...TASK, ...detail }, label: 'thread 1', sharing };
@@ -42,7 +42,7 @@ describe('tooltip', () => {
     expect(tip()).toEqual({
       key: "('sum-1', 7)",
       rows: [
-        ['Prefix', 'sum'], ['Group', 'sum-1'], ['Compute', 'In [5]'], ['Lane', 'thread 1'], ['Status', 'finished'],
+        ['Task type', 'sum'], ['Group', 'sum-1'], ['Compute', 'In [5]'], ['Thread', 'thread 1'], ['Status', 'finished'],
         ['Start', '2 s'], ['Duration', '2 s'],
         ['CPU time', '500 ms (25% of the duration)'], ['Result size', '8 MB']
       ],
@@ -59,12 +59,16 @@ describe('tooltip', () => {
     ]);
   });
 
+  it('says that a CPU time is a share', () => {
+    expect(tip({ cpuFrom: 'shared' }).rows[7]).toEqual(['CPU time', 'about 500 ms (25% of the duration), shared by duration among tasks that ended together']);
+  });
+
   it('of a task in flight says how long it has run', () => {
     const bar = { startS: 15, prefix: 0, task: { run: 0, lane: 0, group: 0, key: 'k', startS: 15 } };
     expect(tipOf({ kind: 'open', bar, lane: 0, label: 'thread 1' }, TIMES, NAMES, english)).toEqual({
       key: 'k',
       rows: [
-        ['Prefix', 'sum'], ['Group', 'sum-1'], ['Compute', 'In [5]'], ['Lane', 'thread 1'], ['Status', 'running'],
+        ['Task type', 'sum'], ['Group', 'sum-1'], ['Compute', 'In [5]'], ['Thread', 'thread 1'], ['Status', 'running'],
         ['Start', '5 s'], ['So far', '5 s']
       ],
       note: null
@@ -75,8 +79,8 @@ describe('tooltip', () => {
     const row = { kind: 'worker', worker: '12', label: 'process 12', lanes: [0, 1, 2, 3], collapsed: true } as const;
     expect(tipOf({ kind: 'worker', row, timeS: 11, busyLanes: 2.52, nTasks: 1234 }, TIMES, NAMES, english)).toEqual({
       key: 'process 12',
-      rows: [['Time', '1 s'], ['Busy', '2.5 of 4 lanes (63%)'], ['Tasks', '1,234']],
-      note: 'The mean of its lanes: open it to see tasks.'
+      rows: [['Time', '1 s'], ['Busy', '2.5 of 4 threads (63%)'], ['Tasks', '1,234']],
+      note: 'The mean of its threads: open it to see tasks.'
     });
   });
 
@@ -180,7 +184,7 @@ describe('legend', () => {
       said.push(shown());
     }
     expect([counts, said]).toEqual([
-      [MAX_LEGEND, 500, MAX_LEGEND], [['1,976 more prefixes'], ['Fewer; 1,500 more are not listed'], ['1,976 more prefixes']]
+      [MAX_LEGEND, 500, MAX_LEGEND], [['1,976 more task types'], ['Fewer; 1,500 more are not listed'], ['1,976 more task types']]
     ]);
   });
 });
@@ -192,14 +196,14 @@ describe('state line', () => {
     store.append(batchOf([{ start: 0, stop: 1 }, { start: 0, stop: 1, lane: 1 }], { first: 1198, dropped: 1198, progress, nowS: 1 }));
     const scene = fitted(store)!;
     expect(stateText(store, scene, { runs: [], rows: progress }, 0, english)).toBe(
-      '1,200 tasks · 2 lanes · 2 running · 1 failed · showing 2 of 1,200: older tasks were dropped'
+      '1,200 tasks · 2 threads · 2 running · 1 failed · showing 2 of 1,200: older tasks were dropped'
     );
     const others = smallRun({ run: 1, scheduler: 'distributed, other clients', status: 'interrupted' });
     const rows = [...progress, smallProgress({ run: 1, prefix: 'add (other clients)', finished: 20, erred: 10, running: 4 })];
     expect(stateText(store, scene, { runs: [others], rows }, 0, english)).toBe(
-      '1,200 tasks · 2 lanes · 2 running · 1 failed · 30 of other clients · showing 2 of 1,200: older tasks were dropped'
+      '1,200 tasks · 2 threads · 2 running · 1 failed · 30 of other clients · showing 2 of 1,200: older tasks were dropped'
     );
-    expect(labelText(scene, summarise(progress), english)).toContain('2 lanes over 1.02 s, mostly add (2,000)');
+    expect(labelText(scene, summarise(progress), english)).toContain('2 threads over 1.02 s, mostly add (2,000)');
   });
 
   it('says how the latest compute ended if not well, what is hidden, and that it is held', () => {
@@ -212,8 +216,8 @@ describe('state line', () => {
       said({ status: 'finished' }), said({ status: 'erred', error: 'ValueError: no' }), said({ status: 'erred' }), said({ status: 'interrupted' }),
       said({ status: 'running' }), said({ status: 'running' }, true), said({ status: 'finished' }, false, 2)
     ]).toEqual([
-      '1 task · 1 lane', 'failed: ValueError: no · 1 task · 1 lane', 'failed · 1 task · 1 lane', 'interrupted · 1 task · 1 lane',
-      'disconnected: last known state · 1 task · 1 lane', 'paused at 12 s · 1 task · 1 lane', '1 task · 1 lane · 2 prefixes hidden'
+      '1 task · 1 thread', 'failed: ValueError: no · 1 task · 1 thread', 'failed · 1 task · 1 thread', 'interrupted · 1 task · 1 thread',
+      'disconnected: last known state · 1 task · 1 thread', 'paused at 12 s · 1 task · 1 thread', '1 task · 1 thread · 2 task types hidden'
     ]);
   });
 

@@ -12,8 +12,8 @@ import { english } from '../../../src/lib/translate';
 let log: unknown[][] = [];
 
 const NAMES = [
-  'zoom', 'pan', 'scrollRows', 'fit', 'toggleFollow', 'hover', 'click', 'clearSelection', 'hint', 'band', 'zoomTo', 'stepTask', 'stepLane',
-  'zoomToSelected', 'toggleRelations', 'find', 'nextMatch', 'toggleLanes', 'help'
+  'zoom', 'pan', 'scrollRows', 'fit', 'toggleFollow', 'hover', 'click', 'clearSelection', 'hint', 'band', 'choose', 'walk', 'selectInSight', 'moveEdge', 'stepTask', 'stepLane',
+  'zoomToSelected', 'toggleRelations', 'find', 'nextMatch', 'togglePath', 'toggleLanes', 'help'
 ] as const satisfies (keyof (Intents & TimeKeys & TaskKeys))[];
 
 function intents(): Intents & TimeKeys & TaskKeys {
@@ -21,11 +21,11 @@ function intents(): Intents & TimeKeys & TaskKeys {
     log.push([name, ...args]);
   };
   const all = Object.fromEntries(NAMES.map(name => [name, note(name)])) as unknown as Intents & TimeKeys & TaskKeys;
-  return Object.assign(all, { press: (key: string) => press(tableOf(all), key) });
+  return Object.assign(all, { press: (key: string, shift: boolean) => press(tableOf(all), key, shift) });
 }
 
 function tableOf(to: TimeKeys & TaskKeys): readonly BoundKey[] {
-  return keyTable(to, english, { moves: bind(taskMoves(english), to), others: bind(taskKeys(english), to) });
+  return keyTable(to, english, { moves: bind(taskMoves(english), to), others: bind(taskKeys(english, true), to) });
 }
 
 let boxByDrag = false;
@@ -90,7 +90,7 @@ describe('pointer', () => {
     fire(canvas, mouse('pointerdown', 50, { shiftKey }));
     fire(canvas, mouse('pointermove', 20));
     fire(canvas, mouse('pointerup', 20));
-    expect(log).toEqual([['hover', null], ['band', [50, 20]], ['band', null], ['zoomTo', [20, 50]]]);
+    expect(log).toEqual([['hover', null], ['band', [50, 20]], ['band', null], ['choose', [20, 50]]]);
   });
 
   it('a span that is given up or too short is not zoomed to', () => {
@@ -101,7 +101,7 @@ describe('pointer', () => {
     fire(canvas, mouse('pointerdown', 50, { shiftKey: true }));
     fire(canvas, mouse('pointermove', 60));
     fire(canvas, mouse('pointerup', 51));
-    expect(log.filter(([name]) => name === 'zoomTo')).toEqual([]);
+    expect(log.filter(([name]) => name === 'choose')).toEqual([]);
     expect(log.at(-1)).toEqual(['band', null]);
   });
 
@@ -130,15 +130,28 @@ describe('keys', () => {
     ['ArrowUp', ['scrollRows', -3]], ['ArrowDown', ['scrollRows', 3]], ['PageUp', ['scrollRows', -12]], ['PageDown', ['scrollRows', 12]],
     ['Home', ['fit']], ['0', ['fit']], ['f', ['toggleFollow']], ['n', ['stepTask', 1]], ['P', ['stepTask', -1]], ['j', ['stepLane', 1]],
     ['k', ['stepLane', -1]], ['z', ['zoomToSelected']], ['r', ['toggleRelations']], ['/', ['find']], ['g', ['nextMatch', 1]], ['G', ['nextMatch', -1]],
-    ['c', ['toggleLanes']], ['Escape', ['clearSelection']], ['?', ['help']]
+    ['c', ['togglePath']], ['q', ['walk', 'dependency', false]], ['E', ['walk', 'dependent', false]], ['X', ['selectInSight']], ['Escape', ['clearSelection']], ['?', ['help']]
   ])('%s', (key, intent) => {
     expect([press(tableOf(intents()), key), log]).toEqual([true, [intent]]);
   });
 
+  it.each([
+    ['Q', ['walk', 'dependency', true]], ['E', ['walk', 'dependent', true]], ['ArrowLeft', ['moveEdge', 'stopS', -1]], ['ArrowRight', ['moveEdge', 'stopS', 1]],
+    ['A', ['moveEdge', 'startS', -1]], ['D', ['moveEdge', 'startS', 1]], ['G', ['nextMatch', -1]], ['C', ['toggleLanes']]
+  ])('Shift+%s', (key, intent) => {
+    expect([press(tableOf(intents()), key, true), log]).toEqual([true, [intent]]);
+  });
+
+  it('without a kernel nobody knows a critical path', () => {
+    const table = bind(taskKeys(english, false), intents());
+    expect([table.some(({ shown }) => shown === 'C'), press(table, 'c'), press(table, 'C', true), log]).toEqual([false, false, true, [['toggleLanes']]]);
+  });
+
   it('other keys do nothing, and those that do something are listed for people', () => {
-    expect(['x', 'toString', 'Enter', ' '].map(key => press(tableOf(intents()), key))).toEqual([false, false, false, false]);
+    expect(['y', 'toString', 'Enter', ' '].map(key => press(tableOf(intents()), key))).toEqual([false, false, false, false]);
     expect(tableOf(intents()).map(({ shown }) => shown)).toEqual([
-      '← → or A D', '+ − or W S', '↑ ↓, Page Up, Page Down', 'Home', 'F', 'N P', 'J K', 'Z', 'R', '/', 'G, Shift+G', 'C', 'Esc', '?'
+      '← → or A D', '+ − or W S', '↑ ↓, Page Up, Page Down', 'Home', 'F', 'N P', 'J K', 'Z', 'R', 'Q E', 'Shift+Q, Shift+E', '/', 'G, Shift+G', 'C', 'Shift+C', 'X',
+      'Shift+← →', 'Shift+A D', 'Esc', '?'
     ]);
   });
 
@@ -148,7 +161,7 @@ describe('keys', () => {
     document.body.onkeydown = event => heard.push(event.key);
     keepKeys(canvas, controller.signal);
     fire(canvas, new KeyboardEvent('keydown', { key: 'a', bubbles: true, cancelable: true }));
-    fire(canvas, new KeyboardEvent('keydown', { key: 'x', bubbles: true }));
+    fire(canvas, new KeyboardEvent('keydown', { key: 'y', bubbles: true }));
     fire(canvas, new KeyboardEvent('keydown', { key: 's', ctrlKey: true, bubbles: true }));
     document.body.onkeydown = null;
     expect([heard, log]).toEqual([['s'], [['pan', -80]]]);

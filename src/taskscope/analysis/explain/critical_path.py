@@ -21,8 +21,8 @@ from taskscope.analysis.explain.schedule import (
 )
 from taskscope.analysis.quantities import format_count, format_duration, format_percent, plural, printable
 from taskscope.errors import required
-from taskscope.model.activities import ACTIVITIES, FAILED_ATTEMPT
 from taskscope.model.recording import RecordedData
+from taskscope.model.tables.activities import ACTIVITIES, FAILED_ATTEMPT
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -190,6 +190,18 @@ class CriticalPath:
     def steps(self) -> tuple[PathStep, ...]:
         """The tasks and waits, the earliest first; made on each access."""
         return tuple(self._steps())
+
+    def tasks(self) -> dict[int, NDArray[np.int32]]:
+        """Return the numbers of its tasks in the graphs of their computes, by compute."""
+        is_task = self._is_task()
+        run, task = self._columns.run[is_task], self._columns.task[is_task].astype(np.int32)
+        return {number: task[run == number] for number in np.unique(run).tolist()}
+
+    def waits_s(self, *causes: WaitCause) -> list[tuple[float, float]]:
+        """Return when its waits of these causes began and ended, the earliest first."""
+        found = np.isin(self._columns.what, [_CAUSES.index(cause) for cause in causes])
+        start, stop = self._columns.start[found] / 1e9, self._columns.stop[found] / 1e9
+        return list(zip(start.tolist(), stop.tolist(), strict=True))
 
     def rows(self) -> NDArray[np.int64]:
         """Return the rows of its tasks in the table ``tasks``, the earliest first."""

@@ -17,7 +17,7 @@ from taskscope.analysis.quantities import format_count, format_duration, format_
 from taskscope.analysis.totals import union_s
 from taskscope.errors import OptionError, UnknownNameError, unknown_name
 from taskscope.model.recording import RecordedData
-from taskscope.model.records import Run
+from taskscope.model.tables.records import Run
 
 __all__ = [
     "Limit",
@@ -26,8 +26,10 @@ __all__ = [
     "Workload",
     "load_of",
     "longest_chain_s",
+    "makespan_of",
     "replayed_s",
     "what_if",
+    "why_not",
     "workloads",
 ]
 
@@ -91,7 +93,7 @@ def load_of(recording: RecordedData, schedule: Schedule) -> Load:
     n_cores = int(n_cores) if isinstance(n_cores, int | float) and n_cores >= 1 else None
     scheduler = schedule.run.scheduler
     has_lock = scheduler in ("threads", "synchronous", "sync", None)
-    if schedule.run.is_on_cluster or np.isnan(schedule.cpu_s).mean() > _MAX_UNKNOWN or not task_s:
+    if schedule.run.is_on_cluster or not task_s or np.isnan(schedule.cpu_s).mean() > _MAX_UNKNOWN:
         return Load(concurrency, None, None, None if schedule.run.is_on_cluster else n_cores, has_lock, False)
     cpu_s = np.nan_to_num(schedule.cpu_s.astype(np.float64))
     share, rate = float(cpu_s.sum()) / task_s, float(cpu_s.sum()) / busy_s
@@ -143,6 +145,12 @@ class Workload:
         The worker, by number, that each task ran on; 0 where any can run any.
     threads
         How many tasks each worker runs at a time.
+    workers
+        Their addresses; none where any can run any.
+    task
+        The number of each task in the graph of its run: one that ran again is there as often.
+    n_used
+        How many threads or processes ran a task.
     outside_s
         Time of the compute before its first task and after its last one.
     is_stack
@@ -160,6 +168,9 @@ class Workload:
     prefix: NDArray[np.int64]
     pool: NDArray[np.int64]
     threads: tuple[int, ...]
+    workers: tuple[str, ...]
+    task: NDArray[np.int32]
+    n_used: int
     outside_s: float
     recorded_s: float
     is_stack: bool
@@ -172,7 +183,7 @@ class Workload:
 
     def with_workers(self, n: int) -> Workload:
         """Return the same for so many workers, any of which can run any task."""
-        return replace(self, pool=np.zeros(len(self.seconds), np.int64), threads=(n,))
+        return replace(self, pool=np.zeros(len(self.seconds), np.int64), threads=(n,), workers=())
 
 
 def workload(recording: RecordedData, schedule: Schedule) -> Workload:
@@ -206,6 +217,9 @@ def workload(recording: RecordedData, schedule: Schedule) -> Workload:
         prefix=_prefix_numbers(recording)[schedule.group],
         pool=np.array([names[w] for w in workers] if is_placed else np.zeros(n), np.int64),
         threads=tuple(threads) if is_placed else (schedule.run.n_workers or max(n_lanes, 1),),
+        workers=tuple(names) if is_placed else (),
+        task=schedule.task,
+        n_used=n_lanes,
         outside_s=outside / 1e9,
         recorded_s=(schedule.end - schedule.begin) / 1e9,
         is_stack=not schedule.run.is_on_cluster,
@@ -348,8 +362,8 @@ def what_if(
     """Return what the makespan would have been with other workers, or other durations."""
     factors = _factors(recording, workers, speed or {}, without)
     runs = own_runs(recording, run)
-    recorded_s = _recorded_s(recording, runs)
-    reason = _reason(recording, runs)
+    recorded_s = makespan_of(recording, runs)
+    reason = why_not(recording, runs)
     if reason is not None:
         return WhatIf(workers, recorded_s, None, None, None, None, None, None, 0, reason)
     works = workloads(recording, runs)
@@ -420,7 +434,8 @@ def _prefix_numbers(recording: RecordedData) -> NDArray[np.int64]:
     return np.array([numbers[group.prefix] for group in recording.groups], np.int64)
 
 
-def _recorded_s(recording: RecordedData, runs: Sequence[Run]) -> float:
+def makespan_of(recording: RecordedData, runs: Sequence[Run]) -> float:
+    """Return how long computes took from the start of the first to the end of the last, in seconds."""
     stops = [recording.now_s if run.stop_s is None else run.stop_s for run in runs]
     return max(stops) - min(run.start_s for run in runs) if runs else 0.0
 
@@ -434,7 +449,7 @@ def _outermost(runs: Sequence[Run]) -> list[Run]:
     return found
 
 
-def _reason(recording: RecordedData, runs: Sequence[Run]) -> str | None:
+def why_not(recording: RecordedData, runs: Sequence[Run]) -> str | None:
     """Return why computes cannot be replayed; None if they can."""
     if not runs:
         return "no Dask computation was recorded"

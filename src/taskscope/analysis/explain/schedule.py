@@ -8,9 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from taskscope.errors import UnknownNameError, unknown_name
-from taskscope.model.columns import GraphColumns, RowBlock, split_flags
 from taskscope.model.recording import RecordedData
-from taskscope.model.records import Run
+from taskscope.model.tables.columns import GraphColumns, RowBlock
+from taskscope.model.tables.records import Run, flag_codes
 
 __all__ = [
     "BY_DEPENDENCY",
@@ -131,7 +131,7 @@ def schedule_of(recording: RecordedData, run: Run) -> Schedule:
         lane=lane,
         group=np.empty(0, np.uint32) if graph is None else graph.group[task],
         cpu_s=rows.cpu[order],
-        status=split_flags(rows.flags)[0][order],
+        status=flag_codes(rows.flags, "status")[order],
         n_needed=n_needed,
         needed=needed,
         is_partial=is_partial,
@@ -233,7 +233,7 @@ def _bound(
 def saturated_ns(schedule: Schedule, since: NDArray[np.int64], until: NDArray[np.int64]) -> NDArray[np.int64]:
     """Return for how much of each time all workers were busy."""
     n_workers = schedule.run.n_workers
-    if not n_workers:
+    if not n_workers or not len(schedule):
         return np.zeros(len(since), np.int64)
     times = np.concatenate((schedule.start, schedule.stop))
     order = np.argsort(times, kind="stable")

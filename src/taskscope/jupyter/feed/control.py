@@ -7,18 +7,23 @@ from collections.abc import Callable, Mapping
 
 from taskscope.analysis.time_left import Estimates
 from taskscope.jupyter.adapter.channels import Channel
+from taskscope.jupyter.feed.explaining import Explaining
+from taskscope.jupyter.feed.keeping import Keeping
 from taskscope.jupyter.feed.pages import LEASE_S, Page, Pages
 from taskscope.jupyter.feed.stopping import Stopping
 from taskscope.jupyter.feed.stream import PageStream
 from taskscope.jupyter.feed.trait_changes import PendingTraitChanges
 from taskscope.jupyter.feed.verbs import (
     BadRequestError,
+    Compare,
     Dependencies,
+    Explain,
     Hello,
     Rate,
     Renew,
     Request,
     Resync,
+    Save,
     Stop,
     Tell,
     parse_page,
@@ -46,6 +51,8 @@ class Control:
         epoch: Callable[[], str],
         trait_changes: PendingTraitChanges,
         stopping: Stopping,
+        keeping: Keeping,
+        explaining: Explaining,
         wake: Callable[[], None],
     ) -> None:
         self._recorder = recorder
@@ -55,6 +62,8 @@ class Control:
         self._trait_changes = trait_changes
         self._wake = wake
         self._stopping = stopping
+        self._keeping = keeping
+        self._explaining = explaining
 
     def control_opened(self, channel: Channel, data: object) -> None:
         """Take a page's control comm."""
@@ -103,11 +112,22 @@ class Control:
                 self._tell(request)
             case Dependencies(row):
                 return self._dependencies(row)
+            case Save() | Compare() | Explain():
+                return self._of_computes(request)
             case Renew():
                 # A hidden tab's timers are slow: what it was not sent since its lease ran out comes now.
                 self._pages.readmit(page)
                 self._wake()
         return {}
+
+    def _of_computes(self, request: Save | Compare | Explain) -> Mapping[str, object]:
+        match request:
+            case Save():
+                return {"path": str(self._keeping.save(request))}
+            case Compare():
+                return {"html": self._keeping.compare(request)}
+            case Explain():
+                return self._explaining.explain(request)
 
     def _first_row(self, request: Hello | Resync) -> int:
         match request:
@@ -132,11 +152,14 @@ class Control:
         return {"row": row, "links": None if links is None else encode_links(links)}
 
     def _facts(self, asked: object, *, on_subshell: bool) -> dict[str, object]:
-        verb, run = (asked.get("verb"), asked.get("run")) if isinstance(asked, dict) else (None, None)
+        fields = asked if isinstance(asked, dict) else {}
+        verb, run, request = fields.get("verb"), fields.get("run"), fields.get("request")
         return {
             "re": verb if isinstance(verb, str) and len(verb) <= 20 and verb.isascii() else None,
             # Several may be asked to stop at a time.
             **({"run": run} if verb == "stop" and type(run) is int and 0 <= run < 2**53 else {}),
+            # Others may have been asked meanwhile.
+            **({"request": request} if type(request) is int and 0 <= request < 2**53 else {}),
             "protocol": PROTOCOL,
             "recorder": self._recorder.id,
             "epoch": self._epoch(),

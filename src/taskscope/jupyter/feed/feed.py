@@ -14,6 +14,8 @@ from taskscope.jupyter.adapter.presence import show_presence
 from taskscope.jupyter.adapter.quiet import suppress_status
 from taskscope.jupyter.adapter.subshells import delete_in_turn
 from taskscope.jupyter.feed.control import Control
+from taskscope.jupyter.feed.explaining import Explaining
+from taskscope.jupyter.feed.keeping import Keeping
 from taskscope.jupyter.feed.pages import Page, Pages
 from taskscope.jupyter.feed.publisher import Publisher, Sender
 from taskscope.jupyter.feed.stopping import Stopping
@@ -64,6 +66,8 @@ class Feed:
                 interrupt=interrupt,
                 is_waiting=is_waiting,
             ),
+            keeping=Keeping(session),
+            explaining=Explaining(session, clock=clock),
             wake=session.pump.wake,
         )
         self.publisher = Publisher(
@@ -87,6 +91,11 @@ class Feed:
         self._loads += 1
         facts = {"protocol": PROTOCOL, "recorder": self.session.recorder.id, "epoch": self.epoch}
         self._channels.announce(ANNOUNCE, facts)
+
+    def open(self) -> None:
+        """Announce it, unless that was done."""
+        if not self.is_open:
+            self.announce()
 
     def ask_for_panel(self, panel: Literal["dock"] | None) -> bool:
         """Ask the page that runs this cell for its side panel."""

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from itertools import groupby
 
 from taskscope.analysis.time_left import Estimates
 from taskscope.jupyter.feed.cluster import ClusterStream
-from taskscope.model.records import Group, Lane, Message, PrefixProgress, Run, RunningTask
 from taskscope.model.streams import StopWay
+from taskscope.model.tables.records import Group, Lane, Message, PrefixProgress, Run, RunningTask
 from taskscope.record import Recorder
 from taskscope.record.pump import Tick
-from taskscope.wire import LAST_GROUP, Batch, HeldPart, PageEncoder, ResourcesPart
+from taskscope.wire import LAST_GROUP, Batch, HeldPart, PageEncoder, ResourcesPart, batch_message
 
 __all__ = ["MAX_IDLE_ROWS", "MAX_ROWS", "PageStream"]
 
@@ -42,6 +43,8 @@ class PageStream:
         self._stop_ways = stop_ways
         self._stops: Mapping[int, StopWay] = {}
         self._encoder = PageEncoder(recorder.id, epoch)
+        self._waiting: deque[bytes] = deque()
+        """Frames that were made and not sent yet: one message has one."""
         self._cursor = min(cursor, recorder.cursor)
         self._begun = False
         self._n_groups = self._n_lanes = self._n_messages = 0
@@ -60,6 +63,7 @@ class PageStream:
         recorder = self._recorder
         return (
             not self._begun
+            or bool(self._waiting)
             or self._cursor < recorder.cursor
             or self._runs_version != recorder.version
             or self._n_messages < len(recorder.messages)
@@ -82,14 +86,19 @@ class PageStream:
 
     def next(self, tick: Tick) -> tuple[dict[str, object], list[bytes]]:
         """Return the next message; it counts as sent."""
+        if not self._waiting:
+            self._waiting += self._frames(tick)
+        self._sent_s = tick.now_s
+        return batch_message(), [self._waiting.popleft()]
+
+    def _frames(self, tick: Tick) -> list[bytes]:
         batch = self._batch(tick)
-        message, buffers, n_tasks = self._encoder.message(batch)
+        frames, n_tasks = self._encoder.frames(batch)
         self._cursor = batch.first + n_tasks
         self._n_samples = batch.resources.first + len(batch.resources.samples)
         self._n_held = batch.held.first + len(batch.held.rows)
         self._begun = True
-        self._sent_s = tick.now_s
-        return message, buffers
+        return frames
 
     def _batch(self, tick: Tick) -> Batch:
         recorder = self._recorder

@@ -4,19 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import Literal, TypeAlias, get_args
 
 from taskscope.model.streams import StopWay
 
 __all__ = [
     "VERBS",
     "BadRequestError",
+    "Compare",
     "Dependencies",
+    "Explain",
+    "FileFormat",
     "Hello",
     "Rate",
     "Renew",
     "Request",
     "Resync",
+    "Save",
     "Stop",
     "Tell",
     "parse_page",
@@ -82,7 +86,35 @@ class Tell:
     value: object
 
 
-Request: TypeAlias = Hello | Resync | Rate | Renew | Stop | Dependencies | Tell
+FileFormat: TypeAlias = Literal["taskscope", "html", "trace"]
+
+
+@dataclass(frozen=True, slots=True)
+class Save:
+    """Write the computes of a window, both ends included, to a file; `last_run` None: and all after."""
+
+    first_run: int
+    last_run: int | None
+    format: FileFormat
+
+
+@dataclass(frozen=True, slots=True)
+class Compare:
+    """Compare the computes of a window, which are of one cell, with those of its execution before."""
+
+    first_run: int
+    last_run: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class Explain:
+    """Say why the computes of a window, both ends included, took as long as they did."""
+
+    first_run: int
+    last_run: int | None
+
+
+Request: TypeAlias = Hello | Resync | Rate | Renew | Stop | Dependencies | Tell | Save | Compare | Explain
 
 
 def parse_request(data: object) -> Request:
@@ -133,11 +165,29 @@ def _tell(model: object, trait: object, value: object) -> Tell:
 
 
 def _stop(run: object, way: object) -> Stop:
-    if type(run) is not int or not 0 <= run < 2**53:
-        raise BadRequestError(f"run must be the number of a compute from 0, got {_shown(run)}")
+    number = _run("run", run)
     if way not in ("interrupt", "cancel"):
         raise BadRequestError(f"way must be interrupt or cancel, got {_shown(way)}")
-    return Stop(run, way)
+    return Stop(number, way)
+
+
+def _run(name: str, value: object) -> int:
+    if type(value) is not int or not 0 <= value < 2**53:
+        raise BadRequestError(f"{name} must be the number of a compute from 0, got {_shown(value)}")
+    return value
+
+
+def _window(fields: Mapping[str, object]) -> tuple[int, int | None]:
+    first, last = _run("first_run", fields.get("first_run")), fields.get("last_run")
+    return first, None if last is None else _run("last_run", last)
+
+
+def _save(fields: Mapping[str, object]) -> Save:
+    for format_ in get_args(FileFormat):
+        if fields.get("format") == format_:
+            return Save(*_window(fields), format_)
+    known = ", ".join(get_args(FileFormat))
+    raise BadRequestError(f"format must be one of {known}, got {_shown(fields.get('format'))}")
 
 
 def _epoch(value: object) -> str | None:
@@ -164,6 +214,9 @@ _PARSERS: Mapping[str, Callable[[Mapping[str, object]], Request]] = {
     "renew": lambda _: Renew(),
     "stop": lambda fields: _stop(fields.get("run"), fields.get("way")),
     "dependencies": lambda fields: Dependencies(_row("row", fields.get("row"))),
+    "save": _save,
+    "compare": lambda fields: Compare(*_window(fields)),
+    "explain": lambda fields: Explain(*_window(fields)),
     "tell": lambda fields: _tell(fields.get("model"), fields.get("trait"), fields.get("value")),
 }
 VERBS = tuple(_PARSERS)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import sys
 from weakref import WeakKeyDictionary
 
 from IPython.core.interactiveshell import InteractiveShell
@@ -15,6 +16,7 @@ from taskscope.session import current as current_session
 __all__ = ["load", "unload"]
 
 _HOME = "taskscope.jupyter.magics.extension"
+_PACKAGE = "taskscope"
 _MAGICS = (("cell", "profile"), ("line", "profile"), ("line", "taskscope"))
 
 
@@ -27,6 +29,8 @@ class Extension:
         self.magics = ProfileMagics(shell, self.cells)
         self._transformer = HeaderTransformer(_call)
         self._before: dict[tuple[str, str], object] = {}
+        self._named: dict[str, object] = {}
+        """What the user's namespace has of us."""
 
     def load(self) -> None:
         """Watch every Dask compute of this process, and offer the magics."""
@@ -38,6 +42,10 @@ class Extension:
             if before is not None:
                 self._before[kind, name] = before
         shell.register_magics(self.magics)
+        if _PACKAGE not in shell.user_ns:
+            # `taskscope.Dashboard()` in the next cell is what people type; `%who` does not list it.
+            self._named = {_PACKAGE: sys.modules[_PACKAGE]}
+            shell.push(self._named, interactive=False)
         shell.input_transformers_cleanup.append(header_to_string)
         shell.ast_transformers.append(self._transformer)
         shell.events.register("pre_run_cell", self.cells.enter)
@@ -63,6 +71,7 @@ class Extension:
             shell.magics_manager.magics[kind].pop(name, None)
             if (kind, name) in self._before:
                 shell.magics_manager.magics[kind][name] = self._before[kind, name]
+        shell.drop_by_id(self._named)
         if getattr(shell, "kernel", None) is not None:
             from taskscope.jupyter.feed import current as current_feed
             from taskscope.jupyter.widgets.base import following

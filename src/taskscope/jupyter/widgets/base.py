@@ -58,7 +58,7 @@ class RecorderWidget(DOMWidget):  # type: ignore[misc]  # ipywidgets is untyped
         sync=True
     )
     shows_now = traitlets.Bool(
-        False, help="Whether progress is of the compute that runs, else of the last one; else of all."
+        False, help="Whether the compute that runs, else the last one, is shown; else all together."
     ).tag(sync=True)
     recorded = traitlets.Instance(
         RecordingModel, allow_none=True, help="What is shown instead of the recorder's tasks."
@@ -90,8 +90,7 @@ class RecorderWidget(DOMWidget):  # type: ignore[misc]  # ipywidgets is untyped
         session, feed = current_session(), current_feed()
         shows_now = window is None
         window = window or Window.from_now(session.recorder)
-        if not feed.is_open:
-            feed.announce()
+        feed.open()
         super().__init__(
             recorder_id=session.recorder.id,
             epoch=feed.epoch,
@@ -129,7 +128,12 @@ class RecorderWidget(DOMWidget):  # type: ignore[misc]  # ipywidgets is untyped
 
     def notify_change(self, change: traitlets.Bunch) -> None:
         """Tell observers and the browser, at once or, of what we set, in the publisher's turn."""
-        if self._writer != threading.get_ident():
+        thread = threading.get_ident()
+        if thread == self._teller:
+            # What ipywidgets sets meanwhile: who observes all traits is told of that, too.
+            self._tell(change)
+            return
+        if self._writer != thread:
             super().notify_change(change)
             return
         old = self._changes.pop(change.name, change).old

@@ -24,7 +24,7 @@ from taskscope.jupyter.widgets.values import (
     still_progress,
 )
 from taskscope.model.recording import RecordedData
-from taskscope.model.stacks import StackColumns
+from taskscope.model.tables.stacks import StackColumns
 from taskscope.options import Options
 from taskscope.session import Session
 
@@ -73,7 +73,7 @@ class GanttWidget(RecorderWidget, GanttTraits):
     recording
         Show this, still; without it the widget follows the kernel's recorder until it is closed.
     window
-        Which computes to show; by default what runs now and all that comes.
+        Computes to show together; by default what runs now and all that comes, one after the other.
 
     Notes
     -----
@@ -103,7 +103,7 @@ class ResourceWidget(RecorderWidget, ResourceTraits):
     recording
         Show this, still; without it the widget follows the kernel's recorder until it is closed.
     window
-        Which computes to show; by default what runs now and all that comes.
+        Computes to show together; by default what runs now and all that comes, one after the other.
 
     Notes
     -----
@@ -136,7 +136,7 @@ class CacheWidget(RecorderWidget, CacheTraits):
     recording
         Show this, still; without it the widget follows the kernel's recorder until it is closed.
     window
-        Which computes to show; by default what runs now and all that comes.
+        Computes to show together; by default what runs now and all that comes, one after the other.
 
     Notes
     -----
@@ -231,7 +231,7 @@ class Dashboard(RecorderWidget, ProgressTraits, GanttTraits, ResourceTraits, Cac
     recording
         Show this, still; without it the widget follows the kernel's recorder until it is closed.
     window
-        Which computes to show; by default what runs now and all that comes.
+        Computes to show together; by default what runs now and all that comes, one after the other.
 
     Notes
     -----

@@ -61,8 +61,7 @@ class WidgetOutput:
 
     def start(self) -> None:
         """Show the widget if a browser can, else the picture; once more shows it in one more place."""
-        if not self._feed.is_open:
-            self._feed.announce()
+        self._feed.open()
         with self._lock:
             self._shows_widget = self._can_show_widget()
             self._shown_version, self._shown = self._now()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import traitlets
 from ipywidgets import Widget
 
-from taskscope.analysis.page_tables import RowLinks, recorded_messages
+from taskscope.analysis.display.page_tables import RowLinks, recorded_messages
 from taskscope.jupyter.feed.control import MAX_LINKS
 from taskscope.jupyter.feed.verbs import BadRequestError, Dependencies, parse_request
 from taskscope.model.recording import RecordedData

@@ -18,7 +18,7 @@ from taskscope.analysis.cache_usage import (
 from taskscope.analysis.totals import ResourceTotals, add_samples
 from taskscope.jupyter.widgets.window import Window
 from taskscope.model.recording import RecordedData
-from taskscope.model.records import Group, Run
+from taskscope.model.tables.records import Group, Run
 from taskscope.record import Recorder
 from taskscope.wire import wire_text
 

@@ -9,7 +9,7 @@ from taskscope.analysis.progress import Progress, headline, measure_progress
 from taskscope.analysis.time_left import Estimates, prefix_progress
 from taskscope.jupyter.widgets.window import Window
 from taskscope.model.recording import RecordedData
-from taskscope.model.workers import Scheduled
+from taskscope.model.tables.workers import Scheduled
 from taskscope.record import Recorder
 from taskscope.wire import wire_text
 

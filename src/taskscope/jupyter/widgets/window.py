@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from taskscope.model.records import PrefixProgress, Run
+from taskscope.model.tables.records import PrefixProgress, Run
 from taskscope.record import Recorder
 
 __all__ = ["Window"]

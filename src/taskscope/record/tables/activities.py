@@ -9,9 +9,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from taskscope.model.activities import ActivityColumns, ActivityRows, Transfer
 from taskscope.model.clock import whole_ticks
-from taskscope.model.columns import round_down_f4
+from taskscope.model.tables.activities import ActivityColumns, ActivityRows, Transfer
+from taskscope.model.tables.columns import round_down_f4
 from taskscope.record.tables.log import Log
 from taskscope.record.tables.recent import RecentLog
 from taskscope.record.writers.appended import LaneActivity

@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from taskscope.model.held import HeldEvents, HeldRows, HeldSeries
+from taskscope.model.tables.held import HeldEvents, HeldRows, HeldSeries
 from taskscope.record.tables.groups import GroupTable
 from taskscope.record.writers.graph import GraphBuilder
 

@@ -7,7 +7,7 @@ from functools import partial
 from typing import cast
 
 from taskscope.model.keys import others_prefix, split_key
-from taskscope.model.records import ERRED, Group, GroupTotal, Lane
+from taskscope.model.tables.records import ERRED, Group, GroupTotal, Lane
 from taskscope.record.writers.appended import LaneKey
 from taskscope.record.writers.fold import GroupSums
 
@@ -27,6 +27,7 @@ class GroupTable:
         self.groups: list[Group] = []
         self._ids: dict[object, int] = {}
         self._ids_of_others: dict[object, int] = {}
+        self._colours: dict[str, int] = {}
         self._sums: dict[int, GroupSums] = {}
 
     def ids(self, keys: Sequence[object]) -> list[int]:
@@ -59,7 +60,8 @@ class GroupTable:
             if name in known:
                 return known[name]
         prefix = others_prefix(prefix) if known is self._ids_of_others else prefix
-        self.groups.append(Group(len(self.groups), name, prefix))
+        colour = self._colours.setdefault(prefix, len(self._colours))
+        self.groups.append(Group(len(self.groups), name, prefix, colour))
         known[name] = len(self.groups) - 1
         return len(self.groups) - 1
 

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from taskscope.model.keys import key_text
-from taskscope.model.stacks import Function, StackColumns, StackRows
+from taskscope.model.tables.stacks import Function, StackColumns, StackRows
 from taskscope.record.tables.log import Log
 
 __all__ = ["CountedCalls", "StackLog", "StackPart", "StackPlace"]
@@ -69,7 +69,7 @@ class StackPart:
     place
         Where the next part begins.
     functions, parent, function, prefixes, workers
-        As in `taskscope.model.stacks.StackColumns`.
+        As in `taskscope.model.tables.stacks.StackColumns`.
     rows
         Of cycles that are over.
     open_rows

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from taskscope.model.columns import RowBlock
+from taskscope.model.tables.columns import RowBlock
 from taskscope.record.tables.log import Log
 
 __all__ = ["TaskLog", "count_by_run"]

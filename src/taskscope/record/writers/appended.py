@@ -78,7 +78,7 @@ class LaneActivity:
     key, lane
         The task, and the lane it ran in.
     kind
-        A code into `taskscope.model.activities.ACTIVITIES`.
+        A code into `taskscope.model.tables.activities.ACTIVITIES`.
     start, stop
         On the clock's axis.
     source

@@ -12,15 +12,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from taskscope.model.clock import whole_ticks
-from taskscope.model.columns import (
-    SCHEDULER_OBSERVED,
+from taskscope.model.tables.columns import (
     RowBlock,
     narrow_sizes,
     possible_sizes,
     round_down_f4,
-    split_flags,
 )
-from taskscope.model.records import ERRED, FINISHED, INTERRUPTED, STATUSES
+from taskscope.model.tables.records import ERRED, FINISHED, INTERRUPTED, STATUSES, flag_codes, flag_of
 from taskscope.record.writers.appended import FailedTask, LaneBuffer, LaneKey, UnseenTask
 from taskscope.record.writers.runlog import RunLog
 
@@ -67,12 +65,15 @@ class GroupSums:
         Tasks by status code.
     duration_s, cpu_s, result_bytes
         Sums over those where it is known.
+    first_s
+        When the first of them began, in seconds after the recorder's zero.
     """
 
     counts: list[int]
     duration_s: float = 0.0
     cpu_s: float = 0.0
     result_bytes: float = 0.0
+    first_s: float | None = None
 
     @classmethod
     def zero(cls) -> GroupSums:
@@ -85,6 +86,7 @@ class GroupSums:
         self.duration_s += other.duration_s
         self.cpu_s += other.cpu_s
         self.result_bytes += other.result_bytes
+        self.first_s = min((s for s in (self.first_s, other.first_s) if s is not None), default=None)
 
 
 def sum_by_group(block: RowBlock, group: NDArray[np.uint32]) -> Iterator[tuple[int, GroupSums]]:
@@ -98,14 +100,17 @@ def sum_by_group(block: RowBlock, group: NDArray[np.uint32]) -> Iterator[tuple[i
         The group id of every row.
     """
     ids, place = np.unique(group, return_inverse=True)
-    status, _ = split_flags(block.flags)
+    status = flag_codes(block.flags, "status")
     n_statuses = len(STATUSES)
     counts = np.bincount(place * n_statuses + status, minlength=len(ids) * n_statuses)
+    first = np.full(len(ids), np.inf)
+    np.minimum.at(first, place, block.start)
     columns = (
         counts.reshape(-1, n_statuses),
         np.bincount(place, block.duration),
         np.bincount(place, np.nan_to_num(block.cpu)),
         np.bincount(place, np.nan_to_num(block.sizes())),
+        first,
     )
     for group_id, *sums in zip(ids.tolist(), *(column.tolist() for column in columns), strict=True):
         yield group_id, GroupSums(*sums)
@@ -244,7 +249,7 @@ def _failed(failed: list[FailedTask], lane_id: Callable[[LaneKey], int]) -> RawR
 
 def _unseen(unseen: list[UnseenTask], lane_id: Callable[[LaneKey], int], unknown: UnknownLanes) -> RawRows:
     lanes = [lane_id(u.lane or unknown.place(u.start, u.stop, u.worker, u.worker_label)) for u in unseen]
-    codes = [STATUSES.index(u.status) | SCHEDULER_OBSERVED for u in unseen]
+    seen_by = flag_of("observed_by", "scheduler")
     errors = {i: u.error for i, u in enumerate(unseen) if u.error is not None}
     return RawRows(
         [u.key for u in unseen],
@@ -253,7 +258,7 @@ def _unseen(unseen: list[UnseenTask], lane_id: Callable[[LaneKey], int], unknown
         _floats([u.stop for u in unseen]),
         np.full(len(unseen), np.nan),
         np.full(len(unseen), np.nan),
-        np.array(codes, np.uint8),
+        np.array([flag_of("status", u.status) | seen_by for u in unseen], np.uint8),
         errors,
     )
 

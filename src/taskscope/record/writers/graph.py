@@ -11,8 +11,8 @@ from itertools import chain, count, islice
 import numpy as np
 from numpy.typing import NDArray
 
-from taskscope.model.columns import GraphColumns, narrow_times, neighbours, possible_sizes
 from taskscope.model.keys import KeyBlock, KeyBuilder, key_block
+from taskscope.model.tables.columns import GraphColumns, narrow_times, neighbours, possible_sizes
 
 __all__ = [
     "GraphBuilder",

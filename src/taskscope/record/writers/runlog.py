@@ -15,8 +15,8 @@ from typing import Literal, Protocol
 
 from taskscope.model.clock import Clock
 from taskscope.model.errortext import describe, is_a
-from taskscope.model.records import OTHERS
-from taskscope.model.workers import Scheduled
+from taskscope.model.tables.records import OTHERS
+from taskscope.model.tables.workers import Scheduled
 from taskscope.record.writers.appended import FailedTask, LaneActivity, LaneBuffer, LaneKey, UnseenTask
 from taskscope.record.writers.graph import GraphSource
 

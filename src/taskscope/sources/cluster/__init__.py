@@ -9,13 +9,13 @@ from taskscope.sources.cluster.adapter import (
     watch,
 )
 from taskscope.sources.cluster.observer import TRANSPORTS, Transport
-from taskscope.sources.cluster.source import ClusterSource, ImportNotice
+from taskscope.sources.cluster.source import CLIENTS, ClusterSource
 
 __all__ = [
+    "CLIENTS",
     "TRANSPORTS",
     "Call",
     "ClusterSource",
-    "ImportNotice",
     "Submission",
     "Transport",
     "is_client",

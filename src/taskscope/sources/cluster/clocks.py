@@ -36,8 +36,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from taskscope.model.activities import ACTIVITIES
 from taskscope.model.errortext import describe
+from taskscope.model.tables.activities import ACTIVITIES
 from taskscope.record import Recorder
 from taskscope.sources.cluster.link import Link, Pace, read_each
 

@@ -35,8 +35,11 @@ class LoopThread:
         self._loop: asyncio.AbstractEventLoop | None = None
         self._thread: threading.Thread | None = None
 
-    def submit(self, work: Coroutine[Any, Any, _T]) -> Future[_T]:
-        """Run a coroutine there, starting the thread if need be."""
+    def submit(self, work: Callable[[], Coroutine[Any, Any, _T]]) -> Future[_T]:
+        """Run what `work` returns there, starting the thread if need be.
+
+        It is called there: a coroutine that an interrupt kept from being run would be warned of.
+        """
         with self._lock:
             if self._loop is None:
                 self._loop = asyncio.new_event_loop()
@@ -44,7 +47,12 @@ class LoopThread:
                     target=self._run, args=(self._loop,), name="taskscope-cluster", daemon=True
                 )
                 self._thread.start()
-            return asyncio.run_coroutine_threadsafe(work, self._loop)
+            return asyncio.run_coroutine_threadsafe(_called(work), self._loop)
+
+    @property
+    def is_there(self) -> bool:
+        """Whether it is there, and was not told to end."""
+        return self._loop is not None
 
     @property
     def is_current(self) -> bool:
@@ -75,6 +83,10 @@ class LoopThread:
         finally:
             asyncio.set_event_loop(None)
             loop.close()
+
+
+async def _called(work: Callable[[], Coroutine[Any, Any, _T]]) -> _T:
+    return await work()
 
 
 def _end_tasks(loop: asyncio.AbstractEventLoop) -> None:

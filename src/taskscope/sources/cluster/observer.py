@@ -25,6 +25,7 @@ scheduler's task stream, which is counted.
 from __future__ import annotations
 
 import asyncio
+import re
 import sys
 import uuid
 from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
@@ -411,6 +412,14 @@ def _check_python(versions: Mapping[str, Any]) -> None:
         raise RuntimeError(f"it runs Python {found}, and this is {here}")
 
 
+def _check_records(versions: Mapping[str, Any]) -> None:
+    """Raise where a scheduler does not number its records, so that nobody can ask for those that are new."""
+    found = str(versions.get("packages", {}).get("distributed"))
+    release = re.match(r"(\d+)\.(\d+)", found)
+    if release is not None and tuple(map(int, release.groups())) < (2026, 6):
+        raise RuntimeError(f"it runs distributed {found}, which can be observed; to be asked it needs 2026.6")
+
+
 def _check(answer: Any) -> None:
     if answer is not True:
         why = answer.get("exception_text") if isinstance(answer, Mapping) else None
@@ -443,6 +452,7 @@ class Polling:
 
     async def open(self) -> int:
         """Have the scheduler keep records from now on; return how many it has."""
+        _check_records(await self._link.ask("versions"))
         self._cursor = int(await self._link.ask("get_task_stream_index"))
         return self._cursor
 

@@ -19,6 +19,7 @@ from taskscope.sources.cluster import adapter
 from taskscope.sources.cluster.adapter import Submission
 from taskscope.sources.cluster.clocks import ClockProbe
 from taskscope.sources.cluster.link import Guests, Pace
+from taskscope.sources.cluster.metrics import WorkerMetrics
 from taskscope.sources.cluster.observer import Graphs, Observer, Polling
 from taskscope.sources.cluster.rows import Rows
 from taskscope.sources.cluster.runs import TrackedRun
@@ -170,7 +171,7 @@ _MOST_TRIES = 20
 _AT_ONCE = 200
 """How many tasks that were let go are looked at together: one that is needed keeps its run going."""
 _COMING_S = 0.5
-"""How long after the end of a compute a graph is waited for that its scheduler has not told of."""
+"""For how long after the end of a compute its scheduler is asked for a graph that it has not told of."""
 _HEARD_S = 0.05
 """Longer than a client keeps what it has to say before it sends it."""
 
@@ -238,7 +239,10 @@ class Questions:
         self._executing = Executing(poll, recorder)
         self._probe = ClockProbe(link, poll, recorder)
         self._holdings = Holdings(watched, self.tasks)
+        self._metrics = WorkerMetrics(poll, recorder)
         self._profiles = WorkerProfiles(poll, recorder, lambda: wanted.samples)
+        self._read_at = -math.inf
+        """When it was last asked for what happened."""
         self.is_fresh = False
         """Whether the scheduler kept no records before it was asked."""
 
@@ -267,6 +271,7 @@ class Questions:
         self.is_fresh = self.tasks.cursor == 0
         await self._ask_identity(())
         await self._holdings.open()
+        await self._metrics.open(self._pace)
 
     def add(self, arrived: Sequence[tuple[TrackedRun, Submission]]) -> None:
         """Take in what was handed over."""
@@ -358,6 +363,7 @@ class Questions:
                 await self._executing.ask(self._pace, self.tasks.processing)
                 async with self._waiting(until):
                     await self._transfers.ask(self._pace, at_once=at_once)
+                    await self._metrics.ask(self._pace, runs, at_once=at_once)
                     await self._profiles.look(self._pace, [run.log for run in runs])
                 await self._holdings.ask(at_end=at_once)
 
@@ -365,7 +371,8 @@ class Questions:
         """Return whether a graph of a run that is over is on its way: the client had all results before."""
         if run.over is None or not run.n_expected:
             return False
-        return self._recorder.clock.perf_counter() - run.over < _COMING_S
+        # Since it was asked last, time may have passed: workers were waited for.
+        return self._read_at - run.over < _COMING_S
 
     async def follow_others(self, runs: Sequence[TrackedRun]) -> None:
         """Begin or end to record what other clients have it do, as that is wanted."""
@@ -382,6 +389,7 @@ class Questions:
 
     async def _read(self, runs: Sequence[TrackedRun]) -> None:
         """Read what happened, and tell it."""
+        self._read_at = self._recorder.clock.perf_counter()
         if self._wanted.transport == "poll" and self._observer.is_there:
             await self._stop_observing()
         if self._observer.is_there:
@@ -434,7 +442,7 @@ class Questions:
                 raise
             self._was_too_long = True
             self._recorder.warn(
-                "workers did not answer in time: bytes of transfers and samples may be missing"
+                "workers did not answer in time: bytes of transfers, CPU time and samples may be missing"
             )
 
     async def _ask_identity(self, runs: Sequence[TrackedRun]) -> None:
@@ -495,6 +503,6 @@ class Questions:
         """Ask no more."""
         self._holdings.close()
         self.leave_others()
-        about_workers = (self._executing, self._transfers, self._profiles)
+        about_workers = (self._executing, self._transfers, self._metrics, self._profiles)
         for asking in (self._graphs, self._probe, self._observer, *about_workers, self._poll):
             asking.close()

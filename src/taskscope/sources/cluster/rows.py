@@ -16,14 +16,14 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from taskscope.model.activities import ACTIVITIES, FAILED_ATTEMPT
 from taskscope.model.errortext import MAX_ERROR_TEXT
+from taskscope.model.tables.activities import ACTIVITIES, FAILED_ATTEMPT
 from taskscope.record import LaneActivity, LaneKey, RunLog
 from taskscope.record.writers.appended import FailedTask
 from taskscope.sources.cluster.clocks import UNCORRECTED, Corrections
 from taskscope.sources.cluster.runs import TrackedRun
 from taskscope.sources.cluster.worker_logs import TransferLogs
-from taskscope.sources.cluster.workers import Watched
+from taskscope.sources.cluster.workers import Watched, thread_id
 
 __all__ = [
     "COMPUTE",
@@ -59,7 +59,7 @@ class Steps:
     owner
         The place of the execution that each belongs to, ascending.
     kind
-        Codes into `taskscope.model.activities.ACTIVITIES`, or `COMPUTE`.
+        Codes into `taskscope.model.tables.activities.ACTIVITIES`, or `COMPUTE`.
     start, stop
         Wall-clock seconds.
     source
@@ -149,7 +149,7 @@ def _read(records: Sequence[_Record]) -> Executions:
     return Executions(
         keys=[record["key"] for record in records],
         workers=[str(record["worker"]) for record in records],
-        threads=[_thread(record) for record in records],
+        threads=[thread_id(record.get("thread") or 0) for record in records],
         errors={
             place: error_text(str(records[place].get("exception_text") or "unknown error"))
             for place in failed
@@ -183,13 +183,6 @@ def _read_steps(told: Sequence[Sequence[Mapping[str, Any]]]) -> tuple[Steps, NDA
         [None if source is None else str(source) for source in sources],
     )
     return steps, np.flatnonzero(stop < start)
-
-
-def _thread(record: _Record) -> int:
-    number = int(record.get("thread") or 0)
-    if not 0 <= number < 2**63:
-        raise ValueError(f"a thread's number must be below 2**63, got {number}")
-    return number
 
 
 def _bounded(steps: Sequence[Mapping[str, Any]]) -> Sequence[Mapping[str, Any]]:

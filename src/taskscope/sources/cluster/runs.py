@@ -17,7 +17,7 @@ from itertools import chain, repeat
 from typing import Any, NamedTuple
 
 from taskscope.model.errortext import describe
-from taskscope.model.records import CLUSTER, ERRED, FINISHED, LOST
+from taskscope.model.tables.records import CLUSTER, ERRED, FINISHED, LOST
 from taskscope.record import GraphSource, Recorder, RunLog
 from taskscope.sources.cell import Cell, current_cell, current_execution
 from taskscope.sources.cluster import adapter
@@ -293,7 +293,7 @@ class TrackedRun:
         if not self.lacks_records and status == "finished" and not is_gone:
             left = self.keys.difference(self.landed, self.failed)
             self.spare(key for key in left if not self._was_sent(key))
-        if is_gone and status == "finished":
+        if status == "finished" and (is_gone or self.lacks_records):
             # The client has its results: when its last tasks ended nobody can tell any more.
             log.submitted.clear()
             log.sent_to.clear()

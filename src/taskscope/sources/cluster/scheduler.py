@@ -71,6 +71,8 @@ class WatchedScheduler:
         """Whether it cannot be asked any more."""
         self.refuses = False
         """Whether it can be reached, and does not answer what we have to ask."""
+        self._is_abandoned = False
+        """Whether nobody watches any more."""
         self._recorder = recorder
         self._computes = computes
         self._wanted = wanted
@@ -122,7 +124,7 @@ class WatchedScheduler:
 
     def start(self, thread: LoopThread) -> None:
         """Connect, on that thread."""
-        thread.submit(self._serve())
+        thread.submit(self._serve)
 
     def add(self, run: TrackedRun, submission: Submission) -> None:
         """Watch a run, or more of it, from the next look on; called on users' threads."""
@@ -134,7 +136,7 @@ class WatchedScheduler:
 
     def abandon(self) -> None:
         """End all runs as they stand, because nobody watches any more; called once the thread has ended."""
-        self.broken = True
+        self.broken = self._is_abandoned = True
         self._questions.leave_others()
         self._end_all("interrupted", None)
 
@@ -234,6 +236,9 @@ class WatchedScheduler:
         # Of a graph that never came only what was asked for is known.
         announce(run, dict.fromkeys(run.coming, ()), set(run.coming))
         self._questions.end(run)
+        if not self._is_abandoned:
+            # Who comes later would take it for a remark on computes of theirs.
+            self._questions.tasks.warn_of(run)
         run.end(self._recorder.clock.perf_counter(), is_gone=is_gone)
         self._computes.ended(run)
         # Last: who waits for what has ended asks those that have runs.
@@ -317,6 +322,12 @@ class Schedulers:
         known.start(self._thread)
         return known
 
+    def forget_refused(self) -> None:
+        """Know no more of those that refused, so that they are tried again: one answer may have been odd."""
+        with self._lock:
+            for address in [address for address, known in self._known.items() if known.refuses]:
+                del self._known[address]
+
     def all(self) -> list[WatchedScheduler]:
         """Return all of them."""
         with self._lock:
@@ -359,14 +370,20 @@ class Schedulers:
                 for s in self._known.values()
                 if s.has_runs or (not briefly and (s.watches_others or s.owes_samples))
             ]
-            return self._thread.submit(_all(s.step() for s in busy)) if busy else None
+            return self._thread.submit(lambda: _all(s.step() for s in busy)) if busy else None
 
     def begin_others(self, schedulers: Iterable[WatchedScheduler]) -> Future[list[None]]:
         """Have some of them record what other clients have them do, if that is wanted."""
-        return self._thread.submit(_all(s.begin_others() for s in schedulers))
+        return self._thread.submit(lambda: _all(s.begin_others() for s in schedulers))
 
     def close(self) -> None:
         """End the thread and all that goes on, as it stands."""
+        if self._known or self._thread.is_there:
+            self._close()
+
+    # Nobody could end again what is known no more.
+    @uninterrupted
+    def _close(self) -> None:
         with self._lock:
             schedulers = list(self._known.values())
             self._known.clear()

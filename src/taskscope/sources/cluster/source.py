@@ -6,17 +6,13 @@ Here is also all that threads of users ever wait for, and how long at most (`Wai
 from __future__ import annotations
 
 import asyncio
-import sys
 import threading
 from collections.abc import Callable, Hashable, Sequence
 from concurrent.futures import Future
 from concurrent.futures import wait as wait_for
-from importlib.abc import Loader, MetaPathFinder
-from importlib.machinery import ModuleSpec
-from importlib.util import find_spec
-from types import ModuleType
 from typing import Any
 
+from taskscope.model.import_notice import ImportNotice
 from taskscope.model.interrupts import uninterrupted
 from taskscope.record import Recorder
 from taskscope.sources.cluster import adapter
@@ -25,67 +21,10 @@ from taskscope.sources.cluster.runs import Computes, Origin
 from taskscope.sources.cluster.scheduler import Schedulers, WatchedScheduler
 from taskscope.sources.cluster.worker_poll import Wanted
 
-__all__ = ["READY_S", "SETTLE_IN_LOOP_S", "SETTLE_S", "ClusterSource", "ImportNotice", "Waiting"]
+__all__ = ["CLIENTS", "READY_S", "SETTLE_IN_LOOP_S", "SETTLE_S", "ClusterSource", "Waiting"]
 
-_NAME = "distributed.client"
-
-
-class ImportNotice(MetaPathFinder):
-    """Calls a function once, right after ``distributed.client`` was imported.
-
-    Parameters
-    ----------
-    imported
-        What to call, on the thread that imports; it must not raise.
-    """
-
-    def __init__(self, imported: Callable[[], None]) -> None:
-        self._imported = imported
-
-    def wait(self) -> None:
-        """Wait for the import; once more changes nothing."""
-        if self not in sys.meta_path:
-            sys.meta_path.insert(0, self)
-
-    def cancel(self) -> None:
-        """Wait no more."""
-        if self in sys.meta_path:
-            sys.meta_path.remove(self)
-
-    def find_spec(
-        self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
-    ) -> ModuleSpec | None:
-        """Have the other finders find the module, and be told when it was run."""
-        if fullname != _NAME:
-            return None
-        self.cancel()
-        spec = find_spec(fullname)
-        if spec is not None and spec.loader is not None:
-            spec.loader = _Telling(spec.loader, self._imported)
-        return spec
-
-
-class _Telling(Loader):
-    """The module's own loader, which afterwards is put back in its place."""
-
-    def __init__(self, loader: Loader, imported: Callable[[], None]) -> None:
-        self._loader = loader
-        self._imported = imported
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._loader, name)
-
-    def create_module(self, spec: ModuleSpec) -> ModuleType | None:
-        return self._loader.create_module(spec)
-
-    def exec_module(self, module: ModuleType) -> None:
-        module.__loader__ = self._loader
-        if module.__spec__ is not None:
-            module.__spec__.loader = self._loader
-        self._loader.exec_module(module)
-        self._imported()
-
-
+CLIENTS = "distributed.client"
+"""The module that is there where there may be clients."""
 READY_S = 2.0
 """How long the first submission to a scheduler waits until that keeps records."""
 SETTLE_S = 2.0
@@ -245,7 +184,7 @@ class ClusterSource:
         self.schedulers = Schedulers(recorder, self._computes, self.wanted, on_news)
         """Those that are asked."""
         self._waiting = Waiting(self.schedulers, self.wanted, recorder)
-        self._notice = ImportNotice(self._imported)
+        self._notice = ImportNotice(CLIENTS, self._imported)
         self._attached = False
         self._n_caught_up = 0
         self.awaited: set[threading.Event] = set()

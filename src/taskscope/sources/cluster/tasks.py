@@ -13,8 +13,8 @@ from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, S
 from typing import Any
 
 from taskscope.model.keys import split_key
-from taskscope.model.records import OTHERS
-from taskscope.model.workers import Scheduled
+from taskscope.model.tables.records import OTHERS
+from taskscope.model.tables.workers import Scheduled
 from taskscope.record import Recorder
 from taskscope.sources.cluster.adapter import Submission
 from taskscope.sources.cluster.observer import Event, News
@@ -216,10 +216,11 @@ class Tasks:
                 task.also.remove(run)
             if task is not None and task.run is run and task.also:
                 self._give_to(key, task, task.also.pop(0))
-        if run.lacks_records and run.outcome != "finished":
-            self._warn_of(run)
 
-    def _warn_of(self, run: TrackedRun) -> None:
+    def warn_of(self, run: TrackedRun) -> None:
+        """Say so if it is not known of tasks of a run that has ended whether they ran."""
+        if not run.lacks_records or run.outcome == "finished":
+            return
         n_unknown = sum(not run.is_seen(key) for key in run.keys.difference(run.spared))
         if n_unknown:
             self._recorder.warn(

@@ -17,10 +17,10 @@ from typing import Any, NamedTuple, TypeAlias, TypeVar
 import dask
 from dask.utils import parse_timedelta
 
-from taskscope.model.activities import Transfer
 from taskscope.model.errortext import describe
 from taskscope.model.keys import key_text
-from taskscope.model.stacks import Function, StackColumns
+from taskscope.model.tables.activities import Transfer
+from taskscope.model.tables.stacks import Function, StackColumns
 from taskscope.record import CountedCalls, Recorder, RunLog, StackLog
 from taskscope.sources.cluster.link import Pace, read_each
 from taskscope.sources.cluster.worker_poll import Answers, Question, WorkerPoll

@@ -26,7 +26,7 @@ from taskscope.options import Transport
 from taskscope.record import LaneKey, Recorder
 from taskscope.sources.cluster.link import Link, Pace
 from taskscope.sources.cluster.runs import TrackedRun
-from taskscope.sources.cluster.workers import Workers
+from taskscope.sources.cluster.workers import Workers, thread_id
 
 __all__ = ["Answers", "Avoided", "Executing", "Question", "Wanted", "WorkerPoll"]
 
@@ -529,8 +529,7 @@ class Executing:
 
     def _take_one(self, address: str, told: _Told) -> None:
         self._told[address] = [
-            (_thread_id(thread), key, None if began is None else _moment(began))
-            for thread, key, began in told
+            (thread_id(thread), key, None if began is None else _moment(began)) for thread, key, began in told
         ]
 
     def _tell(self, sent: Mapping[Hashable, TrackedRun]) -> None:
@@ -547,12 +546,6 @@ class Executing:
         for run, running in found.items():
             run.log.running_on = running
         self._runs = {run for run, running in found.items() if running}
-
-
-def _thread_id(number: Any) -> int:
-    if not 0 <= number < 2**63:
-        raise ValueError(f"a thread's number must be below 2**63, got {number}")
-    return int(number)
 
 
 def _moment(seconds: Any) -> float:

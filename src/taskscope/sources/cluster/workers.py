@@ -6,12 +6,20 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from taskscope.model.workers import WorkerSample
+from taskscope.model.tables.workers import WorkerSample
 from taskscope.record import LaneKey, Recorder
 from taskscope.sources.cluster.clocks import HostClocks, WorkerClock
 from taskscope.sources.cluster.link import Link
 
-__all__ = ["Watched", "Worker", "WorkerSampler", "Workers"]
+__all__ = ["Watched", "Worker", "WorkerSampler", "Workers", "thread_id"]
+
+
+def thread_id(number: Any) -> int:
+    """Return the number of a thread as our columns hold it, in 63 bits."""
+    if not 0 <= number < 2**64:
+        raise ValueError(f"a thread's number must be below 2**64, got {number}")
+    # Where addresses carry a tag in their upper bits, so do numbers of threads.
+    return int(number) % 2**63
 
 
 @dataclass(slots=True, eq=False)

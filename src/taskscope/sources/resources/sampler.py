@@ -7,7 +7,7 @@ import threading
 from collections.abc import Callable
 
 from taskscope.model.interrupts import uninterrupted
-from taskscope.model.resources import ResourceRows
+from taskscope.model.tables.resources import ResourceRows
 from taskscope.options import DEFAULT_DT, checked_dt
 from taskscope.record import Recorder
 from taskscope.sources.resources.processes import ProcessReading, read_processes
@@ -16,6 +16,9 @@ from taskscope.sources.resources.watcher import ProcessWatcher
 __all__ = ["ResourceSampler"]
 
 _GAP = 5.0
+_SHORTEST_S = 0.02
+"""Over less a rate says little: between looking at the clock and at the counters the interpreter may let
+another thread run, for 5 ms at a time (`sys.getswitchinterval`)."""
 _NAN = float("nan")
 
 
@@ -41,7 +44,8 @@ class ResourceSampler:
     -----
     CPU percent is the mean since the previous sample, 100 per core; the first sample has none. CPU counters
     are cumulative, so the mean is right however late a sample is; a memory peak in a gap is not seen. A
-    sample later than 5 `dt` is marked as coming after a gap.
+    sample later than 5 `dt` is marked as coming after a gap. Where the previous sample is less than 20 ms
+    ago, as at the end of a compute, the mean is since the one before that, if the compute has one.
     """
 
     def __init__(
@@ -57,7 +61,11 @@ class ResourceSampler:
         self._start_watcher = start_watcher
         self._lock = threading.Lock()
         self._active: set[object] = set()
-        self._last: tuple[float, dict[int, float]] | None = None
+        self._latest_s: float | None = None
+        """When the latest sample of these computes was taken."""
+        self._base: tuple[float, dict[int, float]] | None = None
+        """When and at which counters the next rate begins."""
+        self._base_before: tuple[float, dict[int, float]] | None = None
         self._watcher: ProcessWatcher | None = None
         self._helpers_last = True
         """Whether a helper that was started answered before it ended."""
@@ -78,7 +86,7 @@ class ResourceSampler:
             first = not self._active
             self._active.add(compute)
             if first:
-                self._last = None
+                self._latest_s = self._base = self._base_before = None
                 self._sample()
                 if self._watcher is not None:
                     self._watcher.run(self.dt)
@@ -177,14 +185,25 @@ class ResourceSampler:
             self._recorder.fault("the resource sampler", error)
 
     def _add(self, now_s: float, reading: ProcessReading) -> None:
-        percent, gap = _NAN, False
-        if self._last is not None:
-            then_s, before = self._last
-            if now_s <= then_s:
+        gap = False
+        if self._latest_s is not None:
+            if now_s <= self._latest_s:
                 return
-            used = sum(s - before.get(pid, 0.0) for pid, s in reading.cpu_s.items())
-            percent = 100 * max(used, 0.0) / (now_s - then_s)
-            gap = now_s - then_s > _GAP * self.dt
-        self._last = (now_s, reading.cpu_s)
+            gap = now_s - self._latest_s > _GAP * self.dt
+        self._latest_s = now_s
+        percent = self._percent(now_s, reading)
         sample = (now_s, percent, reading.rss_bytes, len(reading.cpu_s), gap)
         self._recorder.resources.append(ResourceRows.of([sample]))
+
+    def _percent(self, now_s: float, reading: ProcessReading) -> float:
+        """Return the rate since the base, which moves here unless it is too near: no CPU time is lost."""
+        base = self._base
+        if base is not None and now_s - base[0] < min(_SHORTEST_S, self.dt / 2):
+            base = self._base_before or base
+        else:
+            self._base, self._base_before = (now_s, reading.cpu_s), base
+        if base is None:
+            return _NAN
+        then_s, before = base
+        used = sum(s - before.get(pid, 0.0) for pid, s in reading.cpu_s.items())
+        return 100 * max(used, 0.0) / (now_s - then_s)

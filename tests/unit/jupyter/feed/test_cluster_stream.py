@@ -7,7 +7,7 @@ from typing import Any
 
 from taskscope.analysis.time_left import Estimates
 from taskscope.jupyter.feed.stream import PageStream
-from taskscope.model.workers import WorkerSample
+from taskscope.model.tables.workers import WorkerSample
 from taskscope.record import LaneActivity, LaneKey, Recorder, RunLog
 from taskscope.record.pump import Tick
 from tests.support.fake_clock import FakeClock

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -263,3 +264,32 @@ def test_resync_starts_a_stream_at_the_rows_the_page_has(world: World) -> None:
     control.ask({"verb": "resync", "cursor": 0})
     world.tick()
     assert [batch["seq"] for batch in told(data)] == [0, 0]
+
+
+def test_computes_are_explained_to_the_page_that_asks(world: World) -> None:
+    log = begin_run(world.session.recorder, {"x-1": ()})
+    control, _ = world.channels.open_page("p")
+    asked = {"verb": "explain", "first_run": log.run, "last_run": log.run, "request": 3}
+    running = control.ask(asked)
+    assert (running["re"], running["request"], running["explanation"]) == ("explain", 3, None)
+    end_run(log)
+    world.session.recorder.pull()
+    assert control.ask(asked)["explanation"].keys() == {"makespan_s", "findings", "path"}
+
+
+def test_a_file_is_written_for_a_page_and_what_cannot_be_is_said(
+    world: World, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("JPY_SESSION_NAME", str(tmp_path / "a.ipynb"))
+    log = begin_run(world.session.recorder, {"x-1": ()})
+    end_run(log)
+    world.session.recorder.pull()
+    control, _ = world.channels.open_page("p")
+    asked = {"verb": "save", "first_run": log.run, "last_run": None, "format": "html", "request": 7}
+    reply = control.ask(asked)
+    assert (reply["re"], reply["request"], reply["path"]) == ("save", 7, str(next(tmp_path.iterdir())))
+    refused = control.ask({"verb": "compare", "first_run": log.run, "last_run": log.run, "request": 8})
+    assert (refused["request"], refused["error"]) == (
+        8,
+        "these computes are not of one cell: show one of them, then compare",
+    )

@@ -12,7 +12,7 @@ from distributed import CancelledError, Client, Event, wait
 
 from taskscope.jupyter.feed.stopping import PATIENCE_S, Stopping
 from taskscope.jupyter.feed.verbs import BadRequestError, Stop
-from taskscope.model.records import CLUSTER, OTHERS
+from taskscope.model.tables.records import CLUSTER, OTHERS
 from taskscope.record import RunLog
 from taskscope.session import Session, current
 from tests.support.run_writing import begin_run, end_run

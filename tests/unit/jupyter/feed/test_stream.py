@@ -8,8 +8,9 @@ import pytest
 from taskscope.analysis.time_left import Estimates
 from taskscope.jupyter.feed import stream as stream_module
 from taskscope.jupyter.feed.stream import PageStream
-from taskscope.model.records import Group, Message, RunningTask
+from taskscope.model.tables.records import Group, Message, RunningTask
 from taskscope.record.pump import Tick
+from taskscope.wire import parts
 from tests.support.fake_recorder import FakeRecorder, run_of
 from tests.support.task_blocks import Row
 from tests.support.wire_decoder import PageReader
@@ -50,7 +51,7 @@ def test_each_row_and_table_entry_is_sent_once() -> None:
         (m["seq"], m["first"], m["count"], m["groups"], len(m["lanes"]), len(m["messages"]))
         for m in (first, second)
     ]
-    assert told == [(0, 0, 3, [(0, "sum-1", "sum")], 1, 1), (1, 3, 2, [(1, "inc", "inc")], 0, 0)]
+    assert told == [(0, 0, 3, [(0, "sum-1", "sum", None)], 1, 1), (1, 3, 2, [(1, "inc", "inc", None)], 0, 0)]
 
 
 def test_a_stream_starts_where_the_page_is() -> None:
@@ -87,6 +88,32 @@ def test_rows_of_days_come_in_one_message_and_long_keys_in_several() -> None:
         while stream.behind:
             counts[-1].append(stream.told(IDLE)["count"])
     assert counts == [[2], [4096, 4096, 1808]]
+
+
+def test_tables_that_are_too_long_for_a_message_come_in_several_each_row_once(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(parts, "_PART_BYTES", 20_000)
+    monkeypatch.setattr(parts, "_FRAME_BYTES", 30_000)
+    recorder = FakeRecorder(rows(5))
+    recorder.groups += [Group(i, f"long-{i}" + "x" * 100, "long") for i in range(1, 500)]
+    recorder.messages.append(Message(0.0, "info", "hello"))
+    stream = stream_of(recorder)
+    told = []
+    while stream.behind:
+        told.append(stream.told(ACTIVE))
+        # What comes meanwhile is in a message after these.
+        if len(told) == 1:
+            recorder.rows += rows(1)
+            recorder.groups.append(Group(500, "late", "late"))
+    assert [message["seq"] for message in told] == list(range(len(told)))
+    assert [row for message in told for row in message["groups"]] == [
+        (group.id, group.name, group.prefix, None) for group in recorder.groups
+    ]
+    assert [(message["first"], message["count"]) for message in told if message["count"]] == [(0, 5), (5, 1)]
+    assert [len(message["messages"]) for message in told if message["messages"]] == [1]
+    assert len(told) > 3
+    assert not stream.wants(IDLE)
 
 
 def test_the_name_of_a_metric_is_told_with_its_compute_once_it_is_known() -> None:
@@ -160,6 +187,6 @@ def test_groups_beyond_the_wire_are_told_of_as_one() -> None:
     recorder.groups = [Group(i, f"g-{i}", "g") for i in range(65_537)]
     stream = stream_of(recorder)
     groups = stream.told(IDLE)["groups"]
-    assert (len(groups), groups[-1]) == (65_536, (65_535, "further groups", "further groups"))
+    assert (len(groups), groups[-1]) == (65_536, (65_535, "further groups", "further groups", None))
     recorder.groups.append(Group(65_537, "late", "late"))
     assert stream.told(IDLE)["groups"] == []

@@ -13,11 +13,14 @@ from hypothesis import strategies as st
 from taskscope.jupyter.feed.control import MAX_LINKS
 from taskscope.jupyter.feed.verbs import (
     BadRequestError,
+    Compare,
     Dependencies,
+    Explain,
     Hello,
     Rate,
     Renew,
     Resync,
+    Save,
     Stop,
     Tell,
     parse_page,
@@ -35,6 +38,10 @@ from taskscope.jupyter.feed.verbs import (
         ({"verb": "renew"}, Renew()),
         ({"verb": "stop", "run": 3, "way": "cancel", "extra": [1]}, Stop(3, "cancel")),
         ({"verb": "dependencies", "row": 12}, Dependencies(12)),
+        ({"verb": "save", "first_run": 1, "format": "html"}, Save(1, None, "html")),
+        ({"verb": "save", "first_run": 1, "last_run": 2, "format": "trace"}, Save(1, 2, "trace")),
+        ({"verb": "compare", "first_run": 1, "last_run": 2}, Compare(1, 2)),
+        ({"verb": "explain", "first_run": 1, "last_run": None}, Explain(1, None)),
         (
             {"verb": "tell", "model": "m", "trait": "selected_key", "value": "x"},
             Tell("m", "selected_key", "x"),
@@ -50,7 +57,7 @@ def test_known_verbs(data: object, request_: object) -> None:
     assert parse_request(data) == request_
 
 
-KNOWN = "hello, resync, rate, renew, stop, dependencies, tell"
+KNOWN = "hello, resync, rate, renew, stop, dependencies, save, compare, explain, tell"
 MAY_TELL = (
     "a page may tell selected_key (a text or null), follow (true or false) and time_range (two numbers,"
     " the smaller one first, or null); got"
@@ -71,6 +78,19 @@ MAY_TELL = (
         ),
         ({"verb": "stop"}, "run must be the number of a compute from 0, got None"),
         ({"verb": "stop", "run": 1, "way": "kill"}, "way must be interrupt or cancel, got 'kill'"),
+        (
+            {"verb": "save", "first_run": 0, "format": "../x"},
+            "format must be one of taskscope, html, trace, got '../x'",
+        ),
+        (
+            {"verb": "save", "first_run": "0", "format": "html"},
+            "first_run must be the number of a compute from 0, got '0'",
+        ),
+        ({"verb": "compare"}, "first_run must be the number of a compute from 0, got None"),
+        (
+            {"verb": "compare", "first_run": 0, "last_run": -1},
+            "last_run must be the number of a compute from 0, got -1",
+        ),
         ({"verb": "resync"}, "cursor must be a row number from 0, got None"),
         ({"verb": "resync", "cursor": True}, "cursor must be a row number from 0, got True"),
         ({"verb": "hello", "cursor": -1}, "cursor must be a row number from 0, got -1"),

@@ -182,3 +182,17 @@ def test_loading_watches_and_unloading_leaves_nothing(shell: Shell) -> None:
     assert (current().held, "profile" in plain.magics_manager.magics["cell"]) == (False, False)
     assert dask.delayed(sum)([1]).compute(scheduler="synchronous") == 1
     taskscope.unload_ipython_extension(plain)
+
+
+def test_the_package_has_its_name_in_the_next_cell_and_never_takes_one(shell: Shell) -> None:
+    plain = shell.shell
+    assert (plain.user_ns["taskscope"], "taskscope" in plain.run_line_magic("who_ls", "")) == (
+        taskscope,
+        False,
+    )
+    taskscope.unload_ipython_extension(plain)
+    assert "taskscope" not in plain.user_ns
+    plain.user_ns["taskscope"] = "theirs"
+    taskscope.load_ipython_extension(plain)
+    taskscope.unload_ipython_extension(plain)
+    assert plain.user_ns["taskscope"] == "theirs"

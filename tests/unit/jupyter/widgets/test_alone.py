@@ -144,6 +144,9 @@ seen = []
 def careless(change):
     raise LookupError(f"mine: {change.new}")
 w.observe(careless, ["finished", "total"])
+def careless_of_all(change):
+    raise ValueError("mine too")
+w.observe(careless_of_all)
 w.observe(lambda change: seen.append(change.new), "state")
 def follow(n):
     compute(n)
@@ -156,6 +159,6 @@ gate.set()
         "from taskscope import session\n(w.finished, w.state, session.current().recorder.messages)",
     )
     shown = [(o["ename"], o["evalue"]) for cell in cells for o in cell if o["output_type"] == "error"]
-    assert shown == [("LookupError", "mine: 3")]
+    assert sorted(shown) == [("LookupError", "mine: 3"), ("ValueError", "mine too")]
     (value,) = [o["data"]["text/plain"] for o in cells[2] if o["output_type"] == "execute_result"]
     assert value == "(2, 'finished', [])"

@@ -9,7 +9,7 @@ import dask
 import pytest
 
 from taskscope.analysis.time_left import Estimates
-from taskscope.model.records import Estimate
+from taskscope.model.tables.records import Estimate
 from taskscope.record import GraphSource, LaneKey
 from taskscope.session import Session
 from tests.support.fake_clock import FakeClock

@@ -85,6 +85,7 @@ def test_a_page_that_asks_for_anything_else_is_refused(kernel: Kernel) -> None:
         {"re": None, "error": "a finished recording only tells dependencies"},
         {
             "re": None,
-            "error": "unknown verb None; known are hello, resync, rate, renew, stop, dependencies, tell",
+            "error": "unknown verb None; known are hello, resync, rate, renew, stop, dependencies, save, "
+            "compare, explain, tell",
         },
     ]

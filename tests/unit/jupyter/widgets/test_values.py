@@ -9,7 +9,7 @@ from taskscope.analysis.progress import PrefixCount, Progress
 from taskscope.analysis.time_left import TimeLeft
 from taskscope.jupyter.widgets.sender import TraitSender
 from taskscope.jupyter.widgets.values import progress_values
-from taskscope.model.workers import Scheduled
+from taskscope.model.tables.workers import Scheduled
 from taskscope.record.pump import Tick
 
 

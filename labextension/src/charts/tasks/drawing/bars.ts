@@ -16,7 +16,7 @@ export interface BarColours {
   readonly error: Rgb;
   /** What error stripes alternate with. */
   readonly errorGap: Rgb;
-  prefix(id: number): Rgb;
+  readonly prefix: (id: number) => Rgb;
 }
 
 export interface BarBox {
@@ -29,13 +29,18 @@ export interface BarBox {
 
 const BAD = MARK.erred | MARK.interrupted | MARK.lost;
 
-/** Paint a lane into an image of `width` × `rows` pixels, all of whose bytes are one Uint32 a pixel. */
+/**
+ * Paint a lane into an image of `width` × `rows` pixels, all of whose bytes are one Uint32 a pixel.
+ *
+ * @param found what of the lane a person looks for, in colour beside all else in one shade; null: nothing is looked for
+ */
 export function paintBars(
   pixels: Uint32Array,
   width: number,
   box: BarBox,
   coverage: CoverageColumns,
-  colours: BarColours
+  colours: BarColours,
+  found: CoverageColumns | null = null
 ): void {
   const rows = Math.floor(pixels.length / width);
   const top = Math.max(box.top, 0);
@@ -44,12 +49,18 @@ export function paintBars(
     return;
   }
   const line = pixels.subarray(top * width, top * width + width);
-  const special = colours.focus < 0 ? paintLine(line, coverage, colours) : paintFocus(line, coverage, colours);
+  const { focus } = colours;
+  const seen = focus >= 0 ? coverage : (found ?? coverage);
+  const special = focus >= 0
+    ? paintApart(line, coverage, coverage.focus, () => focus, coverage.marks, colours)
+    : found === null
+      ? paintLine(line, coverage, colours)
+      : paintApart(line, coverage, found.cover, x => found.prefix[x] as number, found.marks, colours);
   for (let y = top + 1; y < bottom; y += 1) {
     pixels.copyWithin(y * width, top * width, top * width + width);
   }
   for (const x of special) {
-    paintPattern(pixels, width, x, top, bottom, box, coverage, colours);
+    paintPattern(pixels, width, x, top, bottom, box, seen, colours);
   }
 }
 
@@ -86,14 +97,13 @@ function paintLine(line: Uint32Array, { cover, prefix, marks }: CoverageColumns,
   return special;
 }
 
-/** One row while a prefix is in focus: its own part in its colour, all else in one shade. */
-function paintFocus(line: Uint32Array, { cover, focus, marks }: CoverageColumns, colours: BarColours): number[] {
+/** One row of which a part stands out: that in its colours, all else in one shade; returns the columns with failures. */
+function paintApart(line: Uint32Array, { cover }: CoverageColumns, part: Float32Array, prefixAt: (x: number) => number, marks: Uint8Array, colours: BarColours): number[] {
   const special: number[] = [];
-  const colour = colours.prefix(colours.focus);
   for (let x = 0; x < line.length; x += 1) {
     const share = Math.min(cover[x] as number, 1);
-    const own = Math.min(focus[x] as number, share);
-    line[x] = blend(colours.ground, colours.other, share - own, colour, own);
+    const own = Math.min(part[x] as number, share);
+    line[x] = blend(colours.ground, colours.other, share - own, own === 0 ? colours.other : colours.prefix(prefixAt(x)), own);
     if (((marks[x] as number) & BAD) !== 0) {
       special.push(x);
     }

@@ -27,12 +27,12 @@ export function paintBarTexts(
   picture: Picture,
   texts: TextFitter
 ): void {
-  const { layout, prefixColour, filter } = picture;
+  const { layout, prefixColour, filter, matches } = picture;
   if (layout.barPx < MIN_BAR_PX) {
     return;
   }
   layout.boxes.forEach(({ row, topPx }) => {
-    const lane = row.kind === 'lane' ? store.lane(row.id) : undefined;
+    const lane = row.kind === 'lane' ? (matches ?? store).lane(row.id) : undefined;
     if (lane === undefined) {
       return;
     }
@@ -50,7 +50,7 @@ export function paintBarTexts(
 }
 
 /** The tasks of a lane that the span touches; none where they are too many. */
-function* tasksInSight(lane: LaneTasks, { scene, filter }: Picture): Generator<number> {
+export function* tasksInSight(lane: LaneTasks, { scene, filter }: Picture): Generator<number> {
   const last = lane.firstStarting(scene.span.stopS);
   const first = lane.firstReaching(scene.span.startS);
   for (let i = last - first > MAX_TEXTS ? last : first; i < last; i += 1) {

@@ -8,7 +8,8 @@ import type { CoverageColumns, TaskStore } from '../../../store';
 import { MARK } from '../../../store';
 import type { Drawn } from '../../timeline/track';
 import type { LaneLayer } from '../lane-layer';
-import type { Picture } from '../scene';
+import type { Row } from '../rows';
+import type { CoverageQuery, Matches, Picture } from '../scene';
 import { coverageQuery } from '../scene';
 import type { BarColours } from './bars';
 import { mix, pack, paintBars } from './bars';
@@ -19,18 +20,22 @@ const BLACK: Rgb = [0, 0, 0];
 export class Plot {
   #image: ImageData | null = null;
   readonly #rows = new MeasuredRows();
+  /** What is looked for, and what of each row that is. */
+  #matches: Matches | null = null;
+  #found = new MeasuredRows();
 
   constructor(private readonly layer: LaneLayer | null) {}
 
   /** How exact what was painted is. */
   get drawn(): Drawn {
-    if (this.#rows.rowsPending > 0) {
+    const parts = this.#matches === null ? [this.#rows] : [this.#rows, this.#found];
+    if (parts.some(({ rowsPending }) => rowsPending > 0)) {
       return 'unfinished';
     }
-    return this.#rows.isApproximate || this.layer?.isApproximate === true ? 'approximate' : 'exact';
+    return parts.some(({ isApproximate }) => isApproximate) || this.layer?.isApproximate === true ? 'approximate' : 'exact';
   }
 
-  /** Paint into `context`, whose pixels are `ratio` to one of CSS; returns what each row in sight has, null: no bars. */
+  /** Paint into `context`, whose pixels are `ratio` to one of CSS; returns what each row in sight has of what is looked for, null: no bars. */
   paint(context: CanvasRenderingContext2D, store: TaskStore, picture: Picture, ticks: readonly Tick[], ratio: number): (CoverageColumns | null)[] {
     const { layout, scene, theme } = picture;
     const columns = Math.max(Math.round(layout.plotWidthPx * ratio), 1);
@@ -42,31 +47,49 @@ export class Plot {
     const colours = barColours(picture);
     pixels.fill(pack(colours.paper));
     const query = coverageQuery(store, scene, picture.filter, columns);
-    const measured = this.#rows.measure(store, scene, layout.boxes.map(box => box.row), query);
+    const shown = layout.boxes.map(box => box.row);
+    const measured = this.#rows.measure(store, scene, shown, query);
+    const found = this.#measureFound(picture, shown, query);
     measured.forEach((coverage, i) => {
       const topPx = layout.boxes[i]?.topPx;
       if (coverage !== null && topPx !== undefined) {
         const top = Math.round((topPx + (layout.rowPx - layout.barPx) / 2) * ratio);
         const height = Math.round(layout.barPx * ratio);
-        paintBars(pixels, columns, { top, height, ratio }, coverage, colours);
-        paintTraces(pixels, columns, top + height, coverage, colours);
+        const part = found?.[i] ?? null;
+        paintBars(pixels, columns, { top, height, ratio }, coverage, colours, part);
+        paintTraces(pixels, columns, top + height, coverage, part === null ? colours.prefix : () => colours.other);
+        if (part !== null) {
+          paintTraces(pixels, columns, top + height, part, colours.prefix);
+        }
       }
     });
     this.layer?.draw(pixels, columns, picture, ratio);
     const places = ticks.map(tick => Math.round(pxAt(scene.span, columns, tick.timeS)));
     paintGrid(pixels, columns, places, colours, theme);
     context.putImageData(this.#image, Math.round(layout.plotLeftPx * ratio), 0);
-    return measured;
+    return found ?? measured;
+  }
+
+  #measureFound({ scene: { open }, matches }: Picture, rows: readonly Row[], query: CoverageQuery): (CoverageColumns | null)[] | null {
+    if (matches !== this.#matches) {
+      this.#matches = matches;
+      this.#found = new MeasuredRows();
+    }
+    if (matches === null) {
+      return null;
+    }
+    const inFlight = new Map(Array.from(open, ([lane, bars]) => [lane, bars.filter(({ task }) => matches.hasOpen(task))]));
+    return this.#found.measure({ epoch: '', lane: id => matches.lane(id) }, { open: inFlight }, rows, query);
   }
 }
 
 /** Below the bar, a dot for tasks too short for their exact coverage to be seen. */
-function paintTraces(pixels: Uint32Array, width: number, y: number, { cover, marks, prefix }: CoverageColumns, colours: BarColours): void {
+function paintTraces(pixels: Uint32Array, width: number, y: number, { cover, marks, prefix }: CoverageColumns, colourOf: (prefix: number) => Rgb): void {
   const row = pixels.subarray(y * width, (y + 1) * width);
   const faint = (x: number): boolean => (cover[x] ?? 0) < 0.2;
   for (let x = 0; x < row.length; x += 1) {
     if (((marks[x] ?? 0) & MARK.any) !== 0 && faint(x) && faint(x - 1) && faint(x + 1)) {
-      row[x] = pack(colours.prefix(prefix[x] ?? 0));
+      row[x] = pack(colourOf(prefix[x] ?? 0));
     }
   }
 }
@@ -96,7 +119,7 @@ function barColours({ theme, prefixColour, filter }: Picture): BarColours {
     error: parsed(theme.error),
     errorGap: theme.dark ? [48, 8, 8] : [40, 0, 0],
     focus: filter.focus,
-    prefix(id) {
+    prefix: id => {
       let colour = known.get(id);
       if (colour === undefined) {
         colour = parsed(prefixColour(id));

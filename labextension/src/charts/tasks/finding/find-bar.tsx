@@ -2,6 +2,7 @@
 import { formatCount } from '../../../lib/format';
 import type { TranslationBundle } from '../../../lib/translate';
 import type { TaskRef } from '../../../store';
+import type { Matches } from '../scene';
 import { inSlices } from '../../ui/frames';
 import type { ComponentChildren } from '../../ui/render';
 import { Button } from '../../ui/toolbar';
@@ -13,13 +14,17 @@ export interface FindHost {
   selected(): TaskRef | null;
   /** Select a match and bring it into sight. */
   goTo(ref: TaskRef): void;
-  /** There is something else to say. */
+  /** There is something else to say, and to paint. */
   changed(): void;
   closed(): void;
 }
 
 export class FindBar {
   isOpen = false;
+  /** Grows whenever `matches` are others, or more. */
+  version = 0;
+  /** What was found, once all tasks have been looked at; null: nothing is looked for. */
+  matches: Matches | null = null;
   #text = '';
   #input: HTMLInputElement | null = null;
   #search: TaskSearch | null = null;
@@ -36,7 +41,7 @@ export class FindBar {
 
   open(): void {
     this.isOpen = true;
-    this.host.changed();
+    this.#begin();
     this.#input?.focus();
     this.#input?.select();
   }
@@ -44,6 +49,7 @@ export class FindBar {
   close(): void {
     this.isOpen = false;
     this.#stop();
+    this.#show(null);
     this.#search = null;
     this.host.changed();
     this.host.closed();
@@ -88,7 +94,7 @@ export class FindBar {
     return (
       <div class="tsk-bar tsk-gantt-find" role="search" hidden={!this.isOpen} onKeyDown={event => { this.#onKey(event); }}>
         <input
-          type="search" placeholder={trans.__('Key or prefix')} aria-label={trans.__('Find tasks by key or prefix')} spellcheck={false}
+          type="search" placeholder={trans.__('Key or task type')} aria-label={trans.__('Find tasks by key or task type')} spellcheck={false}
           ref={el => { this.#input = el ?? this.#input; }}
           onInput={({ currentTarget }) => {
             this.#text = currentTarget.value;
@@ -107,6 +113,9 @@ export class FindBar {
     this.#stop();
     const text = this.#text.trim();
     this.#search = text === '' ? null : this.host.search(textQuery(text));
+    if (this.#search === null) {
+      this.#show(null);
+    }
     this.#continue();
     this.host.changed();
   }
@@ -119,8 +128,17 @@ export class FindBar {
     this.#isComplete = false;
     this.#stop = inSlices(isOver => search.step(isOver), done => {
       this.#isComplete = done;
+      if (done) {
+        this.#show(search);
+      }
       this.host.changed();
     });
+  }
+
+  /** Until all tasks have been looked at, the picture stays: what was not looked at yet would step back as if it did not match. */
+  #show(matches: Matches | null): void {
+    this.matches = matches;
+    this.version += 1;
   }
 
   #onKey(event: KeyboardEvent): void {

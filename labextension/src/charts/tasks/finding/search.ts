@@ -1,8 +1,9 @@
 /** Looks for tasks a slice at a time, and steps through what it found in the order of time; no DOM. */
 import { asciiBytes, asciiIncludes } from '../../../lib/ascii';
-import { lowerBound } from '../../../lib/search';
-import type { LaneTasks, RunRange, TaskRef, TaskStore } from '../../../store';
-import type { PrefixFilter } from '../scene';
+import type { RunRange, TaskRef, TaskStore } from '../../../store';
+import { LaneTasks } from '../../../store';
+import type { RunningTask } from '../../../wire';
+import type { Matches, PrefixFilter } from '../scene';
 import { isShown } from '../scene';
 
 /** Tasks between two looks at the clock. */
@@ -14,12 +15,11 @@ interface LaneHits {
   scanned: number;
   /** The row of the last of them: another one there means that the lane was sorted anew. */
   lastRow: number;
-  /** Places in the lane. */
-  places: Uint32Array;
-  n: number;
+  /** The matches, as a lane of their own: what measures and draws tasks does so with these. */
+  found: LaneTasks;
 }
 
-export class TaskSearch {
+export class TaskSearch implements Matches {
   readonly #lanes: LaneHits[] = [];
   readonly #byLane = new Map<number, LaneHits>();
   readonly #verdicts: (GroupVerdict | undefined)[] = [];
@@ -36,7 +36,26 @@ export class TaskSearch {
 
   /** Matches so far. */
   get count(): number {
-    return this.#lanes.reduce((sum, hits) => sum + hits.n, 0);
+    return this.#lanes.reduce((sum, hits) => sum + hits.found.n, 0);
+  }
+
+  /** The matches of a lane so far. */
+  lane(id: number): LaneTasks | undefined {
+    return this.#byLane.get(id)?.found;
+  }
+
+  /** Whether a task in flight matches. */
+  hasOpen({ group, key }: RunningTask): boolean {
+    switch (this.#verdict(group)) {
+      case 'all':
+        return true;
+      case 'none':
+        return false;
+      case 'text':
+        return !key.startsWith('(') && this.query.ofKey(key);
+      case 'key':
+        return this.query.ofKey(key);
+    }
   }
 
   /** Look at more tasks until `isOver` says that the time is; true once all have been looked at. */
@@ -63,14 +82,10 @@ export class TaskSearch {
   ordinal(task: TaskRef): number {
     let n = 0;
     let isMatch = false;
-    for (const hits of this.#lanes) {
-      const lane = this.store.lane(hits.lane);
-      if (lane === undefined || hits.n === 0) {
-        continue;
-      }
-      let k = this.#firstAt(lane, hits, task.startS);
-      for (; k < hits.n && compare(refAt(lane, hits, k), task) <= 0; k += 1) {
-        isMatch ||= hits.lane === task.lane && refAt(lane, hits, k).row === task.row;
+    for (const { lane, found } of this.#lanes) {
+      let k = found.firstStarting(task.startS);
+      for (; k < found.n && compare(refAt(lane, found, k), task) <= 0; k += 1) {
+        isMatch ||= lane === task.lane && found.row[k] === task.row;
       }
       n += k;
     }
@@ -79,9 +94,8 @@ export class TaskSearch {
 
   #nearest(from: TaskRef | null, direction: 1 | -1): TaskRef | null {
     let best: TaskRef | null = null;
-    for (const hits of this.#lanes) {
-      const lane = this.store.lane(hits.lane);
-      const ref = lane === undefined ? null : this.#nearestIn(lane, hits, from, direction);
+    for (const { lane, found } of this.#lanes) {
+      const ref = nearestIn(lane, found, from, direction);
       if (ref !== null && (best === null || compare(ref, best) * direction < 0)) {
         best = ref;
       }
@@ -89,43 +103,21 @@ export class TaskSearch {
     return best;
   }
 
-  #nearestIn(lane: LaneTasks, hits: LaneHits, from: TaskRef | null, direction: 1 | -1): TaskRef | null {
-    if (from === null) {
-      const end = direction === 1 ? 0 : hits.n - 1;
-      return hits.n === 0 ? null : refAt(lane, hits, end);
-    }
-    let k = this.#firstAt(lane, hits, from.startS);
-    while (k < hits.n && compare(refAt(lane, hits, k), from) < (direction === 1 ? 1 : 0)) {
-      k += 1;
-    }
-    k -= direction === 1 ? 0 : 1;
-    return k >= 0 && k < hits.n ? refAt(lane, hits, k) : null;
-  }
-
-  /** The first match of a lane that starts at `startS` or later. */
-  #firstAt(lane: LaneTasks, hits: LaneHits, startS: number): number {
-    return lowerBound(hits.places, hits.n, lane.firstStarting(startS));
-  }
-
   #scan(lane: LaneTasks, hits: LaneHits, to: number): void {
     for (let i = hits.scanned; i < to; i += 1) {
       if (this.#matches(lane, i)) {
-        if (hits.n === hits.places.length) {
-          const larger = new Uint32Array(Math.max(hits.n * 2, 64));
-          larger.set(hits.places);
-          hits.places = larger;
-        }
-        hits.places[hits.n] = i;
-        hits.n += 1;
+        const [startS, stopS] = [lane.startS[i] as number, lane.stopS[i] as number];
+        hits.found.push(startS, stopS, lane.group[i] as number, lane.prefix[i] as number, lane.flags[i] as number, lane.run[i] as number, lane.row[i] as number);
       }
     }
+    hits.found.settle();
     hits.scanned = to;
     hits.lastRow = lane.row[to - 1] ?? -1;
   }
 
   #matches(lane: LaneTasks, i: number): boolean {
     const group = lane.group[i] as number;
-    const verdict = (this.#verdicts[group] ??= this.#verdictOf(group));
+    const verdict = this.#verdict(group);
     if (verdict === 'none' || !isShown(lane, i, this.runs, this.filter)) {
       return false;
     }
@@ -142,7 +134,11 @@ export class TaskSearch {
     return found ?? this.query.ofKey(this.store.textKey(row) ?? '');
   }
 
-  #verdictOf(group: number): GroupVerdict {
+  #verdict(group: number): GroupVerdict {
+    return (this.#verdicts[group] ??= this.#ask(group));
+  }
+
+  #ask(group: number): GroupVerdict {
     const { name, prefix } = this.store.tables.groups[group] ?? { name: '?', prefix: '?' };
     return this.query.ofGroup(name, prefix);
   }
@@ -153,19 +149,30 @@ export class TaskSearch {
       const lane = this.store.lane(id);
       const hits = this.#byLane.get(id);
       if (hits === undefined) {
-        const made = { lane: id, scanned: 0, lastRow: -1, places: new Uint32Array(0), n: 0 };
+        const made = { lane: id, scanned: 0, lastRow: -1, found: new LaneTasks() };
         this.#byLane.set(id, made);
         this.#lanes.push(made);
       } else if (lane === undefined || hits.scanned > lane.n || (hits.scanned > 0 && lane.row[hits.scanned - 1] !== hits.lastRow)) {
-        Object.assign(hits, { scanned: 0, lastRow: -1, n: 0 });
+        Object.assign(hits, { scanned: 0, lastRow: -1, found: new LaneTasks() });
       }
     }
   }
 }
 
-function refAt(lane: LaneTasks, hits: LaneHits, k: number): TaskRef {
-  const i = hits.places[k] ?? 0;
-  return { lane: hits.lane, row: lane.row[i] ?? 0, startS: lane.startS[i] ?? 0 };
+function refAt(lane: number, { row, startS }: LaneTasks, k: number): TaskRef {
+  return { lane, row: row[k] ?? 0, startS: startS[k] ?? 0 };
+}
+
+function nearestIn(lane: number, found: LaneTasks, from: TaskRef | null, direction: 1 | -1): TaskRef | null {
+  let k = direction === 1 ? 0 : found.n - 1;
+  if (from !== null) {
+    k = found.firstStarting(from.startS);
+    while (k < found.n && compare(refAt(lane, found, k), from) < (direction === 1 ? 1 : 0)) {
+      k += 1;
+    }
+    k -= direction === 1 ? 0 : 1;
+  }
+  return k >= 0 && k < found.n ? refAt(lane, found, k) : null;
 }
 
 /** By time; tasks that start together by lane, then by row. */

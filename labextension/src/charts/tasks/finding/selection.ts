@@ -14,13 +14,6 @@ export class Picker {
     }
   }
 
-  selectRef(ref: TaskRef): void {
-    const key = this.ended(ref)?.detail.key;
-    if (key !== undefined) {
-      this.store.selection.select({ key, ref }, this);
-    }
-  }
-
   /** The selected task: ended, in flight, or nowhere. */
   selected(scene: Scene): FoundTask | FoundOpen | null {
     const { current } = this.store.selection;

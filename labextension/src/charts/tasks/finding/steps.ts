@@ -3,6 +3,7 @@ import { clamp } from '../../../lib/span';
 import type { TaskRef, TaskStore } from '../../../store';
 import type { TrackContext } from '../../timeline/track';
 import type { Emphasis } from '../legend';
+import type { FoundOpen, FoundTask } from './find-task';
 import { hitTask } from './find-task';
 import type { LaneLayout } from '../layout';
 import type { Folding, Row } from '../rows';
@@ -10,6 +11,7 @@ import { rowOfLane } from '../rows';
 import type { Scene } from '../scene';
 import { isShown } from '../scene';
 import type { Picker } from './selection';
+import { placeOfBar } from './selection';
 
 /** What is seen beside a task that fills the chart, as a part of its duration on each side. */
 const MARGIN = 0.1;
@@ -32,14 +34,20 @@ export class Steps {
 
   /** Select an ended task and bring it into sight. */
   goTo(ref: TaskRef): void {
-    const { picker, context } = this.on;
-    const found = picker.ended(ref);
+    const found = this.on.picker.ended(ref);
     if (found !== null) {
-      picker.selectRef(ref);
-      context.navigator.reveal(found.detail);
-      this.#scrollTo(ref.lane);
-      context.request();
+      this.goToFound(found);
     }
+  }
+
+  /** The same of one that may be in flight. */
+  goToFound(found: FoundTask | FoundOpen): void {
+    const { picker, context } = this.on;
+    const place = placeOfBar(found, this.on.scene()?.nowS ?? 0);
+    picker.select(found);
+    context.navigator.reveal(place);
+    this.#scrollTo(place.lane);
+    context.request();
   }
 
   stepTask(direction: 1 | -1): void {

@@ -1,7 +1,7 @@
 /** How gestures change which part of time is shown; no DOM. */
 import type { Span } from '../../../lib/span';
 import { MIN_SPAN_S, clamp, pan, timeAt, widthS, within, zoom } from '../../../lib/span';
-import type { PlotBox } from '../room';
+import type { PlotBox } from '../drawing/room';
 import type { TimeAxis } from './time-axis';
 import type { TimeFrame, View } from './time-frame';
 
@@ -62,15 +62,16 @@ export class Navigator {
     return this.frame !== null && px >= 0 && px <= plotWidthPx ? timeAt(this.frame.span, plotWidthPx, px) : null;
   }
 
-  /** Show the span between two places of the canvas. */
-  zoomTo([leftPx, rightPx]: readonly [number, number], box: PlotBox): void {
+  /** The span between two places of the canvas; null while nothing is shown. */
+  spanOf([leftPx, rightPx]: readonly [number, number], box: PlotBox): Span | null {
     const { frame } = this;
-    if (frame !== null) {
-      const [startS, stopS] = [leftPx, rightPx].map(px =>
-        timeAt(frame.span, box.plotWidthPx, clamp(px - box.plotLeftPx, 0, box.plotWidthPx))
-      ) as [number, number];
-      this.show({ startS, stopS });
+    if (frame === null) {
+      return null;
     }
+    const [startS, stopS] = [leftPx, rightPx].map(px =>
+      timeAt(frame.span, box.plotWidthPx, clamp(px - box.plotLeftPx, 0, box.plotWidthPx))
+    ) as [number, number];
+    return { startS, stopS };
   }
 
   /** Show a span, as far as there is something; too short a one is widened. */
@@ -118,8 +119,9 @@ export class Navigator {
   }
 
   #chooseSpan(span: Span, { bounds }: TimeFrame): void {
-    // All of it stays all of it when more comes.
-    this.#choose(span === bounds ? { kind: 'fit' } : { kind: 'free', span });
+    // All of it stays all of it when more comes; but what is over is not left for what runs now.
+    const isAll = span === bounds && this.frameOf({ kind: 'fit' })?.bounds.startS === bounds.startS;
+    this.#choose(isAll ? { kind: 'fit' } : { kind: 'free', span });
   }
 
   #frozen(): View {

@@ -2,6 +2,7 @@
  * The time axis that charts of the same computes share: what part of time they show, where the cursor is,
  * and where their plots begin. A chart that is given none makes one of its own.
  */
+import type { Span } from '../../../lib/span';
 import type { View } from './time-frame';
 
 type Listener = () => void;
@@ -11,7 +12,8 @@ export class TimeAxis {
   #cursorS: number | null = null;
   #pausedAtS: number | null = null;
   #sinceRun: number | null = null;
-  #chosenRun: number | null = null;
+  #chosen: number | 'all' | null = null;
+  #range: Span | null = null;
   readonly #gutters = new Map<object, number>();
   readonly #listeners = new Set<Listener>();
 
@@ -38,9 +40,14 @@ export class TimeAxis {
     return this.#sinceRun;
   }
 
-  /** The only compute that is shown, since a person selected it; null: none was. */
-  get chosenRun(): number | null {
-    return this.#chosenRun;
+  /** The only compute that is shown, or all of a session, since a person selected that; null: nothing was. */
+  get chosen(): number | 'all' | null {
+    return this.#chosen;
+  }
+
+  /** The time that a person asks about, while it is selected; null: none is. */
+  get range(): Span | null {
+    return this.#range;
   }
 
   get listenerCount(): number {
@@ -59,14 +66,20 @@ export class TimeAxis {
 
   clear(sinceRun: number | null): void {
     this.#sinceRun = sinceRun;
-    this.#chosenRun = null;
+    this.#chosen = this.#range = null;
     this.#changed();
   }
 
-  /** Show one compute alone, as a whole; null: no longer. */
-  choose(run: number | null): void {
-    this.#chosenRun = run;
+  /** Show one compute alone, or all together, as a whole; null: no longer. */
+  choose(chosen: number | 'all' | null): void {
+    this.#chosen = chosen;
+    this.#range = null;
     this.#view = this.#view.kind === 'free' ? { kind: 'fit' } : this.#view;
+    this.#changed();
+  }
+
+  select(range: Span | null): void {
+    this.#range = range;
     this.#changed();
   }
 

@@ -54,12 +54,12 @@ export function timeFrame(store: TaskStore, window: RunWindow, view: View, pause
 }
 
 /** A compute as it was at a time: nothing before it began. */
-function asOf(run: Run, timeS: number | null): Run[] {
+export function asOf(run: Run, timeS: number | null): Run[] {
   if (timeS === null) {
     return [run];
   }
   const isEnded = run.stopS !== null && run.stopS <= timeS;
-  return (run.startS ?? Infinity) > timeS ? [] : [isEnded ? run : { ...run, stopS: null }];
+  return (run.startS ?? Infinity) > timeS ? [] : [isEnded ? run : { ...run, status: 'running', stopS: null }];
 }
 
 function extent(runs: readonly Run[], nowS: number): Span {

@@ -1,17 +1,19 @@
 /** What a badge says; loaded with the first compute, not when JupyterLab starts. */
 import type { TranslationBundle } from '@jupyterlab/translation';
 
+import { layoutOf } from '../../../charts/progress/of-runs';
 import { StateIcon } from '../../../charts/progress/parts';
+import { shortText } from '../../../charts/progress/words';
 import { render } from '../../../charts/ui/render';
 import { adoptStyles } from '../../../charts/ui/styles';
-import { formatCount, formatDuration } from '../../../lib/format';
-import type { Execution } from './executions';
+import { formatCount } from '../../../lib/format';
+import type { Execution, Mark } from './executions';
 
 // It takes no room, or the output would move whenever it comes and goes; it stands between the cell's toolbar and
 // the next cell.
 const CSS = `
 .tsk-cell-badge { position: relative; z-index: 1; align-self: flex-end; width: 0; height: 0; }
-.tsk-cell-badge > span {
+.tsk-cell-badge > button {
   position: absolute;
   inset-inline-end: 12px;
   bottom: -10px;
@@ -26,36 +28,35 @@ const CSS = `
   font: 10px/14px var(--jp-ui-font-family, system-ui, sans-serif);
   font-variant-numeric: tabular-nums;
   white-space: nowrap;
+  cursor: pointer;
 }
+.tsk-cell-badge > button:hover { background: var(--jp-layout-color2, #eeeeee); }
+.tsk-cell-badge > button:focus-visible { outline: 2px solid var(--jp-brand-color1, #1565c0); outline-offset: 1px; }
+.tsk-badge-state { display: flex; }
 .tsk-cell-badge svg { width: 10px; height: 10px; flex: none; fill: none; stroke: currentColor; stroke-width: 2; }
-.tsk-cell-badge[data-status='running'] svg { color: var(--jp-brand-color1, #1565c0); }
-.tsk-cell-badge[data-status='finished'] svg { color: var(--jp-success-color1, #2e7d32); }
-.tsk-cell-badge[data-status='erred'] svg { color: var(--jp-error-color1, #c00000); }
-.tsk-cell-badge[data-status='interrupted'] svg { color: var(--jp-warn-color1, #a85400); }
+.tsk-cell-badge[data-status='running'] .tsk-badge-state { color: var(--jp-brand-color1, #1565c0); }
+.tsk-cell-badge[data-status='finished'] .tsk-badge-state { color: var(--jp-success-color1, #2e7d32); }
+.tsk-cell-badge[data-status='erred'] .tsk-badge-state { color: var(--jp-error-color1, #c00000); }
+.tsk-cell-badge[data-status='interrupted'] .tsk-badge-state { color: var(--jp-warn-color1, #a85400); }
 `;
 
-export function drawBadge(el: HTMLElement, execution: Execution, trans: TranslationBundle): void {
+export function drawBadge(el: HTMLElement, mark: Mark, act: () => void, trans: TranslationBundle): void {
+  const { execution, store, isOpen } = mark;
   adoptStyles(el, CSS);
   el.dataset.status = execution.status;
-  el.title = badgeTitle(execution, trans);
-  render(<span><StateIcon state={execution.status} /><span>{badgeText(execution, trans)}</span></span>, el);
+  const does = isOpen === null ? trans.__('Go to its charts') : isOpen ? trans.__('Hide its charts') : trans.__('Show its charts');
+  render(
+    <button type="button" title={trans.__('%1. %2', countText(execution, trans), does)} aria-expanded={isOpen ?? undefined} onClick={act}>
+      <span class="tsk-badge-state"><StateIcon state={execution.status} /></span>
+      <span>{trans.__('Dask: %1', shortText(layoutOf(store, new Set(execution.runs)), trans))}</span>
+      {isOpen !== null && <svg viewBox="0 0 16 16" aria-hidden="true"><path d={isOpen ? 'M4 10l4 -4l4 4' : 'M4 6l4 4l4 -4'} /></svg>}
+    </button>,
+    el
+  );
 }
 
-function badgeText({ status, elapsedS }: Execution, trans: TranslationBundle): string {
-  switch (status) {
-    case 'running':
-      return trans.__('Dask: running');
-    case 'finished':
-      return trans.__('Dask: finished in %1', formatDuration(elapsedS));
-    case 'erred':
-      return trans.__('Dask: failed');
-    case 'interrupted':
-      return trans.__('Dask: interrupted');
-  }
-}
-
-function badgeTitle({ nRuns, nTasks }: Execution, trans: TranslationBundle): string {
-  const computes = trans._n('%2 compute', '%2 computes', nRuns, formatCount(nRuns));
+function countText({ runs, nTasks }: Execution, trans: TranslationBundle): string {
+  const computes = trans._n('%2 compute', '%2 computes', runs.length, formatCount(runs.length));
   const tasks = trans._n('%2 task', '%2 tasks', nTasks, formatCount(nTasks));
   return trans.__('%1, %2', computes, tasks);
 }

@@ -1,20 +1,31 @@
-/** A small mark at a cell's input: how its Dask computes stand. It is part of the page, never of the notebook. */
+/** A small button at a cell's input: how its Dask computes stand. It is part of the page, never of the notebook. */
 import type { TranslationBundle } from '@jupyterlab/translation';
 
-import { element } from '../../../charts/ui/dom';
+import { element, keepKeys } from '../../../charts/ui/dom';
 import { inputOf } from '../../private-names';
-import type { Execution } from './executions';
+import type { Mark } from './executions';
 
 export class Badge {
   readonly el = element('div', { class: 'tsk-cell-badge' });
-  private _execution: Execution | null = null;
+  private _mark: Mark | null = null;
 
-  constructor(private readonly _trans: TranslationBundle) {}
+  /** @param _act is called when a person presses it */
+  constructor(
+    private readonly _trans: TranslationBundle,
+    private readonly _act: () => void,
+    signal: AbortSignal
+  ) {
+    keepKeys(this.el, signal);
+  }
+
+  focus(): void {
+    this.el.querySelector('button')?.focus();
+  }
 
   /** Stand at the cell's input and say how it is; null, or a cell that has no input yet: nowhere. */
-  show(cell: HTMLElement, execution: Execution | null): void {
-    const place = execution === null ? null : inputOf(cell);
-    this._execution = place === null ? null : execution;
+  show(cell: HTMLElement, mark: Mark | null): void {
+    const place = mark === null ? null : inputOf(cell);
+    this._mark = place === null ? null : mark;
     if (place === null) {
       this.el.remove();
       return;
@@ -23,8 +34,8 @@ export class Badge {
       place.append(this.el);
     }
     void import('./badge-mark').then(({ drawBadge }) => {
-      if (this._execution !== null) {
-        drawBadge(this.el, this._execution, this._trans);
+      if (this._mark !== null) {
+        drawBadge(this.el, this._mark, this._act, this._trans);
       }
     });
   }

@@ -1,6 +1,7 @@
 /** What is used of JupyterLab's code cells. */
 import type { NotebookPanel } from '@jupyterlab/notebook';
 import type { ISignal } from '@lumino/signaling';
+import type { Widget } from '@lumino/widgets';
 
 /** The model of a code cell. */
 export interface CodeModel {
@@ -14,13 +15,13 @@ export interface CodeModel {
   readonly outputs: { readonly changed: ISignal<unknown, { readonly type: string }> };
 }
 
-export interface CodeCellWidget {
-  readonly node: HTMLElement;
+export interface CodeCell {
+  readonly widget: Widget;
   readonly model: CodeModel;
 }
 
-export function codeCells(panel: NotebookPanel): CodeCellWidget[] {
-  return panel.content.widgets.flatMap(({ node, model }) =>
-    model.type === 'code' ? [{ node, model: model as unknown as CodeModel }] : []
+export function codeCells(panel: NotebookPanel): CodeCell[] {
+  return panel.content.widgets.flatMap(widget =>
+    widget.model.type === 'code' ? [{ widget, model: widget.model as unknown as CodeModel }] : []
   );
 }

@@ -1,5 +1,5 @@
 /** What the latest execution of each cell computed. */
-import { elapsedS } from '../../../charts/progress/layout';
+import type { RunWindow, TaskStore } from '../../../store';
 import type { Run, RunStatus } from '../../../wire';
 
 export interface Execution {
@@ -9,10 +9,17 @@ export interface Execution {
   readonly sourceCrc: number | null;
   /** Running while any compute runs; after that the worst end of all. */
   readonly status: RunStatus;
-  readonly nRuns: number;
+  /** The numbers of its computes, in order; there is at least one. */
+  readonly runs: readonly number[];
   readonly nTasks: number;
-  /** Seconds during which at least one compute ran, up to the end of the last that has ended. */
-  readonly elapsedS: number;
+}
+
+/** What a badge says. */
+export interface Mark {
+  readonly execution: Execution;
+  readonly store: TaskStore;
+  /** Whether the cell's charts are unfolded; null: the cell has charts of its own, to which the badge leads. */
+  readonly isOpen: boolean | null;
 }
 
 /** What the page knows of a code cell. */
@@ -47,15 +54,18 @@ export function latestExecutions(runs: Iterable<Run>): Map<string, Execution> {
 }
 
 function executionOf(runs: readonly Run[]): Execution {
-  const ended = runs.filter(run => run.stopS !== null);
   return {
     executionCount: runs[0]?.executionCount ?? null,
     sourceCrc: runs[0]?.sourceCrc ?? null,
     status: WORST_FIRST.find(status => runs.some(run => run.status === status)) ?? 'finished',
-    nRuns: runs.length,
-    nTasks: runs.reduce((sum, run) => sum + run.nTasks, 0),
-    elapsedS: elapsedS(ended, 0)
+    runs: runs.map(({ run }) => run),
+    nTasks: runs.reduce((sum, run) => sum + run.nTasks, 0)
   };
+}
+
+/** What charts of it show: from its first compute to its last, or to what may still come. */
+export function windowOf({ runs }: Execution, isOpen: boolean): RunWindow {
+  return { firstRun: runs[0] ?? 0, lastRun: isOpen ? null : (runs.at(-1) ?? 0) };
 }
 
 /** Whether what a cell's latest known execution computed is what the cell shows now. */

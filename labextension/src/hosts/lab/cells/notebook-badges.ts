@@ -1,17 +1,17 @@
-/** The badges of one notebook: follow its kernel's feed, and go when they would say what is no longer so. */
+/** The badges of one notebook and what they unfold: follow its kernel's feed, and go when they would say what is no longer so. */
 import type { NotebookPanel } from '@jupyterlab/notebook';
 import type { TranslationBundle } from '@jupyterlab/translation';
 import type { IDisposable } from '@lumino/disposable';
 
 import { crc32 } from '../../../wire/frames';
 import type { TaskStore } from '../../../store';
-import type { Feed } from '../feed';
+import { FeedFollower } from '../feed-follower';
 import type { IFeeds } from '../feeds';
 import { Badge } from './badge';
-import { type CodeModel, codeCells } from './code-cells';
-import { type CellFacts, type Execution, isCurrent, latestExecutions } from './executions';
-
-const REFRESH_MS = 50;
+import { CellView } from './cell-view';
+import { type CodeCell, type CodeModel, codeCells } from './code-cells';
+import { type CellFacts, type Execution, isCurrent, latestExecutions, windowOf } from './executions';
+import { flash } from './flash';
 
 export class NotebookBadges implements IDisposable {
   constructor(
@@ -19,13 +19,19 @@ export class NotebookBadges implements IDisposable {
     private readonly _feeds: IFeeds,
     private readonly _trans: TranslationBundle
   ) {
-    _panel.sessionContext.kernelChanged.connect(this._follow);
-    _feeds.added.connect(this._follow);
-    _panel.content.modelContentChanged.connect(this._soon);
+    this._follower = new FeedFollower(
+      _feeds,
+      () => _panel.sessionContext.session?.kernel?.id,
+      () => {
+        this._refresh();
+      }
+    );
+    _panel.sessionContext.kernelChanged.connect(this._follower.follow);
+    _feeds.paletteChanged.connect(this._remount);
+    _panel.content.modelContentChanged.connect(this._follower.soon);
     _panel.disposed.connect(() => {
       this.dispose();
     });
-    this._follow();
   }
 
   get isDisposed(): boolean {
@@ -37,102 +43,118 @@ export class NotebookBadges implements IDisposable {
       return;
     }
     this._isDisposed = true;
-    clearTimeout(this._timer);
-    this._watch?.abort();
-    for (const { badge, stop } of this._cells.values()) {
-      badge.el.remove();
-      stop.abort();
-    }
-    this._cells.clear();
-    this._feeds.added.disconnect(this._follow);
-    this._feed?.stateChanged.disconnect(this._soon);
-    this._feed?.recorderChanged.disconnect(this._onRecorder);
+    this._follower.dispose();
+    this._forgetOthers(new Set());
+    this._feeds.paletteChanged.disconnect(this._remount);
   }
-
-  private readonly _follow = (): void => {
-    const id = this._panel.sessionContext.session?.kernel?.id;
-    const feed = id === undefined ? undefined : this._feeds.get(id);
-    if (feed !== this._feed) {
-      this._feed?.stateChanged.disconnect(this._soon);
-      this._feed?.recorderChanged.disconnect(this._onRecorder);
-      this._feed = feed;
-      feed?.stateChanged.connect(this._soon);
-      feed?.recorderChanged.connect(this._onRecorder);
-      this._onRecorder();
-    }
-  };
-
-  private readonly _onRecorder = (): void => {
-    this._watch?.abort();
-    this._watch = new AbortController();
-    this._seenVersion = -1;
-    this._executions = new Map();
-    this._feed?.store?.subscribe(() => {
-      this._soon();
-    }, this._watch.signal);
-    this._soon();
-  };
-
-  private readonly _soon = (): void => {
-    this._timer ??= setTimeout(() => {
-      this._timer = undefined;
-      this._refresh();
-    }, REFRESH_MS);
-  };
 
   private _refresh(): void {
     const store = this._store();
     this._read(store);
     const alive = store?.clock.active === true;
     const shown = new Set<CodeModel>();
-    for (const { node, model } of codeCells(this._panel)) {
+    for (const code of codeCells(this._panel)) {
+      const { widget, model } = code;
       shown.add(model);
-      const cell = this._cells.get(model) ?? this._add(model);
+      const cell = this._cells.get(model) ?? this._add(code);
       const execution = this._executions.get(model.id);
       if (execution?.status === 'running') {
         cell.witnessed = execution.executionCount;
       }
       // Nobody knows whether what ran when the kernel was last heard still does.
       const isKnown = execution !== undefined && (alive || execution.status !== 'running');
-      cell.badge.show(node, isKnown && isCurrent(execution, factsOf(model, cell)) ? execution : null);
+      const facts = factsOf(model, cell);
+      if (store === null || !isKnown) {
+        cell.badge.show(widget.node, null);
+        continue;
+      }
+      const isOpen = chartsOf(code) === null ? cell.isOpen : null;
+      cell.badge.show(widget.node, isCurrent(execution, facts) ? { execution, store, isOpen } : null);
+      // Who edits a cell still looks at what it computed.
+      if (isOpen === true && isCurrent(execution, { ...facts, sourceCrc: execution.sourceCrc ?? 0 })) {
+        this._unfold(cell, execution, facts);
+      }
     }
     this._forgetOthers(shown);
   }
 
   /** The store of a kernel that is there. */
   private _store(): TaskStore | null {
-    const kind = this._feed?.state.kind;
-    const isGone = kind === undefined || kind === 'not-loaded' || kind === 'restarted' || kind === 'dead';
-    return isGone ? null : (this._feed?.store ?? null);
+    const { state, store } = this._follower;
+    return state === null || state === 'not-loaded' || state === 'restarted' || state === 'dead' ? null : store;
   }
 
   private _read(store: TaskStore | null): void {
     const version = store?.version ?? -1;
-    if (version !== this._seenVersion) {
+    if (store !== this._seenStore || version !== this._seenVersion) {
+      this._seenStore = store;
       this._seenVersion = version;
       this._executions = store === null ? new Map() : latestExecutions(store.tables.runs.values());
     }
   }
 
-  private _add(model: CodeModel): BadgedCell {
+  private _unfold({ view }: BadgedCell, execution: Execution, { isRunning, executionCount }: CellFacts): void {
+    const kernel = this._panel.sessionContext.session?.kernel?.model;
+    if (kernel !== undefined) {
+      // More may come of the cell while it runs, and only then: what it left to a cluster goes on beside others.
+      view.show(kernel, windowOf(execution, isRunning || executionCount === null));
+    }
+  }
+
+  private readonly _remount = (): void => {
+    this._cells.forEach(({ view }) => {
+      view.hide();
+    });
+    this._follower.soon();
+  };
+
+  private _add(code: CodeCell): BadgedCell {
+    const { widget, model } = code;
     const stop = new AbortController();
-    const cell: BadgedCell = { badge: new Badge(this._trans), stop, floor: 0, witnessed: null, source: '', sourceCrc: 0 };
+    const { signal } = stop;
+    const open = (isOpen: boolean): void => {
+      cell.isOpen = isOpen;
+      if (!isOpen) {
+        cell.view.hide();
+      }
+      this._refresh();
+    };
+    const press = (): void => {
+      const charts = chartsOf(code);
+      if (charts === null) {
+        open(!cell.isOpen);
+      } else {
+        charts.scrollIntoView({ block: 'nearest' });
+        flash(charts);
+      }
+    };
+    const badge = new Badge(this._trans, press, signal);
+    const close = (): void => {
+      open(false);
+      badge.focus();
+    };
+    const view = new CellView(widget, this._feeds, close, this._trans);
+    const cell: BadgedCell = { badge, view, stop, isOpen: false, floor: 0, witnessed: null, source: '', sourceCrc: 0 };
+    signal.addEventListener('abort', () => {
+      badge.el.remove();
+      view.hide();
+    });
     const onState = (_: unknown, { name, newValue }: { name: string; newValue: unknown }): void => {
       if ((name === 'executionState' && newValue === 'running') || (name === 'executionCount' && newValue === null)) {
         this._leaveBehind(model, cell);
       }
-      this._soon();
+      this._follower.soon();
     };
     const onOutputs = (_: unknown, { type }: { type: string }): void => {
       // While it runs, the user's own code may clear them.
       if (type === 'clear' && model.executionState !== 'running') {
         this._leaveBehind(model, cell);
-        this._soon();
+        this._follower.soon();
       }
     };
     model.stateChanged.connect(onState);
     model.outputs.changed.connect(onOutputs);
-    stop.signal.addEventListener('abort', () => {
+    signal.addEventListener('abort', () => {
       if (!model.isDisposed) {
         model.stateChanged.disconnect(onState);
         model.outputs.changed.disconnect(onOutputs);
@@ -146,31 +168,33 @@ export class NotebookBadges implements IDisposable {
   private _leaveBehind(model: CodeModel, cell: BadgedCell): void {
     this._read(this._store());
     cell.floor = Math.max(cell.floor, this._executions.get(model.id)?.executionCount ?? 0);
+    cell.view.hide();
   }
 
   private _forgetOthers(shown: ReadonlySet<CodeModel>): void {
-    for (const [model, { badge, stop }] of this._cells) {
+    for (const [model, { stop }] of this._cells) {
       if (!shown.has(model)) {
-        badge.el.remove();
         stop.abort();
         this._cells.delete(model);
       }
     }
   }
 
-  private _feed: Feed | undefined;
+  private readonly _follower: FeedFollower;
   private _executions: ReadonlyMap<string, Execution> = new Map();
+  private _seenStore: TaskStore | null = null;
   private _seenVersion = -1;
   private readonly _cells = new Map<CodeModel, BadgedCell>();
-  private _watch: AbortController | undefined;
-  private _timer: ReturnType<typeof setTimeout> | undefined;
   private _isDisposed = false;
 }
 
 interface BadgedCell {
   readonly badge: Badge;
-  /** Ends listening to the model. */
+  readonly view: CellView;
+  /** Ends listening to the model, and what is shown. */
   readonly stop: AbortController;
+  /** Whether the person unfolded it; it stays so when the cell runs again. */
+  isOpen: boolean;
   floor: number;
   witnessed: number | null;
   /** What it held when it was last looked at, and the CRC-32 of that. */
@@ -187,4 +211,11 @@ function factsOf(model: CodeModel, cell: BadgedCell): CellFacts {
   }
   const { floor, witnessed, sourceCrc } = cell;
   return { executionCount, sourceCrc, isRunning: executionState === 'running', floor, witnessed };
+}
+
+/** The live charts or the result that `%%profile` has put under a cell; null: it shows none there. */
+function chartsOf({ widget, model }: CodeCell): HTMLElement | null {
+  return /^\s*%%profile\b/.test(model.sharedModel.getSource())
+    ? widget.node.querySelector('.jp-OutputArea :is(.tsk-dashboard, .taskscope-result)')
+    : null;
 }

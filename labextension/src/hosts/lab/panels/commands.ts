@@ -4,18 +4,21 @@ import type { ICommandPalette } from '@jupyterlab/apputils';
 import type { ILauncher } from '@jupyterlab/launcher';
 import type { TranslationBundle } from '@jupyterlab/translation';
 
-import { CHARTS, chartOf } from './charts';
+import { CHARTS, chartOf } from './charts/charts';
 import { dashboardIcon } from './icons';
 import type { Panels } from './panels';
 
 /** For the layout restorer only; not offered anywhere. */
 export const RESTORE = 'taskscope:restore-panel';
 
+export const LOAD_WITH_DASK = 'taskscope:load-with-dask';
+
 /** Add the commands; returns what offers them in a launcher, too. */
 export function addCommands(
   app: JupyterFrontEnd,
   panels: Panels,
   palette: ICommandPalette | null,
+  setLoadWithDask: ((isOn: boolean) => Promise<void>) | null,
   trans: TranslationBundle
 ): (launcher: ILauncher) => void {
   const { commands } = app;
@@ -31,7 +34,8 @@ export function addCommands(
       return command;
     }),
     'taskscope:open-side-panel',
-    'taskscope:open-layout'
+    'taskscope:open-layout',
+    ...(setLoadWithDask === null ? [] : [LOAD_WITH_DASK])
   ];
   commands.addCommand('taskscope:open-side-panel', {
     label: trans.__('Dask Side Panel'),
@@ -46,6 +50,15 @@ export function addCommands(
     caption: trans.__('Open the panels that the settings name, where they say'),
     execute: () => panels.openLayout()
   });
+  if (setLoadWithDask !== null) {
+    commands.addCommand(LOAD_WITH_DASK, {
+      label: trans.__('Always Load Taskscope with Dask'),
+      caption: trans.__('Load it in each kernel that imports dask, or only where it is asked for'),
+      icon: dashboardIcon,
+      isToggled: () => panels.settings.loadWithDask,
+      execute: () => setLoadWithDask(!panels.settings.loadWithDask)
+    });
+  }
   commands.addCommand(RESTORE, {
     execute: ({ id }) => (typeof id === 'string' ? panels.restore(id) : undefined)
   });

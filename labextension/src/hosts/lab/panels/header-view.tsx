@@ -46,6 +46,8 @@ export interface Status {
 export interface HeaderActions {
   readonly setPinned: (pinned: boolean) => void;
   readonly load: () => void;
+  /** Load it now, and from now on in each kernel that imports dask; null: that cannot be kept. */
+  readonly loadAlways: (() => void) | null;
 }
 
 /** What is shown of the panel's kernel. */
@@ -66,7 +68,7 @@ export function drawHeader(el: HTMLElement, props: HeaderProps): void {
   render(<Header {...props} />, el);
 }
 
-function Header({ name, text, mayLoad, loading, pinned, mayPin, setPinned, load, trans }: HeaderProps): ComponentChildren {
+function Header({ name, text, mayLoad, loading, pinned, mayPin, setPinned, load, loadAlways, trans }: HeaderProps): ComponentChildren {
   const pinLabel = trans.__('Pin to this notebook');
   return (
     <>
@@ -81,6 +83,12 @@ function Header({ name, text, mayLoad, loading, pinned, mayPin, setPinned, load,
         <span role="status">{text}</span>
         <button type="button" class="tsk-panel-load" hidden={!mayLoad} disabled={loading} onClick={load}>
           {loading ? trans.__('Loading, once the kernel is free') : trans.__('Load taskscope in this kernel')}
+        </button>
+        <button
+          type="button" class="tsk-panel-load" title={trans.__('From now on each kernel that imports dask loads taskscope by itself')}
+          hidden={!mayLoad || loading || loadAlways === null} onClick={() => { loadAlways?.(); }}
+        >
+          {trans.__('Always load it with dask')}
         </button>
       </div>
     </>

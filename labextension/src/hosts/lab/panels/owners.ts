@@ -11,7 +11,7 @@ export interface Owner {
   readonly session: ISessionContext;
 }
 
-type OwnerWidget = Widget & { readonly sessionContext: ISessionContext };
+export type OwnerWidget = Widget & { readonly sessionContext: ISessionContext };
 export type OwnerTracker = IWidgetTracker<OwnerWidget>;
 
 export class Owners {

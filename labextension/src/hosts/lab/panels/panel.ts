@@ -7,9 +7,9 @@ import { Widget } from '@lumino/widgets';
 import type { ICells } from '../cells/cells';
 import type { Feed } from '../feed';
 import type { IFeeds } from '../feeds';
-import { type ChartName, chartOf } from './charts';
+import { type ChartName, chartOf } from './charts/charts';
 import { PanelHeader, statusOf } from './header';
-import { type LiveChart, showLive } from './live-chart';
+import { type LiveChart, showLive } from './charts/live-chart';
 import { type Memory, type PanelMemory, Views } from './memory';
 import type { Owners } from './owners';
 import { type Pin, PanelTarget } from './target';
@@ -25,6 +25,8 @@ export interface PanelContext {
   readonly memory: Memory;
   /** Leads to the cells of computes. */
   readonly cells: ICells | null;
+  /** Have kernels load taskscope by themselves from now on; null: nothing keeps what a person sets. */
+  readonly loadWithDask: (() => void) | null;
   readonly trans: TranslationBundle;
 }
 
@@ -54,6 +56,10 @@ export class ChartPanel extends Widget {
         setPinned: pinned => {
           this._target.setPinned(pinned);
         },
+        loadAlways: _context.loadWithDask && (() => {
+          _context.loadWithDask?.();
+          void this._load();
+        }),
         load: () => {
           void this._load();
         }

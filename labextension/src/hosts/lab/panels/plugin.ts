@@ -15,11 +15,14 @@ import { ITranslator, nullTranslator } from '@jupyterlab/translation';
 import { ICells } from '../cells/cells';
 import { IFeeds } from '../feeds';
 import { lateService } from '../late-service';
-import { RESTORE, addCommands } from './commands';
+import { LOAD_WITH_DASK, RESTORE, addCommands } from './commands';
 import { Memory } from './memory';
 import { type OwnerTracker, Owners } from './owners';
 import { IPanels, Panels, SIDE_PANEL } from './panels';
-import { followSettings } from './settings';
+import { SelfLoading } from './self-loading';
+import { SETTINGS_ID, followSettings } from './settings';
+import { StatusItem } from './status-bar/status-item';
+import { PanelTarget } from './target';
 
 export const plugin: JupyterFrontEndPlugin<IPanels> = {
   id: 'taskscope:panels',
@@ -56,11 +59,26 @@ export const plugin: JupyterFrontEndPlugin<IPanels> = {
     const { kernels, sessions } = app.serviceManager;
     const memory = new Memory(stateDB);
     const owners = new Owners(trackers, labShell);
-    const panels = new Panels(app.shell, labShell, { owners, sessions, kernels, feeds, memory, cells, trans });
-    const offer = addCommands(app, panels, palette, trans);
+    const setLoadWithDask =
+      settings === null ? null : (isOn: boolean): Promise<void> => settings.set(SETTINGS_ID, 'loadWithDask', isOn);
+    const loadWithDask =
+      setLoadWithDask &&
+      ((): void => {
+        void setLoadWithDask(true);
+      });
+    const panels = new Panels(app.shell, labShell, { owners, sessions, kernels, feeds, memory, cells, loadWithDask, trans });
+    const offer = addCommands(app, panels, palette, setLoadWithDask, trans);
     void lateService(app, async () => (await import('@jupyterlab/launcher')).ILauncher).then(launcher => {
       if (launcher !== null) {
         offer(launcher);
+      }
+    });
+    void lateService(app, async () => (await import('@jupyterlab/statusbar')).IStatusBar).then(statusBar => {
+      if (statusBar !== null) {
+        const open = (): void => { panels.openSidePanel(); };
+        const item = new StatusItem(new PanelTarget(owners, sessions, kernels), feeds, open, trans);
+        const isActive = (): boolean => item.isActive;
+        statusBar.registerStatusItem('taskscope:status', { item, align: 'middle', isActive, activeStateChanged: item.activeChanged });
       }
     });
     const side = panels.addSidePanel();
@@ -72,9 +90,12 @@ export const plugin: JupyterFrontEndPlugin<IPanels> = {
       name: ({ id }) => id
     });
     if (settings !== null) {
+      const selfLoading = new SelfLoading(trackers);
       void followSettings(settings, read => {
         panels.settings = read;
         feeds.configure(read);
+        selfLoading.isOn = read.loadWithDask;
+        app.commands.notifyCommandChanged(LOAD_WITH_DASK);
       });
     }
     feeds.panelAsked.connect((_, { model, ask }) => {

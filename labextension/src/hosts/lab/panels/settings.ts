@@ -3,7 +3,7 @@ import type { ISettingRegistry } from '@jupyterlab/settingregistry';
 import type { DockLayout } from '@lumino/widgets';
 
 import { FEED_DEFAULTS, type FeedSettings } from '../feed-settings';
-import { type ChartName, isChartName } from './charts';
+import { type ChartName, isChartName } from './charts/charts';
 
 export const SETTINGS_ID = 'taskscope:plugin';
 
@@ -18,13 +18,16 @@ export interface Settings extends FeedSettings {
   readonly followMode: 'active' | 'pinned';
   readonly autoOpen: 'nothing' | 'side-panel' | 'layout';
   readonly defaultLayout: readonly Place[];
+  /** Whether kernels load taskscope by themselves, once they import dask. */
+  readonly loadWithDask: boolean;
 }
 
 export const DEFAULTS: Settings = {
   ...FEED_DEFAULTS,
   followMode: 'active',
   autoOpen: 'nothing',
-  defaultLayout: []
+  defaultLayout: [],
+  loadWithDask: false
 };
 
 /** Have `apply` called with the settings, now and whenever they change. */
@@ -43,6 +46,7 @@ export function settingsOf(get: (name: keyof Settings) => unknown): Settings {
     followMode: get('followMode') as Settings['followMode'],
     autoOpen: get('autoOpen') as Settings['autoOpen'],
     defaultLayout: placesOf(get('defaultLayout')),
+    loadWithDask: get('loadWithDask') as boolean,
     maxTasks: get('maxTasks') as number,
     palette: get('palette') as Settings['palette']
   };

@@ -1,7 +1,7 @@
 // @vitest-environment node
 import { describe, expect, it } from 'vitest';
 
-import { type CellFacts, type Execution, isCurrent, latestExecutions } from '../../../../src/hosts/lab/cells/executions';
+import { type CellFacts, type Execution, isCurrent, latestExecutions, windowOf } from '../../../../src/hosts/lab/cells/executions';
 import { smallRun } from '../../../charts/small-batch';
 
 describe('latestExecutions', () => {
@@ -15,22 +15,19 @@ describe('latestExecutions', () => {
       smallRun({ run: 5, cell: null, executionCount: 6 })
     ];
     expect([...latestExecutions(runs)]).toEqual([
-      ['a', { executionCount: 4, sourceCrc: 7, status: 'erred', nRuns: 2, nTasks: 15, elapsedS: 5 }],
-      ['b', { executionCount: 5, sourceCrc: null, status: 'running', nRuns: 1, nTasks: 10, elapsedS: 0 }]
+      ['a', { executionCount: 4, sourceCrc: 7, status: 'erred', runs: [2, 3], nTasks: 15 }],
+      ['b', { executionCount: 5, sourceCrc: null, status: 'running', runs: [4], nTasks: 10 }]
     ]);
-  });
-
-  it('counts what ran at once only once', () => {
-    const runs = [
-      smallRun({ run: 0, cell: 'a', status: 'finished', startS: 1, stopS: 4 }),
-      smallRun({ run: 1, cell: 'a', status: 'finished', startS: 2, stopS: 5 })
-    ];
-    expect(latestExecutions(runs).get('a')?.elapsedS).toBe(4);
   });
 });
 
+it('charts of an execution show its computes, and those to come only while its cell runs', () => {
+  const execution = { executionCount: 4, sourceCrc: null, status: 'running', runs: [2, 3], nTasks: 15 } as const;
+  expect([true, false].map(isOpen => windowOf(execution, isOpen))).toEqual([{ firstRun: 2, lastRun: null }, { firstRun: 2, lastRun: 3 }]);
+});
+
 describe('isCurrent', () => {
-  const finished: Execution = { executionCount: 4, sourceCrc: 7, status: 'finished', nRuns: 1, nTasks: 1, elapsedS: 1 };
+  const finished: Execution = { executionCount: 4, sourceCrc: 7, status: 'finished', runs: [0], nTasks: 1 };
   const cell: CellFacts = { executionCount: 4, sourceCrc: 7, isRunning: false, floor: 0, witnessed: null };
 
   it.each<[string, boolean, Partial<Execution>, Partial<CellFacts>]>([

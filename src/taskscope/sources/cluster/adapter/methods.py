@@ -203,6 +203,8 @@ _REPLACED = {
     "get": _observed_get,
     "_graph_to_futures": _observed_graph,
     "close": _observed_close,
+    # It ends the scheduler before it closes the client.
+    "shutdown": _observed_close,
     "_close": _observed_end,
     "_release_key": _observed_release,
 }

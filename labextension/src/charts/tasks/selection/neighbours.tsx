@@ -1,0 +1,128 @@
+/** What the selected task needs and what needs it: listed as buttons that lead there, and stepped to by keys. */
+import { formatCount, printable } from '../../../lib/format';
+import type { TranslationBundle } from '../../../lib/translate';
+import type { Link, Links } from '../../../store';
+import { MAX_LINKS } from '../../../wire';
+import type { ComponentChildren } from '../../ui/render';
+import type { FoundOpen, FoundTask } from '../finding/find-task';
+import type { Picker } from '../finding/selection';
+import { openOf, placeOfBar } from '../finding/selection';
+import type { Scene } from '../scene';
+
+export type Side = 'dependency' | 'dependent';
+
+/** The task at the other end of a dependency. */
+export interface Neighbour {
+  readonly key: string;
+  /** Null: nothing of it can be selected, for it is data, has not begun, or is not held. */
+  readonly task: FoundTask | FoundOpen | null;
+}
+
+/** Those of a task on one side; `total` are of all, of which not more are told than fit. */
+export interface Neighbours {
+  readonly side: Side;
+  readonly total: number;
+  readonly told: readonly Neighbour[];
+}
+
+/** What a task depends on, the last to end first, and what needs it, the first to begin first: who waited for whom. */
+export function neighboursOf(links: Links, scene: Scene, picker: Picker): readonly Neighbours[] {
+  if (links.kind !== 'known') {
+    return [];
+  }
+  const told = (list: readonly Link[], rank: (task: FoundTask | FoundOpen) => number): Neighbour[] => {
+    const rankOf = ({ task }: Neighbour): number => (task === null ? Number.MAX_VALUE : rank(task));
+    return list.map(({ key, place }) => {
+      const ended = place === null ? null : picker.ended(place);
+      return { key: ended?.detail.key ?? key, task: ended ?? openOf(scene, key) };
+    }).sort((a, b) => rankOf(a) - rankOf(b));
+  };
+  return [
+    { side: 'dependency', total: links.nDependencies, told: told(links.dependencies, task => -placeOfBar(task, scene.nowS).stopS) },
+    { side: 'dependent', total: links.nDependents, told: told(links.dependents, task => placeOfBar(task, scene.nowS).startS) }
+  ];
+}
+
+function heading({ side, total }: Neighbours, trans: TranslationBundle): string {
+  const n = formatCount(total);
+  return side === 'dependency' ? trans._n('Depends on %2 task', 'Depends on %2 tasks', total, n) : trans._n('Needed by %2 task', 'Needed by %2 tasks', total, n);
+}
+
+/** What became of those that are not told; empty: all are. */
+export function untoldText({ total, told }: Neighbours, trans: TranslationBundle): string {
+  const n = total - told.length;
+  const text = told.length >= MAX_LINKS
+    ? trans.__('and %1 more: at most %2 are listed', formatCount(n), formatCount(MAX_LINKS))
+    : trans.__('and %1 of which there is nothing to show: data, or tasks that did not run', formatCount(n));
+  return n === 0 ? '' : text;
+}
+
+interface NeighbourListProps {
+  readonly neighbours: Neighbours;
+  readonly goTo: (task: FoundTask | FoundOpen) => void;
+  readonly trans: TranslationBundle;
+}
+
+export function NeighbourList({ neighbours, goTo, trans }: NeighbourListProps): ComponentChildren {
+  const title = heading(neighbours, trans);
+  const untold = untoldText(neighbours, trans);
+  return (
+    <div class="tsk-gantt-links">
+      <span>{title}</span>
+      <ul aria-label={title} hidden={neighbours.told.length === 0}>
+        {neighbours.told.map(({ key, task }) => (
+          <li>
+            {task === null
+              ? <span title={trans.__('Data, not begun, or not held: there is nothing to select')}>{printable(key, 60)}</span>
+              : <button type="button" title={printable(key, 400)} onClick={() => { goTo(task); }}>{printable(key, 60)}</button>}
+          </li>
+        ))}
+      </ul>
+      {untold !== '' && <span>{untold}</span>}
+    </div>
+  );
+}
+
+/** The way along dependencies: from one task to a neighbour, and from there to the others of the same side. */
+export class Walk {
+  #from = '';
+  #side: Side = 'dependency';
+  #others: readonly (FoundTask | FoundOpen)[] = [];
+  #at = 0;
+
+  /** The first of these neighbours of the task `from`; null: none can be selected. */
+  go(from: string, { side, told }: Neighbours): FoundTask | FoundOpen | null {
+    const others = told.flatMap(({ task }) => task ?? []);
+    if (others.length > 0) {
+      [this.#from, this.#side, this.#others, this.#at] = [from, side, others, 0];
+    }
+    return others[0] ?? null;
+  }
+
+  /** The next of those among which `selected` was gone to; null: it was not. */
+  next(selected: string, side: Side): FoundTask | FoundOpen | null {
+    if (!this.#isOn(selected) || side !== this.#side) {
+      return null;
+    }
+    this.#at = (this.#at + 1) % this.#others.length;
+    return this.#others[this.#at] ?? null;
+  }
+
+  /** Where on the way the selected task is; empty: nowhere. */
+  text(selected: string, trans: TranslationBundle): string {
+    if (!this.#isOn(selected)) {
+      return '';
+    }
+    const [at, n, from] = [formatCount(this.#at + 1), formatCount(this.#others.length), printable(this.#from, 60)];
+    return this.#side === 'dependency' ? trans.__('Dependency %1 of %2 of %3.', at, n, from) : trans.__('Dependent %1 of %2 of %3.', at, n, from);
+  }
+
+  #isOn(selected: string): boolean {
+    const task = this.#others[this.#at];
+    return task !== undefined && keyOf(task) === selected;
+  }
+}
+
+export function keyOf(task: FoundTask | FoundOpen): string {
+  return task.kind === 'ended' ? task.detail.key : task.bar.task.key;
+}

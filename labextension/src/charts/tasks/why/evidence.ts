@@ -1,0 +1,75 @@
+/** Evidence on the timeline: which tasks it is, so that all others step back, and when it was. */
+import type { Span } from '../../../lib/span';
+import type { RunRange, RunWindow, TaskStore } from '../../../store';
+import { LaneTasks } from '../../../store';
+import type { CriticalPath, Finding } from '../../../wire';
+import type { Matches } from '../scene';
+
+export interface Evidence {
+  /** Null: it is of no certain tasks. */
+  readonly matches: Matches | null;
+  readonly spans: readonly Span[];
+}
+
+type Holds = (lane: LaneTasks, i: number) => boolean;
+
+export function evidenceOfPath(store: TaskStore, window: RunWindow, path: CriticalPath): Evidence {
+  return { matches: new EvidenceTasks(store, window, isIn(path.rows)), spans: [] };
+}
+
+export function evidenceOf(store: TaskStore, window: RunWindow, finding: Finding): Evidence {
+  const { run, rows, prefixes } = finding;
+  const own = run === null ? window : { firstRun: run, lastRun: run };
+  const holds = rows.length > 0 ? isIn(rows) : prefixes.length > 0 ? isOf(store, prefixes) : run === null ? null : () => true;
+  return {
+    matches: holds === null ? null : new EvidenceTasks(store, own, holds),
+    spans: finding.spansS.map(([startS, stopS]) => ({ startS, stopS }))
+  };
+}
+
+function isIn(rows: readonly number[]): Holds {
+  const known = new Set(rows);
+  return (lane, i) => known.has(lane.row[i] ?? -1);
+}
+
+function isOf(store: TaskStore, prefixes: readonly string[]): Holds {
+  const known = new Set(prefixes);
+  return (lane, i) => known.has(store.tables.prefixes[lane.prefix[i] ?? -1] ?? '');
+}
+
+/** Some tasks of computes that have ended, found as lanes are drawn. */
+class EvidenceTasks implements Matches {
+  readonly #lanes = new Map<number, LaneTasks>();
+  readonly #runs: Exclude<RunRange, null>;
+  readonly #span: Span;
+
+  constructor(private readonly store: TaskStore, window: RunWindow, private readonly holds: Holds) {
+    this.#runs = [window.firstRun, window.lastRun ?? Infinity];
+    const runs = store.tables.runsIn(window);
+    this.#span = { startS: Math.min(...runs.map(run => run.startS ?? Infinity)), stopS: Math.max(...runs.map(run => run.stopS ?? -Infinity)) };
+  }
+
+  lane(id: number): LaneTasks | undefined {
+    const known = this.#lanes.get(id);
+    const all = this.store.lane(id);
+    if (known !== undefined || all === undefined) {
+      return known;
+    }
+    const found = new LaneTasks();
+    const { startS, stopS } = this.#span;
+    const [first, last] = this.#runs;
+    for (let i = all.firstStarting(startS); i < all.n && (all.startS[i] as number) <= stopS; i += 1) {
+      const run = all.run[i] as number;
+      if (run >= first && run <= last && this.holds(all, i)) {
+        found.push(all.startS[i] as number, all.stopS[i] as number, all.group[i] as number, all.prefix[i] as number, all.flags[i] as number, run, all.row[i] as number);
+      }
+    }
+    found.settle();
+    this.#lanes.set(id, found);
+    return found;
+  }
+
+  hasOpen(): boolean {
+    return false;
+  }
+}

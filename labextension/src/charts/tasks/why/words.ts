@@ -1,0 +1,80 @@
+/** What findings and the critical path are in words; the sentences of findings are the kernel's. */
+import { formatCount, formatDuration, printable } from '../../../lib/format';
+import type { TranslationBundle } from '../../../lib/translate';
+import type { CriticalPath, Finding } from '../../../wire';
+
+/** As `taskscope.analysis.explain.finding.Cause` names them. */
+export function causeTitle(cause: string, trans: TranslationBundle): string {
+  const titles: Readonly<Record<string, string>> = {
+    'interpreter-lock': trans.__('Interpreter lock'),
+    oversubscribed: trans.__('More threads than cores'),
+    waiting: trans.__('Tasks wait'),
+    'short-tasks': trans.__('Short tasks'),
+    'few-tasks': trans.__('Few tasks'),
+    'long-chain': trans.__('Long chain'),
+    stragglers: trans.__('Stragglers'),
+    recomputed: trans.__('Computed again'),
+    'memory-pressure': trans.__('Memory pressure'),
+    transfers: trans.__('Transfers'),
+    serialization: trans.__('Serialization'),
+    'large-graph': trans.__('Large graph'),
+    'slow-worker': trans.__('Slow worker'),
+    'idle-workers': trans.__('Idle workers'),
+    'client-gaps': trans.__('Gaps between computes'),
+    'lost-work': trans.__('Lost work')
+  };
+  return titles[cause] ?? printable(cause, 40);
+}
+
+/** As `taskscope.analysis.explain.critical_path.WaitCause` names them. */
+function waitName(cause: string, trans: TranslationBundle): string {
+  const names: Readonly<Record<string, string>> = {
+    client: trans.__('no compute ran'),
+    graph: trans.__('before the first task'),
+    dispatch: trans.__('dispatch'),
+    queue: trans.__('queue for a worker'),
+    transfer: trans.__('transfer'),
+    'disk-read': trans.__('disk read'),
+    'disk-write': trans.__('disk write'),
+    deserialize: trans.__('deserialize'),
+    serialize: trans.__('serialize'),
+    other: trans.__('other work of workers'),
+    'failed-attempt': trans.__('failed attempt'),
+    results: trans.__('results'),
+    unknown: trans.__('unknown')
+  };
+  return names[cause] ?? printable(cause, 40);
+}
+
+export function worthText({ worthS, lowS, highS }: Finding, makespanS: number, trans: TranslationBundle): string {
+  const [worth, low, high, whole] = [worthS, lowS, highS, makespanS].map(formatDuration) as [string, string, string, string];
+  return lowS > 0 ? trans.__('about %1 (%2 to %3) of %4', worth, low, high, whole) : trans.__('up to %1 of %2', high, whole);
+}
+
+/** In one line, what is worth most named. */
+export function countText(findings: readonly Finding[], makespanS: number, trans: TranslationBundle): string {
+  const [first] = findings;
+  const n = findings.length;
+  const most = first === undefined ? '' : `${causeTitle(first.cause, trans)}, ${worthText(first, makespanS, trans)}`;
+  return trans._n('%2 finding: %3', '%2 findings, the first: %3', n, formatCount(n), most);
+}
+
+/** Which tasks and waits a path is made of. */
+export function pathText({ rows, taskS, waitsS }: CriticalPath, trans: TranslationBundle): string {
+  const tasks = trans._n('critical path: %2 task, %3', 'critical path: %2 tasks, %3', rows.length, formatCount(rows.length), formatDuration(taskS));
+  const waits = waitsS.map(([cause, seconds]) => `${waitName(cause, trans)} ${formatDuration(seconds)}`);
+  return waits.length === 0 ? tasks : trans.__('%1 · waits: %2', tasks, waits.join(', '));
+}
+
+const CODE = /(?:\w+ = )?[\w.]*\w\([^()]*\)|\b[A-Z][A-Z_]+=\d+|\bclient\.\w+/gu;
+
+/** The parts of an advice, calls apart from what is said of them. */
+export function adviceParts(advice: string): { readonly text: string; readonly isCode: boolean }[] {
+  const parts: { text: string; isCode: boolean }[] = [];
+  let from = 0;
+  for (const { 0: text, index } of advice.matchAll(CODE)) {
+    parts.push({ text: advice.slice(from, index), isCode: false }, { text, isCode: true });
+    from = index + text.length;
+  }
+  return [...parts, { text: advice.slice(from), isCode: false }].filter(({ text }) => text !== '');
+}

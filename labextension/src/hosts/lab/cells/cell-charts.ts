@@ -1,0 +1,49 @@
+/** The charts of the computes of one cell; loaded with the first badge that is pressed. */
+import type { TranslationBundle } from '@jupyterlab/translation';
+
+import { CLUSTER_CHARTS } from '../../../charts/cluster';
+import { mount } from '../../../charts/dashboard';
+import { stopWith } from '../../../charts/progress/stopper';
+import type { TimeAxis } from '../../../charts/timeline';
+import { findingsOf } from '../../../charts/tasks/why/findings';
+import type { RunWindow } from '../../../store';
+import { mountFrame } from '../../widget/frame';
+import type { Feed } from '../feed';
+
+export interface CellCharts {
+  setWindow(window: RunWindow): void;
+}
+
+export interface CellChartsOptions {
+  readonly feed: Feed;
+  readonly recorder: string;
+  readonly window: RunWindow;
+  readonly axis: TimeAxis;
+  readonly brief: boolean;
+  readonly onBrief: (brief: boolean) => void;
+  readonly close: () => void;
+  readonly trans: TranslationBundle;
+  readonly signal: AbortSignal;
+}
+
+export function mountCellCharts(el: HTMLElement, options: CellChartsOptions): CellCharts {
+  const { feed, recorder, window, onBrief, close, trans, signal } = options;
+  const { body } = mountFrame(el, { kind: 'live', feed, recorder, popOut: null, close }, trans, signal);
+  const held = feed.lease(recorder);
+  signal.addEventListener('abort', () => {
+    held.release();
+  });
+  const dashboard = mount(body, held.value, {
+    ...options,
+    ...window,
+    clusters: CLUSTER_CHARTS,
+    findings: findingsOf(feed.keeper),
+    keeper: feed.keeper,
+    stop: stopWith((run, way) => feed.stop(run, way)),
+    onBrief: brief => {
+      onBrief(brief);
+      dashboard.setBrief(brief);
+    }
+  });
+  return dashboard;
+}

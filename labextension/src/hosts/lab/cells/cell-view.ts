@@ -1,0 +1,94 @@
+/** The charts of a cell's computes, unfolded below its input; part of the page, never of the notebook. */
+import type { Kernel } from '@jupyterlab/services';
+import type { TranslationBundle } from '@jupyterlab/translation';
+import { Widget } from '@lumino/widgets';
+
+import { TimeAxis } from '../../../charts/timeline/time/time-axis';
+import { element } from '../../../charts/ui/dom';
+import { adoptStyles } from '../../../charts/ui/styles';
+import type { RunWindow } from '../../../store';
+import { addBelowInput } from '../../private-names';
+import type { IFeeds } from '../feeds';
+import type { CellCharts } from './cell-charts';
+
+// As far in as inputs and outputs are.
+const CSS = `
+.tsk-cell-view {
+  margin-inline-start: calc(var(--jp-cell-collapser-width, 8px) + var(--jp-cell-prompt-width, 64px));
+  margin-block: 8px 4px;
+  border: 1px solid var(--jp-border-color2, #e0e0e0);
+}
+`;
+
+export class CellView {
+  /** @param _closed is called when a person closes it */
+  constructor(
+    private readonly _cell: Widget,
+    private readonly _feeds: IFeeds,
+    private readonly _closed: () => void,
+    private readonly _trans: TranslationBundle
+  ) {}
+
+  /** Show the computes of a window of the recorder that a kernel has now, which has a feed. */
+  show(kernel: Kernel.IModel, window: RunWindow): void {
+    const recorder = this._feeds.get(kernel.id)?.recorder;
+    const { _shown: shown } = this;
+    if (shown?.recorder !== recorder || shown?.window.firstRun !== window.firstRun) {
+      this.hide();
+      this._mount(kernel, window);
+    } else if (shown.window.lastRun !== window.lastRun) {
+      shown.window = window;
+      shown.charts?.setWindow(window);
+    }
+  }
+
+  hide(): void {
+    this._shown?.stop.abort();
+    this._shown = null;
+  }
+
+  private _mount(kernel: Kernel.IModel, window: RunWindow): void {
+    const { value: feed, release } = this._feeds.lease(kernel);
+    const { recorder } = feed;
+    const [widget, stop] = [new Widget(), new AbortController()];
+    const { signal } = stop;
+    const el = element('div');
+    widget.node.append(el);
+    const shown: Shown = { recorder, window, stop, charts: null };
+    this._shown = shown;
+    widget.addClass('tsk-cell-view');
+    adoptStyles(this._cell.node, CSS);
+    addBelowInput(this._cell, widget);
+    signal.addEventListener('abort', () => {
+      release();
+      widget.dispose();
+    });
+    void import('./cell-charts').then(({ mountCellCharts }) => {
+      if (!signal.aborted) {
+        shown.charts = mountCellCharts(el, {
+          feed,
+          recorder,
+          window: shown.window,
+          axis: new TimeAxis(false),
+          brief: this._isBrief,
+          onBrief: brief => {
+            this._isBrief = brief;
+          },
+          close: this._closed,
+          trans: this._trans,
+          signal
+        });
+      }
+    });
+  }
+
+  private _shown: Shown | null = null;
+  private _isBrief = true;
+}
+
+interface Shown {
+  readonly recorder: string;
+  window: RunWindow;
+  readonly stop: AbortController;
+  charts: CellCharts | null;
+}

@@ -1,0 +1,29 @@
+/** Which charts a panel can show. */
+import type { TranslationBundle } from '@jupyterlab/translation';
+import type { LabIcon } from '@jupyterlab/ui-components';
+
+import { cacheIcon, dashboardIcon, progressIcon, resourcesIcon, taskStreamIcon } from '../icons';
+
+export const CHARTS = ['dashboard', 'progress', 'task-stream', 'resources', 'cache'] as const;
+export type ChartName = (typeof CHARTS)[number];
+
+interface Chart {
+  readonly icon: LabIcon;
+  label(trans: TranslationBundle): string;
+}
+
+const SHOWN: Record<ChartName, Chart> = {
+  dashboard: { icon: dashboardIcon, label: trans => trans.__('Dask Dashboard') },
+  progress: { icon: progressIcon, label: trans => trans.__('Dask Progress') },
+  'task-stream': { icon: taskStreamIcon, label: trans => trans.__('Dask Task Stream') },
+  resources: { icon: resourcesIcon, label: trans => trans.__('Dask Resources') },
+  cache: { icon: cacheIcon, label: trans => trans.__('Dask Cache') }
+};
+
+export function chartOf(name: ChartName): Chart {
+  return SHOWN[name];
+}
+
+export function isChartName(value: unknown): value is ChartName {
+  return CHARTS.some(name => name === value);
+}

@@ -1,0 +1,48 @@
+/** How each chart of a panel is mounted; loaded with the first one, not when JupyterLab starts. */
+import type { TranslationBundle } from '@jupyterlab/translation';
+
+import { CLUSTER_CHARTS } from '../../../../charts/cluster';
+import { mount as mountDashboard } from '../../../../charts/dashboard';
+import { mount as mountProgress } from '../../../../charts/progress';
+import type { StopRun } from '../../../../charts/progress/stopper';
+import { stopWith } from '../../../../charts/progress/stopper';
+import { mountTracks } from '../../../../charts/tracks';
+import type { TimeAxis } from '../../../../charts/timeline';
+import type { RevealCell } from '../../../../charts/ui/cell-link';
+import type { Keeper } from '../../../../charts/ui/export';
+import { findingsOf } from '../../../../charts/tasks/why/findings';
+import type { TaskStore } from '../../../../store';
+import type { ChartName } from './charts';
+
+export interface ChartPlace {
+  readonly el: HTMLElement;
+  readonly store: TaskStore;
+  readonly signal: AbortSignal;
+  readonly axis: TimeAxis;
+  readonly compact: boolean;
+  /** Prefixes that are hidden at first. */
+  readonly hidden: readonly string[];
+  readonly onHidden: (hidden: readonly string[]) => void;
+  readonly stop: StopRun;
+  readonly keeper: Keeper;
+  readonly reveal: RevealCell;
+  readonly trans: TranslationBundle;
+}
+
+export const MOUNTS: Record<ChartName, (place: ChartPlace) => void> = {
+  dashboard: ({ el, store, stop, ...place }) => {
+    mountDashboard(el, store, { ...place, shows: 'now', stop: stopWith(stop), clusters: CLUSTER_CHARTS, findings: findingsOf(place.keeper) });
+  },
+  progress: ({ el, store, stop, ...place }) => {
+    mountProgress(el, store, { ...place, shows: 'now', stop: stopWith(stop) });
+  },
+  'task-stream': ({ el, store, ...place }) => {
+    mountTracks(el, store, ['tasks'], { ...place, shows: 'now', clusters: CLUSTER_CHARTS, findings: findingsOf(place.keeper) });
+  },
+  resources: ({ el, store, ...place }) => {
+    mountTracks(el, store, ['workers', 'resources'], { ...place, shows: 'now', clusters: CLUSTER_CHARTS });
+  },
+  cache: ({ el, store, ...place }) => {
+    mountTracks(el, store, ['cache'], { ...place, shows: 'now' });
+  }
+};

@@ -1,0 +1,183 @@
+/** What the workers of a cluster said of themselves, and what that is for all of them together. */
+import { upperBound } from '../../lib/search';
+import type { ClusterWorker, WorkerColumns } from '../../wire';
+import { UNKNOWN_CODE } from '../../wire';
+import { columnTable, isSorted, knownOf } from '../columns';
+
+/** As many as the recorder keeps. */
+const MAX_SAMPLES = 200_000;
+/** A worker that said nothing for as long as this is not counted any more: heartbeats of large clusters come every 5 s. */
+const STALE_S = 15;
+/** Totals are taken no more often than this. */
+const TOTAL_EVERY_S = 0.2;
+
+/** Quantities of a worker, or of all; NaN: unknown. */
+export const QUANTITIES = ['cpuPercent', 'rssBytes', 'managedBytes', 'spilledBytes', 'limitBytes', 'nThreads', 'nExecuting'] as const;
+export type Quantity = (typeof QUANTITIES)[number];
+
+const SeriesTable = columnTable({
+  timeS: Float64Array,
+  nWorkers: Uint16Array,
+  cpuPercent: Float64Array,
+  rssBytes: Float64Array,
+  managedBytes: Float64Array,
+  spilledBytes: Float64Array,
+  limitBytes: Float64Array,
+  nThreads: Float64Array,
+  nExecuting: Float64Array
+});
+
+/** Samples by time, each with the number of workers that it is of: 0 where nobody is there any more. */
+export class WorkerSeries extends SeriesTable {
+  push(timeS: number, nWorkers: number, valueOf: (quantity: Quantity) => number): void {
+    const i = this.n;
+    this.reserve(i + 1);
+    this.timeS[i] = timeS;
+    this.nWorkers[i] = nWorkers;
+    for (const quantity of QUANTITIES) {
+      this[quantity][i] = valueOf(quantity);
+    }
+    this.n = i + 1;
+  }
+
+  /** The last sample at `timeS` that is not too old to say anything of it; -1: there is none. */
+  at(timeS: number): number {
+    const i = upperBound(this.timeS, this.n, timeS) - 1;
+    return i >= 0 && timeS - (this.timeS[i] as number) <= STALE_S ? i : -1;
+  }
+
+  /** Whether sample `i` goes on from the one before. */
+  continues(i: number): boolean {
+    return i > 0 && (this.timeS[i] as number) - (this.timeS[i - 1] as number) <= STALE_S && (this.nWorkers[i - 1] as number) > 0;
+  }
+}
+
+const SampleTable = columnTable({
+  worker: Uint16Array,
+  timeS: Float64Array,
+  cpuPercent: Float32Array,
+  rssBytes: Float64Array,
+  managedBytes: Float64Array,
+  spilledBytes: Float64Array,
+  limitBytes: Float64Array,
+  /** 0: it has left. */
+  nThreads: Uint32Array,
+  /** UNKNOWN_CODE: it did not say. */
+  nExecuting: Uint16Array
+});
+
+/** What each worker said, in order of time. */
+export class WorkerStore extends SampleTable {
+  readonly workers: (ClusterWorker | undefined)[] = [];
+  /** Grows with every change. */
+  version = 0;
+  #next = 0;
+  #series = new Map<number, WorkerSeries>();
+  #seriesVersion = -1;
+  #totals = new Totals(this);
+
+  /** Take over new samples; those that are already here are skipped. */
+  append(columns: WorkerColumns): void {
+    for (const worker of columns.workers) {
+      this.workers[worker.id] = worker;
+    }
+    const count = columns.timeS.length;
+    const known = knownOf(columns.first, count, this.#next);
+    if (known === count && columns.workers.length === 0) {
+      return;
+    }
+    this.#next = Math.max(this.#next, columns.first + count);
+    const from = this.n;
+    const { worker, timeS, nThreads, nExecuting, cpuPercent, rssBytes, managedBytes, spilledBytes, limitBytes } = columns;
+    this.add({ worker, timeS, nThreads, nExecuting, cpuPercent, rssBytes, managedBytes, spilledBytes, limitBytes }, known, count);
+    if (!isSorted(this.timeS, Math.max(from - 1, 0), this.n)) {
+      this.sort(this.timeS, 0);
+      this.#totals = new Totals(this);
+    }
+    if (this.n > MAX_SAMPLES) {
+      this.dropFirst(this.n - MAX_SAMPLES * 0.9);
+      this.#totals = new Totals(this);
+    }
+    this.version += 1;
+  }
+
+  /** The name of the worker with this address; null: nobody knows. */
+  nameOf(address: string): string | null {
+    return this.workers.find(worker => worker?.address === address)?.name ?? null;
+  }
+
+  /** The samples of one worker, or of all of them together. */
+  series(worker: number | null): WorkerSeries {
+    if (worker === null) {
+      return this.#totals.series();
+    }
+    if (this.#seriesVersion !== this.version) {
+      this.#seriesVersion = this.version;
+      this.#series = new Map();
+    }
+    let series = this.#series.get(worker);
+    if (series === undefined) {
+      series = new WorkerSeries();
+      for (let i = 0; i < this.n; i += 1) {
+        if (this.worker[i] === worker) {
+          series.push(this.timeS[i] as number, (this.nThreads[i] as number) > 0 ? 1 : 0, quantity => this.value(quantity, i));
+        }
+      }
+      this.#series.set(worker, series);
+    }
+    return series;
+  }
+
+  /** What sample `i` says; NaN: nothing. */
+  value(quantity: Quantity, i: number): number {
+    const value = this[quantity][i] as number;
+    return quantity === 'nExecuting' && value === UNKNOWN_CODE ? NaN : value;
+  }
+}
+
+/** At each moment, the sum of what each worker that is there said last; unknown where one of them did not say. */
+class Totals {
+  readonly #series = new WorkerSeries();
+  /** The last sample of each worker among those that were gone through. */
+  readonly #last = new Map<number, number>();
+  #done = 0;
+  #slot = NaN;
+
+  constructor(private readonly samples: WorkerStore) {}
+
+  /** The totals up to the last sample that there is now. */
+  series(): WorkerSeries {
+    const { samples } = this;
+    for (; this.#done < samples.n; this.#done += 1) {
+      const i = this.#done;
+      this.#last.set(samples.worker[i] as number, i);
+      const [slot, next] = [this.#slotOf(i), i + 1 < samples.n ? this.#slotOf(i + 1) : NaN];
+      if (slot !== next) {
+        if (slot === this.#slot) {
+          // More came since of what was the last moment then.
+          this.#series.n -= 1;
+        }
+        this.#slot = slot;
+        this.#push(i);
+      }
+    }
+    return this.#series;
+  }
+
+  #slotOf(i: number): number {
+    return Math.floor((this.samples.timeS[i] as number) / TOTAL_EVERY_S);
+  }
+
+  #push(at: number): void {
+    const { samples } = this;
+    const nowS = samples.timeS[at] as number;
+    const there = [...this.#last.values()].filter(i => (samples.nThreads[i] as number) > 0 && nowS - (samples.timeS[i] as number) <= STALE_S);
+    this.#series.push(nowS, there.length, quantity => {
+      let sum = 0;
+      for (const i of there) {
+        sum += samples.value(quantity, i);
+      }
+      return sum;
+    });
+  }
+}

@@ -1,0 +1,215 @@
+/** The tasks of one recorder that ended: by row in order of arrival, and by lane in order of start. */
+import type { Batch, TaskStatus } from '../../wire';
+import { STATUSES, UNKNOWN_CODE } from '../../wire';
+import { columnTable, knownOf } from '../columns';
+import type { FailureKind } from './failures';
+import { Failures } from './failures';
+import { LaneTasks, SCHEDULER_BIT, STATUS_BITS } from './lane-tasks';
+import { KeyTable } from './key-table';
+import { RowNumbers, placesOf } from './row-numbers';
+import type { TaskRef } from './selection';
+import type { RunWindow, Tables } from '../tables';
+
+/** All there is to say about one ended task. */
+export interface TaskDetail {
+  readonly key: string;
+  readonly group: string;
+  readonly prefix: string;
+  readonly run: number;
+  readonly startS: number;
+  readonly stopS: number;
+  /** Null: unknown, and so is the size. */
+  readonly cpuS: number | null;
+  /** Whether it was measured for this task alone, or is its share, by duration, of what several took. */
+  readonly cpuFrom: 'measured' | 'shared';
+  readonly sizeBytes: number | null;
+  readonly status: TaskStatus;
+  readonly observedBy: 'worker' | 'scheduler';
+  /** What it raised, type and message; null: nothing, or nobody knows. */
+  readonly error: string | null;
+}
+
+/** As many tasks more may be held before old ones go. */
+const SLACK = 65_536;
+
+const RowTable = columnTable({
+  // To one part in 16 million, which is more than is ever shown; NaN: unknown.
+  cpuS: Float32Array,
+  cpuFrom: Uint8Array,
+  nbytes: Float32Array
+});
+
+export class TaskTable {
+  /** What is kept by row; the first one that is held is row `#firstRow`. */
+  readonly #rows = new RowTable();
+  readonly #keys = new KeyTable();
+  #firstRow = 0;
+  #lanes: (LaneTasks | undefined)[] = [];
+  #failures = new Failures();
+  #numbers = new RowNumbers();
+  #nextNumber = 0;
+  #neverCame = 0;
+
+  constructor(private readonly tables: Tables) {}
+
+  /** Rows held. */
+  get n(): number {
+    return this.#rows.n;
+  }
+  /** The recorder's number of the next row to come. */
+  get nextNumber(): number {
+    return this.#nextNumber;
+  }
+  /** Rows before the next one that are not here: dropped before they came, or since. */
+  get missing(): number {
+    return this.#neverCame + this.#firstRow;
+  }
+  /** Lanes that tasks ended in, by id. */
+  get laneIds(): number[] {
+    return this.#lanes.flatMap((lane, id) => (lane === undefined ? [] : [id]));
+  }
+
+  lane(id: number): LaneTasks | undefined {
+    return this.#lanes[id];
+  }
+
+  /** Take over the rows that are not here yet; returns how many those are. */
+  append(batch: Batch): number {
+    const { tasks, first, count } = batch;
+    this.#neverCame += Math.max(first - this.#nextNumber, 0);
+    const skip = knownOf(first, count, this.#nextNumber);
+    const base = this.#firstRow + this.#rows.n - skip;
+    if (skip < count) {
+      this.#numbers.begin(base + skip, first + skip);
+    }
+    this.#keys.append(tasks.keys, skip);
+    this.#rows.add({ cpuS: tasks.cpuS, cpuFrom: tasks.cpuFrom, nbytes: tasks.nbytes }, skip, count);
+    const touched = new Set<LaneTasks>();
+    for (let i = skip; i < count; i += 1) {
+      const lane = this.#laneOf(tasks.lane[i] ?? 0);
+      const group = tasks.group[i] ?? 0;
+      touched.add(lane);
+      lane.push(
+        tasks.startS[i] ?? 0,
+        tasks.stopS[i] ?? 0,
+        group,
+        this.tables.prefixOfGroup(group) ?? 0,
+        (tasks.status[i] ?? 0) | (tasks.observedBy[i] === 1 ? SCHEDULER_BIT : 0),
+        tasks.run[i] ?? 0,
+        base + i
+      );
+    }
+    touched.forEach(lane => {
+      lane.settle();
+    });
+    this.#noteFailures(batch, skip, base);
+    this.#nextNumber = Math.max(this.#nextNumber, first + count);
+    return count - skip;
+  }
+
+  /** Keep what the recorder keeps, and no more than fits; not for each message, because it moves all that stays. */
+  dropOld(dropped: number, maxTasks: number): void {
+    const first = this.#firstRow;
+    const next = first + this.#rows.n;
+    const row = Math.min(Math.max(this.#numbers.firstRowFrom(dropped), next - maxTasks, first), next);
+    if (row - first < SLACK && (row < next || row === first)) {
+      return;
+    }
+    this.#rows.dropFirst(row - first);
+    this.#keys.drop(row);
+    this.#firstRow = row;
+    this.#failures.drop(row);
+    this.#numbers.drop(row);
+    for (const lane of this.#lanes) {
+      lane?.drop(row);
+    }
+  }
+
+  keyText(row: number, group: number): string {
+    return this.#keys.text(row, this.tables.groups[group]?.name ?? '?');
+  }
+
+  /** The key of a row where it is text; null: it is a name and integers. */
+  textKey(row: number): string | null {
+    const parts = this.#keys.isText(row) ? this.#keys.parts(row) : null;
+    return typeof parts === 'string' ? parts : null;
+  }
+
+  /** The same in UTF-8. */
+  textKeyBytes(row: number): Uint8Array | null {
+    return this.#keys.bytes(row);
+  }
+
+  /** The `i`-th task of a lane. */
+  detail(laneId: number, i: number): TaskDetail | null {
+    const lane = this.#lanes[laneId];
+    if (lane === undefined || i < 0 || i >= lane.n) {
+      return null;
+    }
+    const row = lane.row[i] ?? 0;
+    const group = lane.group[i] ?? 0;
+    const flags = lane.flags[i] ?? 0;
+    const known = (column: Float32Array): number | null => {
+      const value = column[row - this.#firstRow] ?? NaN;
+      return Number.isNaN(value) ? null : value;
+    };
+    return {
+      key: this.keyText(row, group),
+      group: this.tables.groups[group]?.name ?? '?',
+      prefix: this.tables.groups[group]?.prefix ?? '?',
+      run: lane.run[i] ?? 0,
+      startS: lane.startS[i] ?? 0,
+      stopS: lane.stopS[i] ?? 0,
+      cpuS: known(this.#rows.cpuS),
+      cpuFrom: this.#rows.cpuFrom[row - this.#firstRow] === 1 ? 'shared' : 'measured',
+      sizeBytes: known(this.#rows.nbytes),
+      status: STATUSES[flags & STATUS_BITS] ?? 'finished',
+      observedBy: (flags & SCHEDULER_BIT) === 0 ? 'worker' : 'scheduler',
+      error: this.#failures.error(row)
+    };
+  }
+
+  /** The recorder's number of a row. */
+  numberOf(row: number): number {
+    return this.#numbers.numberOf(row);
+  }
+
+  /** Where the tasks with these numbers of the recorder are, as far as they are here. */
+  placesOf(numbers: readonly number[]): ReadonlyMap<number, TaskRef> {
+    return placesOf(numbers, this.#numbers, this.#lanes);
+  }
+
+  /** Which tasks of these computes but some did not finish and why, by first appearance. */
+  failures(window: RunWindow, except?: ReadonlySet<number>): FailureKind[] {
+    return this.#failures.in(window, except);
+  }
+
+  /** Forget why tasks of a compute did not finish. */
+  dropFailures(run: number): void {
+    this.#failures.dropRun(run);
+  }
+
+  /** Row `i` of the batch is row `base + i` here; the first `skip` are known already. */
+  #noteFailures({ tasks, errors, count }: Batch, skip: number, base: number): void {
+    let nFailed = 0;
+    for (let i = 0; i < count; i += 1) {
+      const status = STATUSES[tasks.status[i] ?? 0];
+      if (status === undefined || status === 'finished') {
+        continue;
+      }
+      const error = errors[tasks.error[nFailed] ?? UNKNOWN_CODE] ?? null;
+      nFailed += 1;
+      if (i >= skip) {
+        const [row, group] = [base + i, tasks.group[i] ?? 0];
+        const prefix = this.tables.groups[group]?.prefix ?? '?';
+        this.#failures.add(tasks.run[i] ?? 0, { prefix, status, error }, row, () => ({
+          row, lane: tasks.lane[i] ?? 0, startS: tasks.startS[i] ?? 0, key: this.keyText(row, group)
+        }));
+      }
+    }
+  }
+
+  #laneOf(id: number): LaneTasks {
+    return (this.#lanes[id] ??= new LaneTasks());
+  }
+}

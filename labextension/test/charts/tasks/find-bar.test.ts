@@ -1,0 +1,84 @@
+import { afterEach, beforeEach, expect, it, vi } from 'vitest';
+
+import type { FindHost } from '../../../src/charts/tasks/finding/find-bar';
+import { FindBar } from '../../../src/charts/tasks/finding/find-bar';
+import { TaskSearch } from '../../../src/charts/tasks/finding/search';
+import { render } from '../../../src/charts/ui/render';
+import { english } from '../../../src/lib/translate';
+import { TaskStore } from '../../../src/store';
+import { batchOf } from '../../store/rows';
+
+beforeEach(() => {
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance'] });
+});
+
+afterEach(() => {
+  vi.useRealTimers();
+  document.body.replaceChildren();
+});
+
+/** A bar in the page, what it has painted, and how a person types. */
+function opened(): { bar: FindBar; store: TaskStore; status: () => string | undefined; found: () => number[] | null; type: (text: string) => void } {
+  const el = document.createElement('div');
+  document.body.append(el);
+  const store = new TaskStore();
+  store.append(batchOf([{ start: 0, stop: 1, key: [1] }, { start: 1, stop: 2, group: 1, key: [2] }, { start: 2, stop: 3, group: 1, key: [3] }]));
+  const host: FindHost = {
+    search: query => new TaskSearch(store, query, null, { hidden: null, focus: -1 }),
+    selected: () => null,
+    goTo: () => undefined,
+    changed: () => { render(bar.render(), el); },
+    closed: () => undefined
+  };
+  const bar = new FindBar(host, english, new AbortController().signal);
+  bar.open();
+  return {
+    bar, store,
+    status: () => el.querySelector('[role=status]')?.textContent,
+    found: () => { const lane = bar.matches?.lane(0); return bar.matches === null ? null : [...(lane?.row ?? []).slice(0, lane?.n)]; },
+    type: text => {
+      const input = el.querySelector('input')!;
+      input.value = text;
+      input.dispatchEvent(new Event('input'));
+    }
+  };
+}
+
+it('what matches is known while one types, without Enter, and all comes back with nothing typed, or with the bar closed', () => {
+  const { bar, found, type } = opened();
+  const steps = ['inc', 'add', 'add-1, 3', 'nothing like it', ' '].map(text => {
+    type(text);
+    vi.runAllTimers();
+    return found();
+  });
+  expect(steps).toEqual([[0], [1, 2], [2], [], null]);
+  type('add');
+  vi.runAllTimers();
+  bar.close();
+  expect([found(), bar.isOpen]).toEqual([null, false]);
+  // What stands in the field is what is shown.
+  bar.open();
+  vi.runAllTimers();
+  expect(found()).toEqual([1, 2]);
+});
+
+it('the picture stays until all tasks have been looked at', () => {
+  const { bar, found, status, type } = opened();
+  type('inc');
+  vi.runAllTimers();
+  const { version } = bar;
+  type('add');
+  expect([found(), bar.version, status()]).toEqual([[0], version, 'searching…']);
+  vi.runAllTimers();
+  expect([found(), bar.version]).toEqual([[1, 2], version + 1]);
+});
+
+it('tasks that come while it is open are found, too', () => {
+  const { bar, store, found, type } = opened();
+  type('add');
+  vi.runAllTimers();
+  store.append(batchOf([{ start: 3, stop: 4, group: 1, key: [4] }], { seq: 1, first: 3 }));
+  bar.refresh('more');
+  vi.runAllTimers();
+  expect(found()).toEqual([1, 2, 3]);
+});

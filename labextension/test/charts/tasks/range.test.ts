@@ -1,0 +1,227 @@
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+
+import { activitiesIn, rangeLines, residentIn } from '../../../src/charts/cluster/range';
+import { numbersOf } from '../../../src/charts/tasks/range/numbers';
+import { Folding, LaneList } from '../../../src/charts/tasks/rows';
+import type { Scene } from '../../../src/charts/tasks/scene';
+import { sceneOf } from '../../../src/charts/tasks/scene';
+import { timeFrame } from '../../../src/charts/timeline/time/time-frame';
+import { mountTracks } from '../../../src/charts/tracks';
+import { english } from '../../../src/lib/translate';
+import { ALL_RUNS, ClusterStore, TaskStore } from '../../../src/store';
+import type { Batch } from '../../../src/wire';
+import type { Row } from '../../store/rows';
+import { batchOf } from '../../store/rows';
+import { heldColumns, resourceColumns } from '../../store/series';
+import { smallRun } from '../small-batch';
+
+const INC = { group: 0 };
+const [ADD, SUM] = [{ group: 1 }, { group: 2 }];
+/** Two lanes in ten seconds; the sum runs inside of the add. */
+const ROWS: Row[] = [
+  { start: 0, stop: 2, ...INC }, { start: 3, stop: 6, ...ADD }, { start: 4, stop: 5, ...SUM },
+  { lane: 1, start: 1, stop: 4, ...INC }, { lane: 1, start: 5, stop: 9, ...INC }, { lane: 1, start: 9, stop: 10, ...SUM }
+];
+const OVER: Partial<Batch> = {
+  runs: [smallRun({ startS: 0, stopS: 10, status: 'finished' })], nowS: 20, active: false,
+  resources: resourceColumns([{ at: 1, rss: 9e9 }, { at: 2, rss: 1e9 }, { at: 3, rss: 3e9 }, { at: 6, rss: 8e9 }]),
+  held: heldColumns([{ at: 0.5, keys: 1, bytes: 100 }, { at: 2, keys: 3, bytes: 500 }, { at: 4, keys: 2, bytes: 200 }, { at: 7, keys: 9, bytes: 900 }])
+};
+
+function storeOf(rows: readonly Row[], batch: Partial<Batch>): TaskStore {
+  const store = new TaskStore({ clockMs: () => 0 });
+  store.append(batchOf(rows, batch));
+  return store;
+}
+
+function sceneIn(store: TaskStore): Scene {
+  const lanes = new LaneList(store, new Folding());
+  return sceneOf(store, ALL_RUNS, timeFrame(store, ALL_RUNS, { kind: 'fit' })!, (...of) => lanes.refresh(...of));
+}
+
+describe('the numbers of a range', () => {
+  it('cut tasks at both ends, and count time in which several ran in a lane once', () => {
+    const store = storeOf(ROWS, OVER);
+    expect(numbersOf(store, ALL_RUNS, sceneIn(store), { startS: 1.5, stopS: 5.5 })).toEqual({
+      span: { startS: 1.5, stopS: 5.5 },
+      types: [{ prefix: 'inc', n: 3, seconds: 3.5 }, { prefix: 'add', n: 1, seconds: 2.5 }, { prefix: 'sum', n: 1, seconds: 1 }],
+      nTasks: 5, taskS: 7, nLanes: 2, busyS: 6, idleS: 2, residentBytes: 3e9, held: { bytes: 500, isAtLeast: false }
+    });
+  });
+
+  it('are of the whole where the range is, and of what was computed where it is wider', () => {
+    const store = storeOf(ROWS, OVER);
+    expect(numbersOf(store, ALL_RUNS, sceneIn(store), { startS: -5, stopS: 50 })).toEqual({
+      span: { startS: 0, stopS: 10 },
+      types: [{ prefix: 'inc', n: 3, seconds: 9 }, { prefix: 'add', n: 1, seconds: 3 }, { prefix: 'sum', n: 2, seconds: 2 }],
+      nTasks: 6, taskS: 14, nLanes: 2, busyS: 13, idleS: 7, residentBytes: 9e9, held: { bytes: 900, isAtLeast: false }
+    });
+  });
+
+  it('count what runs until now, beside what ended below it', () => {
+    const store = storeOf([{ start: 0, stop: 5.5, ...INC }, { lane: 1, start: 6.5, stop: 7, ...SUM }], {
+      runs: [smallRun({ startS: 0 })], nowS: 8, active: true, running: [{ run: 0, lane: 1, group: 1, key: 'x', startS: 6 }]
+    });
+    expect(numbersOf(store, ALL_RUNS, sceneIn(store), { startS: 5, stopS: 20 })).toEqual({
+      span: { startS: 5, stopS: 8 },
+      types: [{ prefix: 'add', n: 1, seconds: 2 }, { prefix: 'inc', n: 1, seconds: 0.5 }, { prefix: 'sum', n: 1, seconds: 0.5 }],
+      nTasks: 3, taskS: 3, nLanes: 2, busyS: 2.5, idleS: 3.5, residentBytes: null, held: null
+    });
+  });
+
+  it('say of what was held before, that it was held; of unknown sizes, that there was more; and nothing where nothing was computed', () => {
+    const held = heldColumns([{ at: 1, keys: 5, bytes: 700 }, { at: 4, keys: 6, bytes: 100, unsized: 1 }, { at: 8, keys: 0 }]);
+    const store = storeOf(ROWS, { ...OVER, held });
+    const of = (startS: number, stopS: number): unknown => numbersOf(store, ALL_RUNS, sceneIn(store), { startS, stopS })?.held;
+    expect([of(2, 3), of(2, 5), of(5, 6), of(8.5, 9), of(11, 12)]).toEqual([
+      { bytes: 700, isAtLeast: false }, { bytes: 700, isAtLeast: true }, { bytes: 100, isAtLeast: true }, { bytes: 0, isAtLeast: false }, undefined
+    ]);
+  });
+
+  it('of other computes are not counted', () => {
+    const store = storeOf([...ROWS, { start: 2, stop: 3, run: 1, ...INC }], { ...OVER, runs: [...(OVER.runs ?? []), smallRun({ run: 1, startS: 2, stopS: 3, status: 'finished' })] });
+    const window = { firstRun: 1, lastRun: 1 };
+    const lanes = new LaneList(store, new Folding());
+    const scene = sceneOf(store, window, timeFrame(store, window, { kind: 'fit' })!, (...of) => lanes.refresh(...of));
+    const found = numbersOf(store, window, scene, { startS: 0, stopS: 10 });
+    expect([found?.span, found?.types, found?.nLanes, found?.busyS, found?.idleS]).toEqual([{ startS: 2, stopS: 3 }, [{ prefix: 'inc', n: 1, seconds: 1 }], 1, 1, 0]);
+  });
+});
+
+function clusterOf(): ClusterStore {
+  const cluster = new ClusterStore();
+  cluster.append({
+    activities: {
+      first: 0, dropped: 0, sources: [], completedRow: [], completedBytes: [],
+      // Three transfers, one of them of unknown size, and one read.
+      kind: Uint8Array.from([0, 0, 0, 1]), run: Int32Array.from([0, 0, 0, 0]), lane: Uint16Array.from([0, 0, 1, 1]), group: new Uint16Array(4),
+      startS: Float64Array.from([1, 4, 5, 2]), durationS: Float64Array.from([1, 4, 1, 1]), source: new Uint16Array(4), nbytes: Float64Array.from([50, 1e6, NaN, 300])
+    },
+    workers: {
+      first: 0, workers: [], worker: Uint16Array.from([0, 1, 0, 0]), timeS: Float64Array.from([1, 2, 3, 9]), nThreads: Uint32Array.from([1, 1, 1, 1]),
+      nExecuting: new Uint16Array(4), cpuPercent: new Float32Array(4), rssBytes: Float64Array.from([4e9, 1e9, 2e9, 9e9]), managedBytes: new Float64Array(4),
+      spilledBytes: new Float64Array(4), limitBytes: new Float64Array(4)
+    }
+  } as unknown as NonNullable<Batch['cluster']>);
+  return cluster;
+}
+
+describe('the workers of a cluster in a range', () => {
+  it('what they did besides tasks is cut at both ends, its bytes are not', () => {
+    expect(activitiesIn(clusterOf(), null, { startS: 1.5, stopS: 6 })).toEqual([
+      { kind: 'transfer', n: 3, seconds: 3.5, nbytes: 1_000_050 }, { kind: 'disk-read', n: 1, seconds: 1, nbytes: 300 }
+    ]);
+  });
+
+  it('their memory is the largest sum of what they said last; it is said where nothing was sampled', () => {
+    const cluster = clusterOf();
+    expect([residentIn(cluster, { startS: 1.5, stopS: 6 }), residentIn(cluster, { startS: 4, stopS: 8 })]).toEqual([5e9, null]);
+    expect([rangeLines(cluster, null, { startS: 1.5, stopS: 6 }, english), rangeLines(cluster, [1, 1], { startS: 4, stopS: 8 }, english)]).toEqual([
+      [
+        'transfer: 3.5 s in 3, of 1 MB with what was moved before and after.', 'read from disk: 1 s in 1, of 300 B with what was moved before and after.',
+        'Memory of all workers: 5 GB in the largest sample.'
+      ],
+      ['Memory of the workers: not sampled in this time.']
+    ]);
+  });
+});
+
+describe('a person', () => {
+  beforeEach(() => {
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'requestAnimationFrame', 'cancelAnimationFrame', 'performance'] });
+    vi.spyOn(HTMLCanvasElement.prototype, 'getContext').mockReturnValue(null);
+  });
+
+  afterEach(() => {
+    vi.useRealTimers();
+    document.body.replaceChildren();
+  });
+
+  /** A chart whose plot is 120 pixels wide from 68 on, with two lanes of 30 pixels above the ruler; 10.2 s are in sight. */
+  function mounted(names: readonly ('tasks' | 'resources')[] = ['tasks']): { el: HTMLElement; range: () => (number | undefined)[]; drag: (fromPx: number, toPx: number, yPx: number, shiftKey?: boolean) => void; press: (key: string, shiftKey?: boolean) => void; panel: () => string[] } {
+    const store = storeOf(ROWS, OVER);
+    const el = document.createElement('div');
+    document.body.append(el);
+    const chart = mountTracks(el, store, names, { signal: new AbortController().signal, lastRun: 0 });
+    vi.runAllTimers();
+    const canvas = el.querySelector('canvas')!;
+    // jsdom has none.
+    canvas.setPointerCapture = () => undefined;
+    return {
+      el,
+      range: () => (chart.timeRange() ?? []).map(timeS => Math.round(timeS * 10) / 10),
+      drag: (fromPx, toPx, yPx, shiftKey = false) => {
+        for (const [name, xPx] of [['pointerdown', fromPx], ['pointermove', toPx], ['pointerup', toPx]] as const) {
+          canvas.dispatchEvent(Object.assign(new MouseEvent(name, { clientX: xPx, clientY: yPx, shiftKey, bubbles: true }), { pointerId: 1 }));
+        }
+        vi.runAllTimers();
+      },
+      press: (key, shiftKey = false) => {
+        canvas.dispatchEvent(new KeyboardEvent('keydown', { key, shiftKey }));
+        vi.runAllTimers();
+      },
+      panel: () => {
+        const panel = el.querySelector<HTMLElement>('.tsk-gantt-range');
+        return panel?.hidden === false ? [...panel.querySelectorAll('p, caption, tbody tr')].map(line => [...(line.matches('tr') ? line.children : [line])].map(cell => cell.textContent).join(' | ')) : [];
+      }
+    };
+  }
+
+  const WHOLE = [
+    '0 s to 10 s (10 s): 6 tasks', 'Busy 13 s (65%), idle 7 s, over 2 threads.', 'Memory of the process: 9 GB in the largest sample.', 'Results in memory: 900 B at their most.',
+    'Which chain of tasks set how long it took, recording.critical_path() says.',
+    'Tasks from 0 s to 10 s, cut at both', 'inc | 9 s | 64% | 3', 'add | 3 s | 21% | 1', 'sum | 2 s | 14% | 2'
+  ];
+
+  it('selects by a drag on the ruler or with shift, and the picture stays; without, a drag on the lanes moves it', () => {
+    const { drag, panel, range } = mounted();
+    const before = range();
+    drag(60, 500, 65);
+    const onRuler = panel();
+    drag(500, 60, 5, true);
+    expect([onRuler[0], panel()[0], range()]).toEqual([WHOLE[0], WHOLE[0], before]);
+    drag(100, 120, 5);
+    expect(panel()[0]).toBe(WHOLE[0]);
+  });
+
+  it('selects by keys, moves its ends, zooms to it, and Escape lets it go before the task', () => {
+    const { el, panel, press, range } = mounted();
+    press('n');
+    press('x');
+    expect(panel()).toEqual(WHOLE);
+    // Steps are a fiftieth of what is in sight: 0.204 s; the first is within the margin behind the end.
+    for (let i = 0; i < 26; i += 1) {
+      press('ArrowLeft', true);
+    }
+    press('D', true);
+    press('D', true);
+    press('A', true);
+    expect([panel()[0], range()]).toEqual(['204 ms to 4.9 s (4.69 s): 4 tasks', [0, 10.2]]);
+    press('Escape');
+    expect([panel(), el.querySelector<HTMLElement>('.tsk-gantt-card:not(.tsk-gantt-range)')?.hidden]).toEqual([[], false]);
+    press('Escape');
+    expect(el.querySelector<HTMLElement>('.tsk-gantt-card:not(.tsk-gantt-range)')?.hidden).toBe(true);
+    press('+');
+    press('x');
+    press('Home');
+    press('z');
+    expect(range()).toEqual([1.7, 8.5]);
+    [...el.querySelectorAll<HTMLButtonElement>('.tsk-gantt-range button')].find(({ textContent }) => textContent === 'Close')?.click();
+    vi.runAllTimers();
+    expect([panel(), document.activeElement?.tagName]).toEqual([[], 'CANVAS']);
+  });
+
+  it('is told aloud what was selected', () => {
+    const { el, press } = mounted();
+    press('x');
+    expect([...el.querySelectorAll('.tsk-hidden[role=status]')].map(said => said.textContent)).toEqual(['selected 0 s to 10 s: 6 tasks, 65% busy']);
+  });
+
+  it('zooms by the same drag where no track tells what ran', () => {
+    const { drag, range } = mounted(['resources']);
+    const before = range();
+    drag(100, 150, 5, true);
+    const [startS = 0, stopS = 0] = range();
+    expect([before, startS > 0, stopS < 10]).toEqual([[0, 10.2], true, true]);
+  });
+});

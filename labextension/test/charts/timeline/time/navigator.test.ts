@@ -1,0 +1,161 @@
+// @vitest-environment node
+import { describe, expect, it, vi } from 'vitest';
+
+import type { Scene } from '../../../../src/charts/tasks/scene';
+import { sceneOf } from '../../../../src/charts/tasks/scene';
+import { Folding, LaneList } from '../../../../src/charts/tasks/rows';
+import { Navigator } from '../../../../src/charts/timeline/time/navigator';
+import { TimeAxis } from '../../../../src/charts/timeline/time/time-axis';
+import { lastStretch, timeFrame } from '../../../../src/charts/timeline/time/time-frame';
+import type { RunWindow } from '../../../../src/store';
+import { ALL_RUNS, TaskStore } from '../../../../src/store';
+import type { Batch, Run } from '../../../../src/wire';
+import { batchOf } from '../../../store/rows';
+import { smallRun } from '../../small-batch';
+
+const BOX = { plotLeftPx: 100, plotWidthPx: 1000 };
+
+function storeOf(runs: Run[], batch: Partial<Batch> = {}): TaskStore {
+  const store = new TaskStore({ clockMs: () => 0 });
+  const rows = [{ start: 1, stop: 2, lane: 1 }, { start: 11, stop: 12, run: 1 }];
+  store.append(batchOf(rows, { runs, nowS: 20, active: false, ...batch }));
+  return store;
+}
+
+const FIT = { kind: 'fit' } as const;
+
+function fitted(store: TaskStore, window: RunWindow, pausedAtS: number | null = null): Scene | null {
+  const lanes = new LaneList(store, new Folding());
+  const frame = timeFrame(store, window, FIT, pausedAtS);
+  return frame === null ? null : sceneOf(store, window, frame, (...of) => lanes.refresh(...of));
+}
+
+const LANES = [{ id: 0, label: 'thread 1', worker: 'main' }, { id: 1, label: 'thread 2', worker: 'main' }];
+
+const TWO = [smallRun({ startS: 0, stopS: 5, status: 'finished' }), smallRun({ run: 1, startS: 10, stopS: 20, status: 'finished' })];
+
+describe('scene', () => {
+  it('is nothing before the first compute', () => {
+    expect(fitted(new TaskStore(), ALL_RUNS)).toBeNull();
+  });
+
+  it('shows all computes and their lanes', () => {
+    const store = storeOf(TWO);
+    expect(fitted(store, ALL_RUNS)).toEqual({
+      lanes: LANES,
+      rows: [0, 1].map(id => ({ kind: 'lane', id, label: `thread ${id + 1}`, inset: false })),
+      worked: { startS: 0, stopS: 20 }, paused: false,
+      bounds: { startS: 0, stopS: 20.4 }, span: { startS: 0, stopS: 20.4 },
+      zeroS: 0, runs: null, open: new Map(), nowS: 20, growing: false
+    });
+  });
+
+  it('of one compute has only its time and its lanes', () => {
+    const scene = fitted(storeOf(TWO), { firstRun: 1, lastRun: 1 });
+    expect([scene?.lanes, scene?.bounds, scene?.zeroS, scene?.runs]).toEqual([
+      [LANES[0]], { startS: 10, stopS: 20.2 }, 10, [1, 1]
+    ]);
+  });
+
+  it('grows with the clock and lanes of tasks in flight', () => {
+    const runs = [smallRun({ startS: 10, stopS: null })];
+    const running = [
+      { run: 0, lane: 1, group: 2, key: 'k', startS: 19 }, { run: 0, lane: null, group: 2, key: 'k', startS: 19 },
+      { run: 7, lane: 0, group: 2, key: 'k', startS: 19 }
+    ];
+    const store = storeOf(runs, { active: true, running });
+    const scene = fitted(store, { firstRun: 0, lastRun: 0 });
+    expect([scene?.growing, scene?.nowS, scene?.bounds, scene?.open]).toEqual([
+      true, 20, { startS: 10, stopS: 20.2 }, new Map([[1, [{ startS: 19, prefix: store.tables.prefixId('sum'), task: running[0] }]]])
+    ]);
+  });
+});
+
+it('paused time shows what was known then, and grows no more', () => {
+  const store = storeOf([smallRun({ startS: 0, stopS: 5, status: 'finished' }), smallRun({ run: 1, startS: 10, stopS: null })], { active: true });
+  const scene = (pausedAtS: number): unknown[] => {
+    const { bounds, nowS, growing, paused } = fitted(store, ALL_RUNS, pausedAtS) ?? {};
+    return [bounds, nowS, growing, paused];
+  };
+  expect([scene(15), scene(4)]).toEqual([
+    [{ startS: 0, stopS: 15.3 }, 15, false, true], [{ startS: 0, stopS: 4.08 }, 4, false, true]
+  ]);
+});
+
+it('the last stretch of work ends at a long pause', () => {
+  const run = (startS: number, stopS: number | null): Run => smallRun({ startS, stopS });
+  expect(lastStretch([run(0, 5), run(100, 110), run(111, 112), run(113, null)], 115)).toEqual({ startS: 100, stopS: 115 });
+  expect(lastStretch([run(0, 5)], 99)).toEqual({ startS: 0, stopS: 5 });
+});
+
+describe('navigator', () => {
+  function navigatorOf(store: TaskStore, follow: boolean, chosen: () => void): Navigator {
+    const axis = new TimeAxis(follow);
+    return new Navigator(view => timeFrame(store, ALL_RUNS, view, axis.pausedAtS), axis, chosen);
+  }
+
+  function made(follow: boolean): { navigator: Navigator; chosen: ReturnType<typeof vi.fn> } {
+    const chosen = vi.fn();
+    const navigator = navigatorOf(storeOf(TWO), follow, chosen);
+    navigator.refresh();
+    return { navigator, chosen };
+  }
+
+  it('follows the last stretch of work', () => {
+    expect(made(true).navigator.frame?.span).toEqual({ startS: 10, stopS: 20.2 });
+  });
+
+  it('zooms around the pointer and pans from there, before any frame', () => {
+    const { navigator, chosen } = made(false);
+    navigator.zoom(0.5, 600, BOX);
+    expect(navigator.frame?.span).toEqual({ startS: 5.1, stopS: 15.299999999999999 });
+    navigator.pan(100, BOX);
+    expect(navigator.frame?.span.startS).toBeCloseTo(6.12, 9);
+    expect(chosen).toHaveBeenCalledTimes(2);
+  });
+
+  it('zooming out to everything shows everything from then on', () => {
+    const { navigator, chosen } = made(false);
+    navigator.zoom(0.5, 600, BOX);
+    navigator.zoom(99, 600, BOX);
+    expect(chosen.mock.lastCall).toEqual([{ kind: 'fit' }]);
+  });
+
+  it('keys keep following while they zoom, the wheel does not', () => {
+    const { navigator } = made(true);
+    navigator.zoom(0.5, null, BOX);
+    expect([navigator.following, navigator.frame?.span]).toEqual([true, { startS: 20 - 5.1 * 0.96, stopS: 20 + 5.1 * 0.04 }]);
+    navigator.zoom(0.5, 300, BOX);
+    expect(navigator.following).toBe(false);
+  });
+
+  it('stops following where it stands, and starts again', () => {
+    const { navigator, chosen } = made(true);
+    navigator.toggleFollow();
+    navigator.toggleFollow();
+    expect(chosen.mock.calls).toEqual([
+      [{ kind: 'free', span: { startS: 10, stopS: 20.2 } }], [{ kind: 'follow', widthS: null }]
+    ]);
+  });
+
+  it('does what the host says without reporting it back, and ignores nonsense', () => {
+    const { navigator, chosen } = made(true);
+    navigator.setTimeRange([3, 4]);
+    navigator.setTimeRange([4, 4]);
+    navigator.setTimeRange([NaN, 4]);
+    expect(navigator.refresh()?.span).toEqual({ startS: 3, stopS: 4 });
+    navigator.setTimeRange(null);
+    expect(navigator.refresh()?.span).toEqual({ startS: 0, stopS: 20.4 });
+    navigator.setFollow(true);
+    navigator.setTimeRange(null);
+    expect([navigator.following, chosen.mock.calls]).toEqual([true, []]);
+  });
+
+  it('does nothing before the first compute', () => {
+    const chosen = vi.fn();
+    const navigator = navigatorOf(new TaskStore(), false, chosen);
+    navigator.zoom(0.5, 1, BOX);
+    navigator.pan(5, BOX);
+    expect([navigator.refresh(), chosen.mock.calls]).toEqual([null, []]);
+  });
+});

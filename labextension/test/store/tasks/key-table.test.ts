@@ -1,0 +1,53 @@
+// @vitest-environment node
+import fc from 'fast-check';
+import { expect, it } from 'vitest';
+
+import { KeyTable } from '../../../src/store/tasks/key-table';
+import type { KeyColumns } from '../../../src/wire';
+import { tupleKey } from '../../../src/wire';
+
+type Key = number[] | string;
+
+function columns(keys: readonly Key[]): KeyColumns {
+  const texts = keys.flatMap(key => (typeof key === 'string' ? [new TextEncoder().encode(key)] : []));
+  return {
+    dims: Uint8Array.from(keys, key => (typeof key === 'string' ? 255 : key.length)),
+    ints: Int32Array.from(keys.flatMap(key => (typeof key === 'string' ? [] : key))),
+    lengths: Uint16Array.from(texts, text => text.length),
+    text: Uint8Array.from(texts.flatMap(text => [...text]))
+  };
+}
+
+const key = fc.oneof(
+  fc.array(fc.integer({ min: -(2 ** 31), max: 2 ** 31 - 1 }), { maxLength: 5 }),
+  fc.string({ unit: 'grapheme', maxLength: 12 })
+);
+
+it('gives back every key, however the rows were cut into batches and whatever was skipped', () => {
+  const batches = fc.array(fc.tuple(fc.array(key, { maxLength: 400 }), fc.nat({ max: 5 })), { maxLength: 5 });
+  fc.assert(
+    fc.property(batches, list => {
+      const table = new KeyTable();
+      const kept: Key[] = [];
+      for (const [keys, wanted] of list) {
+        const skip = Math.min(wanted, keys.length);
+        table.append(columns(keys), skip);
+        kept.push(...keys.slice(skip));
+      }
+      expect(table.length).toBe(kept.length);
+      expect(kept.map((_, row) => table.text(row, 'g'))).toEqual(kept.map(k => (typeof k === 'string' ? k : tupleKey('g', k))));
+      const back = kept.map((_, i) => kept.length - 1 - i).filter((_, i) => i % 3 !== 0);
+      const bytesOf = (bytes: Uint8Array | null): string | undefined => bytes?.join();
+      expect(back.map(row => bytesOf(table.bytes(row)))).toEqual(
+        back.map(row => bytesOf(typeof kept[row] === 'string' ? new TextEncoder().encode(kept[row]) : null))
+      );
+    }),
+    { seed: 5, numRuns: 60 }
+  );
+});
+
+it('broken UTF-8 is shown as such', () => {
+  const table = new KeyTable();
+  table.append({ dims: Uint8Array.of(255), ints: new Int32Array(), lengths: Uint16Array.of(2), text: Uint8Array.of(0xff, 65) }, 0);
+  expect(table.text(0, 'g')).toBe('\ufffdA');
+});

@@ -1,0 +1,43 @@
+// @vitest-environment node
+import { describe, expect, it } from 'vitest';
+
+import { decodeExplained } from '../../src/wire';
+
+const FINDING = {
+  cause: 'long-chain', worth_s: 1, low_s: 0, high_s: 2, text: 'a text', advice: 'an advice', run: 3, spans_s: [[1, 4.5]], prefixes: ['x'], rows: [7, 9]
+};
+const PATH = { rows: [7, 8], task_s: 3, waits_s: [['queue', 0.5]] };
+const reply = (explanation: object): object => ({ re: 'explain', explanation: { makespan_s: 4, findings: [FINDING], path: PATH, ...explanation } });
+
+it('reads findings and the path', () => {
+  expect(decodeExplained(reply({}))).toEqual({
+    kind: 'explained',
+    explanation: {
+      makespanS: 4,
+      findings: [{
+        cause: 'long-chain', worthS: 1, lowS: 0, highS: 2, text: 'a text', advice: 'an advice', run: 3, spansS: [[1, 4.5]], prefixes: ['x'], rows: [7, 9]
+      }],
+      path: { rows: [7, 8], taskS: 3, waitsS: [['queue', 0.5]] }
+    }
+  });
+});
+
+it('reads that there is nothing to say, and when to ask again', () => {
+  expect([decodeExplained({ explanation: null }), decodeExplained({ wait_s: 2.5 })]).toEqual([{ kind: 'none' }, { kind: 'later', waitS: 2.5 }]);
+});
+
+describe('refuses', () => {
+  it.each([
+    ['no object', 'explain', 'reply must be an object, got "explain"'],
+    ['no answer', {}, 'reply.explanation must be an object, got undefined'],
+    ['a time to wait that is none', { wait_s: -1 }, 'reply.wait_s must be 0 or more seconds, got -1'],
+    ['no findings', reply({ findings: null }), 'reply.explanation.findings must be an array, got null'],
+    ['more findings than there are causes and computes for', reply({ findings: new Array(201).fill(FINDING) }), 'reply.explanation.findings must be an array of at most 200, got an array of 201'],
+    ['a worth that is no number', reply({ findings: [{ ...FINDING, worth_s: '1' }] }), 'reply.explanation.findings[0].worth_s must be a finite number, got "1"'],
+    ['a row that is none', reply({ findings: [{ ...FINDING, rows: [-1] }] }), 'reply.explanation.findings[0].rows[0] must be a whole number, 0 or more, got -1'],
+    ['a span without end', reply({ findings: [{ ...FINDING, spans_s: [[1]] }] }), 'reply.explanation.findings[0].spans_s[0] must be an array of 2, got an array of 1'],
+    ['a path with more tasks than are explained', reply({ path: { ...PATH, rows: new Array(10_001).fill(0) } }), 'reply.explanation.path.rows must be an array of at most 10000, got an array of 10001']
+  ])('%s', (_, data, message) => {
+    expect(() => decodeExplained(data)).toThrow(message);
+  });
+});

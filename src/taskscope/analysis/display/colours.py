@@ -1,0 +1,49 @@
+"""The colours of pages and pictures, and which one a prefix gets: by first appearance, never by hash."""
+
+from __future__ import annotations
+
+from taskscope.analysis.time_left import prefix_progress
+from taskscope.model.recording import RecordedData
+
+__all__ = ["DARK", "FAILED_COLOUR", "LIGHT", "N_COLOURS", "PALETTE", "prefix_colours", "rgb"]
+
+PALETTE: tuple[str, ...] = (
+    *("#6887ff", "#4cd676", "#a67f38", "#006d91", "#dca0d6", "#3ca694", "#9b54c8", "#94ab39", "#ccb93e"),
+    *("#7b566e", "#97c4aa", "#7541b8", "#667b9e", "#aa9afc", "#ac5107", "#9c84c7", "#3375e3", "#ac606d"),
+    *("#b11f4b", "#f86685"),
+)
+"""Given by first appearance; far apart for colour-blind eyes, on light and on dark.
+
+Reds come last, for red is what failed.
+"""
+
+N_COLOURS = len(PALETTE)
+"""Prefixes take turns with this many colours."""
+
+FAILED_COLOUR = "#d60000"
+"""Tasks that erred, were interrupted or lost; they are hatched too, so that colour is not all."""
+
+LIGHT = {"paper": "#ffffff", "ink": "#1f2328", "faint": "#59636e", "line": "#d8dde3"}
+DARK = {"paper": "#161b22", "ink": "#e6edf3", "faint": "#a3adb8", "line": "#3d444d"}
+
+
+def rgb(colour: str) -> tuple[int, int, int]:
+    """Return the three parts of a colour.
+
+    Examples
+    --------
+    >>> rgb("#b11f4b")
+    (177, 31, 75)
+    """
+    return int(colour[1:3], 16), int(colour[3:5], 16), int(colour[5:7], 16)
+
+
+def prefix_colours(recording: RecordedData) -> dict[str, int]:
+    """Return the number of each prefix's colour, that of the live views, by when its first task began.
+
+    Recordings of old do not say which prefixes their session had: theirs are numbered as their groups are.
+    """
+    places = {prefix: i for i, prefix in enumerate(dict.fromkeys(g.prefix for g in recording.groups))}
+    told = {group.prefix: group.colour for group in recording.groups if group.colour is not None}
+    numbers = {**places, **told}
+    return {row.prefix: numbers[row.prefix] % N_COLOURS for row in prefix_progress(recording)}

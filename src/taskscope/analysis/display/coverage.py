@@ -1,0 +1,164 @@
+"""Which share of every pixel column of a lane was busy, and with what: exact at any number of tasks."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from taskscope.analysis.display.colours import N_COLOURS, prefix_colours
+from taskscope.model.recording import RecordedData
+from taskscope.model.tables.records import BAD_ENDS, TaskBlock
+
+__all__ = ["ENDED_BADLY", "Coverage", "column_overlap", "extent_s", "measure_coverage"]
+
+ENDED_BADLY = N_COLOURS
+"""The colour of tasks that erred, were interrupted or lost."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Coverage:
+    """The busy share of every column of every lane.
+
+    Parameters
+    ----------
+    lanes
+        Lane ids, one per row of the arrays below.
+    start_s, stop_s
+        Seconds after `Recording.started_at` at the left and the right edge.
+    busy
+        Share of each column's time in which the lane ran a task, 0 to 1.
+    colour
+        The colour (`ENDED_BADLY` or below `N_COLOURS`) that took most of each column.
+    """
+
+    lanes: NDArray[np.int64]
+    start_s: float
+    stop_s: float
+    busy: NDArray[np.float64]
+    colour: NDArray[np.uint8]
+
+
+def column_overlap(
+    row: NDArray[np.int64], first: NDArray[np.float64], last: NDArray[np.float64], shape: tuple[int, int]
+) -> NDArray[np.float64]:
+    """Return how much of every cell is covered by intervals given in columns.
+
+    Parameters
+    ----------
+    row
+        The row of each interval.
+    first, last
+        Where each interval begins and ends, in columns, inside ``0 … shape[1]``.
+    shape
+        Rows and columns.
+
+    Notes
+    -----
+    Linear in the number of intervals plus the number of cells. Where intervals of a row overlap, a cell gets
+    what each of them covers, and at most all of it.
+    """
+    n_rows, n_columns = shape
+    # The running sum of slopes: an interval adds its height at its first edge and takes it at its last.
+    ramp = np.zeros((n_rows, n_columns + 2))
+    flat = ramp.reshape(-1)
+    for edge, sign in ((first, 1.0), (last, -1.0)):
+        column = np.minimum(edge.astype(np.int64), n_columns)
+        inside = column + 1 - edge
+        cell = row * (n_columns + 2) + column
+        size = len(flat)
+        flat += np.bincount(cell, sign * inside, size) + np.bincount(cell + 1, sign * (1 - inside), size)
+    return np.clip(np.cumsum(ramp, axis=1)[:, :n_columns], 0.0, 1.0)
+
+
+def measure_coverage(
+    recording: RecordedData,
+    n_columns: int,
+    *,
+    span_s: float | None = None,
+    colours: Mapping[str, int] | None = None,
+) -> Coverage:
+    """Return the busy share of `n_columns` columns of every lane of a recording.
+
+    Parameters
+    ----------
+    recording
+        The recording.
+    n_columns
+        How many columns there are to be.
+    span_s
+        The time that they stand for, from the start on; by default that of the recording.
+    colours
+        The number of each prefix's colour; by default those of the recording.
+    """
+    tasks = recording.tasks
+    start_s, stop_s = _extent(recording, tasks.start, tasks.stop)
+    stop_s = stop_s if span_s is None else start_s + span_s
+    # Codes are small numbers: counting them finds the different ones sooner than sorting does.
+    lanes = np.flatnonzero(np.bincount(tasks.lane))
+    row = np.searchsorted(lanes, np.arange(lanes.max(initial=-1) + 1))[tasks.lane]
+    scale = n_columns / (stop_s - start_s)
+    first = np.clip((tasks.start - start_s) * scale, 0, n_columns)
+    last = np.clip((tasks.stop - start_s) * scale, first, n_columns)
+    ended_badly = np.isin(tasks.status, BAD_ENDS)
+    places = prefix_colours(recording) if colours is None else colours
+    painted = np.where(ended_badly, ENDED_BADLY, _colours(recording, tasks, places))
+    shape = (len(lanes), n_columns)
+    busy, best, colour = np.zeros(shape), np.zeros(shape), np.zeros(shape, np.uint8)
+    for value in np.flatnonzero(np.bincount(painted)):
+        mine = painted == value
+        share = column_overlap(row[mine], first[mine], last[mine], shape)
+        busy += share
+        colour[share > best] = value
+        best = np.maximum(best, share)
+    if _overlap(row, first, last):
+        busy = column_overlap(*_disjoint(row, first, last, n_columns), shape)
+    return Coverage(lanes, start_s, stop_s, np.clip(busy, 0.0, 1.0), colour)
+
+
+def _overlap(row: NDArray[np.int64], first: NDArray[np.float64], last: NDArray[np.float64]) -> bool:
+    """Return whether any interval begins before the one ahead of it in its row has ended."""
+    by_row = np.argsort(row.astype(np.uint16), kind="stable")
+    row, first, last = row[by_row], first[by_row], last[by_row]
+    return bool(((first[1:] < last[:-1] - 1e-6) & (row[1:] == row[:-1])).any())
+
+
+def _disjoint(
+    row: NDArray[np.int64], first: NDArray[np.float64], last: NDArray[np.float64], n_columns: int
+) -> tuple[NDArray[np.int64], NDArray[np.float64], NDArray[np.float64]]:
+    """Return what each interval covers that none before it in its row does, as where a task computes."""
+    order = np.argsort(first, kind="stable")
+    order = order[np.argsort(row[order].astype(np.uint16), kind="stable")]
+    row, first, last = row[order], first[order], last[order]
+    # Each row's columns lie behind those of the row before, so that one running maximum serves all.
+    base = row * (n_columns + 1.0)
+    reach = np.maximum.accumulate(last + base) - base
+    first[1:] = np.maximum(first[1:], np.where(row[1:] == row[:-1], reach[:-1], 0.0))
+    return row, first, np.maximum(first, last)
+
+
+def _extent(
+    recording: RecordedData, start: NDArray[np.float64], stop: NDArray[np.float64]
+) -> tuple[float, float]:
+    starts = [run.start_s - recording.zero_s for run in recording.runs]
+    stops = [run.stop_s - recording.zero_s for run in recording.runs if run.stop_s is not None]
+    left = min([*starts, *start[:1].tolist()], default=0.0)
+    if len(start):
+        left = min(left, float(start.min()))
+        stops.append(float(stop.max()))
+    right = max(stops, default=left)
+    return left, right if right > left else left + 1e-6
+
+
+def extent_s(recording: RecordedData) -> float:
+    """Return how many seconds a picture of a recording shows."""
+    tasks = recording.tasks
+    start_s, stop_s = _extent(recording, tasks.start, tasks.stop)
+    return stop_s - start_s
+
+
+def _colours(recording: RecordedData, tasks: TaskBlock, colours: Mapping[str, int]) -> NDArray[np.int64]:
+    by_group = np.array([colours.get(group.prefix, 0) for group in recording.groups], np.int64)
+    return by_group[tasks.group] if len(tasks) else np.empty(0, np.int64)

@@ -1,0 +1,474 @@
+"""What a page gets of a recording: few rows, ids that count from 0, times after its zero."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from taskscope.analysis.cache_usage import held_metrics, held_rows
+from taskscope.analysis.time_left import prefix_progress
+from taskscope.codec import TICK_S
+from taskscope.model.recording import RecordedData
+from taskscope.model.tables.activities import ActivityRows
+from taskscope.model.tables.columns import Link, TaskLinks, cut_links
+from taskscope.model.tables.held import HeldRows, TimeBins
+from taskscope.model.tables.records import (
+    RUNNING,
+    Group,
+    Lane,
+    Message,
+    PrefixProgress,
+    Run,
+    RunningTask,
+    TaskBlock,
+)
+from taskscope.model.tables.resources import ResourceRows
+from taskscope.model.tables.workers import WorkerSample
+from taskscope.wire import (
+    ActivityPart,
+    Batch,
+    ClusterPart,
+    HeldPart,
+    PageEncoder,
+    ResourcesPart,
+    WorkerPart,
+    batch_message,
+    changed_workers,
+)
+
+__all__ = [
+    "MAX_ACTIVITIES",
+    "MAX_SAMPLES",
+    "MAX_WORKER_SAMPLES",
+    "CompactTables",
+    "RowEdges",
+    "RowLinks",
+    "activity_groups",
+    "cluster_part",
+    "compact_tables",
+    "few_held_rows",
+    "few_samples",
+    "recorded_frames",
+    "recorded_messages",
+    "resources_part",
+    "row_order",
+    "take_rows",
+    "thin_samples",
+    "thinned_note",
+]
+
+
+MAX_SAMPLES = 2_000
+"""Samples sent of a recording, about 23 bytes each."""
+
+_STRETCHES = 200
+
+
+def resources_part(recording: RecordedData) -> ResourcesPart:
+    """Return the samples of a recording, thinned where there are many; times after its zero."""
+    samples = thin_samples(recording.resources)
+    return ResourcesPart(
+        samples=replace(samples, time=samples.time - recording.zero_s),
+        n_cores=_whole(recording.metadata.get("n_cores")),
+        limit_bytes=_whole(recording.metadata.get("memory_limit_bytes")),
+    )
+
+
+def thin_samples(samples: ResourceRows, limit: int = MAX_SAMPLES) -> ResourceRows:
+    """Return at most about `limit` samples.
+
+    Of each stretch the extremes of CPU and memory and the last sample stay, and so do the samples on both
+    sides of every gap and break. A sample's CPU remains the mean of its own interval.
+    """
+    if len(samples) <= limit:
+        return samples
+    stretch = np.arange(len(samples)) * (limit // 5) // len(samples)
+    starts = np.flatnonzero(np.diff(stretch, prepend=-1))
+    broken = np.flatnonzero((samples.gap != 0) | np.isnan(samples.cpu_percent))
+    kept = [starts, np.append(starts[1:], len(samples)) - 1, broken, np.maximum(broken - 1, 0)]
+    for column in (np.nan_to_num(samples.cpu_percent, nan=-1.0), samples.rss_bytes, -samples.rss_bytes):
+        order = np.lexsort((column, stretch))
+        kept.append(order[np.append(starts[1:], len(samples)) - 1])
+    return samples.part(np.unique(np.concatenate(kept)))
+
+
+def few_held_rows(recording: RecordedData) -> HeldRows:
+    """Return what was held in a few hundred stretches; times on the recorder's axis."""
+    longest_s = max((_length_s(recording, run) for run in recording.runs), default=0.0)
+    return held_rows(recording, TimeBins(max(longest_s / _STRETCHES, 1e-6), _STRETCHES))
+
+
+def _length_s(recording: RecordedData, run: Run) -> float:
+    return (recording.now_s if run.stop_s is None else run.stop_s) - run.start_s
+
+
+def _whole(value: object) -> int | None:
+    return value if type(value) is int and value > 0 else None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class RowEdges:
+    """All dependencies between rows.
+
+    Parameters
+    ----------
+    source, target
+        The row that needs, and the row that is needed, sorted; one element for each dependency.
+    other_needs
+        For each row, how many dependencies it has that are no rows; -1 where nothing of it is known.
+    other_users
+        For each row, how many dependents it has that are no rows.
+    """
+
+    source: NDArray[np.int64]
+    target: NDArray[np.int64]
+    other_needs: NDArray[np.int64]
+    other_users: NDArray[np.int64]
+
+
+class RowLinks:
+    """Finds the neighbours of rows of the messages that `recorded_messages` makes of a recording.
+
+    Parameters
+    ----------
+    recording
+        Whose tasks; about 8 bytes are kept for each.
+    """
+
+    def __init__(self, recording: RecordedData) -> None:
+        tasks = recording.tasks
+        order = row_order(tasks)
+        ended = order[tasks.status[order] != RUNNING]
+        self._recording = recording
+        self._run = tasks.run[ended]
+        self._task = np.concatenate([np.empty(0, np.int32), *(b.task for b in recording.blocks)])[ended]
+
+    def of(self, row: int, limit: int) -> TaskLinks | None:
+        """Return up to `limit` dependencies and as many dependents of a row, in the graph's order.
+
+        None if there is no such row, or its graph is not known.
+        """
+        if row >= len(self._run):
+            return None
+        run = int(self._run[row])
+        graph = self._recording.graphs[run]
+        if not graph.known:
+            return None
+        row_of = np.full(len(graph.group), -1, np.int64)
+        rows = np.flatnonzero(self._run == run)
+        row_of[self._task[rows]] = rows
+
+        def name(shown: NDArray[np.int32]) -> list[Link]:
+            groups = [self._recording.groups[g].name for g in graph.group[shown].tolist()]
+            texts = graph.keys.take(shown).iter_text(groups)
+            ends = row_of[shown].tolist()
+            return [Link(end if end >= 0 else None, text) for end, text in zip(ends, texts, strict=True)]
+
+        return cut_links(graph.neighbours(int(self._task[row])), limit, name)
+
+    def edges(self) -> RowEdges:
+        """Return all dependencies."""
+        other_needs = np.full(len(self._run), -1, np.int64)
+        other_users = np.zeros(len(self._run), np.int64)
+        sources, targets = [np.empty(0, np.int64)], [np.empty(0, np.int64)]
+        by_run = np.argsort(self._run, kind="stable")
+        for run, graph in self._recording.graphs.items():
+            first, last = np.searchsorted(self._run, [run, run + 1], sorter=by_run)
+            rows = by_run[first:last]
+            if not graph.known or not len(rows):
+                continue
+            n_keys, tasks = len(graph.group), self._task[rows]
+            row_of = np.full(n_keys, -1, np.int64)
+            row_of[tasks] = rows
+            needing = graph.edge_sources()
+            source, target = row_of[needing], row_of[graph.edges]
+            # Of a task that was computed twice, only the last row is the end of a link.
+            last = row_of[tasks] == rows
+            other_needs[rows[last]] = np.bincount(needing[target < 0], minlength=n_keys)[tasks[last]]
+            other_users[rows[last]] = np.bincount(graph.edges[source < 0], minlength=n_keys)[tasks[last]]
+            between = (source >= 0) & (target >= 0)
+            sources.append(source[between])
+            targets.append(target[between])
+        source, target = np.concatenate(sources), np.concatenate(targets)
+        order = np.lexsort((target, source))
+        return RowEdges(source[order], target[order], other_needs, other_users)
+
+
+MAX_ACTIVITIES = 50_000
+"""Activities sent of a recording, about 27 bytes each before they are deflated: the longest ones."""
+
+MAX_WORKER_SAMPLES = 20_000
+"""About as many samples of workers are sent of a recording, 53 bytes each."""
+
+
+def activity_groups(recording: RecordedData) -> NDArray[np.uint32]:
+    """Return the group of the task of every activity."""
+    rows = recording.activities.rows
+    groups = np.zeros(len(rows), np.uint32)
+    for run in np.unique(rows.run).tolist():
+        mine = rows.run == run
+        groups[mine] = recording.graphs[run].group[rows.task[mine]]
+    return groups
+
+
+def cluster_part(
+    recording: RecordedData,
+    groups: NDArray[np.uint32],
+    group_ids: NDArray[np.uint32],
+    lane_ids: NDArray[np.uint16],
+) -> ClusterPart:
+    """Return activities and samples with times after the recording's zero.
+
+    Parameters
+    ----------
+    recording
+        What was recorded.
+    groups
+        Its `activity_groups`.
+    group_ids, lane_ids
+        The groups and lanes of the recording in the order in which the browser numbers them.
+    """
+    return ClusterPart(
+        activities=_activities(recording, groups, group_ids, lane_ids), workers=_workers(recording)
+    )
+
+
+def _activities(
+    recording: RecordedData,
+    groups: NDArray[np.uint32],
+    group_ids: NDArray[np.uint32],
+    lane_ids: NDArray[np.uint16],
+) -> ActivityPart:
+    columns = recording.activities
+    group = np.searchsorted(group_ids, groups).astype(np.uint32)
+    kept = _longest(columns.rows)
+    rows = columns.rows.part(kept)
+    n_left_out = len(columns.rows) - len(rows)
+    return ActivityPart(
+        first=columns.dropped + n_left_out,
+        dropped=columns.dropped + n_left_out,
+        rows=replace(
+            rows,
+            lane=np.searchsorted(lane_ids, rows.lane).astype(np.uint16),
+            start=rows.start - recording.zero_s,
+            group=group[kept],
+        ),
+        sources=list(enumerate(columns.sources))[1:] if len(rows) else [],
+    )
+
+
+def _longest(rows: ActivityRows) -> NDArray[np.int64]:
+    """Return the places of the longest ones, in the order of their start."""
+    longest = np.argsort(-rows.duration, kind="stable")[:MAX_ACTIVITIES]
+    order: NDArray[np.int64] = longest[np.argsort(rows.start[longest], kind="stable")]
+    return order
+
+
+def _workers(recording: RecordedData) -> WorkerPart:
+    known: dict[str, tuple[int, str, str, int]] = {}
+    samples = [replace(s, time_s=s.time_s - recording.zero_s) for s in few_samples(recording.workers)]
+    changed = changed_workers(known, samples)
+    return WorkerPart(
+        samples=samples, numbers={address: row[0] for address, row in known.items()}, workers=changed
+    )
+
+
+def thinned_note(recording: RecordedData, shown: int) -> str | None:
+    """Return what to say where not all samples of workers are shown, but this number; None where all are."""
+    n = len(recording.workers)
+    if shown == n:
+        return None
+    return (
+        f"the chart of workers shows {shown:,} of {n:,} samples: of each worker and stretch of time the last "
+        "and the one of most memory; the table `workers` has all"
+    )
+
+
+def few_samples(samples: Sequence[WorkerSample], limit: int = MAX_WORKER_SAMPLES) -> Sequence[WorkerSample]:
+    """Return at most about `limit` samples: of each worker and stretch the last, and the one of most memory.
+
+    What says that a worker has left stays.
+    """
+    if len(samples) <= limit:
+        return samples
+    addresses = {sample.worker for sample in samples}
+    n_stretches = max(limit // (2 * len(addresses)), 1)
+    start_s, stop_s = samples[0].time_s, max(sample.time_s for sample in samples)
+    stretch_s = max((stop_s - start_s) / n_stretches, 1e-9)
+    last: dict[tuple[str, int], int] = {}
+    most: dict[tuple[str, int], int] = {}
+    gone = set()
+    for place, sample in enumerate(samples):
+        where = sample.worker, int((sample.time_s - start_s) / stretch_s)
+        last[where] = place
+        known = most.get(where)
+        if known is None or (sample.rss_bytes or 0.0) > (samples[known].rss_bytes or 0.0):
+            most[where] = place
+        if not sample.n_threads:
+            gone.add(place)
+    return [samples[place] for place in sorted({*last.values(), *most.values(), *gone})]
+
+
+@dataclass(frozen=True, slots=True)
+class CompactTables:
+    """Tables in which groups and lanes are numbered from 0, and times count from the recording's zero."""
+
+    tasks: TaskBlock
+    groups: list[Group]
+    lanes: list[Lane]
+    runs: list[Run]
+    messages: list[Message]
+    running: list[RunningTask]
+    progress: list[PrefixProgress]
+    held: HeldRows
+    cluster: ClusterPart
+
+
+def compact_tables(recording: RecordedData) -> CompactTables:
+    """Return what a view of this recording alone needs, tasks sorted by their start."""
+    tasks = recording.tasks
+    tasks = take_rows(tasks, row_order(tasks))
+    held = few_held_rows(recording)
+    # Data was held too, and has no tasks; nor has yet what was only transferred so far.
+    of_activities = activity_groups(recording)
+    group_ids = np.unique(np.concatenate((tasks.group, held.group, of_activities)))
+    groups = [recording.groups[i] for i in group_ids.tolist()]
+    lane_ids = np.union1d(tasks.lane, recording.activities.rows.lane)
+    zero = recording.zero_s
+    tasks = replace(
+        tasks,
+        group=np.searchsorted(group_ids, tasks.group).astype(np.uint32),
+        lane=np.searchsorted(lane_ids, tasks.lane).astype(np.uint16),
+    )
+    in_flight = tasks.status == RUNNING
+    cluster = cluster_part(recording, of_activities, group_ids, lane_ids)
+    return CompactTables(
+        tasks=take_rows(tasks, np.flatnonzero(~in_flight)),
+        running=_running(take_rows(tasks, np.flatnonzero(in_flight)), groups),
+        groups=[replace(group, id=i) for i, group in enumerate(groups)],
+        lanes=[replace(recording.lanes[n], id=i) for i, n in enumerate(lane_ids.tolist())],
+        runs=[
+            replace(run, start_s=run.start_s - zero, stop_s=None if run.stop_s is None else run.stop_s - zero)
+            for run in recording.runs
+        ],
+        progress=[
+            replace(row, first_s=None if row.first_s is None else row.first_s - zero)
+            for row in prefix_progress(recording)
+        ],
+        messages=[replace(m, time_s=m.time_s - zero) for m in recording.messages]
+        + _thinned(recording, len(cluster.workers.samples)),
+        held=replace(
+            held, group=np.searchsorted(group_ids, held.group).astype(np.uint32), time=held.time - zero
+        ),
+        cluster=cluster,
+    )
+
+
+def _thinned(recording: RecordedData, n_shown: int) -> list[Message]:
+    note = thinned_note(recording, n_shown)
+    return [] if note is None else [Message(recording.now_s - recording.zero_s, "info", note)]
+
+
+def row_order(tasks: TaskBlock) -> NDArray[np.int64]:
+    """Return the order of rows in which tables are compact: by their start."""
+    return np.lexsort((tasks.stop, tasks.start))
+
+
+def _running(tasks: TaskBlock, groups: list[Group]) -> list[RunningTask]:
+    names = [groups[g].name for g in tasks.group.tolist()]
+    columns = zip(
+        tasks.run.tolist(),
+        tasks.lane.tolist(),
+        tasks.group.tolist(),
+        tasks.keys.iter_text(names),
+        tasks.start.tolist(),
+        strict=True,
+    )
+    return [RunningTask(*row) for row in columns]
+
+
+def take_rows(tasks: TaskBlock, rows: NDArray[np.int64] | slice) -> TaskBlock:
+    """Return these rows of a block, keys and errors included."""
+    numbers = np.arange(len(tasks))[rows]
+    failed = np.flatnonzero(np.isin(numbers, list(tasks.errors)))
+    return TaskBlock(
+        run=tasks.run[rows],
+        group=tasks.group[rows],
+        lane=tasks.lane[rows],
+        start=tasks.start[rows],
+        stop=tasks.stop[rows],
+        cpu=tasks.cpu[rows],
+        size=tasks.size[rows],
+        flags=tasks.flags[rows],
+        keys=tasks.keys.take(numbers),
+        errors={i: tasks.errors[int(numbers[i])] for i in failed.tolist()},
+    )
+
+
+_ROWS_PER_MESSAGE = 100_000
+
+
+def recorded_frames(
+    recording: RecordedData, tick_s: float = TICK_S, *, in_turns: bool = False
+) -> Iterator[bytes]:
+    """Yield the frames that make up a recording, the first of them with the header; at least one.
+
+    Groups and lanes are numbered from 0, times count from the recording's zero, and tasks are sorted by
+    their start.
+    """
+    compact = compact_tables(recording)
+    # The same recording is the same page each time.
+    encoder = PageEncoder("static", "static-0", tick_s, in_turns=in_turns, stream=0)
+    first = first_held = number = 0
+    while first < len(compact.tasks) or first_held < len(compact.held) or not number:
+        rows = take_rows(compact.tasks, slice(first, first + _ROWS_PER_MESSAGE))
+        held = HeldPart(
+            first=first_held,
+            rows=compact.held.part(slice(first_held, first_held + _ROWS_PER_MESSAGE)),
+            metrics=held_metrics(recording),
+            unknown="cache" in recording.unknown,
+        )
+        frames, n_tasks = encoder.frames(
+            _batch(recording, compact, rows, held, first=first, is_head=not number)
+        )
+        yield from frames
+        first, first_held, number = first + n_tasks, first_held + len(held.rows), number + 1
+
+
+def recorded_messages(recording: RecordedData) -> list[dict[str, object]]:
+    """Return these frames as messages of the feed with their buffers."""
+    return [{"message": batch_message(), "buffers": [frames]} for frames in recorded_frames(recording)]
+
+
+def _batch(
+    recording: RecordedData,
+    compact: CompactTables,
+    rows: TaskBlock,
+    held: HeldPart,
+    *,
+    first: int,
+    is_head: bool,
+) -> Batch:
+    # How things stand is said in every batch.
+    resources, dropped = resources_part(recording), compact.cluster.activities.dropped
+    return Batch(
+        now_s=recording.now_s - recording.zero_s,
+        active=False,
+        final=True,
+        first=first,
+        cursor=len(compact.tasks),
+        dropped=0,
+        tasks=rows,
+        groups=compact.groups if is_head else (),
+        lanes=compact.lanes if is_head else (),
+        runs=compact.runs if is_head else (),
+        progress=compact.progress if is_head else (),
+        messages=compact.messages if is_head else (),
+        running=compact.running,
+        resources=resources if is_head else replace(resources, samples=ResourceRows.empty()),
+        held=held,
+        cluster=compact.cluster if is_head else ClusterPart(activities=ActivityPart(dropped=dropped)),
+    )

@@ -1,0 +1,316 @@
+"""Causes that any scheduler may have, each found by measured evidence and priced by a replay without it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from taskscope.analysis.explain.evidence import Evidence, listed
+from taskscope.analysis.explain.finding import Finding, at_most, measured
+from taskscope.analysis.explain.replay import Workload, longest_chain_s
+from taskscope.analysis.quantities import format_count, format_duration, format_percent, plural
+
+__all__ = [
+    "client_gaps",
+    "few_tasks_or_long_chain",
+    "interpreter_lock",
+    "large_graph",
+    "oversubscribed",
+    "recomputed",
+    "short_tasks",
+    "stragglers",
+    "waiting",
+]
+
+_SHORT_S = 2e-3
+_STRAGGLER = 3.0
+_MIN_LIKE = 8
+_MAX_NAMED = 100
+"""Most tasks that evidence names by their numbers in the graph."""
+_IDLE = 0.25
+_OFF_CPU = 0.3
+_FULL = 0.85
+_MORE_THREADS = 1.5
+_MIN_SAMPLES = 3
+_MANY_TASKS = 1_000
+_LONG_FOR_FEW_S = 0.5
+"""A cluster needs some ten milliseconds before the first task of any graph."""
+
+
+def client_gaps(known: Evidence) -> Iterator[Finding]:
+    """Say that the program did something else; it is on the path, so it is worth what it took."""
+    client_s = known.waited_s("client")
+    if client_s:
+        yield measured(
+            "client-gaps",
+            client_s,
+            f"no compute ran for {known.share(client_s)} of the time: the program did something else",
+            "build all results first and ask for them in one call: dask.compute(a, b, c)",
+            {"client_s": client_s, "n_computes": len(known.works)},
+        )
+
+
+def large_graph(known: Evidence) -> Iterator[Finding]:
+    """Say that no task ran while graphs were made ready, for they had many tasks or carried much."""
+    graph_s, n_tasks = known.waited_s("graph"), sum(len(work.seconds) for work in known.works)
+    n, share = format_count(n_tasks), known.share(graph_s)
+    if n_tasks >= _MANY_TASKS:
+        text = f"graphs of {n} tasks were put in order or sent for {share} of the time, before any task ran"
+        advice = "use larger chunks or partitions, so that there are fewer tasks"
+    elif graph_s >= _LONG_FOR_FEW_S:
+        text = (
+            f"before any task ran {share} of the time went by, with {n} {plural('task', n_tasks)} only: what "
+            "they carry was sent, or workers got ready"
+        )
+        advice = (
+            "pass large objects by client.scatter, or load them inside of tasks, instead of as arguments; "
+            "workers that are new import what they need first"
+        )
+    else:
+        return
+    if graph_s:
+        yield measured("large-graph", graph_s, text, advice, {"graph_s": graph_s, "n_tasks": n_tasks})
+
+
+_TOKEN = re.compile("[0-9a-f]{32}")
+
+
+def recomputed(known: Evidence) -> Iterator[Finding]:
+    """Say that tasks ran whose keys, with Dask's token of what they compute, had run in a compute before."""
+    if len(known.works) < 2:
+        return
+    seen: set[str] = set()
+    worth_s, n_again, again_s = 0.0, 0, 0.0
+    names: dict[str, None] = {}
+    for work in known.works:
+        keys = _keys(known, work)
+        is_again = np.array([key in seen for key in keys], bool)
+        seen.update(key for key in keys if _TOKEN.search(key))
+        if is_again.any():
+            worth_s += known.saved_s(work, np.where(is_again, 0.0, work.seconds))
+            n_again += int(is_again.sum())
+            again_s += float(work.seconds[is_again].sum())
+            names |= dict.fromkeys(known.most(work.prefix[is_again], work.seconds[is_again]))
+    if n_again:
+        yield measured(
+            "recomputed",
+            worth_s,
+            f"{format_count(n_again)} {plural('task', n_again)} of {listed(list(names)[:3])} ran "
+            f"that had run in a compute before, {format_duration(again_s)} together",
+            "ask for the results in one call, dask.compute(a, b, c), or keep what they share: "
+            "x = x.persist()",
+            {"n_tasks": n_again, "seconds": again_s, "prefixes": list(names)[:3]},
+        )
+
+
+def _keys(known: Evidence, work: Workload) -> list[str]:
+    graph = known.recording.graphs[work.run.run]
+    groups = known.recording.groups
+    names = [groups[group].name for group in graph.group[work.task].tolist()]
+    return list(graph.keys.take(work.task).iter_text(names))
+
+
+def interpreter_lock(known: Evidence, work: Workload) -> Iterator[Finding]:
+    """Say that threads took turns; processes would share the cores."""
+    load = work.load
+    if not load.is_lock_bound or load.cpu_rate is None:
+        return
+    cores = min(load.n_cores or work.n_workers, work.n_workers)
+    in_tasks_s = work.recorded_s - work.outside_s
+    cpu_s = float(np.nansum(work.cpu_s))
+    alone_s = max(cpu_s / cores, _longest_cpu_s(work))
+    worth_s = max(in_tasks_s - alone_s, 0.0)
+    # Processes have to send arguments and results, which was not measured.
+    yield Finding(
+        "interpreter-lock",
+        worth_s,
+        worth_s * 0.5,
+        worth_s,
+        f"{load.concurrency:.1f} tasks ran at a time and kept {load.cpu_rate:.1f} cores busy: they took "
+        "turns in running Python",
+        'use processes: compute(scheduler="processes"), or a LocalCluster; or code that lets go of the '
+        "interpreter's lock, as NumPy's does",
+        {
+            "run": work.run.run,
+            "concurrency": load.concurrency,
+            "cpu_rate": load.cpu_rate,
+            "n_cores": load.n_cores,
+            "prefixes": known.most(work.prefix, work.cpu_s),
+        },
+    )
+
+
+def oversubscribed(known: Evidence, work: Workload) -> Iterator[Finding]:
+    """Say that tasks started threads of their own, which shared the cores with those of other tasks."""
+    process_s, cores = _with_own_threads_s(known, work), work.load.n_cores
+    if process_s is None or cores is None:
+        return
+    cpu_s = float(np.nansum(work.cpu_s))
+    in_tasks_s = work.recorded_s - work.outside_s
+    # What of it was work, and what only threads in each other's way, nobody has measured.
+    least_s = work.outside_s + max(cpu_s / min(cores, work.n_workers), _longest_cpu_s(work))
+    high_s = max(known.base_s[work.run.run] - least_s, 0.0)
+    yield Finding(
+        "oversubscribed",
+        high_s / 2,
+        0.0,
+        high_s,
+        f"the process used {process_s / max(cpu_s, 1e-9):.1f} times the CPU time of its tasks' own threads, "
+        f"and all {cores} cores: tasks start threads of their own (BLAS, for instance), beside Dask's",
+        "let Dask alone have the cores: set OPENBLAS_NUM_THREADS=1, MKL_NUM_THREADS=1 and OMP_NUM_THREADS=1 "
+        "before NumPy is imported, or use threadpoolctl.threadpool_limits(1)",
+        {
+            "run": work.run.run,
+            "process_cpu_s": process_s,
+            "tasks_cpu_s": cpu_s,
+            "n_cores": cores,
+            "cores_used": process_s / max(in_tasks_s, 1e-9),
+        },
+    )
+
+
+def _with_own_threads_s(known: Evidence, work: Workload) -> float | None:
+    """Return the CPU time of the process, where it used all cores and far more than its tasks' threads."""
+    run, load = work.run, work.load
+    if load.cpu_share is None or load.n_cores is None or work.n_workers < 2 or run.scheduler == "processes":
+        return None
+    samples = known.recording.resources.between(run.start_s, run.stop_s or run.start_s)
+    percent = samples.cpu_percent[~np.isnan(samples.cpu_percent)]
+    if len(percent) < _MIN_SAMPLES:
+        return None
+    process_s = float(percent.mean()) / 100 * work.recorded_s
+    is_full = process_s >= _FULL * load.n_cores * work.recorded_s
+    return process_s if is_full and process_s >= _MORE_THREADS * float(np.nansum(work.cpu_s)) else None
+
+
+def waiting(known: Evidence, work: Workload) -> Iterator[Finding]:
+    """Say that tasks of some prefixes had no core for much of their time."""
+    load = work.load
+    if load.cpu_share is None or load.is_lock_bound or _with_own_threads_s(known, work) is not None:
+        return
+    cpu_s = np.minimum(np.nan_to_num(work.cpu_s), work.seconds)
+    n = int(work.prefix.max()) + 1
+    whole, own = np.bincount(work.prefix, work.seconds, n), np.bincount(work.prefix, cpu_s, n)
+    waits = ((whole - own) >= _OFF_CPU * np.maximum(whole, 1e-12))[work.prefix] & ~np.isnan(work.cpu_s)
+    off_s = np.where(waits, work.seconds - cpu_s, 0.0)
+    if not off_s.any():
+        return
+    worth_s = known.saved_s(work, work.seconds - off_s)
+    names = known.most(work.prefix, off_s)
+    share = format_percent(float(cpu_s[waits].sum() / work.seconds[waits].sum()))
+    yield measured(
+        "waiting",
+        worth_s,
+        f"tasks of {listed(names)} had a core for {share} of their time: for the rest they waited, for "
+        "files, the network, a lock or sleep, or for a core that other programs used",
+        "where they wait for files or the network, run more of them at a time: compute(num_workers=…); "
+        "recording.profile() says in which functions they were",
+        {
+            "run": work.run.run,
+            "seconds": float(work.seconds[waits].sum()),
+            "cpu_s": float(cpu_s[waits].sum()),
+            "prefixes": names,
+        },
+    )
+
+
+def short_tasks(known: Evidence, work: Workload) -> Iterator[Finding]:
+    """Say that handing over tasks took longer than the tasks."""
+    mean_s, lag_s = float(work.seconds.mean()), float(work.lag_s.sum())
+    if mean_s > _SHORT_S or lag_s < float(work.seconds.sum()) or work.load.is_lock_bound:
+        return
+    worth_s = known.saved_s(replace(work, lag_s=np.zeros_like(work.lag_s)))
+    yield measured(
+        "short-tasks",
+        worth_s,
+        f"tasks took {format_duration(mean_s)} each, and handing them over took longer than running them",
+        "use larger chunks or partitions, or put several calls into one task: 100 ms or more each",
+        {
+            "run": work.run.run,
+            "n_tasks": len(work.seconds),
+            "mean_task_s": mean_s,
+            "handing_over_s": lag_s,
+        },
+    )
+
+
+def stragglers(known: Evidence, work: Workload) -> Iterator[Finding]:
+    """Say that few tasks took far longer than their like."""
+    usual, is_late = _usual_s(work)
+    if not is_late.any() or work.load.is_lock_bound:
+        return
+    worth_s = known.saved_s(work, np.where(is_late, usual, work.seconds))
+    n, late_s = int(is_late.sum()), float(work.seconds[is_late].sum())
+    late = np.flatnonzero(is_late)
+    worst = late[np.argsort(-work.seconds[late], kind="stable")[:_MAX_NAMED]]
+    names = known.most(work.prefix[is_late], work.seconds[is_late])
+    yield measured(
+        "stragglers",
+        worth_s,
+        f"{format_count(n)} {plural('task', n)} of {listed(names)} took more than three times as "
+        f"long as their like, {format_duration(late_s)} together",
+        "split what they work on evenly (rechunk, repartition), or look what is different about them",
+        {
+            "run": work.run.run,
+            "n_tasks": n,
+            "seconds": late_s,
+            "prefixes": names,
+            "tasks": sorted(set(work.task[worst].tolist())),
+        },
+    )
+
+
+def few_tasks_or_long_chain(known: Evidence, work: Workload) -> Iterator[Finding]:
+    """Say that workers had nothing to do, for lack of tasks that could run."""
+    work_s, chain_s = float(work.seconds.sum()) / work.n_workers, longest_chain_s(work)
+    in_tasks_s = max(work.recorded_s - work.outside_s, 1e-9)
+    is_idle = work.n_workers > 1 and 1 - work_s / in_tasks_s >= _IDLE
+    if not is_idle or work.load.is_lock_bound or _usual_s(work)[1].any():
+        return
+    worth_s = max(known.base_s[work.run.run] - work.outside_s - work_s, 0.0)
+    evidence = {
+        "run": work.run.run,
+        "chain_s": chain_s,
+        "work_per_worker_s": work_s,
+        "n_tasks": len(work.seconds),
+        "n_workers": work.n_workers,
+    }
+    if len(work.seconds) < 2 * work.n_workers:
+        yield at_most(
+            "few-tasks",
+            worth_s,
+            f"{len(work.seconds)} {plural('task', len(work.seconds))} for {work.n_workers} workers: most "
+            "of them had nothing to do",
+            "use smaller chunks or partitions, so that there are several tasks for each worker",
+            evidence,
+        )
+    elif chain_s >= 0.8 * in_tasks_s:
+        yield at_most(
+            "long-chain",
+            worth_s,
+            f"tasks that need each other took {format_duration(chain_s)} one after the other, and the "
+            "other workers waited",
+            "cut the chain: combine results in a tree (split_every), or split its longest tasks",
+            evidence | {"prefixes": list(known.path.prefix_s)[:3]},
+        )
+
+
+def _longest_cpu_s(work: Workload) -> float:
+    return longest_chain_s(work, np.nan_to_num(work.cpu_s))
+
+
+def _usual_s(work: Workload) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
+    """Return the median duration of each task's prefix, and which few tasks took far longer."""
+    usual = work.seconds.copy()
+    is_late = np.zeros(len(usual), bool)
+    for prefix in np.unique(work.prefix).tolist():
+        mine = np.flatnonzero(work.prefix == prefix)
+        median_s = float(np.median(work.seconds[mine]))
+        late = work.seconds[mine] > max(_STRAGGLER * median_s, 1e-3)
+        if len(mine) >= _MIN_LIKE and late.sum() <= 0.1 * len(mine):
+            usual[mine], is_late[mine] = median_s, late
+    return usual, is_late

@@ -1,0 +1,182 @@
+"""Causes that a cluster's workers, or processes, may have; see `causes`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from taskscope.analysis.explain.evidence import Evidence
+from taskscope.analysis.explain.finding import Finding, at_most, measured
+from taskscope.analysis.explain.replay import Workload, replayed_s
+from taskscope.analysis.quantities import format_bytes, format_count, format_duration, plural, printable
+
+__all__ = [
+    "idle_workers",
+    "lost_work",
+    "memory_pressure",
+    "serialization",
+    "slow_worker",
+    "transfers",
+]
+
+_SLOWER = 1.5
+_MIN_TASKS = 4
+_IDLE = 0.25
+_BETWEEN_S = 2e-3
+
+
+def memory_pressure(known: Evidence) -> Iterator[Finding]:
+    """Say that tasks waited for results that had been written to disk."""
+    disk_s = known.waited_s("disk-read", "disk-write")
+    if disk_s:
+        spilled = max((sample.spilled_bytes or 0.0 for sample in known.recording.workers), default=0.0)
+        yield measured(
+            "memory-pressure",
+            disk_s,
+            f"tasks waited for {known.share(disk_s)} of the time for results that workers had no memory for "
+            f"and wrote to disk (up to {format_bytes(spilled)} of one)",
+            "use smaller chunks or partitions, hold fewer results at a time (do not persist all of them), or "
+            "give workers more memory: LocalCluster(memory_limit=…)",
+            {"disk_s": disk_s, "spilled_bytes": spilled},
+        )
+
+
+def transfers(known: Evidence) -> Iterator[Finding]:
+    """Say that tasks waited for results of other workers."""
+    moved_s = known.waited_s("transfer")
+    if moved_s:
+        nbytes = sum(t.nbytes or 0.0 for t in known.recording.transfers if t.direction == "incoming")
+        yield measured(
+            "transfers",
+            moved_s,
+            f"tasks waited for {known.share(moved_s)} of the time for results of other workers "
+            f"({format_bytes(nbytes)} in all)",
+            "keep together what belongs together: fewer and larger workers, chunks along the axis that is "
+            "reduced, no rechunk or shuffle that is not needed; reduce first, then combine",
+            {"transfer_s": moved_s, "nbytes": nbytes},
+        )
+
+
+def serialization(known: Evidence) -> Iterator[Finding]:
+    """Say that arguments and results were packed and unpacked, by workers or by a pool of processes."""
+    packed_s = known.waited_s("serialize", "deserialize")
+    pools = [work for work in known.works if work.run.scheduler == "processes" and len(work.seconds)]
+    # A pool is handed arguments and gives results where its tasks are short, too: that is another cause.
+    between_s = sum(
+        known.saved_s(replace(work, lag_s=np.zeros_like(work.lag_s)))
+        for work in pools
+        if work.seconds.mean() > _BETWEEN_S and np.median(work.lag_s) > _BETWEEN_S
+    )
+    if packed_s or between_s:
+        seconds = packed_s + between_s
+        yield measured(
+            "serialization",
+            seconds,
+            f"for {known.share(seconds)} of the time arguments and results were packed, sent and unpacked",
+            "send less: load data inside of tasks, return what is needed only, fuse steps into one task; "
+            'with a pool of processes try threads, compute(scheduler="threads"), which send nothing',
+            {"workers_s": packed_s, "pool_s": between_s},
+        )
+
+
+def lost_work(known: Evidence) -> Iterator[Finding]:
+    """Say that tasks ran more than once, for a worker was lost or they failed and were tried again."""
+    failed_s = known.waited_s("failed-attempt")
+    worth_s, n_again, again_s = failed_s, 0, 0.0
+    for work in known.works:
+        is_again = _was_in_vain(work)
+        if is_again.any():
+            worth_s += known.saved_s(work, np.where(is_again, 0.0, work.seconds))
+            n_again += int(is_again.sum())
+            again_s += float(work.seconds[is_again].sum())
+    if worth_s:
+        lost = f"{format_count(n_again)} {plural('task', n_again)} ran in vain as workers were lost"
+        parts = [
+            *([f"{lost} ({format_duration(again_s)})"] if n_again else []),
+            *([f"attempts that failed were waited for for {format_duration(failed_s)}"] if failed_s else []),
+        ]
+        yield measured(
+            "lost-work",
+            worth_s,
+            ", and ".join(parts),
+            "see in recording.messages and the workers' logs why they were lost (memory, most often): "
+            "smaller chunks, or more memory for each; keep what is dear with client.replicate or on disk",
+            {"n_tasks": n_again, "seconds": again_s, "failed_attempt_s": failed_s},
+        )
+
+
+def _was_in_vain(work: Workload) -> NDArray[np.bool_]:
+    """Return which executions were followed by another of the same task."""
+    last = np.zeros(int(work.task.max(initial=-1)) + 1, np.int64)
+    last[work.task] = np.arange(len(work.task))
+    found: NDArray[np.bool_] = last[work.task] != np.arange(len(work.task))
+    return found
+
+
+def slow_worker(known: Evidence, work: Workload) -> Iterator[Finding]:
+    """Say that one worker took longer than the others for tasks of the same prefixes."""
+    if len(work.threads) < 2:
+        return
+    times = work.seconds / np.maximum(_usual_elsewhere_s(work), 1e-12)
+    ratio, n_tasks = np.zeros(len(work.threads)), np.zeros(len(work.threads), np.int64)
+    for worker in range(len(work.threads)):
+        known_times = times[(work.pool == worker) & ~np.isnan(times)]
+        n_tasks[worker] = len(known_times)
+        if len(known_times) >= _MIN_TASKS:
+            # Not their sum: one straggler makes no slow worker.
+            ratio[worker] = np.median(known_times)
+    slowest = int(np.argmax(ratio))
+    if ratio[slowest] < _SLOWER:
+        return
+    is_mine = (work.pool == slowest) & ~np.isnan(times)
+    seconds = np.where(is_mine, work.seconds / ratio[slowest], work.seconds)
+    # It would have been given more than it was: the tasks are spread anew.
+    worth_s = max(known.saved_s(w, seconds) for w in (work, work.with_workers(work.n_workers)))
+    name = work.workers[slowest]
+    yield measured(
+        "slow-worker",
+        worth_s,
+        f"worker {printable(name, 36)} took {ratio[slowest]:.1f} times as long as the others for the "
+        "same tasks",
+        "see what else runs on its machine, or leave it out: client.retire_workers([address])",
+        {
+            "run": work.run.run,
+            "worker": name,
+            "times": float(ratio[slowest]),
+            "n_tasks": int(n_tasks[slowest]),
+            "prefixes": known.most(work.prefix[is_mine], work.seconds[is_mine]),
+        },
+    )
+
+
+def _usual_elsewhere_s(work: Workload) -> NDArray[np.float64]:
+    """Return how long tasks of the same prefix took on other workers, in the median; NaN where none ran."""
+    found = np.full(len(work.seconds), np.nan)
+    for prefix in np.unique(work.prefix).tolist():
+        mine = np.flatnonzero(work.prefix == prefix)
+        for pool in np.unique(work.pool[mine]).tolist():
+            others = mine[work.pool[mine] != pool]
+            if len(others) >= _MIN_TASKS:
+                found[mine[work.pool[mine] == pool]] = np.median(work.seconds[others])
+    return found
+
+
+def idle_workers(_known: Evidence, work: Workload) -> Iterator[Finding]:
+    """Say that some threads of a cluster got nothing to do though there were many tasks."""
+    n_threads = work.run.n_workers or 0
+    n_idle = n_threads - work.n_used
+    if not work.run.is_on_cluster or n_idle < _IDLE * n_threads or len(work.seconds) < 2 * n_threads:
+        return
+    worth_s = max(work.recorded_s - replayed_s(work.with_workers(n_threads)), 0.0)
+    yield at_most(
+        "idle-workers",
+        worth_s,
+        f"{n_idle} of {n_threads} worker threads ran nothing, though there were "
+        f"{format_count(len(work.seconds))} tasks",
+        "see whether tasks are bound to workers (workers=, resources=, allow_other_workers=False), or need "
+        "data that one worker has: client.rebalance(), or scatter(…, broadcast=True)",
+        {"run": work.run.run, "n_idle": n_idle, "n_threads": n_threads, "n_tasks": len(work.seconds)},
+    )

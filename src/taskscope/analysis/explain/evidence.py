@@ -1,0 +1,65 @@
+"""What causes are looked for in: a recording, its critical path, and its computes to run again."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from taskscope.analysis.explain.critical_path import CriticalPath, WaitCause
+from taskscope.analysis.explain.replay import Workload, replayed_s
+from taskscope.analysis.quantities import format_percent, printable
+from taskscope.model.recording import RecordedData
+
+__all__ = ["Evidence", "listed"]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Evidence:
+    """Computes that are looked at together.
+
+    Parameters
+    ----------
+    recording
+        Where they are.
+    makespan_s
+        How long they took, what lay between them included.
+    path
+        Their critical path.
+    works
+        They, the earliest first.
+    base_s
+        How long a replay of each takes as it was, by its number.
+    """
+
+    recording: RecordedData
+    makespan_s: float
+    path: CriticalPath
+    works: tuple[Workload, ...]
+    base_s: Mapping[int, float]
+
+    def saved_s(self, work: Workload, seconds: NDArray[np.float64] | None = None) -> float:
+        """Return how much shorter a compute is when it is run again so, or its tasks take so long."""
+        return max(self.base_s[work.run.run] - replayed_s(work, seconds), 0.0)
+
+    def waited_s(self, *causes: WaitCause) -> float:
+        """Return how long the critical path waited for these."""
+        waits = self.path.wait_s
+        return sum(waits.get(cause, 0.0) for cause in causes)
+
+    def share(self, seconds: float) -> str:
+        """Return a part of the makespan in words."""
+        return format_percent(seconds / self.makespan_s if self.makespan_s else 0.0)
+
+    def most(self, prefix: NDArray[np.int64], seconds: NDArray[np.float64]) -> list[str]:
+        """Return up to three prefixes with the most time."""
+        names = list(dict.fromkeys(group.prefix for group in self.recording.groups))
+        sums = np.bincount(prefix, np.nan_to_num(seconds), len(names))
+        return [names[i] for i in np.argsort(-sums, kind="stable")[:3].tolist() if sums[i]]
+
+
+def listed(names: Sequence[str]) -> str:
+    """Return names for a sentence."""
+    return ", ".join(printable(name, 36) for name in names)

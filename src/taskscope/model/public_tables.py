@@ -1,0 +1,167 @@
+"""The tables of a recording, as columns: what `taskscope.Recording.to_pandas` gives.
+
+`TABLES` declares them, and ``docs/tables.md`` is made of it. Times are seconds after `Recording.started_at`;
+what is not known is ``NaN`` or ``None``, never 0. A key that is a string stands as it is, any other as its
+``repr``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+from taskscope.model.tables.activities import ACTIVITIES, ActivityRows, Transfer
+from taskscope.model.tables.columns import RowBlock
+from taskscope.model.tables.held import HeldRows
+from taskscope.model.tables.records import FLAGS, Group, Lane, Message, Run
+from taskscope.model.tables.resources import ResourceRows
+from taskscope.model.tables.workers import Metric, WorkerSample
+from taskscope.schema import Column, Table, columns_of, derived, shown
+
+__all__ = ["TABLES"]
+
+
+def _public(declared: type) -> tuple[Column, ...]:
+    return tuple(column for column in columns_of(declared) if not column.internal)
+
+
+_KEY = derived("key", "text", "The task's key.")
+_PREFIX = shown(Group, "prefix")
+_GROUP = shown(Group, "name", name="group", meaning="The task group.")
+_RUN = shown(Run, "run")
+
+_DECLARED = (
+    Table(
+        name="runs",
+        meaning="One row for each compute.",
+        columns=_public(Run),
+    ),
+    Table(
+        name="tasks",
+        meaning="One row each time that a task ended, or was in flight when the recording was taken.",
+        columns=(
+            _RUN,
+            _KEY,
+            _PREFIX,
+            _GROUP,
+            shown(RowBlock, "lane"),
+            shown(Lane, "worker"),
+            shown(Lane, "thread"),
+            shown(RowBlock, "start", name="start_s"),
+            derived("stop_s", "number", "When it ended.", unit="s", optional=True, is_time=True),
+            shown(RowBlock, "cpu", name="cpu_s", meaning="CPU time of its thread meanwhile.", optional=True),
+            *FLAGS.values(),
+            shown(
+                RowBlock,
+                "size",
+                name="result_bytes",
+                kind="number",
+                meaning="How large its result is.",
+                optional=True,
+            ),
+            derived("error", "text", "What it raised, type and message.", optional=True),
+        ),
+    ),
+    Table(
+        name="activities",
+        meaning="One row for the computing of each task; on a cluster others for what workers did for it "
+        "besides, and for attempts that failed and were followed by another.",
+        columns=(
+            _RUN,
+            _KEY,
+            shown(ActivityRows, "lane"),
+            derived("activity", "text", "What was done.", choices=("compute", *ACTIVITIES)),
+            shown(ActivityRows, "start", name="start_s"),
+            derived("stop_s", "number", "When it ended.", unit="s", optional=True, is_time=True),
+            derived("source", "text", "The worker that data came from.", optional=True),
+            shown(ActivityRows, "nbytes", meaning="How much came from there.", optional=True),
+            derived("error", "text", "What the task, or the attempt, raised.", optional=True),
+        ),
+    ),
+    Table(
+        name="transfers",
+        meaning="One row for each time that data went between workers, as logged by the one that received it "
+        "and by the one that sent it. Where workers do not give out their logs, there are the received ones "
+        "only, without their bytes.",
+        columns=_public(Transfer),
+    ),
+    Table(
+        name="resources",
+        meaning="One row for each sample of this process and its children.",
+        columns=(
+            shown(ResourceRows, "time", name="time_s"),
+            derived("worker", "text", "The number of the process.", optional=True),
+            shown(
+                ResourceRows,
+                "cpu_percent",
+                meaning="CPU since the sample before, 100 per core.",
+                optional=True,
+            ),
+            shown(ResourceRows, "rss_bytes", optional=True),
+            derived("limit_bytes", "number", "How much it may use.", unit="bytes", optional=True),
+            shown(ResourceRows, "n_processes", kind="whole number"),
+            shown(
+                ResourceRows, "gap", kind="yes or no", meaning="Whether samples are missing before this one."
+            ),
+        ),
+    ),
+    Table(
+        name="workers",
+        meaning="One row for each sample of a worker of a cluster.",
+        # As numbers, so that what is unknown is NaN among what is measured.
+        columns=tuple(replace(c, kind="number") if c.optional else c for c in _public(WorkerSample)),
+    ),
+    Table(
+        name="metrics",
+        meaning="One row for each activity that a worker of a cluster metered in executing tasks of a "
+        "prefix. What tasks of other clients took that have the same prefix, and ran meanwhile, is in it.",
+        columns=_public(Metric),
+    ),
+    Table(
+        name="cache",
+        meaning="One row for each result that the scheduler kept in memory.",
+        columns=(
+            _RUN,
+            _KEY,
+            _PREFIX,
+            derived(
+                "metric", "number", "Its size, in bytes or the metric that was asked for.", optional=True
+            ),
+            derived("enter_s", "number", "When it came.", unit="s", is_time=True),
+            derived(
+                "exit_s",
+                "number",
+                "When it left; unknown on a cluster (see `holdings`).",
+                unit="s",
+                optional=True,
+                is_time=True,
+            ),
+        ),
+    ),
+    Table(
+        name="holdings",
+        meaning="What workers of a cluster were seen to hold of each group, from a moment on.",
+        columns=(
+            shown(HeldRows, "time", name="time_s"),
+            shown(HeldRows, "run"),
+            _PREFIX,
+            _GROUP,
+            shown(HeldRows, "n_keys"),
+            shown(HeldRows, "nbytes"),
+            shown(HeldRows, "n_unsized"),
+        ),
+    ),
+    Table(
+        name="dependencies",
+        meaning="One row for each result that a task needs.",
+        columns=(_RUN, _KEY, derived("dependency", "text", "The key of what it needs.")),
+    ),
+    Table(
+        name="messages",
+        meaning="What was dropped, restored or estimated.",
+        columns=_public(Message),
+    ),
+)
+
+TABLES: Mapping[str, Table] = {table.name: table for table in _DECLARED}
+"""The tables of a recording, by name."""

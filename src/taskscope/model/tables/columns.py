@@ -1,0 +1,273 @@
+"""The columns a recording keeps: what workers did (`RowBlock`) and what was computed (`GraphColumns`).
+
+Rows name a task by its number in its run's graph, so keys, groups and dependencies are kept once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Annotated, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from taskscope.model.keys import KeyBlock
+from taskscope.schema import About, Rows
+
+__all__ = [
+    "GraphColumns",
+    "Link",
+    "RowBlock",
+    "TaskLinks",
+    "cut_links",
+    "narrow_sizes",
+    "narrow_times",
+    "neighbours",
+    "possible_sizes",
+    "round_down_f4",
+]
+
+UNKNOWN_SIZE = 2**32 - 1
+
+
+def possible_sizes(sizes: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return byte counts, NaN for those that are none: a user's function for `dask.sizeof` gives anything."""
+    return np.where((sizes >= 0) & (sizes < 2**53), sizes, np.nan)
+
+
+def narrow_sizes(sizes: NDArray[np.float64]) -> NDArray[np.uint32] | NDArray[np.float64]:
+    """Return byte counts as ``u4`` where all fit (NaN becomes `UNKNOWN_SIZE`), else unchanged."""
+    if len(sizes) and np.fmax.reduce(sizes, initial=0.0) >= UNKNOWN_SIZE:
+        return sizes
+    return np.where(np.isnan(sizes), UNKNOWN_SIZE, sizes).astype(np.uint32)
+
+
+def round_down_f4(values: NDArray[np.float64]) -> NDArray[np.float32]:
+    """Return non-negative values as ``f4`` rounded towards zero, so that no stop moves past the truth."""
+    narrow = values.astype(np.float32)
+    above = narrow > values
+    if above.any():
+        narrow[above] = np.nextafter(narrow[above], np.float32(0))
+    return narrow
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class RowBlock(Rows):
+    """Tasks of one run that reached an end, about 27 bytes each."""
+
+    run: int
+    task: Annotated[
+        NDArray[np.int32], About("The task's number in the graph of the run.", refers="keys.task")
+    ]
+    start: Annotated[NDArray[np.float64], About("When it began.", unit="s", is_time=True)]
+    duration: Annotated[NDArray[np.float32], About("How long it took.", unit="s")]
+    cpu: Annotated[
+        NDArray[np.float32],
+        About(
+            "CPU time of its thread meanwhile; NaN: unknown.",
+            unit="s",
+            optional=True,
+        ),
+    ]
+    size: Annotated[
+        NDArray[np.uint32] | NDArray[np.float64],
+        About(
+            "How large its result is; see `narrow_sizes`.",
+            unit="bytes",
+            optional=True,
+        ),
+    ]
+    lane: Annotated[NDArray[np.uint16], About("The lane that it ran in.", refers="lanes.id")]
+    flags: Annotated[NDArray[np.uint8], About("What `FLAGS` declares.")]
+
+    def sizes(self) -> NDArray[np.float64]:
+        """Return result sizes in bytes, NaN where unknown."""
+        if self.size.dtype == np.float64:
+            return self.size.astype(np.float64, copy=False)
+        return np.where(self.size == UNKNOWN_SIZE, np.nan, self.size)
+
+    def continues_in(self, rows: RowBlock) -> bool:
+        """Whether they are of the same run."""
+        return self.run == rows.run
+
+    @classmethod
+    def concat(cls, parts: Sequence[Self]) -> Self:
+        """Return blocks of one run as one; sizes are narrow where all are."""
+        if len({part.size.dtype for part in parts}) > 1:
+            parts = [replace(part, size=part.sizes()) for part in parts]
+        return super(RowBlock, cls).concat(parts)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class GraphColumns:
+    """What is known of one run's graph: its keys, groups, dependencies, and what the scheduler held."""
+
+    keys: KeyBlock
+    group: Annotated[NDArray[np.uint32], About("The task group of each key.", refers="groups.id")]
+    n_dependencies: Annotated[
+        NDArray[np.uint8] | NDArray[np.uint32], About("How many dependencies each key has.")
+    ]
+    edges: Annotated[NDArray[np.int32], About("The numbers of the dependencies, in the order of the keys.")]
+    enter: Annotated[
+        NDArray[np.uint32] | NDArray[np.float64],
+        About(
+            "When each result entered the scheduler's cache; see `narrow_times`.",
+            unit="s",
+            is_time=True,
+            optional=True,
+        ),
+    ]
+    enter_zero: float
+    kept: Annotated[
+        NDArray[np.int32],
+        About("The keys whose result the compute was asked for; they never leave the cache."),
+    ]
+    data: Annotated[NDArray[np.int32], About("The keys that were data, not tasks.")]
+    data_sizes: Annotated[
+        NDArray[np.float64],
+        About(
+            "How large those data are; NaN: unknown.",
+            unit="bytes",
+            optional=True,
+        ),
+    ]
+    values: Annotated[
+        NDArray[np.float64] | None,
+        About(
+            "What the user's cache metric gave for each key, NaN where it gave nothing; None without one.",
+            optional=True,
+        ),
+    ]
+    spared: Annotated[
+        NDArray[np.int32],
+        About(
+            "The tasks that did not have to run: a cluster had their results, or those of what needs them."
+        ),
+    ] = field(default_factory=lambda: np.empty(0, np.int32))
+    errors: dict[int, str] = field(default_factory=dict)
+    """Error text by task number."""
+    known: bool = True
+    """Whether `edges`, `enter` and `kept` are known; of a process that was killed early they may not be."""
+
+    def neighbours(self, task: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Return the numbers of a task's dependencies and of its dependents, ascending."""
+        return neighbours(task, self.n_dependencies, self.edges)
+
+    def edge_sources(self) -> NDArray[np.int64]:
+        """Return, for every edge, the number of the task that has the dependency."""
+        return np.repeat(np.arange(len(self.n_dependencies)), self.n_dependencies)
+
+    def enter_times(self) -> NDArray[np.float64]:
+        """Return `enter` in seconds after the recorder's zero, NaN where a key never entered."""
+        if self.enter.dtype == np.float64:
+            return self.enter.astype(np.float64, copy=False)
+        return np.where(self.enter == UNKNOWN_SIZE, np.nan, self.enter * 1e-6 + self.enter_zero)
+
+    def exit_times(self, stop: float) -> NDArray[np.float64]:
+        """Return when each key left the scheduler's cache: when the last task that needs it had landed.
+
+        Requested keys, and keys that some task still needs, leave at `stop`; NaN where a key never entered.
+        """
+        enter = self.enter_times()
+        leave = np.full(len(enter), -np.inf)
+        np.maximum.at(leave, self.edges, np.nan_to_num(enter, nan=np.inf)[self.edge_sources()])
+        leave[np.isinf(leave)] = stop
+        leave[self.kept] = stop
+        return np.where(np.isnan(enter), np.nan, np.minimum(leave, stop))
+
+
+def narrow_times(times: NDArray[np.float64], zero: float) -> NDArray[np.uint32] | NDArray[np.float64]:
+    """Return times as ``u4`` microseconds after `zero` where they fit (71 minutes), else unchanged."""
+    ticks = times - zero
+    if np.fmax.reduce(ticks, initial=0.0) >= 4_000.0:
+        return times
+    ticks *= 1e6
+    np.rint(ticks, out=ticks)
+    np.maximum(ticks, 0, out=ticks)
+    ticks[np.isnan(ticks)] = UNKNOWN_SIZE
+    return ticks.astype(np.uint32)
+
+
+@dataclass(frozen=True, slots=True)
+class Link:
+    """The other end of a dependency.
+
+    Parameters
+    ----------
+    row
+        The recorder's row of the task; None where it has not ended, is not held any more or is data.
+    key_text
+        Its key.
+    """
+
+    row: int | None
+    key_text: str
+
+
+@dataclass(frozen=True, slots=True)
+class TaskLinks:
+    """A task's neighbours in its graph; the sequences may be cut, the counts are of all.
+
+    Parameters
+    ----------
+    dependencies, n_dependencies
+        What the task needs.
+    dependents, n_dependents
+        What needs the task.
+    """
+
+    dependencies: tuple[Link, ...]
+    n_dependencies: int
+    dependents: tuple[Link, ...]
+    n_dependents: int
+
+
+def neighbours(
+    task: int, n_dependencies: NDArray[np.integer], edges: NDArray[np.int32]
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return the numbers of a task's dependencies and of its dependents, ascending.
+
+    Parameters
+    ----------
+    task
+        A number in the graph.
+    n_dependencies, edges
+        How many dependencies each key has, and their numbers, in key order.
+
+    Examples
+    --------
+    >>> [found.tolist() for found in neighbours(1, np.array([0, 1, 2]), np.array([0, 0, 1], np.int32))]
+    [[0], [2]]
+    """
+    ends = np.cumsum(n_dependencies, dtype=np.int64)
+    dependencies = np.sort(edges[ends[task] - int(n_dependencies[task]) : ends[task]])
+    return dependencies.astype(np.int64), np.searchsorted(ends, np.flatnonzero(edges == task), side="right")
+
+
+def cut_links(
+    found: tuple[NDArray[np.int64], NDArray[np.int64]],
+    limit: int,
+    name: Callable[[NDArray[np.int32]], Iterable[Link]],
+) -> TaskLinks:
+    """Return the first `limit` dependencies and as many dependents of those found, as links.
+
+    Parameters
+    ----------
+    found
+        The numbers of all dependencies and of all dependents; see `neighbours`.
+    limit
+        Most links of a kind.
+    name
+        Gives the links to tasks with these numbers.
+
+    Examples
+    --------
+    >>> links = cut_links((np.array([3, 4]), np.array([7])), 1, lambda shown: [Link(n, "") for n in shown])
+    >>> len(links.dependencies), links.n_dependencies, len(links.dependents), links.n_dependents
+    (1, 2, 1, 1)
+    """
+    dependencies, dependents = found
+    links = tuple(name(np.concatenate((dependencies[:limit], dependents[:limit])).astype(np.int32)))
+    n_first = min(len(dependencies), limit)
+    return TaskLinks(links[:n_first], len(dependencies), links[n_first:], len(dependents))

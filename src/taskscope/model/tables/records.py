@@ -1,0 +1,292 @@
+"""The records of a recording: small frozen values, and the columns that hold many tasks."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from itertools import accumulate
+from typing import Annotated, Any, Literal, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from taskscope.model.keys import KeyBlock
+from taskscope.model.tables.workers import Scheduled
+from taskscope.schema import About, Column, derived
+
+__all__ = [
+    "BAD_ENDS",
+    "CLUSTER",
+    "ERRED",
+    "FINISHED",
+    "FLAGS",
+    "INTERRUPTED",
+    "LOST",
+    "OBSERVED_BY",
+    "OTHERS",
+    "RUNNING",
+    "STATUSES",
+    "Estimate",
+    "Group",
+    "GroupTotal",
+    "Lane",
+    "Message",
+    "PrefixProgress",
+    "Run",
+    "RunStatus",
+    "RunningTask",
+    "TaskBlock",
+    "flag_codes",
+    "flag_of",
+    "join_flags",
+    "split_flags",
+]
+
+STATUSES = ("finished", "erred", "interrupted", "lost", "running")
+"""Task statuses, by their code in `TaskBlock.status`; ``running`` only occurs in a snapshot of a live run."""
+
+FINISHED, ERRED, INTERRUPTED, LOST, RUNNING = range(len(STATUSES))
+BAD_ENDS = (ERRED, INTERRUPTED, LOST)
+
+OBSERVED_BY = ("worker", "scheduler")
+"""Who took a task's times."""
+
+FLAGS: Mapping[str, Column] = {
+    column.name: column
+    for column in (
+        derived("status", "text", "How it ended.", choices=STATUSES),
+        derived("observed_by", "text", "Who took the times.", choices=OBSERVED_BY),
+        derived(
+            "cpu_from",
+            "text",
+            "Whether the CPU time was measured for this task alone, or is its share, by duration, of what "
+            "several took: those of its prefix that ended on its worker between two looks.",
+            optional=True,
+            choices=("measured", "shared"),
+        ),
+    )
+}
+"""What the flags of a task say, the lowest bits first; each takes as many as its choices need."""
+
+_BITS = tuple((len(column.choices) - 1).bit_length() for column in FLAGS.values())
+_SHIFTS = dict(zip(FLAGS, accumulate((0, *_BITS)), strict=False))
+_MASKS = dict(zip(FLAGS, (2**n_bits - 1 for n_bits in _BITS), strict=True))
+
+
+def flag_codes(flags: NDArray[np.uint8], name: str) -> NDArray[np.uint8]:
+    """Return what flags say of one thing, as places among its choices."""
+    codes: NDArray[np.uint8] = (flags >> np.uint8(_SHIFTS[name])) & np.uint8(_MASKS[name])
+    return codes
+
+
+def split_flags(flags: NDArray[np.uint8]) -> dict[str, NDArray[np.uint8]]:
+    """Return all that flags say, as places among choices."""
+    return {name: flag_codes(flags, name) for name in FLAGS}
+
+
+def join_flags(codes: Mapping[str, Any]) -> NDArray[np.uint8]:
+    """Return flags that say this, and of everything else, and what is unknown, the first of its choices."""
+    known = {name: np.nan_to_num(values).astype(np.uint8) for name, values in codes.items()}
+    shifted = [values << np.uint8(_SHIFTS[name]) for name, values in known.items()]
+    flags: NDArray[np.uint8] = np.bitwise_or.reduce(np.broadcast_arrays(*shifted))
+    return flags
+
+
+def flag_of(name: str, choice: str) -> int:
+    """Return the flags that say one thing.
+
+    Examples
+    --------
+    >>> flag_of("status", "lost"), flag_of("observed_by", "scheduler")
+    (3, 8)
+    """
+    return FLAGS[name].choices.index(choice) << _SHIFTS[name]
+
+
+CLUSTER = "distributed"
+"""What runs on a cluster call their scheduler."""
+
+OTHERS = "distributed, other clients"
+"""What a run calls its scheduler that is no compute of ours, but what other clients had it do meanwhile."""
+
+RunStatus: TypeAlias = Literal["running", "finished", "erred", "interrupted"]
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """A task group, in Dask's terms."""
+
+    id: Annotated[int, About("Its number.")]
+    name: Annotated[str, About("What it is called, with the token where it has one.")]
+    prefix: Annotated[str, About("What its tasks are drawn and counted by.")]
+    colour: Annotated[
+        int | None, About("The number of its prefix's colour, by first appearance in the session.")
+    ] = None
+
+
+@dataclass(frozen=True, slots=True)
+class Lane:
+    """One row of the Gantt chart: a thread of a worker, and how deep computes are nested in it."""
+
+    id: Annotated[int, About("Its number.")]
+    worker: Annotated[str, About("Its process, by number, or its worker's address.")]
+    thread: Annotated[int, About("The identifier of the thread.")]
+    label: Annotated[str, About("What it is called on screen.")]
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """One compute. Times are seconds after the recorder's (or the recording's) zero."""
+
+    run: Annotated[int, About("The number of the compute, in the order in which they began.")]
+    label: Annotated[str | None, About("What the user called it.")]
+    cell: Annotated[str | None, About("The notebook's id of the cell that asked for it, else `In [n]`.")]
+    scheduler: Annotated[str | None, About("What computed it: threads, processes, sync, distributed…")]
+    n_workers: Annotated[int | None, About("How many threads or processes, or workers of a cluster, it had.")]
+    n_tasks: Annotated[
+        int,
+        About(
+            "How many tasks it had to run; those do not count whose results, or the results of what needs "
+            "them, a cluster had."
+        ),
+    ]
+    start_s: Annotated[float, About("When it began.", unit="s", is_time=True)]
+    stop_s: Annotated[float | None, About("When it ended.", unit="s", is_time=True)]
+    status: Annotated[RunStatus, About("How it ended.")]
+    error: Annotated[str | None, About("What ended it, type and message.")]
+    execution_count: Annotated[
+        int | None, About("The `n` of `In [n]` that the cell had then.", internal=True)
+    ] = None
+    source_crc: Annotated[
+        int | None,
+        About("The CRC-32 of the source that ran, in UTF-8; it never leaves for a file.", internal=True),
+    ] = None
+
+    @property
+    def is_on_cluster(self) -> bool:
+        """Whether workers of a cluster compute it and hold its results."""
+        return self.scheduler in {CLUSTER, OTHERS}
+
+    @property
+    def is_own_on_cluster(self) -> bool:
+        """Whether a client of this process had workers of a cluster compute it."""
+        return self.scheduler == CLUSTER
+
+    @property
+    def is_of_others(self) -> bool:
+        """Whether these are tasks of other clients, whose number is not known in advance."""
+        return self.scheduler == OTHERS
+
+
+@dataclass(frozen=True, slots=True)
+class Estimate:
+    """When computes will end, in seconds after the recorder's zero.
+
+    About four of five true ends lie between `earliest_s` and `latest_s`, where `n_unseen` is 0.
+    """
+
+    stop_s: Annotated[float, About("The best guess.", unit="s", is_time=True)]
+    earliest_s: Annotated[float, About("It is hardly before this.", unit="s", is_time=True)]
+    latest_s: Annotated[float, About("It is hardly after this.", unit="s", is_time=True)]
+    n_unseen: Annotated[
+        int,
+        About(
+            "Tasks ahead of prefixes of which none has ended. They are taken to be like the others; if they "
+            "take longer, the end is after `latest_s`."
+        ),
+    ] = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    """Something the user should know: what was dropped, restored or estimated."""
+
+    time_s: Annotated[float, About("When it was noticed.", unit="s", is_time=True)]
+    level: Annotated[Literal["info", "warning"], About("How much it matters.")]
+    text: Annotated[str, About("What it is.")]
+
+
+@dataclass(frozen=True, slots=True)
+class RunningTask:
+    """A task in flight; `start_s` is the worker's where that can be seen or asked, else of its submission."""
+
+    run: Annotated[int, About("The compute.", refers="runs.run")]
+    lane: Annotated[int | None, About("The lane that it runs in.", refers="lanes.id")]
+    group: Annotated[int, About("Its task group.", refers="groups.id")]
+    key_text: Annotated[str, About("The task's key.")]
+    start_s: Annotated[float, About("When it began.", unit="s", is_time=True)]
+
+
+@dataclass(frozen=True, slots=True)
+class PrefixProgress:
+    """How far one prefix of one run is; a task that ran several times counts once, as what it is by now.
+
+    `total` leaves out the `spared` ones: a cluster has their results, or those of what needs them, so they do
+    not have to run. Of the tasks that ended, `again` ended once more, and `duration_s` is of all ends.
+    """
+
+    run: Annotated[int, About("The compute.", refers="runs.run")]
+    prefix: Annotated[str, About("What the tasks are counted by.")]
+    total: Annotated[int, About("How many of them have to run.")]
+    finished: Annotated[int, About("How many finished.")]
+    erred: Annotated[int, About("How many raised.")]
+    running: Annotated[int, About("How many are in flight.")]
+    interrupted: Annotated[int, About("How many were interrupted or lost.")]
+    duration_s: Annotated[float, About("How long all ends of them took.", unit="s")]
+    scheduled: Scheduled | None = None
+    """What those tasks wait for that have neither ended nor are running; None where that is not known."""
+    spared: Annotated[int, About("How many did not have to run.")] = 0
+    again: Annotated[int, About("How many ends there were beyond the first of each.")] = 0
+    first_s: Annotated[
+        float | None, About("When the first one of which there is a row began.", unit="s", is_time=True)
+    ] = None
+
+    @property
+    def ahead(self) -> int:
+        """How many tasks have neither ended nor are running."""
+        return max(self.total - self.finished - self.erred - self.interrupted - self.running, 0)
+
+    @property
+    def order(self) -> tuple[bool, float]:
+        """What sorts prefixes by when they began: those of which no row says it are late, others last."""
+        began_s = math.inf if self.first_s is None else self.first_s
+        return self.first_s is None and not self.running, began_s
+
+
+@dataclass(frozen=True, slots=True)
+class GroupTotal:
+    """Exact totals of one group, kept even when its rows were dropped."""
+
+    group: Annotated[str, About("The task group.")]
+    prefix: Annotated[str, About("Its prefix.")]
+    n_tasks: Annotated[int, About("How many of its tasks have ended.")]
+    n_erred: Annotated[int, About("How many of them raised.")]
+    duration_s: Annotated[float, About("How long they took together.", unit="s")]
+    cpu_s: Annotated[float, About("CPU time of those of which it is known.", unit="s")]
+    result_bytes: Annotated[float, About("Size of those results of which it is known.", unit="bytes")]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class TaskBlock:
+    """Many tasks as equally long columns, with the key of every row, and errors by row."""
+
+    run: NDArray[np.int32]
+    group: NDArray[np.uint32]
+    lane: NDArray[np.uint16]
+    start: NDArray[np.float64]
+    stop: NDArray[np.float64]
+    cpu: NDArray[np.float32]
+    size: NDArray[np.float64]
+    flags: NDArray[np.uint8]
+    keys: KeyBlock
+    errors: Mapping[int, str] = field(default_factory=dict)
+
+    @property
+    def status(self) -> NDArray[np.uint8]:
+        """How each ended, as places in `STATUSES`."""
+        return flag_codes(self.flags, "status")
+
+    def __len__(self) -> int:
+        """Return the number of tasks."""
+        return len(self.start)

@@ -1,0 +1,114 @@
+"""What workers of a cluster, and its scheduler, said of themselves and of tasks that wait."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Annotated
+
+from taskscope.schema import About
+
+__all__ = ["Metric", "Scheduled", "WorkerSample", "sum_scheduled"]
+
+
+@dataclass(frozen=True, slots=True)
+class Metric:
+    """What one worker metered of one activity in executing tasks of one prefix, added up."""
+
+    run: Annotated[
+        int, About("The compute; of several that have such tasks the last one.", refers="runs.run")
+    ]
+    worker: Annotated[str, About("The worker's address.")]
+    prefix: Annotated[str, About("The prefix of the tasks.")]
+    activity: Annotated[
+        str,
+        About(
+            "What distributed's fine performance metrics call it: `thread-cpu` and `thread-noncpu` are what "
+            "the tasks' own calls took on the CPU and off it, less what was metered inside of them; "
+            "`executor` is waiting for a thread; all of a task that raised is `failed`."
+        ),
+    ]
+    seconds: Annotated[float, About("How long.", unit="s")]
+    nbytes: Annotated[float, About("How much it moved.", unit="bytes")]
+    count: Annotated[float, About("How often, where that is counted.")]
+
+
+@dataclass(frozen=True, slots=True)
+class WorkerSample:
+    """One worker at one moment, as it reported to the scheduler."""
+
+    time_s: Annotated[float, About("When it was.", unit="s", is_time=True)]
+    worker: Annotated[str, About("The worker's address.")]
+    name: Annotated[str, About("What its cluster calls it.")]
+    n_threads: Annotated[
+        int, About("How many tasks it runs at a time; 0: it was found to have left the cluster.")
+    ]
+    n_executing: Annotated[int | None, About("How many it was running.")]
+    cpu_percent: Annotated[
+        float | None, About("CPU over the half second before, 100 per core.", unit="percent")
+    ]
+    rss_bytes: Annotated[float | None, About("Memory of its process.", unit="bytes")]
+    managed_bytes: Annotated[
+        float | None, About("Results that it holds in memory, as Dask measures them.", unit="bytes")
+    ]
+    unmanaged_bytes: Annotated[
+        float | None,
+        About(
+            "The rest of the process's memory; 0 where results are measured larger than the process.",
+            unit="bytes",
+        ),
+    ]
+    spilled_bytes: Annotated[
+        float | None, About("Results that it has written to disk, as they were in memory.", unit="bytes")
+    ]
+    limit_bytes: Annotated[float | None, About("How much memory it may use.", unit="bytes")]
+
+
+@dataclass(frozen=True, slots=True)
+class Scheduled:
+    """How many of the tasks that have not ended wait, and for what.
+
+    Parameters
+    ----------
+    time_s
+        When the scheduler said so, seconds after the zero of the recorder; of several answers the oldest.
+    asked
+        About how many tasks it was asked; those that a worker got or that ended since are in no count.
+    is_all
+        Whether it was asked about all that were with no worker then.
+    queued
+        Tasks that could run as soon as a worker has a free thread.
+    waiting
+        Tasks that wait for other tasks.
+    no_worker
+        Tasks for which no worker fits: none has the resources or the address that they ask for, or there is
+        none at all.
+
+    Examples
+    --------
+    >>> sum_scheduled([Scheduled(1.0, 5, True, 3, 2, 0), Scheduled(2.0, 1, True, 0, 0, 1)])
+    Scheduled(time_s=1.0, asked=6, is_all=True, queued=3, waiting=2, no_worker=1)
+    """
+
+    time_s: float
+    asked: int
+    is_all: bool
+    queued: int
+    waiting: int
+    no_worker: int
+
+
+def sum_scheduled(parts: Iterable[Scheduled | None]) -> Scheduled | None:
+    """Return the sums over parts of which those that are None are unknown; None where all are."""
+    parts = list(parts)
+    known = [part for part in parts if part is not None]
+    if not known:
+        return None
+    return Scheduled(
+        time_s=min(part.time_s for part in known),
+        asked=sum(part.asked for part in known),
+        is_all=len(known) == len(parts) and all(part.is_all for part in known),
+        queued=sum(part.queued for part in known),
+        waiting=sum(part.waiting for part in known),
+        no_worker=sum(part.no_worker for part in known),
+    )

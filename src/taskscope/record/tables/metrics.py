@@ -1,0 +1,51 @@
+"""What workers of a cluster metered of the tasks of each compute, added up."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from taskscope.model.tables.workers import Metric
+
+__all__ = ["MetricLog"]
+
+_PLACES = {"seconds": 0, "bytes": 1, "count": 2}
+_MAX_ROWS = 200_000
+
+
+class MetricLog:
+    """Sums by compute, worker, prefix and activity; one thread adds, any reads.
+
+    Parameters
+    ----------
+    warn
+        Where it is told that there are more than are kept.
+    """
+
+    def __init__(self, warn: Callable[[str], None]) -> None:
+        self._warn = warn
+        # Sums are replaced, so that who copies the dictionary has whole ones.
+        self._sums: dict[tuple[int, str, str, str], tuple[float, float, float]] = {}
+
+    def add(self, run: int, worker: str, prefix: str, activity: str, unit: str, value: float) -> None:
+        """Add to a sum; what has another unit than those three, as users' own metrics may, is left out."""
+        if unit not in _PLACES:
+            return
+        name = (run, worker, prefix, activity)
+        if name not in self._sums and len(self._sums) >= _MAX_ROWS:
+            self._warn(f"more than {_MAX_ROWS:,} sums of what workers metered: the others are left out")
+            return
+        sums = list(self._sums.get(name, (0.0, 0.0, 0.0)))
+        sums[_PLACES[unit]] += value
+        self._sums[name] = (sums[0], sums[1], sums[2])
+
+    def between(self, first_run: int, last_run: int | None) -> tuple[Metric, ...]:
+        """Return the sums of the runs in the window, in the order in which they were begun."""
+        return tuple(
+            Metric(*name, *sums)
+            for name, sums in self._sums.copy().items()
+            if first_run <= name[0] and (last_run is None or name[0] <= last_run)
+        )
+
+    def clear(self) -> None:
+        """Forget all of them."""
+        self._sums = {}

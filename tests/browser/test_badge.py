@@ -1,0 +1,189 @@
+"""What a cell's badge unfolds in a real JupyterLab: charts of just that cell, live and afterwards."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+from playwright.sync_api import Locator, expect
+
+from tests.browser.harness.lab_page import LabPage
+from tests.browser.harness.server import Server
+from tests.browser.workloads import LOAD
+
+DARK = "window.jupyterapp.commands.execute('apputils:change-theme', { theme: 'JupyterLab Dark' })"
+LIGHT = "window.jupyterapp.commands.execute('apputils:change-theme', { theme: 'JupyterLab Light' })"
+DELETE = """(index) => {
+  window.jupyterapp.shell.currentWidget.content.activeCellIndex = index;
+  return window.jupyterapp.commands.execute('notebook:delete-cell').then(() => null);
+}"""
+EDIT = (
+    "(index) => window.jupyterapp.shell.currentWidget.content.widgets[index].model.sharedModel.setSource('1')"
+)
+CLUSTER = """
+from distributed import Client
+client = Client(n_workers=1, threads_per_worker=6, processes=False, dashboard_address=":0")
+"""
+BEGUN = "futures = [client.submit(held, i, pure=False) for i in range(4)]"
+OTHER = "assert client.gather(client.map(slow, range(6), pure=False)) == list(range(6))"
+HALF_DONE = """
+from itertools import count
+begun = count()
+def half(i):
+    if next(begun) < 4:
+        time.sleep(0.2)
+    else:
+        until(1)
+_ = computed(half, 8)
+"""
+
+
+def cell(lab: LabPage, index: int) -> Locator:
+    return lab.page.locator(f"[data-windowed-list-index='{index}']")
+
+
+def badge(lab: LabPage, index: int) -> Locator:
+    return cell(lab, index).locator(".tsk-cell-badge > button")
+
+
+def charts(lab: LabPage, index: int) -> Locator:
+    return cell(lab, index).locator(".tsk-cell-view")
+
+
+def counts(lab: LabPage, index: int) -> Locator:
+    return charts(lab, index).locator(".tsk-progress-count")
+
+
+def test_a_badge_unfolds_the_charts_of_its_cell_while_it_runs(lab: LabPage, shots: Path) -> None:
+    lab.open(LOAD, HALF_DONE)
+    lab.run_cell(0)
+    lab.start_cell(1)
+    # As far as it is, and an estimate that says so.
+    expect(badge(lab, 1)).to_have_text(re.compile(r"Dask: 50% · about .* left"))
+    expect(badge(lab, 1)).to_have_attribute("aria-expanded", "false")
+    badge(lab, 1).click()
+    expect(badge(lab, 1)).to_have_attribute("aria-expanded", "true")
+    expect(counts(lab, 1)).to_have_text("4 of 8 tasks")
+    expect(charts(lab, 1).locator(".tsk-gantt canvas")).to_be_visible()
+    box = charts(lab, 1).bounding_box()
+    room = cell(lab, 1).locator(".jp-InputArea-editor").bounding_box()
+    assert box is not None
+    assert room is not None
+    assert (box["x"], box["width"]) == (room["x"], room["width"]), (box, room)
+    assert box["height"] <= 380, box
+    lab.page.screenshot(path=shots / "badge-open-light.png")
+    lab.page.evaluate(DARK)
+    lab.page.wait_for_function("document.body.dataset.jpThemeLight === 'false'")
+    expect(lab.page.locator("#jupyterlab-splash")).to_have_count(0)
+    lab.page.screenshot(path=shots / "badge-open-dark.png")
+    lab.page.evaluate(LIGHT)
+    lab.release()
+    lab.wait_cell(1)
+    expect(counts(lab, 1)).to_have_text("8 of 8 tasks")
+
+
+def test_a_badge_folds_its_charts_again_and_the_notebook_keeps_nothing_of_them(
+    lab: LabPage, server: Server
+) -> None:
+    lab.open(LOAD, "_ = computed(slow, 8)", "_ = computed(slow, 10)", "_ = computed(fail, 3)")
+    for index in range(3):
+        lab.run_cell(index)
+    # Another cell's computes are not among them, nor the other way round.
+    badge(lab, 1).click()
+    badge(lab, 2).focus()
+    badge(lab, 2).press("Enter")
+    expect(counts(lab, 1)).to_have_text("8 of 8 tasks")
+    expect(counts(lab, 2)).to_have_text("10 of 10 tasks")
+    # What failed is shown as well, and nothing is kept by the notebook.
+    lab.start_cell(3)
+    lab.wait_cell(3)
+    badge(lab, 3).click()
+    expect(charts(lab, 3).locator(".tsk-progress-state")).to_have_text("Failed")
+    lab.save()
+    assert "tsk-" not in json.dumps(server.request("GET", f"contents/{lab.path}")["content"])
+    # Space folds; the button of the charts does so, too, and leaves the focus with the badge.
+    badge(lab, 2).press("Space")
+    expect(charts(lab, 2)).to_have_count(0)
+    expect(badge(lab, 2)).to_have_attribute("aria-expanded", "false")
+    charts(lab, 3).get_by_role("button", name="Close").click()
+    expect(charts(lab, 3)).to_have_count(0)
+    expect(badge(lab, 3)).to_be_focused()
+
+
+def test_charts_stay_with_their_cell_when_it_is_edited_runs_again_or_goes(lab: LabPage) -> None:
+    lab.open(LOAD, "_ = computed(slow, n) if n else print('none')", "n = 5", "n = 7", "n = 0")
+    lab.run_cell(0)
+    lab.run_cell(2)
+    lab.run_cell(1)
+    badge(lab, 1).click()
+    charts(lab, 1).get_by_role("button", name="More charts").click()
+    expect(charts(lab, 1).locator("canvas")).not_to_have_count(1)
+    n_charts = charts(lab, 1).locator("canvas").count()
+    expect(counts(lab, 1)).to_have_text("5 of 5 tasks")
+    # Run again, they show what it computes now, as they did; without Dask there is nothing to show.
+    lab.run_cell(3)
+    lab.run_cell(1)
+    expect(counts(lab, 1)).to_have_text("7 of 7 tasks")
+    expect(charts(lab, 1).locator("canvas")).to_have_count(n_charts)
+    lab.run_cell(4)
+    lab.run_cell(1)
+    expect(charts(lab, 1)).to_have_count(0)
+    lab.run_cell(3)
+    lab.run_cell(1)
+    expect(counts(lab, 1)).to_have_text("7 of 7 tasks")
+    # Who edits the cell still looks at what it computed.
+    lab.page.evaluate(EDIT, 1)
+    expect(badge(lab, 1)).to_have_count(0)
+    expect(counts(lab, 1)).to_have_text("7 of 7 tasks")
+    lab.wait_feed("feed?.nListeners > 2")
+    lab.page.evaluate(DELETE, 1)
+    expect(lab.page.locator(".tsk-cell-view")).to_have_count(0)
+    lab.wait_feed("feed?.nListeners === 2")
+
+
+def test_charts_of_a_cell_show_what_it_left_to_a_cluster_and_no_other_cells_work(lab: LabPage) -> None:
+    lab.open(LOAD, CLUSTER, BEGUN, OTHER, "client.gather(futures); client.shutdown()")
+    for index in range(3):
+        lab.run_cell(index)
+    expect(badge(lab, 2)).to_have_text("Dask: 0%")
+    badge(lab, 2).click()
+    expect(counts(lab, 2)).to_have_text("0 of 4 tasks")
+    lab.run_cell(3)
+    badge(lab, 3).click()
+    expect(counts(lab, 3)).to_have_text("6 of 6 tasks")
+    expect(counts(lab, 2)).to_have_text("0 of 4 tasks")
+    lab.release()
+    lab.run_cell(4)
+    expect(counts(lab, 2)).to_have_text("4 of 4 tasks")
+    expect(badge(lab, 2)).to_have_text(re.compile("Dask: finished in .*"))
+
+
+def test_the_badge_of_a_profiled_cell_leads_to_the_charts_that_it_has(lab: LabPage) -> None:
+    lab.open(LOAD, "%%profile\n_ = computed(held, 4)")
+    lab.run_cell(0)
+    lab.start_cell(1)
+    expect(cell(lab, 1).locator(".tsk-dashboard")).to_be_visible()
+    expect(badge(lab, 1)).to_have_attribute("title", "1 compute, 4 tasks. Go to its charts")
+    badge(lab, 1).click()
+    expect(cell(lab, 1).locator(".tsk-dashboard.tsk-flash")).to_have_count(1)
+    lab.release()
+    lab.wait_cell(1)
+    expect(cell(lab, 1).locator(".taskscope-result")).to_be_visible()
+    badge(lab, 1).click()
+    expect(cell(lab, 1).locator(".taskscope-result.tsk-flash")).to_have_count(1)
+    expect(charts(lab, 1)).to_have_count(0)
+
+
+def test_charts_of_a_cell_say_that_the_kernel_was_restarted(lab: LabPage) -> None:
+    lab.open(LOAD, "_ = computed(held, 4)")
+    lab.run_cell(0)
+    lab.start_cell(1)
+    badge(lab, 1).click()
+    expect(charts(lab, 1).locator(".tsk-progress-state")).to_have_text("Running")
+    lab.restart_kernel()
+    expect(charts(lab, 1).get_by_text("kernel restarted: this is what was there before")).to_be_visible()
+    expect(charts(lab, 1).locator(".tsk-progress-state")).to_have_text("Interrupted")
+    expect(badge(lab, 1)).to_have_count(0)
+    charts(lab, 1).get_by_role("button", name="Close").click()
+    expect(charts(lab, 1)).to_have_count(0)

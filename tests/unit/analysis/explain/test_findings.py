@@ -1,0 +1,242 @@
+from __future__ import annotations
+
+import json
+import math
+from dataclasses import replace
+from typing import get_args
+
+import numpy as np
+import pytest
+
+from taskscope.analysis.explain.finding import Cause
+from taskscope.model.keys import key_block
+from taskscope.model.tables.activities import ACTIVITIES, ActivityColumns, ActivityRows
+from taskscope.model.tables.records import CLUSTER, Lane
+from taskscope.recording import Recording
+from tests.support.recordings import ZERO_S, recording_of, run_of
+from tests.support.schedules import with_dependencies
+from tests.support.task_blocks import Row
+
+TOKEN = "0123456789abcdef0123456789abcdef"
+
+
+def filled(
+    seconds: list[float],
+    n_workers: int,
+    *,
+    lag_s: float = 0.0,
+    cpu: float = 1.0,
+    late_s: float = 0.0,
+    percent: float = math.nan,
+    scheduler: str = "threads",
+) -> Recording:
+    """Return a recording of independent tasks, each on the worker that is free first.
+
+    They have this part of their time on a core, and the process uses so much CPU.
+    """
+    free = [late_s] * n_workers
+    rows = []
+    for i, own_s in enumerate(seconds):
+        lane = free.index(min(free))
+        start_s = free[lane] + (lag_s if i >= n_workers else 0.0)
+        free[lane] = start_s + own_s
+        rows.append(Row(key=("x", i), lane=lane, start_s=start_s, stop_s=free[lane], cpu_s=own_s * cpu))
+    run = run_of(n_tasks=len(rows), stop_s=max(free), n_workers=n_workers, scheduler=scheduler)
+    samples = [(max(free) * i / 8, percent, 1e6, 1, 0.0) for i in range(1, 9)]
+    return recording_of(rows, [run], metadata={"n_cores": 4}, resources=samples)
+
+
+def twice(second: str) -> Recording:
+    """Return two computes of four tasks each; what the second one computes is in its keys."""
+    rows = [
+        Row(key=(f"load-{token}", i), lane=i, run=run, start_s=2.0 * run, stop_s=2.0 * run + 2.0)
+        for run, token in enumerate((TOKEN, second))
+        for i in range(4)
+    ]
+    runs = [run_of(n, n_tasks=4, n_workers=4, start_s=2.0 * n, stop_s=2.0 * n + 2.0) for n in range(2)]
+    return recording_of(rows, runs)
+
+
+def on_workers(times: float, *, n_used: int = 2, n_threads: int = 2) -> Recording:
+    """Return a compute of workers of a thread each; on the first of them tasks take so many times longer."""
+    rows = [
+        Row(key=("x", n), lane=lane, start_s=i * own_s, stop_s=(i + 1) * own_s)
+        for lane in range(n_used)
+        for own_s in [times if lane == 0 else 1.0]
+        for n, i in [(8 * lane + i, i) for i in range(8)]
+    ]
+    run = run_of(n_tasks=len(rows), n_workers=n_threads, scheduler=CLUSTER, stop_s=8.0 * times)
+    lanes = tuple(Lane(i, f"tcp://{i}", 50 + i, f"worker {i}, thread 1") for i in range(n_used))
+    return replace(recording_of(rows, [run]), lanes=lanes)
+
+
+def waited_for(kind: str, seconds: float) -> Recording:
+    """Return two tasks of a cluster, the second of which waits so long for something done for it."""
+    rows = [Row(key="a", stop_s=2.0), Row(key="b", start_s=2.0 + seconds, stop_s=4.0 + seconds)]
+    run = run_of(n_tasks=2, n_workers=1, scheduler=CLUSTER, stop_s=4.0 + seconds)
+    done = ActivityRows.of(
+        [(0, 1, 0, ACTIVITIES.index(kind), ZERO_S + 2.0, seconds, 0, math.nan, 0)] if seconds else []
+    )
+    return replace(with_dependencies(rows, {1: [0]}, [run]), activities=ActivityColumns(done, ("",)))
+
+
+def lost(status: str) -> Recording:
+    """Return a task that ran twice, the first time in vain, and another."""
+    rows = [
+        Row(key="a", stop_s=2.0, status=status),
+        Row(key="a", start_s=2.0, stop_s=4.0),
+        Row(key="b", start_s=4.0, stop_s=6.0),
+    ]
+    run = run_of(n_tasks=2, n_workers=1, scheduler=CLUSTER, stop_s=6.0)
+    recording = recording_of(rows, [run])
+    (block,), graph = recording.blocks, recording.graphs[0]
+    return replace(
+        recording,
+        blocks=(replace(block, task=np.array([0, 0, 1], "i4")),),
+        graphs={
+            0: replace(
+                graph,
+                keys=key_block(["a", "b"]),
+                group=np.array([0, 1], "u4"),
+                n_dependencies=np.zeros(2, "u1"),
+                enter=graph.enter[:2],
+                kept=np.array([1], "i4"),
+            )
+        },
+    )
+
+
+def chain() -> Recording:
+    rows = [Row(key=("x", i), start_s=float(i), stop_s=i + 1.0) for i in range(8)]
+    rows += [Row(key=("y", i), lane=1, start_s=float(i), stop_s=i + 0.25) for i in range(4)]
+    run = run_of(n_tasks=len(rows), stop_s=8.0, n_workers=2)
+    return with_dependencies(rows, {i: [i - 1] for i in range(1, 8)}, [run])
+
+
+def gap() -> Recording:
+    rows = [Row(key="a", stop_s=1.0), Row(key="b", run=1, start_s=3.0, stop_s=4.0)]
+    return recording_of(
+        rows,
+        [
+            run_of(n_tasks=1, n_workers=1),
+            run_of(1, n_tasks=1, start_s=3.0, stop_s=4.0, n_workers=1),
+        ],
+    )
+
+
+FAULTS = {
+    "interpreter-lock": (filled([1.0] * 40, 4, cpu=0.25), filled([1.0] * 40, 4, cpu=1.0), 7.5),
+    "short-tasks": (filled([0.001] * 400, 4, lag_s=0.003), filled([0.1] * 40, 4, lag_s=0.003), 0.297),
+    "few-tasks": (filled([1.0] * 2, 4), filled([0.25] * 8, 4), 0.5),
+    "long-chain": (chain(), filled([1.0] * 8, 2), 3.5),
+    "stragglers": (filled([0.25] * 15 + [8.0], 4), filled([0.25] * 16, 4), 7.75),
+    "large-graph": (filled([1.0] * 8, 4, late_s=1.0), filled([1.0] * 8, 4, late_s=0.0625), 1.0),
+    "client-gaps": (gap(), filled([1.0] * 4, 2), 2.0),
+    "waiting": (filled([1.0] * 8, 4, cpu=0.125), filled([1.0] * 8, 4), 1.75),
+    "oversubscribed": (
+        filled([1.0] * 8, 4, cpu=0.5, percent=400.0),
+        filled([1.0] * 8, 4, percent=400.0),
+        0.5,
+    ),
+    "recomputed": (twice(TOKEN), twice(TOKEN[::-1]), 2.0),
+    "memory-pressure": (waited_for("disk-read", 1.0), waited_for("disk-read", 0.0), 1.0),
+    "transfers": (waited_for("transfer", 1.0), waited_for("transfer", 0.125), 1.0),
+    "serialization": (waited_for("deserialize", 1.0), waited_for("deserialize", 0.125), 1.0),
+    "slow-worker": (on_workers(4.0), on_workers(1.0), 24.0),
+    "idle-workers": (on_workers(1.0, n_threads=4), on_workers(1.0), 4.0),
+    "lost-work": (lost("lost"), waited_for("transfer", 0.0), 2.0),
+}
+"""With a fault, without it, and how many seconds it cost."""
+
+
+@pytest.mark.parametrize("cause", FAULTS)
+def test_a_fault_is_the_first_finding_with_its_price_and_without_it_there_is_none(cause: str) -> None:
+    with_it, without, worth_s = FAULTS[cause]
+    first = with_it.explain().findings[0]
+    assert (first.cause, round(first.worth_s, 6)) == (cause, worth_s)
+    assert first.low_s <= first.worth_s <= first.high_s
+    assert without.explain().findings == ()
+
+
+def test_each_cause_has_a_fault_that_shows_it() -> None:
+    assert sorted(FAULTS) == sorted(get_args(Cause))
+
+
+def test_processes_that_are_handed_much_between_tasks_serialize() -> None:
+    found = filled([0.5] * 8, 2, lag_s=0.25, scheduler="processes").explain().findings
+    assert [(f.cause, round(f.worth_s, 6)) for f in found] == [("serialization", 0.75)]
+
+
+def test_what_others_threads_compute_is_not_that_tasks_wait() -> None:
+    found = filled([1.0] * 8, 4, cpu=0.5, percent=400.0).explain().findings
+    assert [f.cause for f in found] == ["oversubscribed"]
+    found = filled([1.0] * 8, 4, cpu=0.5, percent=200.0).explain().findings
+    assert [f.cause for f in found] == ["waiting"]
+
+
+def test_a_large_graph_has_many_tasks_or_carries_much() -> None:
+    few, many = filled([0.01] * 8, 4, late_s=0.25), filled([0.01] * 1_000, 4, late_s=0.5)
+    assert few.explain().findings == ()
+    (found,) = many.explain().findings
+    assert (found.cause, found.worth_s, found.advice) == (
+        "large-graph",
+        0.5,
+        "use larger chunks or partitions, so that there are fewer tasks",
+    )
+
+
+def test_one_straggler_makes_no_slow_worker() -> None:
+    recording = on_workers(1.0)
+    (block,) = recording.blocks
+    duration = block.duration.copy()
+    duration[7] = 9.0
+    late = replace(
+        recording,
+        blocks=(replace(block, duration=duration),),
+        runs=(replace(recording.runs[0], stop_s=ZERO_S + 16.0),),
+    )
+    assert [f.cause for f in late.explain().findings] == ["stragglers"]
+
+
+def test_a_compute_without_tasks_is_explained_like_any_other() -> None:
+    rows = [Row(key=("x", i), start_s=float(i), stop_s=i + 1.0, cpu_s=1.0) for i in range(4)]
+    runs = [
+        run_of(n_tasks=4, n_workers=1, stop_s=4.0),
+        run_of(1, n_tasks=0, n_workers=1, start_s=4.0, stop_s=4.0625),
+    ]
+    recording = recording_of(rows, runs)
+    empty = replace(recording.graphs[0], keys=key_block([]), group=np.empty(0, "u4"))
+    empty = replace(empty, n_dependencies=np.empty(0, "u1"), enter=np.empty(0), kept=np.empty(0, "i4"))
+    recording = replace(recording, graphs={0: recording.graphs[0], 1: empty})
+    assert (recording.explain().reason, recording.explain().findings) == (None, ())
+    assert recording.what_if().makespan_s == 4.0625
+
+
+def test_nothing_to_gain_is_an_answer() -> None:
+    found = filled([1.0] * 8, 4).explain()
+    assert str(found) == (
+        "nothing to gain here that is worth 5 % of the makespan: 4 workers ran tasks 100% of the time"
+    )
+
+
+def test_a_finding_is_text_with_a_cure_and_plain_values() -> None:
+    found = FAULTS["stragglers"][0].explain()
+    assert str(found).splitlines() == [
+        "stragglers: about 7.75 s of 8.75 s (5.81 s to 7.75 s)",
+        "  1 task of x took more than three times as long as their like, 8 s together",
+        "  split what they work on evenly (rechunk, repartition), or look what is different about them",
+    ]
+    assert json.loads(json.dumps(found.to_dict()))["findings"][0]["evidence"] == {
+        "run": 0,
+        "n_tasks": 1,
+        "seconds": 8.0,
+        "prefixes": ["x"],
+        "tasks": [15],
+    }
+
+
+def test_what_cannot_be_replayed_is_not_explained() -> None:
+    recording = recording_of([Row(key="x")], [run_of(n_tasks=3, status="interrupted")])
+    assert str(recording.explain()) == (
+        "cannot say why, because a compute did not finish: what was still to do is not known"
+    )

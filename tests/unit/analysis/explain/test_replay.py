@@ -1,0 +1,195 @@
+from __future__ import annotations
+
+import json
+import math
+from dataclasses import replace
+
+import pytest
+from hypothesis import given
+
+from taskscope.analysis.explain.replay import Load, load_of, replayed_s, workloads
+from taskscope.analysis.explain.schedule import schedule_of
+from taskscope.errors import OptionError, UnknownNameError
+from taskscope.model.tables.records import CLUSTER
+from taskscope.recording import Recording
+from tests.support.cluster_recordings import cluster_recording
+from tests.support.recordings import recording_of, run_of
+from tests.support.schedules import GRAPHS, Plan, recorded, with_dependencies
+from tests.support.task_blocks import Row
+
+
+def chain_s(plan: Plan) -> int:
+    """Return the longest chain, the slow and obvious way."""
+    until: list[int] = []
+    for needs, own_s in zip(plan.needs, plan.seconds, strict=True):
+        until.append(own_s + max((until[i] for i in needs), default=0))
+    return max(until)
+
+
+def lazy(plan: Plan) -> Plan:
+    """Return the plan without waits."""
+    return replace(plan, lags=(0,) * len(plan.lags))
+
+
+@given(GRAPHS)
+def test_with_a_worker_for_each_task_it_takes_the_chain_and_with_one_all_the_work(plan: Plan) -> None:
+    recording = recorded(lazy(plan))
+    widest = recording.what_if(workers=len(plan.seconds))
+    assert (widest.makespan_s, widest.chain_s) == (chain_s(plan), chain_s(plan))
+    alone = recording.what_if(workers=1)
+    assert (alone.makespan_s, alone.work_s) == (sum(plan.seconds), sum(plan.seconds))
+
+
+@given(GRAPHS)
+def test_no_number_of_workers_beats_the_bounds_or_needs_more_than_graham_allows(plan: Plan) -> None:
+    recording = recorded(lazy(plan))
+    (work,) = workloads(recording, recording.runs)
+    longest_s, work_s = chain_s(plan), sum(plan.seconds)
+    for k in (1, 2, 3):
+        makespan_s = replayed_s(work.with_workers(k))
+        assert max(longest_s, work_s / k) <= makespan_s <= work_s / k + longest_s
+
+
+def test_what_became_ready_last_runs_first_as_in_dasks_own_schedulers() -> None:
+    # One worker ran a, its dependent c, then b; a second one takes b at once and c after a.
+    rows = [
+        Row(key="a", start_s=0.0, stop_s=1.0),
+        Row(key="c", start_s=1.0, stop_s=2.0),
+        Row(key="b", start_s=2.0, stop_s=5.0),
+        Row(key="d", start_s=5.0, stop_s=6.0),
+    ]
+    recording = with_dependencies(rows, {1: [0], 3: [2]}, [run_of(n_tasks=4, stop_s=6.0, n_workers=1)])
+    (work,) = workloads(recording, recording.runs)
+    assert (replayed_s(work), replayed_s(work.with_workers(2))) == (6.0, 4.0)
+
+
+def test_waits_that_were_not_for_a_worker_and_time_outside_of_tasks_stay() -> None:
+    rows = [Row(key="a", start_s=1.0, stop_s=2.0), Row(key="b", start_s=2.5, stop_s=3.5)]
+    recording = with_dependencies(rows, {1: [0]}, [run_of(n_tasks=2, stop_s=5.0, n_workers=1)])
+    assert recording.what_if(workers=4).makespan_s == 5.0
+    assert recording.what_if(speed={"b": 2.0}).makespan_s == 4.5
+    without = recording.what_if(without="b")
+    assert (without.makespan_s, without.limited_by) == (3.5, "outside")
+
+
+def test_computes_follow_each_other_with_the_time_between_them() -> None:
+    rows = [Row(key="a", stop_s=1.0), Row(key="b", run=1, start_s=3.0, stop_s=5.0)]
+    runs = [run_of(n_tasks=1), run_of(1, n_tasks=1, start_s=3.0, stop_s=5.0)]
+    recording = recording_of(rows, runs)
+    assert recording.what_if(speed={"b": 4.0}).makespan_s == 3.5
+    assert recording.what_if(speed={"b": 4.0}, run=1).makespan_s == 0.5
+
+
+def test_on_a_cluster_tasks_stay_with_their_workers_while_there_are_as_many() -> None:
+    recording = cluster_recording()
+    (work,) = workloads(recording, recording.runs)
+    assert (work.pool.tolist(), work.threads, work.is_stack) == ([0, 1, 0], (2, 1), False)
+    assert work.with_workers(3).pool.tolist() == [0, 0, 0]
+
+
+def busy(n: int, n_lanes: int, cpu_s: float, *, scheduler: str = "threads", n_cores: int = 4) -> Recording:
+    """Return a recording of tasks of a second each that keep all lanes full."""
+    rows = [
+        Row(
+            key=("x", i),
+            lane=i % n_lanes,
+            start_s=float(i // n_lanes),
+            stop_s=float(i // n_lanes + 1),
+            cpu_s=cpu_s,
+        )
+        for i in range(n)
+    ]
+    run = run_of(n_tasks=n, stop_s=float(-(-n // n_lanes)), n_workers=n_lanes, scheduler=scheduler)
+    return recording_of(rows, [run], metadata={"n_cores": n_cores})
+
+
+def test_tasks_that_together_kept_one_core_busy_took_turns() -> None:
+    recording = busy(40, 4, 0.25)
+    assert load_of(recording, schedule_of(recording, recording.runs[0])) == Load(
+        4.0, 1.0, 0.25, 4, True, True
+    )
+    more, fewer = recording.what_if(workers=8), recording.what_if(workers=1)
+    assert (more.makespan_s, more.limited_by) == (10.0, "interpreter-lock")
+    assert more.notes == ("tasks took turns in running Python: more threads do not make them faster",)
+    # One at a time each takes its own CPU time only.
+    assert fewer.makespan_s == 10.0
+
+
+@pytest.mark.parametrize(
+    "recording",
+    [busy(40, 4, 0.25, scheduler="processes"), busy(40, 4, 1.0), busy(40, 4, 0.1), busy(40, 1, 1.0)],
+    ids=["processes", "all on a core of their own", "waiting", "one at a time"],
+)
+def test_others_did_not(recording: Recording) -> None:
+    assert not load_of(recording, schedule_of(recording, recording.runs[0])).is_lock_bound
+
+
+def test_tasks_that_burn_cpu_get_no_faster_beyond_the_cores() -> None:
+    processes = busy(40, 2, 1.0, scheduler="processes").what_if(workers=8)
+    assert (processes.makespan_s, processes.limited_by) == (10.0, "cores")
+    assert processes.notes == ("tasks burn CPU, and there are 4 cores",)
+    waiting = busy(40, 2, 0.0625, scheduler="processes").what_if(workers=8)
+    assert (waiting.makespan_s, waiting.limited_by, waiting.notes) == (5.0, "workers", ())
+
+
+def test_where_the_lock_cannot_be_told_the_upper_end_is_as_if_it_were_held() -> None:
+    case = busy(40, 1, 1.0).what_if(workers=4)
+    assert (case.makespan_s, case.high_s) == (10.0, 40.0)
+    assert "upper end" in case.notes[0]
+
+
+def test_tasks_that_had_a_core_for_a_part_of_their_time_may_have_waited_for_one() -> None:
+    case = busy(40, 2, 0.25, n_cores=16).what_if(workers=4)
+    assert (case.makespan_s, case.high_s) == (10.0, 20.0)
+    assert "; ".join(case.notes) == (
+        "tasks had a core for 25% of their time: if they waited for one that others used, more workers gain "
+        "nothing, which is the upper end"
+    )
+
+
+ROWS = [Row(key="x", stop_s=1.0), Row(key="y", start_s=1.0, stop_s=2.0)]
+
+
+@pytest.mark.parametrize(
+    ("recording", "reason"),
+    [
+        (recording_of([]), "no Dask computation was recorded"),
+        (
+            recording_of(ROWS, [run_of(n_tasks=2, stop_s=2.0, status="interrupted")]),
+            "a compute did not finish: what was still to do is not known",
+        ),
+        (recording_of(ROWS, [run_of(n_tasks=5, stop_s=2.0)]), "3 tasks of compute 0 have no row"),
+        (
+            recording_of(
+                [ROWS[0], replace(ROWS[1], run=1, start_s=0.5)],
+                [run_of(n_tasks=1), run_of(1, n_tasks=1, start_s=0.5, stop_s=2.0)],
+            ),
+            "computes ran beside each other; ask for one of them with run=",
+        ),
+    ],
+    ids=["nothing", "interrupted", "dropped", "beside"],
+)
+def test_what_cannot_be_replayed_says_why(recording: Recording, reason: str) -> None:
+    case = recording.what_if(workers=2)
+    assert (case.reason, case.makespan_s, str(case)) == (reason, None, f"cannot say, because {reason}")
+
+
+def test_it_is_text_and_plain_values_and_the_same_each_time() -> None:
+    recording = busy(8, 2, math.nan)
+    recording = replace(recording, runs=(replace(recording.runs[0], scheduler=CLUSTER),))
+    case = recording.what_if(workers=4)
+    assert str(case) == (
+        "2 s (2 s to 2 s) instead of 4 s; limited by the number of workers; CPU time of tasks is not known: "
+        "it holds if further workers have cores of their own"
+    )
+    assert json.loads(json.dumps(case.to_dict())) == recording.what_if(workers=4).to_dict()
+
+
+def test_odd_questions_are_answered_with_what_is_expected() -> None:
+    recording = busy(8, 2, 1.0)
+    with pytest.raises(OptionError, match="workers must be a positive whole number, got 0"):
+        recording.what_if(workers=0)
+    with pytest.raises(OptionError, match="speed of 'x' must be a positive number, got -1"):
+        recording.what_if(speed={"x": -1})
+    with pytest.raises(UnknownNameError, match="unknown prefix 'y'"):
+        recording.what_if(without="y")
