@@ -38,8 +38,8 @@ export const TASKS_CSS = `
 .tsk-gantt-swatch.tsk-lost { background: repeating-conic-gradient(var(--tsk-error) 0 25%, #2a0000 0 50%) 0 0 / 5px 5px; }
 .tsk-gantt-find { padding: 0 12px 6px; }
 .tsk-gantt-find > span { color: var(--tsk-faint); }
-.tsk-gantt-card { margin: 8px 12px 0; padding: 8px 10px; border: 1px solid var(--tsk-line); border-inline-start: 3px solid var(--tsk-accent); border-radius: 4px; }
-.tsk-gantt-card .tsk-bar { margin-top: 6px; }
+:is(.tsk-gantt-card, .tsk-gantt-range) { margin: 8px 12px 0; padding: 8px 10px; border: 1px solid var(--tsk-line); border-inline-start: 3px solid var(--tsk-accent); border-radius: 4px; }
+:is(.tsk-gantt-card, .tsk-gantt-range) .tsk-bar { margin-top: 6px; }
 .tsk-gantt-card dl {
   display: grid; grid-template-columns: repeat(auto-fill, minmax(min(230px, 100%), 1fr)); gap: 2px 16px; margin: 0;
 }

@@ -31,7 +31,7 @@ export interface RangeText {
 
 export function RangePanel({ text, zoom, copy, close, trans }: RangePanelProps): ComponentChildren {
   return (
-    <div class="tsk-gantt-card tsk-gantt-range" role="region" aria-label={trans.__('Selected time range')} hidden={text === null}>
+    <div class="tsk-gantt-range" role="region" aria-label={trans.__('Selected time range')} hidden={text === null}>
       {text !== null && (
         <>
           <p class="tsk-gantt-range-title">{text.title}</p>
