@@ -118,8 +118,7 @@ class Window:
         with self._lock:
             recorder, seen = self.recorder, (0, 0)
             if self._owners:
-                while recorder.pull(0.1):
-                    pass
+                recorder.pull_all()
                 seen = (recorder.version, recorder.cursor)
             return (*seen, len(self._parts), self.cleared_s, self._owners)
 

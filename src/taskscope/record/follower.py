@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 
 import numpy as np
 
@@ -64,7 +64,10 @@ class Follower:
                 limit = min(limit, self.end - max(self._cursor, self._tasks.dropped))
             first, parts = self._tasks.parts_since(self._cursor, limit)
             self._cursor = first + sum(map(len, parts))
-            return [(block, self._errors(block)) for block in parts if block.run >= self._first_run]
+            return self._with_errors(parts)
+
+    def _with_errors(self, blocks: Sequence[RowBlock]) -> list[tuple[RowBlock, dict[int, str]]]:
+        return [(block, self._errors(block)) for block in blocks if block.run >= self._first_run]
 
     @property
     def has_more_rows(self) -> bool:
@@ -94,18 +97,23 @@ class Follower:
         """Return the tasks in flight, up to `limit` of each run, as rows that stop now."""
         with self._lock:
             now_s = self._now_s()
-            states = [s for run, s in self._runs.items() if run >= self._first_run and s.log is not None]
-            blocks = [state.in_flight(now_s, self._lanes.id, limit) for state in states]
+            blocks = [state.in_flight(now_s, self._lanes.id, limit) for state in self._going()]
         return [block for block in blocks if block is not None]
+
+    def _going(self) -> list[RunState]:
+        return [s for run, s in self._runs.items() if run >= self._first_run and s.log is not None]
 
     def graphs(self) -> Iterator[tuple[int, GraphPart]]:
         """Yield what is new of the graphs, each with its run: at least all keys that were met until now."""
         with self._lock:
-            new = [run for run in self._runs if run >= self._next_run]
+            new = self._new_runs()
             self._next_run = max(new, default=self._next_run - 1) + 1
             self._places |= dict.fromkeys(new, GraphPlace())
         for run in list(self._places):
             yield from self._parts(run)
+
+    def _new_runs(self) -> list[int]:
+        return [run for run in self._runs if run >= self._next_run]
 
     def _parts(self, run: int) -> Iterator[tuple[int, GraphPart]]:
         target: tuple[int, int] | None = None

@@ -17,7 +17,7 @@ from taskscope.errors import OptionError
 from taskscope.model.clock import SYSTEM_CLOCK, Clock, whole_ticks
 from taskscope.model.interrupts import uninterrupted
 from taskscope.model.recording import LogEnds, RecordedData, join_rows
-from taskscope.model.tables.columns import TaskLinks
+from taskscope.model.tables.columns import GraphColumns, RowBlock, TaskLinks
 from taskscope.model.tables.held import HeldRows
 from taskscope.model.tables.records import (
     Group,
@@ -35,7 +35,14 @@ from taskscope.options import DEFAULT_MAX_TASKS
 from taskscope.record.follower import Follower
 from taskscope.record.intake import Intake
 from taskscope.record.messages import MessageLog
-from taskscope.record.run import RunTable, count_in_flight, links_of, prefix_progress, tasks_in_flight
+from taskscope.record.run import (
+    RunState,
+    RunTable,
+    count_in_flight,
+    links_of,
+    prefix_progress,
+    tasks_in_flight,
+)
 from taskscope.record.tables.activities import ActivityLog, NewActivities
 from taskscope.record.tables.cache_usage import Holding
 from taskscope.record.tables.groups import GroupTable, LaneTable
@@ -169,10 +176,10 @@ class Recorder:
         self.held.append(rows)
 
     @uninterrupted
-    def _drain(self) -> None:
-        with self._lock:
-            while self.pull(0.1):
-                pass
+    def pull_all(self) -> None:
+        """Fold all that writers appended."""
+        while self.pull(0.1):
+            pass
 
     @property
     def max_tasks(self) -> int:
@@ -314,7 +321,7 @@ class Recorder:
         """
         with self._lock:
             state = self._runs.get(run)
-            blocks = [block.task for _, block in self._tasks.blocks() if block.run == run]
+            blocks = [block.task for block in self._tasks.of_runs({run})]
             if state is None or sum(map(len, blocks)) < state.n_ended:
                 return None
             return np.concatenate([*blocks, state.graph.spared()])
@@ -358,13 +365,13 @@ class Recorder:
             Facts to add to the recording's metadata.
         """
         with self._lock:
-            self._drain()
+            self.pull_all()
             states = self._runs.window(first_run, last_run)
-            graphs = {s.run.run: g for s in states if (g := s.graph.columns()) is not None}
-            blocks = [b for _, b in self._tasks.blocks() if b.run in graphs]
+            graphs = _graphs(states)
+            blocks = self._tasks.of_runs(graphs)
             held = sum(map(len, blocks))
             now_s = self.now_s()
-            in_flight = [b for s in states if (b := s.in_flight(now_s, self._lanes.id)) is not None]
+            in_flight = self._in_flight(states, now_s)
             until_s = math.inf if stop_s is None else stop_s
             return RecordedData(
                 started_at=self.started_at + timedelta(seconds=start_s),
@@ -391,6 +398,9 @@ class Recorder:
                 ),
             )
 
+    def _in_flight(self, states: Sequence[RunState], now_s: float) -> list[RowBlock]:
+        return [b for s in states if (b := s.in_flight(now_s, self._lanes.id)) is not None]
+
     def _held_between(self, first_run: int, last_run: int | None, until_s: float) -> HeldRows:
         rows = self.holdings.rows()
         last = math.inf if last_run is None else last_run
@@ -402,7 +412,7 @@ class Recorder:
         Called again it ends what an interrupt has kept it from ending: only folding must not stop half way.
         """
         if not self._intake.is_folded():
-            self._drain()
+            self.pull_all()
         with self._lock:
             self._tasks.clear()
             self.held.clear()
@@ -418,6 +428,10 @@ class Recorder:
         """Replace the lock, in a child process whose parent may have held it at the fork."""
         self._lock = threading.RLock()
         self.stacks.renew_lock()
+
+
+def _graphs(states: Sequence[RunState]) -> dict[int, GraphColumns]:
+    return {s.run.run: g for s in states if (g := s.graph.columns()) is not None}
 
 
 def _checked(max_tasks: int) -> int:

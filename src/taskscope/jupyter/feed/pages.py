@@ -77,10 +77,13 @@ class Pages:
     def alive(self) -> list[Page]:
         """Return the pages that have said hello and whose lease has not run out; forget the expired."""
         with self._lock:
-            expired = [n for n, p in self._pages.items() if p.stream is not None and self._left_s(p) <= 0]
-            for name in expired:
+            for name in self._expired():
                 del self._pages[name]
-            return [page for page in self._pages.values() if page.stream is not None]
+            pages = list(self._pages.values())
+        return [page for page in pages if page.stream is not None]
+
+    def _expired(self) -> list[str]:
+        return [n for n, p in self._pages.items() if p.stream is not None and self._left_s(p) <= 0]
 
     def clear(self) -> list[Page]:
         """Forget all pages and return them."""

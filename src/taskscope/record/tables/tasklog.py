@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -35,6 +35,10 @@ class TaskLog(Log[RowBlock]):
     def first_row_of(self, run: int) -> int:
         """Return the first row held of this run or a later one; the cursor where there is none."""
         return next((first for first, block in self.blocks() if block.run >= run), self.cursor)
+
+    def of_runs(self, runs: Container[int]) -> list[RowBlock]:
+        """Return the blocks of these runs, oldest first."""
+        return [block for _, block in self.blocks() if block.run in runs]
 
     def task_at(self, row: int) -> tuple[int, int] | None:
         """Return the run and the task number of a row; None if it is not held."""

@@ -329,7 +329,10 @@ class Guests:
     def look(self) -> bool:
         """Return whether the last has left."""
         with self._lock:
-            while self._leaving:
-                self._clients.discard(self._leaving.popleft())
-                self.have_left = not self._clients
+            self._let_leave()
             return self.have_left
+
+    def _let_leave(self) -> None:
+        while self._leaving:
+            self._clients.discard(self._leaving.popleft())
+            self.have_left = not self._clients

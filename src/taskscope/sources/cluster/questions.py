@@ -355,9 +355,8 @@ class Questions:
             if self._pace.is_identity_due() or at_once:
                 await self._ask_identity(runs)
             await self._read(runs)
-            while at_end and any(map(self.is_coming, over)):
-                await asyncio.sleep(_HEARD_S)
-                await self._read(runs)
+            if at_end:
+                await self._read_graphs_of(over, runs)
             # They go with the last client, and a scheduler logs each that does not answer any more.
             if not self._guests.have_left:
                 await self._executing.ask(self._pace, self.tasks.processing)
@@ -373,6 +372,11 @@ class Questions:
             return False
         # Since it was asked last, time may have passed: workers were waited for.
         return self._read_at - run.over < _COMING_S
+
+    async def _read_graphs_of(self, over: Sequence[TrackedRun], runs: Sequence[TrackedRun]) -> None:
+        while any(map(self.is_coming, over)):
+            await asyncio.sleep(_HEARD_S)
+            await self._read(runs)
 
     async def follow_others(self, runs: Sequence[TrackedRun]) -> None:
         """Begin or end to record what other clients have it do, as that is wanted."""

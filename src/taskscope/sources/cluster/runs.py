@@ -406,10 +406,12 @@ class Computes:
     def cancel(self, number: int) -> None:
         """Cancel the futures of a run that have not finished; nothing where it has ended."""
         with self._lock:
-            for run in self._going:
-                if run.log.run == number:
-                    run.is_cancelled = True
-                    adapter.cancel(run.client, [key for key, _ in run.waiting])
+            for run in self._numbered(number):
+                run.is_cancelled = True
+                adapter.cancel(run.client, [key for key, _ in run.waiting])
+
+    def _numbered(self, number: int) -> list[TrackedRun]:
+        return [run for run in self._going if run.log.run == number]
 
     def not_over(self) -> set[int]:
         """Return those of them that are not over, for of some that are, not all is known yet."""
@@ -417,7 +419,8 @@ class Computes:
         with self._lock:
             for run in self._going:
                 run.look(now, self._released)
-            return {run.log.run for run in self._going if run.over is None}
+            going = {run.log.run: run.over for run in self._going}
+        return {number for number, over in going.items() if over is None}
 
     def are_coming(self) -> bool:
         """Return whether a client may be about to hand something over."""
@@ -502,11 +505,14 @@ class Computes:
     def ended(self, run: TrackedRun) -> None:
         """Let go of a run that has ended, and tell so."""
         with self._lock:
-            self._joinable = {place: r for place, r in self._joinable.items() if r is not run}
+            self._joinable = self._joinable_without(run)
             self._going.discard(run)
             if not self._going:
                 self._released.clear()
         self._on_stop(run.log)
+
+    def _joinable_without(self, ended: TrackedRun) -> dict[tuple[Hashable, ...], TrackedRun]:
+        return {place: run for place, run in self._joinable.items() if run is not ended}
 
     def clear(self) -> None:
         """Let go of all runs."""

@@ -325,8 +325,11 @@ class Schedulers:
     def forget_refused(self) -> None:
         """Know no more of those that refused, so that they are tried again: one answer may have been odd."""
         with self._lock:
-            for address in [address for address, known in self._known.items() if known.refuses]:
+            for address in self._refusing():
                 del self._known[address]
+
+    def _refusing(self) -> list[str]:
+        return [address for address, known in self._known.items() if known.refuses]
 
     def all(self) -> list[WatchedScheduler]:
         """Return all of them."""
@@ -365,12 +368,15 @@ class Schedulers:
         """
         # Where there are some, the thread goes on; with the lock held, it cannot end before this is on it.
         with self._lock:
-            busy = [
-                s
-                for s in self._known.values()
-                if s.has_runs or (not briefly and (s.watches_others or s.owes_samples))
-            ]
+            busy = self._with_news(briefly=briefly)
             return self._thread.submit(lambda: _all(s.step() for s in busy)) if busy else None
+
+    def _with_news(self, *, briefly: bool) -> list[WatchedScheduler]:
+        return [
+            s
+            for s in self._known.values()
+            if s.has_runs or (not briefly and (s.watches_others or s.owes_samples))
+        ]
 
     def begin_others(self, schedulers: Iterable[WatchedScheduler]) -> Future[list[None]]:
         """Have some of them record what other clients have them do, if that is wanted."""
