@@ -6,6 +6,7 @@ meanwhile: state that outlives its first use shows in the uses after it.
 
 from __future__ import annotations
 
+import asyncio
 import csv
 import io
 import json
@@ -19,6 +20,7 @@ from pathlib import Path
 from typing import Any
 
 import dask.threaded
+import numpy as np
 import pytest
 from IPython.core.interactiveshell import InteractiveShell
 
@@ -33,6 +35,8 @@ from taskscope.diagnostics import (
     performance_report,
 )
 from taskscope.jupyter.feed import current as current_feed
+from taskscope.jupyter.feed.explaining import Explaining
+from taskscope.jupyter.feed.verbs import Explain
 from taskscope.recording import Recording
 from taskscope.session import current
 from tests.support.shell import shell_with_taskscope
@@ -218,6 +222,33 @@ def page(use: Use) -> tuple[object, object]:
     return (text.count(row), others), (1, [])
 
 
+def saved_and_loaded(use: Use) -> tuple[object, object]:
+    path = use.folder / f"{use.name}.taskscope"
+    found = recorded_by_a_block(use)
+    found.save(path)
+    loaded = taskscope.load(path)
+    return (tasks_of(loaded), loaded.summary()), (use.tasks, found.summary())
+
+
+def parquet(use: Use) -> tuple[object, object]:
+    import pyarrow.parquet
+
+    path = use.folder / f"{use.name}.parquet"
+    recorded_by_a_block(use).save(path)
+    table = pyarrow.parquet.read_table(path).to_pydict()
+    return dict(zip(table["key"], table["status"], strict=True)), use.tasks
+
+
+def figures(use: Use) -> tuple[object, object]:
+    from bokeh.models import HBar
+    from bokeh.models.renderers import GlyphRenderer
+
+    found: Any = recorded_by_a_block(use).plot().select({"type": GlyphRenderer})
+    bars = [each.data_source.data for each in found if isinstance(each.glyph, HBar)]
+    statuses = [dict(zip(data["key"], data["status"], strict=True)) for data in bars]
+    return statuses, [use.tasks]
+
+
 def chrome_trace(use: Use) -> tuple[object, object]:
     path = use.folder / f"{use.name}.json"
     recorded_by_a_block(use).to_chrome_trace(path)
@@ -242,6 +273,15 @@ def folder_of_tables(use: Use) -> tuple[object, object]:
     recorded_by_a_block(use).to_csv(folder)
     with (folder / "tasks.csv").open(encoding="utf-8") as file:
         return {row["key"]: row["status"] for row in csv.DictReader(file)}, use.tasks
+
+
+def drawn_profilers(use: Use) -> tuple[object, object]:
+    path = use.folder / f"{use.name}.html"
+    with Profiler() as profiler, suppress(BaseException):
+        use.compute()
+    profiler.visualize(filename=path, show=False, save=True)
+    text = path.read_text("utf-8")
+    return [name for name in USES if f"('{name}', 0)" in text], [use.name]
 
 
 def report(use: Use) -> tuple[object, object]:
@@ -391,6 +431,24 @@ def flame_widget(use: Use) -> tuple[object, object]:
     return found, (0, True, [use.name])
 
 
+def widgets_of_a_recording(use: Use) -> tuple[object, object]:
+    found = recorded_by_a_block(use)
+    shown = taskscope.Dashboard(found)
+    numbers = shown.state, shown.total, shown.finished, shown.n_tasks, shown.peak_n_keys
+    shown.close()
+    return numbers, (use.end, 4, use.n_finished, 4, 3)
+
+
+def live_cards(explaining: Explaining, use: Use) -> tuple[object, object]:
+    with taskscope.profile(display=False):
+        use.try_compute()
+        run = taskscope.runs()[-1].number
+        told: Any = explaining.explain(Explain(run, run))["explanation"]
+        rows = current().recorder.rows_of(run, np.arange(4, dtype=np.int32))
+    found = told["path"]["rows"]
+    return (len(rows), len(found) > 0, set(found) <= set(rows.values())), (4, True, True)
+
+
 def dashboard(use: Use) -> tuple[object, object]:
     widget = taskscope.Dashboard()
     use.try_compute()
@@ -417,9 +475,13 @@ FEATURES: dict[str, Callable[[], Feature]] = {
             what_if,
             comparison,
             page,
+            saved_and_loaded,
+            parquet,
+            figures,
             chrome_trace,
             speedscope,
             folder_of_tables,
+            drawn_profilers,
             report,
             progress_widget,
             gantt_widget,
@@ -427,6 +489,7 @@ FEATURES: dict[str, Callable[[], Feature]] = {
             cache_widget,
             flame_widget,
             dashboard,
+            widgets_of_a_recording,
         )
     },
     "progress_bar": lambda: partial(progress_bar, ProgressBar(out=io.StringIO())),
@@ -436,6 +499,8 @@ FEATURES: dict[str, Callable[[], Feature]] = {
     "memory_sampler": lambda: partial(memory_sampler, MemorySampler()),
     "profiler": lambda: partial(profiler, Profiler()),
     "cache_profiler": lambda: partial(cache_profiler, CacheProfiler()),
+    # On a clock that stands still no answer takes time, and none has to be waited for.
+    "live_cards": lambda: partial(live_cards, Explaining(current(), clock=lambda: 0.0)),
     "resource_profiler": lambda: partial(resource_profiler, ResourceProfiler(dt=0.01)),
 }
 
@@ -487,6 +552,33 @@ def test_each_profiled_cell_has_its_own_tasks_and_call_stacks(
         run = shell.user_ns.pop("run")
         found.append((tasks_of(run), run.profile().n_samples > 0))
     assert found == [(use.tasks, True) for use in uses]
+
+
+@pytest.mark.parametrize("middle", ENDS)
+def test_each_statement_that_is_profiled_has_its_own_tasks(
+    middle: str, shell: InteractiveShell, tmp_path: Path
+) -> None:
+    uses = three_uses(middle, tmp_path)
+    found = []
+    for use in uses:
+        shell.user_ns["use"] = use
+        shell.run_cell("%profile -q -o run use.compute()")
+        found.append(tasks_of(shell.user_ns.pop("run")))
+    assert found == [use.tasks for use in uses]
+
+
+@pytest.mark.parametrize("middle", ENDS)
+def test_each_block_of_a_coroutine_has_its_own_tasks(middle: str, tmp_path: Path) -> None:
+    async def recorded(use: Use) -> Recording:
+        async with taskscope.profile(display=False) as block:
+            use.try_compute()
+        return block.recording
+
+    async def main() -> list[dict[str, str]]:
+        return [tasks_of(await recorded(use)) for use in uses]
+
+    uses = three_uses(middle, tmp_path)
+    assert asyncio.run(main()) == [use.tasks for use in uses]
 
 
 @pytest.mark.parametrize("middle", ENDS)
