@@ -9,10 +9,12 @@ from __future__ import annotations
 import functools
 import hashlib
 import itertools
+import tempfile
 import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, Literal, Protocol, TypeAlias
 
 import dask
@@ -175,16 +177,17 @@ def idle_workers(*, is_faulty: bool) -> None:
 
 
 def lost_work(*, is_faulty: bool) -> None:
-    client, fresh = Client.current(), f"{next(_fresh)}-{is_faulty}"
-    of = functools.partial(_at_second, fresh if is_faulty else None)
-    client.gather(client.map(of, [_chunks(0.2)] * 6, range(6), pure=False, retries=1))
+    with tempfile.TemporaryDirectory() as folder:
+        of = functools.partial(_at_second, folder if is_faulty else None)
+        client = Client.current()
+        client.gather(client.map(of, [_chunks(0.2)] * 6, range(6), pure=False, retries=1))
 
 
-def _at_second(fresh: str | None, n_chunks: int, number: int) -> int:
+def _at_second(folder: str | None, n_chunks: int, number: int) -> int:
     work(n_chunks)
-    tried: set[tuple[str, int]] = get_worker().__dict__.setdefault("_tried", set())
-    if fresh is not None and (fresh, number) not in tried:
-        tried.add((fresh, number))
+    # A file, as the second attempt may be on the other worker.
+    if folder is not None and not (tried := Path(folder, str(number))).exists():
+        tried.touch()
         raise ValueError("not yet")
     return number
 

@@ -7,7 +7,6 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 import numpy as np
-from numpy.typing import NDArray
 
 from taskscope.analysis.explain.evidence import Evidence, listed
 from taskscope.analysis.explain.finding import Finding, at_most, measured
@@ -27,8 +26,6 @@ __all__ = [
 ]
 
 _SHORT_S = 2e-3
-_STRAGGLER = 3.0
-_MIN_LIKE = 8
 _MAX_NAMED = 100
 """Most tasks that evidence names by their numbers in the graph."""
 _IDLE = 0.25
@@ -87,6 +84,8 @@ def recomputed(known: Evidence) -> Iterator[Finding]:
     worth_s, n_again, again_s = 0.0, 0, 0.0
     names: dict[str, None] = {}
     for work in known.works:
+        if not len(work.task):
+            continue
         keys = _keys(known, work)
         is_again = np.array([key in seen for key in keys], bool)
         seen.update(key for key in keys if _TOKEN.search(key))
@@ -240,7 +239,7 @@ def short_tasks(known: Evidence, work: Workload) -> Iterator[Finding]:
 
 def stragglers(known: Evidence, work: Workload) -> Iterator[Finding]:
     """Say that few tasks took far longer than their like."""
-    usual, is_late = _usual_s(work)
+    usual, is_late = known.usual[work.run.run]
     if not is_late.any() or work.load.is_lock_bound:
         return
     worth_s = known.saved_s(work, np.where(is_late, usual, work.seconds))
@@ -269,7 +268,7 @@ def few_tasks_or_long_chain(known: Evidence, work: Workload) -> Iterator[Finding
     work_s, chain_s = float(work.seconds.sum()) / work.n_workers, longest_chain_s(work)
     in_tasks_s = max(work.recorded_s - work.outside_s, 1e-9)
     is_idle = work.n_workers > 1 and 1 - work_s / in_tasks_s >= _IDLE
-    if not is_idle or work.load.is_lock_bound or _usual_s(work)[1].any():
+    if not is_idle or work.load.is_lock_bound or known.usual[work.run.run].is_late.any():
         return
     worth_s = max(known.base_s[work.run.run] - work.outside_s - work_s, 0.0)
     evidence = {
@@ -301,16 +300,3 @@ def few_tasks_or_long_chain(known: Evidence, work: Workload) -> Iterator[Finding
 
 def _longest_cpu_s(work: Workload) -> float:
     return longest_chain_s(work, np.nan_to_num(work.cpu_s))
-
-
-def _usual_s(work: Workload) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
-    """Return the median duration of each task's prefix, and which few tasks took far longer."""
-    usual = work.seconds.copy()
-    is_late = np.zeros(len(usual), bool)
-    for prefix in np.unique(work.prefix).tolist():
-        mine = np.flatnonzero(work.prefix == prefix)
-        median_s = float(np.median(work.seconds[mine]))
-        late = work.seconds[mine] > max(_STRAGGLER * median_s, 1e-3)
-        if len(mine) >= _MIN_LIKE and late.sum() <= 0.1 * len(mine):
-            usual[mine], is_late[mine] = median_s, late
-    return usual, is_late

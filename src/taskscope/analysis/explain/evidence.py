@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,7 +14,30 @@ from taskscope.analysis.explain.replay import Workload, replayed_s
 from taskscope.analysis.quantities import format_percent, printable
 from taskscope.model.recording import RecordedData
 
-__all__ = ["Evidence", "listed"]
+__all__ = ["Evidence", "Usual", "listed", "usual_of"]
+
+_STRAGGLER = 3.0
+_MIN_LIKE = 8
+
+
+class Usual(NamedTuple):
+    """The median duration of each task's prefix, and which few tasks took far longer."""
+
+    seconds: NDArray[np.float64]
+    is_late: NDArray[np.bool_]
+
+
+def usual_of(work: Workload) -> Usual:
+    """Return how long the tasks of a compute usually take; a prefix of few tasks has no such time."""
+    usual = work.seconds.copy()
+    is_late = np.zeros(len(usual), bool)
+    for prefix in np.unique(work.prefix).tolist():
+        mine = np.flatnonzero(work.prefix == prefix)
+        median_s = float(np.median(work.seconds[mine]))
+        late = work.seconds[mine] > max(_STRAGGLER * median_s, 1e-3)
+        if len(mine) >= _MIN_LIKE and late.sum() <= 0.1 * len(mine):
+            usual[mine], is_late[mine] = median_s, late
+    return Usual(usual, is_late)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -32,6 +56,8 @@ class Evidence:
         They, the earliest first.
     base_s
         How long a replay of each takes as it was, by its number.
+    usual
+        How long its tasks usually take, likewise.
     """
 
     recording: RecordedData
@@ -39,6 +65,7 @@ class Evidence:
     path: CriticalPath
     works: tuple[Workload, ...]
     base_s: Mapping[int, float]
+    usual: Mapping[int, Usual]
 
     def saved_s(self, work: Workload, seconds: NDArray[np.float64] | None = None) -> float:
         """Return how much shorter a compute is when it is run again so, or its tasks take so long."""

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 from taskscope.analysis.explain import causes, cluster_causes
 from taskscope.analysis.explain.critical_path import critical_path
-from taskscope.analysis.explain.evidence import Evidence
+from taskscope.analysis.explain.evidence import Evidence, usual_of
 from taskscope.analysis.explain.finding import Explanation, Finding
 from taskscope.analysis.explain.replay import makespan_of, replayed_s, why_not, workloads
 from taskscope.analysis.explain.schedule import own_runs
@@ -47,9 +48,17 @@ def explain(recording: RecordedData, run: int | None = None) -> Explanation:
     if reason is not None:
         return Explanation((), makespan_s, reason, None)
     path, works = critical_path(recording, run), tuple(workloads(recording, runs))
-    known = Evidence(recording, makespan_s, path, works, {work.run.run: replayed_s(work) for work in works})
+    known = Evidence(
+        recording,
+        makespan_s,
+        path,
+        works,
+        base_s={work.run.run: replayed_s(work) for work in works},
+        usual={work.run.run: usual_of(work) for work in works},
+    )
     least_s = _LEAST_SHARE * known.makespan_s
-    found = [finding for finding in _findings(known) if finding.worth_s >= max(least_s, 1e-9)]
+    found = [_within(finding, makespan_s) for finding in _findings(known)]
+    found = [finding for finding in found if finding.worth_s >= max(least_s, 1e-9)]
     found.sort(key=lambda finding: -finding.worth_s)
     return Explanation(tuple(found), known.makespan_s, None, None if found else _healthy(known))
 
@@ -61,6 +70,12 @@ def _findings(known: Evidence) -> Iterator[Finding]:
         if len(work.seconds):
             for of_each in _OF_EACH:
                 yield from of_each(known, work)
+
+
+def _within(finding: Finding, makespan_s: float) -> Finding:
+    """Return a finding worth no more than all: a replay takes longer where clocks of machines disagree."""
+    low_s, worth_s, high_s = (min(s, makespan_s) for s in (finding.low_s, finding.worth_s, finding.high_s))
+    return replace(finding, low_s=low_s, worth_s=worth_s, high_s=high_s)
 
 
 def _healthy(known: Evidence) -> str:
