@@ -14,6 +14,7 @@ from benchmarks.harness import Table
 from taskscope.jupyter.feed.feed import CONTROL, DATA, Feed
 from taskscope.session import Session
 from taskscope.sources.cluster.link import Link
+from taskscope.sources.cluster.metrics import WorkerMetrics
 from taskscope.sources.cluster.observer import Polling
 from taskscope.sources.cluster.rows import Rows
 from taskscope.sources.cluster.runs import TrackedRun
@@ -154,10 +155,11 @@ class _Feeding:
         workers.update(
             {"workers": {a: {"name": i, "nthreads": _N_THREADS} for i, a in enumerate(_ADDRESSES)}}
         )
-        transfers = TransferLogs(WorkerPoll(self.link, workers, recorder), recorder)
+        poll = WorkerPoll(self.link, workers, recorder)
+        transfers, metrics = TransferLogs(poll, recorder), WorkerMetrics(poll, recorder)
         others = Others(recorder, workers, lambda: None)
         watched = Watched(self.link, workers, recorder)
-        self._tasks = Tasks(watched, Rows(watched, transfers), others, lambda _client: False)
+        self._tasks = Tasks(watched, Rows(watched, transfers, metrics), others, lambda _client: False)
         self._polling = Polling(watched)
 
     def feed_graph(self) -> None:

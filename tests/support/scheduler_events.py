@@ -10,6 +10,7 @@ from taskscope.model.clock import Clock
 from taskscope.record import Recorder
 from taskscope.sources.cluster.adapter import Submission
 from taskscope.sources.cluster.link import Link
+from taskscope.sources.cluster.metrics import WorkerMetrics
 from taskscope.sources.cluster.observer import Event, News
 from taskscope.sources.cluster.rows import Rows
 from taskscope.sources.cluster.runs import TrackedRun
@@ -49,8 +50,10 @@ class World:
         self.link = link or Link(SCHEDULER, {})
         self.watched = Watched(self.link, self.workers, self.recorder)
         self.others = Others(self.recorder, self.workers, lambda: None)
-        transfers = TransferLogs(WorkerPoll(self.link, self.workers, self.recorder), self.recorder)
-        self.tasks = Tasks(self.watched, Rows(self.watched, transfers), self.others, OURS.__eq__)
+        poll = WorkerPoll(self.link, self.workers, self.recorder)
+        self.metrics = WorkerMetrics(poll, self.recorder)
+        rows = Rows(self.watched, TransferLogs(poll, self.recorder), self.metrics)
+        self.tasks = Tasks(self.watched, rows, self.others, OURS.__eq__)
         self.tasks.is_exact = is_exact
         self.tasks.opened = clock.perf_counter()
         self.n_events = 0

@@ -36,7 +36,8 @@ export async function readRecording(file: Uint8Array, options: ReadOptions = {})
   return inFile(() => recordingOf(read));
 }
 
-function recordingOf({ said, tables, problem }: FileTables): FileRecording {
+function recordingOf({ said, tables: told, problem }: FileTables): FileRecording {
+  const tables = { ...told, tasks: { ...told.tasks, columns: withCpu(told) } };
   const startedAt = said.at('started_at').text();
   const isTime = /(?:Z|[+-]\d\d:\d\d)$/.test(startedAt) && !Number.isNaN(Date.parse(startedAt));
   if (!isTime) {
@@ -80,6 +81,30 @@ function runsOf({ runs: { n, columns } }: Tables, stopS: number | null): Section
       status: Int32Array.from(columns.status, (status, i) => (isCut(i) ? interrupted : status))
     }
   };
+}
+
+/** The tasks, with the CPU time that was told later than they. */
+function withCpu({ tasks: { columns }, metered }: Tables): TaskColumns {
+  if (metered.n === 0) {
+    return columns;
+  }
+  const late = metered.columns;
+  const rows = new Map<number, number[]>(Array.from(late.key, key => [key, []]));
+  columns.key.forEach((key: number, row: number) => {
+    rows.get(key)?.push(row);
+  });
+  const [cpuS, cpuFrom] = [Float64Array.from(columns.cpuS), Int32Array.from(columns.cpuFrom)];
+  const farFrom = (startS: number, row: number): number => Math.abs((columns.stopS[row] as number) - (columns.durationS[row] as number) - startS);
+  late.key.forEach((key: number, i: number) => {
+    // A task that ran again has several rows; of a killed process, one may have none.
+    const [row] = (rows.get(key) ?? []).sort((a, b) => farFrom(late.startS[i] as number, a) - farFrom(late.startS[i] as number, b));
+    demand((late.cpuS[i] as number) >= 0, 'CPU time is not negative');
+    if (row !== undefined) {
+      cpuS[row] = Math.min(late.cpuS[i] as number, columns.durationS[row] as number);
+      cpuFrom[row] = late.cpuFrom[i] as number;
+    }
+  });
+  return { ...columns, cpuS, cpuFrom };
 }
 
 /** The tasks, and those that were in flight as interrupted at `nowS`, but those that have ended since. */

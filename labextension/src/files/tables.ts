@@ -155,6 +155,15 @@ export const TABLES = {
       error: 'int? of errors'
     }
   },
+  metered: {
+    mode: 'append',
+    columns: {
+      key: 'int of keys',
+      start_s: 'time',
+      cpu_s: 'duration?',
+      cpu_from: 'int? < 2'
+    }
+  },
   running: {
     mode: 'whole',
     columns: {
@@ -366,6 +375,9 @@ export const CHOICES = {
   tasks: {
     status: ['finished', 'erred', 'interrupted', 'lost', 'running'],
     observed_by: ['worker', 'scheduler'],
+    cpu_from: ['measured', 'shared']
+  },
+  metered: {
     cpu_from: ['measured', 'shared']
   },
   running: {

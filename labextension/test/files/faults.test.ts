@@ -104,6 +104,14 @@ it('leaves out of what was in flight what has ended since', async () => {
   expect(problem).toBe('this file is not complete: it ends before part 4 is complete; what follows after that is missing');
 });
 
+it('gives tasks the CPU time that was told later than they, each row of one that ran again its own', async () => {
+  const metered = { columns: { key: [1, 0, 0], start_s: [1_010_000_000, 1_001_000_000, 1_000_000_000], cpu_s: [5_000_000, 20_000_000, 2_500_000], cpu_from: [1, 0, 0] } };
+  const again = { ...taskRows(1, [1, 0]), columns: { ...taskRows(1, [1, 0]).columns, stop_s: [1_020_000_000, 1_011_000_000] } };
+  const { batch: { tasks } } = await readRecording(fileOf([GROWS, HALF, batch({ tasks: again }), batch({ metered }), END]));
+  const closeTo = (values: number[]): number[] => values.map(value => expect.closeTo(value, 6) as number);
+  expect([[...tasks.startS], [...tasks.cpuS], [...tasks.cpuFrom]]).toEqual([closeTo([0, 1, 0.1]), closeTo([0.25, 0.5, 1]), [0, 1, 0]]);
+});
+
 it('names what is unknown of a file that ends early', async () => {
   const said = async (file: Uint8Array): Promise<string | null> => (await readRecording(file)).problem;
   const known = 'this file is not complete: it ends before part 3 is complete; what follows after that is missing';

@@ -132,7 +132,8 @@ def _facts(recording: RecordedData, totals: Totals) -> list[tuple[str, str]]:
     memory = format_bytes(totals.peak_rss_bytes)
     dt_s = recording.metadata.get("dt_s")
     on_workers, executing = _on_workers(totals.workers), measure_executing(recording)
-    if totals.cpu_s is None and executing is not None:
+    is_on_cluster = totals.cpu_s is None or totals.schedulers == (CLUSTER,)
+    if totals.n_cpu_unknown and is_on_cluster and executing is not None:
         cpu = f"{format_duration(executing.cpu_s)} in tasks that finished"
     if totals.peak_rss_bytes is not None and CLUSTER in totals.schedulers:
         memory += " in this process"

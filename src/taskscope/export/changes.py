@@ -71,6 +71,7 @@ class Changes:
         """What was recorded, once that is known: what was folded or noted only then does not belong to it."""
         self._version = self._n_groups = self._n_lanes = self._n_workers = 0
         self._n_holdings = self._n_samples = self._n_transfers = 0
+        self._n_metered = recorder.n_metered
         self._messages: list[Message] = []
         self._stacks_place = StackPlace()
         self._n_activities = self._n_sources = 0
@@ -151,11 +152,12 @@ class Changes:
     def _next(self) -> bool:
         """Add what is new, of long tables a part; return whether there is more."""
         follower, recorder, writer = self._follower, self._recorder, self._writer
+        whole = self._ended_as
+        ends = None if whole is None else whole.ends
+        metered = self._metered(None if ends is None else ends.metered)
         rows = follower.rows(_MAX_ROWS)
         landed = list(follower.landed())
         running = follower.in_flight(_MAX_RUNNING)
-        whole = self._ended_as
-        ends = None if whole is None else whole.ends
         last_activity = recorder.activities.cursor if ends is None else ends.activities
         last_holding = recorder.holdings.cursor if ends is None else ends.holdings
         first_activity, activities = recorder.activities.since(
@@ -174,6 +176,9 @@ class Changes:
         for block, errors in rows:
             if self._is_mine(np.array(block.run)):
                 self._tasks(block, errors)
+        for block in metered:
+            if self._is_mine(np.array(block.run)):
+                writer.add_metered(block.part(block.task < writer.n_keys(block.run)))
         for told in landed:
             self._landed(told)
         self._activities(first_activity, activities)
@@ -226,6 +231,19 @@ class Changes:
         told = block.part(block.task < self._writer.n_keys(block.run))
         texts = {task: self._redaction.remark(text) for task, text in errors.items()}
         self._writer.add_tasks(told, texts)
+
+    def _metered(self, last: int | None) -> list[RowBlock]:
+        """Return the tasks that were told of which the CPU time has become known."""
+        n = self._recorder.n_metered if last is None else last
+        numbers, blocks = self._recorder.metered_since(self._n_metered, n)
+        self._n_metered = n
+        # What is read from now on has it.
+        n_told = int(np.searchsorted(numbers, self._follower.cursor))
+        told: list[RowBlock] = []
+        for block in blocks:
+            told.append(block.part(slice(n_told)))
+            n_told = max(n_told - len(block), 0)
+        return told
 
     def _landed(self, told: Landed) -> None:
         if not self._is_mine(np.array(told.run)):

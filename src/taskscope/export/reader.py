@@ -46,6 +46,7 @@ from taskscope.model.tables.records import (
     Message,
     Run,
     join_flags,
+    split_flags,
 )
 from taskscope.model.tables.resources import ResourceRows
 from taskscope.model.tables.stacks import NO_STACKS, Function, StackColumns, StackRows
@@ -191,6 +192,7 @@ class _Tables:
         """
         keys = _Keys(self._column("keys", "run"), sorted(self._graphs))
         tasks = _Tasks(self._column)
+        tasks.meter({column.name: self._column("metered", column.name) for column in FILE["metered"].columns})
         now_s = float(self._state["now_s"])
         require(not np.isnan(now_s), "a batch says how late it is")
         if problem is not None:
@@ -571,6 +573,23 @@ class _Tasks:
 
     def rows(self) -> _Columns:
         return self._columns
+
+    def meter(self, told: _Columns) -> None:
+        """Take in CPU time that was told later than the tasks."""
+        if not len(told["key"]):
+            return
+        key, start = self._columns["key"], self._columns["start"]
+        near = np.flatnonzero(np.isin(key, told["key"]))
+        names = zip(key[near].tolist(), start[near].tolist(), strict=True)
+        rows = dict(zip(names, near.tolist(), strict=True))
+        # Of a killed process it may be told of tasks that are not.
+        those = zip(told["key"].tolist(), told["start_s"].tolist(), strict=True)
+        found = np.array([rows.get(name, -1) for name in those])
+        rows_of, cpu = found[found >= 0], told["cpu_s"][found >= 0]
+        require((cpu >= 0).all(), "CPU time is not negative")
+        self._columns["cpu"][rows_of] = np.minimum(cpu, self._columns["duration"][rows_of])
+        codes = split_flags(self._columns["flags"][rows_of]) | {"cpu_from": told["cpu_from"][found >= 0]}
+        self._columns["flags"][rows_of] = join_flags(codes)
 
     def last_stop_s(self) -> float:
         return float((self._columns["start"] + self._columns["duration"]).max()) if self.n else -np.inf

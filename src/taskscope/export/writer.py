@@ -19,7 +19,7 @@ from taskscope.model.streams import FILE
 from taskscope.model.tables.activities import ActivityRows, Transfer
 from taskscope.model.tables.columns import GraphColumns, RowBlock
 from taskscope.model.tables.held import HeldRows
-from taskscope.model.tables.records import Group, split_flags
+from taskscope.model.tables.records import Group, flag_codes, split_flags
 from taskscope.model.tables.resources import ResourceRows
 from taskscope.model.tables.stacks import Function, StackColumns, StackRows
 from taskscope.model.tables.workers import WorkerSample
@@ -216,6 +216,18 @@ class FileWriter:
             cpu_s=block.cpu.astype(np.float64),
             nbytes=block.sizes(),
             error=self._error_rows(block.task, codes["status"], errors),
+        )
+
+    def add_metered(self, block: RowBlock) -> None:
+        """Add the CPU time of tasks that were added without it."""
+        start, _ = self._span(block.start, block.duration)
+        self.add_by_key(
+            "metered",
+            block.run,
+            block.task,
+            start_s=start,
+            cpu_s=block.cpu.astype(np.float64),
+            cpu_from=flag_codes(block.flags, "cpu_from"),
         )
 
     def _span(

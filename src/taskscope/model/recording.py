@@ -58,12 +58,15 @@ class LogEnds:
         How many rows there had been of each.
     in_flight
         How many of the recording's blocks, the last ones, are of tasks in flight.
+    metered
+        Of how many tasks the CPU time had become known after they were folded in.
     """
 
     tasks: int
     activities: int
     holdings: int
     in_flight: int
+    metered: int
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -368,6 +368,16 @@ _FILED = (
         ),
     ),
     Table(
+        name="metered",
+        meaning="CPU time of tasks that became known after they had been told.",
+        columns=(
+            _KEY_ROW,
+            shown(RowBlock, "start", name="start_s"),
+            shown(RowBlock, "cpu", name="cpu_s"),
+            FLAGS["cpu_from"],
+        ),
+    ),
+    Table(
         name="running",
         meaning="Tasks in flight; of a complete file tasks has them.",
         mode="whole",

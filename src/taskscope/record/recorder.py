@@ -273,6 +273,17 @@ class Recorder:
                 [(b, runs[b.run].graph.identify, runs[b.run].graph.errors) for b in parts]
             )
 
+    @property
+    def n_metered(self) -> int:
+        """Of how many tasks the CPU time became known after they were folded in."""
+        return self._tasks.n_metered
+
+    def metered_since(self, n: int, limit: int | None = None) -> tuple[NDArray[np.int64], list[RowBlock]]:
+        """Return the rows of these, but the `n` first, as far as they are held: numbers, and all of them."""
+        with self._lock:
+            rows = self._tasks.metered_since(n, limit)
+            return rows, self._tasks.at(rows)
+
     def follow(self, first_run: int) -> Follower:
         """Return a reader that gets all there is of the runs from `first_run` on, at its own pace."""
         with self._lock:
@@ -394,7 +405,11 @@ class Recorder:
                 workers=tuple(w for w in self.workers if start_s <= w.time_s <= until_s),
                 metrics=self.metered.between(first_run, last_run),
                 ends=LogEnds(
-                    self._tasks.cursor, self.activities.cursor, self.holdings.cursor, len(in_flight)
+                    self._tasks.cursor,
+                    self.activities.cursor,
+                    self.holdings.cursor,
+                    len(in_flight),
+                    self._tasks.n_metered,
                 ),
             )
 

@@ -15,9 +15,9 @@ from distributed.metrics import context_meter
 import taskscope
 from taskscope.model.recording import RecordedData
 from taskscope.model.tables.workers import Metric
-from taskscope.record import Recorder
+from taskscope.record import Recorder, RunLog
 from taskscope.sources.cluster.link import Pace
-from taskscope.sources.cluster.metrics import WorkerMetrics
+from taskscope.sources.cluster.metrics import Ended, TaskCpu, WorkerMetrics
 from taskscope.sources.cluster.runs import TrackedRun
 from taskscope.sources.cluster.worker_poll import WorkerPoll
 from taskscope.sources.cluster.workers import Workers
@@ -75,6 +75,147 @@ def test_cpu_time_by_prefix_is_what_tasks_measure_themselves(client: Client) -> 
             assert cpu_s <= found[name] <= cpu_s * 1.02 + n * 0.5e-3, (name, cpu_s, found[name])
 
 
+def test_cpu_time_of_single_tasks_is_what_they_measure_themselves(client: Client) -> None:
+    for _ in range(3):
+        with taskscope.profile(display=False) as run:
+            alone = {
+                name: client.submit(f, 0.2, key=f"{name}-1", pure=False)
+                for name, f in (("lone-spin", spin), ("lone-rest", rest))
+            }
+            several = client.map(spin, [0.05] * 8, range(8), key=[("spin-e", i) for i in range(8)])
+            truth = {name: future.result() for name, future in alone.items()}
+            shared_s = sum(client.gather(several))
+            client.cancel([*alone.values(), *several])
+            del alone, several
+        rows = tasks_of(run.recording)
+        for name, cpu_s in truth.items():
+            ((found, _, cpu_from),) = rows[name]
+            # What calls a task and measures its result is in it.
+            assert cpu_from == "measured"
+            assert cpu_s <= found <= cpu_s * 1.01 + 0.5e-3, (name, cpu_s, found)
+        assert {cpu_from for _, _, cpu_from in rows["spin-e"]} <= {"measured", "shared"}
+        found_s = sum(cpu_s for cpu_s, _, _ in rows["spin-e"])
+        assert shared_s <= found_s <= shared_s * 1.02 + 8 * 0.5e-3
+        assert all(cpu_s <= took_s + 1e-6 for cpu_s, took_s, _ in rows["spin-e"])
+
+
+def tasks_of(recording: RecordedData) -> dict[str, list[tuple[float, float, str | None]]]:
+    """Return CPU time, duration, and how the one is known, of the tasks of each prefix."""
+    rows: defaultdict[str, list[tuple[float, float, str | None]]] = defaultdict(list)
+    table = recording.table("tasks")
+    columns = (list(table[name]) for name in ("prefix", "start_s", "stop_s", "cpu_s", "cpu_from"))
+    for prefix, start_s, stop_s, cpu_s, cpu_from in zip(*columns, strict=True):
+        rows[prefix].append((cpu_s, stop_s - start_s, cpu_from))
+    return rows
+
+
+def fail(seconds: float) -> None:
+    spin(seconds)
+    raise ValueError("no")
+
+
+async def coroutine(seconds: float) -> None:
+    spin(seconds)
+    await asyncio.sleep(0)
+
+
+def test_of_tasks_that_fail_and_of_coroutines_it_is_not_known(client: Client) -> None:
+    with taskscope.profile(display=False) as run:
+        futures = [client.submit(f, 0.02, key=f"{f.__name__}-1", pure=False) for f in (spin, fail, coroutine)]
+        assert [type(future.exception()).__name__ for future in futures] == [
+            "NoneType", "ValueError", "NoneType"
+        ]  # fmt: skip
+        client.cancel(futures)
+        del futures
+    rows = tasks_of(run.recording)
+    known = {prefix: (cpu_s > 0.0, cpu_from) for prefix, ((cpu_s, _, cpu_from),) in rows.items()}
+    assert known == {"spin": (True, "measured"), "fail": (False, None), "coroutine": (False, None)}
+
+
+def ended(log: RunLog, key: str, start: float, seconds: float, reported: float) -> Ended:
+    return Ended(log, key, start, seconds, reported)
+
+
+def test_a_task_is_given_what_came_between_the_looks_that_it_ended_between(fake_clock: FakeClock) -> None:
+    log, cpu = Recorder(clock=fake_clock).begin(), TaskCpu()
+
+    def both(cpu_s: float, took_s: float, **others: float) -> dict[str, dict[str, float]]:
+        return {"inc": {"thread-cpu": cpu_s, "thread-noncpu": took_s - cpu_s, **others}}
+
+    def metered() -> list[object]:
+        found = list(log.metered)
+        log.metered.clear()
+        return found
+
+    cpu.begin(A, 10.0, ["inc-2"])
+    # Before the first look, and booked by then or not.
+    cpu.end(A, ended(log, "inc-1", 8.0, 1.0, 9.5))
+    cpu.end(A, ended(log, "inc-2", 9.0, 0.75, 9.875))
+    cpu.look(A, 12.0, [], both(0.5, 0.75))
+    assert metered() == []
+    # Told only after the look that has it.
+    cpu.end(A, ended(log, "inc-4", 13.0, 2.0, 15.0))
+    cpu.look(A, 14.0, [], both(1.0, 4.0))
+    assert metered() == ["inc-2", 9.0, 0.5, False]
+    cpu.end(A, ended(log, "inc-3", 10.0, 3.0, 13.0))
+    cpu.end(A, ended(log, "inc-5", 12.5, 1.0, 13.5))
+    # Of those that are over all was told; P2P meters itself, within of what tasks take.
+    cpu.look(A, 16.0, [], both(0.25, 1.5, **{"p2p-cpu": 0.25, "p2p-disk-write": 0.25}))
+    assert metered() == ["inc-3", 10.0, 0.75, True, "inc-5", 12.5, 0.25, True]
+    cpu.settle(frozenset({"inc", "none"}))
+    assert metered() == ["inc-4", 13.0, 0.5, False]
+    # What was booked by then and is told too late is in no later sum.
+    cpu.end(A, ended(log, "inc-6", 14.0, 0.5, 15.5))
+    cpu.end(A, ended(log, "inc-7", 16.0, 0.5, 17.0))
+    cpu.look(A, 18.0, [], both(0.375, 0.5))
+    cpu.settle(frozenset({"inc"}))
+    assert metered() == ["inc-7", 16.0, 0.375, False]
+
+
+@pytest.mark.parametrize(
+    ("seconds", "reported"),
+    [
+        # One ended beside it of which nobody told.
+        ({"thread-cpu": 0.5, "thread-noncpu": 1.0}, 11.0),
+        # It ran in a process of an executor, or another did.
+        ({"executor": 1.0}, 11.0),
+        ({"thread-cpu": 0.25, "thread-noncpu": 0.25, "executor": 0.5}, 11.0),
+        # Of what was booked not all was told.
+        ({"thread-cpu": 0.25, "thread-noncpu": 0.25}, 11.0),
+        # Nobody knows when it was booked.
+        ({"thread-cpu": 0.5, "thread-noncpu": 0.5}, float("nan")),
+    ],
+)
+def test_what_cannot_be_of_those_tasks_alone_is_given_to_none(
+    seconds: dict[str, float], reported: float, fake_clock: FakeClock
+) -> None:
+    log, cpu = Recorder(clock=fake_clock).begin(), TaskCpu()
+    cpu.begin(A, 10.0, [])
+    cpu.end(A, ended(log, "inc-1", 10.0, 1.0, reported))
+    cpu.look(A, 12.0, [], {"inc": seconds})
+    cpu.settle(frozenset({"inc"}))
+    assert log.metered == []
+
+
+def test_of_more_tasks_than_are_kept_it_is_not_known(
+    fake_clock: FakeClock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("taskscope.sources.cluster.metrics._MOST_ENDED", 2)
+    log, cpu = Recorder(clock=fake_clock).begin(), TaskCpu()
+    cpu.begin(A, 10.0, [])
+    for number in range(3):
+        cpu.end(A, ended(log, f"inc-{number}", 10.0 + number, 1.0, 11.0 + number))
+    cpu.look(A, 14.0, [], {"inc": {"thread-cpu": 3.0, "thread-noncpu": 0.0}})
+    cpu.settle(frozenset({"inc"}))
+    assert log.metered == []
+    # A worker that is gone is forgotten, with its tasks.
+    cpu.end(A, ended(log, "inc-4", 14.0, 1.0, 15.0))
+    cpu.forget(frozenset())
+    cpu.look(A, 16.0, [], {"inc": {"thread-cpu": 1.0, "thread-noncpu": 0.0}})
+    cpu.settle(frozenset({"inc"}))
+    assert log.metered == []
+
+
 def test_they_are_in_files_and_in_the_summary(client: Client, tmp_path: Path) -> None:
     with taskscope.profile(display=False, save=tmp_path / "a.taskscope") as run:
         client.submit(spin, 0.05, key="whirl-1").result()
@@ -90,8 +231,7 @@ def test_they_are_in_files_and_in_the_summary(client: Client, tmp_path: Path) ->
     lines = [line.split() for line in recording.summary().splitlines()]
     (cpu,) = [line for line in lines if line[:2] == ["CPU", "time"]]
     (execute,) = [line for line in lines if line[:1] == ["execute"]]
-    assert cpu[4:] == ["in", "tasks", "that", "finished"]
-    assert execute[3:6:2] == [*cpu[2:3], "CPU,"]
+    assert execute[3:6] == [*cpu[2:], "CPU,"]
     assert [line[-1] for line in lines if line[:2] == ["task", "type"]] == ["CPU"]
     recording.save(tmp_path / "c.taskscope", redact=True)
     assert {m.prefix for m in taskscope.load(tmp_path / "c.taskscope").metrics}.isdisjoint({"whirl"})

@@ -1,14 +1,17 @@
-"""The tasks that a recorder holds, and where they are found."""
+"""The tasks that a recorder holds, where they are found, and of which the CPU time became known later."""
 
 from __future__ import annotations
 
+from array import array
 from collections import Counter
 from collections.abc import Container, Mapping, Sequence
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from taskscope.model.tables.columns import RowBlock
+from taskscope.model.tables.records import flag_of
 from taskscope.record.tables.log import Log
 
 __all__ = ["TaskLog", "count_by_run"]
@@ -27,6 +30,69 @@ class TaskLog(Log[RowBlock]):
 
     def __init__(self, max_rows: int) -> None:
         super().__init__(RowBlock, max_rows)
+        self._metered = array("q")
+        self._n_forgotten = 0
+
+    @property
+    def n_metered(self) -> int:
+        """Of how many rows the CPU time became known after they were appended."""
+        return self._n_forgotten + len(self._metered)
+
+    def meter(
+        self,
+        run: int,
+        tasks: NDArray[np.int32],
+        start: NDArray[np.float64],
+        cpu: NDArray[np.float32],
+        is_shared: NDArray[np.bool_],
+    ) -> NDArray[np.int64]:
+        """Set the CPU time of rows, known by task and start; return those that are held, ascending.
+
+        Blocks are replaced: recordings that were taken before have theirs.
+        """
+        found: list[NDArray[np.int64]] = []
+        # A task that ran again has several rows.
+        places = {name: place for place, name in enumerate(zip(tasks.tolist(), start.tolist(), strict=True))}
+        blocks = self.blocks()
+        # It became known soon after they were appended.
+        for number, (first, block) in reversed(list(enumerate(blocks))):
+            if not places:
+                break
+            if block.run != run:
+                continue
+            near = np.flatnonzero(np.isin(block.task, tasks))
+            names = zip(block.task[near].tolist(), block.start[near].tolist(), strict=True)
+            of = np.array([places.pop(name, -1) for name in names], np.int64)
+            rows, of = near[of >= 0], of[of >= 0]
+            known, flags = block.cpu.copy(), block.flags.copy()
+            known[rows] = np.clip(cpu[of], 0.0, block.duration[rows])
+            flags[rows] |= np.where(is_shared[of], flag_of("cpu_from", "shared"), 0).astype(np.uint8)
+            blocks[number] = (first, replace(block, cpu=known, flags=flags))
+            found.append(rows + first)
+        self._blocks = blocks
+        numbers = np.sort(np.concatenate([np.empty(0, np.int64), *found]))
+        self._metered.extend(numbers.tolist())
+        gone = max(len(self._metered) - self.max_rows, 0)
+        del self._metered[:gone]
+        self._n_forgotten += gone
+        return numbers
+
+    def metered_since(self, n: int, limit: int | None = None) -> NDArray[np.int64]:
+        """Return the rows of which the CPU time became known, but the `n` first, as far as they are held."""
+        first = max(n - self._n_forgotten, 0)
+        last = None if limit is None else max(limit - self._n_forgotten, 0)
+        rows = np.array(self._metered[first:last], np.int64)
+        return np.sort(rows[rows >= self.dropped])
+
+    def at(self, rows: NDArray[np.int64]) -> list[RowBlock]:
+        """Return these rows, which are held, by block; they ascend."""
+        parts = []
+        while len(rows):
+            first, block = self._block_of(int(rows[0]))
+            n = int(np.searchsorted(rows, first + len(block)))
+            parts.append(block.part(rows[:n] - first))
+            rows = rows[n:]
+        return parts
 
     def drop_oldest_block(self) -> list[RowBlock]:
         """Drop the first block; return it."""

@@ -66,6 +66,7 @@ class RunLog:
         "label",
         "landed",
         "lanes",
+        "metered",
         "metric",
         "n_tasks",
         "n_workers",
@@ -94,6 +95,7 @@ class RunLog:
     )
     REMOTE_WIDTH = 7
     REPORTED_WIDTH = 5
+    METERED_WIDTH = 4
 
     def __init__(  # noqa: PLR0915 - an attribute a line
         self, run: int, clock: Clock, fault: Callable[[str, BaseException], None]
@@ -135,6 +137,9 @@ class RunLog:
         """Rows from other processes, flat: key, pid, thread, start, stop, CPU seconds, size."""
         self.reported: list[object] = []
         """Rows of a cluster's workers, whose lanes may be thousands, flat: key, lane, start, stop, size."""
+        self.metered: list[object] = []
+        """CPU time that became known after a task's row was reported, flat: key, start, seconds, and whether
+        it is a share of what several took."""
         self.spared: list[object] = []
         """Flat: key, whether it does not have to run; what is said last of a key counts."""
         self.superseded: list[object] = []
@@ -229,7 +234,7 @@ class RunLog:
 
     def discard(self) -> None:
         """Forget all rows that wait to be read."""
-        noted = (self.landed, self.values, self.spared, self.superseded)
+        noted = (self.landed, self.values, self.spared, self.superseded, self.metered)
         for rows in (*noted, self.remote, self.reported, *self.lanes.values()):
             rows.clear()
         self.failed.clear()

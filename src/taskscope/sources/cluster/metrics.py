@@ -4,32 +4,49 @@ Each worker of distributed adds up, as long as it lives, where the time of its t
 their threads and off it, reading what they need, and whatever P2P and users meter inside of them. It books
 a task in the very step in which it reports it. What has come since the last answer is of the compute that
 goes on and has tasks of that prefix; where several have, of the one that began last.
+
+What came of a prefix between two answers of a worker is the CPU time of those tasks of it that ended there
+in between: of one it is measured, of several each has a share (`TaskCpu`). Tasks that raised are metered as
+one sum without their CPU time, and coroutines and those of other processes without any.
 """
 
 from __future__ import annotations
 
 import math
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
-from typing import Any, TypeAlias
+from collections.abc import Collection, Hashable, Iterable, Mapping, MutableMapping, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple, TypeAlias
 
 from taskscope.model.keys import key_text, split_key
-from taskscope.record import Recorder
+from taskscope.record import Recorder, RunLog
 from taskscope.sources.cluster.link import Pace, read_each
 from taskscope.sources.cluster.runs import TrackedRun
 from taskscope.sources.cluster.worker_poll import Answers, Question, WorkerPoll
 
-__all__ = ["WorkerMetrics"]
+__all__ = ["Ended", "TaskCpu", "WorkerMetrics"]
 
 _Name: TypeAlias = tuple[str, str, str]
 """A prefix, an activity, a unit."""
 
 _MOST_SUMS = 100_000
+_MOST_ENDED = 500_000
+_MORE, _MORE_S = 1.01, 0.001
+"""By how much more may be metered of tasks than they took."""
+_LESS = 0.9
+"""How much of what they took is metered of them at least."""
 _Entry: TypeAlias = tuple[str, str, str, float]
 
 
-def _read_metrics(dask_worker: Any = None) -> list[tuple[str, str, str, float]]:
-    """Run on a worker: return prefix, activity, unit and sum of all that was metered of executing tasks."""
+def _read_metrics(
+    dask_worker: Any = None,
+) -> tuple[float, list[str], list[tuple[str, str, str, float]]]:
+    """Run on a worker: return what it has metered of executing tasks.
+
+    That is the time, which tasks it has not booked, and prefix, activity, unit and sum of all it has.
+    """
+    from distributed.metrics import time
+
     sums: dict[tuple[str, str, str], float] = {}
     for name, value in list(getattr(dask_worker, "digests_total", {}).items()):
         # The second is the span, of which there may be many.
@@ -37,7 +54,13 @@ def _read_metrics(dask_worker: Any = None) -> list[tuple[str, str, str, float]]:
             place = str(name[2])[:500], str(name[3])[:500], str(name[4])[:20]
             if place in sums or len(sums) < 20_000:
                 sums[place] = sums.get(place, 0.0) + float(value)
-    return [(*place, value) for place, value in sums.items()]
+    state = getattr(dask_worker, "state", None)
+    executing = [*getattr(state, "executing", ()), *getattr(state, "long_running", ())]
+    return (
+        time(),
+        [str(task.key)[:500] for task in executing],
+        [(*place, value) for place, value in sums.items()],
+    )
 
 
 # So that it travels as code, not as the name of a module that workers may not have.
@@ -49,6 +72,137 @@ def _checked(entry: Sequence[Any]) -> _Entry:
     if not math.isfinite(value):
         raise ValueError(f"what was metered must be finite, got {value}")
     return key_text(prefix), key_text(activity), str(unit), float(value)
+
+
+class Ended(NamedTuple):
+    """A task that finished in a thread of a worker.
+
+    Parameters
+    ----------
+    log
+        Where its run is recorded; None if that is not recorded.
+    key, start
+        Which row it is.
+    seconds
+        How long it took.
+    reported
+        When its worker reported it, by the worker's own clock; NaN where that is not known.
+    """
+
+    log: RunLog | None
+    key: Hashable
+    start: float
+    seconds: float
+    reported: float
+
+
+@dataclass(frozen=True, slots=True)
+class _Look:
+    """What a worker had booked at a moment: seconds that are new since the look before, by prefix."""
+
+    time: float
+    executing: Collection[str]
+    seconds: dict[str, dict[str, float]]
+
+    def has(self, task: Ended) -> bool:
+        """Return whether a task was booked by then."""
+        if not task.reported <= self.time:
+            return False
+        # It is booked a moment after the time that stands in its report.
+        return not self.executing or str(task.key)[:500] not in self.executing
+
+
+class TaskCpu:
+    """Tells how much CPU time single tasks took, by what came to their workers' sums between two looks.
+
+    What finished before a look may be told after it. So a look is settled when the next one has come, or,
+    for the prefixes of runs that are over, at once: all their tasks have been told by then.
+    """
+
+    def __init__(self) -> None:
+        self._ended: dict[str, dict[str, list[Ended]]] = defaultdict(lambda: defaultdict(list))
+        """Tasks that no look has settled, by worker and prefix."""
+        self._n_ended = 0
+        self._looks: dict[str, _Look] = {}
+        """The last look of each worker, which is to be settled."""
+        self._settled: dict[str, _Look] = {}
+        """The last look of each worker that was settled: what was booked by then is not in later ones."""
+        self._early: dict[str, dict[str, _Look]] = defaultdict(dict)
+        """Those after it that were settled for single prefixes."""
+
+    def end(self, worker: str, task: Ended) -> None:
+        """Note a task that finished."""
+        if self._n_ended >= _MOST_ENDED:
+            # What was metered of them is more than what others took, so it is given to nobody.
+            self._ended.clear()
+            self._n_ended = 0
+        self._ended[worker][split_key(task.key)[1]].append(task)
+        self._n_ended += 1
+
+    def look(
+        self, worker: str, time: float, executing: Sequence[str], seconds: dict[str, dict[str, float]]
+    ) -> None:
+        """Take what a worker said; `seconds` are new since it said so last, by prefix and activity."""
+        before = self._looks.get(worker)
+        if before is not None:
+            self._settle(worker, before, list(before.seconds))
+            self._settled[worker] = before
+            self._early.pop(worker, None)
+        self._looks[worker] = _Look(time, frozenset(executing), seconds)
+
+    def begin(self, worker: str, time: float, executing: Sequence[str]) -> None:
+        """Take what a worker said first: of what came before nothing is known."""
+        self._looks.pop(worker, None)
+        self._early.pop(worker, None)
+        self._settled[worker] = _Look(time, frozenset(executing), {})
+
+    def settle(self, prefixes: frozenset[str]) -> None:
+        """Settle the last look of each worker for these prefixes, of whose tasks all have been told."""
+        for worker, look in self._looks.items():
+            for prefix in prefixes & look.seconds.keys():
+                self._settle(worker, look, [prefix])
+                self._early[worker][prefix] = look
+
+    def forget(self, present: Collection[str]) -> None:
+        """Forget workers that are not there any more."""
+        for worker in [worker for worker in self._settled.keys() | self._looks if worker not in present]:
+            known: MutableMapping[str, Any]
+            for known in (self._looks, self._early, self._settled):
+                known.pop(worker, None)
+            self._n_ended -= sum(map(len, self._ended.pop(worker, {}).values()))
+
+    def _settle(self, worker: str, look: _Look, prefixes: Sequence[str]) -> None:
+        of_worker = self._ended.get(worker, {})
+        for prefix in prefixes:
+            seconds, waiting = look.seconds.pop(prefix), of_worker.pop(prefix, [])
+            before = self._early[worker].get(prefix) or self._settled.get(worker)
+            booked = [task for task in waiting if look.has(task)]
+            left = [task for task in waiting if not (look.has(task) or math.isnan(task.reported))]
+            self._n_ended -= len(waiting) - len(left)
+            if left:
+                of_worker[prefix] = left
+            # What was booked earlier and told only now was in what came by then.
+            _give(seconds, [task for task in booked if before is None or not before.has(task)])
+
+
+def _give(seconds: Mapping[str, float], tasks: Sequence[Ended]) -> None:
+    """Tell the CPU time of tasks of which all was metered that a worker metered of their prefix meanwhile."""
+    took_s = sum(task.seconds for task in tasks)
+    cpu_s = sum(value for activity, value in seconds.items() if activity.endswith("-cpu"))
+    in_threads_s = cpu_s + sum(value for name, value in seconds.items() if name.endswith("-noncpu"))
+    if "thread-cpu" not in seconds or in_threads_s > _MORE * took_s + _MORE_S * len(tasks):
+        # They ran elsewhere, or others ended beside them of which nobody told.
+        return
+    if min(took_s - in_threads_s, seconds.get("executor", 0.0)) > (1.0 - _LESS) * took_s:
+        # Some ran in a process of an executor, where nothing is metered.
+        return
+    if sum(seconds.values()) < _LESS * took_s - _MORE_S * len(tasks):
+        # Some are not in it.
+        return
+    for task in tasks:
+        if task.log is not None:
+            share = task.seconds / took_s if took_s else 1.0 / len(tasks)
+            task.log.metered.extend((task.key, task.start, cpu_s * share, len(tasks) > 1))
 
 
 class WorkerMetrics:
@@ -75,6 +229,13 @@ class WorkerMetrics:
         self._prefixes: dict[TrackedRun, tuple[int, frozenset[str]]] = {}
         """The prefixes of runs that go on, and of how many keys."""
         self._refused = False
+        self._tasks = TaskCpu()
+
+    def end(self, workers: Sequence[str], tasks: Iterable[Ended]) -> None:
+        """Note tasks that finished in threads of these workers."""
+        if not self._refused:
+            for worker, task in zip(workers, tasks, strict=True):
+                self._tasks.end(worker, task)
 
     async def open(self, pace: Pace) -> None:
         """Ask what there is before anything is recorded.
@@ -102,6 +263,8 @@ class WorkerMetrics:
             self._question.begin(pace)
             if at_once:
                 self._take_all(await self._question.answers(wait=True), at_once=True)
+        over = [run for run in runs if run.over is not None]
+        self._tasks.settle(frozenset().union(*map(self._prefixes_of, over)))
         self._tell(runs)
 
     def close(self) -> None:
@@ -121,19 +284,30 @@ class WorkerMetrics:
             self._recorder.warn("a worker did not tell what it metered in time: CPU time may be missing")
         self._last = {a: last for a, last in self._last.items() if a in self._workers.present}
         self._question.take_each(answers, self._take)
+        self._tasks.forget(self._workers.present)
 
-    def _take(self, address: str, told: Iterable[Sequence[Any]]) -> None:
-        entries, wrong = read_each(told, _checked)
+    def _take(self, address: str, told: tuple[float, list[str], Iterable[Sequence[Any]]]) -> None:
+        time, executing, sums = told
+        entries, wrong = read_each(sums, _checked)
         now = {entry[:3]: entry[3] for entry in entries}
-        before = self._last.get(address, now if address in self._old else {})
+        is_first = address in self._old and address not in self._last
+        before = self._last.get(address, now if is_first else {})
         if any(now.get(name, 0.0) < value for name, value in before.items() if name[2] == "seconds"):
             # Another was started at its address, and begins from nothing.
-            before = {}
+            is_first, before = True, {}
+        seconds: dict[str, dict[str, float]] = defaultdict(dict)
         for name, value in now.items():
             grown = value - before.get(name, 0.0)
+            prefix, activity, unit = name
+            if unit == "seconds" and (grown or prefix in seconds):
+                seconds[prefix][activity] = grown
             if grown and len(self._new) < _MOST_SUMS:
                 self._new[address, name] += grown
         self._last[address] = now
+        if is_first:
+            self._tasks.begin(address, float(time), list(map(str, executing)))
+        else:
+            self._tasks.look(address, float(time), list(map(str, executing)), dict(seconds))
         if wrong is not None:
             raise wrong
 

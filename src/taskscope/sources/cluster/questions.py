@@ -231,7 +231,9 @@ class Questions:
         self._poll = poll = WorkerPoll(link, workers, recorder, wanted.avoided)
         self._transfers = TransferLogs(poll, recorder)
         self._others = Others(recorder, workers, told)
-        self.tasks = Tasks(watched, Rows(watched, self._transfers), self._others, guests.have)
+        self._metrics = WorkerMetrics(poll, recorder)
+        rows = Rows(watched, self._transfers, self._metrics)
+        self.tasks = Tasks(watched, rows, self._others, guests.have)
         """What is known of tasks."""
         self._observer = Observer(link, recorder)
         self._polling = Polling(watched)
@@ -239,7 +241,6 @@ class Questions:
         self._executing = Executing(poll, recorder)
         self._probe = ClockProbe(link, poll, recorder)
         self._holdings = Holdings(watched, self.tasks)
-        self._metrics = WorkerMetrics(poll, recorder)
         self._profiles = WorkerProfiles(poll, recorder, lambda: wanted.samples)
         self._read_at = -math.inf
         """When it was last asked for what happened."""

@@ -21,6 +21,7 @@ from taskscope.model.tables.activities import ACTIVITIES, FAILED_ATTEMPT
 from taskscope.record import LaneActivity, LaneKey, RunLog
 from taskscope.record.writers.appended import FailedTask
 from taskscope.sources.cluster.clocks import UNCORRECTED, Corrections
+from taskscope.sources.cluster.metrics import Ended, WorkerMetrics
 from taskscope.sources.cluster.runs import TrackedRun
 from taskscope.sources.cluster.worker_logs import TransferLogs
 from taskscope.sources.cluster.workers import Watched, thread_id
@@ -264,12 +265,15 @@ class Rows:
         The cluster.
     transfers
         Told of transfers.
+    metrics
+        Told of tasks that finished.
     """
 
-    def __init__(self, watched: Watched, transfers: TransferLogs) -> None:
+    def __init__(self, watched: Watched, transfers: TransferLogs, metrics: WorkerMetrics) -> None:
         self._workers = watched.workers
         self._recorder = watched.recorder
         self._transfers = transfers
+        self._metrics = metrics
         self._corrections = Corrections()
         self._shift_s = math.nan
         self._texts: set[str] = set()
@@ -305,11 +309,30 @@ class Rows:
         places: dict[TrackedRun | None, list[int]] = {}
         for place, run in enumerate(runs):
             places.setdefault(run, []).append(place)
-        timed = self.timed(told, _coroutines(told, places))
+        coroutines = _coroutines(told, places)
+        timed = self.timed(told, coroutines)
+        self._meter(timed, runs, coroutines)
         for run, mine in places.items():
             if run is not None:
                 self._warn_of_clocks(timed, mine)
                 tell(run, timed, mine, self._transfers)
+
+    def _meter(
+        self, timed: TimedExecutions, runs: Sequence[TrackedRun | None], coroutines: Collection[int]
+    ) -> None:
+        told = timed.told
+        start = timed.start[told.computed]
+        seconds = timed.stop[told.computed] - start
+        logs = [None if run is None else run.log for run in runs]
+        columns = (logs, told.keys, start.tolist(), seconds.tolist(), told.reported.tolist())
+        tasks = map(Ended, *columns)
+        if not (told.errors or coroutines):
+            self._metrics.end(told.workers, tasks)
+            return
+        apart = told.errors.keys() | coroutines
+        mine = [place for place in range(len(told)) if place not in apart]
+        found = list(tasks)
+        self._metrics.end([told.workers[place] for place in mine], [found[place] for place in mine])
 
     def _warn_of_clocks(self, timed: TimedExecutions, places: Sequence[int]) -> None:
         for place in set(timed.told.stepped).intersection(places):
