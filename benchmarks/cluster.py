@@ -9,6 +9,7 @@ from __future__ import annotations
 from benchmarks.cluster_asks import measure_asks
 from benchmarks.cluster_clocks import measure_clocks
 from benchmarks.cluster_cost import measure_cost, measure_share
+from benchmarks.cluster_cpu import measure_cpu
 from benchmarks.cluster_lag import measure_lag
 from benchmarks.cluster_page_lag import measure_page_lag
 from benchmarks.cluster_report import measure_reports
@@ -28,6 +29,7 @@ def measure(*, quick: bool) -> list[Table]:
         measure_share(10 if quick else 100, compute_s=3.0 if quick else 5.0, repetitions=3),
         measure_page_lag(100 if quick else 1_000),
         measure_reports(1_000 if quick else 10_000, rounds=3 if quick else 5),
+        measure_cpu(rounds=1 if quick else 5),
     ]
 
 

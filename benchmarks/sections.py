@@ -62,6 +62,7 @@ SECTIONS = {
         Section("cluster-lag", "benchmarks.cluster --tables 6 8", in_quick=False),
         Section("cluster-eta", "benchmarks.eta --tables 2 3", _LONG_S, in_quick=False),
         Section("cluster-report", "benchmarks.cluster --tables 9", in_quick=False),
+        Section("cluster-cpu", "benchmarks.cluster --tables 10", in_quick=False),
         Section("cluster-clocks", "benchmarks.cluster --tables 4", in_quick=False),
         Section("browser", "benchmarks.browser", in_quick=False),
         Section("frontend", "benchmarks.frontend sizes busy chart lanes live"),

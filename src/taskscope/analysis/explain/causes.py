@@ -201,13 +201,16 @@ def waiting(known: Evidence, work: Workload) -> Iterator[Finding]:
     worth_s = known.saved_s(work, work.seconds - off_s)
     names = known.most(work.prefix, off_s)
     share = format_percent(float(cpu_s[waits].sum() / work.seconds[waits].sum()))
+    cure = "run more of them at a time: compute(num_workers=…)"
+    if work.run.is_on_cluster:
+        cure = "give workers more threads; where they take turns in running Python, have more of one thread"
     yield measured(
         "waiting",
         worth_s,
         f"tasks of {listed(names)} had a core for {share} of their time: for the rest they waited, for "
         "files, the network, a lock or sleep, or for a core that other programs used",
-        "where they wait for files or the network, run more of them at a time: compute(num_workers=…); "
-        "recording.profile() says in which functions they were",
+        f"where they wait for files or the network, {cure}; recording.profile() says in which functions they "
+        "were",
         {
             "run": work.run.run,
             "seconds": float(work.seconds[waits].sum()),

@@ -91,10 +91,13 @@ def load_of(recording: RecordedData, schedule: Schedule) -> Load:
     concurrency = task_s / busy_s if busy_s else 0.0
     n_cores = recording.metadata.get("n_cores")
     n_cores = int(n_cores) if isinstance(n_cores, int | float) and n_cores >= 1 else None
+    if schedule.run.is_on_cluster:
+        # Nobody tells how many cores workers have.
+        n_cores = None
     scheduler = schedule.run.scheduler
     has_lock = scheduler in ("threads", "synchronous", "sync", None)
-    if schedule.run.is_on_cluster or not task_s or np.isnan(schedule.cpu_s).mean() > _MAX_UNKNOWN:
-        return Load(concurrency, None, None, None if schedule.run.is_on_cluster else n_cores, has_lock, False)
+    if not task_s or np.isnan(schedule.cpu_s).mean() > _MAX_UNKNOWN:
+        return Load(concurrency, None, None, n_cores, has_lock, False)
     cpu_s = np.nan_to_num(schedule.cpu_s.astype(np.float64))
     share, rate = float(cpu_s.sum()) / task_s, float(cpu_s.sum()) / busy_s
     is_bound = (

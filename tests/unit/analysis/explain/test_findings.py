@@ -174,6 +174,15 @@ def test_what_others_threads_compute_is_not_that_tasks_wait() -> None:
     assert [f.cause for f in found] == ["waiting"]
 
 
+def test_on_a_cluster_tasks_wait_whose_workers_metered_little_on_the_cpu() -> None:
+    (found,) = filled([1.0] * 8, 4, cpu=0.125, percent=400.0, scheduler=CLUSTER).explain().findings
+    assert (found.cause, round(found.worth_s, 6)) == ("waiting", 1.75)
+    assert "give workers more threads" in found.advice
+    # That all cores of this machine were used says nothing of theirs.
+    assert filled([1.0] * 8, 4, percent=400.0, scheduler=CLUSTER).explain().findings == ()
+    assert filled([1.0] * 8, 4, cpu=math.nan, scheduler=CLUSTER).explain().findings == ()
+
+
 def test_a_large_graph_has_many_tasks_or_carries_much() -> None:
     few, many = filled([0.01] * 8, 4, late_s=0.25), filled([0.01] * 1_000, 4, late_s=0.5)
     assert few.explain().findings == ()
