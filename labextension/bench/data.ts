@@ -95,6 +95,7 @@ export class TaskMaker {
         rssBytes: new Float64Array(), nProcesses: new Uint16Array(), gap: new Uint8Array()
       },
       cluster: null,
+      metered: { row: new Int32Array(), cpuS: new Float64Array(), cpuFrom: new Int32Array() },
     held: {
         first: 0, run: new Int32Array(), group: new Uint16Array(), timeS: new Float64Array(),
         nKeys: new Uint32Array(), nbytes: new Float64Array(), nUnsized: new Uint32Array(), value: null, nUnvalued: null,

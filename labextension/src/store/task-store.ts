@@ -131,6 +131,7 @@ export class TaskStore {
       return this.#gap(false, `group ${unknown} is used but was never announced`);
     }
     const rows = this.#tasks.append(batch);
+    this.#tasks.meter(batch.metered);
     this.#tasks.dropOld(batch.dropped, this.#maxTasks);
     this.resources.append(batch.resources);
     this.held.append(batch.held);

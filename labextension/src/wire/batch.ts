@@ -115,7 +115,8 @@ export function batchOf({ tasks, ...sections }: Sections, recorder: string, epoc
     remarks: rowsOf(sections.messages).map(({ level, ...remark }) => ({ ...remark, level: choice(CHOICES.messages.level, level) })),
     resources: { first: sections.resources.first, nCores: state.nCores, limitBytes: state.limitBytes, ...sections.resources.columns },
     held: heldOf(sections.cache, metrics, state.cacheUnknown === 1),
-    cluster: clusterOf(sections, state.nActivitiesDropped)
+    cluster: clusterOf(sections, state.nActivitiesDropped),
+    metered: sections.metered.columns
   };
 }
 

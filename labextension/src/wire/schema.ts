@@ -225,6 +225,15 @@ export interface Batch {
   readonly held: HeldColumns;
   /** What only clusters have; null: nothing. */
   readonly cluster: ClusterPart | null;
+  /** What became known of older tasks. */
+  readonly metered: MeteredColumns;
+}
+
+/** CPU time that became known after its task was told of: the recorder's numbers of rows, and codes of `cpu_from`. */
+export interface MeteredColumns {
+  readonly row: Column;
+  readonly cpuS: Column;
+  readonly cpuFrom: Column;
 }
 
 /** Kinds of activity by their code on the wire. */

@@ -215,6 +215,14 @@ export const TABLES = {
       nbytes: 'int?'
     }
   },
+  metered: {
+    mode: 'whole',
+    columns: {
+      row: 'int',
+      cpu_s: 'duration?',
+      cpu_from: 'int? < 2'
+    }
+  },
   completed: {
     mode: 'whole',
     columns: {
@@ -295,5 +303,8 @@ export const CHOICES = {
   },
   activities: {
     activity: ['transfer', 'disk-read', 'disk-write', 'deserialize', 'serialize', 'other', 'failed-attempt']
+  },
+  metered: {
+    cpu_from: ['measured', 'shared']
   }
 } as const;

@@ -15,7 +15,7 @@ export function smallBatch(batch: Partial<Batch> = {}): Batch {
     },
     errors: [],
     groups: [], lanes: [], runs: [], progress: [], estimates: [], stops: [], running: [], remarks: [],
-    resources: resourceColumns(), held: heldColumns(), cluster: null,
+    resources: resourceColumns(), held: heldColumns(), cluster: null, metered: { row: new Int32Array(), cpuS: new Float64Array(), cpuFrom: new Int32Array() },
     ...batch
   };
 }

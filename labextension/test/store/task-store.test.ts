@@ -38,6 +38,18 @@ describe('rows', () => {
     ]);
   });
 
+  it('are given the CPU time that becomes known later, by their numbers, as far as they are here', () => {
+    const store = new TaskStore();
+    const metered = (row: number[], cpuS: number[], cpuFrom: number[]): Partial<Batch> =>
+      ({ metered: { row: Int32Array.from(row), cpuS: Float64Array.from(cpuS), cpuFrom: Int32Array.from(cpuFrom) } });
+    const known = (): unknown => [0, 1, 2].map(i => [store.detail(0, i)?.cpuS, store.detail(0, i)?.cpuFrom]);
+    // Rows 0 to 4 were dropped before they came.
+    store.append({ ...batchOf([task(0), task(1)], { first: 5, dropped: 5 }), ...metered([5, 7, 4], [0.25, 0.125, 0.5], [1, 0, 0]) });
+    expect(known()).toEqual([[0.25, 'shared'], [null, 'measured'], [undefined, undefined]]);
+    store.append({ ...batchOf([task(2)], { seq: 1, first: 7, dropped: 5 }), ...metered([6], [0.5], [0]) });
+    expect(known()).toEqual([[0.25, 'shared'], [0.5, 'measured'], [null, 'measured']]);
+  });
+
   it('are sorted by start in each lane, though they come by their end', () => {
     const store = new TaskStore();
     store.append(batchOf([task(2), task(1), task(9, { lane: 1 })]));

@@ -35,6 +35,7 @@ function plain(value: unknown): unknown {
 it('a message becomes a batch, whole and converted', () => {
   expect(plain(read(ROWS))).toEqual({
     recorder: 'rec', epoch: 'rec-1', seq: 0, nowS: 10, active: true, final: false, first: 0, count: 3, cursor: 3, dropped: 0, cluster: null,
+    metered: { row: [], cpuS: [], cpuFrom: [] },
     tasks: {
       run: [0, 0, 0], lane: [1, 0, 0], group: [0, 1, 0], status: [1, 3, 0], observedBy: [0, 1, 0], cpuFrom: [0, 0, 1], startS: [2.5, 1, 1], stopS: [3, 1, 2],
       cpuS: [0.5, NaN, 2], nbytes: [1, NaN, 2 ** 40],
@@ -84,7 +85,7 @@ it('samples, and what was held in bytes and in a metric of the user', () => {
 });
 
 it('what only clusters have', () => {
-  const { cluster } = read([], {
+  const { cluster, metered } = read([], {
     tables: {
       sources: [{ text: '' }, { text: 'tcp://1' }],
       activities: [
@@ -92,12 +93,14 @@ it('what only clusters have', () => {
         { run: 0, lane: 1, group: 0, activity: 6, source: null, start_s: 1e7, duration_s: 5e6, nbytes: null }
       ],
       completed: [{ row: 1, nbytes: 4 }],
+      metered: [{ row: 2, cpu_s: 5e6, cpu_from: 1 }],
       workers: [{ worker: 3, address: 'tcp://1', name: 'one', n_threads: 2 }],
       worker_samples: [{
         time_s: 1e7, worker: 3, n_threads: 2, n_executing: null, cpu_percent: 50, rss_bytes: null, managed_bytes: 2, spilled_bytes: 0, limit_bytes: 9
       }]
     }
   });
+  expect(plain(metered)).toEqual({ row: [2], cpuS: [0.5], cpuFrom: [1] });
   expect(plain(cluster)).toEqual({
     activities: {
       first: 0, dropped: 0, run: [0, 0], lane: [1, 1], kind: [1, 6], group: [0, 0], source: [1, 0], startS: [1, 1], durationS: [0.5, 0.5],

@@ -236,6 +236,16 @@ _DECLARED = (
     ),
     _ACTIVITIES,
     Table(
+        name="metered",
+        meaning="Older tasks of which the CPU time has become known.",
+        mode="whole",
+        columns=(
+            _whole("row", "The number of the task."),
+            shown(RowBlock, "cpu", name="cpu_s"),
+            FLAGS["cpu_from"],
+        ),
+    ),
+    Table(
         name="completed",
         meaning="Older activities of which the bytes have become known.",
         mode="whole",

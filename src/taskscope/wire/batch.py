@@ -157,9 +157,27 @@ class WorkerPart:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class MeteredPart:
+    """CPU time that became known after its task was told of, for one message.
+
+    Parameters
+    ----------
+    rows
+        Numbers of the tasks.
+    cpu_s, cpu_from
+        How much it was, and how that is known, as places among the choices of that column.
+    """
+
+    rows: NDArray[np.int64] = field(default_factory=lambda: np.empty(0, "i8"))
+    cpu_s: NDArray[np.float64] = field(default_factory=lambda: np.empty(0, "f8"))
+    cpu_from: NDArray[np.uint8] = field(default_factory=lambda: np.empty(0, "u1"))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class ClusterPart:
     """All of it for one message."""
 
+    metered: MeteredPart = field(default_factory=MeteredPart)
     activities: ActivityPart = field(default_factory=ActivityPart)
     workers: WorkerPart = field(default_factory=WorkerPart)
 
@@ -168,7 +186,7 @@ class ClusterPart:
         """Whether there is nothing to say."""
         activities, workers = self.activities, self.workers
         parts = (activities.rows, activities.sources, activities.completed, workers.samples, workers.workers)
-        return not any(len(part) for part in parts)
+        return not any(len(part) for part in (*parts, self.metered.rows))
 
 
 def changed_workers(
@@ -322,6 +340,17 @@ class PageEncoder:
             "activities": (
                 activities.rows,
                 lambda: Section(activities.first, _activities(activities.rows, self._tick_s)),
+            ),
+            "metered": (
+                cluster.metered.rows,
+                lambda: Section(
+                    0,
+                    {
+                        "row": cluster.metered.rows,
+                        "cpu_s": cluster.metered.cpu_s,
+                        "cpu_from": cluster.metered.cpu_from,
+                    },
+                ),
             ),
             "completed": (
                 activities.completed,

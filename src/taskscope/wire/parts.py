@@ -81,8 +81,8 @@ def in_parts(sections: Mapping[str, Section]) -> list[dict[str, Section]]:
 
 
 def _can_go_ahead(name: str) -> bool:
-    # What is told whole is told in one frame; but each row of `completed` counts by itself.
-    return name == "completed" or (PAGE[name].mode != "whole" and name not in _WITH_TASKS)
+    # What is told whole is told in one frame; but each row of these counts by itself.
+    return name in {"completed", "metered"} or (PAGE[name].mode != "whole" and name not in _WITH_TASKS)
 
 
 def _parts(sections: Mapping[str, Section]) -> Iterator[tuple[str, Section]]:

@@ -1,5 +1,5 @@
 /** The tasks of one recorder that ended: by row in order of arrival, and by lane in order of start. */
-import type { Batch, TaskStatus } from '../../wire';
+import type { Batch, MeteredColumns, TaskStatus } from '../../wire';
 import { STATUSES, UNKNOWN_CODE } from '../../wire';
 import { columnTable, knownOf } from '../columns';
 import type { FailureKind } from './failures';
@@ -105,6 +105,17 @@ export class TaskTable {
     this.#noteFailures(batch, skip, base);
     this.#nextNumber = Math.max(this.#nextNumber, first + count);
     return count - skip;
+  }
+
+  /** Take over what became known of rows that are here. */
+  meter({ row: numbers, cpuS, cpuFrom }: MeteredColumns): void {
+    for (let i = 0; i < numbers.length; i += 1) {
+      const place = (this.#numbers.rowOf(numbers[i] as number) ?? -1) - this.#firstRow;
+      if (place >= 0 && place < this.#rows.n) {
+        this.#rows.cpuS[place] = cpuS[i] as number;
+        this.#rows.cpuFrom[place] = cpuFrom[i] as number;
+      }
+    }
   }
 
   /** Keep what the recorder keeps, and no more than fits; not for each message, because it moves all that stays. */

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import numpy as np
+
+from taskscope.model.tables.records import flag_codes
 from taskscope.record import Recorder
-from taskscope.wire import ActivityPart, ClusterPart, WorkerPart, changed_workers
+from taskscope.wire import ActivityPart, ClusterPart, MeteredPart, WorkerPart, changed_workers
 
 __all__ = ["ClusterStream"]
 
@@ -17,6 +20,8 @@ class ClusterStream:
         self._recorder = recorder
         self._n_activities = self._n_completed = self._n_samples = 0
         self._n_sources = 1
+        # Rows that are told from now on have it.
+        self._n_metered = recorder.n_metered
         self._workers: dict[str, tuple[int, str, str, int]] = {}
 
     @property
@@ -25,13 +30,28 @@ class ClusterStream:
         log = self._recorder.activities
         return (
             self._n_activities < log.cursor
+            or self._n_metered < self._recorder.n_metered
             or self._n_completed < log.n_completed
             or self._n_samples < self._recorder.workers.cursor
         )
 
     def next(self) -> ClusterPart:
         """Return what the next message says; it counts as sent."""
-        return ClusterPart(activities=self._new_activities(), workers=self._new_samples())
+        return ClusterPart(
+            metered=self._newly_metered(), activities=self._new_activities(), workers=self._new_samples()
+        )
+
+    def _newly_metered(self) -> MeteredPart:
+        n = min(self._recorder.n_metered, self._n_metered + _MAX_ROWS)
+        rows, blocks = self._recorder.metered_since(self._n_metered, n)
+        self._n_metered = n
+        whole = [block.cpu for block in blocks]
+        flags = [block.flags for block in blocks]
+        return MeteredPart(
+            rows=rows,
+            cpu_s=np.concatenate([np.empty(0), *whole]).astype(np.float64),
+            cpu_from=flag_codes(np.concatenate([np.empty(0, np.uint8), *flags]), "cpu_from"),
+        )
 
     def _new_activities(self) -> ActivityPart:
         new = self._recorder.activities_since(

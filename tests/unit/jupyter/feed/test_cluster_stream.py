@@ -45,6 +45,25 @@ def pull(recorder: Recorder) -> None:
         pass
 
 
+def test_cpu_time_that_becomes_known_later_is_told_of_tasks_that_were_told() -> None:
+    recorder, log = a_recorder()
+    page = Page(recorder)
+    start = recorder.origin + 1.0
+    for place, key in enumerate(("x-1", "y-2")):
+        log.reported.extend((key, LANE, start + place, start + place + 0.5, 8.0))
+    pull(recorder)
+    assert [row["cpu_s"] for row in page.told()["tasks"]] == [None, None]
+    log.metered.extend(("y-2", start + 1.0, 0.25, True))
+    behind = [page.stream.behind]
+    pull(recorder)
+    behind.append(page.stream.behind)
+    assert page.told()["metered"] == [{"row": 1, "cpu_s": 0.25, "cpu_from": 1}]
+    assert [*behind, page.stream.behind] == [False, True, False]
+    late = Page(recorder).told()
+    assert ([row["cpu_s"] for row in late["tasks"]], late["metered"]) == ([None, 0.25], [])
+    end_run(log)
+
+
 def test_activities_are_told_once_with_group_and_source() -> None:
     recorder, log = a_recorder()
     page = Page(recorder)
