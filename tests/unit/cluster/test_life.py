@@ -14,7 +14,7 @@ from pathlib import Path
 import dask
 import pytest
 from dask.delayed import delayed
-from distributed import Client, Event, LocalCluster, Scheduler, Security, Worker, wait
+from distributed import Client, Event, LocalCluster, Scheduler, Security, Status, Worker, get_worker, wait
 from distributed.core import rpc
 
 import taskscope
@@ -22,7 +22,7 @@ from taskscope.analysis.time_left import prefix_progress
 from taskscope.analysis.totals import Outcomes, measure_outcomes
 from taskscope.recording import Recording
 from taskscope.session import current
-from taskscope.sources.cluster import link, source
+from taskscope.sources.cluster import source
 from tests.support.cluster_tasks import read_truth, work, work_after
 from tests.support.scheduler_process import scheduler_process
 from tests.support.waiting import records_are_kept, until
@@ -137,11 +137,7 @@ def test_a_scheduler_that_blocks_handlers_is_recorded_in_full() -> None:
     assert text.startswith("the scheduler does not let itself be observed (")
 
 
-def test_a_scheduler_that_dies_breaks_the_run_and_holds_nobody_up(
-    truth: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    # For so long it is tried to reach it again, and the end of the block waits for that here.
-    monkeypatch.setattr(link, "_CONNECT_S", 5.0)
+def test_a_scheduler_that_dies_breaks_the_run_and_holds_nobody_up(truth: Path) -> None:
     with scheduler_process() as (address, process):
         client = Client(address, set_as_default=False)
         with taskscope.profile(display=False) as run:
@@ -155,6 +151,30 @@ def test_a_scheduler_that_dies_breaks_the_run_and_holds_nobody_up(
     assert (n_tasks, status) == (4, "erred")
     assert error.startswith(f"the scheduler {address} could not be asked any more: ")
     assert rows(run.recording, "tasks", "status") == [("interrupted",)] * 4
+
+
+def run_until_closed(number: int) -> int:
+    worker = get_worker()
+    until(lambda: worker.status != Status.running)
+    return number
+
+
+def test_a_cluster_of_this_process_that_is_closed_amid_tasks_ends_the_run_while_its_client_is_open() -> None:
+    for _ in range(3):
+        with taskscope.profile(display=False) as run:
+            with LocalCluster(n_workers=1, processes=False, dashboard_address=":0") as cluster:
+                client = Client(cluster)
+                futures = client.map(run_until_closed, range(4), pure=False)
+                until(lambda: len(run.recording.tasks) == 4)
+            # Where nobody listens any more, connecting takes as long as `until` waits.
+            until(lambda: rows(run.recording, "runs", "status") == [("erred",)])
+            client.close()
+            del futures
+        assert rows(run.recording, "runs", "status") == [("erred",)]
+        # Whether it was heard of that the worker left before the scheduler did is chance.
+        statuses = [status for (status,) in rows(run.recording, "tasks", "status")]
+        assert len(statuses) == 4
+        assert set(statuses) <= {"interrupted", "lost"}
 
 
 def test_a_scheduler_that_stands_still_holds_nobody_up_and_is_told(

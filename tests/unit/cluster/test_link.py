@@ -6,7 +6,7 @@ import threading
 
 from tornado.tcpclient import TCPClient
 
-from taskscope.sources.cluster.link import LoopThread
+from taskscope.sources.cluster.link import Link, LoopThread
 from tests.support.waiting import PATIENCE_S
 
 
@@ -27,6 +27,30 @@ def test_the_thread_ends_although_a_task_swallows_its_first_cancellation() -> No
     thread.stop()
     assert ended.done()
     assert "taskscope-cluster" not in {alive.name for alive in threading.enumerate()}
+
+
+def test_what_is_asked_of_a_scheduler_that_is_known_to_be_gone_raises_at_once() -> None:
+    class Mute:
+        """A scheduler's connection over which no answer comes."""
+
+        async def identity(self) -> None:
+            await asyncio.Event().wait()
+
+    async def ask() -> list[type[BaseException | None]]:
+        link = Link("tcp://10.0.0.1:8786", {})
+        link._rpc = Mute()
+        asking, given_up = (asyncio.create_task(link.ask("identity")) for _ in range(2))
+        await asyncio.sleep(0)
+        given_up.cancel()
+        await asyncio.wait([given_up])
+        link.lose()
+        await asyncio.wait([asking])
+        later = asyncio.create_task(link.ask("identity"))
+        await asyncio.wait([later])
+        assert given_up.cancelled()
+        return [type(task.exception()) for task in (asking, later)]
+
+    assert asyncio.run(ask()) == [ConnectionResetError] * 2
 
 
 def test_what_is_still_connected_when_the_thread_ends_is_closed() -> None:

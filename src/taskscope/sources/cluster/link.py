@@ -131,6 +131,8 @@ class Link:
         self.address = address
         self._arguments = arguments
         self._rpc: Any = None
+        self._asking: set[asyncio.Task[Any]] = set()
+        self._gone = asyncio.Event()
 
     async def ask(self, op: str, **arguments: Any) -> Any:
         """Send a message to the scheduler and return its answer.
@@ -142,13 +144,33 @@ class Link:
         Exception
             What the scheduler raised, for instance because the message is blocked there.
         """
+        if self._gone.is_set():
+            raise ConnectionResetError("it is gone")
         if self._rpc is None:
             from distributed.core import rpc
 
             self._rpc = rpc(
                 self.address, deserialize=False, timeout=_CONNECT_S, connection_args=self._arguments
             )
-        return await getattr(self._rpc, op)(**arguments)
+        asking = asyncio.create_task(getattr(self._rpc, op)(**arguments))
+        self._asking.add(asking)
+        asking.add_done_callback(self._asking.discard)
+        try:
+            return await asking
+        except asyncio.CancelledError:
+            own = asyncio.current_task()
+            if self._gone.is_set() and not (own and own.cancelling()):
+                raise ConnectionResetError("it is gone") from None
+            raise
+
+    def lose(self) -> None:
+        """Have what is asked raise, now and from now on: another connection to that scheduler has ended.
+
+        A new one to an address at which nobody listens would be tried for as long as to one that is busy.
+        """
+        self._gone.set()
+        for asking in self._asking:
+            asking.cancel()
 
     async def open(self) -> Any:
         """Return another connection, as distributed has it; its messages are not unpickled either.

@@ -389,7 +389,7 @@ class Observer:
             while True:
                 await comm.read()
         except OSError:
-            pass
+            self._link.lose()
 
     def _request(self) -> dict[str, Any]:
         from distributed.protocol.pickle import dumps
