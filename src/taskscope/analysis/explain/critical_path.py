@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -373,8 +374,9 @@ class _Walk:
         places = np.array(path)
         start = schedule.start[places]
         stop = np.minimum(schedule.stop[places], np.concatenate(([cursor], start[:-1])))
-        # The wait before each: since the end of what it waited for, or since the first task began.
-        since = np.concatenate((stop[1:], [min(int(schedule.start[0]), int(start[-1]))]))
+        # The wait before each: since what it waited for ended, or since the first task or attempt began.
+        first = min(int(schedule.start[0]), self._first_attempt(), int(start[-1]))
+        since = np.concatenate((stop[1:], [first]))
         causes = self._causes(places, since, start)
         order = np.arange(len(places))
         whole, none = np.full(len(places), run), np.full(len(places), NONE)
@@ -407,22 +409,37 @@ class _Walk:
         causes[~is_known & ~is_queue] = _CAUSES.index("unknown")
         return causes
 
+    def _first_attempt(self) -> int:
+        """Return when the first attempt of the compute began that failed; its end if there is none."""
+        rows, schedule = self._recording.activities.rows, self._schedule
+        is_mine = (rows.run == self._run) & (rows.kind == FAILED_ATTEMPT)
+        start = to_ns(rows.start[is_mine] - self._recording.zero_s)
+        return max(int(start.min(initial=schedule.end)), schedule.begin)
+
     def _activities(self, places: NDArray[np.int64]) -> dict[int, list[tuple[int, int, int]]]:
-        """Return start, stop and cause of what workers did for the tasks at these places."""
-        rows = self._recording.activities.rows
+        """Return start, stop and cause of what workers did for the tasks at these places.
+
+        An attempt that failed had its lane to itself: the next task in it waited for it, whosever it was.
+        """
+        rows, schedule = self._recording.activities.rows, self._schedule
         mine = np.flatnonzero(rows.run == self._run)
         if not len(mine):
             return {}
-        place_of = dict(zip(self._schedule.task[places].tolist(), places.tolist(), strict=True))
+        place_of = dict(zip(schedule.task[places].tolist(), places.tolist(), strict=True))
+        in_lane: defaultdict[int, list[int]] = defaultdict(list)
+        for place in reversed(places.tolist()):
+            in_lane[int(schedule.lane[place])].append(place)
         start = to_ns(rows.start[mine] - self._recording.zero_s)
         stop = start + to_ns(rows.duration[mine].astype(np.float64))
+        columns = (rows.task[mine], rows.kind[mine], rows.lane[mine], start, stop)
         did: defaultdict[int, list[tuple[int, int, int]]] = defaultdict(list)
-        for task, kind, one, until in zip(
-            rows.task[mine].tolist(), rows.kind[mine].tolist(), start.tolist(), stop.tolist(), strict=True
-        ):
-            if task in place_of:
-                cause = "failed-attempt" if kind == FAILED_ATTEMPT else ACTIVITIES[kind]
-                did[place_of[task]].append((one, until, _CAUSES.index(cause)))
+        for task, kind, lane, one, until in zip(*(c.tolist() for c in columns), strict=True):
+            found = {place_of[task]} if task in place_of else set()
+            if kind == FAILED_ATTEMPT:
+                later = bisect_left(in_lane[lane], one, key=lambda place: int(schedule.start[place]))
+                found.update(in_lane[lane][later : later + 1])
+            for place in found:
+                did[place].append((one, until, _CAUSES.index(ACTIVITIES[kind])))
         return did
 
 

@@ -10,7 +10,7 @@ from hypothesis import assume, given
 
 from taskscope.analysis.explain.critical_path import PathStep
 from taskscope.errors import UnknownNameError
-from taskscope.model.tables.activities import ActivityColumns, ActivityRows
+from taskscope.model.tables.activities import FAILED_ATTEMPT, ActivityColumns, ActivityRows
 from taskscope.model.tables.records import CLUSTER
 from taskscope.recording import Recording
 from tests.support.cluster_recordings import cluster_recording
@@ -137,6 +137,25 @@ def test_a_wait_while_all_workers_were_busy_is_a_queue() -> None:
         ("a", None, 1.0),
         (None, "queue", 4.0),
         ("d", None, 1.0),
+    ]
+
+
+def test_an_attempt_that_failed_is_waited_for_by_the_next_task_in_its_lane() -> None:
+    rows = [Row(key="a", start_s=1.5, stop_s=2.5), Row(key="b", start_s=2.5, stop_s=3.5)]
+    attempt = (0, 1, 0, FAILED_ATTEMPT, ZERO_S + 0.5, 1.0, 0, np.nan, 0)
+    run = replace(run_of(n_tasks=2, stop_s=3.5, n_workers=1), scheduler=CLUSTER)
+    recording = replace(
+        recording_of(rows, [run]), activities=ActivityColumns(ActivityRows.of([attempt]), ("",))
+    )
+    assert [(s.key, s.cause, s.duration_s) for s in recording.critical_path().steps] == [
+        (None, "graph", 0.5),
+        (None, "failed-attempt", 1.0),
+        ("a", None, 1.0),
+        ("b", None, 1.0),
+    ]
+    assert [(f.cause, f.worth_s) for f in recording.explain().findings] == [
+        ("lost-work", 1.0),
+        ("large-graph", 0.5),
     ]
 
 
