@@ -111,6 +111,7 @@ def opening_pages(server: Server, contexts: Contexts, test: str, *, keep: bool =
     yield open_one
     for _, context, options in opened:
         contexts.give_back(context, server, **options)
+    server.forget_theme()
     if not keep:
         server.shut_down_kernels()
     errors = [error for lab, _, _ in opened for error in lab.errors]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Literal
 
@@ -53,13 +52,6 @@ def violations(lab: LabPage) -> list[Any]:
         lab.page.add_script_tag(path=AXE)
     found: list[Any] = lab.page.evaluate(RUN_AXE)
     return found
-
-
-@pytest.fixture(autouse=True)
-def light_again(lab: LabPage) -> Iterator[None]:
-    """The theme is a setting of the server, which other tests share."""
-    yield
-    set_theme(lab, THEMES[0])
 
 
 def _violations_in_brief(lab: LabPage) -> list[str]:

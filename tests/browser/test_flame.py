@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 
-import pytest
 from playwright.sync_api import Locator, expect
 
 from tests.browser.harness.lab_page import LabPage
@@ -29,13 +27,6 @@ RUN = """
 with taskscope.profile(display=False, profile_cycle=0.1) as run: compute()
 """
 RECORDED = "display(FlameWidget(run.recording))"
-
-
-@pytest.fixture(autouse=True)
-def light_again(lab: LabPage) -> Iterator[None]:
-    """The theme is a setting of the server, which other tests share."""
-    yield
-    set_theme(lab, THEMES[0])
 
 
 def test_it_grows_while_the_cell_runs_and_is_driven_by_keys_and_pointer(lab: LabPage, shots: Path) -> None:

@@ -95,6 +95,10 @@ class Server:
         for session in self.request("GET", "sessions"):
             self.request("DELETE", f"sessions/{session['id']}")
 
+    def forget_theme(self) -> None:
+        """Give the next page the theme of a new installation: what a page has chosen is kept for all."""
+        (_settings(self.log.parent) / "themes.jupyterlab-settings").unlink(missing_ok=True)
+
 
 @contextmanager
 def running_server(
@@ -160,11 +164,14 @@ def _environment(folder: Path) -> dict[str, str]:
     )
 
 
+def _settings(folder: Path) -> Path:
+    return folder / "settings" / "@jupyterlab" / "apputils-extension"
+
+
 def _silence_news(folder: Path) -> None:
-    settings = folder / "settings" / "@jupyterlab" / "apputils-extension"
-    settings.mkdir(parents=True)
+    _settings(folder).mkdir(parents=True)
     text = json.dumps({"fetchNews": "false", "checkForUpdates": False})
-    (settings / "notification.jupyterlab-settings").write_text(text)
+    (_settings(folder) / "notification.jupyterlab-settings").write_text(text)
 
 
 def _offer_python3(folder: Path) -> None:
