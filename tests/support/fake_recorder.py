@@ -8,13 +8,14 @@ from typing import cast
 import numpy as np
 from numpy.typing import NDArray
 
+from taskscope.model.tables.columns import RowBlock
 from taskscope.model.tables.held import HeldRows
 from taskscope.model.tables.records import Group, Lane, Message, PrefixProgress, Run, RunningTask, TaskBlock
 from taskscope.model.tables.resources import ResourceLimits, ResourceRows
 from taskscope.model.tables.workers import WorkerSample
 from taskscope.record import Recorder
 from taskscope.record.tables.activities import ActivityLog
-from taskscope.record.tables.log import Log
+from taskscope.record.tables.log import Log, Reader, RowNumbers
 from taskscope.record.tables.recent import RecentLog
 from taskscope.record.writers.graph import GraphShape
 from tests.support.task_blocks import Row, block_of
@@ -35,7 +36,8 @@ class FakeRecorder:
         self.held = Log(HeldRows, 1_000)
         self.metrics: dict[int, str] = {}
         self.activities = ActivityLog()
-        self.activities_since = self.activities.news
+        self.new_activities = self.activities.news
+        self.metered_rows = Log(RowNumbers, 1_000)
         self.workers: RecentLog[WorkerSample] = RecentLog(10)
         self.faults: list[tuple[str, BaseException]] = []
         self.version = 0
@@ -60,6 +62,9 @@ class FakeRecorder:
     def tasks_since(self, cursor: int, limit: int) -> tuple[int, TaskBlock]:
         first = max(cursor, self.dropped)
         return first, block_of(self.rows[first : first + limit])
+
+    def newly_metered(self, reader: Reader[RowNumbers]) -> tuple[NDArray[np.int64], list[RowBlock]]:
+        return reader.next()[1].row, []
 
     def runs_since(self, version: int) -> tuple[int, list[Run]]:
         return self.version, [

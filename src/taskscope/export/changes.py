@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from datetime import timedelta
-from typing import BinaryIO
+from typing import Any, BinaryIO
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,12 +17,12 @@ from taskscope.model.tables.columns import RowBlock
 from taskscope.model.tables.records import Message, flag_codes
 from taskscope.model.tables.stacks import StackRows
 from taskscope.record import Recorder
+from taskscope.record.tables.log import Reader
 from taskscope.record.tables.stacklog import StackPlace
 from taskscope.record.writers.graph import GraphPart, Landed
 
 __all__ = ["Changes"]
 
-_MAX_ROWS = 10_000
 _MAX_SERIES_ROWS = 65_536
 _MAX_RUNNING = 200
 
@@ -70,11 +70,12 @@ class Changes:
         self._ended_as: RecordedData | None = None
         """What was recorded, once that is known: what was folded or noted only then does not belong to it."""
         self._version = self._n_groups = self._n_lanes = self._n_workers = 0
-        self._n_holdings = self._n_samples = self._n_transfers = 0
-        self._n_metered = recorder.n_metered
+        self._n_transfers = self._n_sources = 0
         self._messages: list[Message] = []
         self._stacks_place = StackPlace()
-        self._n_activities = self._n_sources = 0
+        self._new_activities = Reader(recorder.activities, _MAX_SERIES_ROWS)
+        self._new_holdings = Reader(recorder.holdings, _MAX_SERIES_ROWS)
+        self._new_samples = Reader(recorder.resources, recorder.resources.max_rows)
         self._unsized: NDArray[np.int64] = np.empty((0, 2), np.int64)
         """Numbers of activities whose bytes are not known, in the log and in the file."""
         self._told: set[int] = set()
@@ -82,6 +83,13 @@ class Changes:
         self._known: dict[int, bool] = {}
         self._kept: dict[int, NDArray[np.int32]] = {}
         self._follower = recorder.follow(first_run)
+        self._new_metered = Reader(recorder.metered_rows, _MAX_SERIES_ROWS, recorder.metered_rows.cursor)
+        self._readers: tuple[Reader[Any], ...] = (
+            self._follower.tasks,
+            self._new_activities,
+            self._new_holdings,
+            self._new_metered,
+        )
         started_at = recorder.started_at + timedelta(seconds=start_s)
         self._writer = FileWriter(file, started_at, start_s, now_s=start_s, grows=True)
         self._writer.add_metadata(self._redaction.metadata(metadata))
@@ -106,10 +114,9 @@ class Changes:
         """
         ends = recording.ends
         self.last_run = max((run.run for run in recording.runs), default=self._first_run - 1)
-        if ends is None or not self._is_before(ends):
+        if ends is None or not self._ends_at(ends):
             raise ValueError("more was written than was recorded")
         self._ended_as = recording
-        self._follower.end = ends.tasks
         writer, redaction = self._writer, self._redaction
         while self._next():
             pass
@@ -138,12 +145,14 @@ class Changes:
         }
         writer.frame(is_last=True)
 
-    def _is_before(self, ends: LogEnds) -> bool:
+    def _ends_at(self, ends: LogEnds) -> bool:
+        """Read no further than to these ends; return whether no more was read before."""
+        numbers = (ends.tasks, ends.activities, ends.holdings, ends.metered)
+        for reader, end in zip(self._readers, numbers, strict=True):
+            reader.end = end
         # A compute may have begun as the block ended.
         has_later = self.last_run is not None and max(self._told, default=-1) > self.last_run
-        n_activities, n_holdings = self._n_activities, self._n_holdings
-        is_within = n_activities <= ends.activities and n_holdings <= ends.holdings
-        return not has_later and is_within and self._follower.cursor <= ends.tasks
+        return not has_later and not any(reader.is_beyond for reader in self._readers)
 
     def _is_mine(self, run: NDArray[np.int32]) -> NDArray[np.bool_]:
         mine = run >= self._first_run
@@ -153,21 +162,12 @@ class Changes:
         """Add what is new, of long tables a part; return whether there is more."""
         follower, recorder, writer = self._follower, self._recorder, self._writer
         whole = self._ended_as
-        ends = None if whole is None else whole.ends
-        metered = self._metered(None if ends is None else ends.metered)
-        rows = follower.rows(_MAX_ROWS)
+        metered = self._metered()
+        rows = follower.rows()
         landed = list(follower.landed())
         running = follower.in_flight(_MAX_RUNNING)
-        last_activity = recorder.activities.cursor if ends is None else ends.activities
-        last_holding = recorder.holdings.cursor if ends is None else ends.holdings
-        first_activity, activities = recorder.activities.since(
-            self._n_activities, min(last_activity - self._n_activities, _MAX_SERIES_ROWS)
-        )
-        self._n_activities = first_activity + len(activities)
-        first, holdings = recorder.holdings.since(
-            self._n_holdings, min(last_holding - self._n_holdings, _MAX_SERIES_ROWS)
-        )
-        self._n_holdings = first + len(holdings)
+        first_activity, activities = self._new_activities.next()
+        _, holdings = self._new_holdings.next()
         # What is read last is named by what was read before, and is written first.
         graphs = [(run, part) for run, part in follower.graphs() if self._is_mine(np.array(run))]
         self._tables()
@@ -189,7 +189,7 @@ class Changes:
         writer.standing["running"] = self._running(running)
         writer.state["now_s"] = recorder.now_s()
         writer.state["active"] = recorder.is_active()
-        return follower.has_more_rows or self._n_activities < last_activity or self._n_holdings < last_holding
+        return any(reader.has_more for reader in self._readers)
 
     def _tables(self) -> None:
         recorder, redaction, writer = self._recorder, self._redaction, self._writer
@@ -232,13 +232,11 @@ class Changes:
         texts = {task: self._redaction.remark(text) for task, text in errors.items()}
         self._writer.add_tasks(told, texts)
 
-    def _metered(self, last: int | None) -> list[RowBlock]:
+    def _metered(self) -> list[RowBlock]:
         """Return the tasks that were told of which the CPU time has become known."""
-        n = self._recorder.n_metered if last is None else last
-        numbers, blocks = self._recorder.metered_since(self._n_metered, n)
-        self._n_metered = n
+        numbers, blocks = self._recorder.newly_metered(self._new_metered)
         # What is read from now on has it.
-        n_told = int(np.searchsorted(numbers, self._follower.cursor))
+        n_told = int(np.searchsorted(numbers, self._follower.tasks.cursor))
         told: list[RowBlock] = []
         for block in blocks:
             told.append(block.part(slice(n_told)))
@@ -289,7 +287,8 @@ class Changes:
             places = writer.n_added("activities") + np.flatnonzero(np.isnan(rows.nbytes[mine]))
             self._unsized = np.concatenate([self._unsized, np.column_stack([first + unsized, places])])
             writer.add_activities(rows.part(mine))
-        self._n_transfers, transfers = log.logged.since(self._n_transfers)
+        first_transfer, transfers = log.logged.since(self._n_transfers)
+        self._n_transfers = first_transfer + len(transfers)
         whole = self._ended_as
         recorded = {id(transfer) for transfer in (() if whole is None else whole.transfers)}
         writer.add_transfers(
@@ -301,15 +300,15 @@ class Changes:
         )
 
     def _samples(self) -> None:
-        first, samples = self._recorder.resources.since(self._n_samples, self._recorder.resources.max_rows)
-        self._n_samples = first + len(samples)
+        _, samples = self._new_samples.next()
         whole = self._ended_as
         # A sample is of the moment at which it was begun, and may be noted after a later one was asked for.
         mine_s = (
             samples.time >= self._start_s if whole is None else np.isin(samples.time, whole.resources.time)
         )
         self._writer.add_resources(samples.part(mine_s))
-        self._n_workers, workers = self._recorder.workers.since(self._n_workers)
+        first, workers = self._recorder.workers.since(self._n_workers)
+        self._n_workers = first + len(workers)
         recorded = {id(worker) for worker in (() if whole is None else whole.workers)}
         self._writer.add_workers(
             [

@@ -10,12 +10,14 @@ import numpy as np
 from taskscope.model.tables.columns import RowBlock
 from taskscope.record.run import RunState
 from taskscope.record.tables.groups import LaneTable
+from taskscope.record.tables.log import Reader
 from taskscope.record.tables.tasklog import TaskLog
 from taskscope.record.writers.graph import GraphPart, GraphPlace, Landed, LandingLog
 
 __all__ = ["Follower"]
 
 _KEYS_PER_PART = 4_000
+_MAX_ROWS = 10_000
 
 
 class Follower:
@@ -36,15 +38,13 @@ class Follower:
         now_s: Callable[[], float],
     ) -> None:
         self._first_run = first_run
-        self.end: int | None = None
-        """The number of the task after the last one that is to be read; None: all that come."""
         self._lock = lock
         self._runs = runs
-        self._tasks = tasks
         self._landings = landings
         self._lanes = lanes
         self._now_s = now_s
-        self._cursor = tasks.first_row_of(first_run)
+        self.tasks = Reader(tasks, _MAX_ROWS, tasks.first_row_of(first_run))
+        """How far it has read the rows; other threads leave it alone."""
         self._places: dict[int, GraphPlace] = {}
         self._next_run = first_run
         self._queue = landings.follow()
@@ -57,27 +57,13 @@ class Follower:
         self._landings.leave(self._queue)
         self._queue.clear()
 
-    def rows(self, limit: int) -> list[tuple[RowBlock, dict[int, str]]]:
-        """Return up to `limit` rows that are new, and what their tasks raised; empty when there are none."""
+    def rows(self) -> list[tuple[RowBlock, dict[int, str]]]:
+        """Return some of the rows that are new, and what their tasks raised; empty when there are none."""
         with self._lock:
-            if self.end is not None:
-                limit = min(limit, self.end - max(self._cursor, self._tasks.dropped))
-            first, parts = self._tasks.parts_since(self._cursor, limit)
-            self._cursor = first + sum(map(len, parts))
-            return self._with_errors(parts)
+            return self._with_errors(self.tasks.parts()[1])
 
     def _with_errors(self, blocks: Sequence[RowBlock]) -> list[tuple[RowBlock, dict[int, str]]]:
         return [(block, self._errors(block)) for block in blocks if block.run >= self._first_run]
-
-    @property
-    def has_more_rows(self) -> bool:
-        """Whether there are rows that were not read."""
-        return self._cursor < (self._tasks.cursor if self.end is None else self.end)
-
-    @property
-    def cursor(self) -> int:
-        """The number of the task that is read next."""
-        return self._cursor
 
     def _errors(self, block: RowBlock) -> dict[int, str]:
         errors = self._runs[block.run].graph.errors

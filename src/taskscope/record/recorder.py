@@ -17,6 +17,7 @@ from taskscope.errors import OptionError
 from taskscope.model.clock import SYSTEM_CLOCK, Clock, whole_ticks
 from taskscope.model.interrupts import uninterrupted
 from taskscope.model.recording import LogEnds, RecordedData, join_rows
+from taskscope.model.tables.activities import ActivityRows
 from taskscope.model.tables.columns import GraphColumns, RowBlock, TaskLinks
 from taskscope.model.tables.held import HeldRows
 from taskscope.model.tables.records import (
@@ -46,7 +47,7 @@ from taskscope.record.run import (
 from taskscope.record.tables.activities import ActivityLog, NewActivities
 from taskscope.record.tables.cache_usage import Holding
 from taskscope.record.tables.groups import GroupTable, LaneTable
-from taskscope.record.tables.log import Log
+from taskscope.record.tables.log import Log, Reader, RowNumbers
 from taskscope.record.tables.metrics import MetricLog
 from taskscope.record.tables.recent import RecentLog
 from taskscope.record.tables.stacklog import CountedCalls, StackLog
@@ -274,14 +275,15 @@ class Recorder:
             )
 
     @property
-    def n_metered(self) -> int:
-        """Of how many tasks the CPU time became known after they were folded in."""
-        return self._tasks.n_metered
+    def metered_rows(self) -> Log[RowNumbers]:
+        """The tasks of which the CPU time became known after they were folded in."""
+        return self._tasks.metered
 
-    def metered_since(self, n: int, limit: int | None = None) -> tuple[NDArray[np.int64], list[RowBlock]]:
-        """Return the rows of these, but the `n` first, as far as they are held: numbers, and all of them."""
+    def newly_metered(self, reader: Reader[RowNumbers]) -> tuple[NDArray[np.int64], list[RowBlock]]:
+        """Return which of these a reader has not read, ascending, and their rows, as far as they are held."""
         with self._lock:
-            rows = self._tasks.metered_since(n, limit)
+            rows = np.sort(reader.next()[1].row)
+            rows = rows[rows >= self._tasks.dropped]
             return rows, self._tasks.at(rows)
 
     def follow(self, first_run: int) -> Follower:
@@ -290,10 +292,12 @@ class Recorder:
             landings = self._intake.landings
             return Follower(first_run, self._lock, self._runs, self._tasks, landings, self._lanes, self.now_s)
 
-    def activities_since(self, cursor: int, limit: int, n_completed: int, n_sources: int) -> NewActivities:
+    def new_activities(
+        self, new: Reader[ActivityRows], completed: Reader[RowNumbers], n_sources: int
+    ) -> NewActivities:
         """Return what is new of activities; see `ActivityLog.news`."""
         with self._lock:
-            return self.activities.news(cursor, limit, n_completed, n_sources)
+            return self.activities.news(new, completed, n_sources)
 
     def links(self, row: int, limit: int) -> TaskLinks | None:
         """Return up to `limit` dependencies and as many dependents of a task; None if it is not held."""
@@ -409,7 +413,7 @@ class Recorder:
                     self.activities.cursor,
                     self.holdings.cursor,
                     len(in_flight),
-                    self._tasks.n_metered,
+                    self._tasks.metered.cursor,
                 ),
             )
 

@@ -343,8 +343,7 @@ class RunState:
             lanes = [lane_id(a.lane) for a in activities]
             groups = builder.groups(tasks, keys)
             into.add(log.run, tasks, groups, lanes, activities, self.origin)
-        for token, nbytes in reported:
-            into.complete(token, nbytes)
+        into.complete(reported)
 
     @property
     def graph(self) -> RunGraph:

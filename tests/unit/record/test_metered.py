@@ -7,6 +7,7 @@ from contextlib import closing
 import numpy as np
 
 from taskscope.record import LaneKey, Recorder, RunLog
+from taskscope.record.tables.log import Reader
 from tests.support.fake_clock import FakeClock
 from tests.support.run_writing import begin_run, end_run, independent
 from tests.support.streaming import StreamedFile
@@ -79,9 +80,9 @@ def test_of_a_task_that_ran_again_each_row_has_its_own(fake_clock: FakeClock) ->
         ("a", 2.0, -1.0, None), ("a", 2.0, 0.25, "measured"),
         ("a", 4.0, -1.0, None), ("a", 4.0, 0.5, "measured"),
     ]  # fmt: skip
-    rows, blocks = recorder.metered_since(0)
+    rows, blocks = recorder.newly_metered(Reader(recorder.metered_rows, 9))
     assert (rows.tolist(), [block.cpu.tolist() for block in blocks]) == ([2, 5], [[0.25], [0.5]])
-    assert recorder.metered_since(1)[0].tolist() == [5]
+    assert recorder.newly_metered(Reader(recorder.metered_rows, 9, 1))[0].tolist() == [5]
     for log in (first, second):
         end_run(log)
 
@@ -96,9 +97,9 @@ def test_what_is_no_longer_held_is_passed_over(fake_clock: FakeClock) -> None:
         meter(log, key, place, 0.25)
     folded(recorder)
     assert cpu_of(recorder) == [("b", 1.0, 0.25, "measured"), ("c", 2.0, 0.25, "measured")]
-    assert recorder.metered_since(0)[0].tolist() == [1, 2]
+    assert recorder.newly_metered(Reader(recorder.metered_rows, 9))[0].tolist() == [1, 2]
     recorder.clear()
-    assert recorder.metered_since(0)[0].tolist() == []
+    assert recorder.newly_metered(Reader(recorder.metered_rows, 9))[0].tolist() == []
     end_run(log)
 
 

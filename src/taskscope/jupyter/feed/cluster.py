@@ -6,6 +6,7 @@ import numpy as np
 
 from taskscope.model.tables.records import flag_codes
 from taskscope.record import Recorder
+from taskscope.record.tables.log import Reader
 from taskscope.wire import ActivityPart, ClusterPart, MeteredPart, WorkerPart, changed_workers
 
 __all__ = ["ClusterStream"]
@@ -18,20 +19,21 @@ class ClusterStream:
 
     def __init__(self, recorder: Recorder) -> None:
         self._recorder = recorder
-        self._n_activities = self._n_completed = self._n_samples = 0
+        self._n_samples = 0
         self._n_sources = 1
+        self._activities = Reader(recorder.activities, _MAX_ROWS)
+        self._completed = Reader(recorder.activities.completed, _MAX_ROWS)
         # Rows that are told from now on have it.
-        self._n_metered = recorder.n_metered
+        self._metered = Reader(recorder.metered_rows, _MAX_ROWS, recorder.metered_rows.cursor)
         self._workers: dict[str, tuple[int, str, str, int]] = {}
 
     @property
     def behind(self) -> bool:
         """Whether there is something that no message has carried yet."""
-        log = self._recorder.activities
         return (
-            self._n_activities < log.cursor
-            or self._n_metered < self._recorder.n_metered
-            or self._n_completed < log.n_completed
+            self._activities.has_more
+            or self._metered.has_more
+            or self._completed.has_more
             or self._n_samples < self._recorder.workers.cursor
         )
 
@@ -42,9 +44,7 @@ class ClusterStream:
         )
 
     def _newly_metered(self) -> MeteredPart:
-        n = min(self._recorder.n_metered, self._n_metered + _MAX_ROWS)
-        rows, blocks = self._recorder.metered_since(self._n_metered, n)
-        self._n_metered = n
+        rows, blocks = self._recorder.newly_metered(self._metered)
         whole = [block.cpu for block in blocks]
         flags = [block.flags for block in blocks]
         return MeteredPart(
@@ -54,12 +54,9 @@ class ClusterStream:
         )
 
     def _new_activities(self) -> ActivityPart:
-        new = self._recorder.activities_since(
-            self._n_activities, _MAX_ROWS, self._n_completed, self._n_sources
-        )
+        new = self._recorder.new_activities(self._activities, self._completed, self._n_sources)
         sources = list(enumerate(new.sources, start=self._n_sources))
-        self._n_activities = new.first + len(new.rows)
-        self._n_completed, self._n_sources = new.n_completed, self._n_sources + len(sources)
+        self._n_sources += len(sources)
         return ActivityPart(
             first=new.first,
             dropped=self._recorder.activities.dropped,
@@ -70,8 +67,7 @@ class ClusterStream:
         )
 
     def _new_samples(self) -> WorkerPart:
-        last, held = self._recorder.workers.since(self._n_samples)
-        first, samples = last - len(held), held[:_MAX_ROWS]
+        first, samples = self._recorder.workers.since(self._n_samples, _MAX_ROWS)
         self._n_samples = first + len(samples)
         changed = changed_workers(self._workers, samples)
         return WorkerPart(

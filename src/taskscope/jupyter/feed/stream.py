@@ -13,6 +13,7 @@ from taskscope.model.streams import StopWay
 from taskscope.model.tables.records import Group, Lane, Message, PrefixProgress, Run, RunningTask
 from taskscope.record import Recorder
 from taskscope.record.pump import Tick
+from taskscope.record.tables.log import Reader
 from taskscope.wire import LAST_GROUP, Batch, HeldPart, PageEncoder, ResourcesPart, batch_message
 
 __all__ = ["MAX_IDLE_ROWS", "MAX_ROWS", "PageStream"]
@@ -48,7 +49,8 @@ class PageStream:
         self._cursor = min(cursor, recorder.cursor)
         self._begun = False
         self._n_groups = self._n_lanes = self._n_messages = 0
-        self._n_samples = self._n_held = 0
+        self._resources = Reader(recorder.resources, _MAX_SERIES_ROWS)
+        self._held = Reader(recorder.held, _MAX_SERIES_ROWS)
         self._cluster = ClusterStream(recorder)
         self._runs_version = 0
         self._metrics: dict[int, str] = {}
@@ -67,8 +69,8 @@ class PageStream:
             or self._cursor < recorder.cursor
             or self._runs_version != recorder.version
             or self._n_messages < len(recorder.messages)
-            or self._n_samples < recorder.resources.cursor
-            or self._n_held < recorder.held.cursor
+            or self._resources.has_more
+            or self._held.has_more
             or self._cluster.behind
         )
 
@@ -95,8 +97,6 @@ class PageStream:
         batch = self._batch(tick)
         frames, n_tasks = self._encoder.frames(batch)
         self._cursor = batch.first + n_tasks
-        self._n_samples = batch.resources.first + len(batch.resources.samples)
-        self._n_held = batch.held.first + len(batch.held.rows)
         self._begun = True
         return frames
 
@@ -133,20 +133,19 @@ class PageStream:
         )
 
     def _new_samples(self) -> ResourcesPart:
-        log = self._recorder.resources
-        first, samples = log.since(self._n_samples, _MAX_SERIES_ROWS)
+        first, samples = self._resources.next()
         return ResourcesPart(
             first=first,
-            dropped=log.dropped,
+            dropped=self._recorder.resources.dropped,
             samples=samples,
             n_cores=self._recorder.limits.n_cores,
             limit_bytes=self._recorder.limits.memory_bytes,
         )
 
     def _new_held(self) -> HeldPart:
-        log = self._recorder.held
-        first, rows = log.since(self._n_held, _MAX_SERIES_ROWS)
-        return HeldPart(first=first, dropped=log.dropped, rows=rows, metrics=self._recorder.metrics)
+        first, rows = self._held.next()
+        recorder = self._recorder
+        return HeldPart(first=first, dropped=recorder.held.dropped, rows=rows, metrics=recorder.metrics)
 
     def _new_runs(self, metrics: Mapping[int, str]) -> list[Run]:
         """Return the runs that changed, and those that now have a metric of the user's."""

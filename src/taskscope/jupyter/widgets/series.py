@@ -20,6 +20,7 @@ from taskscope.jupyter.widgets.window import Window
 from taskscope.model.recording import RecordedData
 from taskscope.model.tables.records import Group, Run
 from taskscope.record import Recorder
+from taskscope.record.tables.log import Reader
 from taskscope.wire import wire_text
 
 __all__ = [
@@ -42,15 +43,14 @@ class ResourceFollower:
     def __init__(self, recorder: Recorder, window: Window) -> None:
         self._recorder = recorder
         self._window = window
-        self._cursor = 0
+        self._samples = Reader(recorder.resources, _MAX_SAMPLES)
         self.totals = ResourceTotals()
 
     def refresh(self) -> ResourceTotals:
         """Return the totals so far."""
         runs = self._window.runs(self._recorder)
         if runs:
-            first, samples = self._recorder.resources.since(self._cursor, _MAX_SAMPLES)
-            self._cursor = first + len(samples)
+            _, samples = self._samples.next()
             inside = samples.time >= min(run.start_s for run in runs)
             if self._window.last_run is not None:
                 # The last sample of a compute comes right after its end, and none between computes.
@@ -64,14 +64,12 @@ class HeldFollower:
     """Adds up what was held in a window of computes; see `ResourceFollower`."""
 
     def __init__(self, recorder: Recorder, window: Window) -> None:
-        self._recorder = recorder
-        self._cursor = 0
+        self._rows = Reader(recorder.held, _MAX_ROWS)
         self.totals = HeldTotals(window.first_run, window.last_run)
 
     def refresh(self) -> HeldTotals:
         """Return the totals so far."""
-        first, rows = self._recorder.held.since(self._cursor, _MAX_ROWS)
-        self._cursor = first + len(rows)
+        _, rows = self._rows.next()
         self.totals.add(rows)
         return self.totals
 

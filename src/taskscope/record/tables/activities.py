@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from array import array
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -12,7 +11,7 @@ from numpy.typing import NDArray
 from taskscope.model.clock import whole_ticks
 from taskscope.model.tables.activities import ActivityColumns, ActivityRows, Transfer
 from taskscope.model.tables.columns import round_down_f4
-from taskscope.record.tables.log import Log
+from taskscope.record.tables.log import Log, Reader, RowNumbers
 from taskscope.record.tables.recent import RecentLog
 from taskscope.record.writers.appended import LaneActivity
 
@@ -36,8 +35,6 @@ class NewActivities:
         Addresses of workers that are new.
     completed, nbytes
         Numbers of older rows of which the bytes have become known, and these.
-    n_completed
-        How much the reader has seen of that now.
     """
 
     first: int
@@ -45,7 +42,6 @@ class NewActivities:
     sources: tuple[str, ...]
     completed: NDArray[np.int64]
     nbytes: NDArray[np.float64]
-    n_completed: int
 
 
 class ActivityLog(Log[ActivityRows]):
@@ -53,17 +49,12 @@ class ActivityLog(Log[ActivityRows]):
 
     def __init__(self) -> None:
         super().__init__(ActivityRows, _MAX_ROWS)
-        self._completed = array("q")
-        self._n_forgotten = 0
+        self.completed = Log(RowNumbers, _MAX_ROWS)
+        """The rows of which the bytes became known after they were appended."""
         self._sources: dict[str, int] = {"": 0}
         self._places: dict[int, int] = {}
         self.logged: RecentLog[Transfer] = RecentLog(_MAX_TRANSFERS)
         """What workers logged of their transfers."""
-
-    @property
-    def n_completed(self) -> int:
-        """How often the bytes of one became known later."""
-        return self._n_forgotten + len(self._completed)
 
     @property
     def n_sources(self) -> int:
@@ -111,35 +102,24 @@ class ActivityLog(Log[ActivityRows]):
         if gone:
             self._forget_dropped()
 
-    def complete(self, token: int, nbytes: float) -> None:
-        """Note how many bytes a transfer was that was appended with this token."""
-        row = self._places.pop(token, -1)
-        if row >= self.dropped:
-            first, rows = self._block_of(row)
-            rows.nbytes[row - first] = nbytes
-            self._completed.append(row)
+    def complete(self, reported: Sequence[tuple[int, float]]) -> None:
+        """Note how many bytes transfers were that were appended with these tokens."""
+        completed = []
+        for token, nbytes in reported:
+            row = self._places.pop(token, -1)
+            if row >= self.dropped:
+                first, rows = self._block_of(row)
+                rows.nbytes[row - first] = nbytes
+                completed.append(row)
+        self.completed.append(RowNumbers(np.array(completed, np.int64)))
 
-    def news(self, cursor: int, limit: int, n_completed: int, n_sources: int) -> NewActivities:
-        """Return up to `limit` rows from `cursor` on, and what became known of those before it.
-
-        Parameters
-        ----------
-        cursor, limit
-            Number of the first row, and most rows.
-        n_completed, n_sources
-            How much of the rest the reader has seen.
-        """
-        first, rows = self.since(cursor, limit)
-        completed = np.array(self._completed[max(n_completed - self._n_forgotten, 0) :], np.int64)
-        completed = np.unique(completed[(completed >= self.dropped) & (completed < min(cursor, first))])
-        return NewActivities(
-            first,
-            rows,
-            tuple(self._sources)[n_sources:],
-            completed,
-            self.nbytes_of(completed),
-            self.n_completed,
-        )
+    def news(self, new: Reader[ActivityRows], completed: Reader[RowNumbers], n_sources: int) -> NewActivities:
+        """Return what these readers have not read: rows, and what became known of those before them."""
+        n_told = new.cursor
+        first, rows = new.next()
+        late = np.unique(completed.next()[1].row)
+        late = late[(late >= self.dropped) & (late < n_told)]
+        return NewActivities(first, rows, tuple(self._sources)[n_sources:], late, self.nbytes_of(late))
 
     def columns(self, runs: Collection[int]) -> ActivityColumns:
         """Return the activities of these runs."""
@@ -180,7 +160,3 @@ class ActivityLog(Log[ActivityRows]):
     def _forget_dropped(self) -> None:
         dropped = self.dropped
         self._places = {token: row for token, row in self._places.items() if row >= dropped}
-        # A reader that comes later gets rows with their bytes.
-        gone = max(len(self._completed) - _MAX_ROWS, 0)
-        del self._completed[:gone]
-        self._n_forgotten += gone

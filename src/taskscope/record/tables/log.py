@@ -1,13 +1,18 @@
-"""One table as it is appended to: blocks of rows in order, a cursor, and a bound."""
+"""One table as it is appended to: blocks of rows in order, a cursor, and a bound; and who reads it."""
 
 from __future__ import annotations
 
 from bisect import bisect_right
-from typing import Generic, TypeVar
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Annotated, Generic, TypeVar
 
-from taskscope.schema import Rows
+import numpy as np
+from numpy.typing import NDArray
 
-__all__ = ["Log"]
+from taskscope.schema import About, Rows
+
+__all__ = ["Log", "Reader", "RowNumbers"]
 
 _R = TypeVar("_R", bound=Rows)
 
@@ -16,6 +21,13 @@ _SMALL = 4096
 
 def _first(block: tuple[int, object]) -> int:
     return block[0]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class RowNumbers(Rows):
+    """Which rows of another log were told more of after they were appended to it."""
+
+    row: Annotated[NDArray[np.int64], About("Its number there.")]
 
 
 class Log(Generic[_R]):
@@ -93,7 +105,7 @@ class Log(Generic[_R]):
 
     def rows(self) -> _R:
         """Return all rows that are held."""
-        return self._declared.concat([rows for _, rows in self.blocks()])
+        return self.joined([rows for _, rows in self.blocks()])
 
     def parts_since(self, cursor: int, limit: int) -> tuple[int, list[_R]]:
         """Return the number of the first row held from `cursor` on, and up to `limit` rows, by block."""
@@ -113,4 +125,44 @@ class Log(Generic[_R]):
     def since(self, cursor: int, limit: int) -> tuple[int, _R]:
         """Return the same as one block."""
         first, parts = self.parts_since(cursor, limit)
-        return first, self._declared.concat(parts)
+        return first, self.joined(parts)
+
+    def joined(self, parts: Sequence[_R]) -> _R:
+        """Return rows of this table as one block."""
+        return self._declared.concat(parts)
+
+
+class Reader(Generic[_R]):
+    """Gets each row of a log once, in order and at its own pace; those dropped before that are left out."""
+
+    def __init__(self, log: Log[_R], limit: int, cursor: int = 0) -> None:
+        self._log = log
+        self._limit = limit
+        self.cursor = cursor
+        """The number of the row that is read next."""
+        self.end: int | None = None
+        """The number of the row after the last one that is to be read; None: all that come."""
+
+    @property
+    def has_more(self) -> bool:
+        """Whether there are rows that were not read."""
+        return self.cursor < (self._log.cursor if self.end is None else self.end)
+
+    @property
+    def is_beyond(self) -> bool:
+        """Whether rows behind the end were read before it was known."""
+        return self.end is not None and self.cursor > self.end
+
+    def parts(self) -> tuple[int, list[_R]]:
+        """Return the number of the first row that is new, and the rows, by block."""
+        limit = self._limit
+        if self.end is not None:
+            limit = min(limit, self.end - max(self.cursor, self._log.dropped))
+        first, parts = self._log.parts_since(self.cursor, limit)
+        self.cursor = first + sum(map(len, parts))
+        return first, parts
+
+    def next(self) -> tuple[int, _R]:
+        """Return the same as one block."""
+        first, parts = self.parts()
+        return first, self._log.joined(parts)

@@ -38,11 +38,10 @@ class RecentLog(Generic[_T]):
         except IndexError:
             return 0
 
-    def since(self, number: int) -> tuple[int, list[_T]]:
-        """Return the number to go on from next time, and the records still held from `number` on."""
-        held = self._held.copy()
-        found = [record for own, record in held if own >= number]
-        return (held[-1][0] + 1 if held else number), found
+    def since(self, cursor: int, limit: int | None = None) -> tuple[int, list[_T]]:
+        """Return the number of the first record held from `cursor` on, and those, up to `limit`."""
+        new = [(own, record) for own, record in self._held.copy() if own >= cursor][:limit]
+        return (new[0][0] if new else cursor), [record for _, record in new]
 
     def clear(self) -> None:
         """Forget all of them; the numbers go on."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from array import array
 from collections import Counter
 from collections.abc import Container, Mapping, Sequence
 from dataclasses import replace
@@ -12,7 +11,7 @@ from numpy.typing import NDArray
 
 from taskscope.model.tables.columns import RowBlock
 from taskscope.model.tables.records import flag_of
-from taskscope.record.tables.log import Log
+from taskscope.record.tables.log import Log, RowNumbers
 
 __all__ = ["TaskLog", "count_by_run"]
 
@@ -30,13 +29,8 @@ class TaskLog(Log[RowBlock]):
 
     def __init__(self, max_rows: int) -> None:
         super().__init__(RowBlock, max_rows)
-        self._metered = array("q")
-        self._n_forgotten = 0
-
-    @property
-    def n_metered(self) -> int:
-        """Of how many rows the CPU time became known after they were appended."""
-        return self._n_forgotten + len(self._metered)
+        self.metered = Log(RowNumbers, max_rows)
+        """The rows of which the CPU time became known after they were appended."""
 
     def meter(
         self,
@@ -71,18 +65,9 @@ class TaskLog(Log[RowBlock]):
             found.append(rows + first)
         self._blocks = blocks
         numbers = np.sort(np.concatenate([np.empty(0, np.int64), *found]))
-        self._metered.extend(numbers.tolist())
-        gone = max(len(self._metered) - self.max_rows, 0)
-        del self._metered[:gone]
-        self._n_forgotten += gone
+        self.metered.max_rows = self.max_rows
+        self.metered.append(RowNumbers(numbers))
         return numbers
-
-    def metered_since(self, n: int, limit: int | None = None) -> NDArray[np.int64]:
-        """Return the rows of which the CPU time became known, but the `n` first, as far as they are held."""
-        first = max(n - self._n_forgotten, 0)
-        last = None if limit is None else max(limit - self._n_forgotten, 0)
-        rows = np.array(self._metered[first:last], np.int64)
-        return np.sort(rows[rows >= self.dropped])
 
     def at(self, rows: NDArray[np.int64]) -> list[RowBlock]:
         """Return these rows, which are held, by block; they ascend."""

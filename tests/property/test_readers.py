@@ -1,0 +1,199 @@
+"""What is true of the page, the file and the traits alike, in whatever order is written and read."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Sequence
+from contextlib import closing
+from typing import Any
+
+import numpy as np
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from taskscope.analysis.time_left import Estimates
+from taskscope.jupyter.feed.stream import PageStream
+from taskscope.jupyter.widgets.series import ResourceFollower
+from taskscope.jupyter.widgets.window import Window
+from taskscope.model.tables.resources import ResourceRows
+from taskscope.record import LaneActivity, LaneKey, Recorder
+from taskscope.record.pump import Tick
+from taskscope.record.tables.log import Log, Reader
+from tests.support.fake_clock import FakeClock
+from tests.support.run_writing import begin_run, end_run, independent
+from tests.support.streaming import StreamedFile
+from tests.support.tables import read_back
+from tests.support.wire_decoder import PageReader
+
+MAX_ROWS = 4
+ACTS = st.lists(
+    st.sampled_from(["task", "activity", "sample", "meter", "complete", "fold", "page", "file", "traits"]),
+    max_size=40,
+)
+
+
+class Written:
+    """A recorder that holds few rows, of which the n-th one of every table begins at n seconds."""
+
+    def __init__(self, n_keys: int) -> None:
+        self.recorder = Recorder(clock=FakeClock(), max_tasks=MAX_ROWS)
+        self.recorder.resources.max_rows = self.recorder.activities.max_rows = MAX_ROWS
+        self.keys = [(f"group{n % 5}-1", n) for n in range(n_keys)]
+        self.log = begin_run(self.recorder, independent(self.keys))
+        self.n = dict.fromkeys(("task", "activity", "sample"), 0)
+
+    def act(self, name: str) -> None:
+        if name == "fold":
+            self.fold()
+        elif name == "meter" and self.n["task"]:
+            last = self.n["task"] - 1
+            self.log.metered.extend((self.keys[last], self.recorder.origin + last, 0.25, False))
+        elif name == "complete" and self.n["activity"]:
+            self.log.activity_bytes.append((self.n["activity"] - 1, 8.0))
+        elif name in self.n:
+            self._append(name, self.n[name])
+            self.n[name] += 1
+
+    def _append(self, name: str, n: int) -> None:
+        lane, start = LaneKey(0, n % 3, worker=f"tcp://a:{n % 2}"), self.recorder.origin + n
+        if name == "task":
+            self.log.reported.extend((self.keys[n], lane, start, start + 0.5, 8.0))
+        elif name == "activity":
+            source = f"tcp://b:{n % 4}"
+            self.log.activities.append(LaneActivity(self.keys[n], lane, 0, start, start + 0.5, source, n))
+        else:
+            self.recorder.resources.append(ResourceRows.of([(float(n), 50.0, 1e6, 1, False)]))
+
+    def fold(self) -> None:
+        self.recorder.pull_all()
+
+    def logs(self) -> dict[str, Log[Any]]:
+        """Return the logs by the names of their tables."""
+        recorder = self.recorder
+        return {"tasks": recorder._tasks, "resources": recorder.resources, "activities": recorder.activities}
+
+
+class Expected:
+    """What a reader is told that reads each row once, but those that were dropped before it came."""
+
+    def __init__(self, written: Written) -> None:
+        self._written = written
+        self._cursors: dict[str, int] = defaultdict(int)
+        self.told: dict[str, list[int]] = defaultdict(list)
+
+    def read(self) -> None:
+        for name, log in self._written.logs().items():
+            self.told[name] += range(max(self._cursors[name], log.dropped), log.cursor)
+            self._cursors[name] = log.cursor
+
+
+class Page:
+    """Notes the numbers of rows it is told; what they refer to was told before or with them."""
+
+    def __init__(self, written: Written) -> None:
+        self._stream = PageStream(written.recorder, "r-1", 0, Estimates(written.recorder))
+        self._reader = PageReader()
+        self._known = dict.fromkeys(("groups", "lanes", "sources"), 0)
+        self.expected = Expected(written)
+        self.told: dict[str, list[int]] = defaultdict(list)
+
+    def read(self) -> None:
+        self.expected.read()
+        _, buffers = self._stream.next(Tick(1.0, active=True, final=False))
+        message = self._reader.read(buffers)
+        told_before = list(self.told["activities"])
+        for name in self._known:
+            self._known[name] += len(message["tables"][name])
+        for name, time in (("tasks", "stop_s"), ("resources", "time_s"), ("activities", "start_s")):
+            rows = message["tables"][name]
+            numbers = list(range(message["firsts"].get(name, 0), message["firsts"].get(name, 0) + len(rows)))
+            self.told[name] += numbers
+            assert [int(row[time]) for row in rows] == numbers
+            for refers, to in (("group", "groups"), ("lane", "lanes"), ("source", "sources")):
+                assert all(row.get(refers, -1) < self._known[to] for row in rows)
+        late = {name: {row["row"] for row in message["tables"][name]} for name in ("metered", "completed")}
+        assert late["metered"] <= set(self.told["tasks"])
+        assert late["completed"] <= set(told_before)
+        assert not self._stream.behind
+
+
+class File:
+    """Is whole after each part: what reads it refuses a row that refers to what is not there."""
+
+    def __init__(self, written: Written) -> None:
+        self._written = written
+        self._file = StreamedFile(written.recorder)
+        self.expected = Expected(written)
+
+    def read(self) -> None:
+        self.expected.read()
+        self._file.write_changes()
+        assert self.told() == self.expected.told
+
+    def told(self) -> dict[str, list[int]]:
+        recording = read_back(self._file.content())
+        starts = (recording.tasks.start, recording.resources.time, recording.activities.rows.start)
+        return dict(zip(self._written.logs(), (start.astype(int).tolist() for start in starts), strict=True))
+
+    def finish(self) -> None:
+        self.expected.read()
+        self._file.changes.finish(self._written.recorder.snapshot())
+        n_told = len(self.expected.told["tasks"])
+        assert self.told() == self.expected.told
+        assert read_back(self._file.content()).dropped == self._written.n["task"] - n_told
+
+    def close(self) -> None:
+        self._file.close()
+
+
+class Traits:
+    def __init__(self, written: Written) -> None:
+        self._follower = ResourceFollower(written.recorder, Window(0, None))
+        self.expected = Expected(written)
+
+    def read(self) -> None:
+        self.expected.read()
+        assert self._follower.refresh().n_samples == len(self.expected.told["resources"])
+
+
+@given(ACTS)
+@settings(max_examples=120)
+def test_each_reader_is_told_each_row_once_after_what_it_refers_to_and_how_many_were_dropped(
+    acts: Sequence[str],
+) -> None:
+    written = Written(n_keys=len(acts))
+    written.fold()
+    page, traits = Page(written), Traits(written)
+    with closing(File(written)) as file:
+        readers: dict[str, Page | File | Traits] = {"page": page, "file": file, "traits": traits}
+        for name in acts:
+            if name in readers:
+                readers[name].read()
+            else:
+                written.act(name)
+        end_run(written.log)
+        written.fold()
+        page.read()
+        traits.read()
+        assert page.told == page.expected.told
+        file.finish()
+
+
+@given(st.lists(st.integers(0, 9)), st.integers(1, 20), st.integers(1, 9), st.integers(0, 60))
+def test_a_reader_with_an_end_reads_all_that_is_held_before_it_and_nothing_behind_it(
+    sizes: Sequence[int], max_rows: int, limit: int, end: int
+) -> None:
+    log = Log(ResourceRows, max_rows)
+    reader = Reader(log, limit)
+    told: list[float] = []
+    held: set[int] = set()
+    for size in [*sizes, 0]:
+        numbers = np.arange(log.cursor, log.cursor + size)
+        log.append(ResourceRows.of([(float(n), 50.0, 1e6, 1, False) for n in numbers]))
+        reader.end = min(end, log.cursor)
+        before = reader.cursor
+        while reader.has_more:
+            told += reader.next()[1].time.tolist()
+        held |= set(range(max(before, log.dropped), reader.end))
+        assert not reader.has_more
+    assert told == sorted(held)
