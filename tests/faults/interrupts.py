@@ -2,10 +2,11 @@
 
 ``make interrupts`` tries the points of all modes; a test tries some of them.
 
-A point is the n-th time that a line of this package begins on the thread that computes. Where one line begins
-very often, its first, second, middle and last time are tried. Left out is one event that is no moment of its
-own: a ``with`` statement is traced once more when it is left, between the end of its block and the call of
-``__exit__``, where the interpreter never looks for signals.
+A point is the n-th time that a line of this package begins on the thread that computes. Where one line
+begins very often, its first, second, middle and last time are tried. Left out are two events at which the
+interpreter never looks for signals: a ``with`` statement is traced once more when it is left, between the end
+of its block and the call of ``__exit__``; and where a handler is but ``continue`` or ``pass``, its line
+begins with the end of the handling, where an exception would leave the handled one behind for good.
 """
 
 from __future__ import annotations
@@ -49,7 +50,7 @@ from tests.support.local_computes import process_pool
 from tests.support.resources import Held, held_now, watch_sockets
 from tests.support.shell import shell_with_taskscope
 
-__all__ = ["MODES", "Finding", "Mode", "Place", "Pools", "Sweep", "pools", "sweep"]
+__all__ = ["MODES", "Finding", "Mode", "Place", "Pools", "Sweep", "Tracer", "pools", "sweep"]
 
 OURS = str(Path(taskscope.__file__).parent)
 SCHEDULERS = ("synchronous", "threads", "processes")
@@ -136,7 +137,7 @@ class Tracer:
         return self._local if frame.f_code.co_filename.startswith(OURS) else None
 
     def _local(self, frame: FrameType, event: str, _argument: object) -> Any:
-        if event == "line" and frame.f_lasti not in _left_with(frame.f_code):
+        if event == "line" and frame.f_lasti not in _without_signals(frame.f_code):
             place = Place(frame.f_code.co_filename[len(OURS) + 1 :], frame.f_code.co_qualname, frame.f_lineno)
             if self.places is not None:
                 self.places.append(place)
@@ -148,6 +149,12 @@ class Tracer:
 
 
 @cache
+def _without_signals(code: CodeType) -> frozenset[int]:
+    """Return where lines begin at which no signal is looked for."""
+    ends = {step.offset for step in dis.get_instructions(code) if step.opname == "POP_EXCEPT"}
+    return _left_with(code) | ends
+
+
 def _left_with(code: CodeType) -> frozenset[int]:
     """Return where a ``with`` statement is left: from the end of its block to the call of ``__exit__``."""
     steps = [s for s in dis.get_instructions(code) if s.opname not in {"PRECALL", "CACHE"}]

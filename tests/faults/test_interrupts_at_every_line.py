@@ -5,12 +5,15 @@ Tried are some points of each mode without a cluster, others in each; ``make int
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
 
-from tests.faults.interrupts import MODES, Mode, Pools, Sweep, pools, sweep
+from taskscope.sources.resources.limits import memory_limit_bytes
+from tests.faults.interrupts import MODES, Mode, Pools, Sweep, Tracer, pools, sweep
 
 EVERY = 340
 LOCAL = [mode for mode in MODES if mode.scheduler != "cluster"]
@@ -27,6 +30,19 @@ def test_an_interrupt_leaves_nothing_behind(mode: Mode, shared: Pools) -> None:
     _, findings = sweep(mode, shared, EVERY, seed=31 * MODES.index(mode))
     assert findings != []
     assert [str(finding) for finding in findings if finding.left] == []
+
+
+def test_an_injected_interrupt_leaves_no_exception_being_handled(tmp_path: Path) -> None:
+    missing = (tmp_path / "one", tmp_path / "two")
+    every = Tracer(places=[])
+    with every:
+        memory_limit_bytes(missing)
+    left = []
+    for point in range(len(every.places or [])):
+        with suppress(KeyboardInterrupt), Tracer(at=point):
+            memory_limit_bytes(missing)
+        left.append(sys.exc_info())
+    assert left == [(None, None, None)] * 11
 
 
 @pytest.mark.parametrize(("kind", "way_out"), [("plain", "__exit__"), ("async", "__aexit__")])
