@@ -20,7 +20,7 @@ from taskscope.record import LaneActivity, LaneKey, Recorder
 from taskscope.record.pump import Tick
 from taskscope.record.tables.log import Log, Reader
 from tests.support.fake_clock import FakeClock
-from tests.support.run_writing import begin_run, end_run, independent
+from tests.support.run_writing import begin_run, end_run, independent, report_task
 from tests.support.streaming import StreamedFile
 from tests.support.tables import read_back
 from tests.support.wire_decoder import PageReader
@@ -57,7 +57,7 @@ class Written:
     def _append(self, name: str, n: int) -> None:
         lane, start = LaneKey(0, n % 3, worker=f"tcp://a:{n % 2}"), self.recorder.origin + n
         if name == "task":
-            self.log.reported.extend((self.keys[n], lane, start, start + 0.5, 8.0))
+            report_task(self.log, self.keys[n], lane, start, start + 0.5)
         elif name == "activity":
             source = f"tcp://b:{n % 4}"
             self.log.activities.append(LaneActivity(self.keys[n], lane, 0, start, start + 0.5, source, n))

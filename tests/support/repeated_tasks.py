@@ -7,6 +7,7 @@ from collections.abc import Callable
 from taskscope.model.tables.records import CLUSTER, FINISHED, LOST, PrefixProgress
 from taskscope.record import GraphSource, LaneKey, Recorder, RunLog
 from tests.support.fake_clock import FakeClock
+from tests.support.run_writing import report_task
 
 __all__ = ["EXPECTED", "finish", "lose", "record_repeated_tasks"]
 
@@ -30,7 +31,7 @@ EXPECTED = [
 def finish(log: RunLog, key: str, at: float) -> None:
     """Write that a task ran for a second from then on, in seconds after the start of the run."""
     start = log.start + at
-    log.reported.extend((key, _LANE, start, start + 1.0, 8.0))
+    report_task(log, key, _LANE, start, start + 1.0)
     log.landed.extend((key, start + 1.0))
 
 

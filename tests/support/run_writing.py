@@ -6,7 +6,10 @@ import math
 import os
 from collections.abc import Collection, Mapping, Sequence
 
+import numpy as np
+
 from taskscope.record import GraphSource, LaneBuffer, LaneKey, Recorder, RunLog
+from taskscope.record.writers.appended import ReportedTasks
 
 DIAMOND: dict[object, tuple[object, ...]] = {
     "data": (),
@@ -51,6 +54,12 @@ def write_task(
     """Write what a worker thread writes; times are on the clock's axis, as in a source."""
     lane_of(log, thread).extend((key, start, stop, cpu, size))
     log.landed.extend((key, stop))
+
+
+def report_task(log: RunLog, key: object, lane: LaneKey, start: float, stop: float) -> None:
+    """Report what a cluster's worker finished: a task of eight bytes."""
+    times = np.array([start]), np.array([stop])
+    log.reported.append(ReportedTasks([key], [lane], *times, np.array([8.0])))
 
 
 def end_run(log: RunLog, status: str = "finished", stop: float | None = None) -> None:

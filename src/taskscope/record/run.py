@@ -37,7 +37,15 @@ from taskscope.record.tables.cache_usage import Occupancy, metric_name
 from taskscope.record.tables.groups import GroupTable, LaneTable
 from taskscope.record.tables.tasklog import TaskLog
 from taskscope.record.writers.appended import LaneBuffer, LaneKey
-from taskscope.record.writers.fold import MAX_ROWS, GroupSums, UnknownLanes, sum_by_group, take, take_rows
+from taskscope.record.writers.fold import (
+    MAX_ROWS,
+    GroupSums,
+    UnknownLanes,
+    n_takes,
+    sum_by_group,
+    take,
+    take_rows,
+)
 from taskscope.record.writers.graph import GraphBuilder, Landed, LandingLog, RunGraph, joined_sources
 from taskscope.record.writers.runlog import RunLog
 
@@ -423,7 +431,7 @@ class RunState:
             self.deductions.slices_waiting(log),
             len(log.values) / (2 * _MAX_LANDED),
             len(log.remote) / (RunLog.REMOTE_WIDTH * MAX_ROWS),
-            len(log.reported) / (RunLog.REPORTED_WIDTH * MAX_ROWS),
+            n_takes(log.reported),
             len(log.metered) / (RunLog.METERED_WIDTH * MAX_ROWS),
             len(log.failed) / MAX_ROWS,
             len(log.unseen) / MAX_ROWS,

@@ -15,7 +15,7 @@ from taskscope.record import LaneKey, Recorder, RunLog, UnseenTask
 from taskscope.record import intake as intake_module
 from taskscope.record.tables import log as log_module
 from tests.support.fake_clock import FakeClock
-from tests.support.run_writing import begin_run, end_run, independent, record_run, write_task
+from tests.support.run_writing import begin_run, end_run, independent, record_run, report_task, write_task
 
 
 def held(recorder: Recorder) -> list[str]:
@@ -133,7 +133,7 @@ def test_whoever_wrote_a_row_it_is_in_its_lane_and_in_narrow_columns(fake_clock:
     writers: list[Callable[[RunLog], None]] = [
         lambda log: write_task(log, key, 100.0, 101.0, thread=4),
         lambda log: log.remote.extend((key, 1, 3, 100.0, 101.0, 0.5, 8.0)),
-        lambda log: log.reported.extend((key, lane, 100.0, 101.0, 8.0)),
+        lambda log: report_task(log, key, lane, 100.0, 101.0),
         lambda log: log.fail(key, lane, 100.0, 101.0, 0.5, ValueError("no")),
         lambda log: log.unseen.append(UnseenTask(key, 100.0, 101.0, "lost", None)),
     ]

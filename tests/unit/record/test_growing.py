@@ -7,6 +7,7 @@ import numpy as np
 from taskscope.model.tables.records import FINISHED, LOST, Run
 from taskscope.record import GraphSource, LaneActivity, LaneKey, Recorder, RunLog
 from tests.support.fake_clock import FakeClock
+from tests.support.run_writing import report_task
 
 LANE = LaneKey(0, 7, label="worker 0, thread 1", worker="tcp://a:1")
 
@@ -20,7 +21,7 @@ def begun(clock: FakeClock) -> tuple[Recorder, RunLog]:
 
 def finish(log: RunLog, key: str, at: float) -> None:
     start = log.start + at
-    log.reported.extend((key, LANE, start, start + 1.0, 8.0))
+    report_task(log, key, LANE, start, start + 1.0)
     log.landed.extend((key, start + 1.0))
 
 

@@ -9,7 +9,7 @@ import numpy as np
 from taskscope.record import LaneKey, Recorder, RunLog
 from taskscope.record.tables.log import Reader
 from tests.support.fake_clock import FakeClock
-from tests.support.run_writing import begin_run, end_run, independent
+from tests.support.run_writing import begin_run, end_run, independent, report_task
 from tests.support.streaming import StreamedFile
 from tests.support.tables import as_lists, read_back
 
@@ -17,7 +17,7 @@ LANE = LaneKey(0, 7, worker="tcp://a:1")
 
 
 def report(log: RunLog, key: object, start: float, stop: float) -> None:
-    log.reported.extend((key, LANE, log.start + start, log.start + stop, 8.0))
+    report_task(log, key, LANE, log.start + start, log.start + stop)
 
 
 def meter(log: RunLog, key: object, start: float, cpu_s: float, *, is_shared: bool = False) -> None:

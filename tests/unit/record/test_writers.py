@@ -1,12 +1,17 @@
 from __future__ import annotations
 
+import math
 import threading
 
+import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from taskscope.record import Recorder
+from taskscope.record import LaneKey, Recorder, RunLog
 from taskscope.record.writers import fold as fold_module
-from taskscope.record.writers.fold import take
+from taskscope.record.writers.appended import ReportedTasks
+from taskscope.record.writers.fold import UnknownLanes, take
 from tests.support.fake_clock import FakeClock
 from tests.support.run_writing import begin_run, end_run, independent, write_task
 
@@ -19,6 +24,25 @@ def test_taking_removes_whole_rows_from_the_front_up_to_a_limit() -> None:
     assert (take(rows, 3, limit=2), rows) == ([0, 1, 2, 3, 4, 5], [6, 7, 8, 9, 10])
     assert (take(rows, 3), rows) == ([6, 7, 8], [9, 10])
     assert (take(rows, 3), rows) == ([], [9, 10])
+
+
+@given(sizes=st.lists(st.integers(1, 9), max_size=30))
+def test_batches_of_a_cluster_are_taken_whole_few_rows_at_a_time_and_as_often_as_was_said(
+    sizes: list[int],
+) -> None:
+    log = RunLog(0, FakeClock(), lambda _where, _error: None)
+    lane, numbers = LaneKey(0, 1, worker="tcp://a:1"), iter(range(sum(sizes)))
+    for size in sizes:
+        keys: list[object] = [next(numbers) for _ in range(size)]
+        log.reported.append(ReportedTasks(keys, [lane] * size, *np.full((3, size), 1.0)))
+    taken = []
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(fold_module, "MAX_ROWS", 10)
+        for _ in range(math.ceil(fold_module.n_takes(log.reported))):
+            rows = fold_module.take_rows(log, lambda _: 0, UnknownLanes())
+            taken.append([] if rows is None else rows.keys)
+    assert [key for keys in taken for key in keys] == [*range(sum(sizes))]
+    assert max(map(len, taken), default=0) <= 10
 
 
 def write_from_many_threads(

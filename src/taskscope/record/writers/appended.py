@@ -6,7 +6,10 @@ import math
 from dataclasses import dataclass, field
 from typing import Literal
 
-__all__ = ["FailedTask", "LaneActivity", "LaneBuffer", "LaneKey", "UnseenTask"]
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = ["FailedTask", "LaneActivity", "LaneBuffer", "LaneKey", "ReportedTasks", "UnseenTask"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +40,31 @@ class LaneBuffer(list[object]):
         """The key and start of the task that is being run right now."""
         self.folded: tuple[object, float] | None = None
         """The key and start of the last row that was read."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ReportedTasks:
+    """Tasks that a cluster's workers finished, whose lanes may be thousands.
+
+    Parameters
+    ----------
+    keys, lanes
+        The tasks, and the lane of each.
+    start, stop
+        On the clock's axis.
+    size
+        Of the results, in bytes; NaN where unknown.
+    """
+
+    keys: list[object]
+    lanes: list[LaneKey]
+    start: NDArray[np.float64]
+    stop: NDArray[np.float64]
+    size: NDArray[np.float64]
+
+    def __len__(self) -> int:
+        """Return how many they are."""
+        return len(self.keys)
 
 
 @dataclass(frozen=True, slots=True)

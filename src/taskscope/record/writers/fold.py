@@ -19,10 +19,10 @@ from taskscope.model.tables.columns import (
     round_down_f4,
 )
 from taskscope.model.tables.records import ERRED, FINISHED, INTERRUPTED, STATUSES, flag_codes, flag_of
-from taskscope.record.writers.appended import FailedTask, LaneBuffer, LaneKey, UnseenTask
+from taskscope.record.writers.appended import FailedTask, LaneBuffer, LaneKey, ReportedTasks, UnseenTask
 from taskscope.record.writers.runlog import RunLog
 
-__all__ = ["MAX_ROWS", "GroupSums", "RawRows", "UnknownLanes", "sum_by_group", "take", "take_rows"]
+__all__ = ["MAX_ROWS", "GroupSums", "RawRows", "UnknownLanes", "n_takes", "sum_by_group", "take", "take_rows"]
 
 
 _MAX_LANES = 200
@@ -179,14 +179,9 @@ def take_rows(log: RunLog, lane_id: Callable[[LaneKey], int], unknown: UnknownLa
         )
         ids = [lane_id(LaneKey(p, t)) for p, t in zip(pids, threads, strict=True)]  # type: ignore[arg-type]  # ints by construction
         parts.append(_finished(log, keys, np.array(ids, np.uint16), [_floats(n) for n in numbers_of]))
-    flat = take(log.reported, RunLog.REPORTED_WIDTH)
-    if flat:
-        keys, lanes_of, start, stop, size = (
-            flat[i :: RunLog.REPORTED_WIDTH] for i in range(RunLog.REPORTED_WIDTH)
-        )
-        reported = _lane_ids(cast("list[LaneKey]", lanes_of), lane_id)
-        numbers = [_floats(start), _floats(stop), np.full(len(keys), np.nan), _floats(size)]
-        parts.append(_finished(log, keys, reported, numbers))
+    for reported in _take_reported(log.reported):
+        numbers = [reported.start, reported.stop, np.full(len(reported), np.nan), reported.size]
+        parts.append(_finished(log, reported.keys, _lane_ids(reported.lanes, lane_id), numbers))
     failed = take(log.failed, 1)
     if failed:
         parts.append(_failed(failed, lane_id))
@@ -194,6 +189,20 @@ def take_rows(log: RunLog, lane_id: Callable[[LaneKey], int], unknown: UnknownLa
     if unseen:
         parts.append(_unseen(unseen, lane_id, unknown))
     return _join(parts) if parts else None
+
+
+def _take_reported(batches: list[ReportedTasks]) -> list[ReportedTasks]:
+    """Remove and return batches from the front: one, and those after it while they are few rows in all."""
+    n_rows = np.cumsum([len(batch) for batch in batches])
+    count = max(int(np.searchsorted(n_rows, MAX_ROWS, side="right")), 1)
+    taken = batches[:count]
+    del batches[:count]
+    return taken
+
+
+def n_takes(batches: Sequence[ReportedTasks]) -> float:
+    """Return an upper bound of how often rows are taken of these batches: two in a row are many rows."""
+    return 2 * sum(map(len, batches)) / MAX_ROWS
 
 
 def _lane_ids(lanes: list[LaneKey], lane_id: Callable[[LaneKey], int]) -> NDArray[np.uint16]:

@@ -17,7 +17,14 @@ from taskscope.model.clock import Clock
 from taskscope.model.errortext import describe, is_a
 from taskscope.model.tables.records import OTHERS
 from taskscope.model.tables.workers import Scheduled
-from taskscope.record.writers.appended import FailedTask, LaneActivity, LaneBuffer, LaneKey, UnseenTask
+from taskscope.record.writers.appended import (
+    FailedTask,
+    LaneActivity,
+    LaneBuffer,
+    LaneKey,
+    ReportedTasks,
+    UnseenTask,
+)
 from taskscope.record.writers.graph import GraphSource
 
 __all__ = ["RunLog"]
@@ -94,7 +101,6 @@ class RunLog:
         "values",
     )
     REMOTE_WIDTH = 7
-    REPORTED_WIDTH = 5
     METERED_WIDTH = 4
 
     def __init__(  # noqa: PLR0915 - an attribute a line
@@ -135,8 +141,8 @@ class RunLog:
         """Flat: key, value of the user's cache metric."""
         self.remote: list[object] = []
         """Rows from other processes, flat: key, pid, thread, start, stop, CPU seconds, size."""
-        self.reported: list[object] = []
-        """Rows of a cluster's workers, whose lanes may be thousands, flat: key, lane, start, stop, size."""
+        self.reported: list[ReportedTasks] = []
+        """What a cluster's workers finished."""
         self.metered: list[object] = []
         """CPU time that became known after a task's row was reported, flat: key, start, seconds, and whether
         it is a share of what several took."""
@@ -235,8 +241,9 @@ class RunLog:
     def discard(self) -> None:
         """Forget all rows that wait to be read."""
         noted = (self.landed, self.values, self.spared, self.superseded, self.metered)
-        for rows in (*noted, self.remote, self.reported, *self.lanes.values()):
+        for rows in (*noted, self.remote, *self.lanes.values()):
             rows.clear()
+        self.reported.clear()
         self.failed.clear()
         self.unseen.clear()
 

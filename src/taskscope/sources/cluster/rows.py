@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from taskscope.model.errortext import MAX_ERROR_TEXT
 from taskscope.model.tables.activities import ACTIVITIES, FAILED_ATTEMPT
 from taskscope.record import LaneActivity, LaneKey, RunLog
-from taskscope.record.writers.appended import FailedTask
+from taskscope.record.writers.appended import FailedTask, ReportedTasks
 from taskscope.sources.cluster.clocks import UNCORRECTED, Corrections
 from taskscope.sources.cluster.metrics import Ended, WorkerMetrics
 from taskscope.sources.cluster.runs import TrackedRun
@@ -452,7 +452,8 @@ def tell(run: TrackedRun, timed: TimedExecutions, places: Sequence[int], transfe
     if told.errors:
         _tell_failed(log, timed, [place for place in places if place in told.errors])
         places = [place for place in places if place not in told.errors]
-    _tell_finished(run, timed, places)
+    if places:
+        _tell_finished(run, timed, places)
 
 
 def _returned(log: RunLog, keys: Sequence[Hashable]) -> None:
@@ -474,18 +475,19 @@ def _tell_finished(run: TrackedRun, timed: TimedExecutions, places: Sequence[int
     told, log = timed.told, run.log
     keys = [told.keys[place] for place in places]
     steps = told.computed[list(places)]
-    starts, stops = timed.start[steps].tolist(), timed.stop[steps].tolist()
-    sizes = told.nbytes[list(places)].tolist()
+    start, stop, size = timed.start[steps], timed.stop[steps], told.nbytes[list(places)]
     # The first of several that have one key is when it landed.
     landed = {
-        key: stop for key, stop in zip(reversed(keys), reversed(stops), strict=True) if key not in run.landed
+        key: at
+        for key, at in zip(reversed(keys), reversed(stop.tolist()), strict=True)
+        if key not in run.landed
     }
-    run.landed.update(zip(keys, sizes, strict=True))
+    run.landed.update(zip(keys, size.tolist(), strict=True))
     for key in run.given_back.keys() & landed.keys():
         del run.given_back[key]
     log.landed.extend(chain.from_iterable(landed.items()))
     lanes = [timed.lanes[place] for place in places]
-    log.reported.extend(chain.from_iterable(zip(keys, lanes, starts, stops, sizes, strict=True)))
+    log.reported.append(ReportedTasks([*keys], lanes, start, stop, size))
 
 
 def _tell_activities(log: RunLog, timed: TimedExecutions, places: set[int], transfers: TransferLogs) -> None:

@@ -11,7 +11,7 @@ from taskscope.model.tables.workers import WorkerSample
 from taskscope.record import LaneActivity, LaneKey, Recorder, RunLog
 from taskscope.record.pump import Tick
 from tests.support.fake_clock import FakeClock
-from tests.support.run_writing import begin_run, end_run
+from tests.support.run_writing import begin_run, end_run, report_task
 from tests.support.wire_decoder import PageReader
 
 LANE = LaneKey(0, 7, label="worker 0, thread 1", worker="tcp://a:1")
@@ -50,7 +50,7 @@ def test_cpu_time_that_becomes_known_later_is_told_of_tasks_that_were_told() -> 
     page = Page(recorder)
     start = recorder.origin + 1.0
     for place, key in enumerate(("x-1", "y-2")):
-        log.reported.extend((key, LANE, start + place, start + place + 0.5, 8.0))
+        report_task(log, key, LANE, start + place, start + place + 0.5)
     pull(recorder)
     assert [row["cpu_s"] for row in page.told()["tasks"]] == [None, None]
     log.metered.extend(("y-2", start + 1.0, 0.25, True))

@@ -13,6 +13,7 @@ from taskscope.model.tables.records import Estimate
 from taskscope.record import GraphSource, LaneKey
 from taskscope.session import Session
 from tests.support.fake_clock import FakeClock
+from tests.support.run_writing import report_task
 
 
 @pytest.fixture
@@ -91,7 +92,7 @@ def submit_one_by_one(session: Session, clock: FakeClock) -> list[tuple[float, f
         log.graph_growth.append(GraphSource({f"inc-{i + 1}": (f"inc-{i}",)}, frozenset(), {}, grows=True))
         clock.advance(1.0)
         now, log.n_tasks = clock.perf_counter(), i + 2
-        log.reported.extend((f"inc-{i}", LaneKey(1, 1), now - 1.0, now, 8.0))
+        report_task(log, f"inc-{i}", LaneKey(1, 1), now - 1.0, now)
         log.landed.extend((f"inc-{i}", now))
         while recorder.pull(1.0):
             pass
