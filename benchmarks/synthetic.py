@@ -47,8 +47,8 @@ def synthetic(n: int, *, is_random: bool, seed: int = 0) -> Recording:
         task=ended.astype(np.int32),
         start=start[ended],
         duration=duration[ended].astype(np.float32),
-        cpu=(duration * chance.beta(8, 1, n))[ended].astype(np.float32),
-        size=narrow_sizes(SIZES[group[ended]]),
+        cpu_s=(duration * chance.beta(8, 1, n))[ended].astype(np.float32),
+        nbytes=narrow_sizes(SIZES[group[ended]]),
         lane=lane[ended],
         flags=np.zeros(n, np.uint8),
     )

@@ -74,8 +74,8 @@ def _block(run: int, rows: Sequence[Row]) -> RowBlock:
         task=np.arange(len(rows), dtype="i4"),
         start=np.array([ZERO_S + r.start_s for r in rows]),
         duration=np.array([r.stop_s - r.start_s for r in rows], "f4"),
-        cpu=np.array([r.cpu_s for r in rows], "f4"),
-        size=narrow_sizes(np.array([r.size_bytes for r in rows])),
+        cpu_s=np.array([r.cpu_s for r in rows], "f4"),
+        nbytes=narrow_sizes(np.array([r.size_bytes for r in rows])),
         lane=np.array([r.lane for r in rows], "u2"),
         flags=flags_of(rows),
     )

@@ -44,9 +44,9 @@ def block_of(rows: Sequence[Row]) -> TaskBlock:
         np.array([r.lane for r in rows], "u2"),
         np.array([r.start_s for r in rows], "f8"),
         np.array([r.stop_s for r in rows], "f8"),
-        np.array([r.cpu_s for r in rows], "f4"),
-        np.array([r.size_bytes for r in rows], "f8"),
         flags_of(rows),
         keys.build(),
         {i: row.error for i, row in enumerate(rows) if row.error is not None},
+        cpu_s=np.array([r.cpu_s for r in rows], "f4"),
+        nbytes=np.array([r.size_bytes for r in rows], "f8"),
     )

@@ -191,7 +191,7 @@ def _by_prefix(recording: RecordedData) -> Mapping[str, _Tasks]:
     for name, first, last in zip(names, bounds[:-1].tolist(), bounds[1:].tolist(), strict=True):
         if last > first:
             mine = seen[order[first:last]]
-            found[name] = _Tasks(duration_s[mine], tasks.cpu[mine].astype(np.float64))
+            found[name] = _Tasks(duration_s[mine], tasks.cpu_s[mine].astype(np.float64))
     return found
 
 

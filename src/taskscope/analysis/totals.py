@@ -479,7 +479,7 @@ def measure_totals(recording: RecordedData) -> Totals:
     others, recording = measure_others(recording), own_part(recording)
     runs, tasks = recording.runs, recording.tasks
     workers = [run.n_workers for run in runs if run.n_workers is not None]
-    known_cpu = tasks.cpu[~np.isnan(tasks.cpu)].astype(np.float64)
+    known_cpu = tasks.cpu_s[~np.isnan(tasks.cpu_s)].astype(np.float64)
     rss = recording.resources.rss_bytes
     return Totals(
         state=state_of(runs),

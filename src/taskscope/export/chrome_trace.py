@@ -120,8 +120,8 @@ def _tasks(recording: RecordedData, places: _Places, start: _Ns, stop: _Ns) -> I
         tasks.status.tolist(),
         _us(start),
         _us(stop - start),
-        _known('"cpu_s"', np.round(tasks.cpu.astype(np.float64), 9)),
-        _known('"result_bytes"', tasks.size),
+        _known('"cpu_s"', np.round(tasks.cpu_s.astype(np.float64), 9)),
+        _known('"result_bytes"', tasks.sizes()),
         _errors(tasks.errors, len(group)),
         strict=True,
     )

@@ -30,11 +30,13 @@ from taskscope.model.recording import RecordedData
 from taskscope.model.streams import FILE, MAX_KEY_INTS
 from taskscope.model.tables.activities import NO_ACTIVITIES, ActivityColumns, ActivityRows, Transfer
 from taskscope.model.tables.columns import (
+    MEASURED,
     GraphColumns,
+    Measured,
     RowBlock,
-    narrow_sizes,
     narrow_times,
     round_down_f4,
+    stored_measures,
 )
 from taskscope.model.tables.held import HeldRows
 from taskscope.model.tables.records import (
@@ -51,7 +53,7 @@ from taskscope.model.tables.records import (
 from taskscope.model.tables.resources import ResourceRows
 from taskscope.model.tables.stacks import NO_STACKS, Function, StackColumns, StackRows
 from taskscope.model.tables.workers import Metric, WorkerSample
-from taskscope.schema import Column
+from taskscope.schema import Column, columns_of
 
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance
@@ -255,10 +257,9 @@ class _Tables:
                 part["task"],
                 part["start"],
                 part["duration"],
-                part["cpu"],
-                narrow_sizes(part["size"]),
                 part["lane"],
                 part["flags"],
+                **stored_measures(part, last - first),
             )
 
     def _in_flight(self, tasks: _Tasks, now_s: float) -> _Columns:
@@ -271,8 +272,7 @@ class _Tables:
             "key": key[new].astype(np.int32),
             "start": start[new].astype(np.float64),
             "duration": round_down_f4(np.maximum(now_s - start[new], 0.0)),
-            "cpu": np.full(n, np.nan, np.float32),
-            "size": np.full(n, np.nan),
+            **dict.fromkeys(MEASURED, np.full(n, np.nan)),
             "lane": lane[new].astype(np.uint16),
             "flags": join_flags({"status": INTERRUPTED, "observed_by": observed[new]}),
         }
@@ -560,14 +560,24 @@ class _ByRun:
         return found
 
 
+_TASK_TYPES = {
+    "key": "i4",
+    "start": "f8",
+    "duration": "f4",
+    "lane": "u2",
+    "flags": "u1",
+    "error": "i4",
+    **{column.name: column.stored[-1] for column in columns_of(Measured)},
+}
+"""What a column of a task's rows is kept as until all have come."""
+
+
 class _Tasks:
     """The rows of tasks, as columns of `RowBlock` with the rows of their keys."""
 
     def __init__(self, column: Callable[[str, str], NDArray[Any]]) -> None:
-        names = ("key", "start", "duration", "cpu", "size", "lane", "flags", "error")
-        kinds = ("i4", "f8", "f4", "f4", "f8", "u2", "u1", "i4")
         self._columns = {
-            n: column("tasks", n).astype(k, copy=False) for n, k in zip(names, kinds, strict=True)
+            name: column("tasks", name).astype(kind, copy=False) for name, kind in _TASK_TYPES.items()
         }
         self.n = len(self._columns["key"])
 
@@ -587,7 +597,7 @@ class _Tasks:
         found = np.array([rows.get(name, -1) for name in those])
         rows_of, cpu = found[found >= 0], told["cpu_s"][found >= 0]
         require((cpu >= 0).all(), "CPU time is not negative")
-        self._columns["cpu"][rows_of] = np.minimum(cpu, self._columns["duration"][rows_of])
+        self._columns["cpu_s"][rows_of] = np.minimum(cpu, self._columns["duration"][rows_of])
         codes = split_flags(self._columns["flags"][rows_of]) | {"cpu_from": told["cpu_from"][found >= 0]}
         self._columns["flags"][rows_of] = join_flags(codes)
 
@@ -609,8 +619,7 @@ def _narrowed(name: str, columns: _Columns) -> _Columns:
         "key": columns["key"].astype(np.int32),
         "start": columns["stop_s"] - columns["duration_s"],
         "duration": round_down_f4(columns["duration_s"]),
-        "cpu": columns["cpu_s"].astype(np.float32),
-        "size": columns["nbytes"],
+        **{name: columns[name].astype(_TASK_TYPES[name]) for name in MEASURED},
         "lane": columns["lane"].astype(np.uint16),
         "flags": join_flags({name: columns[name] for name in FLAGS}),
         "error": np.nan_to_num(columns["error"], nan=-1.0).astype(np.int32),

@@ -213,8 +213,7 @@ class FileWriter:
             **codes,
             duration_s=duration,
             stop_s=start + duration,
-            cpu_s=block.cpu.astype(np.float64),
-            nbytes=block.sizes(),
+            **block.measured(),
             error=self._error_rows(block.task, codes["status"], errors),
         )
 
@@ -226,7 +225,7 @@ class FileWriter:
             block.run,
             block.task,
             start_s=start,
-            cpu_s=block.cpu.astype(np.float64),
+            cpu_s=block.cpu_s.astype(np.float64),
             cpu_from=flag_codes(block.flags, "cpu_from"),
         )
 

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from taskscope.model.tables.activities import ACTIVITIES, ActivityRows, Transfer
-from taskscope.model.tables.columns import RowBlock
+from taskscope.model.tables.columns import Measured, RowBlock
 from taskscope.model.tables.held import HeldRows
 from taskscope.model.tables.records import FLAGS, Group, Lane, Message, Run
 from taskscope.model.tables.resources import ResourceRows
@@ -29,6 +29,18 @@ _KEY = derived("key", "text", "The task's key.")
 _PREFIX = shown(Group, "prefix")
 _GROUP = shown(Group, "name", name="group", meaning="The task group.")
 _RUN = shown(Run, "run")
+_MEASURED = {column.name: column for column in columns_of(Measured)}
+_MEASURED["nbytes"] = replace(
+    _MEASURED["nbytes"], name="result_bytes", kind="number", meaning="How large its result is."
+)
+_FIRST = ("cpu_s", "cpu_from", "status", "observed_by", "nbytes")
+_OF_TASKS = tuple(
+    column
+    for _, column in sorted(
+        {**_MEASURED, **FLAGS}.items(), key=lambda named: (*_FIRST, named[0]).index(named[0])
+    )
+)
+"""What is known of a task besides its times; what is declared later stands last."""
 
 _DECLARED = (
     Table(
@@ -49,16 +61,7 @@ _DECLARED = (
             shown(Lane, "thread"),
             shown(RowBlock, "start", name="start_s"),
             derived("stop_s", "number", "When it ended.", unit="s", optional=True, is_time=True),
-            shown(RowBlock, "cpu", name="cpu_s", meaning="CPU time of its thread meanwhile.", optional=True),
-            *FLAGS.values(),
-            shown(
-                RowBlock,
-                "size",
-                name="result_bytes",
-                kind="number",
-                meaning="How large its result is.",
-                optional=True,
-            ),
+            *_OF_TASKS,
             derived("error", "text", "What it raised, type and message.", optional=True),
         ),
     ),

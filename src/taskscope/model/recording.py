@@ -20,7 +20,7 @@ from taskscope.model.tables.activities import (
     ActivityColumns,
     Transfer,
 )
-from taskscope.model.tables.columns import GraphColumns, RowBlock
+from taskscope.model.tables.columns import GraphColumns, RowBlock, joined_measures
 from taskscope.model.tables.held import NO_HELD, HeldRows
 from taskscope.model.tables.records import (
     FLAGS,
@@ -256,10 +256,9 @@ def _tasks(recording: RecordedData) -> Columns:
         "thread": np.array([n.thread for n in recording.lanes], np.int64)[lane],
         "start_s": tasks.start,
         "stop_s": np.where(tasks.status == RUNNING, np.nan, tasks.stop),
-        "cpu_s": tasks.cpu.astype(np.float64),
+        **{{"nbytes": "result_bytes"}.get(name, name): values for name, values in tasks.measured().items()},
         **flags,
-        "cpu_from": np.where(np.isnan(tasks.cpu), _texts([None] * len(tasks)), flags["cpu_from"]),
-        "result_bytes": tasks.size,
+        "cpu_from": np.where(np.isnan(tasks.cpu_s), _texts([None] * len(tasks)), flags["cpu_from"]),
         "error": _errors(tasks),
     }
 
@@ -458,11 +457,10 @@ def join_rows(parts: Sequence[Part], zero_s: float = 0.0) -> TaskBlock:
         lane=np.concatenate([np.empty(0, np.uint16), *(b.lane for b, *_ in parts)]),
         start=start,
         stop=start + np.concatenate(durations),
-        cpu=np.concatenate([np.empty(0, np.float32), *(b.cpu for b, *_ in parts)]),
-        size=np.concatenate([np.empty(0), *(b.sizes() for b, *_ in parts)]),
         flags=np.concatenate([np.empty(0, np.uint8), *(b.flags for b, *_ in parts)]),
         keys=KeyBlock.concat([keys for _, keys in named]),
         errors=_join_errors(parts),
+        **joined_measures([block for block, *_ in parts]),
     )
 
 

@@ -11,7 +11,7 @@ from dataclasses import replace
 from typing import Literal, TypeAlias, get_args
 
 from taskscope.model.tables.activities import ACTIVITIES, ActivityRows, Transfer
-from taskscope.model.tables.columns import RowBlock
+from taskscope.model.tables.columns import Measured, RowBlock
 from taskscope.model.tables.held import HeldRows
 from taskscope.model.tables.records import (
     FLAGS,
@@ -104,6 +104,7 @@ _PROGRESS = Table(
     ),
 )
 
+_MEASURED = {"nbytes": shown(Measured, "nbytes", kind="number", by="group")}
 _TASKS = Table(
     name="tasks",
     meaning="One row each time that a task ended.",
@@ -114,8 +115,7 @@ _TASKS = Table(
         *({**FLAGS, "status": replace(FLAGS["status"], choices=STATUSES[:RUNNING])}.values()),
         shown(RowBlock, "duration", name="duration_s"),
         replace(_STOP, by="lane", plus="duration_s"),
-        shown(RowBlock, "cpu", name="cpu_s"),
-        shown(RowBlock, "size", name="nbytes", kind="number", by="group"),
+        *(_MEASURED.get(column.name, column) for column in columns_of(Measured)),
         _whole("error", "What it raised.", optional=True, refers="errors.id"),
         _whole("dims", "How many whole numbers follow the group's name in its key; 255: it is text."),
         *(
@@ -241,7 +241,7 @@ _DECLARED = (
         mode="whole",
         columns=(
             _whole("row", "The number of the task."),
-            shown(RowBlock, "cpu", name="cpu_s"),
+            shown(Measured, "cpu_s"),
             FLAGS["cpu_from"],
         ),
     ),
@@ -344,7 +344,7 @@ _FILED = (
     Table(
         name="data",
         meaning="Keys that were data, not tasks.",
-        columns=(_KEY_ROW, shown(RowBlock, "size", name="nbytes", kind="number")),
+        columns=(_KEY_ROW, shown(Measured, "nbytes", kind="number")),
     ),
     Table(
         name="landed",
@@ -383,7 +383,7 @@ _FILED = (
         columns=(
             _KEY_ROW,
             shown(RowBlock, "start", name="start_s"),
-            shown(RowBlock, "cpu", name="cpu_s"),
+            shown(Measured, "cpu_s"),
             FLAGS["cpu_from"],
         ),
     ),

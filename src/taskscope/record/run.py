@@ -18,8 +18,8 @@ from taskscope.model.tables.columns import (
     RowBlock,
     TaskLinks,
     cut_links,
-    narrow_sizes,
     round_down_f4,
+    stored_measures,
 )
 from taskscope.model.tables.held import HeldRows
 from taskscope.model.tables.records import (
@@ -310,7 +310,7 @@ class RunState:
         block = raw.to_block(log.run, tasks, self.origin)
         self.lanes.update(np.unique(block.lane).tolist())
         if self.occupancy is not None:
-            self.occupancy.note_sizes(tasks, raw.size)
+            self.occupancy.note_sizes(tasks, raw.measured["nbytes"])
         for group_id, sums in sum_by_group(block, builder.groups(tasks, raw.keys)):
             self.ended[group_id].add(sums)
             self.groups.add(group_id, sums)
@@ -415,10 +415,9 @@ class RunState:
             builder.numbers([key for _, key, _ in found]),
             start,
             round_down_f4(np.maximum(now_s - start, 0.0)),
-            np.full(n, np.nan, np.float32),
-            narrow_sizes(np.full(n, np.nan)),
             np.array([lane_id(lane) for lane, _, _ in found], np.uint16),
             join_flags({"status": RUNNING if log.stop is None else INTERRUPTED, "observed_by": unseen}),
+            **stored_measures({}, n),
         )
 
     def slices_waiting(self) -> int:

@@ -499,6 +499,7 @@ def _task_columns(tasks: TaskBlock, n: int, tick_s: float) -> tuple[_Columns, li
     # Clocks that step back must not make a task end before it began.
     duration = np.maximum(stop - start, 0)
     error, errors = _errors(tasks, n)
+    measured = tasks.measured()
     columns = {
         "run": tasks.run[:n],
         "lane": np.minimum(tasks.lane[:n], LAST_LANE),
@@ -506,8 +507,8 @@ def _task_columns(tasks: TaskBlock, n: int, tick_s: float) -> tuple[_Columns, li
         **split_flags(tasks.flags[:n]),
         "duration_s": duration,
         "stop_s": stop,
-        "cpu_s": np.clip(tasks.cpu[:n], 0.0, duration * tick_s),
-        "nbytes": tasks.size[:n],
+        **{name: values[:n] for name, values in measured.items()},
+        "cpu_s": np.clip(measured["cpu_s"][:n], 0.0, duration * tick_s),
         "error": error,
     }
     return columns, errors

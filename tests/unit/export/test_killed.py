@@ -13,11 +13,13 @@ import pytest
 
 import taskscope
 from taskscope.errors import DamagedFileError
+from taskscope.model.public_tables import TABLES
 from taskscope.model.recording import RecordedData
 from taskscope.model.tables.records import FINISHED
 from tests.support.tables import read_back, rows
 from tests.support.waiting import PATIENCE_S
 
+_STATUS = [column.name for column in TABLES["tasks"].columns].index("status")
 ENDLESS = """
 import sys, time, dask, taskscope
 
@@ -60,7 +62,7 @@ def wait_for_tasks(path: Path, process: subprocess.Popen[bytes], more_than: int)
 
 
 def ended(recording: RecordedData) -> list[tuple[str, ...]]:
-    return [row for row in rows(recording, "tasks") if row[10] == "'finished'"]
+    return [row for row in rows(recording, "tasks") if row[_STATUS] == "'finished'"]
 
 
 def entered(recording: RecordedData) -> set[tuple[str, ...]]:

@@ -25,6 +25,7 @@ from taskscope.codec import HEADER, Budget, CutOffError, Encoder, budget_for, re
 from taskscope.errors import DamagedFileError
 from taskscope.export import writer
 from taskscope.export.reader import read
+from taskscope.model.public_tables import TABLES
 from taskscope.model.recording import RecordedData
 from taskscope.model.streams import FILE
 from taskscope.record import Recorder
@@ -39,6 +40,7 @@ from tests.support.tables import written as whole
 from tests.support.task_blocks import Row
 
 Load: TypeAlias = Callable[..., RecordedData]
+_STATUS = [column.name for column in TABLES["tasks"].columns].index("status")
 LOST_WITH_THE_END = "this file is not complete: "
 CUT_OFF_STREAM = "it ends before part 4 is complete; what follows after that is missing"
 
@@ -150,7 +152,7 @@ def test_every_truncation_of_a_file_that_was_being_written_is_a_prefix(
             assert not found, "only a file without its first frame cannot be read"
         else:
             # What was in flight at the end of the file is the only thing that more of the file changes.
-            ended = [row for row in rows(part, "tasks") if row[10] == "'finished'"]
+            ended = [row for row in rows(part, "tasks") if row[_STATUS] == "'finished'"]
             assert ended == tasks[: len(ended)]
             part_s = {table: rows(part, table) for table in all_rows}
             for table, known in all_rows.items():

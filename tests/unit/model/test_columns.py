@@ -28,15 +28,15 @@ def row_block(run: int = 0, *, sizes: list[float], first_task: int = 0) -> RowBl
         np.arange(first_task, first_task + n, dtype=np.int32),
         np.arange(n, dtype=np.float64),
         np.full(n, 0.5, np.float32),
-        np.full(n, 0.25, np.float32),
-        narrow_sizes(np.array(sizes, np.float64)),
         np.zeros(n, np.uint16),
         np.zeros(n, np.uint8),
+        cpu_s=np.full(n, 0.25, np.float32),
+        nbytes=narrow_sizes(np.array(sizes, np.float64)),
     )
 
 
 def contents(block: RowBlock) -> dict[str, object]:
-    columns = {f.name: getattr(block, f.name) for f in fields(block) if f.name not in {"run", "size"}}
+    columns = {f.name: getattr(block, f.name) for f in fields(block) if f.name not in {"run", "nbytes"}}
     shown: dict[str, object] = {name: column.tolist() for name, column in columns.items()}
     return shown | {"run": block.run, "sizes": [None if math.isnan(s) else s for s in block.sizes()]}
 
@@ -80,7 +80,7 @@ def test_blocks_of_narrow_and_wide_sizes_join_without_loss() -> None:
         "task": [0, 1, 2],
         "start": [0.0, 1.0, 0.0],
         "duration": [0.5] * 3,
-        "cpu": [0.25] * 3,
+        "cpu_s": [0.25] * 3,
         "sizes": [1.0, None, 2.0**40],
         "lane": [0] * 3,
         "flags": [0] * 3,

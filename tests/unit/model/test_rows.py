@@ -16,10 +16,10 @@ def block_of_run(run: int, flags: list[int]) -> RowBlock:
         np.arange(n, dtype=np.int32),
         np.arange(100, 100 + n, dtype=np.float64),
         np.full(n, 0.5, np.float32),
-        np.full(n, 0.25, np.float32),
-        narrow_sizes(np.full(n, 8.0)),
         np.full(n, run, np.uint16),
         np.array(flags, np.uint8),
+        cpu_s=np.full(n, 0.25, np.float32),
+        nbytes=narrow_sizes(np.full(n, 8.0)),
     )
 
 
@@ -39,8 +39,8 @@ def test_rows_of_several_runs_join_with_times_after_the_given_zero() -> None:
     assert joined.lane.tolist() == [0, 0, 4]
     assert joined.start.tolist() == [1.0, 2.0, 0.0]
     assert joined.stop.tolist() == [1.5, 2.5, 0.5]
-    assert joined.cpu.tolist() == [0.25, 0.25, 0.25]
-    assert joined.size.tolist() == [8.0, 8.0, 8.0]
+    assert joined.cpu_s.tolist() == [0.25, 0.25, 0.25]
+    assert joined.nbytes.tolist() == [8.0, 8.0, 8.0]
     said = {
         name: [FLAGS[name].choices[code] for code in codes]
         for name, codes in split_flags(joined.flags).items()
@@ -57,7 +57,7 @@ def test_rows_of_several_runs_join_with_times_after_the_given_zero() -> None:
 def test_no_rows_join_to_empty_columns_of_the_right_types() -> None:
     joined = join_rows([])
     columns = (
-        joined.run, joined.group, joined.lane, joined.start, joined.stop, joined.cpu, joined.size,
+        joined.run, joined.group, joined.lane, joined.start, joined.stop, joined.cpu_s, joined.nbytes,
         joined.flags,
     )  # fmt: skip
     assert [(len(c), c.dtype.str[1:]) for c in columns] == [

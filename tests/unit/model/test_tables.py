@@ -20,8 +20,8 @@ from tests.support.run_writing import begin_run, end_run, write_task
 METADATA = {"pid": 4242, "memory_limit_bytes": 2**34}
 DESIGNED = {
     "runs": "run label cell scheduler n_workers n_tasks start_s stop_s status error",
-    "tasks": "run key prefix group lane worker thread start_s stop_s cpu_s status observed_by"
-    " cpu_from result_bytes error",
+    "tasks": "run key prefix group lane worker thread start_s stop_s cpu_s cpu_from status"
+    " observed_by result_bytes error",
     "activities": "run key lane activity start_s stop_s source nbytes error",
     "transfers": "worker peer direction start_s stop_s nbytes compressed_bytes n_keys keys",
     "resources": "time_s worker cpu_percent rss_bytes limit_bytes n_processes gap",
@@ -40,8 +40,8 @@ BLOCK_TYPES = {
     "lane": "u2",
     "start": "f8",
     "stop": "f8",
-    "cpu": "f4",
-    "size": "f8",
+    "cpu_s": "f4",
+    "nbytes": "f8",
     "flags": "u1",
 }
 
@@ -203,4 +203,4 @@ def test_numbers_of_a_task_block_have_the_documented_types(recording: RecordedDa
     types = {name: getattr(tasks, name).dtype.str[1:] for name in BLOCK_TYPES}
     assert types == BLOCK_TYPES
     assert all(len(getattr(tasks, name)) == len(tasks) == 3 for name in types)
-    assert np.isnan(tasks.size).tolist() == [False, True, True]
+    assert np.isnan(tasks.sizes()).tolist() == [False, True, True]

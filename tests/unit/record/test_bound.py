@@ -142,7 +142,7 @@ def test_whoever_wrote_a_row_it_is_in_its_lane_and_in_narrow_columns(fake_clock:
         write(log)
         end_run(log, stop=102.0)
     blocks = recorder.snapshot().blocks
-    columns = ("task", "start", "duration", "cpu", "lane", "flags")
+    columns = ("task", "start", "duration", "cpu_s", "lane", "flags")
     types = [tuple(getattr(block, name).dtype.str[1:] for name in columns) for block in blocks]
     assert types == [("i4", "f8", "f4", "f4", "u2", "u1")] * len(writers)
     lanes = [recorder.lanes[int(block.lane[0])] for block in blocks]

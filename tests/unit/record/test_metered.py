@@ -60,7 +60,7 @@ def test_it_is_in_recordings_taken_from_then_on_and_in_totals(fake_clock: FakeCl
     assert [(t.group, t.n_tasks, t.cpu_s) for t in recorder.totals()] == [
         ("a", 1, 0.25), ("b", 1, 0.5), ("c", 1, 0.0)
     ]  # fmt: skip
-    assert np.isnan(before.tasks.cpu).all()
+    assert np.isnan(before.tasks.cpu_s).all()
     end_run(log)
 
 
@@ -81,7 +81,7 @@ def test_of_a_task_that_ran_again_each_row_has_its_own(fake_clock: FakeClock) ->
         ("a", 4.0, -1.0, None), ("a", 4.0, 0.5, "measured"),
     ]  # fmt: skip
     rows, blocks = recorder.newly_metered(Reader(recorder.metered_rows, 9))
-    assert (rows.tolist(), [block.cpu.tolist() for block in blocks]) == ([2, 5], [[0.25], [0.5]])
+    assert (rows.tolist(), [block.cpu_s.tolist() for block in blocks]) == ([2, 5], [[0.25], [0.5]])
     assert recorder.newly_metered(Reader(recorder.metered_rows, 9, 1))[0].tolist() == [5]
     for log in (first, second):
         end_run(log)

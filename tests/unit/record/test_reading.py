@@ -304,4 +304,4 @@ def test_clocks_of_the_past_never_give_negative_durations(recorder: Recorder) ->
     write_task(log, "x", 101.0, 100.0, cpu=5.0)
     end_run(log)
     tasks = recorder.snapshot().tasks
-    assert ((tasks.stop - tasks.start).tolist(), tasks.cpu.tolist()) == ([0.0], [0.0])
+    assert ((tasks.stop - tasks.start).tolist(), tasks.cpu_s.tolist()) == ([0.0], [0.0])

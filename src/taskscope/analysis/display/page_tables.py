@@ -400,11 +400,10 @@ def take_rows(tasks: TaskBlock, rows: NDArray[np.int64] | slice) -> TaskBlock:
         lane=tasks.lane[rows],
         start=tasks.start[rows],
         stop=tasks.stop[rows],
-        cpu=tasks.cpu[rows],
-        size=tasks.size[rows],
         flags=tasks.flags[rows],
         keys=tasks.keys.take(numbers),
         errors={i: tasks.errors[int(numbers[i])] for i in failed.tolist()},
+        **{name: values[rows] for name, values in tasks.arrays().items()},
     )
 
 

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from taskscope.errors import UnknownNameError, unknown_name
 from taskscope.model.recording import RecordedData
-from taskscope.model.tables.columns import GraphColumns, RowBlock
+from taskscope.model.tables.columns import GraphColumns, RowBlock, stored_measures
 from taskscope.model.tables.records import Run, flag_codes
 
 __all__ = [
@@ -130,7 +130,7 @@ def schedule_of(recording: RecordedData, run: Run) -> Schedule:
         stop=stop,
         lane=lane,
         group=np.empty(0, np.uint32) if graph is None else graph.group[task],
-        cpu_s=rows.cpu[order],
+        cpu_s=rows.cpu_s[order],
         status=flag_codes(rows.flags, "status")[order],
         n_needed=n_needed,
         needed=needed,
@@ -152,10 +152,9 @@ def _joined(blocks: list[RowBlock], run: int) -> RowBlock:
         nothing.astype("i4"),
         nothing,
         nothing.astype("f4"),
-        nothing.astype("f4"),
-        nothing,
         nothing.astype("u2"),
         nothing.astype("u1"),
+        **stored_measures({}, 0),
     )
 
 

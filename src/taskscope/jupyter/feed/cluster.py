@@ -45,7 +45,7 @@ class ClusterStream:
 
     def _newly_metered(self) -> MeteredPart:
         rows, blocks = self._recorder.newly_metered(self._metered)
-        whole = [block.cpu for block in blocks]
+        whole = [block.cpu_s for block in blocks]
         flags = [block.flags for block in blocks]
         return MeteredPart(
             rows=rows,

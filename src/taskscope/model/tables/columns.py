@@ -5,27 +5,31 @@ Rows name a task by its number in its run's graph, so keys, groups and dependenc
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Annotated, Self
+from typing import Annotated, Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from taskscope.model.keys import KeyBlock
-from taskscope.schema import About, Rows
+from taskscope.schema import About, Rows, columns_of
 
 __all__ = [
+    "MEASURED",
     "GraphColumns",
     "Link",
+    "Measured",
     "RowBlock",
     "TaskLinks",
     "cut_links",
+    "joined_measures",
     "narrow_sizes",
     "narrow_times",
     "neighbours",
     "possible_sizes",
     "round_down_f4",
+    "stored_measures",
 ]
 
 UNKNOWN_SIZE = 2**32 - 1
@@ -52,8 +56,63 @@ def round_down_f4(values: NDArray[np.float64]) -> NDArray[np.float32]:
     return narrow
 
 
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+class Measured(Rows):
+    """What is measured of each task besides its times.
+
+    A lane's list has them in this order; recordings, files, pages and users' tables have what stands here.
+    """
+
+    cpu_s: Annotated[
+        NDArray[np.float32],
+        About("CPU time of its thread meanwhile.", unit="s", optional=True),
+    ]
+    nbytes: Annotated[
+        NDArray[np.uint32] | NDArray[np.float64],
+        About("How large its result is; see `narrow_sizes`.", unit="bytes", optional=True),
+    ]
+
+    def sizes(self) -> NDArray[np.float64]:
+        """Return result sizes in bytes, NaN where unknown."""
+        if self.nbytes.dtype == np.float64:
+            return self.nbytes.astype(np.float64, copy=False)
+        return np.where(self.nbytes == UNKNOWN_SIZE, np.nan, self.nbytes)
+
+    def measured(self) -> dict[str, NDArray[np.float64]]:
+        """Return what was measured, NaN where it is unknown."""
+        found = {name: getattr(self, name) for name in MEASURED}
+        return {name: values.astype(np.float64) for name, values in found.items()} | {"nbytes": self.sizes()}
+
+
+MEASURED = tuple(column.name for column in columns_of(Measured))
+"""The names of what is measured of each task."""
+
+_OF_MEASURED = {column.name: column for column in columns_of(Measured)}
+
+
+def stored_measures(measured: Mapping[str, NDArray[np.float64]], n: int) -> dict[str, NDArray[Any]]:
+    """Return all columns of `Measured` for `n` tasks as they are stored, NaN for what was not measured."""
+    known = {name: measured.get(name, np.full(n, np.nan)) for name in MEASURED}
+    return {
+        name: narrow_sizes(values) if name == "nbytes" else values.astype(_OF_MEASURED[name].stored[0])
+        for name, values in known.items()
+    }
+
+
+def joined_measures(blocks: Sequence[Measured]) -> dict[str, NDArray[Any]]:
+    """Return what was measured of the tasks of all blocks, in order; sizes are not narrowed."""
+    found = {
+        name: [block.sizes() if name == "nbytes" else getattr(block, name) for block in blocks]
+        for name in MEASURED
+    }
+    return {
+        name: np.concatenate([np.empty(0, _OF_MEASURED[name].stored[-1]), *parts])
+        for name, parts in found.items()
+    }
+
+
 @dataclass(frozen=True, slots=True, eq=False)
-class RowBlock(Rows):
+class RowBlock(Measured):
     """Tasks of one run that reached an end, about 27 bytes each."""
 
     run: int
@@ -62,30 +121,8 @@ class RowBlock(Rows):
     ]
     start: Annotated[NDArray[np.float64], About("When it began.", unit="s", is_time=True)]
     duration: Annotated[NDArray[np.float32], About("How long it took.", unit="s")]
-    cpu: Annotated[
-        NDArray[np.float32],
-        About(
-            "CPU time of its thread meanwhile; NaN: unknown.",
-            unit="s",
-            optional=True,
-        ),
-    ]
-    size: Annotated[
-        NDArray[np.uint32] | NDArray[np.float64],
-        About(
-            "How large its result is; see `narrow_sizes`.",
-            unit="bytes",
-            optional=True,
-        ),
-    ]
     lane: Annotated[NDArray[np.uint16], About("The lane that it ran in.", refers="lanes.id")]
     flags: Annotated[NDArray[np.uint8], About("What `FLAGS` declares.")]
-
-    def sizes(self) -> NDArray[np.float64]:
-        """Return result sizes in bytes, NaN where unknown."""
-        if self.size.dtype == np.float64:
-            return self.size.astype(np.float64, copy=False)
-        return np.where(self.size == UNKNOWN_SIZE, np.nan, self.size)
 
     def continues_in(self, rows: RowBlock) -> bool:
         """Whether they are of the same run."""
@@ -94,8 +131,8 @@ class RowBlock(Rows):
     @classmethod
     def concat(cls, parts: Sequence[Self]) -> Self:
         """Return blocks of one run as one; sizes are narrow where all are."""
-        if len({part.size.dtype for part in parts}) > 1:
-            parts = [replace(part, size=part.sizes()) for part in parts]
+        if len({part.nbytes.dtype for part in parts}) > 1:
+            parts = [replace(part, nbytes=part.sizes()) for part in parts]
         return super(RowBlock, cls).concat(parts)
 
 

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from taskscope.model.keys import KeyBlock
+from taskscope.model.tables.columns import Measured
 from taskscope.model.tables.workers import Scheduled
 from taskscope.schema import About, Column, derived
 
@@ -268,7 +269,7 @@ class GroupTotal:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class TaskBlock:
+class TaskBlock(Measured):
     """Many tasks as equally long columns, with the key of every row, and errors by row."""
 
     run: NDArray[np.int32]
@@ -276,8 +277,6 @@ class TaskBlock:
     lane: NDArray[np.uint16]
     start: NDArray[np.float64]
     stop: NDArray[np.float64]
-    cpu: NDArray[np.float32]
-    size: NDArray[np.float64]
     flags: NDArray[np.uint8]
     keys: KeyBlock
     errors: Mapping[int, str] = field(default_factory=dict)

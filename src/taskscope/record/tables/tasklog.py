@@ -58,10 +58,10 @@ class TaskLog(Log[RowBlock]):
             names = zip(block.task[near].tolist(), block.start[near].tolist(), strict=True)
             of = np.array([places.pop(name, -1) for name in names], np.int64)
             rows, of = near[of >= 0], of[of >= 0]
-            known, flags = block.cpu.copy(), block.flags.copy()
+            known, flags = block.cpu_s.copy(), block.flags.copy()
             known[rows] = np.clip(cpu[of], 0.0, block.duration[rows])
             flags[rows] |= np.where(is_shared[of], flag_of("cpu_from", "shared"), 0).astype(np.uint8)
-            blocks[number] = (first, replace(block, cpu=known, flags=flags))
+            blocks[number] = (first, replace(block, cpu_s=known, flags=flags))
             found.append(rows + first)
         self._blocks = blocks
         numbers = np.sort(np.concatenate([np.empty(0, np.int64), *found]))

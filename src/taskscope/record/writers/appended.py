@@ -9,6 +9,8 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from taskscope.model.tables.columns import MEASURED
+
 __all__ = ["FailedTask", "LaneActivity", "LaneBuffer", "LaneKey", "ReportedTasks", "UnseenTask"]
 
 
@@ -29,10 +31,10 @@ class LaneKey:
 
 
 class LaneBuffer(list[object]):
-    """Rows of one thread in one compute, flat: key, start, stop, CPU seconds, result size in bytes."""
+    """Rows of one thread in one compute, flat: key, start, stop, and what is measured (`MEASURED`)."""
 
     __slots__ = ("folded", "key", "open")
-    WIDTH = 5
+    WIDTH = 3 + len(MEASURED)
 
     def __init__(self, key: LaneKey) -> None:
         self.key = key

@@ -13,10 +13,11 @@ from numpy.typing import NDArray
 
 from taskscope.model.clock import whole_ticks
 from taskscope.model.tables.columns import (
+    MEASURED,
     RowBlock,
-    narrow_sizes,
     possible_sizes,
     round_down_f4,
+    stored_measures,
 )
 from taskscope.model.tables.records import ERRED, FINISHED, INTERRUPTED, STATUSES, flag_codes, flag_of
 from taskscope.record.writers.appended import FailedTask, LaneBuffer, LaneKey, ReportedTasks, UnseenTask
@@ -108,7 +109,7 @@ def sum_by_group(block: RowBlock, group: NDArray[np.uint32]) -> Iterator[tuple[i
     columns = (
         counts.reshape(-1, n_statuses),
         np.bincount(place, block.duration),
-        np.bincount(place, np.nan_to_num(block.cpu)),
+        np.bincount(place, np.nan_to_num(block.cpu_s)),
         np.bincount(place, np.nan_to_num(block.sizes())),
         first,
     )
@@ -131,8 +132,8 @@ class RawRows:
     lane: NDArray[np.uint16]
     start: _Floats
     stop: _Floats
-    cpu: _Floats
-    size: _Floats
+    measured: dict[str, _Floats]
+    """By the names of `MEASURED`."""
     flags: NDArray[np.uint8]
     errors: dict[int, str]
 
@@ -141,17 +142,10 @@ class RawRows:
         # Each is rounded, so that rounding makes no two overlap.
         start, stop = whole_ticks(self.start - origin), whole_ticks(self.stop - origin)
         duration = round_down_f4(np.maximum(stop - start, 0.0))
-        return RowBlock(
-            run,
-            tasks,
-            start,
-            duration,
-            # The CPU clock is read just outside of the other one, so it can come out longer by a microsecond.
-            np.minimum(whole_ticks(self.cpu).astype(np.float32), duration),
-            narrow_sizes(self.size),
-            self.lane,
-            self.flags,
-        )
+        # The CPU clock is read just outside of the other one, so it can come out longer by a microsecond.
+        cpu_s = np.minimum(whole_ticks(self.measured["cpu_s"]).astype(np.float32), duration)
+        measured = stored_measures(self.measured | {"cpu_s": cpu_s}, len(tasks))
+        return RowBlock(run, tasks, start, duration, self.lane, self.flags, **measured)
 
 
 def take(rows: list[_T], width: int, limit: int = MAX_ROWS) -> list[_T]:
@@ -169,19 +163,18 @@ def take_rows(log: RunLog, lane_id: Callable[[LaneKey], int], unknown: UnknownLa
         flat = take(lane, LaneBuffer.WIDTH)
         if flat:
             lane.folded = (flat[-LaneBuffer.WIDTH], cast("float", flat[1 - LaneBuffer.WIDTH]))
-            numbers = [_floats(flat[i :: LaneBuffer.WIDTH]) for i in range(1, LaneBuffer.WIDTH)]
-            lanes = np.full(len(numbers[0]), lane_id(lane.key), np.uint16)
-            parts.append(_finished(log, flat[:: LaneBuffer.WIDTH], lanes, numbers))
+            keys, *numbers = _columns(flat, LaneBuffer.WIDTH)
+            lanes = np.full(len(keys), lane_id(lane.key), np.uint16)
+            parts.append(_finished(log, keys, lanes, list(map(_floats, numbers))))
     flat = take(log.remote, RunLog.REMOTE_WIDTH)
     if flat:
-        keys, pids, threads, *numbers_of = (
-            flat[i :: RunLog.REMOTE_WIDTH] for i in range(RunLog.REMOTE_WIDTH)
-        )
+        keys, pids, threads, *numbers = _columns(flat, RunLog.REMOTE_WIDTH)
         ids = [lane_id(LaneKey(p, t)) for p, t in zip(pids, threads, strict=True)]  # type: ignore[arg-type]  # ints by construction
-        parts.append(_finished(log, keys, np.array(ids, np.uint16), [_floats(n) for n in numbers_of]))
+        parts.append(_finished(log, keys, np.array(ids, np.uint16), list(map(_floats, numbers))))
     for reported in _take_reported(log.reported):
-        numbers = [reported.start, reported.stop, np.full(len(reported), np.nan), reported.size]
-        parts.append(_finished(log, reported.keys, _lane_ids(reported.lanes, lane_id), numbers))
+        measured = _known_of(len(reported), nbytes=reported.size).values()
+        lanes = _lane_ids(reported.lanes, lane_id)
+        parts.append(_finished(log, reported.keys, lanes, [reported.start, reported.stop, *measured]))
     failed = take(log.failed, 1)
     if failed:
         parts.append(_failed(failed, lane_id))
@@ -212,6 +205,15 @@ def _lane_ids(lanes: list[LaneKey], lane_id: Callable[[LaneKey], int]) -> NDArra
     return np.array([known[id(lane)] for lane in lanes], np.uint16)
 
 
+def _columns(flat: list[object], width: int) -> list[list[object]]:
+    return [flat[place::width] for place in range(width)]
+
+
+def _known_of(n: int, **known: _Floats) -> dict[str, _Floats]:
+    """Return all that is measured of `n` tasks, NaN for what is not known of them."""
+    return {name: known.get(name, np.full(n, np.nan)) for name in MEASURED}
+
+
 def _floats(values: Sequence[object]) -> _Floats:
     try:
         return np.fromiter(values, np.float64, len(values))
@@ -233,13 +235,14 @@ def _finished(log: RunLog, keys: list[object], lanes: NDArray[np.uint16], number
         first = np.array([key not in log.failed_keys for key in keys])
         keys = [key for key in keys if key not in log.failed_keys]
         lanes, numbers = lanes[first], [n[first] for n in numbers]
-    start, stop, cpu, size = numbers
-    size = possible_sizes(size)
+    start, stop, *values = numbers
+    measured = dict(zip(MEASURED, values, strict=True))
+    measured["nbytes"] = possible_sizes(measured["nbytes"])
     # Pool threads go on after their compute has failed; what they end then was not waited for.
     end = np.inf if log.stop is None or log.status == "finished" else log.stop
     late = stop > end
     flags = np.where(late, INTERRUPTED, FINISHED).astype(np.uint8)
-    return RawRows(keys, lanes, start, stop, cpu, size, flags, {})
+    return RawRows(keys, lanes, start, stop, measured, flags, {})
 
 
 def _failed(failed: list[FailedTask], lane_id: Callable[[LaneKey], int]) -> RawRows:
@@ -249,8 +252,7 @@ def _failed(failed: list[FailedTask], lane_id: Callable[[LaneKey], int]) -> RawR
         np.array([lane_id(f.lane) for f in failed], np.uint16),
         _floats([f.start for f in failed]),
         _floats([f.stop for f in failed]),
-        _floats([f.cpu for f in failed]),
-        np.full(len(failed), np.nan),
+        _known_of(len(failed), cpu_s=_floats([f.cpu for f in failed])),
         np.array(statuses, np.uint8),
         {i: f.error for i, f in enumerate(failed)},
     )
@@ -265,8 +267,7 @@ def _unseen(unseen: list[UnseenTask], lane_id: Callable[[LaneKey], int], unknown
         np.array(lanes, np.uint16),
         _floats([u.start for u in unseen]),
         _floats([u.stop for u in unseen]),
-        np.full(len(unseen), np.nan),
-        np.full(len(unseen), np.nan),
+        _known_of(len(unseen)),
         np.array([flag_of("status", u.status) | seen_by for u in unseen], np.uint8),
         errors,
     )
@@ -285,8 +286,7 @@ def _join(parts: list[RawRows]) -> RawRows:
         np.concatenate([p.lane for p in parts]),
         np.concatenate([p.start for p in parts]),
         np.concatenate([p.stop for p in parts]),
-        np.concatenate([p.cpu for p in parts]),
-        np.concatenate([p.size for p in parts]),
+        {name: np.concatenate([p.measured[name] for p in parts]) for name in MEASURED},
         np.concatenate([p.flags for p in parts]),
         errors,
     )

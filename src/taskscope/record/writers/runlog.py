@@ -15,6 +15,7 @@ from typing import Literal, Protocol
 
 from taskscope.model.clock import Clock
 from taskscope.model.errortext import describe, is_a
+from taskscope.model.tables.columns import MEASURED
 from taskscope.model.tables.records import OTHERS
 from taskscope.model.tables.workers import Scheduled
 from taskscope.record.writers.appended import (
@@ -100,7 +101,7 @@ class RunLog:
         "unseen",
         "values",
     )
-    REMOTE_WIDTH = 7
+    REMOTE_WIDTH = 5 + len(MEASURED)
     METERED_WIDTH = 4
 
     def __init__(  # noqa: PLR0915 - an attribute a line
@@ -140,7 +141,7 @@ class RunLog:
         self.values: list[object] = []
         """Flat: key, value of the user's cache metric."""
         self.remote: list[object] = []
-        """Rows from other processes, flat: key, pid, thread, start, stop, CPU seconds, size."""
+        """Rows from other processes, flat: key, pid, thread, start, stop, and the values of `MEASURED`."""
         self.reported: list[ReportedTasks] = []
         """What a cluster's workers finished."""
         self.metered: list[object] = []
