@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import reprlib
 from collections.abc import Mapping
 from datetime import datetime
@@ -89,8 +90,9 @@ def _is_within(values: NDArray[Any], low: float, high: float) -> bool:
         return True
     if values.strides == (0,):
         values = values[:1]
-    least, most = np.fmin.reduce(values), np.fmax.reduce(values)
-    return bool((least > low and most < high) or np.isnan(least))
+    # As numbers of Python, for the limits may be beyond those of the column's type.
+    least, most = float(np.fmin.reduce(values)), float(np.fmax.reduce(values))
+    return (least > low and most < high) or math.isnan(least)
 
 
 def check_run(run: Run) -> Run:
