@@ -18,7 +18,7 @@ from taskscope.analysis.profile import Profile, profile
 from taskscope.analysis.summary import summary_text
 from taskscope.analysis.worker_stacks import in_proportion
 from taskscope.export.folder import to_csv, to_parquet
-from taskscope.export.reader import load as load_data
+from taskscope.export.native.reader import load as load_data
 from taskscope.export.save import comparison_to_html, save, to_chrome_trace, to_html, to_speedscope
 from taskscope.model.recording import RecordedData
 from taskscope.model.tables.records import Run

@@ -27,7 +27,7 @@ from taskscope.codec import BATCH, END, Budget, Encoder, Section
 from taskscope.errors import DamagedFileError, OptionError
 from taskscope.export import documents
 from taskscope.export.chrome_trace import write_chrome_trace
-from taskscope.export.reader import read
+from taskscope.export.native.reader import read
 from taskscope.export.speedscope import write_speedscope
 from taskscope.jupyter.widgets import (
     CacheWidget,

@@ -8,7 +8,7 @@ from io import BytesIO
 from types import CodeType
 
 from taskscope.analysis.redaction import Redact
-from taskscope.export.changes import Changes
+from taskscope.export.native.changes import Changes
 from taskscope.model.recording import RecordedData
 from taskscope.model.tables.activities import Transfer
 from taskscope.model.tables.resources import ResourceRows

@@ -7,8 +7,8 @@ from io import BytesIO
 import numpy as np
 
 from taskscope.codec import budget_for
-from taskscope.export.reader import read
-from taskscope.export.writer import write
+from taskscope.export.native.reader import read
+from taskscope.export.native.writer import write
 from taskscope.model.public_tables import TABLES
 from taskscope.model.recording import RecordedData
 

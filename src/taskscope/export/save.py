@@ -12,9 +12,10 @@ from typing import BinaryIO, TypeAlias
 from taskscope.analysis.compare import ComparedData, compared
 from taskscope.analysis.redaction import Redact, redacted
 from taskscope.errors import OptionError
-from taskscope.export import documents, tabular, writer
+from taskscope.export import documents, tabular
 from taskscope.export.atomic import check_writable, write_atomically
 from taskscope.export.chrome_trace import write_chrome_trace
+from taskscope.export.native import writer
 from taskscope.export.speedscope import write_speedscope
 from taskscope.model.recording import RecordedData
 

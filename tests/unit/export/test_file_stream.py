@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 import taskscope
-from taskscope.export.stream import FileStream
+from taskscope.export.native.stream import FileStream
 from taskscope.record import Recorder
 from taskscope.record.pump import Tick
 from taskscope.recording import Recording

@@ -23,8 +23,8 @@ from taskscope.analysis.redaction import redacted
 from taskscope.analysis.summary import summary_text
 from taskscope.codec import HEADER, Budget, CutOffError, Encoder, budget_for, read_frames
 from taskscope.errors import DamagedFileError
-from taskscope.export import writer
-from taskscope.export.reader import read
+from taskscope.export.native import writer
+from taskscope.export.native.reader import read
 from taskscope.model.public_tables import TABLES
 from taskscope.model.recording import RecordedData
 from taskscope.model.streams import FILE

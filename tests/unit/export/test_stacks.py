@@ -11,7 +11,7 @@ import pytest
 
 import taskscope
 from taskscope.errors import DamagedFileError
-from taskscope.export.writer import FileWriter
+from taskscope.export.native.writer import FileWriter
 from taskscope.model.tables.stacks import NO_STACKS, StackColumns
 from taskscope.recording import Recording
 from tests.support.file_cases import changed, tables_in, without

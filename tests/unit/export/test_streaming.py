@@ -17,7 +17,7 @@ from taskscope.analysis.profile import profile
 from taskscope.analysis.redaction import Redact, redacted
 from taskscope.codec import CutOffError, Decoder, budget_for, read_frames
 from taskscope.errors import OptionError
-from taskscope.export import writer
+from taskscope.export.native import writer
 from taskscope.model.recording import RecordedData
 from taskscope.model.streams import FILE
 from taskscope.model.tables.resources import ResourceRows

@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import BinaryIO
 
 from taskscope.analysis.redaction import Redact
-from taskscope.export.changes import Changes
-from taskscope.export.writer import TooLongError
+from taskscope.export.native.changes import Changes
+from taskscope.export.native.writer import TooLongError
 from taskscope.model.forklock import ForkLock
 from taskscope.model.recording import RecordedData
 from taskscope.record import Recorder

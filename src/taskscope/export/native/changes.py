@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from taskscope.analysis.redaction import Redact, Redaction, without_credentials
-from taskscope.export.writer import FileWriter, stack_columns
+from taskscope.export.native.writer import FileWriter, stack_columns
 from taskscope.model.recording import LogEnds, RecordedData
 from taskscope.model.tables.activities import ActivityRows
 from taskscope.model.tables.columns import RowBlock

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from taskscope.codec import Budget, CutOffError, Decoder, Section, Values, budget_for, read_frames
 from taskscope.errors import DamagedFileError, FileError
-from taskscope.export.checks import (
+from taskscope.export.native.checks import (
     check_head,
     check_metadata,
     check_recording,

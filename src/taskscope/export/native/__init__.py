@@ -1,0 +1,1 @@
+"""The `.taskscope` file: as it grows, as a whole, and back."""
