@@ -79,6 +79,29 @@ def test_a_card_and_the_critical_path_light_up_their_tasks(lab: LabPage, shots: 
     lab.page.wait_for_function(f"({COUNT})({OTHERS}) === 0")
 
 
+def test_a_selected_time_says_who_was_on_the_longest_chain(lab: LabPage, shots: Path) -> None:
+    lab.page.set_viewport_size({"width": 1400, "height": 1400})
+    lab.open(LOAD, "display(Dashboard(more_charts=True))", CHAIN)
+    for cell in range(2):
+        lab.run_cell(cell)
+    lab.start_cell(2)
+    lanes = lab.page.locator(".tsk-dashboard > .tsk-gantt")
+    expect(lanes.locator("canvas")).to_be_visible()
+    lanes.locator("canvas").press("x")
+    selected = lanes.get_by_role("region", name="Selected time range")
+    expect(selected).to_contain_text(
+        "Who was on the longest chain is not known: these computes have not ended."
+    )
+    lab.wait_cell(2)
+    lanes.locator("canvas").press("Home")
+    lanes.locator("canvas").press("x")
+    expect(selected).to_contain_text(
+        re.compile(r"On the longest chain: 1[2-6] tasks for 1\.\d+ s, waits of ")
+    )
+    expect(selected.get_by_role("columnheader", name="On the longest chain")).to_be_visible()
+    shoot(lab, lanes, shots, "range-chain")
+
+
 def test_below_a_cell_findings_are_one_line_that_unfolds(lab: LabPage, shots: Path) -> None:
     lab.open(LOAD, CHAIN)
     lab.run_cell(0)

@@ -445,7 +445,7 @@ def live_cards(explaining: Explaining, use: Use) -> tuple[object, object]:
         run = taskscope.runs()[-1].number
         told: Any = explaining.explain(Explain(run, run))["explanation"]
         rows = current().recorder.rows_of(run, np.arange(4, dtype=np.int32))
-    found = told["path"]["rows"]
+    found = [row for _, *what in told["path"]["steps"] for row in what[1:]]
     return (len(rows), len(found) > 0, set(found) <= set(rows.values())), (4, True, True)
 
 

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from taskscope.recording import Recording
-from taskscope.report.embed import MAX_PAGE_LINK_BYTES, data_json, pack_links
+from taskscope.report.embed import MAX_PAGE_LINK_BYTES, data_json, pack_links, pack_path
 from tests.support.recordings import recording_of
 from tests.support.task_blocks import Row
 from tests.support.wire_decoder import PageReader
@@ -47,7 +47,7 @@ def dense_recording() -> Recording:
 def dense_data() -> str:
     """Return these tasks as a page has them."""
     recording = dense_recording()
-    return data_json(recording, pack_links(recording, MAX_PAGE_LINK_BYTES))
+    return data_json(recording, pack_links(recording, MAX_PAGE_LINK_BYTES), pack_path(recording))
 
 
 def links_of(text: str) -> bytes:
@@ -56,6 +56,14 @@ def links_of(text: str) -> bytes:
     content = zlib.decompress(base64.b64decode(links["data"]))
     assert len(content) == links["bytes"]
     return content
+
+
+def path_of(text: str) -> Any:
+    """Return the critical path of embedded data."""
+    path = json.loads(text)["path"]
+    content = zlib.decompress(base64.b64decode(path["data"]))
+    assert len(content) == path["bytes"]
+    return json.loads(content)
 
 
 def content_of(text: str) -> dict[str, Any]:

@@ -4,6 +4,8 @@ import { Field } from './check';
 /** As many of each as a kernel tells. */
 const MAX_FINDINGS = 200;
 const MAX_ROWS = 10_000;
+/** A wait of several causes before each task. */
+const MAX_STEPS = 100_000;
 const MAX_SPANS = 100;
 const MAX_NAMES = 20;
 
@@ -25,13 +27,15 @@ export interface Finding {
   readonly rows: readonly number[];
 }
 
-export interface CriticalPath {
-  /** Its tasks that are held. */
-  readonly rows: readonly number[];
-  readonly taskS: number;
-  /** The longest first. */
-  readonly waitsS: readonly (readonly [cause: string, seconds: number])[];
-}
+/** Each begins where the one before it ended. */
+export type PathStep = { readonly startS: number; readonly stopS: number } & (
+  | { readonly kind: 'wait'; readonly cause: string }
+  /** Row null: it is not held. */
+  | { readonly kind: 'task'; readonly prefix: string; readonly row: number | null }
+);
+
+/** The tasks and waits that set how long computes took, the earliest first. */
+export type CriticalPath = readonly PathStep[];
 
 export interface Explanation {
   readonly makespanS: number;
@@ -40,9 +44,9 @@ export interface Explanation {
   readonly path: CriticalPath | null;
 }
 
-/** `none`: nothing can be said of these computes; `later`: ask again, after so long. */
+/** `none`: nothing can be said of these computes, and why; `later`: ask again, after so long. */
 export type Explained =
-  | { readonly kind: 'none' }
+  | { readonly kind: 'none'; readonly reason: string }
   | { readonly kind: 'later'; readonly waitS: number }
   | { readonly kind: 'explained'; readonly explanation: Explanation };
 
@@ -53,22 +57,31 @@ export function decodeExplained(data: unknown): Explained {
     return { kind: 'later', waitS: amount(reply.at('wait_s')) };
   }
   const explanation = reply.at('explanation').orNull(decodeExplanation);
-  return explanation === null ? { kind: 'none' } : { kind: 'explained', explanation };
+  return explanation === null ? { kind: 'none', reason: reply.at('reason').text() } : { kind: 'explained', explanation };
 }
 
 function decodeExplanation(field: Field): Explanation {
   return {
     makespanS: amount(field.at('makespan_s')),
     findings: few(field.at('findings'), MAX_FINDINGS).map(decodeFinding),
-    path: field.at('path').orNull(path => ({
-      rows: decodeRows(path.at('rows')),
-      taskS: amount(path.at('task_s')),
-      waitsS: few(path.at('waits_s'), MAX_NAMES).map(wait => {
-        const [cause, seconds] = wait.tuple(2) as [Field, Field];
-        return [cause.text(), amount(seconds)] as const;
-      })
-    }))
+    path: field.at('path').orNull(decodePath)
   };
+}
+
+/** @throws WireError naming what is wrong. */
+export function decodePath(field: Field): CriticalPath {
+  let startS = field.at('start_s').number();
+  return few(field.at('steps'), MAX_STEPS).map(step => {
+    const [stop, what, row] = step.list();
+    if (stop === undefined || what === undefined) {
+      return step.fail('when it ended and what it was');
+    }
+    const span = { startS, stopS: stop.number() };
+    startS = span.stopS;
+    return row === undefined
+      ? { kind: 'wait', ...span, cause: what.text() }
+      : { kind: 'task', ...span, prefix: what.text(), row: row.orNull(value => value.count()) };
+  });
 }
 
 function decodeFinding(field: Field): Finding {

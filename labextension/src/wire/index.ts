@@ -1,8 +1,8 @@
 export { Field, WireError } from './check';
 export type { WireBuffer } from './batch';
 export { PageStream } from './batch';
-export type { CriticalPath, Explained, Explanation, Finding } from './explanation';
-export { decodeExplained } from './explanation';
+export type { CriticalPath, Explained, Explanation, Finding, PathStep } from './explanation';
+export { decodeExplained, decodePath } from './explanation';
 export { Budget, crc32, inflate } from './frames';
 export type { LinkRow, LinkRows, LinksAnswer } from './links';
 export { MAX_LINKS, decodeLinks } from './links';

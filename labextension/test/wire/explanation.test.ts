@@ -6,7 +6,7 @@ import { decodeExplained } from '../../src/wire';
 const FINDING = {
   cause: 'long-chain', worth_s: 1, low_s: 0, high_s: 2, text: 'a text', advice: 'an advice', run: 3, spans_s: [[1, 4.5]], prefixes: ['x'], rows: [7, 9]
 };
-const PATH = { rows: [7, 8], task_s: 3, waits_s: [['queue', 0.5]] };
+const PATH = { start_s: 1, steps: [[2, 'x', 7], [2.5, 'queue'], [4, 'y', null]] };
 const reply = (explanation: object): object => ({ re: 'explain', explanation: { makespan_s: 4, findings: [FINDING], path: PATH, ...explanation } });
 
 it('reads findings and the path', () => {
@@ -17,13 +17,16 @@ it('reads findings and the path', () => {
       findings: [{
         cause: 'long-chain', worthS: 1, lowS: 0, highS: 2, text: 'a text', advice: 'an advice', run: 3, spansS: [[1, 4.5]], prefixes: ['x'], rows: [7, 9]
       }],
-      path: { rows: [7, 8], taskS: 3, waitsS: [['queue', 0.5]] }
+      path: [
+        { kind: 'task', startS: 1, stopS: 2, prefix: 'x', row: 7 }, { kind: 'wait', startS: 2, stopS: 2.5, cause: 'queue' },
+        { kind: 'task', startS: 2.5, stopS: 4, prefix: 'y', row: null }
+      ]
     }
   });
 });
 
 it('reads that there is nothing to say, and when to ask again', () => {
-  expect([decodeExplained({ explanation: null }), decodeExplained({ wait_s: 2.5 })]).toEqual([{ kind: 'none' }, { kind: 'later', waitS: 2.5 }]);
+  expect([decodeExplained({ explanation: null, reason: 'these computes still run' }), decodeExplained({ wait_s: 2.5 })]).toEqual([{ kind: 'none', reason: 'these computes still run' }, { kind: 'later', waitS: 2.5 }]);
 });
 
 describe('refuses', () => {
@@ -36,7 +39,9 @@ describe('refuses', () => {
     ['a worth that is no number', reply({ findings: [{ ...FINDING, worth_s: '1' }] }), 'reply.explanation.findings[0].worth_s must be a finite number, got "1"'],
     ['a row that is none', reply({ findings: [{ ...FINDING, rows: [-1] }] }), 'reply.explanation.findings[0].rows[0] must be a whole number, 0 or more, got -1'],
     ['a span without end', reply({ findings: [{ ...FINDING, spans_s: [[1]] }] }), 'reply.explanation.findings[0].spans_s[0] must be an array of 2, got an array of 1'],
-    ['a path with more tasks than are explained', reply({ path: { ...PATH, rows: new Array(10_001).fill(0) } }), 'reply.explanation.path.rows must be an array of at most 10000, got an array of 10001']
+    ['nothing to say without a reason', { explanation: null }, 'reply.reason must be a string, got undefined'],
+    ['a path of too many steps', reply({ path: { ...PATH, steps: new Array(100_001).fill([1, 'queue']) } }), 'reply.explanation.path.steps must be an array of at most 100000, got an array of 100001'],
+    ['a step of nothing', reply({ path: { ...PATH, steps: [[1]] } }), 'reply.explanation.path.steps[0] must be when it ended and what it was, got an array of 1']
   ])('%s', (_, data, message) => {
     expect(() => decodeExplained(data)).toThrow(message);
   });

@@ -14,7 +14,11 @@ from typing import TypedDict
 import numpy as np
 from numpy.typing import NDArray
 
+from taskscope.analysis.display.page_explanation import path_for_page
 from taskscope.analysis.display.page_tables import RowLinks, recorded_frames
+from taskscope.analysis.explain.critical_path import critical_path
+from taskscope.analysis.quantities import format_count
+from taskscope.analysis.summary import MAX_EXPLAINED
 from taskscope.model.recording import RecordedData
 
 __all__ = [
@@ -22,12 +26,14 @@ __all__ = [
     "MAX_PAGE_LINK_BYTES",
     "TICK_S",
     "PackedLinks",
+    "PackedPath",
     "PageScript",
     "count_tasks",
     "data_json",
     "escaped_json",
     "links_note",
     "pack_links",
+    "pack_path",
     "page_tick_s",
     "report_script",
 ]
@@ -100,15 +106,17 @@ def page_tick_s(recording: RecordedData) -> float:
     return float(next(step * power for step in _STEPS if step * power <= wanted))
 
 
-def data_json(recording: RecordedData, links: PackedLinks | None = None) -> str:
+def data_json(
+    recording: RecordedData, links: PackedLinks | None = None, path: PackedPath | None = None
+) -> str:
     """Return the recording as JSON for a ``<script type="application/json">``.
 
-    It holds the frames of a stream in one piece, deflated, in base64; and `links`. ``<``, ``>`` and ``&`` are
-    escaped, so that no key can end the element.
+    It holds the frames of a stream in one piece, deflated, in base64; `links` and `path`. ``<``, ``>`` and
+    ``&`` are escaped, so that no key can end the element.
     """
     content = b"".join(recorded_frames(recording, page_tick_s(recording), in_turns=True))
     data = base64.b64encode(zlib.compress(content, _LEVEL)).decode("ascii")
-    return escaped_json({"bytes": len(content), "data": data, "links": links})
+    return escaped_json({"bytes": len(content), "data": data, "links": links, "path": path})
 
 
 def escaped_json(value: object) -> str:
@@ -158,6 +166,39 @@ def pack_links(recording: RecordedData, max_bytes: int) -> PackedLinks | None:
     packed = zlib.compress(content, _LINKS_LEVEL)
     if len(packed) > max_bytes:
         return None
+    return {"bytes": len(content), "data": base64.b64encode(packed).decode("ascii")}
+
+
+MAX_PATH_BYTES = 50_000
+"""Most bytes of the critical path in a page, deflated."""
+
+
+class PackedPath(TypedDict, total=False):
+    """The critical path as `path_for_page` has it, in JSON, deflated, in base64; or why it is left out."""
+
+    bytes: int
+    data: str
+    reason: str
+
+
+def pack_path(recording: RecordedData) -> PackedPath:
+    """Return the critical path of a recording, if it is there and takes at most `MAX_PATH_BYTES`."""
+    n_tasks = count_tasks(recording)
+    elsewhere = "recording.critical_path() has no such limit"
+    if n_tasks > MAX_EXPLAINED:
+        most = format_count(MAX_EXPLAINED)
+        return {
+            "reason": f"a page has it of at most {most} tasks, here are {format_count(n_tasks)}; {elsewhere}"
+        }
+    if any(run.status == "running" for run in recording.runs):
+        return {"reason": "these computes still ran"}
+    path = path_for_page(recording, critical_path(recording), RowLinks(recording).rows_of)
+    if path is None:
+        return {"reason": "no Dask computation ran here"}
+    content = json.dumps(path, allow_nan=False, separators=(",", ":")).encode()
+    packed = zlib.compress(content, _LINKS_LEVEL)
+    if len(packed) > MAX_PATH_BYTES:
+        return {"reason": f"it has too many steps for this page; {elsewhere}"}
     return {"bytes": len(content), "data": base64.b64encode(packed).decode("ascii")}
 
 

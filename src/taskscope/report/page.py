@@ -19,6 +19,7 @@ from taskscope.report.embed import (
     data_json,
     links_note,
     pack_links,
+    pack_path,
     page_tick_s,
     report_script,
 )
@@ -92,7 +93,7 @@ def _rounding(recording: RecordedData) -> str:
 def _interactive(recording: RecordedData, links: PackedLinks | None, script: PageScript | None) -> str:
     if script is None:
         return ""
-    data = data_json(recording, links) if recording.runs else None
+    data = data_json(recording, links, pack_path(recording)) if recording.runs else None
     element = (
         "" if data is None else f'<script type="application/json" class="taskscope-data">{data}</script>'
     )

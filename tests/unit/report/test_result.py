@@ -13,7 +13,7 @@ from taskscope.report import MAX_EMBEDDED_TASKS, page_html, result_bundle, resul
 from taskscope.report.embed import PageScript, data_json
 from taskscope.report.picture import MAX_LANES, picture_svg
 from tests.support.recordings import recording_of
-from tests.support.report_fixture import PATH, content_of, dense_data, links_of
+from tests.support.report_fixture import PATH, content_of, dense_data, links_of, path_of
 from tests.support.task_blocks import Row
 
 SCRIPT = PageScript(
@@ -133,6 +133,7 @@ def test_the_page_that_the_browser_tests_read_is_the_one_that_is_written() -> No
     written = PATH.read_text(encoding="utf-8")
     assert content_of(dense_data()) == content_of(written)
     assert links_of(dense_data()) == links_of(written)
+    assert path_of(dense_data()) == path_of(written)
 
 
 def test_beyond_the_limit_the_picture_stands_alone_and_says_how_to_get_the_chart() -> None:

@@ -41,6 +41,7 @@ import { SelectedTask, colourOf } from './selection/selected';
 import { TASKS_CSS } from './style';
 import { laneTable, prefixTable, taskTable } from './tables';
 import type { Findings, MakeFindings } from './why/findings';
+import type { KnownPath } from './why/path';
 import { emptyText, labelText, stateText, tipOf } from './words';
 
 const MAX_LEGEND = 60;
@@ -56,6 +57,8 @@ export interface TasksOptions {
   readonly layer?: MakeLaneLayer;
   /** Shows why what is shown took so long; left out: nobody knows. */
   readonly findings?: MakeFindings;
+  /** The critical path where nobody has findings, or why it is not known; left out: nobody knows. */
+  readonly path?: KnownPath;
 }
 
 export class TasksTrack implements Track, TaskKeys {
@@ -105,7 +108,7 @@ export class TasksTrack implements Track, TaskKeys {
     this.#plot = new Plot(this.#layer);
     this.#locator = new Locator(store, signal);
     this.#selected = new SelectedTask(store, this.#picker, trans, options.reveal);
-    this.#range = new SelectedRange(context, this.#layer);
+    this.#range = new SelectedRange(context, this.#layer, () => this.#findings?.path ?? options.path ?? null);
     this.#steps = new Steps({
       store, context, emphasis: this.#emphasis, picker: this.#picker, folding: this.#folding,
       scene: () => this.#scene, layout: () => this.#layout, rows: () => this.#refreshRows()
@@ -379,13 +382,9 @@ export class TasksTrack implements Track, TaskKeys {
     }
   }
 
-  find(): void {
-    this.#findBar.open();
-  }
+  find(): void { this.#findBar.open(); }
 
-  nextMatch(direction: 1 | -1): void {
-    this.#findBar.go(direction);
-  }
+  nextMatch(direction: 1 | -1): void { this.#findBar.go(direction); }
 
   toggleLanes(): void {
     this.#folding.setAll(!isFolded(this.#scene?.rows ?? []));

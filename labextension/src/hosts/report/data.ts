@@ -2,7 +2,8 @@
 import type { ClusterCharts } from '../../charts/tracks';
 import type { AskLinks, ClusterStore } from '../../store';
 import { TaskStore } from '../../store';
-import { PageStream, WireError } from '../../wire';
+import type { KnownPath } from '../../charts/tasks/why/path';
+import { Field, PageStream, WireError, decodePath } from '../../wire';
 import { appendAll } from '../recorded';
 import { type LinksOfRow, readLinks } from './links';
 import { unpack } from './packed';
@@ -18,18 +19,32 @@ export interface ClusterReader {
  *
  * Rejects with a WireError, SyntaxError or TypeError where the text is damaged; then there is no store at all.
  */
-export async function storeFrom(text: string, cluster?: ClusterReader): Promise<TaskStore> {
+export async function storeFrom(text: string, cluster?: ClusterReader): Promise<{ readonly store: TaskStore; readonly path: KnownPath | null }> {
   const data: unknown = JSON.parse(text);
   if (!isRecord(data)) {
     throw new WireError('data', 'an object', data);
   }
-  const { links } = data;
+  const { links, path } = data;
   const store: TaskStore = new TaskStore({
     ...(cluster === undefined ? {} : { cluster: cluster.newStore() }),
     ...(isRecord(links) ? { ask: askPage(links, () => store) } : {})
   });
   appendAll(store, new PageStream().read(await unpack(data.data, data.bytes, 'data')), 'data.data');
-  return store;
+  return { store, path: isRecord(path) ? await readPath(path) : null };
+}
+
+/** The critical path as `taskscope/report/embed.py` packs it, or why there is none; where it is damaged, its console says so. */
+async function readPath({ reason, data, bytes }: Record<string, unknown>): Promise<KnownPath | null> {
+  if (typeof reason === 'string') {
+    return { reason };
+  }
+  try {
+    const json: unknown = JSON.parse(new TextDecoder().decode(await unpack(data, bytes, 'data.path')));
+    return { path: decodePath(new Field(json, 'data.path')) };
+  } catch (error) {
+    reportError(error);
+    return null;
+  }
 }
 
 /** Answers from what the page has of dependencies; where that is damaged, its console says so, and nothing is known. */

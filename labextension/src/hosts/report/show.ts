@@ -24,7 +24,7 @@ const isLow = (): boolean => window.innerHeight < LOW_PX;
 export async function showReports(signal: AbortSignal, cluster?: ClusterReader): Promise<void> {
   for (const data of document.querySelectorAll('script.taskscope-data')) {
     try {
-      const store = await storeFrom(data.textContent, cluster);
+      const { store, path } = await storeFrom(data.textContent, cluster);
       const el = element('div', { class: 'taskscope-view' });
       const place = document.querySelector('.taskscope-place');
       const isFrame = place === null;
@@ -35,7 +35,8 @@ export async function showReports(signal: AbortSignal, cluster?: ClusterReader):
       }
       adoptStyles(el, REPORT_CSS);
       const dashboard = mount(el, store, {
-        signal, prefixes: 'legend', follow: false, isOver: true, brief: isFrame && isLow(), ...(cluster === undefined ? {} : { clusters: cluster.charts })
+        signal, prefixes: 'legend', follow: false, isOver: true, brief: isFrame && isLow(), ...(path === null ? {} : { path }),
+        ...(cluster === undefined ? {} : { clusters: cluster.charts })
       });
       if (isFrame) {
         window.addEventListener('resize', () => { dashboard.setBrief(isLow()); }, { signal });

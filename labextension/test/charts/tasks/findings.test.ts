@@ -30,7 +30,10 @@ const FINDING: Finding = {
 const EXPLANATION: Explanation = {
   makespanS: 10,
   findings: [FINDING, { ...FINDING, cause: 'client-gaps', lowS: 1, run: null, prefixes: [], rows: [], spansS: [[5, 6]] }],
-  path: { rows: [0, 1], taskS: 9, waitsS: [['queue', 1]] }
+  path: [
+    { kind: 'task', startS: 0, stopS: 5, prefix: 'inc', row: 0 }, { kind: 'wait', startS: 5, stopS: 6, cause: 'queue' },
+    { kind: 'task', startS: 6, stopS: 10, prefix: 'inc', row: 1 }
+  ]
 };
 const OVER = smallRun({ startS: 0, stopS: 10, status: 'finished' });
 
@@ -108,7 +111,7 @@ describe('findings', () => {
 
   it.each<[string, Explained | null]>([
     ['where nothing was found', { kind: 'explained', explanation: { ...EXPLANATION, findings: [] } }],
-    ['where nothing can be said', { kind: 'none' }],
+    ['where nothing can be said', { kind: 'none', reason: 'these computes are not held any more' }],
     ['where the kernel does not answer', null]
   ])('are nothing at all %s', async (_, answer) => {
     const { el } = await mounted(filled(), ...(answer === null ? [] : [answer]));
@@ -162,7 +165,7 @@ describe('the critical path', () => {
     states.push([button()?.hidden, line(el)]);
     expect(states).toEqual([
       [true, null],
-      [false, 'the critical path is known once a compute of at most 10,000 tasks has ended'],
+      [false, 'the critical path is not known: these computes have not ended'],
       [false, 'critical path: 2 tasks, 9 s · waits: queue for a worker 1 s'],
       [false, null]
     ]);
@@ -179,7 +182,7 @@ it('evidence is the tasks that it names, else those of its prefixes, else all of
   expect([rows({}), rows({ rows: [] }), rows({ rows: [], prefixes: ['dec'] }), rows({ rows: [], prefixes: [] }), rows({ rows: [], prefixes: [], run: 1 }), rows({ rows: [], prefixes: [], run: null })]).toEqual([
     [[0], []], [[0], [1]], [[], [2]], [[0], [1, 2]], [[], []], undefined
   ]);
-  const path = evidenceOfPath(store, window, { rows: [0, 2], taskS: 0, waitsS: [] });
+  const path = evidenceOfPath(store, window, [0, 2, null].map(row => ({ kind: 'task', startS: 0, stopS: 1, prefix: 'inc', row })));
   expect([path.matches?.lane(1)?.n, path.spans, evidenceOf(store, window, FINDING).spans]).toEqual([1, [], [{ startS: 0, stopS: 10 }]]);
 });
 

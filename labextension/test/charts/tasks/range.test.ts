@@ -3,13 +3,16 @@ import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { activitiesIn, rangeLines, residentIn } from '../../../src/charts/cluster/range';
 import { numbersOf } from '../../../src/charts/tasks/range/numbers';
 import { Folding, LaneList } from '../../../src/charts/tasks/rows';
+import type { KnownPath } from '../../../src/charts/tasks/why/path';
+import { findingsOf } from '../../../src/charts/tasks/why/findings';
 import type { Scene } from '../../../src/charts/tasks/scene';
 import { sceneOf } from '../../../src/charts/tasks/scene';
 import { timeFrame } from '../../../src/charts/timeline/time/time-frame';
+import type { TracksOptions } from '../../../src/charts/tracks';
 import { mountTracks } from '../../../src/charts/tracks';
 import { english } from '../../../src/lib/translate';
 import { ALL_RUNS, ClusterStore, TaskStore } from '../../../src/store';
-import type { Batch } from '../../../src/wire';
+import type { Batch, CriticalPath, Explained } from '../../../src/wire';
 import type { Row } from '../../store/rows';
 import { batchOf } from '../../store/rows';
 import { heldColumns, resourceColumns } from '../../store/series';
@@ -22,6 +25,13 @@ const ROWS: Row[] = [
   { start: 0, stop: 2, ...INC }, { start: 3, stop: 6, ...ADD }, { start: 4, stop: 5, ...SUM },
   { lane: 1, start: 1, stop: 4, ...INC }, { lane: 1, start: 5, stop: 9, ...INC }, { lane: 1, start: 9, stop: 10, ...SUM }
 ];
+/** Begins with a wait; the add on it was cut short by what came next. */
+const PATH: CriticalPath = [
+  { kind: 'wait', startS: 0, stopS: 1, cause: 'graph' }, { kind: 'task', startS: 1, stopS: 4, prefix: 'inc', row: 3 },
+  { kind: 'task', startS: 4, stopS: 5, prefix: 'add', row: 1 }, { kind: 'task', startS: 5, stopS: 9, prefix: 'inc', row: 4 },
+  { kind: 'wait', startS: 9, stopS: 9.5, cause: 'dispatch' }, { kind: 'wait', startS: 9.5, stopS: 10, cause: 'results' }
+];
+const UNKNOWN = { reason: 'nobody asked' };
 const OVER: Partial<Batch> = {
   runs: [smallRun({ startS: 0, stopS: 10, status: 'finished' })], nowS: 20, active: false,
   resources: resourceColumns([{ at: 1, rss: 9e9 }, { at: 2, rss: 1e9 }, { at: 3, rss: 3e9 }, { at: 6, rss: 8e9 }]),
@@ -42,19 +52,21 @@ function sceneIn(store: TaskStore): Scene {
 describe('the numbers of a range', () => {
   it('cut tasks at both ends, and count time in which several ran in a lane once', () => {
     const store = storeOf(ROWS, OVER);
-    expect(numbersOf(store, ALL_RUNS, sceneIn(store), { startS: 1.5, stopS: 5.5 })).toEqual({
+    expect(numbersOf(store, ALL_RUNS, sceneIn(store), { startS: 1.5, stopS: 5.5 }, { path: PATH })).toEqual({
       span: { startS: 1.5, stopS: 5.5 },
       types: [{ prefix: 'inc', n: 3, seconds: 3.5 }, { prefix: 'add', n: 1, seconds: 2.5 }, { prefix: 'sum', n: 1, seconds: 1 }],
-      nTasks: 5, taskS: 7, nLanes: 2, busyS: 6, idleS: 2, residentBytes: 3e9, held: { bytes: 500, isAtLeast: false }
+      nTasks: 5, taskS: 7, nLanes: 2, busyS: 6, idleS: 2, residentBytes: 3e9, held: { bytes: 500, isAtLeast: false },
+      path: { nTasks: 3, taskS: 4, prefixS: new Map([['inc', 3], ['add', 1]]), waitsS: [] }
     });
   });
 
   it('are of the whole where the range is, and of what was computed where it is wider', () => {
     const store = storeOf(ROWS, OVER);
-    expect(numbersOf(store, ALL_RUNS, sceneIn(store), { startS: -5, stopS: 50 })).toEqual({
+    expect(numbersOf(store, ALL_RUNS, sceneIn(store), { startS: -5, stopS: 50 }, { path: PATH })).toEqual({
       span: { startS: 0, stopS: 10 },
       types: [{ prefix: 'inc', n: 3, seconds: 9 }, { prefix: 'add', n: 1, seconds: 3 }, { prefix: 'sum', n: 2, seconds: 2 }],
-      nTasks: 6, taskS: 14, nLanes: 2, busyS: 13, idleS: 7, residentBytes: 9e9, held: { bytes: 900, isAtLeast: false }
+      nTasks: 6, taskS: 14, nLanes: 2, busyS: 13, idleS: 7, residentBytes: 9e9, held: { bytes: 900, isAtLeast: false },
+      path: { nTasks: 3, taskS: 8, prefixS: new Map([['inc', 7], ['add', 1]]), waitsS: [['graph', 1], ['dispatch', 0.5], ['results', 0.5]] }
     });
   });
 
@@ -62,17 +74,17 @@ describe('the numbers of a range', () => {
     const store = storeOf([{ start: 0, stop: 5.5, ...INC }, { lane: 1, start: 6.5, stop: 7, ...SUM }], {
       runs: [smallRun({ startS: 0 })], nowS: 8, active: true, running: [{ run: 0, lane: 1, group: 1, key: 'x', startS: 6 }]
     });
-    expect(numbersOf(store, ALL_RUNS, sceneIn(store), { startS: 5, stopS: 20 })).toEqual({
+    expect(numbersOf(store, ALL_RUNS, sceneIn(store), { startS: 5, stopS: 20 }, UNKNOWN)).toEqual({
       span: { startS: 5, stopS: 8 },
       types: [{ prefix: 'add', n: 1, seconds: 2 }, { prefix: 'inc', n: 1, seconds: 0.5 }, { prefix: 'sum', n: 1, seconds: 0.5 }],
-      nTasks: 3, taskS: 3, nLanes: 2, busyS: 2.5, idleS: 3.5, residentBytes: null, held: null
+      nTasks: 3, taskS: 3, nLanes: 2, busyS: 2.5, idleS: 3.5, residentBytes: null, held: null, path: UNKNOWN
     });
   });
 
   it('say of what was held before, that it was held; of unknown sizes, that there was more; and nothing where nothing was computed', () => {
     const held = heldColumns([{ at: 1, keys: 5, bytes: 700 }, { at: 4, keys: 6, bytes: 100, unsized: 1 }, { at: 8, keys: 0 }]);
     const store = storeOf(ROWS, { ...OVER, held });
-    const of = (startS: number, stopS: number): unknown => numbersOf(store, ALL_RUNS, sceneIn(store), { startS, stopS })?.held;
+    const of = (startS: number, stopS: number): unknown => numbersOf(store, ALL_RUNS, sceneIn(store), { startS, stopS }, UNKNOWN)?.held;
     expect([of(2, 3), of(2, 5), of(5, 6), of(8.5, 9), of(11, 12)]).toEqual([
       { bytes: 700, isAtLeast: false }, { bytes: 700, isAtLeast: true }, { bytes: 100, isAtLeast: true }, { bytes: 0, isAtLeast: false }, undefined
     ]);
@@ -83,7 +95,7 @@ describe('the numbers of a range', () => {
     const window = { firstRun: 1, lastRun: 1 };
     const lanes = new LaneList(store, new Folding());
     const scene = sceneOf(store, window, timeFrame(store, window, { kind: 'fit' })!, (...of) => lanes.refresh(...of));
-    const found = numbersOf(store, window, scene, { startS: 0, stopS: 10 });
+    const found = numbersOf(store, window, scene, { startS: 0, stopS: 10 }, UNKNOWN);
     expect([found?.span, found?.types, found?.nLanes, found?.busyS, found?.idleS]).toEqual([{ startS: 2, stopS: 3 }, [{ prefix: 'inc', n: 1, seconds: 1 }], 1, 1, 0]);
   });
 });
@@ -134,15 +146,16 @@ describe('a person', () => {
 
   afterEach(() => {
     vi.useRealTimers();
+    vi.restoreAllMocks();
     document.body.replaceChildren();
   });
 
   /** A chart whose plot is 120 pixels wide from 68 on, with two lanes of 30 pixels above the ruler; 10.2 s are in sight. */
-  function mounted(names: readonly ('tasks' | 'resources')[] = ['tasks']): { el: HTMLElement; range: () => (number | undefined)[]; drag: (fromPx: number, toPx: number, yPx: number, shiftKey?: boolean) => void; press: (key: string, shiftKey?: boolean) => void; panel: () => string[] } {
+  function mounted(names: readonly ('tasks' | 'resources')[] = ['tasks'], more: Partial<TracksOptions> = {}): { el: HTMLElement; range: () => (number | undefined)[]; drag: (fromPx: number, toPx: number, yPx: number, shiftKey?: boolean) => void; press: (key: string, shiftKey?: boolean) => void; panel: () => string[] } {
     const store = storeOf(ROWS, OVER);
     const el = document.createElement('div');
     document.body.append(el);
-    const chart = mountTracks(el, store, names, { signal: new AbortController().signal, lastRun: 0 });
+    const chart = mountTracks(el, store, names, { signal: new AbortController().signal, lastRun: 0, ...more });
     vi.runAllTimers();
     const canvas = el.querySelector('canvas')!;
     // jsdom has none.
@@ -169,7 +182,7 @@ describe('a person', () => {
 
   const WHOLE = [
     '0 s to 10 s (10 s): 6 tasks', 'Busy 13 s (65%), idle 7 s, over 2 threads.', 'Memory of the process: 9 GB in the largest sample.', 'Results in memory: 900 B at their most.',
-    'Which chain of tasks set how long it took, recording.critical_path() says.',
+    'Who was on the longest chain is not known: no kernel works it out here; in Python, recording.critical_path() does.',
     'Tasks from 0 s to 10 s, cut at both', 'inc | 9 s | 64% | 3', 'add | 3 s | 21% | 1', 'sum | 2 s | 14% | 2'
   ];
 
@@ -215,6 +228,30 @@ describe('a person', () => {
     const { el, press } = mounted();
     press('x');
     expect([...el.querySelectorAll('.tsk-hidden[role=status]')].map(said => said.textContent)).toEqual(['selected 0 s to 10 s: 6 tasks, 65% busy']);
+  });
+
+  it.each<[string, KnownPath, string, string]>([
+    ['of which it is', { path: PATH }, 'On the longest chain: 3 tasks for 8 s, waits of before the first task 1 s, dispatch 500 ms, results 500 ms.', 'sum | 2 s | 14% | 2 | –'],
+    ['why it is not known', { reason: 'these computes were <b>too many' }, 'Who was on the longest chain is not known: these computes were <b>too many.', 'sum | 2 s | 14% | 2']
+  ])('is told of the longest chain %s', (_, path, line, lastRow) => {
+    const { panel, press } = mounted(['tasks'], { path });
+    press('x');
+    expect([panel()[4], panel().at(-1)]).toEqual([line, lastRow]);
+  });
+
+  it('is told of the longest chain once the kernel has answered', async () => {
+    vi.spyOn(Element.prototype, 'getClientRects').mockReturnValue([new DOMRect(0, 0, 1, 1)] as unknown as DOMRectList);
+    let answer: (explained: Explained) => void = () => undefined;
+    const findings = findingsOf({ explain: () => new Promise(resolve => { answer = resolve; }) });
+    const { panel, press } = mounted(['tasks'], { findings });
+    press('x');
+    const before = panel()[4];
+    answer({ kind: 'explained', explanation: { makespanS: 10, findings: [], path: PATH } });
+    await vi.advanceTimersByTimeAsync(50);
+    expect([before, panel()[4], panel()[6]]).toEqual([
+      'Who was on the longest chain is not known: the kernel has not answered yet.',
+      'On the longest chain: 3 tasks for 8 s, waits of before the first task 1 s, dispatch 500 ms, results 500 ms.', 'inc | 9 s | 64% | 3 | 7 s'
+    ]);
   });
 
   it('zooms by the same drag where no track tells what ran', () => {

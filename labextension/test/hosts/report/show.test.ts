@@ -44,7 +44,7 @@ function withoutFirst(frames: Uint8Array): Uint8Array {
 const page = emptyPages();
 
 it('reads every task of the page as it was recorded', async () => {
-  const store = await storeFrom(JSON.stringify(fixture()));
+  const { store } = await storeFrom(JSON.stringify(fixture()));
   const tasks = store.laneIds.flatMap(lane =>
     Array.from({ length: store.lane(lane)?.n ?? 0 }, (_, i) => {
       const task = store.detail(lane, i);
@@ -65,7 +65,7 @@ it('reads every task of the page as it was recorded', async () => {
 });
 
 it('tells what a task of the page needs and what needs it, where its graph is known', async () => {
-  const store = await storeFrom(JSON.stringify(fixture()));
+  const { store } = await storeFrom(JSON.stringify(fixture()));
   const ends = async (row: number): Promise<unknown> => {
     expect(store.links(row)).toEqual({ kind: 'asked', isLate: false });
     await vi.waitFor(() => {
@@ -95,7 +95,7 @@ it.each([
 ])('dependencies that are damaged (%s) are unknown, and its console says so', async (_, links, error) => {
   const reported = vi.fn();
   vi.stubGlobal('reportError', reported);
-  const store = await storeFrom(changed(data => Object.assign(data, { links })));
+  const { store } = await storeFrom(changed(data => Object.assign(data, { links })));
   expect(store.links(1)).toEqual({ kind: 'asked', isLate: false });
   await vi.waitFor(() => {
     expect(reported.mock.calls.map(([reason]) => String(reason).slice(0, error.length))).toEqual([error]);
@@ -105,8 +105,28 @@ it.each([
   });
 });
 
+it('reads the critical path of the page, tasks by their rows', async () => {
+  const { path } = await storeFrom(JSON.stringify(fixture()));
+  expect(path).toEqual({
+    path: [
+      { kind: 'task', startS: 0, stopS: 1, prefix: 'add', row: 0 }, { kind: 'task', startS: 1, stopS: 1, prefix: 'b>ünï', row: 4 },
+      { kind: 'task', startS: 1, stopS: 1, prefix: 'add', row: 5 }
+    ]
+  });
+});
+
+it('reads why there is no path, and where it is damaged its console says so', async () => {
+  const reported = vi.fn();
+  vi.stubGlobal('reportError', reported);
+  const paths = [{ reason: 'too many' }, { bytes: 2, data: deflateSync('{}').toString('base64') }, null];
+  const told = await Promise.all(paths.map(async path => (await storeFrom(changed(data => Object.assign(data, { path })))).path));
+  expect([told, reported.mock.calls.map(([error]) => String(error))]).toEqual([
+    [{ reason: 'too many' }, null, null], ['WireError: data.path.start_s must be a finite number, got undefined']
+  ]);
+});
+
 it('of a page without dependencies they are unknown', async () => {
-  const store = await storeFrom(changed(data => Object.assign(data, { links: null })));
+  const { store } = await storeFrom(changed(data => Object.assign(data, { links: null })));
   expect(store.links(1)).toEqual({ kind: 'unknown' });
 });
 

@@ -169,6 +169,12 @@ class RowLinks:
 
         return cut_links(graph.neighbours(int(self._task[row])), limit, name)
 
+    def rows_of(self, run: int, tasks: NDArray[np.int32]) -> dict[int, int]:
+        """Return the rows of these tasks of a compute by their numbers; those without a row are left out."""
+        rows = np.flatnonzero(self._run == run)
+        rows = rows[np.isin(self._task[rows], tasks)]
+        return dict(zip(self._task[rows].tolist(), rows.tolist(), strict=True))
+
     def edges(self) -> RowEdges:
         """Return all dependencies."""
         other_needs = np.full(len(self._run), -1, np.int64)

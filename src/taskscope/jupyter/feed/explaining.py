@@ -5,18 +5,14 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Mapping
 
-import numpy as np
-from numpy.typing import NDArray
-
-from taskscope.analysis.explain.critical_path import CriticalPath, critical_path
-from taskscope.analysis.explain.finding import Explanation
+from taskscope.analysis.display.page_explanation import explanation_for_page
 from taskscope.analysis.explain.findings import explain
-from taskscope.analysis.explain.places import place_of
+from taskscope.analysis.quantities import format_count
 from taskscope.analysis.summary import MAX_EXPLAINED
 from taskscope.jupyter.feed.verbs import BadRequestError, Explain
 from taskscope.model.errortext import describe
 from taskscope.model.tables.records import Run
-from taskscope.recording import Recording, recorded
+from taskscope.recording import recorded
 from taskscope.session import Session
 
 __all__ = ["REST", "Explaining"]
@@ -46,13 +42,12 @@ class Explaining:
         self._answers: dict[object, Mapping[str, object]] = {}
 
     def explain(self, request: Explain) -> Mapping[str, object]:
-        """Return the explanation, None where there is none to give, or in how many seconds to ask again."""
+        """Return the explanation, why there is none to give, or in how many seconds to ask again."""
         listed = self._session.recorder.runs(request.first_run, request.last_run)
         runs = [run for run in listed if not run.is_of_others]
-        if not runs or any(run.status == "running" for run in runs):
-            return {"explanation": None}
-        if sum(run.n_tasks for run in runs) > MAX_EXPLAINED:
-            return {"explanation": None}
+        reason = _reason_against(runs)
+        if reason is not None:
+            return {"explanation": None, "reason": reason}
         asked = tuple((run.run, run.status, run.stop_s) for run in runs)
         # Pages and views that ask for the same share the answer.
         with self._lock:
@@ -76,44 +71,25 @@ class Explaining:
                 # What other clients did meanwhile is among what they follow each other in.
                 between = self._session.recorder.runs(runs[0].run, runs[-1].run)
                 recording = recorded(self._session, between)
-                return self._answer(recording, explain(recording), critical_path(recording))
+                rows_of = self._session.recorder.rows_of
+                return explanation_for_page(recording, explain(recording), rows_of)
             finally:
                 ended_s = self._clock()
                 self._rests_until_s = ended_s + REST * (ended_s - begun_s)
         except Exception as error:  # whatever it is, the page is told, and shows nothing
             raise BadRequestError(describe(error)) from error
 
-    def _answer(
-        self, recording: Recording, explanation: Explanation, path: CriticalPath
-    ) -> Mapping[str, object]:
-        places = [place_of(recording, path, finding) for finding in explanation.findings]
-        return {
-            "makespan_s": explanation.makespan_s,
-            "findings": [
-                {
-                    "cause": finding.cause,
-                    "worth_s": finding.worth_s,
-                    "low_s": finding.low_s,
-                    "high_s": finding.high_s,
-                    "text": finding.text,
-                    "advice": finding.advice,
-                    "run": place.run,
-                    "spans_s": [list(span) for span in place.spans_s],
-                    "prefixes": list(place.prefixes),
-                    "rows": self._rows(place.tasks),
-                }
-                for finding, place in zip(explanation.findings, places, strict=True)
-            ],
-            "path": None
-            if path.reason is not None
-            else {
-                "rows": self._rows(path.tasks()),
-                "task_s": path.task_s,
-                "waits_s": [list(wait) for wait in path.wait_s.items()],
-            },
-        }
 
-    def _rows(self, tasks: Mapping[int, NDArray[np.int32]]) -> list[int]:
-        """Return the recorder's rows of tasks, by which a page knows them."""
-        rows_of = self._session.recorder.rows_of
-        return sorted(row for run, numbers in tasks.items() for row in rows_of(run, numbers).values())
+def _reason_against(runs: list[Run]) -> str | None:
+    """Return why these computes are not explained; None where they are."""
+    if not runs:
+        return "these computes are not held any more"
+    if any(run.status == "running" for run in runs):
+        return "these computes still run"
+    n_tasks = sum(run.n_tasks for run in runs)
+    if n_tasks > MAX_EXPLAINED:
+        return (
+            f"these computes have {format_count(n_tasks)} tasks, a page is told it of at most "
+            f"{format_count(MAX_EXPLAINED)}; recording.critical_path() has no such limit"
+        )
+    return None

@@ -69,7 +69,13 @@ def test_an_answer_has_findings_and_the_path_by_rows_and_times_of_the_page(world
     assert finding["advice"].startswith("cut the chain")
     assert finding["low_s"] <= finding["worth_s"] <= finding["high_s"]
     assert answer["makespan_s"] == pytest.approx(5.0)
-    assert answer["path"] == {"rows": sorted(rows.values()), "task_s": 5.0, "waits_s": []}
+    assert answer["path"] == {
+        "start_s": pytest.approx(run.start_s),
+        "steps": [
+            [pytest.approx(run.start_s + place + 1), key[0], rows[number]]
+            for place, (key, number) in enumerate(zip(CHAIN, _numbers(world, log, CHAIN), strict=True))
+        ],
+    }
     assert min(rows.values()) >= 6, f"the first six rows are of compute {before.run}"
 
 
@@ -89,7 +95,7 @@ def test_time_between_computes_is_where_it_was(world: World) -> None:
 
 def test_nothing_is_said_before_a_compute_has_ended(world: World) -> None:
     log = world.chain(ended=False)
-    assert world.ask(log.run) == {"explanation": None}
+    assert world.ask(log.run) == {"explanation": None, "reason": "these computes still run"}
     end_run(log, stop=log.start + len(CHAIN))
     world.session.recorder.pull()
     assert world.ask(log.run)["explanation"] is not None
@@ -99,9 +105,14 @@ def test_nothing_is_said_of_what_is_not_held_or_of_very_many_tasks(
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     log = world.chain()
-    assert world.ask(log.run + 1) == {"explanation": None}
+    gone = {"explanation": None, "reason": "these computes are not held any more"}
+    assert world.ask(log.run + 1) == gone
     monkeypatch.setattr("taskscope.jupyter.feed.explaining.MAX_EXPLAINED", 5)
-    assert world.ask(log.run) == {"explanation": None}
+    reason = (
+        "these computes have 6 tasks, a page is told it of at most 5;"
+        " recording.critical_path() has no such limit"
+    )
+    assert world.ask(log.run) == {"explanation": None, "reason": reason}
 
 
 def test_answers_take_a_hundredth_of_the_time_and_are_given_again_for_nothing(world: World) -> None:

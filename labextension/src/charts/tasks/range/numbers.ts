@@ -5,6 +5,8 @@ import type { RunRange, RunWindow, TaskStore } from '../../../store';
 import { walkHeld } from '../../../store';
 import { isOnCluster } from '../../../wire';
 import type { Scene } from '../scene';
+import type { KnownPath, PathSums } from '../why/path';
+import { sumsOf } from '../why/path';
 
 /** Tasks of one type. */
 export interface TypeSum {
@@ -36,10 +38,12 @@ export interface RangeNumbers {
   readonly residentBytes: number | null;
   /** Results that were held; null: unknown. */
   readonly held: MostBytes | null;
+  /** What of the critical path lies in it, or why that is not known. */
+  readonly path: PathSums | { readonly reason: string };
 }
 
 /** Work out the numbers of a range; null where nothing was computed. */
-export function numbersOf(store: TaskStore, window: RunWindow, scene: Scene, range: Span): RangeNumbers | null {
+export function numbersOf(store: TaskStore, window: RunWindow, scene: Scene, range: Span, known: KnownPath): RangeNumbers | null {
   const { worked } = scene;
   const span = { startS: clamp(range.startS, worked.startS, worked.stopS), stopS: clamp(range.stopS, worked.startS, worked.stopS) };
   if (!(widthS(span) > 0)) {
@@ -60,7 +64,8 @@ export function numbersOf(store: TaskStore, window: RunWindow, scene: Scene, ran
     busyS,
     idleS: Math.max(scene.lanes.length * widthS(span) - busyS, 0),
     residentBytes: residentIn(store, span),
-    held: heldIn(store, window, span)
+    held: heldIn(store, window, span),
+    path: 'path' in known ? sumsOf(known.path, span) : known
   };
 }
 

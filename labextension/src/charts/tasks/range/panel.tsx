@@ -6,10 +6,12 @@ import type { ComponentChildren } from '../../ui/render';
 import type { TextTable } from '../../ui/tables';
 import { Table } from '../../ui/tables';
 import { Button } from '../../ui/toolbar';
+import { waitsText } from '../why/waits';
 import type { MostBytes, RangeNumbers } from './numbers';
 
 /** Types in the page; a copy has all. */
 const MAX_TYPES = 12;
+const MAX_REASON = 300;
 
 interface RangePanelProps {
   /** Null: no range is selected. */
@@ -69,17 +71,18 @@ export function rangeText(
 }
 
 /** Task types with what they took of the range. */
-export function rangeTable({ span, types, taskS }: RangeNumbers, zeroS: number, trans: TranslationBundle, atMost = Infinity): TextTable {
+export function rangeTable({ span, types, taskS, path }: RangeNumbers, zeroS: number, trans: TranslationBundle, atMost = Infinity): TextTable {
   return {
     caption: trans.__('Tasks from %1 to %2, cut at both', formatDuration(span.startS - zeroS), formatDuration(span.stopS - zeroS)),
-    columns: [trans.__('Task type'), trans.__('Time'), trans.__('Share'), trans.__('Tasks')],
+    columns: [trans.__('Task type'), trans.__('Time'), trans.__('Share'), trans.__('Tasks'), ...('reason' in path ? [] : [trans.__('On the longest chain')])],
     rows: types.slice(0, atMost).map(({ prefix, seconds, n }) => [
-      printable(prefix, 60), formatDuration(seconds), formatPercent(taskS > 0 ? seconds / taskS : null), formatCount(n)
+      printable(prefix, 60), formatDuration(seconds), formatPercent(taskS > 0 ? seconds / taskS : null), formatCount(n),
+      ...('reason' in path ? [] : [onPath(path.prefixS.get(prefix))])
     ])
   };
 }
 
-function linesOf({ nLanes, busyS, idleS, residentBytes, held }: RangeNumbers, others: readonly string[], trans: TranslationBundle): string[] {
+function linesOf({ nLanes, busyS, idleS, residentBytes, held, path }: RangeNumbers, others: readonly string[], trans: TranslationBundle): string[] {
   const lanes = trans._n('%2 thread', '%2 threads', nLanes, formatCount(nLanes));
   return [
     trans.__('Busy %1 (%2), idle %3, over %4.', formatDuration(busyS), formatPercent(busyS / (busyS + idleS)), formatDuration(idleS), lanes),
@@ -88,8 +91,19 @@ function linesOf({ nLanes, busyS, idleS, residentBytes, held }: RangeNumbers, ot
       ? trans.__('Memory of the process: not sampled in this time.')
       : trans.__('Memory of the process: %1 in the largest sample.', formatBytes(residentBytes)),
     ...(held === null ? [] : [heldText(held, trans)]),
-    trans.__('Which chain of tasks set how long it took, recording.critical_path() says.')
+    pathLine(path, trans)
   ];
+}
+
+const onPath = (seconds: number | undefined): string => (seconds === undefined ? '–' : formatDuration(seconds));
+
+function pathLine(path: RangeNumbers['path'], trans: TranslationBundle): string {
+  if ('reason' in path) {
+    return trans.__('Who was on the longest chain is not known: %1.', printable(path.reason, MAX_REASON));
+  }
+  const { nTasks, taskS, waitsS } = path;
+  const tasks = trans._n('On the longest chain: %2 task for %3', 'On the longest chain: %2 tasks for %3', nTasks, formatCount(nTasks), formatDuration(taskS));
+  return waitsS.length === 0 ? `${tasks}.` : trans.__('%1, waits of %2.', tasks, waitsText(waitsS, trans));
 }
 
 function heldText({ bytes, isAtLeast }: MostBytes, trans: TranslationBundle): string {

@@ -6,6 +6,7 @@ import type { TrackContext } from '../../timeline/track';
 import type { ComponentChildren } from '../../ui/render';
 import type { LaneLayer } from '../lane-layer';
 import type { Scene } from '../scene';
+import type { KnownPath } from '../why/path';
 import type { RangeNumbers } from './numbers';
 import { numbersOf } from './numbers';
 import type { RangeText } from './panel';
@@ -21,19 +22,27 @@ export class SelectedRange {
   #numbers: RangeNumbers | null = null;
   #zeroS = 0;
   #seen = '';
+  #path: KnownPath | null = null;
 
-  constructor(private readonly context: TrackContext, private readonly layer: LaneLayer | null) {}
+  readonly #nobody: KnownPath;
+
+  /** @param path returns the critical path of what is shown, or why it is not known; null: nobody is there to work it out */
+  constructor(private readonly context: TrackContext, private readonly layer: LaneLayer | null, private readonly path: () => KnownPath | null) {
+    this.#nobody = { reason: context.trans.__('no kernel works it out here; in Python, recording.critical_path() does') };
+  }
 
   update(scene: Scene): void {
+    const path = this.path() ?? this.#nobody;
     const { axis: { range }, store, window, trans } = this.context;
     const seen = range === null ? '' : `${range.startS} ${range.stopS} ${store.version} ${window.id} ${String(scene.paused)}`;
-    if (seen === this.#seen) {
+    if (seen === this.#seen && (range === null || path === this.#path)) {
       return;
     }
     this.#seen = seen;
+    this.#path = path;
     this.version += 1;
     this.#zeroS = scene.zeroS;
-    this.#numbers = range === null ? null : numbersOf(store, window, scene, range);
+    this.#numbers = range === null ? null : numbersOf(store, window, scene, range, path);
     const others = this.#numbers === null ? [] : (this.layer?.linesIn(this.#numbers.span, scene.runs) ?? []);
     const isGrowing = range !== null && scene.growing && range.stopS > scene.nowS;
     this.#text = range === null ? null : rangeText(this.#numbers, others, { zeroS: scene.zeroS, isGrowing }, trans);

@@ -4,6 +4,7 @@ import type { RunRange, RunWindow, TaskStore } from '../../../store';
 import { LaneTasks } from '../../../store';
 import type { CriticalPath, Finding } from '../../../wire';
 import type { Matches } from '../scene';
+import { rowsOf } from './path';
 
 export interface Evidence {
   /** Null: it is of no certain tasks. */
@@ -14,7 +15,7 @@ export interface Evidence {
 type Holds = (lane: LaneTasks, i: number) => boolean;
 
 export function evidenceOfPath(store: TaskStore, window: RunWindow, path: CriticalPath): Evidence {
-  return { matches: new EvidenceTasks(store, window, isIn(path.rows)), spans: [] };
+  return { matches: new EvidenceTasks(store, window, isIn(rowsOf(path))), spans: [] };
 }
 
 export function evidenceOf(store: TaskStore, window: RunWindow, finding: Finding): Evidence {

@@ -1,7 +1,10 @@
 /** Asks the kernel why the computes that are shown took so long: once they have ended, and while somebody looks. */
+import { formatDuration } from '../../../lib/format';
+import type { TranslationBundle } from '../../../lib/translate';
 import type { RunWindow, TaskStore } from '../../../store';
 import type { Explained, Explanation } from '../../../wire';
 import { isOfOthers } from '../../../wire';
+import type { KnownPath } from './path';
 
 const MAX_WAIT_S = 600;
 
@@ -17,6 +20,7 @@ export interface ExplainerHost {
 export class Explainer {
   /** Null while nothing is known of what is shown. */
   explanation: Explanation | null = null;
+  path: KnownPath;
   #seen = '';
   /** The computes that are shown, if they have ended. */
   #shown: RunWindow | null = null;
@@ -24,7 +28,8 @@ export class Explainer {
   #isAsked = false;
   #timer: ReturnType<typeof setTimeout> | undefined;
 
-  constructor(private readonly host: ExplainerHost, private readonly signal: AbortSignal) {
+  constructor(private readonly host: ExplainerHost, private readonly _trans: TranslationBundle, private readonly signal: AbortSignal) {
+    this.path = { reason: this._trans.__('these computes have not ended') };
     signal.addEventListener('abort', () => { clearTimeout(this.#timer); }, { once: true });
   }
 
@@ -56,24 +61,30 @@ export class Explainer {
     this.#shown = isOver ? { firstRun: first.run, lastRun: last.run } : null;
     this.#isAsked = false;
     this.explanation = null;
+    this.path = { reason: isOver ? this._trans.__('the kernel has not answered yet') : this._trans.__('these computes have not ended') };
     clearTimeout(this.#timer);
     return true;
   }
 
   async #ask(window: RunWindow, id: string): Promise<void> {
-    // What went wrong is no person's concern who asked for nothing.
-    const heard = await this.host.ask(window).catch((): Explained => ({ kind: 'none' }));
+    const heard = await this.host.ask(window).catch((error: unknown): Explained => ({ kind: 'none', reason: error instanceof Error ? error.message : String(error) }));
     if (this.#id !== id || this.signal.aborted) {
       return;
+    }
+    if (heard.kind === 'explained') {
+      const { path } = heard.explanation;
+      this.explanation = heard.explanation;
+      this.path = path === null ? { reason: this._trans.__('these computes have none') } : { path };
+    } else {
+      const { _trans: trans } = this;
+      this.path = { reason: heard.kind === 'none' ? heard.reason : trans.__('the kernel rests: it is asked again in %1', formatDuration(heard.waitS)) };
     }
     if (heard.kind === 'later') {
       this.#timer = setTimeout(() => {
         this.#isAsked = false;
         this.host.changed();
       }, Math.min(heard.waitS, MAX_WAIT_S) * 1000);
-    } else if (heard.kind === 'explained') {
-      this.explanation = heard.explanation;
-      this.host.changed();
     }
+    this.host.changed();
   }
 }

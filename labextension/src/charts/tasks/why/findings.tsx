@@ -10,6 +10,7 @@ import type { Picture } from '../scene';
 import type { Evidence } from './evidence';
 import { evidenceOf, evidenceOfPath } from './evidence';
 import { Explainer } from './explainer';
+import type { KnownPath } from './path';
 import { paintEvidence } from './paint';
 import { FINDINGS_CSS } from './style';
 import { adviceParts, causeTitle, countText, pathText, worthText } from './words';
@@ -45,7 +46,12 @@ export class Findings {
   #evidenceOf = '';
 
   constructor(private readonly host: FindingsHost, ask: Keeper['explain'], private readonly _trans: TranslationBundle, signal: AbortSignal) {
-    this.#explainer = new Explainer({ ...host, ask, changed: () => { this.#changed(); } }, signal);
+    this.#explainer = new Explainer({ ...host, ask, changed: () => { this.#changed(); } }, _trans, signal);
+  }
+
+  /** The critical path of what is shown, or why it is not known. */
+  get path(): KnownPath {
+    return this.#explainer.path;
   }
 
   /** What is lit up; null: nothing. */
@@ -65,7 +71,7 @@ export class Findings {
     const isLit = this.#lit === 'path';
     return {
       text: trans.__('Path'), label: trans.__('Light up the critical path (C)'), act: () => { this.togglePath(); },
-      pressed: isLit, hidden: !isLit && (this.#explainer.explanation?.path ?? null) === null
+      pressed: isLit, hidden: !isLit && !('path' in this.path)
     };
   }
 
@@ -103,8 +109,8 @@ export class Findings {
     if (this.#lit !== 'path') {
       return '';
     }
-    const path = this.#explainer.explanation?.path ?? null;
-    return path === null ? trans.__('the critical path is known once a compute of at most 10,000 tasks has ended') : pathText(path, trans);
+    const known = this.path;
+    return 'path' in known ? pathText(known.path, trans) : trans.__('the critical path is not known: %1', printable(known.reason, MAX_TEXT));
   }
 
   render(): ComponentChildren {

@@ -2,6 +2,8 @@
 import { formatCount, formatDuration, printable } from '../../../lib/format';
 import type { TranslationBundle } from '../../../lib/translate';
 import type { CriticalPath, Finding } from '../../../wire';
+import { sumsOf } from './path';
+import { waitsText } from './waits';
 
 /** As `taskscope.analysis.explain.finding.Cause` names them. */
 export function causeTitle(cause: string, trans: TranslationBundle): string {
@@ -26,26 +28,6 @@ export function causeTitle(cause: string, trans: TranslationBundle): string {
   return titles[cause] ?? printable(cause, 40);
 }
 
-/** As `taskscope.analysis.explain.critical_path.WaitCause` names them. */
-function waitName(cause: string, trans: TranslationBundle): string {
-  const names: Readonly<Record<string, string>> = {
-    client: trans.__('no compute ran'),
-    graph: trans.__('before the first task'),
-    dispatch: trans.__('dispatch'),
-    queue: trans.__('queue for a worker'),
-    transfer: trans.__('transfer'),
-    'disk-read': trans.__('disk read'),
-    'disk-write': trans.__('disk write'),
-    deserialize: trans.__('deserialize'),
-    serialize: trans.__('serialize'),
-    other: trans.__('other work of workers'),
-    'failed-attempt': trans.__('failed attempt'),
-    results: trans.__('results'),
-    unknown: trans.__('unknown')
-  };
-  return names[cause] ?? printable(cause, 40);
-}
-
 export function worthText({ worthS, lowS, highS }: Finding, makespanS: number, trans: TranslationBundle): string {
   const [worth, low, high, whole] = [worthS, lowS, highS, makespanS].map(formatDuration) as [string, string, string, string];
   return lowS > 0 ? trans.__('about %1 (%2 to %3) of %4', worth, low, high, whole) : trans.__('up to %1 of %2', high, whole);
@@ -60,10 +42,10 @@ export function countText(findings: readonly Finding[], makespanS: number, trans
 }
 
 /** Which tasks and waits a path is made of. */
-export function pathText({ rows, taskS, waitsS }: CriticalPath, trans: TranslationBundle): string {
-  const tasks = trans._n('critical path: %2 task, %3', 'critical path: %2 tasks, %3', rows.length, formatCount(rows.length), formatDuration(taskS));
-  const waits = waitsS.map(([cause, seconds]) => `${waitName(cause, trans)} ${formatDuration(seconds)}`);
-  return waits.length === 0 ? tasks : trans.__('%1 · waits: %2', tasks, waits.join(', '));
+export function pathText(path: CriticalPath, trans: TranslationBundle): string {
+  const { nTasks, taskS, waitsS } = sumsOf(path);
+  const tasks = trans._n('critical path: %2 task, %3', 'critical path: %2 tasks, %3', nTasks, formatCount(nTasks), formatDuration(taskS));
+  return waitsS.length === 0 ? tasks : trans.__('%1 · waits: %2', tasks, waitsText(waitsS, trans));
 }
 
 const CODE = /(?:\w+ = )?[\w.]*\w\([^()]*\)|\b[A-Z][A-Z_]+=\d+|\bclient\.\w+/gu;

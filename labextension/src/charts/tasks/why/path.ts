@@ -1,0 +1,40 @@
+/** What a critical path is made of, all of it or in a span; pure. */
+import type { Span } from '../../../lib/span';
+import type { CriticalPath } from '../../../wire';
+
+/** The path of what is shown, or why it is not known. */
+export type KnownPath = { readonly path: CriticalPath } | { readonly reason: string };
+
+export interface PathSums {
+  readonly nTasks: number;
+  readonly taskS: number;
+  /** Seconds of its tasks by their type. */
+  readonly prefixS: ReadonlyMap<string, number>;
+  /** The longest first. */
+  readonly waitsS: readonly (readonly [cause: string, seconds: number])[];
+}
+
+export function sumsOf(path: CriticalPath, span: Span = { startS: -Infinity, stopS: Infinity }): PathSums {
+  const prefixS = new Map<string, number>();
+  const waitS = new Map<string, number>();
+  let [nTasks, taskS] = [0, 0];
+  for (const step of path) {
+    const seconds = Math.min(step.stopS, span.stopS) - Math.max(step.startS, span.startS);
+    if (seconds < 0 || (seconds === 0 && step.stopS > step.startS)) {
+      continue;
+    }
+    if (step.kind === 'wait') {
+      waitS.set(step.cause, (waitS.get(step.cause) ?? 0) + seconds);
+    } else {
+      nTasks += 1;
+      taskS += seconds;
+      prefixS.set(step.prefix, (prefixS.get(step.prefix) ?? 0) + seconds);
+    }
+  }
+  return { nTasks, taskS, prefixS, waitsS: [...waitS].sort((a, b) => b[1] - a[1]) };
+}
+
+/** The rows of its tasks that are held. */
+export function rowsOf(path: CriticalPath): number[] {
+  return path.flatMap(step => (step.kind === 'task' && step.row !== null ? [step.row] : []));
+}

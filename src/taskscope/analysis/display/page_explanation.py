@@ -1,0 +1,82 @@
+"""What a page is told of why computes took as long as they did: plain values, in its rows and on its axis."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+
+import numpy as np
+from numpy.typing import NDArray
+
+from taskscope.analysis.explain.critical_path import CriticalPath, critical_path
+from taskscope.analysis.explain.finding import Explanation, Finding
+from taskscope.analysis.explain.places import place_of
+from taskscope.model.recording import RecordedData
+
+__all__ = ["RowsOf", "explanation_for_page", "path_for_page"]
+
+RowsOf = Callable[[int, NDArray[np.int32]], Mapping[int, int]]
+"""Tells the rows by which a page knows tasks of a compute, by their numbers, as far as it has them."""
+
+
+def explanation_for_page(
+    recording: RecordedData, explanation: Explanation, rows_of: RowsOf
+) -> Mapping[str, object]:
+    """Return findings and the path, times in seconds after the zero of the recorder."""
+    path = critical_path(recording)
+    return {
+        "makespan_s": explanation.makespan_s,
+        "findings": [_finding(recording, path, finding, rows_of) for finding in explanation.findings],
+        "path": path_for_page(recording, path, rows_of, recording.zero_s),
+    }
+
+
+def path_for_page(
+    recording: RecordedData, path: CriticalPath, rows_of: RowsOf, zero_s: float = 0.0
+) -> Mapping[str, object] | None:
+    """Return when the path began, and of each step when it ended and what it was; None where there is none.
+
+    That is prefix and row of a task (None: the page has no row of it), and the cause of a wait; times are
+    moved by `zero_s`.
+    """
+    steps = path.steps
+    if not steps:
+        return None
+    rows = _rows(recording, path, rows_of)
+    return {
+        "start_s": zero_s + steps[0].start_s,
+        "steps": [
+            [
+                round(zero_s + step.start_s + step.duration_s, 9),
+                *([step.cause] if step.kind == "wait" else [step.prefix, next(rows)]),
+            ]
+            for step in steps
+        ],
+    }
+
+
+def _rows(recording: RecordedData, path: CriticalPath, rows_of: RowsOf) -> Iterator[int | None]:
+    """Yield the page's rows of the tasks on the path, the earliest first."""
+    known = {run: rows_of(run, tasks) for run, tasks in path.tasks().items()}
+    places = path.rows()
+    tasks = np.concatenate([np.empty(0, np.int32), *(block.task for block in recording.blocks)])[places]
+    runs = recording.tasks.run[places]
+    return (known[run].get(task) for run, task in zip(runs.tolist(), tasks.tolist(), strict=True))
+
+
+def _finding(
+    recording: RecordedData, path: CriticalPath, finding: Finding, rows_of: RowsOf
+) -> Mapping[str, object]:
+    place = place_of(recording, path, finding)
+    rows = (row for run, tasks in place.tasks.items() for row in rows_of(run, tasks).values())
+    return {
+        "cause": finding.cause,
+        "worth_s": finding.worth_s,
+        "low_s": finding.low_s,
+        "high_s": finding.high_s,
+        "text": finding.text,
+        "advice": finding.advice,
+        "run": place.run,
+        "spans_s": [list(span) for span in place.spans_s],
+        "prefixes": list(place.prefixes),
+        "rows": sorted(rows),
+    }

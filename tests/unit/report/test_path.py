@@ -1,0 +1,60 @@
+"""The critical path that a page carries: steps by its rows, or why there is none."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from taskscope.report.embed import data_json, pack_path
+from tests.support.recordings import recording_of, run_of
+from tests.support.report_fixture import path_of
+from tests.support.task_blocks import Row
+
+# Rows of a page are sorted by their start: these are 2, 0 and 1 of it.
+ROWS = [
+    Row(key="c-1", lane=1, start_s=2.5, stop_s=4.0),
+    Row(key="a-1", start_s=1.0, stop_s=2.0),
+    Row(key="b-1", lane=1, start_s=1.0, stop_s=2.25),
+]
+
+
+def test_it_has_prefix_and_row_of_each_task_and_the_cause_of_each_wait() -> None:
+    recording = recording_of(ROWS, runs=(run_of(0, n_tasks=3, stop_s=4.5),))
+    # The last one needs the first two.
+    needs, edges = np.array([2, 0, 0], "u1"), np.array([1, 2], "i4")
+    recording = replace(
+        recording, graphs={0: replace(recording.graphs[0], n_dependencies=needs, edges=edges)}
+    )
+    assert path_of(data_json(recording, path=pack_path(recording))) == {
+        "start_s": 0.0,
+        "steps": [
+            [1.0, "graph"],
+            [2.25, "b", 1],
+            [2.5, "dispatch"],
+            [4.0, "c", 2],
+            [4.5, "results"],
+        ],
+    }
+
+
+def test_where_it_is_left_out_it_says_why(monkeypatch: pytest.MonkeyPatch) -> None:
+    recording = recording_of(ROWS)
+    found = [
+        pack_path(recording_of([])),
+        pack_path(recording_of(ROWS, runs=(run_of(0, n_tasks=3, stop_s=None, status="running"),))),
+    ]
+    monkeypatch.setattr("taskscope.report.embed.MAX_PATH_BYTES", 10)
+    found.append(pack_path(recording))
+    monkeypatch.setattr("taskscope.report.embed.MAX_EXPLAINED", 2)
+    found.append(pack_path(recording))
+    assert found == [
+        {"reason": reason}
+        for reason in (
+            "no Dask computation ran here",
+            "these computes still ran",
+            "it has too many steps for this page; recording.critical_path() has no such limit",
+            "a page has it of at most 2 tasks, here are 3; recording.critical_path() has no such limit",
+        )
+    ]
