@@ -64,7 +64,8 @@ export const TABLES = {
       stop_s: 'time?',
       status: 'int < 4',
       error: 'text?',
-      execution_count: 'int?'
+      execution_count: 'int?',
+      lock_wait_s: 'duration?'
     }
   },
   graphs: {

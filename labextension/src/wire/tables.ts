@@ -55,6 +55,7 @@ export const TABLES = {
       error: 'text?',
       execution_count: 'int?',
       source_crc: 'int?',
+      lock_wait_s: 'duration?',
       metric: 'text?'
     }
   },

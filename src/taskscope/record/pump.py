@@ -112,7 +112,7 @@ class Pump:
             wake.clear()
             if not behind:
                 # A compute that is over within one tick costs a single beat, after it.
-                stop.wait(TICK_S)
+                self._wait_a_tick(stop)
             behind = self._fold(stop)
             now_s = self._recorder.now_s()
             active = self._recorder.is_active()
@@ -126,6 +126,12 @@ class Pump:
                 if now_s - changed_s >= _IDLE_EXIT_S and self._leave(wake, stop):
                     return
                 wake.wait(_IDLE_EXIT_S)
+
+    def _wait_a_tick(self, stop: threading.Event) -> None:
+        """Wait, and note how much longer that took: who runs Python meanwhile lets go of its lock late."""
+        began_s = self._recorder.now_s()
+        if not stop.wait(TICK_S):
+            self._recorder.note_lock_wait(began_s, self._recorder.now_s() - began_s - TICK_S)
 
     def _leave(self, wake: threading.Event, stop: threading.Event) -> bool:
         with self._lock:

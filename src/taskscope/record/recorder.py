@@ -152,6 +152,14 @@ class Recorder:
         """Tell of what workers hold of a run, the groups that changed; seconds after this recorder's zero."""
         self._intake.looks.note(run, time_s, holdings)
 
+    def note_lock_wait(self, asked_s: float, seconds: float) -> None:
+        """Note how long a thread waited for the interpreter's lock, for the runs that went on since then."""
+        asked = asked_s + self.origin
+        for log in self._intake.going():
+            if log.start <= asked and log.stop is None:
+                n_asked, waited_s = log.lock_waited
+                log.lock_waited = (n_asked + 1, waited_s + max(seconds, 0.0))
+
     def hand_over_samples(self, start_s: float, run: int, counted: Sequence[CountedCalls]) -> None:
         """Add a cycle of samples of one run that others counted; see `StackLog.hand_over`."""
         self.stacks.hand_over(start_s, counted)

@@ -214,6 +214,13 @@ def _ids(log: RunLog, keys: Sequence[object], groups: GroupTable) -> list[int]:
 
 
 _MAX_LANDED = 20_000
+_MIN_ASKED = 3
+
+
+def _lock_wait_s(log: RunLog) -> float | None:
+    """Return the mean of a run that is over; None where it was too short for one."""
+    n_asked, waited_s = log.lock_waited
+    return None if log.stop is None or n_asked < _MIN_ASKED else whole_ticks(waited_s / n_asked)
 
 
 class RunState:
@@ -283,6 +290,7 @@ class RunState:
             error=log.error,
             execution_count=log.execution_count,
             source_crc=log.source_crc,
+            lock_wait_s=_lock_wait_s(log),
         )
 
     def take_rows(self, lane_id: Callable[[LaneKey], int]) -> RowBlock | None:

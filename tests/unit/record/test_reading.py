@@ -305,3 +305,24 @@ def test_clocks_of_the_past_never_give_negative_durations(recorder: Recorder) ->
     end_run(log)
     tasks = recorder.snapshot().tasks
     assert ((tasks.stop - tasks.start).tolist(), tasks.cpu_s.tolist()) == ([0.0], [0.0])
+
+
+def test_a_run_says_how_long_the_interpreters_lock_was_waited_for_while_it_ran(
+    recorder: Recorder, fake_clock: FakeClock
+) -> None:
+    recorder.note_lock_wait(recorder.now_s(), 0.5)
+    early = begin_run(recorder, independent(["x", "y"]))
+    recorder.pull_all()
+    before_s = recorder.now_s()
+    fake_clock.advance(1.0)
+    late = begin_run(recorder, independent(["z"]))
+    recorder.pull_all()
+    # What was asked for before a run began says nothing of it; nor does an answer that came early.
+    for asked_s, seconds in ((before_s, 0.25), (recorder.now_s(), 0.125), (recorder.now_s(), -0.001)):
+        recorder.note_lock_wait(asked_s, seconds)
+    assert [run.lock_wait_s for run in recorder.runs()] == [None, None]
+    end_run(early)
+    recorder.note_lock_wait(recorder.now_s(), 4.0)
+    end_run(late)
+    recorder.pull_all()
+    assert [run.lock_wait_s for run in recorder.runs()] == [0.125, 1.375]

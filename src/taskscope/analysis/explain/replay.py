@@ -62,7 +62,8 @@ class Load:
     has_lock
         Whether tasks are threads of one interpreter.
     is_lock_bound
-        Whether together they kept one core busy, all the time, though several ran at a time.
+        Whether together they kept one core busy, all the time, though several ran at a time, and the lock
+        was waited for where that was measured.
     """
 
     concurrency: float
@@ -81,20 +82,23 @@ class Load:
 _LOCK_RATES = (0.8, 1.15)
 _LOCK_CONCURRENCY = 1.5
 _LOCK_SHARE = 0.7
+_LOCK_WAIT_S = 2.5e-3
+"""Who asks for the lock while a thread runs Python gets it after 5 ms (`sys.getswitchinterval`) or later."""
 _N_WINDOWS = 8
 
 
 def load_of(recording: RecordedData, schedule: Schedule) -> Load:
     """Return how busy workers and cores were."""
+    run = schedule.run
     start, stop = schedule.start / 1e9, schedule.stop / 1e9
     busy_s, task_s = union_s(start, stop), float((stop - start).sum())
     concurrency = task_s / busy_s if busy_s else 0.0
     n_cores = recording.metadata.get("n_cores")
     n_cores = int(n_cores) if isinstance(n_cores, int | float) and n_cores >= 1 else None
-    if schedule.run.is_on_cluster:
+    if run.is_on_cluster:
         # Nobody tells how many cores workers have.
         n_cores = None
-    scheduler = schedule.run.scheduler
+    scheduler = run.scheduler
     has_lock = scheduler in ("threads", "synchronous", "sync", None)
     if not task_s or np.isnan(schedule.cpu_s).mean() > _MAX_UNKNOWN:
         return Load(concurrency, None, None, n_cores, has_lock, False)
@@ -105,6 +109,7 @@ def load_of(recording: RecordedData, schedule: Schedule) -> Load:
         and (n_cores is None or n_cores > 1)
         and concurrency >= _LOCK_CONCURRENCY
         and share <= _LOCK_SHARE
+        and (run.lock_wait_s is None or run.lock_wait_s >= _LOCK_WAIT_S)
         and _is_steady(start, stop, cpu_s)
     )
     return Load(concurrency, rate, share, n_cores, has_lock, is_bound)

@@ -163,6 +163,15 @@ class Run:
         int | None,
         About("The CRC-32 of the source that ran, in UTF-8; it never leaves for a file.", internal=True),
     ] = None
+    lock_wait_s: Annotated[
+        float | None,
+        About(
+            "How long another thread of this process, which asked ten times a second, waited for the "
+            "interpreter's lock on average while it ran.",
+            unit="s",
+            internal=True,
+        ),
+    ] = None
 
     @property
     def is_on_cluster(self) -> bool:

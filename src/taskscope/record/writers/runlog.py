@@ -74,6 +74,7 @@ class RunLog:
         "label",
         "landed",
         "lanes",
+        "lock_waited",
         "metered",
         "metric",
         "n_tasks",
@@ -168,6 +169,8 @@ class RunLog:
         """Whether workers of a cluster hold its results, and not the scheduler of this process."""
         self.shipped: Shipped | None = None
         """How tasks are sent to other processes, and how their times come back; None where none are."""
+        self.lock_waited = (0, 0.0)
+        """How often the pump's thread asked for the interpreter's lock, and how long it waited in all."""
         self.trusts_workers = True
         """Whether the workers can be expected to have taskscope, so that they can time tasks."""
 

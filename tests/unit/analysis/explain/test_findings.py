@@ -162,6 +162,15 @@ def test_each_cause_has_a_fault_that_shows_it() -> None:
     assert sorted(FAULTS) == sorted(get_args(Cause))
 
 
+@pytest.mark.parametrize(("lock_wait_s", "cause"), [(0.0002, "waiting"), (0.008, "interpreter-lock")])
+def test_tasks_that_keep_one_core_busy_take_turns_only_if_their_lock_was_waited_for(
+    lock_wait_s: float, cause: str
+) -> None:
+    recording = filled([1.0] * 40, 4, cpu=0.25)
+    runs = tuple(replace(run, lock_wait_s=lock_wait_s) for run in recording.runs)
+    assert replace(recording, runs=runs).explain().findings[0].cause == cause
+
+
 def test_processes_that_are_handed_much_between_tasks_serialize() -> None:
     found = filled([0.5] * 8, 2, lag_s=0.25, scheduler="processes").explain().findings
     assert [(f.cause, round(f.worth_s, 6)) for f in found] == [("serialization", 0.75)]
