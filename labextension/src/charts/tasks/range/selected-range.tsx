@@ -28,7 +28,8 @@ export class SelectedRange {
 
   /** @param path returns the critical path of what is shown, or why it is not known; null: nobody is there to work it out */
   constructor(private readonly context: TrackContext, private readonly layer: LaneLayer | null, private readonly path: () => KnownPath | null) {
-    this.#nobody = { reason: context.trans.__('no kernel works it out here; in Python, recording.critical_path() does') };
+    const { trans } = context;
+    this.#nobody = { reason: trans.__('no kernel works it out here; in Python, recording.critical_path() does') };
   }
 
   update(scene: Scene): void {
