@@ -5,8 +5,9 @@ export type { CoverageColumns, LaneInSight, Look, OpenTask, Sight } from './task
 export { Coverage, MARK } from './tasks/coverage';
 export type { FailedTask, FailureKind } from './tasks/failures';
 export type { AskLinks, Link, Links } from './tasks/links';
-export { HeldStore, walkHeld } from './held-store';
-export type { Measure, Moment } from './held-store';
+export { HeldMoments } from './held-moments';
+export { HeldStore } from './held-store';
+export type { Measure } from './held-store';
 export type { RunRange } from './tasks/lane-tasks';
 export { LaneTasks, SCHEDULER_BIT, STATUS_BITS } from './tasks/lane-tasks';
 export { resample } from './tasks/resample';

@@ -2,7 +2,7 @@
 import { describe, expect, it } from 'vitest';
 
 import type { Measure } from '../../src/store';
-import { ALL_RUNS, HeldStore, ResourceStore, TaskStore, walkHeld } from '../../src/store';
+import { ALL_RUNS, HeldMoments, HeldStore, ResourceStore, TaskStore } from '../../src/store';
 import { WorkerStore } from '../../src/store/cluster/worker-store';
 import { smallBatch } from '../charts/small-batch';
 import type { HeldRow } from './series';
@@ -33,11 +33,8 @@ describe('samples', () => {
 function moments(rows: readonly HeldRow[], measure: Measure, window = ALL_RUNS): unknown[] {
   const store = new HeldStore();
   store.append(heldColumns(rows));
-  const found: unknown[] = [];
-  walkHeld(store, window, measure, ({ timeS, total, unknown, byGroup, changed, nChanged }) => {
-    found.push([timeS, total, unknown, [...byGroup], [...changed.subarray(0, nChanged)]]);
-  });
-  return found;
+  const found = new HeldMoments(store, window, measure);
+  return Array.from({ length: found.n }, (_, m) => [found.timeS[m], found.total[m], found.unknown[m], [...found.groupsAt(m)]]);
 }
 
 describe('what was held', () => {
@@ -50,9 +47,9 @@ describe('what was held', () => {
 
   it('adds up group by group, moment by moment', () => {
     expect(moments(ROWS, 'bytes')).toEqual([
-      [1, 10, 0, [10, 0], [0]],
-      [2, 22, 1, [15, 7], [0, 1]],
-      [3, 7, 0, [0, 7], [0]]
+      [1, 10, 0, [10, 0]],
+      [2, 22, 1, [15, 7]],
+      [3, 7, 0, [0, 7]]
     ]);
     expect(moments(ROWS, 'count').map(m => (m as number[])[1])).toEqual([1, 3, 1]);
   });
@@ -68,7 +65,7 @@ describe('what was held', () => {
 
   it('in a metric counts the keys that it gave nothing for', () => {
     const rows = [{ at: 1, keys: 3, value: 2.5, unvalued: 1 }, { at: 2, keys: 0, value: 0, unvalued: 0 }];
-    expect(moments(rows, 'metric')).toEqual([[1, 2.5, 1, [2.5], [0]], [2, 0, 0, [0], [0]]]);
+    expect(moments(rows, 'metric')).toEqual([[1, 2.5, 1, [2.5]], [2, 0, 0, [0]]]);
   });
 
   it('goes oldest first beyond what a recorder keeps, but for what still holds', () => {
@@ -79,9 +76,8 @@ describe('what was held', () => {
     expect(store.n).toBe(300_000);
     store.append(heldColumns([{ at: 300_000, group: 1, keys: 1, bytes: 3 }], { first: 300_000 }));
     expect([store.n, [...store.timeS.subarray(0, 3)]]).toEqual([270_003, [0, 29_999, 30_000]]);
-    const seen: number[] = [];
-    walkHeld(store, ALL_RUNS, 'bytes', ({ total }) => seen.push(total));
-    expect([seen.slice(0, 4), seen.length]).toEqual([[10, 13, 10, 13], 270_003]);
+    const { total, n } = new HeldMoments(store, ALL_RUNS, 'bytes');
+    expect([[...total.subarray(0, 4)], n]).toEqual([[10, 13, 10, 13], 270_003]);
   });
 });
 

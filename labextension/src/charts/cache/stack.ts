@@ -1,8 +1,7 @@
-/** What was held, as a stack of prefixes for each pixel column; pure. */
+/** What was held, as a stack of prefixes for each pixel column. */
+import { clamp, pxAt } from '../../lib/span';
 import type { Span } from '../../lib/span';
-import { pxAt } from '../../lib/span';
-import type { Measure, RunWindow, TaskStore } from '../../store';
-import { walkHeld } from '../../store';
+import type { HeldMoments, RunWindow, TaskStore } from '../../store';
 
 export interface Stack {
   /** Numbers of the prefixes, bottom to top. */
@@ -15,80 +14,158 @@ export interface Stack {
   readonly to: number;
 }
 
-/**
- * Of each column the moment at which most was held, what was held when it began included.
- *
- * @param presentS until when the last state is known to hold
- */
-export function stackHeld(
-  store: TaskStore,
-  window: RunWindow,
-  measure: Measure,
-  span: Span,
-  columns: number,
-  presentS: number
-): Stack {
-  const prefixes = prefixesOf(store, window);
-  const place = new Map(prefixes.map((prefix, i) => [prefix, i]));
-  const width = prefixes.length;
-  const amounts = new Float64Array(columns * width);
-  const state = new Float64Array(width);
-  const byGroup = new Float64Array(store.held.nGroups);
-  const placeOf = Int32Array.from(byGroup, (_, group) => place.get(store.tables.prefixOfGroup(group) ?? -1) ?? 0);
-  const columnAt = (timeS: number): number => Math.floor(pxAt(span, columns, timeS));
-  let from = columns;
-  let at = -1;
-  let best = 0;
-  let total = 0;
-  const put = (column: number): void => {
-    amounts.set(state, column * width);
-  };
-  /** The state holds until the column of a later moment, and when that begins. */
-  const advance = (column: number): void => {
-    for (let i = Math.max(at + 1, 0); i <= Math.min(column, columns - 1); i += 1) {
-      put(i);
-    }
-    if (column > at) {
-      at = column;
-      best = total;
-    }
-  };
-  walkHeld(store.held, window, measure, moment => {
-    const column = columnAt(moment.timeS);
-    if (from === columns) {
-      from = Math.min(Math.max(column, 0), columns);
-      at = Math.max(column, 0) - 1;
-    }
-    advance(column);
-    for (let k = 0; k < moment.nChanged; k += 1) {
-      const group = moment.changed[k] as number;
-      const amount = moment.byGroup[group] as number;
-      const i = placeOf[group] as number;
-      state[i] = Math.max((state[i] as number) + amount - (byGroup[group] as number), 0);
-      byGroup[group] = amount;
-    }
-    total = moment.total;
-    if (total >= best && column >= 0 && column < columns) {
-      best = total;
-      put(column);
-    }
-  });
-  const to = Math.min(Math.max(columnAt(presentS) + 1, 0), columns);
-  advance(to - 1);
-  return { prefixes, columns, amounts, from, to };
-}
+/** What is held of each prefix is kept for each of so many rows, or of as many as there are prefixes. */
+const STEP = 256;
 
-/** By first appearance among the computes, as colours are given. */
-function prefixesOf(store: TaskStore, window: RunWindow): number[] {
-  const { tables, held } = store;
-  const found = new Set(tables.progressIn(window).map(row => tables.prefixId(row.prefix)));
-  const isSeen = new Uint8Array(held.nGroups);
-  for (let i = 0; i < held.n; i += 1) {
-    const group = held.group[i] as number;
-    if (isSeen[group] === 0) {
-      isSeen[group] = 1;
-      found.add(tables.prefixOfGroup(group) ?? 0);
+export class HeldStacks {
+  /** How many rows were gone through, since the beginning. */
+  nWalked = 0;
+  readonly #placeOf = new Map<number, number>();
+  /** The place of each group's prefix; -1 where it has had none yet. */
+  #places = new Int32Array(0);
+  /** What was held of each prefix before a row, every so many rows. */
+  #kept: { readonly row: number; readonly state: Float64Array }[] = [];
+  #row = 0;
+  #state = new Float64Array(0);
+  #restarts = 0;
+
+  constructor(private readonly store: TaskStore, private readonly window: RunWindow, readonly moments: HeldMoments) {}
+
+  /**
+   * Of each column the moment at which most was held, what was held when it began included.
+   *
+   * @param presentS until when the last state is known to hold
+   */
+  stack(span: Span, columns: number, presentS: number): Stack {
+    const { moments } = this;
+    this.#read();
+    const { prefixes, places } = this.#inOrder();
+    const width = prefixes.length;
+    const amounts = new Float64Array(columns * width);
+    const columnAt = (timeS: number): number => Math.floor(pxAt(span, columns, timeS));
+    const from = moments.n === 0 ? columns : clamp(columnAt(moments.timeS[0] as number), 0, columns);
+    const to = clamp(columnAt(presentS) + 1, 0, columns);
+    let next = this.#firstBehind(-1, 0, columnAt);
+    const state = new Float64Array(this.#placeOf.size);
+    let row = -1;
+    for (let column = from; column < to; column += 1) {
+      const end = this.#firstBehind(column, next, columnAt);
+      const carried = next - 1;
+      const most = end > next ? moments.mostIn(next, end) : carried;
+      const moment = carried >= 0 && (moments.total[carried] as number) > (moments.total[most] as number) ? carried : most;
+      next = end;
+      row = this.#go(state, row, moments.end[moment] as number);
+      for (let i = 0; i < width; i += 1) {
+        amounts[column * width + i] = state[places[i] as number] ?? 0;
+      }
+    }
+    return { prefixes, columns, amounts, from, to };
+  }
+
+  /** The first moment from `low` on that lies behind a column. */
+  #firstBehind(column: number, low: number, columnAt: (timeS: number) => number): number {
+    const { moments } = this;
+    let high = moments.n;
+    while (low < high) {
+      const middle = (low + high) >>> 1;
+      if (columnAt(moments.timeS[middle] as number) <= column) {
+        low = middle + 1;
+      } else {
+        high = middle;
+      }
+    }
+    return low;
+  }
+
+  /** Bring a state from before row `row` (-1: it is of none) to before row `end`. */
+  #go(state: Float64Array, row: number, end: number): number {
+    let at = row;
+    const kept = this.#keptBefore(end);
+    if (at < 0 || at > end || kept.row > at) {
+      state.fill(0);
+      state.set(kept.state);
+      at = kept.row;
+    }
+    this.#walk(state, at, end);
+    return end;
+  }
+
+  #keptBefore(row: number): { readonly row: number; readonly state: Float64Array } {
+    let low = 0;
+    let high = this.#kept.length;
+    while (low < high) {
+      const middle = (low + high) >>> 1;
+      if ((this.#kept[middle] as { row: number }).row <= row) {
+        low = middle + 1;
+      } else {
+        high = middle;
+      }
+    }
+    return this.#kept[low - 1] ?? { row: 0, state: new Float64Array(0) };
+  }
+
+  #walk(state: Float64Array, from: number, to: number): void {
+    const { moments: { change }, store: { held: { group: groups } } } = this;
+    for (let i = from; i < to; i += 1) {
+      if (change[i] !== 0) {
+        const place = this.#places[groups[i] as number] as number;
+        state[place] = Math.max((state[place] as number) + (change[i] as number), 0);
+      }
+    }
+    this.nWalked += to - from;
+  }
+
+  /** Go through the rows that have come, and keep states on the way. */
+  #read(): void {
+    const { moments, store: { held } } = this;
+    if (moments.restarts !== this.#restarts) {
+      this.#restarts = moments.restarts;
+      this.#row = 0;
+      this.#kept = [];
+      this.#placeOf.clear();
+      this.#places = new Int32Array(0);
+      this.#state = new Float64Array(0);
+    }
+    if (this.#places.length < held.nGroups) {
+      const places = new Int32Array(held.nGroups).fill(-1);
+      places.set(this.#places);
+      this.#places = places;
+    }
+    while (this.#row < moments.nRows) {
+      const step = Math.max(STEP, this.#placeOf.size);
+      const end = Math.min(this.#row + step, moments.nRows);
+      this.#place(this.#row, end);
+      this.#walk(this.#state, this.#row, end);
+      this.#row = end;
+      const last = this.#kept.at(-1)?.row ?? 0;
+      if (end - last >= step) {
+        this.#kept.push({ row: end, state: this.#state.slice() });
+      }
     }
   }
-  return [...found];
+
+  #place(from: number, to: number): void {
+    const { moments: { change }, store: { held: { group: groups }, tables } } = this;
+    for (let i = from; i < to; i += 1) {
+      const group = groups[i] as number;
+      if (change[i] !== 0 && this.#places[group] === -1) {
+        const prefix = tables.prefixOfGroup(group) ?? 0;
+        const place = this.#placeOf.get(prefix) ?? this.#placeOf.size;
+        this.#placeOf.set(prefix, place);
+        this.#places[group] = place;
+      }
+    }
+    if (this.#state.length < this.#placeOf.size) {
+      const state = new Float64Array(this.#placeOf.size);
+      state.set(this.#state);
+      this.#state = state;
+    }
+  }
+
+  /** Prefixes by first appearance among the computes, as colours are given, and their places in a state. */
+  #inOrder(): { prefixes: number[]; places: number[] } {
+    const { tables } = this.store;
+    const prefixes = [...new Set([...tables.progressIn(this.window).map(row => tables.prefixId(row.prefix)), ...this.#placeOf.keys()])];
+    return { prefixes, places: prefixes.map(prefix => this.#placeOf.get(prefix) ?? -1) };
+  }
 }

@@ -1,6 +1,6 @@
 /** What was held in numbers: now, at its most, and which groups made that up; pure. */
-import type { Measure, RunWindow, TaskStore } from '../../store';
-import { inWindow, walkHeld } from '../../store';
+import type { HeldMoments, Measure, RunWindow, TaskStore } from '../../store';
+import { inWindow } from '../../store';
 import { isOnCluster } from '../../wire';
 
 export interface HeldPeak {
@@ -26,36 +26,19 @@ export interface HeldSummary {
 }
 
 /** Work out the numbers; null while nothing was ever held. */
-export function summariseHeld(store: TaskStore, window: RunWindow, measure: Measure): HeldSummary | null {
-  const { held } = store;
-  let peakTotal = -1;
-  let peakS = 0;
-  let last = { total: 0, unknown: 0, nKeys: 0 };
-  walkHeld(held, window, measure, ({ timeS, total, unknown, nKeys }) => {
-    if (total > peakTotal) {
-      peakTotal = total;
-      peakS = timeS;
-    }
-    last = { total, unknown, nKeys };
-  });
-  if (peakTotal < 0) {
+export function summariseHeld(store: TaskStore, window: RunWindow, moments: HeldMoments): HeldSummary | null {
+  const last = moments.n - 1;
+  if (last < 0) {
     return null;
   }
-  const peak = peakAt(store, window, measure, peakS);
+  const { peak, total, unknown, nKeys } = moments;
+  const groups = Array.from(moments.groupsAt(peak), (amount, group) => [group, amount] as const).filter(([, amount]) => amount > 0).sort((a, b) => b[1] - a[1]);
   const isOnCluster = onCluster(store, window);
-  return { measure, ...last, peak, isOnCluster, isLowerBound: isOnCluster || overlap(store, window) };
-}
-
-/** A second walk, so that groups are copied once and not at each new peak. */
-function peakAt(store: TaskStore, window: RunWindow, measure: Measure, peakS: number): HeldPeak {
-  const found: HeldPeak[] = [];
-  walkHeld(store.held, window, measure, ({ timeS, total, unknown, nKeys, byGroup }) => {
-    if (timeS === peakS) {
-      const groups = Array.from(byGroup, (amount, group) => [group, amount] as const).filter(([, amount]) => amount > 0).sort((a, b) => b[1] - a[1]);
-      found.push({ timeS, total, unknown, nKeys, groups });
-    }
-  });
-  return found[0] ?? { timeS: peakS, total: 0, unknown: 0, nKeys: 0, groups: [] };
+  return {
+    measure: moments.measure, total: total[last] as number, unknown: unknown[last] as number, nKeys: nKeys[last] as number,
+    peak: { timeS: moments.timeS[peak] as number, total: total[peak] as number, unknown: unknown[peak] as number, nKeys: nKeys[peak] as number, groups },
+    isOnCluster, isLowerBound: isOnCluster || overlap(store, window)
+  };
 }
 
 /** The name of the users' metric of these computes; null without one. */

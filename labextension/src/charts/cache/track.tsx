@@ -1,7 +1,8 @@
 /** Results that are kept in memory: the stack, its peak, and the same in words. */
 import { formatDuration, printable } from '../../lib/format';
 import { valueAxis } from '../../lib/value-ticks';
-import type { Measure } from '../../store';
+import type { HeldStore, Measure } from '../../store';
+import { HeldMoments } from '../../store';
 import type { Brush } from '../timeline/drawing/brush';
 import type { LegendEntry } from '../timeline/drawing/picture';
 import { PlotTrack } from '../timeline/plot-track';
@@ -14,7 +15,7 @@ import { drawStack } from './draw';
 import type { CacheEntry } from './legend';
 import { CacheLegend } from './legend';
 import type { Stack } from './stack';
-import { stackHeld } from './stack';
+import { HeldStacks } from './stack';
 import { CACHE_CSS } from './style';
 import type { HeldSummary } from './summary';
 import { byPrefix, metricName, onCluster, summariseHeld } from './summary';
@@ -38,6 +39,8 @@ export class CacheTrack extends PlotTrack {
   #shownChoice: Measure | null = null;
   #entries: readonly CacheEntry[] = [];
   #peak = '';
+  /** What is stacked, and what it is of. */
+  #stacks: { readonly held: HeldStore; readonly window: string; readonly stacks: HeldStacks } | null = null;
   /** The stack that was drawn last, and what it is of. */
   #last: { readonly of: string; readonly stack: Stack } | null = null;
 
@@ -59,7 +62,7 @@ export class CacheTrack extends PlotTrack {
       this.#zeroS = frame?.zeroS ?? 0;
       this.#growing = frame?.growing ?? false;
       this.#metric = metricName(store, window);
-      this.#summary = summariseHeld(store, window, this.#measure);
+      this.#summary = summariseHeld(store, window, this.#held().moments);
       this.#entries = this.#entriesOf(this.#summary);
     }
     return this.#nothing(frame);
@@ -92,10 +95,9 @@ export class CacheTrack extends PlotTrack {
   }
 
   readout(timeS: number): readonly string[] | null {
-    const { store, window, trans } = this.context;
+    const { store, trans } = this.context;
     const measure = this.#measure;
-    const span = { startS: timeS, stopS: timeS + 1e-9 };
-    const stack = stackHeld(store, window, measure, span, 1, timeS);
+    const stack = this.#held().stack({ startS: timeS, stopS: timeS + 1e-9 }, 1, timeS);
     const format = formatterOf(measure);
     const parts = stack.prefixes
       .map((prefix, i) => [store.tables.prefixes[prefix] ?? '?', stack.amounts[i] ?? 0] as const)
@@ -203,9 +205,21 @@ export class CacheTrack extends PlotTrack {
     const columns = Math.max(Math.round(room.plotWidthPx * ratio), 1);
     const of = [store.held.version, store.version, this.#measure, window.id, span.startS, span.stopS, columns, nowS].join(' ');
     if (this.#last?.of !== of) {
-      this.#last = { of, stack: stackHeld(store, window, this.#measure, span, columns, nowS) };
+      this.#last = { of, stack: this.#held().stack(span, columns, nowS) };
     }
     return this.#last.stack;
+  }
+
+  /** What was held, all that has come of it. */
+  #held(): HeldStacks {
+    const { store, window } = this.context;
+    const measure = this.#measure;
+    if (this.#stacks?.held !== store.held || this.#stacks.window !== window.id || this.#stacks.stacks.moments.measure !== measure) {
+      this.#stacks = { held: store.held, window: window.id, stacks: new HeldStacks(store, window, new HeldMoments(store.held, window, measure)) };
+    }
+    const { stacks } = this.#stacks;
+    stacks.moments.update();
+    return stacks;
   }
 
   #entriesOf(summary: HeldSummary | null): CacheEntry[] {

@@ -2,12 +2,13 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 
-import { stackHeld } from '../../../src/charts/cache/stack';
+import { HeldStacks } from '../../../src/charts/cache/stack';
+import type { HeldSummary } from '../../../src/charts/cache/summary';
 import { byPrefix, metricName, summariseHeld } from '../../../src/charts/cache/summary';
 import { amountText, nowText, peakText, unknownText } from '../../../src/charts/cache/words';
 import { english } from '../../../src/lib/translate';
 import type { Measure } from '../../../src/store';
-import { ALL_RUNS, TaskStore } from '../../../src/store';
+import { ALL_RUNS, HeldMoments, TaskStore } from '../../../src/store';
 import type { HeldColumns } from '../../../src/wire';
 import type { HeldRow } from '../../store/series';
 import { heldColumns } from '../../store/series';
@@ -22,9 +23,21 @@ function storeOf(rows: HeldRow[], section: Partial<HeldColumns> = {}): TaskStore
   return store;
 }
 
+function stacksOf(store: TaskStore, measure: Measure = 'bytes'): HeldStacks {
+  return new HeldStacks(store, ALL_RUNS, new HeldMoments(store.held, ALL_RUNS, measure));
+}
+
+function summaryOf(store: TaskStore, measure: Measure): HeldSummary | null {
+  return summariseHeld(store, ALL_RUNS, new HeldMoments(store.held, ALL_RUNS, measure));
+}
+
 /** The stack of 10 s in ten columns, as a list of amounts for each. */
 function columns(rows: HeldRow[], presentS = 10, measure: Measure = 'bytes'): (number[] | null)[] {
-  const { amounts, from, to, prefixes } = stackHeld(storeOf(rows), ALL_RUNS, measure, { startS: 0, stopS: 10 }, 10, presentS);
+  return columnsOf(stacksOf(storeOf(rows), measure), presentS);
+}
+
+function columnsOf(stacks: HeldStacks, presentS = 10): (number[] | null)[] {
+  const { amounts, from, to, prefixes } = stacks.stack({ startS: 0, stopS: 10 }, 10, presentS);
   return Array.from({ length: 10 }, (_, c) =>
     c < from || c >= to ? null : [...amounts.subarray(c * prefixes.length, (c + 1) * prefixes.length)]
   );
@@ -68,7 +81,68 @@ describe('a stack', () => {
       })
     );
   });
+
+  it('and its numbers are the same, however the rows came, and in whatever order', () => {
+    const row = fc.record({ at: fc.integer({ min: 0, max: 640 }).map(n => n / 64), bytes: fc.nat(100), group: fc.nat(2), run: fc.nat(1), keys: fc.nat(1) }).map(r => ({ ...r, bytes: r.bytes * r.keys }));
+    fc.assert(
+      fc.property(fc.array(row, { minLength: 1, maxLength: 60 }), fc.array(fc.nat(60)), (rows, cuts) => {
+        const ends = [...new Set([...cuts.filter(cut => cut < rows.length), rows.length])].sort((a, b) => a - b);
+        const store = storeOf([]);
+        const stacks = stacksOf(store);
+        ends.reduce((first, end) => {
+          store.append(smallBatch({ held: heldColumns(rows.slice(first, end), { first }) }));
+          stacks.moments.update();
+          expect(columnsOf(stacks)).toEqual(columns(rows.slice(0, end)));
+          expect(summariseHeld(store, ALL_RUNS, stacks.moments)).toEqual(summaryOf(storeOf(rows.slice(0, end)), 'bytes'));
+          return end;
+        }, 0);
+        // Beside each other, and not from one another.
+        expect(sums(columnsOf(stacks))).toEqual(sums(naively(store)));
+      })
+    );
+  });
+
+  it('is made of few rows in each frame, however many there are', () => {
+    const n = 290_000;
+    const rows = Array.from({ length: n }, (_, i) => ({ at: i / 1_000, group: i % 3, keys: 1, bytes: (i * 7919) % 10_007 }));
+    const store = storeOf(rows);
+    const stacks = stacksOf(store);
+    const walkedIn = (presentS: number): number => {
+      const before = stacks.nWalked;
+      stacks.moments.update();
+      stacks.stack({ startS: 0, stopS: presentS }, 1_000, presentS);
+      return stacks.nWalked - before;
+    };
+    expect(walkedIn(290)).toBeGreaterThanOrEqual(n);
+    // Of each column half of the rows between two states that are kept, on average.
+    expect(walkedIn(291)).toBeLessThan(n / 2);
+    store.append(smallBatch({ held: heldColumns([{ at: 292, group: 0, keys: 1, bytes: 1 }], { first: n }) }));
+    expect(stacks.stack({ startS: 291, stopS: 293 }, 1, 293).amounts).toHaveLength(2);
+    expect(walkedIn(293)).toBeLessThan(n / 2);
+  });
 });
+
+/** The most of each column, moment by moment, from all rows. */
+function naively({ held }: TaskStore): number[][] {
+  const last = new Map<string, number>();
+  const sum = (): number => [...last.values()].reduce((a, b) => a + b, 0);
+  return Array.from({ length: 10 }, (_, column) => column).map(column => {
+    last.clear();
+    let most = 0;
+    for (let i = 0; i < held.n && (held.timeS[i] as number) < column + 1; i += 1) {
+      const timeS = held.timeS[i] as number;
+      if (timeS >= column && timeS !== held.timeS[i - 1]) {
+        most = Math.max(most, sum());
+      }
+      last.set(`${held.run[i] as number} ${held.group[i] as number}`, held.nbytes[i] as number);
+    }
+    return [Math.max(most, sum())];
+  });
+}
+
+function sums(stack: (number[] | null)[]): number[] {
+  return stack.map(parts => (parts ?? []).reduce((a, b) => a + b, 0));
+}
 
 describe('numbers and words', () => {
   const ROWS = [
@@ -79,16 +153,16 @@ describe('numbers and words', () => {
   ];
 
   it('are of now and of the peak, with the groups that made it up', () => {
-    expect(summariseHeld(storeOf(ROWS), ALL_RUNS, 'bytes')).toEqual({
+    expect(summaryOf(storeOf(ROWS), 'bytes')).toEqual({
       measure: 'bytes', total: 70, unknown: 0, nKeys: 2, isLowerBound: false, isOnCluster: false,
       peak: { timeS: 2, total: 100, unknown: 1, nKeys: 5, groups: [[1, 60], [0, 30], [2, 10]] }
     });
-    expect(summariseHeld(storeOf([]), ALL_RUNS, 'bytes')).toBeNull();
+    expect(summaryOf(storeOf([]), 'bytes')).toBeNull();
   });
 
   it('name the prefixes of the peak, their shares, and the keys nobody knows the size of', () => {
     const store = storeOf(ROWS);
-    const summary = summariseHeld(store, ALL_RUNS, 'bytes')!;
+    const summary = summaryOf(store, 'bytes')!;
     const prefixes = byPrefix(store, summary.peak.groups);
     expect(peakText(summary, prefixes, null, 0.5, english)).toBe(
       'Peak 100 B at 1.5 s: add 70 B (70%), inc 30 B (30%) · 1 result of unknown size'
@@ -107,7 +181,7 @@ describe('numbers and words', () => {
   it('call a metric by its name', () => {
     const store = storeOf(ROWS, { metrics: new Map([[0, 'how_long']]) });
     const name = metricName(store, ALL_RUNS);
-    const summary = summariseHeld(store, ALL_RUNS, 'metric')!;
+    const summary = summaryOf(store, 'metric')!;
     expect([name, metricName(store, { firstRun: 1, lastRun: null })]).toEqual(['how_long', null]);
     expect(amountText('metric', summary.peak.total, name, english)).toBe('3.5 how_long');
     expect(unknownText('metric', summary.peak.unknown, name, english)).toBe('3 results without a value of how_long');
@@ -117,6 +191,6 @@ describe('numbers and words', () => {
     const store = new TaskStore();
     const runs = [smallRun({ stopS: 5 }), smallRun({ run: 1, startS: 4, stopS: 6 })];
     store.append(smallBatch({ groups: GROUPS, runs, held: heldColumns([{ at: 1, keys: 1, bytes: 1 }]) }));
-    expect(summariseHeld(store, ALL_RUNS, 'bytes')?.isLowerBound).toBe(true);
+    expect(summaryOf(store, 'bytes')?.isLowerBound).toBe(true);
   });
 });

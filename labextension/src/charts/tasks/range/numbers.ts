@@ -2,7 +2,7 @@
 import type { Span } from '../../../lib/span';
 import { clamp, widthS } from '../../../lib/span';
 import type { RunRange, RunWindow, TaskStore } from '../../../store';
-import { walkHeld } from '../../../store';
+import { HeldMoments } from '../../../store';
 import { isOnCluster } from '../../../wire';
 import type { Scene } from '../scene';
 import type { KnownPath, PathSums } from '../why/path';
@@ -117,13 +117,13 @@ function residentIn({ resources }: TaskStore, span: Span): number | null {
 /** The most bytes of results that were held at a time, what was held already when the range began included. */
 function heldIn({ held, tables }: TaskStore, window: RunWindow, { startS, stopS }: Span): MostBytes | null {
   const most = { bytes: -1, isPartial: false };
-  walkHeld(held, window, 'bytes', ({ timeS, total, unknown }) => {
-    if (timeS < stopS) {
-      // What was held at the last moment before the range is held when it begins.
-      const isBefore = timeS <= startS;
-      most.bytes = isBefore ? total : Math.max(most.bytes, total);
-      most.isPartial = unknown > 0 || (most.isPartial && !isBefore);
-    }
-  });
+  const moments = new HeldMoments(held, window, 'bytes');
+  for (let m = 0; m < moments.n && (moments.timeS[m] as number) < stopS; m += 1) {
+    const total = moments.total[m] as number;
+    // What was held at the last moment before the range is held when it begins.
+    const isBefore = (moments.timeS[m] as number) <= startS;
+    most.bytes = isBefore ? total : Math.max(most.bytes, total);
+    most.isPartial = (moments.unknown[m] as number) > 0 || (most.isPartial && !isBefore);
+  }
   return most.bytes < 0 ? null : { bytes: most.bytes, isAtLeast: most.isPartial || held.isUnknown || tables.runsIn(window).some(isOnCluster) };
 }
