@@ -59,7 +59,7 @@ def write_task(
 def report_task(log: RunLog, key: object, lane: LaneKey, start: float, stop: float) -> None:
     """Report what a cluster's worker finished: a task of eight bytes."""
     times = np.array([start]), np.array([stop])
-    log.reported.append(ReportedTasks([key], [lane], *times, np.array([8.0])))
+    log.reported.append(ReportedTasks([key], [lane], *times, {"nbytes": np.array([8.0])}))
 
 
 def end_run(log: RunLog, status: str = "finished", stop: float | None = None) -> None:

@@ -34,7 +34,7 @@ def test_batches_of_a_cluster_are_taken_whole_few_rows_at_a_time_and_as_often_as
     lane, numbers = LaneKey(0, 1, worker="tcp://a:1"), iter(range(sum(sizes)))
     for size in sizes:
         keys: list[object] = [next(numbers) for _ in range(size)]
-        log.reported.append(ReportedTasks(keys, [lane] * size, *np.full((3, size), 1.0)))
+        log.reported.append(ReportedTasks(keys, [lane] * size, np.full(size, 1.0), np.full(size, 1.0), {}))
     taken = []
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(fold_module, "MAX_ROWS", 10)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
@@ -54,15 +55,15 @@ class ReportedTasks:
         The tasks, and the lane of each.
     start, stop
         On the clock's axis.
-    size
-        Of the results, in bytes; NaN where unknown.
+    measured
+        By names of `MEASURED`, what is known of these.
     """
 
     keys: list[object]
     lanes: list[LaneKey]
     start: NDArray[np.float64]
     stop: NDArray[np.float64]
-    size: NDArray[np.float64]
+    measured: Mapping[str, NDArray[np.float64]]
 
     def __len__(self) -> int:
         """Return how many they are."""

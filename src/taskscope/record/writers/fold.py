@@ -172,7 +172,7 @@ def take_rows(log: RunLog, lane_id: Callable[[LaneKey], int], unknown: UnknownLa
         ids = [lane_id(LaneKey(p, t)) for p, t in zip(pids, threads, strict=True)]  # type: ignore[arg-type]  # ints by construction
         parts.append(_finished(log, keys, np.array(ids, np.uint16), list(map(_floats, numbers))))
     for reported in _take_reported(log.reported):
-        measured = _known_of(len(reported), nbytes=reported.size).values()
+        measured = _known_of(len(reported), **reported.measured).values()
         lanes = _lane_ids(reported.lanes, lane_id)
         parts.append(_finished(log, reported.keys, lanes, [reported.start, reported.stop, *measured]))
     failed = take(log.failed, 1)

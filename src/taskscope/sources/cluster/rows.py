@@ -487,7 +487,7 @@ def _tell_finished(run: TrackedRun, timed: TimedExecutions, places: Sequence[int
         del run.given_back[key]
     log.landed.extend(chain.from_iterable(landed.items()))
     lanes = [timed.lanes[place] for place in places]
-    log.reported.append(ReportedTasks([*keys], lanes, start, stop, size))
+    log.reported.append(ReportedTasks([*keys], lanes, start, stop, {"nbytes": size}))
 
 
 def _tell_activities(log: RunLog, timed: TimedExecutions, places: set[int], transfers: TransferLogs) -> None:
