@@ -5,6 +5,7 @@ import { mount } from '../../src/charts/dashboard';
 import { findingsOf } from '../../src/charts/tasks/why/findings';
 import { causeTitle } from '../../src/charts/tasks/why/words';
 import { stopWith } from '../../src/charts/progress/stopper';
+import { Keeping } from '../../src/charts/ui/keeping';
 import type { TranslationBundle } from '../../src/lib/translate';
 import { english } from '../../src/lib/translate';
 import { TaskStore } from '../../src/store';
@@ -159,7 +160,7 @@ it('findings and the critical path have no text that was not translated', async 
     }
   };
   const keeper = { explain: () => Promise.resolve(explained), save: () => Promise.resolve('DATA'), compare: () => Promise.resolve('DATA') };
-  const { el } = mount(document.body, store, { signal: new AbortController().signal, trans: marked, keeper, findings: findingsOf(keeper) });
+  const { el } = mount(document.body, store, { signal: new AbortController().signal, trans: marked, keeping: new Keeping(keeper), findings: findingsOf(keeper) });
   await vi.advanceTimersByTimeAsync(300);
   el.querySelector('canvas')?.dispatchEvent(new KeyboardEvent('keydown', { key: 'c', bubbles: true }));
   await vi.advanceTimersByTimeAsync(300);

@@ -8,13 +8,12 @@ import { TimeAxis } from '../timeline/time/time-axis';
 import type { Shows } from '../timeline/time/shown-window';
 import { ShownWindow, headline } from '../timeline/time/shown-window';
 import { element, keepKeys } from '../ui/dom';
-import type { Keeper } from '../ui/export';
 import { Exporter, Notice, maySaveFiles } from '../ui/export';
+import type { Comparison, Keeping } from '../ui/keeping';
 import { readTheme, watchTheme } from '../ui/page-theme';
 import type { ComponentChildren } from '../ui/render';
 import { render } from '../ui/render';
 import { SHARED_CSS, adoptStyles } from '../ui/styles';
-import type { ButtonSpec } from '../ui/toolbar';
 import { TOOLBAR_CSS, Toolbar } from '../ui/toolbar';
 import { Announcer } from './announcer';
 import { layoutProgress, type ProgressInput, type ProgressLayout } from './layout';
@@ -46,7 +45,7 @@ export interface ProgressOptions {
   /** Makes what stops computes; left out: nothing can be stopped. */
   readonly stop?: MakeStopper;
   /** Writes files of what is shown, and compares it; left out: nobody does. */
-  readonly keeper?: Keeper;
+  readonly keeping?: Keeping;
   /** Leads to the cells of computes; left out: nowhere. */
   readonly reveal?: RevealCell;
   /** Shared with other charts of the same computes, which are paused and cleared together; left out: its own. */
@@ -90,7 +89,8 @@ class ProgressView implements ProgressChart {
   readonly #announcer: Announcer;
   readonly #stopper: Stopper | null;
   readonly #exporter: Exporter;
-  readonly #keeper: Keeper | null;
+  readonly #keeping: Keeping | null;
+  readonly #comparison: Comparison | null;
   readonly #joined: boolean;
   readonly #choose: ((run: number | null) => void) | null;
   readonly #reveal: RevealCell;
@@ -102,11 +102,9 @@ class ProgressView implements ProgressChart {
   #wasLive = false;
   #isAlive = false;
   #moment: Moment | null = null;
-  /** A page that compares what is shown with what its cell computed before; null: none was asked for. */
-  #comparison: string | null = null;
 
   constructor(private readonly store: TaskStore, options: ProgressOptions) {
-    const { signal, firstRun = 0, lastRun = null, trans = english, shows = 'all', stop, joined = false, reveal = () => null, keeper = null } = options;
+    const { signal, firstRun = 0, lastRun = null, trans = english, shows = 'all', stop, joined = false, reveal = () => null, keeping = null } = options;
     const changed = (): void => { this.#render(); };
     this.#signal = signal;
     this._trans = trans;
@@ -119,8 +117,9 @@ class ProgressView implements ProgressChart {
     this.#notice = new Notice(changed, signal);
     this.#announcer = new Announcer(changed, signal);
     this.#stopper = stop?.({ store, signal, trans, changed }) ?? null;
-    this.#exporter = new Exporter(this.#notice, trans, keeper);
-    this.#keeper = keeper;
+    this.#exporter = new Exporter(this.#notice, trans);
+    this.#keeping = keeping;
+    this.#comparison = keeping?.comparison(this.#exporter, trans, changed) ?? null;
     this.#frames = new FrameLoop(() => this.#draw(), signal);
     this.el.setAttribute('aria-label', trans.__('Progress of Dask tasks'));
   }
@@ -208,12 +207,7 @@ class ProgressView implements ProgressChart {
         </div>
         <div class="tsk-notice" role="status">{this.#notice.text}</div>
         {this.#stopper?.below(running)}
-        {this.#comparison !== null && (
-          <div class="tsk-progress-comparison">
-            <button type="button" class="tsk-button" onClick={() => { this.#showComparison(null); }}>{trans.__('Close the comparison')}</button>
-            <iframe sandbox="" title={trans.__('Comparison with the previous run of this cell')} srcdoc={this.#comparison} />
-          </div>
-        )}
+        {this.#comparison?.page()}
         {bar(layout, words, trans)}
         <div class="tsk-progress-meta">
           {meta(words, trans)}
@@ -243,28 +237,17 @@ class ProgressView implements ProgressChart {
     const items = [
       { text: trans.__('Copy as a table'), act: () => { this.#copy(); } },
       { text: trans.__('Save as PNG'), act: () => { this.#savePicture(); }, hidden: !maySaveFiles() },
-      ...this.#exporter.files(() => this.#window),
-      ...this.#compareItem(trans),
+      ...(this.#keeping?.files(this.#exporter, trans, () => this.#window) ?? []),
+      ...(this.#comparison === null ? [] : [this.#comparison.item(() => this.#ownRuns())]),
       ...(this.#joined ? [] : [clear])
     ];
     const menu = { text: trans.__('More'), label: trans.__('More actions'), items };
     return <Toolbar label={trans.__('View')} buttons={this.#joined ? [] : [pause]} menu={menu} />;
   }
 
-  #compareItem(trans: TranslationBundle): ButtonSpec[] {
-    const keeper = this.#keeper;
-    const act = (): void => {
-      const shown = this.#read().runs.filter(run => !isOfOthers(run)).map(({ run }) => run);
-      if (keeper !== null && shown.length > 0) {
-        this.#exporter.compare(keeper, { firstRun: Math.min(...shown), lastRun: Math.max(...shown) }, html => { this.#showComparison(html); });
-      }
-    };
-    return keeper === null ? [] : [{ text: trans.__('Compare with the previous run of this cell'), act }];
-  }
-
-  #showComparison(html: string | null): void {
-    this.#comparison = html;
-    this.#render();
+  #ownRuns(): RunWindow | null {
+    const shown = this.#read().runs.filter(run => !isOfOthers(run)).map(({ run }) => run);
+    return shown.length === 0 ? null : { firstRun: Math.min(...shown), lastRun: Math.max(...shown) };
   }
 
   #togglePause(): void {

@@ -3,7 +3,7 @@ import type { Span } from '../../lib/span';
 import type { Theme } from '../../lib/theme';
 import type { TranslationBundle } from '../../lib/translate';
 import type { TaskStore } from '../../store';
-import type { Keeper } from '../ui/export';
+import type { Keeping } from '../ui/keeping';
 import type { Navigator } from './time/navigator';
 import type { ShownWindow } from './time/shown-window';
 import type { TimeAxis } from './time/time-axis';
@@ -25,7 +25,7 @@ export interface SectionHost {
   /** Shows or hides what a brief view leaves out; null: nobody may here. */
   readonly toggleBrief: (() => void) | null;
   /** Writes files of what is shown; null: nobody does. */
-  readonly keeper: Keeper | null;
+  readonly keeping: Keeping | null;
   /** How often the store had news. */
   readonly news: number;
   /** Paint soon. */

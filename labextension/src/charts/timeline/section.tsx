@@ -72,7 +72,7 @@ export class Section implements Intents, TimeKeys {
   constructor(private readonly timeline: SectionHost, make: MakeTrack, private readonly leads: boolean) {
     const { signal, trans, store, window, axis, navigator } = timeline;
     this.#notice = new Notice(() => { this.render(); }, signal);
-    this.#exporter = new Exporter(this.#notice, trans, timeline.keeper);
+    this.#exporter = new Exporter(this.#notice, trans);
     this.track = make({
       store, window, axis, navigator, signal, trans,
       exporter: this.#exporter,
@@ -344,7 +344,7 @@ export class Section implements Intents, TimeKeys {
           { text: this.#tabling ? hide : show, act: () => { this.#toggleTables(); } },
           ...track.copies(),
           { text: trans.__('Save as PNG'), act: () => { this.#savePicture(track); }, hidden: !maySaveFiles() },
-          ...this.#exporter.files(() => timeline.window),
+          ...(timeline.keeping?.files(this.#exporter, trans, () => timeline.window) ?? []),
           ...(leads
             ? [
               { text: axis.chosen === 'all' ? trans.__('Show the latest compute only') : trans.__('Show all computes'), act: () => { timeline.toggleAll(); }, hidden: !timeline.window.mayShowAll },

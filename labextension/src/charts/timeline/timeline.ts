@@ -7,7 +7,7 @@ import type { Theme } from '../../lib/theme';
 import type { TranslationBundle } from '../../lib/translate';
 import { english } from '../../lib/translate';
 import type { RunWindow, TaskStore } from '../../store';
-import type { Keeper } from '../ui/export';
+import type { Keeping } from '../ui/keeping';
 import type { Painted } from '../ui/frames';
 import { FrameLoop } from '../ui/frames';
 import { prefersStill, readTheme, watchTheme } from '../ui/page-theme';
@@ -44,7 +44,7 @@ export interface TimelineOptions {
   readonly onBrief?: (brief: boolean) => void;
   readonly trans?: TranslationBundle;
   /** Writes files of what is shown; left out: nobody does. */
-  readonly keeper?: Keeper;
+  readonly keeping?: Keeping;
   /** The person switched following on or off. */
   readonly onFollow?: (follow: boolean) => void;
   /** The person chose a span, in seconds after the recorder's zero; null: no certain one. */
@@ -88,7 +88,7 @@ export class Timeline implements TimelineChart, SectionHost {
   readonly window: ShownWindow;
   readonly navigator: Navigator;
   readonly toggleBrief: (() => void) | null;
-  readonly keeper: Keeper | null;
+  readonly keeping: Keeping | null;
   theme: Theme;
   isBrief: boolean;
   /** How often the store had news. */
@@ -106,7 +106,7 @@ export class Timeline implements TimelineChart, SectionHost {
     this.isOver = options.isOver ?? false;
     this.isBrief = options.brief ?? false;
     const { onBrief } = options;
-    this.keeper = options.keeper ?? null;
+    this.keeping = options.keeping ?? null;
     this.toggleBrief = onBrief === undefined ? null : () => { onBrief(!this.isBrief); };
     this.axis = options.axis ?? new TimeAxis(options.follow ?? lastRun === null);
     this.window = new ShownWindow(store, { firstRun, lastRun }, this.axis, shows);

@@ -1,15 +1,12 @@
 /** What leaves a chart: tables for the clipboard, a picture as a file; a notice says how it went. */
 import { formatCount, printable } from '../../lib/format';
 import type { TranslationBundle } from '../../lib/translate';
-import type { RunWindow } from '../../store';
-import type { Explained } from '../../wire';
 import type { TextTable } from './tables';
 import { tabSeparated } from './tables';
-import type { ButtonSpec } from './toolbar';
 
 const SHOWN_MS = 6_000;
 /** Of a path, or of why something could not be done. */
-const MAX_PATH_CHARS = 400;
+export const MAX_PATH_CHARS = 400;
 
 /** A line that says what was done: seen for a while, and read aloud. */
 export class Notice {
@@ -32,46 +29,11 @@ export class Notice {
   }
 }
 
-export type FileFormat = 'taskscope' | 'html' | 'trace';
-
-/** What a kernel does with the computes that a chart shows; each rejects with what went wrong. */
-export interface Keeper {
-  /** Writes them to a file beside the notebook; resolves to its path. */
-  readonly save: (window: RunWindow, format: FileFormat) => Promise<string>;
-  /** Resolves to a page of HTML that compares their cell's execution with the one before. */
-  readonly compare: (window: RunWindow) => Promise<string>;
-  /** Resolves to why they took so long. */
-  readonly explain: (window: RunWindow) => Promise<Explained>;
-}
-
 export class Exporter {
   constructor(
     private readonly notice: Notice,
-    private readonly _trans: TranslationBundle,
-    private readonly keeper: Keeper | null
+    private readonly _trans: TranslationBundle
   ) {}
-
-  /** What a menu offers of files that the kernel writes; nothing where there is none. */
-  files(window: () => RunWindow): ButtonSpec[] {
-    const { keeper, _trans: trans } = this;
-    const save = (keep: Keeper, format: FileFormat) => (): void => {
-      this.notice.say(trans.__('saving…'));
-      this.#tell(keep.save(window(), format).then(path => trans.__('saved %1', printable(path, MAX_PATH_CHARS))), why => trans.__('could not save the computes: %1', why));
-    };
-    return keeper === null ? [] : [
-      { text: trans.__('Save the recording'), act: save(keeper, 'taskscope') },
-      { text: trans.__('Save as an HTML page'), act: save(keeper, 'html') },
-      { text: trans.__('Save as a trace'), act: save(keeper, 'trace') }
-    ];
-  }
-
-  /** Have `show` called with the comparison of what a cell computed with what it computed before. */
-  compare(keeper: Keeper, window: RunWindow, show: (html: string) => void): void {
-    const { _trans: trans } = this;
-    this.notice.say(trans.__('comparing…'));
-    const shown = keeper.compare(window).then(html => { show(html); return ''; });
-    this.#tell(shown, why => trans.__('could not compare: %1', why));
-  }
 
   copy(tables: readonly TextTable[]): void {
     const rows = tables.reduce((sum, table) => sum + table.rows.length, 0);
@@ -83,6 +45,12 @@ export class Exporter {
 
   save(picture: HTMLCanvasElement, name: string): void {
     this.#tell(savePng(picture, name).then(() => this._trans.__('saved %1', name)), why => this._trans.__('could not save the picture: %1', why));
+  }
+
+  /** Say what is being done, and how it went. */
+  tell(doing: string, done: Promise<string>, failed: (why: string) => string): void {
+    this.notice.say(doing);
+    this.#tell(done, failed);
   }
 
   #tell(done: Promise<string>, failed: (why: string) => string): void {

@@ -4,7 +4,7 @@ import { type JSONObject, type JSONValue, UUID } from '@lumino/coreutils';
 import type { IDisposable } from '@lumino/disposable';
 import { Signal } from '@lumino/signaling';
 
-import type { Keeper } from '../../charts/ui/export';
+import type { Keeper } from '../../charts/ui/keeping';
 import type { TaskStore } from '../../store/task-store';
 import { type Batch, type LinksAnswer, PageStream, WireError, decodeExplained, decodeLinks } from '../../wire';
 import { FEED_DEFAULTS, type FeedSettings } from './feed-settings';

@@ -76,7 +76,7 @@ export const mountDashboardOf: MountChart = (place, model, { trans }) => {
 };
 
 function timelineOptions(
-  { signal, firstRun, lastRun, reveal, keeper }: Parameters<MountChart>[0],
+  { signal, firstRun, lastRun, reveal, keeping }: Parameters<MountChart>[0],
   model: WidgetModel,
   traits: SharedTraits,
   trans: Parameters<MountChart>[2]['trans']
@@ -91,7 +91,7 @@ function timelineOptions(
     isOver: model.get('recorded') !== null,
     trans,
     ...(reveal === undefined ? {} : { reveal }),
-    ...(keeper === undefined ? {} : { keeper, findings: findingsOf(keeper) }),
+    ...(keeping === undefined ? {} : { keeping, findings: findingsOf(keeping.keeper) }),
     onFollow: value => {
       traits.tell('follow', value);
     },

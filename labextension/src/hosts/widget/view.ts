@@ -5,7 +5,7 @@ import type { TranslationBundle } from '@jupyterlab/translation';
 import type { MakeStopper } from '../../charts/progress/stopper';
 import { stopWith } from '../../charts/progress/stopper';
 import type { RevealCell } from '../../charts/ui/cell-link';
-import type { Keeper } from '../../charts/ui/export';
+import { Keeping } from '../../charts/ui/keeping';
 import type { RunWindow, TaskStore } from '../../store';
 import type { ICells } from '../lab/cells/cells';
 import type { IFeeds } from '../lab/feeds';
@@ -34,7 +34,7 @@ export interface Place {
   /** Makes what stops computes. */
   stop?: MakeStopper;
   /** Writes files of computes, and compares them. */
-  keeper?: Keeper;
+  keeping?: Keeping;
   /** Tells the kernel what a person chose while a cell keeps it from hearing widgets; false: it cannot be told so. */
   tell?: (trait: string, value: unknown) => boolean;
   /** Leads to the cells of computes. */
@@ -114,7 +114,7 @@ function mountChart(
   });
   const tell = (trait: string, value: unknown): boolean => feed.tell(model.model_id, trait, value);
   const reveal = surroundings.cells?.of(feed.kernelId) ?? (() => null);
-  const place = { el: body, store: held.value, signal, ...windowOf(model), stop: stopWith((run, way) => feed.stop(run, way)), keeper: feed.keeper, tell, reveal };
+  const place = { el: body, store: held.value, signal, ...windowOf(model), stop: stopWith((run, way) => feed.stop(run, way)), keeping: new Keeping(feed.keeper), tell, reveal };
   mount(place, model, surroundings);
 }
 

@@ -4,7 +4,8 @@ import { adviceParts } from '../../../src/charts/tasks/why/words';
 import { evidenceOf, evidenceOfPath } from '../../../src/charts/tasks/why/evidence';
 import { findingsOf } from '../../../src/charts/tasks/why/findings';
 import { mountTracks } from '../../../src/charts/tracks';
-import type { Keeper } from '../../../src/charts/ui/export';
+import type { Keeper } from '../../../src/charts/ui/keeping';
+import { Keeping } from '../../../src/charts/ui/keeping';
 import { TaskStore } from '../../../src/store';
 import type { Explained, Explanation, Finding } from '../../../src/wire';
 import { batchOf } from '../../store/rows';
@@ -57,7 +58,7 @@ async function mounted(store: TaskStore, ...answers: Explained[]): Promise<{ el:
   const keeper = { explain, save: () => Promise.resolve(''), compare: () => Promise.resolve('') };
   const el = document.createElement('div');
   document.body.append(el);
-  mountTracks(el, store, ['tasks'], { signal: new AbortController().signal, keeper, findings: findingsOf(keeper) });
+  mountTracks(el, store, ['tasks'], { signal: new AbortController().signal, keeping: new Keeping(keeper), findings: findingsOf(keeper) });
   const settle = async (): Promise<void> => { await vi.advanceTimersByTimeAsync(50); };
   await settle();
   return { el, asked, settle };

@@ -3,7 +3,7 @@ import { printable } from '../../../lib/format';
 import type { TranslationBundle } from '../../../lib/translate';
 import type { RunWindow, TaskStore } from '../../../store';
 import type { Explanation, Finding } from '../../../wire';
-import type { Keeper } from '../../ui/export';
+import type { Keeper } from '../../ui/keeping';
 import type { ComponentChildren } from '../../ui/render';
 import type { ButtonSpec } from '../../ui/toolbar';
 import type { Picture } from '../scene';

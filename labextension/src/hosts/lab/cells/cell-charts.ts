@@ -6,6 +6,7 @@ import { mount } from '../../../charts/dashboard';
 import { stopWith } from '../../../charts/progress/stopper';
 import type { TimeAxis } from '../../../charts/timeline';
 import { findingsOf } from '../../../charts/tasks/why/findings';
+import { Keeping } from '../../../charts/ui/keeping';
 import type { RunWindow } from '../../../store';
 import { mountFrame } from '../../widget/frame';
 import type { Feed } from '../feed';
@@ -38,7 +39,7 @@ export function mountCellCharts(el: HTMLElement, options: CellChartsOptions): Ce
     ...window,
     clusters: CLUSTER_CHARTS,
     findings: findingsOf(feed.keeper),
-    keeper: feed.keeper,
+    keeping: new Keeping(feed.keeper),
     stop: stopWith((run, way) => feed.stop(run, way)),
     onBrief: brief => {
       onBrief(brief);

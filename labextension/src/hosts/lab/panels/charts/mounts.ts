@@ -9,7 +9,8 @@ import { stopWith } from '../../../../charts/progress/stopper';
 import { mountTracks } from '../../../../charts/tracks';
 import type { TimeAxis } from '../../../../charts/timeline';
 import type { RevealCell } from '../../../../charts/ui/cell-link';
-import type { Keeper } from '../../../../charts/ui/export';
+import type { Keeper } from '../../../../charts/ui/keeping';
+import { Keeping } from '../../../../charts/ui/keeping';
 import { findingsOf } from '../../../../charts/tasks/why/findings';
 import type { TaskStore } from '../../../../store';
 import type { ChartName } from './charts';
@@ -30,19 +31,19 @@ export interface ChartPlace {
 }
 
 export const MOUNTS: Record<ChartName, (place: ChartPlace) => void> = {
-  dashboard: ({ el, store, stop, ...place }) => {
-    mountDashboard(el, store, { ...place, shows: 'now', stop: stopWith(stop), clusters: CLUSTER_CHARTS, findings: findingsOf(place.keeper) });
+  dashboard: ({ el, store, stop, keeper, ...place }) => {
+    mountDashboard(el, store, { ...place, keeping: new Keeping(keeper), shows: 'now', stop: stopWith(stop), clusters: CLUSTER_CHARTS, findings: findingsOf(keeper) });
   },
-  progress: ({ el, store, stop, ...place }) => {
-    mountProgress(el, store, { ...place, shows: 'now', stop: stopWith(stop) });
+  progress: ({ el, store, stop, keeper, ...place }) => {
+    mountProgress(el, store, { ...place, keeping: new Keeping(keeper), shows: 'now', stop: stopWith(stop) });
   },
-  'task-stream': ({ el, store, ...place }) => {
-    mountTracks(el, store, ['tasks'], { ...place, shows: 'now', clusters: CLUSTER_CHARTS, findings: findingsOf(place.keeper) });
+  'task-stream': ({ el, store, keeper, ...place }) => {
+    mountTracks(el, store, ['tasks'], { ...place, keeping: new Keeping(keeper), shows: 'now', clusters: CLUSTER_CHARTS, findings: findingsOf(keeper) });
   },
-  resources: ({ el, store, ...place }) => {
-    mountTracks(el, store, ['workers', 'resources'], { ...place, shows: 'now', clusters: CLUSTER_CHARTS });
+  resources: ({ el, store, keeper, ...place }) => {
+    mountTracks(el, store, ['workers', 'resources'], { ...place, keeping: new Keeping(keeper), shows: 'now', clusters: CLUSTER_CHARTS });
   },
-  cache: ({ el, store, ...place }) => {
-    mountTracks(el, store, ['cache'], { ...place, shows: 'now' });
+  cache: ({ el, store, keeper, ...place }) => {
+    mountTracks(el, store, ['cache'], { ...place, keeping: new Keeping(keeper), shows: 'now' });
   }
 };

@@ -1,0 +1,41 @@
+/** Builds the scripts of static results, which each notebook carries: as small as they get. */
+import { readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+
+import { build } from 'esbuild';
+import { minify } from 'terser';
+
+const REPORT = join(import.meta.dirname, 'src/hosts/report');
+const OUT = join(import.meta.dirname, '../src/taskscope/static');
+const SCRIPTS = { report: 'index', 'report-cluster': 'cluster', 'report-profile': 'profile', 'report-cluster-profile': 'cluster-profile' };
+const SHARED = { bundle: true, format: 'iife', minify: true, charset: 'ascii', legalComments: 'none' };
+
+/** Bundlers leave style sheets in template strings as they are written. */
+const styles = {
+  name: 'styles',
+  setup({ onLoad }) {
+    onLoad({ filter: /\/src\/.*\.tsx?$/ }, async ({ path }) => {
+      const source = await readFile(path, 'utf8');
+      const contents = source.replace(/(?<=_CSS = `)[^`]*/g, withoutSpace);
+      return { contents, loader: path.endsWith('x') ? 'tsx' : 'ts', resolveDir: join(path, '..') };
+    });
+  }
+};
+
+/** What is written in by code, `${…}`, stays as it is. */
+function withoutSpace(css) {
+  const parts = css.replace(/\s+/g, ' ').split(/(\$\{[^}]*\})/);
+  return parts.map((part, i) => (i % 2 === 1 ? part : part.replace(/ ?([{};,]) ?/g, '$1').replace(/: /g, ':').replace(/;\}/g, '}'))).join('').trim();
+}
+
+for (const [name, entry] of Object.entries(SCRIPTS)) {
+  const { outputFiles } = await build({ ...SHARED, entryPoints: [join(REPORT, `${entry}.ts`)], target: 'es2022', plugins: [styles], write: false });
+  const { code } = await minify(outputFiles[0].text, {
+    ecma: 2022,
+    compress: { passes: 3, ecma: 2022, unsafe_arrows: true, keep_fargs: false },
+    format: { ascii_only: true }
+  });
+  await writeFile(join(OUT, `${name}.js`), code);
+}
+// It runs in browsers that may be too old for the rest, to say so.
+await build({ ...SHARED, entryPoints: [join(REPORT, 'loader.ts')], target: 'es2017', outdir: OUT });

@@ -1,0 +1,88 @@
+/** What a kernel does with the computes that a chart shows: files of them, and a comparison. Pages without a kernel have none of it. */
+import { printable } from '../../lib/format';
+import type { TranslationBundle } from '../../lib/translate';
+import type { RunWindow } from '../../store';
+import type { Explained } from '../../wire';
+import type { Exporter } from './export';
+import { MAX_PATH_CHARS } from './export';
+import type { ComponentChildren } from './render';
+import type { ButtonSpec } from './toolbar';
+
+export type FileFormat = 'taskscope' | 'html' | 'trace';
+
+/** Each rejects with what went wrong. */
+export interface Keeper {
+  /** Writes them to a file beside the notebook; resolves to its path. */
+  readonly save: (window: RunWindow, format: FileFormat) => Promise<string>;
+  /** Resolves to a page of HTML that compares their cell's execution with the one before. */
+  readonly compare: (window: RunWindow) => Promise<string>;
+  /** Resolves to why they took so long. */
+  readonly explain: (window: RunWindow) => Promise<Explained>;
+}
+
+/** How a chart reaches the kernel's keeper. */
+export class Keeping {
+  constructor(readonly keeper: Keeper) {}
+
+  /** What a menu offers of files that the kernel writes. */
+  files(exporter: Exporter, trans: TranslationBundle, window: () => RunWindow): ButtonSpec[] {
+    const save = (format: FileFormat) => (): void => {
+      exporter.tell(
+        trans.__('saving…'),
+        this.keeper.save(window(), format).then(path => trans.__('saved %1', printable(path, MAX_PATH_CHARS))),
+        why => trans.__('could not save the computes: %1', why)
+      );
+    };
+    return [
+      { text: trans.__('Save the recording'), act: save('taskscope') },
+      { text: trans.__('Save as an HTML page'), act: save('html') },
+      { text: trans.__('Save as a trace'), act: save('trace') }
+    ];
+  }
+
+  /** @param changed is called when it has another page to show */
+  comparison(exporter: Exporter, trans: TranslationBundle, changed: () => void): Comparison {
+    return new Comparison(this.keeper, exporter, trans, changed);
+  }
+}
+
+/** What a cell computed beside what it computed before. */
+export class Comparison {
+  /** A page; null: none was asked for. */
+  #html: string | null = null;
+
+  constructor(
+    private readonly keeper: Keeper,
+    private readonly exporter: Exporter,
+    private readonly _trans: TranslationBundle,
+    private readonly changed: () => void
+  ) {}
+
+  /** @param window of what is shown; null: nothing is */
+  item(window: () => RunWindow | null): ButtonSpec {
+    const { _trans: trans } = this;
+    const act = (): void => {
+      const shown = window();
+      if (shown !== null) {
+        const compared = this.keeper.compare(shown).then(html => { this.#show(html); return ''; });
+        this.exporter.tell(trans.__('comparing…'), compared, why => trans.__('could not compare: %1', why));
+      }
+    };
+    return { text: trans.__('Compare with the previous run of this cell'), act };
+  }
+
+  page(): ComponentChildren {
+    const { _trans: trans } = this;
+    return this.#html !== null && (
+      <div class="tsk-progress-comparison">
+        <button type="button" class="tsk-button" onClick={() => { this.#show(null); }}>{trans.__('Close the comparison')}</button>
+        <iframe sandbox="" title={trans.__('Comparison with the previous run of this cell')} srcdoc={this.#html} />
+      </div>
+    );
+  }
+
+  #show(html: string | null): void {
+    this.#html = html;
+    this.changed();
+  }
+}
