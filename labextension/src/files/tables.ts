@@ -241,6 +241,15 @@ export const TABLES = {
       managed_bytes: 'int?',
       spilled_bytes: 'int?',
       limit_bytes: 'int?',
+      tick_s: 'duration?',
+      gil_contention: 'f8?',
+      net_read_bps: 'f8?',
+      net_write_bps: 'f8?',
+      disk_read_bps: 'f8?',
+      disk_write_bps: 'f8?',
+      n_fds: 'f8?',
+      gpu_percent: 'f8?',
+      gpu_bytes: 'int?',
       unmanaged_bytes: 'int?'
     }
   },

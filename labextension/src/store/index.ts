@@ -20,4 +20,4 @@ export type { Appended, TaskStoreOptions } from './task-store';
 export type { TaskDetail } from './tasks/task-table';
 export { TaskStore } from './task-store';
 export type { Quantity } from './cluster/worker-store';
-export { WorkerSeries, WorkerStore } from './cluster/worker-store';
+export { ofEachQuantity, WorkerSeries, WorkerStore } from './cluster/worker-store';

@@ -268,18 +268,8 @@ export interface ClusterWorker {
 }
 
 /** What workers said of themselves; columns are equally long. */
-export interface WorkerColumns {
+export interface WorkerColumns extends Readonly<Record<keyof Columns<'worker_samples'>, Column>> {
   readonly first: number;
-  readonly worker: Column;
-  readonly timeS: Column;
-  /** 0: it has left. */
-  readonly nThreads: Column;
-  readonly nExecuting: Column;
-  readonly cpuPercent: Column;
-  readonly rssBytes: Column;
-  readonly managedBytes: Column;
-  readonly spilledBytes: Column;
-  readonly limitBytes: Column;
   /** Workers that are new, or are called something else now. */
   readonly workers: readonly ClusterWorker[];
 }

@@ -251,7 +251,16 @@ export const TABLES = {
       rss_bytes: 'int?',
       managed_bytes: 'int?',
       spilled_bytes: 'int?',
-      limit_bytes: 'int?'
+      limit_bytes: 'int?',
+      tick_s: 'duration?',
+      gil_contention: 'f8?',
+      net_read_bps: 'f8?',
+      net_write_bps: 'f8?',
+      disk_read_bps: 'f8?',
+      disk_write_bps: 'f8?',
+      n_fds: 'f8?',
+      gpu_percent: 'f4?',
+      gpu_bytes: 'int?'
     }
   }
 } as const;

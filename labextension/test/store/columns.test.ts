@@ -2,7 +2,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 
-import { WorkerStore } from '../../src/store';
+import { ofEachQuantity, WorkerStore } from '../../src/store';
 import { columnTable } from '../../src/store/columns';
 import type { WorkerColumns } from '../../src/wire';
 
@@ -59,6 +59,7 @@ describe('a table of columns', () => {
 function workerColumns(samples: readonly (readonly [worker: number, timeS: number])[], first: number): WorkerColumns {
   const column = (value: number): Float64Array => new Float64Array(samples.length).fill(value);
   return {
+    ...ofEachQuantity(() => column(NaN)), tickS: Float64Array.from(samples, ([worker, timeS]) => (worker === 1 && timeS < 0.1 ? NaN : worker / 100)),
     first, workers: [], worker: Uint16Array.from(samples, ([worker]) => worker), timeS: Float64Array.from(samples, ([, timeS]) => timeS),
     nThreads: Uint32Array.from(samples, ([worker]) => (worker === 3 ? 0 : 2)), nExecuting: Uint16Array.from(samples, ([worker]) => worker),
     cpuPercent: Float32Array.from(samples, (_, i) => i + first), rssBytes: column(1), managedBytes: column(2), spilledBytes: column(3), limitBytes: column(4)
@@ -66,8 +67,8 @@ function workerColumns(samples: readonly (readonly [worker: number, timeS: numbe
 }
 
 function totals(store: WorkerStore): unknown {
-  const { n, timeS, nWorkers, cpuPercent, nExecuting } = store.series(null);
-  return [timeS, nWorkers, cpuPercent, nExecuting].map(column => [...column.subarray(0, n)]);
+  const { n, timeS, nWorkers, cpuPercent, nExecuting, tickS } = store.series(null);
+  return [timeS, nWorkers, cpuPercent, nExecuting, tickS].map(column => [...column.subarray(0, n)]);
 }
 
 describe('all workers together', () => {
@@ -91,8 +92,8 @@ describe('all workers together', () => {
   it('are what each of them said last', () => {
     const store = new WorkerStore();
     store.append(workerColumns([[0, 0], [1, 0.05], [0, 0.3]], 0));
-    expect(totals(store)).toEqual([[0.05, 0.3], [2, 2], [1, 3], [1, 1]]);
+    expect(totals(store)).toEqual([[0.05, 0.3], [2, 2], [1, 3], [1, 1], [0, 0]]);
     store.append(workerColumns([[1, 0.35], [3, 20]], 3));
-    expect(totals(store)).toEqual([[0.05, 0.35, 20], [2, 2, 0], [1, 5, 0], [1, 1, 0]]);
+    expect(totals(store)).toEqual([[0.05, 0.35, 20], [2, 2, 0], [1, 5, 0], [1, 1, 0], [0, 0.01, NaN]]);
   });
 });

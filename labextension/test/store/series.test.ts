@@ -2,7 +2,7 @@
 import { describe, expect, it } from 'vitest';
 
 import type { Measure } from '../../src/store';
-import { ALL_RUNS, HeldMoments, HeldStore, ResourceStore, TaskStore } from '../../src/store';
+import { ALL_RUNS, HeldMoments, HeldStore, ofEachQuantity, ResourceStore, TaskStore } from '../../src/store';
 import { WorkerStore } from '../../src/store/cluster/worker-store';
 import { smallBatch } from '../charts/small-batch';
 import type { HeldRow } from './series';
@@ -85,7 +85,7 @@ it('workers that say nothing new change nothing', () => {
   const store = new WorkerStore();
   const none = new Float64Array(0);
   const columns = {
-    first: 0, worker: new Uint16Array(0), timeS: none, nThreads: new Uint32Array(0), nExecuting: new Uint16Array(0),
+    ...ofEachQuantity(() => none), first: 0, worker: new Uint16Array(0), timeS: none, nThreads: new Uint32Array(0), nExecuting: new Uint16Array(0),
     cpuPercent: new Float32Array(0), rssBytes: none, managedBytes: none, spilledBytes: none, limitBytes: none,
     workers: [{ id: 0, address: 'tcp://a', name: 'a', nThreads: 2 }]
   };

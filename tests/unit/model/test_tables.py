@@ -26,7 +26,8 @@ DESIGNED = {
     "transfers": "worker peer direction start_s stop_s nbytes compressed_bytes n_keys keys",
     "resources": "time_s worker cpu_percent rss_bytes limit_bytes n_processes gap",
     "workers": "time_s worker name n_threads n_executing cpu_percent rss_bytes managed_bytes"
-    " unmanaged_bytes spilled_bytes limit_bytes",
+    " unmanaged_bytes spilled_bytes limit_bytes tick_s gil_contention net_read_bps net_write_bps"
+    " disk_read_bps disk_write_bps n_fds gpu_percent gpu_bytes",
     "metrics": "run worker prefix activity seconds nbytes count",
     "cache": "run key prefix metric enter_s exit_s",
     "holdings": "time_s run prefix group n_keys nbytes n_unsized",

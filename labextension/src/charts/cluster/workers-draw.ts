@@ -1,4 +1,4 @@
-/** The history of workers: CPU, and memory as results, the rest of the processes, and what was written to disk. */
+/** The history of workers: CPU, memory as results, the rest of the processes, and what was written to disk, and how their event loops lag. */
 import { formatBytes } from '../../lib/format';
 import { ThinLine } from '../../lib/thin';
 import type { TranslationBundle } from '../../lib/translate';
@@ -13,7 +13,7 @@ const STRONG = 0.45;
 const WEAK = 0.16;
 
 export function drawWorkers(brush: Brush, plots: readonly Plot[], series: WorkerSeries, summary: WorkersSummary, trans: TranslationBundle): void {
-  const [cpu, memory] = plots;
+  const [cpu, memory, lag] = plots;
   if (cpu === undefined || memory === undefined) {
     return;
   }
@@ -29,6 +29,11 @@ export function drawWorkers(brush: Brush, plots: readonly Plot[], series: Worker
     area(brush, memory, line(memory, i => series.spilledBytes[i] as number), 0);
     brush.context.setLineDash([]);
   });
+  if (lag !== undefined) {
+    brush.inside(lag, () => {
+      area(brush, lag, line(lag, i => series.tickS[i] as number), WEAK);
+    });
+  }
   marks(brush, cpu, memory, summary, trans);
 }
 

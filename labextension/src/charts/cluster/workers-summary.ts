@@ -2,6 +2,7 @@
 import { upperBound } from '../../lib/search';
 import type { Span } from '../../lib/span';
 import type { Quantity, WorkerSeries } from '../../store';
+import { ofEachQuantity } from '../../store';
 
 export interface WorkersSummary {
   /** The samples that belong to the computes: from, and up to but not including. */
@@ -38,19 +39,7 @@ export function summariseWorkers(series: WorkerSeries, span: Span): WorkersSumma
   };
   return {
     from, to, nWorkers: series.nWorkers[to - 1] as number,
-    last: ofEach(quantity => known(quantity, to - 1)), peak: ofEach(peakOf)
-  };
-}
-
-function ofEach<T>(valueOf: (quantity: Quantity) => T): Record<Quantity, T> {
-  return {
-    cpuPercent: valueOf('cpuPercent'),
-    rssBytes: valueOf('rssBytes'),
-    managedBytes: valueOf('managedBytes'),
-    spilledBytes: valueOf('spilledBytes'),
-    limitBytes: valueOf('limitBytes'),
-    nThreads: valueOf('nThreads'),
-    nExecuting: valueOf('nExecuting')
+    last: ofEachQuantity(quantity => known(quantity, to - 1)), peak: ofEachQuantity(peakOf)
   };
 }
 

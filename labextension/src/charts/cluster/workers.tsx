@@ -1,5 +1,5 @@
 /** CPU and memory of a cluster's workers: of all of them together, or of one that the person chooses. */
-import { formatBytes, formatCount, formatDuration, printable } from '../../lib/format';
+import { formatBytes, formatCount, formatDuration, formatPercent, printable } from '../../lib/format';
 import { valueAxis } from '../../lib/value-ticks';
 import type { Quantity, WorkerSeries, WorkerStore } from '../../store';
 import type { ClusterWorker } from '../../wire';
@@ -21,10 +21,20 @@ import { summariseWorkers, unmanagedBytes } from './workers-summary';
 
 const CPU_PX = 64;
 const MEMORY_PX = 104;
+const LAG_PX = 40;
+/** What distributed means the time between two ticks of an event loop to be. */
+const MEANT_TICK_S = 0.02;
 /** A limit beyond so many peaks is told in words only: on the scale it would press the history flat. */
 const FAR = 4;
 /** More than these no list shows; the first ones are. */
 const MAX_LISTED = 2_000;
+
+/** What is told where it is known, besides what each worker says. */
+interface Extra {
+  readonly quantity: Quantity;
+  readonly title: string;
+  readonly format: (value: number | null) => string;
+}
 
 const cores = (percent: number | null | undefined): string => formatCpu(percent === null || percent === undefined ? null : percent / 100);
 
@@ -42,11 +52,26 @@ export class WorkersTrack extends PlotTrack {
   #growing = false;
   #zeroS = 0;
   #seen = '';
+  readonly #lag: Extra;
+  readonly #extras: readonly Extra[];
 
   constructor(context: TrackContext) {
     super(context);
     const { trans } = context;
     this.label = trans.__('Workers of the cluster');
+    const perSecond = (bps: number | null): string => (bps === null ? formatBytes(null) : trans.__('%1/s', formatBytes(bps)));
+    this.#lag = { quantity: 'tickS', title: trans.__('Event loop, between ticks'), format: formatDuration };
+    this.#extras = [
+      this.#lag,
+      { quantity: 'gilContention', title: trans.__('Lock contention'), format: formatPercent },
+      { quantity: 'netReadBps', title: trans.__('Machine: received'), format: perSecond },
+      { quantity: 'netWriteBps', title: trans.__('Machine: sent'), format: perSecond },
+      { quantity: 'diskReadBps', title: trans.__('Machine: read from disk'), format: perSecond },
+      { quantity: 'diskWriteBps', title: trans.__('Machine: written to disk'), format: perSecond },
+      { quantity: 'nFds', title: trans.__('File descriptors'), format: formatCount },
+      { quantity: 'gpuPercent', title: trans.__('GPU'), format: value => formatPercent(value === null ? null : value / 100) },
+      { quantity: 'gpuBytes', title: trans.__('GPU memory'), format: formatBytes }
+    ];
   }
 
   update(frame: TimeFrame | null): string | null {
@@ -89,7 +114,12 @@ export class WorkersTrack extends PlotTrack {
         title: trans.__('Memory'),
         axis: valueAxis(top, 3, formatBytes),
         heightPx: MEMORY_PX
-      }
+      },
+      ...(peak?.tickS === null || peak?.tickS === undefined ? [] : [{
+        title: this.#named(this.#lag),
+        axis: valueAxis(Math.max(peak.tickS.value, MEANT_TICK_S * 5), 2, formatDuration),
+        heightPx: LAG_PX
+      }])
     ];
   }
 
@@ -119,7 +149,8 @@ export class WorkersTrack extends PlotTrack {
       trans.__('memory %1', formatBytes(rss)),
       trans.__('results %1', formatBytes(managed)),
       trans.__('unmanaged %1', formatBytes(unmanagedBytes(rss, managed))),
-      trans.__('spilled %1', formatBytes(value('spilledBytes')))
+      trans.__('spilled %1', formatBytes(value('spilledBytes'))),
+      ...this.#known.filter(({ quantity }) => value(quantity) !== null).map(extra => `${this.#named(extra)}: ${extra.format(value(extra.quantity))}`)
     ];
   }
 
@@ -185,13 +216,24 @@ export class WorkersTrack extends PlotTrack {
         row(trans.__('Memory'), 'rssBytes', formatBytes),
         row(trans.__('Results'), 'managedBytes', formatBytes),
         row(trans.__('Spilled'), 'spilledBytes', formatBytes),
-        row(trans.__('Limit'), 'limitBytes', formatBytes)
+        row(trans.__('Limit'), 'limitBytes', formatBytes),
+        ...this.#known.map(extra => row(this.#named(extra), extra.quantity, extra.format))
       ]
     }];
   }
 
   get #workers(): WorkerStore | undefined {
     return this.context.store.cluster?.workers;
+  }
+
+  /** Those of which something was ever said. */
+  get #known(): readonly Extra[] {
+    return this.#extras.filter(({ quantity }) => (this.#summary?.peak[quantity] ?? null) !== null);
+  }
+
+  /** What a quantity is called: of all workers it is that of the one which has the most. */
+  #named({ title }: Extra): string {
+    return this.#worker === null ? this.context.trans.__('%1 (most of any)', title) : title;
   }
 
   get #limit(): number | null {

@@ -11,20 +11,24 @@ const STALE_S = 15;
 /** Totals are taken no more often than this. */
 const TOTAL_EVERY_S = 0.2;
 
-/** Quantities of a worker, or of all; NaN: unknown. */
-export const QUANTITIES = ['cpuPercent', 'rssBytes', 'managedBytes', 'spilledBytes', 'limitBytes', 'nThreads', 'nExecuting'] as const;
+/** Quantities of which all workers have the sum; NaN: unknown. */
+const SUMMED = ['cpuPercent', 'rssBytes', 'managedBytes', 'spilledBytes', 'limitBytes', 'nThreads', 'nExecuting'] as const;
+/** Quantities that cannot be added up, those of a machine that several workers share among them: of all it is the most of any. */
+const MOST = ['tickS', 'gilContention', 'netReadBps', 'netWriteBps', 'diskReadBps', 'diskWriteBps', 'nFds', 'gpuPercent', 'gpuBytes'] as const;
+export const QUANTITIES = [...SUMMED, ...MOST] as const;
 export type Quantity = (typeof QUANTITIES)[number];
+
+const isMost = (quantity: Quantity): boolean => (MOST as readonly Quantity[]).includes(quantity);
+
+/** A value for each quantity. */
+export function ofEachQuantity<T>(valueOf: (quantity: Quantity) => T): Record<Quantity, T> {
+  return Object.fromEntries(QUANTITIES.map(quantity => [quantity, valueOf(quantity)])) as Record<Quantity, T>;
+}
 
 const SeriesTable = columnTable({
   timeS: Float64Array,
   nWorkers: Uint16Array,
-  cpuPercent: Float64Array,
-  rssBytes: Float64Array,
-  managedBytes: Float64Array,
-  spilledBytes: Float64Array,
-  limitBytes: Float64Array,
-  nThreads: Float64Array,
-  nExecuting: Float64Array
+  ...ofEachQuantity(() => Float64Array)
 });
 
 /** Samples by time, each with the number of workers that it is of: 0 where nobody is there any more. */
@@ -53,13 +57,10 @@ export class WorkerSeries extends SeriesTable {
 }
 
 const SampleTable = columnTable({
+  ...ofEachQuantity(() => Float64Array),
   worker: Uint16Array,
   timeS: Float64Array,
   cpuPercent: Float32Array,
-  rssBytes: Float64Array,
-  managedBytes: Float64Array,
-  spilledBytes: Float64Array,
-  limitBytes: Float64Array,
   /** 0: it has left. */
   nThreads: Uint32Array,
   /** UNKNOWN_CODE: it did not say. */
@@ -88,8 +89,8 @@ export class WorkerStore extends SampleTable {
     }
     this.#next = Math.max(this.#next, columns.first + count);
     const from = this.n;
-    const { worker, timeS, nThreads, nExecuting, cpuPercent, rssBytes, managedBytes, spilledBytes, limitBytes } = columns;
-    this.add({ worker, timeS, nThreads, nExecuting, cpuPercent, rssBytes, managedBytes, spilledBytes, limitBytes }, known, count);
+    const { worker, timeS } = columns;
+    this.add({ worker, timeS, ...ofEachQuantity(quantity => columns[quantity]) }, known, count);
     if (!isSorted(this.timeS, Math.max(from - 1, 0), this.n)) {
       this.sort(this.timeS, 0);
       this.#totals = new Totals(this);
@@ -135,7 +136,7 @@ export class WorkerStore extends SampleTable {
   }
 }
 
-/** At each moment, the sum of what each worker that is there said last; unknown where one of them did not say. */
+/** At each moment, the sum of what each worker that is there said last, unknown where one of them did not say; or the most of it. */
 class Totals {
   readonly #series = new WorkerSeries();
   /** The last sample of each worker among those that were gone through. */
@@ -173,11 +174,13 @@ class Totals {
     const nowS = samples.timeS[at] as number;
     const there = [...this.#last.values()].filter(i => (samples.nThreads[i] as number) > 0 && nowS - (samples.timeS[i] as number) <= STALE_S);
     this.#series.push(nowS, there.length, quantity => {
-      let sum = 0;
+      let [sum, most] = [0, NaN];
       for (const i of there) {
-        sum += samples.value(quantity, i);
+        const value = samples.value(quantity, i);
+        sum += value;
+        most = most >= value || Number.isNaN(value) ? most : value;
       }
-      return sum;
+      return isMost(quantity) ? most : sum;
     });
   }
 }

@@ -3,7 +3,7 @@ import { afterEach, beforeEach, expect, it, vi } from 'vitest';
 import { CLUSTER_CHARTS } from '../../../src/charts/cluster';
 import { mountTracks } from '../../../src/charts/tracks';
 import { readRecording } from '../../../src/files/recording';
-import { ClusterStore, TaskStore } from '../../../src/store';
+import { ClusterStore, ofEachQuantity, TaskStore } from '../../../src/store';
 import { documentOf } from '../../files/documents';
 import { batchOf } from '../../store/rows';
 
@@ -60,6 +60,36 @@ it('shows one worker where the person chooses it, and that it is gone', async ()
     ['Limit', '–', '–', '']
   ]);
   expect(texts(el, '.tsk-worker-foot > span')).toEqual(['results –', 'unmanaged –', 'spilled –', 'gone · gauges show the last sample']);
+});
+
+it('tells what else workers meter where they do, and of all of them the most of any', async () => {
+  const cluster = new ClusterStore();
+  const store = new TaskStore({ cluster });
+  store.append((await readRecording(documentOf('cluster'))).batch);
+  const column = (...values: number[]): Float64Array => Float64Array.from(values);
+  cluster.workers.append({
+    ...ofEachQuantity(() => column(NaN, NaN)), first: 4, worker: column(0, 1), timeS: column(1.6, 1.7), nThreads: column(2, 2), nExecuting: column(0, 0),
+    tickS: column(0.02, 0.25), gilContention: column(0.5, NaN), netReadBps: column(2e6, 1e6), nFds: column(20, 30), gpuPercent: column(75, 50),
+    workers: []
+  });
+  const el = document.createElement('div');
+  document.body.append(el);
+  mountTracks(el, store, ['workers'], { signal: new AbortController().signal, clusters: CLUSTER_CHARTS });
+  vi.runOnlyPendingTimers();
+  expect(rows(el).slice(5).map(([name, , peak]) => [name, peak])).toEqual([
+    ['Event loop, between ticks (most of any)', '250 ms'],
+    ['Lock contention (most of any)', '50%'],
+    ['Machine: received (most of any)', '2 MB/s'],
+    ['File descriptors (most of any)', '30'],
+    ['GPU (most of any)', '75%']
+  ]);
+  const select = el.querySelector('select') as HTMLSelectElement;
+  select.value = '1';
+  select.dispatchEvent(new Event('change'));
+  vi.runOnlyPendingTimers();
+  expect(rows(el).slice(5).map(([name, , peak]) => [name, peak])).toEqual([
+    ['Event loop, between ticks', '250 ms'], ['Machine: received', '1 MB/s'], ['File descriptors', '30'], ['GPU', '50%']
+  ]);
 });
 
 it('is not there where no worker was heard of', async () => {

@@ -62,6 +62,31 @@ class WorkerSample:
         float | None, About("Results that it has written to disk, as they were in memory.", unit="bytes")
     ]
     limit_bytes: Annotated[float | None, About("How much memory it may use.", unit="bytes")]
+    tick_s: Annotated[
+        float | None,
+        About(
+            "How far apart the ticks of its event loop were, which is meant to be 0.02 s; more is lag.",
+            unit="s",
+        ),
+    ] = None
+    gil_contention: Annotated[
+        float | None,
+        About(
+            "Share of time that threads waited for the interpreter's lock, 0 to 1; workers meter it where "
+            "gilknocker is installed."
+        ),
+    ] = None
+    net_read_bps: Annotated[
+        float | None, About("What its machine received from the network.", unit="bytes/s")
+    ] = None
+    net_write_bps: Annotated[float | None, About("What its machine sent to the network.", unit="bytes/s")] = (
+        None
+    )
+    disk_read_bps: Annotated[float | None, About("What its machine read from disks.", unit="bytes/s")] = None
+    disk_write_bps: Annotated[float | None, About("What its machine wrote to disks.", unit="bytes/s")] = None
+    n_fds: Annotated[float | None, About("How many file descriptors its process has open.")] = None
+    gpu_percent: Annotated[float | None, About("How busy its GPU is.", unit="percent")] = None
+    gpu_bytes: Annotated[float | None, About("Memory of its GPU that is in use.", unit="bytes")] = None
 
 
 @dataclass(frozen=True, slots=True)

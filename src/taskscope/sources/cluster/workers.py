@@ -134,6 +134,7 @@ def _n_held(facts: Mapping[str, Any]) -> int:
 
 
 _MOST = 2.0**63
+_LONGEST_TICK_S = 86_400.0
 
 
 class WorkerSampler:
@@ -162,6 +163,8 @@ class WorkerSampler:
         rss, held = _number(metrics.get("memory")), _number(metrics.get("managed_bytes"))
         # The worker counts what it has spilled among what it holds.
         managed = None if held is None else max(held - (in_memory or 0.0), 0.0)
+        net, disk = _mapping(metrics.get("host_net_io")), _mapping(metrics.get("host_disk_io"))
+        tick_s = _number(metrics.get("event_loop_interval"))
         executing = _number(_mapping(metrics.get("task_counts")).get("executing")) or 0
         self._recorder.workers.append(
             WorkerSample(
@@ -176,6 +179,15 @@ class WorkerSampler:
                 unmanaged_bytes=None if rss is None or managed is None else max(rss - managed, 0.0),
                 spilled_bytes=in_memory,
                 limit_bytes=_number(facts.get("memory_limit")) or None,
+                tick_s=None if tick_s is None or not 0 <= tick_s <= _LONGEST_TICK_S else tick_s,
+                gil_contention=_number(metrics.get("gil_contention")),
+                net_read_bps=_number(net.get("read_bps")),
+                net_write_bps=_number(net.get("write_bps")),
+                disk_read_bps=_number(disk.get("read_bps")),
+                disk_write_bps=_number(disk.get("write_bps")),
+                n_fds=_number(metrics.get("num_fds")),
+                gpu_percent=_number(metrics.get("gpu_utilization")),
+                gpu_bytes=_number(metrics.get("gpu_memory_used")),
             )
         )
 

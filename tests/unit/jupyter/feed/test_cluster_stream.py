@@ -115,7 +115,9 @@ def test_samples_are_told_once_and_a_worker_whenever_it_is_called_something_else
     ]
     rest = {
         "n_executing": None, "cpu_percent": 1.5, "rss_bytes": 3.0, "managed_bytes": 2.0,
-        "spilled_bytes": None, "limit_bytes": 4.0,
+        "spilled_bytes": None, "limit_bytes": 4.0, "tick_s": None, "gil_contention": None,
+        "net_read_bps": None, "net_write_bps": None, "disk_read_bps": None, "disk_write_bps": None,
+        "n_fds": None, "gpu_percent": None, "gpu_bytes": None,
     }  # fmt: skip
     assert told["worker_samples"] == [
         {"time_s": 1.0, "worker": 0, "n_threads": 2, **rest},
