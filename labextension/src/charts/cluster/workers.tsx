@@ -233,7 +233,8 @@ export class WorkersTrack extends PlotTrack {
 
   /** What a quantity is called: of all workers it is that of the one which has the most. */
   #named({ title }: Extra): string {
-    return this.#worker === null ? this.context.trans.__('%1 (most of any)', title) : title;
+    const { trans } = this.context;
+    return this.#worker === null ? trans.__('%1 (most of any)', title) : title;
   }
 
   get #limit(): number | null {
