@@ -1,5 +1,5 @@
 /** Builds the scripts of static results, which each notebook carries: as small as they get. */
-import { readFile, writeFile } from 'node:fs/promises';
+import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 
 import { build } from 'esbuild';
@@ -28,6 +28,7 @@ function withoutSpace(css) {
   return parts.map((part, i) => (i % 2 === 1 ? part : part.replace(/ ?([{};,]) ?/g, '$1').replace(/: /g, ':').replace(/;\}/g, '}'))).join('').trim();
 }
 
+await mkdir(OUT, { recursive: true });
 for (const [name, entry] of Object.entries(SCRIPTS)) {
   const { outputFiles } = await build({ ...SHARED, entryPoints: [join(REPORT, `${entry}.ts`)], target: 'es2022', plugins: [styles], write: false });
   const { code } = await minify(outputFiles[0].text, {
