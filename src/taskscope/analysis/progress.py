@@ -55,6 +55,8 @@ class Progress:
     others
         What other clients had the scheduler do meanwhile, which is in none of the above; None where that is
         not recorded.
+    is_on_cluster
+        Whether the running ones were given to workers of a cluster, which may not have begun them.
     """
 
     total: int
@@ -70,6 +72,7 @@ class Progress:
     scheduled: Scheduled | None = None
     spared: int = 0
     others: OthersTotals | None = None
+    is_on_cluster: bool = False
 
     @property
     def is_counted(self) -> bool:
@@ -115,6 +118,7 @@ def measure_progress(
     for row in rows:
         counted[row.run] = counted.get(row.run, 0) + row.total
     spared = {row.run for row in rows if row.spared}
+    on_cluster = {run.run for run in runs if run.is_on_cluster}
     is_counted = all(run.n_tasks or run.status != "running" or run.run in spared for run in runs)
     total = sum(max(counted[run], n) for run, n in planned.items())
     finished = sum(row.finished for row in rows)
@@ -133,6 +137,7 @@ def measure_progress(
         scheduled=_scheduled(rows),
         spared=sum(row.spared for row in rows),
         others=others,
+        is_on_cluster=any(row.running and row.run in on_cluster for row in rows),
     )
 
 

@@ -10,6 +10,8 @@ export interface ProgressInput {
   readonly estimates: readonly Estimate[];
   readonly failures: readonly FailureKind[];
   readonly nowS: number;
+  /** How many tasks the workers of a cluster have said since then that they run; null: not all have. Left out: nobody knows. */
+  readonly executingSince?: (sinceS: number) => number | null;
 }
 
 export type RunTimes = Pick<Run, 'run' | 'nTasks' | 'startS' | 'stopS' | 'status' | 'error' | 'scheduler'>;
@@ -62,6 +64,8 @@ export interface ProgressLayout extends ShownCounts {
   readonly state: ProgressState;
   /** Whether it is still being found out how many tasks there are; `total` is those that are known by then. */
   readonly counting: boolean;
+  /** How many of the running ones their workers have begun; null: that is not known. */
+  readonly executing: number | null;
   /** How many computes these are. */
   readonly nRuns: number;
   /** What the first failed compute failed with, where no task says so. */
@@ -88,6 +92,9 @@ export interface OthersCounts {
   readonly running: number;
 }
 
+/** What workers said longer ago than this is not what they do now. */
+const MAX_HEARTBEAT_S = 5;
+
 /** Running while anything runs; after that the worst end of all computes. */
 const WORST_FIRST = ['running', 'interrupted', 'erred', 'finished'] as const;
 
@@ -104,12 +111,14 @@ export function layoutProgress(input: ProgressInput): ProgressLayout {
   const uncounted = new Set(
     runs.filter(({ run, status, nTasks }) => status === 'running' && nTasks === 0 && !spared.has(run)).map(({ run }) => run)
   );
+  const ofOthers = others.size === 0 ? null : countOthers(input.rows.filter(({ run }) => others.has(run)));
   const errors = failures.filter(kind => kind.status === 'erred');
   return {
     ...sums,
     total,
     state: stateOf(runs),
     counting: uncounted.size > 0,
+    executing: (ofOthers?.running ?? 0) > 0 ? null : countExecuting({ ...input, rows, runs }, onCluster, sums.running),
     nRuns: runs.length,
     error: runs.find(run => run.error !== null && !errors.some(kind => kind.error === run.error))?.error ?? null,
     errors,
@@ -118,13 +127,24 @@ export function layoutProgress(input: ProgressInput): ProgressLayout {
     elapsedS: elapsedS(runs, nowS),
     eta: timeLeft({ ...input, runs }),
     prefixes: byPrefix(rows.filter(row => !uncounted.has(row.run)), onCluster, nowS),
-    others: others.size === 0 ? null : countOthers(input.rows.filter(({ run }) => others.has(run)))
+    others: ofOthers
   };
 }
 
 function countOthers(rows: readonly PrefixProgress[]): OthersCounts {
   const { finished, erred, interrupted, running } = sumCounts(rows);
   return { ended: finished + erred + interrupted, erred, running };
+}
+
+/** What a scheduler has given to workers is not what they have begun; they say that themselves, twice a second at most. */
+function countExecuting({ rows, runs, nowS, executingSince }: ProgressInput, onCluster: ReadonlySet<number>, running: number): number | null {
+  const of = new Set(rows.filter(row => row.running > 0).map(({ run }) => run));
+  if (of.size === 0 || executingSince === undefined || [...of].some(run => !onCluster.has(run))) {
+    return null;
+  }
+  const begunS = runs.filter(({ run }) => of.has(run)).map(({ startS }) => startS ?? Infinity);
+  const executing = executingSince(Math.max(nowS - MAX_HEARTBEAT_S, ...begunS));
+  return executing === null ? null : Math.min(executing, running);
 }
 
 function stateOf(runs: readonly RunTimes[]): ProgressState {

@@ -143,7 +143,9 @@ class ProgressView implements ProgressChart {
   }
 
   layout(): ProgressLayout {
-    return layoutProgress({ ...this.#read(), nowS: this.store.clock.nowS() });
+    const { clock, cluster } = this.store;
+    const executing = cluster === null ? {} : { executingSince: (sinceS: number) => cluster.workers.executingSince(sinceS) };
+    return layoutProgress({ ...this.#read(), ...executing, nowS: clock.nowS() });
   }
 
   setWindow(window: RunWindow): void {
@@ -210,7 +212,7 @@ class ProgressView implements ProgressChart {
         {this.#comparison?.page()}
         {bar(layout, words, trans)}
         <div class="tsk-progress-meta">
-          {meta(words, trans)}
+          {meta(words, layout.executing !== null, trans)}
           <RunList runs={all} nowS={nowS} trans={trans} reveal={this.#reveal} chosen={this.#axis.chosen} choose={this.#choose} />
         </div>
         <div class="tsk-progress-error" hidden={words.error === ''}>{words.error}</div>
@@ -282,9 +284,10 @@ function bar(layout: ProgressLayout, { sentence }: ProgressWords, trans: Transla
   );
 }
 
-function meta(words: ProgressWords, trans: TranslationBundle): ComponentChildren {
+function meta(words: ProgressWords, isToldByWorkers: boolean, trans: TranslationBundle): ComponentChildren {
   const titles: Partial<Record<(typeof META)[number], string>> = {
     stuck: trans.__('No worker has the resources or the address that they ask for, or there is no worker: they wait until one comes.'),
+    ...(isToldByWorkers ? { running: trans.__('Running: as the workers counted last, other clients\' tasks included. The others were given to a worker that has not begun them.') } : {}),
     spared: trans.__('Already computed, or what needs them is. They are in no other count.')
   };
   return META.map(name => (

@@ -45,7 +45,7 @@ export function describeProgress(layout: ProgressLayout, trans: TranslationBundl
     percent: total > 0 && !counting ? formatPercent(layout.fraction) : '',
     elapsed: nRuns > 0 ? trans.__('%1 elapsed', elapsedText(layout)) : '',
     eta: etaText(layout.eta, trans),
-    running: runningText(layout, trans),
+    running: layout.executing === null ? runningText(layout, trans) : executingText(layout.running, layout.executing, trans),
     stuck: stuckText(layout.ahead, trans),
     ahead: aheadText(layout.ahead, trans),
     erred: erred > 0 ? trans.__('%1 failed', formatCount(erred)) : '',
@@ -86,6 +86,14 @@ function runningText({ running, atWorkers }: ShownCounts, trans: TranslationBund
     return '';
   }
   return atWorkers ? trans.__('%1 on a worker', formatCount(running)) : trans.__('%1 running', formatCount(running));
+}
+
+function executingText(given: number, executing: number, trans: TranslationBundle): string {
+  const waiting = given - executing;
+  return [
+    executing > 0 ? trans.__('%1 running', formatCount(executing)) : '',
+    waiting > 0 ? trans.__('%1 waiting on workers', formatCount(waiting)) : ''
+  ].filter(text => text !== '').join(', ');
 }
 
 function sparedText({ spared }: ShownCounts, trans: TranslationBundle): string {

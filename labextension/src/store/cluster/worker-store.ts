@@ -129,6 +129,23 @@ export class WorkerStore extends SampleTable {
     return series;
   }
 
+  /** How many tasks the workers said that they run, if all that are there have said so since then; null: some have not. */
+  executingSince(sinceS: number): number | null {
+    const all = this.series(null);
+    const seen = new Set<number>();
+    let [nThere, executing] = [0, 0];
+    for (let i = this.n - 1; i >= 0 && (this.timeS[i] as number) >= sinceS; i -= 1) {
+      const worker = this.worker[i] as number;
+      if (!seen.has(worker)) {
+        seen.add(worker);
+        const isThere = (this.nThreads[i] as number) > 0;
+        nThere += Number(isThere);
+        executing += isThere ? this.value('nExecuting', i) : 0;
+      }
+    }
+    return nThere > 0 && nThere === all.nWorkers[all.n - 1] && !Number.isNaN(executing) ? executing : null;
+  }
+
   /** What sample `i` says; NaN: nothing. */
   value(quantity: Quantity, i: number): number {
     const value = this[quantity][i] as number;

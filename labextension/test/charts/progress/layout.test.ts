@@ -20,7 +20,7 @@ describe('layoutProgress', () => {
   it('waits where there is no compute', () => {
     expect(layout({})).toEqual({
       total: 0, finished: 0, erred: 0, running: 0, interrupted: 0, spared: 0, atWorkers: false, ahead: null,
-      state: 'waiting', counting: false, nRuns: 0, error: null, errors: [], lost: 0, fraction: 0, elapsedS: 0, eta: { kind: 'none' }, prefixes: [], others: null
+      state: 'waiting', counting: false, executing: null, nRuns: 0, error: null, errors: [], lost: 0, fraction: 0, elapsedS: 0, eta: { kind: 'none' }, prefixes: [], others: null
     });
   });
 
@@ -36,7 +36,7 @@ describe('layoutProgress', () => {
     ];
     expect(layout({ rows, runs })).toEqual({
       total: 55, finished: 34, erred: 1, running: 2, interrupted: 0, spared: 0, atWorkers: false, ahead: null,
-      state: 'running', counting: false, nRuns: 2, error: null, errors: [], lost: 0, fraction: 34 / 55, elapsedS: 1.5,
+      state: 'running', counting: false, executing: null, nRuns: 2, error: null, errors: [], lost: 0, fraction: 34 / 55, elapsedS: 1.5,
       eta: { kind: 'estimating' },
       prefixes: [
         { prefix: 'mul', total: 10, finished: 10, erred: 0, running: 0, interrupted: 0, spared: 0, atWorkers: false, ahead: null },
@@ -44,6 +44,22 @@ describe('layoutProgress', () => {
       ],
       others: null
     });
+  });
+
+  it('counts what workers have begun apart from what they were given, where they have said it since it began, and of nothing else', () => {
+    const asked: number[] = [];
+    const run = { ...RUN, startS: 3, scheduler: 'distributed' };
+    const of = (input: Partial<ProgressInput>, executing: number | null = 8): number | null =>
+      layout({ rows: [{ ...ROW, running: 48 }], runs: [run], executingSince: sinceS => { asked.push(sinceS); return executing; }, ...input }).executing;
+    const local = { ...RUN, run: 1 };
+    const others = { ...RUN, run: 2, startS: 0, scheduler: 'distributed, other clients' };
+    expect([
+      of({}), of({}, 50), of({}, null), of({ runs: [{ ...run, startS: 11 }] }), of({ rows: [ROW] }),
+      of({ runs: [run, local], rows: [{ ...ROW, running: 48 }, { ...ROW, run: 1, running: 1 }] }),
+      of({ runs: [run, others], rows: [{ ...ROW, running: 48 }, { ...ROW, run: 2, running: 1 }] }),
+      of({ runs: [run, others] })
+    ]).toEqual([8, 48, null, 8, null, null, null, 8]);
+    expect(asked).toEqual([7, 7, 7, 11, 7]);
   });
 
   it('keeps what other clients do out of every count, and claims no total of it', () => {

@@ -8,7 +8,7 @@ import { sharedCases } from '../../shared-cases';
 
 const WAITING: ProgressLayout = {
   total: 0, finished: 0, erred: 0, running: 0, interrupted: 0, spared: 0, atWorkers: false, ahead: null,
-  state: 'waiting', counting: false, nRuns: 0, error: null, errors: [], lost: 0, fraction: 0, elapsedS: 0, eta: { kind: 'none' }, prefixes: [], others: null
+  state: 'waiting', counting: false, executing: null, nRuns: 0, error: null, errors: [], lost: 0, fraction: 0, elapsedS: 0, eta: { kind: 'none' }, prefixes: [], others: null
 };
 
 describe('describeProgress', () => {
@@ -117,6 +117,12 @@ describe('describeProgress', () => {
     const eta = { kind: 'estimate', seconds, lowS, highS, nUnseen: 0 } as const;
     expect(describeProgress({ ...WAITING, eta }, english).eta).toBe(text);
   });
+
+  it.each([[8, '8 running, 40 waiting on workers'], [48, '48 running'], [0, '48 waiting on workers'], [null, '48 on a worker']])(
+    'says apart what workers run of what they have, %s of 48', (executing, text) => {
+      expect(describeProgress({ ...WAITING, state: 'running', atWorkers: true, running: 48, executing }, english).running).toBe(text);
+    }
+  );
 
   it('says what tasks of a cluster wait for, of how many that is known, and since when', () => {
     const ahead = { total: 334, asked: 334, isAll: true, ageS: 4.9, queued: 30, waiting: 300, noWorker: 4 };

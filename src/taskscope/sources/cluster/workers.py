@@ -165,7 +165,9 @@ class WorkerSampler:
         managed = None if held is None else max(held - (in_memory or 0.0), 0.0)
         net, disk = _mapping(metrics.get("host_net_io")), _mapping(metrics.get("host_disk_io"))
         tick_s = _number(metrics.get("event_loop_interval"))
-        executing = _number(_mapping(metrics.get("task_counts")).get("executing")) or 0
+        counts = _mapping(metrics.get("task_counts"))
+        # What has left the pool of threads (`secede`) runs as well.
+        executing = sum(_number(counts.get(state)) or 0 for state in ("executing", "long-running"))
         self._recorder.workers.append(
             WorkerSample(
                 time_s=self._recorder.seconds(moment),
