@@ -20,7 +20,7 @@ class Watching:
     def __init__(self) -> None:
         self.heard: list[object] = []
 
-    def submitting(self, client: object) -> None:
+    def submitting(self, client: object, failed: frozenset[Hashable] = frozenset()) -> None:
         self.heard.append("submitting")
 
     def submitted(self, submission: Submission) -> None:
@@ -97,7 +97,7 @@ def test_what_clients_hand_over_is_told_with_its_call_and_its_kind(client: Clien
 
 def test_an_observer_that_fails_changes_nothing(client: Client) -> None:
     class Failing(Watching):
-        def submitting(self, client: object) -> None:
+        def submitting(self, client: object, failed: frozenset[Hashable] = frozenset()) -> None:
             raise RuntimeError("ours")
 
         def submitted(self, submission: Submission) -> None:

@@ -96,6 +96,7 @@ def questions_of(clock: FakeClock, link: Link) -> Questions:
         lambda: None,
         lambda: None,
         lambda: False,
+        frozenset,
         Guests(threading.Lock()),
         Wanted(),
         Pace(clock.perf_counter),

@@ -198,6 +198,8 @@ class Questions:
         Called for what was handed over by now to be let in, right before events are told.
     is_handed_work
         Asked whether a client may be about to hand something over, or has.
+    retried
+        Asked for what failed and may be tried again by that.
     guests
         Asked whose clients are there still: workers go with the last.
     wanted
@@ -213,6 +215,7 @@ class Questions:
         told: Callable[[], None],
         admit: Callable[[], None],
         is_handed_work: Callable[[], bool],
+        retried: Callable[[], frozenset[Hashable]],
         guests: Guests,
         wanted: Wanted,
         pace: Pace,
@@ -224,6 +227,7 @@ class Questions:
         self._samples = samples
         self._admit = admit
         self._is_handed_work = is_handed_work
+        self._retried = retried
         self._guests = guests
         self._wanted = wanted
         self._pace = pace
@@ -408,7 +412,10 @@ class Questions:
         if self.tasks.has_strangers:
             await self._ask_identity(runs)
         self._admit()
-        self.tasks.fold(knows_all=self._graphs.are_read and not self._is_handed_work())
+        self._fold(are_read=self._graphs.are_read)
+
+    def _fold(self, *, are_read: bool = True) -> None:
+        self.tasks.fold(knows_all=are_read and not self._is_handed_work(), retried=self._retried())
 
     async def _observe(self, *, is_last: bool = False) -> int:
         """Read all there is by now; return how many events there were."""
@@ -430,7 +437,7 @@ class Questions:
             if (await self._observer.read(self.tasks.cursor, limit=0)).n == self.tasks.cursor:
                 break
         self._admit()
-        self.tasks.fold(knows_all=not self._is_handed_work())
+        self._fold()
         self._observer.close()
         self.tasks.is_exact = False
         self.tasks.cursor = index
@@ -498,7 +505,7 @@ class Questions:
         """Let the scheduler keep little, as long as nothing is looked at."""
         if self._observer.is_there:
             await self._observe(is_last=True)
-            self.tasks.fold(knows_all=not self._is_handed_work())
+            self._fold()
 
     def leave_others(self) -> None:
         """Record no more of other clients."""

@@ -371,20 +371,25 @@ class Computes:
         """How many calls that waited have come back."""
         self._n_handed_over = 0
         """How many calls are handing work to a scheduler."""
+        self.retried: frozenset[Hashable] = frozenset()
+        """What may be tried again by one of them."""
         self._going: set[TrackedRun] = set()
         self._released: dict[Any, LetGo] = {}
         """What clients know of futures that were let go, and what of their tasks until then."""
 
-    def handing_over(self) -> None:
-        """Know that a client is about to hand work to its scheduler."""
+    def handing_over(self, failed: frozenset[Hashable] = frozenset()) -> None:
+        """Know that a client is about to hand work to its scheduler, or to have it retry what failed."""
         with self._lock:
             self._n_handed_over += 1
+            self.retried |= failed
 
     def handed_over(self) -> None:
         """Know that by such a call nothing is on its way any more."""
         with self._lock:
             # Whoever began to watch in between did not hear that it was.
             self._n_handed_over = max(self._n_handed_over - 1, 0)
+            if not self._n_handed_over:
+                self.retried = frozenset()
 
     def part(self) -> None:
         """Have nothing join the runs that there are."""
@@ -462,11 +467,17 @@ class Computes:
                 log.n_workers = n_threads
                 run = TrackedRun(log, submission.client, submission.call, submission.single, wake)
                 run.handed_over = submission.began
+                if submission.is_retry:
+                    # The scheduler has said that it began before this was told.
+                    log.start = min(log.start, submission.began)
                 if submission.single:
                     self._joinable[place] = run
                 if submission.call is not None:
                     self._calls.setdefault(id(submission.call), []).append(run)
             self._going.add(run)
+            if submission.is_retry:
+                for key in states:
+                    run.failed.pop(key, None)
             run.ask(states)
         return run, is_new
 
@@ -522,6 +533,7 @@ class Computes:
             self._going.clear()
             self._released.clear()
             self._n_handed_over = 0
+            self.retried = frozenset()
 
     def renew_lock(self) -> None:
         """Start over in a child process, where nobody holds the lock."""

@@ -91,6 +91,7 @@ class WatchedScheduler:
             told,
             self._admit,
             lambda: computes.are_coming() or bool(self._incoming),
+            lambda: computes.retried.union(*(told.keys for _, told in self._incoming if told.is_retry)),
             guests,
             wanted,
             self._pace,

@@ -323,9 +323,9 @@ class ClusterSource:
 
     # Called on the threads of users ----------------------------------------------------------------------
 
-    def submitting(self, client: Any) -> None:
+    def submitting(self, client: Any, failed: frozenset[Hashable] = frozenset()) -> None:
         """Be ready: a scheduler keeps records only once it was asked for some."""
-        self._computes.handing_over()
+        self._computes.handing_over(failed)
         scheduler = self._scheduler_of(client)
         if scheduler is not None:
             self._waiting.for_records(scheduler, client)

@@ -174,8 +174,8 @@ class Tasks:
         run.count()
         if submission.expr is None:
             self.know(run, dict.fromkeys(submission.keys, ()), submission.keys)
-            # It was handed over before anybody watched.
-            run.lacks_records = True
+            # Else it was handed over before anybody watched.
+            run.lacks_records |= not submission.is_retry
         else:
             run.n_expected += 1
             name = (str(submission.client.id), submission.keys)
@@ -257,13 +257,15 @@ class Tasks:
         """Take in events that have no number."""
         self._held.extend(events)
 
-    def fold(self, *, knows_all: bool) -> None:
+    def fold(self, *, knows_all: bool, retried: frozenset[Hashable] = frozenset()) -> None:
         """Tell runs what was read.
 
         Parameters
         ----------
         knows_all
             Whether all is known that was handed over by now: what is nobody's is another client's then.
+        retried
+            What may have been tried again by then, of which no graph tells.
         """
         self._rows.compare_clocks()
         left: list[Event] = []
@@ -272,7 +274,7 @@ class Tasks:
             if event[0] == "graph":
                 if not self._begin_graph(event, knows_all=knows_all):
                     break
-            elif not (self.is_exact or knows_all) and self._is_unsure(event):
+            elif not knows_all and self._is_unsure(event, retried):
                 left.append(event)
             else:
                 self._take(event)
@@ -295,12 +297,14 @@ class Tasks:
         """Take what was read so far, and is nobody's, for no task of other clients."""
         self._held = deque(event for event in self._held if not self._is_nobodys(event))
 
-    def _is_unsure(self, event: Event) -> bool:
-        """Return whether it may be of a graph that is not known yet."""
+    def _is_unsure(self, event: Event, retried: frozenset[Hashable]) -> bool:
+        """Return whether it may be of a graph or of a retry that is not known yet."""
         if event[0] not in _OF_TASKS:
             return False
         key = _key(event)
         task = self._tasks.get(key)
+        if self.is_exact:
+            return key in retried and (task is None or task.run not in self._runs)
         if task is None or task.run not in self._runs:
             return task is None or not task.run.log.is_of_others
         is_second = key in self._ending or key in task.run.landed

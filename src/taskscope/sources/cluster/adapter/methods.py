@@ -161,6 +161,56 @@ def _observed_graph(original: Callable[..., Any], tap: _Tap) -> Callable[..., An
     return graph_to_futures
 
 
+def _observed_retry(original: Callable[..., Any], tap: _Tap) -> Callable[..., Any]:
+    @functools.wraps(original)
+    def retry(self: Any, *args: Any, **kwargs: Any) -> Any:
+        if not tap.is_on:
+            return original(self, *args, **kwargs)
+        retrying = _Retrying(self, args, kwargs)
+        _tell(lambda observer: observer.submitting(self, retrying.failed))
+        try:
+            result = original(self, *args, **kwargs)
+            if not isinstance(result, Awaitable):
+                _tell(retrying.tell)
+        except BaseException as error:
+            _leave_out_our_frame(error)
+            raise
+        finally:
+            _tell(lambda observer: observer.handed_over())
+        return retrying.awaited(result) if isinstance(result, Awaitable) else result
+
+    return retry
+
+
+class _Retrying:
+    """A call of ``Client.retry``, by which futures that have failed are pending again."""
+
+    def __init__(self, client: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+        self._client = client
+        self._given = args[0] if args else kwargs.get("futures")
+        self.failed = frozenset(key for key, state in dict(client.futures).items() if state.status == "error")
+        self._began = time.perf_counter()
+
+    def tell(self, observer: Observer) -> None:
+        """Tell of the futures that were given, and of those that they failed with."""
+        futures = self._client.futures
+        keys = {future.key for future in sys.modules["distributed.client"].futures_of(self._given)}
+        keys.update(key for key in self.failed if key in futures and futures[key].status != "error")
+        submission = Submission(
+            self._client, None, frozenset(keys), None, single=True, began=self._began, is_retry=True
+        )
+        observer.submitted(submission)
+
+    async def awaited(self, result: Awaitable[Any]) -> Any:
+        _tell(lambda observer: observer.submitting(self._client, self.failed))
+        try:
+            done = await result
+            _tell(self.tell)
+        finally:
+            _tell(lambda observer: observer.handed_over())
+        return done
+
+
 def _observed_close(original: Callable[..., Any], tap: _Tap) -> Callable[..., Any]:
     @functools.wraps(original)
     def close(self: Any, *args: Any, **kwargs: Any) -> Any:
@@ -202,6 +252,7 @@ def _observed_release(original: Callable[..., Any], tap: _Tap) -> Callable[..., 
 _REPLACED = {
     "get": _observed_get,
     "_graph_to_futures": _observed_graph,
+    "retry": _observed_retry,
     "close": _observed_close,
     # It ends the scheduler before it closes the client.
     "shutdown": _observed_close,

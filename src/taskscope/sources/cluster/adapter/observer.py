@@ -37,6 +37,8 @@ class Submission:
         Whether tasks that fail may be tried again, as far as the call itself says so; see `may_retry`.
     began
         A moment before it was handed over, by `time.perf_counter`; infinite where that is not known.
+    is_retry
+        Whether the scheduler has the graph already, and tries these tasks of it again.
     """
 
     client: Any
@@ -46,13 +48,14 @@ class Submission:
     single: bool
     may_retry: bool = False
     began: float = math.inf
+    is_retry: bool = False
 
 
 class Observer(Protocol):
     """Who is told, on the thread of the user's that does it."""
 
-    def submitting(self, client: object) -> None:
-        """Be ready: a client is about to hand work to its scheduler."""
+    def submitting(self, client: object, failed: frozenset[Hashable] = frozenset()) -> None:
+        """Be ready: a client is about to hand work to its scheduler, or to have it retry what failed."""
 
     def submitted(self, submission: Submission) -> None:
         """Hear that a client has handed work to its scheduler."""
