@@ -14,14 +14,14 @@ from benchmarks.harness import Table
 from taskscope.jupyter.feed.feed import CONTROL, DATA, Feed
 from taskscope.session import Session
 from taskscope.sources.cluster.link import Link
-from taskscope.sources.cluster.metrics import WorkerMetrics
 from taskscope.sources.cluster.observer import Polling
 from taskscope.sources.cluster.rows import Rows
 from taskscope.sources.cluster.runs import TrackedRun
 from taskscope.sources.cluster.tasks import Others, Tasks
-from taskscope.sources.cluster.worker_logs import TransferLogs
-from taskscope.sources.cluster.worker_poll import WorkerPoll
-from taskscope.sources.cluster.workers import Watched, Workers
+from taskscope.sources.cluster.workers.known import Watched, Workers
+from taskscope.sources.cluster.workers.metrics import WorkerMetrics
+from taskscope.sources.cluster.workers.poll import WorkerPoll
+from taskscope.sources.cluster.workers.transfers import TransferLogs
 
 _N_WORKERS = 1_000
 _N_THREADS = 4

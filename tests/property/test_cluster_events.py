@@ -15,9 +15,10 @@ from hypothesis import strategies as st
 from taskscope.analysis.time_left import prefix_progress
 from taskscope.record import Recorder
 from taskscope.sources.cluster import rows
+from taskscope.sources.cluster.executions import read_executions
 from taskscope.sources.cluster.link import Link
 from taskscope.sources.cluster.observer import Polling
-from taskscope.sources.cluster.rows import TimedExecutions, read_executions, tell
+from taskscope.sources.cluster.rows import TimedExecutions, tell
 from taskscope.sources.cluster.runs import TrackedRun
 from tests.support.fake_clock import FakeClock
 from tests.support.scheduler_events import World

@@ -10,14 +10,14 @@ from taskscope.model.clock import Clock
 from taskscope.record import Recorder
 from taskscope.sources.cluster.adapter import Submission
 from taskscope.sources.cluster.link import Link
-from taskscope.sources.cluster.metrics import WorkerMetrics
 from taskscope.sources.cluster.observer import Event, News
 from taskscope.sources.cluster.rows import Rows
 from taskscope.sources.cluster.runs import TrackedRun
 from taskscope.sources.cluster.tasks import Others, Tasks
-from taskscope.sources.cluster.worker_logs import TransferLogs
-from taskscope.sources.cluster.worker_poll import WorkerPoll
-from taskscope.sources.cluster.workers import Watched, Workers
+from taskscope.sources.cluster.workers.known import Watched, Workers
+from taskscope.sources.cluster.workers.metrics import WorkerMetrics
+from taskscope.sources.cluster.workers.poll import WorkerPoll
+from taskscope.sources.cluster.workers.transfers import TransferLogs
 
 SCHEDULER = "tcp://10.0.0.1:8786"
 HERE, THERE = "tcp://10.0.0.1:1", "tcp://10.0.0.2:1"

@@ -7,7 +7,8 @@ import dask
 import pytest
 from distributed import Client, LocalCluster
 
-from taskscope.sources.cluster import link, questions, source, worker_poll
+from taskscope.sources.cluster import link, questions, source
+from taskscope.sources.cluster.workers import poll
 from tests.support.waiting import PATIENCE_S
 
 # As in distributed's own tests: workers are forked from one process that has imported it, in no time.
@@ -21,7 +22,7 @@ def _patience(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(source, "SETTLE_S", PATIENCE_S)
     monkeypatch.setattr(link, "_CONNECT_S", PATIENCE_S)
     monkeypatch.setattr(link, "_JOIN_S", PATIENCE_S)
-    monkeypatch.setattr(worker_poll, "_PATIENCE_S", PATIENCE_S)
+    monkeypatch.setattr(poll, "_PATIENCE_S", PATIENCE_S)
     monkeypatch.setattr(questions, "_WORKERS_S", PATIENCE_S)
 
 

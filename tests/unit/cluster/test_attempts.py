@@ -13,7 +13,7 @@ from distributed import Client, wait
 import taskscope
 from taskscope.analysis.totals import measure_totals
 from taskscope.recording import Recording
-from taskscope.sources.cluster import worker_poll
+from taskscope.sources.cluster.workers import poll
 from tests.support.cluster_tasks import Done, attempt, read_truth
 from tests.support.waiting import until
 from tests.unit.cluster.test_computes import rows
@@ -26,7 +26,7 @@ def _done(truth: Path) -> None:
 
 @pytest.fixture(autouse=True)
 def _often(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(worker_poll, "_EVERY_S", 0.0)
+    monkeypatch.setattr(poll, "_EVERY_S", 0.0)
 
 
 def failed_attempts(recording: Recording) -> list[tuple[str, str]]:

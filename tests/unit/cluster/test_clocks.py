@@ -13,10 +13,10 @@ from distributed import Client, LocalCluster
 import taskscope
 from taskscope.record import Recorder
 from taskscope.sources.cluster import adapter
-from taskscope.sources.cluster.clocks import ClockProbe
 from taskscope.sources.cluster.link import Link, Pace
-from taskscope.sources.cluster.worker_poll import WorkerPoll
-from taskscope.sources.cluster.workers import Workers
+from taskscope.sources.cluster.workers.clock_probe import ClockProbe
+from taskscope.sources.cluster.workers.known import Workers
+from taskscope.sources.cluster.workers.poll import WorkerPoll
 from tests.support.shifted_worker import SHIFTED, scheduler_address, set_clock, shifted_worker
 from tests.unit.cluster.test_computes import rows
 

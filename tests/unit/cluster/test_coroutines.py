@@ -10,7 +10,7 @@ from dask.delayed import delayed
 from distributed import Client
 
 import taskscope
-from taskscope.sources.cluster.workers import Workers
+from taskscope.sources.cluster.workers.known import Workers
 from tests.support.waiting import until
 
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from taskscope.sources.cluster.clocks import Corrections
+from taskscope.sources.cluster.corrections import Corrections
 from tests.support.scheduler_events import record
 from tests.unit.cluster.test_records import executions
 

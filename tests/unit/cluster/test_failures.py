@@ -12,10 +12,10 @@ from distributed.protocol.pickle import loads
 from distributed.protocol.serialize import Serialize, Serialized, serialize
 
 from taskscope.record import Recorder
-from taskscope.sources.cluster import worker_poll
 from taskscope.sources.cluster.link import Link, Pace
-from taskscope.sources.cluster.worker_poll import Answers, Question, WorkerPoll
-from taskscope.sources.cluster.workers import Workers
+from taskscope.sources.cluster.workers import poll
+from taskscope.sources.cluster.workers.known import Workers
+from taskscope.sources.cluster.workers.poll import Answers, Question, WorkerPoll
 from tests.support.fake_clock import FakeClock
 
 SCHEDULER = "tcp://10.0.0.1:8786"
@@ -70,8 +70,8 @@ class Scheduler(Link):
 def test_who_hangs_is_found_out_once_and_left_alone_until_it_has_answered(
     n_workers: int, n_silent: int, n_asked: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(worker_poll, "_PATIENCE_S", 0.01)
-    monkeypatch.setattr(worker_poll, "_S_PER_WORKER", 0.0)
+    monkeypatch.setattr(poll, "_PATIENCE_S", 0.01)
+    monkeypatch.setattr(poll, "_S_PER_WORKER", 0.0)
     addresses = [f"tcp://10.0.0.1:{4001 + i}" for i in range(n_workers)]
     link = Scheduler(*map(FakeWorker, addresses))
     link.hanging.add(addresses[0])
@@ -103,9 +103,9 @@ def test_who_hangs_is_found_out_once_and_left_alone_until_it_has_answered(
 
 
 def test_of_a_group_those_that_can_answer_are_found_in_the_end(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(worker_poll, "_PATIENCE_S", 0.01)
-    monkeypatch.setattr(worker_poll, "_S_PER_WORKER", 0.0)
-    monkeypatch.setattr(worker_poll, "_BACK_OFF_S", (0.0,))
+    monkeypatch.setattr(poll, "_PATIENCE_S", 0.01)
+    monkeypatch.setattr(poll, "_S_PER_WORKER", 0.0)
+    monkeypatch.setattr(poll, "_BACK_OFF_S", (0.0,))
     addresses = [f"tcp://10.0.0.1:{4001 + i}" for i in range(400)]
     link = Scheduler(*map(FakeWorker, addresses))
     link.hanging.add(addresses[0])

@@ -22,8 +22,8 @@ from taskscope.sources.cluster.link import Guests, Link, Pace
 from taskscope.sources.cluster.observer import News
 from taskscope.sources.cluster.questions import Questions
 from taskscope.sources.cluster.runs import Computes, Origin, TrackedRun, announce
-from taskscope.sources.cluster.worker_poll import Wanted
-from taskscope.sources.cluster.workers import Watched, Workers, WorkerSampler
+from taskscope.sources.cluster.workers.known import Watched, Workers, WorkerSampler
+from taskscope.sources.cluster.workers.poll import Wanted
 from tests.support.cluster_tasks import read_truth, work_after
 from tests.support.fake_clock import FakeClock
 from tests.support.waiting import until

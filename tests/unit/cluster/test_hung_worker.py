@@ -19,8 +19,9 @@ from taskscope.diagnostics import performance_report
 from taskscope.model.recording import RecordedData
 from taskscope.profiling.cluster_profile import wait_for_profile
 from taskscope.session import current
-from taskscope.sources.cluster import questions, scheduler, worker_logs, worker_poll
-from taskscope.sources.cluster.worker_poll import Answers, WorkerPoll
+from taskscope.sources.cluster import questions, scheduler
+from taskscope.sources.cluster.workers import poll, profiles
+from taskscope.sources.cluster.workers.poll import Answers, WorkerPoll
 from tests.support.cluster_tasks import work, work_after
 from tests.support.waiting import PATIENCE_S, until
 from tests.unit.cluster.test_computes import rows
@@ -65,7 +66,7 @@ def hung() -> Iterator[tuple[Client, str]]:
 @pytest.fixture(autouse=True)
 def _patience(_patience: None, monkeypatch: pytest.MonkeyPatch) -> None:
     # All else is waited for without an end: only this is what ends the waiting here.
-    monkeypatch.setattr(worker_poll, "_PATIENCE_S", 0.4)
+    monkeypatch.setattr(poll, "_PATIENCE_S", 0.4)
     # The end of the block is what asks for the last samples, however late it comes.
     monkeypatch.setattr(scheduler, "_SAMPLES_S", PATIENCE_S)
 
@@ -124,10 +125,10 @@ def test_questions_do_not_pile_up_on_the_scheduler(
     hung: tuple[Client, str], truth: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     client, other = hung
-    monkeypatch.setattr(worker_poll, "_EVERY_S", 0.0)
-    monkeypatch.setattr(worker_poll, "_PAUSE_S_PER_WORKER", 0.0)
-    monkeypatch.setattr(worker_logs, "_EVERY_S", 0.0)
-    monkeypatch.setattr(worker_poll, "_BACK_OFF_S", (3600.0,))
+    monkeypatch.setattr(poll, "_EVERY_S", 0.0)
+    monkeypatch.setattr(poll, "_PAUSE_S_PER_WORKER", 0.0)
+    monkeypatch.setattr(profiles, "_EVERY_S", 0.0)
+    monkeypatch.setattr(poll, "_BACK_OFF_S", (3600.0,))
     current().cluster.wanted.avoided.clear()
     looks: list[list[str]] = []
     call = WorkerPoll.call
@@ -167,6 +168,6 @@ def test_once_it_goes_on_it_is_heard_again(truth: Path, monkeypatch: pytest.Monk
             client.submit(work, truth, "d", 0.0).result()
             with standing_still(pid):
                 assert len(run.recording.tasks) == 1
-            monkeypatch.setattr(worker_poll, "_PATIENCE_S", PATIENCE_S)
+            monkeypatch.setattr(poll, "_PATIENCE_S", PATIENCE_S)
             client.submit(work, truth, "e", 0.0).result()
     assert said(run.recording) == [NOT_METERED, MISSING]

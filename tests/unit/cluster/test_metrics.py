@@ -17,10 +17,10 @@ from taskscope.model.recording import RecordedData
 from taskscope.model.tables.workers import Metric
 from taskscope.record import Recorder, RunLog
 from taskscope.sources.cluster.link import Pace
-from taskscope.sources.cluster.metrics import Ended, TaskCpu, WorkerMetrics
 from taskscope.sources.cluster.runs import TrackedRun
-from taskscope.sources.cluster.worker_poll import WorkerPoll
-from taskscope.sources.cluster.workers import Workers
+from taskscope.sources.cluster.workers.known import Workers
+from taskscope.sources.cluster.workers.metrics import Ended, TaskCpu, WorkerMetrics
+from taskscope.sources.cluster.workers.poll import WorkerPoll
 from tests.support.fake_clock import FakeClock
 from tests.support.tables import as_lists
 from tests.unit.cluster.test_failures import SCHEDULER, A, B, FakeWorker, Scheduler
@@ -200,7 +200,7 @@ def test_what_cannot_be_of_those_tasks_alone_is_given_to_none(
 def test_of_more_tasks_than_are_kept_it_is_not_known(
     fake_clock: FakeClock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("taskscope.sources.cluster.metrics._MOST_ENDED", 2)
+    monkeypatch.setattr("taskscope.sources.cluster.workers.metrics._MOST_ENDED", 2)
     log, cpu = Recorder(clock=fake_clock).begin(), TaskCpu()
     cpu.begin(A, 10.0, [])
     for number in range(3):

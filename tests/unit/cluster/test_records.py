@@ -11,9 +11,9 @@ import pytest
 from taskscope.model.clock import Clock
 from taskscope.model.errortext import MAX_ERROR_TEXT
 from taskscope.model.tables.activities import ACTIVITIES
-from taskscope.sources.cluster.clocks import Exchange, HostClocks, WorkerClock
+from taskscope.sources.cluster.executions import COMPUTE, Executions, error_text, read_executions
 from taskscope.sources.cluster.link import Pace
-from taskscope.sources.cluster.rows import COMPUTE, Executions, error_text, read_executions
+from taskscope.sources.cluster.workers.clocks import Exchange, HostClocks, WorkerClock
 from tests.support.fake_clock import FakeClock
 from tests.support.scheduler_events import HERE, SCHEDULER, THERE, World, record
 from tests.unit.cluster.test_computes import rows

@@ -14,7 +14,7 @@ from distributed import Client, LocalCluster, wait
 import taskscope
 from taskscope.model.tables.workers import WorkerSample
 from taskscope.record import Recorder
-from taskscope.sources.cluster.workers import Workers, WorkerSampler
+from taskscope.sources.cluster.workers.known import Workers, WorkerSampler
 from tests.support.cluster_tasks import work_after
 from tests.support.fake_clock import FakeClock
 from tests.support.waiting import until

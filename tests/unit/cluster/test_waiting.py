@@ -19,7 +19,7 @@ from taskscope.sources.cluster.link import Guests
 from taskscope.sources.cluster.runs import Computes
 from taskscope.sources.cluster.scheduler import Schedulers, WatchedScheduler
 from taskscope.sources.cluster.source import Waiting
-from taskscope.sources.cluster.worker_poll import Wanted
+from taskscope.sources.cluster.workers.poll import Wanted
 from tests.support.fake_clock import FakeClock
 from tests.support.waiting import records_are_kept
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from taskscope.sources.cluster.workers import Workers
+from taskscope.sources.cluster.workers.known import Workers
 
 
 def test_a_worker_with_a_task_is_a_stranger_until_the_scheduler_has_told_its_name() -> None:

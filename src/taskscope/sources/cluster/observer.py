@@ -39,7 +39,7 @@ from taskscope.sources.cluster import adapter
 from taskscope.sources.cluster.adapter import Submission
 from taskscope.sources.cluster.link import Link, Pace
 from taskscope.sources.cluster.runs import TrackedRun
-from taskscope.sources.cluster.workers import Watched
+from taskscope.sources.cluster.workers.known import Watched
 
 __all__ = ["TRANSPORTS", "Event", "Graphs", "News", "Observer", "Polling", "Transport"]
 

@@ -17,16 +17,18 @@ from taskscope.model.keys import split_key
 from taskscope.record import Holding
 from taskscope.sources.cluster import adapter
 from taskscope.sources.cluster.adapter import Submission
-from taskscope.sources.cluster.clocks import ClockProbe
 from taskscope.sources.cluster.link import Guests, Pace
-from taskscope.sources.cluster.metrics import WorkerMetrics
 from taskscope.sources.cluster.observer import Graphs, Observer, Polling
 from taskscope.sources.cluster.rows import Rows
 from taskscope.sources.cluster.runs import TrackedRun
 from taskscope.sources.cluster.tasks import TO_RUN, Others, Tasks
-from taskscope.sources.cluster.worker_logs import TransferLogs, WorkerProfiles
-from taskscope.sources.cluster.worker_poll import Executing, Wanted, WorkerPoll
-from taskscope.sources.cluster.workers import Watched, WorkerSampler
+from taskscope.sources.cluster.workers.clock_probe import ClockProbe
+from taskscope.sources.cluster.workers.executing import Executing
+from taskscope.sources.cluster.workers.known import Watched, WorkerSampler
+from taskscope.sources.cluster.workers.metrics import WorkerMetrics
+from taskscope.sources.cluster.workers.poll import Wanted, WorkerPoll
+from taskscope.sources.cluster.workers.profiles import WorkerProfiles
+from taskscope.sources.cluster.workers.transfers import TransferLogs
 
 __all__ = ["Holdings", "Questions", "patience_ends"]
 

@@ -1,13 +1,8 @@
-"""From records of tasks that ended to rows of runs, many at once, with times on the recorder's axis.
-
-What a scheduler says of tasks that have ended is checked first, as columns: there may be thousands a second.
-"""
+"""From tasks that ended to rows of runs, many at once, with times on the recorder's axis."""
 
 from __future__ import annotations
 
-import ast
 import math
-import re
 from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
@@ -16,228 +11,19 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from taskscope.model.errortext import MAX_ERROR_TEXT
-from taskscope.model.tables.activities import ACTIVITIES, FAILED_ATTEMPT
+from taskscope.model.tables.activities import FAILED_ATTEMPT
 from taskscope.record import LaneActivity, LaneKey, RunLog
 from taskscope.record.writers.appended import FailedTask, ReportedTasks
-from taskscope.sources.cluster.clocks import UNCORRECTED, Corrections
-from taskscope.sources.cluster.metrics import Ended, WorkerMetrics
+from taskscope.sources.cluster.corrections import UNCORRECTED, Corrections
+from taskscope.sources.cluster.executions import COMPUTE, Executions, read_executions
 from taskscope.sources.cluster.runs import TrackedRun
-from taskscope.sources.cluster.worker_logs import TransferLogs
-from taskscope.sources.cluster.workers import Watched, thread_id
+from taskscope.sources.cluster.workers.known import Watched
+from taskscope.sources.cluster.workers.metrics import Ended, WorkerMetrics
+from taskscope.sources.cluster.workers.transfers import TransferLogs
 
-__all__ = [
-    "COMPUTE",
-    "Executions",
-    "Rows",
-    "Steps",
-    "TimedExecutions",
-    "error_text",
-    "read_executions",
-    "reported_at",
-    "tell",
-]
+__all__ = ["Rows", "TimedExecutions", "tell"]
 
-_CALL = re.compile(r"([A-Za-z_]\w*)\((.*?),?\)", re.DOTALL)
-_Record: TypeAlias = Mapping[str, Any]
 _Floats: TypeAlias = NDArray[np.float64]
-
-COMPUTE = len(ACTIVITIES)
-"""The code of computing among the kinds of steps; the others are those of activities."""
-_KINDS = {name: code for code, name in enumerate((*ACTIVITIES, "compute"))}
-_OTHER = _KINDS["other"]
-_MAX_STEPS = 1_000
-_MAX_SHOWN = 100_000
-_DAY_S = 86_400.0
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Steps:
-    """What was done for tasks, in each worker's order, by its clock and with distributed's correction.
-
-    Parameters
-    ----------
-    owner
-        The place of the execution that each belongs to, ascending.
-    kind
-        Codes into `taskscope.model.tables.activities.ACTIVITIES`, or `COMPUTE`.
-    start, stop
-        Wall-clock seconds.
-    source
-        The addresses that data came from; None for what is not a transfer.
-    """
-
-    owner: NDArray[np.int64]
-    kind: NDArray[np.uint8]
-    start: _Floats
-    stop: _Floats
-    source: list[str | None]
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Executions:
-    """Tasks that came to an end on workers.
-
-    Parameters
-    ----------
-    keys
-        Their keys.
-    workers
-        The addresses of the workers.
-    threads
-        The threads' numbers there; 0 where no thread ran it.
-    errors
-        What they raised, type and message, by place; those that are left out finished.
-    nbytes
-        Sizes of the results; NaN where unknown.
-    reported
-        When the worker reported it, by the worker's own clock and uncorrected; NaN where it did not say.
-    steps
-        What was done for them; at least one each.
-    computed
-        The place of the step that is the computing of each.
-    computed_stop
-        When the last computing of each stopped; NaN where there was none.
-    stepped
-        Places of those whose worker's clock was set back meanwhile, so that something stopped before it
-        started; that is told as having taken no time.
-    n_cut
-        How many had more steps than are kept of one task.
-    """
-
-    keys: list[Hashable]
-    workers: list[str]
-    threads: list[int]
-    errors: dict[int, str]
-    nbytes: _Floats
-    reported: _Floats
-    steps: Steps
-    computed: NDArray[np.int64]
-    computed_stop: _Floats
-    stepped: list[int]
-    n_cut: int = 0
-
-    def __len__(self) -> int:
-        """Return how many they are."""
-        return len(self.keys)
-
-
-def read_executions(records: Sequence[_Record]) -> tuple[Executions, list[_Record], list[Exception]]:
-    """Return what records of the task stream say, those records, and why others could not be read."""
-    try:
-        return _read(records), list(records), []
-    except Exception:  # noqa: BLE001 - a record of another release may hold anything
-        good, errors = [], list[Exception]()
-        for record in records:
-            try:
-                _read([record])
-                good.append(record)
-            except Exception as error:  # noqa: BLE001 - see above
-                errors.append(error)
-        return _read(good), good, errors
-
-
-def _read(records: Sequence[_Record]) -> Executions:
-    failed = [place for place, record in enumerate(records) if record["status"] != "OK"]
-    nbytes = np.array([record.get("nbytes", math.nan) for record in records], np.float64)
-    nbytes[failed] = math.nan
-    nbytes[~np.isfinite(nbytes)] = math.nan
-    # What a key is looked up in would raise for all of them.
-    dict.fromkeys(record["key"] for record in records)
-    told = [record["startstops"] for record in records]
-    steps, stepped = _read_steps([_bounded(steps) for steps in told])
-    computed, computed_stop = _computing(steps, len(records))
-    return Executions(
-        keys=[record["key"] for record in records],
-        workers=[str(record["worker"]) for record in records],
-        threads=[thread_id(record.get("thread") or 0) for record in records],
-        errors={
-            place: error_text(str(records[place].get("exception_text") or "unknown error"))
-            for place in failed
-        },
-        nbytes=nbytes,
-        reported=_plausible([reported_at(record) for record in records], steps, computed),
-        steps=steps,
-        computed=computed,
-        computed_stop=computed_stop,
-        stepped=sorted(set(steps.owner[stepped].tolist())),
-        n_cut=sum(len(steps) > _MAX_STEPS for steps in told),
-    )
-
-
-def _read_steps(told: Sequence[Sequence[Mapping[str, Any]]]) -> tuple[Steps, NDArray[np.intp]]:
-    counts = np.array([len(steps) for steps in told], np.int64)
-    if not counts.all():
-        raise ValueError("a record without a step")
-    flat = list(chain.from_iterable(told))
-    start = np.array([step["start"] for step in flat], np.float64)
-    stop = np.array([step["stop"] for step in flat], np.float64)
-    if not (np.isfinite(start).all() and np.isfinite(stop).all()):
-        raise ValueError("times must be finite")
-    kind = np.array([_KINDS.get(step["action"], _OTHER) for step in flat], np.uint8)
-    sources = [step.get("source") for step in flat]
-    steps = Steps(
-        np.repeat(np.arange(len(told)), counts),
-        kind,
-        start,
-        np.maximum(start, stop),
-        [None if source is None else str(source) for source in sources],
-    )
-    return steps, np.flatnonzero(stop < start)
-
-
-def _bounded(steps: Sequence[Mapping[str, Any]]) -> Sequence[Mapping[str, Any]]:
-    """Return the first steps of a task, and the computing that was last."""
-    if len(steps) <= _MAX_STEPS:
-        return steps
-    computed = [step for step in steps[_MAX_STEPS - 1 :] if step["action"] == "compute"]
-    return [*steps[: _MAX_STEPS - 1], *computed[-1:]]
-
-
-def _plausible(reported: Sequence[float], steps: Steps, computed: NDArray[np.int64]) -> _Floats:
-    """Return when tasks were reported, NaN where that is a day or more from when they ran."""
-    moments = np.array(reported, np.float64)
-    moments[np.abs(moments - steps.stop[computed]) > _DAY_S] = math.nan
-    return moments
-
-
-def _computing(steps: Steps, n: int) -> tuple[NDArray[np.int64], _Floats]:
-    """Return the last computing step of each execution, or its last step, and when computing stopped."""
-    last = np.searchsorted(steps.owner, np.arange(n), side="right") - 1
-    is_computing = np.flatnonzero(steps.kind == COMPUTE)
-    latest = np.full(n, -1)
-    np.maximum.at(latest, steps.owner[is_computing], is_computing)
-    stop = np.full(n, np.nan)
-    np.fmax.at(stop, steps.owner[is_computing], steps.stop[is_computing])
-    return np.where(latest < 0, last, latest), stop
-
-
-def reported_at(record: _Record) -> float:
-    """Return when a worker reported a task, by its own clock and uncorrected; NaN where it did not say."""
-    try:
-        moment = float(str(record.get("stimulus_id")).rpartition("-")[2])
-    except ValueError:
-        return math.nan
-    return moment if math.isfinite(moment) else math.nan
-
-
-def error_text(shown: str) -> str:
-    """Return the ``repr`` of an exception as its type and message, bounded.
-
-    Examples
-    --------
-    >>> error_text("ZeroDivisionError('division by zero')")
-    'ZeroDivisionError: division by zero'
-    """
-    shown = shown[:_MAX_SHOWN].encode("utf-8", "backslashreplace").decode("utf-8")
-    call = _CALL.fullmatch(shown)
-    try:
-        message = ast.literal_eval(call[2]) if call and call[2] else None
-    except (ValueError, SyntaxError, MemoryError, RecursionError):
-        message = None
-    text = f"{call[1]}: {message}" if call and isinstance(message, str) else shown
-    return text if len(text) <= MAX_ERROR_TEXT else f"{text[:MAX_ERROR_TEXT]}…"
-
 
 _STEP_S = 0.1
 _MAX_AT_ONCE = 10_000

@@ -17,8 +17,8 @@ from taskscope.sources.cluster.adapter import Submission
 from taskscope.sources.cluster.link import Alarm, Guests, Link, LoopThread, Pace
 from taskscope.sources.cluster.questions import Questions, patience_ends
 from taskscope.sources.cluster.runs import Computes, TrackedRun, announce
-from taskscope.sources.cluster.worker_poll import Wanted
-from taskscope.sources.cluster.workers import Watched, Workers, WorkerSampler
+from taskscope.sources.cluster.workers.known import Watched, Workers, WorkerSampler
+from taskscope.sources.cluster.workers.poll import Wanted
 
 __all__ = ["Schedulers", "WatchedScheduler"]
 

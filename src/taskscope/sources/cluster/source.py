@@ -19,7 +19,7 @@ from taskscope.sources.cluster import adapter
 from taskscope.sources.cluster.adapter import Call, Submission
 from taskscope.sources.cluster.runs import Computes, Origin
 from taskscope.sources.cluster.scheduler import Schedulers, WatchedScheduler
-from taskscope.sources.cluster.worker_poll import Wanted
+from taskscope.sources.cluster.workers.poll import Wanted
 
 __all__ = ["CLIENTS", "READY_S", "SETTLE_IN_LOOP_S", "SETTLE_S", "ClusterSource", "Waiting"]
 

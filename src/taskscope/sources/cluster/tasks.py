@@ -20,7 +20,7 @@ from taskscope.sources.cluster.adapter import Submission
 from taskscope.sources.cluster.observer import Event, News
 from taskscope.sources.cluster.rows import Rows
 from taskscope.sources.cluster.runs import TrackedRun, announce
-from taskscope.sources.cluster.workers import Watched, Workers
+from taskscope.sources.cluster.workers.known import Watched, Workers
 
 __all__ = ["TO_RUN", "Others", "Tasks"]
 

@@ -8,8 +8,8 @@ from typing import Any
 
 from taskscope.model.tables.workers import WorkerSample
 from taskscope.record import LaneKey, Recorder
-from taskscope.sources.cluster.clocks import HostClocks, WorkerClock
 from taskscope.sources.cluster.link import Link
+from taskscope.sources.cluster.workers.clocks import HostClocks, WorkerClock
 
 __all__ = ["Watched", "Worker", "WorkerSampler", "Workers", "thread_id"]
 

@@ -20,9 +20,10 @@ from typing import Any, NamedTuple, TypeAlias
 
 from taskscope.model.keys import key_text, split_key
 from taskscope.record import Recorder, RunLog
+from taskscope.sources.cluster.adapter.remote import metered_seconds
 from taskscope.sources.cluster.link import Pace, read_each
 from taskscope.sources.cluster.runs import TrackedRun
-from taskscope.sources.cluster.worker_poll import Answers, Question, WorkerPoll
+from taskscope.sources.cluster.workers.poll import Answers, Question, WorkerPoll
 
 __all__ = ["Ended", "TaskCpu", "WorkerMetrics"]
 
@@ -36,35 +37,6 @@ _MORE, _MORE_S = 1.01, 0.001
 _LESS = 0.9
 """How much of what they took is metered of them at least."""
 _Entry: TypeAlias = tuple[str, str, str, float]
-
-
-def _read_metrics(
-    dask_worker: Any = None,
-) -> tuple[float, list[str], list[tuple[str, str, str, float]]]:
-    """Run on a worker: return what it has metered of executing tasks.
-
-    That is the time, which tasks it has not booked, and prefix, activity, unit and sum of all it has.
-    """
-    from distributed.metrics import time
-
-    sums: dict[tuple[str, str, str], float] = {}
-    for name, value in list(getattr(dask_worker, "digests_total", {}).items()):
-        # The second is the span, of which there may be many.
-        if isinstance(name, tuple) and len(name) == 5 and name[0] == "execute":
-            place = str(name[2])[:500], str(name[3])[:500], str(name[4])[:20]
-            if place in sums or len(sums) < 20_000:
-                sums[place] = sums.get(place, 0.0) + float(value)
-    state = getattr(dask_worker, "state", None)
-    executing = [*getattr(state, "executing", ()), *getattr(state, "long_running", ())]
-    return (
-        time(),
-        [str(task.key)[:500] for task in executing],
-        [(*place, value) for place, value in sums.items()],
-    )
-
-
-# So that it travels as code, not as the name of a module that workers may not have.
-_read_metrics.__module__ = "__main__"
 
 
 def _checked(entry: Sequence[Any]) -> _Entry:
@@ -219,7 +191,7 @@ class WorkerMetrics:
     def __init__(self, poll: WorkerPoll, recorder: Recorder) -> None:
         self._workers = poll.workers
         self._recorder = recorder
-        self._question = Question(poll, "metrics", _read_metrics)
+        self._question = Question(poll, "metrics", metered_seconds)
         self._last: dict[str, dict[_Name, float]] = {}
         """What each worker has said last."""
         self._old: frozenset[str] = frozenset()

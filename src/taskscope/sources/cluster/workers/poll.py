@@ -4,10 +4,6 @@ The scheduler passes a question on and waits for the answer without an end: an e
 stopped process, swapping, tasks that hold the interpreter) never gives it, and each question keeps a task and
 a connection there. So a worker that does not answer in time is asked nothing more until it has answered, or
 is gone. What is sent needs nothing of taskscope there; what comes back are plain values, never unpickled.
-
-Which threads of workers run which tasks, and since when, is asked here (`Executing`): the scheduler knows
-what it gave to a worker, not what that has begun. Before tasks have ended this matters only
-where they take long.
 """
 
 from __future__ import annotations
@@ -15,7 +11,7 @@ from __future__ import annotations
 import asyncio
 import math
 import zlib
-from collections.abc import Awaitable, Callable, Collection, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from inspect import iscoroutinefunction
 from itertools import chain
@@ -23,12 +19,11 @@ from typing import Any, NamedTuple, TypeAlias
 
 from taskscope.model.errortext import describe
 from taskscope.options import Transport
-from taskscope.record import LaneKey, Recorder
+from taskscope.record import Recorder
 from taskscope.sources.cluster.link import Link, Pace
-from taskscope.sources.cluster.runs import TrackedRun
-from taskscope.sources.cluster.workers import Workers, thread_id
+from taskscope.sources.cluster.workers.known import Workers
 
-__all__ = ["Answers", "Avoided", "Executing", "Question", "Wanted", "WorkerPoll"]
+__all__ = ["Answers", "Avoided", "Question", "Wanted", "WorkerPoll"]
 
 _Function: TypeAlias = Callable[..., object]
 _PATIENCE_S = 0.4
@@ -458,97 +453,3 @@ class Wanted:
     samples: bool = False
     others_since: float | None = None
     avoided: dict[str, Avoided] = field(default_factory=dict)
-
-
-_LONG_S = 1.0
-_Told: TypeAlias = list[tuple[int, Hashable, float | None]]
-
-
-def _read_executing(dask_worker: Any = None) -> _Told:
-    """Run on a worker: return the threads that run something, what, and since when by its own clock."""
-    with dask_worker.active_threads_lock:
-        running = list(dask_worker.active_threads.items())
-    tasks = dask_worker.state.tasks
-    return [(thread, key, getattr(tasks.get(key), "start_time", None)) for thread, key in running]
-
-
-# So that it travels as code, not as the name of a module that workers may not have.
-_read_executing.__module__ = "__main__"
-
-
-class Executing:
-    """Tells the recorder in which lanes tasks run that have not ended.
-
-    Parameters
-    ----------
-    poll
-        Who asks the workers.
-    recorder
-        What tells the time.
-    """
-
-    def __init__(self, poll: WorkerPoll, recorder: Recorder) -> None:
-        self._workers = poll.workers
-        self._recorder = recorder
-        self._question = Question(poll, "running tasks", _read_executing)
-        self._told: dict[str, _Told] = {}
-        self._runs: set[TrackedRun] = set()
-        """Those of which somebody was told."""
-        self._refused = False
-
-    async def ask(self, pace: Pace, sent: Mapping[Hashable, TrackedRun]) -> None:
-        """Ask next to everything else, if it is time and a worker has had something for long.
-
-        Parameters
-        ----------
-        pace
-            Tells when it is time.
-        sent
-            What workers have, and whose it is.
-        """
-        answers = await self._question.answers(wait=False)
-        if answers is not None:
-            self._take(answers)
-            self._tell(sent)
-        # The first of them was given to a worker first, or nearly.
-        key = next(iter(sent), None)
-        since = sent[key].log.submitted.get(key, math.inf) if key is not None else math.inf
-        is_long = self._recorder.clock.perf_counter() - since > _LONG_S
-        if is_long and not self._refused and self._question.is_due(pace):
-            self._question.begin(pace)
-
-    def close(self) -> None:
-        """Ask no more."""
-        self._question.close()
-
-    def _take(self, answers: Answers) -> None:
-        # What a worker said that does not answer now is the last that is known of it.
-        self._told = {address: self._told.get(address, []) for address in answers.silent}
-        self._refused = answers.refusal is not None
-        self._question.take_each(answers, self._take_one)
-
-    def _take_one(self, address: str, told: _Told) -> None:
-        self._told[address] = [
-            (thread_id(thread), key, None if began is None else _moment(began)) for thread, key, began in told
-        ]
-
-    def _tell(self, sent: Mapping[Hashable, TrackedRun]) -> None:
-        shift_s = self._recorder.clock.shift_s()
-        found: dict[TrackedRun, dict[object, tuple[LaneKey, float]]] = {run: {} for run in self._runs}
-        for address, told in self._told.items():
-            worker = self._workers.get(address)
-            for thread, key, began in told:
-                run = sent.get(key)
-                given = None if run is None else run.log.submitted.get(key)
-                if run is not None and given is not None:
-                    start = given if began is None else began + worker.clock.ahead_s + shift_s
-                    found.setdefault(run, {})[key] = worker.lane(thread), start
-        for run, running in found.items():
-            run.log.running_on = running
-        self._runs = {run for run, running in found.items() if running}
-
-
-def _moment(seconds: Any) -> float:
-    if not math.isfinite(seconds):
-        raise ValueError(f"a moment must be finite, got {seconds}")
-    return float(seconds)

@@ -1,214 +1,27 @@
-"""Read what workers have logged of transfers, and what they have counted of their threads' calls.
+"""Read the calls of their tasks that workers have counted.
 
-The task stream tells who received from whom and when, not how much; the workers' own logs do. Each worker
-samples its own threads, by prefix of the task, in cycles of a second. Both are read with the message behind
-``Client.run``, one for all workers. The functions that are sent need nothing of taskscope there, and change
-nothing.
+Each worker samples its own threads, by prefix of the task, in cycles of a second.
 """
 
 from __future__ import annotations
 
 import math
-from collections import Counter, OrderedDict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any, NamedTuple, TypeAlias, TypeVar
+from typing import Any, TypeAlias
 
 import dask
 from dask.utils import parse_timedelta
 
-from taskscope.model.errortext import describe
 from taskscope.model.keys import key_text
-from taskscope.model.tables.activities import Transfer
 from taskscope.model.tables.stacks import Function, StackColumns
 from taskscope.record import CountedCalls, Recorder, RunLog, StackLog
-from taskscope.sources.cluster.link import Pace, read_each
-from taskscope.sources.cluster.worker_poll import Answers, Question, WorkerPoll
+from taskscope.sources.cluster.adapter.remote import counted_calls
+from taskscope.sources.cluster.link import Pace
+from taskscope.sources.cluster.workers.poll import Answers, Question, WorkerPoll
 
-__all__ = ["TransferLogs", "WorkerProfiles", "cluster_stacks", "own_calls", "sampling_interval_s"]
-
-_T = TypeVar("_T")
-_Name: TypeAlias = tuple[str, str, float, float]
-
-_MARGIN_S = 2.0
-_MAX_WAITING = 100_000
-
-
-def _read_logs(since: float, dask_worker: Any = None) -> list[list[Any]]:
-    """Run on a worker: return the entries of its two logs that ended after `since`, by its own clock."""
-
-    def told(e: Any) -> Any:
-        try:
-            keys = [key if len(str(key)) <= 500 else str(key)[:500] for key in list(e["keys"])[:8]]
-            return e["start"], e["stop"], e["who"], e["total"], e.get("compressed"), len(e["keys"]), keys
-        except Exception as error:  # noqa: BLE001 - anybody's code can append to it
-            return type(error).__name__
-
-    def is_new(e: Any) -> bool:
-        try:
-            return not e["stop"] <= since
-        except Exception:  # noqa: BLE001 - see above
-            return True
-
-    logs = (dask_worker.transfer_incoming_log, dask_worker.transfer_outgoing_log)
-    return [[told(e) for e in list(log) if is_new(e)] for log in logs]
-
-
-# So that it travels as code, not as the name of a module that workers may not have.
-_read_logs.__module__ = "__main__"
-
-
-class _Entry(NamedTuple):
-    """An entry of a log of transfers; times are wall-clock seconds of its worker."""
-
-    start: float
-    stop: float
-    who: str
-    nbytes: float
-    compressed: float | None
-    n_keys: int
-    keys: tuple[str, ...]
-
-    @classmethod
-    def read(cls, entry: Sequence[Any]) -> _Entry:
-        start, stop, who, total, compressed, n_keys, keys = entry
-        found = cls(
-            float(start),
-            float(stop),
-            str(who or ""),
-            float(total),
-            None if compressed is None else float(compressed),
-            int(n_keys),
-            tuple(key_text(key) for key in keys),
-        )
-        if not all(map(math.isfinite, (found.start, found.stop, found.nbytes, found.compressed or 0.0))):
-            raise ValueError(f"numbers must be finite, got {start}, {stop}, {total}, {compressed}")
-        return found
-
-
-class TransferLogs:
-    """The transfers whose bytes are not known yet, and the logs that tell them.
-
-    Parameters
-    ----------
-    poll
-        Who asks the workers.
-    recorder
-        Where to tell.
-    """
-
-    def __init__(self, poll: WorkerPoll, recorder: Recorder) -> None:
-        self._workers = poll.workers
-        self._recorder = recorder
-        self._question = Question(poll, "transfers", _read_logs)
-        self._asked: OrderedDict[_Name, tuple[RunLog, int]] = OrderedDict()
-        """Those that are among what is being asked for."""
-        self._waiting: OrderedDict[_Name, tuple[RunLog, int]] = OrderedDict()
-        self._known: OrderedDict[_Name, float] = OrderedDict()
-        """Bytes of transfers of which the stream has not told yet."""
-        self._n_tokens = 0
-        self._told: dict[tuple[str, int], float] = {}
-        self._refused = False
-
-    def expect(
-        self, log: RunLog, worker: str, source: str, start: float, stop: float
-    ) -> tuple[int | None, float]:
-        """Note a transfer; return the token by which its bytes will be told, or the bytes themselves."""
-        # Both the stream and the log have the very same numbers.
-        name = (worker, source, start, stop)
-        nbytes = self._known.pop(name, None)
-        if nbytes is not None:
-            return None, nbytes
-        self._n_tokens += 1
-        _add(self._waiting, name, (log, self._n_tokens))
-        return self._n_tokens, math.nan
-
-    async def ask(self, pace: Pace, *, at_once: bool) -> None:
-        """Read the logs next to everything else, if there is something to learn and it is time.
-
-        With `at_once` they are read now, but for those of workers that do not answer.
-        """
-        self._take_all(await self._question.answers(wait=False))
-        waiting = bool(self._waiting or (at_once and self._asked))
-        if self._refused or not waiting or not (self._question.is_due(pace) or at_once):
-            return
-        self._asked.update(self._waiting)
-        self._waiting.clear()
-        self._question.begin(pace, min(start for _, _, start, _ in self._asked) - _MARGIN_S)
-        if at_once:
-            self._take_all(await self._question.answers(wait=True), at_once=True)
-
-    def close(self) -> None:
-        """Ask no more."""
-        self._question.close()
-
-    def _take_all(self, answers: Answers | None, *, at_once: bool = False) -> None:
-        if answers is None:
-            return
-        if answers.refusal is None:
-            self._question.take_each(answers, self._take)
-        asked, self._asked = self._asked, OrderedDict()
-        if answers.refusal is not None:
-            self._refuse(answers.refusal)
-        elif at_once and any(worker in answers.silent for worker, *_ in asked):
-            self._recorder.warn("a worker did not send its transfer log in time: bytes may be unknown")
-        else:
-            self._waiting.update((name, known) for name, known in asked.items() if name[0] in answers.silent)
-
-    def _refuse(self, why: str) -> None:
-        self._refused = True
-        self._waiting.clear()
-        self._recorder.warn(
-            f"workers do not give out their logs of transfers ({why}), so bytes are not known"
-        )
-
-    def _take(self, address: str, logs: Iterable[Sequence[Any]]) -> None:
-        worker, recorder = self._workers.get(address), self._recorder
-        shift = recorder.clock.shift_s()
-        for number, entries in enumerate(logs):
-            told = last = self._told.get((worker.address, number), -math.inf)
-            good, wrong = read_each(entries, _Entry.read)
-            if wrong is not None:
-                self._recorder.warn(
-                    f"{worker.label} logged a transfer that cannot be read: {describe(wrong)}"
-                )
-            for entry in good:
-                if entry.stop <= told:
-                    continue
-                last = max(last, entry.stop)
-                if number == 0:
-                    self._complete(worker.address, entry.who, entry.start, entry.stop, entry.nbytes)
-                moved = shift + worker.clock.logged_shift_s(entry.stop)
-                self._recorder.activities.logged.append(
-                    Transfer(
-                        worker=worker.address,
-                        peer=entry.who or None,
-                        direction="outgoing" if number else "incoming",
-                        start_s=recorder.seconds(entry.start + moved),
-                        stop_s=recorder.seconds(entry.stop + moved),
-                        nbytes=entry.nbytes,
-                        compressed_bytes=entry.compressed,
-                        n_keys=entry.n_keys,
-                        keys=entry.keys,
-                    )
-                )
-            self._told[worker.address, number] = last
-
-    def _complete(self, worker: str, source: str, start: float, stop: float, nbytes: float) -> None:
-        name = (worker, source, start, stop)
-        found = self._asked.pop(name, None) or self._waiting.pop(name, None)
-        if found is None:
-            _add(self._known, name, nbytes)
-        else:
-            log, token = found
-            log.activity_bytes.append((token, nbytes))
-
-
-def _add(names: OrderedDict[_Name, _T], name: _Name, value: _T) -> None:
-    names[name] = value
-    if len(names) > _MAX_WAITING:
-        names.popitem(last=False)
-
+__all__ = ["WorkerProfiles", "cluster_stacks", "own_calls", "sampling_interval_s"]
 
 _INTERVAL = "distributed.worker.profile.interval"
 _PLUMBING = ("dask/_task_spec.py", "dask/optimization.py", "dask/core.py")
@@ -328,33 +141,6 @@ _LONGEST_S = 60.0
 _FOLD_S = 0.2
 
 
-def _read_profiles(
-    since: float,
-    with_last: bool,  # noqa: FBT001 - what is sent has positions only
-    dask_worker: Any = None,
-) -> list[tuple[float, bool, Any]]:
-    """Run on a worker: return when cycles after `since` ended, whether they have, and calls by prefix."""
-
-    def told(tree: Any) -> list[tuple[int, Any, Any]]:
-        # Flat, for stacks may be deeper than a message can be: the depth of each call, those below it next.
-        rows: list[tuple[int, Any, Any]] = []
-        waiting = [(0, tree)]
-        while waiting and len(rows) < 20_000:
-            depth, call = waiting.pop()
-            rows.append((depth, call["identifier"], call["count"]))
-            waiting += [(depth + 1, child) for child in reversed(list(call["children"].values()))]
-        return rows
-
-    cycles = [(at, True, trees) for at, trees in list(dask_worker.profile_keys_history) if at > since]
-    if with_last:
-        cycles.append((math.inf, False, dict(dask_worker.profile_keys)))
-    return [(at, over, {key: told(tree) for key, tree in trees.items()}) for at, over, trees in cycles]
-
-
-# So that it travels as code, not as the name of a module that workers may not have.
-_read_profiles.__module__ = "__main__"
-
-
 @dataclass(slots=True)
 class _Told:
     """What a worker has told: until when, and what of the cycle after that, which was not over then."""
@@ -390,7 +176,7 @@ class WorkerProfiles:
         """Samples that came before the graph of a compute that they may be of: worker, end of the cycle."""
         self._refused = False
         self._since = math.inf
-        self._question = Question(poll, "profile", _read_profiles)
+        self._question = Question(poll, "profile", counted_calls)
 
     @property
     def owes(self) -> bool:

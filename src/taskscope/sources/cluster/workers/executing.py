@@ -1,0 +1,101 @@
+"""Ask workers which of their threads run which tasks, and since when.
+
+The scheduler knows what it gave to a worker, not what that has begun. Before tasks have ended this matters
+only where they take long.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Hashable, Mapping
+from typing import Any, TypeAlias
+
+from taskscope.record import LaneKey, Recorder
+from taskscope.sources.cluster.adapter.remote import running_threads
+from taskscope.sources.cluster.link import Pace
+from taskscope.sources.cluster.runs import TrackedRun
+from taskscope.sources.cluster.workers.known import thread_id
+from taskscope.sources.cluster.workers.poll import Answers, Question, WorkerPoll
+
+__all__ = ["Executing"]
+
+_LONG_S = 1.0
+_Told: TypeAlias = list[tuple[int, Hashable, float | None]]
+
+
+class Executing:
+    """Tells the recorder in which lanes tasks run that have not ended.
+
+    Parameters
+    ----------
+    poll
+        Who asks the workers.
+    recorder
+        What tells the time.
+    """
+
+    def __init__(self, poll: WorkerPoll, recorder: Recorder) -> None:
+        self._workers = poll.workers
+        self._recorder = recorder
+        self._question = Question(poll, "running tasks", running_threads)
+        self._told: dict[str, _Told] = {}
+        self._runs: set[TrackedRun] = set()
+        """Those of which somebody was told."""
+        self._refused = False
+
+    async def ask(self, pace: Pace, sent: Mapping[Hashable, TrackedRun]) -> None:
+        """Ask next to everything else, if it is time and a worker has had something for long.
+
+        Parameters
+        ----------
+        pace
+            Tells when it is time.
+        sent
+            What workers have, and whose it is.
+        """
+        answers = await self._question.answers(wait=False)
+        if answers is not None:
+            self._take(answers)
+            self._tell(sent)
+        # The first of them was given to a worker first, or nearly.
+        key = next(iter(sent), None)
+        since = sent[key].log.submitted.get(key, math.inf) if key is not None else math.inf
+        is_long = self._recorder.clock.perf_counter() - since > _LONG_S
+        if is_long and not self._refused and self._question.is_due(pace):
+            self._question.begin(pace)
+
+    def close(self) -> None:
+        """Ask no more."""
+        self._question.close()
+
+    def _take(self, answers: Answers) -> None:
+        # What a worker said that does not answer now is the last that is known of it.
+        self._told = {address: self._told.get(address, []) for address in answers.silent}
+        self._refused = answers.refusal is not None
+        self._question.take_each(answers, self._take_one)
+
+    def _take_one(self, address: str, told: _Told) -> None:
+        self._told[address] = [
+            (thread_id(thread), key, None if began is None else _moment(began)) for thread, key, began in told
+        ]
+
+    def _tell(self, sent: Mapping[Hashable, TrackedRun]) -> None:
+        shift_s = self._recorder.clock.shift_s()
+        found: dict[TrackedRun, dict[object, tuple[LaneKey, float]]] = {run: {} for run in self._runs}
+        for address, told in self._told.items():
+            worker = self._workers.get(address)
+            for thread, key, began in told:
+                run = sent.get(key)
+                given = None if run is None else run.log.submitted.get(key)
+                if run is not None and given is not None:
+                    start = given if began is None else began + worker.clock.ahead_s + shift_s
+                    found.setdefault(run, {})[key] = worker.lane(thread), start
+        for run, running in found.items():
+            run.log.running_on = running
+        self._runs = {run for run, running in found.items() if running}
+
+
+def _moment(seconds: Any) -> float:
+    if not math.isfinite(seconds):
+        raise ValueError(f"a moment must be finite, got {seconds}")
+    return float(seconds)
