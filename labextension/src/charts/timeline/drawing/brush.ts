@@ -27,7 +27,7 @@ export class Brush {
     context.lineWidth = 1;
   }
 
-xAt(timeS: number): number {
+  xAt(timeS: number): number {
     return this.room.plotLeftPx + pxAt(this.frame.span, this.room.plotWidthPx, timeS);
   }
 
