@@ -44,9 +44,16 @@ export class HeldMoments extends MomentTable {
   #groups = new Float64Array(0);
   #groupsRow = 0;
 
-  constructor(private readonly held: HeldStore, private readonly window: RunWindow, readonly measure: Measure) {
+  private readonly window: RunWindow;
+
+  constructor(private readonly held: HeldStore, { firstRun, lastRun }: RunWindow, readonly measure: Measure) {
     super();
+    this.window = { firstRun, lastRun };
     this.update();
+  }
+
+  isOf(held: HeldStore, { firstRun, lastRun }: RunWindow, measure: Measure): boolean {
+    return this.held === held && this.window.firstRun === firstRun && this.window.lastRun === lastRun && this.measure === measure;
   }
 
   /** Read the rows that have come; all of them only if they are in another order, or the oldest are gone. */
@@ -169,6 +176,20 @@ export class HeldMoments extends MomentTable {
       this.#groups[group] = (this.#groups[group] as number) + (this.change[this.#groupsRow] as number);
     }
     return this.#groups.subarray(0, this.held.nGroups);
+  }
+}
+
+/** The moments that were asked for last: of the same they are read on, of others they are made anew. */
+export class LatestMoments {
+  #moments: HeldMoments | null = null;
+
+  of(held: HeldStore, window: RunWindow, measure: Measure): HeldMoments {
+    if (this.#moments?.isOf(held, window, measure) === true) {
+      this.#moments.update();
+    } else {
+      this.#moments = new HeldMoments(held, window, measure);
+    }
+    return this.#moments;
   }
 }
 

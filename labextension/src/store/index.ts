@@ -5,7 +5,7 @@ export type { CoverageColumns, LaneInSight, Look, OpenTask, Sight } from './task
 export { Coverage, MARK } from './tasks/coverage';
 export type { FailedTask, FailureKind } from './tasks/failures';
 export type { AskLinks, Link, Links } from './tasks/links';
-export { HeldMoments } from './held-moments';
+export { HeldMoments, LatestMoments } from './held-moments';
 export { HeldStore } from './held-store';
 export type { Measure } from './held-store';
 export type { RunRange } from './tasks/lane-tasks';

@@ -2,7 +2,7 @@
 import { describe, expect, it } from 'vitest';
 
 import type { Measure } from '../../src/store';
-import { ALL_RUNS, HeldMoments, HeldStore, ofEachQuantity, ResourceStore, TaskStore } from '../../src/store';
+import { ALL_RUNS, HeldMoments, HeldStore, LatestMoments, ofEachQuantity, ResourceStore, TaskStore } from '../../src/store';
 import { WorkerStore } from '../../src/store/cluster/worker-store';
 import { smallBatch } from '../charts/small-batch';
 import type { HeldRow } from './series';
@@ -52,6 +52,19 @@ describe('what was held', () => {
       [3, 7, 0, [0, 7]]
     ]);
     expect(moments(ROWS, 'count').map(m => (m as number[])[1])).toEqual([1, 3, 1]);
+  });
+
+  it('is read on while it is of the same, and anew of another window, measure or store', () => {
+    const [store, latest] = [new HeldStore(), new LatestMoments()];
+    store.append(heldColumns(ROWS.slice(0, 2)));
+    const first = latest.of(store, ALL_RUNS, 'bytes');
+    const before = [...first.total.subarray(0, first.n)];
+    store.append(heldColumns(ROWS.slice(2), { first: 2 }));
+    // A window is the same where its ends are.
+    const again = latest.of(store, { ...ALL_RUNS }, 'bytes');
+    expect([again === first, again.restarts, before, [...again.total.subarray(0, again.n)]]).toEqual([true, 1, [10, 15], [10, 22, 7]]);
+    const others = [[store, { firstRun: 1, lastRun: 1 }, 'bytes'], [store, ALL_RUNS, 'count'], [new HeldStore(), ALL_RUNS, 'count']] as const;
+    expect(others.map(([held, window, measure]) => latest.of(held, window, measure)).map(({ total, n }) => [...total.subarray(0, n)])).toEqual([[], [1, 3, 1], []]);
   });
 
   it('of computes at the same time is their sum, in order of time whatever order they came in', () => {

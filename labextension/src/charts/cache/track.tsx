@@ -1,8 +1,8 @@
 /** Results that are kept in memory: the stack, its peak, and the same in words. */
 import { formatDuration, printable } from '../../lib/format';
 import { valueAxis } from '../../lib/value-ticks';
-import type { HeldStore, Measure } from '../../store';
-import { HeldMoments } from '../../store';
+import type { Measure } from '../../store';
+import { LatestMoments } from '../../store';
 import type { Brush } from '../timeline/drawing/brush';
 import type { LegendEntry } from '../timeline/drawing/picture';
 import { PlotTrack } from '../timeline/plot-track';
@@ -39,8 +39,8 @@ export class CacheTrack extends PlotTrack {
   #shownChoice: Measure | null = null;
   #entries: readonly CacheEntry[] = [];
   #peak = '';
-  /** What is stacked, and what it is of. */
-  #stacks: { readonly held: HeldStore; readonly window: string; readonly stacks: HeldStacks } | null = null;
+  readonly #moments = new LatestMoments();
+  #stacks: HeldStacks | null = null;
   /** The stack that was drawn last, and what it is of. */
   #last: { readonly of: string; readonly stack: Stack } | null = null;
 
@@ -213,13 +213,11 @@ export class CacheTrack extends PlotTrack {
   /** What was held, all that has come of it. */
   #held(): HeldStacks {
     const { store, window } = this.context;
-    const measure = this.#measure;
-    if (this.#stacks?.held !== store.held || this.#stacks.window !== window.id || this.#stacks.stacks.moments.measure !== measure) {
-      this.#stacks = { held: store.held, window: window.id, stacks: new HeldStacks(store, window, new HeldMoments(store.held, window, measure)) };
+    const moments = this.#moments.of(store.held, window, this.#measure);
+    if (this.#stacks?.moments !== moments) {
+      this.#stacks = new HeldStacks(store, window, moments);
     }
-    const { stacks } = this.#stacks;
-    stacks.moments.update();
-    return stacks;
+    return this.#stacks;
   }
 
   #entriesOf(summary: HeldSummary | null): CacheEntry[] {

@@ -16,19 +16,6 @@ export function element<K extends keyof HTMLElementTagNameMap>(
   return made;
 }
 
-/** Set the text if it differs: equal text set again would be read aloud again. */
-export function setText(target: HTMLElement, text: string): void {
-  if (target.textContent !== text) {
-    target.textContent = text;
-  }
-}
-
-export function setPressed(button: HTMLButtonElement, pressed: boolean): void {
-  if (button.getAttribute('aria-pressed') !== String(pressed)) {
-    button.setAttribute('aria-pressed', String(pressed));
-  }
-}
-
 /** A place in CSS pixels from the top left corner of a canvas. */
 export interface CanvasPoint {
   readonly xPx: number;

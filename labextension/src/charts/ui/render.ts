@@ -5,7 +5,7 @@ import { options, render as renderInto } from 'preact';
 // What a person did is seen at once, not a task later: focus follows, and tests need not wait.
 options.debounceRendering = renderNow => { renderNow(); };
 
-export { Component, Fragment } from 'preact';
+export { Component, createRef, Fragment } from 'preact';
 export type { ComponentChildren, RefObject } from 'preact';
 
 /** Have `parent` hold what is described, by as few changes as that takes; null: nothing. */

@@ -1,6 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 
 import { activitiesIn, rangeLines, residentIn } from '../../../src/charts/cluster/range';
+import type { RangeNumbers } from '../../../src/charts/tasks/range/numbers';
 import { numbersOf } from '../../../src/charts/tasks/range/numbers';
 import { Folding, LaneList } from '../../../src/charts/tasks/rows';
 import type { KnownPath } from '../../../src/charts/tasks/why/path';
@@ -10,8 +11,10 @@ import { sceneOf } from '../../../src/charts/tasks/scene';
 import { timeFrame } from '../../../src/charts/timeline/time/time-frame';
 import type { TracksOptions } from '../../../src/charts/tracks';
 import { mountTracks } from '../../../src/charts/tracks';
+import type { Span } from '../../../src/lib/span';
 import { english } from '../../../src/lib/translate';
-import { ALL_RUNS, ClusterStore, TaskStore } from '../../../src/store';
+import type { RunWindow } from '../../../src/store';
+import { ALL_RUNS, ClusterStore, HeldMoments, TaskStore } from '../../../src/store';
 import type { Batch, CriticalPath, Explained } from '../../../src/wire';
 import type { Row } from '../../store/rows';
 import { batchOf } from '../../store/rows';
@@ -49,10 +52,14 @@ function sceneIn(store: TaskStore): Scene {
   return sceneOf(store, ALL_RUNS, timeFrame(store, ALL_RUNS, { kind: 'fit' })!, (...of) => lanes.refresh(...of));
 }
 
+function numbersIn(store: TaskStore, range: Span, path: KnownPath, window: RunWindow = ALL_RUNS, scene = sceneIn(store)): RangeNumbers | null {
+  return numbersOf(store, window, scene, range, { moments: new HeldMoments(store.held, window, 'bytes'), path });
+}
+
 describe('the numbers of a range', () => {
   it('cut tasks at both ends, and count time in which several ran in a lane once', () => {
     const store = storeOf(ROWS, OVER);
-    expect(numbersOf(store, ALL_RUNS, sceneIn(store), { startS: 1.5, stopS: 5.5 }, { path: PATH })).toEqual({
+    expect(numbersIn(store, { startS: 1.5, stopS: 5.5 }, { path: PATH })).toEqual({
       span: { startS: 1.5, stopS: 5.5 },
       types: [{ prefix: 'inc', n: 3, seconds: 3.5 }, { prefix: 'add', n: 1, seconds: 2.5 }, { prefix: 'sum', n: 1, seconds: 1 }],
       nTasks: 5, taskS: 7, nLanes: 2, busyS: 6, idleS: 2, residentBytes: 3e9, held: { bytes: 500, isAtLeast: false },
@@ -62,7 +69,7 @@ describe('the numbers of a range', () => {
 
   it('are of the whole where the range is, and of what was computed where it is wider', () => {
     const store = storeOf(ROWS, OVER);
-    expect(numbersOf(store, ALL_RUNS, sceneIn(store), { startS: -5, stopS: 50 }, { path: PATH })).toEqual({
+    expect(numbersIn(store, { startS: -5, stopS: 50 }, { path: PATH })).toEqual({
       span: { startS: 0, stopS: 10 },
       types: [{ prefix: 'inc', n: 3, seconds: 9 }, { prefix: 'add', n: 1, seconds: 3 }, { prefix: 'sum', n: 2, seconds: 2 }],
       nTasks: 6, taskS: 14, nLanes: 2, busyS: 13, idleS: 7, residentBytes: 9e9, held: { bytes: 900, isAtLeast: false },
@@ -74,7 +81,7 @@ describe('the numbers of a range', () => {
     const store = storeOf([{ start: 0, stop: 5.5, ...INC }, { lane: 1, start: 6.5, stop: 7, ...SUM }], {
       runs: [smallRun({ startS: 0 })], nowS: 8, active: true, running: [{ run: 0, lane: 1, group: 1, key: 'x', startS: 6 }]
     });
-    expect(numbersOf(store, ALL_RUNS, sceneIn(store), { startS: 5, stopS: 20 }, UNKNOWN)).toEqual({
+    expect(numbersIn(store, { startS: 5, stopS: 20 }, UNKNOWN)).toEqual({
       span: { startS: 5, stopS: 8 },
       types: [{ prefix: 'add', n: 1, seconds: 2 }, { prefix: 'inc', n: 1, seconds: 0.5 }, { prefix: 'sum', n: 1, seconds: 0.5 }],
       nTasks: 3, taskS: 3, nLanes: 2, busyS: 2.5, idleS: 3.5, residentBytes: null, held: null, path: UNKNOWN
@@ -84,7 +91,7 @@ describe('the numbers of a range', () => {
   it('say of what was held before, that it was held; of unknown sizes, that there was more; and nothing where nothing was computed', () => {
     const held = heldColumns([{ at: 1, keys: 5, bytes: 700 }, { at: 4, keys: 6, bytes: 100, unsized: 1 }, { at: 8, keys: 0 }]);
     const store = storeOf(ROWS, { ...OVER, held });
-    const of = (startS: number, stopS: number): unknown => numbersOf(store, ALL_RUNS, sceneIn(store), { startS, stopS }, UNKNOWN)?.held;
+    const of = (startS: number, stopS: number): unknown => numbersIn(store, { startS, stopS }, UNKNOWN)?.held;
     expect([of(2, 3), of(2, 5), of(5, 6), of(8.5, 9), of(11, 12)]).toEqual([
       { bytes: 700, isAtLeast: false }, { bytes: 700, isAtLeast: true }, { bytes: 100, isAtLeast: true }, { bytes: 0, isAtLeast: false }, undefined
     ]);
@@ -95,7 +102,7 @@ describe('the numbers of a range', () => {
     const window = { firstRun: 1, lastRun: 1 };
     const lanes = new LaneList(store, new Folding());
     const scene = sceneOf(store, window, timeFrame(store, window, { kind: 'fit' })!, (...of) => lanes.refresh(...of));
-    const found = numbersOf(store, window, scene, { startS: 0, stopS: 10 }, UNKNOWN);
+    const found = numbersIn(store, { startS: 0, stopS: 10 }, UNKNOWN, window, scene);
     expect([found?.span, found?.types, found?.nLanes, found?.busyS, found?.idleS]).toEqual([{ startS: 2, stopS: 3 }, [{ prefix: 'inc', n: 1, seconds: 1 }], 1, 1, 0]);
   });
 });

@@ -1,8 +1,8 @@
 /** What ran in a range of time, whole: tasks are cut at its edges, those in flight count to now; pure. */
+import { lowerBound, upperBound } from '../../../lib/search';
 import type { Span } from '../../../lib/span';
 import { clamp, widthS } from '../../../lib/span';
-import type { RunRange, RunWindow, TaskStore } from '../../../store';
-import { HeldMoments } from '../../../store';
+import type { HeldMoments, RunRange, RunWindow, TaskStore } from '../../../store';
 import { isOnCluster } from '../../../wire';
 import type { Scene } from '../scene';
 import type { KnownPath, PathSums } from '../why/path';
@@ -42,8 +42,15 @@ export interface RangeNumbers {
   readonly path: PathSums | { readonly reason: string };
 }
 
+/** What of the shown computes is worked out as they go on, and read here. */
+export interface Known {
+  /** Of the bytes that were held. */
+  readonly moments: HeldMoments;
+  readonly path: KnownPath;
+}
+
 /** Work out the numbers of a range; null where nothing was computed. */
-export function numbersOf(store: TaskStore, window: RunWindow, scene: Scene, range: Span, known: KnownPath): RangeNumbers | null {
+export function numbersOf(store: TaskStore, window: RunWindow, scene: Scene, range: Span, { moments, path }: Known): RangeNumbers | null {
   const { worked } = scene;
   const span = { startS: clamp(range.startS, worked.startS, worked.stopS), stopS: clamp(range.stopS, worked.startS, worked.stopS) };
   if (!(widthS(span) > 0)) {
@@ -64,8 +71,8 @@ export function numbersOf(store: TaskStore, window: RunWindow, scene: Scene, ran
     busyS,
     idleS: Math.max(scene.lanes.length * widthS(span) - busyS, 0),
     residentBytes: residentIn(store, span),
-    held: heldIn(store, window, span),
-    path: 'path' in known ? sumsOf(known.path, span) : known
+    held: heldIn(store, window, moments, span),
+    path: 'path' in path ? sumsOf(path.path, span) : path
   };
 }
 
@@ -115,15 +122,13 @@ function residentIn({ resources }: TaskStore, span: Span): number | null {
 }
 
 /** The most bytes of results that were held at a time, what was held already when the range began included. */
-function heldIn({ held, tables }: TaskStore, window: RunWindow, { startS, stopS }: Span): MostBytes | null {
-  const most = { bytes: -1, isPartial: false };
-  const moments = new HeldMoments(held, window, 'bytes');
-  for (let m = 0; m < moments.n && (moments.timeS[m] as number) < stopS; m += 1) {
-    const total = moments.total[m] as number;
-    // What was held at the last moment before the range is held when it begins.
-    const isBefore = (moments.timeS[m] as number) <= startS;
-    most.bytes = isBefore ? total : Math.max(most.bytes, total);
-    most.isPartial = (moments.unknown[m] as number) > 0 || (most.isPartial && !isBefore);
+function heldIn({ held, tables }: TaskStore, window: RunWindow, moments: HeldMoments, { startS, stopS }: Span): MostBytes | null {
+  // What was held at the last moment before the range is held when it begins.
+  const from = Math.max(upperBound(moments.timeS, moments.n, startS) - 1, 0);
+  const to = lowerBound(moments.timeS, moments.n, stopS);
+  if (from >= to) {
+    return null;
   }
-  return most.bytes < 0 ? null : { bytes: most.bytes, isAtLeast: most.isPartial || held.isUnknown || tables.runsIn(window).some(isOnCluster) };
+  const isPartial = moments.unknown.subarray(from, to).some(unknown => unknown > 0);
+  return { bytes: moments.total[moments.mostIn(from, to)] as number, isAtLeast: isPartial || held.isUnknown || tables.runsIn(window).some(isOnCluster) };
 }

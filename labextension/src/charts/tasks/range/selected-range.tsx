@@ -2,6 +2,7 @@
 import { formatCount, formatDuration, formatPercent } from '../../../lib/format';
 import type { Span } from '../../../lib/span';
 import { clamp, widthS } from '../../../lib/span';
+import { LatestMoments } from '../../../store';
 import type { TrackContext } from '../../timeline/track';
 import type { ComponentChildren } from '../../ui/render';
 import type { LaneLayer } from '../lane-layer';
@@ -23,6 +24,7 @@ export class SelectedRange {
   #zeroS = 0;
   #seen = '';
   #path: KnownPath | null = null;
+  readonly #moments = new LatestMoments();
 
   readonly #nobody: KnownPath;
 
@@ -43,7 +45,7 @@ export class SelectedRange {
     this.#path = path;
     this.version += 1;
     this.#zeroS = scene.zeroS;
-    this.#numbers = range === null ? null : numbersOf(store, window, scene, range, path);
+    this.#numbers = range === null ? null : numbersOf(store, window, scene, range, { moments: this.#moments.of(store.held, window, 'bytes'), path });
     const others = this.#numbers === null ? [] : (this.layer?.linesIn(this.#numbers.span, scene.runs) ?? []);
     const isGrowing = range !== null && scene.growing && range.stopS > scene.nowS;
     this.#text = range === null ? null : rangeText(this.#numbers, others, { zeroS: scene.zeroS, isGrowing }, trans);

@@ -3,7 +3,8 @@ import type { TranslationBundle } from '@jupyterlab/translation';
 
 import { CLUSTER_CHARTS } from '../../../charts/cluster';
 import { mount } from '../../../charts/dashboard';
-import { element } from '../../../charts/ui/dom';
+import type { ComponentChildren } from '../../../charts/ui/render';
+import { createRef, render } from '../../../charts/ui/render';
 import { adoptStyles } from '../../../charts/ui/styles';
 import { EPOCH } from '../../../files/batch';
 import { DamagedFileError } from '../../../files/read';
@@ -20,7 +21,7 @@ import { DOCUMENT_CSS } from './style';
 export async function showFile(el: HTMLElement, base64: string, trans: TranslationBundle, signal: AbortSignal): Promise<void> {
   adoptStyles(el, DOCUMENT_CSS);
   const show = async (partial: boolean): Promise<void> => {
-    el.replaceChildren(note('status', trans.__('Reading…')));
+    render(<Note role="status" text={trans.__('Reading…')} />, el);
     try {
       const recording = await readRecording(bytesOf(base64), { partial });
       if (!signal.aborted) {
@@ -31,7 +32,7 @@ export async function showFile(el: HTMLElement, base64: string, trans: Translati
         throw error;
       }
       if (!signal.aborted) {
-        el.replaceChildren(...whatIsWrong(error, partial ? null : () => show(true), trans, signal));
+        render(<Wrong error={error} readPart={partial ? null : () => void show(true)} trans={trans} />, el);
       }
     }
   };
@@ -40,12 +41,18 @@ export async function showFile(el: HTMLElement, base64: string, trans: Translati
 
 function showRecording(el: HTMLElement, recording: FileRecording, trans: TranslationBundle, signal: AbortSignal): void {
   const { title, facts } = factsOf(recording, trans);
-  const body = element('div', { class: 'tsk-document-charts' });
-  el.replaceChildren(
-    element('header', { class: 'tsk-document-head' }, element('h1', {}, title), element('p', {}, facts)),
-    // Newest first: where the file is not complete, that is the last one.
-    ...recording.batch.remarks.map(({ text }) => note('status', text)).reverse(),
-    body
+  const body = createRef<HTMLDivElement>();
+  render(
+    <>
+      <header class="tsk-document-head">
+        <h1>{title}</h1>
+        <p>{facts}</p>
+      </header>
+      {/* Newest first: where the file is not complete, that is the last one. */}
+      {recording.batch.remarks.map(({ text }) => <Note role="status" text={text} />).reverse()}
+      <div class="tsk-document-charts" ref={body} />
+    </>,
+    el
   );
   const linksOfRow = recording.links();
   const store: TaskStore = new TaskStore({
@@ -59,23 +66,31 @@ function showRecording(el: HTMLElement, recording: FileRecording, trans: Transla
   });
   store.append(recording.batch);
   const clusters = CLUSTER_CHARTS;
-  mount(body, store, { signal, clusters, prefixes: 'legend', follow: false, isOver: true, trans });
-}
-
-function whatIsWrong(
-  error: DamagedFileError, readPart: (() => Promise<void>) | null, trans: TranslationBundle, signal: AbortSignal
-): HTMLElement[] {
-  const said = note('alert', trans.__('This file cannot be shown: %1.', error.message));
-  if (readPart === null || !/damaged|contradicts/.test(error.message)) {
-    return [said];
+  if (body.current !== null) {
+    mount(body.current, store, { signal, clusters, prefixes: 'legend', follow: false, isOver: true, trans });
   }
-  const button = element('button', { type: 'button', class: 'jp-mod-styled' }, trans.__('Show what stands before the damage'));
-  button.addEventListener('click', () => void readPart(), { signal });
-  return [said, button];
 }
 
-function note(role: 'status' | 'alert', text: string): HTMLElement {
-  return element('p', { class: 'tsk-document-note', role }, text);
+interface WrongProps {
+  readonly error: DamagedFileError;
+  /** Null: that has been tried. */
+  readonly readPart: (() => void) | null;
+  readonly trans: TranslationBundle;
+}
+
+function Wrong({ error, readPart, trans }: WrongProps): ComponentChildren {
+  return (
+    <>
+      <Note role="alert" text={trans.__('This file cannot be shown: %1.', error.message)} />
+      {readPart !== null && /damaged|contradicts/.test(error.message) && (
+        <button type="button" class="jp-mod-styled" onClick={readPart}>{trans.__('Show what stands before the damage')}</button>
+      )}
+    </>
+  );
+}
+
+function Note({ role, text }: { readonly role: 'status' | 'alert'; readonly text: string }): ComponentChildren {
+  return <p class="tsk-document-note" role={role}>{text}</p>;
 }
 
 function bytesOf(base64: string): Uint8Array<ArrayBuffer> {
