@@ -47,7 +47,7 @@ def plot_cache(
         As of `taskscope.charts.plot_tasks`.
     """
     right = max(until_s - zero_s, 1e-6)
-    scheme = scheme or Scheme.of(held.prefixes, palette)
+    scheme = scheme or Scheme.of({prefix: i for i, prefix in enumerate(held.prefixes)}, palette)
     plot = new_figure(options, x_range=Range1d(start=0, end=right))
     plot.yaxis.axis_label = f"Cache Size ({label(metric_name, 40)})"
     plot.xaxis.axis_label = "Time (s)"

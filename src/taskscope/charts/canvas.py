@@ -65,7 +65,7 @@ def add_legend(
 ) -> None:
     """Add one legend of these prefixes below the plot, and, to `grow`, the room it needs."""
     present = set(prefixes)
-    named = [p for p in scheme.prefixes if p in present]
+    named = [p for p in scheme.numbers if p in present]
     entries = [(label(prefix, 26), scheme.colour(prefix)) for prefix in named[:MAX_LEGEND]]
     if len(named) > MAX_LEGEND:
         entries.append((f"{len(named) - MAX_LEGEND:,} more", "#ffffff"))

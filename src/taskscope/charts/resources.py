@@ -44,7 +44,7 @@ def plot_resources(
         Not used: nothing here is named by the user.
     """
     del label_size
-    cpu_colour, memory_colour = (Scheme.of((_CPU, _MEMORY), palette).colour(n) for n in (_CPU, _MEMORY))
+    cpu_colour, memory_colour = (Scheme.of({_CPU: 0, _MEMORY: 1}, palette).colour(n) for n in (_CPU, _MEMORY))
     rows = np.array(samples, np.float64).reshape(-1, 3)
     times = rows[:, 0] - zero_s
     right = max(until_s - zero_s, 1e-6)

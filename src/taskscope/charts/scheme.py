@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
@@ -18,27 +18,27 @@ PaletteOption: TypeAlias = str | Sequence[str] | None
 
 @dataclass(frozen=True, slots=True)
 class Scheme:
-    """Colours by prefix, taken in turn by first appearance.
+    """Colours by prefix: those of the live views, or of a palette in turn by first appearance.
 
     Parameters
     ----------
-    prefixes
-        The prefixes, by first appearance.
+    numbers
+        By prefix, the place of its colour.
     colours
         What they take turns with.
     """
 
-    prefixes: tuple[str, ...]
+    numbers: Mapping[str, int]
     colours: tuple[str, ...]
 
     @staticmethod
-    def of(prefixes: Iterable[str], palette: PaletteOption = None) -> Scheme:
+    def of(numbers: Mapping[str, int], palette: PaletteOption = None) -> Scheme:
         """Return the scheme for these prefixes.
 
         Parameters
         ----------
-        prefixes
-            By first appearance.
+        numbers
+            By prefix, the number of its colour, as of `taskscope.analysis.display.colours.prefix_colours`.
         palette
             The name of a Bokeh palette, or colours; taskscope's own by default.
 
@@ -47,18 +47,16 @@ class Scheme:
         OptionError
             If the palette is not known, or empty.
         """
-        names = tuple(dict.fromkeys(prefixes))
-        return Scheme(names, _colours(palette, len(names)))
+        if palette is None:
+            return Scheme(dict(numbers), PALETTE)
+        return Scheme({prefix: i for i, prefix in enumerate(numbers)}, _colours(palette, len(numbers)))
 
     def colour(self, prefix: str) -> str:
         """Return the colour of a prefix."""
-        place = self.prefixes.index(prefix) if prefix in self.prefixes else 0
-        return self.colours[place % len(self.colours)]
+        return self.colours[self.numbers.get(prefix, 0) % len(self.colours)]
 
 
-def _colours(palette: PaletteOption, n: int) -> tuple[str, ...]:
-    if palette is None:
-        return PALETTE
+def _colours(palette: str | Sequence[str], n: int) -> tuple[str, ...]:
     if isinstance(palette, str):
         sizes = all_palettes.get(palette)
         if sizes is None:

@@ -244,9 +244,11 @@ class CacheProfiler(RecordedProfiler[CacheData]):
         self._metric_name = metric_name or str(name)
 
     def draw(self, zero_s: float, until_s: float, **options: Any) -> figure:
-        from taskscope.charts import plot_cache
+        from taskscope.charts import Scheme, plot_cache
 
         cached, origin = cached_results(self._window), self._window.recorder.origin
+        own = Scheme.of(prefix_colours(self._window.recording()), options.get("palette"))
+        options = {"scheme": own, **options}
         return plot_cache(cached, self._metric_name, zero_s - origin, until_s - origin, **options)
 
     def _rows(self) -> Iterator[CacheData]:
@@ -431,8 +433,8 @@ def _draw(profilers: Sequence[_Drawable], options: dict[str, Any]) -> LayoutDOM:
         return figures[0] if len(figures) == 1 else stacked(figures)
     start_s = min(profiler.span()[0] for profiler in ours)
     stop_s = max(profiler.span()[1] for profiler in ours)
-    prefixes = [prefix for profiler in ours for prefix in prefix_colours(profiler.recording)]
-    shared: dict[str, Any] = {"scheme": Scheme.of(prefixes, options.get("palette")), "legend": True}
+    numbers = {prefix: n for profiler in ours for prefix, n in prefix_colours(profiler.recording).items()}
+    shared: dict[str, Any] = {"scheme": Scheme.of(numbers, options.get("palette")), "legend": True}
     figures = []
     for profiler in profilers:
         if not isinstance(profiler, RecordedProfiler):

@@ -88,4 +88,5 @@ class CellOutput:
         window = Window(self._block.first_shown, self._block.last_run)
         progress = live_progress(recorder, window, self._feed.estimates, recorder.now_s(), of_now=False)
         others = runs_of_others(window.runs(recorder))
-        return live_bundle(progress, [task for task in recorder.running() if task.run not in others])
+        running = [task for task in recorder.running() if task.run not in others]
+        return live_bundle(progress, running, recorder.groups)

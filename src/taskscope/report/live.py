@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import base64
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from html import escape
 
-from taskscope.analysis.display.colours import DARK, LIGHT, PALETTE
+from taskscope.analysis.display.colours import DARK, LIGHT, PALETTE, colours_of
 from taskscope.analysis.progress import PrefixCount, Progress
 from taskscope.analysis.quantities import format_duration, format_left, format_percent, printable
 from taskscope.analysis.summary import others_text, state_word
-from taskscope.model.tables.records import RunningTask
+from taskscope.model.tables.records import Group, RunningTask
 
 __all__ = ["live_bundle"]
 
@@ -25,10 +25,12 @@ _HINT = (
 )
 
 
-def live_bundle(progress: Progress, running: Sequence[RunningTask], *, hint: str = _HINT) -> dict[str, str]:
+def live_bundle(
+    progress: Progress, running: Sequence[RunningTask], groups: Sequence[Group], *, hint: str = _HINT
+) -> dict[str, str]:
     """Return a MIME bundle that says how far the computes are, and how to see more."""
     line = _line(progress)
-    svg = _svg(progress)
+    svg = _svg(progress, colours_of(groups))
     data = base64.b64encode(svg.encode("utf-8")).decode("ascii")
     # An executed notebook, which may be read anywhere, keeps what is shown at the end.
     hint = hint if progress.state in {"waiting", "running"} else ""
@@ -73,10 +75,9 @@ def _longest(running: Sequence[RunningTask]) -> str:
     return printable(min(running, key=lambda task: task.start_s).key_text, 80)
 
 
-def _svg(progress: Progress) -> str:
-    shown = list(enumerate(progress.prefixes))[-_MAX_ROWS:]
+def _svg(progress: Progress, colours: Mapping[str, int]) -> str:
     rows = [("all tasks", LIGHT["faint"], progress.finished, progress.running, progress.total)]
-    rows += [_row(place, prefix) for place, prefix in shown]
+    rows += [_row(prefix, PALETTE[colours[prefix.prefix]]) for prefix in progress.prefixes[-_MAX_ROWS:]]
     height = len(rows) * _ROW_PX + 8
     bars = "".join(_bar(i, *row) for i, row in enumerate(rows))
     style = "".join(
@@ -93,8 +94,8 @@ def _svg(progress: Progress) -> str:
     )
 
 
-def _row(place: int, prefix: PrefixCount) -> tuple[str, str, int, int, int]:
-    return prefix.prefix, PALETTE[place % len(PALETTE)], prefix.finished, prefix.running, prefix.total
+def _row(prefix: PrefixCount, colour: str) -> tuple[str, str, int, int, int]:
+    return prefix.prefix, colour, prefix.finished, prefix.running, prefix.total
 
 
 def _bar(row: int, name: str, fill: str, finished: int, running: int, total: int) -> str:

@@ -10,11 +10,12 @@ from bokeh.models.annotations import Legend
 from bokeh.plotting import figure
 
 import taskscope
+from taskscope.analysis.display.colours import PALETTE
 from taskscope.charts import html_document
 from taskscope.errors import OptionError
 from taskscope.recording import Recording
 from tests.support.document_fixture import FOLDER
-from tests.support.recordings import recording_of
+from tests.support.recordings import recording_of, run_of
 from tests.support.task_blocks import Row
 
 
@@ -81,3 +82,16 @@ def test_what_cannot_be_drawn_is_named(recording: Recording) -> None:
         recording.plot(palette="No such palette")
     with pytest.raises(AttributeError, match="colour"):
         recording.plot(colour="red")
+
+
+def test_task_types_have_the_colours_of_their_session_but_take_a_palette_in_turn() -> None:
+    rows = [Row(key=("inc", 0), stop_s=1.0), Row(key=("dec", 0), start_s=1.0, stop_s=2.0)]
+    plain = recording_of(rows, [run_of(n_tasks=2, stop_s=2.0)])
+    numbers = {"inc": 4, "dec": 22}
+    recording = replace(plain, groups=tuple(replace(g, colour=numbers[g.prefix]) for g in plain.groups))
+    cases: list[tuple[dict[str, Any], list[str]]]
+    cases = [({}, [PALETTE[4], PALETTE[2]]), ({"palette": ["red", "blue"]}, ["red", "blue"])]
+    for options, colours in cases:
+        renderers: list[Any] = figures_of(recording.plot(**options))[0].renderers
+        bars = [each for each in renderers if type(each.glyph).__name__ == "HBar"]
+        assert [list(bar.data_source.data["colour"]) for bar in bars] == [colours]

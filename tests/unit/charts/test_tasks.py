@@ -50,7 +50,7 @@ def test_each_task_is_a_bar_of_its_own_times_and_colour(recording: Recording) ->
     plot: Any = plot_tasks(
         recording, ZERO_S - 0.5, ZERO_S + 1.5, texts=["inc()", "inc()", HOSTILE], label_size=20
     )
-    scheme = Scheme.of(["inc", HOSTILE])
+    scheme = Scheme.of({"inc": 0, HOSTILE: 1})
     visible = HOSTILE.replace("\u202e", "\\u202e")
     assert data(plot, "HBar") == {
         "left": [0.5, 0.5, 1.0],
@@ -126,7 +126,7 @@ def test_the_opacity_of_the_picture_is_the_busy_share() -> None:
     exact = measure_coverage(recording, 3000).busy[::-1]
     assert np.abs(rgba[..., 3] / 255 - exact).max() < 1 / 255
     assert rgba[..., 3].mean(axis=1) / 255 == pytest.approx([0.25, 0.75], abs=0.01)
-    scheme = Scheme.of(["inc", "dec"])
+    scheme = Scheme.of({"inc": 0, "dec": 1})
     assert [f"#{bytes(lane[5, :3]).hex()}" for lane in rgba] == [scheme.colour("dec"), scheme.colour("inc")]
     (busy,) = data(plot, "ImageRGBA")["busy"]
     assert set(np.unique(busy[1])) <= set(range(70, 81))

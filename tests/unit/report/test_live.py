@@ -1,8 +1,12 @@
 from __future__ import annotations
 
+import re
+from base64 import b64decode
+
+from taskscope.analysis.display.colours import PALETTE
 from taskscope.analysis.progress import PrefixCount, Progress
 from taskscope.analysis.time_left import TimeLeft
-from taskscope.model.tables.records import RunningTask
+from taskscope.model.tables.records import Group, RunningTask
 from taskscope.model.tables.workers import Scheduled
 from taskscope.report import live_bundle
 
@@ -11,7 +15,7 @@ def test_a_running_block_says_how_far_it_is_and_labels_its_estimate() -> None:
     progress = Progress(
         10, 4, 2, 1, 0, 0.4, 2.0, TimeLeft(3.0, 2.2, 4.1), "running", (PrefixCount("<inc>", 10, 4, 2, 1),)
     )
-    bundle = live_bundle(progress, [RunningTask(0, 0, 0, "<inc>", 1.0)])
+    bundle = live_bundle(progress, [RunningTask(0, 0, 0, "<inc>", 1.0)], [Group(0, "<inc>", "<inc>", 0)])
     assert bundle["text/plain"] == (
         "taskscope · running · 4 of 10 tasks (40%) · 2 running · 2 s elapsed · 1 failed"
         " · about 3 s left (up to 5 s)"
@@ -24,18 +28,18 @@ def test_it_says_what_hangs() -> None:
     progress = Progress(10, 4, 2, 0, 0, 0.4, 2.0, None, "running", (), told)
     assert (
         " · 2 running · 2 s elapsed · 3 that no worker can run · too early to estimate"
-        in live_bundle(progress, [])["text/plain"]
+        in live_bundle(progress, [], [])["text/plain"]
     )
 
 
 def test_before_there_is_evidence_it_is_estimating() -> None:
     progress = Progress(10, 0, 2, 0, 0, 0.0, 0.1, None, "running", ())
-    assert live_bundle(progress, [])["text/plain"].endswith(" · too early to estimate")
+    assert live_bundle(progress, [], [])["text/plain"].endswith(" · too early to estimate")
 
 
 def test_before_it_is_known_how_many_tasks_there_are_it_gives_no_total() -> None:
     progress = Progress(60, 52, 4, 0, 0, 0.0, 2.0, None, "running", ())
-    assert live_bundle(progress, [])["text/plain"] == (
+    assert live_bundle(progress, [], [])["text/plain"] == (
         "taskscope · running · 52 finished, total not known yet · 4 running · 2 s elapsed"
         " · too early to estimate"
     )
@@ -43,4 +47,16 @@ def test_before_it_is_known_how_many_tasks_there_are_it_gives_no_total() -> None
 
 def test_before_a_compute_it_waits() -> None:
     progress = Progress(0, 0, 0, 0, 0, 0.0, 0.0, None, "waiting", ())
-    assert live_bundle(progress, [])["text/plain"] == "taskscope · no Dask compute yet"
+    assert live_bundle(progress, [], [])["text/plain"] == "taskscope · no Dask compute yet"
+
+
+def test_a_task_type_has_the_colour_that_it_has_in_all_views_of_its_session() -> None:
+    # The second one of this compute is the seventh of its session.
+    prefixes = (PrefixCount("inc", 10, 10, 0, 0), PrefixCount("dec", 10, 4, 2, 0))
+    progress = Progress(20, 14, 2, 0, 0, 0.7, 2.0, None, "running", prefixes)
+    groups = [Group(0, "inc-1", "inc", 3), Group(1, "dec-1", "dec", 26), Group(2, "dec-2", "dec", 26)]
+    data = re.search(r"base64,([^\"]+)", live_bundle(progress, [], groups)["text/html"])
+    assert data is not None
+    drawn = b64decode(data[1]).decode()
+    fills = re.findall(r'height="12" fill="(#......)"', drawn)
+    assert fills == [*["#59636e"] * 2, *[PALETTE[3]] * 2, *[PALETTE[6]] * 2]

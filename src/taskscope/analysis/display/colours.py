@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from taskscope.analysis.time_left import prefix_progress
 from taskscope.model.recording import RecordedData
+from taskscope.model.tables.records import Group
 
-__all__ = ["DARK", "FAILED_COLOUR", "LIGHT", "N_COLOURS", "PALETTE", "prefix_colours", "rgb"]
+__all__ = ["DARK", "FAILED_COLOUR", "LIGHT", "N_COLOURS", "PALETTE", "colours_of", "prefix_colours", "rgb"]
 
 PALETTE: tuple[str, ...] = (
     *("#6887ff", "#4cd676", "#a67f38", "#006d91", "#dca0d6", "#3ca694", "#9b54c8", "#94ab39", "#ccb93e"),
@@ -39,11 +42,16 @@ def rgb(colour: str) -> tuple[int, int, int]:
 
 
 def prefix_colours(recording: RecordedData) -> dict[str, int]:
-    """Return the number of each prefix's colour, that of the live views, by when its first task began.
+    """Return the number of each prefix's colour, that of the live views, by when its first task began."""
+    numbers = colours_of(recording.groups)
+    return {row.prefix: numbers[row.prefix] for row in prefix_progress(recording)}
+
+
+def colours_of(groups: Sequence[Group]) -> dict[str, int]:
+    """Return the number of each prefix's colour, the same in all views of a session.
 
     Recordings of old do not say which prefixes their session had: theirs are numbered as their groups are.
     """
-    places = {prefix: i for i, prefix in enumerate(dict.fromkeys(g.prefix for g in recording.groups))}
-    told = {group.prefix: group.colour for group in recording.groups if group.colour is not None}
-    numbers = {**places, **told}
-    return {row.prefix: numbers[row.prefix] % N_COLOURS for row in prefix_progress(recording)}
+    places = {prefix: i for i, prefix in enumerate(dict.fromkeys(group.prefix for group in groups))}
+    told = {group.prefix: group.colour for group in groups if group.colour is not None}
+    return {prefix: number % N_COLOURS for prefix, number in {**places, **told}.items()}

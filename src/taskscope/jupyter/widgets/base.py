@@ -230,8 +230,9 @@ class RecorderWidget(DOMWidget):  # type: ignore[misc]  # ipywidgets is untyped
 
     def _progress_bundle(self, **options: str) -> Bundle:
         session = current_session()
-        progress = self._progress(session, session.recorder.now_s())
-        bundle: Bundle = live_bundle(progress, session.recorder.running(), **options)
+        recorder = session.recorder
+        progress = self._progress(session, recorder.now_s())
+        bundle: Bundle = live_bundle(progress, recorder.running(), recorder.groups, **options)
         return bundle
 
     def _follow(self, session: Session, feed: Feed) -> None:
