@@ -206,6 +206,11 @@ NAMES = (
     ),
     Name("distributed:Client.close", "close(timeout=…)", parameters("self", "timeout")),
     Name(
+        "distributed:Client._start",
+        "a coroutine after which a client has its scheduler",
+        inspect.iscoroutinefunction,
+    ),
+    Name(
         "distributed:Client._close",
         "a coroutine that every way of closing comes to",
         inspect.iscoroutinefunction,

@@ -40,6 +40,9 @@ class Watching:
     def closing(self, client: object) -> None:
         self.heard.append("closing")
 
+    async def opened_in_loop(self, client: object) -> None:
+        self.heard.append("opened in loop")
+
     async def closing_in_loop(self, client: object) -> None:
         self.heard.append("closing in loop")
 
@@ -133,6 +136,9 @@ def test_an_asynchronous_client_tells_in_its_loop_and_an_observer_that_fails_the
     cluster: LocalCluster,
 ) -> None:
     class Failing(Watching):
+        async def opened_in_loop(self, client: object) -> None:
+            raise RuntimeError("ours at first")
+
         async def closing_in_loop(self, client: object) -> None:
             raise RuntimeError("ours")
 
@@ -148,8 +154,8 @@ def test_an_asynchronous_client_tells_in_its_loop_and_an_observer_that_fails_the
     finally:
         adapter.release(watching)
         adapter.release(failing)
-    assert watching.heard == ["closing in loop", "closed"]
-    assert [str(heard) for heard in failing.heard] == ["ours", "closed"]
+    assert watching.heard == ["opened in loop", "closing in loop", "closed"]
+    assert [str(heard) for heard in failing.heard] == ["ours at first", "ours", "closed"]
 
 
 def test_what_a_client_knows_of_its_futures_keeps_no_result(client: Client) -> None:

@@ -323,6 +323,12 @@ class ClusterSource:
 
     # Called on the threads of users ----------------------------------------------------------------------
 
+    async def opened_in_loop(self, client: object) -> None:
+        """Be there before its first task: an event loop cannot wait when that is handed over."""
+        scheduler = self._scheduler_of(client)
+        if scheduler is not None and not scheduler.ready.is_set():
+            await asyncio.to_thread(scheduler.ready.wait, READY_S)
+
     def submitting(self, client: Any, failed: frozenset[Hashable] = frozenset()) -> None:
         """Be ready: a scheduler keeps records only once it was asked for some."""
         self._computes.handing_over(failed)

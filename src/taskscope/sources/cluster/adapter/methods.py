@@ -128,6 +128,22 @@ def _returned(call: Call, error: BaseException | None) -> None:
     _tell(lambda observer: observer.returned(call, error))
 
 
+def _observed_start(original: Callable[..., Any], tap: _Tap) -> Callable[..., Any]:
+    @functools.wraps(original)
+    async def _start(self: Any, *args: Any, **kwargs: Any) -> Any:
+        try:
+            started = await original(self, *args, **kwargs)
+        except BaseException as error:
+            _leave_out_our_frame(error)
+            raise
+        # One that blocks has its scheduler met when it hands over work: that can wait.
+        if tap.is_on and self._asynchronous:
+            await _tell_in_loop(lambda observer: observer.opened_in_loop(self))
+        return started
+
+    return _start
+
+
 def _observed_graph(original: Callable[..., Any], tap: _Tap) -> Callable[..., Any]:
     signature = inspect.signature(original)
 
@@ -227,7 +243,7 @@ def _observed_end(original: Callable[..., Any], tap: _Tap) -> Callable[..., Any]
     async def _close(self: Any, *args: Any, **kwargs: Any) -> Any:
         # One that blocks was asked in `close`, and is asynchronous on its own loop, too.
         if tap.is_on and self._asynchronous and self.status != "closed":
-            await _tell_in_loop(self)
+            await _tell_in_loop(lambda observer: observer.closing_in_loop(self))
         try:
             return await original(self, *args, **kwargs)
         finally:
@@ -250,6 +266,7 @@ def _observed_release(original: Callable[..., Any], tap: _Tap) -> Callable[..., 
 
 
 _REPLACED = {
+    "_start": _observed_start,
     "get": _observed_get,
     "_graph_to_futures": _observed_graph,
     "retry": _observed_retry,
@@ -269,10 +286,10 @@ def _tell(tell: Callable[[Observer], None]) -> None:
             observer.fault("watching a client", error)
 
 
-async def _tell_in_loop(client: Any) -> None:
+async def _tell_in_loop(tell: Callable[[Observer], Awaitable[None]]) -> None:
     for observer in _observers:
         try:
-            await observer.closing_in_loop(client)
+            await tell(observer)
         except Exception as error:  # noqa: BLE001 - see _tell
             observer.fault("watching a client", error)
 

@@ -54,6 +54,9 @@ class Submission:
 class Observer(Protocol):
     """Who is told, on the thread of the user's that does it."""
 
+    async def opened_in_loop(self, client: object) -> None:
+        """Hear that an asynchronous client has its scheduler, in its event loop."""
+
     def submitting(self, client: object, failed: frozenset[Hashable] = frozenset()) -> None:
         """Be ready: a client is about to hand work to its scheduler, or to have it retry what failed."""
 
