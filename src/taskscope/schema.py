@@ -88,6 +88,10 @@ class Column:
         """What a stream carries, as readers of all languages know it; ``?``: it may be unknown."""
         return _wire(self)
 
+    def places(self, values: Sequence[Any]) -> list[int | None]:
+        """Return the places of values among the choices; unknown stays unknown."""
+        return [None if value is None else self.choices.index(value) for value in values]
+
     @property
     def dtype(self) -> np.dtype[Any]:
         """The type of the column in a user's table."""

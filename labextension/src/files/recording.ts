@@ -155,7 +155,9 @@ function cutOffText(problem: string, unknown: readonly string[]): string {
 
 /** The messages, and this one; null: no more. */
 function withWarning({ messages: { n, columns } }: Tables, nowS: number, text: string | null): Section<'messages'> {
-  const last = text === null ? [] : [{ timeS: Float64Array.of(nowS), level: Int32Array.of(1), text: [text] }];
+  const last = text === null ? [] : [{
+    timeS: Float64Array.of(nowS), level: Int32Array.of(1), text: [text], worker: [null], event: Float64Array.of(NaN)
+  }];
   return { first: 0, n: n + last.length, columns: joined([columns, ...last]) };
 }
 

@@ -32,7 +32,9 @@ export const TABLES = {
     columns: {
       time_s: 'time?',
       level: 'int < 2',
-      text: 'text'
+      text: 'text',
+      worker: 'text?',
+      event: 'int? < 9'
     }
   },
   groups: {
@@ -377,7 +379,8 @@ export const BY = {
 
 export const CHOICES = {
   messages: {
-    level: ['info', 'warning']
+    level: ['info', 'warning'],
+    event: ['came', 'restarted', 'paused', 'resumed', 'retired', 'left', 'killed', 'timed out', 'died']
   },
   runs: {
     status: ['running', 'finished', 'erred', 'interrupted']

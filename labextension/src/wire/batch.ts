@@ -112,7 +112,11 @@ export function batchOf({ tasks, ...sections }: Sections, recorder: string, epoc
     estimates: rowsOf(sections.estimates),
     stops: rowsOf(sections.stops).map(({ run, way }) => ({ run, way: choice(CHOICES.stops.way, way) })),
     running: rowsOf(sections.running).map(({ keyText, ...task }) => ({ ...task, key: keyText })),
-    remarks: rowsOf(sections.messages).map(({ level, ...remark }) => ({ ...remark, level: choice(CHOICES.messages.level, level) })),
+    remarks: rowsOf(sections.messages).map(({ level, event, ...remark }) => ({
+      ...remark,
+      level: choice(CHOICES.messages.level, level),
+      event: event === null ? null : choice(CHOICES.messages.event, event)
+    })),
     resources: { first: sections.resources.first, nCores: state.nCores, limitBytes: state.limitBytes, ...sections.resources.columns },
     held: heldOf(sections.cache, metrics, state.cacheUnknown === 1),
     cluster: clusterOf(sections, state.nActivitiesDropped),

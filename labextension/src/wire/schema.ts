@@ -121,6 +121,7 @@ export interface RunningTask {
  * How a compute can be stopped: its cell is interrupted, or its futures are cancelled; not at all, as another thread
  * than that of cells runs it; or it was asked to end already.
  */
+export type WorkerEvent = (typeof CHOICES)['messages']['event'][number];
 export type StopWay = (typeof CHOICES)['stops']['way'][number];
 
 /** When a compute will end; about four of five true ends lie between `earliestS` and `latestS`, if the `nUnseen` tasks of prefixes of which none has ended are like the others. */
@@ -137,6 +138,9 @@ export interface Remark {
   readonly timeS: number | null;
   readonly level: string;
   readonly text: string;
+  /** Of what has happened to a worker: its address, and what. */
+  readonly worker: string | null;
+  readonly event: WorkerEvent | null;
 }
 
 /** Keys as columns; row `i` takes `dims[i]` integers, or one text where that is TEXT_KEY. */

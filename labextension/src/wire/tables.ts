@@ -113,7 +113,9 @@ export const TABLES = {
     columns: {
       time_s: 'time?',
       level: 'int < 2',
-      text: 'text'
+      text: 'text',
+      worker: 'text?',
+      event: 'int? < 9'
     }
   },
   errors: {
@@ -299,7 +301,8 @@ export const CHOICES = {
     way: ['interrupt', 'cancel', 'thread', 'asked']
   },
   messages: {
-    level: ['info', 'warning']
+    level: ['info', 'warning'],
+    event: ['came', 'restarted', 'paused', 'resumed', 'retired', 'left', 'killed', 'timed out', 'died']
   },
   tasks: {
     status: ['finished', 'erred', 'interrupted', 'lost'],

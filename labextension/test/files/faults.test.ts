@@ -84,7 +84,7 @@ it('shows what stands before damage where that is asked for, and says so', async
   const { batch: { tasks, remarks }, problem } = await readRecording(file, { partial: true });
   expect([...tasks.startS]).toEqual([0, 1]);
   expect(problem).toBe('this file is not complete: part 4 is damaged; what follows after that is missing');
-  expect(remarks).toEqual([{ timeS: 10, level: 'warning', text: problem }]);
+  expect(remarks).toEqual([{ timeS: 10, level: 'warning', text: problem, worker: null, event: null }]);
 });
 
 it('shows what was in flight where a file ends as interrupted then', async () => {
@@ -152,7 +152,7 @@ describe('says what is wrong with', () => {
     ['a key that has no text', made({ keys: changed(keyRows(0, 1), { dims: [255] }) }), /a key that is text has one$/],
     ['an integer that cannot be', made({ keys: changed(keyRows(0, 1), { i3: [2 ** 31] }) }), /an integer of a key must be possible$/],
     ['a task of no key', made({ tasks: taskRows(0, [2]) }), /tasks\.key\[0\] must be from 0 to less than 2, got 2$/],
-    ['a level nobody knows', made({ messages: { columns: { time_s: [0], level: [7], text: ['x'] } } }), /messages\.level\[0\] must be from 0 to less than 2/],
+    ['a level nobody knows', made({ messages: { columns: { time_s: [0], level: [7], text: ['x'], worker: [null], event: [null] } } }), /messages\.level\[0\] must be from 0 to less than 2/],
     ['a time beyond all time', made({ tasks: changed(taskRows(0, [0]), { stop_s: [2e10] }) }, { tick_s: 1 }), /tasks\.stop_s\[0\] must be from/],
     ['a key that needs one of another graph', made({ runs: changed(RUN, Object.fromEntries(Object.entries(RUN.columns).map(([name, [value]]) => [name, name === 'run' ? [0, 1] : [value ?? null, value ?? null]]))), graphs: { columns: { run: [0, 1], start_s: [0, 0], is_known: [1, 1], is_valued: [0, 0] } }, keys: changed(keyRows(0, 2), { run: [0, 1] }), dependencies: { columns: { key: [0], dependency: [1] } } }), /a key needs those of its own graph$/],
     ['what was held of no run', made({ holdings: { columns: { run: [3], group: [0], time_s: [0], n_keys: [1], nbytes: [1], n_unsized: [0] } } }), /what was held is of a run$/],

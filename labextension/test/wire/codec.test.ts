@@ -205,13 +205,13 @@ describe('batches', () => {
           duration_s: [10_000_000, 5_000_000], cpu_s: [null, 2_500_000], nbytes: [null, 2 ** 40], error: [null, 0], ...keys(2)
         }
       },
-      messages: { columns: { time_s: [null], level: [0], text: [''] } }
+      messages: { columns: { time_s: [null], level: [0], text: [''], worker: [null], event: [8] } }
     });
     const { groups, lanes, errors, tasks, messages, ...others } = reader({ zero_s: 100 }).read(Uint8Array.from(bytes), new Budget(bytes.length));
     expect(rowsOf(groups)).toEqual([{ name: 'add-1', prefix: 'add', colour: null }]);
     expect(rowsOf(lanes)).toEqual([{ worker: 'main', thread: 140_000_000_000_000, label: 'thread 1' }]);
     expect(rowsOf(errors)).toEqual([{ text: 'ValueError: \u00fc' }]);
-    expect(rowsOf(messages)).toEqual([{ timeS: null, level: 0, text: '' }]);
+    expect(rowsOf(messages)).toEqual([{ timeS: null, level: 0, text: '', worker: null, event: 8 }]);
     expect(Object.values(others).filter(({ n }) => n > 0)).toEqual([]);
     expect({ first: tasks.first, n: tasks.n, rows: rowsOf(tasks) }).toEqual({
       first: 40,
@@ -318,7 +318,7 @@ describe('batches', () => {
           duration_s: [1, 2, 3], cpu_s: [null, 1, 2], nbytes: [5, null, 2 ** 40], error: [null, null, null], ...keys(3)
         }
       },
-      messages: { columns: { time_s: [1, null], level: [0, 1], text: ['\u00e9', 'y'] } }
+      messages: { columns: { time_s: [1, null], level: [0, 1], text: ['\u00e9', 'y'], worker: ['w', null], event: [1, null] } }
     }));
     let seed = 1;
     const random = (n: number): number => (seed = (seed * 48_271) % 2_147_483_647) % n;

@@ -56,7 +56,7 @@ it('a message becomes a batch, whole and converted', () => {
     stops: [{ run: 0, way: 'cancel' }],
     running: [{ run: 0, lane: null, group: 1, key: 'x', startS: 5.5 }],
     estimates: [{ run: 0, stopS: 12.5, earliestS: 11, latestS: 15, nUnseen: 3 }],
-    remarks: [{ timeS: 0.5, level: 'info', text: 'hello' }],
+    remarks: [{ timeS: 0.5, level: 'info', text: 'hello', worker: null, event: null }],
     resources: { first: 0, nCores: null, limitBytes: null, timeS: [], cpuPercent: [], rssBytes: [], nProcesses: [], gap: [] },
     held: {
       first: 0, run: [], group: [], timeS: [], nKeys: [], nbytes: [], nUnsized: [], value: null, nUnvalued: null, metrics: new Map(), isUnknown: false

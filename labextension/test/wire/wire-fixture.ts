@@ -58,7 +58,7 @@ export const TABLES: Record<string, Rows> = {
   estimates: [{ run: 0, stop_s: 12.5 * SECOND, earliest_s: 11 * SECOND, latest_s: 15 * SECOND, n_unseen: 3 }],
   stops: [{ run: 0, way: 1 }],
   running: [{ run: 0, lane: null, group: 1, key_text: 'x', start_s: 5.5 * SECOND }],
-  messages: [{ time_s: SECOND / 2, level: 0, text: 'hello' }]
+  messages: [{ time_s: SECOND / 2, level: 0, text: 'hello', worker: null, event: null }]
 };
 
 function columnsOf(rows: Rows): Record<string, Values> {

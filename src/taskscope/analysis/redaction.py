@@ -107,7 +107,8 @@ class Redaction:
 
     def message(self, message: Message) -> Message:
         """Return a message without what must not leave."""
-        return Message(message.time_s, message.level, self.remark(message.text))
+        worker = message.worker and without_credentials(message.worker)
+        return replace(message, text=self.remark(message.text), worker=worker)
 
     def function(self, function: Function) -> Function:
         """Return a function without what must not leave."""

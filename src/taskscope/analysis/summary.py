@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
@@ -29,7 +30,7 @@ from taskscope.analysis.totals import (
     measure_totals,
 )
 from taskscope.model.recording import RecordedData
-from taskscope.model.tables.records import CLUSTER
+from taskscope.model.tables.records import CLUSTER, Message
 
 __all__ = [
     "NO_DASK",
@@ -46,6 +47,7 @@ _MAX_PREFIXES = 20
 _NAME_WIDTH = 36
 _MAX_FINDINGS = 3
 _FELT_S = 0.1
+_MOST_BAD = 10
 MAX_EXPLAINED = 10_000
 """More tasks would take longer to explain than a person waits for a summary; 5 µs each."""
 
@@ -215,7 +217,21 @@ def _remarks(recording: RecordedData, totals: Totals) -> list[str]:
     if totals.dropped:
         held = totals.n_tasks - totals.dropped
         notes.append(f"only {held:,} of {totals.n_tasks:,} tasks are held; times above are of these")
-    return notes + [f"{m.level}: {printable(m.text, 500)}" for m in recording.messages]
+    return notes + _said(recording.messages)
+
+
+def _said(messages: Sequence[Message]) -> list[str]:
+    """Return messages as lines; of workers the bad ones, and how many came and went as they were meant to."""
+    about_workers = [m for m in messages if m.event is not None]
+    bad = [m for m in about_workers if m.level == "warning"]
+    told = [m for m in messages if m.event is None] + bad[:_MOST_BAD]
+    notes = [f"{m.level}: {printable(m.text, 500)}" for m in told]
+    if len(bad) > _MOST_BAD:
+        more = f"{len(bad) - _MOST_BAD:,} more such things happened to workers: see recording.messages"
+        notes.append(f"warning: {more}")
+    plain = Counter(str(m.event) for m in about_workers if m.level == "info")
+    counts = ", ".join(f"{n:,} {event}" for event, n in plain.items())
+    return notes + ([f"info: workers: {counts}"] if counts else [])
 
 
 def _why(recording: RecordedData) -> list[str]:

@@ -161,7 +161,10 @@ _DECLARED = (
     ),
     Table(
         name="messages",
-        meaning="What was dropped, restored or estimated.",
+        meaning=(
+            "What was dropped, restored or estimated, and what became of workers of a cluster: each time "
+            "that one came, paused, was retired, died…"
+        ),
         columns=_public(Message),
     ),
 )

@@ -193,7 +193,7 @@ _DECLARED = (
     ),
     Table(
         name="messages",
-        meaning="What was dropped, restored or estimated.",
+        meaning="What was dropped, restored or estimated, and what became of workers.",
         columns=(*_optional(shown(Message, "time_s")), *_all(Message, "time_s")),
     ),
     Table(

@@ -9,12 +9,14 @@ from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 from taskscope.model.errortext import describe
-from taskscope.model.tables.records import Message
+from taskscope.model.tables.records import Message, WorkerEvent
 
 __all__ = ["MessageLog"]
 
 _MAX_MESSAGES = 1_000
 _TOO_MANY = "there were more kinds of messages than are kept"
+_MAX_EVENTS = 1_000
+_MORE_EVENTS = "more happened to workers than is kept"
 _Level: TypeAlias = Literal["info", "warning"]
 _log = logging.getLogger("taskscope")
 
@@ -31,7 +33,9 @@ class MessageLog:
 
     def __init__(self, now_s: Callable[[], float]) -> None:
         self._now_s = now_s
-        self._seen: dict[tuple[_Level, str], _Seen] = {}
+        self._seen: dict[tuple[_Level, str] | Message, _Seen] = {}
+        """How often each was said, and when; what happened to a worker happened once."""
+        self._n_events = 0
 
     def add(self, level: _Level, text: str) -> bool:
         """Add a message, or count it again; True if it is a new one that is kept."""
@@ -47,6 +51,14 @@ class MessageLog:
         self._seen[(level, text) if kept else ("warning", _TOO_MANY)] = _Seen(now_s, now_s, 1)
         return kept
 
+    def add_event(self, time_s: float, level: _Level, text: str, worker: str, event: WorkerEvent) -> None:
+        """Add what happened to a worker at some moment, seconds after the recorder's zero."""
+        if self._n_events >= _MAX_EVENTS:
+            self.add("warning", _MORE_EVENTS)
+            return
+        self._n_events += 1
+        self._seen[Message(time_s, level, text, worker, event)] = _Seen(time_s, time_s, 1)
+
     def fault(self, where: str, error: BaseException) -> None:
         """Add a fault of our own; the first of a kind is logged with its traceback."""
         text = f"taskscope failed in {where}: {describe(error)}; the computation was not affected"
@@ -56,11 +68,12 @@ class MessageLog:
     def messages(self, start_s: float = -math.inf, stop_s: float = math.inf) -> list[Message]:
         """Return the messages that came in this time, by first appearance, and how often each came in all."""
         return [
-            Message(
-                seen.first_s if seen.first_s >= start_s else seen.last_s,
-                level,
-                text if seen.count == 1 else f"{text} ({seen.count} times)",
-            )
-            for (level, text), seen in list(self._seen.items())
+            said if isinstance(said, Message) else _counted(*said, seen, start_s)
+            for said, seen in list(self._seen.items())
             if seen.first_s <= stop_s and seen.last_s >= start_s
         ]
+
+
+def _counted(level: _Level, text: str, seen: _Seen, start_s: float) -> Message:
+    time_s = seen.first_s if seen.first_s >= start_s else seen.last_s
+    return Message(time_s, level, text if seen.count == 1 else f"{text} ({seen.count} times)")

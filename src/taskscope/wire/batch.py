@@ -387,7 +387,7 @@ def _of_records(table: str, records: Iterable[object]) -> _Columns:
             continue
         values = [getattr(record, column.name) for record in records]
         if column.choices:
-            columns[column.name] = [column.choices.index(value) for value in values]
+            columns[column.name] = column.places(values)
         elif column.kind == "text":
             columns[column.name] = [None if value is None else wire_text(value) for value in values]
         else:

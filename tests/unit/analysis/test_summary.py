@@ -5,7 +5,7 @@ from typing import Literal
 
 from taskscope.analysis.summary import summary_text
 from taskscope.model.tables.activities import Transfer
-from taskscope.model.tables.records import Message
+from taskscope.model.tables.records import Message, WorkerEvent
 from taskscope.model.tables.workers import WorkerSample
 from tests.support.recordings import ZERO_S, recording_of, run_of
 from tests.support.task_blocks import Row
@@ -108,6 +108,24 @@ def test_the_summary_of_a_cell_without_dask_says_so_and_what_went_wrong() -> Non
             "  warning: not saved: no room",
         ]
     )
+
+
+def test_of_workers_what_went_wrong_is_said_and_of_the_rest_how_many() -> None:
+    def message(text: str, event: WorkerEvent, *, is_bad: bool = False) -> Message:
+        return Message(ZERO_S, "warning" if is_bad else "info", text, "tcp://10.0.0.1:1", event)
+
+    messages = [
+        message("worker 3 came", "came"),
+        *(message(f"worker {i} died", "died", is_bad=True) for i in range(12)),
+        message("worker 4 came", "came"),
+        message("worker 3 was retired", "retired"),
+    ]
+    said = summary_text(recording_of([], messages=messages)).splitlines()
+    assert said[2:] == [
+        *(f"  warning: worker {i} died" for i in range(10)),
+        "  warning: 2 more such things happened to workers: see recording.messages",
+        "  info: workers: 2 came, 1 retired",
+    ]
 
 
 def test_what_was_dropped_is_said() -> None:

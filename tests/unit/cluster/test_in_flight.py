@@ -62,23 +62,6 @@ def test_a_task_that_its_worker_has_no_more(
     assert [(key, status, names.get(w, w), a, b) for key, status, w, a, b in found] == expected
 
 
-def test_a_task_whose_worker_was_killed_for_its_memory_says_so(fake_clock: FakeClock) -> None:
-    world = World(fake_clock)
-    run = world.begin(["x", "y"])
-    world.tell(("killed", THERE, 2.0**20))
-    world.tell(*world.graph({"x": (), "y": ()}), world.send("x"), world.send("y", THERE))
-    world.tell(world.lose("x"), ("killed", HERE, 1_500 * 2.0**20), world.lose("y", THERE))
-    world.finish(run, "erred")
-    assert rows(world.recorder.snapshot(), "tasks", "key", "status", "error") == [
-        ("x", "lost", "worker 0 died"),
-        ("y", "lost", "worker 1 died: killed because of its memory (1 MiB)"),
-    ]
-    assert world.said == [
-        "worker 1 was killed because of its memory (1 MiB)",
-        "worker 0 was killed because of its memory (1,500 MiB)",
-    ]
-
-
 def test_when_a_worker_was_given_a_task_is_by_the_clock_of_the_scheduler(fake_clock: FakeClock) -> None:
     world = World(fake_clock)
     world.begin(["x"])

@@ -302,8 +302,13 @@ def test_what_went_down_with_a_worker_is_told_before_where_it_goes_from_there() 
     plugin.remove_worker(scheduler, "w", stimulus_id="s")
     plugin.add_worker(scheduler, "v")
     told = scheduler.told()
-    assert told[-3:] == [["workers"], ["state", "a", "processing", "other", True], ["workers"]]
-    assert told[:-3] == [["lost", "a", "w", 7.0, True]]
+    assert told == [
+        ["lost", "a", "w", 7.0, True],
+        ["workers"],
+        ["life", "w", 7.0, "gone", True],
+        ["state", "a", "processing", "other", True],
+        ["workers"],
+    ]
 
 
 def test_of_what_is_logged_steals_and_kills_are_told_and_nothing_odd_counts_as_a_task() -> None:
@@ -322,11 +327,36 @@ def test_of_what_is_logged_steals_and_kills_are_told_and_nothing_odd_counts_as_a
     for odd in (None, (), {"worker": "tcp://b", "rss": "much"}, {"rss": 1}, ("confirm", "no such task")):
         plugin.log_event("worker-restart-memory", odd)
         plugin.log_event("stealing", odd)
-    assert scheduler.told(cursor=1) == [
-        ["state", "x-1", "processing", "tcp://b", True],
-        ["killed", "tcp://b", 3.0 * 2**20],
-    ]
+        plugin.log_event("scheduler", odd)
+    told = scheduler.told(cursor=1)
+    assert told[0] == ["state", "x-1", "processing", "tcp://b", True]
+    assert [[*event[:2], *event[3:]] for event in told[1:]] == [["life", "tcp://b", "killed", 3.0 * 2**20]]
     assert scheduler.handlers["taskscope-x"](3, 100, 100)["failed"] == 0
+
+
+def test_what_the_scheduler_logs_of_its_workers_is_told() -> None:
+    scheduler = FakeScheduler()
+    plugin = observed(scheduler)
+    scheduler.workers["w"] = SimpleNamespace(name=7, nanny="n")
+    plugin.add_worker(scheduler, "w")
+    change = {"action": "worker-status-change", "prev-status": "running", "status": "paused"}
+    for topic, told in (
+        ("w", change),
+        ("of no worker", change),
+        ("w", {"action": "closing-worker", "reason": "r" * 5_000}),
+        ("w", {"action": "worker-status-change"}),
+        ("w", {"action": "heartbeat"}),
+        ("scheduler", {"action": "worker-ttl-timed-out", "workers": ["w", "v"], "ttl": 300}),
+        ("scheduler", {"action": "update-graph"}),
+    ):
+        plugin.log_event(topic, told)
+    assert [[*event[:2], *event[3:]] for event in scheduler.told() if event[0] == "life"] == [
+        ["life", "w", "came", ["7", "n"]],
+        ["life", "w", "status", ["running", "paused"]],
+        ["life", "w", "closing", "r" * 1_000],
+        ["life", "w", "timed out", 300.0],
+        ["life", "v", "timed out", 300.0],
+    ]
 
 
 def blocked(name: str, go: str) -> str:

@@ -178,6 +178,8 @@ def test_a_killed_process_leaves_what_it_had_recorded(fake_clock: FakeClock, loa
         ("time_s", "4.5"),
         ("level", "'warning'"),
         ("text", repr(LOST_WITH_THE_END + CUT_OFF_STREAM)),
+        ("worker", "None"),
+        ("event", "None"),
     ):
         tables["messages"][column].append(value)
     assert as_lists(loaded) == tables

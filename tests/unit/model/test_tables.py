@@ -32,7 +32,7 @@ DESIGNED = {
     "cache": "run key prefix metric enter_s exit_s",
     "holdings": "time_s run prefix group n_keys nbytes n_unsized",
     "dependencies": "run key dependency",
-    "messages": "time_s level text",
+    "messages": "time_s level text worker event",
 }
 
 BLOCK_TYPES = {
@@ -164,7 +164,7 @@ def test_dependencies_are_those_of_the_graph(recording: RecordedData) -> None:
 
 def test_messages_are_counted_from_the_zero_of_the_recording(recording: RecordedData) -> None:
     assert plain(recording.to_pandas("messages")) == [
-        {"time_s": 2.0, "level": "warning", "text": "mind the gap"}
+        {"time_s": 2.0, "level": "warning", "text": "mind the gap", "worker": None, "event": None}
     ]
 
 

@@ -706,7 +706,7 @@ def _record(declared: type[_R], row: Mapping[str, Any], table: str = "") -> _R:
 
 
 def _value(column: Column | None, value: object) -> object:
-    if column is not None and column.choices:
+    if column is not None and column.choices and value is not None:
         return column.choices[int(value)]  # type: ignore[call-overload]  # a place
     is_whole = column is not None and column.kind == "whole number" and value is not None
     return int(value) if is_whole else value  # type: ignore[call-overload]  # a number

@@ -432,7 +432,7 @@ def _of_records(table: str, records: Sequence[object]) -> dict[str, Any]:
             continue
         values = [getattr(record, column.name) for record in records]
         if column.choices:
-            values = [column.choices.index(value) for value in values]
+            values = column.places(values)
         elif column.kind == "text":
             values = [None if value is None else fitting(value) for value in values]
         columns[column.name] = values

@@ -38,6 +38,7 @@ __all__ = [
     "RunStatus",
     "RunningTask",
     "TaskBlock",
+    "WorkerEvent",
     "flag_codes",
     "flag_of",
     "join_flags",
@@ -208,13 +209,26 @@ class Estimate:
     ] = 0
 
 
+WorkerEvent: TypeAlias = Literal[
+    "came", "restarted", "paused", "resumed", "retired", "left", "killed", "timed out", "died"
+]
+"""What can happen to a worker, as the scheduler has it; killed: because of its memory."""
+
+
 @dataclass(frozen=True, slots=True)
 class Message:
-    """Something the user should know: what was dropped, restored or estimated."""
+    """Something the user should know: what was dropped, restored or estimated, what became of a worker."""
 
-    time_s: Annotated[float, About("When it was noticed.", unit="s", is_time=True)]
+    time_s: Annotated[
+        float,
+        About("When it was noticed; of a worker, when it happened.", unit="s", is_time=True),
+    ]
     level: Annotated[Literal["info", "warning"], About("How much it matters.")]
     text: Annotated[str, About("What it is.")]
+    worker: Annotated[str | None, About("The address of the worker to which something happened.")] = None
+    event: Annotated[
+        WorkerEvent | None, About("What happened to that worker; killed: because of its memory.")
+    ] = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,7 +13,7 @@ takes its place: what is read of a task that came and ended since is its end. Th
 - ``state``: key, state, worker and moment where that is processing, and whether it was to run since;
 - ``end``: a record like those of the task stream; ``attempt``: one of a failure that is tried again;
 - ``lost``: key, worker, moment, whether that was expected; ``workers``: one has come or gone;
-- ``killed``: worker, how many bytes it had when its nanny killed it for that.
+- ``life``: worker, moment, what happened to it, and what is known of that (`taskscope.sources.cluster.workers.life`).
 
 Where no observer may be put there, and with ``transport="poll"``, the same events are made of the scheduler's
 task stream, of who has what, and of what workers took along (`Polling`). Graphs are read here then, from what
@@ -39,7 +39,7 @@ from taskscope.sources.cluster import adapter
 from taskscope.sources.cluster.adapter import Submission
 from taskscope.sources.cluster.link import Link, Pace
 from taskscope.sources.cluster.runs import TrackedRun
-from taskscope.sources.cluster.workers.known import Watched
+from taskscope.sources.cluster.workers.known import Watched, name_and_nanny
 
 __all__ = ["TRANSPORTS", "Event", "Graphs", "News", "Observer", "Polling", "Transport"]
 
@@ -188,8 +188,14 @@ def _begin(name: str, most: int) -> _Setup:  # noqa: C901 - what travels is in o
                 except Exception:  # noqa: BLE001 - see transition
                     self.n_failed += 1
 
-            def add_worker(self, *_args: Any, **_told: Any) -> None:
+            def add_worker(self, scheduler: Any, worker: Any, **_told: Any) -> None:
                 self.add(["workers"])
+                with suppress(Exception):
+                    found = scheduler.workers[worker]
+                    self.live(worker, "came", [str(found.name)[:1_000], str(found.nanny or "")[:1_000]])
+
+            def live(self, worker: Any, what: str, told: Any, moment: float | None = None) -> None:
+                self.add(["life", str(worker)[:1_000], time() if moment is None else moment, what, told])
 
             def log_event(self, topic: Any, told: Any) -> None:
                 # Anybody may log anything.
@@ -199,13 +205,21 @@ def _begin(name: str, most: int) -> _Setup:  # noqa: C901 - what travels is in o
                         if scheduler.tasks[told[1]].state == "processing":
                             self.note(told[1], "processing")
                     elif topic == "worker-restart-memory":
-                        self.add(["killed", str(told["worker"])[:1_000], float(told["rss"])])
+                        self.live(told["worker"], "killed", float(told["rss"]))
+                    elif topic == "scheduler" and told["action"] == "worker-ttl-timed-out":
+                        for worker in told["workers"]:
+                            self.live(worker, "timed out", float(told["ttl"]))
+                    elif topic in scheduler.workers and told["action"] == "worker-status-change":
+                        self.live(topic, "status", [str(told["prev-status"])[:99], str(told["status"])[:99]])
+                    elif topic in scheduler.workers and told["action"] == "closing-worker":
+                        self.live(topic, "closing", str(told["reason"])[:1_000])
 
             def remove_worker(self, scheduler: Any, worker: Any, **_: Any) -> None:
                 try:
                     self.add(["workers"])
                     for moment, event in reversed(scheduler.get_events(worker)):
                         if isinstance(event, dict) and event.get("action") == "remove-worker":
+                            self.live(worker, "gone", bool(event.get("expected")), moment)
                             for key in event["processing-tasks"]:
                                 self.lose(key, worker, moment, bool(event.get("expected")))
                             break
@@ -426,6 +440,7 @@ def _check(answer: Any) -> None:
         raise RuntimeError(str(why or answer))
 
 
+_KILLED = "worker-restart-memory"
 _PROCESSING_S = 0.5
 _S_PER_KEY = 50e-6
 _Dependencies: TypeAlias = Mapping[Hashable, Collection[Hashable]]
@@ -449,6 +464,9 @@ class Polling:
         self._every_s = _PROCESSING_S
         self._sent: dict[Hashable, str] = {}
         self._gone: set[str] = set()
+        self._statuses: dict[str, str] = {}
+        """Those of the workers, by address, when they were last seen."""
+        self._has_looked = False
 
     async def open(self) -> int:
         """Have the scheduler keep records from now on; return how many it has."""
@@ -495,6 +513,22 @@ class Polling:
         self._sent = sent
         return events, bool(self._gone)
 
+    def look_at(self, identity: Mapping[str, Any]) -> list[Event]:
+        """Return who has come, paused and runs again by what the scheduler says of its workers now."""
+        told: Mapping[str, Any] = identity["workers"]
+        before, self._statuses = self._statuses, {a: str(facts.get("status")) for a, facts in told.items()}
+        # Who was there before anybody looked has not come.
+        new = self._statuses.keys() - before.keys() if self._has_looked else ()
+        self._has_looked = True
+        events: list[Event] = [
+            ("life", address, None, "came", list(name_and_nanny(address, told[address])))
+            for address in sorted(new)
+        ]
+        for address, status in self._statuses.items():
+            if before.get(address, status) != status:
+                events.append(("life", address, None, "status", [before[address], status]))
+        return events
+
     async def ask_losses(self, gone: Iterable[str]) -> list[Event]:
         """Read which tasks were with workers that are gone.
 
@@ -506,16 +540,35 @@ class Polling:
         addresses, self._gone = self._gone.union(gone), set()
         events: list[Event] = []
         for address in addresses:
-            for time_s, told in await self._link.ask("events", topic=address):
-                if isinstance(told, Mapping) and told.get("action") == "remove-worker":
-                    try:
-                        moment, keys = float(time_s), list(told.get("processing-tasks", ()))
-                    except (TypeError, ValueError) as error:
-                        # Anybody's code may log an event of that name.
-                        self._recorder.warn(f"an event of a worker cannot be read: {describe(error)}")
-                        continue
-                    events += [("lost", key, address, moment, told.get("expected")) for key in keys]
+            logged = [
+                *await self._link.ask("events", topic=_KILLED),
+                *await self._link.ask("events", topic=address),
+            ]
+            for time_s, told in logged:
+                try:
+                    events += _events_of(address, float(time_s), told)
+                except (KeyError, TypeError, ValueError) as error:
+                    # Anybody's code may log an event of that name.
+                    self._recorder.warn(f"an event of a worker cannot be read: {describe(error)}")
         return events
+
+
+def _events_of(address: str, moment: float, told: Any) -> Iterable[Event]:
+    """Yield what an event of the scheduler's says that was logged of a worker that is gone."""
+    if not isinstance(told, Mapping):
+        return
+    action = told.get("action")
+    if told.get("worker") == address and "rss" in told:
+        yield "life", address, moment, "killed", float(told["rss"])
+    elif action == "closing-worker":
+        yield "life", address, moment, "closing", str(told["reason"])
+    elif action == "worker-status-change" and told["status"] == "closing_gracefully":
+        yield "life", address, moment, "status", [str(told["prev-status"]), "closing_gracefully"]
+    elif action == "remove-worker":
+        expected = bool(told.get("expected"))
+        yield "life", address, moment, "gone", expected
+        for key in list(told.get("processing-tasks", ())):
+            yield "lost", key, address, moment, expected
 
 
 class Graphs:

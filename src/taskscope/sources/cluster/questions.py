@@ -469,6 +469,7 @@ class Questions:
             self._samples.leave(self._workers.get(address))
         if not self.tasks.is_exact:
             self.tasks.put(await self._polling.ask_losses(gone))
+            self.tasks.put(self._polling.look_at(identity))
 
     async def finish_samples(self, runs: Sequence[TrackedRun], *, until: float) -> None:
         """Ask for all samples there are by now; `runs` go on, and are asked for again.

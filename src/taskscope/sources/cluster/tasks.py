@@ -21,6 +21,7 @@ from taskscope.sources.cluster.observer import Event, News
 from taskscope.sources.cluster.rows import Rows
 from taskscope.sources.cluster.runs import TrackedRun, announce
 from taskscope.sources.cluster.workers.known import Watched, Workers
+from taskscope.sources.cluster.workers.life import WorkersLife
 
 __all__ = ["TO_RUN", "Others", "Tasks"]
 
@@ -33,7 +34,6 @@ _MANY = 1_000
 _MOST_KEYS = 100_000
 """How many tasks a run of others has; then another one follows, and the keys of the first can be let go."""
 _MOST_HELD = 200_000
-_MOST_KILLED = 1_000
 
 
 class Others:
@@ -153,8 +153,7 @@ class Tasks:
         """Records that are told together."""
         self._ending: set[Hashable] = set()
         self._afterwards: list[Event] = []
-        self._killed: dict[str, str] = {}
-        """Of workers, by address, why their nannies killed them."""
+        self._life = WorkersLife(watched.workers, watched.recorder)
         self._changed: set[TrackedRun] = set()
         self._counted: set[TrackedRun] = set()
         self.is_exact = False
@@ -332,8 +331,10 @@ class Tasks:
                 self._flush()
                 key, worker, moment, expected = told
                 self._lose(key, str(worker), float(moment), is_expected=bool(expected))
-            case "killed":
-                self._note_killed(*told)
+            case "life":
+                address, moment, what, details = told
+                at = self._recorder.clock.perf_counter() if moment is None else self._on_axis(float(moment))
+                self._life.take(str(address), at, str(what), details)
             case "tasks" if self._graph is not None:
                 self._read_tasks(self._graph, *told)
 
@@ -459,18 +460,8 @@ class Tasks:
         if task is not None and (task.run in self._runs or task.run.log.is_of_others):
             worker = self._workers.get(address)
             self._need(task.run, key)
-            left = "left" if is_expected else "died"
-            why = f"{worker.label} {left}" + (f": {self._killed[address]}" if address in self._killed else "")
+            why = self._life.why_gone(address, is_expected=is_expected)
             task.run.lose(key, (address, worker.label), self._on_axis(moment), why)
-
-    def _note_killed(self, address: str, n_bytes: float) -> None:
-        """Tell that a worker was killed because of its memory, and know it when its tasks are lost."""
-        why = f"killed because of its memory ({n_bytes / 2**20:,.0f} MiB)"
-        self._killed[address] = why
-        while len(self._killed) > _MOST_KILLED:
-            del self._killed[next(iter(self._killed))]
-        if self._runs:
-            self._recorder.warn(f"{self._workers.get(address).label} was {why}")
 
     def _on_axis(self, moment: float) -> float:
         """Return where a moment of the scheduler's clock is on that of the recorder's."""

@@ -11,7 +11,7 @@ from taskscope.record import LaneKey, Recorder
 from taskscope.sources.cluster.link import Link
 from taskscope.sources.cluster.workers.clocks import HostClocks, WorkerClock
 
-__all__ = ["Watched", "Worker", "WorkerSampler", "Workers", "thread_id"]
+__all__ = ["Watched", "Worker", "WorkerSampler", "Workers", "name_and_nanny", "thread_id"]
 
 
 def thread_id(number: Any) -> int:
@@ -47,6 +47,8 @@ class Worker:
     """When the last coroutine of each of their lanes ended."""
     n_held: int = 0
     """How many results it held when it last told."""
+    nanny: str = ""
+    """Where the nanny listens that restarts it; empty where there is none."""
 
     @property
     def label(self) -> str:
@@ -101,8 +103,7 @@ class Workers:
         told: Mapping[str, Any] = identity["workers"]
         for address, facts in told.items():
             worker = self.get(str(address))
-            # Names are numbers, texts, or anything else that was given.
-            worker.name = str(facts.get("name", address))
+            worker.name, worker.nanny = name_and_nanny(address, facts)
             worker.n_threads = int(facts.get("nthreads", 0))
             worker.n_held = _n_held(facts)
             self._seen(worker, facts)
@@ -124,6 +125,12 @@ class Workers:
     def __contains__(self, address: object) -> bool:
         """Return whether the scheduler has told of this worker."""
         return address in self._told
+
+
+def name_and_nanny(address: str, facts: Mapping[str, Any]) -> tuple[str, str]:
+    """Return what a worker is called, and where its nanny listens."""
+    # Names are numbers, texts, or anything else that was given.
+    return str(facts.get("name", address)), str(facts.get("nanny") or "")
 
 
 def _n_held(facts: Mapping[str, Any]) -> int:
