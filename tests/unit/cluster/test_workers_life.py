@@ -114,6 +114,10 @@ def test_a_worker_that_its_nanny_started_anew_was_restarted_and_another_one_came
     fake_clock: FakeClock,
 ) -> None:
     world = World(fake_clock)
+    world.tell(life(world, "came", ["6", ""], "tcp://10.0.0.1:9"))
+    # Who comes while nothing runs is no news.
+    assert world.said == []
+    world.begin(["x-1"])
     world.tell(life(world, "came", ["7", NANNY]), life(world, "gone", False))
     world.tell(life(world, "came", ["7", NANNY], NEXT), life(world, "came", ["8", ""], "tcp://10.0.0.1:4"))
     assert [(m.worker, m.text, m.event) for m in world.recorder.messages] == [
@@ -129,10 +133,9 @@ def test_what_becomes_of_workers_is_bounded_and_that_is_said(
 ) -> None:
     monkeypatch.setattr(messages, "_MAX_EVENTS", 2)
     world = World(fake_clock)
+    world.begin(["x-1"])
     for _ in range(2):
-        world.tell(
-            life(world, "status", ["running", "paused"]), life(world, "status", ["paused", "running"])
-        )
+        world.tell(life(world, "status", ["running", "paused"]), life(world, "status", ["paused", "running"]))
         fake_clock.advance(1.0)
     paused = "worker 0 paused: it begins no task until it has memory again"
     assert world.recorder.messages == [

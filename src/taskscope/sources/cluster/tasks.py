@@ -153,7 +153,7 @@ class Tasks:
         """Records that are told together."""
         self._ending: set[Hashable] = set()
         self._afterwards: list[Event] = []
-        self._life = WorkersLife(watched.workers, watched.recorder)
+        self._life = WorkersLife(watched.workers, watched.recorder, lambda: bool(self._runs or others.since))
         self._changed: set[TrackedRun] = set()
         self._counted: set[TrackedRun] = set()
         self.is_exact = False

@@ -13,6 +13,7 @@ Of a ``life`` event, what happened is one of
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from typing import Any, Literal, TypeVar
 
 from taskscope.model.tables.records import WorkerEvent
@@ -37,11 +38,14 @@ class WorkersLife:
         What they are called.
     recorder
         Where to tell.
+    is_computing
+        Asked whether anything runs: who comes and goes meanwhile as it is meant to is told of then only.
     """
 
-    def __init__(self, workers: Workers, recorder: Recorder) -> None:
+    def __init__(self, workers: Workers, recorder: Recorder, is_computing: Callable[[], bool]) -> None:
         self._workers = workers
         self._recorder = recorder
+        self._is_computing = is_computing
         self._why: dict[str, str] = {}
         """Why a worker is going, by address."""
         self._alone: dict[str, None] = {}
@@ -116,6 +120,8 @@ class WorkersLife:
         event: WorkerEvent,
         level: Literal["info", "warning"] = "warning",
     ) -> None:
+        if level == "info" and not self._is_computing():
+            return
         label = self._workers.get(address).label
         log, time_s = self._recorder.messages_log, self._recorder.seconds(moment)
         log.add_event(time_s, level, f"{label} {text}", address, event)
