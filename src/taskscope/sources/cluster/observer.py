@@ -13,7 +13,8 @@ takes its place: what is read of a task that came and ended since is its end. Th
 - ``state``: key, state, worker and moment where that is processing, and whether it was to run since;
 - ``end``: a record like those of the task stream; ``attempt``: one of a failure that is tried again;
 - ``lost``: key, worker, moment, whether that was expected; ``workers``: one has come or gone;
-- ``life``: worker, moment, what happened to it, and what is known of that (`taskscope.sources.cluster.workers.life`).
+- ``life``: worker, moment, what happened to it, and what is known of that
+  (`taskscope.sources.cluster.workers.life`).
 
 Where no observer may be put there, and with ``transport="poll"``, the same events are made of the scheduler's
 task stream, of who has what, and of what workers took along (`Polling`). Graphs are read here then, from what
