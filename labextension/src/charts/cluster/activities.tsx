@@ -19,6 +19,7 @@ import type { TextTable } from '../ui/tables';
 import { ActivityLegend, activityTable } from './activity-legend';
 import { activityFacts } from './activity-tip';
 import { KIND_STYLES, cssColour } from './kinds';
+import { hitLife, paintLife } from './life';
 import { rangeLines } from './range';
 import { ShownActivities } from './shown';
 import { paintStrip, stripTop } from './strip';
@@ -49,7 +50,7 @@ export class ActivityLayer implements LaneLayer {
 
   version(): string {
     const { window, store } = this.context;
-    const seen = `${store.epoch ?? ''} ${this.cluster.activities.version} ${window.firstRun} ${window.lastRun ?? ''} ${this.#hidden.join('')}`;
+    const seen = `${store.epoch ?? ''} ${this.cluster.activities.version} ${store.tables.remarks.length} ${window.firstRun} ${window.lastRun ?? ''} ${this.#hidden.join('')}`;
     if (seen !== this.#seen) {
       this.#seen = seen;
       this.#sums = this.cluster.activities.sums(window);
@@ -78,6 +79,11 @@ export class ActivityLayer implements LaneLayer {
   }
 
   draw(pixels: Uint32Array, width: number, picture: Picture, ratio: number): void {
+    this.#drawActivities(pixels, width, picture, ratio);
+    paintLife(pixels, width, picture, this.context.store.tables, ratio);
+  }
+
+  #drawActivities(pixels: Uint32Array, width: number, picture: Picture, ratio: number): void {
     const { layout, scene, theme, filter, matches } = picture;
     this.#dark = theme.dark;
     if (this.cluster.activities.n === 0) {
@@ -103,8 +109,12 @@ export class ActivityLayer implements LaneLayer {
   hit(scene: Scene, layout: LaneLayout, point: CanvasPoint, onTask: boolean): Tip | null {
     const box = rowAt(layout, point.yPx);
     const x = point.xPx - layout.plotLeftPx;
-    if (box?.row.kind !== 'lane' || x < 0 || x > layout.plotWidthPx) {
+    if (box === null || x < 0 || x > layout.plotWidthPx) {
       return null;
+    }
+    const happened = hitLife(box.row, x, scene, layout, this.context.store.tables, this.context.trans);
+    if (happened !== null || box.row.kind !== 'lane') {
+      return happened;
     }
     const barTop = box.topPx + (layout.rowPx - layout.barPx) / 2;
     if (onTask && point.yPx < stripTop({ top: barTop, height: layout.barPx, ratio: 1 })) {

@@ -1,5 +1,6 @@
 /** CPU and memory of a cluster's workers: of all of them together, or of one that the person chooses. */
 import { formatBytes, formatCount, formatDuration, formatPercent, printable } from '../../lib/format';
+import type { Span } from '../../lib/span';
 import { valueAxis } from '../../lib/value-ticks';
 import type { Quantity, WorkerSeries, WorkerStore } from '../../store';
 import type { ClusterWorker } from '../../wire';
@@ -14,6 +15,8 @@ import type { TimeFrame } from '../timeline/time/time-frame';
 import type { TrackContext } from '../timeline/track';
 import type { ComponentChildren } from '../ui/render';
 import type { TextTable } from '../ui/tables';
+import type { Happening } from './life';
+import { drawLife, happenings, lifeAt, lifeTable } from './life';
 import { WORKERS_CSS } from './style';
 import { drawWorkers } from './workers-draw';
 import type { WorkersSummary } from './workers-summary';
@@ -49,6 +52,8 @@ export class WorkersTrack extends PlotTrack {
   #listed = '';
   #series: WorkerSeries | null = null;
   #summary: WorkersSummary | null = null;
+  #told: readonly Happening[] = [];
+  #span: Span | null = null;
   #growing = false;
   #zeroS = 0;
   #seen = '';
@@ -78,13 +83,15 @@ export class WorkersTrack extends PlotTrack {
     const { store, window, trans } = this.context;
     const workers = this.#workers;
     const own = sampleSpan(store.tables, window);
-    const seen = [workers?.version, this.#worker, own?.startS, own?.stopS, frame?.growing].join(' ');
+    const seen = [workers?.version, this.#worker, own?.startS, own?.stopS, frame?.growing, store.tables.remarks.length].join(' ');
+    this.#span = frame?.span ?? null;
     if (seen !== this.#seen && !(frame?.paused === true && this.#summary !== null)) {
       this.#seen = seen;
       this.#zeroS = frame?.zeroS ?? 0;
       this.#growing = frame?.growing ?? false;
       this.#choices = this.#list(workers?.workers ?? []);
       this.#series = workers?.series(this.#worker) ?? null;
+      this.#told = happenings(store.tables, this.#worker === null ? null : (workers?.workers[this.#worker]?.address ?? ''));
       this.#summary = own === null || this.#series === null ? null : summariseWorkers(this.#series, own);
     }
     return this.#summary === null ? trans.__('nothing was heard of workers during this compute') : null;
@@ -126,6 +133,7 @@ export class WorkersTrack extends PlotTrack {
   drawPlots(brush: Brush, plots: readonly Plot[]): void {
     if (this.#series !== null && this.#summary !== null) {
       drawWorkers(brush, plots, this.#series, this.#summary, this.context.trans);
+      drawLife(brush, plots, this.#told);
     }
   }
 
@@ -133,8 +141,9 @@ export class WorkersTrack extends PlotTrack {
     const { trans } = this.context;
     const at = trans.__('at %1', formatDuration(timeS - this.#zeroS));
     const i = this.#series?.at(timeS) ?? -1;
+    const happened = this.#span === null ? [] : lifeAt(this.#told, timeS, this.#span, this.#zeroS, trans);
     if (this.#series === null || i < 0 || this.#series.nWorkers[i] === 0) {
-      return [at, trans.__('no samples')];
+      return [at, trans.__('no samples'), ...happened];
     }
     const series = this.#series;
     const value = (quantity: Quantity): number | null => {
@@ -144,6 +153,7 @@ export class WorkersTrack extends PlotTrack {
     const [rss, managed] = [value('rssBytes'), value('managedBytes')];
     return [
       at,
+      ...happened,
       ...(this.#worker === null ? [trans._n('%2 worker', '%2 workers', series.nWorkers[i] as number, formatCount(series.nWorkers[i] as number))] : []),
       trans.__('CPU %1', cores(value('cpuPercent'))),
       trans.__('memory %1', formatBytes(rss)),
@@ -219,7 +229,7 @@ export class WorkersTrack extends PlotTrack {
         row(trans.__('Limit'), 'limitBytes', formatBytes),
         ...this.#known.map(extra => row(this.#named(extra), extra.quantity, extra.format))
       ]
-    }];
+    }, ...(this.#told.length === 0 ? [] : [lifeTable(this.#told, this.#zeroS, trans)])];
   }
 
   get #workers(): WorkerStore | undefined {

@@ -186,6 +186,35 @@ it('a kind is hidden and shown by its button', async () => {
   ]);
 });
 
+it('marks what happened to a worker in the rows of its lanes, and says it there', async () => {
+  const store = new TaskStore({ cluster: new ClusterStore() });
+  const { batch } = await readRecording(documentOf('cluster'));
+  const [own, other] = ['tcp://10.0.0.1:4001', 'tls://10.0.0.2:4002'];
+  store.append({ ...batch, remarks: [
+    { timeS: 0.25, level: 'warning', text: 'worker a paused', worker: own, event: 'paused' },
+    { timeS: 0.5, level: 'info', text: 'worker a runs again', worker: own, event: 'resumed' },
+    { timeS: 0.25, level: 'warning', text: 'worker 7 died', worker: other, event: 'died' },
+    { timeS: 0.25, level: 'warning', text: 'of nobody', worker: null, event: null }
+  ] });
+  const layer = CLUSTER_CHARTS.layer({ store, window: { firstRun: 0, lastRun: null }, trans: english, request: () => undefined });
+  const scene = { span: { startS: 0, stopS: 3 }, zeroS: 0, runs: null, nowS: 3, paused: false } as Partial<Scene> as Scene;
+  const rows = [{ kind: 'worker', worker: own, label: 'worker a', lanes: [0, 1], collapsed: false }, { kind: 'lane', id: 0, label: 'thread 1', inset: true }] as const;
+  const layout = layoutLanes(rows, { plotLeftPx: 100, plotWidthPx: 300, scrollPx: 0 });
+  const theme = { dark: false, lane: '#ffffff', error: '#d60000', ink: '#102030' } as Partial<Picture['theme']> as Picture['theme'];
+  const picture = { layout, scene, theme, filter: { hidden: null, focus: -1 } } as Partial<Picture> as Picture;
+  const pixels = new Uint32Array(300 * 20).fill(BELOW);
+  layer?.draw(pixels, 300, picture, 1);
+  const row = [...pixels.subarray(300, 600)];
+  expect(row.flatMap((pixel, x) => (pixel === BELOW ? [] : [[x, pixel.toString(16)]]))).toEqual([
+    [24, 'ff0000d6'], [25, 'ff0000d6'], [49, 'ff302010'], [50, 'ff302010']
+  ]);
+  const at = (xPx: number, yPx: number): unknown => layer?.hit(scene, layout, { xPx, yPx }, true);
+  const said = (key: string, ...rows: string[][]): object => ({ kind: 'facts', facts: { key, rows, note: null }, colour: null });
+  expect(at(126, 5)).toEqual(said('worker a', ['at 250 ms', 'worker a paused']));
+  expect(at(148, layout.rowPx + 5)).toEqual(said('thread 1', ['at 500 ms', 'worker a runs again']));
+  expect(at(180, 5)).toBe(null);
+});
+
 it('says nothing of activities where there are none', async () => {
   const el = await mounted('');
   expect(el.querySelector<HTMLElement>('.tsk-activities')?.hidden).toBe(true);

@@ -96,3 +96,23 @@ it('is not there where no worker was heard of', async () => {
   const el = await mounted('');
   expect(el.querySelector<HTMLElement>('.tsk-workers')?.hidden).toBe(true);
 });
+
+it('has what became of workers as a table, of all of them or of the one that is chosen', async () => {
+  const store = new TaskStore({ cluster: new ClusterStore() });
+  const { batch } = await readRecording(documentOf('cluster'));
+  store.append({ ...batch, remarks: [
+    { timeS: 0.5, level: 'warning', text: 'worker a paused', worker: 'tcp://10.0.0.1:4001', event: 'paused' },
+    { timeS: 1.5, level: 'warning', text: 'worker 7 died', worker: 'tls://10.0.0.2:4002', event: 'died' }
+  ] });
+  const el = document.createElement('div');
+  document.body.append(el);
+  mountTracks(el, store, ['workers'], { signal: new AbortController().signal, clusters: CLUSTER_CHARTS });
+  vi.runOnlyPendingTimers();
+  const told = (): (string | null)[][] => rows(el).slice(5);
+  expect(told()).toEqual([['500 ms', 'worker a paused'], ['1.5 s', 'worker 7 died']]);
+  const select = el.querySelector('select') as HTMLSelectElement;
+  select.value = '1';
+  select.dispatchEvent(new Event('change'));
+  vi.runOnlyPendingTimers();
+  expect(told()).toEqual([['1.5 s', 'worker 7 died']]);
+});
