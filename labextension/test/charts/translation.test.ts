@@ -80,7 +80,7 @@ const TABLES: Partial<Batch> = {
   progress: [smallProgress({ prefix: 'DATA-a', finished: 4, erred: 1, running: 1, interrupted: 1, spared: 2 }), ...Array.from({ length: 10 }, (_, i) => smallProgress({ prefix: `DATA-${i}` }))],
   resources: resourceColumns([{ at: 0, cpu: null, rss: 1e9 }, { at: 5, cpu: 100, rss: 2e9, gap: true, n: 3 }, { at: 10, cpu: 200, rss: 1e9 }]),
   held: heldColumns([{ at: 2, keys: 3, bytes: 3000, unsized: 1, value: 4, unvalued: 1 }, { at: 9, keys: 0, value: 0 }], { metrics: new Map([[0, 'DATA-metric']]) }),
-  remarks: [{ timeS: 1, level: 'warning', text: 'DATA-remark' }],
+  remarks: [{ timeS: 1, level: 'warning', text: 'DATA-remark', worker: null, event: null }],
   dropped: 5
 };
 

@@ -25,7 +25,7 @@ describe('tables', () => {
 
   it('the newest thousand remarks are kept', () => {
     const tables = new Tables();
-    const remarks = Array.from({ length: 1001 }, (_, i) => ({ timeS: i, level: 'info', text: `${i}` }));
+    const remarks = Array.from({ length: 1001 }, (_, i) => ({ timeS: i, level: 'info', text: `${i}`, worker: null, event: null }));
     tables.merge(batchOf([], { seq: 1, remarks }));
     expect(tables.remarks).toEqual(remarks.slice(1));
   });

@@ -156,9 +156,9 @@ describe('tables', () => {
 
   it('a repeated stream does not repeat remarks', () => {
     const store = new TaskStore();
-    const batch: Partial<Batch> = { remarks: [{ timeS: 1, level: 'info', text: 'one' }] };
+    const batch: Partial<Batch> = { remarks: [{ timeS: 1, level: 'info', text: 'one', worker: null, event: null }] };
     store.append(batchOf([], batch));
-    store.append(batchOf([], { seq: 1, remarks: [{ timeS: 2, level: 'info', text: 'two' }] }));
+    store.append(batchOf([], { seq: 1, remarks: [{ timeS: 2, level: 'info', text: 'two', worker: null, event: null }] }));
     expect(store.tables.remarks.map(remark => remark.text)).toEqual(['one', 'two']);
     store.append(batchOf([], batch));
     expect(store.tables.remarks.map(remark => remark.text)).toEqual(['one']);
