@@ -235,7 +235,12 @@ class ProfileOptions(Options):
         "A file, or a tuple of files, to write at the end, in the format of the extension.",
         "A ``.taskscope`` file is also written while computes run, for the case that the process is killed.",
         Argument(("-D", "--dump"), "FILE", help="save the recording, by FILE's extension", in_run=True),
-        Argument(("-T", "--text"), "FILE", help="save the summary; .txt", in_run=True),
+        Argument(
+            ("-T", "--text"),
+            "FILE",
+            help="save the summary and the lines that tasks took their time in; .txt",
+            in_run=True,
+        ),
     )
     overwrite: bool = option(
         False,

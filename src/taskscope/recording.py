@@ -14,6 +14,7 @@ from taskscope.analysis.explain.critical_path import CriticalPath, critical_path
 from taskscope.analysis.explain.finding import Explanation
 from taskscope.analysis.explain.findings import explain
 from taskscope.analysis.explain.replay import WhatIf, what_if
+from taskscope.analysis.lines import Lines, Named, lines
 from taskscope.analysis.profile import Profile, profile
 from taskscope.analysis.summary import summary_text
 from taskscope.analysis.worker_stacks import in_proportion
@@ -161,6 +162,45 @@ class Recording(RecordedData):
             If no task of such a prefix, or on such a worker, was recorded.
         """
         return profile(self, prefix=prefix, start_s=start_s, stop_s=stop_s, worker=worker)
+
+    def lines(self, prefix: str | None = None, function: Named | None = None) -> Lines:
+        """Return which source lines tasks took their time in, from samples of their call stacks.
+
+        Parameters
+        ----------
+        prefix
+            Only tasks of this prefix.
+        function
+            Only this function: itself, or its name; of a qualified name (``Class.method``) the end is enough.
+
+        Returns
+        -------
+        Lines
+            It prints as source text with the time of each line, in the manner of ``%lprun``; `to_pandas` and
+            ``table()`` have a row for each line with its time, standard error and share of CPU.
+
+        Raises
+        ------
+        UnknownNameError
+            If no task of such a prefix was recorded, or no sample saw such a function.
+        OptionError
+            If `function` has no Python code.
+
+        Examples
+        --------
+        >>> import dask, taskscope
+        >>> with taskscope.profile(display=False) as run:
+        ...     _ = dask.delayed(sum)([1, 2]).compute(scheduler="synchronous")
+        >>> run.recording.lines()
+        no sample was taken: sampling begins a tenth of a second after the first compute
+
+        Notes
+        -----
+        Of tasks in threads of this process. A line has the time of what it calls, too. Source text is read
+        when it is asked for, and left out where its file has changed since. Samples estimate: what is shorter
+        than a few of them (a hundredth of a second each) is hardly met.
+        """
+        return lines(self, prefix, function)
 
     def critical_path(self, run: int | None = None) -> CriticalPath:
         """Return what set the makespan: a chain of tasks, and of waits with their causes.

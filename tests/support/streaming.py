@@ -29,7 +29,7 @@ _NEEDS: dict[object, Collection[object]] = {
 }
 
 _STACK = [
-    code
+    (code, 0)
     for code in compile("def inner(): pass\ndef outer(): inner()", "work.py", "exec").co_consts
     if isinstance(code, CodeType)
 ]

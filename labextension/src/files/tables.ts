@@ -347,6 +347,23 @@ export const TABLES = {
       seconds: 'f8'
     }
   },
+  lines: {
+    mode: 'append',
+    columns: {
+      run: 'int',
+      prefix: 'int of stack_prefixes',
+      worker: 'int of stack_workers',
+      function: 'int? of functions',
+      line: 'int',
+      count: 'int',
+      seconds: 'f8',
+      self_seconds: 'f8',
+      cpu_s: 'f8',
+      cpu_known_s: 'f8',
+      squares: 'f8',
+      self_squares: 'f8'
+    }
+  },
   totals: {
     mode: 'append',
     columns: {

@@ -50,6 +50,8 @@ def clipped(data: RecordedData, first_run: int, earlier: AbstractSet[int]) -> Re
         stacks=replace(
             stacks,
             rows=stacks.rows.part(_of(stacks.rows.run, runs, earlier, stacks.rows.start >= data.zero_s)),
+            # Earlier runs are on clusters, of which no lines are known.
+            lines=stacks.lines.part(np.isin(stacks.lines.run, list(runs))),
         ).pruned(),
         holdings=data.holdings.part(_of(data.holdings.run, runs, earlier, data.holdings.time >= data.zero_s)),
     )

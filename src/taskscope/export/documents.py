@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import BinaryIO
 
 from taskscope.analysis.compare import ComparedData
+from taskscope.analysis.lines import lines
 from taskscope.analysis.summary import summary_text
 from taskscope.model.recording import RecordedData
 from taskscope.report import page_html
@@ -14,8 +15,11 @@ __all__ = ["write_comparison", "write_html", "write_text"]
 
 
 def write_text(recording: RecordedData, file: BinaryIO) -> None:
-    """Write the summary."""
-    file.write(f"{summary_text(recording)}\n".encode())
+    """Write the summary, and the source lines that tasks were sampled in, if they were."""
+    text = summary_text(recording)
+    if len(recording.stacks.lines):
+        text += f"\n\n{lines(recording).text()}"
+    file.write(f"{text}\n".encode())
 
 
 def write_html(recording: RecordedData, file: BinaryIO) -> None:

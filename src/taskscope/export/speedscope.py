@@ -1,6 +1,7 @@
 """The call stacks of a recording in the format of speedscope (speedscope.app).
 
-The types say what of its JSON schema is used, ``file-format-schema.json``; one profile is one worker.
+The types say what of its JSON schema is used, ``file-format-schema.json``. One profile is one worker; where
+source lines are known, another one has them, without what they called.
 """
 
 from __future__ import annotations
@@ -71,10 +72,14 @@ def write_speedscope(recording: RecordedData, file: BinaryIO) -> None:
     stacks = recording.stacks
     if stacks.interval_s is None:
         raise OptionError("this recording has no call stacks to export; record it with stacks=True")
+    frames = list(_frames(stacks))
+    profiles = [_profile(stacks, worker) for worker in range(len(stacks.workers))]
+    of_lines = np.unique(stacks.lines.worker).tolist()
+    profiles += [_lines_profile(stacks, worker, frames) for worker in of_lines]
     content: File = {
         "$schema": SCHEMA,
-        "shared": {"frames": list(_frames(stacks))},
-        "profiles": [_profile(stacks, worker) for worker in range(len(stacks.workers))],
+        "shared": {"frames": frames},
+        "profiles": profiles,
         "name": str(recording.metadata.get("label") or "taskscope"),
         "activeProfileIndex": 0,
         "exporter": f"taskscope {recording.metadata.get('taskscope', '')}".strip(),
@@ -106,6 +111,35 @@ def _profile(stacks: StackColumns, worker: int) -> SampledProfile:
         "endValue": float(sum(weights)),
         "samples": [[first + p, *_calls(stacks, n)] for n, p in zip(nodes, prefixes, strict=True)],
         "weights": weights,
+    }
+
+
+def _lines_profile(stacks: StackColumns, worker: int, frames: list[Frame]) -> SampledProfile:
+    """Return the time of lines themselves, below their function; frames of lines are added to `frames`."""
+    lines = stacks.lines
+    mine = lines.part((lines.worker == worker) & (lines.self_seconds > 0))
+    of_line: dict[tuple[int, int], int] = {}
+    samples = []
+    for prefix, place, line in zip(
+        mine.prefix.tolist(), mine.function.tolist(), mine.line.tolist(), strict=True
+    ):
+        samples.append([len(stacks.functions) + prefix])
+        if place < 0:
+            continue
+        if (place, line) not in of_line:
+            of_line[place, line] = len(frames)
+            function = stacks.functions[place]
+            frame: Frame = {"name": f"{function.name}:{line}", "file": function.file}
+            frames.append({**frame, "line": line} if line > 0 else frame)
+        samples[-1] += [place, of_line[place, line]]
+    return {
+        "type": "sampled",
+        "name": f"lines of worker {stacks.workers[worker]}",
+        "unit": "seconds",
+        "startValue": 0.0,
+        "endValue": float(mine.self_seconds.sum()),
+        "samples": samples,
+        "weights": mine.self_seconds.tolist(),
     }
 
 

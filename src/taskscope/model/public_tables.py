@@ -15,6 +15,7 @@ from taskscope.model.tables.columns import Measured, RowBlock
 from taskscope.model.tables.held import HeldRows
 from taskscope.model.tables.records import FLAGS, Group, Lane, Message, Run
 from taskscope.model.tables.resources import ResourceRows
+from taskscope.model.tables.stacks import LineRows
 from taskscope.model.tables.workers import Metric, WorkerSample
 from taskscope.schema import Column, Table, columns_of, derived, shown
 
@@ -152,6 +153,27 @@ _DECLARED = (
             shown(HeldRows, "n_keys"),
             shown(HeldRows, "nbytes"),
             shown(HeldRows, "n_unsized"),
+        ),
+    ),
+    Table(
+        name="lines",
+        meaning="One row for each source line that samples of call stacks saw in tasks of a prefix, of those "
+        "that ran in this process. Times are estimates, and have what a line called in them, so they add up "
+        "within a function, not over all rows; `self_seconds` add up over all of them. "
+        "`recording.lines()` has them with source text and errors.",
+        columns=(
+            shown(LineRows, "run"),
+            _PREFIX,
+            derived("worker", "text", "The number of the process."),
+            derived("file", "text", "The file.", optional=True),
+            derived(
+                "function",
+                "text",
+                "The function that the line is in; none where Dask called C code itself.",
+                optional=True,
+            ),
+            *(shown(LineRows, name) for name in ("line", "count", "seconds", "self_seconds")),
+            *(shown(LineRows, name) for name in ("cpu_s", "cpu_known_s", "squares", "self_squares")),
         ),
     ),
     Table(

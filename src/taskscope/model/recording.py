@@ -155,7 +155,7 @@ class RecordedData:
         Parameters
         ----------
         name
-            One of ``runs tasks activities transfers resources workers metrics cache holdings`` and
+            One of ``runs tasks activities transfers resources workers metrics cache holdings lines`` and
             ``dependencies messages``.
 
         Raises
@@ -174,7 +174,7 @@ class RecordedData:
         Parameters
         ----------
         name
-            One of ``runs tasks activities transfers resources workers metrics cache holdings`` and
+            One of ``runs tasks activities transfers resources workers metrics cache holdings lines`` and
             ``dependencies messages``.
 
         Raises
@@ -387,6 +387,21 @@ def _holdings(recording: RecordedData) -> Columns:
     }
 
 
+def _lines(recording: RecordedData) -> Columns:
+    stacks, rows = recording.stacks, recording.stacks.lines
+    functions = [*stacks.functions, None]
+    return {
+        "run": rows.run.astype(np.int64),
+        "prefix": _texts(stacks.prefixes)[rows.prefix],
+        "worker": _texts(stacks.workers)[rows.worker],
+        "file": _texts([f and f.file for f in functions])[rows.function],
+        "function": _texts([f and f.name for f in functions])[rows.function],
+        "line": rows.line,
+        "count": rows.count.astype(np.int64),
+        **{name: values for name, values in rows.arrays().items() if values.dtype.kind == "f"},
+    }
+
+
 def _metric(recording: RecordedData, run: int, graph: GraphColumns) -> NDArray[np.float64]:
     if recording.metadata.get("metric") == "count":
         return np.ones(len(graph.group))
@@ -433,6 +448,7 @@ _BUILDERS: Mapping[str, Callable[[RecordedData], Columns]] = {
     "metrics": _metrics,
     "cache": _cache,
     "holdings": _holdings,
+    "lines": _lines,
     "dependencies": _dependencies,
     "messages": _messages,
 }

@@ -27,7 +27,7 @@ from taskscope.model.tables.records import (
     RunningTask,
 )
 from taskscope.model.tables.resources import ResourceRows
-from taskscope.model.tables.stacks import Function, StackRows
+from taskscope.model.tables.stacks import Function, LineRows, StackRows
 from taskscope.model.tables.workers import Metric, WorkerSample
 from taskscope.schema import Column, Table, columns_of, derived, shown
 
@@ -455,6 +455,26 @@ _FILED = (
         meaning="Those of the cycle that goes on.",
         mode="whole",
         columns=_STACK,
+    ),
+    Table(
+        name="lines",
+        meaning="Samples of call stacks, added up by source line.",
+        columns=(
+            shown(LineRows, "run"),
+            _whole("prefix", "The prefix of the task.", refers="stack_prefixes.id"),
+            _whole("worker", "The worker.", refers="stack_workers.id"),
+            _whole(
+                "function",
+                "The function; none where Dask called C code.",
+                optional=True,
+                refers="functions.id",
+            ),
+            *(
+                replace(column, is_exact=column.kind == "number")
+                for column in columns_of(LineRows)
+                if column.name not in {"run", "prefix", "worker", "function"}
+            ),
+        ),
     ),
     Table(
         name="totals",

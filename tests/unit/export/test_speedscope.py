@@ -11,6 +11,7 @@ import pytest
 
 from taskscope.cli import main
 from taskscope.errors import ExistingFileError, OptionError
+from taskscope.model.tables.stacks import LineRows
 from taskscope.recording import Recording
 from tests.support.recordings import recording_of
 from tests.support.stacks import Sample, stacks_of
@@ -104,3 +105,29 @@ def test_a_file_is_not_replaced_unasked(recording: Recording, tmp_path: Path) ->
     with pytest.raises(ExistingFileError):
         recording.to_speedscope(tmp_path / "a.json")
     assert (tmp_path / "a.json").read_text() == "mine"
+
+
+def test_lines_are_a_profile_of_their_own_below_their_functions(tmp_path: Path) -> None:
+    stacks = stacks_of([Sample(("f", "g"), 3, 0.3)])
+    # Lines 4 of f, 2 of g, and C code that Dask called: only what runs itself is a sample.
+    lines = LineRows.of(
+        [
+            (0, 0, 0, 0, 4, 3, 0.3, 0.0, 0.0, 0.0, 0.03, 0.0),
+            (0, 0, 0, 1, 2, 3, 0.3, 0.3, 0.0, 0.0, 0.03, 0.03),
+            (0, 0, 0, -1, 0, 1, 0.1, 0.1, 0.0, 0.0, 0.01, 0.01),
+        ]
+    )
+    path = tmp_path / "a.json"
+    replace(recording_of([Row(key="x-1")]), stacks=replace(stacks, lines=lines)).to_speedscope(path)
+    content = json.loads(path.read_text())
+    jsonschema.validate(content, SCHEMA)
+    assert content["shared"]["frames"][-1] == {"name": "g:2", "file": "g.py", "line": 2}
+    assert content["profiles"][1] == {
+        "type": "sampled",
+        "name": "lines of worker 1234",
+        "unit": "seconds",
+        "startValue": 0.0,
+        "endValue": 0.4,
+        "samples": [[2, 1, 3], [2]],
+        "weights": [0.3, 0.1],
+    }

@@ -31,6 +31,8 @@ DESIGNED = {
     "metrics": "run worker prefix activity seconds nbytes count",
     "cache": "run key prefix metric enter_s exit_s",
     "holdings": "time_s run prefix group n_keys nbytes n_unsized",
+    "lines": "run prefix worker file function line count seconds self_seconds cpu_s cpu_known_s squares "
+    "self_squares",
     "dependencies": "run key dependency",
     "messages": "time_s level text worker event",
 }

@@ -12,10 +12,11 @@ from taskscope.record.tables.stacklog import StackPlace
 from tests.support.fake_clock import FakeClock
 
 
-def code(name: str) -> CodeType:
+def code(name: str) -> tuple[CodeType, int]:
+    """Return a function's code, with the offset that a call of it begins at."""
     namespace: dict[str, Callable[[], None]] = {}
     exec(f"def {name}(): pass", namespace)
-    return namespace[name].__code__
+    return namespace[name].__code__, 0
 
 
 F, G, H = code("f"), code("g"), code("h")
@@ -159,7 +160,7 @@ def test_a_snapshot_has_the_samples_of_its_runs() -> None:
 
 
 def test_names_that_no_encoder_takes_are_escaped(log: StackLog) -> None:
-    odd = F.replace(co_name="a\ud800", co_qualname="a\ud800", co_filename="<b\udfff>")
-    log.add(0, "x", "w", [odd], 0.01)
+    odd = F[0].replace(co_name="a\ud800", co_qualname="a\ud800", co_filename="<b\udfff>")
+    log.add(0, "x", "w", [(odd, 0)], 0.01)
     (function,) = log.between(0, None).functions
     assert (function.name, function.file) == ("a\\ud800", "<b\\udfff>")

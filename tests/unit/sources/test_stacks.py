@@ -3,6 +3,7 @@ from __future__ import annotations
 import os
 import sys
 import threading
+import time
 from collections.abc import Callable, Iterator
 from types import CodeType, FrameType
 from typing import Any
@@ -19,13 +20,13 @@ from taskscope.options import Options
 from taskscope.record import Recorder
 from taskscope.recording import Recording
 from taskscope.session import Session
-from taskscope.sources.stacks import StackSampler, has_interpreter_lock, task_stack
+from taskscope.sources.stacks import StackSampler, has_interpreter_lock, task_stack, thread_cpu_s
 from tests.support.local_computes import watching
 from tests.support.waiting import PATIENCE_S, until
 
 
-def names(stack: list[CodeType] | None) -> list[str] | None:
-    return None if stack is None else [code.co_name for code in stack]
+def names(stack: list[tuple[CodeType, int]] | None) -> list[str] | None:
+    return None if stack is None else [code.co_name for code, _ in stack]
 
 
 def own_stack() -> list[str] | None:
@@ -197,6 +198,63 @@ def test_a_compute_that_is_over_at_once_says_why_there_are_no_samples(session: S
     assert note == "no sample was taken: sampling begins a tenth of a second after the first compute"
 
 
+@pytest.mark.parametrize("scheduler", ["synchronous", "threads"])
+def test_lines_have_the_shares_of_time_that_they_took(session: Session, scheduler: str) -> None:
+    session.hold(session, Options(stacks=True, profile_interval=0.002))
+    watched = Watched(session)
+    took: dict[str, float] = {"long": 0.0, "short": 0.0}
+
+    def task() -> None:
+        # The first sample stands for what was before it.
+        watched.until(2)
+        for name, pause_s in (("long", 0.3), ("short", 0.1)):
+            start_s = time.perf_counter()
+            rest(name, pause_s)
+            took[name] += time.perf_counter() - start_s
+
+    def rest(name: str, pause_s: float) -> None:
+        if name == "long":
+            time.sleep(pause_s)
+        else:
+            time.sleep(pause_s)
+
+    delayed(task)().compute(scheduler=scheduler)
+    found = Recording.of(session.recorder.snapshot()).lines(function=rest)
+    by_line = {line.number - rest.__code__.co_firstlineno: line for line in found.functions[0].lines}
+    share = by_line[2].seconds / (by_line[2].seconds + by_line[4].seconds)
+    assert share == pytest.approx(took["long"] / sum(took.values()), abs=0.06)
+    assert found.functions[0].seconds == pytest.approx(sum(took.values()), rel=0.1)
+    assert all(line.cpu_share < 0.3 or not sys.platform.startswith("linux") for line in by_line.values())
+
+
+def test_a_line_that_computes_is_told_from_one_that_waits(session: Session) -> None:
+    session.hold(session, Options(stacks=True, profile_interval=0.002))
+    watched = Watched(session)
+
+    def task() -> None:
+        watched.until(2)
+        n, start_s = watched.n_samples(), time.thread_time()
+        while time.thread_time() - start_s < 0.1 or watched.n_samples() < n + 5:
+            pass  # noqa: E701 - one line
+
+    delayed(task)().compute(scheduler="synchronous")
+    (of_task,) = Recording.of(session.recorder.snapshot()).lines(function=task).functions
+    last = of_task.lines[-1]
+    assert last.number == task.__code__.co_firstlineno + 3
+    # Others have the processor for some of the time.
+    assert (0.05 < last.cpu_share <= 1.0) == sys.platform.startswith("linux")
+
+
+def test_the_cpu_time_of_a_thread_that_has_ended_is_unknown() -> None:
+    thread = threading.Thread(target=lambda: None)
+    thread.start()
+    number = thread.ident
+    thread.join()
+    assert number is not None
+    assert thread_cpu_s(number) is None
+    assert (thread_cpu_s(threading.get_ident()) is not None) == sys.platform.startswith("linux")
+
+
 def test_the_shortest_interval_that_anyone_asked_for_holds(session: Session) -> None:
     session.hold(session, Options(stacks=True, profile_interval=0.05))
     session.hold("other", Options(stacks=True, profile_interval=0.002, profile_cycle=0.5))
@@ -340,7 +398,7 @@ def test_every_block_is_sampled_while_another_one_holds_the_session(session: Ses
 def test_a_fault_ends_no_sampling_but_its_own(session: Session, monkeypatch: pytest.MonkeyPatch) -> None:
     failed = threading.Event()
 
-    def fail_once(frame: FrameType | None) -> list[CodeType] | None:
+    def fail_once(frame: FrameType | None) -> list[tuple[CodeType, int]] | None:
         if not failed.is_set():
             failed.set()
             raise ValueError("broken")

@@ -134,6 +134,7 @@ class Changes:
             writer.add_stacks(stacks)
         elif stacks.interval_s is not None:
             writer.add_sampling(stacks.interval_s, stacks.cycle_s, stacks.dropped, 0)
+            writer.add_lines(stacks)
         writer.add_records("metrics", list(map(redaction.metric, recording.metrics)))
         writer.add_records("totals", list(map(redaction.total, recording.totals)))
         n_all = recording.dropped + sum(map(len, recording.blocks))

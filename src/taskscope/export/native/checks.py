@@ -17,6 +17,7 @@ from taskscope.model.recording import RecordedData
 from taskscope.model.streams import MAX_KEY_INTS
 from taskscope.model.tables.columns import GraphColumns, RowBlock
 from taskscope.model.tables.records import Run
+from taskscope.model.tables.stacks import LineRows
 from taskscope.schema import Table, columns_of
 
 __all__ = ["check_head", "check_metadata", "check_recording", "check_run", "check_section", "require"]
@@ -169,6 +170,11 @@ def check_recording(recording: RecordedData) -> None:
     samples = recording.resources.n_processes
     require((np.abs(samples) < 2**31).all(), "the number of processes must be possible")
     require((recording.stacks.rows.seconds >= 0).all(), "a time must be possible")
+    check_columns(LineRows, recording.stacks.lines.arrays())
+    sums = ("seconds", "self_seconds", "cpu_s", "cpu_known_s", "squares", "self_squares")
+    require(
+        all((getattr(recording.stacks.lines, name) >= 0).all() for name in sums), "a time must be possible"
+    )
     require(
         all(0 <= n < 2**31 for s in recording.workers for n in (s.n_threads, s.n_executing or 0)),
         "the number of threads must be possible",

@@ -51,7 +51,7 @@ from taskscope.model.tables.records import (
     split_flags,
 )
 from taskscope.model.tables.resources import ResourceRows
-from taskscope.model.tables.stacks import NO_STACKS, Function, StackColumns, StackRows
+from taskscope.model.tables.stacks import NO_STACKS, Function, LineRows, StackColumns, StackRows
 from taskscope.model.tables.workers import Metric, WorkerSample
 from taskscope.schema import Column, columns_of
 
@@ -434,9 +434,19 @@ class _Tables:
             interval_s=float(said["interval_s"]),
             cycle_s=None if said["cycle_s"] is None else float(said["cycle_s"]),
             dropped=int(said["n_dropped"]),
+            lines=self._lines(),
         )
         # What was sampled of computes before the block has calls, too, and what is told anew has them twice.
         return stacks.pruned() if self._head["grows"] else stacks
+
+    def _lines(self) -> LineRows:
+        read = {column.name: self._column("lines", column.name) for column in columns_of(LineRows)}
+        return LineRows(
+            **{
+                column.name: np.nan_to_num(read[column.name], nan=-1.0).astype(column.stored[0])
+                for column in columns_of(LineRows)
+            }
+        )
 
     def _stack_names(self) -> list[str]:
         return [column.name for column in FILE["stacks"].columns]

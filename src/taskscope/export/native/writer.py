@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import Any, BinaryIO, TypeAlias
 
@@ -84,6 +85,8 @@ class FileWriter:
         }
         self._encoder = Encoder(FILE, header, tick_s=self._tick_s, level=_LEVEL)
         self._added = dict.fromkeys(FILE, 0)
+        self._places: defaultdict[str, dict[Hashable, int]] = defaultdict(dict)
+        """The rows of functions, and of names that samples refer to."""
         self._waiting: dict[str, list[Columns]] = {}
         self._n_bytes = 0
         self._group_names: list[str] = []
@@ -327,11 +330,49 @@ class FileWriter:
         workers: Sequence[str],
     ) -> None:
         """Add functions, calls, and names of prefixes and workers; numbers are rows of the file."""
+        self._note_places("functions", functions)
         self.add_records("functions", functions)
         if len(parent):
             self.add("calls", {"parent": parent.astype(np.int64), "function": function.astype(np.int64)})
+        self._note_places("stack_prefixes", prefixes)
         self._add_texts("stack_prefixes", prefixes)
+        self._note_places("stack_workers", workers)
         self._add_texts("stack_workers", workers)
+
+    def _note_places(self, table: str, values: Sequence[Hashable]) -> None:
+        self._places[table] |= {value: self._added[table] + n for n, value in enumerate(values)}
+
+    def add_lines(self, stacks: StackColumns) -> None:
+        """Add what was summed by line; the names that it refers to are looked up, or added."""
+        lines = stacks.lines
+        if not len(lines):
+            return
+        named: dict[str, tuple[Sequence[Any], NDArray[np.integer]]] = {
+            "functions": (stacks.functions, lines.function[lines.function >= 0]),
+            "stack_prefixes": (stacks.prefixes, lines.prefix),
+            "stack_workers": (stacks.workers, lines.worker),
+        }
+        new: dict[str, list[Any]] = {}
+        for table, (values, used) in named.items():
+            known = self._places[table]
+            new[table] = [v for v in (values[n] for n in np.unique(used).tolist()) if v not in known]
+        nothing = np.empty(0, np.int32)
+        self.add_calls(new["functions"], nothing, nothing, new["stack_prefixes"], new["stack_workers"])
+        rows = {
+            table: np.array([self._places[table].get(value, -1) for value in values], np.int64)
+            for table, (values, _) in named.items()
+        }
+        function = np.full(len(lines), -1, np.int64)
+        function[lines.function >= 0] = rows["functions"][lines.function[lines.function >= 0]]
+        self.add(
+            "lines",
+            {
+                **lines.arrays(),
+                "prefix": rows["stack_prefixes"][lines.prefix],
+                "worker": rows["stack_workers"][lines.worker],
+                "function": function,
+            },
+        )
 
     def add_stack_rows(self, rows: StackRows) -> None:
         """Add samples whose numbers are rows of the file."""
@@ -365,6 +406,7 @@ class FileWriter:
         columns["call"] = np.where(columns["call"] < 0, -1, columns["call"] + first["calls"])
         if len(stacks.rows):
             self.add("stacks", columns)
+        self.add_lines(stacks)
 
 
 def stack_columns(rows: StackRows) -> dict[str, Any]:

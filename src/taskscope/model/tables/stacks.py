@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Annotated
 
 import numpy as np
@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from taskscope.schema import About, Rows
 
-__all__ = ["NOT_SAMPLED_WITHOUT_LOCK", "NO_STACKS", "Function", "StackColumns", "StackRows"]
+__all__ = ["NOT_SAMPLED_WITHOUT_LOCK", "NO_STACKS", "Function", "LineRows", "StackColumns", "StackRows"]
 
 NOT_SAMPLED_WITHOUT_LOCK = (
     "call stacks are not sampled: this Python runs threads without its global lock (GIL), and looking at the "
@@ -45,6 +45,40 @@ class StackRows(Rows):
 
 
 @dataclass(frozen=True, slots=True, eq=False)
+class LineRows(Rows):
+    """Sums over samples as equally long columns, by source line: each counts once for a line that it saw."""
+
+    run: Annotated[NDArray[np.int32], About("The compute.", refers="runs.run")]
+    prefix: Annotated[NDArray[np.uint32], About("A place in `StackColumns.prefixes`.")]
+    worker: Annotated[NDArray[np.uint32], About("A place in `StackColumns.workers`.")]
+    function: Annotated[
+        NDArray[np.int32],
+        About("A place in `StackColumns.functions`; -1 where Dask called C code itself."),
+    ]
+    line: Annotated[NDArray[np.int64], About("The number of the line in its file; 0: unknown.")]
+    count: Annotated[NDArray[np.uint32], About("How many samples saw it.")]
+    seconds: Annotated[
+        NDArray[np.float64],
+        About("The time these samples stand for, an estimate, with what the line called.", unit="s"),
+    ]
+    self_seconds: Annotated[
+        NDArray[np.float64],
+        About("The part of it in which the line itself ran, or C code that it called.", unit="s"),
+    ]
+    cpu_s: Annotated[
+        NDArray[np.float64],
+        About("How much CPU time the thread took in those of these samples that know it.", unit="s"),
+    ]
+    cpu_known_s: Annotated[
+        NDArray[np.float64], About("The time that the samples stand for that know the CPU time.", unit="s")
+    ]
+    squares: Annotated[
+        NDArray[np.float64], About("The squares of the times that the samples stand for, added up.")
+    ]
+    self_squares: Annotated[NDArray[np.float64], About("The same, of those in which the line itself ran.")]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class StackColumns:
     """All samples of a recording.
 
@@ -63,6 +97,8 @@ class StackColumns:
         Seconds between samples, and the length of a cycle, as they were asked for; None if nothing sampled.
     dropped
         How many samples are no longer held.
+    lines
+        The same samples, all of them, by source line; none of those that others counted.
     """
 
     functions: tuple[Function, ...]
@@ -74,9 +110,11 @@ class StackColumns:
     interval_s: float | None = None
     cycle_s: float | None = None
     dropped: int = 0
+    lines: LineRows = field(default_factory=LineRows.empty)
 
     def pruned(self) -> StackColumns:
         """Return the same without calls, functions and names that no row refers to."""
+        lines, n_rows = self.lines, len(self.rows)
         used = np.zeros(len(self.parent), bool)
         used[self.rows.node[self.rows.node >= 0]] = True
         # Parents stand before their children, so one pass from the end reaches all of them.
@@ -84,24 +122,39 @@ class StackColumns:
             if used[node] and self.parent[node] >= 0:
                 used[self.parent[node]] = True
         places = np.append(np.cumsum(used) - 1, -1).astype(np.int32)
-        functions, function = np.unique(self.function[used], return_inverse=True)
-        prefixes, prefix = np.unique(self.rows.prefix, return_inverse=True)
-        workers, worker = np.unique(self.rows.worker, return_inverse=True)
+        n_calls, of_line = np.count_nonzero(used), lines.function >= 0
+        functions, function = _places(self.function[used], lines.function[of_line])
+        prefixes, prefix = _places(self.rows.prefix, lines.prefix)
+        workers, worker = _places(self.rows.worker, lines.worker)
         rows = replace(
             self.rows,
-            prefix=prefix.astype(np.uint32),
-            worker=worker.astype(np.uint32),
+            prefix=prefix[:n_rows].astype(np.uint32),
+            worker=worker[:n_rows].astype(np.uint32),
             node=places[self.rows.node],
         )
+        of_lines = np.full(len(lines), -1, np.int32)
+        of_lines[of_line] = function[n_calls:]
         return replace(
             self,
             functions=tuple(self.functions[place] for place in functions.tolist()),
             parent=places[self.parent[used]],
-            function=function.astype(np.int32),
+            function=function[:n_calls].astype(np.int32),
             prefixes=tuple(self.prefixes[place] for place in prefixes.tolist()),
             workers=tuple(self.workers[place] for place in workers.tolist()),
             rows=rows,
+            lines=replace(
+                lines,
+                function=of_lines,
+                prefix=prefix[n_rows:].astype(np.uint32),
+                worker=worker[n_rows:].astype(np.uint32),
+            ),
         )
+
+
+def _places(*columns: NDArray[np.integer]) -> tuple[NDArray[np.integer], NDArray[np.integer]]:
+    """Return which numbers stand in these columns, and where each element of them is among these."""
+    found, place = np.unique(np.concatenate(columns), return_inverse=True)
+    return found, place
 
 
 NO_STACKS = StackColumns((), np.empty(0, np.int32), np.empty(0, np.int32), (), (), StackRows.empty())

@@ -1,4 +1,4 @@
-"""Call stacks as the sampler saw them: a tree of calls, and counts per cycle."""
+"""Call stacks as the sampler saw them: a tree of calls, counts per cycle, and sums per source line."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from taskscope.model.keys import key_text
-from taskscope.model.tables.stacks import Function, StackColumns, StackRows
+from taskscope.model.tables.stacks import Function, LineRows, StackColumns, StackRows
 from taskscope.record.tables.log import Log
 
 __all__ = ["CountedCalls", "StackLog", "StackPart", "StackPlace"]
@@ -22,9 +22,13 @@ _MAX_NODES = 100_000
 _MAX_DEPTH = 256
 _MAX_ROWS = 500_000
 _MAX_PREFIXES = 10_000
+_MAX_LINE_ROWS = 200_000
 _MORE = "(more)"
 _Sums: TypeAlias = dict[tuple[int, int, int, int], list[float]]
 """Samples, and the seconds they stand for, by run, prefix, worker and innermost call."""
+_LineSums: TypeAlias = dict[tuple[int, int, int, int], list[float]]
+"""What `LineRows` has of values, by run, prefix, worker and line."""
+_N_LINE_SUMS = 7
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +94,8 @@ class StackLog:
     """Samples of the threads of this process, and those that others hand over.
 
     One thread writes; others may read meanwhile. The tree has at most 100,000 calls of at most 256 levels:
-    what is beyond counts for the call it was made from. The oldest rows go beyond half a million.
+    what is beyond counts for the call it was made from. The oldest rows go beyond half a million. Lines have
+    at most 200,000 sums: what is beyond counts as ``(more)``.
 
     Parameters
     ----------
@@ -121,13 +126,25 @@ class StackLog:
             self._nodes: dict[tuple[int, int], int] = {}
             self._prefixes: dict[str, int] = {}
             self._workers: dict[str, int] = {}
+            self._lines: dict[tuple[int, int], int] = {}
+            self._line_of: dict[tuple[int, int], int] = {}
+            """Places of lines by the identity of a code object and the offset in it."""
+            self._line_sums: _LineSums = {}
             self._open: _Sums = {}
             self._open_s: float | None = None
             self._log = Log(StackRows, _MAX_ROWS)
             self._dropped = 0
             self.interval_s = self.cycle_s = None
 
-    def add(self, run: int, prefix: str, worker: str, stack: Sequence[CodeType], seconds: float) -> None:
+    def add(
+        self,
+        run: int,
+        prefix: str,
+        worker: str,
+        stack: Sequence[tuple[CodeType, int]],
+        seconds: float,
+        cpu_s: float | None = None,
+    ) -> None:
         """Count one sample.
 
         Parameters
@@ -135,15 +152,60 @@ class StackLog:
         run, prefix, worker
             Whose task was being run.
         stack
-            The code of the calls, innermost first.
+            The code of the calls and the offset of the instruction that each is at, innermost first.
         seconds
             The time the sample stands for.
+        cpu_s
+            How much CPU time the thread took in it; None where that is unknown.
         """
         with self._lock:
-            node = self._node(map(self._see, stack[: -_MAX_DEPTH - 1 : -1]))
+            node = self._node(self._see(code) for code, _ in stack[: -_MAX_DEPTH - 1 : -1])
             if self._open_s is None:
                 self._open_s = self._now_s()
-            _count(self._open, (run, self._prefix(prefix), self._worker(worker), node), 1, seconds)
+            of = run, self._prefix(prefix), self._worker(worker)
+            _count(self._open, (*of, node), 1, seconds)
+            self._sum_lines(of, stack, seconds, cpu_s)
+
+    def _sum_lines(
+        self,
+        of: tuple[int, int, int],
+        stack: Sequence[tuple[CodeType, int]],
+        seconds: float,
+        cpu_s: float | None,
+    ) -> None:
+        # In a recursion a line stands on the stack more than once; the innermost call comes first.
+        lines = dict.fromkeys(self._line(code, offset) for code, offset in stack) or {
+            self._place_line(-1, 0): None
+        }
+        own = seconds
+        square = seconds * seconds
+        for line in lines:
+            sums = self._line_sums.get((*of, line)) or self._new_line_sums(of, line)
+            sums[0] += 1
+            sums[1] += seconds
+            sums[2] += own
+            if cpu_s is not None:
+                sums[3] += cpu_s
+                sums[4] += seconds
+            sums[5] += square
+            sums[6] += own * seconds
+            own = 0.0
+
+    def _new_line_sums(self, of: tuple[int, int, int], line: int) -> list[float]:
+        if len(self._line_sums) >= _MAX_LINE_ROWS:
+            line = self._place_line(self._place(Function(_MORE, "", 0)), 0)
+        return self._line_sums.setdefault((*of, line), [0.0] * _N_LINE_SUMS)
+
+    def _line(self, code: CodeType, offset: int) -> int:
+        """Return the place of the line of an instruction."""
+        known = self._line_of.get((id(code), offset))
+        if known is None:
+            line = _line_at(code, offset)
+            known = self._line_of[id(code), offset] = self._place_line(self._see(code), line)
+        return known
+
+    def _place_line(self, function: int, line: int) -> int:
+        return self._lines.setdefault((function, line), len(self._lines))
 
     def hand_over(self, start_s: float, counted: Iterable[CountedCalls]) -> None:
         """Add a cycle of samples that others counted.
@@ -187,8 +249,20 @@ class StackLog:
                 self.interval_s,
                 self.cycle_s,
                 self._dropped,
+                self._line_rows(first_run, last_run),
             )
         return columns.pruned()
+
+    def _line_rows(self, first_run: int, last_run: int | None) -> LineRows:
+        lines = list(self._lines)
+        last = np.inf if last_run is None else last_run
+        return LineRows.of(
+            [
+                (run, prefix, worker, *lines[line], *sums)
+                for (run, prefix, worker, line), sums in self._line_sums.items()
+                if first_run <= run <= last
+            ]
+        )
 
     def since(self, at: StackPlace) -> StackPart:
         """Return what is new since `at`; rows of the cycle that goes on come anew each time."""
@@ -264,6 +338,14 @@ class StackLog:
         if place == len(self._functions):
             self._functions.append(function)
         return place
+
+
+def _line_at(code: CodeType, offset: int) -> int:
+    """Return the line of an instruction: that of the definition where a frame has none yet."""
+    for first, stop, line in code.co_lines():
+        if first <= offset < stop:
+            return line or code.co_firstlineno
+    return code.co_firstlineno
 
 
 def _count(sums: _Sums, key: tuple[int, int, int, int], count: int, seconds: float) -> None:

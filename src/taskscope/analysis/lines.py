@@ -1,0 +1,402 @@
+"""Which source lines tasks took their time in: a statistical profile, from samples of call stacks."""
+
+from __future__ import annotations
+
+import inspect
+import linecache
+import math
+import sysconfig
+import tokenize
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from difflib import get_close_matches
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from taskscope.analysis.profile import profile
+from taskscope.analysis.quantities import format_count, plural, printable
+from taskscope.errors import OptionError, TaskscopeError, UnknownNameError, required
+from taskscope.model.recording import Columns, RecordedData
+from taskscope.model.tables.stacks import Function, LineRows, StackColumns, StackRows
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+__all__ = ["FunctionLines", "Line", "Lines", "Named", "lines", "lines_text"]
+
+Named: TypeAlias = str | Callable[..., object]
+"""A function, or what it is called: its name, or as much of the end of its qualified name as tells it."""
+
+_CUT_OFF = (
+    "lines are not in this file: they are written last, and its process was killed, or its end is missing"
+)
+_MOST_SHOWN = 5
+_MOST_KNOWN = 20
+_LIBRARIES = tuple(sysconfig.get_path(name) for name in ("stdlib", "platstdlib", "purelib", "platlib"))
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """One source line, as samples saw it.
+
+    Parameters
+    ----------
+    number
+        Which line of the file it is.
+    source
+        What it says; None where the file is not here, or has changed since.
+    n_samples
+        How many samples saw it.
+    seconds, seconds_error
+        The time that these stand for, with what the line called, and its standard error.
+    self_seconds
+        The part of it in which the line itself ran, or C code that it called.
+    cpu_share
+        Which part of the time its thread took CPU; NaN where that is unknown.
+    """
+
+    number: int
+    source: str | None
+    n_samples: int
+    seconds: float
+    seconds_error: float
+    self_seconds: float
+    cpu_share: float
+
+
+@dataclass(frozen=True, slots=True)
+class FunctionLines:
+    """The lines of one function.
+
+    Parameters
+    ----------
+    function
+        The function, and where it is defined.
+    seconds
+        How long it was on a stack, with all it called; an estimate.
+    lines
+        Those that samples saw, by number.
+    """
+
+    function: Function
+    seconds: float
+    lines: tuple[Line, ...]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Lines:
+    """Source lines of the functions that tasks ran, with the time they took.
+
+    Parameters
+    ----------
+    functions
+        The functions, the longest first.
+    seconds, n_samples
+        The time that all samples of these tasks stand for, and how many they are.
+    unattributed_seconds
+        The part of it in which no Python function was on the stack: Dask called C code itself.
+    note
+        Why there is nothing, or less than was run; None if there is nothing to say.
+
+    Notes
+    -----
+    Seconds are estimates: each sample stands for the time since the one before. Samples stand for different
+    times, so the standard error of a share ``p`` is ``sqrt(p (1 - p) / n)`` where ``n`` is the square of
+    their sum over the sum of their squares. A line that calls itself again counts once for each sample.
+    """
+
+    functions: tuple[FunctionLines, ...]
+    seconds: float
+    n_samples: int
+    unattributed_seconds: float
+    note: str | None
+
+    def table(self) -> Columns:
+        """Return one row per line as equally long columns, the functions that took longest first.
+
+        Columns: ``file, function, line, n_samples, seconds, seconds_error, self_seconds, share`` (of the
+        time of all these tasks), ``cpu_share, source``.
+        """
+        rows = [(each.function, line) for each in self.functions for line in each.lines]
+        seconds = np.array([line.seconds for _, line in rows], np.float64)
+        return {
+            "file": _texts([function.file for function, _ in rows]),
+            "function": _texts([function.name for function, _ in rows]),
+            "line": np.array([line.number for _, line in rows], np.int64),
+            "n_samples": np.array([line.n_samples for _, line in rows], np.int64),
+            "seconds": seconds,
+            "seconds_error": np.array([line.seconds_error for _, line in rows], np.float64),
+            "self_seconds": np.array([line.self_seconds for _, line in rows], np.float64),
+            "share": seconds / self.seconds if self.seconds else np.full(len(rows), np.nan),
+            "cpu_share": np.array([line.cpu_share for _, line in rows], np.float64),
+            "source": _texts([line.source for _, line in rows]),
+        }
+
+    def to_pandas(self) -> pd.DataFrame:
+        """Return the table as a pandas DataFrame.
+
+        Raises
+        ------
+        MissingDependencyError
+            If pandas is not installed.
+        """
+        with required("to_pandas", "pandas"):
+            import pandas as pd
+        return pd.DataFrame(dict(self.table()))
+
+    def text(self) -> str:
+        """Return functions with their source and the time of each line, in the manner of ``%lprun``.
+
+        Of more than one function those are shown that are in no library, at most five; the table has all.
+        """
+        if not self.functions:
+            return self.note or "no sample saw a line of a Python function"
+        shown = self._shown()
+        head = f"Sampled, not counted: {format_count(self.n_samples)} {plural('sample', self.n_samples)}"
+        parts = [f"{head} of {self.seconds:.3g} s in tasks; ± is the standard error."]
+        if self.unattributed_seconds:
+            parts.append(f"Dask called C code itself, without a line: {self.unattributed_seconds:.3g} s")
+        parts += [_text(each) for each in shown]
+        n_left = len(self.functions) - len(shown)
+        if n_left:
+            parts.append(
+                f"{format_count(n_left)} more {plural('function', n_left)}, most of libraries: table()"
+            )
+        return "\n\n".join([*parts, *([self.note] if self.note else [])])
+
+    def _shown(self) -> Sequence[FunctionLines]:
+        own = [each for each in self.functions if not _is_of_library(each.function.file)]
+        return (own or self.functions)[:_MOST_SHOWN]
+
+    def __repr__(self) -> str:
+        """Return the text, which is what a terminal shows of it."""
+        return self.text()
+
+
+def lines(recording: RecordedData, prefix: str | None = None, function: Named | None = None) -> Lines:
+    """Return the lines of a recording; see `taskscope.Recording.lines`."""
+    # It says what is wrong with a prefix, and why nothing was sampled.
+    profiled = profile(recording, prefix=prefix)
+    stacks, rows = recording.stacks, recording.stacks.lines
+    if prefix is not None:
+        rows = rows.part(np.array([name == prefix for name in (*stacks.prefixes, "")])[rows.prefix])
+    note = _note(recording, rows) or profiled.note
+    places = None
+    if function is not None:
+        places = _named(stacks, rows, function)
+        if not places and len(rows):
+            raise UnknownNameError(_not_seen(stacks, rows, function))
+    sampled = stacks.rows.part(np.isin(stacks.rows.run, rows.run) & np.isin(stacks.rows.prefix, rows.prefix))
+    return Lines(
+        functions=tuple(_functions(recording, rows, sampled, places)),
+        seconds=float(rows.self_seconds.sum()),
+        n_samples=int(sampled.count.sum()),
+        unattributed_seconds=float(rows.self_seconds[rows.function < 0].sum()),
+        note=note,
+    )
+
+
+def _functions(
+    recording: RecordedData, rows: LineRows, sampled: StackRows, places: Sequence[int] | None
+) -> list[FunctionLines]:
+    """Return the lines of these functions, of all by default; the longest first."""
+    wanted = rows.part(rows.function >= 0 if places is None else np.isin(rows.function, places))
+    error_of = partial(_error, float(rows.self_seconds.sum()), float(rows.self_squares.sum()))
+    functions, known = recording.stacks.functions, _seconds_in(recording.stacks, sampled)
+    found: defaultdict[int, list[Line]] = defaultdict(list)
+    source: Sequence[str] = []
+    for place, number, sums in _by_line(wanted):
+        if place not in found:
+            source = _source(functions[place].file, recording)
+        known_s = sums["cpu_known_s"]
+        found[place].append(
+            Line(
+                number=number,
+                source=source[number - 1] if 0 < number <= len(source) else None,
+                n_samples=int(sums["count"]),
+                seconds=sums["seconds"],
+                seconds_error=error_of(sums["seconds"]),
+                self_seconds=sums["self_seconds"],
+                cpu_share=sums["cpu_s"] / known_s if known_s else math.nan,
+            )
+        )
+    made = [
+        # The tree of calls does not go as deep as lines do.
+        FunctionLines(functions[n], known.get(n) or math.fsum(line.seconds for line in of), tuple(of))
+        for n, of in found.items()
+    ]
+    return sorted(made, key=lambda each: (-each.seconds, each.function.name))
+
+
+def _by_line(rows: LineRows) -> Iterator[tuple[int, int, dict[str, float]]]:
+    """Yield functions and lines, in order, with the sums of their columns."""
+    pairs, which = np.unique(np.stack([rows.function, rows.line], axis=1), axis=0, return_inverse=True)
+    names = ("count", "seconds", "self_seconds", "cpu_s", "cpu_known_s")
+    sums = [np.bincount(which.ravel(), getattr(rows, name), len(pairs)).tolist() for name in names]
+    for (place, number), *values in zip(pairs.tolist(), *sums, strict=True):
+        yield place, number, dict(zip(names, values, strict=True))
+
+
+def _note(recording: RecordedData, rows: LineRows) -> str | None:
+    if len(rows):
+        return None
+    for run in recording.runs:
+        if run.is_own_on_cluster:
+            return "lines of tasks on a cluster cannot be known yet: its workers tell of functions only"
+        if run.scheduler in {"processes", "multiprocessing"}:
+            return "lines of tasks in other processes cannot be known yet: taskscope samples its own process"
+    if not len(recording.stacks.rows):
+        return None
+    is_cut_off = recording.metadata.get("truncated")
+    return _CUT_OFF if is_cut_off else "these samples are of a version of taskscope that kept no lines"
+
+
+def lines_text(recording: RecordedData, functions: Sequence[Named] = ()) -> str:
+    """Return the lines of functions, or of those that took longest; where one cannot be had, why."""
+    return "\n\n".join(_text_or_why(recording, function) for function in functions or (None,))
+
+
+def _text_or_why(recording: RecordedData, function: Named | None) -> str:
+    try:
+        return lines(recording, function=function).text()
+    except TaskscopeError as error:
+        return str(error)
+
+
+def _named(stacks: StackColumns, rows: LineRows, function: Named) -> list[int]:
+    seen = [place for place in np.unique(rows.function).tolist() if place >= 0]
+    if isinstance(function, str):
+        ends = f".{function}"
+        return [place for place in seen if f".{stacks.functions[place].name}".endswith(ends)]
+    code = getattr(inspect.unwrap(function), "__code__", None)
+    if code is None:
+        raise OptionError(
+            f"function must be a Python function or its name, got {function!r:.80}: what is written in C, "
+            "and objects that are no functions, have no lines"
+        )
+    name, file = code.co_qualname, code.co_filename
+    return [
+        place
+        for place in seen
+        if (stacks.functions[place].name, stacks.functions[place].file) == (name, file)
+    ]
+
+
+def _not_seen(stacks: StackColumns, rows: LineRows, function: Named) -> str:
+    name = function if isinstance(function, str) else getattr(function, "__qualname__", repr(function))
+    used = np.unique(rows.function[rows.function >= 0]).tolist()
+    # Those of libraries are many; who mistyped a name means one of their own, as a rule.
+    ordered = sorted(used, key=lambda place: _is_of_library(stacks.functions[place].file))
+    known = list(dict.fromkeys(stacks.functions[place].name for place in ordered))
+    ends: dict[str, str] = {}
+    for each in known:
+        ends.setdefault(each.rpartition(".")[2], each)
+    near = get_close_matches(name.rpartition(".")[2], ends, n=1)
+    hint = f"; did you mean {ends[near[0]]!r}?" if near else "."
+    listed = ", ".join(map(repr, known[:_MOST_KNOWN])) + (", …" if len(known) > _MOST_KNOWN else "")
+    return (
+        f"no sample saw a function {name!r} in these tasks{hint} Either it is called otherwise, or it ran "
+        f"too short to be met, or it is no Python code. Seen were: {listed or 'none'}"
+    )
+
+
+def _error(all_s: float, all_squares: float, seconds: float) -> float:
+    """Return the standard error of the time of some samples of many that stand for different times."""
+    if not all_s:
+        return 0.0
+    share = min(seconds / all_s, 1.0)
+    return all_s * math.sqrt(share * (1 - share) * all_squares) / all_s
+
+
+def _seconds_in(stacks: StackColumns, sampled: StackRows) -> dict[int, float]:
+    """Return how long each function was on a stack: once for each sample, though it called itself.
+
+    The lines of a recursion count more than that, each for itself.
+    """
+    n = len(stacks.parent)
+    seconds = np.bincount(sampled.node % (n + 1), sampled.seconds, n + 1)
+    parents, functions = stacks.parent.tolist(), stacks.function.tolist()
+    found: defaultdict[int, float] = defaultdict(float)
+    for call in np.flatnonzero(seconds[:n]).tolist():
+        on_stack, node = set(), call
+        while node >= 0:
+            on_stack.add(functions[node])
+            node = parents[node]
+        for function in on_stack:
+            found[function] += float(seconds[call])
+    return found
+
+
+def _source(file: str, recording: RecordedData) -> Sequence[str]:
+    """Return the lines of a file as it was when this was recorded, without their ends; none where unknown."""
+    try:
+        if Path(file).stat().st_mtime > recording.started_at.timestamp():
+            return []
+    except (OSError, ValueError):
+        # Cells of a notebook are in no file; `linecache` knows those of this kernel.
+        if file not in linecache.cache:
+            return []
+    return [line.rstrip("\r\n") for line in linecache.getlines(file)]
+
+
+def _is_of_library(file: str) -> bool:
+    return "-packages" in file or file.startswith(("<frozen", *_LIBRARIES))
+
+
+def _block(each: FunctionLines) -> list[tuple[int, str | None, Line | None]]:
+    """Return the lines of a function as they stand in its file, with what is known of each."""
+    known = {line.number: line for line in each.lines}
+    source = linecache.getlines(each.function.file) if any(line.source for line in each.lines) else []
+    first = each.function.line
+    numbers = set(known)
+    if source and each.function.name != "<module>" and 0 < first <= len(source):
+        numbers |= set(range(first, first + _length(source[first - 1 :])))
+    return [
+        (n, source[n - 1].rstrip() if 0 < n <= len(source) else None, known.get(n)) for n in sorted(numbers)
+    ]
+
+
+def _length(source: Sequence[str]) -> int:
+    try:
+        return len(inspect.getblock(list(source)))
+    except (IndentationError, SyntaxError, tokenize.TokenError):
+        return 1
+
+
+def _text(each: FunctionLines) -> str:
+    head = f"{'Line #':>6} {'Samples':>8} {'Time (s)':>9} {'±':>7} {'% Time':>7} {'% CPU':>6}  Line Contents"
+    rows = [
+        f"{n:>6} {_values(line, each.seconds)}  {source or ''}".rstrip() for n, source, line in _block(each)
+    ]
+    missing = [] if any(line.source for line in each.lines) else ["Its source is not here, or has changed."]
+    return "\n".join(
+        [
+            f"Total time: {each.seconds:.4g} s",
+            f"File: {printable(each.function.file)}",
+            f"Function: {printable(each.function.name)} at line {each.function.line}",
+            *missing,
+            "",
+            head,
+            "=" * len(head),
+            *map(printable, rows),
+        ]
+    )
+
+
+def _values(line: Line | None, total_s: float) -> str:
+    if line is None:
+        return " " * 41
+    share = 100 * line.seconds / total_s if total_s else math.nan
+    cpu = "" if math.isnan(line.cpu_share) else f"{100 * line.cpu_share:.0f}"
+    return f"{line.n_samples:>8} {line.seconds:>9.3f} {line.seconds_error:>7.3f} {share:>7.1f} {cpu:>6}"
+
+
+def _texts(values: Sequence[Any]) -> NDArray[np.object_]:
+    column = np.empty(len(values), object)
+    column[:] = values
+    return column
