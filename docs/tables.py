@@ -83,6 +83,7 @@ def decoder() -> str:
 
 _FILES_BEGIN = """\
 /** The tables of a file, as in `../wire/tables`; made by `python -m docs.tables`. */
+/* eslint max-lines: off -- as long as what is declared, and nobody reads it */
 """
 
 

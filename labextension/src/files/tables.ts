@@ -1,4 +1,5 @@
 /** The tables of a file, as in `../wire/tables`; made by `python -m docs.tables`. */
+/* eslint max-lines: off -- as long as what is declared, and nobody reads it */
 
 export const TABLES = {
   state: {
