@@ -6,25 +6,27 @@ measured first.
 
 from __future__ import annotations
 
+import ctypes
 import functools
 import hashlib
 import itertools
 import tempfile
 import time
-from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, Protocol, TypeAlias
 
 import dask
+import dask.array as da
 import numpy as np
 from dask.delayed import Delayed
 from distributed import Client, LocalCluster, get_worker
 
 from taskscope.analysis.explain.finding import Cause
 
-__all__ = ["CASES", "Case", "Where", "small_cluster"]
+__all__ = ["CASES", "Case", "Where", "Workers"]
 
 Where: TypeAlias = Literal["threads", "processes", "cluster"]
 _CHUNK = bytes(1 << 20)
@@ -60,17 +62,12 @@ def _computed(tasks: list[Delayed], **options: Any) -> None:
     dask.compute(*tasks, optimize_graph=False, **options)
 
 
-def _in_python(n_chunks: int) -> int:
+def _in_python(n_chunks: int, *_: object) -> int:
     n = 0
     until = time.thread_time() + n_chunks / _chunks_per_s()
     while time.thread_time() < until:
         n += 1
     return n
-
-
-def _in_threads(n_chunks: int) -> None:
-    with ThreadPoolExecutor(8) as pool:
-        list(pool.map(work, [n_chunks // 8 or 1] * 8))
 
 
 def _after_sleep(n_chunks: int) -> int:
@@ -82,21 +79,90 @@ def interpreter_lock(*, is_faulty: bool) -> None:
     _computed(_tasks([0.05] * 24, _in_python if is_faulty else work))
 
 
+def mostly_in_python(*, is_faulty: bool) -> None:
+    """Two prefixes, one after the other; the one in Python takes most of the time."""
+    first = [dask.delayed(work, pure=False)(_chunks(0.01)) for _ in range(40)]
+    made = dask.delayed(_in_python if is_faulty else work, pure=False)
+    _computed([made(_chunks(0.03), part) for part in first])
+
+
 def oversubscribed(*, is_faulty: bool) -> None:
-    _computed(_tasks([0.1] * 24, _in_threads if is_faulty else work))
+    with _blas_threads(2 if is_faulty else 1):
+        _computed([dask.delayed(_svds, pure=False)(2, i) for i in range(24)])
+
+
+def oversubscribed_products(*, is_faulty: bool) -> None:
+    """`x @ x.T` of an array, in more threads than there are cores, each of which asks BLAS for threads."""
+    x = da.random.default_rng(next(_fresh)).random((4_000, 4_000), chunks=1_000)
+    with _blas_threads(2 if is_faulty else 1):
+        (x @ x.T).sum().compute(num_workers=4)
+
+
+def _svds(n: int, seed: int) -> None:
+    matrix = np.random.default_rng(seed).random((400, 400))
+    for _ in range(n):
+        np.linalg.svd(matrix)
+
+
+@contextmanager
+def _blas_threads(n: int) -> Iterator[None]:
+    """Give NumPy's BLAS so many threads meanwhile; it starts with one, as `python -m benchmarks` says."""
+    (path,) = Path(np.__file__).parents[1].joinpath("numpy.libs").glob("libscipy_openblas*")
+    blas = ctypes.CDLL(str(path))
+    blas.scipy_openblas_set_num_threads64_(n)
+    try:
+        yield
+    finally:
+        blas.scipy_openblas_set_num_threads64_(1)
 
 
 def waiting(*, is_faulty: bool) -> None:
     _computed(_tasks([0.05] * 24, _after_sleep if is_faulty else work))
 
 
+def waiting_to_load(*, is_faulty: bool) -> None:
+    """One prefix waits and has next to no CPU time, the other computes."""
+    load = dask.delayed(_slept, pure=False)
+    made = dask.delayed(work, pure=False)
+    _computed([made(_chunks(0.03), load(0.04 if is_faulty else 0.0, i)) for i in range(30)])
+
+
+def _slept(seconds: float, number: int) -> int:
+    time.sleep(seconds)
+    return number
+
+
 def short_tasks(*, is_faulty: bool) -> None:
-    nothing = dask.delayed(int, pure=False)
-    _computed([nothing() for _ in range(6_000)] if is_faulty else _tasks([0.05] * 12))
+    """So many bytes are hashed in thousands of tasks, or in some."""
+    n_tasks = 6_000 if is_faulty else 24
+    made = dask.delayed(_hashed, pure=False)
+    _computed([made(6_000 // n_tasks) for _ in range(n_tasks)])
+
+
+def _hashed(times: int) -> None:
+    for _ in range(times):
+        hashlib.sha256(_CHUNK[:20_000])
+
+
+def short_tasks_of_workers(*, is_faulty: bool) -> None:
+    n_tasks = 800 if is_faulty else 8
+    client = Client.current()
+    client.gather(client.map(_hashed, [8_000 // n_tasks] * n_tasks, pure=False))
 
 
 def few_tasks(*, is_faulty: bool) -> None:
     _computed(_tasks([1.0] if is_faulty else [0.125] * 8))
+
+
+def few_after_many(*, is_faulty: bool) -> None:
+    """One large task follows many; it could be split."""
+    made = dask.delayed(_combined, pure=False)
+    parts = _tasks([0.02] * 20)
+    _computed([made(_chunks(own_s), *parts) for own_s in ([0.8] if is_faulty else [0.1] * 8)])
+
+
+def _combined(n_chunks: int, *_parts: int) -> int:
+    return work(n_chunks)
 
 
 def long_chain(*, is_faulty: bool) -> None:
@@ -105,6 +171,27 @@ def long_chain(*, is_faulty: bool) -> None:
     for _ in range(20):
         tasks.append(made(_chunks(0.05), *(tasks[-1:] if is_faulty else [])))
     _computed(tasks)
+
+
+def reduced_one_by_one(*, is_faulty: bool) -> None:
+    """Parts are combined one after the other, or in a tree."""
+    made = dask.delayed(work, pure=False)
+    parts = _tasks([0.02] * 16)
+    if is_faulty:
+        found = parts[0]
+        for part in parts[1:]:
+            found = made(_chunks(0.06), found, part)
+    else:
+        while len(parts) > 1:
+            parts = [made(_chunks(0.06), *pair) for pair in zip(parts[::2], parts[1::2], strict=True)]
+        (found,) = parts
+    _computed([found])
+
+
+def swept(*, is_faulty: bool) -> None:
+    """A sweep of parameters, three of which take far longer, after each other as they come last."""
+    slow = 0.7 if is_faulty else 0.01
+    _computed(_tasks([0.01] * 60 + [slow] * 3))
 
 
 def stragglers(*, is_faulty: bool) -> None:
@@ -121,6 +208,23 @@ def recomputed(*, is_faulty: bool) -> None:
             _computed([result])
     else:
         _computed(results)
+
+
+def recomputed_statistics(*, is_faulty: bool) -> None:
+    """Statistics of one array, each asked for by itself, or together."""
+    fresh = next(_fresh)
+    x = da.map_blocks(_block_of, fresh, chunks=((2_000,) * 16,), dtype="f8", meta=np.empty(0))
+    found = [x.mean(), x.std(), x.max()]
+    if is_faulty:
+        for one in found:
+            one.compute()
+    else:
+        dask.compute(*found)
+
+
+def _block_of(fresh: int, block_info: Any = None) -> np.ndarray[Any, Any]:
+    work(_chunks(0.04))
+    return np.full(2_000, float(fresh))
 
 
 def client_gaps(*, is_faulty: bool) -> None:
@@ -151,9 +255,25 @@ def transfers(*, is_faulty: bool) -> None:
 
 
 def large_graph(*, is_faulty: bool) -> None:
-    literals = [np.random.default_rng(i).random(4_000_000 if is_faulty else 10) for i in range(4)]
+    literals = [np.random.default_rng(i).random(16_000_000 if is_faulty else 10) for i in range(4)]
     made = dask.delayed(lambda n_chunks, literal: (work(n_chunks), len(literal)), pure=False)
     dask.compute(*(made(_chunks(0.05), literal) for literal in literals))
+
+
+def memory_pressure(*, is_faulty: bool) -> None:
+    """All parts are held until the last is there, more than there is memory for; or each is used at once."""
+    made, used = dask.delayed(_megabytes, pure=False), dask.delayed(_used, pure=False)
+    parts = [made(50, _chunks(0.02)) for _ in range(24)]
+    until = [dask.delayed(_count, pure=False)(parts)] if is_faulty else []
+    _computed([used(part, *until) for part in parts])
+
+
+def _used(part: np.ndarray[Any, Any], *_: object) -> float:
+    return float(part[::512].sum())
+
+
+def _count(parts: list[object]) -> int:
+    return len(parts)
 
 
 def slow_worker(*, is_faulty: bool) -> None:
@@ -192,10 +312,61 @@ def _at_second(folder: str | None, n_chunks: int, number: int) -> int:
     return number
 
 
+def qr(*, is_faulty: bool) -> None:
+    """The QR decomposition of the first notebook, and the same of needlessly small chunks."""
+    a = da.random.default_rng(0).random((100_000, 100), chunks=(250 if is_faulty else 12_500, 100))
+    q, r = da.linalg.qr(a)
+    dask.compute((q.T @ q).sum(), r.sum())
+
+
+def product(*, is_faulty: bool) -> None:
+    """`a @ a.T` of an array that is asked for twice."""
+    a = da.random.default_rng(next(_fresh)).random((3_200, 3_200), chunks=800)
+    whole = a @ a.T
+    if is_faulty:
+        whole.mean().compute()
+        whole.std().compute()
+    else:
+        dask.compute(whole.mean(), whole.std())
+
+
+def overlapped(*, is_faulty: bool) -> None:
+    """A filter that needs its neighbours' edges; one block takes far longer, or none."""
+    x = da.zeros((64, 20_000), chunks=(4, 20_000))
+    slow = functools.partial(_filtered, 1.2 if is_faulty else 0.05)
+    da.map_overlap(slow, x, depth=1, boundary="nearest", dtype="f8", meta=np.empty((0, 0))).sum().compute()
+
+
+def _filtered(first_s: float, x: np.ndarray[Any, Any], block_info: Any = None) -> np.ndarray[Any, Any]:
+    is_first = block_info[0]["chunk-location"][0] == 15
+    work(_chunks(first_s if is_first else 0.05))
+    return (x + np.roll(x, 1, 0)) / 2
+
+
 class Compute(Protocol):
     """Computes something, with the fault or without it."""
 
+    __name__: str
+
     def __call__(self, *, is_faulty: bool) -> None: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Workers:
+    """The workers of a cluster; without a memory limit they have all there is."""
+
+    n: int = 2
+    threads: int = 1
+    memory_bytes: int = 0
+
+    def cluster(self) -> LocalCluster:
+        """Start them."""
+        return LocalCluster(
+            n_workers=self.n,
+            threads_per_worker=self.threads,
+            memory_limit=self.memory_bytes,
+            dashboard_address=":0",
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -205,31 +376,46 @@ class Case:
     cause: Cause
     where: Where
     compute: Compute
+    workers: Workers = Workers()
+    """Of a cluster."""
 
 
 CASES = (
     Case("interpreter-lock", "threads", interpreter_lock),
+    Case("interpreter-lock", "threads", mostly_in_python),
     Case("oversubscribed", "threads", oversubscribed),
+    Case("oversubscribed", "threads", oversubscribed_products),
     Case("waiting", "threads", waiting),
+    Case("waiting", "threads", waiting_to_load),
     Case("short-tasks", "threads", short_tasks),
     Case("few-tasks", "threads", few_tasks),
-    Case("few-tasks", "cluster", few_tasks),
+    Case("few-tasks", "threads", few_after_many),
     Case("long-chain", "threads", long_chain),
-    Case("long-chain", "cluster", long_chain),
+    Case("long-chain", "threads", reduced_one_by_one),
     Case("stragglers", "threads", stragglers),
-    Case("stragglers", "cluster", stragglers),
+    Case("stragglers", "threads", swept),
     Case("recomputed", "threads", recomputed),
+    Case("recomputed", "threads", recomputed_statistics),
     Case("client-gaps", "threads", client_gaps),
-    Case("client-gaps", "cluster", client_gaps),
+    Case("short-tasks", "threads", qr),
+    Case("recomputed", "threads", product),
+    Case("stragglers", "threads", overlapped),
     Case("serialization", "processes", serialization),
+    Case("few-tasks", "processes", few_tasks),
+    Case("stragglers", "processes", stragglers),
+    Case("waiting", "processes", waiting),
+    Case("waiting", "cluster", waiting),
+    Case("short-tasks", "cluster", short_tasks_of_workers),
+    Case("few-tasks", "cluster", few_tasks),
+    Case("long-chain", "cluster", long_chain),
+    Case("stragglers", "cluster", stragglers),
+    Case("recomputed", "cluster", recomputed),
+    Case("client-gaps", "cluster", client_gaps),
     Case("transfers", "cluster", transfers),
     Case("large-graph", "cluster", large_graph),
     Case("slow-worker", "cluster", slow_worker),
     Case("idle-workers", "cluster", idle_workers),
     Case("lost-work", "cluster", lost_work),
+    Case("interpreter-lock", "cluster", interpreter_lock, Workers(1, 2)),
+    Case("memory-pressure", "cluster", memory_pressure, Workers(2, 1, 900 << 20)),
 )
-
-
-def small_cluster() -> LocalCluster:
-    """Return two workers with a thread each."""
-    return LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=":0", memory_limit=0)
