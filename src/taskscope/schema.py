@@ -261,8 +261,13 @@ class Rows:
 
     @classmethod
     def of(cls, rows: Sequence[Sequence[object]]) -> Self:
-        """Return rows given one by one, for a class whose fields are all arrays."""
-        columns = zip(*rows, strict=True) if rows else [()] * len(columns_of(cls))
+        """Return rows given one by one, for a class whose fields are all arrays.
+
+        Columns at the end that may be unknown are unknown where rows have no values for them.
+        """
+        columns = list(zip(*rows, strict=True)) if rows else [()] * len(columns_of(cls))
+        rest = columns_of(cls)[len(columns) :]
+        columns += [(np.nan,) * len(rows) for column in rest if column.optional]
         return cls(*(np.array(v, c.stored[0]) for v, c in zip(columns, columns_of(cls), strict=True)))
 
     def tuples(self) -> Iterator[tuple[Any, ...]]:

@@ -37,7 +37,7 @@ def recording_of(
     rows: Sequence[Row],
     runs: Sequence[Run] | None = None,
     *,
-    resources: Sequence[tuple[float, float, float, int, float]] = (),
+    resources: Sequence[tuple[float, ...]] = (),
     messages: Sequence[Message] = (),
     dropped: int = 0,
     metadata: Mapping[str, object] | None = None,

@@ -195,7 +195,9 @@ export const TABLES = {
       cpu_percent: 'f8?',
       rss_bytes: 'int',
       n_processes: 'int',
-      gap: 'int < 2'
+      gap: 'int < 2',
+      ready_threads: 'f8?',
+      active_share: 'f8?'
     }
   },
   sources: {

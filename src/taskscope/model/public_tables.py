@@ -107,6 +107,17 @@ _DECLARED = (
             shown(
                 ResourceRows, "gap", kind="yes or no", meaning="Whether samples are missing before this one."
             ),
+            shown(
+                ResourceRows,
+                "ready_threads",
+                meaning="Threads that ran, or would have if a core had been free: the mean of several counts "
+                "since the sample before. Linux only.",
+            ),
+            shown(
+                ResourceRows,
+                "active_share",
+                meaning="Part of these counts at which there was such a thread.",
+            ),
         ),
     ),
     Table(

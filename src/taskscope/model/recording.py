@@ -335,6 +335,8 @@ def _resources(recording: RecordedData) -> Columns:
         "limit_bytes": np.full(n, np.nan if limit is None else limit, np.float64),
         "n_processes": rows.n_processes.astype(np.int64),
         "gap": rows.gap.astype(bool),
+        "ready_threads": rows.ready_threads,
+        "active_share": rows.active_share,
     }
 
 

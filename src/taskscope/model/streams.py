@@ -404,7 +404,14 @@ _FILED = (
         meaning="What workers of clusters were seen to hold of each group, from a moment on.",
         columns=tuple(_by_name(PAGE["cache"], "value", "n_unvalued").values()),
     ),
-    replace(PAGE["resources"], columns=_exact(*PAGE["resources"].columns)),
+    replace(
+        PAGE["resources"],
+        columns=(
+            *_exact(*PAGE["resources"].columns),
+            shown(ResourceRows, "ready_threads"),
+            shown(ResourceRows, "active_share"),
+        ),
+    ),
     PAGE["sources"],
     replace(_ACTIVITIES, columns=(_KEY_ROW, *_by_name(_ACTIVITIES, "run", "group").values())),
     PAGE["completed"],

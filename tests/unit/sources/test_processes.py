@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import hashlib
+import math
 import os
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -202,11 +205,11 @@ def test_what_the_helper_says_is_read_by_whole_lines() -> None:
     reading, writing = os.pipe()
     os.set_blocking(reading, False)
     watcher = ProcessWatcher(os.dup(writing), reading)
-    os.write(writing, b"1.5 4096 7=0.25\n2.5 81")
-    assert watcher.read() == [(1.5, ProcessReading({7: 0.25}, 4096))]
+    os.write(writing, b"1.5 4096 0.5 0.25 7=0.25\n2.5 81")
+    assert watcher.read() == [(1.5, ProcessReading({7: 0.25}, 4096, 0.5, 0.25))]
     assert watcher.read() == []
-    os.write(writing, b"92 7=0.5 8=0.125\n")
-    assert watcher.read() == [(2.5, ProcessReading({7: 0.5, 8: 0.125}, 8192))]
+    os.write(writing, b"92 2.0 1.0 7=0.5 8=0.125\n")
+    assert watcher.read() == [(2.5, ProcessReading({7: 0.5, 8: 0.125}, 8192, 2.0, 1.0))]
     os.close(writing)
     watcher.stop()
 
@@ -243,3 +246,28 @@ def test_samples_go_on_after_the_helper_was_killed() -> None:
         assert sampler._thread is None
     finally:
         sampler.stop()
+
+
+def test_a_thread_that_computes_is_ready_and_one_that_waits_is_not() -> None:
+    ended, waiting = threading.Event(), threading.Event()
+    waits = threading.Thread(target=waiting.wait)
+    waits.start()
+    computes = threading.Thread(target=_hash_until, args=(ended,))
+    computes.start()
+    watcher = running_watcher(0.05)
+    try:
+        readings: list[ProcessReading] = []
+        while sum(not math.isnan(reading.ready_threads) for reading in readings) < 4:
+            readings += [reading for _, reading in next_samples(watcher)]
+    finally:
+        ended.set()
+        waiting.set()
+        watcher.stop()
+        computes.join()
+        waits.join()
+    assert {reading.active_share for reading in readings if not math.isnan(reading.active_share)} == {1.0}
+
+
+def _hash_until(ended: threading.Event) -> None:
+    while not ended.is_set():
+        hashlib.sha256(bytes(1 << 20))

@@ -7,6 +7,7 @@ import re
 import threading
 from collections.abc import Iterator
 
+import numpy as np
 import pytest
 
 from taskscope.errors import OptionError
@@ -72,7 +73,9 @@ class Sampled:
     @property
     def samples(self) -> list[Sample]:
         rows = self.recorder.resources.rows().tuples()
-        return [(t, None if math.isnan(cpu) else cpu, rss, int(n), bool(gap)) for t, cpu, rss, n, gap in rows]
+        return [
+            (t, None if math.isnan(cpu) else cpu, rss, int(n), bool(gap)) for t, cpu, rss, n, gap, *_ in rows
+        ]
 
 
 @pytest.fixture
@@ -302,3 +305,18 @@ def test_an_interval_that_cannot_work_is_refused(dt: object) -> None:
 @pytest.mark.parametrize("dt", [1, 0.001, 60.0])
 def test_an_interval_that_works_is_a_float(dt: float) -> None:
     assert (checked_dt(dt), type(checked_dt(dt))) == (dt, float)
+
+
+def test_what_the_helper_counted_of_ready_threads_is_in_its_sample_and_unknown_in_others(
+    sampled: Sampled,
+) -> None:
+    sampled.sampler.compute_started("compute")
+    sampled.sampler.tick()
+    (watcher,) = sampled.watchers
+    watcher.waiting = [(100.5, ProcessReading({1: 10.5}, 2_000, 1.5, 0.75))]
+    sampled.spend(1.0, 1.0)
+    sampled.sampler.compute_stopped("compute")
+    rows = sampled.recorder.resources.rows()
+    known = np.isfinite(rows.ready_threads)
+    assert (rows.time[known].tolist(), rows.ready_threads[known].tolist()) == ([0.5], [1.5])
+    assert rows.active_share[known].tolist() == [0.75]

@@ -10,7 +10,7 @@ import numpy as np
 
 from taskscope.analysis.explain.evidence import Evidence, listed
 from taskscope.analysis.explain.finding import Finding, at_most, measured
-from taskscope.analysis.explain.replay import Workload, longest_chain_s
+from taskscope.analysis.explain.replay import Workload, longest_chain_s, replayed_s
 from taskscope.analysis.quantities import format_count, format_duration, format_percent, plural
 
 __all__ = [
@@ -26,11 +26,18 @@ __all__ = [
 ]
 
 _SHORT_S = 2e-3
+_WHOLE_S = 0.1
+"""How long a task should take: what the advice says."""
 _MAX_NAMED = 100
 """Most tasks that evidence names by their numbers in the graph."""
 _IDLE = 0.25
 _OFF_CPU = 0.3
+_COUNTED_S = 0.25
+"""In what is shorter nobody has counted ready threads often enough."""
 _FULL = 0.85
+_QUEUED = 1.25
+_ALONE = 0.75
+_OWN_PART = 0.1
 _MORE_THREADS = 1.5
 _MIN_SAMPLES = 3
 _MANY_TASKS = 1_000
@@ -58,7 +65,8 @@ def large_graph(known: Evidence) -> Iterator[Finding]:
     if n_tasks >= _MANY_TASKS:
         text = f"graphs of {n} tasks were put in order or sent for {share} of the time, before any task ran"
         advice = "use larger chunks or partitions, so that there are fewer tasks"
-    elif graph_s >= _LONG_FOR_FEW_S:
+    elif graph_s >= _LONG_FOR_FEW_S and not all(work.run.scheduler == "processes" for work in known.works):
+        # Of a pool of processes it is their start.
         text = (
             f"before any task ran {share} of the time went by, with {n} {plural('task', n_tasks)} only: what "
             "they carry was sent, or workers got ready"
@@ -149,17 +157,22 @@ def oversubscribed(known: Evidence, work: Workload) -> Iterator[Finding]:
     if process_s is None or cores is None:
         return
     cpu_s = float(np.nansum(work.cpu_s))
-    in_tasks_s = work.recorded_s - work.outside_s
-    # What of it was work, and what only threads in each other's way, nobody has measured.
-    least_s = work.outside_s + max(cpu_s / min(cores, work.n_workers), _longest_cpu_s(work))
+    if cpu_s < _OWN_PART * process_s:
+        # The tasks waited for their threads, which did the work: nothing says that these were too many.
+        return
+    in_tasks_s = max(work.recorded_s - work.outside_s, 1e-9)
+    # What of it was work, and what only threads in each other's way, nobody has measured: it is mostly that
+    # where the tasks' own threads computed beside them. Cores that other programs had are not to be gained.
+    used = min(process_s / in_tasks_s, cores, work.n_workers)
+    least_s = work.outside_s + max(cpu_s / used, _longest_cpu_s(work))
     high_s = max(known.base_s[work.run.run] - least_s, 0.0)
     yield Finding(
         "oversubscribed",
-        high_s / 2,
+        high_s,
         0.0,
         high_s,
         f"the process used {process_s / max(cpu_s, 1e-9):.1f} times the CPU time of its tasks' own threads, "
-        f"and all {cores} cores: tasks start threads of their own (BLAS, for instance), beside Dask's",
+        f"more than {cores} cores had time for: tasks start threads of their own (BLAS, for instance)",
         "let Dask alone have the cores: set OPENBLAS_NUM_THREADS=1, MKL_NUM_THREADS=1 and OMP_NUM_THREADS=1 "
         "before NumPy is imported, or use threadpoolctl.threadpool_limits(1)",
         {
@@ -167,13 +180,13 @@ def oversubscribed(known: Evidence, work: Workload) -> Iterator[Finding]:
             "process_cpu_s": process_s,
             "tasks_cpu_s": cpu_s,
             "n_cores": cores,
-            "cores_used": process_s / max(in_tasks_s, 1e-9),
+            "cores_used": process_s / in_tasks_s,
         },
     )
 
 
 def _with_own_threads_s(known: Evidence, work: Workload) -> float | None:
-    """Return the CPU time of the process, where it used all cores and far more than its tasks' threads."""
+    """Return the CPU time of the process, where cores were short and its tasks' threads had little of it."""
     run, load = work.run, work.load
     if load.cpu_share is None or load.n_cores is None or work.n_workers < 2 or run.scheduler == "processes":
         return None
@@ -182,7 +195,10 @@ def _with_own_threads_s(known: Evidence, work: Workload) -> float | None:
     if len(percent) < _MIN_SAMPLES:
         return None
     process_s = float(percent.mean()) / 100 * work.recorded_s
-    is_full = process_s >= _FULL * load.n_cores * work.recorded_s
+    if load.ready is None:
+        is_full = process_s >= _FULL * load.n_cores * work.recorded_s
+    else:
+        is_full = load.ready >= _QUEUED * load.n_cores
     return process_s if is_full and process_s >= _MORE_THREADS * float(np.nansum(work.cpu_s)) else None
 
 
@@ -191,12 +207,16 @@ def waiting(known: Evidence, work: Workload) -> Iterator[Finding]:
     load = work.load
     if load.cpu_share is None or load.is_lock_bound or _with_own_threads_s(known, work) is not None:
         return
+    if load.ready is None and work.recorded_s < _COUNTED_S:
+        return
     cpu_s = np.minimum(np.nan_to_num(work.cpu_s), work.seconds)
     n = int(work.prefix.max()) + 1
     whole, own = np.bincount(work.prefix, work.seconds, n), np.bincount(work.prefix, cpu_s, n)
     waits = ((whole - own) >= _OFF_CPU * np.maximum(whole, 1e-12))[work.prefix] & ~np.isnan(work.cpu_s)
-    off_s = np.where(waits, work.seconds - cpu_s, 0.0)
-    if not off_s.any():
+    blocked = 1.0 if load.blocked_share is None else load.blocked_share
+    # Threads that were ready had no core since other programs used them: Dask cannot help that.
+    off_s = np.where(waits, work.seconds - cpu_s, 0.0) * blocked
+    if load.is_crowded or not off_s.any():
         return
     worth_s = known.saved_s(work, work.seconds - off_s)
     names = known.most(work.prefix, off_s)
@@ -223,19 +243,24 @@ def waiting(known: Evidence, work: Workload) -> Iterator[Finding]:
 def short_tasks(known: Evidence, work: Workload) -> Iterator[Finding]:
     """Say that handing over tasks took longer than the tasks."""
     mean_s, lag_s = float(work.seconds.mean()), float(work.lag_s.sum())
-    if mean_s > _SHORT_S or lag_s < float(work.seconds.sum()) or work.load.is_lock_bound:
+    # Of few tasks it is the start of workers.
+    ordering_s = work.n_workers * work.outside_s if len(work.seconds) >= _MANY_TASKS else 0.0
+    if mean_s > _SHORT_S or lag_s + ordering_s < float(work.seconds.sum()) or work.load.is_lock_bound:
         return
-    worth_s = known.saved_s(replace(work, lag_s=np.zeros_like(work.lag_s)))
+    # Fewer tasks are also sooner in order, and their results sooner together.
+    fewer = 1 - max(float(work.seconds.sum()) / _WHOLE_S, work.n_workers) / len(work.seconds)
+    worth_s = known.saved_s(replace(work, lag_s=np.zeros_like(work.lag_s))) + max(fewer, 0.0) * work.outside_s
     yield measured(
         "short-tasks",
         worth_s,
-        f"tasks took {format_duration(mean_s)} each, and handing them over took longer than running them",
+        f"tasks took {format_duration(mean_s)} each, and to order and hand them over took longer than that",
         "use larger chunks or partitions, or put several calls into one task: 100 ms or more each",
         {
             "run": work.run.run,
             "n_tasks": len(work.seconds),
             "mean_task_s": mean_s,
             "handing_over_s": lag_s,
+            "outside_s": work.outside_s,
         },
     )
 
@@ -268,28 +293,39 @@ def stragglers(known: Evidence, work: Workload) -> Iterator[Finding]:
 
 def few_tasks_or_long_chain(known: Evidence, work: Workload) -> Iterator[Finding]:
     """Say that workers had nothing to do, for lack of tasks that could run."""
-    work_s, chain_s = float(work.seconds.sum()) / work.n_workers, longest_chain_s(work)
-    in_tasks_s = max(work.recorded_s - work.outside_s, 1e-9)
+    takes, whole_s = work.seconds, work.recorded_s
+    if work.load.is_crowded:
+        # Some took longer as others had the cores; would workers be idle if they had them?
+        takes = np.where(np.isnan(work.cpu_s), takes, np.minimum(work.cpu_s, takes))
+        whole_s = replayed_s(work, takes)
+    work_s, chain_s = float(takes.sum()) / work.n_workers, longest_chain_s(work, takes)
+    in_tasks_s = max(whole_s - work.outside_s, 1e-9)
+    idle_s = (in_tasks_s - work_s) * work.n_workers
     is_idle = work.n_workers > 1 and 1 - work_s / in_tasks_s >= _IDLE
     if not is_idle or work.load.is_lock_bound or known.usual[work.run.run].is_late.any():
         return
-    worth_s = max(known.base_s[work.run.run] - work.outside_s - work_s, 0.0)
-    evidence = {
+    least_s = work.outside_s + float(work.seconds.sum()) / work.n_workers
+    worth_s = max(known.base_s[work.run.run] - least_s, 0.0)
+    evidence: dict[str, object] = {
         "run": work.run.run,
         "chain_s": chain_s,
         "work_per_worker_s": work_s,
         "n_tasks": len(work.seconds),
         "n_workers": work.n_workers,
     }
+    few = "use smaller chunks or partitions, so that there are several tasks for each worker"
+    longest = int(np.argmax(takes))
+    longest_s = float(takes[longest])
     if len(work.seconds) < 2 * work.n_workers:
-        yield at_most(
-            "few-tasks",
-            worth_s,
-            f"{len(work.seconds)} {plural('task', len(work.seconds))} for {work.n_workers} workers: most "
-            "of them had nothing to do",
-            "use smaller chunks or partitions, so that there are several tasks for each worker",
-            evidence,
-        )
+        n = len(work.seconds)
+        text = f"{n} {plural('task', n)} for {work.n_workers} workers: most of them had nothing to do"
+        yield at_most("few-tasks", worth_s, text, few, evidence)
+    elif longest_s >= _ALONE * chain_s and longest_s * (work.n_workers - 1) >= _ALONE * idle_s:
+        took = format_duration(float(work.seconds[longest]))
+        text = f"one task took {took}, while the other workers had nothing to do"
+        evidence |= {"prefixes": known.most(work.prefix[[longest]], work.seconds[[longest]])}
+        evidence |= {"tasks": [int(work.task[longest])]}
+        yield at_most("few-tasks", worth_s, text, few, evidence)
     elif chain_s >= 0.8 * in_tasks_s:
         yield at_most(
             "long-chain",

@@ -62,8 +62,12 @@ class Load:
     has_lock
         Whether tasks are threads of one interpreter.
     is_lock_bound
-        Whether together they kept one core busy, all the time, though several ran at a time, and the lock
-        was waited for where that was measured.
+        Whether one of them ran at a time, always one, though several were begun, and the lock was waited for
+        where that was measured.
+    ready
+        Threads of the process and its children that ran, or would have if a core had been free, in the mean.
+    process_rate
+        Cores that the process and its children kept busy meanwhile.
     """
 
     concurrency: float
@@ -72,6 +76,22 @@ class Load:
     n_cores: int | None
     has_lock: bool
     is_lock_bound: bool
+    ready: float | None = None
+    process_rate: float | None = None
+
+    @property
+    def blocked_share(self) -> float | None:
+        """Which part of the time that tasks had no core they could not have used one."""
+        if self.ready is None or self.process_rate is None or self.cpu_rate is None:
+            return None
+        without_core = self.concurrency - self.cpu_rate
+        queued = max(self.ready - self.process_rate, 0.0)
+        return min(max(1 - queued / without_core, 0.0), 1.0) if without_core > 0 else 0.0
+
+    @property
+    def is_crowded(self) -> bool:
+        """Say whether tasks without a core mostly could have used one, which others had."""
+        return self.blocked_share is not None and self.blocked_share < _BLOCKED
 
     @property
     def capacity(self) -> float:
@@ -79,11 +99,15 @@ class Load:
         return 1.0 if self.is_lock_bound else float(self.n_cores or math.inf)
 
 
+_BLOCKED = 0.4
 _LOCK_RATES = (0.8, 1.15)
 _LOCK_CONCURRENCY = 1.5
 _LOCK_SHARE = 0.7
 _LOCK_WAIT_S = 2.5e-3
 """Who asks for the lock while a thread runs Python gets it after 5 ms (`sys.getswitchinterval`) or later."""
+_ALWAYS = 0.9
+_ONE_AT_A_TIME = 1.6
+"""So many threads are ready when any is: with the interpreter's lock one, and the next one for a moment."""
 _N_WINDOWS = 8
 
 
@@ -100,19 +124,53 @@ def load_of(recording: RecordedData, schedule: Schedule) -> Load:
         n_cores = None
     scheduler = run.scheduler
     has_lock = scheduler in ("threads", "synchronous", "sync", None)
+    ready, active, process_rate = _ready_of(recording, schedule)
     if not task_s or np.isnan(schedule.cpu_s).mean() > _MAX_UNKNOWN:
-        return Load(concurrency, None, None, n_cores, has_lock, False)
+        return Load(concurrency, None, None, n_cores, has_lock, False, ready, process_rate)
     cpu_s = np.nan_to_num(schedule.cpu_s.astype(np.float64))
     share, rate = float(cpu_s.sum()) / task_s, float(cpu_s.sum()) / busy_s
     is_bound = (
-        scheduler == "threads"
+        (scheduler == "threads" or _is_one_worker(recording, schedule))
         and (n_cores is None or n_cores > 1)
         and concurrency >= _LOCK_CONCURRENCY
         and share <= _LOCK_SHARE
         and (run.lock_wait_s is None or run.lock_wait_s >= _LOCK_WAIT_S)
-        and _is_steady(start, stop, cpu_s)
+        and (
+            _is_steady(start, stop, cpu_s)
+            if ready is None or active is None
+            else active >= _ALWAYS and ready <= _ONE_AT_A_TIME * active
+        )
     )
-    return Load(concurrency, rate, share, n_cores, has_lock, is_bound)
+    return Load(concurrency, rate, share, n_cores, has_lock, is_bound, ready, process_rate)
+
+
+def _workers(recording: RecordedData, schedule: Schedule) -> set[str]:
+    return {recording.lanes[lane].worker for lane in np.unique(schedule.lane).tolist()}
+
+
+def _is_one_worker(recording: RecordedData, schedule: Schedule) -> bool:
+    """Say whether tasks ran in the threads of one worker of a cluster."""
+    return schedule.run.is_on_cluster and len(_workers(recording, schedule)) == 1
+
+
+def _ready_of(recording: RecordedData, schedule: Schedule) -> tuple[float | None, float | None, float | None]:
+    """Return how many threads were ready while tasks ran, for which part of that time one was, and CPU time.
+
+    Workers of a cluster are among the children of this process, or not known.
+    """
+    nothing = (None, None, None)
+    if not len(schedule):
+        return nothing
+    workers = _workers(recording, schedule)
+    if schedule.run.is_on_cluster and not all("://127.0.0.1:" in name for name in workers):
+        return nothing
+    first_s, last_s = (float(t) / 1e9 + recording.zero_s for t in (schedule.start[0], schedule.stop.max()))
+    samples = recording.resources.between(first_s, last_s)
+    known = samples.part(~np.isnan(samples.ready_threads) & ~np.isnan(samples.cpu_percent))
+    if not len(known):
+        return nothing
+    ready, active, percent = known.ready_threads.mean(), known.active_share.mean(), known.cpu_percent.mean()
+    return float(ready), float(active), float(percent) / 100
 
 
 _MAX_UNKNOWN = 0.05

@@ -338,6 +338,12 @@ class _Tables:
         columns = {"time": self._column("resources", "time_s")}
         for name in ("cpu_percent", "rss_bytes", "n_processes", "gap"):
             columns[name] = self._column("resources", name)
+        for name in ("ready_threads", "active_share"):
+            # Older files do not have them.
+            values = self._column("resources", name)
+            columns[name] = (
+                values if len(values) == len(columns["time"]) else np.full(len(columns["time"]), np.nan)
+            )
         return ResourceRows(**{name: values.astype(np.float64) for name, values in columns.items()})
 
     def _holdings(self) -> HeldRows:

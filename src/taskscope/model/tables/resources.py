@@ -37,6 +37,18 @@ class ResourceRows(Rows):
     rss_bytes: Annotated[NDArray[np.float64], About("Memory in use.", unit="bytes")]
     n_processes: Annotated[NDArray[np.float64], About("How many processes these are.")]
     gap: Annotated[NDArray[np.float64], About("1 where samples are missing before this one, else 0.")]
+    ready_threads: Annotated[
+        NDArray[np.float64],
+        About(
+            "Threads that ran, or would have if a core had been free: the mean of several counts since the "
+            "sample before; NaN: unknown.",
+            optional=True,
+        ),
+    ]
+    active_share: Annotated[
+        NDArray[np.float64],
+        About("Part of these counts at which there was such a thread; NaN: unknown.", optional=True),
+    ]
 
     def between(self, start_s: float, stop_s: float) -> ResourceRows:
         """Return the samples of this time."""

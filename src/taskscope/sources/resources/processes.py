@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import math
 import os
 import time
 from dataclasses import dataclass
@@ -24,10 +25,15 @@ class ProcessReading:
         CPU seconds used so far, by process id.
     rss_bytes
         Resident bytes of all of them together; memory they share is counted in each.
+    ready_threads, active_share
+        How many threads ran or waited for a core, in the mean of several counts, and in which part of these
+        there were any; NaN where nobody counted.
     """
 
     cpu_s: dict[int, float]
     rss_bytes: int
+    ready_threads: float = math.nan
+    active_share: float = math.nan
 
 
 def read_processes() -> ProcessReading:

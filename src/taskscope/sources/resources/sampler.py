@@ -192,7 +192,8 @@ class ResourceSampler:
             gap = now_s - self._latest_s > _GAP * self.dt
         self._latest_s = now_s
         percent = self._percent(now_s, reading)
-        sample = (now_s, percent, reading.rss_bytes, len(reading.cpu_s), gap)
+        threads = (reading.ready_threads, reading.active_share)
+        sample = (now_s, percent, reading.rss_bytes, len(reading.cpu_s), gap, *threads)
         self._recorder.resources.append(ResourceRows.of([sample]))
 
     def _percent(self, now_s: float, reading: ProcessReading) -> float:

@@ -113,12 +113,12 @@ def parse_lines(lines: bytes) -> list[tuple[float, ProcessReading]]:
 
     Examples
     --------
-    >>> parse_lines(b"1.5 4096 7=0.25 8=0.5")
-    [(1.5, ProcessReading(cpu_s={7: 0.25, 8: 0.5}, rss_bytes=4096))]
+    >>> parse_lines(b"1.5 4096 2.5 1.0 7=0.25")
+    [(1.5, ProcessReading(cpu_s={7: 0.25}, rss_bytes=4096, ready_threads=2.5, active_share=1.0))]
     """
     found = []
     for line in lines.split(b"\n"):
-        time_s, rss_bytes, *cpu = line.split()
+        time_s, rss_bytes, ready, active, *cpu = line.split()
         cpu_s = {int(pid): float(seconds) for pid, _, seconds in (part.partition(b"=") for part in cpu)}
-        found.append((float(time_s), ProcessReading(cpu_s, int(rss_bytes))))
+        found.append((float(time_s), ProcessReading(cpu_s, int(rss_bytes), float(ready), float(active))))
     return found

@@ -28,11 +28,14 @@ def filled(
     cpu: float = 1.0,
     late_s: float = 0.0,
     percent: float = math.nan,
+    ready: float = math.nan,
+    active: float = math.nan,
     scheduler: str = "threads",
 ) -> Recording:
     """Return a recording of independent tasks, each on the worker that is free first.
 
-    They have this part of their time on a core, and the process uses so much CPU.
+    They have this part of their time on a core, and the process uses so much CPU; so many of its threads are
+    ready, and one is for this part of the time.
     """
     free = [late_s] * n_workers
     rows = []
@@ -42,7 +45,7 @@ def filled(
         free[lane] = start_s + own_s
         rows.append(Row(key=("x", i), lane=lane, start_s=start_s, stop_s=free[lane], cpu_s=own_s * cpu))
     run = run_of(n_tasks=len(rows), stop_s=max(free), n_workers=n_workers, scheduler=scheduler)
-    samples = [(max(free) * i / 8, percent, 1e6, 1, 0.0) for i in range(1, 9)]
+    samples = [(max(free) * i / 8, percent, 1e6, 1, 0.0, ready, active) for i in range(1, 9)]
     return recording_of(rows, [run], metadata={"n_cores": 4}, resources=samples)
 
 
@@ -136,7 +139,7 @@ FAULTS = {
     "oversubscribed": (
         filled([1.0] * 8, 4, cpu=0.5, percent=400.0),
         filled([1.0] * 8, 4, percent=400.0),
-        0.5,
+        1.0,
     ),
     "recomputed": (twice(TOKEN), twice(TOKEN[::-1]), 2.0),
     "memory-pressure": (waited_for("disk-read", 1.0), waited_for("disk-read", 0.0), 1.0),
@@ -181,6 +184,74 @@ def test_what_others_threads_compute_is_not_that_tasks_wait() -> None:
     assert [f.cause for f in found] == ["oversubscribed"]
     found = filled([1.0] * 8, 4, cpu=0.5, percent=200.0).explain().findings
     assert [f.cause for f in found] == ["waiting"]
+
+
+def test_threads_that_are_ready_tell_turns_at_the_lock_from_waits() -> None:
+    """In all of these, four tasks at a time have one core together."""
+
+    def causes(ready: float, active: float) -> list[str]:
+        found = filled([1.0] * 40, 4, cpu=0.25, percent=100.0, ready=ready, active=active)
+        return [f.cause for f in found.explain().findings]
+
+    assert causes(ready=1.125, active=1.0) == ["interpreter-lock"]
+    assert causes(ready=1.0, active=0.5) == ["waiting"]
+    # They could have run: other programs had the cores.
+    assert causes(ready=4.0, active=1.0) == []
+
+
+def test_a_task_that_only_lacked_a_core_is_no_straggler() -> None:
+    def causes(cpu_s: list[float]) -> list[str]:
+        late = filled([1.0] * 31 + [16.0], 4, percent=40.0, ready=6.0, active=1.0)
+        (block,) = late.blocks
+        blocks = (replace(block, cpu_s=np.array(cpu_s, np.float32)),)
+        return [f.cause for f in replace(late, blocks=blocks).explain().findings]
+
+    assert causes([0.25] * 32) == []
+    assert causes([0.25] * 31 + [8.0]) == ["stragglers"]
+
+
+def test_nothing_is_said_of_waits_in_less_than_counts_can_tell() -> None:
+    assert not filled([0.0625] * 4, 2, cpu=0.25).explain().findings
+    assert [f.cause for f in filled([0.25] * 4, 2, cpu=0.25).explain().findings] == ["waiting"]
+
+
+def test_to_put_many_short_tasks_in_order_is_part_of_scheduling_them() -> None:
+    (found, _) = filled([2.0**-11] * 1024, 2, lag_s=2.0**-12, late_s=0.5).explain().findings
+    assert (found.cause, found.evidence["outside_s"]) == ("short-tasks", 0.5)
+
+
+def test_a_wait_is_worth_the_part_of_the_time_in_which_tasks_could_not_have_run() -> None:
+    (found,) = filled([1.0] * 8, 4, cpu=0.5, percent=200.0, ready=3.0, active=1.0).explain().findings
+    assert (found.cause, found.worth_s) == ("waiting", 0.5)
+
+
+def test_more_threads_than_cores_are_too_many_where_tasks_own_threads_compute_too() -> None:
+    def causes(cpu: float, ready: float) -> list[str]:
+        found = filled([1.0] * 8, 4, cpu=cpu, percent=300.0, ready=ready, active=1.0).explain().findings
+        return [f.cause for f in found]
+
+    assert causes(0.5, 8.0) == ["oversubscribed"]
+    # The tasks' own threads did nothing but wait for others.
+    assert causes(0.0625, 8.0) == []
+
+
+def test_the_threads_of_one_worker_take_turns_like_those_of_this_process() -> None:
+    here = filled([1.0] * 40, 4, cpu=0.25, scheduler=CLUSTER)
+    lanes = tuple(replace(lane, worker="tcp://10.0.0.1:4000") for lane in here.lanes)
+    found = replace(here, lanes=lanes).explain().findings
+    assert [f.cause for f in found] == ["interpreter-lock"]
+    apart = tuple(replace(lane, worker=f"tcp://10.0.0.{lane.thread}:4000") for lane in here.lanes)
+    assert [f.cause for f in replace(here, lanes=apart).explain().findings] == ["waiting"]
+
+
+def test_a_task_that_runs_alone_after_many_is_too_few_tasks() -> None:
+    rows = [
+        Row(key=("x", i), lane=i % 2, start_s=i // 2 * 0.25, stop_s=i // 2 * 0.25 + 0.25) for i in range(8)
+    ]
+    rows.append(Row(key="all", start_s=1.0, stop_s=5.0))
+    run = run_of(n_tasks=9, stop_s=5.0, n_workers=2)
+    (found,) = with_dependencies(rows, {8: list(range(8))}, [run]).explain().findings
+    assert (found.cause, found.worth_s, found.evidence["tasks"]) == ("few-tasks", 2.0, [8])
 
 
 def test_on_a_cluster_tasks_wait_whose_workers_metered_little_on_the_cpu() -> None:
