@@ -34,6 +34,8 @@ const CSS = `
 .tsk-panel .tsk-panel-load { padding: 0 10px; border-color: var(--jp-border-color1); background: var(--jp-layout-color1); }
 .tsk-panel .tsk-panel-load:disabled { color: var(--jp-ui-font-color2); cursor: default; }
 .tsk-panel-body { flex: 1; min-height: 0; overflow: auto; }
+.tsk-panel-body.tsk-former { filter: grayscale(1); }
+.tsk-panel-body.tsk-former canvas { opacity: 0.6; }
 `;
 
 export interface Status {
@@ -41,6 +43,8 @@ export interface Status {
   readonly text: string | null;
   /** Whether the kernel could load taskscope. */
   readonly mayLoad: boolean;
+  /** Whether what is shown came from a kernel that is no more. */
+  readonly former: boolean;
 }
 
 export interface HeaderActions {

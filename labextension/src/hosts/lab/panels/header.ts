@@ -24,6 +24,7 @@ export class PanelHeader {
   /** What draws it comes with the first panel that is seen, not when JupyterLab starts. */
   show(shown: Shown): void {
     this._shown = shown;
+    this.body.classList.toggle('tsk-former', shown.former);
     void import('./header-view').then(({ drawHeader }) => {
       if (this._shown === shown) {
         drawHeader(this._el, { ...shown, ...this._actions, trans: this._trans });
@@ -56,13 +57,14 @@ export function statusOf(target: TargetState, feed: FeedNews | null, trans: Tran
       }
       const text = describeState(feed.state, feed.silentMs, feed.active, trans);
       const closed = target.open ? null : trans.__('the notebook is closed, its kernel runs on');
-      return { text: text ?? closed, mayLoad: mayLoad(feed.state) };
+      const { kind } = feed.state;
+      return { text: text ?? closed, mayLoad: mayLoad(feed.state), former: kind === 'restarted' || kind === 'dead' };
     }
   }
 }
 
 function said(text: string): Status {
-  return { text, mayLoad: false };
+  return { text, mayLoad: false, former: false };
 }
 
 function mayLoad(state: FeedState): boolean {

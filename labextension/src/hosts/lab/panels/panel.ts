@@ -216,7 +216,7 @@ export class ChartPanel extends Widget {
     this.title.caption = name === '' ? label : `${label}: ${name}`;
     if (this.isVisible) {
       const text = (status.mayLoad ? this._error : null) ?? status.text;
-      this._header.show({ name, text, mayLoad: status.mayLoad, loading: this._loading, pinned: pin !== null, mayPin: state.kind !== 'none' });
+      this._header.show({ name, text, mayLoad: status.mayLoad, former: status.former, loading: this._loading, pinned: pin !== null, mayPin: state.kind !== 'none' });
     }
   };
 
