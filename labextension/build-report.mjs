@@ -5,28 +5,22 @@ import { join } from 'node:path';
 import { build } from 'esbuild';
 import { minify } from 'terser';
 
+import withoutStyleSpace from './style-space.cjs';
+
 const REPORT = join(import.meta.dirname, 'src/hosts/report');
 const OUT = join(import.meta.dirname, '../src/taskscope/static');
 const SCRIPTS = { report: 'index', 'report-cluster': 'cluster', 'report-profile': 'profile', 'report-cluster-profile': 'cluster-profile' };
 const SHARED = { bundle: true, format: 'iife', minify: true, charset: 'ascii', legalComments: 'none' };
 
-/** Bundlers leave style sheets in template strings as they are written. */
 const styles = {
   name: 'styles',
   setup({ onLoad }) {
     onLoad({ filter: /\/src\/.*\.tsx?$/ }, async ({ path }) => {
-      const source = await readFile(path, 'utf8');
-      const contents = source.replace(/(?<=_CSS = `)[^`]*/g, withoutSpace);
+      const contents = withoutStyleSpace(await readFile(path, 'utf8'));
       return { contents, loader: path.endsWith('x') ? 'tsx' : 'ts', resolveDir: join(path, '..') };
     });
   }
 };
-
-/** What is written in by code, `${…}`, stays as it is. */
-function withoutSpace(css) {
-  const parts = css.replace(/\s+/g, ' ').split(/(\$\{[^}]*\})/);
-  return parts.map((part, i) => (i % 2 === 1 ? part : part.replace(/ ?([{};,]) ?/g, '$1').replace(/: /g, ':').replace(/;\}/g, '}'))).join('').trim();
-}
 
 await mkdir(OUT, { recursive: true });
 for (const [name, entry] of Object.entries(SCRIPTS)) {

@@ -13,9 +13,11 @@ from typing import Any
 from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 
 SOURCES = (
+    "labextension/build-report.mjs",
     "labextension/rspack.config.cjs",
     "labextension/schema",
     "labextension/src",
+    "labextension/style-space.cjs",
     "labextension/tsconfig.json",
     "package-lock.json",
     "package.json",

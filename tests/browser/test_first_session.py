@@ -19,7 +19,9 @@ WITHOUT = "\n".join(line for line in WITHOUT.splitlines() if not line.startswith
 
 
 @pytest.mark.parametrize("theme", ["light", "dark"])
-def test_from_the_launcher_to_a_restart(lab: LabPage, shots: Path, theme: str) -> None:
+def test_from_the_launcher_to_a_restart(  # noqa: PLR0915 - the steps of one session, in their order
+    lab: LabPage, shots: Path, theme: str
+) -> None:
     page, n_clicks = lab.page, 0
     page.set_viewport_size({"width": 1400, "height": 900})
 

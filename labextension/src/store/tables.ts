@@ -85,7 +85,7 @@ export class Tables {
         rows.set(row.prefix, { ...row, running: 0, interrupted: row.interrupted + row.running, scheduled: null });
       }
     }
-    this.running = [];
+    // What was running stays: it reaches to where the clock stands still.
     this.estimates = [];
     this.stops = new Map();
   }

@@ -286,9 +286,9 @@ describe('a feed', () => {
     const { tables, clock } = store;
     const [run] = tables.runsIn({ firstRun: 0, lastRun: null });
     const [row] = tables.progressIn({ firstRun: 0, lastRun: null });
-    expect([run?.status, run?.stopS, clock.active, tables.estimates, tables.running, row?.running, row?.interrupted]).toEqual([
-      'interrupted', 10, false, [], [], 0, 1
-    ]);
+    expect([run?.status, run?.stopS, clock.active, tables.estimates, row?.running, row?.interrupted]).toEqual(['interrupted', 10, false, [], 0, 1]);
+    // It is drawn as far as it was when the kernel was last heard of.
+    expect(tables.running).toEqual([{ run: 0, group: 1, key: 'x', lane: null, startS: 5.5 }]);
   });
 
   it('asks the kernel what a task needs, once, and gives the answer to the store', async () => {
