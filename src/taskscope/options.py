@@ -10,7 +10,7 @@ from __future__ import annotations
 import argparse
 import inspect
 import textwrap
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import Field, dataclass, field, fields
 from difflib import get_close_matches
 from functools import wraps
@@ -27,6 +27,7 @@ __all__ = [
     "TRANSPORTS",
     "Argument",
     "MetricOption",
+    "Named",
     "Option",
     "Options",
     "Panel",
@@ -36,6 +37,7 @@ __all__ = [
     "arguments",
     "checked_dt",
     "declared",
+    "functions_to_show",
     "given_options",
     "parameters_section",
     "shown",
@@ -48,6 +50,8 @@ DEFAULT_INTERVAL_S = 0.01
 DEFAULT_CYCLE_S = 1.0
 
 MetricOption: TypeAlias = Literal["nbytes", "count"] | Callable[[Any], object]
+Named: TypeAlias = str | Callable[..., object]
+"""A function, or what it is called: its name, or as much of the end of its qualified name as tells it."""
 Panel: TypeAlias = Literal["inline", "dock", "none"]
 """Where a block is live: under its cell, in JupyterLab's side panel, nowhere."""
 Transport: TypeAlias = Literal["observe", "poll"]
@@ -76,6 +80,8 @@ class Argument:
         What it does, where that is not the option's own meaning.
     in_run
         Whether ``taskscope run`` has it, too.
+    takes_more
+        Whether any number of values may follow it, also none.
     """
 
     flags: tuple[str, ...]
@@ -83,6 +89,7 @@ class Argument:
     const: bool = True
     help: str = ""
     in_run: bool = False
+    takes_more: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -242,6 +249,14 @@ class ProfileOptions(Options):
             in_run=True,
         ),
     )
+    show_lines: bool | Named | Sequence[Named] = option(
+        False,
+        "Show at the end which source lines tasks took their time in: of these functions, or of those that "
+        "took longest.",
+        "A function, its name, or several; True for those that took longest. As sampled in tasks of this "
+        "process: see `Recording.lines`. Before a statement (``%profile``), names end at ``--``.",
+        Argument(("--lines",), "FUNC", takes_more=True),
+    )
     overwrite: bool = option(
         False,
         "Replace files of these names.",
@@ -273,6 +288,7 @@ class ProfileOptions(Options):
         Options.__post_init__(self)
         if self.label is not None and not isinstance(self.label, str):
             raise OptionError(f"label must be text, got {self.label!r}")
+        functions_to_show(self.show_lines)
         if self.panel is not None and self.panel not in get_args(Panel):
             near = get_close_matches(str(self.panel), get_args(Panel), n=1)
             hint = f"; did you mean {near[0]!r}?" if near else ""
@@ -284,6 +300,25 @@ class ProfileOptions(Options):
         if self.save is None:
             return ()
         return self.save if isinstance(self.save, tuple) else (self.save,)
+
+
+def functions_to_show(given: object) -> tuple[Named, ...] | None:
+    """Return the functions whose lines are to be shown, none for those that took longest; None: nothing is.
+
+    Raises
+    ------
+    OptionError
+        If one is neither a function nor a name.
+    """
+    if isinstance(given, bool):
+        return () if given else None
+    several = given if isinstance(given, list | tuple) else (given,)
+    for each in several:
+        if not (callable(each) or (isinstance(each, str) and each)):
+            raise OptionError(
+                f"show_lines must be True, False, or functions or their names, got {each!r:.80}"
+            )
+    return tuple(several)
 
 
 def declared() -> list[tuple[Field[Any], Option]]:
@@ -306,13 +341,15 @@ def arguments(surface: Surface) -> Iterator[tuple[tuple[str, ...], dict[str, Any
 def _action(one: Field[Any], argument: Argument) -> dict[str, Any]:
     if not argument.value:
         return {"action": "store_const", "const": argument.const}
+    if argument.takes_more:
+        return {"metavar": argument.value, "nargs": "*"}
     return {"metavar": argument.value, "action": "append" if one.name == "save" else "store"}
 
 
 def _help(one: Field[Any], what: Option, argument: Argument) -> str:
     plain = what.meaning.rstrip(".").replace("``", "").replace('"', "")
     text = argument.help or plain[0].lower() + plain[1:]
-    is_stated = argument.value and one.default is not None
+    is_stated = argument.value and not argument.takes_more and one.default is not None
     return f"{text} (default: {one.default})" if is_stated else text
 
 

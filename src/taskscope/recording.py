@@ -14,7 +14,7 @@ from taskscope.analysis.explain.critical_path import CriticalPath, critical_path
 from taskscope.analysis.explain.finding import Explanation
 from taskscope.analysis.explain.findings import explain
 from taskscope.analysis.explain.replay import WhatIf, what_if
-from taskscope.analysis.lines import Lines, Named, lines
+from taskscope.analysis.lines import Lines, lines
 from taskscope.analysis.profile import Profile, profile
 from taskscope.analysis.summary import summary_text
 from taskscope.analysis.worker_stacks import in_proportion
@@ -23,6 +23,7 @@ from taskscope.export.native.reader import load as load_data
 from taskscope.export.save import comparison_to_html, save, to_chrome_trace, to_html, to_speedscope
 from taskscope.model.recording import RecordedData
 from taskscope.model.tables.records import Run
+from taskscope.options import Named
 from taskscope.report import result_bundle
 from taskscope.report.comparison import comparison_bundle
 from taskscope.session import Session

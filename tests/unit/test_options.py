@@ -4,14 +4,16 @@ import inspect
 import subprocess
 import sys
 from dataclasses import fields
+from typing import Any
 
 import pytest
 
 import taskscope
 from docs.options import PAGE, page
 from taskscope.cli.main import _parser
+from taskscope.errors import OptionError
 from taskscope.jupyter.magics.magic import ProfileMagics
-from taskscope.options import Options, ProfileOptions, declared
+from taskscope.options import Options, ProfileOptions, declared, functions_to_show
 from taskscope.profiling import BlockOptions
 
 EVERY_SURFACE = {"label", "display", "save", "overwrite", "redact", "dt"}
@@ -23,7 +25,7 @@ def test_the_page_of_options_is_what_they_declare() -> None:
 
 def test_every_option_says_what_it_means() -> None:
     assert [one.name for one, _ in declared()] == [
-        *("label", "display", "panel", "save", "overwrite", "redact", "client"),
+        *("label", "display", "panel", "save", "show_lines", "overwrite", "redact", "client"),
         *("dt", "metric", "max_tasks", "stacks", "profile_interval", "profile_cycle", "transport", "others"),
     ]
     assert [what.meaning for _, what in declared() if not what.meaning.endswith(".")] == []
@@ -82,3 +84,17 @@ def test_the_declaration_is_read_without_what_takes_long_to_import() -> None:
         " print(sorted({'dask', 'numpy'} & set(sys.modules)))"
     )
     assert subprocess.check_output([sys.executable, "-c", code], text=True) == "[]\n"
+
+
+@pytest.mark.parametrize(
+    ("given", "functions"),
+    [(False, None), (True, ()), ("f", ("f",)), (len, (len,)), (["f", len], ("f", len)), ([], ())],
+)
+def test_functions_to_show_are_one_or_several_or_those_that_took_longest(given: Any, functions: Any) -> None:
+    assert functions_to_show(given) == functions
+
+
+@pytest.mark.parametrize("given", [None, 3, "", ["f", 3]])
+def test_what_is_no_function_is_not_shown(given: Any) -> None:
+    with pytest.raises(OptionError, match=r"^show_lines must be True, False, or functions or their names"):
+        taskscope.profile(show_lines=given)

@@ -8,12 +8,12 @@ import math
 import sysconfig
 import tokenize
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,15 +23,14 @@ from taskscope.analysis.quantities import format_count, plural, printable
 from taskscope.errors import OptionError, TaskscopeError, UnknownNameError, required
 from taskscope.model.recording import Columns, RecordedData
 from taskscope.model.tables.stacks import Function, LineRows, StackColumns, StackRows
+from taskscope.options import Named
 
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["FunctionLines", "Line", "Lines", "Named", "lines", "lines_text"]
+__all__ = ["LINES_ON_CLUSTER", "FunctionLines", "Line", "Lines", "lines", "lines_text"]
 
-Named: TypeAlias = str | Callable[..., object]
-"""A function, or what it is called: its name, or as much of the end of its qualified name as tells it."""
-
+LINES_ON_CLUSTER = "lines of tasks on a cluster cannot be known yet: its workers tell of functions only"
 _CUT_OFF = (
     "lines are not in this file: they are written last, and its process was killed, or its end is missing"
 )
@@ -247,7 +246,7 @@ def _note(recording: RecordedData, rows: LineRows) -> str | None:
         return None
     for run in recording.runs:
         if run.is_own_on_cluster:
-            return "lines of tasks on a cluster cannot be known yet: its workers tell of functions only"
+            return LINES_ON_CLUSTER
         if run.scheduler in {"processes", "multiprocessing"}:
             return "lines of tasks in other processes cannot be known yet: taskscope samples its own process"
     if not len(recording.stacks.rows):

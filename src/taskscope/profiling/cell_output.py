@@ -69,6 +69,10 @@ class CellOutput:
             return
         self._output.finish(bundle)
 
+    def show_text(self, text: str) -> None:
+        """Show text below the result."""
+        display({"text/plain": text}, raw=True)
+
     def close(self) -> None:
         """Have nothing live any more; once more changes nothing."""
         self._output.finish()

@@ -32,6 +32,9 @@ class Output(Protocol):
     def finish(self, recording: Recording) -> None:
         """Show the result; where it waited or went on, on another thread."""
 
+    def show_text(self, text: str) -> None:
+        """Show text below the result."""
+
     def close(self) -> None:
         """Have nothing live any more; once more changes nothing."""
 
@@ -51,6 +54,9 @@ class Silent:
         """Do nothing."""
 
     def finish(self, recording: Recording) -> None:
+        """Do nothing."""
+
+    def show_text(self, text: str) -> None:
         """Do nothing."""
 
     def close(self) -> None:
@@ -74,13 +80,16 @@ class Terminal:
         self.finish(recording)
 
     def finish(self, recording: Recording) -> None:
-        """Write the summary, in what the stream can encode."""
+        """Write the summary."""
+        self.show_text(recording.summary())
+
+    def show_text(self, text: str) -> None:
+        """Write text, in what the stream can encode."""
         stream = sys.stderr
         if stream is None:
             return
         encoding = getattr(stream, "encoding", None) or "utf-8"
-        text = recording.summary().encode(encoding, "replace").decode(encoding)
-        stream.write(f"{text}\n")
+        stream.write(f"{text.encode(encoding, 'replace').decode(encoding)}\n")
 
     def close(self) -> None:
         """Do nothing."""

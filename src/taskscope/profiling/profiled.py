@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from taskscope.analysis.lines import LINES_ON_CLUSTER, lines_text
+from taskscope.options import functions_to_show
 from taskscope.profiling.block import Block
 from taskscope.profiling.options import BlockOptions
 from taskscope.profiling.output import Output, Silent, choose_output
@@ -65,12 +67,20 @@ class ProfiledBlock:
                 output.finish(recording)
             elif not self._block.is_due:
                 output.go_on(recording)
+            self._show_lines(shown, recording)
         except Exception as failure:  # noqa: BLE001 - nothing of ours may replace the user's result or exception
             self._session.recorder.fault("showing a result", failure)
             return None
         finally:
             self.close()
         return recording
+
+    def _show_lines(self, output: Output, recording: Recording) -> None:
+        functions = functions_to_show(self._block.options.show_lines)
+        if functions is not None:
+            # Who reads what is due waits for a cluster, whose tasks have no lines.
+            text = LINES_ON_CLUSTER if self._block.is_due else lines_text(recording, functions)
+            output.show_text(text)
 
     def _finish(self, recording: Recording) -> None:
         try:

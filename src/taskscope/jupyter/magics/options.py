@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import shlex
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
@@ -13,7 +14,7 @@ from IPython.core.error import UsageError
 from IPython.core.magic_arguments import MagicArgumentParser
 
 from taskscope.errors import ExistingFileError, OptionError, TaskscopeError
-from taskscope.options import MetricOption, given_options
+from taskscope.options import MetricOption, Named, given_options
 from taskscope.profiling import BlockOptions
 
 __all__ = ["MagicOptions", "parse_options", "split_statement"]
@@ -67,12 +68,27 @@ def split_statement(parser: MagicArgumentParser, line: str) -> tuple[str, str]:
             if word == "--":
                 return line[:start].strip(), line[end:].strip()
             if "=" not in word and _takes_value(parser, word):
-                _, end = next(_words(line, end))
+                end = _end_of_values(parser, word, line, end)
         except (StopIteration, ValueError):
             return line.strip(), ""
         start = end
         start += len(line) - start - len(line[start:].lstrip())
     return line[:start].strip(), line[start:].strip()
+
+
+def _end_of_values(parser: MagicArgumentParser, word: str, line: str, start: int) -> int:
+    """Return where the values of an option end: of one that takes any number, before the next or ``--``."""
+    if parser._option_string_actions[word].nargs != "*":
+        return next(_words(line, start))[1]
+    if all(each != "--" for each, _ in _words(line, start)):
+        # Nothing tells names from the statement.
+        return start
+    end = start
+    for each, after in _words(line, start):
+        if each.startswith("-"):
+            break
+        end = after
+    return end
 
 
 def _words(line: str, start: int = 0) -> Iterator[tuple[str, int]]:
@@ -100,6 +116,8 @@ def _unknown(parser: MagicArgumentParser, word: str) -> str:
 def _read(given: dict[str, Any], namespace: Mapping[str, object]) -> dict[str, Any]:
     if "dt" in given:
         given["dt"] = _number(given["dt"])
+    if "show_lines" in given:
+        given["show_lines"] = [_function(name, namespace) for name in given["show_lines"]] or True
     if "metric" in given:
         given["metric"] = _metric(given["metric"], namespace)
     return given
@@ -110,6 +128,15 @@ def _number(text: str) -> float:
         return int(text) if text.lstrip("+-").isdigit() else float(text)
     except ValueError:
         raise OptionError(f"dt must be a positive number of seconds, got {text!r}") from None
+
+
+def _function(name: str, namespace: Mapping[str, object]) -> Named:
+    """Return the function that a name stands for, or the name, by which it may be seen all the same."""
+    first, *rest = name.split(".")
+    found = namespace.get(first)
+    for each in rest:
+        found = getattr(found, each, None)
+    return found if callable(found) and hasattr(inspect.unwrap(found), "__code__") else name
 
 
 def _metric(name: str, namespace: Mapping[str, object]) -> MetricOption:

@@ -43,6 +43,22 @@ def test_a_metric_may_be_a_function_of_the_user() -> None:
     assert parse_options(PARSER, "--metric len", {"len": len}).block.metric is len
 
 
+def test_functions_whose_lines_are_shown_are_those_of_the_user_or_names() -> None:
+    def work() -> None:
+        """Be a function."""
+
+    class Model:
+        fit = work
+
+    known = {"work": work, "Model": Model, "count": len}
+    line = "--lines work Model.fit count elsewhere Model.none -q"
+    assert parse_options(PARSER, line, known).block.show_lines == [
+        *(work, work, "count", "elsewhere", "Model.none")
+    ]
+    assert parse_options(PARSER, "--lines", known).block.show_lines is True
+    assert parse_options(PARSER, "-q", known).block.show_lines is False
+
+
 @pytest.mark.parametrize(
     ("line", "message"),
     [
@@ -78,6 +94,9 @@ def test_what_cannot_work_is_named_with_what_would(line: str, message: str) -> N
         ("--label 'a -b' it''s", ("--label 'a -b'", "it''s")),
         ("--dt=0.1 x", ("--dt=0.1", "x")),
         ("-- -x", ("", "-x")),
+        ("--lines f(x)", ("--lines", "f(x)")),
+        ("--lines f g -- f(x)", ("--lines f g", "f(x)")),
+        ("--lines f -q -- -x", ("--lines f -q", "-x")),
         ("-q", ("-q", "")),
         ("", ("", "")),
     ],

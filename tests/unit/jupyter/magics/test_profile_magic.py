@@ -196,3 +196,47 @@ def test_the_package_has_its_name_in_the_next_cell_and_never_takes_one(shell: Sh
     taskscope.load_ipython_extension(plain)
     taskscope.unload_ipython_extension(plain)
     assert plain.user_ns["taskscope"] == "theirs"
+
+
+SAMPLED = """
+import dask, time
+from taskscope.session import current
+def n_samples():
+    return current().recorder.stacks.between(0, None).rows.count.sum()
+def work(n):
+    while n_samples() < n:
+        time.sleep(0.001)
+    if fails:
+        raise ValueError("mine")
+    return 7
+"""
+
+
+def test_lines_are_shown_below_the_summary_also_after_a_failure(
+    shell: Shell, capsys: pytest.CaptureFixture[str]
+) -> None:
+    shell.run(SAMPLED)
+    compute = "dask.delayed(work)(n_samples() + 5).compute(scheduler='threads')"
+    found = []
+    for fails in (False, True, False):
+        shell.run(f"fails = {fails}")
+        capsys.readouterr()
+        result = shell.run(f"%%profile -o run --lines work wrok\n{compute}")
+        assert (result.result, type(result.error_in_exec)) == (
+            (None, ValueError) if fails else (7, type(None))
+        )
+        found.append(capsys.readouterr().err)
+        text = recorded(shell).lines(function=shell["work"]).text()
+        assert f"{text}\n\nno sample saw a function 'wrok' in these tasks; did you mean 'work'?" in found[-1]
+    assert ["        time.sleep(0.001)" in text for text in found] == [True] * 3
+
+
+def test_lines_are_shown_of_a_statement_and_in_silence_not_at_all(
+    shell: Shell, capsys: pytest.CaptureFixture[str]
+) -> None:
+    shell.run(f"{SAMPLED}\nfails = False")
+    capsys.readouterr()
+    shell.run("%profile --lines work -- dask.delayed(work)(n_samples() + 5).compute(scheduler='threads')")
+    assert "Function: work at line 5" in capsys.readouterr().err
+    shell.run(f"%%profile -q --lines\n{COMPUTE}")
+    assert capsys.readouterr().err == ""
