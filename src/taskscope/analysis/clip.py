@@ -19,16 +19,18 @@ def clipped(data: RecordedData, first_run: int, earlier: AbstractSet[int]) -> Re
     """Return what a recording has of the runs from `first_run` on, and of `earlier` ones from its zero on.
 
     Tasks keep their true times: the new zero is where the first of those began that were running at the old
-    one. An earlier run begins there, without the tasks that had ended.
+    one. An earlier run begins there, without the tasks that had ended. It had not ended itself, so its last
+    task is among those that are left, whatever the clock of a cluster says of when that was.
     """
     runs = {run.run for run in data.runs if run.run >= first_run}
     zero_s = data.zero_s
-    blocks, n_before = [], dict.fromkeys(earlier, 0)
+    blocks, n_before, last_s = [], dict.fromkeys(earlier, 0), _last_stops(data, earlier)
     for block in data.blocks:
         if block.run in runs:
             blocks.append(block)
         elif block.run in earlier:
-            part = block.part(block.start + block.duration > data.zero_s)
+            stop = block.start + block.duration
+            part = block.part((stop > data.zero_s) | (stop >= last_s.get(block.run, np.inf)))
             # What failed and ran again is one task.
             n_before[block.run] += len(np.setdiff1d(block.task, part.task))
             if len(part):
@@ -55,6 +57,18 @@ def clipped(data: RecordedData, first_run: int, earlier: AbstractSet[int]) -> Re
         ).pruned(),
         holdings=data.holdings.part(_of(data.holdings.run, runs, earlier, data.holdings.time >= data.zero_s)),
     )
+
+
+def _last_stops(data: RecordedData, earlier: AbstractSet[int]) -> dict[int, float]:
+    """Return when the last task of each of these runs stopped that came to their ends."""
+    ended = {run.run for run in data.runs if run.run in earlier and run.status in {"finished", "erred"}}
+    last_s: dict[int, float] = {}
+    for block in data.blocks:
+        if block.run in ended and len(block):
+            last_s[block.run] = max(
+                last_s.get(block.run, -np.inf), float((block.start + block.duration).max())
+            )
+    return last_s
 
 
 def _clip(run: Run, zero_s: float, n_before: dict[int, int]) -> Run:

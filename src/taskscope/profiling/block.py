@@ -46,6 +46,8 @@ class Block:
         self._start_s = 0.0
         self._going_before: set[int] = set()
         """The computes that clusters were going on with when it began."""
+        self._going_after: set[int] | None = None
+        """Those that they were going on with when it ended; None before."""
         self.has_begun = False
         """Whether it was started, if only in part."""
         self._outer_label: tuple[str | None] | None = None
@@ -189,7 +191,7 @@ class Block:
         for stream in self._streams:
             stream.last_run = last_run
         # What is seen to be over later was not when it ended.
-        self.session.cluster.not_over()
+        self._going_after = self.session.cluster.not_over()
         self._left_s = self.session.recorder.now_s()
         self.session.hold(self, replace(self.options, others=False))
 
@@ -344,13 +346,11 @@ class Block:
             return set()
         runs = self.session.recorder.runs(min(self._going_before), last_run)
         has_own = any(run.run >= self.first_run and not run.is_of_others for run in runs)
+        # Whether they had ended is as their clients knew: by a cluster's clock they may have, long before.
+        going = self._going_after
+        going = {run.run for run in runs if run.stop_s is None} if going is None else going
         return {
-            run.run
-            for run in runs
-            if run.run in self._going_before
-            and (
-                not has_own if run.stop_s is None or run.stop_s > self._left_s else run.stop_s > self._start_s
-            )
+            run.run for run in runs if run.run in self._going_before and not (has_own and run.run in going)
         }
 
     def _metadata(self) -> dict[str, object]:

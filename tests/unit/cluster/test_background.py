@@ -19,6 +19,7 @@ from taskscope.model.recording import RecordedData
 from taskscope.recording import Recording
 from taskscope.session import current
 from taskscope.sources.cluster.questions import Questions
+from taskscope.sources.cluster.workers.clocks import HostClocks
 from tests.support.cluster_tasks import read_truth, work
 from tests.support.shell import shell_with_taskscope
 from tests.support.waiting import PATIENCE_S, until
@@ -114,6 +115,28 @@ def test_a_block_that_waits_for_what_began_before_shows_that_from_its_own_time_o
     with taskscope.profile(label="idle", display=False) as idle:
         pass
     assert rows(idle.recording, "runs", "label") == []
+
+
+@pytest.mark.parametrize("has_own", [False, True])
+def test_what_ended_in_a_block_is_part_of_it_however_slow_the_clock_of_the_cluster_seems(
+    client: Client, gate: Event, truth: Path, monkeypatch: pytest.MonkeyPatch, *, has_own: bool
+) -> None:
+    current().hold("the extension")
+    try:
+        begun = map_gated(client, truth, "a", 1)
+        until(lambda: len(current().recorder.running()) == 1)
+        # A late report makes a task seem to have ended a tenth of a second early.
+        monkeypatch.setattr(HostClocks, "scheduler_ahead_s", 60.0)
+        with taskscope.profile(display=False) as run:
+            if has_own:
+                assert client.submit(abs, -1, key="own").result() == 1
+            gate.set()
+            wait(begun)
+        recording = run.wait()
+    finally:
+        current().release("the extension")
+    assert keys_of(recording) == ["a-0", *["own"] * has_own]
+    assert sorted(rows(recording, "runs", "n_tasks", "status")) == [(1, "finished")] * (1 + has_own)
 
 
 def test_what_was_persisted_goes_on_after_a_block_that_raised(
