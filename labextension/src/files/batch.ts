@@ -35,8 +35,10 @@ export function batchOfFile(read: Read): Batch {
   const { tables, keys, tasks, ended, nowS } = read;
   const held = heldOf(read);
   const activities = activitiesOf(read);
-  const groups = new Compact([held.group, at(keys.columns.group, tasks.key), activities.group], LAST_GROUP);
-  const lanes = new Compact([tasks.lane, activities.lane], LAST_LANE);
+  const progress = keys.progress();
+  const used = idsIn([held.group, at(keys.columns.group, tasks.key), activities.group]);
+  const groups = new Compact([...used, ...groupsOfOthers(tables.groups.columns.prefix, used, progress)], LAST_GROUP);
+  const lanes = new Compact(idsIn([tasks.lane, activities.lane]), LAST_LANE);
   const numbered = <C extends { readonly lane: Numbers; readonly group: Numbers }>(columns: C): C =>
     ({ ...columns, lane: lanes.of(columns.lane), group: groups.of(columns.group) });
   const { key, ...columns } = ended;
@@ -64,7 +66,7 @@ export function batchOfFile(read: Read): Batch {
   };
   const inFlight = picked(tasks, placesWhere(tasks.status, status => status === RUNNING));
   const running = runningOf(keys, numbered({ ...inFlight, ...ofKeys(keys, inFlight.key) }));
-  return { ...batchOf(sections, 'file', EPOCH, 0), progress: keys.progress(), running };
+  return { ...batchOf(sections, 'file', EPOCH, 0), progress, running };
 }
 
 function section<T extends TableName>(columns: Columns<T>): Section<T> {
@@ -81,12 +83,8 @@ class Compact {
   readonly ids: number[];
   readonly #numbers: ReadonlyMap<number, number>;
 
-  constructor(used: readonly Numbers[], private readonly last: number) {
-    const all = new Set<number>();
-    used.forEach(column => {
-      column.forEach((id: number) => all.add(id));
-    });
-    const ids = [...all].sort((a, b) => a - b);
+  constructor(used: Iterable<number>, private readonly last: number) {
+    const ids = [...used].sort((a, b) => a - b);
     this.#numbers = new Map(ids.map((id, number) => [id, number]));
     this.ids = ids.slice(0, last + 1);
   }
@@ -98,6 +96,21 @@ class Compact {
     }
     return found;
   }
+}
+
+function idsIn(columns: readonly Numbers[]): Set<number> {
+  const ids = new Set<number>();
+  columns.forEach(column => {
+    column.forEach((id: number) => ids.add(id));
+  });
+  return ids;
+}
+
+/** A group of each prefix that is in no other table: its tasks never ran, but it has a colour. */
+function groupsOfOthers(prefixes: readonly string[], used: ReadonlySet<number>, progress: Batch['progress']): number[] {
+  const known = new Set(Array.from(used, id => prefixes[id]));
+  const missing = new Set(progress.map(({ prefix }) => prefix).filter(prefix => !known.has(prefix)));
+  return [...missing].map(prefix => prefixes.indexOf(prefix)).filter(id => id >= 0);
 }
 
 /** What is known of these keys. */

@@ -340,7 +340,9 @@ def compact_tables(recording: RecordedData) -> CompactTables:
     held = few_held_rows(recording)
     # Data was held too, and has no tasks; nor has yet what was only transferred so far.
     of_activities = activity_groups(recording)
+    progress = prefix_progress(recording)
     group_ids = np.unique(np.concatenate((tasks.group, held.group, of_activities)))
+    group_ids = np.union1d(group_ids, _groups_of_others(recording, group_ids, progress))
     groups = [recording.groups[i] for i in group_ids.tolist()]
     lane_ids = np.union1d(tasks.lane, recording.activities.rows.lane)
     zero = recording.zero_s
@@ -361,8 +363,7 @@ def compact_tables(recording: RecordedData) -> CompactTables:
             for run in recording.runs
         ],
         progress=[
-            replace(row, first_s=None if row.first_s is None else row.first_s - zero)
-            for row in prefix_progress(recording)
+            replace(row, first_s=None if row.first_s is None else row.first_s - zero) for row in progress
         ],
         messages=[replace(m, time_s=m.time_s - zero) for m in recording.messages]
         + _thinned(recording, len(cluster.workers.samples)),
@@ -371,6 +372,16 @@ def compact_tables(recording: RecordedData) -> CompactTables:
         ),
         cluster=cluster,
     )
+
+
+def _groups_of_others(
+    recording: RecordedData, group_ids: NDArray[np.uint32], progress: Sequence[PrefixProgress]
+) -> NDArray[np.uint32]:
+    """Return a group of each prefix that is in no other table: its tasks never ran, but it has a colour."""
+    known = {recording.groups[i].prefix for i in group_ids.tolist()}
+    missing = {row.prefix for row in progress} - known
+    first = {group.prefix: i for i, group in reversed(list(enumerate(recording.groups)))}
+    return np.array(sorted(first[prefix] for prefix in missing), np.uint32)
 
 
 def _thinned(recording: RecordedData, n_shown: int) -> list[Message]:
