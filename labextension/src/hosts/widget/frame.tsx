@@ -5,9 +5,9 @@ import type { LabIcon } from '@jupyterlab/ui-components';
 import type { ComponentChildren } from '../../charts/ui/render';
 import { render } from '../../charts/ui/render';
 import { adoptStyles } from '../../charts/ui/styles';
-import type { Feed } from '../lab/feed';
+import type { Feed } from '../lab/feed/feed';
 import { closeIcon, popOutIcon } from '../lab/panels/icons';
-import { describeState } from '../lab/state';
+import { describeState } from '../lab/feed/state';
 
 const LOOK_MS = 1_000;
 

@@ -6,7 +6,7 @@ import { INotebookTracker } from '@jupyterlab/notebook';
 import { ITranslator, nullTranslator } from '@jupyterlab/translation';
 
 import { ICells } from '../lab/cells/cells';
-import { IFeeds } from '../lab/feeds';
+import { IFeeds } from '../lab/feed/feeds';
 import { IPanels } from '../lab/panels/panels';
 import { liveModels } from './live-models';
 import { addOutputRenderer } from './renderer';

@@ -8,7 +8,7 @@ import type { RevealCell } from '../../charts/ui/cell-link';
 import { Keeping } from '../../charts/ui/keeping';
 import type { RunWindow, TaskStore } from '../../store';
 import type { ICells } from '../lab/cells/cells';
-import type { IFeeds } from '../lab/feeds';
+import type { IFeeds } from '../lab/feed/feeds';
 import type { ChartName } from '../lab/panels/charts/charts';
 import type { IPanels } from '../lab/panels/panels';
 import { kernelOf } from '../private-names';

@@ -3,7 +3,7 @@
 import fc from 'fast-check';
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
 
-import { Feed } from '../../../src/hosts/lab/feed';
+import { Feed } from '../../../src/hosts/lab/feed/feed';
 import type { TaskStore } from '../../../src/store';
 import { wireMessage } from '../../wire/wire-fixture';
 import { FakeKernel } from './fake-kernel';

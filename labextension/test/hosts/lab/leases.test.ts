@@ -1,7 +1,7 @@
 // @vitest-environment node
 import { expect, it } from 'vitest';
 
-import { LeaseMap } from '../../../src/hosts/lab/leases';
+import { LeaseMap } from '../../../src/hosts/lab/feed/leases';
 
 it('a thing is made once, stays while anybody uses it, and goes when it may', () => {
   const gone: string[] = [];

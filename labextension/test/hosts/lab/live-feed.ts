@@ -1,7 +1,7 @@
 /** A feed on a kernel that the test answers for. */
 import { afterEach, beforeEach, vi } from 'vitest';
 
-import { Feed } from '../../../src/hosts/lab/feed';
+import { Feed } from '../../../src/hosts/lab/feed/feed';
 import { type FixtureBatch, RUN, wireMessage } from '../../wire/wire-fixture';
 import type { FakeKernel } from './fake-kernel';
 

@@ -9,7 +9,7 @@ import { findingsOf } from '../../../charts/tasks/why/findings';
 import { Keeping } from '../../../charts/ui/keeping';
 import type { RunWindow } from '../../../store';
 import { mountFrame } from '../../widget/frame';
-import type { Feed } from '../feed';
+import type { Feed } from '../feed/feed';
 
 export interface CellCharts {
   setWindow(window: RunWindow): void;

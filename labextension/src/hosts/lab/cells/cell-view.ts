@@ -8,7 +8,7 @@ import { element } from '../../../charts/ui/dom';
 import { adoptStyles } from '../../../charts/ui/styles';
 import type { RunWindow } from '../../../store';
 import { addBelowInput } from '../../private-names';
-import type { IFeeds } from '../feeds';
+import type { IFeeds } from '../feed/feeds';
 import type { CellCharts } from './cell-charts';
 
 // As far in as inputs and outputs are.

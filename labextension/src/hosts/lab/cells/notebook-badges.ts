@@ -5,8 +5,8 @@ import type { IDisposable } from '@lumino/disposable';
 
 import { crc32 } from '../../../wire/frames';
 import type { TaskStore } from '../../../store';
-import { FeedFollower } from '../feed-follower';
-import type { IFeeds } from '../feeds';
+import { FeedFollower } from '../feed/follower';
+import type { IFeeds } from '../feed/feeds';
 import { Badge } from './badge';
 import { CellView } from './cell-view';
 import { type CodeCell, type CodeModel, codeCells } from './code-cells';

@@ -4,7 +4,7 @@ import { IConsoleTracker } from '@jupyterlab/console';
 import { INotebookTracker, type NotebookPanel } from '@jupyterlab/notebook';
 import { ITranslator, nullTranslator } from '@jupyterlab/translation';
 
-import { IFeeds } from '../feeds';
+import { IFeeds } from '../feed/feeds';
 import { Cells, ICells } from './cells';
 import { NotebookBadges } from './notebook-badges';
 

@@ -2,7 +2,7 @@
 import type { TranslationBundle } from '@jupyterlab/translation';
 
 import { element } from '../../../charts/ui/dom';
-import { type FeedState, describeState, isPython } from '../state';
+import { type FeedState, describeState, isPython } from '../feed/state';
 import type { HeaderActions, Shown, Status } from './header-view';
 import type { TargetState } from './target';
 

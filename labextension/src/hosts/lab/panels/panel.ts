@@ -5,8 +5,8 @@ import type { Message } from '@lumino/messaging';
 import { Widget } from '@lumino/widgets';
 
 import type { ICells } from '../cells/cells';
-import type { Feed } from '../feed';
-import type { IFeeds } from '../feeds';
+import type { Feed } from '../feed/feed';
+import type { IFeeds } from '../feed/feeds';
 import { type ChartName, chartOf } from './charts/charts';
 import { PanelHeader, statusOf } from './header';
 import { type LiveChart, showLive } from './charts/live-chart';

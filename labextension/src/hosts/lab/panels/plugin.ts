@@ -13,7 +13,7 @@ import { IStateDB } from '@jupyterlab/statedb';
 import { ITranslator, nullTranslator } from '@jupyterlab/translation';
 
 import { ICells } from '../cells/cells';
-import { IFeeds } from '../feeds';
+import { IFeeds } from '../feed/feeds';
 import { lateService } from '../late-service';
 import { LOAD_WITH_DASK, RESTORE, addCommands } from './commands';
 import { Memory } from './memory';

@@ -2,8 +2,8 @@
 import type { ISessionContext } from '@jupyterlab/apputils';
 import type { Kernel } from '@jupyterlab/services';
 
-import { execute } from '../messages';
-import { isPython } from '../state';
+import { execute } from '../kernel/messages';
+import { isPython } from '../feed/state';
 import type { OwnerTracker, OwnerWidget } from './owners';
 
 const LOAD = '%load_ext taskscope.with_dask';

@@ -2,7 +2,7 @@
 import type { ISettingRegistry } from '@jupyterlab/settingregistry';
 import type { DockLayout } from '@lumino/widgets';
 
-import { FEED_DEFAULTS, type FeedSettings } from '../feed-settings';
+import { FEED_DEFAULTS, type FeedSettings } from '../feed/settings';
 import { type ChartName, isChartName } from './charts/charts';
 
 export const SETTINGS_ID = 'taskscope:plugin';

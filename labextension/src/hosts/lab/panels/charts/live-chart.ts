@@ -3,8 +3,8 @@ import type { TranslationBundle } from '@jupyterlab/translation';
 import type { IDisposable } from '@lumino/disposable';
 
 import type { RevealCell } from '../../../../charts/ui/cell-link';
-import type { Feed } from '../../feed';
-import type { Lease } from '../../leases';
+import type { Feed } from '../../feed/feed';
+import type { Lease } from '../../feed/leases';
 import type { ChartName } from './charts';
 import type { Views } from '../memory';
 import type { ChartPlace } from './mounts';

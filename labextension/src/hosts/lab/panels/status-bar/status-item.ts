@@ -4,8 +4,8 @@ import { Signal } from '@lumino/signaling';
 import { Widget } from '@lumino/widgets';
 
 import type { TaskStore } from '../../../../store';
-import { FeedFollower } from '../../feed-follower';
-import type { IFeeds } from '../../feeds';
+import { FeedFollower } from '../../feed/follower';
+import type { IFeeds } from '../../feed/feeds';
 import type { PanelTarget } from '../target';
 
 export class StatusItem extends Widget {

@@ -1,8 +1,8 @@
 /** The stores of one kernel's recorders, and which of them are in use. */
-import { ClusterStore } from '../../store/cluster/cluster-store';
-import type { AskLinks } from '../../store/tasks/links';
-import { TaskStore } from '../../store/task-store';
-import type { FeedSettings } from './feed-settings';
+import { ClusterStore } from '../../../store/cluster/cluster-store';
+import type { AskLinks } from '../../../store/tasks/links';
+import { TaskStore } from '../../../store/task-store';
+import type { FeedSettings } from './settings';
 import type { Lease } from './leases';
 import { LeaseMap } from './leases';
 

@@ -1,5 +1,5 @@
 /** What a person may set for all feeds of a page, and what they are before. */
-import type { PaletteName } from '../../lib/palette';
+import type { PaletteName } from '../../../lib/palette';
 
 export interface FeedSettings {
   /** Messages a second, at most. */

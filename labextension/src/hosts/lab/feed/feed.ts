@@ -4,16 +4,16 @@ import { type JSONObject, type JSONValue, UUID } from '@lumino/coreutils';
 import type { IDisposable } from '@lumino/disposable';
 import { Signal } from '@lumino/signaling';
 
-import type { Keeper } from '../../charts/ui/keeping';
-import type { TaskStore } from '../../store/task-store';
-import { type Batch, type LinksAnswer, PageStream, WireError, decodeExplained, decodeLinks } from '../../wire';
-import { FEED_DEFAULTS, type FeedSettings } from './feed-settings';
-import { InStep, RESUME_MS } from './in-step';
-import { type Arrival, KernelLink, type LinkEvent } from './link';
-import type { KernelError } from './messages';
+import type { Keeper } from '../../../charts/ui/keeping';
+import type { TaskStore } from '../../../store/task-store';
+import { type Batch, type LinksAnswer, PageStream, WireError, decodeExplained, decodeLinks } from '../../../wire';
+import { FEED_DEFAULTS, type FeedSettings } from './settings';
+import { InStep, RESUME_MS } from '../kernel/in-step';
+import { type Arrival, KernelLink, type LinkEvent } from '../kernel/link';
+import type { KernelError } from '../kernel/messages';
 import type { Lease } from './leases';
 import { RecorderStores } from './recorder-stores';
-import { type Reply, parseRefusal, parseReply } from './replies';
+import { type Reply, parseRefusal, parseReply } from '../kernel/replies';
 import type { FeedState } from './state';
 
 const UNHEARD = 'this kernel hears that only between cells: its futures will be cancelled then';

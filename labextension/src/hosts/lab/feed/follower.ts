@@ -1,7 +1,7 @@
 /** What shows a kernel's computes in few words follows its feed: whichever kernel that is now, a few times a second. */
 import type { IDisposable } from '@lumino/disposable';
 
-import type { TaskStore } from '../../store';
+import type { TaskStore } from '../../../store';
 import type { Feed } from './feed';
 import type { IFeeds } from './feeds';
 import type { FeedState } from './state';
