@@ -9,6 +9,7 @@ import pytest
 from playwright.sync_api import expect
 
 from tests.browser.harness.lab_page import LabPage
+from tests.browser.test_findings import CHAIN
 from tests.browser.workloads import LOAD
 
 AXE = Path(__file__).parents[2] / "node_modules" / "axe-core" / "axe.min.js"
@@ -92,6 +93,30 @@ def test_no_widget_in_any_state_violates_a_rule(lab: LabPage, shots: Path, theme
     expect(lab.page.locator(".tsk-note:visible")).to_have_text([former] * 5)
     found["restarted"] = violations(lab)
     # One line a violation, so that a red test says it all.
+    assert [f"{state}: {violation}" for state in found for violation in found[state]] == []
+
+
+@pytest.mark.parametrize("theme", THEMES)
+def test_neither_findings_nor_a_selected_time_violates_a_rule(lab: LabPage, shots: Path, theme: str) -> None:
+    lab.page.set_viewport_size({"width": 1200, "height": 1400})
+    lab.open(LOAD, "display(Dashboard(more_charts=True))", CHAIN)
+    set_theme(lab, theme)
+    for cell in range(3):
+        lab.run_cell(cell)
+    lanes = lab.page.locator(".tsk-dashboard > .tsk-gantt")
+    card = lanes.get_by_role("group", name="Findings").get_by_role("button", name="Long chain")
+    expect(card).to_be_visible()
+    found = {"findings": violations(lab)}
+    card.click()
+    expect(card).to_have_attribute("aria-pressed", "true")
+    found["lit"] = violations(lab)
+    lanes.locator("canvas").press("c")
+    expect(lanes.locator(".tsk-findings-path")).to_be_visible()
+    found["path"] = violations(lab)
+    lanes.locator("canvas").press("x")
+    expect(lanes.get_by_role("region", name="Selected time range")).to_be_visible()
+    found["range"] = violations(lab)
+    lanes.screenshot(path=shots / f"axe-range-{theme.rpartition(' ')[2].lower()}.png")
     assert [f"{state}: {violation}" for state in found for violation in found[state]] == []
 
 

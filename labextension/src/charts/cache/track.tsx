@@ -19,9 +19,12 @@ import { HeldStacks } from './stack';
 import { CACHE_CSS } from './style';
 import type { HeldSummary } from './summary';
 import { byPrefix, metricName, onCluster, summariseHeld } from './summary';
-import { amountText, formatterOf, labelText, measureName, nowText, peakText, titleText } from './words';
+import { allUnknownText, amountText, formatterOf, isAllUnknown, labelText, measureName, nowText, peakText, titleText } from './words';
 
 const PLOT_PX = 140;
+/** Of a plot that says why there is none. */
+const NOTE_PX = 44;
+const NO_AXIS = { top: 1, ticks: [] };
 const MAX_TABLE = 50;
 const MAX_READ = 5;
 const MEASURES = ['bytes', 'count', 'metric'] as const;
@@ -74,8 +77,12 @@ export class CacheTrack extends PlotTrack {
 
   plots(): readonly PlotSpec[] {
     const measure = this.#measure;
+    const title = titleText(measure, this.#metric, this.#summary?.isOnCluster ?? false, this.context.trans);
+    if (this.#isUnknown) {
+      return [{ title, axis: NO_AXIS, heightPx: NOTE_PX }];
+    }
     const axis = valueAxis((this.#summary?.peak.total ?? 0) * 1.08, 3, formatterOf(measure), measure !== 'metric');
-    return [{ title: titleText(measure, this.#metric, this.#summary?.isOnCluster ?? false, this.context.trans), axis, heightPx: PLOT_PX }];
+    return [{ title, axis, heightPx: PLOT_PX }];
   }
 
   drawPlots(brush: Brush, [plot]: readonly Plot[]): void {
@@ -84,6 +91,11 @@ export class CacheTrack extends PlotTrack {
       return;
     }
     const { store, trans } = this.context;
+    if (this.#isUnknown) {
+      const { plotLeftPx, plotWidthPx } = brush.room;
+      brush.label(allUnknownText(this.#measure, this.#metric, trans), [{ x: plotLeftPx + plotWidthPx / 2, y: plot.topPx + plot.heightPx / 2, align: 'center' }]);
+      return;
+    }
     const stack = this.#stack(brush);
     brush.inside(plot, () => {
       drawStack(brush, plot, stack, prefix => store.colour(prefix));
@@ -180,6 +192,11 @@ export class CacheTrack extends PlotTrack {
   get #measure(): Measure {
     const wanted = this.#chosen ?? (this.#metric === null ? 'bytes' : 'metric');
     return wanted === 'metric' && this.#metric === null ? 'bytes' : wanted;
+  }
+
+  /** Whether nobody knows how much any of it was. */
+  get #isUnknown(): boolean {
+    return this.#summary !== null && isAllUnknown(this.#summary);
   }
 
   #nothing(frame: TimeFrame | null): string | null {

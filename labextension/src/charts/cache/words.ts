@@ -74,6 +74,15 @@ export function unknownText(measure: Measure, unknown: number, metric: string | 
   return trans._n('%2 result of unknown size', '%2 results of unknown size', unknown, n);
 }
 
+/** Whether there were results of which nobody knows how much they are, and no others. */
+export function isAllUnknown({ measure, peak }: Pick<HeldSummary, 'measure' | 'peak'>): boolean {
+  return peak.total === 0 && peak.unknown > 0 && measure !== 'count';
+}
+
+export function allUnknownText(measure: Measure, metric: string | null, trans: TranslationBundle): string {
+  return measure === 'bytes' ? trans.__('all sizes are unknown') : trans.__('all values of %1 are unknown', measureName(measure, metric, trans));
+}
+
 /** What is held now. */
 export function nowText({ measure, total, unknown, nKeys }: HeldSummary, metric: string | null, growing: boolean, trans: TranslationBundle): string {
   if (!growing && nKeys === 0) {
@@ -92,10 +101,8 @@ export function peakText(
   zeroS: number,
   trans: TranslationBundle
 ): string {
-  if (peak.total === 0 && peak.unknown > 0 && measure !== 'count') {
-    return measure === 'bytes'
-      ? trans.__('Peak not known: all sizes are unknown')
-      : trans.__('Peak not known: all values of %1 are unknown', measureName(measure, metric, trans));
+  if (isAllUnknown({ measure, peak })) {
+    return trans.__('Peak not known: %1', allUnknownText(measure, metric, trans));
   }
   const amount = amountText(measure, peak.total, metric, trans);
   const head = isLowerBound

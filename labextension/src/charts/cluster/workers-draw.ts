@@ -12,7 +12,9 @@ import type { WorkersSummary } from './workers-summary';
 const STRONG = 0.45;
 const WEAK = 0.16;
 
-export function drawWorkers(brush: Brush, plots: readonly Plot[], series: WorkerSeries, summary: WorkersSummary, trans: TranslationBundle): void {
+export function drawWorkers(
+  brush: Brush, plots: readonly Plot[], series: WorkerSeries, summary: WorkersSummary, cpuShare: (percent: number) => number, trans: TranslationBundle
+): void {
   const [cpu, memory, lag] = plots;
   if (cpu === undefined || memory === undefined) {
     return;
@@ -20,7 +22,7 @@ export function drawWorkers(brush: Brush, plots: readonly Plot[], series: Worker
   const line = (plot: Plot, valueOf: (i: number) => number): number[][] => linesOf(brush, series, summary, plot, valueOf);
   const resultsOf = (i: number): number => Math.min(series.managedBytes[i] as number, series.rssBytes[i] as number);
   brush.inside(cpu, () => {
-    area(brush, cpu, line(cpu, i => (series.cpuPercent[i] as number) / 100), WEAK);
+    area(brush, cpu, line(cpu, i => cpuShare(series.cpuPercent[i] as number)), WEAK);
   });
   brush.inside(memory, () => {
     area(brush, memory, line(memory, i => series.rssBytes[i] as number), WEAK);
@@ -34,7 +36,7 @@ export function drawWorkers(brush: Brush, plots: readonly Plot[], series: Worker
       area(brush, lag, line(lag, i => series.tickS[i] as number), WEAK);
     });
   }
-  marks(brush, cpu, memory, summary, trans);
+  marks(brush, cpu, memory, summary, cpuShare, trans);
 }
 
 function linesOf(
@@ -81,13 +83,13 @@ function area({ context, theme }: Brush, plot: Plot, segments: readonly number[]
   }
 }
 
-function marks(brush: Brush, cpu: Plot, memory: Plot, { peak, last }: WorkersSummary, trans: TranslationBundle): void {
+function marks(brush: Brush, cpu: Plot, memory: Plot, { peak, last }: WorkersSummary, cpuShare: (percent: number) => number, trans: TranslationBundle): void {
   const limit = last.limitBytes ?? peak.limitBytes?.value ?? null;
   if (limit !== null && limit <= memory.axis.top) {
     brush.level(memory, limit, trans.__('limit %1', formatBytes(limit)));
   }
   if (peak.cpuPercent !== null) {
-    const share = peak.cpuPercent.value / 100;
+    const share = cpuShare(peak.cpuPercent.value);
     brush.point(cpu, peak.cpuPercent.timeS, share, trans.__('peak %1', formatCpu(share)));
   }
   if (peak.rssBytes !== null) {

@@ -39,8 +39,6 @@ interface Extra {
   readonly format: (value: number | null) => string;
 }
 
-const cores = (percent: number | null | undefined): string => formatCpu(percent === null || percent === undefined ? null : percent / 100);
-
 export class WorkersTrack extends PlotTrack {
   readonly name = 'workers';
   override readonly inBrief = 'head';
@@ -113,8 +111,8 @@ export class WorkersTrack extends PlotTrack {
     const top = limit !== null && limit <= most * FAR ? Math.max(limit, most) * 1.02 : most * 1.1;
     return [
       {
-        title: trans.__('CPU · 100% = one core'),
-        axis: valueAxis(Math.max((peak?.cpuPercent?.value ?? 0) / 100, 1), 2, formatCpu),
+        title: `${trans.__('CPU')} · ${this.#wholeCpu}`,
+        axis: valueAxis(Math.max(this.#cpuShare(peak?.cpuPercent?.value) ?? 0, 1), 2, formatCpu),
         heightPx: CPU_PX
       },
       {
@@ -132,7 +130,7 @@ export class WorkersTrack extends PlotTrack {
 
   drawPlots(brush: Brush, plots: readonly Plot[]): void {
     if (this.#series !== null && this.#summary !== null) {
-      drawWorkers(brush, plots, this.#series, this.#summary, this.context.trans);
+      drawWorkers(brush, plots, this.#series, this.#summary, percent => this.#cpuShare(percent) ?? NaN, this.context.trans);
       drawLife(brush, plots, this.#told);
     }
   }
@@ -155,7 +153,7 @@ export class WorkersTrack extends PlotTrack {
       at,
       ...happened,
       ...(this.#worker === null ? [trans._n('%2 worker', '%2 workers', series.nWorkers[i] as number, formatCount(series.nWorkers[i] as number))] : []),
-      trans.__('CPU %1', cores(value('cpuPercent'))),
+      trans.__('CPU %1', this.#cpu(value('cpuPercent'))),
       trans.__('memory %1', formatBytes(rss)),
       trans.__('results %1', formatBytes(managed)),
       trans.__('unmanaged %1', formatBytes(unmanagedBytes(rss, managed))),
@@ -222,7 +220,7 @@ export class WorkersTrack extends PlotTrack {
       caption: this.label,
       columns: [trans.__('Resource'), this.#growing ? trans.__('Now') : trans.__('Last'), trans.__('Peak'), trans.__('Peak at')],
       rows: [
-        row(trans.__('CPU'), 'cpuPercent', cores),
+        row(trans.__('CPU'), 'cpuPercent', percent => this.#cpu(percent)),
         row(trans.__('Memory'), 'rssBytes', formatBytes),
         row(trans.__('Results'), 'managedBytes', formatBytes),
         row(trans.__('Spilled'), 'spilledBytes', formatBytes),
@@ -251,19 +249,37 @@ export class WorkersTrack extends PlotTrack {
     return this.#summary?.last.limitBytes ?? this.#summary?.peak.limitBytes?.value ?? null;
   }
 
+  /** How many threads the workers had at their most: what their CPU is a share of, as that of the notebook is of its cores; null: unknown. */
+  get #nThreads(): number | null {
+    const n = this.#summary?.peak.nThreads?.value ?? 0;
+    return n === 0 ? null : n;
+  }
+
+  get #wholeCpu(): string {
+    const { trans } = this.context;
+    const n = this.#nThreads;
+    return n === null ? trans.__('100% = one core') : trans._n('100% = the one thread', '100% = all %2 threads', n, formatCount(n));
+  }
+
+  #cpuShare(percent: number | null | undefined): number | null {
+    return percent === null || percent === undefined ? null : percent / 100 / (this.#nThreads ?? 1);
+  }
+
+  #cpu(percent: number | null | undefined): string {
+    return formatCpu(this.#cpuShare(percent));
+  }
+
   #gauges({ last, peak }: WorkersSummary): ComponentChildren {
     const { trans } = this.context;
     const limit = this.#limit;
-    const nThreads = last.nThreads ?? peak.nThreads?.value ?? null;
     const share = (value: number | null | undefined, of: number | null): number | null =>
       value === null || value === undefined || of === null || of === 0 ? null : value / of;
-    const ofAll = nThreads === null ? null : nThreads * 100;
     return (
       <>
         <Gauge
-          name={trans.__('CPU of workers')} value={cores(last.cpuPercent)}
-          detail={trans._n('peak %2 · %3 thread', 'peak %2 · %3 threads', nThreads ?? 2, cores(peak.cpuPercent?.value), nThreads === null ? '?' : formatCount(nThreads))}
-          share={share(last.cpuPercent, ofAll)} peakShare={share(peak.cpuPercent?.value, ofAll)}
+          name={trans.__('CPU of workers')} value={this.#cpu(last.cpuPercent)}
+          detail={trans.__('peak %1 · %2', this.#cpu(peak.cpuPercent?.value), this.#wholeCpu)}
+          share={this.#cpuShare(last.cpuPercent)} peakShare={this.#cpuShare(peak.cpuPercent?.value)}
         />
         <Gauge
           name={trans.__('Memory of workers')} value={formatBytes(last.rssBytes)}

@@ -35,9 +35,9 @@ const rows = (el: HTMLElement): (string | null)[][] =>
 it('adds up what workers said last, and a worker that has left counts no more', async () => {
   const el = await mounted('cluster');
   expect(texts(el, 'option')).toEqual(['All workers (2)', 'worker a · tcp://10.0.0.1:4001', 'worker 7 · tls://10.0.0.2:4002']);
-  // 150% + 90%; then a worker's CPU and results are unknown, and so are the sums.
+  // 150% + 90% of a core, of four threads; then a worker's CPU and results are unknown, and so are the sums.
   expect(rows(el)).toEqual([
-    ['CPU', '–', '240%', '750 ms'],
+    ['CPU', '–', '60%', '750 ms'],
     ['Memory', '400 MB', '900 MB', '1.5 s'],
     ['Results', '–', '500 MB', '750 ms'],
     ['Spilled', '–', '200 MB', '750 ms'],
@@ -53,7 +53,7 @@ it('shows one worker where the person chooses it, and that it is gone', async ()
   select.dispatchEvent(new Event('change'));
   vi.runOnlyPendingTimers();
   expect(rows(el)).toEqual([
-    ['CPU', '–', '90%', '750 ms'],
+    ['CPU', '–', '45%', '750 ms'],
     ['Memory', '–', '500 MB', '750 ms'],
     ['Results', '–', '400 MB', '750 ms'],
     ['Spilled', '–', '200 MB', '750 ms'],
