@@ -63,7 +63,10 @@ def _responsive(layout: GridPlot, figures: list[figure]) -> GridPlot:
 def _samples(recording: RecordedData) -> list[tuple[float, float, float]]:
     """Return time, MB and CPU percent, with nothing between the samples on both sides of a gap."""
     found: list[tuple[float, float, float]] = []
-    for time_s, cpu_percent, rss_bytes, _, gap in recording.resources.tuples():
+    rows = recording.resources
+    for time_s, cpu_percent, rss_bytes, gap in zip(
+        rows.time, rows.cpu_percent, rows.rss_bytes, rows.gap, strict=True
+    ):
         if gap and found:
             found.append((time_s, np.nan, np.nan))
         found.append((time_s, rss_bytes / _MB, cpu_percent))
