@@ -105,6 +105,8 @@ _LOCK_CONCURRENCY = 1.5
 _LOCK_SHARE = 0.7
 _LOCK_WAIT_S = 2.5e-3
 """Who asks for the lock while a thread runs Python gets it after 5 ms (`sys.getswitchinterval`) or later."""
+_LOCK_LEAST_RATE = 0.3
+"""Who has the lock computes, though others may have the core meanwhile."""
 _ALWAYS = 0.9
 _ONE_AT_A_TIME = 1.6
 """So many threads are ready when any is: with the interpreter's lock one, and the next one for a moment."""
@@ -138,7 +140,7 @@ def load_of(recording: RecordedData, schedule: Schedule) -> Load:
         and (
             _is_steady(start, stop, cpu_s)
             if ready is None or active is None
-            else active >= _ALWAYS and ready <= _ONE_AT_A_TIME * active
+            else rate >= _LOCK_LEAST_RATE and active >= _ALWAYS and ready <= _ONE_AT_A_TIME * active
         )
     )
     return Load(concurrency, rate, share, n_cores, has_lock, is_bound, ready, process_rate)

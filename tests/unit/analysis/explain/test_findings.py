@@ -220,6 +220,11 @@ def test_to_put_many_short_tasks_in_order_is_part_of_scheduling_them() -> None:
     assert (found.cause, found.evidence["outside_s"]) == ("short-tasks", 0.5)
 
 
+def test_tasks_that_sleep_take_no_turns_whatever_else_is_ready() -> None:
+    found = filled([1.0] * 40, 4, cpu=0.0078125, percent=3.0, ready=1.0, active=1.0).explain().findings
+    assert "interpreter-lock" not in [f.cause for f in found]
+
+
 def test_a_wait_is_worth_the_part_of_the_time_in_which_tasks_could_not_have_run() -> None:
     (found,) = filled([1.0] * 8, 4, cpu=0.5, percent=200.0, ready=3.0, active=1.0).explain().findings
     assert (found.cause, found.worth_s) == ("waiting", 0.5)
