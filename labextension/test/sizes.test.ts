@@ -10,7 +10,7 @@ const ROOT = join(import.meta.dirname, '../..');
 const BUDGET = { report: 76_500, cluster: 84_000, lab: 150 * 1024, profile: 7_000 };
 
 /** As text in an output: in base64, and with what unpacks it. */
-const CARRIED = { report: 103_000, cluster: 112_500 };
+const CARRIED = { report: 103_000, cluster: 113_000 };
 
 const packed = (script: Uint8Array): number => gzipSync(script, { level: 9 }).length;
 const sizeOf = (name: string): number => packed(readFileSync(join(ROOT, `src/taskscope/static/${name}.js`)));
@@ -20,7 +20,7 @@ it('the script of a static result is at most 76.5 kB, and that of a cluster 84 k
   expect(sizeOf('report-cluster')).toBeLessThanOrEqual(BUDGET.cluster);
 });
 
-it('a result carries its script packed: at most 103 kB of text in a notebook, and 112.5 kB for a cluster', () => {
+it('a result carries its script packed: at most 103 kB of text in a notebook, and 113 kB for a cluster', () => {
   const script = (name: string): Uint8Array => readFileSync(join(ROOT, `src/taskscope/static/${name}.js`));
   const carried = (name: string): number => deflateSync(script(name), { level: 9 }).toString('base64').length + script('loader').length;
   expect(carried('report')).toBeLessThanOrEqual(CARRIED.report);
