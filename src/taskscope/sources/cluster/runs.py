@@ -75,6 +75,10 @@ class CountedRows:
                 self._others.pop(key, None)
                 finished.add(key)
 
+    def has_failed(self, key: Hashable) -> bool:
+        """Return whether it has been noted that a task failed, and not since that it was tried again."""
+        return self._others.get(key) == ERRED
+
     def _replace(self, key: Hashable, finished: Collection[Hashable]) -> bool:
         """Have the last row of a task count no more, if there is one; `finished` have one of that status."""
         has_finished = key in finished or key in self._landed

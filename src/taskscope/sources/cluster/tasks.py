@@ -162,6 +162,8 @@ class Tasks:
         """From when on nothing is missing, on the clock's axis."""
         self.cursor = 0
         """How many events were read."""
+        self._retried: dict[Hashable, TrackedRun] = {}
+        """What is tried again and has not failed yet as far as it was told, and who asked for that."""
         self.processing: dict[Hashable, TrackedRun] = {}
         """What workers have been given and have not ended, and whose it is."""
 
@@ -171,10 +173,12 @@ class Tasks:
         """Be ready for a graph that was handed to the scheduler."""
         self._runs.setdefault(run)
         run.count()
-        if submission.expr is None:
+        if submission.is_retry:
+            self._retry(run, submission.keys)
+        elif submission.expr is None:
             self.know(run, dict.fromkeys(submission.keys, ()), submission.keys)
-            # Else it was handed over before anybody watched.
-            run.lacks_records |= not submission.is_retry
+            # It was handed over before anybody watched.
+            run.lacks_records = True
         else:
             run.n_expected += 1
             name = (str(submission.client.id), submission.keys)
@@ -190,6 +194,21 @@ class Tasks:
         for key in graph:
             self._ask_for(run, key, None)
 
+    def _retry(self, run: TrackedRun, keys: Collection[Hashable]) -> None:
+        """Learn of tasks that are tried again; how they failed may still be to be told of who asked first."""
+        announce(run, dict.fromkeys(keys, ()), keys)
+        run.lacks_records |= run.handed_over < self.opened
+        for key in keys:
+            self._retried[key] = run
+            self._give_what_is_retried(key)
+
+    def _give_what_is_retried(self, key: Hashable) -> None:
+        """Make a task that is tried again that of who asked for it, once it has been told that it failed."""
+        if key in self._retried:
+            task = self._tasks.get(key)
+            if task is None or task.run not in self._runs or task.run.rows.has_failed(key):
+                self._ask_for(self._retried.pop(key), key, None)
+
     def state(self, key: Hashable) -> str | None:
         """Return the scheduler's word for the state of a task; None where that is not known."""
         task = self._tasks.get(key)
@@ -203,6 +222,9 @@ class Tasks:
     def end(self, run: TrackedRun) -> None:
         """Let go of a run that has ended; what others asked for too becomes theirs."""
         self._runs.pop(run, None)
+        self._retried = {key: again for key, again in self._retried.items() if again is not run}
+        for key in list(self._retried):
+            self._give_what_is_retried(key)
         for waiting in self._expected.values():
             while run in waiting:
                 waiting.remove(run)
@@ -320,6 +342,7 @@ class Tasks:
                 key = _field(record, "key")
                 if key in self._ending:
                     self._flush()
+                self._give_what_is_retried(key)
                 self._ended.append(record)
                 self._ending.add(key)
             case "attempt":
@@ -345,6 +368,7 @@ class Tasks:
             return
         if key in self._ending:
             self._flush()
+        self._give_what_is_retried(key)
         self._change(event)
 
     def _begin_graph(self, event: Event, *, knows_all: bool) -> bool:
