@@ -62,7 +62,8 @@ export function batchOfFile(read: Read): Batch {
     resources: section<'resources'>(resourcesOf(tables)),
     sources: section<'sources'>({ text: tables.sources.columns.text.slice(0, UNKNOWN_CODE) }),
     activities: { ...section<'activities'>(numbered(activities)), first: nActivitiesDropped[0] ?? 0 },
-    ...workersOf(tables)
+    ...workersOf(tables),
+    metrics: section<'metrics'>(metricsOf(tables))
   };
   const inFlight = picked(tasks, placesWhere(tasks.status, status => status === RUNNING));
   const running = runningOf(keys, numbered({ ...inFlight, ...ofKeys(keys, inFlight.key) }));
@@ -180,6 +181,20 @@ function workersOf({ workers, worker_samples: samples }: Sections<FileSchema>): 
   demand([...known].every(worker => worker >= 0 && worker < UNKNOWN_CODE), 'the number of a worker must be possible');
   demand(samples.columns.worker.every((worker: number) => known.has(worker)), 'the worker of a sample must be known');
   return { workers, worker_samples: samples };
+}
+
+/** The sums of all workers together. */
+function metricsOf({ metrics }: Sections<FileSchema>): Columns<'metrics'> {
+  const sums = new Map<string, { run: number; prefix: string; activity: string; seconds: number }>();
+  for (const { run, prefix, activity, seconds } of rowsOf(metrics)) {
+    const name = JSON.stringify([run, prefix, activity]);
+    sums.set(name, { run, prefix, activity, seconds: (sums.get(name)?.seconds ?? 0) + seconds });
+  }
+  const rows = [...sums.values()];
+  return {
+    run: Int32Array.from(rows, ({ run }) => run), prefix: rows.map(({ prefix }) => prefix),
+    activity: rows.map(({ activity }) => activity), seconds: Float64Array.from(rows, ({ seconds }) => seconds)
+  };
 }
 
 function runningOf(keys: Keys, { key, run, lane, group, stopS, durationS }: TaskColumns & Keys['columns']): RunningTask[] {

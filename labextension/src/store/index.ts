@@ -19,5 +19,6 @@ export { ALL_RUNS, inWindow } from './tables';
 export type { Appended, TaskStoreOptions } from './task-store';
 export type { TaskDetail } from './tasks/task-table';
 export { TaskStore } from './task-store';
+export type { SecondsOfPrefix } from './cluster/metric-store';
 export type { Quantity } from './cluster/worker-store';
 export { ofEachQuantity, WorkerSeries, WorkerStore } from './cluster/worker-store';

@@ -206,8 +206,8 @@ function heldOf({ first, columns }: Section<'cache'>, metrics: ReadonlyMap<numbe
   };
 }
 
-function clusterOf({ activities, completed, workers, worker_samples: samples, sources }: Omit<Sections, 'tasks'>, dropped: number): ClusterPart | null {
-  if (activities.n + completed.n + workers.n + samples.n + sources.n === 0) {
+function clusterOf({ activities, completed, workers, worker_samples: samples, sources, metrics }: Omit<Sections, 'tasks'>, dropped: number): ClusterPart | null {
+  if (activities.n + completed.n + workers.n + samples.n + sources.n + metrics.n === 0) {
     return null;
   }
   const { activity: kind, source, ...columns } = activities.columns;
@@ -225,6 +225,7 @@ function clusterOf({ activities, completed, workers, worker_samples: samples, so
       first: samples.first,
       nExecuting: Uint16Array.from(samples.columns.nExecuting, coded),
       workers: rowsOf(workers).map(({ worker, ...known }) => ({ id: worker, ...known }))
-    }
+    },
+    metrics: rowsOf(metrics)
   };
 }

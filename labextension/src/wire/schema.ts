@@ -281,4 +281,14 @@ export interface WorkerColumns extends Readonly<Record<keyof Columns<'worker_sam
 export interface ClusterPart {
   readonly activities: ActivityColumns;
   readonly workers: WorkerColumns;
+  /** Sums that are new or have grown. */
+  readonly metrics: readonly PrefixSeconds[];
+}
+
+/** How long all workers together spent on one activity in executing tasks of one prefix. */
+export interface PrefixSeconds {
+  readonly run: number;
+  readonly prefix: string;
+  readonly activity: string;
+  readonly seconds: number;
 }

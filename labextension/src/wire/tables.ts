@@ -264,6 +264,15 @@ export const TABLES = {
       gpu_percent: 'f4?',
       gpu_bytes: 'int?'
     }
+  },
+  metrics: {
+    mode: 'by run,prefix,activity',
+    columns: {
+      run: 'int',
+      prefix: 'text',
+      activity: 'text',
+      seconds: 'duration'
+    }
   }
 } as const;
 

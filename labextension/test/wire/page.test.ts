@@ -99,7 +99,8 @@ it('what only clusters have', () => {
         time_s: 1e7, worker: 3, n_threads: 2, n_executing: null, cpu_percent: 50, rss_bytes: null, managed_bytes: 2, spilled_bytes: 0, limit_bytes: 9,
         tick_s: null, gil_contention: null, net_read_bps: null, net_write_bps: null,
         disk_read_bps: null, disk_write_bps: null, n_fds: null, gpu_percent: null, gpu_bytes: null
-      }]
+      }],
+      metrics: [{ run: 2, prefix: 'sum', activity: 'thread-cpu', seconds: 1e7 }]
     }
   });
   expect(plain(metered)).toEqual({ row: [2], cpuS: [0.5], cpuFrom: [1] });
@@ -112,7 +113,8 @@ it('what only clusters have', () => {
       first: 0, worker: [3], timeS: [1], nThreads: [2], nExecuting: [65_535], cpuPercent: [50], rssBytes: [NaN], managedBytes: [2],
       spilledBytes: [0], limitBytes: [9], tickS: [NaN], gilContention: [NaN], netReadBps: [NaN], netWriteBps: [NaN],
       diskReadBps: [NaN], diskWriteBps: [NaN], nFds: [NaN], gpuPercent: [NaN], gpuBytes: [NaN], workers: [{ id: 3, address: 'tcp://1', name: 'one', nThreads: 2 }]
-    }
+    },
+    metrics: [{ run: 2, prefix: 'sum', activity: 'thread-cpu', seconds: 1 }]
   });
 });
 

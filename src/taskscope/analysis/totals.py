@@ -27,7 +27,7 @@ from taskscope.model.tables.records import (
     flag_codes,
 )
 from taskscope.model.tables.resources import ResourceRows
-from taskscope.model.tables.workers import Metric, WorkerSample
+from taskscope.model.tables.workers import Metric, PrefixSeconds, WorkerSample
 
 __all__ = [
     "ExecuteTotals",
@@ -47,6 +47,7 @@ __all__ = [
     "measure_totals",
     "own_part",
     "runs_of_others",
+    "seconds_by_prefix",
     "state_of",
     "union_s",
     "were_seen",
@@ -370,6 +371,15 @@ def cpu_by_prefix(recording: RecordedData) -> dict[str, float]:
     for metric in recording.metrics:
         seconds[metric.prefix] += metric.seconds if _is_cpu(metric) else 0.0
     return dict(seconds)
+
+
+def seconds_by_prefix(recording: RecordedData) -> list[PrefixSeconds]:
+    """Return what executing tasks spent their time on, by compute and prefix, of all workers together."""
+    seconds: defaultdict[tuple[int, str, str], float] = defaultdict(float)
+    for metric in recording.metrics:
+        if metric.seconds:
+            seconds[metric.run, metric.prefix, metric.activity] += metric.seconds
+    return [PrefixSeconds(*name, total) for name, total in seconds.items()]
 
 
 def _is_cpu(metric: Metric) -> bool:

@@ -272,6 +272,13 @@ _DECLARED = (
             *_all(WorkerSample, "time_s", "worker", "name", "unmanaged_bytes"),
         ),
     ),
+    Table(
+        name="metrics",
+        meaning="How long all workers together spent on one activity in executing tasks of one prefix.",
+        mode="by key",
+        key=("run", "prefix", "activity"),
+        columns=tuple(shown(Metric, name) for name in ("run", "prefix", "activity", "seconds")),
+    ),
 )
 
 PAGE: Mapping[str, Table] = {table.name: table for table in _DECLARED}

@@ -26,7 +26,7 @@ from taskscope.model.tables.records import (
     split_flags,
 )
 from taskscope.model.tables.resources import ResourceRows
-from taskscope.model.tables.workers import WorkerSample
+from taskscope.model.tables.workers import PrefixSeconds, WorkerSample
 from taskscope.schema import columns_of
 from taskscope.wire.links import PROTOCOL
 from taskscope.wire.parts import in_parts
@@ -180,13 +180,14 @@ class ClusterPart:
     metered: MeteredPart = field(default_factory=MeteredPart)
     activities: ActivityPart = field(default_factory=ActivityPart)
     workers: WorkerPart = field(default_factory=WorkerPart)
+    metrics: Sequence[PrefixSeconds] = ()
 
     @property
     def is_empty(self) -> bool:
         """Whether there is nothing to say."""
         activities, workers = self.activities, self.workers
         parts = (activities.rows, activities.sources, activities.completed, workers.samples, workers.workers)
-        return not any(len(part) for part in (*parts, self.metered.rows))
+        return not any(len(part) for part in (*parts, self.metered.rows, self.metrics))
 
 
 def changed_workers(
@@ -358,6 +359,7 @@ class PageEncoder:
             ),
             "workers": (workers.workers, lambda: Section(0, _workers(workers.workers))),
             "worker_samples": (workers.samples, lambda: Section(workers.first, _worker_samples(workers))),
+            "metrics": (cluster.metrics, lambda: Section(0, _of_records("metrics", cluster.metrics))),
         }
         return {
             "state": Section(0, _state(batch)),

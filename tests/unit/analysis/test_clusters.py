@@ -7,6 +7,7 @@ from html import unescape
 
 from taskscope.analysis.display.page_tables import MAX_WORKER_SAMPLES, recorded_frames
 from taskscope.analysis.summary import Summary
+from taskscope.model.tables.workers import Metric
 from taskscope.report.table import remarks_html
 from tests.support.cluster_recordings import cluster_recording
 from tests.support.wire_decoder import PageReader
@@ -31,3 +32,17 @@ def test_where_samples_of_workers_are_left_out_it_is_said_beside_the_chart() -> 
     assert (said, text in page) == ([text], True)
     assert told[0][:2] == (len(few.workers), [])
     assert "samples" not in told[0][2]
+
+
+def test_a_result_says_where_the_seconds_of_each_prefix_went_on_all_workers_together() -> None:
+    metrics = (
+        Metric(0, "tcp://a:1", "x", "thread-cpu", 1.5, 0.0, 0.0),
+        Metric(0, "tcp://b:2", "x", "thread-cpu", 0.5, 0.0, 0.0),
+        Metric(0, "tcp://a:1", "x", "disk-read", 0.25, 80.0, 1.0),
+        Metric(0, "tcp://a:1", "x", "memory-read", 0.0, 80.0, 1.0),
+    )
+    frame = next(recorded_frames(replace(cluster_recording(), metrics=metrics)))
+    assert PageReader().read([frame])["tables"]["metrics"] == [
+        {"run": 0, "prefix": "x", "activity": "thread-cpu", "seconds": 2.0},
+        {"run": 0, "prefix": "x", "activity": "disk-read", "seconds": 0.25},
+    ]

@@ -8,7 +8,7 @@ import type { ActivityKind } from '../../wire';
 import { ACTIVITIES } from '../../wire';
 import type { ComponentChildren } from '../ui/render';
 import type { TextTable } from '../ui/tables';
-import { KIND_STYLES, cssColour, gapOf } from './kinds';
+import { KIND_STYLES, swatchStyle } from './kinds';
 
 interface ActivityLegendProps {
   readonly sums: readonly ActivitySum[];
@@ -49,10 +49,7 @@ export function ActivityLegend({ sums, missing, hidden, theme, toggle, trans }: 
 
 /** Of the colours that the chart has. */
 function Swatch({ kind, theme }: { readonly kind: ActivityKind; readonly theme: Theme }): ComponentChildren {
-  const style = KIND_STYLES[kind];
-  const on = theme.dark ? style.dark : style.light;
-  const off = gapOf(on, parseColour(theme.paper) ?? on);
-  return <span class="tsk-gantt-swatch" style={{ background: style.css, '--on': cssColour(on), '--off': cssColour(off) }} />;
+  return <span class="tsk-gantt-swatch" style={swatchStyle(KIND_STYLES[kind], theme.dark, parseColour(theme.paper))} />;
 }
 
 /** The same as a table of text. */

@@ -61,6 +61,12 @@ export function gapOf([red, green, blue]: Rgb, paper: Rgb): Rgb {
   return [pale(red, paper[0]), pale(green, paper[1]), pale(blue, paper[2])];
 }
 
+/** The properties of a swatch. */
+export function swatchStyle(style: KindStyle, isDark: boolean, paper: Rgb | null): Record<string, string> {
+  const on = isDark ? style.dark : style.light;
+  return { background: style.css, '--on': cssColour(on), '--off': cssColour(gapOf(on, paper ?? on)) };
+}
+
 export function cssColour([red, green, blue]: Rgb): string {
   return `rgb(${red} ${green} ${blue})`;
 }

@@ -2,7 +2,7 @@
 import { formatBytes, formatCount, formatDuration, formatPercent, printable } from '../../lib/format';
 import type { Span } from '../../lib/span';
 import { valueAxis } from '../../lib/value-ticks';
-import type { Quantity, WorkerSeries, WorkerStore } from '../../store';
+import type { Quantity, SecondsOfPrefix, WorkerSeries, WorkerStore } from '../../store';
 import type { ClusterWorker } from '../../wire';
 import { Gauge } from '../resources/gauge';
 import { RESOURCES_CSS } from '../resources/style';
@@ -17,6 +17,7 @@ import type { ComponentChildren } from '../ui/render';
 import type { TextTable } from '../ui/tables';
 import type { Happening } from './life';
 import { drawLife, happenings, lifeAt, lifeTable } from './life';
+import { Seconds, secondsTable } from './seconds';
 import { WORKERS_CSS } from './style';
 import { drawWorkers } from './workers-draw';
 import type { WorkersSummary } from './workers-summary';
@@ -52,6 +53,7 @@ export class WorkersTrack extends PlotTrack {
   #summary: WorkersSummary | null = null;
   #told: readonly Happening[] = [];
   #span: Span | null = null;
+  #seconds: readonly SecondsOfPrefix[] = [];
   #growing = false;
   #zeroS = 0;
   #seen = '';
@@ -81,12 +83,13 @@ export class WorkersTrack extends PlotTrack {
     const { store, window, trans } = this.context;
     const workers = this.#workers;
     const own = sampleSpan(store.tables, window);
-    const seen = [workers?.version, this.#worker, own?.startS, own?.stopS, frame?.growing, store.tables.remarks.length].join(' ');
+    const seen = [workers?.version, this.#worker, own?.startS, own?.stopS, frame?.growing, store.tables.remarks.length, store.cluster?.metrics.version, window.firstRun, window.lastRun].join(' ');
     this.#span = frame?.span ?? null;
     if (seen !== this.#seen && !(frame?.paused === true && this.#summary !== null)) {
       this.#seen = seen;
       this.#zeroS = frame?.zeroS ?? 0;
       this.#growing = frame?.growing ?? false;
+      this.#seconds = store.cluster?.metrics.byPrefix(window) ?? [];
       this.#choices = this.#list(workers?.workers ?? []);
       this.#series = workers?.series(this.#worker) ?? null;
       this.#told = happenings(store.tables, this.#worker === null ? null : (workers?.workers[this.#worker]?.address ?? ''));
@@ -199,9 +202,12 @@ export class WorkersTrack extends PlotTrack {
     ] as const;
     const notes = [nWorkers === 0 ? trans.__('gone') : '', this.#growing ? '' : trans.__('gauges show the last sample')];
     return (
-      <div class="tsk-series-foot tsk-worker-foot">
-        {parts.map(([name, text]) => <span><span class={`tsk-worker-swatch tsk-${name}`} />{text}</span>)}
-        <span>{notes.filter(note => note !== '').join(' · ')}</span>
+      <div class="tsk-series-foot">
+        <div class="tsk-worker-foot">
+          {parts.map(([name, text]) => <span><span class={`tsk-worker-swatch tsk-${name}`} />{text}</span>)}
+          <span>{notes.filter(note => note !== '').join(' · ')}</span>
+        </div>
+        {this.#seconds.length > 0 && <Seconds prefixes={this.#seconds} theme={this.context.theme()} trans={trans} />}
       </div>
     );
   }
@@ -227,7 +233,7 @@ export class WorkersTrack extends PlotTrack {
         row(trans.__('Limit'), 'limitBytes', formatBytes),
         ...this.#known.map(extra => row(this.#named(extra), extra.quantity, extra.format))
       ]
-    }, ...(this.#told.length === 0 ? [] : [lifeTable(this.#told, this.#zeroS, trans)])];
+    }, ...(this.#seconds.length === 0 ? [] : [secondsTable(this.#seconds, trans)]), ...(this.#told.length === 0 ? [] : [lifeTable(this.#told, this.#zeroS, trans)])];
   }
 
   get #workers(): WorkerStore | undefined {

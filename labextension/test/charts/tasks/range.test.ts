@@ -120,7 +120,8 @@ function clusterOf(): ClusterStore {
       first: 0, workers: [], worker: Uint16Array.from([0, 1, 0, 0]), timeS: Float64Array.from([1, 2, 3, 9]), nThreads: Uint32Array.from([1, 1, 1, 1]),
       nExecuting: new Uint16Array(4), cpuPercent: new Float32Array(4), rssBytes: Float64Array.from([4e9, 1e9, 2e9, 9e9]), managedBytes: new Float64Array(4),
       spilledBytes: new Float64Array(4), limitBytes: new Float64Array(4)
-    }
+    },
+    metrics: []
   } as unknown as NonNullable<Batch['cluster']>);
   return cluster;
 }

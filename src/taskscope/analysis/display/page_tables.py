@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from taskscope.analysis.cache_usage import held_metrics, held_rows
 from taskscope.analysis.time_left import prefix_progress
+from taskscope.analysis.totals import seconds_by_prefix
 from taskscope.codec import TICK_S
 from taskscope.model.recording import RecordedData
 from taskscope.model.tables.activities import ActivityRows
@@ -238,7 +239,9 @@ def cluster_part(
         The groups and lanes of the recording in the order in which the browser numbers them.
     """
     return ClusterPart(
-        activities=_activities(recording, groups, group_ids, lane_ids), workers=_workers(recording)
+        activities=_activities(recording, groups, group_ids, lane_ids),
+        workers=_workers(recording),
+        metrics=seconds_by_prefix(recording),
     )
 
 

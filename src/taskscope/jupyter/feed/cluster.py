@@ -21,6 +21,7 @@ class ClusterStream:
         self._recorder = recorder
         self._n_samples = 0
         self._n_sources = 1
+        self._metrics_version = 0
         self._activities = Reader(recorder.activities, _MAX_ROWS)
         self._completed = Reader(recorder.activities.completed, _MAX_ROWS)
         # Rows that are told from now on have it.
@@ -35,12 +36,17 @@ class ClusterStream:
             or self._metered.has_more
             or self._completed.has_more
             or self._n_samples < self._recorder.workers.cursor
+            or self._metrics_version < self._recorder.metered.version
         )
 
     def next(self) -> ClusterPart:
         """Return what the next message says; it counts as sent."""
+        self._metrics_version, metrics = self._recorder.metered.seconds_since(self._metrics_version)
         return ClusterPart(
-            metered=self._newly_metered(), activities=self._new_activities(), workers=self._new_samples()
+            metered=self._newly_metered(),
+            activities=self._new_activities(),
+            workers=self._new_samples(),
+            metrics=metrics,
         )
 
     def _newly_metered(self) -> MeteredPart:

@@ -8,7 +8,7 @@ from typing import Annotated
 
 from taskscope.schema import About
 
-__all__ = ["Metric", "Scheduled", "WorkerSample", "sum_scheduled"]
+__all__ = ["Metric", "PrefixSeconds", "Scheduled", "WorkerSample", "sum_scheduled"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,6 +31,16 @@ class Metric:
     seconds: Annotated[float, About("How long.", unit="s")]
     nbytes: Annotated[float, About("How much it moved.", unit="bytes")]
     count: Annotated[float, About("How often, where that is counted.")]
+
+
+@dataclass(frozen=True, slots=True)
+class PrefixSeconds:
+    """How long all workers together spent on one activity in executing tasks of one prefix."""
+
+    run: int
+    prefix: str
+    activity: str
+    seconds: float
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from taskscope.model.tables.workers import Metric
+from taskscope.model.tables.workers import Metric, PrefixSeconds
 
 __all__ = ["MetricLog"]
 
@@ -25,6 +25,10 @@ class MetricLog:
         self._warn = warn
         # Sums are replaced, so that who copies the dictionary has whole ones.
         self._sums: dict[tuple[int, str, str, str], tuple[float, float, float]] = {}
+        # Of all workers, with the number of the change: what changed last stands last.
+        self._seconds: dict[tuple[int, str, str], tuple[int, float]] = {}
+        self.version = 0
+        """How often seconds were added."""
 
     def add(self, run: int, worker: str, prefix: str, activity: str, unit: str, value: float) -> None:
         """Add to a sum; what has another unit than those three, as users' own metrics may, is left out."""
@@ -37,6 +41,10 @@ class MetricLog:
         sums = list(self._sums.get(name, (0.0, 0.0, 0.0)))
         sums[_PLACES[unit]] += value
         self._sums[name] = (sums[0], sums[1], sums[2])
+        if unit == "seconds":
+            _, seconds = self._seconds.pop((run, prefix, activity), (0, 0.0))
+            self._seconds[run, prefix, activity] = (self.version + 1, seconds + value)
+            self.version += 1
 
     def between(self, first_run: int, last_run: int | None) -> tuple[Metric, ...]:
         """Return the sums of the runs in the window, in the order in which they were begun."""
@@ -46,6 +54,16 @@ class MetricLog:
             if first_run <= name[0] and (last_run is None or name[0] <= last_run)
         )
 
+    def seconds_since(self, version: int) -> tuple[int, list[PrefixSeconds]]:
+        """Return the version now, and what all workers together spent on that which changed since another."""
+        now, changed = version, []
+        for name, (at, seconds) in reversed(self._seconds.copy().items()):
+            if at <= version:
+                break
+            now = max(now, at)
+            changed.append(PrefixSeconds(*name, seconds))
+        return now, changed[::-1]
+
     def clear(self) -> None:
         """Forget all of them."""
-        self._sums = {}
+        self._sums, self._seconds = {}, {}

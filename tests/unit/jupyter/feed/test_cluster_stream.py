@@ -64,6 +64,32 @@ def test_cpu_time_that_becomes_known_later_is_told_of_tasks_that_were_told() -> 
     end_run(log)
 
 
+def test_seconds_of_prefixes_are_told_when_they_have_grown_and_only_those() -> None:
+    recorder, log = a_recorder()
+    page = Page(recorder)
+    for worker in ("tcp://a:1", "tcp://b:2"):
+        recorder.metered.add(0, worker, "x", "thread-cpu", "seconds", 1.5)
+    recorder.metered.add(0, "tcp://a:1", "y", "deserialize", "seconds", 0.25)
+    behind = [page.stream.behind]
+    told = [page.told()["metrics"]]
+    behind.append(page.stream.behind)
+    # Bytes are in no bar of seconds.
+    recorder.metered.add(0, "tcp://a:1", "y", "deserialize", "bytes", 80.0)
+    behind.append(page.stream.behind)
+    recorder.metered.add(0, "tcp://b:2", "x", "thread-cpu", "seconds", 1.0)
+    told += [page.told()["metrics"], page.told()["metrics"], Page(recorder).told()["metrics"]]
+    x = {"run": 0, "prefix": "x", "activity": "thread-cpu"}
+    y = {"run": 0, "prefix": "y", "activity": "deserialize", "seconds": 0.25}
+    assert told == [
+        [{**x, "seconds": 3.0}, y],
+        [{**x, "seconds": 4.0}],
+        [],
+        [y, {**x, "seconds": 4.0}],
+    ]
+    assert behind == [True, False, False]
+    end_run(log)
+
+
 def test_activities_are_told_once_with_group_and_source() -> None:
     recorder, log = a_recorder()
     page = Page(recorder)
