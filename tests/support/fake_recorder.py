@@ -16,6 +16,7 @@ from taskscope.model.tables.workers import WorkerSample
 from taskscope.record import Recorder
 from taskscope.record.tables.activities import ActivityLog
 from taskscope.record.tables.log import Log, Reader, RowNumbers
+from taskscope.record.tables.metrics import MetricLog
 from taskscope.record.tables.recent import RecentLog
 from taskscope.record.writers.graph import GraphShape
 from tests.support.task_blocks import Row, block_of
@@ -38,6 +39,7 @@ class FakeRecorder:
         self.activities = ActivityLog()
         self.new_activities = self.activities.news
         self.metered_rows = Log(RowNumbers, 1_000)
+        self.metered = MetricLog(lambda text: None)
         self.workers: RecentLog[WorkerSample] = RecentLog(10)
         self.faults: list[tuple[str, BaseException]] = []
         self.version = 0
