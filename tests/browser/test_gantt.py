@@ -166,12 +166,12 @@ def test_a_drag_on_the_ruler_tells_what_ran_there_until_escape(lab: LabPage, sho
     expect(cells).to_have_text([re.compile(r"s\d+%20\d+ ms$")] * 2)
     drag(lab, left + (right - left) * 0.3, left + (right - left) * 0.6, ruler)
     expect(title).not_to_contain_text(": 40 tasks")
+    # The drag was no click: keys go to the chart, which was selected from.
+    expect(canvas(lab)).to_be_focused()
     chart(lab).screenshot(path=shots / "gantt-range-light.png")
     use_theme(lab, "JupyterLab Dark")
     expect(chart(lab)).to_have_class(re.compile("tsk-dark"))
     chart(lab).screenshot(path=shots / "gantt-range-dark.png")
-    # The drag was no click: keys go to the chart, which was selected from.
-    expect(canvas(lab)).to_be_focused()
     press(lab, "Escape")
     expect(range_panel(lab)).to_be_hidden()
     press(lab, "x", "Shift+ArrowLeft", "Shift+D")

@@ -119,6 +119,8 @@ def test_hostile_text_in_every_field_adds_no_element_to_a_widget_and_runs_nothin
     expect(charts.locator(".tsk-gantt-state")).to_contain_text([tells] * n_charts)
     lab.page.evaluate(STEP)
     expect(charts.locator(".tsk-gantt-card")).to_have_count(n_charts)
+    # What each needs, and what needs it, comes after the card.
+    expect(charts.locator(".tsk-gantt-links")).to_have_count(2 * n_charts)
     made = [chart.evaluate(ELEMENTS) for chart in charts.all()]
     assert made == [made[0]] * n_charts
     assert lab.page.evaluate("window.pwned ?? null") is None
