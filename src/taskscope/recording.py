@@ -124,7 +124,8 @@ class Recording(RecordedData):
         Raises
         ------
         StillRunningError
-            If it is not over by then.
+            If it is not over by then; at once where this thread's event loop is the one that a scheduler
+            lives in (``Client(asynchronous=True)``): ``await asyncio.to_thread(recording.wait)`` there.
         OptionError
             If `timeout` is no number of seconds.
 

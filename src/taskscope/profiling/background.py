@@ -14,7 +14,8 @@ Python ends              waits for the thread; of what goes on after that there 
 a forked child           has no such thread, and reads what was known at the fork
 the next block           begins meanwhile: its computes have other numbers
 an event loop            in which the scheduler may live is held up for half a second at most, and what is
-                         read in it is what is known by then
+                         read in it is what is known by then; while something else holds it up, a
+                         notebook's next cell perhaps, the thread waits, for nothing is lost by that
 =======================  =================================================================================
 """
 
@@ -32,6 +33,9 @@ from taskscope.recording import Recording
 from taskscope.session import Session
 
 __all__ = ["Background"]
+
+_ANSWERS_S = 5.0
+"""How long who reads waits: longer than the last answers take where nothing holds a scheduler up."""
 
 _Stage: TypeAlias = Literal["new", "answers", "going", "ending", "over", "withdrawn"]
 
@@ -135,7 +139,8 @@ class Background:
     def fill(self, due: Recording) -> None:
         """Return once the answers are in `due`, or what is known by now where it is no use to wait."""
         if os.getpid() == self._pid:
-            self._answered.wait(self._session.cluster.patience_s)
+            patience_s = self._session.cluster.patience_s
+            self._answered.wait(_ANSWERS_S if patience_s is None else patience_s)
             with self._lock:
                 if due is not self._due:
                     return
@@ -145,7 +150,13 @@ class Background:
 
     def wait(self, timeout: float | None = None) -> Recording:
         """Return the recording once it is complete; see `taskscope.Recording.wait`."""
-        if not self._is_over.wait(_checked(timeout)):
+        timeout = _checked(timeout)
+        if not self._is_over.is_set() and self._session.cluster.runs_here:
+            raise StillRunningError(
+                "the scheduler runs in this thread's event loop, which cannot go on while it is waited for; "
+                "write: await asyncio.to_thread(recording.wait)"
+            )
+        if not self._is_over.wait(timeout):
             if not self._answered.is_set():
                 raise StillRunningError(
                     f"after {timeout:g} s, the cluster's last answers are on their way; wait longer"
@@ -164,7 +175,7 @@ class Background:
                 return
             self._stage = "answers"
         try:
-            left_s = self._session.cluster.settle()
+            left_s = self._session.cluster.settle_in_background()
             if self.going():
                 left = self._put(replace(self._so_far(), completion=self))
                 self._call(self._left, left)

@@ -201,6 +201,8 @@ class Block:
             self._ended_s = math.inf
         try:
             try:
+                if left_s is None:
+                    left_s = self.session.cluster.settle_in_background()
                 recording = self._cut(ending, left_s)
             finally:
                 self._shut()

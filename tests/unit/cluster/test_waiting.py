@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import concurrent.futures
 import threading
+import time
 from types import SimpleNamespace
 from typing import Any
 
@@ -12,6 +13,7 @@ import pytest
 from distributed import Client
 
 import taskscope
+from taskscope.errors import StillRunningError
 from taskscope.record import Recorder
 from taskscope.recording import Recording
 from taskscope.sources.cluster import source
@@ -21,7 +23,7 @@ from taskscope.sources.cluster.scheduler import Schedulers, WatchedScheduler
 from taskscope.sources.cluster.source import Waiting
 from taskscope.sources.cluster.workers.poll import Wanted
 from tests.support.fake_clock import FakeClock
-from tests.support.waiting import records_are_kept
+from tests.support.waiting import PATIENCE_S, records_are_kept
 
 
 class Never(threading.Event):
@@ -86,3 +88,27 @@ def test_what_runs_in_the_caller_s_event_loop_is_not_waited_for(monkeypatch: pyt
     # Another thread waited; the client, which lives in the loop, was closed only after that.
     assert threading.main_thread() not in waited
     assert [(r.runs[0].status, list(r.table("tasks")["prefix"])) for r in left] == [("finished", ["abs"])]
+
+
+def test_what_holds_up_the_event_loop_of_a_scheduler_loses_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(source, "SETTLE_S", 0.05)
+
+    async def block() -> None:
+        async with Client(
+            n_workers=1, threads_per_worker=1, processes=False, asynchronous=True, dashboard_address=":0"
+        ) as client:
+            for n in (1, 2, 3):
+                with taskscope.profile(display=False) as run:
+                    await records_are_kept()
+                    await client.gather(client.map(abs, range(-n, 0), pure=False))
+                # As the next cell of a notebook does, for longer than anyone waits for a scheduler.
+                time.sleep(0.25)  # noqa: ASYNC251 - to hold the loop up is what it is for
+                with pytest.raises(StillRunningError, match=r"await asyncio\.to_thread\(recording\.wait\)"):
+                    run.wait()
+                left.append(await asyncio.to_thread(run.wait, PATIENCE_S))
+
+    left: list[Recording] = []
+    asyncio.run(block())
+    assert [(r.runs[0].status, len(r.table("tasks")["key"]), r.messages) for r in left] == [
+        ("finished", n, ()) for n in (1, 2, 3)
+    ]

@@ -352,6 +352,11 @@ class Schedulers:
         """Whether one may live in the caller's event loop, and could not answer while that stands still."""
         return any(scheduler.guests.live_here for scheduler in self.all())
 
+    def loops(self) -> list[asyncio.AbstractEventLoop]:
+        """Return the event loops of those that live in this process."""
+        found = (adapter.loop_of_scheduler(scheduler.address) for scheduler in self.all())
+        return [loop for loop in found if loop is not None]
+
     @property
     def run_here(self) -> bool:
         """Whether one runs in the caller's event loop, and cannot answer as long as that stands still."""

@@ -6,7 +6,9 @@ Here is also all that threads of users ever wait for, and how long at most (`Wai
 from __future__ import annotations
 
 import asyncio
+import math
 import threading
+import time
 from collections.abc import Callable, Hashable, Sequence
 from concurrent.futures import Future
 from concurrent.futures import wait as wait_for
@@ -31,6 +33,8 @@ SETTLE_S = 2.0
 """How long the end of a block waits for the last records."""
 SETTLE_IN_LOOP_S = 0.5
 """How long where an event loop stands still meanwhile."""
+_LOOK_S = 0.2
+"""How often is looked whether an event loop that is held up will ever go on."""
 
 
 class Waiting:
@@ -118,6 +122,24 @@ class Waiting:
         wait_for({stepping}, timeout_s)
         return self._left_s(stepping, timeout_s, began)
 
+    def settle_in_background(self) -> float:
+        """Do what `settle` does, on a thread that holds nothing up: also after what holds schedulers up.
+
+        A notebook's next cells hold its event loop up for as long as they run, and with that each scheduler
+        that lives there. It has nothing to tell meanwhile, and tells all of it afterwards.
+        """
+        while True:
+            for loop in self._schedulers.loops():
+                _turns(loop, math.inf)
+            began = self._now()
+            stepping = self._schedulers.step(briefly=False)
+            if stepping is None:
+                return SETTLE_S
+            wait_for({stepping}, SETTLE_S)
+            if stepping.done() or all(_turns(loop, 0.0) for loop in self._schedulers.loops()):
+                return self._left_s(stepping, SETTLE_S, began)
+            stepping.cancel()
+
     async def settled(self) -> float:
         """Do what `settle` does, while the caller's event loop goes on."""
         began = self._now()
@@ -148,6 +170,20 @@ class Waiting:
 
     def _now(self) -> float:
         return self._recorder.clock.perf_counter()
+
+
+def _turns(loop: asyncio.AbstractEventLoop, timeout_s: float) -> bool:
+    """Return whether an event loop goes on within that time, or never: it was stopped, or Python ends."""
+    turned = threading.Event()
+    try:
+        loop.call_soon_threadsafe(turned.set)
+    except RuntimeError:
+        return True
+    ends = time.monotonic() + timeout_s
+    while not turned.wait(_LOOK_S) and loop.is_running() and threading.main_thread().is_alive():
+        if time.monotonic() > ends:
+            return False
+    return True
 
 
 class ClusterSource:
@@ -290,6 +326,10 @@ class ClusterSource:
         """
         return self._waiting.settle()
 
+    def settle_in_background(self) -> float:
+        """Do what `settle` does, on a thread that holds nothing up: also after what holds schedulers up."""
+        return self._waiting.settle_in_background()
+
     def catch_up(self) -> None:
         """Do what `settle` does, once for each call that has come back: who looks at numbers after it waits.
 
@@ -306,6 +346,11 @@ class ClusterSource:
     def owes_answers(self) -> bool:
         """Whether `settle` would have to ask."""
         return any(scheduler.has_runs or scheduler.owes_samples for scheduler in self.schedulers.all())
+
+    @property
+    def runs_here(self) -> bool:
+        """Whether a scheduler runs in the caller's event loop, and cannot answer who holds that up."""
+        return self.schedulers.run_here
 
     @property
     def patience_s(self) -> float | None:

@@ -17,6 +17,7 @@ __all__ = [
     "default_client",
     "future_states",
     "is_client",
+    "loop_of_scheduler",
     "may_have_clients",
     "runs_in_this_loop",
     "unfinished_keys",
@@ -52,19 +53,24 @@ def all_workers() -> dict[str, int]:
     return {"n_workers": -1} if "n_workers" in inspect.signature(Scheduler.identity).parameters else {}
 
 
-def runs_in_this_loop(address: str) -> bool:
-    """Return whether a scheduler runs in the caller's event loop, and cannot answer who blocks that."""
+def loop_of_scheduler(address: str) -> asyncio.AbstractEventLoop | None:
+    """Return the event loop in which a scheduler of this process answers, None where it is another's."""
     from distributed import Scheduler
 
+    for scheduler in list(Scheduler._instances):
+        if getattr(scheduler, "address_safe", None) == address:
+            loop = getattr(scheduler.loop, "asyncio_loop", None)
+            return loop if isinstance(loop, asyncio.AbstractEventLoop) else None
+    return None
+
+
+def runs_in_this_loop(address: str) -> bool:
+    """Return whether a scheduler runs in the caller's event loop, and cannot answer who blocks that."""
     try:
         loop = asyncio.get_running_loop()
     except RuntimeError:
         return False
-    return any(
-        getattr(scheduler.loop, "asyncio_loop", None) is loop
-        for scheduler in list(Scheduler._instances)
-        if getattr(scheduler, "address_safe", None) == address
-    )
+    return loop_of_scheduler(address) is loop
 
 
 def connection_of(client: Any) -> tuple[str, Mapping[str, Any]] | None:
