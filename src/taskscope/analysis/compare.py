@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from taskscope.analysis.quantities import UNKNOWN, format_bytes, format_count, format_duration, printable
 from taskscope.analysis.totals import Totals, measure_totals, were_seen
-from taskscope.errors import required
+from taskscope.model.frames import frame_of
 from taskscope.model.recording import RecordedData
 
 if TYPE_CHECKING:
@@ -136,9 +136,7 @@ class ComparedData:
         MissingDependencyError
             If pandas is not installed.
         """
-        with required("to_pandas", "pandas"):
-            import pandas as pd
-        return pd.DataFrame(comparison_columns(self))
+        return frame_of(comparison_columns(self))
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -13,15 +13,15 @@ from dataclasses import dataclass
 from difflib import get_close_matches
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
 from taskscope.analysis.profile import profile
 from taskscope.analysis.quantities import format_count, plural, printable
-from taskscope.errors import OptionError, TaskscopeError, UnknownNameError, required
-from taskscope.model.recording import Columns, RecordedData
+from taskscope.errors import OptionError, TaskscopeError, UnknownNameError
+from taskscope.model.frames import Columns, frame_of, text_column
+from taskscope.model.recording import RecordedData
 from taskscope.model.tables.stacks import Function, LineRows, StackColumns, StackRows
 from taskscope.options import Named
 
@@ -124,8 +124,8 @@ class Lines:
         rows = [(each.function, line) for each in self.functions for line in each.lines]
         seconds = np.array([line.seconds for _, line in rows], np.float64)
         return {
-            "file": _texts([function.file for function, _ in rows]),
-            "function": _texts([function.name for function, _ in rows]),
+            "file": text_column([function.file for function, _ in rows]),
+            "function": text_column([function.name for function, _ in rows]),
             "line": np.array([line.number for _, line in rows], np.int64),
             "n_samples": np.array([line.n_samples for _, line in rows], np.int64),
             "seconds": seconds,
@@ -133,7 +133,7 @@ class Lines:
             "self_seconds": np.array([line.self_seconds for _, line in rows], np.float64),
             "share": seconds / self.seconds if self.seconds else np.full(len(rows), np.nan),
             "cpu_share": np.array([line.cpu_share for _, line in rows], np.float64),
-            "source": _texts([line.source for _, line in rows]),
+            "source": text_column([line.source for _, line in rows]),
         }
 
     def to_pandas(self) -> pd.DataFrame:
@@ -144,9 +144,7 @@ class Lines:
         MissingDependencyError
             If pandas is not installed.
         """
-        with required("to_pandas", "pandas"):
-            import pandas as pd
-        return pd.DataFrame(dict(self.table()))
+        return frame_of(self.table())
 
     def text(self) -> str:
         """Return functions with their source and the time of each line, in the manner of ``%lprun``.
@@ -393,9 +391,3 @@ def _values(line: Line | None, total_s: float) -> str:
     share = 100 * line.seconds / total_s if total_s else math.nan
     cpu = "" if math.isnan(line.cpu_share) else f"{100 * line.cpu_share:.0f}"
     return f"{line.n_samples:>8} {line.seconds:>9.3f} {line.seconds_error:>7.3f} {share:>7.1f} {cpu:>6}"
-
-
-def _texts(values: Sequence[Any]) -> NDArray[np.object_]:
-    column = np.empty(len(values), object)
-    column[:] = values
-    return column

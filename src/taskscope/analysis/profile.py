@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from taskscope.errors import UnknownNameError, required, unknown_name
-from taskscope.model.recording import Columns, RecordedData
+from taskscope.errors import UnknownNameError, unknown_name
+from taskscope.model.frames import Columns, frame_of, text_column
+from taskscope.model.recording import RecordedData
 from taskscope.model.tables.stacks import NOT_SAMPLED_WITHOUT_LOCK, Function, StackColumns, StackRows
 
 if TYPE_CHECKING:
@@ -105,10 +106,10 @@ class Profile:
         return {
             "parent": np.array(parents, np.int64),
             "depth": np.array([depth for depth, _ in nodes], np.int64),
-            "kind": _texts([node.kind for _, node in nodes]),
-            "prefix": _texts(prefixes),
-            "function": _texts([node.name for _, node in nodes]),
-            "file": _texts([node.file for _, node in nodes]),
+            "kind": text_column([node.kind for _, node in nodes]),
+            "prefix": text_column(prefixes),
+            "function": text_column([node.name for _, node in nodes]),
+            "file": text_column([node.file for _, node in nodes]),
             "line": np.array([node.line for _, node in nodes], np.int64),
             "n_samples": np.array([node.n_samples for _, node in nodes], np.int64),
             "seconds": seconds,
@@ -126,9 +127,7 @@ class Profile:
         MissingDependencyError
             If pandas is not installed.
         """
-        with required("to_pandas", "pandas"):
-            import pandas as pd
-        return pd.DataFrame(dict(self.table()))
+        return frame_of(self.table())
 
     def __repr__(self) -> str:
         """Return one line that says what is in it."""
@@ -227,12 +226,6 @@ def _places(nodes: list[tuple[int, CallNode]]) -> tuple[list[str | None], list[i
         prefixes.append(node.name if node.kind == "prefix" else prefixes[above[-1]] if above else None)
         above.append(row)
     return prefixes, parents
-
-
-def _texts(values: Sequence[str | None]) -> NDArray[np.object_]:
-    column = np.empty(len(values), object)
-    column[:] = values
-    return column
 
 
 def _note(recording: RecordedData, rows: StackRows) -> str | None:

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from taskscope.errors import UnknownNameError, required, unknown_name
+from taskscope.errors import UnknownNameError, unknown_name
+from taskscope.model.frames import Columns, frame_of, text_column
 from taskscope.model.keys import KeyBlock
 from taskscope.model.public_tables import TABLES
 from taskscope.model.tables.activities import (
@@ -42,10 +43,7 @@ from taskscope.schema import Column, shown
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["Columns", "Identify", "LogEnds", "Part", "RecordedData", "join_rows"]
-
-Columns: TypeAlias = Mapping[str, "NDArray[Any]"]
-"""A table: its columns by name."""
+__all__ = ["Identify", "LogEnds", "Part", "RecordedData", "join_rows"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -184,10 +182,7 @@ class RecordedData:
         MissingDependencyError
             If pandas is not installed.
         """
-        columns = self.table(name)
-        with required("to_pandas", "pandas"):
-            import pandas as pd
-        return pd.DataFrame(dict(columns))
+        return frame_of(self.table(name))
 
     def __repr__(self) -> str:
         """Return one line that says what is in it."""
@@ -205,12 +200,6 @@ class _Identifier:
         return self._graph.group[tasks], self._graph.keys.take(tasks)
 
 
-def _texts(values: Sequence[object]) -> NDArray[np.object_]:
-    column = np.empty(len(values), object)
-    column[:] = values
-    return column
-
-
 def _none_to_nan(values: Sequence[float | None], zero_s: float = 0.0) -> NDArray[np.float64]:
     return np.array([np.nan if v is None else v - zero_s for v in values], np.float64)
 
@@ -225,7 +214,7 @@ def _values(column: Column, values: list[Any], zero_s: float) -> NDArray[Any]:
     if column.kind == "texts":
         values = ["; ".join(texts) for texts in values]
     # Nobody knows how many tasks other clients will have.
-    return np.array(values, column.dtype) if None not in values else _texts(values)
+    return np.array(values, column.dtype) if None not in values else text_column(values)
 
 
 def _runs(recording: RecordedData) -> Columns:
@@ -236,29 +225,29 @@ def _runs(recording: RecordedData) -> Columns:
 
 def _key_texts(graph: GraphColumns, groups: Sequence[str]) -> NDArray[np.object_]:
     names = [groups[i] for i in graph.group.tolist()]
-    return _texts(list(graph.keys.iter_text(names)))
+    return text_column(list(graph.keys.iter_text(names)))
 
 
 def _tasks(recording: RecordedData) -> Columns:
     tasks = recording.tasks
-    names = _texts([g.name for g in recording.groups])
-    prefixes = _texts([g.prefix for g in recording.groups])
+    names = text_column([g.name for g in recording.groups])
+    prefixes = text_column([g.prefix for g in recording.groups])
     group = names[tasks.group]
     lane = tasks.lane.astype(np.int64)
-    flags = {n: _texts(FLAGS[n].choices)[codes] for n, codes in split_flags(tasks.flags).items()}
+    flags = {n: text_column(FLAGS[n].choices)[codes] for n, codes in split_flags(tasks.flags).items()}
     return {
         "run": tasks.run.astype(np.int64),
-        "key": _texts(list(tasks.keys.iter_text(group.tolist()))),
+        "key": text_column(list(tasks.keys.iter_text(group.tolist()))),
         "prefix": prefixes[tasks.group],
         "group": group,
         "lane": lane,
-        "worker": _texts([n.worker for n in recording.lanes])[lane],
+        "worker": text_column([n.worker for n in recording.lanes])[lane],
         "thread": np.array([n.thread for n in recording.lanes], np.int64)[lane],
         "start_s": tasks.start,
         "stop_s": np.where(tasks.status == RUNNING, np.nan, tasks.stop),
         **{{"nbytes": "result_bytes"}.get(name, name): values for name, values in tasks.measured().items()},
         **flags,
-        "cpu_from": np.where(np.isnan(tasks.cpu_s), _texts([None] * len(tasks)), flags["cpu_from"]),
+        "cpu_from": np.where(np.isnan(tasks.cpu_s), text_column([None] * len(tasks)), flags["cpu_from"]),
         "error": _errors(tasks),
     }
 
@@ -273,7 +262,7 @@ def _errors(tasks: TaskBlock) -> NDArray[np.object_]:
 def _activities(recording: RecordedData) -> Columns:
     tasks, columns = _tasks(recording), recording.activities
     rows, n = columns.rows, len(tasks["run"])
-    source = _texts([source or None for source in columns.sources])[rows.source]
+    source = text_column([source or None for source in columns.sources])[rows.source]
     has_failed = rows.kind == FAILED_ATTEMPT
     error = np.full(len(rows), None, object)
     error[has_failed], source[has_failed] = source[has_failed], None
@@ -282,10 +271,10 @@ def _activities(recording: RecordedData) -> Columns:
         "run": np.concatenate([tasks["run"], rows.run.astype(np.int64)]),
         "key": np.concatenate([tasks["key"], _activity_keys(recording)]),
         "lane": np.concatenate([tasks["lane"], rows.lane.astype(np.int64)]),
-        "activity": np.concatenate([_texts(["compute"] * n), _texts(ACTIVITIES)[rows.kind]]),
+        "activity": np.concatenate([text_column(["compute"] * n), text_column(ACTIVITIES)[rows.kind]]),
         "start_s": np.concatenate([tasks["start_s"], start]),
         "stop_s": np.concatenate([tasks["stop_s"], start + rows.duration]),
-        "source": np.concatenate([_texts([None] * n), source]),
+        "source": np.concatenate([text_column([None] * n), source]),
         "nbytes": np.concatenate([np.full(n, np.nan), rows.nbytes]),
         "error": np.concatenate([tasks["error"], error]),
     }
@@ -298,7 +287,7 @@ def _activity_keys(recording: RecordedData) -> NDArray[np.object_]:
         mine = np.flatnonzero(rows.run == run)
         graph, tasks = recording.graphs[run], rows.task[mine]
         names = [groups[i] for i in graph.group[tasks].tolist()]
-        keys[mine] = _texts(list(graph.keys.take(tasks).iter_text(names)))
+        keys[mine] = text_column(list(graph.keys.take(tasks).iter_text(names)))
     return keys
 
 
@@ -329,7 +318,7 @@ def _resources(recording: RecordedData) -> Columns:
     worker = recording.metadata.get("pid")
     return {
         "time_s": rows.time - recording.zero_s,
-        "worker": _texts([None if worker is None else str(worker)] * n),
+        "worker": text_column([None if worker is None else str(worker)] * n),
         "cpu_percent": rows.cpu_percent,
         "rss_bytes": rows.rss_bytes,
         "limit_bytes": np.full(n, np.nan if limit is None else limit, np.float64),
@@ -352,7 +341,7 @@ def _cache(recording: RecordedData) -> Columns:
     stops = {r.run: recording.now_s if r.stop_s is None else r.stop_s for r in recording.runs}
     on_cluster = {r.run for r in recording.runs if r.is_on_cluster}
     groups = [g.name for g in recording.groups]
-    prefixes = _texts([g.prefix for g in recording.groups])
+    prefixes = text_column([g.prefix for g in recording.groups])
     parts: dict[str, list[NDArray[np.generic]]] = {
         c: [] for c in ("run", "key", "prefix", "metric", "enter", "exit")
     }
@@ -381,8 +370,8 @@ def _holdings(recording: RecordedData) -> Columns:
     return {
         "time_s": rows.time - recording.zero_s,
         "run": rows.run.astype(np.int64),
-        "prefix": _texts([g.prefix for g in recording.groups])[rows.group],
-        "group": _texts([g.name for g in recording.groups])[rows.group],
+        "prefix": text_column([g.prefix for g in recording.groups])[rows.group],
+        "group": text_column([g.name for g in recording.groups])[rows.group],
         "n_keys": rows.n_keys.astype(np.int64),
         "nbytes": rows.nbytes,
         "n_unsized": rows.n_unsized.astype(np.int64),
@@ -394,10 +383,10 @@ def _lines(recording: RecordedData) -> Columns:
     functions = [*stacks.functions, None]
     return {
         "run": rows.run.astype(np.int64),
-        "prefix": _texts(stacks.prefixes)[rows.prefix],
-        "worker": _texts(stacks.workers)[rows.worker],
-        "file": _texts([f and f.file for f in functions])[rows.function],
-        "function": _texts([f and f.name for f in functions])[rows.function],
+        "prefix": text_column(stacks.prefixes)[rows.prefix],
+        "worker": text_column(stacks.workers)[rows.worker],
+        "file": text_column([f and f.file for f in functions])[rows.function],
+        "function": text_column([f and f.name for f in functions])[rows.function],
         "line": rows.line,
         "count": rows.count.astype(np.int64),
         **{name: values for name, values in rows.arrays().items() if values.dtype.kind == "f"},

@@ -21,7 +21,7 @@ from taskscope.analysis.explain.schedule import (
     to_ns,
 )
 from taskscope.analysis.quantities import format_count, format_duration, format_percent, plural, printable
-from taskscope.errors import required
+from taskscope.model.frames import frame_of
 from taskscope.model.recording import RecordedData
 from taskscope.model.tables.activities import ACTIVITIES, FAILED_ATTEMPT
 
@@ -251,9 +251,7 @@ class CriticalPath:
         MissingDependencyError
             If pandas is not installed.
         """
-        with required("to_pandas", "pandas"):
-            import pandas as pd
-        return pd.DataFrame([step.to_dict() for step in self._steps()], columns=list(PathStep.__slots__))
+        return frame_of([step.to_dict() for step in self._steps()], list(PathStep.__slots__))
 
     def to_dict(self) -> dict[str, object]:
         """Return it as plain values, ready for JSON; without the slack of every task."""
