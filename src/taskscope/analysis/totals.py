@@ -27,7 +27,7 @@ from taskscope.model.tables.records import (
     flag_codes,
 )
 from taskscope.model.tables.resources import ResourceRows
-from taskscope.model.tables.workers import Metric, PrefixSeconds, WorkerSample
+from taskscope.model.tables.workers import PrefixSeconds, WorkerSample, is_on_cpu
 
 __all__ = [
     "ExecuteTotals",
@@ -369,7 +369,7 @@ def cpu_by_prefix(recording: RecordedData) -> dict[str, float]:
     """Return what workers of a cluster metered of the CPU time of tasks that finished, by prefix."""
     seconds: defaultdict[str, float] = defaultdict(float)
     for metric in recording.metrics:
-        seconds[metric.prefix] += metric.seconds if _is_cpu(metric) else 0.0
+        seconds[metric.prefix] += metric.seconds if is_on_cpu(metric.activity) else 0.0
     return dict(seconds)
 
 
@@ -382,19 +382,15 @@ def seconds_by_prefix(recording: RecordedData) -> list[PrefixSeconds]:
     return [PrefixSeconds(*name, total) for name, total in seconds.items()]
 
 
-def _is_cpu(metric: Metric) -> bool:
-    # P2P meters itself, and what it meters is no more in thread-cpu.
-    return metric.activity.endswith("-cpu")
-
-
 def measure_executing(recording: RecordedData) -> ExecuteTotals | None:
     """Return where the time of executing tasks went; None where no worker told."""
     cpu_s = off_cpu_s = 0.0
     others: defaultdict[str, float] = defaultdict(float)
     for metric in recording.metrics:
-        if _is_cpu(metric):
+        on_cpu = is_on_cpu(metric.activity)
+        if on_cpu:
             cpu_s += metric.seconds
-        elif metric.activity.endswith("-noncpu"):
+        elif on_cpu is not None:
             off_cpu_s += metric.seconds
         elif metric.seconds:
             others[metric.activity] += metric.seconds

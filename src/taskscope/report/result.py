@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import base64
-from collections.abc import Sequence
 from html import escape
 
 from taskscope.analysis.redaction import redacted
@@ -22,15 +21,16 @@ from taskscope.report.page import chart_page
 from taskscope.report.picture import picture_svg
 from taskscope.report.table import facts_html, prefix_table_html, remarks_html
 
-__all__ = ["MAX_EMBEDDED_TASKS", "result_bundle", "result_html", "still_bundle"]
+__all__ = ["MAX_EMBEDDED_TASKS", "lanes_px", "result_bundle", "result_html", "still_bundle"]
 
 MAX_EMBEDDED_TASKS = 20_000
 """Tasks put into a notebook for the interactive chart, about 35 bytes each."""
 
-# What a frame needs is known only inside of it: these are the heights of its parts, and those of rowHeightPx
+# What a frame needs is known only inside of it: these are the heights of its parts, and those of layoutLanes
 # in labextension/src/charts/tasks/layout.ts.
 _LANE_PX = ((4, 30), (8, 26), (16, 22), (32, 18), (float("inf"), 14))
 _BRIEF_LANE_PX = ((4, 22), (6, 18), (float("inf"), 14))
+_MIN_LANES_PX = 36
 _MAX_LANES_PX = 420
 _MAX_BRIEF_LANES_PX = 112
 _BRIEF_PX = 196
@@ -130,21 +130,24 @@ def _chart_px(recording: RecordedData, totals: Totals) -> tuple[int, int]:
     brief_px = (
         _BRIEF_PX
         + errors_px
-        + min(_rows_px(n_rows, _BRIEF_LANE_PX), _MAX_BRIEF_LANES_PX)
+        + lanes_px(n_rows, is_brief=True)
         + _LEGEND_ROW_PX * (2 if recording.workers else min(legend_rows, 2))
     )
     all_px = (
         _ALL_PX
         + errors_px
-        + min(_rows_px(n_rows, _LANE_PX), _MAX_LANES_PX)
+        + lanes_px(n_rows)
         + 2 * _LEGEND_ROW_PX * min(legend_rows, 4)
         + (_CLUSTER_PX if recording.workers else 0)
     )
     return min(brief_px, _MAX_BRIEF_PX), all_px
 
 
-def _rows_px(n_rows: int, heights: Sequence[tuple[float, int]]) -> int:
-    return n_rows * next(px for most, px in heights if n_rows <= most)
+def lanes_px(n_rows: int, *, is_brief: bool = False) -> int:
+    """Return how high the part with the lanes is."""
+    heights, most_px = (_BRIEF_LANE_PX, _MAX_BRIEF_LANES_PX) if is_brief else (_LANE_PX, _MAX_LANES_PX)
+    row_px = next(px for most, px in heights if n_rows <= most)
+    return min(max(n_rows * row_px, _MIN_LANES_PX), most_px)
 
 
 def _frame(recording: RecordedData, links: PackedLinks | None) -> str:

@@ -12,8 +12,10 @@ from taskscope.analysis.totals import measure_totals
 from taskscope.report import MAX_EMBEDDED_TASKS, page_html, result_bundle, result_html
 from taskscope.report.embed import PageScript, data_json
 from taskscope.report.picture import MAX_LANES, picture_svg
+from taskscope.report.result import lanes_px
 from tests.support.recordings import recording_of
 from tests.support.report_fixture import PATH, content_of, dense_data, links_of, path_of
+from tests.support.shared_cases import shared_cases
 from tests.support.task_blocks import Row
 
 SCRIPT = PageScript(
@@ -156,6 +158,11 @@ def test_without_dask_there_is_neither_picture_nor_frame() -> None:
     elements = Elements(result_html(recording_of([])))
     assert [tag for tag, _ in elements.found] == ["style", "div", "div", "b"]
     assert elements.text.endswith("taskscope · no Dask computation ran here")
+
+
+def test_a_frame_has_the_room_that_the_lanes_in_it_need() -> None:
+    heights = shared_cases("lanes")["heights"]
+    assert [[n, lanes_px(n), lanes_px(n, is_brief=True)] for n, _, _ in heights] == heights
 
 
 def test_more_lanes_than_fit_are_counted() -> None:

@@ -21,7 +21,8 @@ function partOf(activity: string): Part {
   if (activity.endsWith('-noncpu')) {
     return 'off-cpu';
   }
-  return activity.endsWith('-cpu') ? 'cpu' : PARTS.find(part => part === activity) ?? 'other';
+  // The first two have no activity of their name: who meters one of these meters something else.
+  return activity.endsWith('-cpu') ? 'cpu' : PARTS.slice(2).find(part => part === activity) ?? 'other';
 }
 
 /** The seconds of each part, in the order of the parts. */

@@ -6,6 +6,7 @@ import { readRecording } from '../../../src/files/recording';
 import { ClusterStore, TaskStore } from '../../../src/store';
 import type { PrefixSeconds } from '../../../src/wire';
 import { documentOf } from '../../files/documents';
+import { sharedCases } from '../../shared-cases';
 
 beforeEach(() => {
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'requestAnimationFrame', 'cancelAnimationFrame', 'performance'] });
@@ -68,6 +69,13 @@ it('each prefix has a bar of what its seconds went to, that of most seconds firs
     ['sum', 'read from disk', 'disk-read', '1 s'],
     ['sum', 'other', 'my own', '500 ms']
   ]);
+});
+
+it('what is on the CPU, and what off it, is as in the summary', async () => {
+  const { 'on the CPU': cases } = sharedCases('metered') as { 'on the CPU': [activity: string, isOnCpu: boolean | null][] };
+  const el = await mounted(cases.map(([activity], i) => told(`f${i}`, activity, cases.length - i)));
+  const said = table(el).map(([, spentOn]) => (spentOn === 'on the CPU' ? true : spentOn === 'off the CPU' ? false : null));
+  expect(said).toEqual(cases.map(([, isOnCpu]) => isOnCpu));
 });
 
 it('more prefixes than have room stand in the table', async () => {

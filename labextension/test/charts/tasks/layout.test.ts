@@ -7,6 +7,7 @@ import type { LaneRow, Row } from '../../../src/charts/tasks/rows';
 import { fittingTicks } from '../../../src/charts/timeline/drawing/axis';
 import type { Room } from '../../../src/charts/timeline/drawing/room';
 import { roomOf } from '../../../src/charts/timeline/drawing/room';
+import { sharedCases } from '../../shared-cases';
 
 const rows = (n: number): LaneRow[] => Array.from({ length: n }, (_, i) => ({ kind: 'lane', id: i, label: `thread ${i + 1}`, inset: false }));
 const SPAN = { startS: 0, stopS: 10 };
@@ -33,6 +34,12 @@ it('in a brief view rows are lower, and all of them stay within 112 pixels', () 
   const box = { plotLeftPx: 68, plotWidthPx: 520, scrollPx: 28, isBrief: true };
   const { plotHeightPx, rowPx, boxes } = layoutLanes(rows(40), box);
   expect([plotHeightPx, rowPx, boxes.length, boxes[0]?.topPx]).toEqual([112, 14, 8, 0]);
+});
+
+it('a frame has the room that the lanes in it need', () => {
+  const { heights } = sharedCases('lanes') as { heights: [n: number, allPx: number, briefPx: number][] };
+  const heightPx = (n: number, isBrief: boolean): number => layoutLanes(rows(n), { plotLeftPx: 0, plotWidthPx: 1, scrollPx: 0, isBrief }).plotHeightPx;
+  expect(heights.map(([n]) => [n, heightPx(n, false), heightPx(n, true)])).toEqual(heights);
 });
 
 it('of very many rows only those in sight are placed', () => {

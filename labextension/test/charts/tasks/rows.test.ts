@@ -3,6 +3,7 @@ import { expect, it } from 'vitest';
 
 import type { LaneLabel, Row } from '../../../src/charts/tasks/rows';
 import { Folding, inOrder, isFolded, named, rowOfLane, rowsOf } from '../../../src/charts/tasks/rows';
+import { sharedCases } from '../../shared-cases';
 
 function lanes(...perWorker: number[]): LaneLabel[] {
   let id = 0;
@@ -56,10 +57,9 @@ it('names that differ in numbers only stand in the order of these, others as the
 });
 
 it('threads without a name of their own are numbered, with their pool where there are several', () => {
-  const labelsOf = (...labels: string[]): string[] => named(labels.map((label, id) => ({ id, label, worker: '' }))).map(lane => lane.label);
-  expect([labelsOf('MainThread', 'ThreadPoolExecutor-3_0', 'ThreadPoolExecutor-3_11'), labelsOf('ThreadPoolExecutor-0_0', 'ThreadPoolExecutor-1_0', 'worker_0')]).toEqual([
-    ['MainThread', 'thread 1', 'thread 12'], ['thread 1 of pool 1', 'thread 1 of pool 2', 'worker_0']
-  ]);
+  const { names } = sharedCases('lanes') as { names: [labels: string[], names: string[]][] };
+  const namesOf = (labels: readonly string[]): string[] => named(labels.map((label, id) => ({ id, label, worker: '' }))).map(lane => lane.label);
+  expect(names.map(([labels]) => namesOf(labels))).toEqual(names.map(([, said]) => said));
 });
 
 it('a lane below the row of its worker does not name the worker again', () => {

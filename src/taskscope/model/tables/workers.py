@@ -8,7 +8,7 @@ from typing import Annotated
 
 from taskscope.schema import About
 
-__all__ = ["Metric", "PrefixSeconds", "Scheduled", "WorkerSample", "sum_scheduled"]
+__all__ = ["Metric", "PrefixSeconds", "Scheduled", "WorkerSample", "is_on_cpu", "sum_scheduled"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,6 +31,18 @@ class Metric:
     seconds: Annotated[float, About("How long.", unit="s")]
     nbytes: Annotated[float, About("How much it moved.", unit="bytes")]
     count: Annotated[float, About("How often, where that is counted.")]
+
+
+def is_on_cpu(activity: str) -> bool | None:
+    """Return whether an activity is what calls took on the CPU, or off it; None where it is neither.
+
+    Examples
+    --------
+    >>> [is_on_cpu(activity) for activity in ("thread-cpu", "thread-noncpu", "executor")]
+    [True, False, None]
+    """
+    # P2P meters itself, and what it meters is no more in thread-cpu.
+    return True if activity.endswith("-cpu") else False if activity.endswith("-noncpu") else None
 
 
 @dataclass(frozen=True, slots=True)
