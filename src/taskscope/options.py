@@ -157,6 +157,15 @@ class Options:
     max_tasks: int = option(
         DEFAULT_MAX_TASKS, "How many tasks are held at most; the oldest go first and are counted."
     )
+    # One holder that does not want it is enough.
+    memory_peaks: bool = option(
+        True,
+        "Have the kernel say how much memory was in use at most between two samples (Linux).",
+        "For that its mark of this process is reset with each sample: what others read of it, ``VmHWM`` and"
+        " ``ru_maxrss`` (``resource.getrusage``, ``/usr/bin/time -v``), is then the most since that sample"
+        " only. Nothing is reset while anybody records with False.",
+        Argument(("--no-memory-peaks",), const=False, help="leave the kernel's mark of most memory alone"),
+    )
     # One holder that wants it is enough; a profiled block does by default.
     stacks: bool = False
     # The shortest wins.
@@ -195,10 +204,9 @@ class Options:
             raise OptionError(unknown_name("metric", self.metric, _METRICS) + ", or a function of a result")
         if type(self.max_tasks) is not int or self.max_tasks < 1:
             raise OptionError(f"max_tasks must be a positive whole number of tasks, got {self.max_tasks!r}")
-        if type(self.stacks) is not bool:
-            raise OptionError(f"stacks must be True or False, got {self.stacks!r}")
-        if type(self.others) is not bool:
-            raise OptionError(f"others must be True or False, got {self.others!r}")
+        for name in ("stacks", "memory_peaks", "others"):
+            if type(getattr(self, name)) is not bool:
+                raise OptionError(f"{name} must be True or False, got {getattr(self, name)!r}")
         if self.transport not in TRANSPORTS:
             raise OptionError(unknown_name("transport", self.transport, TRANSPORTS))
         checked_dt(self.profile_interval, "profile_interval")

@@ -159,6 +159,7 @@ class Session:
         metric = self._metric()
         self.source.metric = metric if callable(metric) else None
         self.sampler.dt = min((o.dt for o in options if o.dt != "any"), default=DEFAULT_DT)
+        self.sampler.with_peaks = all(o.memory_peaks for o in options)
         self.recorder.max_tasks = max(o.max_tasks for o in options)
         self.cluster.wanted.transport = "poll" if any(o.transport == "poll" for o in options) else "observe"
         if not any(o.others for o in options):

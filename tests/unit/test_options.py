@@ -26,7 +26,8 @@ def test_the_page_of_options_is_what_they_declare() -> None:
 def test_every_option_says_what_it_means() -> None:
     assert [one.name for one, _ in declared()] == [
         *("label", "display", "panel", "save", "show_lines", "overwrite", "redact", "client"),
-        *("dt", "metric", "max_tasks", "stacks", "profile_interval", "profile_cycle", "transport", "others"),
+        *("dt", "metric", "max_tasks", "memory_peaks", "stacks", "profile_interval", "profile_cycle"),
+        *("transport", "others"),
     ]
     assert [what.meaning for _, what in declared() if not what.meaning.endswith(".")] == []
 

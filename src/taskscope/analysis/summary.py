@@ -6,6 +6,8 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+import numpy as np
+
 from taskscope.analysis.explain.findings import explain
 from taskscope.analysis.quantities import (
     UNKNOWN,
@@ -140,7 +142,10 @@ def _facts(recording: RecordedData, totals: Totals) -> list[tuple[str, str]]:
     if totals.peak_rss_bytes is not None and CLUSTER in totals.schedulers:
         memory += " in this process"
     if totals.peak_rss_bytes is not None and isinstance(dt_s, float | int):
-        memory += f" (sampled every {format_duration(dt_s)})"
+        # The first sample of a compute has no mark: what was before is not of it.
+        is_marked = ~np.isnan(recording.resources.peak_bytes)
+        is_whole = is_marked.any() and (~is_marked).sum() <= len(recording.runs)
+        memory += " (the kernel's own mark)" if is_whole else f" (sampled every {format_duration(dt_s)})"
     own = [
         ("wall time", format_duration(totals.makespan_s)),
         ("time in tasks", format_duration(totals.task_s if recording.runs else None)),

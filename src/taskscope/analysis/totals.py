@@ -448,8 +448,8 @@ class Totals:
         Share of the workers' time, while computes ran, in which they ran tasks. Threads inside of a task
         (BLAS, for instance) do not count.
     peak_rss_bytes
-        The largest sample of the resident memory of this process and its children; peaks between two samples
-        are not seen.
+        The most resident memory of this process and its children, in a sample or, where the kernel saw that,
+        between two.
     prefixes
         Totals per prefix, most time first.
     errors
@@ -486,7 +486,7 @@ def measure_totals(recording: RecordedData) -> Totals:
     runs, tasks = recording.runs, recording.tasks
     workers = [run.n_workers for run in runs if run.n_workers is not None]
     known_cpu = tasks.cpu_s[~np.isnan(tasks.cpu_s)].astype(np.float64)
-    rss = recording.resources.rss_bytes
+    rss = recording.resources.most_bytes()
     return Totals(
         state=state_of(runs),
         schedulers=tuple(dict.fromkeys(run.scheduler for run in runs if run.scheduler is not None)),

@@ -118,6 +118,12 @@ _DECLARED = (
                 "active_share",
                 meaning="Part of these counts at which there was such a thread.",
             ),
+            shown(
+                ResourceRows,
+                "peak_bytes",
+                meaning="The most memory since the sample before, by the kernel's own mark. Linux only, "
+                "where this process has no children.",
+            ),
         ),
     ),
     Table(

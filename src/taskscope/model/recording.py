@@ -326,6 +326,7 @@ def _resources(recording: RecordedData) -> Columns:
         "gap": rows.gap.astype(bool),
         "ready_threads": rows.ready_threads,
         "active_share": rows.active_share,
+        "peak_bytes": rows.peak_bytes,
     }
 
 

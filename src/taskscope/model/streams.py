@@ -417,6 +417,7 @@ _FILED = (
             *_exact(*PAGE["resources"].columns),
             shown(ResourceRows, "ready_threads"),
             shown(ResourceRows, "active_share"),
+            shown(ResourceRows, "peak_bytes"),
         ),
     ),
     PAGE["sources"],

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import math
+import mmap
 import os
 import subprocess
 import sys
@@ -11,6 +12,7 @@ import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from select import select
 
 import psutil
@@ -18,7 +20,8 @@ import pytest
 
 from taskscope.record import Recorder
 from taskscope.sources.resources import processes as processes_module
-from taskscope.sources.resources.processes import ProcessReading, read_processes
+from taskscope.sources.resources import procwatch
+from taskscope.sources.resources.processes import ProcessReading, read_processes, take_peak
 from taskscope.sources.resources.sampler import ResourceSampler
 from taskscope.sources.resources.watcher import ProcessWatcher
 from tests.support.waiting import PATIENCE_S, until
@@ -51,7 +54,7 @@ def burn(cpu_s: float) -> None:
 
 def running_watcher(dt: float) -> ProcessWatcher:
     watcher = ProcessWatcher.start()
-    watcher.run(dt)
+    watcher.run(dt, with_peaks=True)
     return watcher
 
 
@@ -171,11 +174,11 @@ def test_the_helper_waits_until_it_is_told_to_sample_and_while_it_is_paused() ->
     watcher = ProcessWatcher.start()
     try:
         started = time.perf_counter()
-        watcher.run(60.0)
+        watcher.run(60.0, with_peaks=False)
         (first,) = next_samples(watcher)
         watcher.pause()
         resumed = time.perf_counter()
-        watcher.run(60.0)
+        watcher.run(60.0, with_peaks=False)
         (second,) = next_samples(watcher)
     finally:
         watcher.stop()
@@ -189,7 +192,7 @@ def test_a_helper_that_was_killed_harms_nobody() -> None:
     os.close(commands_out)
     os.close(writing)
     watcher = ProcessWatcher(commands_in, reading)
-    watcher.run(0.1)
+    watcher.run(0.1, with_peaks=False)
     watcher.pause()
     assert watcher.read() == []
     watcher.stop()
@@ -205,11 +208,11 @@ def test_what_the_helper_says_is_read_by_whole_lines() -> None:
     reading, writing = os.pipe()
     os.set_blocking(reading, False)
     watcher = ProcessWatcher(os.dup(writing), reading)
-    os.write(writing, b"1.5 4096 0.5 0.25 7=0.25\n2.5 81")
-    assert watcher.read() == [(1.5, ProcessReading({7: 0.25}, 4096, 0.5, 0.25))]
+    os.write(writing, b"1.5 4096 5000.0 0.5 0.25 7=0.25\n2.5 81")
+    assert watcher.read() == [(1.5, ProcessReading({7: 0.25}, 4096, 0.5, 0.25, 5000.0))]
     assert watcher.read() == []
-    os.write(writing, b"92 2.0 1.0 7=0.5 8=0.125\n")
-    assert watcher.read() == [(2.5, ProcessReading({7: 0.5, 8: 0.125}, 8192, 2.0, 1.0))]
+    os.write(writing, b"92 9000.0 2.0 1.0 7=0.5 8=0.125\n")
+    assert watcher.read() == [(2.5, ProcessReading({7: 0.5, 8: 0.125}, 8192, 2.0, 1.0, 9000.0))]
     os.close(writing)
     watcher.stop()
 
@@ -271,3 +274,52 @@ def test_a_thread_that_computes_is_ready_and_one_that_waits_is_not() -> None:
 def _hash_until(ended: threading.Event) -> None:
     while not ended.is_set():
         hashlib.sha256(bytes(1 << 20))
+
+
+def touched(n_bytes: int) -> int:
+    """Write to so much new memory, let go of it, and return how much was resident then."""
+    pages = mmap.mmap(-1, n_bytes)
+    for page in range(0, n_bytes, mmap.PAGESIZE):
+        pages[page] = 1
+    rss_bytes = psutil.Process().memory_info().rss
+    pages.close()
+    return rss_bytes
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux lets its mark be reset")
+def test_a_peak_between_two_readings_is_seen_once() -> None:
+    take_peak()
+    expected = touched(50_000_000)
+    first, second = take_peak(), take_peak()
+    assert first == pytest.approx(expected, rel=0.02)
+    assert second < first - 40_000_000
+
+
+def test_where_the_kernel_has_no_mark_there_is_no_peak(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(path: Path) -> bytes:
+        raise FileNotFoundError(path)
+
+    monkeypatch.setattr(Path, "read_bytes", refuse)
+    assert math.isnan(take_peak())
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux lets its mark be reset")
+def test_the_helper_reads_and_resets_the_mark_of_a_process() -> None:
+    with waiting_child() as child:
+        first, second = procwatch.take_peak(child), procwatch.take_peak(child)
+        assert first >= second > 0
+    assert math.isnan(procwatch.take_peak(child))
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux lets its mark be reset")
+def test_the_helper_leaves_the_mark_alone_where_it_is_not_asked_for() -> None:
+    take_peak()
+    expected = touched(50_000_000)
+    watcher = ProcessWatcher.start()
+    try:
+        watcher.run(0.01, with_peaks=False)
+        readings = [reading for _, reading in next_samples(watcher)]
+    finally:
+        watcher.stop()
+    assert all(math.isnan(reading.peak_bytes) for reading in readings)
+    assert take_peak() >= expected * 0.98

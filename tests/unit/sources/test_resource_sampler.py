@@ -36,7 +36,8 @@ class FakeWatcher(ProcessWatcher):
         waiting, self.waiting = self.waiting, []
         return waiting
 
-    def run(self, dt: float) -> None:
+    def run(self, dt: float, *, with_peaks: bool) -> None:
+        assert with_peaks
         self.told.append(dt)
 
     def pause(self) -> None:
@@ -51,14 +52,18 @@ class Sampled:
         self.clock = clock
         self.recorder = Recorder(clock=clock)
         self.now = ProcessReading({1: 10.0}, 1_000)
+        self.peak_bytes = math.nan
         self.watchers: list[FakeWatcher] = []
         self.helper_available = True
         self.reads = threading.Semaphore(0)
-        self.sampler = ResourceSampler(self.recorder, 0.25, self.read, self.start_watcher)
+        self.sampler = ResourceSampler(self.recorder, 0.25, self.read, self.start_watcher, self.take_peak)
 
     def read(self) -> ProcessReading:
         self.reads.release()
         return self.now
+
+    def take_peak(self) -> float:
+        return self.peak_bytes
 
     def start_watcher(self) -> ProcessWatcher:
         if not self.helper_available:
@@ -320,3 +325,38 @@ def test_what_the_helper_counted_of_ready_threads_is_in_its_sample_and_unknown_i
     known = np.isfinite(rows.ready_threads)
     assert (rows.time[known].tolist(), rows.ready_threads[known].tolist()) == ([0.5], [1.5])
     assert rows.active_share[known].tolist() == [0.75]
+
+
+def test_a_sample_has_the_most_since_the_one_before_whoever_read_it(sampled: Sampled) -> None:
+    sampled.peak_bytes = 9_000.0
+    sampled.sampler.compute_started("compute")
+    sampled.peak_bytes = 1_000.0
+    sampled.sampler.tick()
+    (watcher,) = sampled.watchers
+    sampled.peak_bytes = 4_000.0
+    sampled.clock.advance(1.0)
+    watcher.waiting = [
+        (100.5, ProcessReading({1: 10.5}, 2_000, peak_bytes=3_000.0)),
+        # Too late for a sample of its own: what it saw is in the next.
+        (100.25, ProcessReading({1: 10.5}, 2_000, peak_bytes=7_000.0)),
+    ]
+    sampled.sampler.compute_stopped("compute")
+    rows = sampled.recorder.resources.rows()
+    assert rows.time.tolist() == [0.0, 0.5, 1.0]
+    # What was before a compute is not of it.
+    np.testing.assert_array_equal(rows.peak_bytes, [math.nan, 3_000.0, 7_000.0])
+
+
+def test_of_several_processes_and_of_who_is_to_leave_the_mark_alone_no_peak_is_known(
+    sampled: Sampled,
+) -> None:
+    sampled.peak_bytes = 9_000.0
+    sampled.sampler.compute_started("compute")
+    sampled.now = ProcessReading({1: 10.0, 2: 1.0}, 1_000)
+    sampled.clock.advance(1.0)
+    sampled.sampler.sample()
+    sampled.now = ProcessReading({1: 10.0}, 1_000)
+    sampled.sampler.with_peaks = False
+    sampled.clock.advance(1.0)
+    sampled.sampler.sample()
+    assert np.isnan(sampled.recorder.resources.rows().peak_bytes).tolist() == [True, True, True]

@@ -338,7 +338,7 @@ class _Tables:
         columns = {"time": self._column("resources", "time_s")}
         for name in ("cpu_percent", "rss_bytes", "n_processes", "gap"):
             columns[name] = self._column("resources", name)
-        for name in ("ready_threads", "active_share"):
+        for name in ("ready_threads", "active_share", "peak_bytes"):
             # Older files do not have them.
             values = self._column("resources", name)
             columns[name] = (

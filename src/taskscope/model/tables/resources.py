@@ -49,7 +49,20 @@ class ResourceRows(Rows):
         NDArray[np.float64],
         About("Part of these counts at which there was such a thread; NaN: unknown.", optional=True),
     ]
+    peak_bytes: Annotated[
+        NDArray[np.float64],
+        About(
+            "The most memory since the sample before, by the kernel's own mark; NaN: unknown.",
+            unit="bytes",
+            optional=True,
+        ),
+    ]
 
     def between(self, start_s: float, stop_s: float) -> ResourceRows:
         """Return the samples of this time."""
         return self.part((self.time >= start_s) & (self.time <= stop_s))
+
+    def most_bytes(self) -> NDArray[np.float64]:
+        """Return the most memory up to each sample, since the one before where the kernel saw that."""
+        # The kernel counts in steps of its own: its mark can be a little below what it says is resident.
+        return np.fmax(self.rss_bytes, self.peak_bytes)

@@ -7,10 +7,11 @@ import math
 import os
 import time
 from dataclasses import dataclass
+from pathlib import Path
 
 import psutil
 
-__all__ = ["ProcessReading", "read_processes"]
+__all__ = ["ProcessReading", "read_processes", "take_peak"]
 
 _CPUCLOCK_SCHED = 2
 
@@ -28,16 +29,19 @@ class ProcessReading:
     ready_threads, active_share
         How many threads ran or waited for a core, in the mean of several counts, and in which part of these
         there were any; NaN where nobody counted.
+    peak_bytes
+        The most resident bytes since the reading before; NaN where that was not asked for or is not known.
     """
 
     cpu_s: dict[int, float]
     rss_bytes: int
     ready_threads: float = math.nan
     active_share: float = math.nan
+    peak_bytes: float = math.nan
 
 
 def read_processes() -> ProcessReading:
-    """Read this process and all its children, found anew each time."""
+    """Read this process and all its children, found anew each time; no peak."""
     # Before anything that may wait: the caller has just looked at the clock, and a busy thread that gets the
     # interpreter's lock meanwhile would be counted into a time that is over.
     own_s = _clock_s(os.getpid())
@@ -54,6 +58,16 @@ def read_processes() -> ProcessReading:
             rss_bytes += process.memory_info().rss
             cpu_s[process.pid] = own_s if process is own and own_s is not None else _cpu_s(process)
     return ProcessReading(cpu_s, rss_bytes)
+
+
+def take_peak() -> float:
+    """Return the kernel's mark of the most resident bytes, and reset it; NaN: there is none."""
+    try:
+        status = Path("/proc/self/status").read_bytes()
+        Path("/proc/self/clear_refs").write_bytes(b"5")
+        return int(status.partition(b"VmHWM:")[2].split(None, 1)[0]) * 1024.0
+    except (OSError, IndexError):
+        return math.nan
 
 
 def _cpu_s(process: psutil.Process) -> float:

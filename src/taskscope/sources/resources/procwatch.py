@@ -3,9 +3,11 @@
 Run as a script with ``python -I -S``, it imports only what starts in milliseconds. It forks once, so that it
 is no child of the watched process: that process's own waiting for children is not disturbed, and it does
 not count itself. A line of its input is the seconds between samples, an empty one means none. It writes
-one line per sample: time, resident bytes, how many threads were ready to run and in which part of its counts
-any was (``nan`` without a count), then ``pid=cpu_seconds`` for each process. It ends when its input closes or
-when the watched process is gone.
+one line per sample: time, resident bytes, the most of them since the sample before (``nan`` where unknown),
+how many threads were ready to run and in which part of its counts any was (``nan`` without a count), then
+``pid=cpu_seconds`` for each process. The most is the kernel's own mark, which is reset with each sample: it
+is known of one process without children only, and where ``1`` follows the seconds in the input. It ends when
+its input closes or when the watched process is gone.
 """
 
 from __future__ import annotations
@@ -100,20 +102,33 @@ class ReadyCounts:
         return sum(counts) / len(counts), sum(map(bool, counts)) / len(counts)
 
 
-def sample(members: list[int], counts: ReadyCounts) -> bytes:
+def take_peak(pid: int) -> float:
+    """Return the most resident bytes since the kernel's mark was reset, and reset it."""
+    status = read(f"/proc/{pid}/status")
+    try:
+        with open(f"/proc/{pid}/clear_refs", "wb") as file:
+            file.write(b"5")
+        return int(status.partition(b"VmHWM:")[2].split(None, 1)[0]) * 1024.0
+    except (OSError, IndexError):
+        return float("nan")
+
+
+def sample(members: list[int], counts: ReadyCounts, *, with_peak: bool) -> bytes:
     """Return one line about these processes."""
     now, cpu = cpu_seconds(members)
     rss_bytes = 0
     for member in members:
         with contextlib.suppress(IndexError):  # it has ended
             rss_bytes += int(read(f"/proc/{member}/statm").split()[1]) * _PAGE
+    peak = take_peak(members[0]) if with_peak and len(members) == 1 else float("nan")
     mean, share = counts.taken()
-    return f"{now!r} {rss_bytes} {mean!r} {share!r} {' '.join(cpu)}\n".encode()
+    return f"{now!r} {rss_bytes} {peak!r} {mean!r} {share!r} {' '.join(cpu)}\n".encode()
 
 
 def watch(pid: int, launcher: int) -> None:
     """Write a line as often as the input says."""
     dt, due, counts, members = None, 0.0, ReadyCounts(), [pid]
+    with_peak = False
     while os.path.exists(f"/proc/{pid}"):
         wait = _IDLE_S
         if dt is not None:
@@ -121,15 +136,16 @@ def watch(pid: int, launcher: int) -> None:
                 counts.count(members)
             if time.perf_counter() >= due:
                 members = family(pid, (launcher, os.getpid()))
-                os.write(1, sample(members, counts))
+                os.write(1, sample(members, counts, with_peak=with_peak))
                 due = max(due + dt, time.perf_counter())
             wait = max(min(due, counts.due) - time.perf_counter(), 0)
         if select.select([0], [], [], wait)[0]:
             commands = os.read(0, 4096)
             if not commands:
                 return
-            newest = commands.split(b"\n")[-2]
-            dt, due = float(newest) if newest else None, time.perf_counter()
+            newest = commands.split(b"\n")[-2].split()
+            dt, due = float(newest[0]) if newest else None, time.perf_counter()
+            with_peak = newest[1:] == [b"1"]
 
 
 if __name__ == "__main__":

@@ -5,12 +5,15 @@ from __future__ import annotations
 import contextlib
 import threading
 from collections.abc import Callable
+from dataclasses import replace
+
+import numpy as np
 
 from taskscope.model.interrupts import uninterrupted
 from taskscope.model.tables.resources import ResourceRows
 from taskscope.options import DEFAULT_DT, checked_dt
 from taskscope.record import Recorder
-from taskscope.sources.resources.processes import ProcessReading, read_processes
+from taskscope.sources.resources.processes import ProcessReading, read_processes, take_peak
 from taskscope.sources.resources.watcher import ProcessWatcher
 
 __all__ = ["ResourceSampler"]
@@ -39,13 +42,16 @@ class ResourceSampler:
         Reads the processes.
     start_watcher
         Starts the helper process, waiting, or raises `OSError` where that cannot be.
+    take_peak
+        Reads and resets the kernel's mark of the most memory of this process.
 
     Notes
     -----
     CPU percent is the mean since the previous sample, 100 per core; the first sample has none. CPU counters
-    are cumulative, so the mean is right however late a sample is; a memory peak in a gap is not seen. A
-    sample later than 5 `dt` is marked as coming after a gap. Where the previous sample is less than 20 ms
-    ago, as at the end of a compute, the mean is since the one before that, if the compute has one.
+    are cumulative, so the mean is right however late a sample is. The most memory between two samples is what
+    the kernel saw; the first has none, for what was before is not of its compute. A sample later than 5 `dt`
+    is marked as coming after a gap. Where the previous sample is less than 20 ms ago, as at the end of a
+    compute, the mean is since the one before that, if the compute has one.
     """
 
     def __init__(
@@ -54,15 +60,21 @@ class ResourceSampler:
         dt: float = DEFAULT_DT,
         read: Callable[[], ProcessReading] = read_processes,
         start_watcher: Callable[[], ProcessWatcher] = ProcessWatcher.start,
+        take_peak: Callable[[], float] = take_peak,
     ) -> None:
         self.dt = checked_dt(dt)
+        self.with_peaks = True
+        """Whether the kernel's mark of the most memory is read and reset at each sample."""
         self._recorder = recorder
         self._read = read
         self._start_watcher = start_watcher
+        self._take_peak = take_peak
         self._lock = threading.Lock()
         self._active: set[object] = set()
         self._latest_s: float | None = None
         """When the latest sample of these computes was taken."""
+        self._peak_bytes = _NAN
+        """The most since then that a reading saw of which no sample was made, for it came too late."""
         self._base: tuple[float, dict[int, float]] | None = None
         """When and at which counters the next rate begins."""
         self._base_before: tuple[float, dict[int, float]] | None = None
@@ -87,9 +99,10 @@ class ResourceSampler:
             self._active.add(compute)
             if first:
                 self._latest_s = self._base = self._base_before = None
+                self._peak_bytes = _NAN
                 self._sample()
                 if self._watcher is not None:
-                    self._watcher.run(self.dt)
+                    self._watcher.run(self.dt, with_peaks=self.with_peaks)
 
     def compute_stopped(self, compute: object) -> None:
         """Take the last sample of a compute; it need not have started."""
@@ -136,7 +149,7 @@ class ResourceSampler:
         if self._helpers_last:
             with contextlib.suppress(OSError):  # a thread does it then
                 self._watcher = self._start_watcher()
-                self._watcher.run(self.dt)
+                self._watcher.run(self.dt, with_peaks=self.with_peaks)
                 return
         self._stop = threading.Event()
         self._thread = threading.Thread(
@@ -180,20 +193,27 @@ class ResourceSampler:
 
     def _sample(self) -> None:
         try:
-            self._add(self._recorder.now_s(), self._read())
+            now_s, reading = self._recorder.now_s(), self._read()
+            # Peaks of several processes are not at the same moment: they do not add up.
+            if self.with_peaks and len(reading.cpu_s) == 1:
+                reading = replace(reading, peak_bytes=self._take_peak())
+            self._add(now_s, reading)
         except Exception as error:  # noqa: BLE001 - sampling must not end the user's compute
             self._recorder.fault("the resource sampler", error)
 
     def _add(self, now_s: float, reading: ProcessReading) -> None:
-        gap = False
+        gap, peak_bytes = False, _NAN
         if self._latest_s is not None:
+            peak_bytes = float(np.fmax(reading.peak_bytes, self._peak_bytes))
             if now_s <= self._latest_s:
+                self._peak_bytes = peak_bytes
                 return
             gap = now_s - self._latest_s > _GAP * self.dt
+        self._peak_bytes = _NAN
         self._latest_s = now_s
         percent = self._percent(now_s, reading)
         threads = (reading.ready_threads, reading.active_share)
-        sample = (now_s, percent, reading.rss_bytes, len(reading.cpu_s), gap, *threads)
+        sample = (now_s, percent, reading.rss_bytes, len(reading.cpu_s), gap, *threads, peak_bytes)
         self._recorder.resources.append(ResourceRows.of([sample]))
 
     def _percent(self, now_s: float, reading: ProcessReading) -> float:

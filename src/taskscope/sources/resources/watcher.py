@@ -90,9 +90,9 @@ class ProcessWatcher:
         self.has_told |= bool(newline)
         return parse_lines(whole) if newline else []
 
-    def run(self, dt: float) -> None:
+    def run(self, dt: float, *, with_peaks: bool) -> None:
         """Have a sample taken every `dt` seconds from now on."""
-        self._tell(f"{dt!r}\n".encode())
+        self._tell(f"{dt!r} {with_peaks:d}\n".encode())
 
     def pause(self) -> None:
         """Have none taken until `run` is called again."""
@@ -113,12 +113,14 @@ def parse_lines(lines: bytes) -> list[tuple[float, ProcessReading]]:
 
     Examples
     --------
-    >>> parse_lines(b"1.5 4096 2.5 1.0 7=0.25")
-    [(1.5, ProcessReading(cpu_s={7: 0.25}, rss_bytes=4096, ready_threads=2.5, active_share=1.0))]
+    >>> ((time_s, reading),) = parse_lines(b"1.5 4096 8192.0 2.5 1.0 7=0.25")
+    >>> reading == ProcessReading({7: 0.25}, 4096, ready_threads=2.5, active_share=1.0, peak_bytes=8192.0)
+    True
     """
     found = []
     for line in lines.split(b"\n"):
-        time_s, rss_bytes, ready, active, *cpu = line.split()
+        time_s, rss_bytes, peak_bytes, ready, active, *cpu = line.split()
         cpu_s = {int(pid): float(seconds) for pid, _, seconds in (part.partition(b"=") for part in cpu)}
-        found.append((float(time_s), ProcessReading(cpu_s, int(rss_bytes), float(ready), float(active))))
+        reading = ProcessReading(cpu_s, int(rss_bytes), float(ready), float(active), float(peak_bytes))
+        found.append((float(time_s), reading))
     return found
