@@ -210,13 +210,11 @@ def waiting(known: Evidence, work: Workload) -> Iterator[Finding]:
     if load.ready is None and work.recorded_s < _COUNTED_S:
         return
     cpu_s = np.minimum(np.nan_to_num(work.cpu_s), work.seconds)
-    n = int(work.prefix.max()) + 1
-    whole, own = np.bincount(work.prefix, work.seconds, n), np.bincount(work.prefix, cpu_s, n)
+    whole, own = np.bincount(work.prefix, work.seconds), np.bincount(work.prefix, cpu_s)
     waits = ((whole - own) >= _OFF_CPU * np.maximum(whole, 1e-12))[work.prefix] & ~np.isnan(work.cpu_s)
-    blocked = 1.0 if load.blocked_share is None else load.blocked_share
-    # Threads that were ready had no core since other programs used them: Dask cannot help that.
-    off_s = np.where(waits, work.seconds - cpu_s, 0.0) * blocked
-    if load.is_crowded or not off_s.any():
+    # Dask cannot help that others had the cores.
+    off_s = np.where(waits, work.takes_s - cpu_s, 0.0)
+    if not off_s.any():
         return
     worth_s = known.saved_s(work, work.seconds - off_s)
     names = known.most(work.prefix, off_s)
@@ -293,13 +291,11 @@ def stragglers(known: Evidence, work: Workload) -> Iterator[Finding]:
 
 def few_tasks_or_long_chain(known: Evidence, work: Workload) -> Iterator[Finding]:
     """Say that workers had nothing to do, for lack of tasks that could run."""
-    takes, whole_s = work.seconds, work.recorded_s
-    if work.load.is_crowded:
-        # Some took longer as others had the cores; would workers be idle if they had them?
-        takes = np.where(np.isnan(work.cpu_s), takes, np.minimum(work.cpu_s, takes))
-        whole_s = replayed_s(work, takes)
-    work_s, chain_s = float(takes.sum()) / work.n_workers, longest_chain_s(work, takes)
-    in_tasks_s = max(whole_s - work.outside_s, 1e-9)
+    # If nobody else had used the cores, would workers be idle still?
+    calm = work.undisturbed()
+    takes = calm.seconds
+    work_s, chain_s = float(takes.sum()) / work.n_workers, longest_chain_s(calm)
+    in_tasks_s = max(replayed_s(calm) - work.outside_s, 1e-9)
     idle_s = (in_tasks_s - work_s) * work.n_workers
     is_idle = work.n_workers > 1 and 1 - work_s / in_tasks_s >= _IDLE
     if not is_idle or work.load.is_lock_bound or known.usual[work.run.run].is_late.any():

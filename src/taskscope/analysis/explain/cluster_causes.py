@@ -120,9 +120,8 @@ def slow_worker(known: Evidence, work: Workload) -> Iterator[Finding]:
     """Say that one worker took longer than the others for tasks of the same prefixes."""
     if len(work.threads) < 2:
         return
-    # Where other programs had the cores, workers did not get them alike: CPU time tells.
-    takes = work.cpu_s if work.load.is_crowded else work.seconds
-    times = takes / np.maximum(_usual_elsewhere_s(work, takes), 1e-12)
+    # Where other programs had the cores, workers did not get them alike.
+    times = work.takes_s / np.maximum(_usual_elsewhere_s(work), 1e-12)
     ratio, n_tasks = np.zeros(len(work.threads)), np.zeros(len(work.threads), np.int64)
     for worker in range(len(work.threads)):
         known_times = times[(work.pool == worker) & ~np.isnan(times)]
@@ -154,15 +153,15 @@ def slow_worker(known: Evidence, work: Workload) -> Iterator[Finding]:
     )
 
 
-def _usual_elsewhere_s(work: Workload, takes: NDArray[np.float64]) -> NDArray[np.float64]:
+def _usual_elsewhere_s(work: Workload) -> NDArray[np.float64]:
     """Return the median of tasks of the same prefix on other workers; NaN where none ran."""
     found = np.full(len(work.seconds), np.nan)
     for prefix in np.unique(work.prefix).tolist():
         mine = np.flatnonzero(work.prefix == prefix)
         for pool in np.unique(work.pool[mine]).tolist():
-            others = mine[(work.pool[mine] != pool) & ~np.isnan(takes[mine])]
+            others = mine[work.pool[mine] != pool]
             if len(others) >= _MIN_TASKS:
-                found[mine[work.pool[mine] == pool]] = np.median(takes[others])
+                found[mine[work.pool[mine] == pool]] = np.median(work.takes_s[others])
     return found
 
 

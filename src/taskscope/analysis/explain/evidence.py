@@ -34,11 +34,10 @@ def usual_of(work: Workload) -> Usual:
     for prefix in np.unique(work.prefix).tolist():
         mine = np.flatnonzero(work.prefix == prefix)
         median_s = float(np.median(work.seconds[mine]))
-        late = work.seconds[mine] > max(_STRAGGLER * median_s, 1e-3)
-        if work.load.is_crowded:
-            # They took longer as others had the cores, if they did no more than their like.
-            cpu_s = np.nan_to_num(work.cpu_s[mine])
-            late &= cpu_s > _STRAGGLER * np.median(cpu_s)
+        # Not those that only had to wait longer for a core than their like.
+        late = np.ones(len(mine), bool)
+        for took in (work.seconds[mine], work.takes_s[mine]):
+            late &= took > max(_STRAGGLER * float(np.median(took)), 1e-3)
         if len(mine) >= _MIN_LIKE and late.sum() <= 0.1 * len(mine):
             usual[mine], is_late[mine] = median_s, late
     return Usual(usual, is_late)

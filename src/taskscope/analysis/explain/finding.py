@@ -92,12 +92,15 @@ class Explanation:
         Why nothing can be said; None where something can.
     healthy
         What there is to say where nothing was found.
+    busy
+        That other programs used the cores, which hides causes; None where they did not.
     """
 
     findings: tuple[Finding, ...]
     makespan_s: float
     reason: str | None
     healthy: str | None
+    busy: str | None = None
 
     def to_dict(self) -> dict[str, object]:
         """Return it as plain values, ready for JSON."""
@@ -105,6 +108,7 @@ class Explanation:
             "makespan_s": self.makespan_s,
             "reason": self.reason,
             "healthy": self.healthy,
+            "busy": self.busy,
             "findings": [finding.to_dict() for finding in self.findings],
         }
 
@@ -112,13 +116,12 @@ class Explanation:
         """Return it as text."""
         if self.reason is not None:
             return f"cannot say why, because {self.reason}"
-        if not self.findings:
-            return str(self.healthy)
-        return "\n".join(
+        lines = [
             f"{f.cause}: about {format_duration(f.worth_s)} of {format_duration(self.makespan_s)} "
             f"({format_duration(f.low_s)} to {format_duration(f.high_s)})\n  {f.text}\n  {f.advice}"
             for f in self.findings
-        )
+        ]
+        return "\n".join(filter(None, [*lines, self.healthy, self.busy]))
 
 
 def measured(cause: Cause, worth_s: float, text: str, advice: str, evidence: Mapping[str, object]) -> Finding:

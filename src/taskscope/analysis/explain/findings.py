@@ -18,6 +18,7 @@ __all__ = ["explain"]
 
 _LEAST_SHARE = 0.05
 """What is worth less of the makespan is not said."""
+_BUSY = 0.25
 _OF_ALL = (
     causes.client_gaps,
     causes.large_graph,
@@ -60,7 +61,8 @@ def explain(recording: RecordedData, run: int | None = None) -> Explanation:
     found = [_within(finding, makespan_s) for finding in _findings(known)]
     found = [finding for finding in found if finding.worth_s >= max(least_s, 1e-9)]
     found.sort(key=lambda finding: -finding.worth_s)
-    return Explanation(tuple(found), known.makespan_s, None, None if found else _healthy(known))
+    healthy = None if found else _healthy(known)
+    return Explanation(tuple(found), known.makespan_s, None, healthy, _busy(known))
 
 
 def _findings(known: Evidence) -> Iterator[Finding]:
@@ -88,3 +90,16 @@ def _healthy(known: Evidence) -> str:
     busy = format_percent(min(task_s / able_s, 1.0))
     workers = f"{n} {plural('worker', n)} ran tasks {busy} of the time"
     return f"nothing to gain here that is worth 5 % of the makespan: {workers}"
+
+
+def _busy(known: Evidence) -> str | None:
+    """Return for which part of their time tasks lacked a core that others had, where it is much."""
+    works = [work for work in known.works if work.load.had_less_than_cores]
+    lacked_s = sum(float((work.seconds - work.takes_s).sum()) for work in works)
+    share = lacked_s / max(sum(float(work.seconds.sum()) for work in known.works), 1e-9)
+    if share < _BUSY:
+        return None
+    return (
+        f"the machine was busy: for {format_percent(share)} of their time tasks waited for cores that other "
+        "programs used, so some causes may not show"
+    )

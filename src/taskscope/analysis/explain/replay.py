@@ -12,19 +12,17 @@ from typing import Literal, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from taskscope.analysis.explain.load import Load, load_of
 from taskscope.analysis.explain.schedule import Schedule, own_runs, saturated_ns, schedule_of
 from taskscope.analysis.quantities import format_count, format_duration, format_percent, plural
-from taskscope.analysis.totals import union_s
 from taskscope.errors import OptionError, UnknownNameError, unknown_name
 from taskscope.model.recording import RecordedData
 from taskscope.model.tables.records import Run
 
 __all__ = [
     "Limit",
-    "Load",
     "WhatIf",
     "Workload",
-    "load_of",
     "longest_chain_s",
     "makespan_of",
     "replayed_s",
@@ -43,157 +41,6 @@ _MAX_STEPS = 400_000
 """About so many tasks are replayed for a band: a second or two."""
 _MIN_SAMPLES = 5
 """Durations of a prefix with fewer tasks are not drawn again."""
-
-
-@dataclass(frozen=True, slots=True)
-class Load:
-    """How busy a compute kept workers and cores; None where it is not known.
-
-    Parameters
-    ----------
-    concurrency
-        Mean number of tasks at a time, while there was one.
-    cpu_rate
-        Cores that tasks kept busy meanwhile.
-    cpu_share
-        CPU time of the tasks over their durations.
-    n_cores
-        How many there are.
-    has_lock
-        Whether tasks are threads of one interpreter.
-    is_lock_bound
-        Whether one of them ran at a time, always one, though several were begun, and the lock was waited for
-        where that was measured.
-    ready
-        Threads of the process and its children that ran, or would have if a core had been free, in the mean.
-    process_rate
-        Cores that the process and its children kept busy meanwhile.
-    """
-
-    concurrency: float
-    cpu_rate: float | None
-    cpu_share: float | None
-    n_cores: int | None
-    has_lock: bool
-    is_lock_bound: bool
-    ready: float | None = None
-    process_rate: float | None = None
-
-    @property
-    def blocked_share(self) -> float | None:
-        """Which part of the time that tasks had no core they could not have used one."""
-        if self.ready is None or self.process_rate is None or self.cpu_rate is None:
-            return None
-        without_core = self.concurrency - self.cpu_rate
-        queued = max(self.ready - self.process_rate, 0.0)
-        return min(max(1 - queued / without_core, 0.0), 1.0) if without_core > 0 else 0.0
-
-    @property
-    def is_crowded(self) -> bool:
-        """Say whether tasks without a core mostly could have used one, which others had."""
-        return self.blocked_share is not None and self.blocked_share < _BLOCKED
-
-    @property
-    def capacity(self) -> float:
-        """How many cores' worth of CPU time tasks can get at a time, as far as is known."""
-        return 1.0 if self.is_lock_bound else float(self.n_cores or math.inf)
-
-
-_BLOCKED = 0.4
-_LOCK_RATES = (0.8, 1.15)
-_LOCK_CONCURRENCY = 1.5
-_LOCK_SHARE = 0.7
-_LOCK_WAIT_S = 2.5e-3
-"""Who asks for the lock while a thread runs Python gets it after 5 ms (`sys.getswitchinterval`) or later."""
-_LOCK_LEAST_RATE = 0.3
-"""Who has the lock computes, though others may have the core meanwhile."""
-_ALWAYS = 0.9
-_ONE_AT_A_TIME = 1.6
-"""So many threads are ready when any is: with the interpreter's lock one, and the next one for a moment."""
-_N_WINDOWS = 8
-
-
-def load_of(recording: RecordedData, schedule: Schedule) -> Load:
-    """Return how busy workers and cores were."""
-    run = schedule.run
-    start, stop = schedule.start / 1e9, schedule.stop / 1e9
-    busy_s, task_s = union_s(start, stop), float((stop - start).sum())
-    concurrency = task_s / busy_s if busy_s else 0.0
-    n_cores = recording.metadata.get("n_cores")
-    n_cores = int(n_cores) if isinstance(n_cores, int | float) and n_cores >= 1 else None
-    if run.is_on_cluster:
-        # Nobody tells how many cores workers have.
-        n_cores = None
-    scheduler = run.scheduler
-    has_lock = scheduler in ("threads", "synchronous", "sync", None)
-    ready, active, process_rate = _ready_of(recording, schedule)
-    if not task_s or np.isnan(schedule.cpu_s).mean() > _MAX_UNKNOWN:
-        return Load(concurrency, None, None, n_cores, has_lock, False, ready, process_rate)
-    cpu_s = np.nan_to_num(schedule.cpu_s.astype(np.float64))
-    share, rate = float(cpu_s.sum()) / task_s, float(cpu_s.sum()) / busy_s
-    is_bound = (
-        (scheduler == "threads" or _is_one_worker(recording, schedule))
-        and (n_cores is None or n_cores > 1)
-        and concurrency >= _LOCK_CONCURRENCY
-        and share <= _LOCK_SHARE
-        and (run.lock_wait_s is None or run.lock_wait_s >= _LOCK_WAIT_S)
-        and (
-            _is_steady(start, stop, cpu_s)
-            if ready is None or active is None
-            else rate >= _LOCK_LEAST_RATE and active >= _ALWAYS and ready <= _ONE_AT_A_TIME * active
-        )
-    )
-    return Load(concurrency, rate, share, n_cores, has_lock, is_bound, ready, process_rate)
-
-
-def _workers(recording: RecordedData, schedule: Schedule) -> set[str]:
-    return {recording.lanes[lane].worker for lane in np.unique(schedule.lane).tolist()}
-
-
-def _is_one_worker(recording: RecordedData, schedule: Schedule) -> bool:
-    """Say whether tasks ran in the threads of one worker of a cluster."""
-    return schedule.run.is_on_cluster and len(_workers(recording, schedule)) == 1
-
-
-def _ready_of(recording: RecordedData, schedule: Schedule) -> tuple[float | None, float | None, float | None]:
-    """Return how many threads were ready while tasks ran, for which part of that time one was, and CPU time.
-
-    Workers of a cluster are among the children of this process, or not known.
-    """
-    nothing = (None, None, None)
-    if not len(schedule):
-        return nothing
-    workers = _workers(recording, schedule)
-    if schedule.run.is_on_cluster and not all("://127.0.0.1:" in name for name in workers):
-        return nothing
-    first_s, last_s = (float(t) / 1e9 + recording.zero_s for t in (schedule.start[0], schedule.stop.max()))
-    samples = recording.resources.between(first_s, last_s)
-    known = samples.part(~np.isnan(samples.ready_threads) & ~np.isnan(samples.cpu_percent))
-    if not len(known):
-        return nothing
-    ready, active, percent = known.ready_threads.mean(), known.active_share.mean(), known.cpu_percent.mean()
-    return float(ready), float(active), float(percent) / 100
-
-
-_MAX_UNKNOWN = 0.05
-
-
-def _is_steady(start: NDArray[np.float64], stop: NDArray[np.float64], cpu_s: NDArray[np.float64]) -> bool:
-    """Say whether tasks kept one core busy in (nearly) all parts of the time, as threads with a lock do."""
-    edges = np.linspace(start.min(), stop.max(), _N_WINDOWS + 1)
-    seconds = np.maximum(stop - start, 1e-9)
-    rates, weights = [], []
-    for low, high in pairwise(edges.tolist()):
-        inside = np.clip(np.minimum(stop, high) - np.maximum(start, low), 0.0, None)
-        is_in = inside > 0
-        busy_s = union_s(np.maximum(start[is_in], low), np.minimum(stop[is_in], high))
-        if busy_s > 0 and inside.sum() / busy_s >= _LOCK_CONCURRENCY:
-            rates.append(float((inside * cpu_s / seconds).sum()) / busy_s)
-            weights.append(busy_s)
-    if not rates:
-        return False
-    is_one = [_LOCK_RATES[0] <= rate <= _LOCK_RATES[1] for rate in rates]
-    return sum(w for w, one in zip(weights, is_one, strict=True) if one) >= 0.75 * sum(weights)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -224,6 +71,8 @@ class Workload:
     is_stack
         Whether the task runs first that became ready last, as with Dask's own schedulers; else the one that
         comes first in the order.
+    takes_s
+        How long each task would have taken if a core had been free whenever it could have used one.
     """
 
     run: Run
@@ -243,6 +92,7 @@ class Workload:
     recorded_s: float
     is_stack: bool
     load: Load
+    takes_s: NDArray[np.float64]
 
     @property
     def n_workers(self) -> int:
@@ -252,6 +102,10 @@ class Workload:
     def with_workers(self, n: int) -> Workload:
         """Return the same for so many workers, any of which can run any task."""
         return replace(self, pool=np.zeros(len(self.seconds), np.int64), threads=(n,), workers=())
+
+    def undisturbed(self) -> Workload:
+        """Return the same as if nobody else had used the cores, as far as is known."""
+        return replace(self, seconds=self.takes_s, lag_s=self.lag_s / self.load.stretch)
 
 
 def workload(recording: RecordedData, schedule: Schedule) -> Workload:
@@ -273,16 +127,18 @@ def workload(recording: RecordedData, schedule: Schedule) -> Workload:
         for name in names
     ]
     is_placed = schedule.run.is_on_cluster and len(names) > 1
+    seconds, cpu_s = (schedule.stop - schedule.start) / 1e9, schedule.cpu_s.astype(np.float64)
+    prefix, load = _prefix_numbers(recording)[schedule.group], load_of(recording, schedule)
     outside = schedule.end - schedule.begin - (int(schedule.stop.max() - schedule.start[0]) if n else 0)
     return Workload(
         run=schedule.run,
-        seconds=(schedule.stop - schedule.start) / 1e9,
-        cpu_s=schedule.cpu_s.astype(np.float64),
+        seconds=seconds,
+        cpu_s=cpu_s,
         lag_s=lag / 1e9,
         dependents=dependents,
         n_needed=schedule.n_needed.tolist(),
         needed=needed,
-        prefix=_prefix_numbers(recording)[schedule.group],
+        prefix=prefix,
         pool=np.array([names[w] for w in workers] if is_placed else np.zeros(n), np.int64),
         threads=tuple(threads) if is_placed else (schedule.run.n_workers or max(n_lanes, 1),),
         workers=tuple(names) if is_placed else (),
@@ -291,7 +147,8 @@ def workload(recording: RecordedData, schedule: Schedule) -> Workload:
         outside_s=outside / 1e9,
         recorded_s=(schedule.end - schedule.begin) / 1e9,
         is_stack=not schedule.run.is_on_cluster,
-        load=load_of(recording, schedule),
+        load=load,
+        takes_s=load.takes_s(seconds, cpu_s, prefix),
     )
 
 

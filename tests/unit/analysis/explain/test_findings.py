@@ -199,6 +199,47 @@ def test_threads_that_are_ready_tell_turns_at_the_lock_from_waits() -> None:
     assert causes(ready=4.0, active=1.0) == []
 
 
+def test_tasks_that_sleep_wait_however_many_other_threads_of_the_process_want_a_core() -> None:
+    found = filled([1.0] * 8, 4, cpu=2.0**-10, percent=60.0, ready=4.0, active=1.0).explain()
+    assert ([f.cause for f in found.findings], found.busy) == (["waiting"], None)
+
+
+def crowded(rows: list[Row], needs: dict[int, list[int]], n_workers: int) -> Recording:
+    """Return a compute whose threads got a core for an eighth of the time in which they wanted one."""
+    stop_s = max(row.stop_s for row in rows)
+    run = run_of(n_tasks=len(rows), stop_s=stop_s, n_workers=n_workers)
+    samples = [(stop_s * i / 8, 25.0, 1e6, 1, 0.0, 2.0, 1.0) for i in range(1, 9)]
+    crowd = recording_of(rows, [run], metadata={"n_cores": 4}, resources=samples)
+    return replace(with_dependencies(rows, needs, [run]), metadata=crowd.metadata, resources=crowd.resources)
+
+
+def test_of_two_prefixes_on_a_busy_machine_that_one_waits_which_has_next_to_no_cpu_time() -> None:
+    rows = [
+        Row(key=(name, i), lane=i % 2, start_s=start_s, stop_s=start_s + 1.0, cpu_s=cpu_s)
+        for i in range(8)
+        for name, start_s, cpu_s in (("load", i // 2 * 2.0, 0.0), ("work", i // 2 * 2.0 + 1, 0.125))
+    ]
+    found = crowded(rows, {2 * i + 1: [2 * i] for i in range(8)}, 2).explain()
+    assert [(f.cause, f.worth_s, f.evidence["prefixes"]) for f in found.findings] == [
+        ("waiting", 4.0, ["load"])
+    ]
+
+
+def test_a_long_chain_is_one_where_others_have_the_cores_and_that_is_said() -> None:
+    rows = [Row(key=("x", i), start_s=1.25 * i, stop_s=1.25 * i + 1, cpu_s=0.125) for i in range(8)]
+    found = crowded(rows, {i: [i - 1] for i in range(1, 8)}, 2).explain()
+    assert [f.cause for f in found.findings] == ["long-chain"]
+    busy = (
+        "the machine was busy: for 88% of their time tasks waited for cores that other programs used, so "
+        "some causes may not show"
+    )
+    assert (found.busy, found.to_dict()["busy"], str(found).splitlines()[-1]) == (busy, busy, busy)
+    alone = crowded(
+        [replace(row, lane=i % 2, start_s=i // 2, stop_s=i // 2 + 1.0) for i, row in enumerate(rows)], {}, 2
+    )
+    assert (alone.explain().findings, alone.explain().busy) == ((), busy)
+
+
 def test_a_task_that_only_lacked_a_core_is_no_straggler() -> None:
     def causes(cpu_s: list[float]) -> list[str]:
         late = filled([1.0] * 31 + [16.0], 4, percent=40.0, ready=6.0, active=1.0)

@@ -7,7 +7,8 @@ from dataclasses import replace
 import pytest
 from hypothesis import given
 
-from taskscope.analysis.explain.replay import Load, load_of, replayed_s, workloads
+from taskscope.analysis.explain.load import Load, load_of
+from taskscope.analysis.explain.replay import replayed_s, workloads
 from taskscope.analysis.explain.schedule import schedule_of
 from taskscope.errors import OptionError, UnknownNameError
 from taskscope.model.tables.records import CLUSTER
