@@ -15,6 +15,7 @@ from taskscope.analysis.explain.finding import Explanation
 from taskscope.analysis.explain.findings import explain
 from taskscope.analysis.explain.replay import WhatIf, what_if
 from taskscope.analysis.lines import Lines, lines
+from taskscope.analysis.memory_peak import MemoryPeak, memory_peak
 from taskscope.analysis.profile import Profile, profile
 from taskscope.analysis.summary import summary_text
 from taskscope.analysis.worker_stacks import in_proportion
@@ -203,6 +204,45 @@ class Recording(RecordedData):
         than a few of them (a hundredth of a second each) is hardly met.
         """
         return lines(self, prefix, function)
+
+    def memory_peak(self, worker: str | None = None) -> MemoryPeak:
+        """Return what the bytes at the peak of memory were: results, tasks that ran, and what had been there.
+
+        Parameters
+        ----------
+        worker
+            The address of a worker of a cluster; by default the one with the highest peak.
+
+        Returns
+        -------
+        MemoryPeak
+            Its parts add up to the peak: results in memory and tasks in flight by prefix, what the process
+            had before the first task, and what is unknown, each with a band. It prints as text.
+
+        Raises
+        ------
+        UnknownNameError
+            If there is no such worker.
+
+        Examples
+        --------
+        >>> import dask, taskscope
+        >>> with taskscope.profile(display=False) as run:
+        ...     _ = dask.delayed(sum)([1, 2]).compute(scheduler="synchronous")
+        >>> peak = run.recording.memory_peak()
+        >>> round(sum(part.nbytes for part in peak.parts)) == round(peak.peak_bytes)
+        True
+
+        Notes
+        -----
+        Results are measured as Dask sees them (`dask.sizeof`). What tasks in flight had is an estimate: the
+        memory of the process, less results and what had been there, explained by how many tasks of each
+        prefix ran at each sample (non-negative least squares), with a band by a block bootstrap over samples.
+        It needs eight samples or more, and tells prefixes apart only that did not always run at the same
+        time. On Linux the peak is that of the kernel, unless the option ``memory_peaks`` is False; elsewhere,
+        with child processes, and of workers it is the largest sample.
+        """
+        return memory_peak(self, worker)
 
     def critical_path(self, run: int | None = None) -> CriticalPath:
         """Return what set the makespan: a chain of tasks, and of waits with their causes.

@@ -378,7 +378,7 @@ def _tables(recording: Recording) -> bytes:
 
 def _analysis(recording: Recording) -> bytes:
     path = recording.critical_path()
-    cases = [recording.what_if(), recording.what_if(workers=2)]
+    cases = [recording.what_if(), recording.what_if(workers=2), recording.memory_peak()]
     made = [path.to_dict(), *(case.to_dict() for case in cases), recording.explain().to_dict()]
     return f"{path}{cases}{json.dumps(made, allow_nan=False)}".encode()
 

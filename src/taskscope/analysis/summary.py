@@ -9,6 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from taskscope.analysis.explain.findings import explain
+from taskscope.analysis.memory_peak import memory_peak
 from taskscope.analysis.quantities import (
     UNKNOWN,
     format_bytes,
@@ -49,6 +50,7 @@ _MAX_PREFIXES = 20
 _NAME_WIDTH = 36
 _MAX_FINDINGS = 3
 _FELT_S = 0.1
+_MANY_BYTES = 50e6
 _MOST_BAD = 10
 MAX_EXPLAINED = 10_000
 """More tasks would take longer to explain than a person waits for a summary; 5 µs each."""
@@ -152,11 +154,23 @@ def _facts(recording: RecordedData, totals: Totals) -> list[tuple[str, str]]:
         ("busy", busy if busy == UNKNOWN else f"{busy} of {_workers(totals)}"),
         ("CPU time", cpu),
         ("peak memory", memory),
+        *_at_the_peak(recording),
         *([("on workers", on_workers)] if on_workers else []),
         *([("execute", _execute_text(executing))] if executing is not None else []),
     ]
     others = [] if totals.others is None else [("others", others_text(totals.others))]
     return [*(own if totals.n_runs else []), *others]
+
+
+def _at_the_peak(recording: RecordedData) -> list[tuple[str, str]]:
+    """Return what the bytes at the peak were, where they are many more than before the first task."""
+    if sum(map(len, recording.blocks)) > MAX_EXPLAINED:
+        return []
+    peak = memory_peak(recording)
+    # Without what tasks had there is little that the line above it does not say.
+    if not peak.nbytes("tasks") or peak.peak_bytes - peak.nbytes("base") < _MANY_BYTES:
+        return []
+    return [("at the peak", peak.words())]
 
 
 def _on_workers(workers: WorkersTotals) -> str:

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from taskscope.analysis.explain.evidence import Evidence
 from taskscope.analysis.explain.finding import Finding, at_most, measured
 from taskscope.analysis.explain.replay import Workload, replayed_s
+from taskscope.analysis.memory_peak import memory_peak
 from taskscope.analysis.quantities import format_bytes, format_count, format_duration, plural, printable
 
 __all__ = [
@@ -40,7 +41,11 @@ def memory_pressure(known: Evidence) -> Iterator[Finding]:
             f"and wrote to disk (up to {format_bytes(spilled)} of one)",
             "use smaller chunks or partitions, hold fewer results at a time (do not persist all of them), or "
             "give workers more memory: LocalCluster(memory_limit=…)",
-            {"disk_s": disk_s, "spilled_bytes": spilled},
+            {
+                "disk_s": disk_s,
+                "spilled_bytes": spilled,
+                "at_the_peak": memory_peak(known.recording).words(),
+            },
         )
 
 

@@ -1,0 +1,278 @@
+"""What the bytes at the peak of memory were: of recordings that are spelled out, and of real ones."""
+
+from __future__ import annotations
+
+import math
+import mmap
+import threading
+from dataclasses import replace
+
+import dask
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import taskscope
+from taskscope.analysis.memory_peak import MemoryPeak
+from taskscope.errors import UnknownNameError
+from taskscope.model.tables.workers import WorkerSample
+from taskscope.recording import Recording
+from tests.support.recordings import ZERO_S, recording_of, run_of
+from tests.support.task_blocks import Row
+
+MB = 1e6
+NAN = math.nan
+
+
+def sample(time_s: float, rss_bytes: float, peak_bytes: float = NAN) -> tuple[float, ...]:
+    return (time_s, NAN, rss_bytes, 1, 0, NAN, NAN, peak_bytes)
+
+
+def planted() -> Recording:
+    """Return twenty seconds in which `load` and `blow` take turns: `blow` has 200 MB besides its result."""
+    rows = [
+        Row(key=f"load-{i}", start_s=2.0 * i + 0.5, stop_s=2.0 * i + 1.5, size_bytes=1e6) for i in range(10)
+    ]
+    rows += [
+        Row(key=f"blow-{i}", start_s=2.0 * i + 1.6, stop_s=2.0 * i + 2.2, size_bytes=2e6) for i in range(9)
+    ]
+    samples = []
+    for step in range(81):
+        time_s = 0.25 * step
+        held = sum(row.size_bytes for row in rows if row.stop_s <= time_s)
+        had = sum(
+            200 * MB for row in rows if str(row.key).startswith("blow") and row.start_s <= time_s < row.stop_s
+        )
+        samples.append(sample(time_s, 100 * MB + held + had))
+    return recording_of(rows, [run_of(n_tasks=len(rows), stop_s=20.2)], resources=samples)
+
+
+def as_text(peak: MemoryPeak) -> dict[str, int]:
+    """Return the parts in whole megabytes."""
+    return {f"{part.kind} {part.prefix}": round(part.nbytes / MB) for part in peak.parts}
+
+
+def test_a_peak_is_made_up_of_results_tasks_and_what_had_been_there() -> None:
+    peak = planted().memory_peak()
+    assert as_text(peak) == {
+        "results blow": 16,
+        "results load": 9,
+        "tasks blow": 200,
+        "base None": 100,
+        "unknown None": 0,
+    }
+    assert (peak.worker, peak.peak_bytes, peak.time_s, peak.is_exact) == (None, 325 * MB, 17.75, False)
+    assert (peak.reason, peak.notes) == (None, ())
+    (blow,) = (part for part in peak.parts if part.kind == "tasks")
+    assert (round(blow.low_bytes / MB), round(blow.high_bytes / MB)) == (200, 200)
+
+
+def test_a_peak_prints_and_is_a_table() -> None:
+    peak = planted().memory_peak()
+    assert str(peak).splitlines() == [
+        "peak memory · 325 MB (the largest sample)",
+        "",
+        "  tasks in flight: blow       200 MB     62%  (200 MB to 200 MB, estimated)",
+        "  before the first task       100 MB     31%",
+        "  results in memory: blow      16 MB      5%",
+        "  results in memory: load       9 MB      3%",
+    ]
+    frame = peak.to_pandas()
+    assert frame["kind"].tolist() == ["results", "results", "tasks", "base", "unknown"]
+    assert peak.to_dict()["parts"] == frame.astype(object).where(frame.notna(), None).to_dict("records")
+    assert peak.words() == (
+        "about 200 MB tasks in flight (most: blow), 100 MB before the first task, 25 MB results in memory"
+    )
+
+
+def test_what_the_kernel_saw_between_two_samples_is_the_peak_of_who_ran_then() -> None:
+    rows = [Row(key=f"load-{i}", start_s=2.0 * i + 0.5, stop_s=2.0 * i + 1.5) for i in range(10)]
+    rows += [Row(key=f"blow-{i}", start_s=4.0 * i + 1.6, stop_s=4.0 * i + 1.7) for i in range(5)]
+    samples = [sample(0.0, 100 * MB)]
+    for step in range(1, 81):
+        time_s = 0.25 * step
+        saw = any(str(row.key).startswith("blow") and time_s - 0.25 < row.start_s <= time_s for row in rows)
+        samples.append(sample(time_s, 100 * MB, 300 * MB if saw else 100 * MB))
+    recording = recording_of(rows, [run_of(n_tasks=len(rows), stop_s=20.0)], resources=samples)
+    peak = recording.memory_peak()
+    assert (peak.peak_bytes, peak.is_exact, peak.time_s) == (300 * MB, True, 1.75)
+    assert as_text(peak) == {"tasks blow": 200, "base None": 100, "unknown None": 0}
+
+
+def test_with_few_samples_it_cannot_be_said_what_tasks_had() -> None:
+    samples = [sample(0.0, 100 * MB), sample(1.0, 300 * MB)]
+    rows = [Row(key="inc-0", start_s=0.5, stop_s=0.75, size_bytes=1e6)]
+    peak = recording_of(rows, resources=samples).memory_peak()
+    assert as_text(peak) == {"results inc": 1, "base None": 100, "unknown None": 199}
+    assert peak.notes[0] == (
+        "cannot say what tasks in flight had, because there are only 2 samples; 8 are needed: "
+        "a shorter dt has more"
+    )
+
+
+def test_without_a_sample_before_the_first_task_the_base_is_unknown() -> None:
+    recording = planted()
+    late = replace(recording, resources=recording.resources.between(ZERO_S + 1.0, ZERO_S + 30.0))
+    peak = late.memory_peak()
+    assert "base None" not in as_text(peak)
+    assert peak.notes == (
+        (
+            "cannot say what the process had before, because no sample is from before the first task: it is "
+            "among the unknown"
+        ),
+    )
+    assert math.fsum(part.nbytes for part in peak.parts) == pytest.approx(peak.peak_bytes)
+
+
+def test_other_work_of_the_process_is_unknown_and_said() -> None:
+    recording = planted()
+    rows = recording.resources
+    # A gigabyte came while the eighth second went by, and stayed.
+    more = np.where(rows.time >= ZERO_S + 8.0, 1e9, 0.0)
+    peak = replace(recording, resources=replace(rows, rss_bytes=rows.rss_bytes + more)).memory_peak()
+    assert peak.nbytes("unknown") > 0.4e9
+    assert peak.notes == (
+        (
+            "much is unknown: other work of this process, memory that was let go of and not given back, or "
+            "tasks whose memory varies"
+        ),
+    )
+
+
+def test_results_larger_than_the_process_are_cut_to_it_and_said() -> None:
+    rows = [Row(key="view-0", start_s=0.5, stop_s=1.0, size_bytes=3e9)]
+    samples = [sample(0.0, 100 * MB), *(sample(1.0 + i, 100 * MB) for i in range(9))]
+    peak = recording_of(rows, [run_of(n_tasks=1, stop_s=11.0)], resources=samples).memory_peak()
+    assert math.fsum(part.nbytes for part in peak.parts) == pytest.approx(peak.peak_bytes)
+    at_the_end = replace(
+        recording_of(rows, [run_of(n_tasks=1, stop_s=11.0)], resources=[*samples, sample(10.5, 101 * MB)])
+    ).memory_peak()
+    assert as_text(at_the_end) == {"results view": 101, "base None": 0, "unknown None": 0}
+    assert at_the_end.notes == (
+        "results are measured larger than the process: some share memory, or are not in it",
+    )
+
+
+@pytest.mark.parametrize(
+    ("recording", "reason"),
+    [
+        (recording_of([]), "no Dask computation was recorded"),
+        (recording_of([Row(stop_s=1.0)]), "no sample of memory was taken"),
+        (
+            recording_of([Row(stop_s=1.0)], [run_of(n_tasks=1, scheduler="distributed")]),
+            "no worker told of its memory",
+        ),
+    ],
+)
+def test_where_nothing_can_be_said_there_is_a_reason(recording: Recording, reason: str) -> None:
+    peak = recording.memory_peak()
+    assert (peak.reason, peak.parts, peak.words()) == (reason, (), "")
+    assert str(peak) == f"cannot say what was in memory, because {reason}"
+
+
+def of_workers() -> Recording:
+    rows = [Row(key=f"blow-{i}", start_s=2.0 * i + 0.6, stop_s=2.0 * i + 1.2) for i in range(10)]
+    recording = recording_of(rows, [run_of(n_tasks=10, stop_s=20.0, scheduler="distributed")])
+    workers = []
+    for step in range(41):
+        time_s, has = 0.5 * step, 0.5 * step % 2 == 1.0
+        for name, more in (("tcp://a", 0.0), ("1234", 300 * MB if has else 0.0)):
+            rss = 100 * MB + time_s * MB + more
+            workers.append(
+                WorkerSample(ZERO_S + time_s, name, name, 2, 1, 0.0, rss, time_s * MB, 0.0, 0.0, None)
+            )
+    return replace(recording, workers=tuple(workers))
+
+
+def test_on_a_cluster_it_is_of_the_worker_with_the_highest_peak_or_of_the_one_asked_for() -> None:
+    recording = of_workers()
+    peak = recording.memory_peak()
+    assert (peak.worker, peak.workers) == ("1234", {"1234": 419 * MB, "tcp://a": 120 * MB})
+    assert as_text(peak) == {"results None": 19, "tasks blow": 300, "base None": 100, "unknown None": 0}
+    other = recording.memory_peak("tcp://a")
+    assert as_text(other) == {"results None": 20, "base None": 100, "unknown None": 0}
+    with pytest.raises(UnknownNameError, match=r"did you mean 'tcp://a'"):
+        recording.memory_peak("tcp://b")
+    with pytest.raises(UnknownNameError, match="these computes were on no cluster"):
+        planted().memory_peak("tcp://b")
+
+
+@given(
+    st.lists(
+        st.tuples(
+            st.sampled_from(["a", "b", "c"]),
+            st.floats(0.0, 9.0),
+            st.floats(0.001, 1.0),
+            st.sampled_from([NAN, 0.0, 1e6, 5e8]),
+        ),
+        min_size=1,
+        max_size=12,
+    ),
+    st.lists(
+        st.tuples(st.floats(0.0, 10.0), st.floats(0.0, 1e9), st.one_of(st.just(NAN), st.floats(0.0, 2e9))),
+        min_size=1,
+        max_size=25,
+    ),
+)
+def test_parts_add_up_to_the_peak_and_none_is_negative(
+    tasks: list[tuple[str, float, float, float]], samples: list[tuple[float, float, float]]
+) -> None:
+    rows = [
+        Row(key=f"{prefix}-{i}", start_s=start_s, stop_s=start_s + takes_s, size_bytes=size)
+        for i, (prefix, start_s, takes_s, size) in enumerate(tasks)
+    ]
+    runs = [run_of(n_tasks=len(rows), stop_s=10.0)]
+    peak = recording_of(rows, runs, resources=[sample(*of) for of in sorted(samples)]).memory_peak()
+    expected = max(np.fmax(rss, mark) for _, rss, mark in samples)
+    assert peak.peak_bytes == expected
+    assert math.fsum(part.nbytes for part in peak.parts) == pytest.approx(expected, abs=1.0)
+    assert all(0 <= part.low_bytes <= part.nbytes <= part.high_bytes for part in peak.parts)
+
+
+N_TIMES = 3
+
+
+def test_who_filled_the_memory_is_found_with_a_real_scheduler_three_times() -> None:
+    """Events say when a task may go on, so that samples are taken at known moments."""
+    for _ in range(N_TIMES):
+        with taskscope.profile(display=False, dt=60.0) as run:
+            dask.compute(*tasks_that_are_sampled(), scheduler="threads", num_workers=2)
+        parts = run.recording.memory_peak().parts
+        # Those that wait for their turn have none yet, so the mean of a task is less than 200 MB.
+        assert [part.prefix for part in parts if part.kind == "tasks" and part.nbytes > 50 * MB] == ["blow"]
+
+
+def test_after_a_failure_and_after_an_interrupt_a_peak_is_there() -> None:
+    for error in (ValueError, KeyboardInterrupt):
+
+        def fail(error: type[BaseException] = error) -> None:
+            raise error("no")
+
+        with pytest.raises(error), taskscope.profile(display=False) as run:
+            dask.delayed(fail)().compute(scheduler="threads")
+        assert run.recording.memory_peak().reason is None
+    test_who_filled_the_memory_is_found_with_a_real_scheduler_three_times()
+
+
+def tasks_that_are_sampled() -> list[object]:
+    sampler = taskscope.session.current().sampler
+    turn = threading.Lock()
+
+    def small(i: int) -> int:
+        with turn:
+            sampler.sample()
+        return i
+
+    def blow(i: int) -> int:
+        with turn:
+            pages = mmap.mmap(-1, int(200 * MB))
+            for page in range(0, len(pages), mmap.PAGESIZE):
+                pages[page] = 1
+            sampler.sample()
+            pages.close()
+            sampler.sample()
+        return i
+
+    many = [dask.delayed(small)(i, dask_key_name=f"small-{i}") for i in range(12)]
+    return [*many, *(dask.delayed(blow)(i, dask_key_name=f"blow-{i}") for i in range(3))]
