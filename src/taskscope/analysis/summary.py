@@ -164,7 +164,9 @@ def _facts(recording: RecordedData, totals: Totals) -> list[tuple[str, str]]:
 
 def _at_the_peak(recording: RecordedData) -> list[tuple[str, str]]:
     """Return what the bytes at the peak were, where they are many more than before the first task."""
-    if sum(map(len, recording.blocks)) > MAX_EXPLAINED:
+    most = recording.resources.most_bytes()
+    has_grown = len(most) > 0 and most.max() - most[0] >= _MANY_BYTES
+    if sum(map(len, recording.blocks)) > MAX_EXPLAINED or not (has_grown or recording.workers):
         return []
     peak = memory_peak(recording)
     # Without what tasks had there is little that the line above it does not say.

@@ -276,3 +276,10 @@ def tasks_that_are_sampled() -> list[object]:
 
     many = [dask.delayed(small)(i, dask_key_name=f"small-{i}") for i in range(12)]
     return [*many, *(dask.delayed(blow)(i, dask_key_name=f"blow-{i}") for i in range(3))]
+
+
+def test_the_summary_says_in_one_line_what_the_peak_was() -> None:
+    assert [line.strip() for line in planted().summary().splitlines() if "at the peak" in line] == [
+        f"at the peak    {planted().memory_peak().words()}"
+    ]
+    assert "at the peak" not in recording_of([Row(stop_s=1.0)], resources=[sample(0.0, 1e9)]).summary()
