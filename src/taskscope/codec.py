@@ -44,7 +44,9 @@ __all__ = [
     "Section",
     "Values",
     "budget_for",
+    "is_constant",
     "read_frames",
+    "repeated",
 ]
 
 FORMAT = 1
@@ -557,8 +559,8 @@ class Decoder:
         if wire.startswith(("text", "f")):
             return values
         whole = np.asarray(values)
-        if _is_constant(whole):
-            return _repeated(np.asarray(self._meant(column, wire, whole[:1].copy())), len(whole))
+        if is_constant(whole):
+            return repeated(np.asarray(self._meant(column, wire, whole[:1].copy())), len(whole))
         kind, _, bound = wire.partition(" ")
         least = int(whole.min())
         is_signed = kind in {"int", "time", "time?"} and not bound
@@ -595,12 +597,12 @@ def _known(table: Table | None, names: Sequence[str]) -> dict[str, _Known]:
     }
 
 
-def _is_constant(values: NDArray[Any]) -> bool:
+def is_constant(values: NDArray[Any]) -> bool:
     """Whether an array is one number that was said once."""
     return len(values) > 1 and values.strides == (0,)
 
 
-def _repeated(value: NDArray[Any], n: int) -> NDArray[Any]:
+def repeated(value: NDArray[Any], n: int) -> NDArray[Any]:
     """Return an array in which the one value stands `n` times, in memory for one."""
     values: NDArray[Any] = np.ndarray((n,), value.dtype, value, strides=(0,))
     values.setflags(write=False)
@@ -657,7 +659,7 @@ class _Reader:
         whole = self._whole(n, head, near, is_known=column is not None)
         if kind != _OPTIONAL:
             return whole
-        return _repeated(whole[:1] - 1, n) if _is_constant(whole) else whole - 1
+        return repeated(whole[:1] - 1, n) if is_constant(whole) else whole - 1
 
     def _floats(self, n: int, head: int, wire: str, *, is_optional: bool) -> NDArray[np.floating[Any]]:
         size = 8 if head & 1 else 4
@@ -728,7 +730,7 @@ class _Reader:
         base = -(coded + 1 >> 1) if coded & 1 else coded >> 1
         _require(abs(base) <= LIMITS["value"], "a number is too large")
         if not head & ~(3 << 6) and is_known:
-            return _repeated(np.array([base]), n)
+            return repeated(np.array([base]), n)
         above: Whole = self._planes(n, n_planes, 8).view("<i8").reshape(n)
         if head & _EXCEPTIONS:
             m = self.varint()

@@ -1,8 +1,10 @@
 from __future__ import annotations
 
 import json
+import math
 import random
 import struct
+import tracemalloc
 import zlib
 from base64 import b64decode
 from collections.abc import Callable, Iterator
@@ -13,6 +15,7 @@ from itertools import chain
 from pathlib import Path
 from typing import TypeAlias
 
+import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -30,6 +33,7 @@ from taskscope.model.recording import RecordedData
 from taskscope.model.streams import FILE
 from taskscope.model.tables.stacks import LineRows
 from taskscope.record import Recorder
+from taskscope.wire import parts
 from tests.support.fake_clock import FakeClock
 from tests.support.file_cases import PATH, cases, with_header
 from tests.support.random_graphs import Plan, plans, record
@@ -415,3 +419,31 @@ def test_a_newer_version_of_the_format_is_named(recording: RecordedData, load: L
 def test_a_file_of_another_kind_is_refused(content: bytes, load: Load) -> None:
     with pytest.raises(DamagedFileError, match="not a recording of taskscope: it begins with"):
         load(content)
+
+
+def test_sizes_that_need_more_bits_in_a_later_part_than_in_the_first_stay_as_they_are(
+    load: Load, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sizes = [1.0, math.nan, 2.0, 2.0**32, math.nan, 5e9]
+    monkeypatch.setattr(writer, "PART_ROWS", 2)
+    monkeypatch.setattr(parts, "PART_ROWS", 2)
+    recording = recording_of([Row(key=("f-1", i), size_bytes=size) for i, size in enumerate(sizes)])
+    content = whole(recording)
+    assert len(list(read_frames(BytesIO(content), budget_for(len(content))))) > len(sizes) / 2
+    np.testing.assert_array_equal(load(content).table("tasks")["result_bytes"], sizes)
+
+
+def test_loading_takes_little_more_memory_than_what_was_loaded(
+    load: Load, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(writer, "PART_ROWS", 1_000)
+    monkeypatch.setattr(parts, "PART_ROWS", 1_000)
+    n = 50_000
+    content = whole(recording_of([Row(key=("f-1", i), start_s=i * 1e-3, stop_s=i + 1.0) for i in range(n)]))
+    load(content)
+    tracemalloc.start()
+    loaded = load(content)
+    kept, most = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert len(loaded.tasks) == n
+    assert most / kept < 1.5

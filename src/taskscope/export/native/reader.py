@@ -15,7 +15,17 @@ from typing import TYPE_CHECKING, Any, BinaryIO, TypeAlias, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from taskscope.codec import Budget, CutOffError, Decoder, Section, Values, budget_for, read_frames
+from taskscope.codec import (
+    Budget,
+    CutOffError,
+    Decoder,
+    Section,
+    Values,
+    budget_for,
+    is_constant,
+    read_frames,
+    repeated,
+)
 from taskscope.errors import DamagedFileError, FileError
 from taskscope.export.native.checks import (
     check_head,
@@ -32,11 +42,11 @@ from taskscope.model.tables.activities import NO_ACTIVITIES, ActivityColumns, Ac
 from taskscope.model.tables.columns import (
     MEASURED,
     GraphColumns,
-    Measured,
     RowBlock,
     narrow_times,
     round_down_f4,
     stored_measures,
+    wide_sizes,
 )
 from taskscope.model.tables.held import HeldRows
 from taskscope.model.tables.records import (
@@ -68,6 +78,8 @@ _RECORD_BYTES = 400
 
 _GRAPH_BYTES = 3_000
 """… what a graph or a block does, however few rows it has."""
+
+_AT_ONCE = 2**16
 
 _RECORDS = {
     "groups", "lanes", "runs", "messages", "workers", "worker_samples", "transfers", "metrics", "functions",
@@ -116,7 +128,7 @@ class _Tables:
     def __init__(self, head: dict[str, Any], budget: Budget) -> None:
         self._head = head
         self._budget = budget
-        self._parts: dict[str, dict[str, list[Any]]] = {name: {} for name in FILE}
+        self._columns: dict[str, dict[str, Any]] = {name: {} for name in FILE}
         self._ends = dict.fromkeys(FILE, 0)
         self._runs: dict[int, Run] = {}
         self._graphs: dict[int, _Columns] = {}
@@ -134,7 +146,7 @@ class _Tables:
         """
         for name, table in FILE.items():
             if table.mode == "whole" and name != "completed":
-                self._parts[name] = {}
+                self._columns[name] = {}
         for name, section in batch.items():
             check_section(FILE[name], section)
             columns = section.columns
@@ -150,14 +162,18 @@ class _Tables:
                 case _ if name == "completed":
                     self._append(name, columns)
                 case _:
-                    self._parts[name] = {column: [values] for column, values in columns.items()}
+                    self._columns[name] = dict(columns)
         if "state" in batch:
             self._state = {name: values[0] for name, values in batch["state"].columns.items()}
 
     def _append(self, name: str, columns: _Columns) -> None:
-        parts = self._parts[name]
+        if name == "landed":
+            # In its place at once: rows of a key and a time would take twice the room.
+            self._columns["keys"]["enter"][np.asarray(columns["key"], np.int32)] = columns["time_s"]
+            return
+        read = self._columns[name]
         for column, values in _narrowed(name, columns).items():
-            parts.setdefault(column, []).append(values)
+            read[column] = _joined(read[column], values) if column in read else values
 
     def _replace(self, name: str, columns: _Columns, n: int) -> None:
         for row in _rows(columns, n):
@@ -170,18 +186,18 @@ class _Tables:
                 self._worker_rows[int(row["worker"])] = row
 
     def _column(self, table: str, column: str) -> NDArray[Any]:
-        """Return a column as a whole, once: its parts are let go of."""
-        parts = self._parts[table].pop(column, None)
-        return np.concatenate(parts) if parts else np.empty(0, np.int64)
+        """Return a column, once: it is let go of."""
+        values: NDArray[Any] = self._columns[table].pop(column, np.empty(0, np.int64))
+        return values
 
     def _texts(self, table: str, column: str) -> list[Any]:
-        return [text for part in self._parts[table].get(column, ()) for text in part]
+        texts: list[Any] = self._columns[table].get(column, [])
+        return texts
 
     def _records(self, table: str, declared: type[_R]) -> Iterator[_R]:
-        columns = self._parts[table]
-        joined = {name: [v for part in parts for v in _listed(part)] for name, parts in columns.items()}
+        columns = self._columns[table]
         names = {field.name for field in fields(declared)}
-        for place, row in enumerate(_rows(joined, len(next(iter(joined.values()), ())))):
+        for place, row in enumerate(_rows(columns, len(next(iter(columns.values()), ())))):
             own = {"id": place, **row} if "id" in names else row
             yield _record(declared, {name: value for name, value in own.items() if name in names}, table)
 
@@ -201,10 +217,10 @@ class _Tables:
         if problem is not None:
             # What has ended after the last look at what was in flight ended later than that.
             now_s = max(now_s, tasks.last_stop_s())
+        graphs = dict(self._made_graphs(keys, tasks.rows()))
         blocks = list(self._blocks(keys, tasks.rows()))
         if problem is not None:
             blocks += self._blocks(keys, self._in_flight(tasks, now_s))
-        graphs = dict(self._made_graphs(keys, tasks.rows()))
         recording = RecordedData(
             started_at=datetime.fromisoformat(self._head["started_at"]),
             zero_s=self._head["zero_s"],
@@ -278,17 +294,29 @@ class _Tables:
             "flags": join_flags({"status": INTERRUPTED, "observed_by": observed[new]}),
         }
 
+    def _entered(self, keys: _Keys, data: _ByRun) -> dict[int, NDArray[Any]]:
+        """Return when each key of a graph entered the cache; data did when the compute began."""
+        landed = self._column("keys", "enter").astype(np.float64, copy=False)
+        found = {}
+        for run, said in self._graphs.items():
+            start_s, of, enter = float(said["start_s"]), data.of(run)[1], landed[keys.rows(run)]
+            enter[of] = np.where(np.isnan(enter[of]), start_s, enter[of])
+            found[run] = narrow_times(enter, start_s)
+        return found
+
     def _made_graphs(self, keys: _Keys, tasks: _Columns) -> Iterator[tuple[int, GraphColumns]]:
+        data = keys.by_run(self._column("data", "key"))
+        # First, for nothing takes more room, and then that is free.
+        entered = self._entered(keys, data)
         groups, dims = self._column("keys", "group"), self._column("keys", "dims")
         ints = self._column("keys", "ints")
         texts = self._texts("keys", "key_text")
         blocks = keys.blocks(dims, ints, texts)
-        needing, kept, data, landed, valued, spared = (
-            keys.by_run(self._column(name, "key"))
-            for name in ("dependencies", "kept", "data", "landed", "valued", "spared")
+        needing, kept, valued, spared = (
+            keys.by_run(self._column(name, "key")) for name in ("dependencies", "kept", "valued", "spared")
         )
         needed, sizes = self._column("dependencies", "dependency"), self._column("data", "nbytes")
-        times, values = self._column("landed", "time_s"), self._column("valued", "value")
+        values = self._column("valued", "value")
         are_spared = self._column("spared", "is_spared")
         errors = self._errors(keys, tasks)
         require(keys.are_of(needed, needing), "a key needs those of its own graph")
@@ -296,9 +324,6 @@ class _Tables:
             n, start_s, is_known = keys.n(run), float(said["start_s"]), bool(said["is_known"])
             data_rows, data_of = data.of(run)
             require(len(np.unique(data_of)) == len(data_of), "a key is data once")
-            enter = landed.spread(run, n, times, np.nan)
-            if is_known:
-                enter[data_of] = np.where(np.isnan(enter[data_of]), start_s, enter[data_of])
             rows, of = needing.of(run)
             require((of[1:] >= of[:-1]).all(), "dependencies of a key follow each other")
             is_valued = len(valued.of(run)[1]) or said["is_valued"]
@@ -307,11 +332,9 @@ class _Tables:
                 GraphColumns(
                     keys=blocks.get(run, KeyBlock.concat([])),
                     group=groups[keys.rows(run)].astype(np.uint32, copy=False),
-                    n_dependencies=_narrow(np.bincount(of, minlength=n))
-                    if is_known
-                    else np.zeros(n, np.uint8),
+                    n_dependencies=_narrow(_counts(of, n)) if is_known else np.zeros(n, np.uint8),
                     edges=keys.numbers(needed[rows]) if is_known else np.empty(0, np.int32),
-                    enter=narrow_times(enter, start_s) if is_known else np.full(n, np.nan),
+                    enter=entered[run] if is_known else np.full(n, np.nan),
                     enter_zero=start_s,
                     kept=kept.of(run)[1] if is_known else np.empty(0, np.int32),
                     data=data_of,
@@ -409,18 +432,18 @@ class _Tables:
             yield replace(sample, worker=row["address"], name=row["name"])
 
     def _stacks(self) -> StackColumns:
-        if not self._parts["sampling"]:
+        told = self._columns["sampling"]
+        if not told:
             require(not self._ends["stacks"], "samples say how they were taken")
             return NO_STACKS
-        told = {name: values[0] for name, values in self._parts["sampling"].items()}
         said = list(_rows(told, len(told["first"])))[-1]
         first = int(said["first"])
         require(said["interval_s"] >= 0, "samples are taken at intervals")
         parts = {name: self._column("stacks", name)[first:] for name in self._stack_names()}
         still_open = {name: self._column("open_stacks", name) for name in self._stack_names()}
         joined = {name: np.concatenate((parts[name], still_open[name])) for name in parts}
-        node = np.nan_to_num(joined["call"], nan=-1.0).astype(np.int32)
-        parent = np.nan_to_num(self._column("calls", "parent"), nan=-1.0).astype(np.int32)
+        node = _places(joined["call"])
+        parent = _places(self._column("calls", "parent"))
         require((parent < np.arange(len(parent))).all(), "calls stand after their caller")
         stacks = StackColumns(
             functions=tuple(self._records("functions", Function)),
@@ -556,7 +579,7 @@ class _ByRun:
     def __init__(self, run: NDArray[np.int32], task: NDArray[np.int32]) -> None:
         self.run = run
         self._task = task
-        self._is_one = run.strides == (0,)
+        self._is_one = is_constant(run)
         self._order = None if _is_sorted(run) else np.argsort(run, kind="stable")
         self._sorted = run if self._order is None else run[self._order]
 
@@ -588,9 +611,8 @@ _TASK_TYPES = {
     "lane": "u2",
     "flags": "u1",
     "error": "i4",
-    **{column.name: column.stored[-1] for column in columns_of(Measured)},
 }
-"""What a column of a task's rows is kept as until all have come."""
+"""What columns of tasks' rows are kept as until all have come, but for what is measured."""
 
 
 class _Tasks:
@@ -598,7 +620,8 @@ class _Tasks:
 
     def __init__(self, column: Callable[[str, str], NDArray[Any]]) -> None:
         self._columns = {
-            name: column("tasks", name).astype(kind, copy=False) for name, kind in _TASK_TYPES.items()
+            **{name: column("tasks", name).astype(kind, copy=False) for name, kind in _TASK_TYPES.items()},
+            **{name: column("tasks", name) for name in MEASURED},
         }
         self.n = len(self._columns["key"])
 
@@ -630,9 +653,9 @@ def _narrowed(name: str, columns: _Columns) -> _Columns:
     """Return columns as they are kept until all have come."""
     if name == "keys":
         return _narrowed_keys(columns)
-    if name in {"dependencies", "landed"}:
+    if name == "dependencies":
         # Fewer than 2**31 keys fit into any file that is read.
-        return {n: v.astype(np.int32) if n in {"key", "dependency"} else v for n, v in columns.items()}
+        return {name: rows.astype(np.int32) for name, rows in columns.items()}
     if name != "tasks":
         return columns
     require((np.asarray(columns["lane"]) < 2**16).all(), "a lane must be known")
@@ -640,11 +663,28 @@ def _narrowed(name: str, columns: _Columns) -> _Columns:
         "key": columns["key"].astype(np.int32),
         "start": columns["stop_s"] - columns["duration_s"],
         "duration": round_down_f4(columns["duration_s"]),
-        **{name: columns[name].astype(_TASK_TYPES[name]) for name in MEASURED},
+        **stored_measures(columns, len(columns["key"])),
         "lane": columns["lane"].astype(np.uint16),
         "flags": join_flags({name: columns[name] for name in FLAGS}),
-        "error": np.nan_to_num(columns["error"], nan=-1.0).astype(np.int32),
+        "error": _places(columns["error"]),
     }
+
+
+def _joined(values: Any, more: Any) -> Any:  # noqa: ANN401 - arrays, or lists of texts
+    """Return a column that goes on, which grows where it is: parts would lie between what is let go of."""
+    if isinstance(values, list):
+        values.extend(more)
+        return values
+    n = len(values)
+    if is_constant(values) and is_constant(more) and values[0] == more[0]:
+        return repeated(values[:1], n + len(more))
+    if values.dtype != more.dtype:
+        # Of sizes alone, of which those of one part may need no more than 32 bits.
+        values, more = wide_sizes(values), wide_sizes(more)
+    grown = values if values.flags.owndata and values.flags.writeable else values.copy()
+    grown.resize(n + len(more), refcheck=False)
+    grown[n:] = more
+    return grown
 
 
 def _narrowed_keys(columns: _Columns) -> _Columns:
@@ -666,11 +706,12 @@ def _narrowed_keys(columns: _Columns) -> _Columns:
         "dims": dims.astype(np.uint8),
         "ints": ints[is_one].astype(np.int32),
         "key_text": found,
+        "enter": np.full(len(dims), np.nan),
     }
 
 
 def _is_sorted(run: NDArray[np.int32]) -> bool:
-    return run.strides == (0,) or bool((run[1:] >= run[:-1]).all())
+    return is_constant(run) or bool((run[1:] >= run[:-1]).all())
 
 
 def _distinct(run: NDArray[np.int32]) -> NDArray[np.int32]:
@@ -680,7 +721,7 @@ def _distinct(run: NDArray[np.int32]) -> NDArray[np.int32]:
 
 def _spans(run: NDArray[np.int32]) -> list[tuple[int, int]]:
     """Return first and last of each stretch of equal numbers."""
-    if len(run) and run.strides == (0,):
+    if is_constant(run):
         return [(0, len(run))]
     ends = [*(np.flatnonzero(run[1:] != run[:-1]) + 1).tolist(), len(run)]
     return list(pairwise([0, *ends])) if len(run) else []
@@ -688,7 +729,27 @@ def _spans(run: NDArray[np.int32]) -> list[tuple[int, int]]:
 
 def _as_runs(run: NDArray[Any]) -> NDArray[np.int32]:
     require(((run >= 0) & (run < 2**31)).all(), "the number of a run must be possible")
-    return run.astype(np.int32, copy=False)
+    return _each(lambda run: run.astype(np.int32, copy=False), run)
+
+
+def _places(values: NDArray[Any]) -> NDArray[np.int32]:
+    """Return whole numbers, -1 where there is none."""
+    return _each(lambda values: np.nan_to_num(values, nan=-1.0).astype(np.int32), values)
+
+
+def _each(change: Callable[[NDArray[Any]], NDArray[Any]], values: NDArray[Any]) -> NDArray[Any]:
+    """Return a column that is changed number by number; of one that repeats a number, only that is."""
+    return repeated(change(values[:1]), len(values)) if is_constant(values) else change(values)
+
+
+def _counts(of: NDArray[np.int32], n: int) -> NDArray[np.uint32]:
+    """Return how often each of `n` numbers is in a column that never falls."""
+    counts = np.zeros(n, np.uint32)
+    # All at once, it and its 64 bits would be the most that loading takes.
+    for first in range(0, len(of), _AT_ONCE):
+        part = of[first : first + _AT_ONCE]
+        counts[part[0] : part[-1] + 1] += np.bincount(part - part[0]).astype(np.uint32)
+    return counts
 
 
 def _narrow(counts: NDArray[Any]) -> NDArray[Any]:
