@@ -4,6 +4,7 @@ import json
 import math
 from dataclasses import replace
 
+import numpy as np
 import pytest
 from hypothesis import given
 
@@ -148,6 +149,36 @@ def test_tasks_that_had_a_core_for_a_part_of_their_time_may_have_waited_for_one(
     )
 
 
+def test_a_band_is_as_wide_as_computes_differ_from_run_to_run_and_as_the_machine_was_busy() -> None:
+    recording = busy(40, 2, 0.25)
+    (block,) = recording.blocks
+    calm = replace(recording, blocks=(replace(block, cpu_s=np.zeros(40, np.float32)),)).what_if(workers=4)
+    assert (calm.low_s, calm.makespan_s, calm.high_s) == (9.5, 10.0, 10.5)
+    # Tasks queued for a core for three quarters of their time: without others, or as if there were more.
+    samples = [(20.0 * i / 8, 50.0, 1e6, 1, 0.0, 2.0, 1.0) for i in range(1, 9)]
+    rows = [Row(key="x", start_s=0.0, stop_s=20.0)]
+    crowd = recording_of(rows, [run_of(n_tasks=1, stop_s=20.0)], resources=samples)
+    case = replace(recording, resources=crowd.resources).what_if(workers=4)
+    assert (case.low_s, case.makespan_s, case.high_s) == (2.5 * 0.95, 10.0, 20.0)
+
+
+def test_what_slows_down_tasks_that_run_beside_each_other_is_drawn_for_them_together() -> None:
+    together = [1.0] * 56 + [3.0] * 8
+    spread = ([1.0] * 7 + [3.0]) * 8
+
+    def width_s(seconds: list[float]) -> float:
+        rows, stop_s = [], 0.0
+        for i, own_s in enumerate(seconds):
+            rows.append(Row(key=("x", i), start_s=stop_s, stop_s=stop_s + own_s))
+            stop_s += own_s
+        case = recording_of(rows, [run_of(n_tasks=64, stop_s=stop_s, n_workers=1)]).what_if(workers=1)
+        assert case.low_s is not None
+        assert case.high_s is not None
+        return case.high_s - case.low_s
+
+    assert (width_s(spread), width_s(together)) == (0.0, 30.0)
+
+
 ROWS = [Row(key="x", stop_s=1.0), Row(key="y", start_s=1.0, stop_s=2.0)]
 
 
@@ -180,8 +211,8 @@ def test_it_is_text_and_plain_values_and_the_same_each_time() -> None:
     recording = replace(recording, runs=(replace(recording.runs[0], scheduler=CLUSTER),))
     case = recording.what_if(workers=4)
     assert str(case) == (
-        "2 s (2 s to 2 s) instead of 4 s; limited by the number of workers; CPU time of tasks is not known: "
-        "it holds if further workers have cores of their own"
+        "2 s (1.9 s to 2.1 s) instead of 4 s; limited by the number of workers; CPU time of tasks is not "
+        "known: it holds if further workers have cores of their own"
     )
     assert json.loads(json.dumps(case.to_dict())) == recording.what_if(workers=4).to_dict()
 
