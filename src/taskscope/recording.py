@@ -16,6 +16,7 @@ from taskscope.analysis.explain.findings import explain
 from taskscope.analysis.explain.replay import WhatIf, what_if
 from taskscope.analysis.lines import Lines, lines
 from taskscope.analysis.memory_peak import MemoryPeak, memory_peak
+from taskscope.analysis.process_cpu import ProcessCpu, process_cpu
 from taskscope.analysis.profile import Profile, profile
 from taskscope.analysis.summary import summary_text
 from taskscope.analysis.worker_stacks import in_proportion
@@ -243,6 +244,32 @@ class Recording(RecordedData):
         with child processes, and of workers it is the largest sample.
         """
         return memory_peak(self, worker)
+
+    def process_cpu(self) -> ProcessCpu:
+        """Return what CPU time the process used, in its tasks' own threads and beside them, by prefix.
+
+        Returns
+        -------
+        ProcessCpu
+            The CPU time of a task is that of the thread that ran it. What it has others compute (BLAS,
+            numexpr, a pool) is estimated here, with a band. It prints as text.
+
+        Examples
+        --------
+        >>> import dask, taskscope
+        >>> with taskscope.profile(display=False) as run:
+        ...     _ = dask.delayed(sum)([1, 2]).compute(scheduler="synchronous")
+        >>> [of.prefix for of in run.recording.process_cpu().prefixes]
+        ['sum']
+
+        Notes
+        -----
+        The CPU time of the process from sample to sample, less that of tasks' threads (spread evenly over
+        each task), is explained by how long tasks of each prefix ran, and a rate that is always there
+        (non-negative least squares), with a band by a block bootstrap over samples. It needs eight samples or
+        more, and tells prefixes apart only that did not always run at the same time. Not on a cluster.
+        """
+        return process_cpu(self)
 
     def critical_path(self, run: int | None = None) -> CriticalPath:
         """Return what set the makespan: a chain of tasks, and of waits with their causes.

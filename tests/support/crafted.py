@@ -379,14 +379,15 @@ def _tables(recording: Recording) -> bytes:
 def _analysis(recording: Recording) -> bytes:
     path = recording.critical_path()
     cases = [recording.what_if(), recording.what_if(workers=2)]
-    peak = recording.memory_peak()
+    peak, cpu = recording.memory_peak(), recording.process_cpu()
     made = [
         path.to_dict(),
         peak.to_dict(),
+        cpu.to_dict(),
         *(case.to_dict() for case in cases),
         recording.explain().to_dict(),
     ]
-    return f"{path}{peak}{cases}{json.dumps(made, allow_nan=False)}".encode()
+    return f"{path}{peak}{cpu}{cases}{json.dumps(made, allow_nan=False)}".encode()
 
 
 def _summary(recording: Recording) -> bytes:

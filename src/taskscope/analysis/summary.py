@@ -10,6 +10,7 @@ import numpy as np
 
 from taskscope.analysis.explain.findings import explain
 from taskscope.analysis.memory_peak import memory_peak
+from taskscope.analysis.process_cpu import process_cpu
 from taskscope.analysis.quantities import (
     UNKNOWN,
     format_bytes,
@@ -51,6 +52,7 @@ _NAME_WIDTH = 36
 _MAX_FINDINGS = 3
 _FELT_S = 0.1
 _MANY_BYTES = 50e6
+_GOOD_PART = 0.2
 _MOST_BAD = 10
 MAX_EXPLAINED = 10_000
 """More tasks would take longer to explain than a person waits for a summary; 5 µs each."""
@@ -135,6 +137,7 @@ def _facts(recording: RecordedData, totals: Totals) -> list[tuple[str, str]]:
     cpu = format_duration(totals.cpu_s)
     if totals.cpu_s is not None and totals.n_cpu_unknown:
         cpu += f" ({_counted(totals.n_cpu_unknown, 'task')} unknown)"
+    cpu += _cpu_beside(recording)
     memory = format_bytes(totals.peak_rss_bytes)
     dt_s = recording.metadata.get("dt_s")
     on_workers, executing = _on_workers(totals.workers), measure_executing(recording)
@@ -160,6 +163,21 @@ def _facts(recording: RecordedData, totals: Totals) -> list[tuple[str, str]]:
     ]
     others = [] if totals.others is None else [("others", others_text(totals.others))]
     return [*(own if totals.n_runs else []), *others]
+
+
+def _cpu_beside(recording: RecordedData) -> str:
+    """Return what the process used besides its tasks' own threads, where that is a good part of it."""
+    if not len(recording.resources) or sum(map(len, recording.blocks)) > MAX_EXPLAINED:
+        return ""
+    used = process_cpu(recording)
+    if not used.beside_s >= max(_FELT_S, _GOOD_PART * used.process_s):
+        return ""
+    most = max(used.prefixes, key=lambda of: of.beside_s)
+    return (
+        f" in tasks' own threads of {format_duration(used.process_s)} of the process; about "
+        f"{format_duration(used.beside_s)} in threads beside them (most: "
+        f"{printable(most.prefix, _NAME_WIDTH)})"
+    )
 
 
 def _at_the_peak(recording: RecordedData) -> list[tuple[str, str]]:
