@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import replace
 
 import numpy as np
 
@@ -247,7 +246,7 @@ def short_tasks(known: Evidence, work: Workload) -> Iterator[Finding]:
         return
     # Fewer tasks are also sooner in order, and their results sooner together.
     fewer = 1 - max(float(work.seconds.sum()) / _WHOLE_S, work.n_workers) / len(work.seconds)
-    worth_s = known.saved_s(replace(work, lag_s=np.zeros_like(work.lag_s))) + max(fewer, 0.0) * work.outside_s
+    worth_s = known.handed_over_s(work) + max(fewer, 0.0) * work.outside_s
     yield measured(
         "short-tasks",
         worth_s,

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from taskscope.analysis.explain.evidence import Evidence
-from taskscope.analysis.explain.finding import Finding, at_most, measured
+from taskscope.analysis.explain.finding import BAND, Finding, at_most, measured
 from taskscope.analysis.explain.replay import Workload, replayed_s
 from taskscope.analysis.memory_peak import memory_peak
 from taskscope.analysis.quantities import format_bytes, format_count, format_duration, plural, printable
@@ -54,14 +53,18 @@ def transfers(known: Evidence) -> Iterator[Finding]:
     moved_s = known.waited_s("transfer")
     if moved_s:
         nbytes = sum(t.nbytes or 0.0 for t in known.recording.transfers if t.direction == "incoming")
-        yield measured(
+        # Threads that send and receive have cores that tasks then wait for, nobody has measured how much.
+        crowded_s = sum(known.saved_s(work, work.takes_s) for work in known.works)
+        yield Finding(
             "transfers",
             moved_s,
+            moved_s * (1 - BAND),
+            moved_s * (1 + BAND) + crowded_s,
             f"tasks waited for {known.share(moved_s)} of the time for results of other workers "
             f"({format_bytes(nbytes)} in all)",
             "keep together what belongs together: fewer and larger workers, chunks along the axis that is "
             "reduced, no rechunk or shuffle that is not needed; reduce first, then combine",
-            {"transfer_s": moved_s, "nbytes": nbytes},
+            {"transfer_s": moved_s, "nbytes": nbytes, "queued_s": crowded_s},
         )
 
 
@@ -71,7 +74,7 @@ def serialization(known: Evidence) -> Iterator[Finding]:
     pools = [work for work in known.works if work.run.scheduler == "processes" and len(work.seconds)]
     # A pool is handed arguments and gives results where its tasks are short, too: that is another cause.
     between_s = sum(
-        known.saved_s(replace(work, lag_s=np.zeros_like(work.lag_s)))
+        known.handed_over_s(work)
         for work in pools
         if work.seconds.mean() > _BETWEEN_S and np.median(work.lag_s) > _BETWEEN_S
     )

@@ -8,7 +8,7 @@ from typing import Literal, TypeAlias
 
 from taskscope.analysis.quantities import format_duration
 
-__all__ = ["Cause", "Explanation", "Finding", "at_most", "measured"]
+__all__ = ["BAND", "Cause", "Explanation", "Finding", "at_most", "measured"]
 
 Cause: TypeAlias = Literal[
     "interpreter-lock",
@@ -42,7 +42,7 @@ longer than the others for the same. ``idle-workers``: some got nothing though t
 failed.
 """
 
-_BAND = 0.25
+BAND = 0.25
 """A price that no replay can bound is taken to be off by so much, of itself, to either side."""
 
 
@@ -126,7 +126,7 @@ class Explanation:
 
 def measured(cause: Cause, worth_s: float, text: str, advice: str, evidence: Mapping[str, object]) -> Finding:
     """Return a finding whose price is what was measured."""
-    return Finding(cause, worth_s, worth_s * (1 - _BAND), worth_s, text, advice, evidence)
+    return Finding(cause, worth_s, worth_s * (1 - BAND), worth_s * (1 + BAND), text, advice, evidence)
 
 
 def at_most(cause: Cause, worth_s: float, text: str, advice: str, evidence: Mapping[str, object]) -> Finding:

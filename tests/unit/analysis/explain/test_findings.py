@@ -179,6 +179,28 @@ def test_processes_that_are_handed_much_between_tasks_serialize() -> None:
     assert [(f.cause, round(f.worth_s, 6)) for f in found] == [("serialization", 0.75)]
 
 
+def test_what_a_pool_is_handed_one_after_the_other_is_worth_what_is_left_of_the_compute_without_it() -> None:
+    """Results came in one at a time: run again, each in its own lane, they would come beside each other."""
+    rows = [Row(key=("x", i), lane=i, stop_s=1.0) for i in range(2)]
+    rows += [Row(key=("y", i), lane=i, start_s=3.0 + 2 * i, stop_s=4.0 + 2 * i) for i in range(2)]
+    run = run_of(n_tasks=4, n_workers=2, stop_s=6.0, scheduler="processes")
+    (found, *_) = with_dependencies(rows, {2: [0], 3: [1]}, [run]).explain().findings
+    assert (found.cause, found.worth_s) == ("serialization", 4.0)
+
+
+def test_without_transfers_tasks_may_also_get_the_cores_that_these_had() -> None:
+    rows = [Row(key="a", stop_s=2.0, cpu_s=0.5), Row(key="b", start_s=3.0, stop_s=5.0, cpu_s=0.5)]
+    run = run_of(n_tasks=2, n_workers=1, scheduler=CLUSTER, stop_s=5.0)
+    moved = waited_for("transfer", 1.0)
+    samples = [(5.0 * i / 8, 100.0, 1e6, 1, 0.0, 4.0, 1.0) for i in range(1, 9)]
+    crowd = recording_of(rows, [run], metadata={"n_cores": 4}, resources=samples)
+    lanes = tuple(replace(lane, worker="tcp://127.0.0.1:4000") for lane in moved.lanes)
+    blocks = tuple(replace(block, cpu_s=np.full(2, 0.5, np.float32)) for block in moved.blocks)
+    busy = replace(moved, lanes=lanes, blocks=blocks, resources=crowd.resources, metadata=crowd.metadata)
+    (found,) = busy.explain().findings
+    assert (found.cause, found.low_s, found.worth_s, found.high_s) == ("transfers", 0.75, 1.0, 4.25)
+
+
 def test_what_others_threads_compute_is_not_that_tasks_wait() -> None:
     found = filled([1.0] * 8, 4, cpu=0.5, percent=400.0).explain().findings
     assert [f.cause for f in found] == ["oversubscribed"]
@@ -357,7 +379,7 @@ def test_nothing_to_gain_is_an_answer() -> None:
 def test_a_finding_is_text_with_a_cure_and_plain_values() -> None:
     found = FAULTS["stragglers"][0].explain()
     assert str(found).splitlines() == [
-        "stragglers: about 7.75 s of 8.75 s (5.81 s to 7.75 s)",
+        "stragglers: about 7.75 s of 8.75 s (5.81 s to 8.75 s)",
         "  1 task of x took more than three times as long as their like, 8 s together",
         "  split what they work on evenly (rechunk, repartition), or look what is different about them",
     ]
