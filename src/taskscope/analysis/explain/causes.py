@@ -25,6 +25,7 @@ __all__ = [
 ]
 
 _SHORT_S = 2e-3
+_HANDED_OVER = 0.25
 _WHOLE_S = 0.1
 """How long a task should take: what the advice says."""
 _MAX_NAMED = 100
@@ -238,11 +239,12 @@ def waiting(known: Evidence, work: Workload) -> Iterator[Finding]:
 
 
 def short_tasks(known: Evidence, work: Workload) -> Iterator[Finding]:
-    """Say that handing over tasks took longer than the tasks."""
+    """Say that handing over tasks took much of the time that workers had for them."""
     mean_s, lag_s = float(work.seconds.mean()), float(work.lag_s.sum())
     # Of few tasks it is the start of workers.
     ordering_s = work.n_workers * work.outside_s if len(work.seconds) >= _MANY_TASKS else 0.0
-    if mean_s > _SHORT_S or lag_s + ordering_s < float(work.seconds.sum()) or work.load.is_lock_bound:
+    handing_s = (lag_s + ordering_s) / len(work.seconds)
+    if mean_s > _SHORT_S or handing_s < _HANDED_OVER * (handing_s + mean_s) or work.load.is_lock_bound:
         return
     # Fewer tasks are also sooner in order, and their results sooner together.
     fewer = 1 - max(float(work.seconds.sum()) / _WHOLE_S, work.n_workers) / len(work.seconds)
@@ -250,7 +252,8 @@ def short_tasks(known: Evidence, work: Workload) -> Iterator[Finding]:
     yield measured(
         "short-tasks",
         worth_s,
-        f"tasks took {format_duration(mean_s)} each, and to order and hand them over took longer than that",
+        f"tasks took {format_duration(mean_s)} each; workers waited {format_duration(handing_s)} for each "
+        "to be put in order and handed over",
         "use larger chunks or partitions, or put several calls into one task: 100 ms or more each",
         {
             "run": work.run.run,

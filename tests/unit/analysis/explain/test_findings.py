@@ -283,6 +283,15 @@ def test_to_put_many_short_tasks_in_order_is_part_of_scheduling_them() -> None:
     assert (found.cause, found.evidence["outside_s"]) == ("short-tasks", 0.5)
 
 
+def test_short_tasks_are_too_short_where_a_quarter_of_the_workers_time_goes_into_handing_them_over() -> None:
+    def causes(lag_s: float) -> list[str]:
+        return [f.cause for f in filled([2.0**-10] * 402, 2, lag_s=lag_s).explain().findings]
+
+    # Two tasks found their workers free.
+    assert causes(0.34 * 2.0**-10) == ["short-tasks"]
+    assert causes(0.32 * 2.0**-10) == []
+
+
 def test_tasks_that_sleep_take_no_turns_whatever_else_is_ready() -> None:
     found = filled([1.0] * 40, 4, cpu=0.0078125, percent=3.0, ready=1.0, active=1.0).explain().findings
     assert "interpreter-lock" not in [f.cause for f in found]
