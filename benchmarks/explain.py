@@ -1,8 +1,9 @@
 """Does it name the fault that was planted, is it silent where there is none, and is its price right?
 
 Each case of `benchmarks.explain_cases` is computed with its fault and without it. Named: the first finding is
-the planted cause. Silent: without the fault nothing is found. Promised: what the first finding of that cause
-says it is worth; gained: how much shorter the compute really was without the fault.
+the planted cause, or there is none where nothing of the fault is recorded. Silent: without the fault nothing
+is found. Promised: what the first finding of that cause says it is worth; gained: how much shorter the
+compute really was without the fault.
 """
 
 from __future__ import annotations
@@ -74,28 +75,33 @@ def _rows(cases: Sequence[Case], n_tries: int) -> Iterator[tuple[str, ...]]:
                 tries = [_tried(case) for _ in range(n_tries)]
                 everything += [(case, one) for one in tries]
                 yield _row(case, tries)
-    named = sum(one.first == case.cause for case, one in everything)
+    named = sum(one.first == _expected(case) for case, one in everything)
     silent = sum(not one.on_twin for _, one in everything)
-    near = sum(one.is_near for _, one in everything)
+    priced = [one.is_near for case, one in everything if not case.unseen]
     n = len(everything)
-    yield "**all**", "", "", _of(named, n), _of(silent, n), "", "", "", _of(near, n), ""
+    yield "**all**", "", "", _of(named, n), _of(silent, n), "", "", "", _of(sum(priced), len(priced)), ""
+
+
+def _expected(case: Case) -> str:
+    return "" if case.unseen else case.cause
 
 
 def _row(case: Case, tries: Sequence[_Try]) -> tuple[str, ...]:
     others = dict.fromkeys(
-        [one.first or "nothing" for one in tries if one.first != case.cause]
+        ([f"nothing expected: {case.unseen}"] if case.unseen else [])
+        + [one.first or "nothing" for one in tries if one.first != _expected(case)]
         + [f"without: {one.on_twin}" for one in tries if one.on_twin]
     )
     return (
         case.cause,
         case.compute.__name__,
         case.where,
-        _of(sum(one.first == case.cause for one in tries), len(tries)),
+        _of(sum(one.first == _expected(case) for one in tries), len(tries)),
         _of(sum(not one.on_twin for one in tries), len(tries)),
         _median_s([one.makespan_s for one in tries]),
         _median_s([one.promised_s for one in tries]),
         _median_s([one.gained_s for one in tries]),
-        _of(sum(one.is_near for one in tries), len(tries)),
+        "" if case.unseen else _of(sum(one.is_near for one in tries), len(tries)),
         "; ".join(others),
     )
 

@@ -378,8 +378,11 @@ class Case:
     compute: Compute
     workers: Workers = Workers()
     """Of a cluster."""
+    unseen: str = ""
+    """Why nothing of it is recorded; then nothing is to be said."""
 
 
+_FUSED = "Dask fuses what the computes share into tasks of other keys"
 CASES = (
     Case("interpreter-lock", "threads", interpreter_lock),
     Case("interpreter-lock", "threads", mostly_in_python),
@@ -395,7 +398,7 @@ CASES = (
     Case("stragglers", "threads", stragglers),
     Case("stragglers", "threads", swept),
     Case("recomputed", "threads", recomputed),
-    Case("recomputed", "threads", recomputed_statistics),
+    Case("recomputed", "threads", recomputed_statistics, unseen=_FUSED),
     Case("client-gaps", "threads", client_gaps),
     Case("short-tasks", "threads", qr),
     Case("recomputed", "threads", product),

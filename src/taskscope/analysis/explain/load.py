@@ -87,7 +87,8 @@ class Load:
 _BLOCKED = 0.4
 """What is less of the time without a core may be an error of the mean."""
 _LEAST_S = 1e-9
-_OWN = 0.75
+_MOST_CORES = 0.75
+"""Who has this part of the cores that it could use, is not kept from them by others."""
 _LOCK_RATES = (0.8, 1.15)
 _LOCK_CONCURRENCY = 1.5
 _LOCK_SHARE = 0.7
@@ -114,7 +115,7 @@ def load_of(recording: RecordedData, schedule: Schedule) -> Load:
     scheduler = run.scheduler
     has_lock = scheduler in ("threads", "synchronous", "sync", None)
     ready, active, process_rate = _ready_of(recording, schedule)
-    others = process_rate is not None and process_rate <= _OWN * min(ready or 0.0, here or 0)
+    others = process_rate is not None and process_rate <= _MOST_CORES * min(ready or 0.0, here or 0)
     if not task_s or np.isnan(schedule.cpu_s).mean() > _MAX_UNKNOWN:
         return Load(concurrency, None, None, n_cores, has_lock, False, ready, process_rate, others)
     cpu_s = np.nan_to_num(schedule.cpu_s.astype(np.float64))
