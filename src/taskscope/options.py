@@ -15,6 +15,7 @@ from dataclasses import Field, dataclass, field, fields
 from difflib import get_close_matches
 from functools import wraps
 from os import PathLike
+from pathlib import PurePath
 from typing import Any, Concatenate, Literal, ParamSpec, TypeAlias, TypeVar, cast, get_args
 
 from taskscope.errors import OptionError, unknown_name
@@ -196,6 +197,11 @@ class Options:
         Argument(("--others",)),
     )
 
+    @property
+    def samples_at_once(self) -> bool:
+        """Whether also the first tenth of a second of a compute is worth samples of call stacks."""
+        return False
+
     def __post_init__(self) -> None:
         """Check the values."""
         if self.dt != "any":
@@ -308,6 +314,12 @@ class ProfileOptions(Options):
         if self.save is None:
             return ()
         return self.save if isinstance(self.save, tuple) else (self.save,)
+
+    @property
+    def samples_at_once(self) -> bool:
+        """Whether lines of tasks are asked for, of which short computes have some, too."""
+        is_text = any(PurePath(path).suffix.lower() == ".txt" for path in self.files)
+        return functions_to_show(self.show_lines) is not None or is_text
 
 
 def functions_to_show(given: object) -> tuple[Named, ...] | None:

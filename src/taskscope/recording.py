@@ -196,13 +196,14 @@ class Recording(RecordedData):
         >>> with taskscope.profile(display=False) as run:
         ...     _ = dask.delayed(sum)([1, 2]).compute(scheduler="synchronous")
         >>> run.recording.lines()
-        no sample was taken: sampling begins a tenth of a second after the first compute
+        no sample was taken: sampling begins 0.1 s after the first compute unless lines are asked for
 
         Notes
         -----
         Of tasks in threads of this process. A line has the time of what it calls, too. Source text is read
         when it is asked for, and left out where its file has changed since. Samples estimate: what is shorter
-        than a few of them (a hundredth of a second each) is hardly met.
+        than a few of them (a hundredth of a second each) is hardly met. Those of the first tenth of a second
+        are missing, unless lines were asked for beforehand (``profile(show_lines=True)``, a text file).
         """
         return lines(self, prefix, function)
 

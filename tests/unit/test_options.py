@@ -99,3 +99,17 @@ def test_functions_to_show_are_one_or_several_or_those_that_took_longest(given: 
 def test_what_is_no_function_is_not_shown(given: Any) -> None:
     with pytest.raises(OptionError, match=r"^show_lines must be True, False, or functions or their names"):
         taskscope.profile(show_lines=given)
+
+
+@pytest.mark.parametrize(
+    ("given", "at_once"),
+    [
+        ({}, False),
+        ({"save": ("a.taskscope", "b.html")}, False),
+        ({"save": ("a.taskscope", "b.TXT")}, True),
+        ({"show_lines": True}, True),
+        ({"show_lines": "f"}, True),
+    ],
+)
+def test_short_computes_are_sampled_where_lines_are_asked_for(given: Any, at_once: Any) -> None:
+    assert (ProfileOptions(**given).samples_at_once, Options().samples_at_once) == (at_once, False)

@@ -307,7 +307,7 @@ def _error(all_s: float, all_squares: float, seconds: float) -> float:
     if not all_s:
         return 0.0
     share = min(seconds / all_s, 1.0)
-    return all_s * math.sqrt(share * (1 - share) * all_squares) / all_s
+    return math.sqrt(share * (1 - share) * all_squares)
 
 
 def _seconds_in(stacks: StackColumns, sampled: StackRows) -> dict[int, float]:

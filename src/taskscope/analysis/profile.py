@@ -245,7 +245,7 @@ def _why_empty(recording: RecordedData, unseen: Sequence[str]) -> str:
         return "nothing was sampled: profile with stacks=True"
     if recording.runs and unseen:
         return f"tasks of the scheduler {', '.join(unseen)} run where taskscope does not sample"
-    return "no sample was taken: sampling begins a tenth of a second after the first compute"
+    return "no sample was taken: sampling begins 0.1 s after the first compute unless lines are asked for"
 
 
 MAX_BINS = 120

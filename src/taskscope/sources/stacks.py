@@ -98,7 +98,7 @@ def _stands_for_s(elapsed_s: float, late_s: float | None, lasts_s: float, *, is_
 
 
 class StackSampler:
-    """Samples while computes run, from a tenth of a second on: shorter ones cost nothing.
+    """Samples while computes run; unless asked to begin at once, shorter ones than 0.1 s cost nothing.
 
     Parameters
     ----------
@@ -129,6 +129,8 @@ class StackSampler:
     ) -> None:
         self.interval_s: float | None = None
         """Seconds between samples; None: there are none."""
+        self.is_at_once = False
+        """Whether a compute is sampled from its beginning, not only one that lasts."""
         self.cycle_s = DEFAULT_CYCLE_S
         self._recorder = recorder
         self._open_lanes = open_lanes
@@ -148,10 +150,12 @@ class StackSampler:
             self._active.add(compute)
             if self.interval_s is None:
                 return
-            if self._is_safe():
-                self._recorder.stacks.note(self.interval_s, self.cycle_s)
-            else:
+            if not self._is_safe():
                 self._recorder.warn(NOT_SAMPLED_WITHOUT_LOCK)
+                return
+            self._recorder.stacks.note(self.interval_s, self.cycle_s)
+            if self.is_at_once:
+                self._begin()
 
     def compute_stopped(self, compute: object) -> None:
         """Note that a compute ended; it need not have begun."""
@@ -161,14 +165,18 @@ class StackSampler:
     def tick(self) -> None:
         """See to it that a compute that lasts is sampled."""
         with self._lock:
-            wanted = self.interval_s is not None and self._active and self._is_safe()
-            if not wanted or self._thread is not None:
-                return
-            self._stop = threading.Event()
-            self._thread = threading.Thread(
-                target=self._run, args=(self._stop,), name="taskscope-stacks", daemon=True
-            )
-            self._thread.start()
+            if self.interval_s is not None and self._active and self._is_safe():
+                self._begin()
+
+    def _begin(self) -> None:
+        if self._thread is not None:
+            return
+        # An interrupt on the user's thread may have left one that is not known here.
+        self._stop.set()
+        self._stop = threading.Event()
+        thread = threading.Thread(target=self._run, args=(self._stop,), name="taskscope-stacks", daemon=True)
+        thread.start()
+        self._thread = thread
 
     def stop(self) -> None:
         """End the thread and wait for it."""

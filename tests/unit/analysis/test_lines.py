@@ -222,7 +222,10 @@ def test_a_cell_of_this_notebook_has_its_source(sampled: Sampled, path: Path) ->
             "processes",
             "lines of tasks in other processes cannot be known yet: taskscope samples its own process",
         ),
-        ("threads", "no sample was taken: sampling begins a tenth of a second after the first compute"),
+        (
+            "threads",
+            "no sample was taken: sampling begins 0.1 s after the first compute unless lines are asked for",
+        ),
     ],
 )
 def test_why_there_are_none_is_said_whatever_is_asked_for(sampled: Sampled, scheduler: str, why: str) -> None:

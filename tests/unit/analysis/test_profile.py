@@ -118,7 +118,10 @@ def test_without_samples_it_is_empty_and_says_why() -> None:
 
     nothing = recorded()
     assert note(recording_of([])) == "nothing was sampled: profile with stacks=True"
-    assert note(nothing) == "no sample was taken: sampling begins a tenth of a second after the first compute"
+    assert (
+        note(nothing)
+        == "no sample was taken: sampling begins 0.1 s after the first compute unless lines are asked for"
+    )
     elsewhere = replace(nothing, runs=(replace(run_of(n_tasks=1), scheduler="processes"),))
     assert note(elsewhere) == "tasks of the scheduler processes run where taskscope does not sample"
 

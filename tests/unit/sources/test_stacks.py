@@ -16,7 +16,7 @@ from dask.utils import apply, methodcaller
 from taskscope.analysis.profile import CallNode
 from taskscope.errors import OptionError
 from taskscope.model.recording import RecordedData
-from taskscope.options import Options
+from taskscope.options import Options, ProfileOptions
 from taskscope.record import Recorder
 from taskscope.recording import Recording
 from taskscope.session import Session
@@ -195,7 +195,40 @@ def test_a_compute_that_is_over_at_once_says_why_there_are_no_samples(session: S
     session.hold(session, Options(stacks=True))
     delayed(int)("7").compute(scheduler="synchronous")
     note = Recording.of(session.recorder.snapshot()).profile().note
-    assert note == "no sample was taken: sampling begins a tenth of a second after the first compute"
+    assert (
+        note
+        == "no sample was taken: sampling begins 0.1 s after the first compute unless lines are asked for"
+    )
+
+
+def test_where_lines_are_asked_for_no_compute_waits_for_the_first_sample(
+    session: Session, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # Nothing but the compute's own beginning can start the sampler.
+    monkeypatch.setattr(session.stacks, "tick", lambda: None)
+    watched = Watched(session)
+    for n in (3, 6, 9):
+        session.hold(session, ProfileOptions(show_lines=True, profile_interval=0.001))
+        delayed(watched.until)(n).compute(scheduler="threads")
+    assert watched.n_samples() >= 9
+    session.hold(session, ProfileOptions())
+    assert session.stacks.is_at_once is False
+
+
+def test_a_sampler_that_could_not_be_started_harms_nobody_and_is_tried_again(
+    session: Session, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(thread: threading.Thread) -> None:
+        raise RuntimeError("can't start new thread")
+
+    session.hold(session, ProfileOptions(show_lines=True, profile_interval=0.001))
+    with monkeypatch.context() as patched:
+        patched.setattr(threading.Thread, "start", refuse)
+        with pytest.raises(RuntimeError, match="can't start new thread"):
+            session.stacks.compute_started("compute")
+    assert session.stacks._thread is None
+    session.stacks.stop()
+    delayed(Watched(session).until)(3).compute(scheduler="synchronous")
 
 
 @pytest.mark.parametrize("scheduler", ["synchronous", "threads"])
