@@ -10,7 +10,7 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from taskscope.model.recording import RecordedData
+from taskscope.model.recording import RecordedData, key_sizes
 from taskscope.model.tables.columns import GraphColumns
 from taskscope.model.tables.held import HeldEvents, HeldRows, HeldSeries, TimeBins
 from taskscope.model.tables.records import Run
@@ -26,7 +26,6 @@ __all__ = [
     "held_metrics",
     "held_rows",
     "is_lower_bound",
-    "key_sizes",
 ]
 
 
@@ -110,16 +109,6 @@ def _events(recording: RecordedData, run: int, graph: GraphColumns, stop: float)
         size=sizes[keys],
         value=np.full(len(keys), np.nan) if values is None else values[keys].astype(np.float64),
     )
-
-
-def key_sizes(recording: RecordedData, run: int, graph: GraphColumns) -> NDArray[np.float64]:
-    """Return the bytes of every key of a run, NaN where unknown or no longer held."""
-    sizes = np.full(len(graph.group), np.nan)
-    sizes[graph.data] = graph.data_sizes
-    for block in recording.blocks:
-        if block.run == run:
-            sizes[block.task] = block.sizes()
-    return sizes
 
 
 KEYS, BYTES, VALUE = "n_keys", "nbytes", "value"

@@ -13,6 +13,7 @@ from taskscope.analysis.quantities import UNKNOWN, format_bytes, format_count, f
 from taskscope.analysis.totals import Totals, measure_totals, were_seen
 from taskscope.model.frames import frame_of
 from taskscope.model.recording import RecordedData
+from taskscope.model.tables.records import number_prefixes
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -178,9 +179,7 @@ def _gain(change: Change) -> float:
 def _by_prefix(recording: RecordedData) -> Mapping[str, _Tasks]:
     tasks = recording.tasks
     duration_s = tasks.stop - tasks.start
-    names = list(dict.fromkeys(group.prefix for group in recording.groups))
-    number = {name: place for place, name in enumerate(names)}
-    of_group = np.array([number[group.prefix] for group in recording.groups], np.int64)
+    names, of_group = number_prefixes(recording.groups)
     seen = np.flatnonzero(were_seen(tasks))
     place = of_group[tasks.group[seen]] if len(seen) else np.empty(0, np.int64)
     order = np.argsort(place, kind="stable")

@@ -10,15 +10,14 @@ from typing import TYPE_CHECKING, Literal, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from taskscope.analysis.cache_usage import key_sizes
 from taskscope.analysis.explain.schedule import own_runs
 from taskscope.analysis.nonnegative import fitted, resampled_counts
 from taskscope.analysis.quantities import format_bytes, format_count, format_percent, plural, printable
 from taskscope.analysis.running import Running, running
 from taskscope.errors import UnknownNameError, unknown_name
 from taskscope.model.frames import frame_of
-from taskscope.model.recording import RecordedData
-from taskscope.model.tables.records import Run
+from taskscope.model.recording import RecordedData, key_sizes
+from taskscope.model.tables.records import Run, number_prefixes
 from taskscope.model.tables.workers import WorkerSample
 
 if TYPE_CHECKING:
@@ -266,8 +265,7 @@ def _of_workers(recording: RecordedData, runs: Sequence[Run], worker: str | None
 
 def _results(recording: RecordedData, runs: Sequence[Run]) -> _Results:
     """Return what Dask's own schedulers held."""
-    prefixes = list(dict.fromkeys(group.prefix for group in recording.groups))
-    place_of = np.array([prefixes.index(group.prefix) for group in recording.groups], np.int64)
+    prefixes, place_of = number_prefixes(recording.groups)
     times, changes, places = [np.empty(0)], [np.empty(0)], [np.empty(0, np.int64)]
     n_unsized = 0
     for run in runs:
@@ -287,7 +285,7 @@ def _results(recording: RecordedData, runs: Sequence[Run]) -> _Results:
     time = np.concatenate(times)
     order = np.argsort(time, kind="stable")
     change, place = np.concatenate(changes)[order], np.concatenate(places)[order]
-    return _Results(tuple(prefixes), place, time[order], change, n_unsized)
+    return _Results(prefixes, place, time[order], change, n_unsized)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

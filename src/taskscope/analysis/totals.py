@@ -25,6 +25,7 @@ from taskscope.model.tables.records import (
     Run,
     TaskBlock,
     flag_codes,
+    number_prefixes,
 )
 from taskscope.model.tables.resources import ResourceRows
 from taskscope.model.tables.workers import PrefixSeconds, WorkerSample, is_on_cpu
@@ -535,9 +536,7 @@ def _busy_fraction(recording: RecordedData, tasks: TaskBlock, n_workers: int | N
 
 
 def _prefixes(recording: RecordedData, tasks: TaskBlock) -> tuple[PrefixTotal, ...]:
-    names = list(dict.fromkeys(group.prefix for group in recording.groups))
-    places = {name: place for place, name in enumerate(names)}
-    place = np.array([places[group.prefix] for group in recording.groups], np.int64)
+    names, place = number_prefixes(recording.groups)
     seen = were_seen(tasks)
     place = place[tasks.group[seen]] if len(tasks) else np.empty(0, np.int64)
     counts = np.bincount(place, minlength=len(names))

@@ -9,7 +9,7 @@ from bokeh.models import GridPlot
 from bokeh.plotting import figure
 from numpy.typing import NDArray
 
-from taskscope.analysis.cache_usage import Held, held_metrics, key_sizes
+from taskscope.analysis.cache_usage import Held, held_metrics
 from taskscope.analysis.display.colours import prefix_colours
 from taskscope.charts.cache import plot_cache
 from taskscope.charts.canvas import add_note
@@ -19,7 +19,8 @@ from taskscope.charts.scheme import PaletteOption, Scheme
 from taskscope.charts.stack import stacked
 from taskscope.charts.tasks import plot_tasks
 from taskscope.errors import OptionError
-from taskscope.model.recording import RecordedData
+from taskscope.model.recording import RecordedData, key_sizes
+from taskscope.model.tables.records import number_prefixes
 
 __all__ = ["plot"]
 
@@ -76,9 +77,7 @@ def _samples(recording: RecordedData) -> list[tuple[float, float, float]]:
 def _held(recording: RecordedData) -> tuple[Held, str]:
     """Return what was held, in the user's metric where every compute has it, else in bytes."""
     metrics = held_metrics(recording)
-    names = list(dict.fromkeys(group.prefix for group in recording.groups))
-    place = {name: i for i, name in enumerate(names)}
-    of_group = np.array([place[group.prefix] for group in recording.groups], np.int64)
+    names, of_group = number_prefixes(recording.groups)
     has_metric = bool(metrics) and metrics.keys() == recording.graphs.keys()
     seen = recording.holdings
     parts: list[tuple[NDArray[Any], ...]] = [
@@ -98,4 +97,4 @@ def _held(recording: RecordedData) -> tuple[Held, str]:
     empty = (np.empty(0, np.int64), np.empty(0), np.empty(0), np.empty(0))
     prefix, enter_s, leave_s, value = (np.concatenate(column) for column in zip(empty, *parts, strict=True))
     name = next(iter(metrics.values())) if has_metric else "bytes"
-    return Held(tuple(names), prefix, enter_s, leave_s, value), name
+    return Held(names, prefix, enter_s, leave_s, value), name

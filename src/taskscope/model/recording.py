@@ -43,7 +43,7 @@ from taskscope.schema import Column, shown
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["Identify", "LogEnds", "Part", "RecordedData", "join_rows"]
+__all__ = ["Identify", "LogEnds", "Part", "RecordedData", "join_rows", "key_sizes"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -399,6 +399,11 @@ def _metric(recording: RecordedData, run: int, graph: GraphColumns) -> NDArray[n
         return np.ones(len(graph.group))
     if graph.values is not None:
         return graph.values.astype(np.float64)
+    return key_sizes(recording, run, graph)
+
+
+def key_sizes(recording: RecordedData, run: int, graph: GraphColumns) -> NDArray[np.float64]:
+    """Return the bytes of every key of a run, NaN where unknown or no longer held."""
     sizes = np.full(len(graph.group), np.nan)
     sizes[graph.data] = graph.data_sizes
     for block in recording.blocks:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from taskscope.analysis.time_left import prefix_progress
 from taskscope.model.recording import RecordedData
-from taskscope.model.tables.records import Group
+from taskscope.model.tables.records import Group, number_prefixes
 
 __all__ = ["DARK", "FAILED_COLOUR", "LIGHT", "N_COLOURS", "PALETTE", "colours_of", "prefix_colours", "rgb"]
 
@@ -52,6 +52,6 @@ def colours_of(groups: Sequence[Group]) -> dict[str, int]:
 
     Recordings of old do not say which prefixes their session had: theirs are numbered as their groups are.
     """
-    places = {prefix: i for i, prefix in enumerate(dict.fromkeys(group.prefix for group in groups))}
+    places = {prefix: i for i, prefix in enumerate(number_prefixes(groups)[0])}
     told = {group.prefix: group.colour for group in groups if group.colour is not None}
     return {prefix: number % N_COLOURS for prefix, number in {**places, **told}.items()}

@@ -13,6 +13,7 @@ from taskscope.analysis.explain.critical_path import CriticalPath, WaitCause
 from taskscope.analysis.explain.replay import Workload, replayed_s
 from taskscope.analysis.quantities import format_percent, printable
 from taskscope.model.recording import RecordedData
+from taskscope.model.tables.records import number_prefixes
 
 __all__ = ["Evidence", "Usual", "listed", "usual_of"]
 
@@ -93,7 +94,7 @@ class Evidence:
 
     def most(self, prefix: NDArray[np.int64], seconds: NDArray[np.float64]) -> list[str]:
         """Return up to three prefixes with the most time."""
-        names = list(dict.fromkeys(group.prefix for group in self.recording.groups))
+        names = number_prefixes(self.recording.groups)[0]
         sums = np.bincount(prefix, np.nan_to_num(seconds), len(names))
         return [names[i] for i in np.argsort(-sums, kind="stable")[:3].tolist() if sums[i]]
 

@@ -17,7 +17,7 @@ from taskscope.analysis.explain.schedule import Schedule, own_runs, saturated_ns
 from taskscope.analysis.quantities import format_count, format_duration, format_percent, plural
 from taskscope.errors import OptionError, UnknownNameError, unknown_name
 from taskscope.model.recording import RecordedData
-from taskscope.model.tables.records import Run
+from taskscope.model.tables.records import Run, number_prefixes
 
 __all__ = [
     "Limit",
@@ -130,7 +130,7 @@ def workload(recording: RecordedData, schedule: Schedule) -> Workload:
     ]
     is_placed = schedule.run.is_on_cluster and len(names) > 1
     seconds, cpu_s = (schedule.stop - schedule.start) / 1e9, schedule.cpu_s.astype(np.float64)
-    prefix, load = _prefix_numbers(recording)[schedule.group], load_of(recording, schedule)
+    prefix, load = number_prefixes(recording.groups)[1][schedule.group], load_of(recording, schedule)
     outside = schedule.end - schedule.begin - (int(schedule.stop.max() - schedule.start[0]) if n else 0)
     return Workload(
         run=schedule.run,
@@ -357,7 +357,7 @@ def _factors(
     if workers is not None and (type(workers) is not int or workers < 1):
         raise OptionError(f"workers must be a positive whole number, got {workers!r}")
     left_out = {without} if isinstance(without, str) else set(without or ())
-    prefixes = dict.fromkeys(group.prefix for group in recording.groups)
+    prefixes = number_prefixes(recording.groups)[0]
     for prefix in [*speed, *left_out]:
         if prefix not in prefixes:
             raise UnknownNameError(unknown_name("prefix", prefix, sorted(prefixes)))
@@ -365,13 +365,6 @@ def _factors(
         if not 0 < factor < math.inf:
             raise OptionError(f"speed of {prefix!r} must be a positive number, got {factor!r}")
     return np.array([0.0 if name in left_out else 1.0 / speed.get(name, 1.0) for name in prefixes])
-
-
-def _prefix_numbers(recording: RecordedData) -> NDArray[np.int64]:
-    """Return the number of each group's prefix."""
-    prefixes = dict.fromkeys(group.prefix for group in recording.groups)
-    numbers = {name: i for i, name in enumerate(prefixes)}
-    return np.array([numbers[group.prefix] for group in recording.groups], np.int64)
 
 
 def makespan_of(recording: RecordedData, runs: Sequence[Run]) -> float:

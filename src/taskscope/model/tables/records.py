@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import accumulate
 from typing import Annotated, Any, Literal, TypeAlias
@@ -42,6 +42,7 @@ __all__ = [
     "flag_codes",
     "flag_of",
     "join_flags",
+    "number_prefixes",
     "split_flags",
 ]
 
@@ -125,6 +126,19 @@ class Group:
     colour: Annotated[
         int | None, About("The number of its prefix's colour, by first appearance in the session.")
     ] = None
+
+
+def number_prefixes(groups: Sequence[Group]) -> tuple[tuple[str, ...], NDArray[np.int64]]:
+    """Return the prefixes by first appearance, and the number that each group's has among them.
+
+    Examples
+    --------
+    >>> number_prefixes([Group(0, "add-1", "add"), Group(1, "inc-1", "inc"), Group(2, "add-2", "add")])
+    (('add', 'inc'), array([0, 1, 0]))
+    """
+    numbers: dict[str, int] = {}
+    of_groups = [numbers.setdefault(group.prefix, len(numbers)) for group in groups]
+    return tuple(numbers), np.array(of_groups, np.int64)
 
 
 @dataclass(frozen=True, slots=True)
