@@ -124,8 +124,7 @@ class Background:
         if self._stage != "withdrawn":
             return False
         self._wait_no_more()
-        self._answered.set()
-        self._session.cluster.awaited.discard(self._answered)
+        self._all_answered()
         return True
 
     def then(self, callback: Callable[[Recording], None]) -> None:
@@ -183,8 +182,11 @@ class Background:
             else:
                 self._finish(self._put(self._complete(left_s)))
         finally:
-            self._answered.set()
-            self._session.cluster.awaited.discard(self._answered)
+            self._all_answered()
+
+    def _all_answered(self) -> None:
+        self._answered.set()
+        self._session.cluster.awaited.discard(self._answered)
 
     def _put(self, recording: Recording) -> Recording:
         """Return the recording that was given out, with this in it, if it is the first that is."""

@@ -340,10 +340,8 @@ class Block:
         return [Message(recorder.now_s(), "warning", text)] if n else []
 
     def _earlier_runs(self, last_run: int) -> set[int]:
-        """Return the computes from before that the block seems to wait for.
-
-        Clusters were going on with them when it began, and they ended in it, or it began none of its own.
-        """
+        """Return the computes from before that the block seems to wait for."""
+        # Clusters were going on with them when it began, and they ended in it, or it began none of its own.
         if not self._going_before:
             return set()
         runs = self.session.recorder.runs(min(self._going_before), last_run)

@@ -154,7 +154,4 @@ class Intake:
         for run, rows in self.looks.fold(self._groups):
             self._holdings.append(rows)
             self._append_held(rows, None)
-            state = self._runs.get(run)
-            if state is not None and state.log is None:
-                # Nothing else wakes what has something to send.
-                self._runs.touch(run)
+            self._runs.touch_over(run)

@@ -164,10 +164,7 @@ class Recorder:
         """Add a cycle of samples of one run that others counted; see `StackLog.hand_over`."""
         self.stacks.hand_over(start_s, counted)
         with self._lock:
-            state = self._runs.get(run)
-            if state is not None and state.log is None:
-                # Nothing else wakes what has something to send.
-                self._runs.touch(run)
+            self._runs.touch_over(run)
 
     # Folded and read by one reader at a time --------------------------------------------------------------
 

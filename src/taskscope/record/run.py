@@ -535,6 +535,12 @@ class RunTable(Mapping[int, RunState]):
         self._versions[run] = self.version
         self._versions.move_to_end(run)
 
+    def touch_over(self, run: int) -> None:
+        """Count a run as changed if it is over: nothing else wakes what has something to send of it."""
+        state = self._states.get(run)
+        if state is not None and state.log is None:
+            self.touch(run)
+
     def since(self, version: int) -> list[Run]:
         """Return the runs that are new or changed since `version`, the one that changed last at the end."""
         changed = []

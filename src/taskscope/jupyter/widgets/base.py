@@ -162,16 +162,14 @@ class RecorderWidget(DOMWidget):  # type: ignore[misc]  # ipywidgets is untyped
                 show_error(error)
 
     def _catch_up(self) -> None:
-        """Set the traits anew, for who reads them, if a compute has ended since; they are sent in their turn.
-
-        While something computes they are as old as the publisher's last turn, half a second at most: whoever
-        reads them in a loop must not hold that up.
-        """
+        """Set the traits anew if a compute has ended since, for who reads them; they are sent in turn."""
         session, thread = self._session, threading.get_ident()
         if session is None or thread in (self._writer, self._teller):
             return
         session.cluster.catch_up()
         if session.recorder.is_computing():
+            # They are as old as the last turn of the publisher, half a second at most: who reads them in a loop
+            # must not hold that up.
             return
         while session.recorder.pull(_FOLD_S):
             pass
