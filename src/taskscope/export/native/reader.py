@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import json
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import fields, replace
 from datetime import datetime
-from itertools import pairwise
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, TypeAlias, TypeVar
@@ -22,9 +21,7 @@ from taskscope.codec import (
     Section,
     Values,
     budget_for,
-    is_constant,
     read_frames,
-    repeated,
 )
 from taskscope.errors import DamagedFileError, FileError
 from taskscope.export.native.checks import (
@@ -35,9 +32,21 @@ from taskscope.export.native.checks import (
     check_section,
     require,
 )
-from taskscope.model.keys import TEXT, KeyBlock
+from taskscope.export.native.columns import (
+    ByRun,
+    Keys,
+    Tasks,
+    as_runs,
+    counts_of,
+    grown,
+    is_sorted,
+    narrowed,
+    spans_of,
+    whole_numbers,
+)
+from taskscope.model.keys import KeyBlock
 from taskscope.model.recording import RecordedData
-from taskscope.model.streams import FILE, MAX_KEY_INTS
+from taskscope.model.streams import FILE
 from taskscope.model.tables.activities import NO_ACTIVITIES, ActivityColumns, ActivityRows, Transfer
 from taskscope.model.tables.columns import (
     MEASURED,
@@ -46,11 +55,9 @@ from taskscope.model.tables.columns import (
     narrow_times,
     round_down_f4,
     stored_measures,
-    wide_sizes,
 )
 from taskscope.model.tables.held import HeldRows
 from taskscope.model.tables.records import (
-    FLAGS,
     INTERRUPTED,
     Group,
     GroupTotal,
@@ -58,7 +65,6 @@ from taskscope.model.tables.records import (
     Message,
     Run,
     join_flags,
-    split_flags,
 )
 from taskscope.model.tables.resources import ResourceRows
 from taskscope.model.tables.stacks import NO_STACKS, Function, LineRows, StackColumns, StackRows
@@ -79,13 +85,10 @@ _RECORD_BYTES = 400
 _GRAPH_BYTES = 3_000
 """… what a graph or a block does, however few rows it has."""
 
-_AT_ONCE = 2**16
-
 _RECORDS = {
     "groups", "lanes", "runs", "messages", "workers", "worker_samples", "transfers", "metrics", "functions",
     "totals",
 }  # fmt: skip
-_INTS = tuple(f"i{i}" for i in range(MAX_KEY_INTS))
 
 
 def load(path: str | PathLike[str], *, partial: bool = False, max_bytes: int | None = None) -> RecordedData:
@@ -172,8 +175,8 @@ class _Tables:
             self._columns["keys"]["enter"][np.asarray(columns["key"], np.int32)] = columns["time_s"]
             return
         read = self._columns[name]
-        for column, values in _narrowed(name, columns).items():
-            read[column] = _joined(read[column], values) if column in read else values
+        for column, values in narrowed(name, columns).items():
+            read[column] = grown(read[column], values) if column in read else values
 
     def _replace(self, name: str, columns: _Columns, n: int) -> None:
         for row in _rows(columns, n):
@@ -209,8 +212,8 @@ class _Tables:
         DamagedFileError
             If it contradicts itself.
         """
-        keys = _Keys(self._column("keys", "run"), sorted(self._graphs))
-        tasks = _Tasks(self._column)
+        keys = Keys(self._column("keys", "run"), sorted(self._graphs))
+        tasks = Tasks(self._column)
         tasks.meter({column.name: self._column("metered", column.name) for column in FILE["metered"].columns})
         now_s = float(self._state["now_s"])
         require(not np.isnan(now_s), "a batch says how late it is")
@@ -255,14 +258,14 @@ class _Tables:
             raise DamagedFileError(f"its metadata are no JSON: {error}") from error
         return check_metadata(found)
 
-    def _blocks(self, keys: _Keys, rows: _Columns) -> Iterator[RowBlock]:
+    def _blocks(self, keys: Keys, rows: _Columns) -> Iterator[RowBlock]:
         """Yield tasks in their order, one block for those of one run that follow each other."""
         run, task = keys.found(rows["key"])
         order: NDArray[np.intp] | None = None
-        if not _is_sorted(run) and np.count_nonzero(run[1:] != run[:-1]) > 1_000 + len(run) // 100:
+        if not is_sorted(run) and np.count_nonzero(run[1:] != run[:-1]) > 1_000 + len(run) // 100:
             order = np.argsort(run, kind="stable")
             run = run[order]
-        spans = _spans(run)
+        spans = spans_of(run)
         self._budget.charge(_GRAPH_BYTES * len(spans))
         columns = {**rows, "task": task}
         if order is not None:
@@ -279,7 +282,7 @@ class _Tables:
                 **stored_measures(part, last - first),
             )
 
-    def _in_flight(self, tasks: _Tasks, now_s: float) -> _Columns:
+    def _in_flight(self, tasks: Tasks, now_s: float) -> _Columns:
         """Return tasks that were in flight as interrupted now, but those that have ended since."""
         key, start = self._column("running", "key"), self._column("running", "start_s")
         lane, observed = self._column("running", "lane"), self._column("running", "observed_by")
@@ -294,7 +297,7 @@ class _Tables:
             "flags": join_flags({"status": INTERRUPTED, "observed_by": observed[new]}),
         }
 
-    def _entered(self, keys: _Keys, data: _ByRun) -> dict[int, NDArray[Any]]:
+    def _entered(self, keys: Keys, data: ByRun) -> dict[int, NDArray[Any]]:
         """Return when each key of a graph entered the cache; data did when the compute began."""
         landed = self._column("keys", "enter").astype(np.float64, copy=False)
         found = {}
@@ -304,7 +307,7 @@ class _Tables:
             found[run] = narrow_times(enter, start_s)
         return found
 
-    def _made_graphs(self, keys: _Keys, tasks: _Columns) -> Iterator[tuple[int, GraphColumns]]:
+    def _made_graphs(self, keys: Keys, tasks: _Columns) -> Iterator[tuple[int, GraphColumns]]:
         data = keys.by_run(self._column("data", "key"))
         # First, for nothing takes more room, and then that is free.
         entered = self._entered(keys, data)
@@ -332,7 +335,7 @@ class _Tables:
                 GraphColumns(
                     keys=blocks.get(run, KeyBlock.concat([])),
                     group=groups[keys.rows(run)].astype(np.uint32, copy=False),
-                    n_dependencies=_narrow(_counts(of, n)) if is_known else np.zeros(n, np.uint8),
+                    n_dependencies=counts_of(of, n) if is_known else np.zeros(n, np.uint8),
                     edges=keys.numbers(needed[rows]) if is_known else np.empty(0, np.int32),
                     enter=entered[run] if is_known else np.full(n, np.nan),
                     enter_zero=start_s,
@@ -348,7 +351,7 @@ class _Tables:
                 ),
             )
 
-    def _errors(self, keys: _Keys, tasks: _Columns) -> dict[int, dict[int, str]]:
+    def _errors(self, keys: Keys, tasks: _Columns) -> dict[int, dict[int, str]]:
         texts = self._texts("errors", "text")
         errors: dict[int, dict[int, str]] = defaultdict(dict)
         rows = np.flatnonzero(tasks["error"] >= 0)
@@ -376,7 +379,7 @@ class _Tables:
         )
         n_all = n_keys.astype(np.uint32)
         return HeldRows(
-            _as_runs(run),
+            as_runs(run),
             group.astype(np.uint32),
             time.astype(np.float64),
             n_all,
@@ -386,7 +389,7 @@ class _Tables:
             n_all,
         )
 
-    def _activities(self, keys: _Keys) -> ActivityColumns:
+    def _activities(self, keys: Keys) -> ActivityColumns:
         key = self._column("activities", "key").astype(np.int64)
         if not len(key):
             return NO_ACTIVITIES
@@ -442,8 +445,8 @@ class _Tables:
         parts = {name: self._column("stacks", name)[first:] for name in self._stack_names()}
         still_open = {name: self._column("open_stacks", name) for name in self._stack_names()}
         joined = {name: np.concatenate((parts[name], still_open[name])) for name in parts}
-        node = _places(joined["call"])
-        parent = _places(self._column("calls", "parent"))
+        node = whole_numbers(joined["call"])
+        parent = whole_numbers(self._column("calls", "parent"))
         require((parent < np.arange(len(parent))).all(), "calls stand after their caller")
         stacks = StackColumns(
             functions=tuple(self._records("functions", Function)),
@@ -453,7 +456,7 @@ class _Tables:
             workers=tuple(self._texts("stack_workers", "name")),
             rows=StackRows(
                 joined["start_s"].astype(np.float64),
-                _as_runs(joined["run"]),
+                as_runs(joined["run"]),
                 joined["prefix"].astype(np.uint32),
                 joined["worker"].astype(np.uint32),
                 node,
@@ -517,243 +520,6 @@ class _Tables:
         # They are written last.
         if not recording.metrics and any(run.is_on_cluster for run in recording.runs):
             yield "metrics"
-
-
-class _Keys:
-    """Which run and which number in its graph each row of `keys` is."""
-
-    def __init__(self, run: NDArray[Any], known: Sequence[int]) -> None:
-        self._run = _as_runs(run)
-        self._is_one = len(run) > 0 and bool((self._run == self._run[0]).all())
-        require(np.isin(_distinct(self._run), known).all(), "a key is of a graph")
-        self._rows: dict[int, slice | NDArray[np.int64]] = {}
-        self._task = np.empty(0 if self._is_one else len(run), np.int32)
-        if self._is_one:
-            self._rows[int(self._run[0])] = slice(0, len(run))
-            return
-        order = np.arange(len(run)) if _is_sorted(self._run) else np.argsort(self._run, kind="stable")
-        for first, last in _spans(self._run[order]):
-            rows = order[first:last]
-            self._rows[int(self._run[rows[0]])] = rows
-            self._task[rows] = np.arange(len(rows), dtype=np.int32)
-
-    def n(self, run: int) -> int:
-        return len(self._run[self.rows(run)])
-
-    def rows(self, run: int) -> slice | NDArray[np.int64]:
-        """Return what picks the keys of a run out of columns of all keys."""
-        return self._rows.get(run, slice(0))
-
-    def found(self, rows: NDArray[Any]) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
-        """Return runs and numbers in their graphs of rows of `keys`."""
-        if self._is_one:
-            # What refers to them was checked as it was decoded.
-            return np.broadcast_to(self._run[0], len(rows)), rows.astype(np.int32, copy=False)
-        rows = rows.astype(np.int64, copy=False)
-        return self._run[rows], self._task[rows]
-
-    def numbers(self, rows: NDArray[Any]) -> NDArray[np.int32]:
-        return self.found(rows)[1]
-
-    def by_run(self, rows: NDArray[Any]) -> _ByRun:
-        return _ByRun(*self.found(rows))
-
-    def are_of(self, rows: NDArray[Any], others: _ByRun) -> bool:
-        """Whether rows are of the same runs as these others, one by one."""
-        return bool((self.found(rows)[0] == others.run).all())
-
-    def blocks(
-        self, dims: NDArray[Any], ints: NDArray[Any], texts: Sequence[str | None]
-    ) -> dict[int, KeyBlock]:
-        """Return the keys of each graph; `texts` are of those that are text."""
-        dims = dims.astype(np.uint8, copy=False)
-        whole = KeyBlock(dims, ints.astype(np.int32, copy=False), tuple(text or "" for text in texts))
-        return {
-            run: whole if isinstance(rows, slice) else whole.take(rows) for run, rows in self._rows.items()
-        }
-
-
-class _ByRun:
-    """Rows of a table of keys, to be had by run."""
-
-    def __init__(self, run: NDArray[np.int32], task: NDArray[np.int32]) -> None:
-        self.run = run
-        self._task = task
-        self._is_one = is_constant(run)
-        self._order = None if _is_sorted(run) else np.argsort(run, kind="stable")
-        self._sorted = run if self._order is None else run[self._order]
-
-    def of(self, run: int) -> tuple[Any, NDArray[np.int32]]:
-        """Return the places of a run's rows, and the numbers of their keys."""
-        if self._is_one:
-            mine = slice(len(self._task) if len(self.run) and self.run[0] == run else 0)
-            return mine, self._task[mine]
-        first, last = np.searchsorted(self._sorted, [run, run + 1])
-        rows: Any = slice(first, last) if self._order is None else self._order[first:last]
-        return rows, self._task[rows]
-
-    def spread(self, run: int, n: int, values: NDArray[Any], none: float) -> NDArray[np.float64]:
-        """Return a column with an element for each key of a run: what was told last of it."""
-        rows, of = self.of(run)
-        found: NDArray[np.float64]
-        if len(of) == n and (of == np.arange(n)).all():
-            found = values[rows].astype(np.float64)
-        else:
-            found = np.full(n, none)
-            found[of] = values[rows]
-        return found
-
-
-_TASK_TYPES = {
-    "key": "i4",
-    "start": "f8",
-    "duration": "f4",
-    "lane": "u2",
-    "flags": "u1",
-    "error": "i4",
-}
-"""What columns of tasks' rows are kept as until all have come, but for what is measured."""
-
-
-class _Tasks:
-    """The rows of tasks, as columns of `RowBlock` with the rows of their keys."""
-
-    def __init__(self, column: Callable[[str, str], NDArray[Any]]) -> None:
-        self._columns = {
-            **{name: column("tasks", name).astype(kind, copy=False) for name, kind in _TASK_TYPES.items()},
-            **{name: column("tasks", name) for name in MEASURED},
-        }
-        self.n = len(self._columns["key"])
-
-    def rows(self) -> _Columns:
-        return self._columns
-
-    def meter(self, told: _Columns) -> None:
-        """Take in CPU time that was told later than the tasks."""
-        if not len(told["key"]):
-            return
-        key, start = self._columns["key"], self._columns["start"]
-        near = np.flatnonzero(np.isin(key, told["key"]))
-        names = zip(key[near].tolist(), start[near].tolist(), strict=True)
-        rows = dict(zip(names, near.tolist(), strict=True))
-        # Of a killed process it may be told of tasks that are not.
-        those = zip(told["key"].tolist(), told["start_s"].tolist(), strict=True)
-        found = np.array([rows.get(name, -1) for name in those])
-        rows_of, cpu = found[found >= 0], told["cpu_s"][found >= 0]
-        require((cpu >= 0).all(), "CPU time is not negative")
-        self._columns["cpu_s"][rows_of] = np.minimum(cpu, self._columns["duration"][rows_of])
-        codes = split_flags(self._columns["flags"][rows_of]) | {"cpu_from": told["cpu_from"][found >= 0]}
-        self._columns["flags"][rows_of] = join_flags(codes)
-
-    def last_stop_s(self) -> float:
-        return float((self._columns["start"] + self._columns["duration"]).max()) if self.n else -np.inf
-
-
-def _narrowed(name: str, columns: _Columns) -> _Columns:
-    """Return columns as they are kept until all have come."""
-    if name == "keys":
-        return _narrowed_keys(columns)
-    if name == "dependencies":
-        # Fewer than 2**31 keys fit into any file that is read.
-        return {name: rows.astype(np.int32) for name, rows in columns.items()}
-    if name != "tasks":
-        return columns
-    require((np.asarray(columns["lane"]) < 2**16).all(), "a lane must be known")
-    return {
-        "key": columns["key"].astype(np.int32),
-        "start": columns["stop_s"] - columns["duration_s"],
-        "duration": round_down_f4(columns["duration_s"]),
-        **stored_measures(columns, len(columns["key"])),
-        "lane": columns["lane"].astype(np.uint16),
-        "flags": join_flags({name: columns[name] for name in FLAGS}),
-        "error": _places(columns["error"]),
-    }
-
-
-def _joined(values: Any, more: Any) -> Any:  # noqa: ANN401 - arrays, or lists of texts
-    """Return a column that goes on, which grows where it is: parts would lie between what is let go of."""
-    if isinstance(values, list):
-        values.extend(more)
-        return values
-    n = len(values)
-    if is_constant(values) and is_constant(more) and values[0] == more[0]:
-        return repeated(values[:1], n + len(more))
-    if values.dtype != more.dtype:
-        # Of sizes alone, of which those of one part may need no more than 32 bits.
-        values, more = wide_sizes(values), wide_sizes(more)
-    grown = values if values.flags.owndata and values.flags.writeable else values.copy()
-    grown.resize(n + len(more), refcheck=False)
-    grown[n:] = more
-    return grown
-
-
-def _narrowed_keys(columns: _Columns) -> _Columns:
-    dims, texts = columns["dims"], columns["key_text"]
-    is_text = dims == TEXT
-    require(
-        (is_text | (dims <= MAX_KEY_INTS)).all(), f"a key has at most {MAX_KEY_INTS} integers, or is text"
-    )
-    found = [texts[row] for row in np.flatnonzero(is_text).tolist()]
-    require(None not in found, "a key that is text has one")
-    n_ints = np.where(is_text, 0, dims)
-    most = int(n_ints.max())
-    ints = np.stack([columns[name] for name in _INTS[:most]], axis=1) if most else np.empty((len(dims), 0))
-    require(((ints >= -(2**31)) & (ints < 2**31)).all(), "an integer of a key must be possible")
-    is_one = np.arange(most) < n_ints[:, None]
-    return {
-        "run": _as_runs(columns["run"]),
-        "group": columns["group"].astype(np.uint32),
-        "dims": dims.astype(np.uint8),
-        "ints": ints[is_one].astype(np.int32),
-        "key_text": found,
-        "enter": np.full(len(dims), np.nan),
-    }
-
-
-def _is_sorted(run: NDArray[np.int32]) -> bool:
-    return is_constant(run) or bool((run[1:] >= run[:-1]).all())
-
-
-def _distinct(run: NDArray[np.int32]) -> NDArray[np.int32]:
-    """Return the numbers that occur, some of them maybe more than once."""
-    return run[np.concatenate(([True], run[1:] != run[:-1]))] if len(run) else run
-
-
-def _spans(run: NDArray[np.int32]) -> list[tuple[int, int]]:
-    """Return first and last of each stretch of equal numbers."""
-    if is_constant(run):
-        return [(0, len(run))]
-    ends = [*(np.flatnonzero(run[1:] != run[:-1]) + 1).tolist(), len(run)]
-    return list(pairwise([0, *ends])) if len(run) else []
-
-
-def _as_runs(run: NDArray[Any]) -> NDArray[np.int32]:
-    require(((run >= 0) & (run < 2**31)).all(), "the number of a run must be possible")
-    return _each(lambda run: run.astype(np.int32, copy=False), run)
-
-
-def _places(values: NDArray[Any]) -> NDArray[np.int32]:
-    """Return whole numbers, -1 where there is none."""
-    return _each(lambda values: np.nan_to_num(values, nan=-1.0).astype(np.int32), values)
-
-
-def _each(change: Callable[[NDArray[Any]], NDArray[Any]], values: NDArray[Any]) -> NDArray[Any]:
-    """Return a column that is changed number by number; of one that repeats a number, only that is."""
-    return repeated(change(values[:1]), len(values)) if is_constant(values) else change(values)
-
-
-def _counts(of: NDArray[np.int32], n: int) -> NDArray[np.uint32]:
-    """Return how often each of `n` numbers is in a column that never falls."""
-    counts = np.zeros(n, np.uint32)
-    # All at once, it and its 64 bits would be the most that loading takes.
-    for first in range(0, len(of), _AT_ONCE):
-        part = of[first : first + _AT_ONCE]
-        counts[part[0] : part[-1] + 1] += np.bincount(part - part[0]).astype(np.uint32)
-    return counts
-
-
-def _narrow(counts: NDArray[Any]) -> NDArray[Any]:
-    return counts.astype(np.uint8 if not len(counts) or counts.max() < 256 else np.uint32)
 
 
 def _listed(values: Values) -> list[Any]:

@@ -168,7 +168,7 @@ class RecorderWidget(DOMWidget):  # type: ignore[misc]  # ipywidgets is untyped
             return
         session.cluster.catch_up()
         if session.recorder.is_computing():
-            # They are as old as the last turn of the publisher, half a second at most: who reads them in a loop
+            # They are as old as the last turn of the publisher, half a second at most: a loop that reads them
             # must not hold that up.
             return
         while session.recorder.pull(_FOLD_S):
