@@ -33,7 +33,7 @@ from taskscope.analysis.totals import (
     measure_executing,
     measure_totals,
 )
-from taskscope.model.recording import RecordedData
+from taskscope.model.recording import RecordedData, count_tasks
 from taskscope.model.tables.records import CLUSTER, Message
 
 __all__ = [
@@ -184,7 +184,7 @@ def _at_the_peak(recording: RecordedData) -> list[tuple[str, str]]:
     """Return what the bytes at the peak were, where they are many more than before the first task."""
     most = recording.resources.most_bytes()
     has_grown = len(most) > 0 and most.max() - most[0] >= _MANY_BYTES
-    if sum(map(len, recording.blocks)) > MAX_EXPLAINED or not (has_grown or recording.workers):
+    if count_tasks(recording) > MAX_EXPLAINED or not (has_grown or recording.workers):
         return []
     peak = memory_peak(recording)
     # Without what tasks had there is little that the line above it does not say.
@@ -275,7 +275,7 @@ def _said(messages: Sequence[Message]) -> list[str]:
 
 def _why(recording: RecordedData) -> list[str]:
     """Return what made it slow, where that can be told at once and a person would have felt it."""
-    if not recording.runs or sum(map(len, recording.blocks)) > MAX_EXPLAINED:
+    if not recording.runs or count_tasks(recording) > MAX_EXPLAINED:
         return []
     explained = explain(recording)
     felt = [finding for finding in explained.findings if finding.worth_s >= _FELT_S]

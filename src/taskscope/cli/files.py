@@ -11,6 +11,7 @@ from pathlib import Path
 
 from taskscope.analysis.quantities import plural, printable
 from taskscope.cli.main import EXPORTS
+from taskscope.model.recording import count_tasks
 from taskscope.recording import Recording, load
 from taskscope.recording import compare as compare_recordings
 
@@ -89,7 +90,7 @@ def _sizes(recording: Recording) -> dict[str, int]:
     """Return how many rows the tables have that a recording is made of."""
     return {
         "runs": len(recording.runs),
-        "tasks": sum(map(len, recording.blocks)),
+        "tasks": count_tasks(recording),
         "resources": len(recording.resources),
         "dependencies": sum(len(graph.edges) for graph in recording.graphs.values()),
         "messages": len(recording.messages),

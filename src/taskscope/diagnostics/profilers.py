@@ -28,6 +28,7 @@ from taskscope.diagnostics.results import (
 from taskscope.diagnostics.window import ExplicitHooks, Metric, Sampling, Window
 from taskscope.errors import OptionError, TaskscopeError
 from taskscope.export.atomic import check_writable, write_atomically
+from taskscope.model.recording import count_tasks
 from taskscope.options import Options
 from taskscope.recording import Recording
 from taskscope.sources.cell import in_kernel
@@ -198,7 +199,7 @@ class Profiler(RecordedProfiler[TaskData]):
 
         window = self._window
         recording, origin = window.recording(), window.recorder.origin
-        texts = task_texts(recording, window.runs) if sum(map(len, recording.blocks)) <= MAX_GLYPHS else None
+        texts = task_texts(recording, window.runs) if count_tasks(recording) <= MAX_GLYPHS else None
         return plot_tasks(recording, zero_s - origin, until_s - origin, texts=texts, **options)
 
     def _rows(self) -> Iterator[TaskData]:

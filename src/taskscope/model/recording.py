@@ -43,7 +43,7 @@ from taskscope.schema import Column, shown
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["Identify", "LogEnds", "Part", "RecordedData", "join_rows", "key_sizes"]
+__all__ = ["Identify", "LogEnds", "Part", "RecordedData", "count_tasks", "join_rows", "key_sizes"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -186,10 +186,15 @@ class RecordedData:
 
     def __repr__(self) -> str:
         """Return one line that says what is in it."""
-        n_tasks = sum(map(len, self.blocks))
+        n_tasks = count_tasks(self)
         states = ", ".join(sorted({r.status for r in self.runs})) or "empty"
         dropped = f", {self.dropped:,} dropped" if self.dropped else ""
         return f"<Recording: {len(self.runs)} runs ({states}), {n_tasks:,} tasks{dropped}>"
+
+
+def count_tasks(recording: RecordedData) -> int:
+    """Return how many tasks a recording holds."""
+    return sum(map(len, recording.blocks))
 
 
 class _Identifier:

@@ -19,7 +19,7 @@ from taskscope.analysis.display.page_tables import RowLinks, recorded_frames
 from taskscope.analysis.explain.critical_path import critical_path
 from taskscope.analysis.quantities import format_count
 from taskscope.analysis.summary import MAX_EXPLAINED
-from taskscope.model.recording import RecordedData
+from taskscope.model.recording import RecordedData, count_tasks
 
 __all__ = [
     "MAX_FRAME_LINK_BYTES",
@@ -84,11 +84,6 @@ def _source(script: bytes) -> str:
     return f"'sha256-{base64.b64encode(hashlib.sha256(script).digest()).decode('ascii')}'"
 
 
-def count_tasks(recording: RecordedData) -> int:
-    """Return how many tasks a recording holds."""
-    return sum(map(len, recording.blocks))
-
-
 def page_tick_s(recording: RecordedData) -> float:
     """Return what a page rounds times to.
 
@@ -96,7 +91,7 @@ def page_tick_s(recording: RecordedData) -> float:
     rounded down to 1, 2 or 5 of a power of ten, if that is more.
     """
     durations = [np.asarray(block.duration, np.float64).sum() for block in recording.blocks]
-    n_tasks = sum(map(len, recording.blocks))
+    n_tasks = count_tasks(recording)
     if n_tasks <= _MANY_TASKS:
         return TICK_S
     wanted = sum(durations) / n_tasks / _TICKS_PER_TASK

@@ -22,7 +22,7 @@ from taskscope.analysis.explain.schedule import (
 )
 from taskscope.analysis.quantities import format_count, format_duration, format_percent, plural, printable
 from taskscope.model.frames import frame_of
-from taskscope.model.recording import RecordedData
+from taskscope.model.recording import RecordedData, count_tasks
 from taskscope.model.tables.activities import ACTIVITIES, FAILED_ATTEMPT
 
 if TYPE_CHECKING:
@@ -296,7 +296,7 @@ _MAX_PARTS = 12
 def critical_path(recording: RecordedData, run: int | None = None) -> CriticalPath:
     """Return the tasks and waits that set how long a compute took, or all of them."""
     runs = own_runs(recording, run)
-    n_rows = sum(map(len, recording.blocks))
+    n_rows = count_tasks(recording)
     slack_s = np.full(n_rows, np.nan)
     found: _Steps = [np.empty((7, 0), np.int64)]
     if not runs:

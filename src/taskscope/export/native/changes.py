@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from taskscope.analysis.redaction import Redact, Redaction, without_credentials
 from taskscope.export.native.writer import FileWriter, stack_columns
-from taskscope.model.recording import LogEnds, RecordedData
+from taskscope.model.recording import LogEnds, RecordedData, count_tasks
 from taskscope.model.tables.activities import ActivityRows
 from taskscope.model.tables.columns import RowBlock
 from taskscope.model.tables.records import Message, flag_codes
@@ -137,7 +137,7 @@ class Changes:
             writer.add_lines(stacks)
         writer.add_records("metrics", list(map(redaction.metric, recording.metrics)))
         writer.add_records("totals", list(map(redaction.total, recording.totals)))
-        n_all = recording.dropped + sum(map(len, recording.blocks))
+        n_all = recording.dropped + count_tasks(recording)
         writer.standing = {}
         writer.state |= {
             "now_s": recording.now_s,

@@ -15,7 +15,7 @@ from taskscope.analysis.quantities import format_duration
 from taskscope.codec import LIMITS, Encoder, Section, Values
 from taskscope.model.clock import TICK_S
 from taskscope.model.keys import KeyBlock
-from taskscope.model.recording import RecordedData
+from taskscope.model.recording import RecordedData, count_tasks
 from taskscope.model.streams import FILE
 from taskscope.model.tables.activities import ActivityRows, Transfer
 from taskscope.model.tables.columns import GraphColumns, RowBlock
@@ -503,7 +503,7 @@ def write(recording: RecordedData, file: BinaryIO) -> None:
     writer = FileWriter(file, recording.started_at, recording.zero_s, now_s=recording.now_s, grows=False)
     writer.state = {
         "now_s": recording.now_s,
-        "n_tasks": sum(map(len, recording.blocks)),
+        "n_tasks": count_tasks(recording),
         "n_dropped": recording.dropped,
         "n_activities_dropped": recording.activities.dropped,
         "cache_unknown": "cache" in recording.unknown,

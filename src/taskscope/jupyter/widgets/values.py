@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from taskscope.analysis.progress import Progress, headline, measure_progress
 from taskscope.analysis.time_left import Estimates, prefix_progress
 from taskscope.jupyter.widgets.window import Window
-from taskscope.model.recording import RecordedData
+from taskscope.model.recording import RecordedData, count_tasks
 from taskscope.model.tables.workers import Scheduled
 from taskscope.record import Recorder
 from taskscope.wire import wire_text
@@ -89,7 +89,7 @@ def gantt_values(recorder: Recorder, window: Window) -> Mapping[str, object]:
 def still_gantt_values(recording: RecordedData) -> Mapping[str, object]:
     """Return the same for a recording."""
     lanes = {int(lane) for block in recording.blocks for lane in set(block.lane.tolist())}
-    return {"n_tasks": sum(map(len, recording.blocks)), "n_lanes": len(lanes), "dropped": recording.dropped}
+    return {"n_tasks": count_tasks(recording), "n_lanes": len(lanes), "dropped": recording.dropped}
 
 
 def _finite(value: float | None) -> float | None:
