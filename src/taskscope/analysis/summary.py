@@ -10,6 +10,7 @@ import numpy as np
 
 from taskscope.analysis.explain.findings import explain
 from taskscope.analysis.memory_peak import memory_peak
+from taskscope.analysis.metered import ExecuteTotals, cpu_by_prefix, measure_executing
 from taskscope.analysis.process_cpu import process_cpu
 from taskscope.analysis.quantities import (
     UNKNOWN,
@@ -22,15 +23,12 @@ from taskscope.analysis.quantities import (
     printable,
 )
 from taskscope.analysis.totals import (
-    ExecuteTotals,
     OthersTotals,
     Outcomes,
     PrefixTotal,
     State,
     Totals,
     WorkersTotals,
-    cpu_by_prefix,
-    measure_executing,
     measure_totals,
 )
 from taskscope.model.recording import RecordedData, count_tasks

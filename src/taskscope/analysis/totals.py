@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections import defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import Literal, TypeAlias
@@ -28,10 +27,9 @@ from taskscope.model.tables.records import (
     number_prefixes,
 )
 from taskscope.model.tables.resources import ResourceRows
-from taskscope.model.tables.workers import PrefixSeconds, WorkerSample, is_on_cpu
+from taskscope.model.tables.workers import WorkerSample
 
 __all__ = [
-    "ExecuteTotals",
     "OthersTotals",
     "Outcomes",
     "PrefixTotal",
@@ -41,14 +39,11 @@ __all__ = [
     "WorkersTotals",
     "add_samples",
     "count_others",
-    "cpu_by_prefix",
-    "measure_executing",
     "measure_others",
     "measure_outcomes",
     "measure_totals",
     "own_part",
     "runs_of_others",
-    "seconds_by_prefix",
     "state_of",
     "union_s",
     "were_seen",
@@ -342,61 +337,6 @@ class WorkersTotals:
     def peak_bytes(self) -> float | None:
         """The most resident memory of any worker."""
         return None if self.peak is None else self.peak.rss_bytes
-
-
-@dataclass(frozen=True, slots=True)
-class ExecuteTotals:
-    """Where the time of executing tasks went, as a cluster's workers metered it.
-
-    Parameters
-    ----------
-    cpu_s, off_cpu_s
-        On the CPU of the tasks' threads, and off it, in tasks that finished.
-    others
-        What else it went to, and how many seconds, most first.
-    """
-
-    cpu_s: float
-    off_cpu_s: float
-    others: tuple[tuple[str, float], ...]
-
-    @property
-    def seconds(self) -> float:
-        """All of it."""
-        return self.cpu_s + self.off_cpu_s + sum(seconds for _, seconds in self.others)
-
-
-def cpu_by_prefix(recording: RecordedData) -> dict[str, float]:
-    """Return what workers of a cluster metered of the CPU time of tasks that finished, by prefix."""
-    seconds: defaultdict[str, float] = defaultdict(float)
-    for metric in recording.metrics:
-        seconds[metric.prefix] += metric.seconds if is_on_cpu(metric.activity) else 0.0
-    return dict(seconds)
-
-
-def seconds_by_prefix(recording: RecordedData) -> list[PrefixSeconds]:
-    """Return what executing tasks spent their time on, by compute and prefix, of all workers together."""
-    seconds: defaultdict[tuple[int, str, str], float] = defaultdict(float)
-    for metric in recording.metrics:
-        if metric.seconds:
-            seconds[metric.run, metric.prefix, metric.activity] += metric.seconds
-    return [PrefixSeconds(*name, total) for name, total in seconds.items()]
-
-
-def measure_executing(recording: RecordedData) -> ExecuteTotals | None:
-    """Return where the time of executing tasks went; None where no worker told."""
-    cpu_s = off_cpu_s = 0.0
-    others: defaultdict[str, float] = defaultdict(float)
-    for metric in recording.metrics:
-        on_cpu = is_on_cpu(metric.activity)
-        if on_cpu:
-            cpu_s += metric.seconds
-        elif on_cpu is not None:
-            off_cpu_s += metric.seconds
-        elif metric.seconds:
-            others[metric.activity] += metric.seconds
-    most = sorted(others.items(), key=lambda item: -item[1])
-    return ExecuteTotals(cpu_s, off_cpu_s, tuple(most)) if recording.metrics else None
 
 
 def _measure_workers(recording: RecordedData) -> WorkersTotals:

@@ -28,7 +28,6 @@ __all__ = [
     "PackedLinks",
     "PackedPath",
     "PageScript",
-    "count_tasks",
     "data_json",
     "escaped_json",
     "links_note",

@@ -8,11 +8,10 @@ from html import escape
 from taskscope.analysis.redaction import redacted
 from taskscope.analysis.summary import Summary
 from taskscope.analysis.totals import Totals
-from taskscope.model.recording import RecordedData
+from taskscope.model.recording import RecordedData, count_tasks
 from taskscope.report.embed import (
     MAX_FRAME_LINK_BYTES,
     PackedLinks,
-    count_tasks,
     links_note,
     pack_links,
     report_script,

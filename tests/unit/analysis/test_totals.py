@@ -1,24 +1,11 @@
 from __future__ import annotations
 
 import math
-from dataclasses import replace
-
-import pytest
 
 from taskscope.analysis.time_left import prefix_progress
-from taskscope.analysis.totals import (
-    ExecuteTotals,
-    Outcomes,
-    PrefixTotal,
-    Totals,
-    cpu_by_prefix,
-    measure_executing,
-    measure_totals,
-)
+from taskscope.analysis.totals import Outcomes, PrefixTotal, Totals, measure_totals
 from taskscope.model.tables.records import PrefixProgress
-from taskscope.model.tables.workers import Metric
 from tests.support.recordings import recording_of, run_of
-from tests.support.shared_cases import shared_cases
 from tests.support.task_blocks import Row
 
 ROWS = [
@@ -80,15 +67,3 @@ def test_counts_per_compute_and_prefix_are_those_of_a_live_recorder() -> None:
         PrefixProgress(0, "inc", 2, 2, 0, 0, 0, 3.0, first_s=100.0),
         PrefixProgress(0, "add", 1, 0, 1, 0, 0, 1.0, first_s=101.0),
     ]
-
-
-@pytest.mark.parametrize(("activity", "is_of_cpu"), shared_cases("metered")["on the CPU"])
-def test_metered_seconds_are_on_the_cpu_or_off_it_as_in_live_charts(
-    activity: str,
-    is_of_cpu: bool | None,  # noqa: FBT001 - as the case has it
-) -> None:
-    metered = Metric(0, "tcp://a:1", "load", activity, 2.0, 0.0, 1.0)
-    recording = replace(recording_of(ROWS), metrics=(metered,))
-    sums = {True: (2.0, 0.0, ()), False: (0.0, 2.0, ()), None: (0.0, 0.0, ((activity, 2.0),))}
-    assert measure_executing(recording) == ExecuteTotals(*sums[is_of_cpu])
-    assert cpu_by_prefix(recording) == {"load": 2.0 if is_of_cpu else 0.0}
