@@ -165,7 +165,7 @@ def _facts(recording: RecordedData, totals: Totals) -> list[tuple[str, str]]:
 
 def _cpu_beside(recording: RecordedData) -> str:
     """Return what the process used besides its tasks' own threads, where that is a good part of it."""
-    if not len(recording.resources) or sum(map(len, recording.blocks)) > MAX_EXPLAINED:
+    if not len(recording.resources) or count_tasks(recording) > MAX_EXPLAINED:
         return ""
     used = process_cpu(recording)
     if not used.beside_s >= max(_FELT_S, _GOOD_PART * used.process_s):
