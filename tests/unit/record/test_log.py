@@ -120,6 +120,9 @@ def test_samples_of_a_window_are_those_of_its_time() -> None:
     for sample in [(1.0, math.nan, 1e6, 1, False), (2.0, 150.0, 2e6, 2, True), (3.0, 50.0, 3e6, 1, False)]:
         log.append(ResourceRows.of([sample]))
     assert repr(list(log.rows().between(0.0, 2.0).tuples())) == repr(
-        [(1.0, math.nan, 1e6, 1.0, 0.0, math.nan, math.nan), (2.0, 150.0, 2e6, 2.0, 1.0, math.nan, math.nan)]
+        [
+            (1.0, math.nan, 1e6, 1.0, 0.0, math.nan, math.nan, math.nan),
+            (2.0, 150.0, 2e6, 2.0, 1.0, math.nan, math.nan, math.nan),
+        ]
     )
     assert log.rows().between(2.0, math.inf).time.tolist() == [2.0, 3.0]
