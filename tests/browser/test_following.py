@@ -71,8 +71,7 @@ def pin_button(panel: Locator) -> Locator:
 
 def show_all_computes(panel: Locator) -> None:
     panel.get_by_role("button", name="More actions").click()
-    # By keys: a low panel shows only the beginning of its menu.
-    panel.get_by_role("menuitem", name="Show all computes").press("Enter")
+    panel.get_by_role("menuitem", name="Show all computes").click()
 
 
 def test_the_side_panel_follows_notebooks_and_consoles(lab: LabPage, shots: Path) -> None:

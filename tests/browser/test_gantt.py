@@ -28,6 +28,10 @@ COMPUTE = """def nap(*_):
 graph = {("load", i): (nap, i) for i in range(20)} | {("scale", i): (nap, ("load", i)) for i in range(20)}
 dask.threaded.get(graph, [("scale", i) for i in range(20)], num_workers=2);"""
 
+BESIDE = """menu => {
+  const [button, list] = [...menu.children].map(el => el.getBoundingClientRect());
+  return Math.min(Math.abs(list.top - button.bottom), Math.abs(button.top - list.bottom)) <= 3;
+}"""
 COUNT = """(colour) => {
   const canvas = document.querySelector('.tsk-gantt canvas');
   const { data } = canvas.getContext('2d').getImageData(0, 0, canvas.width, canvas.height);
@@ -151,6 +155,38 @@ def test_a_range_the_wheel_and_keys_zoom_and_the_kernel_hears_of_it(lab: LabPage
     assert wheeled[1] - wheeled[0] < moved[1] - moved[0]
     canvas(lab).dblclick(position={"x": 300, "y": 10})
     told(lab, "time_range", "null")
+
+
+def test_a_menu_is_whole_where_its_panel_is_low(lab: LabPage, shots: Path) -> None:
+    opened(lab, "\n" * 60)
+    chart(lab).evaluate("el => { el.parentElement.style.cssText = 'height: 70px; contain: strict'; }")
+    opener = chart(lab).get_by_role("button", name="More actions")
+    items = chart(lab).get_by_role("menuitem")
+    for _ in range(3):
+        opener.click()
+        expect(items.first).to_be_focused()
+        # What is clicked at the middle of each is that item, and nothing that lies over it or cuts it off.
+        hidden = items.evaluate_all(
+            """all => all.filter(item => {
+              const { left, top, width, height } = item.getBoundingClientRect();
+              return document.elementFromPoint(left + width / 2, top + height / 2) !== item;
+            }).map(item => item.textContent)"""
+        )
+        assert hidden == []
+        lab.page.screenshot(path=shots / "gantt-menu-low.png")
+        lab.page.keyboard.press("Escape")
+        expect(opener).to_be_focused()
+        expect(items).to_have_count(0)
+    opener.click()
+    expect(items.first).to_be_focused()
+    # It goes along with its button.
+    before, menu = opener.bounding_box(), chart(lab).locator(".tsk-menu").element_handle()
+    lab.page.locator(".jp-WindowedPanel-outer").first.evaluate("el => { el.scrollBy(0, 30); }")
+    lab.page.wait_for_function(BESIDE, arg=menu)
+    after = opener.bounding_box()
+    assert before is not None
+    assert after is not None
+    assert after["y"] < before["y"]
 
 
 def test_a_drag_on_the_ruler_tells_what_ran_there_until_escape(lab: LabPage, shots: Path) -> None:

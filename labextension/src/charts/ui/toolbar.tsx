@@ -74,6 +74,9 @@ function onToolbarKey(event: KeyboardEvent): void {
   }
 }
 
+/** Between a menu and its button, or the page's edge. */
+const EDGE_PX = 2;
+
 interface MenuProps extends MenuSpec {
   readonly tab: number;
   readonly focused: () => void;
@@ -86,11 +89,24 @@ class Menu extends Component<MenuProps, { readonly open: boolean }> {
   readonly #gone = new AbortController();
 
   override componentDidMount(): void {
+    const { signal } = this.#gone;
     document.addEventListener('pointerdown', event => {
       if (this.state.open && this.#el !== null && !event.composedPath().includes(this.#el)) {
         this.setState({ open: false });
       }
-    }, { signal: this.#gone.signal });
+    }, { signal });
+    // It stays with its button.
+    document.addEventListener('scroll', () => {
+      if (this.state.open) {
+        this.#place();
+      }
+    }, { signal, capture: true, passive: true });
+  }
+
+  override componentDidUpdate(_: MenuProps, before: { readonly open: boolean }): void {
+    if (before.open !== this.state.open) {
+      this.#place();
+    }
   }
 
   override componentWillUnmount(): void {
@@ -107,7 +123,7 @@ class Menu extends Component<MenuProps, { readonly open: boolean }> {
         >
           {text}
         </button>
-        <div class="tsk-menu-list" role="menu" aria-label={label} hidden={!open}>
+        <div class="tsk-menu-list" popover="manual" role="menu" aria-label={label} hidden={!open}>
           {items.map(({ text: item, act, hidden }) => (
             <button
               type="button" role="menuitem" tabIndex={-1} hidden={hidden === true}
@@ -127,6 +143,29 @@ class Menu extends Component<MenuProps, { readonly open: boolean }> {
 
   get #opener(): HTMLButtonElement | null {
     return this.#el?.querySelector('button') ?? null;
+  }
+
+  /** Above all else, where there is room for it: a low panel or cell cuts off what it holds. Old browsers have it below its button. */
+  #place(): void {
+    const [list, opener] = [this.#el?.querySelector<HTMLElement>('.tsk-menu-list'), this.#opener];
+    if (list === null || list === undefined || opener === null || !('showPopover' in list)) {
+      return;
+    }
+    if (!this.state.open) {
+      list.hidePopover();
+      return;
+    }
+    list.showPopover();
+    const { top, bottom, right } = opener.getBoundingClientRect();
+    const { clientWidth, clientHeight } = document.documentElement;
+    const below = clientHeight - bottom;
+    const isAbove = list.scrollHeight + 2 * EDGE_PX > below && top > below;
+    Object.assign(list.style, {
+      top: isAbove ? 'auto' : `${bottom + EDGE_PX}px`,
+      bottom: isAbove ? `${clientHeight - top + EDGE_PX}px` : 'auto',
+      right: `${Math.max(Math.min(clientWidth - right, clientWidth - list.offsetWidth - EDGE_PX), EDGE_PX)}px`,
+      maxHeight: `${(isAbove ? top : below) - 2 * EDGE_PX}px`
+    });
   }
 
   #items(): HTMLButtonElement[] {
@@ -188,7 +227,8 @@ export const TOOLBAR_CSS = `
   border: 1px solid var(--tsk-line); border-radius: 4px;
   background: var(--tsk-raised); box-shadow: 0 2px 10px rgb(0 0 0 / 22%);
 }
-.tsk-chart .tsk-toolbar .tsk-menu-list button { justify-content: flex-start; border-color: transparent; height: 26px; }
+.tsk-menu-list:popover-open { position: fixed; inset: auto; margin: 0; overflow: auto; }
+.tsk-chart .tsk-toolbar .tsk-menu-list button { flex: none; justify-content: flex-start; border-color: transparent; height: 26px; }
 .tsk-text-table:not(.tsk-hidden) { overflow: auto; max-height: 420px; margin: 8px 12px 0; }
 .tsk-text-table:focus-visible { outline: 2px solid var(--tsk-accent); }
 .tsk-chart .tsk-text-table table { border-collapse: collapse; margin: 0 0 10px; font: inherit; color: inherit; }
