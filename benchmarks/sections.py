@@ -41,6 +41,7 @@ SECTIONS = {
         Section("stall", "benchmarks.stall", _LONG_S),
         Section("retained", "benchmarks.retained"),
         Section("memory", "benchmarks.memory"),
+        Section("memory-peak", "benchmarks.memory_peak"),
         Section("files", "benchmarks.files --tables 1", _LONG_S),
         Section("files-live", "benchmarks.files --tables 2", in_quick=False),
         Section("files-killed", "benchmarks.files --tables 3", in_quick=False),

@@ -1,0 +1,97 @@
+"""Is the peak of memory the kernel's, and is who filled it found?
+
+Random graphs on threads: tasks of some prefixes do harmless work of several lengths, some with results that
+stay in memory; those of one, fewer of them, have a temporary array of 200 MB for 20 to 80 ms. The true peak is
+the most that these read of the kernel while they had theirs; the culprit is found where its prefix is first
+among tasks in flight. Three of four graphs are sampled at the default interval, 0.25 s, the others at 0.1 s.
+"""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+from functools import partial
+from random import Random
+
+import dask
+import numpy as np
+from dask.delayed import Delayed
+
+import taskscope
+from benchmarks.harness import Table, main, spread
+from benchmarks.memory import true_rss_bytes
+
+N_RUNS = 40
+CULPRIT = "transform"
+HARMLESS = ("load", "clean", "join", "score", "store")
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """One run: the true peak, what was recorded, and the prefix that is said to have had the most."""
+
+    true_bytes: float
+    recorded_bytes: float
+    sampled_bytes: float
+    first: str | None
+
+
+def harmless(wait_s: float, n_bytes: int) -> np.ndarray:
+    result = np.ones(n_bytes // 8)
+    time.sleep(wait_s)
+    return result
+
+
+def large(wait_s: float, n_bytes: int, readings: list[int]) -> float:
+    values = np.ones(n_bytes // 8)
+    readings.append(true_rss_bytes())
+    time.sleep(wait_s)
+    readings.append(true_rss_bytes())
+    return float(values[0])
+
+
+def workload(random: Random, n_bytes: int, readings: list[int]) -> list[Delayed]:
+    tasks = []
+    for prefix in random.sample(HARMLESS, random.randint(2, len(HARMLESS))):
+        size, most_s = random.choice([1_000, 100_000, 1_000_000]), random.uniform(0.02, 0.15)
+        for i in range(random.randint(20, 60)):
+            wait_s = random.uniform(0.2, 1.0) * most_s
+            tasks.append(dask.delayed(harmless)(wait_s, size, dask_key_name=f"{prefix}-{i}"))
+    for i in range(random.randint(10, 20)):
+        work = partial(large, random.uniform(0.02, 0.08), n_bytes, readings)
+        tasks.append(dask.delayed(work)(dask_key_name=f"{CULPRIT}-{i}"))
+    random.shuffle(tasks)
+    return tasks
+
+
+def seen(seed: int, n_bytes: int) -> Seen:
+    random, readings = Random(seed), list[int]()
+    tasks, dt = workload(random, n_bytes, readings), 0.25 if seed % 4 else 0.1
+    with taskscope.profile(display=False, dt=dt) as run:
+        dask.compute(*tasks, scheduler="threads", num_workers=random.choice([2, 3, 4]))
+    peak = run.recording.memory_peak()
+    in_flight = [part for part in peak.parts if part.kind == "tasks"]
+    first = max(in_flight, key=lambda part: part.nbytes, default=None)
+    sampled = float(run.recording.resources.rss_bytes.max())
+    return Seen(max(readings), peak.peak_bytes, sampled, None if first is None else first.prefix)
+
+
+def measure(*, quick: bool) -> list[Table]:
+    runs = [seen(seed, 200_000_000) for seed in range(4 if quick else N_RUNS)]
+    of_kernel = [100 * (run.recorded_bytes / run.true_bytes - 1) for run in runs]
+    of_samples = [100 * (run.sampled_bytes / run.true_bytes - 1) for run in runs]
+    n_found = sum(run.first == CULPRIT for run in runs)
+    rows = [
+        ["the kernel's mark", *_errors(of_kernel), f"{n_found} of {len(runs)}"],
+        ["the largest sample", *_errors(of_samples), ""],
+    ]
+    columns = ["peak by", "off from the true one, %", "most off, %", "culprit first"]
+    return [Table("The peak of memory, and who had it", columns, rows)]
+
+
+def _errors(percents: list[float]) -> tuple[str, str]:
+    return spread(percents, "{:+.1f}"), f"{max(percents, key=abs):+.1f}"
+
+
+if __name__ == "__main__":
+    main(__doc__, measure)
