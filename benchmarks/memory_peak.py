@@ -1,9 +1,10 @@
 """Is the peak of memory the kernel's, and is who filled it found?
 
 Random graphs on threads: tasks of some prefixes do harmless work of several lengths, some with results that
-stay in memory; those of one, fewer of them, have a temporary array of 200 MB for 20 to 80 ms. The true peak is
-the most that these read of the kernel while they had theirs; the culprit is found where its prefix is first
-among tasks in flight. Three of four graphs are sampled at the default interval, 0.25 s, the others at 0.1 s.
+stay in memory; those of one, fewer of them, have a temporary array of 200 MB for 20 to 80 ms. The true peak
+is the most that these read of the kernel while they had theirs; the culprit is found where its prefix is
+first among tasks in flight. Three of four graphs are sampled every 0.25 s, as is the default, the others
+every 0.1 s.
 """
 
 from __future__ import annotations

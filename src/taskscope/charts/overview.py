@@ -5,12 +5,14 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from bokeh.models import GridPlot
+from bokeh.models import GridPlot, Span
 from bokeh.plotting import figure
 from numpy.typing import NDArray
 
 from taskscope.analysis.cache_usage import Held, held_metrics
-from taskscope.analysis.display.colours import prefix_colours
+from taskscope.analysis.display.colours import LIGHT, prefix_colours
+from taskscope.analysis.memory_peak import memory_peak
+from taskscope.analysis.quantities import format_bytes
 from taskscope.charts.cache import plot_cache
 from taskscope.charts.canvas import add_note
 from taskscope.charts.dark import darken
@@ -44,10 +46,20 @@ def plot(recording: RecordedData, *, theme: str, palette: PaletteOption, **optio
         figures.append(
             plot_cache(held, metric, recording.zero_s, until_s, scheme=scheme, **{**options, "legend": False})
         )
+        _mark_peak(figures[-1], recording)
     if theme == "dark":
         for each in figures:
             darken(each)
     return _responsive(stacked(figures), figures)
+
+
+def _mark_peak(plot: figure, recording: RecordedData) -> None:
+    """Mark when most memory was in use, and say what it was, where that is known."""
+    peak = memory_peak(recording)
+    if peak.nbytes("tasks"):
+        mark = Span(location=peak.time_s, dimension="height", line_dash="dashed", line_color=LIGHT["faint"])
+        plot.add_layout(mark)
+        add_note(plot, f"most memory, {format_bytes(peak.peak_bytes)}, at the dashed line: {peak.words()}")
 
 
 def _stop(recording: RecordedData, stop_s: float | None) -> float:

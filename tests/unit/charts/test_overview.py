@@ -1,12 +1,13 @@
 from __future__ import annotations
 
+import math
 import warnings
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pytest
-from bokeh.models.annotations import Legend
+from bokeh.models.annotations import Legend, Span, Title
 from bokeh.plotting import figure
 
 import taskscope
@@ -95,3 +96,19 @@ def test_task_types_have_the_colours_of_their_session_but_take_a_palette_in_turn
         renderers: list[Any] = figures_of(recording.plot(**options))[0].renderers
         bars = [each for each in renderers if type(each.glyph).__name__ == "HBar"]
         assert [list(bar.data_source.data["colour"]) for bar in bars] == [colours]
+
+
+def test_the_peak_of_memory_is_marked_in_the_chart_of_the_cache_with_what_it_was() -> None:
+    rows = [
+        Row(key=f"blow-{i}", start_s=1.0 * i + 0.1, stop_s=1.0 * i + 0.6, size_bytes=1e6) for i in range(9)
+    ]
+    samples = [
+        (0.25 * i, math.nan, 1e8 + (2e8 if any(r.start_s <= 0.25 * i < r.stop_s for r in rows) else 0), 1, 0)
+        for i in range(40)
+    ]
+    recording = recording_of(rows, [run_of(n_tasks=9, stop_s=9.9)], resources=samples)
+    cache = figures_of(recording.plot())[2]
+    peak = recording.memory_peak()
+    assert [mark.location for mark in cache.select({"type": Span})] == [peak.time_s]
+    said = [title.text for title in cache.select({"type": Title})]
+    assert f"most memory, {round(peak.peak_bytes / 1e6)} MB, at the dashed line: {peak.words()}" in said
