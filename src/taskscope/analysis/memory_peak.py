@@ -36,6 +36,7 @@ _WORDS: Mapping[PeakKind, str] = {
 _MIN_SAMPLES = 8
 _N_FITS = 200
 _N_ROUNDS = 3
+_SEED = 20_260_102
 _MAX_SAMPLES = 400
 _MAX_MOMENTS = 32
 _LARGE = 0.25
@@ -56,8 +57,8 @@ class PeakPart:
     prefix
         Of results and tasks: whose; None where that is not known.
     nbytes, low_bytes, high_bytes
-        How much, and the band of an estimate (5 to 95 % of a block bootstrap over samples); where it was
-        measured, three times the same.
+        How much, and the band of an estimate: 5 to 95 % of a block bootstrap over samples, with what the
+        estimate leaves over at other times; where it was measured, three times the same.
     """
 
     kind: PeakKind
@@ -345,7 +346,7 @@ def _explained(recording: RecordedData, runs: Sequence[Run], process: _Process) 
     most = np.fmax(process.rss, process.peak)
     place = int(np.argmax(most))
     bases = _bases_of(runs, process, recording.now_s)
-    weights, moment = _weights(process, bases, place)
+    weights, left_over, moment = _weights(process, bases, place)
     peak = float(most[place])
     held = process.results.by_prefix(moment)
     held_bytes = sum(held.values())
@@ -355,7 +356,7 @@ def _explained(recording: RecordedData, runs: Sequence[Run], process: _Process) 
     of_results = min(held_bytes, peak)
     of_base = min(base, peak - of_results)
     left = peak - of_results - of_base
-    in_flight = n_running * weights
+    in_flight = _varied(n_running * weights, left_over)
     in_flight *= np.minimum(left / np.maximum(in_flight.sum(axis=1), 1e-9), 1.0)[:, None]
     parts = [
         *(_measured("results", name, n * of_results / held_bytes) for name, n in held.items()),
@@ -369,11 +370,12 @@ def _explained(recording: RecordedData, runs: Sequence[Run], process: _Process) 
     return MemoryPeak(None, peak, time_s, is_exact, tuple(parts), {}, None, notes)
 
 
-def _weights(process: _Process, bases: _Bases, place: int) -> tuple[_Floats, float]:
-    """Return what a task of each prefix has in memory, a row for each fit, and when the peak was.
+def _weights(process: _Process, bases: _Bases, place: int) -> tuple[_Floats, _Floats, float]:
+    """Return what a task of each prefix has, a row for each fit, what is left over, and when the peak was.
 
     The first row is of all samples, the others of a bootstrap. A sample tells of its moment; a mark of the
-    kernel's of the moment before it at which, by what is known so far, most was in memory.
+    kernel's of the moment before it at which, by what is known so far, most was in memory. Samples meet tasks
+    anywhere, marks when they have most: which prefix it is both say, how much the marks.
     """
     n_prefixes = len(process.tasks.prefixes)
     step = max(len(process.time) // _MAX_SAMPLES, 1)
@@ -387,22 +389,50 @@ def _weights(process: _Process, bases: _Bases, place: int) -> tuple[_Floats, flo
     begun = bases.has_begun[places].astype(np.float64)
     is_marked = ~np.isnan(process.peak[places])
     counts = np.concatenate([np.ones((1, len(places))), resampled_counts(len(places), _N_FITS)])
+    target = process.rss[places] - bases.nbytes[places] - now[1]
+    # What stays once tasks had begun, whatever runs: memory that was let go of and not given back.
+    stays = fitted(np.column_stack([now[0], begun]), np.maximum(target, 0.0), counts)[:, -1:]
     found, at_most = np.ones((1, n_prefixes)), ends - 1
+    at_marks, marked = n_running[:0], stays[:, :0]
     for _ in range(_N_ROUNDS):
         likely = held + n_running @ (found[0] + 1.0)
         at_most = np.array(
             [e - n + int(np.argmax(likely[e - n : e])) for e, n in zip(ends, sizes, strict=True)]
         )
-        columns = np.concatenate([now[0], n_running[at_most][is_marked]])
-        constant = np.concatenate([begun, np.ones(int(is_marked.sum()))])
-        marked = (process.peak[places] - bases.nbytes[places] - held[at_most])[is_marked]
-        target = np.concatenate([process.rss[places] - bases.nbytes[places] - now[1], marked])
-        both = np.concatenate([counts, counts[:, is_marked]], axis=1)
-        fits = fitted(np.column_stack([columns, constant]), np.maximum(target, 0.0), both)
-        found = fits[:, :n_prefixes]
+        at_marks = n_running[at_most][is_marked]
+        marked = (process.peak[places] - bases.nbytes[places] - held[at_most])[is_marked] - stays
+        both = np.concatenate([target - stays * begun, marked], axis=1)
+        found = fitted(
+            np.concatenate([now[0], at_marks]),
+            np.maximum(both, 0.0),
+            np.concatenate([counts, counts[:, is_marked]], axis=1),
+        )
+    found *= _times(found @ at_marks.T, marked, counts[:, is_marked])
+    seen, of = (marked, at_marks) if is_marked.any() else (target - stays * begun, now[0])
+    left_over = (seen[0] - of @ found[0])[of.any(axis=1)]
     if len(places) < _MIN_SAMPLES:
         found = np.zeros_like(found)
-    return found, float(flat[at_most[int(np.searchsorted(places, place))]])
+    return found, left_over, float(flat[at_most[int(np.searchsorted(places, place))]])
+
+
+def _times(likely: _Floats, marked: _Floats, counts: _Floats) -> _Floats:
+    """Return how many times what they have anywhere tasks have at the kernel's marks, at least once."""
+    known = (counts * likely**2).sum(axis=1)
+    times = (counts * likely * marked).sum(axis=1) / np.where(known > 0, known, 1.0)
+    at_least_once: _Floats = np.maximum(times, 1.0)[:, None]
+    return at_least_once
+
+
+def _varied(in_flight: _Floats, left_over: _Floats) -> _Floats:
+    """Return the fits with what the first one leaves over at other times added to the others.
+
+    A fit says what tasks have in the mean; at the peak it may well be more.
+    """
+    drawn = np.random.default_rng(_SEED).choice(left_over if len(left_over) else [0.0], len(in_flight))
+    drawn[0] = 0.0
+    sums = in_flight.sum(axis=1)
+    varied: _Floats = in_flight * np.maximum(1.0 + drawn / np.maximum(sums, 1.0), 0.0)[:, None]
+    return varied
 
 
 def _measured(kind: PeakKind, prefix: str | None, nbytes: float) -> PeakPart:
