@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from taskscope.model.recording import RecordedData
-from taskscope.model.tables.records import Run
+from taskscope.model.tables.records import Run, number_prefixes
 
 __all__ = ["OTHER_PREFIXES", "Running", "running"]
 
@@ -86,23 +86,20 @@ def running(
 ) -> Running:
     """Return the tasks of these computes, of those workers alone that are `is_in`."""
     numbers = {run.run for run in runs}
-    names = [group.prefix for group in recording.groups]
+    names, code_of = number_prefixes(recording.groups)
     blocks = [block for block in recording.blocks if block.run in numbers]
     lanes = np.array([is_in(lane.worker) for lane in recording.lanes], bool)
-    codes = {name: code for code, name in enumerate(dict.fromkeys(names))}
-    code_of = np.array([codes[name] for name in names], np.int64)
     empty = np.empty(0)
     parts = [(code_of[recording.graphs[b.run].group[b.task]], lanes[b.lane], b) for b in blocks]
     prefix = np.concatenate([empty.astype(np.int64), *(code[is_mine] for code, is_mine, _ in parts)])
     start = np.concatenate([empty, *(b.start[is_mine] for _, is_mine, b in parts)])
     seconds = np.concatenate([empty, *(b.duration[is_mine] for _, is_mine, b in parts)]).astype(np.float64)
     cpu_s = np.concatenate([empty, *(b.cpu_s[is_mine] for _, is_mine, b in parts)]).astype(np.float64)
-    sums = np.bincount(prefix, seconds, len(codes))
-    n_tasks = np.bincount(prefix, minlength=len(codes))
+    sums = np.bincount(prefix, seconds, len(names))
+    n_tasks = np.bincount(prefix, minlength=len(names))
     known = [code for code in np.argsort(-sums, kind="stable").tolist() if n_tasks[code]]
     shown, rest = known[:_MAX_PREFIXES], known[_MAX_PREFIXES:]
-    place = np.full(len(codes), len(shown), np.int64)
+    place = np.full(len(names), len(shown), np.int64)
     place[shown] = np.arange(len(shown))
-    ordered = list(codes)
-    prefixes = (*(ordered[code] for code in shown), *([OTHER_PREFIXES] if rest else []))
+    prefixes = (*(names[code] for code in shown), *([OTHER_PREFIXES] if rest else []))
     return Running(prefixes, place[prefix], start, seconds, cpu_s)
