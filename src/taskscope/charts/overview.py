@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from bokeh.models import GridPlot, Span
+from bokeh.models import GridPlot
+from bokeh.models.annotations import Span
 from bokeh.plotting import figure
 from numpy.typing import NDArray
 

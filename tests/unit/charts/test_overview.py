@@ -107,7 +107,7 @@ def test_the_peak_of_memory_is_marked_in_the_chart_of_the_cache_with_what_it_was
         for i in range(40)
     ]
     recording = recording_of(rows, [run_of(n_tasks=9, stop_s=9.9)], resources=samples)
-    cache = figures_of(recording.plot())[2]
+    cache: Any = figures_of(recording.plot())[2]
     peak = recording.memory_peak()
     assert [mark.location for mark in cache.select({"type": Span})] == [peak.time_s]
     said = [title.text for title in cache.select({"type": Title})]
