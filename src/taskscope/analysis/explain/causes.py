@@ -207,7 +207,7 @@ def waiting(known: Evidence, work: Workload) -> Iterator[Finding]:
     load = work.load
     if load.cpu_share is None or load.is_lock_bound or _with_own_threads_s(known, work) is not None:
         return
-    if load.ready is None and work.recorded_s < _COUNTED_S:
+    if load.ready is None and (work.recorded_s < _COUNTED_S or _is_counted_elsewhere(known, work)):
         return
     cpu_s = np.minimum(np.nan_to_num(work.cpu_s), work.seconds)
     whole, own = np.bincount(work.prefix, work.seconds), np.bincount(work.prefix, cpu_s)
@@ -236,6 +236,12 @@ def waiting(known: Evidence, work: Workload) -> Iterator[Finding]:
             "prefixes": names,
         },
     )
+
+
+def _is_counted_elsewhere(known: Evidence, work: Workload) -> bool:
+    """Say whether ready threads of this machine were counted, though not in this compute."""
+    is_here = not work.run.is_on_cluster
+    return is_here and not np.isnan(known.recording.resources.ready_threads).all()
 
 
 def short_tasks(known: Evidence, work: Workload) -> Iterator[Finding]:

@@ -278,6 +278,13 @@ def test_nothing_is_said_of_waits_in_less_than_counts_can_tell() -> None:
     assert [f.cause for f in filled([0.25] * 4, 2, cpu=0.25).explain().findings] == ["waiting"]
 
 
+def test_nothing_is_said_of_waits_of_a_compute_that_no_count_fell_into_where_others_were_counted() -> None:
+    uncounted = filled([1.0] * 8, 4, cpu=0.125)
+    after = replace(filled([1.0], 1, ready=4.0).resources, time=np.full(8, ZERO_S + 100.0))
+    assert [f.cause for f in uncounted.explain().findings] == ["waiting"]
+    assert replace(uncounted, resources=after).explain().findings == ()
+
+
 def test_to_put_many_short_tasks_in_order_is_part_of_scheduling_them() -> None:
     (found, _) = filled([2.0**-11] * 1024, 2, lag_s=2.0**-12, late_s=0.5).explain().findings
     assert (found.cause, found.evidence["outside_s"]) == ("short-tasks", 0.5)
