@@ -34,10 +34,10 @@ _WORDS: Mapping[PeakKind, str] = {
     "unknown": "unknown",
 }
 _MIN_SAMPLES = 8
-_N_FITS = 200
+_N_FITS = 100
 _N_ROUNDS = 3
 _SEED = 20_260_102
-_MAX_SAMPLES = 400
+_MAX_SAMPLES = 200
 _MAX_MOMENTS = 32
 _LARGE = 0.25
 _MAX_SHOWN = 12
