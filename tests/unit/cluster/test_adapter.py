@@ -40,6 +40,9 @@ class Watching:
     def closing(self, client: object) -> None:
         self.heard.append("closing")
 
+    def opened(self, client: object) -> None:
+        self.heard.append("opened")
+
     async def opened_in_loop(self, client: object) -> None:
         self.heard.append("opened in loop")
 
@@ -124,10 +127,10 @@ def test_a_client_tells_that_it_is_closed_but_not_that_it_is_freed(cluster: Loca
     try:
         client = Client(cluster, set_as_default=False)
         client.close()
-        assert watching.heard == ["closing", "closed"]
+        assert watching.heard == ["opened", "closing", "closed"]
         # As the garbage collector does, on any thread and in the midst of anything.
         client.__del__()
-        assert watching.heard == ["closing", "closed"]
+        assert watching.heard == ["opened", "closing", "closed"]
     finally:
         adapter.release(watching)
 

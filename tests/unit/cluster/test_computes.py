@@ -169,6 +169,22 @@ def test_an_asynchronous_client_is_recorded(cluster: LocalCluster, truth: Path) 
     assert rows(recording, "tasks", "run", "status") == [(first, "finished"), (first + 1, "finished")]
 
 
+def test_what_a_client_that_blocks_submits_in_its_own_event_loop_is_recorded_from_the_first_task_on(
+    cluster: LocalCluster, truth: Path
+) -> None:
+    """As backends of joblib do, and there nobody can wait until the scheduler keeps records."""
+    with taskscope.profile(display=False) as run, Client(cluster) as client:
+
+        async def submit() -> str:
+            value: str = await client.submit(work, truth, "first", 0.01, key="work-first")
+            return value
+
+        until(lambda: [s.ready.is_set() for s in current().cluster.schedulers.all()] == [True])
+        assert client.sync(submit) == "first"
+    assert rows(run.recording, "tasks", "key", "status") == [("work-first", "finished")]
+    assert run.recording.messages == ()
+
+
 def test_futures_that_were_asked_for_before_are_recorded_too(client: Client, truth: Path) -> None:
     end = truth.parent / "end"
     futures = client.map(work_after, [end] * 8, [truth] * 8, [f"m{i}" for i in range(8)], pure=False)

@@ -91,7 +91,7 @@ def test_what_runs_in_the_caller_s_event_loop_is_not_waited_for(monkeypatch: pyt
 
 
 def test_what_holds_up_the_event_loop_of_a_scheduler_loses_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(source, "SETTLE_S", 0.05)
+    monkeypatch.setattr(source, "SETTLE_S", 0.8)
 
     async def block() -> None:
         async with Client(
@@ -102,7 +102,7 @@ def test_what_holds_up_the_event_loop_of_a_scheduler_loses_nothing(monkeypatch: 
                     await records_are_kept()
                     await client.gather(client.map(abs, range(-n, 0), pure=False))
                 # As the next cell of a notebook does, for longer than anyone waits for a scheduler.
-                time.sleep(0.25)  # noqa: ASYNC251 - to hold the loop up is what it is for
+                time.sleep(1.0)  # noqa: ASYNC251 - to hold the loop up is what it is for
                 with pytest.raises(StillRunningError, match=r"await asyncio\.to_thread\(recording\.wait\)"):
                     run.wait()
                 left.append(await asyncio.to_thread(run.wait, PATIENCE_S))

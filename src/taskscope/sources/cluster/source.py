@@ -368,6 +368,10 @@ class ClusterSource:
 
     # Called on the threads of users ----------------------------------------------------------------------
 
+    def opened(self, client: object) -> None:
+        """Begin to be there: who submits in its event loop later, as joblib does, cannot wait for that."""
+        self._scheduler_of(client)
+
     async def opened_in_loop(self, client: object) -> None:
         """Be there before its first task: an event loop cannot wait when that is handed over."""
         scheduler = self._scheduler_of(client)

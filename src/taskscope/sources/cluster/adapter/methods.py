@@ -136,9 +136,10 @@ def _observed_start(original: Callable[..., Any], tap: _Tap) -> Callable[..., An
         except BaseException as error:
             _leave_out_our_frame(error)
             raise
-        # One that blocks has its scheduler met when it hands over work: that can wait.
         if tap.is_on and self._asynchronous:
             await _tell_in_loop(lambda observer: observer.opened_in_loop(self))
+        elif tap.is_on:
+            _tell(lambda observer: observer.opened(self))
         return started
 
     return _start

@@ -54,6 +54,9 @@ class Submission:
 class Observer(Protocol):
     """Who is told, on the thread of the user's that does it."""
 
+    def opened(self, client: object) -> None:
+        """Hear that a client that blocks has its scheduler, in its event loop, which must not wait."""
+
     async def opened_in_loop(self, client: object) -> None:
         """Hear that an asynchronous client has its scheduler, in its event loop."""
 
