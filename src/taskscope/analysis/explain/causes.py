@@ -211,9 +211,12 @@ def waiting(known: Evidence, work: Workload) -> Iterator[Finding]:
         return
     cpu_s = np.minimum(np.nan_to_num(work.cpu_s), work.seconds)
     whole, own = np.bincount(work.prefix, work.seconds), np.bincount(work.prefix, cpu_s)
-    waits = ((whole - own) >= _OFF_CPU * np.maximum(whole, 1e-12))[work.prefix] & ~np.isnan(work.cpu_s)
+    # Who waits for threads of its own computes.
+    idle = 1 - load.beside_share
+    waits = (idle * (whole - own) >= _OFF_CPU * np.maximum(whole, 1e-12))[work.prefix]
+    waits &= ~np.isnan(work.cpu_s)
     # Dask cannot help that others had the cores.
-    off_s = np.where(waits, work.takes_s - cpu_s, 0.0)
+    off_s = np.where(waits, idle * (work.takes_s - cpu_s), 0.0)
     if not off_s.any():
         return
     worth_s = known.saved_s(work, work.seconds - off_s)

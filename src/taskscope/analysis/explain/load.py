@@ -61,6 +61,17 @@ class Load:
         """
         return max(self.ready / self.process_rate, 1.0) if self.ready and self.process_rate else 1.0
 
+    @property
+    def beside_share(self) -> float:
+        """Part of the time without a core in which further threads of the process computed, for tasks or not.
+
+        It is taken to be 0 where nobody counted.
+        """
+        if self.process_rate is None or self.cpu_rate is None:
+            return 0.0
+        beside, without = self.process_rate - self.cpu_rate, self.concurrency - self.cpu_rate
+        return min(max(beside, 0.0) / without, 1.0) if without > 0 else 0.0
+
     def takes_s(
         self, seconds: NDArray[np.float64], cpu_s: NDArray[np.float64], prefix: NDArray[np.int64]
     ) -> NDArray[np.float64]:

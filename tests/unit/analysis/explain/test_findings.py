@@ -241,10 +241,10 @@ def test_of_two_prefixes_on_a_busy_machine_that_one_waits_which_has_next_to_no_c
         for i in range(8)
         for name, start_s, cpu_s in (("load", i // 2 * 2.0, 0.0), ("work", i // 2 * 2.0 + 1, 0.125))
     ]
-    found = crowded(rows, {2 * i + 1: [2 * i] for i in range(8)}, 2).explain()
-    assert [(f.cause, f.worth_s, f.evidence["prefixes"]) for f in found.findings] == [
-        ("waiting", 4.0, ["load"])
-    ]
+    (found,) = crowded(rows, {2 * i + 1: [2 * i] for i in range(8)}, 2).explain().findings
+    assert (found.cause, found.evidence["prefixes"]) == ("waiting", ["load"])
+    # Beside the tasks the process computed for a fifteenth of the time that they had no core.
+    assert found.worth_s == pytest.approx(4.0 - 4.0 / 15)
 
 
 def test_a_long_chain_is_one_where_others_have_the_cores_and_that_is_said() -> None:
@@ -318,6 +318,14 @@ def test_the_first_count_of_ready_threads_does_not_hide_that_they_take_turns() -
     ready[first] = 40.0
     (found,) = replace(shown, resources=replace(rows, ready_threads=ready)).explain().findings
     assert found.cause == "interpreter-lock"
+
+
+def test_who_waits_for_threads_of_its_own_does_not_wait_while_those_compute() -> None:
+    def causes(percent: float) -> list[str]:
+        return [f.cause for f in filled([1.0] * 8, 2, cpu=0.5, percent=percent, ready=1.0).explain().findings]
+
+    assert causes(100.0) == ["waiting"]
+    assert causes(200.0) == []
 
 
 def test_more_threads_than_cores_are_too_many_where_tasks_own_threads_compute_too() -> None:
