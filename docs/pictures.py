@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 import tempfile
 from pathlib import Path
 
 from playwright.sync_api import Browser, sync_playwright
 
+from docs.check import FENCED
 from tests.browser.harness.lab_page import LabPage
 from tests.browser.harness.server import Server, running_server
 
 FOLDER = Path(__file__).parent / "pictures"
+CAUSES = Path(__file__).parent / "causes.md"
+TITLES = Path(__file__).parent.parent / "labextension/src/charts/tasks/why/words.ts"
 LOAD = """
 import numpy as np, dask, dask.array as da
 from taskscope import Dashboard, ProgressWidget
@@ -53,6 +57,33 @@ def take(server: Server, browser: Browser, theme: str, size: str) -> None:
     server.shut_down_kernels()
 
 
+def take_causes(server: Server, browser: Browser) -> None:
+    """Take a picture of each cause: what the block below its heading shows when it is profiled."""
+    folder = FOLDER / "causes"
+    folder.mkdir(exist_ok=True)
+    titles = dict(re.findall(r"'?([a-z-]+)'?: trans\.__\('(.+)'\)", TITLES.read_text(encoding="utf-8")))
+    lab = LabPage(browser.new_page(viewport={"width": 1000, "height": 1000}), server, "causes")
+    _, *sections = re.split(r"^(?=#)", CAUSES.read_text(encoding="utf-8"), flags=re.MULTILINE)
+    cells: list[str] = []
+    cause_of: dict[int, str] = {}
+    for section in sections:
+        blocks = [source for kind, source in FENCED.findall(section) if kind == "python"]
+        if section.startswith("## "):
+            cause_of[len(cells)] = section.split("`", 2)[1]
+        cells += blocks
+    lab.open(*cells)
+    lab.page.evaluate(CLOSE_SIDE_BAR)
+    for number in range(len(cells)):
+        lab.run_cell(number)
+        if number in cause_of:
+            cell = lab.page.locator(".jp-CodeCell").nth(number)
+            cell.locator(".tsk-cell-badge > button").click()
+            shown = cell.locator(".tsk-cell-view")
+            shown.locator(".tsk-findings-fold").click()
+            shown.locator(".tsk-findings li > button", has_text=titles[cause_of[number]]).click()
+            shown.screenshot(path=folder / f"{cause_of[number]}.png")
+
+
 def main() -> None:
     """Take all pictures."""
     FOLDER.mkdir(exist_ok=True)
@@ -66,6 +97,7 @@ def main() -> None:
         for theme in THEMES:
             for size in SIZES:
                 take(server, browser, theme, size)
+        take_causes(server, browser)
         browser.close()
 
 
