@@ -263,17 +263,17 @@ def large_graph(*, is_faulty: bool) -> None:
 def memory_pressure(*, is_faulty: bool) -> None:
     """All parts are held until the last is there, more than there is memory for; or each is used at once."""
     made, used = dask.delayed(_megabytes, pure=False), dask.delayed(_used, pure=False)
-    parts = [made(50, _chunks(0.02)) for _ in range(24)]
-    until = [dask.delayed(_count, pure=False)(parts)] if is_faulty else []
-    _computed([used(part, *until) for part in parts])
+    parts = [made(50, _chunks(0.02)) for _ in range(26)]
+    until = [dask.delayed(_size, pure=False)(part) for part in parts] if is_faulty else []
+    _computed([used(part, until) for part in parts])
 
 
-def _used(part: np.ndarray[Any, Any], *_: object) -> float:
+def _used(part: np.ndarray[Any, Any], _sizes: list[int]) -> float:
     return float(part[::512].sum())
 
 
-def _count(parts: list[object]) -> int:
-    return len(parts)
+def _size(part: np.ndarray[Any, Any]) -> int:
+    return part.nbytes
 
 
 def slow_worker(*, is_faulty: bool) -> None:
