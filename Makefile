@@ -25,7 +25,7 @@ NOTEBOOKS := $(PYTEST) --nbval-lax notebooks
 IPYKERNEL6 := build/ipykernel6
 VOILA := build/voila
 LAB42 := build/lab42
-LAB42_TESTS := progress saved
+LAB42_TESTS := charts/test_progress cells/test_saved
 # Neither wheel nor sdist of distributed has its tests: where its repository is, and which of its states if not that of the release.
 UPSTREAM := build/upstream-distributed
 DISTRIBUTED ?= https://github.com/dask/distributed
@@ -124,10 +124,10 @@ soak: setup ## two hours of random faults; `make soak MINUTES=5` for less (not p
 	$(PYTHON) -W error -m tests.faults.soak --minutes $(MINUTES)
 
 graphs: setup ## 4,000 random graphs with odd values and exceptions end as they do unrecorded; `make graphs GRAPHS=400` for less (not part of test)
-	$(PYTHON) -m tests.support.odd_graphs --graphs $(GRAPHS)
+	$(PYTHON) -m tests.support.computes.odd_graphs --graphs $(GRAPHS)
 
 interrupts: setup ## a KeyboardInterrupt at each line that runs on the user's thread: an hour (not part of test)
-	$(PYTHON) -W error -m tests.faults.interrupts
+	$(PYTHON) -W error -m tests.faults.interrupts.every_line
 
 mutants: setup $(STAMPS)/mutants ## do tests notice a wrong recorder, wire or decoder? half an hour (not part of test)
 	rm -rf $(MUTANTS)/repository && mkdir -p $(MUTANTS)/repository
@@ -163,7 +163,7 @@ browser: setup $(STAMPS)/chromium $(STAMPS)/ipykernel6 $(STAMPS)/voila ## Jupyte
 	$(PYTEST) -n 2 --dist loadfile tests/browser
 
 lab42: setup $(STAMPS)/chromium $(STAMPS)/ipykernel6 $(STAMPS)/lab42 ## the oldest JupyterLab that we support (not part of test)
-	TASKSCOPE_OTHER_LAB=$(CURDIR)/$(LAB42)/bin/python $(PYTEST) $(addprefix tests/browser/test_,$(LAB42_TESTS:%=%.py))
+	TASKSCOPE_OTHER_LAB=$(CURDIR)/$(LAB42)/bin/python $(PYTEST) $(LAB42_TESTS:%=tests/browser/%.py)
 
 docs: setup ## build the documentation into build/docs, without a warning
 	sphinx-build -W --keep-going -q -b html docs build/docs

@@ -7,7 +7,7 @@ import signal
 import pytest
 from hypothesis import settings
 
-from tests.support.fake_clock import FakeClock
+from tests.support.fakes.clock import FakeClock
 from tests.support.leak_check import no_leaks
 
 __all__ = ["fake_clock", "no_leaks"]

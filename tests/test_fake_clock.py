@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.support.fake_clock import FakeClock
+from tests.support.fakes.clock import FakeClock
 
 
 def read(clock: FakeClock) -> tuple[float, float, float]:

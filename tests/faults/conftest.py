@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import pytest
 
 from taskscope.record import Recorder
-from tests.support.local_computes import watching
+from tests.support.computes.local_computes import watching
 
 
 @pytest.fixture

@@ -1,7 +1,7 @@
 """Random faults for hours: ``make soak``, or ``python -m tests.faults.soak --minutes 5 --seed 7``.
 
-Acts of `tests.faults.acts` in random order, some of them in several threads at once. Each must end as it
-should; every half minute nothing may be left behind, and memory must not have grown.
+Acts of `tests.faults.interrupts.acts` in random order, some of them in several threads at once. Each must end
+as it should; every half minute nothing may be left behind, and memory must not have grown.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from pathlib import Path
 
 import psutil
 
-from tests.faults.acts import ACTS
+from tests.faults.interrupts.acts import ACTS
 from tests.support.resources import Held, held_now
 
 ALONE = {"closed_output", "fault_of_ours", "forked", "saved", "folder_that_vanishes", "thread_storm"}

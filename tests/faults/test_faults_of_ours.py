@@ -13,7 +13,7 @@ from taskscope.record import Recorder, RunLog
 from taskscope.sources.local import source as local_module
 from taskscope.sources.local.sizes import measures
 from taskscope.sources.local.source import LocalSource
-from tests.support.local_computes import run_facts, statuses
+from tests.support.computes.local_computes import run_facts, statuses
 
 GRAPH: dict[str, Any] = {"a": Task("a", int, "7"), "b": Task("b", abs, TaskRef("a"))}
 

@@ -12,7 +12,7 @@ from taskscope.model.forklock import ForkLock
 from taskscope.record import Recorder
 from taskscope.sources.cluster.adapter import methods
 from tests.support.child_process import in_forked_child
-from tests.support.run_writing import record_run
+from tests.support.recordings.run_writing import record_run
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="this system cannot fork")
 

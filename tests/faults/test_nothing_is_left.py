@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.faults.acts import ACTS
+from tests.faults.interrupts.acts import ACTS
 from tests.support.resources import held_now
 from tests.support.waiting import until
 

@@ -20,8 +20,8 @@ from taskscope.sources.cluster.link import Link
 from taskscope.sources.cluster.observer import Polling
 from taskscope.sources.cluster.rows import TimedExecutions, tell
 from taskscope.sources.cluster.runs import TrackedRun
-from tests.support.fake_clock import FakeClock
-from tests.support.scheduler_events import World
+from tests.support.clusters.scheduler_events import World
+from tests.support.fakes.clock import FakeClock
 
 SCHEDULER = "tcp://10.0.0.1:8786"
 OWNED = {"a": 0, "b": 0, ("c", 1): 1, "</script>": 1}

@@ -10,7 +10,7 @@ import pytest
 
 from taskscope.sources.local import timing
 from taskscope.sources.local.adapter import registration
-from tests.support.odd_graphs import Plan, Pools, Step, differences
+from tests.support.computes.odd_graphs import Plan, Pools, Step, differences
 from tests.support.waiting import PATIENCE_S
 
 
@@ -19,7 +19,7 @@ def test_odd_graphs_end_as_they_do_unrecorded() -> None:
     command = [
         sys.executable,
         "-m",
-        "tests.support.odd_graphs",
+        "tests.support.computes.odd_graphs",
         "--graphs",
         "60",
         "--first",

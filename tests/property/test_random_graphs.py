@@ -12,7 +12,7 @@ from taskscope.record import LaneBuffer, LaneKey, RunLog
 from taskscope.record.writers import fold as fold_module
 from taskscope.record.writers.fold import take
 from taskscope.sources.local.timing import TimedTask
-from tests.support.random_graphs import OddResult, Plan, Step, compute, plans, record, violations
+from tests.support.computes.random_graphs import OddResult, Plan, Step, compute, plans, record, violations
 
 
 def check(plan: Plan) -> None:

@@ -19,10 +19,10 @@ from taskscope.model.tables.resources import ResourceRows
 from taskscope.record import LaneActivity, LaneKey, Recorder
 from taskscope.record.pump import Tick
 from taskscope.record.tables.log import Log, Reader
-from tests.support.fake_clock import FakeClock
-from tests.support.run_writing import begin_run, end_run, independent, report_task
-from tests.support.streaming import StreamedFile
-from tests.support.tables import read_back
+from tests.support.fakes.clock import FakeClock
+from tests.support.files.streaming import StreamedFile
+from tests.support.recordings.run_writing import begin_run, end_run, independent, report_task
+from tests.support.recordings.tables import read_back
 from tests.support.wire_decoder import PageReader
 
 MAX_ROWS = 4

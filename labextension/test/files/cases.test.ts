@@ -1,4 +1,4 @@
-/** The cases that Python reads, too; `python -m tests.support.file_cases` writes them. */
+/** The cases that Python reads, too; `python -m tests.support.files.cases` writes them. */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 

@@ -6,8 +6,8 @@ import pytest
 
 from taskscope.analysis.clip import clipped
 from taskscope.model.tables.records import RunStatus
-from tests.support.recordings import recording_of, run_of
-from tests.support.task_blocks import Row
+from tests.support.recordings.spelled_out import recording_of, run_of
+from tests.support.recordings.task_blocks import Row
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ from taskscope.analysis.display.page_tables import MAX_WORKER_SAMPLES, recorded_
 from taskscope.analysis.summary import Summary
 from taskscope.model.tables.workers import Metric
 from taskscope.report.table import remarks_html
-from tests.support.cluster_recordings import cluster_recording
+from tests.support.clusters.recordings import cluster_recording
 from tests.support.wire_decoder import PageReader
 
 

@@ -10,8 +10,8 @@ from taskscope.analysis.compare import Change, Difference, _interval, total_cell
 from taskscope.model.tables.activities import Transfer
 from taskscope.model.tables.workers import WorkerSample
 from taskscope.recording import Recording
-from tests.support.recordings import recording_of, run_of
-from tests.support.task_blocks import Row
+from tests.support.recordings.spelled_out import recording_of, run_of
+from tests.support.recordings.task_blocks import Row
 
 TOKEN = "0123456789abcdef0123456789abcdef"
 METADATA = {"dask": "2026.8", "n_cores": 2}

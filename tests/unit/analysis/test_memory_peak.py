@@ -18,8 +18,8 @@ from taskscope.analysis.memory_peak import MemoryPeak
 from taskscope.errors import UnknownNameError
 from taskscope.model.tables.workers import WorkerSample
 from taskscope.recording import Recording
-from tests.support.recordings import ZERO_S, recording_of, run_of
-from tests.support.task_blocks import Row
+from tests.support.recordings.spelled_out import ZERO_S, recording_of, run_of
+from tests.support.recordings.task_blocks import Row
 
 MB = 1e6
 NAN = math.nan

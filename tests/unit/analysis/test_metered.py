@@ -6,7 +6,7 @@ import pytest
 
 from taskscope.analysis.metered import ExecuteTotals, cpu_by_prefix, measure_executing
 from taskscope.model.tables.workers import Metric
-from tests.support.recordings import recording_of
+from tests.support.recordings.spelled_out import recording_of
 from tests.support.shared_cases import shared_cases
 
 

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 
 from taskscope.analysis.running import running
 from taskscope.recording import Recording
-from tests.support.recordings import ZERO_S, recording_of, run_of
-from tests.support.task_blocks import Row
+from tests.support.recordings.spelled_out import ZERO_S, recording_of, run_of
+from tests.support.recordings.task_blocks import Row
 
 
 def sample(time_s: float, cpu_percent: float) -> tuple[float, ...]:

@@ -15,9 +15,9 @@ from taskscope.analysis.display.colours import PALETTE
 from taskscope.charts import html_document
 from taskscope.errors import OptionError
 from taskscope.recording import Recording
-from tests.support.document_fixture import FOLDER
-from tests.support.recordings import recording_of, run_of
-from tests.support.task_blocks import Row
+from tests.support.files.document_fixture import FOLDER
+from tests.support.recordings.spelled_out import recording_of, run_of
+from tests.support.recordings.task_blocks import Row
 
 
 @pytest.fixture

@@ -12,8 +12,8 @@ from taskscope.analysis.display.coverage import measure_coverage
 from taskscope.charts import MAX_GLYPHS, Scheme, plot_tasks
 from taskscope.errors import OptionError
 from taskscope.recording import Recording
-from tests.support.recordings import ZERO_S, recording_of, run_of
-from tests.support.task_blocks import Row
+from tests.support.recordings.spelled_out import ZERO_S, recording_of, run_of
+from tests.support.recordings.task_blocks import Row
 
 HOSTILE = "</script><img src=x onerror=alert(1)>\u202e"
 

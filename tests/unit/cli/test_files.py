@@ -9,8 +9,8 @@ import pytest
 
 import taskscope
 from taskscope.cli import main
-from tests.support.recordings import recording_of
-from tests.support.task_blocks import Row
+from tests.support.recordings.spelled_out import recording_of
+from tests.support.recordings.task_blocks import Row
 
 
 @pytest.fixture

@@ -13,7 +13,7 @@ from cachey import nbytes
 
 from taskscope.diagnostics import CacheProfiler
 from taskscope.errors import OptionError
-from tests.support.process_tasks import total
+from tests.support.computes.process_tasks import total
 
 GRAPH = {"x": 1, "y": (add, "x", 10), "z": (mul, "y", 2)}
 # Older releases of Dask also compute what nobody asked for.

@@ -18,10 +18,10 @@ from taskscope.diagnostics import performance_report
 from taskscope.errors import FileError, OptionError, TaskscopeError
 from taskscope.report import performance_html
 from taskscope.session import current
-from tests.support.payloads import PAYLOADS
-from tests.support.recordings import recording_of
-from tests.support.stacks import Sample, stacks_of
-from tests.support.task_blocks import Row
+from tests.support.files.payloads import PAYLOADS
+from tests.support.recordings.spelled_out import recording_of
+from tests.support.recordings.stacks import Sample, stacks_of
+from tests.support.recordings.task_blocks import Row
 
 
 @pytest.fixture(autouse=True)

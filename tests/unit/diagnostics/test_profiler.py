@@ -25,7 +25,7 @@ from taskscope.diagnostics import CacheProfiler, Profiler, ResourceProfiler
 from taskscope.diagnostics.results import TaskData
 from taskscope.errors import OptionError, TaskscopeError
 from taskscope.session import current
-from tests.support.process_tasks import pid
+from tests.support.computes.process_tasks import pid
 from tests.support.waiting import PATIENCE_S
 
 GRAPH = {"x": 1, "y": (add, "x", 10), "z": (mul, "y", 2)}

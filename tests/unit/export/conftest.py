@@ -5,8 +5,8 @@ import pytest
 
 from taskscope.model.tables.records import Message
 from taskscope.recording import Recording
-from tests.support.recordings import ZERO_S, recording_of, run_of
-from tests.support.task_blocks import Row
+from tests.support.recordings.spelled_out import ZERO_S, recording_of, run_of
+from tests.support.recordings.task_blocks import Row
 
 
 @pytest.fixture

@@ -14,10 +14,10 @@ from taskscope.errors import DamagedFileError
 from taskscope.model.tables.activities import ActivityColumns, ActivityRows, Transfer
 from taskscope.model.tables.workers import WorkerSample
 from taskscope.recording import Recording
-from tests.support.file_cases import changed, tables_in
-from tests.support.recordings import recording_of
-from tests.support.tables import read_back, written
-from tests.support.task_blocks import Row
+from tests.support.files.cases import changed, tables_in
+from tests.support.recordings.spelled_out import recording_of
+from tests.support.recordings.tables import read_back, written
+from tests.support.recordings.task_blocks import Row
 
 ROWS = ActivityRows(
     run=np.array([0, 0, 0], np.int32),

@@ -19,8 +19,8 @@ from taskscope.model.tables.activities import FAILED_ATTEMPT, ActivityColumns, A
 from taskscope.model.tables.records import Message
 from taskscope.recording import Recording
 from taskscope.report import result_html
-from tests.support.recordings import ZERO_S, recording_of, run_of
-from tests.support.task_blocks import Row
+from tests.support.recordings.spelled_out import ZERO_S, recording_of, run_of
+from tests.support.recordings.task_blocks import Row
 
 URL = "s3://user:hunter2@bucket7/x?X-Amz-Signature=hunter2&part=7"
 SAFE_URL = "s3://***@bucket7/x?X-Amz-Signature=***&part=7"

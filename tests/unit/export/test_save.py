@@ -16,8 +16,8 @@ import taskscope
 from taskscope.errors import FileError, MissingDependencyError, OptionError
 from taskscope.export import check_target
 from taskscope.recording import Recording
-from tests.support.recordings import recording_of
-from tests.support.tables import as_lists
+from tests.support.recordings.spelled_out import recording_of
+from tests.support.recordings.tables import as_lists
 
 
 def test_a_saved_recording_comes_back_with_all_its_tables(recording: Recording, tmp_path: Path) -> None:

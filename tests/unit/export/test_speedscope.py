@@ -13,9 +13,9 @@ from taskscope.cli import main
 from taskscope.errors import ExistingFileError, OptionError
 from taskscope.model.tables.stacks import LineRows
 from taskscope.recording import Recording
-from tests.support.recordings import recording_of
-from tests.support.stacks import Sample, stacks_of
-from tests.support.task_blocks import Row
+from tests.support.recordings.spelled_out import recording_of
+from tests.support.recordings.stacks import Sample, stacks_of
+from tests.support.recordings.task_blocks import Row
 
 SCHEMA = json.loads(
     (Path(__file__).parents[2] / "fixtures" / "speedscope" / "file-format-schema.json").read_text()

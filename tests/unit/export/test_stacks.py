@@ -14,11 +14,11 @@ from taskscope.errors import DamagedFileError
 from taskscope.export.native.writer import FileWriter
 from taskscope.model.tables.stacks import NO_STACKS, StackColumns
 from taskscope.recording import Recording
-from tests.support.file_cases import changed, tables_in, without
-from tests.support.recordings import recording_of
-from tests.support.stacks import Sample, stacks_of
-from tests.support.tables import read_back, written
-from tests.support.task_blocks import Row
+from tests.support.files.cases import changed, tables_in, without
+from tests.support.recordings.spelled_out import recording_of
+from tests.support.recordings.stacks import Sample, stacks_of
+from tests.support.recordings.tables import read_back, written
+from tests.support.recordings.task_blocks import Row
 
 SAMPLES = stacks_of(
     [

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from taskscope.model.tables.held import HeldEvents, HeldRows, HeldSeries, TimeBins
-from tests.support.held_rows import Stay, state_at, told, totals
+from tests.support.recordings.held_rows import Stay, state_at, told, totals
 
 
 def events_of(stays: list[Stay]) -> HeldEvents:

@@ -7,7 +7,7 @@ import pytest
 
 from taskscope.errors import MissingDependencyError
 from taskscope.record import Recorder
-from tests.support.run_writing import record_run
+from tests.support.recordings.run_writing import record_run
 
 
 def test_without_pandas_a_table_is_still_there_and_a_frame_says_what_to_install(

@@ -14,8 +14,8 @@ from taskscope.model.public_tables import TABLES
 from taskscope.model.recording import RecordedData
 from taskscope.model.tables.resources import ResourceRows
 from taskscope.record import LaneKey, Recorder, UnseenTask
-from tests.support.fake_clock import FakeClock
-from tests.support.run_writing import begin_run, end_run, write_task
+from tests.support.fakes.clock import FakeClock
+from tests.support.recordings.run_writing import begin_run, end_run, write_task
 
 METADATA = {"pid": 4242, "memory_limit_bytes": 2**34}
 DESIGNED = {

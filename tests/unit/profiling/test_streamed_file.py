@@ -14,7 +14,7 @@ from taskscope.errors import ExistingFileError
 from taskscope.export import FileStream
 from taskscope.record import pump
 from taskscope.session import current
-from tests.support.tables import as_lists
+from tests.support.recordings.tables import as_lists
 
 
 def compute_until_a_message_has(text: str) -> None:

@@ -8,10 +8,10 @@ from taskscope.analysis.time_left import prefix_progress
 from taskscope.model.tables.records import PrefixProgress
 from taskscope.record import GraphSource, Recorder
 from taskscope.recording import Recording
-from tests.support.fake_clock import FakeClock
-from tests.support.repeated_tasks import EXPECTED, finish, record_repeated_tasks
-from tests.support.streaming import StreamedFile
-from tests.support.tables import filed, read_back
+from tests.support.clusters.repeated_tasks import EXPECTED, finish, record_repeated_tasks
+from tests.support.fakes.clock import FakeClock
+from tests.support.files.streaming import StreamedFile
+from tests.support.recordings.tables import filed, read_back
 
 
 def loaded(content: bytes) -> Recording:

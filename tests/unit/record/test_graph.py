@@ -5,8 +5,8 @@ import numpy as np
 from taskscope.record import GraphSource, Recorder
 from taskscope.record.tables.groups import GroupTable
 from taskscope.record.writers.graph import GraphBuilder
-from tests.support.fake_clock import FakeClock
-from tests.support.run_writing import begin_run, end_run, independent, write_task
+from tests.support.fakes.clock import FakeClock
+from tests.support.recordings.run_writing import begin_run, end_run, independent, write_task
 
 
 def builder_of(dependencies: dict[object, set[object]], data: dict[object, float]) -> GraphBuilder:

@@ -7,7 +7,7 @@ import pytest
 from taskscope.model.tables.records import Message
 from taskscope.record import Recorder
 from taskscope.record import messages as messages_module
-from tests.support.fake_clock import FakeClock
+from tests.support.fakes.clock import FakeClock
 
 
 @pytest.fixture

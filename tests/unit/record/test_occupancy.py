@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 from taskscope.record import Recorder
-from tests.support.fake_clock import FakeClock
-from tests.support.held_rows import Stay, state_at, told, totals
-from tests.support.run_writing import begin_run, end_run, write_task
+from tests.support.fakes.clock import FakeClock
+from tests.support.recordings.held_rows import Stay, state_at, told, totals
+from tests.support.recordings.run_writing import begin_run, end_run, write_task
 
 
 def stays_of(recorder: Recorder, names: list[str]) -> list[Stay]:

@@ -9,8 +9,8 @@ import pytest
 from taskscope.record import Recorder, RunLog
 from taskscope.record import pump as pump_module
 from taskscope.record.pump import Pump, Tick
-from tests.support.fake_clock import FakeClock
-from tests.support.run_writing import begin_run, end_run, write_task
+from tests.support.fakes.clock import FakeClock
+from tests.support.recordings.run_writing import begin_run, end_run, write_task
 from tests.support.waiting import PATIENCE_S
 
 """How long a broken pump is waited for; a working one answers within milliseconds."""

@@ -10,8 +10,15 @@ from taskscope.model.keys import key_text
 from taskscope.model.tables.records import Group, Lane, PrefixProgress, Run, RunningTask
 from taskscope.model.tables.resources import ResourceRows
 from taskscope.record import LaneKey, Recorder, UnseenTask
-from tests.support.fake_clock import FakeClock
-from tests.support.run_writing import begin_run, end_run, independent, lane_of, record_run, write_task
+from tests.support.fakes.clock import FakeClock
+from tests.support.recordings.run_writing import (
+    begin_run,
+    end_run,
+    independent,
+    lane_of,
+    record_run,
+    write_task,
+)
 
 
 def run_record(run: int, **changes: object) -> Run:

@@ -12,8 +12,8 @@ from taskscope.record import LaneKey, Recorder, RunLog
 from taskscope.record.writers import fold as fold_module
 from taskscope.record.writers.appended import ReportedTasks
 from taskscope.record.writers.fold import UnknownLanes, take
-from tests.support.fake_clock import FakeClock
-from tests.support.run_writing import begin_run, end_run, independent, write_task
+from tests.support.fakes.clock import FakeClock
+from tests.support.recordings.run_writing import begin_run, end_run, independent, write_task
 
 WRITERS = 6
 TASKS_EACH = 400

@@ -14,10 +14,10 @@ from taskscope.cli import main
 from taskscope.errors import ExistingFileError
 from taskscope.recording import Recording
 from taskscope.report.comparison import comparison_page
-from tests.support.hostile import hostile
-from tests.support.payloads import PAYLOADS
-from tests.support.recordings import recording_of, run_of
-from tests.support.task_blocks import Row
+from tests.support.files.hostile import hostile
+from tests.support.files.payloads import PAYLOADS
+from tests.support.recordings.spelled_out import recording_of, run_of
+from tests.support.recordings.task_blocks import Row
 
 
 def of(*rows: Row, stop_s: float) -> Recording:

@@ -10,9 +10,9 @@ from taskscope.recording import Recording
 from taskscope.report.embed import links_note, pack_links
 from taskscope.report.page import page_html
 from taskscope.report.result import result_html
-from tests.support.recordings import recording_of
-from tests.support.report_fixture import dense_data, links_of
-from tests.support.task_blocks import Row
+from tests.support.files.report_fixture import dense_data, links_of
+from tests.support.recordings.spelled_out import recording_of
+from tests.support.recordings.task_blocks import Row
 
 NOTE = "Dependencies of tasks are left out here: they would take more than"
 

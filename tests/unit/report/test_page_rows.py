@@ -10,9 +10,9 @@ import pytest
 from taskscope.recording import Recording
 from taskscope.report.embed import data_json, page_tick_s
 from taskscope.report.page import page_html
-from tests.support.recordings import recording_of
-from tests.support.report_fixture import content_of
-from tests.support.task_blocks import Row
+from tests.support.files.report_fixture import content_of
+from tests.support.recordings.spelled_out import recording_of
+from tests.support.recordings.task_blocks import Row
 
 
 def lanes_of(turns: list[int], stops: list[float]) -> list[int]:

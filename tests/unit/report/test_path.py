@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 from taskscope.report.embed import data_json, pack_path
-from tests.support.recordings import recording_of, run_of
-from tests.support.report_fixture import path_of
-from tests.support.task_blocks import Row
+from tests.support.files.report_fixture import path_of
+from tests.support.recordings.spelled_out import recording_of, run_of
+from tests.support.recordings.task_blocks import Row
 
 # Rows of a page are sorted by their start: these are 2, 0 and 1 of it.
 ROWS = [

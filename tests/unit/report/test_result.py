@@ -13,10 +13,10 @@ from taskscope.report import MAX_EMBEDDED_TASKS, page_html, result_bundle, resul
 from taskscope.report.embed import PageScript, data_json
 from taskscope.report.picture import MAX_LANES, picture_svg
 from taskscope.report.result import lanes_px
-from tests.support.recordings import recording_of
-from tests.support.report_fixture import PATH, content_of, dense_data, links_of, path_of
+from tests.support.files.report_fixture import PATH, content_of, dense_data, links_of, path_of
+from tests.support.recordings.spelled_out import recording_of
+from tests.support.recordings.task_blocks import Row
 from tests.support.shared_cases import shared_cases
-from tests.support.task_blocks import Row
 
 SCRIPT = PageScript(
     html="<script type='text/plain' class='taskscope-script'>eA==</script><script>run & jump</script>",

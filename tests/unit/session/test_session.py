@@ -21,7 +21,7 @@ from taskscope.record.pump import Tick
 from taskscope.session import Session, current
 from taskscope.sources.local.adapter import registration
 from tests.support.child_process import in_forked_child
-from tests.support.local_computes import run_facts, statuses
+from tests.support.computes.local_computes import run_facts, statuses
 from tests.support.waiting import PATIENCE_S
 
 original = dask.local.local_callbacks

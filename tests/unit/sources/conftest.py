@@ -6,7 +6,7 @@ from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
 import pytest
 
 from taskscope.record import Recorder
-from tests.support.local_computes import process_pool, watching
+from tests.support.computes.local_computes import process_pool, watching
 
 
 @pytest.fixture

@@ -21,7 +21,7 @@ from taskscope.record import Recorder
 from taskscope.recording import Recording
 from taskscope.session import Session
 from taskscope.sources.stacks import StackSampler, has_interpreter_lock, task_stack, thread_cpu_s
-from tests.support.local_computes import watching
+from tests.support.computes.local_computes import watching
 from tests.support.waiting import PATIENCE_S, until
 
 

@@ -23,7 +23,7 @@ from taskscope.model.tables.records import (
 from taskscope.model.tables.workers import Scheduled
 from taskscope.record import Recorder
 from taskscope.wire import Batch, PageEncoder
-from tests.support.task_blocks import Row, block_of
+from tests.support.recordings.task_blocks import Row, block_of
 from tests.support.wire_decoder import PageReader
 
 

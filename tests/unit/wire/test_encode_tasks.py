@@ -12,7 +12,7 @@ from taskscope.codec import TICK_S
 from taskscope.model.tables.records import Group, Lane
 from taskscope.record import Recorder
 from taskscope.wire import Batch, PageEncoder
-from tests.support.task_blocks import Row, block_of
+from tests.support.recordings.task_blocks import Row, block_of
 from tests.support.wire_decoder import DecodedRow, PageReader
 
 

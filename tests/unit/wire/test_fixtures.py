@@ -31,7 +31,7 @@ from taskscope.model.tables.records import (
 from taskscope.model.tables.resources import ResourceRows
 from taskscope.model.tables.workers import Scheduled
 from taskscope.wire import Batch, HeldPart, PageEncoder, ResourcesPart, batch_message
-from tests.support.task_blocks import Row, block_of
+from tests.support.recordings.task_blocks import Row, block_of
 
 FOLDER = Path(__file__).parents[2] / "fixtures" / "wire"
 

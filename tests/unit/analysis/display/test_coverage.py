@@ -8,9 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from taskscope.analysis.display.coverage import ENDED_BADLY, column_overlap, measure_coverage
-from tests.support.recordings import recording_of, run_of
+from tests.support.recordings.spelled_out import recording_of, run_of
+from tests.support.recordings.task_blocks import Row
 from tests.support.shared_cases import shared_cases
-from tests.support.task_blocks import Row
 
 edges = st.lists(st.floats(0, 12, allow_nan=False), min_size=2, max_size=20, unique=True).map(sorted)
 

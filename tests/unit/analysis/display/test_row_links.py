@@ -8,10 +8,10 @@ from taskscope.analysis.display.page_tables import RowLinks, recorded_frames
 from taskscope.model.recording import RecordedData
 from taskscope.model.tables.columns import Link, TaskLinks
 from taskscope.record import Recorder
-from tests.support.fake_clock import FakeClock
-from tests.support.recordings import recording_of
-from tests.support.run_writing import DIAMOND, begin_run, end_run, record_run, write_task
-from tests.support.task_blocks import Row
+from tests.support.fakes.clock import FakeClock
+from tests.support.recordings.run_writing import DIAMOND, begin_run, end_run, record_run, write_task
+from tests.support.recordings.spelled_out import recording_of
+from tests.support.recordings.task_blocks import Row
 from tests.support.wire_decoder import PageReader
 
 

@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 
 from taskscope.model.tables.records import CLUSTER, Run, RunStatus
 from taskscope.recording import Recording
-from tests.support.recordings import recording_of, run_of
-from tests.support.task_blocks import Row
+from tests.support.recordings.spelled_out import recording_of, run_of
+from tests.support.recordings.task_blocks import Row
 
 _TIMES = st.sampled_from([0.0, 0.25, 1.0, 1.5, 4.0])
 _MAX_RUNS = 3

@@ -13,10 +13,10 @@ from taskscope.errors import UnknownNameError
 from taskscope.model.tables.activities import FAILED_ATTEMPT, ActivityColumns, ActivityRows
 from taskscope.model.tables.records import CLUSTER
 from taskscope.recording import Recording
-from tests.support.cluster_recordings import cluster_recording
-from tests.support.recordings import ZERO_S, recording_of, run_of
-from tests.support.schedules import GRAPHS, Plan, greedy, recorded, with_dependencies
-from tests.support.task_blocks import Row
+from tests.support.clusters.recordings import cluster_recording
+from tests.support.recordings.schedules import GRAPHS, Plan, greedy, recorded, with_dependencies
+from tests.support.recordings.spelled_out import ZERO_S, recording_of, run_of
+from tests.support.recordings.task_blocks import Row
 
 
 def chains_to_the_end(plan: Plan, rows: Sequence[Row]) -> set[tuple[int, ...]]:

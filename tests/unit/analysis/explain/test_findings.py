@@ -13,9 +13,9 @@ from taskscope.model.keys import key_block
 from taskscope.model.tables.activities import ACTIVITIES, ActivityColumns, ActivityRows
 from taskscope.model.tables.records import CLUSTER, Lane
 from taskscope.recording import Recording
-from tests.support.recordings import ZERO_S, recording_of, run_of
-from tests.support.schedules import with_dependencies
-from tests.support.task_blocks import Row
+from tests.support.recordings.schedules import with_dependencies
+from tests.support.recordings.spelled_out import ZERO_S, recording_of, run_of
+from tests.support.recordings.task_blocks import Row
 
 TOKEN = "0123456789abcdef0123456789abcdef"
 

@@ -14,10 +14,10 @@ from taskscope.analysis.explain.schedule import schedule_of
 from taskscope.errors import OptionError, UnknownNameError
 from taskscope.model.tables.records import CLUSTER
 from taskscope.recording import Recording
-from tests.support.cluster_recordings import cluster_recording
-from tests.support.recordings import recording_of, run_of
-from tests.support.schedules import GRAPHS, Plan, recorded, with_dependencies
-from tests.support.task_blocks import Row
+from tests.support.clusters.recordings import cluster_recording
+from tests.support.recordings.schedules import GRAPHS, Plan, recorded, with_dependencies
+from tests.support.recordings.spelled_out import recording_of, run_of
+from tests.support.recordings.task_blocks import Row
 
 
 def chain_s(plan: Plan) -> int:

@@ -10,8 +10,8 @@ from taskscope.jupyter.feed.stream import PageStream
 from taskscope.model.tables.workers import WorkerSample
 from taskscope.record import LaneActivity, LaneKey, Recorder, RunLog
 from taskscope.record.pump import Tick
-from tests.support.fake_clock import FakeClock
-from tests.support.run_writing import begin_run, end_run, report_task
+from tests.support.fakes.clock import FakeClock
+from tests.support.recordings.run_writing import begin_run, end_run, report_task
 from tests.support.wire_decoder import PageReader
 
 LANE = LaneKey(0, 7, label="worker 0, thread 1", worker="tcp://a:1")

@@ -11,8 +11,8 @@ from taskscope.jupyter.feed import Feed
 from taskscope.jupyter.feed.pages import LEASE_S, MAX_PAGES
 from taskscope.record.pump import Tick
 from taskscope.session import Session
-from tests.support.fake_channels import FakeChannel, FakeChannels
-from tests.support.run_writing import begin_run, end_run, write_task
+from tests.support.fakes.channels import FakeChannel, FakeChannels
+from tests.support.recordings.run_writing import begin_run, end_run, write_task
 from tests.support.wire_decoder import PageReader
 
 

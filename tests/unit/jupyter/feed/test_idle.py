@@ -3,7 +3,7 @@ from __future__ import annotations
 import ast
 
 from taskscope.jupyter.adapter.idle import IdleClock
-from tests.support.fake_clock import FakeClock
+from tests.support.fakes.clock import FakeClock
 from tests.support.kernel import Kernel
 
 SETUP = """

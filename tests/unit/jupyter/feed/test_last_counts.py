@@ -11,8 +11,8 @@ from taskscope.jupyter.feed.stream import PageStream
 from taskscope.model.clock import Clock
 from taskscope.record import Recorder, RunLog
 from taskscope.record.pump import Tick
-from tests.support.fake_clock import FakeClock
-from tests.support.run_writing import begin_run, end_run, independent, lane_of, write_task
+from tests.support.fakes.clock import FakeClock
+from tests.support.recordings.run_writing import begin_run, end_run, independent, lane_of, write_task
 from tests.support.wire_decoder import PageReader
 
 IDLE = Tick(1.0, active=False, final=False)

@@ -11,8 +11,8 @@ from taskscope.jupyter.feed.stream import PageStream
 from taskscope.model.tables.records import Group, Message, RunningTask
 from taskscope.record.pump import Tick
 from taskscope.wire import parts
-from tests.support.fake_recorder import FakeRecorder, run_of
-from tests.support.task_blocks import Row
+from tests.support.fakes.recorder import FakeRecorder, run_of
+from tests.support.recordings.task_blocks import Row
 from tests.support.wire_decoder import PageReader
 
 ACTIVE = Tick(1.0, active=True, final=False)

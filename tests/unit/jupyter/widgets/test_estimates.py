@@ -12,8 +12,8 @@ from taskscope.analysis.time_left import Estimates
 from taskscope.model.tables.records import Estimate
 from taskscope.record import GraphSource, LaneKey
 from taskscope.session import Session
-from tests.support.fake_clock import FakeClock
-from tests.support.run_writing import report_task
+from tests.support.fakes.clock import FakeClock
+from tests.support.recordings.run_writing import report_task
 
 
 @pytest.fixture

@@ -10,9 +10,9 @@ from dask import delayed
 
 from taskscope import FlameWidget, ProgressWidget
 from taskscope.session import current
-from tests.support.recordings import recording_of
-from tests.support.stacks import Sample, stacks_of
-from tests.support.task_blocks import Row
+from tests.support.recordings.spelled_out import recording_of
+from tests.support.recordings.stacks import Sample, stacks_of
+from tests.support.recordings.task_blocks import Row
 from tests.support.waiting import PATIENCE_S
 
 COLUMNS = ("parent", "function", "bin", "prefix", "node", "count", "seconds")

@@ -18,10 +18,10 @@ from taskscope.jupyter.feed import current as current_feed
 from taskscope.jupyter.widgets.base import RecorderWidget
 from taskscope.jupyter.widgets.output import Bundle, WidgetOutput
 from taskscope.record.pump import Tick
-from tests.support.hostile import hostile
-from tests.support.payloads import PAYLOADS
-from tests.support.recordings import recording_of
-from tests.support.task_blocks import Row
+from tests.support.files.hostile import hostile
+from tests.support.files.payloads import PAYLOADS
+from tests.support.recordings.spelled_out import recording_of
+from tests.support.recordings.task_blocks import Row
 
 VIEW = "application/vnd.jupyter.widget-view+json"
 OURS = "application/vnd.taskscope.view+json"

@@ -23,9 +23,9 @@ from taskscope.model.tables.resources import ResourceLimits, ResourceRows
 from taskscope.record import Recorder
 from taskscope.session import Session
 from taskscope.sources.resources.limits import cpu_limit, memory_limit_bytes
-from tests.support.fake_clock import FakeClock
-from tests.support.local_computes import watching
-from tests.support.run_writing import record_run
+from tests.support.computes.local_computes import watching
+from tests.support.fakes.clock import FakeClock
+from tests.support.recordings.run_writing import record_run
 
 
 def sampled() -> Recorder:

@@ -12,8 +12,8 @@ An interrupt may come at any line, so what must be called is called twice: once 
 ended, the ``finish`` of what is installed, and those that come first, are called again. They do nothing the
 second time.
 
-``tests/unit/test_private_names.py`` and ``tests/unit/sources/test_registration.py`` fail when Dask changes
-this.
+``tests/unit/test_private_names.py`` and ``tests/unit/sources/local/adapter/test_registration.py`` fail when
+Dask changes this.
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
 Hooks do not get the scheduler, the number of workers, the requested keys or which task failed, so they are
 looked up in the locals of ``dask.local.get_async``, which called the hook. This is the only module that knows
-those names; ``tests/unit/sources/test_scheduler.py`` fails when Dask changes them.
+those names; ``tests/unit/sources/local/adapter/test_scheduler.py`` fails when Dask changes them.
 """
 
 from __future__ import annotations

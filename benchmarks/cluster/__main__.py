@@ -1,0 +1,37 @@
+"""Clusters: is all of it recorded, what does it cost the scheduler, and how far does it go?
+
+The truth is written by the tasks themselves, each execution a line, from inside of the workers. Workers are
+killed and tasks fail and are tried again meanwhile. The scheduler's cost is its own process's CPU time.
+"""
+
+from __future__ import annotations
+
+from benchmarks.cluster.asks import measure_asks
+from benchmarks.cluster.clocks import measure_clocks
+from benchmarks.cluster.cost import measure_cost, measure_share
+from benchmarks.cluster.cpu import measure_cpu
+from benchmarks.cluster.lag import measure_lag
+from benchmarks.cluster.page_lag import measure_page_lag
+from benchmarks.cluster.report import measure_reports
+from benchmarks.cluster.scale import measure_scale
+from benchmarks.cluster.truth import measure_truth
+from benchmarks.harness import Table, main
+
+
+def measure(*, quick: bool) -> list[Table]:
+    return [
+        measure_truth(*((1_000, 1) if quick else (20_000, 3))),
+        measure_cost(300 if quick else 3_000, repetitions=2 if quick else 5),
+        measure_scale(1_000_000 if quick else 10_000_000),
+        measure_clocks(quick=quick),
+        measure_asks(10 if quick else 100, compute_s=5.0 if quick else 15.0),
+        measure_lag(100 if quick else 1_000),
+        measure_share(10 if quick else 100, compute_s=3.0 if quick else 5.0, repetitions=3),
+        measure_page_lag(100 if quick else 1_000),
+        measure_reports(1_000 if quick else 10_000, rounds=3 if quick else 5),
+        measure_cpu(rounds=1 if quick else 5),
+    ]
+
+
+if __name__ == "__main__":
+    main(__doc__, measure)

@@ -1,0 +1,108 @@
+"""What leaves a live view in a real JupyterLab: files beside the notebook, and a comparison in the page."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+from playwright.sync_api import Locator, expect
+
+from tests.browser.cells.test_badge import CLUSTER, DARK, LIGHT, badge, charts, counts
+from tests.browser.harness.lab_page import LabPage
+from tests.browser.harness.server import Server
+from tests.browser.workloads import LOAD
+
+CHECKED = """
+import glob, json
+[name] = glob.glob("*-In-2-*.taskscope")
+print(sorted(taskscope.load(name).table("tasks")["prefix"]))
+[page] = glob.glob("test_*-In-2-*.html")
+print(open(page).read()[:15])
+[trace] = glob.glob("*-In-2-*.trace.json")
+print(len([1 for event in json.load(open(trace))["traceEvents"] if event["ph"] == "X"]))
+"""
+
+
+def choose(part: Locator, item: str) -> None:
+    part.get_by_role("button", name="More actions").click()
+    part.get_by_role("menuitem", name=item).click()
+
+
+def printed(lab: LabPage, index: int) -> list[str]:
+    return "".join(str(output["text"]) for output in lab.outputs(index)).splitlines()
+
+
+def files(server: Server, suffix: str) -> list[str]:
+    listed = server.request("GET", "contents/")["content"]
+    return [each["name"] for each in listed if each["name"].endswith(suffix)]
+
+
+def test_each_charts_menu_saves_what_it_shows_beside_the_notebook(lab: LabPage, server: Server) -> None:
+    lab.open(LOAD, "_ = computed(slow, 5)", "_ = computed(held, 4)", CHECKED)
+    lab.run_cell(0)
+    lab.run_cell(1)
+    lab.start_cell(2)
+    badge(lab, 1).click()
+    view = charts(lab, 1)
+    # Another cell runs meanwhile, and is in none of the files.
+    choose(view.locator(".tsk-progress"), "Save the recording")
+    notice = view.locator(".tsk-progress .tsk-notice")
+    expect(notice).to_have_text(re.compile(r"saved /.*/test_.*-In-2-\d{8}-\d{6}\.taskscope"))
+    choose(view.locator(".tsk-gantt"), "Save as an HTML page")
+    notice = view.locator(".tsk-gantt .tsk-notice")
+    expect(notice).to_have_text(re.compile(r"saved /.*-In-2-\d{8}-\d{6}\.html"))
+    choose(view.locator(".tsk-gantt"), "Save as a trace")
+    expect(notice).to_have_text(re.compile(r"saved /.*-In-2-\d{8}-\d{6}\.trace\.json"))
+    assert not lab.is_done(2)
+    # Other tests have left theirs in the same folder.
+    assert len([name for name in files(server, ".taskscope") if "-In-2-" in name]) == 1
+    lab.release()
+    lab.wait_cell(2)
+    lab.run_cell(3)
+    assert printed(lab, 3) == [str(["slow"] * 5), "<!DOCTYPE html>", "5"]
+
+
+def test_a_cell_is_compared_with_its_run_before_in_the_page(lab: LabPage, shots: Path) -> None:
+    lab.open(LOAD, "_ = computed(slow, n)", "n = 5", "n = 9")
+    lab.run_cell(0)
+    lab.run_cell(2)
+    lab.run_cell(1)
+    badge(lab, 1).click()
+    progress = charts(lab, 1).locator(".tsk-progress")
+    item = "Compare with the previous run of this cell"
+    choose(progress, item)
+    once = "could not compare: this cell has computed only once, as far as is recorded: run it again"
+    expect(progress.locator(".tsk-notice")).to_have_text(once)
+    lab.run_cell(3)
+    lab.run_cell(1)
+    expect(counts(lab, 1)).to_have_text("9 of 9 tasks")
+    choose(progress, item)
+    compared = progress.frame_locator("iframe")
+    row = compared.get_by_role("row").filter(has=compared.get_by_role("rowheader", name="tasks", exact=True))
+    expect(row).to_contain_text(re.compile("5.*9"))
+    progress.scroll_into_view_if_needed()
+    lab.page.screenshot(path=shots / "compared-light.png")
+    lab.page.evaluate(DARK)
+    lab.page.wait_for_function("document.body.dataset.jpThemeLight === 'false'")
+    expect(lab.page.locator("#jupyterlab-splash")).to_have_count(0)
+    lab.page.screenshot(path=shots / "compared-dark.png")
+    lab.page.evaluate(LIGHT)
+    progress.get_by_role("button", name="Close the comparison").click()
+    expect(progress.locator("iframe")).to_have_count(0)
+
+
+def test_a_cell_on_a_cluster_is_saved_and_compared(lab: LabPage) -> None:
+    compute = "assert client.gather(client.map(slow, range(n), pure=False)) == list(range(n))"
+    lab.open(LOAD, CLUSTER, "n = 6", compute, "n = 8", "client.shutdown()")
+    for index in (0, 1, 2, 3, 4, 3):
+        lab.run_cell(index)
+    badge(lab, 3).click()
+    expect(counts(lab, 3)).to_have_text("8 of 8 tasks")
+    progress = charts(lab, 3).locator(".tsk-progress")
+    choose(progress, "Save the recording")
+    expect(progress.locator(".tsk-notice")).to_have_text(re.compile(r"saved /.*-In-6-.*\.taskscope"))
+    choose(progress, "Compare with the previous run of this cell")
+    compared = progress.frame_locator("iframe")
+    row = compared.get_by_role("row").filter(has=compared.get_by_role("rowheader", name="tasks", exact=True))
+    expect(row).to_contain_text(re.compile("6.*8"))
+    lab.run_cell(5)

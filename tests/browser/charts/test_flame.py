@@ -1,0 +1,89 @@
+"""The flame graph in a real JupyterLab: live while a cell runs, of a recording, by pointer and by keys."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from playwright.sync_api import Locator, expect
+
+from tests.browser.harness.lab_page import LabPage
+from tests.browser.pages.test_accessibility import THEMES, set_theme, violations
+from tests.browser.workloads import LOAD
+
+WORK = """
+from taskscope import FlameWidget
+
+def waits_for_release():
+    until(1)
+
+def work():
+    waits_for_release()
+
+def compute():
+    return dask.delayed(work)(dask_key_name="work-1").compute(scheduler="threads")
+"""
+SHOW = "display(FlameWidget())"
+RUN = """
+with taskscope.profile(display=False, profile_cycle=0.1) as run: compute()
+"""
+RECORDED = "display(FlameWidget(run.recording))"
+
+
+def test_it_grows_while_the_cell_runs_and_is_driven_by_keys_and_pointer(lab: LabPage, shots: Path) -> None:
+    lab.open(LOAD + WORK, SHOW, RUN, RECORDED)
+    lab.run_cell(0)
+    lab.run_cell(1)
+    flame = lab.page.locator(".tsk-flame")
+    expect(flame).to_contain_text("no samples yet")
+    lab.start_cell(2)
+    total = flame.locator(".tsk-flame-sum")
+    expect(total).to_contain_text("samples, about")
+    assert not lab.is_done(2)
+    expect(total).not_to_have_text(total.inner_text())
+    assert not lab.is_done(2)
+    lab.release(1)
+    lab.wait_cell(2)
+    drive(lab, flame)
+    lab.page.screenshot(path=shots / "flame-live.png")
+
+    lab.run_cell(3)
+    still = lab.page.locator(".tsk-flame").nth(1)
+    choose_a_time(lab, still)
+    still.locator("summary").click()
+    expect(still.locator("table tbody tr").first).to_contain_text("until")
+    for theme in THEMES:
+        set_theme(lab, theme)
+        assert violations(lab) == [], theme
+        lab.page.screenshot(path=shots / f"flame-{theme.rpartition(' ')[2].lower()}.png")
+
+
+def drive(lab: LabPage, flame: Locator) -> None:
+    """Walk down the calls, zoom in and out, search, and click."""
+    canvas, said = flame.locator(".tsk-flame-plot canvas"), flame.locator(".tsk-flame-said")
+    zoom_out = flame.get_by_role("button", name="Zoom out")
+    canvas.focus()
+    expect(flame.locator(".tsk-flame-help")).to_be_hidden()
+    expect(said).to_contain_text("all tasks: ")
+    for name in ("work: ", "work (", "waits_for_release (", "until ("):
+        canvas.press("ArrowDown")
+        expect(said).to_contain_text(name)
+    canvas.press("Enter")
+    expect(zoom_out).to_be_enabled()
+    canvas.press("Home")
+    expect(zoom_out).to_be_disabled()
+    canvas.press("/")
+    lab.page.keyboard.type("waits")
+    expect(said).to_have_text("1 call found")
+    canvas.click(position={"x": 200, "y": 45})
+    expect(zoom_out).to_be_enabled()
+
+
+def choose_a_time(lab: LabPage, flame: Locator) -> None:
+    """Choose the first bin of the timeline, and all of it again."""
+    chosen = flame.locator(".tsk-flame-chosen")
+    expect(chosen).to_have_text("all of the time")
+    flame.locator(".tsk-flame-timeline").focus()
+    lab.page.keyboard.press("ArrowRight")
+    expect(chosen).to_contain_text("from 0 s to")
+    lab.page.keyboard.press("Escape")
+    expect(chosen).to_have_text("all of the time")

@@ -1,0 +1,187 @@
+"""A `.taskscope` file in a real JupyterLab: the dashboard without a kernel, or a clear word why not."""
+
+from __future__ import annotations
+
+import base64
+import struct
+import zlib
+from pathlib import Path
+from typing import Any
+
+from playwright.sync_api import Page, expect
+
+from taskscope.recording import Recording
+from tests.browser.harness.lab_page import LabPage
+from tests.browser.harness.server import Server
+from tests.support.files.hostile import ELEMENTS, hostile
+from tests.support.files.payloads import PAYLOADS
+
+FOLDER = Path(__file__).parents[2] / "fixtures"
+WHOLE = (FOLDER / "documents" / "busy.taskscope").read_bytes()
+KILLED = (FOLDER / "files" / "v1-killed.taskscope").read_bytes()
+
+CURRENT = ".jp-Document:not(.lm-mod-hidden) .tsk-document"
+DROP = """([selector, name, content]) => {
+  const bytes = Uint8Array.from(atob(content), c => c.charCodeAt(0));
+  const data = new DataTransfer();
+  data.items.add(new File([bytes], name));
+  const target = document.querySelector(selector);
+  const options = { bubbles: true, cancelable: true, dataTransfer: data };
+  const over = new DragEvent('dragover', options);
+  target.dispatchEvent(over);
+  target.dispatchEvent(new DragEvent('drop', options));
+  return over.defaultPrevented;
+}"""
+
+
+def put(server: Server, path: str, content: bytes) -> str:
+    body = {"type": "file", "format": "base64", "content": base64.b64encode(content).decode()}
+    server.request("PUT", f"contents/{path}", body)
+    return path
+
+
+def open_lab_page(lab: LabPage, server: Server, workspace: str) -> Page:
+    lab.page.goto(server.page_url("", workspace).replace("/tree/", ""))
+    expect(lab.page.locator(".jp-BreadCrumbs-home")).to_be_visible(timeout=30_000)
+    return lab.page
+
+
+def open_file(page: Page, path: str) -> Any:
+    # The command itself takes seconds longer, with any file.
+    page.evaluate("path => void window.jupyterapp.commands.execute('docmanager:open', { path })", path)
+    page.wait_for_function("path => window.jupyterapp.shell.currentWidget?.context?.path === path", arg=path)
+    return page.locator(CURRENT)
+
+
+def test_a_double_click_opens_the_dashboard_without_a_kernel(
+    lab: LabPage, server: Server, shots: Path
+) -> None:
+    put(server, "busy.taskscope", WHOLE)
+    page = open_lab_page(lab, server, "double-click")
+    page.locator(".jp-DirListing-item", has_text="busy.taskscope").dblclick()
+    document = page.locator(CURRENT)
+    expect(document.locator("h1")).to_have_text("busy")
+    expect(document.locator(".tsk-gantt-state")).to_contain_text("86 tasks · 3 threads")
+    expect(document.locator(".tsk-progress-count")).to_have_text("86 of 86 tasks")
+    expect(document.locator("canvas").first).to_be_visible()
+    assert document.locator(".tsk-document-note").count() == 0
+    for theme in ("Light", "Dark"):
+        page.evaluate(
+            "name => window.jupyterapp.commands.execute('apputils:change-theme', { theme: name })",
+            f"JupyterLab {theme}",
+        )
+        expect(page.locator(f"body[data-jp-theme-light={str(theme == 'Light').lower()}]")).to_have_count(1)
+        expect(page.locator("#jupyterlab-splash")).to_have_count(0)
+        page.screenshot(path=shots / f"document-{theme.lower()}.png")
+    page.reload()
+    expect(page.locator(CURRENT).locator("h1")).to_have_text("busy")
+    assert server.request("GET", "sessions") == []
+
+
+def test_what_a_task_needed_is_told_from_the_file(lab: LabPage, server: Server) -> None:
+    put(server, "odd.taskscope", (FOLDER / "documents" / "odd.taskscope").read_bytes())
+    document = open_file(open_lab_page(lab, server, "links"), "odd.taskscope")
+    chart = document.locator(".tsk-gantt canvas").first
+    expect(chart).to_be_visible()
+    chart.press("n")
+    chart.press("n")
+    expect(document.get_by_role("list", name="Depends on 1 task").get_by_role("listitem")).to_have_count(1)
+
+
+def test_a_file_from_the_desktop_opens_wherever_it_is_dropped(lab: LabPage, server: Server) -> None:
+    page = open_lab_page(lab, server, "drop")
+    content = base64.b64encode(WHOLE).decode()
+    assert page.evaluate(DROP, ["#jp-main-dock-panel", "dropped.taskscope", content]) is True
+    document = page.locator(CURRENT)
+    expect(document.locator(".tsk-progress-count")).to_have_text("86 of 86 tasks")
+    expect(page.locator(".jp-DirListing-item", has_text="dropped.taskscope")).to_be_visible()
+    # Onto the document that is open, too; what is no recording is left to the browser.
+    page.evaluate(DROP, [CURRENT, "other.txt", content])
+    page.evaluate(DROP, [CURRENT, "second.taskscope", content])
+    expect(page.locator(".jp-DirListing-item", has_text="second.taskscope")).to_be_visible()
+    expect(page.locator(".lm-TabBar-tabLabel", has_text="second.taskscope").first).to_be_visible()
+    assert page.locator(".jp-DirListing-item", has_text="other.txt").count() == 0
+
+
+def flipped(content: bytes, place: int) -> bytes:
+    return content[:place] + bytes([content[place] ^ 1]) + content[place + 1 :]
+
+
+_HEAD = struct.Struct("<4sBBBBIIIII")
+
+
+def header_of(place: int, **changed: int) -> bytes:
+    """Return the header of the frame that begins there, with these fields changed and a right checksum."""
+    names = ("magic", "version", "kind", "packed", "zero", "stream", "number", "stored", "unpacked", "crc")
+    fields = dict(zip(names, _HEAD.unpack(WHOLE[place : place + _HEAD.size]), strict=True)) | changed
+    head = _HEAD.pack(*fields.values())
+    return head + struct.pack("<I", zlib.crc32(head))
+
+
+def bomb() -> bytes:
+    """Return a file of 130 kB that claims to unpack to 128 MiB, and does."""
+    second = 32 + _HEAD.unpack(WHOLE[: _HEAD.size])[7]
+    stored = zlib.compress(bytes(2**27))
+    head = header_of(second, packed=1, stored=len(stored), unpacked=2**27, crc=zlib.crc32(stored))
+    return WHOLE[:second] + head + stored
+
+
+FAULTS = {
+    "bomb": (bomb(), "claims 134,217,728 bytes, of at most 16,777,216"),
+    "flipped": (flipped(WHOLE, len(WHOLE) // 2), "is damaged"),
+    "newer": (header_of(0, version=2) + WHOLE[32:], "it has version 2 of the format"),
+    "foreign": (b"<!DOCTYPE html><script>window.pwned=1</script>", "it is not a recording of taskscope"),
+    "empty": (b"", "it is not a recording of taskscope"),
+}
+
+
+def test_a_file_that_cannot_be_shown_says_why(lab: LabPage, server: Server, shots: Path) -> None:
+    page = open_lab_page(lab, server, "faults")
+    for name, (content, message) in FAULTS.items():
+        document = open_file(page, put(server, f"{name}.taskscope", content))
+        alert = document.get_by_role("alert")
+        expect(alert).to_contain_text("This file cannot be shown: ")
+        expect(alert).to_contain_text(message)
+        page.screenshot(path=shots / f"document-{name}.png")
+    document = open_file(page, "flipped.taskscope")
+    document.get_by_role("button", name="Show what stands before the damage").click()
+    expect(document.get_by_role("status").first).to_contain_text("this file is not complete: part ")
+    expect(document.locator(".tsk-dashboard")).to_be_visible()
+    killed = open_file(page, put(server, "killed.taskscope", KILLED))
+    expect(killed.get_by_role("status").first).to_contain_text("this file is not complete")
+    expect(killed.locator(".tsk-gantt-state")).to_contain_text("5 tasks")
+    page.screenshot(path=shots / "document-killed.png")
+
+
+def file_of(recording: Recording, folder: Path) -> bytes:
+    recording.save(folder / "a.taskscope", overwrite=True)
+    return (folder / "a.taskscope").read_bytes()
+
+
+def elements(page: Page) -> dict[str, int]:
+    """Look everywhere in the document, and return the elements that it is made of."""
+    document = page.locator(CURRENT)
+    chart = document.locator(".tsk-gantt canvas").first
+    expect(chart).to_be_visible()
+    chart.press("ArrowRight")
+    box = chart.bounding_box()
+    assert box is not None
+    page.mouse.move(box["x"] + box["width"] / 2, box["y"] + 20)
+    assert page.evaluate("window.pwned ?? null") is None
+    found: dict[str, int] = document.evaluate(ELEMENTS)
+    return found
+
+
+def test_hostile_text_in_every_field_adds_no_element_and_runs_nothing(
+    lab: LabPage, server: Server, tmp_path: Path
+) -> None:
+    page = open_lab_page(lab, server, "hostile")
+    put(server, "hostile.taskscope", file_of(hostile("harmless"), tmp_path))
+    open_file(page, "hostile.taskscope")
+    expected = elements(page)
+    for payload in PAYLOADS:
+        put(server, "hostile.taskscope", file_of(hostile(payload), tmp_path))
+        page.evaluate("() => window.jupyterapp.shell.currentWidget.context.revert()")
+        shown = page.locator(CURRENT).locator(".tsk-document-head h1")
+        expect(shown).not_to_have_text("harmless")
+        assert elements(page) == expected, payload

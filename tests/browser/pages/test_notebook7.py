@@ -1,0 +1,62 @@
+"""Notebook 7 loads the same extension."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+from playwright.sync_api import expect
+
+from tests.browser.harness.lab_page import LabPage
+from tests.browser.kernels.test_feed import LIVE, LOAD, UNDER_WAY
+from tests.browser.pages.test_quickstart import live_changes, quickstart_cells, watch_cell
+from tests.browser.workloads import LOAD as WORKLOADS
+
+
+def test_the_quickstart_is_live_in_notebook_7_and_leaves_a_static_result(
+    notebook: LabPage, shots: Path
+) -> None:
+    notebook.open(*quickstart_cells())
+    notebook.run_cell(0)
+    watch_cell(notebook, 1)
+    notebook.start_cell(1)
+    expect(notebook.page.locator(".tsk-widget [role=progressbar]").first).to_be_visible()
+    notebook.page.screenshot(path=shots / "notebook7-live.png")
+    notebook.wait_cell(1)
+    live = live_changes(notebook)
+    assert len({entry["done"] for entry in live}) >= 3, live
+    assert len({entry["chart"] for entry in live}) >= 3, live
+    assert [sorted(output["data"]) for output in notebook.outputs(1)] == [["text/html", "text/plain"]]
+    expect(notebook.page.frame_locator("iframe").locator(".tsk-gantt canvas")).to_be_visible()
+    notebook.page.screenshot(path=shots / "notebook7-result.png")
+
+
+def test_badges_and_a_panel_at_the_right_work_in_notebook_7(notebook: LabPage, shots: Path) -> None:
+    notebook.open(WORKLOADS, "_ = computed(slow, 40)", "_ = computed(slow, 2)")
+    notebook.run_cell(0)
+    notebook.run_cell(1)
+    badges = notebook.page.locator(".tsk-cell-badge")
+    expect(badges).to_have_text(re.compile(r"Dask: finished in \d+ ms"))
+    notebook.command("taskscope:open-side-panel")
+    side = notebook.page.locator("#taskscope-side-panel")
+    expect(side.locator(".tsk-gantt canvas")).to_be_visible()
+    assert notebook.page.locator("#jp-right-stack #taskscope-side-panel").count() == 1
+    expect(side.locator(".tsk-progress-count")).to_have_text("40 of 40 tasks")
+    notebook.run_cell(2)
+    expect(badges).to_have_count(2)
+    side.get_by_role("button", name="2 computes").click()
+    side.get_by_role("button", name="In [2]", exact=True).click()
+    expect(notebook.page.locator(".jp-Cell.tsk-flash")).to_contain_text("computed(slow, 40)")
+    notebook.page.screenshot(path=shots / "notebook7-panel.png")
+
+
+def test_verbs_are_answered_in_notebook_7_while_a_cell_runs(notebook: LabPage) -> None:
+    notebook.open(LOAD, "_ = work(400)")
+    notebook.run_cell(0)
+    notebook.wait_feed(LIVE)
+    notebook.start_cell(1)
+    notebook.wait_feed(UNDER_WAY)
+    reply = notebook.ask_feed({"verb": "renew"})
+    assert not notebook.is_done(1)
+    assert ("error" in reply, reply["subshell"]) == (False, True)
+    notebook.wait_feed("!feed.active && feed.tasks === 400")

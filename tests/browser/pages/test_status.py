@@ -1,0 +1,44 @@
+"""The item of JupyterLab's status bar: how far the computes of the notebook in use are."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+from playwright.sync_api import Locator, expect
+
+from tests.browser.cells.test_badge import HALF_DONE
+from tests.browser.harness.lab_page import LabPage
+from tests.browser.workloads import LOAD
+
+
+def status(lab: LabPage) -> Locator:
+    return lab.page.locator("#jp-main-statusbar .tsk-status > button")
+
+
+def test_the_status_bar_says_how_far_the_notebook_in_use_is_and_leads_to_the_side_panel(
+    lab: LabPage, shots: Path
+) -> None:
+    lab.open(LOAD, HALF_DONE, "_ = computed(fail, 3)")
+    lab.run_cell(0)
+    expect(status(lab)).to_be_hidden()
+    lab.start_cell(1)
+    expect(status(lab)).to_have_text(re.compile(r"^Dask: 50% · about .* left$"))
+    expect(status(lab)).to_have_attribute("title", re.compile("4 of 8 tasks.* Open the Dask side panel$"))
+    lab.page.screenshot(path=shots / "status-running.png")
+    first = lab.path
+    # Of another notebook nothing has been heard.
+    lab.open_also("1 + 1", path="status-other.ipynb")
+    expect(status(lab)).to_be_hidden()
+    lab.switch_to(first, busy=True)
+    expect(status(lab)).to_have_text(re.compile(r"^Dask: 50%"))
+    status(lab).click()
+    expect(lab.page.locator("#taskscope-side-panel .tsk-progress-count")).to_have_text("4 of 8 tasks")
+    lab.release()
+    lab.wait_cell(1)
+    expect(status(lab)).to_have_text(re.compile(r"^Dask: finished in \d"))
+    lab.start_cell(2)
+    lab.wait_cell(2)
+    expect(status(lab)).to_have_text("Dask: failed")
+    lab.restart_kernel()
+    expect(status(lab)).to_be_hidden()

@@ -1,0 +1,261 @@
+"""Source lines of tasks: sums of samples, and what is said of them."""
+
+from __future__ import annotations
+
+import functools
+import linecache
+import os
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from pathlib import Path
+from types import CodeType
+from typing import Any
+
+import pytest
+
+from taskscope.errors import OptionError, UnknownNameError
+from taskscope.model.tables.stacks import NO_STACKS
+from taskscope.record import StackLog
+from taskscope.record.tables import stacklog
+from taskscope.recording import Recording
+from tests.support.fakes.clock import FakeClock
+from tests.support.recordings.spelled_out import recording_of, run_of
+from tests.support.recordings.tables import read_back, rows, written
+from tests.support.recordings.task_blocks import Row
+
+SOURCE = """\
+def load(path):
+    data = read(path)
+    return clean(data)
+
+
+def fib(n):
+    return n if n < 2 else fib(n - 1) + fib(n - 2)
+
+
+class Model:
+    @staticmethod
+    def fit(data):
+        return data
+
+
+first = lambda x: x
+"""
+
+
+def codes(file: str) -> dict[str, CodeType]:
+    """Return the code of all functions of the source, by name."""
+    found: dict[str, CodeType] = {}
+    waiting = [compile(SOURCE, file, "exec")]
+    while waiting:
+        code = waiting.pop()
+        found[code.co_name] = code
+        waiting += [each for each in code.co_consts if isinstance(each, CodeType)]
+    return found
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    path = tmp_path / "work.py"
+    path.write_text(SOURCE)
+    # Before any of the recordings here was made.
+    os.utime(path, (1, 1))
+    return path
+
+
+Place = tuple[str, int]
+Sampled = Callable[..., Recording]
+
+
+@pytest.fixture
+def sampled(path: Path) -> Sampled:
+    """Make a recording of samples: stacks innermost first, seconds, CPU time, prefix."""
+
+    def make(
+        *samples: tuple[Sequence[Place], float, float | None, str], scheduler: str = "threads"
+    ) -> Recording:
+        log = StackLog(FakeClock(perf_s=0.0).perf_counter)
+        log.note(0.01, 1.0)
+        known = codes(str(path))
+        for stack, seconds, cpu_s, prefix in samples:
+            log.add(
+                0,
+                prefix,
+                "1",
+                [(known[name], offset_of(known[name], n)) for name, n in stack],
+                seconds,
+                cpu_s,
+            )
+        made = recording_of([Row(key="x-1")], [run_of(n_tasks=1, scheduler=scheduler)])
+        return replace(made, stacks=log.between(0, None))
+
+    return make
+
+
+def offset_of(code: CodeType, line: int) -> int:
+    return next(first for first, _, known in code.co_lines() if known == line)
+
+
+def test_a_line_has_the_time_of_what_it_calls_and_adds_up_to_that_of_the_tasks(
+    sampled: Sampled, path: Path
+) -> None:
+    recording = sampled(
+        ([("load", 2)], 0.5, 0.25, "x"),
+        ([("fit", 13), ("load", 3)], 1.0, None, "x"),
+        ([("fit", 13), ("load", 3)], 2.0, 2.0, "x"),
+        ([], 0.5, None, "y"),
+    )
+    found = recording.lines()
+    table = found.to_pandas().drop(columns=["file", "seconds_error"])
+    assert table.to_dict("list") == {
+        "function": ["load", "load", "Model.fit"],
+        "line": [2, 3, 13],
+        "n_samples": [1, 2, 2],
+        "seconds": [0.5, 3.0, 3.0],
+        "self_seconds": [0.5, 0.0, 3.0],
+        "share": [0.125, 0.75, 0.75],
+        "cpu_share": [0.5, 1.0, 1.0],
+        "source": ["    data = read(path)", "    return clean(data)", "        return data"],
+    }
+    assert (found.seconds, found.n_samples, found.unattributed_seconds) == (4.0, 4, 0.5)
+    # (Σw)² / Σw² = 16 / 5.5 samples of equal weight would say as much.
+    error = 4.0 * (0.75 * 0.25 * 5.5 / 16) ** 0.5
+    assert list(found.table()["seconds_error"])[1:] == pytest.approx([error, error], rel=1e-12)
+    assert [len(recording.lines(prefix=name).functions) for name in ("x", "y")] == [2, 0]
+    assert set(found.table()["file"]) == {str(path)}
+
+
+def test_a_recursion_counts_once_for_each_line_and_sample(sampled: Sampled) -> None:
+    recording = sampled(([("fib", 7)] * 40, 1.0, None, "x"), ([("fib", 7)] * 300, 1.0, None, "x"))
+    (fib,) = recording.lines().functions
+    (line,) = fib.lines
+    assert (line.n_samples, line.seconds, line.self_seconds, fib.seconds) == (2, 2.0, 2.0, 2.0)
+
+
+def test_it_prints_as_source_with_the_time_of_each_line(sampled: Sampled, path: Path) -> None:
+    recording = sampled(
+        ([("load", 2)], 1.0, 0.5, "x"), ([("load", 3)], 3.0, None, "x"), ([], 0.25, None, "x")
+    )
+    assert recording.lines().text().splitlines() == [
+        "Sampled, not counted: 3 samples of 4.25 s in tasks; ± is the standard error.",
+        "",
+        "Dask called C code itself, without a line: 0.25 s",
+        "",
+        "Total time: 4 s",
+        f"File: {path}",
+        "Function: load at line 1",
+        "",
+        "Line #  Samples  Time (s)       ±  % Time  % CPU  Line Contents",
+        "===============================================================",
+        "     1                                            def load(path):",
+        "     2        1     1.000   1.346    25.0     50      data = read(path)",
+        "     3        1     3.000   1.445    75.0             return clean(data)",
+    ]
+
+
+@pytest.mark.parametrize("name", ["Model.fit", "fit"])
+def test_the_end_of_a_qualified_name_is_enough(sampled: Sampled, name: str) -> None:
+    recording = sampled(([("fit", 13), ("load", 3)], 1.0, None, "x"))
+    assert [each.function.name for each in recording.lines(function=name).functions] == ["Model.fit"]
+
+
+def test_a_lambda_is_found_by_its_name(sampled: Sampled) -> None:
+    recording = sampled(([("<lambda>", 16)], 1.0, None, "x"))
+    assert recording.lines(function="<lambda>").text().splitlines()[-1].endswith("first = lambda x: x")
+
+
+def test_a_function_itself_can_be_given_also_a_decorated_one(sampled: Sampled, path: Path) -> None:
+    namespace: dict[str, Any] = {}
+    exec(compile(SOURCE, str(path), "exec"), namespace)
+    recording = sampled(([("load", 2)], 1.0, None, "x"))
+    decorated = functools.wraps(namespace["load"])(lambda path: path)
+    for given in (namespace["load"], decorated):
+        assert [each.function.name for each in recording.lines(function=given).functions] == ["load"]
+
+    def load() -> None:
+        """Be another function of the same name."""
+
+    with pytest.raises(UnknownNameError, match=r"no sample saw a function '.*load' in these tasks"):
+        recording.lines(function=load)
+
+
+@pytest.mark.parametrize("given", [len, 3, object()])
+def test_what_has_no_lines_is_refused(sampled: Sampled, given: Any) -> None:
+    with pytest.raises(OptionError, match="function must be a Python function or its name, got "):
+        sampled(([("load", 2)], 1.0, None, "x")).lines(function=given)
+
+
+def test_the_nearest_name_is_said_where_there_is_none(sampled: Sampled) -> None:
+    recording = sampled(([("fit", 13), ("load", 3)], 1.0, None, "x"))
+    with pytest.raises(UnknownNameError) as raised:
+        recording.lines(function="fti")
+    assert str(raised.value) == (
+        "no sample saw a function 'fti' in these tasks; did you mean 'Model.fit'? Either it is called "
+        "otherwise, or it ran too short to be met, or it is no Python code. Seen were: 'load', 'Model.fit'"
+    )
+    with pytest.raises(UnknownNameError, match="unknown prefix 'z'"):
+        recording.lines(prefix="z")
+
+
+def test_source_that_has_changed_since_is_left_out(sampled: Sampled, path: Path) -> None:
+    recording = sampled(([("load", 2)], 1.0, None, "x"))
+    os.utime(path)
+    found = recording.lines()
+    assert list(found.table()["source"]) == [None]
+    assert "Its source is not here, or has changed." in found.text()
+
+
+def test_a_cell_of_this_notebook_has_its_source(sampled: Sampled, path: Path) -> None:
+    recording = sampled(([("load", 2)], 1.0, None, "x"))
+    path.unlink()
+    linecache.cache[str(path)] = (len(SOURCE), None, SOURCE.splitlines(keepends=True), str(path))
+    try:
+        assert list(recording.lines().table()["source"]) == ["    data = read(path)"]
+    finally:
+        del linecache.cache[str(path)]
+
+
+@pytest.mark.parametrize(
+    ("scheduler", "why"),
+    [
+        (
+            "processes",
+            "lines of tasks in other processes cannot be known yet: taskscope samples its own process",
+        ),
+        (
+            "threads",
+            "no sample was taken: sampling begins 0.1 s after the first compute unless lines are asked for",
+        ),
+    ],
+)
+def test_why_there_are_none_is_said_whatever_is_asked_for(sampled: Sampled, scheduler: str, why: str) -> None:
+    recording = sampled(scheduler=scheduler)
+    assert [recording.lines().text(), recording.lines(function="load").text()] == [why, why]
+    assert len(replace(recording, stacks=NO_STACKS).lines().table()["line"]) == 0
+
+
+def test_a_file_gives_back_every_line(sampled: Sampled) -> None:
+    recording = sampled(([("fit", 13), ("load", 3)], 1.0, 0.5, "x"), ([], 0.25, None, "y"))
+    loaded = Recording.of(read_back(written(recording)))
+    assert rows(loaded, "lines") == rows(recording, "lines")
+    assert rows(loaded, "lines") == [
+        ("0", "'x'", "'1'", *line, "1", "1.0", own, "0.5", "1.0", "1.0", own)
+        for line, own in [(seen(recording, "Model.fit", 13), "1.0"), (seen(recording, "load", 3), "0.0")]
+    ] + [("0", "'y'", "'1'", "None", "None", "0", "1", "0.25", "0.25", "0.0", "0.0", "0.0625", "0.0625")]
+    assert loaded.lines().text() == recording.lines().text()
+
+
+def seen(recording: Recording, name: str, line: int) -> tuple[str, str, str]:
+    (file,) = {function.file for function in recording.stacks.functions}
+    return repr(file), repr(name), str(line)
+
+
+def test_beyond_the_bound_lines_are_counted_together(
+    sampled: Sampled, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(stacklog, "_MAX_LINE_ROWS", 1)
+    recording = sampled(([("load", 2)], 1.0, None, "x"), ([("load", 3)], 2.0, None, "x"))
+    assert [(f.function.name, f.lines[0].seconds) for f in recording.lines().functions] == [
+        ("load", 1.0),
+        ("(more)", 2.0),
+    ]

@@ -1,0 +1,148 @@
+"""The peak and what made it up, against counting key by key."""
+
+from __future__ import annotations
+
+import random
+
+import dask
+import numpy as np
+import pytest
+from dask._task_spec import Task, TaskRef
+
+from taskscope.analysis.cache_usage import (
+    BYTES,
+    KEYS,
+    VALUE,
+    HeldSums,
+    HeldTotals,
+    held_metrics,
+    held_rows,
+    is_lower_bound,
+)
+from taskscope.model.tables.held import HeldRows
+from tests.support.computes.local_computes import watching
+from tests.support.recordings.held_rows import told
+from tests.support.recordings.spelled_out import run_of
+
+
+def rows_of(*rows: tuple[int, int, float, int, float]) -> HeldRows:
+    """Return rows of run, group, time, keys and bytes."""
+    run, group, time, keys, nbytes = (np.array(column) for column in zip(*rows, strict=True))
+    nothing = np.zeros(len(rows))
+    return HeldRows(
+        run.astype("i4"),
+        group.astype("u4"),
+        time.astype("f8"),
+        keys.astype("u4"),
+        nbytes.astype("f8"),
+        nothing.astype("u4"),
+        nothing,
+        keys.astype("u4"),
+    )
+
+
+ROWS = rows_of(
+    (0, 0, 1.0, 2, 10.0),
+    (0, 1, 2.0, 1, 60.0),
+    (0, 0, 2.0, 1, 5.0),
+    (0, 1, 3.0, 0, 0.0),
+    (0, 0, 4.0, 4, 30.0),
+    (0, 0, 5.0, 0, 0.0),
+)
+
+
+@pytest.mark.parametrize("chunk", [1, 2, 6])
+def test_the_peak_is_the_moment_of_the_most_with_its_groups(chunk: int) -> None:
+    totals = HeldTotals()
+    cuts = {1: [1, 3, 4, 5, 6], 2: [3, 6], 6: [6]}[chunk]
+    for start, stop in zip([0, *cuts], cuts, strict=False):
+        totals.add(ROWS.part(slice(start, stop)))
+    assert totals.now == HeldSums()
+    assert {m: (p.time_s, p.sums.amount(m)) for m, p in totals.peaks.items()} == {
+        KEYS: (4.0, 4.0),
+        BYTES: (2.0, 65.0),
+    }
+    assert totals.peaks[BYTES].groups == {
+        0: HeldSums(1, 5.0, 0, 0.0, 1),
+        1: HeldSums(1, 60.0, 0, 0.0, 1),
+    }
+
+
+def test_only_the_computes_of_a_window_count_and_those_at_once_are_added_up() -> None:
+    rows = rows_of((0, 0, 1.0, 1, 1.0), (2, 0, 1.5, 1, 4.0), (1, 0, 1.25, 1, 2.0), (1, 0, 3.0, 0, 0.0))
+    found = {}
+    for window in ((0, None), (1, 1), (1, 2)):
+        totals = HeldTotals(*window)
+        totals.add(rows)
+        found[window] = (totals.peaks[BYTES].sums.nbytes, totals.now.nbytes)
+    assert found == {(0, None): (7.0, 5.0), (1, 1): (2.0, 0.0), (1, 2): (6.0, 4.0)}
+
+
+def test_a_recording_of_known_sizes_has_the_peak_that_they_make() -> None:
+    graph = {
+        "a": Task("a", bytes, 1_000),
+        "b": Task("b", bytes, 2_000),
+        "c": Task("c", lambda x, y: len(x) + len(y), TaskRef("a"), TaskRef("b")),
+    }
+    with watching() as recorder:
+        recorder.follow_held = True
+        assert dask.get(graph, "c") == 3_000
+    recording = recorder.snapshot()
+    totals = HeldTotals()
+    totals.add(held_rows(recording))
+    size = bytes(0).__sizeof__()
+    peak = totals.peaks[BYTES]
+    names = {recording.groups[g].name: sums.nbytes for g, sums in peak.groups.items()}
+    assert names == {"a": size + 1_000, "b": size + 2_000}
+    assert (totals.peaks[KEYS].sums.n_keys, totals.now.n_keys) == (2, 0)
+    # Live, the same.
+    live = HeldTotals()
+    live.add(recorder.held.since(0, 10**6)[1])
+    assert (live.peaks[BYTES].groups, live.now) == (peak.groups, totals.now)
+
+
+def test_a_metric_of_the_user_has_a_peak_of_its_own_and_what_it_gave_nothing_for_is_counted() -> None:
+    graph = {
+        "a": Task("a", int, "2"),
+        "b": Task("b", int, "5"),
+        "c": Task("c", max, TaskRef("a"), TaskRef("b")),
+    }
+    with watching(metric=lambda result: None if result == 2 else 7.5) as recorder:
+        dask.get(graph, "c")
+    recording = recorder.snapshot(metadata={"metric": "half_more"})
+    totals = HeldTotals()
+    totals.add(held_rows(recording))
+    assert held_metrics(recording) == {0: "half_more"}
+    assert (totals.peaks[VALUE].sums.value, max(n for *_, (_, _, _, _, n) in told(held_rows(recording)))) == (
+        7.5,
+        1,
+    )
+
+
+def test_rows_in_any_portions_give_the_same_numbers() -> None:
+    rng = random.Random(3)
+    spec = [(rng.randrange(3), rng.randrange(4), t / 7, n := rng.randrange(5), n * 3.0) for t in range(300)]
+    whole = HeldTotals()
+    whole.add(rows_of(*spec))
+    parts = HeldTotals()
+    for start in range(0, 300, 11):
+        parts.add(rows_of(*spec[start : start + 11]))
+    assert (parts.now, parts.peaks) == (whole.now, whole.peaks)
+
+
+@pytest.mark.parametrize(
+    ("spans", "expected"),
+    [
+        ([], False),
+        ([(0.0, 1.0), (1.0, 2.0)], False),
+        ([(3.0, 4.0), (0.0, 1.0)], False),
+        ([(0.0, 3.0), (1.0, 2.0)], True),
+        ([(0.0, None), (1.0, 2.0)], True),
+    ],
+    ids=["none", "one after the other", "told in another order", "one inside of another", "one still runs"],
+)
+def test_peaks_are_lower_bounds_where_computes_ran_at_the_same_time(
+    spans: list[tuple[float, float | None]], *, expected: bool
+) -> None:
+    runs = [run_of(i, n_tasks=1, start_s=start, stop_s=stop) for i, (start, stop) in enumerate(spans)]
+    assert is_lower_bound(runs) is expected

@@ -1,0 +1,104 @@
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from taskscope.analysis.summary import summary_text
+from taskscope.analysis.totals import Outcomes, measure_outcomes
+from taskscope.model.recording import RecordedData
+from taskscope.model.tables.records import CLUSTER, RunStatus
+from tests.support.clusters.repeated_tasks import record_repeated_tasks
+from tests.support.fakes.clock import FakeClock
+from tests.support.recordings.spelled_out import recording_of, run_of
+from tests.support.recordings.task_blocks import Row
+
+
+def remarks(recording: RecordedData) -> list[str]:
+    """Return what the summary says below its table."""
+    return [line.strip() for line in summary_text(recording).rpartition("\n\n")[2].split("\n")]
+
+
+def recorded(
+    rows: list[tuple[int, str]], *, n_tasks: int, status: RunStatus, dropped: int = 0
+) -> RecordedData:
+    """Return a run of ten keys with rows of these tasks, one after the other."""
+    keys = [Row(key=("x-1", i), stop_s=1.0) for i in range(10)]
+    recording = recording_of(
+        keys, [run_of(n_tasks=n_tasks, status=status, scheduler=CLUSTER)], dropped=dropped
+    )
+    ends = [Row(key=("x-1", n), start_s=float(i), stop_s=i + 1.0, status=s) for i, (n, s) in enumerate(rows)]
+    block = recording_of(ends).blocks[0] if ends else recording.blocks[0].part(slice(0, 0))
+    task = np.array([n for n, _ in rows], "i4")
+    return replace(recording, blocks=(replace(block, run=0, task=task),))
+
+
+def test_a_task_that_was_lost_and_ran_again_is_not_among_those_that_did_not_finish(
+    fake_clock: FakeClock,
+) -> None:
+    recording = record_repeated_tasks(fake_clock)[0].snapshot()
+    assert len(recording.tasks) == 6
+    assert measure_outcomes(recording) == Outcomes(
+        n_erred=0, n_unfinished=0, n_spared=2, n_done=4, n_unrecorded=0
+    )
+    assert remarks(recording) == [
+        "2 tasks skipped: already computed, or not needed",
+        "lost-work: about 1 s of 6 s: 2 tasks ran in vain as workers were lost (1.5 s)",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("rows", "status", "expected"),
+    [
+        # Two ran twice, which makes as many rows as there are tasks.
+        ([(i, "finished") for i in (0, 1, 0, 1)], "interrupted", Outcomes(0, 2, 0, 0, 0, n_unstarted=2)),
+        (
+            [(0, "lost"), (0, "finished"), (1, "erred"), (1, "finished")],
+            "interrupted",
+            Outcomes(0, 2, 0, 0, 0, n_unstarted=2),
+        ),
+        (
+            [(0, "finished"), (1, "erred"), (1, "erred"), (2, "lost")],
+            "erred",
+            Outcomes(1, 2, 0, 0, 0, n_interrupted=1, n_unstarted=1),
+        ),
+        (
+            [(0, "finished"), (0, "interrupted")],
+            "interrupted",
+            Outcomes(0, 4, 0, 0, 0, n_interrupted=1, n_unstarted=3),
+        ),
+        ([(0, "lost"), *((i, "finished") for i in range(4))], "finished", Outcomes(0, 0, 0, 4, 0)),
+        ([(0, "finished")], "running", Outcomes(0, 0, 0, 0, 0, n_background=3)),
+    ],
+)
+def test_each_task_counts_once_as_what_it_was_last(
+    rows: list[tuple[int, str]], status: RunStatus, expected: Outcomes
+) -> None:
+    assert measure_outcomes(recorded(rows, n_tasks=4, status=status)) == expected
+
+
+def test_of_a_compute_that_finished_it_is_not_known_whether_tasks_without_a_record_ran() -> None:
+    recording = recorded([(i, "finished") for i in range(7)], n_tasks=10, status="finished")
+    assert measure_outcomes(recording) == Outcomes(
+        n_erred=0, n_unfinished=0, n_spared=0, n_done=10, n_unrecorded=3
+    )
+    assert remarks(recording) == [
+        "10 tasks of computes that finished, 7 of them recorded: whether the others ran is not known"
+    ]
+
+
+def test_what_is_no_longer_held_is_neither_unfinished_nor_unknown() -> None:
+    rows = [(i, "finished") for i in range(7)]
+    for status in ("finished", "erred"):
+        outcomes = measure_outcomes(recorded(rows, n_tasks=10, status=status, dropped=3))
+        assert (outcomes.n_unfinished, outcomes.n_unrecorded) == (0, 0)
+
+
+def test_one_task_is_said_as_one() -> None:
+    recording = recorded([(0, "finished")], n_tasks=1, status="finished")
+    graph = replace(recording.graphs[0], spared=np.array([1], "i4"))
+    assert remarks(replace(recording, graphs={0: graph})) == [
+        "1 task skipped: already computed, or not needed",
+        "few-tasks: up to 500 ms of 1 s: 1 task for 2 workers: most of them had nothing to do",
+    ]

@@ -1,0 +1,386 @@
+"""Workers, schedulers and clients that come, go and die."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import subprocess
+import sys
+import threading
+from collections import Counter
+from pathlib import Path
+
+import dask
+import pytest
+from dask.delayed import delayed
+from distributed import Client, Event, LocalCluster, Scheduler, Security, Status, Worker, get_worker, wait
+from distributed.core import rpc
+
+import taskscope
+from taskscope.analysis.time_left import prefix_progress
+from taskscope.analysis.totals import Outcomes, measure_outcomes
+from taskscope.recording import Recording
+from taskscope.session import current
+from taskscope.sources.cluster import source
+from tests.support.clusters.scheduler_process import scheduler_process
+from tests.support.clusters.tasks import read_truth, work, work_after
+from tests.support.waiting import records_are_kept, until
+from tests.unit.cluster.scheduler.test_observer import needs_numbered_records
+from tests.unit.cluster.tasks.test_computes import rows
+
+_OTHER = """
+import sys, time
+from distributed import Client
+with Client(sys.argv[1]) as client:
+    futures = client.map(time.sleep, [0.01] * 1000, pure=False)
+    print("ready", flush=True)
+    sys.stdin.readline()
+"""
+
+
+def test_tasks_of_other_clients_are_not_ours(client: Client, cluster: LocalCluster, truth: Path) -> None:
+    with subprocess.Popen(
+        [sys.executable, "-c", _OTHER, cluster.scheduler_address],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    ) as other:
+        assert other.stdout is not None
+        assert other.stdout.readline() == "ready\n"
+        with taskscope.profile(display=False) as run:
+            delayed(list)(
+                [delayed(work)(truth, f"mine{i}", 0.01, dask_key_name=f"mine-{i}") for i in range(20)],
+                dask_key_name="all-0",
+            ).compute()
+        other.communicate("\n")
+    assert Counter(rows(run.recording, "tasks", "prefix", "status")) == {
+        ("mine", "finished"): 20,
+        ("all", "finished"): 1,
+    }
+
+
+def test_tasks_lost_with_a_killed_worker_are_told_and_run_again(truth: Path) -> None:
+    with (
+        # Else the second of those that wait there is at the other worker within a second.
+        dask.config.set({"distributed.scheduler.work-stealing": False}),
+        LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=":0", memory_limit=0) as cluster,
+        Client(cluster) as client,
+        taskscope.profile(display=False) as run,
+    ):
+        pids = client.run(os.getpid)
+        victim = cluster.workers[1].worker_address
+        end = truth.parent / "end"
+        signals, names = [truth, truth, end, end], ["done0", "done1", "held0", "held1"]
+        there = {"workers": [victim], "allow_other_workers": True}
+        futures = client.map(work_after, signals, [truth] * 4, names, pure=False, **there)
+        wait(futures[:2])
+        until(lambda: any(truth.parent.glob("begun-held*")))
+        os.kill(pids[victim], signal.SIGKILL)
+        end.touch()
+        client.gather(futures)
+    recording = run.recording
+    assert rows(recording, "runs", "n_tasks", "status") == [(4, "finished")]
+    assert Counter(rows(recording, "tasks", "status")) == {("finished",): 6, ("lost",): 2}
+    # What ran twice is one task.
+    assert [
+        (row.total, row.finished, row.erred, row.running, row.interrupted, row.again)
+        for row in prefix_progress(recording)
+    ] == [(4, 4, 0, 0, 0, 4)]
+    assert measure_outcomes(recording) == Outcomes(
+        n_erred=0, n_unfinished=0, n_spared=0, n_done=4, n_unrecorded=0
+    )
+    lost = [
+        row
+        for row in rows(recording, "tasks", "status", "error", "worker", "observed_by")
+        if row[0] == "lost"
+    ]
+    assert set(lost) == {("lost", "worker 1 died", victim, "scheduler")}
+    assert Counter(d.name for d in read_truth(truth)) == {"done0": 2, "done1": 2, "held0": 1, "held1": 1}
+
+
+def test_a_client_made_after_the_block_began_is_recorded(truth: Path) -> None:
+    script = """
+import sys
+import taskscope
+from taskscope.sources.cluster import source
+if __name__ == "__main__":
+    source.READY_S = source.SETTLE_S = 60.0
+    with taskscope.profile(display=False) as run:
+        assert "distributed" not in sys.modules
+        from distributed import Client
+        with Client(n_workers=1, threads_per_worker=1, dashboard_address=":0", processes=False) as client:
+            assert client.gather(client.map(abs, range(5))) == list(range(5))
+    assert "distributed.client" in sys.modules
+    assert type(sys.modules["distributed.client"].__loader__).__name__ == "SourceFileLoader"
+    print(run.recording.runs[0].n_tasks, run.recording.runs[0].status, len(run.recording.tasks))
+"""
+    done = subprocess.run(
+        [sys.executable, "-W", "error", "-c", script], capture_output=True, text=True, check=True
+    )
+    assert done.stdout == "5 finished 5\n"
+
+
+@needs_numbered_records
+def test_a_scheduler_that_blocks_handlers_is_recorded_in_full() -> None:
+    blocked = ["run_function", "feed", "register_scheduler_plugin", "register_worker_plugin"]
+    with (
+        dask.config.set({"distributed.scheduler.blocked-handlers": blocked}),
+        Client(n_workers=1, threads_per_worker=2, dashboard_address=":0", processes=False) as client,
+        taskscope.profile(display=False) as run,
+    ):
+        with pytest.raises(ValueError, match="explicitly disallowed"):
+            client.run_on_scheduler(abs)
+        assert sum(client.gather(client.map(abs, range(10)))) == 45
+    assert rows(run.recording, "tasks", "status") == [("finished",)] * 10
+    ((text,),) = rows(run.recording, "messages", "text")
+    assert text.startswith("the scheduler does not let itself be observed (")
+
+
+def test_a_scheduler_that_dies_breaks_the_run_and_holds_nobody_up(truth: Path) -> None:
+    with scheduler_process() as (address, process):
+        client = Client(address, set_as_default=False)
+        with taskscope.profile(display=False) as run:
+            futures = client.map(work, [truth] * 4, [f"w{i}" for i in range(4)], [30.0] * 4, pure=False)
+            until(lambda: len(run.recording.tasks) == 4)
+            process.kill()
+            process.wait()
+            del futures
+        client.close(timeout=1)
+    ((n_tasks, status, error),) = rows(run.recording, "runs", "n_tasks", "status", "error")
+    assert (n_tasks, status) == (4, "erred")
+    assert error.startswith(f"the scheduler {address} could not be asked any more: ")
+    assert rows(run.recording, "tasks", "status") == [("interrupted",)] * 4
+
+
+def run_until_closed(number: int) -> int:
+    worker = get_worker()
+    until(lambda: worker.status != Status.running)
+    return number
+
+
+def test_a_cluster_of_this_process_that_is_closed_amid_tasks_ends_the_run_while_its_client_is_open() -> None:
+    for _ in range(3):
+        with taskscope.profile(display=False) as run:
+            with LocalCluster(n_workers=1, processes=False, dashboard_address=":0") as cluster:
+                client = Client(cluster)
+                futures = client.map(run_until_closed, range(4), pure=False)
+                until(lambda: len(run.recording.tasks) == 4)
+            # Where nobody listens any more, connecting takes as long as `until` waits.
+            until(lambda: rows(run.recording, "runs", "status") == [("erred",)])
+            client.close()
+            del futures
+        assert rows(run.recording, "runs", "status") == [("erred",)]
+        # Whether it was heard of that the worker left before the scheduler did is chance.
+        statuses = [status for (status,) in rows(run.recording, "tasks", "status")]
+        assert len(statuses) == 4
+        assert set(statuses) <= {"interrupted", "lost"}
+
+
+def test_a_scheduler_that_stands_still_holds_nobody_up_and_is_told(
+    truth: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with scheduler_process() as (address, process), Client(address) as client:
+        with taskscope.profile(display=False) as run:
+            future = client.submit(work, truth, "w", 30.0)
+            until(lambda: len(run.recording.tasks) == 1)
+            process.send_signal(signal.SIGSTOP)
+            # Until all of its threads have heard of it, it may answer still.
+            os.waitid(os.P_PID, process.pid, os.WSTOPPED | os.WNOWAIT)
+            monkeypatch.setattr(source, "SETTLE_S", 2.0)
+            stopped = client.submit(work, truth, "never")
+        # So far: once it goes on again, the recording completes itself.
+        recording = run.recording
+        assert rows(recording, "runs", "n_tasks", "status") == [(2, "running")]
+        process.send_signal(signal.SIGCONT)
+        del future, stopped
+    # How often it was waited for depends on when the first task was seen.
+    told = [text.partition(" (")[0] for _, text in rows(recording, "messages", "level", "text")]
+    assert told == ["the scheduler did not answer within 2 s, so its last tasks may be missing here"]
+
+
+def test_a_client_goes_on_with_a_scheduler_that_was_started_anew(truth: Path) -> None:
+    with taskscope.profile(display=False) as run:
+        for _ in range(2):
+            with scheduler_process() as (address, _process), Client(address) as client:
+                assert client.submit(abs, -1).result() == 1
+    assert rows(run.recording, "runs", "n_tasks", "status") == [(1, "finished")] * 2
+
+
+def test_the_connection_ends_with_the_last_client_and_comes_back_with_the_next(
+    cluster: LocalCluster, truth: Path
+) -> None:
+    def is_asking() -> bool:
+        ours = {alive.name for alive in threading.enumerate()}
+        return "taskscope-cluster" in ours or bool(set(rpc.active) - before)
+
+    before = set(rpc.active)
+    with taskscope.profile(display=False) as run:
+        for _ in range(2):
+            with Client(cluster) as one, Client(cluster, set_as_default=False) as other:
+                assert one.submit(abs, -1, pure=False).result() == 1
+                other.submit(abs, -2, pure=False).result()
+                one.close()
+                assert other.submit(abs, -3, pure=False).result() == 3
+            until(lambda: not is_asking())
+
+        async def main() -> None:
+            async with Client(cluster.scheduler_address, asynchronous=True) as client:
+                assert await client.submit(abs, -4, pure=False) == 4
+
+        asyncio.run(main())
+        until(lambda: not is_asking())
+        with Client(cluster) as hasty:
+            unfinished = hasty.submit(work_after, truth.parent / "go", truth, "hasty", pure=False)
+        until(lambda: not is_asking())
+        (truth.parent / "go").touch()
+        assert unfinished.status == "cancelled"
+    assert rows(run.recording, "runs", "n_tasks", "status") == [(1, "finished")] * 7 + [(1, "interrupted")]
+    assert [message.text for message in run.recording.messages] == []
+
+
+def test_a_client_that_blocks_is_waited_for_although_an_event_loop_runs_as_in_a_notebook(
+    client: Client, truth: Path
+) -> None:
+    async def cell() -> None:
+        with taskscope.profile(display=False) as run:
+            assert delayed(work)(truth, "a", 0.0, dask_key_name="a-1").compute() == "a"
+        runs.append(run.recording)
+
+    runs: list[Recording] = []
+    asyncio.run(cell())
+    assert rows(runs[0], "tasks", "prefix", "status") == [("a", "finished")]
+    assert [message.text for message in runs[0].messages] == []
+
+
+def test_two_clients_of_one_process_are_recorded_each_as_its_own(cluster: LocalCluster, truth: Path) -> None:
+    with (
+        Client(cluster) as one,
+        Client(cluster, set_as_default=False) as other,
+        taskscope.profile(client=other, display=False) as run,
+    ):
+        ours = [
+            c.map(
+                work,
+                [truth] * 3,
+                [f"{n}{i}" for i in range(3)],
+                [0.1] * 3,
+                key=[f"{n}-{i}" for i in range(3)],
+            )
+            for n, c in (("one", one), ("other", other))
+        ]
+        one.gather(ours[0])
+        other.gather(ours[1])
+    assert rows(run.recording, "runs", "n_tasks", "status") == [(3, "finished")] * 2
+    by_run = Counter(rows(run.recording, "tasks", "run", "prefix"))
+    assert sorted((prefix, n) for (_, prefix), n in by_run.items()) == [("one", 3), ("other", 3)]
+
+
+def test_workers_have_names_of_any_kind_and_come_and_go(truth: Path) -> None:
+    async def main() -> None:
+        async with (
+            Scheduler(dashboard_address=":0", port=0) as scheduler,
+            Worker(scheduler.address, name=7, nthreads=1),
+            Client(scheduler.address, asynchronous=True) as client,
+        ):
+            with taskscope.profile(display=False) as run:
+                await records_are_kept()
+                await client.gather(client.map(work, [truth] * 2, ["a", "b"], [0.01] * 2))
+                async with Worker(scheduler.address, name="<b>odd</b>", nthreads=1):
+                    futures = client.map(work, [truth] * 2, ["c", "d"], [0.01] * 2, workers=["<b>odd</b>"])
+                    await client.gather(futures)
+                    # The scheduler lives in this loop, so it cannot be waited for at the end of the block.
+                    while len(current().recorder.tasks_since(0, 10)[1]) < 4:  # noqa: ASYNC110 - another thread
+                        await asyncio.sleep(0.02)
+            recordings.append(run.recording)
+
+    recordings: list[Recording] = []
+    asyncio.run(main())
+    (recording,) = recordings
+    labels = Counter(recording.lanes[lane].label for (lane,) in rows(recording, "tasks", "lane"))
+    assert labels == {"worker 7, thread 1": 2, "worker <b>odd</b>, thread 1": 2}
+
+
+def wait_for_event(name: str) -> None:
+    Event(name).wait()
+
+
+def test_work_that_came_before_the_scheduler_kept_records_is_told() -> None:
+    with (
+        LocalCluster(
+            n_workers=1, threads_per_worker=1, dashboard_address=":0", processes=False, protocol="tcp://"
+        ) as cluster,
+        Client(cluster) as client,
+    ):
+        future = client.submit(wait_for_event, "go")
+        with taskscope.profile(display=False) as run:
+            until(lambda: current().cluster.is_ready)
+            Event("go").set()
+            wait(future)
+        with taskscope.profile(display=False) as later:
+            client.submit(abs, -1).result()
+    text = "taskscope connected after work was submitted: the first tasks may be missing"
+    # How often it was said is counted for the whole process.
+    assert [said.partition(" (")[0] for (said,) in rows(run.recording, "messages", "text")] == [text]
+    assert rows(run.recording, "tasks", "status") == [("finished",)]
+    assert rows(later.recording, "messages", "text") == []
+    assert rows(later.recording, "tasks", "prefix", "status") == [("abs", "finished")]
+
+
+def test_a_cluster_that_adapts_is_recorded(truth: Path) -> None:
+    with (
+        LocalCluster(
+            n_workers=0, threads_per_worker=1, dashboard_address=":0", processes=False, protocol="tcp://"
+        ) as cluster,
+        Client(cluster) as client,
+        taskscope.profile(display=False) as run,
+    ):
+        cluster.adapt(minimum=0, maximum=3, interval="50 ms")
+        names = [f"w{i}" for i in range(12)]
+        assert client.gather(client.map(work, [truth] * 12, names, [0.1] * 12, pure=False)) == names
+    assert sorted(d.name for d in read_truth(truth)) == sorted(names)
+    assert rows(run.recording, "tasks", "status") == [("finished",)] * 12
+
+
+def test_an_encrypted_scheduler_is_asked_with_the_client_s_credentials() -> None:
+    security = Security.temporary()
+    with (
+        LocalCluster(
+            n_workers=1, threads_per_worker=1, dashboard_address=":0", processes=False, security=security
+        ) as cluster,
+        Client(cluster, security=security) as client,
+        taskscope.profile(display=False) as run,
+    ):
+        assert cluster.scheduler_address.startswith("tls://")
+        assert client.submit(abs, -1).result() == 1
+    assert rows(run.recording, "tasks", "prefix", "status") == [("abs", "finished")]
+
+
+def test_a_restart_of_all_workers_loses_what_ran_and_the_next_compute_is_recorded(truth: Path) -> None:
+    with (
+        LocalCluster(n_workers=1, threads_per_worker=1, dashboard_address=":0", memory_limit=0) as cluster,
+        Client(cluster) as client,
+        taskscope.profile(display=False) as run,
+    ):
+        future = client.submit(work, truth, "w", 60.0)
+        until(lambda: len(run.recording.tasks) == 1)
+        client.restart()
+        assert client.submit(abs, -2).result() == 2
+        del future
+    assert [status for _, status in rows(run.recording, "runs", "n_tasks", "status")] == [
+        "interrupted",
+        "finished",
+    ]
+    told = Counter(rows(run.recording, "tasks", "prefix", "status"))
+    assert told["abs", "finished"] == 1
+    assert set(told) <= {("abs", "finished"), ("work", "lost"), ("work", "interrupted")}
+    assert told.total() == 2
+
+
+def test_who_shuts_the_cluster_down_has_all_that_ended_before() -> None:
+    with LocalCluster(n_workers=1, threads_per_worker=2, dashboard_address=":0") as cluster:
+        client = Client(cluster)
+        with taskscope.profile(display=False) as run:
+            client.gather(client.map(len, ["a", "bc", "def"]))
+            client.shutdown()
+        assert sorted(rows(run.recording, "tasks", "prefix", "status")) == [("len", "finished")] * 3

@@ -1,0 +1,241 @@
+"""Computes end a block's story, not its last line: what a cluster goes on with completes the recording."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from dask.delayed import delayed
+from distributed import Client, Event, LocalCluster, wait
+
+import taskscope
+from taskscope.errors import OptionError, StillRunningError
+from taskscope.model.recording import RecordedData
+from taskscope.recording import Recording
+from taskscope.session import current
+from taskscope.sources.cluster.questions import Questions
+from taskscope.sources.cluster.workers.clocks import HostClocks
+from tests.support.clusters.tasks import read_truth, work
+from tests.support.shell import shell_with_taskscope
+from tests.support.waiting import PATIENCE_S, until
+from tests.unit.cluster.tasks.test_computes import rows
+
+
+@pytest.fixture(scope="module")
+def cluster() -> Iterator[LocalCluster]:
+    """One worker in this process, with two threads."""
+    with LocalCluster(n_workers=1, threads_per_worker=2, processes=False, dashboard_address=":0") as cluster:
+        with Client(cluster) as client:
+            # Its threads are there before a test could be blamed for them.
+            client.gather(client.map(time.sleep, [0.1] * 4, pure=False))
+        yield cluster
+
+
+@pytest.fixture
+def gate(client: Client) -> Iterator[Event]:
+    """What tasks wait for."""
+    gate = Event("gate", client=client)
+    gate.clear()
+    yield gate
+    gate.set()
+
+
+def gated(folder: Path, name: str) -> str:
+    Event("gate").wait()
+    return work(folder, name, 0.0)
+
+
+def keys_of(recording: RecordedData) -> list[str]:
+    return sorted(key for (key,) in rows(recording, "tasks", "key"))
+
+
+def map_gated(client: Client, folder: Path, name: str, n: int) -> list[Any]:
+    names = [f"{name}-{i}" for i in range(n)]
+    return client.map(gated, [folder] * n, names, key=names)
+
+
+@pytest.mark.parametrize("turn", range(3))
+def test_what_goes_on_after_a_block_completes_its_recording(
+    client: Client, gate: Event, truth: Path, tmp_path: Path, turn: int
+) -> None:
+    path = tmp_path / "run.taskscope"
+    names = [f"go{turn}-{i}" for i in range(6)]
+    with taskscope.profile(label="go", display=False, save=path) as run:
+        futures = map_gated(client, truth, f"go{turn}", 6)
+    left = run.recording
+    assert rows(left, "runs", "label", "status", "n_tasks") == [("go", "running", 6)]
+    assert left.summary().endswith("6 tasks still running in the background")
+    with pytest.raises(StillRunningError) as waited:
+        run.wait(0.01)
+    assert str(waited.value) == (
+        "after 0.01 s, computes that still run in the background: 1; wait longer, or cancel the futures"
+    )
+    assert current().held
+    gate.set()
+    complete = left.wait(PATIENCE_S)
+    assert rows(complete, "runs", "label", "status", "n_tasks") == [("go", "finished", 6)]
+    assert keys_of(complete) == names == sorted(ran.name for ran in read_truth(truth))
+    assert run.recording is complete is run.wait() is complete.wait()
+    assert (complete.completion, current().held) == (None, False)
+    assert keys_of(taskscope.load(path)) == names
+    assert "background" not in complete.summary()
+    del futures
+
+
+def test_what_is_handed_over_after_a_block_is_not_part_of_it(
+    client: Client, gate: Event, truth: Path
+) -> None:
+    with taskscope.profile(display=False) as run:
+        first = map_gated(client, truth, "first", 2)
+    later = map_gated(client, truth, "later", 2)
+    gate.set()
+    wait([*first, *later])
+    assert keys_of(run.wait(PATIENCE_S)) == ["first-0", "first-1"]
+
+
+def test_a_block_that_waits_for_what_began_before_shows_that_from_its_own_time_on(
+    client: Client, gate: Event, truth: Path
+) -> None:
+    with taskscope.profile(label="begins", display=False) as begins:
+        wait(client.map(work, [truth] * 2, ["done-0", "done-1"], [0.0] * 2, key=["done-0", "done-1"]))
+        futures = map_gated(client, truth, "going", 4)
+    with taskscope.profile(label="waits", display=False) as waits:
+        gate.set()
+        wait(futures)
+    recording = waits.recording
+    assert rows(recording, "runs", "label", "status", "n_tasks") == [("begins", "finished", 4)]
+    assert keys_of(recording) == [f"going-{i}" for i in range(4)]
+    assert min(start_s for (start_s,) in rows(recording, "tasks", "start_s")) >= 0.0
+    assert keys_of(begins.wait(PATIENCE_S)) == ["done-0", "done-1", *(f"going-{i}" for i in range(4))]
+    with taskscope.profile(label="idle", display=False) as idle:
+        pass
+    assert rows(idle.recording, "runs", "label") == []
+
+
+@pytest.mark.parametrize("has_own", [False, True])
+def test_what_ended_in_a_block_is_part_of_it_however_slow_the_clock_of_the_cluster_seems(
+    client: Client, gate: Event, truth: Path, monkeypatch: pytest.MonkeyPatch, *, has_own: bool
+) -> None:
+    current().hold("the extension")
+    try:
+        begun = map_gated(client, truth, "a", 1)
+        until(lambda: len(current().recorder.running()) == 1)
+        # A late report makes a task seem to have ended a tenth of a second early.
+        monkeypatch.setattr(HostClocks, "scheduler_ahead_s", 60.0)
+        with taskscope.profile(display=False) as run:
+            if has_own:
+                assert client.submit(abs, -1, key="own").result() == 1
+            gate.set()
+            wait(begun)
+        recording = run.wait()
+    finally:
+        current().release("the extension")
+    assert keys_of(recording) == ["a-0", *["own"] * has_own]
+    assert sorted(rows(recording, "runs", "n_tasks", "status")) == [(1, "finished")] * (1 + has_own)
+
+
+def test_what_was_persisted_goes_on_after_a_block_that_raised(
+    client: Client, gate: Event, truth: Path
+) -> None:
+    held: list[Any] = []
+
+    def fail_after_persist() -> None:
+        with run:
+            held.append(delayed(gated)(truth, "kept", dask_key_name="kept-0").persist())
+            raise ZeroDivisionError("of the user's")
+
+    run = taskscope.profile(display=False)
+    with pytest.raises(ZeroDivisionError, match="of the user's"):
+        fail_after_persist()
+    gate.set()
+    recording = run.wait(PATIENCE_S)
+    assert rows(recording, "runs", "status", "n_tasks") == [("finished", 1)]
+    assert (keys_of(recording), recording.metadata["error"]) == (
+        ["kept-0"],
+        "ZeroDivisionError: of the user's",
+    )
+
+
+def test_what_is_cancelled_in_the_background_ends_the_waiting(
+    client: Client, gate: Event, truth: Path
+) -> None:
+    with taskscope.profile(display=False) as run:
+        futures = map_gated(client, truth, "gone", 4)
+    client.cancel(futures)
+    recording = run.wait(PATIENCE_S)
+    assert rows(recording, "runs", "status") == [("interrupted",)]
+    gate.set()
+
+
+def test_what_no_worker_can_run_is_said_while_it_waits(client: Client) -> None:
+    with taskscope.profile(display=False) as run:
+        stuck = [client.submit(abs, -i, resources={"GPU": 1}, key=f"stuck-{i}") for i in range(2)]
+    said = "warning: no worker can run 2 tasks: none has the resources or the address asked for"
+    until(lambda: said in run.recording.summary())
+    assert run.recording.summary().splitlines()[-2:] == [
+        "  2 tasks still running in the background",
+        f"  {said}, or there is none",
+    ]
+    client.cancel(stuck)
+    assert rows(run.wait(), "messages", "text") == []
+
+
+@pytest.mark.parametrize("timeout", ["1", -1, float("nan"), float("inf")])
+def test_a_timeout_that_is_no_time_is_refused(client: Client, gate: Event, truth: Path, timeout: Any) -> None:
+    with taskscope.profile(display=False) as run:
+        futures = map_gated(client, truth, "bad", 1)
+    with pytest.raises(OptionError) as refused:
+        run.wait(timeout)
+    assert str(refused.value) == (
+        f"timeout must be seconds, or None to wait for as long as it takes; got {timeout!r}"
+    )
+    gate.set()
+    run.wait(PATIENCE_S)
+    del futures
+
+
+def test_a_variable_of_a_cell_is_bound_to_the_complete_recording(
+    client: Client, gate: Event, truth: Path
+) -> None:
+    with shell_with_taskscope() as shell:
+        shell.user_ns.update(begin=lambda name: map_gated(client, truth, name, 2))
+        shell.run_cell("%%profile -o kept -q\nkept_futures = begin('kept')").raise_error()
+        shell.run_cell("%%profile -o taken -q\ntaken_futures = begin('taken')").raise_error()
+        kept, taken = shell.user_ns["kept"], shell.user_ns["taken"]
+        shell.user_ns["taken"] = "mine"
+        gate.set()
+        assert isinstance(kept, Recording)
+        complete = kept.wait(PATIENCE_S)
+        assert shell.user_ns["kept"] is complete
+        assert keys_of(complete) == ["kept-0", "kept-1"]
+        assert keys_of(taken.wait(PATIENCE_S)) == ["taken-0", "taken-1"]
+        assert shell.user_ns["taken"] == "mine"
+
+
+def test_what_is_let_in_while_a_scheduler_comes_to_rest_is_followed(
+    client: Client, gate: Event, truth: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rests, may_rest = threading.Event(), threading.Event()
+    rest = Questions.rest
+
+    async def rest_slowly(questions: Questions) -> None:
+        await rest(questions)
+        rests.set()
+        await asyncio.to_thread(may_rest.wait, PATIENCE_S)
+
+    monkeypatch.setattr(Questions, "rest", rest_slowly)
+    with taskscope.profile(display=False, stacks=False):
+        assert rests.wait(PATIENCE_S)
+        futures = map_gated(client, truth, "rest", 1)
+        # Somebody looks at it, who lets it in.
+        current().cluster.settle()
+        may_rest.set()
+        gate.set()
+        recorder = current().recorder
+        until(lambda: all(run.stop_s is not None for run in recorder.runs()))
+    del futures

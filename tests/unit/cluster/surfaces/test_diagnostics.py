@@ -1,0 +1,120 @@
+"""The drop-in for ``dask.diagnostics`` where a client is the default scheduler."""
+
+from __future__ import annotations
+
+import io
+import subprocess
+import sys
+import threading
+import warnings
+from pathlib import Path
+
+import pytest
+from dask.delayed import delayed
+from distributed import Client
+
+from taskscope.diagnostics import CacheProfiler, Profiler, ProgressBar, ResourceProfiler
+from tests.support.clusters.tasks import fail, read_truth, work
+from tests.support.waiting import PATIENCE_S
+
+
+def test_profilers_have_the_tasks_of_a_cluster(client: Client, truth: Path) -> None:
+    leaves = [delayed(work)(truth, f"leaf{i}", 0.02, dask_key_name=("leaf-1", i)) for i in range(4)]
+    root = delayed(work)(truth, "root", 0.02, *leaves, dask_key_name="root-1")
+    with Profiler() as prof, CacheProfiler() as cprof, ResourceProfiler(dt=0.05) as rprof:
+        assert root.compute() == "root"
+    by_key = {row.key: row for row in prof.results}
+    assert set(by_key) == {"root-1", *(("leaf-1", i) for i in range(4))}
+    assert repr(by_key["root-1"].task).startswith("<Task 'root-1' root(('leaf-1', ")
+    assert {row.worker_id for row in prof.results} == {d.thread for d in read_truth(truth)}
+    assert prof.start_time is not None
+    assert prof.end_time is not None
+    for row in prof.results:
+        assert prof.start_time <= row.start_time < row.end_time <= prof.end_time
+    assert {row.key: row.metric for row in cprof.results} == dict.fromkeys(by_key, 1)
+    assert all(row.free_time <= by_key["root-1"].end_time + 1 for row in cprof.results)
+    assert len(rprof.results) > 0
+    assert prof.visualize(show=False, save=False) is not None
+
+
+def test_a_registered_profiler_hears_of_every_compute(client: Client) -> None:
+    prof = Profiler()
+    prof.register()
+    try:
+        for i in range(3):
+            assert delayed(abs)(-i, dask_key_name=f"abs-{i}").compute() == i
+        assert [row.key for row in prof.results] == ["abs-0", "abs-1", "abs-2"]
+    finally:
+        prof.unregister()
+
+
+def test_the_metric_of_a_cache_profiler_has_no_value_and_says_why(client: Client) -> None:
+    with CacheProfiler(metric=len) as cprof:
+        delayed(list)((1, 2), dask_key_name="list-1").compute()
+    assert [(row.key, row.metric) for row in cprof.results] == [("list-1", None)]
+    assert [m.text for m in cprof.recording.messages] == [
+        "results stay on the workers, so the cache metric gave them no value"
+    ]
+
+
+def test_the_progress_bar_ends_with_the_compute(client: Client, truth: Path) -> None:
+    out = io.StringIO()
+    with ProgressBar(out=out, dt=0.02) as pbar:
+        delayed(list)([delayed(work)(truth, f"w{i}", 0.1) for i in range(8)]).compute()
+        last = out.getvalue().rpartition("\r")[2]
+    assert last.startswith("[########################################] | 100% Completed | ")
+    assert pbar.last_duration > 0.1
+    shares = [int(part.partition("%")[0].rpartition(" ")[2]) for part in out.getvalue().split("\r")[1:]]
+    assert shares == sorted(shares)
+
+
+def test_the_progress_bar_stops_where_a_compute_fails(client: Client) -> None:
+    out = io.StringIO()
+    with ProgressBar(out=out) as pbar, pytest.raises(ValueError, match="no such thing"):
+        delayed(fail)("no such thing").compute()
+    assert "0% Completed" in out.getvalue()
+    assert "100%" not in out.getvalue()
+    assert pbar.last_duration > 0
+
+
+def test_no_warning_where_nothing_was_computed(client: Client) -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        with Profiler() as prof, ProgressBar(out=io.StringIO()):
+            pass
+        assert prof.results == []
+    assert "taskscope-cluster" not in {thread.name for thread in threading.enumerate()}
+
+
+_EARLY = """
+import io, sys
+from dask import delayed
+from taskscope.diagnostics import ProgressBar
+from taskscope.session import current
+
+assert "distributed" not in sys.modules
+hold_first, *_ = sys.argv[1:]
+out = io.StringIO()
+bar = ProgressBar(out=out, dt=1000)
+if hold_first == "yes":
+    current().hold("the extension")
+bar.register()
+if hold_first == "later":
+    current().hold("the extension")
+from distributed import Client
+with Client(processes=False, n_workers=1, threads_per_worker=1, dashboard_address=':0'):
+    for n in (1, 2):
+        delayed(abs)(-n).compute()
+        print(n, out.getvalue().count("100% Completed"), bar.last_duration > 0)
+    bar.unregister()
+    delayed(abs)(-3).compute()
+    print(3, out.getvalue().count("100% Completed"))
+"""
+
+
+@pytest.mark.parametrize("held", ["no", "yes", "later"])
+def test_a_bar_that_was_registered_before_distributed_was_imported_follows_clusters(held: str) -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", _EARLY, held], capture_output=True, text=True, timeout=PATIENCE_S, check=False
+    )
+    assert (done.stdout.splitlines(), done.returncode) == (["1 1 True", "2 2 True", "3 2"], 0), done.stderr

@@ -1,0 +1,107 @@
+"""Futures that failed and are tried again by ``retry``: followed like what is handed over."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+
+import pytest
+from distributed import Client, LocalCluster, wait
+
+import taskscope
+from taskscope.options import Transport
+from taskscope.recording import Recording
+from tests.support.clusters.tasks import attempt
+from tests.unit.cluster.tasks.test_computes import rows
+
+
+@pytest.fixture(autouse=True)
+def _done(truth: Path) -> None:
+    (truth / "done").mkdir()
+
+
+@pytest.fixture(params=["observe", "poll"])
+def transport(request: pytest.FixtureRequest) -> Transport:
+    found: Transport = request.param
+    return found
+
+
+def told(recording: Recording) -> tuple[list[tuple[int, str]], list[tuple[str, str]]]:
+    """Return tasks and outcome of each compute, and key and outcome of each row."""
+    runs: list[tuple[int, str]] = [(run.n_tasks, run.status) for run in recording.runs]
+    return runs, sorted(rows(recording, "tasks", "key", "status"))
+
+
+def test_a_retry_in_a_later_block_is_a_compute_of_that_block(
+    client: Client, truth: Path, transport: Transport
+) -> None:
+    key = f"later-{transport}"
+    with taskscope.profile(display=False, transport=transport) as first:
+        future = client.submit(attempt, truth, key, 2, key=key)
+        wait(future)
+    assert told(first.recording) == ([(1, "erred")], [(key, "erred")])
+    # A second time it fails again, a third time it does not.
+    for how, given in (("erred", future), ("finished", [future])):
+        with taskscope.profile(display=False, transport=transport) as again:
+            client.retry(given)
+            wait(future)
+        assert told(again.recording) == ([(1, how)], [(key, how)])
+        (run,) = again.recording.runs
+        start, stop = (again.recording.table("tasks")[name][0] for name in ("start_s", "stop_s"))
+        assert run.stop_s is not None
+        assert run.stop_s - run.start_s >= stop - start
+        assert rows(again.recording, "messages", "text") == []
+    assert future.result() == 3
+    assert told(first.recording) == ([(1, "erred")], [(key, "erred")])
+
+
+def test_a_retry_in_the_same_block_ends_as_its_last_attempt_does(
+    client: Client, truth: Path, transport: Transport
+) -> None:
+    key = f"same-{transport}"
+    with taskscope.profile(display=False, transport=transport) as run:
+        future = client.submit(attempt, truth, key, 1, key=key)
+        wait(future)
+        future.retry()
+        assert future.result() == 2
+    recording = run.recording
+    assert sorted(rows(recording, "tasks", "key", "status")) == [(key, "erred"), (key, "finished")]
+    assert recording.runs[-1].status == "finished"
+
+
+def test_what_needs_it_is_tried_again_with_it(client: Client, truth: Path) -> None:
+    with taskscope.profile(display=False):
+        needed = client.submit(attempt, truth, "needed", 1, key="needed-0")
+        needs = client.submit(sum, [needed, 1], key="needs-0")
+        wait([needed, needs])
+    with taskscope.profile(display=False) as run:
+        needs.retry()
+        assert needs.result() == 3
+    assert told(run.recording) == ([(2, "finished")], [("needed-0", "finished"), ("needs-0", "finished")])
+
+
+def test_an_asynchronous_client_retries_as_well(cluster: LocalCluster, truth: Path) -> None:
+    async def tried() -> Recording:
+        async with Client(cluster.scheduler_address, asynchronous=True) as client:
+            async with taskscope.profile(display=False):
+                future = client.submit(attempt, truth, "async", 1, key="async-0")
+                await wait(future)
+            async with taskscope.profile(display=False) as run:
+                await future.retry()
+                assert await future == 2
+            return run.recording
+
+    assert told(asyncio.run(tried())) == ([(1, "finished")], [("async-0", "finished")])
+
+
+def test_where_nobody_watches_any_more_a_retry_only_passes_on(client: Client, truth: Path) -> None:
+    assert not hasattr(Client.retry, "__wrapped__")
+    with taskscope.profile(display=False):
+        assert hasattr(Client.retry, "__wrapped__")
+        future = client.submit(attempt, truth, "alone", 1, key="alone-0")
+        wait(future)
+    future.retry()
+    assert future.result() == 2
+    # What raises there reaches the user as it is.
+    with taskscope.profile(display=False), pytest.raises(TypeError, match="futures"):
+        client.retry()  # type: ignore[call-arg]  # the mistake itself

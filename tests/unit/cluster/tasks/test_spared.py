@@ -1,0 +1,375 @@
+"""Tasks that do not have to run: the cluster has their results, or those of what needs them."""
+
+from __future__ import annotations
+
+import asyncio
+import math
+import time
+from collections import Counter
+from collections.abc import Callable, Hashable
+from pathlib import Path
+from typing import Any
+
+import dask.array as da
+import pytest
+from dask.delayed import delayed
+from distributed import Client, LocalCluster, Scheduler, wait
+
+import taskscope
+from taskscope.analysis.summary import summary_text
+from taskscope.analysis.time_left import prefix_progress
+from taskscope.analysis.totals import Outcomes, measure_outcomes
+from taskscope.jupyter.widgets import ProgressWidget
+from taskscope.recording import Recording
+from taskscope.session import current
+from taskscope.sources.cluster import Transport
+from taskscope.sources.cluster.link import Link
+from taskscope.sources.cluster.observer import Event
+from taskscope.sources.cluster.runs import TrackedRun, announce
+from tests.support.clusters.scheduler_events import World
+from tests.support.clusters.tasks import fail, read_truth, work, work_after
+from tests.support.fakes.clock import FakeClock
+from tests.support.waiting import until
+from tests.unit.cluster.scheduler.test_observer import needs_numbered_records
+from tests.unit.cluster.tasks.test_computes import rows
+from tests.unit.cluster.tasks.test_given_up import questions_of
+
+needs_word_of_what_is_done = pytest.mark.skipif(
+    hasattr(Scheduler, "_remove_done_tasks_from_dsk"),
+    reason="a scheduler of this release tells nobody which tasks of a graph it has already",
+)
+
+
+def counts(recording: Recording) -> list[tuple[str, int, int, int]]:
+    """Return prefix, total, finished and spared of each prefix."""
+    return sorted((row.prefix, row.total, row.finished, row.spared) for row in prefix_progress(recording))
+
+
+def shown(widget: ProgressWidget) -> tuple[str, int, int, int, float]:
+    return widget.state, widget.total, widget.finished, widget.spared, widget.fraction
+
+
+SPARED = "  {} tasks skipped: already computed, or not needed"
+
+
+@needs_word_of_what_is_done
+def test_what_is_held_is_not_computed_again_and_not_counted(client: Client) -> None:
+    x = da.ones((40,), chunks=4) + 1
+    held = x.persist(optimize_graph=False)
+    wait(held)
+    with taskscope.profile(display=False) as run:
+        assert x.sum().compute(optimize_graph=False) == 80.0
+    recording = run.recording
+    n_ran = len(recording.tasks)
+    assert n_ran < 20
+    assert rows(recording, "runs", "n_tasks", "status") == [(n_ran, "finished")]
+    assert [c for c in counts(recording) if c[3]] == [("add", 0, 0, 10), ("ones_like", 0, 0, 10)]
+    assert sum(finished for _, _, finished, _ in counts(recording)) == n_ran
+    assert measure_outcomes(recording) == Outcomes(0, 0, 20, n_ran, 0)
+    assert SPARED.format(20) in summary_text(recording).splitlines()
+    assert rows(recording, "messages", "text") == []
+
+
+def test_a_call_that_another_client_has_made_has_nothing_to_do(client: Client, cluster: LocalCluster) -> None:
+    with Client(cluster, set_as_default=False) as other, taskscope.profile(display=False) as run:
+        widget = ProgressWidget()
+        theirs = other.submit(pow, 2, 10)
+        assert theirs.result() == 1024
+        assert client.submit(pow, 2, 10).result() == 1024
+        # It is of the compute that ended last.
+        until(lambda: shown(widget) == ("finished", 0, 0, 1, 0.0))
+        widget.close()
+    assert rows(run.recording, "runs", "n_tasks", "status") == [(1, "finished"), (0, "finished")]
+    assert counts(run.recording) == [("pow", 0, 0, 1), ("pow", 1, 1, 0)]
+
+
+@needs_word_of_what_is_done
+def test_live_only_what_has_to_run_is_ahead_and_the_bar_reaches_its_end(client: Client, truth: Path) -> None:
+    signal = truth.parent / "go"
+    base = delayed(work)(truth, "base", 0.0, dask_key_name="base-0")
+    middle = [delayed(work)(truth, f"mid{i}", 0.0, base, dask_key_name=f"mid-{i}") for i in range(4)]
+    held = client.persist(middle)
+    wait(held)
+    end = delayed(work_after)(signal, truth, "end", *middle, dask_key_name="end-0")
+    with taskscope.profile(display=False) as run:
+        widget = ProgressWidget()
+        future = client.compute(end)
+        until(lambda: (widget.total, widget.spared, widget.running) == (1, 5, 1))
+        assert [group["prefix"] for group in widget.groups] == ["end"]
+        (live,) = current().recorder.runs(run_of(future))
+        assert (live.status, live.n_tasks) == ("running", 1)
+        signal.touch()
+        assert future.result() == "end"
+        until(lambda: shown(widget) == ("finished", 1, 1, 5, 1.0))
+        widget.close()
+    assert counts(run.recording) == [("base", 0, 0, 1), ("end", 1, 1, 0), ("mid", 0, 0, 4)]
+    assert sorted(done.name for done in read_truth(truth)) == ["base", "end", *(f"mid{i}" for i in range(4))]
+
+
+def run_of(_future: object) -> int:
+    """Return the number of the run that began last."""
+    return current().recorder.next_run - 1
+
+
+def test_where_a_compute_fails_only_what_was_there_did_not_have_to_run(client: Client, truth: Path) -> None:
+    held = client.map(work, [truth] * 3, [f"held{i}" for i in range(3)], [0.0] * 3, key=["h-0", "h-1", "h-2"])
+    wait(held)
+    there = [delayed(work)(truth, f"held{i}", 0.0, dask_key_name=f"h-{i}") for i in range(3)]
+    bad = delayed(fail)("no such thing", dask_key_name="bad-0")
+    last = delayed(list)([*there, bad], dask_key_name="last-0")
+    with taskscope.profile(display=False) as run, pytest.raises(ValueError, match="no such thing"):
+        last.compute()
+    assert rows(run.recording, "runs", "n_tasks", "status") == [(2, "erred")]
+    assert measure_outcomes(run.recording) == Outcomes(1, 1, 3, 0, 0, n_unstarted=1)
+
+
+def settled(world: World, run: TrackedRun) -> tuple[set[Hashable], int]:
+    return set(run.spared), run.log.n_tasks
+
+
+def test_what_the_scheduler_has_or_does_not_need_is_spared_at_once(fake_clock: FakeClock) -> None:
+    world = World(fake_clock)
+    run = world.begin(["b-0"])
+    graph = world.graph(
+        {"a-0": (), "a-1": (), "a-2": ("a-1",), "b-0": ("a-0", "a-2")}, ["b-0"], {"a-2": "memory"}
+    )
+    # It has gone through a graph when all was read that it told by then.
+    world.tell(*graph[:1])
+    assert settled(world, run) == (set(), 1)
+    world.tell(*graph[1:], world.state("b-0", "waiting"), world.send("a-0"))
+    assert settled(world, run) == ({"a-1", "a-2"}, 2)
+    world.tell(world.end("a-0"), world.state("a-0", "released"), world.end("b-0"))
+    world.finish(run)
+    assert (settled(world, run), run.log.status) == (({"a-1", "a-2"}, 2), "finished")
+    assert measure_outcomes(world.recorder.snapshot()) == Outcomes(0, 0, 2, 2, 0)
+
+
+def test_a_result_that_is_lost_and_computed_again_counts_again(fake_clock: FakeClock) -> None:
+    world = World(fake_clock)
+    run = world.begin(["x-1"])
+    held = {"a-0": "memory", "a-1": "memory", "a-2": "memory"}
+    world.tell(
+        *world.graph({"x-1": tuple(held), **dict.fromkeys(held, ())}, ["x-1"], held), world.send("x-1")
+    )
+    told = [settled(world, run)]
+    world.tell(world.send("a-0"))
+    told.append(settled(world, run))
+    world.tell(world.end("a-1"), world.state("a-0", "waiting"))
+    told.append(settled(world, run))
+    assert told == [
+        ({"a-0", "a-1", "a-2"}, 1),
+        ({"a-1", "a-2"}, 2),
+        ({"a-2"}, 3),
+    ]
+    assert {row.prefix: (row.total, row.spared) for row in world.recorder.progress()} == {
+        "x": (1, 0),
+        "a": (2, 1),
+    }
+
+
+@pytest.mark.parametrize("status", ["erred", "interrupted"])
+def test_of_a_compute_that_did_not_finish_what_was_to_run_and_did_not_is_unfinished(
+    fake_clock: FakeClock, status: str
+) -> None:
+    world = World(fake_clock)
+    run = world.begin(["b-0"])
+    graph = world.graph({"a-0": (), "a-1": (), "b-0": ("a-0", "a-1")}, ["b-0"], {"a-1": "memory"})
+    waits = [world.state("b-0", "waiting"), world.state("a-0", "waiting")]
+    world.tell(*graph, *waits, world.state("b-0", "released"), world.state("a-0", "forgotten"))
+    world.finish(run, status)
+    assert (settled(world, run), world.said) == (({"a-1"}, 2), [])
+    assert measure_outcomes(world.recorder.snapshot()) == Outcomes(0, 2, 1, 0, 0, n_unstarted=2)
+
+
+def test_what_another_run_has_computed_is_spared_when_it_has_ended(fake_clock: FakeClock) -> None:
+    world = World(fake_clock)
+    first = world.begin(["x-1"])
+    world.tell(*world.graph({"x-1": ()}), world.send("x-1"))
+    second = world.begin(["x-1"])
+    world.tell(*world.graph({"x-1": ()}, states={"x-1": "processing"}))
+    told = [settled(world, second)]
+    world.tell(world.end("x-1"))
+    assert [*told, settled(world, second), settled(world, first)] == [(set(), 1), ({"x-1"}, 0), (set(), 1)]
+
+
+def test_each_of_several_equal_runs_has_its_own_executions_or_none(fake_clock: FakeClock) -> None:
+    world = World(fake_clock)
+    runs, keys = [], [f"x-{i}" for i in range(3)]
+    happened: list[Event] = []
+    # Once they run, once the scheduler has them still, once two of three; all is read together.
+    for there in ((), keys, keys[:1]):
+        fake_clock.advance(1.0)
+        runs.append(world.begin(keys))
+        happened += world.graph(dict.fromkeys(keys, ()), states=dict.fromkeys(there, "memory"))
+        happened += [world.end(key) for key in keys if key not in there]
+        happened += [world.state(key, "released") for key in keys[1:]]
+    world.tell(*happened)
+    for run in runs:
+        world.finish(run)
+    assert [settled(world, run) for run in runs] == [(set(), 3), (set(keys), 0), ({"x-0"}, 2)]
+    counts = Counter(run for (run,) in rows(world.recorder.snapshot(), "tasks", "run"))
+    assert counts == {runs[0].log.run: 3, runs[2].log.run: 2}
+
+
+def test_where_it_is_only_asked_each_of_several_equal_runs_has_its_own_executions(
+    fake_clock: FakeClock,
+) -> None:
+    world = World(fake_clock, is_exact=False)
+    runs, keys = [], [f"x-{i}" for i in range(3)]
+    # What each did is read when the next is known, and two at a time are not seen to be over so far.
+    for number in range(6):
+        fake_clock.advance(1.0)
+        if number < 5:
+            runs.append(world.begin())
+            world.tasks.know(runs[-1], dict.fromkeys(keys, ()), keys)
+        if number:
+            world.tell(*map(world.end, keys))
+        if number > 1:
+            world.finish(runs[number - 2])
+    world.finish(runs[-1])
+    assert [settled(world, run) for run in runs] == [(set(), 3)] * 5
+    counts = Counter(run for (run,) in rows(world.recorder.snapshot(), "tasks", "run"))
+    assert counts == {run.log.run: 3 for run in runs}
+
+
+def test_where_it_is_only_asked_what_ran_before_its_graph_is_known_is_of_no_run_that_has_ended(
+    fake_clock: FakeClock,
+) -> None:
+    world = World(fake_clock, is_exact=False)
+    runs = []
+    # The second finds what the first has computed.
+    for told in ([world.end("x-1")], []):
+        runs.append(world.begin())
+        world.tasks.know(runs[-1], {"x-1": ()}, ["x-1"])
+        world.tell(*told)
+        world.finish(runs[-1])
+    world.tell(world.send("x-1"), knows_all=False)
+    runs.append(world.begin())
+    world.tasks.know(runs[-1], {"x-1": ()}, ["x-1"])
+    world.tell()
+    assert [task.run for task in world.recorder.running()] == [runs[2].log.run]
+    world.tell(world.end("x-1"))
+    world.finish(runs[2])
+    assert [settled(world, run) for run in runs] == [(set(), 1), ({"x-1"}, 0), (set(), 1)]
+    assert rows(world.recorder.snapshot(), "tasks", "run") == [(runs[0].log.run,), (runs[2].log.run,)]
+
+
+def lose_events(world: World) -> None:
+    world.tell(world.end("x-1"), lost=3)
+
+
+def break_a_record(world: World) -> None:
+    world.tell(("end", {"key": "a-0"}), world.end("x-1"))
+
+
+@pytest.mark.parametrize("lack", [lose_events, break_a_record])
+def test_where_records_may_be_missing_it_is_not_known_what_had_to_run(
+    fake_clock: FakeClock, lack: Callable[[World], None]
+) -> None:
+    world = World(fake_clock)
+    run = world.begin(["x-1"])
+    states = {"a-1": "memory"}
+    world.tell(
+        *world.graph({"x-1": (), "a-0": (), "a-1": ()}, ["x-1"], states), world.state("a-0", "waiting")
+    )
+    lack(world)
+    world.finish(run)
+    assert settled(world, run) == ({"a-1"}, 2)
+    recording = world.recorder.snapshot()
+    assert measure_outcomes(recording) == Outcomes(0, 0, 1, 2, 1)
+    assert (
+        "  2 tasks of computes that finished, 1 of them recorded: whether the others ran is not known"
+        in summary_text(recording).splitlines()
+    )
+
+
+def test_what_was_lost_before_a_graph_came_concerns_nobody_who_came_with_it(fake_clock: FakeClock) -> None:
+    world = World(fake_clock)
+    ended = world.begin(["a-0"])
+    world.tell(*world.graph({"a-0": ()}), world.end("a-0"))
+    world.finish(ended)
+    # Of other clients' tasks very many came and went while nobody read.
+    run = world.begin(["x-1", "x-2"])
+    world.tell(*world.graph({"x-1": (), "x-2": ()}, states={"x-2": "memory"}), world.end("x-1"), lost=50_000)
+    world.finish(run)
+    assert (settled(world, run), run.lacks_records, world.said) == (({"x-2"}, 1), False, [])
+
+
+def test_where_records_may_be_missing_of_a_compute_that_did_not_finish_one_remark_says_so(
+    fake_clock: FakeClock,
+) -> None:
+    world = World(fake_clock)
+    run = world.begin(["b-0"])
+    keys = ("x-1", "a-0", "a-1", "b-0")
+    graph = world.graph(dict.fromkeys(keys, ()), ["b-0"])
+    world.tell(*graph, *(world.state(key, "waiting") for key in keys))
+    world.tell(world.end("x-1"), lost=2)
+    world.finish(run, "erred")
+    assert (settled(world, run), world.said) == (
+        (set(), 4),
+        [
+            "2 tasks or more are missing: the scheduler did not keep their records",
+            "records are missing of a compute that did not finish: whether 3 of its tasks ran is not known",
+        ],
+    )
+
+
+def test_a_compute_of_which_no_graph_ever_came_has_what_was_asked_for(fake_clock: FakeClock) -> None:
+    world = World(fake_clock)
+    run = world.begin(["x-1"])
+    world.tell(world.end("x-1"))
+    assert (run.log.n_tasks, run.n_expected) == (1, 1)
+    announce(run, dict.fromkeys(run.coming, ()), set(run.coming))
+    world.finish(run, "finished")
+    assert (settled(world, run), run.lacks_records) == ((set(), 1), True)
+
+
+class Silent(Link):
+    """A scheduler on which nothing has happened."""
+
+    def __init__(self) -> None:
+        super().__init__("tcp://10.0.0.1:8786", {})
+
+    async def ask(self, op: str, **_: Any) -> Any:
+        return {"identity": {"workers": {}}, "processing": {}, "get_task_stream_index": 0}[op]
+
+
+def test_a_graph_that_has_not_come_is_asked_for_again_however_long_workers_took_to_answer(
+    fake_clock: FakeClock,
+) -> None:
+    async def looks() -> list[bool]:
+        questions = questions_of(fake_clock, Silent())
+        run = TrackedRun(questions._recorder.begin(), None, None, collects=True, wake=lambda: None)
+        run.n_expected, run.over = 1, fake_clock.perf_counter()
+        told = []
+        for _ in range(2):
+            await questions.look([run], [run], at_end=False, until=math.inf)
+            fake_clock.advance(1.0)
+            told.append(questions.is_coming(run))
+        return told
+
+    assert asyncio.run(looks()) == [True, False]
+
+
+@pytest.mark.parametrize("transport", ["observe", pytest.param("poll", marks=needs_numbered_records)])
+@pytest.mark.parametrize("pause_s", [0.0, 0.05, 0.2])
+def test_the_same_calls_again_and_again_have_exactly_their_rows_or_none(
+    client: Client, truth: Path, transport: Transport, pause_s: float
+) -> None:
+    names = [f"pure{pause_s}{transport}-{i}" for i in range(8)]
+    with taskscope.profile(display=False, transport=transport) as run:
+        for _ in range(5):
+            assert client.gather(client.map(work, [truth] * 8, names, [0.0] * 8, key=names)) == names
+            # What is let go is told to the scheduler meanwhile, or not, or in part.
+            time.sleep(pause_s)
+    n_rows = Counter(number for (number,) in rows(run.recording, "tasks", "run"))
+    told = rows(run.recording, "runs", "run", "status", "n_tasks")
+    assert [(status, n_tasks) for _, status, n_tasks in told] == [
+        ("finished", n_rows[number]) for number, *_ in told
+    ]
+    assert len(told) == 5
+    # One task writes a file: the latter of two writes the same again.
+    n_spared = sum(row.spared for row in prefix_progress(run.recording))
+    assert n_rows.total() + n_spared == 40
+    assert {done.name for done in read_truth(truth)} == set(names)
+    assert rows(run.recording, "messages", "text") == []

@@ -1,0 +1,111 @@
+"""What tasks wait for that no worker has: held against what the scheduler itself counts."""
+
+from __future__ import annotations
+
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+from distributed import Client, LocalCluster
+
+import taskscope
+from taskscope.jupyter.widgets import ProgressWidget
+from taskscope.model.tables.workers import Scheduled
+from tests.support.clusters.scheduler_events import World
+from tests.support.clusters.tasks import work, work_after
+from tests.support.fakes.clock import FakeClock
+from tests.support.waiting import until
+
+_NAMES = ("held", "after", "gpu")
+
+
+def _truth(cluster: Any) -> dict[str, tuple[int, int, int, int]]:
+    """Return how many tasks of each prefix are processing, queued, waiting and without a worker."""
+    states = {
+        name: Counter(
+            task.state
+            for key, task in list(cluster.scheduler.tasks.items())
+            if str(key).startswith(f"{name}-")
+        )
+        for name in _NAMES
+    }
+    return {name: (n["processing"], n["queued"], n["waiting"], n["no-worker"]) for name, n in states.items()}
+
+
+def _shown(widget: ProgressWidget) -> dict[str, tuple[int | None, ...]]:
+    columns = ("running", "queued", "waiting", "no_worker")
+    return {group["prefix"]: tuple(group.get(column) for column in columns) for group in widget.groups}
+
+
+def test_progress_shows_what_is_processed_queued_waiting_and_fits_no_worker(
+    client: Client, cluster: LocalCluster, truth: Path, tmp_path: Path
+) -> None:
+    signal = tmp_path / "go"
+    with taskscope.profile(display=False) as run:
+        widget = ProgressWidget()
+        held = [client.submit(work_after, signal, truth, f"held{i}", key=f"held-{i}") for i in range(40)]
+        after = [
+            client.submit(work, truth, f"after{i}", 0.0, *held[i : i + 2], key=f"after-{i}") for i in range(7)
+        ]
+        gpu = [client.submit(abs, -i, resources={"GPU": 1}, key=f"gpu-{i}") for i in range(3)]
+        until(lambda: _truth(cluster)["gpu"] == (0, 0, 0, 3) and _truth(cluster)["after"] == (0, 0, 7, 0))
+        sent, queued, *_ = _truth(cluster)["held"]
+        assert sent >= 4
+        assert sent + queued == 40
+        expected = {"held": (sent, queued, 0, 0), "after": (0, 0, 7, 0), "gpu": (0, 0, 0, 3)}
+        until(lambda: _shown(widget) == expected)
+        assert (widget.running, widget.queued, widget.waiting, widget.no_worker) == (sent, queued, 7, 3)
+        assert (widget.asked, widget.state, widget.asked_s is not None) == (None, "running", True)
+
+        signal.touch()
+        assert client.gather(after) == [f"after{i}" for i in range(7)]
+        # What hangs is all that is left, and is still said.
+        until(lambda: (widget.finished, widget.running, widget.no_worker) == (47, 0, 3))
+        assert (widget.total, widget.queued, widget.waiting) == (50, 0, 0)
+        client.cancel(gpu)
+        until(lambda: widget.state == "interrupted")
+        assert _shown(widget)["gpu"] == (0, None, None, None)
+        widget.close()
+    assert run.recording.to_pandas("messages").empty
+
+
+def test_what_waits_is_counted_exactly_whatever_becomes_of_it(fake_clock: FakeClock) -> None:
+    world = World(fake_clock)
+    keys = [f"{prefix}-{i}" for prefix in ("a", "b") for i in range(4)]
+    run = world.begin(keys)
+    world.tell(
+        *world.graph(dict.fromkeys(keys, ()), states={"b-0": "memory"}),
+        *(world.state(key, "waiting") for key in keys[:4]),
+        *(world.state(key, "queued") for key in ("a-0", "b-1", "b-2")),
+        world.state("b-3", "no-worker"),
+    )
+    told = [run.log.scheduled]
+    fake_clock.advance(2.0)
+    world.tell(world.send("a-0"), world.end("b-1"), world.state("a-1", "forgotten"), world.send("b-3"))
+    told.append(run.log.scheduled)
+    assert told == [
+        {"a": Scheduled(0.0, 4, True, 1, 3, 0), "b": Scheduled(0.0, 3, True, 2, 0, 1)},
+        {"a": Scheduled(2.0, 2, True, 0, 2, 0), "b": Scheduled(2.0, 1, True, 1, 0, 0)},
+    ]
+
+
+def test_what_waits_is_of_the_run_that_has_it_computed(fake_clock: FakeClock) -> None:
+    world = World(fake_clock)
+    first = world.begin(["x-1"])
+    world.tell(*world.graph({"x-1": ()}), world.state("x-1", "no-worker"))
+    second = world.begin(["x-1"])
+    world.tell(*world.graph({"x-1": ()}, states={"x-1": "no-worker"}))
+    told = [first.log.scheduled, second.log.scheduled]
+    world.finish(first, "interrupted")
+    world.tell()
+    told.append(second.log.scheduled)
+    one = Scheduled(0.0, 1, True, 0, 0, 1)
+    assert told == [{"x": one}, {}, {"x": one}]
+
+
+def test_where_it_is_only_asked_it_is_not_known_what_tasks_wait_for(fake_clock: FakeClock) -> None:
+    world = World(fake_clock, is_exact=False)
+    run = world.begin()
+    world.tasks.know(run, {"x-1": (), "x-2": ()}, ["x-1"])
+    world.tell(world.send("x-1"))
+    assert (run.log.scheduled, [task.key_text for task in world.recorder.running()]) == ({}, ["x-1"])

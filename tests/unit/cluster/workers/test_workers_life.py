@@ -1,0 +1,230 @@
+"""What becomes of workers is told: when it happens, and in what is said of tasks that were lost."""
+
+from __future__ import annotations
+
+import os
+import signal
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, TypeAlias
+
+import dask
+import pytest
+from distributed import Client, LocalCluster, Status
+
+import taskscope
+from taskscope.model.tables.records import Message
+from taskscope.record import messages
+from taskscope.recording import Recording
+from taskscope.sources.cluster import Transport
+from taskscope.sources.cluster.observer import Event
+from tests.support.clusters.scheduler_events import HERE, World
+from tests.support.clusters.tasks import work_after
+from tests.support.fakes.clock import FakeClock
+from tests.support.waiting import until
+from tests.unit.cluster.scheduler.test_observer import needs_numbered_records
+from tests.unit.cluster.tasks.test_computes import rows
+
+NANNY, NEXT = "tcp://10.0.0.1:2", "tcp://10.0.0.1:3"
+_Happening: TypeAlias = tuple[str, object]
+
+
+def life(world: World, what: str, details: object, worker: str = HERE) -> Event:
+    """Return that something has happened to a worker now."""
+    return ("life", worker, world.clock.time(), what, details)
+
+
+@pytest.mark.parametrize(
+    ("happened", "told", "lost"),
+    [
+        ([("gone", True)], [("info", "worker 0 left", "left")], "worker 0 left"),
+        ([("gone", False)], [("warning", "worker 0 died", "died")], "worker 0 died"),
+        (
+            [("killed", 3.0 * 2**20), ("gone", False)],
+            [("warning", "worker 0 was killed because of its memory (3 MiB)", "killed")],
+            "worker 0 died: killed because of its memory (3 MiB)",
+        ),
+        (
+            [("timed out", 300.0), ("closing", "check-worker-ttl-17.5"), ("gone", False)],
+            [
+                (
+                    "warning",
+                    "worker 0 timed out: the scheduler had not heard of it for 300 s",
+                    "timed out",
+                )
+            ],
+            "worker 0 died: timed out: the scheduler had not heard of it for 300 s",
+        ),
+        (
+            [("status", ["running", "closing_gracefully"]), ("closing", "scheduler-remove"), ("gone", True)],
+            [("info", "worker 0 was retired", "retired")],
+            "worker 0 left: retired",
+        ),
+        (
+            [("closing", "restart-1732.25"), ("gone", False)],
+            [("info", "worker 0 closed (restart)", "left")],
+            "worker 0 died: closed (restart)",
+        ),
+        (
+            [
+                ("status", ["running", "closing_gracefully"]),
+                ("status", ["closing_gracefully", "running"]),
+                ("gone", False),
+            ],
+            [("warning", "worker 0 died", "died")],
+            "worker 0 died",
+        ),
+        (
+            [
+                ("status", ["running", "paused"]),
+                ("status", ["paused", "running"]),
+                ("status", ["init", "running"]),
+                ("status", 5),
+                ("odd", None),
+                ("killed", "much"),
+                ("gone", False),
+            ],
+            [
+                ("warning", "worker 0 paused: it begins no task until it has memory again", "paused"),
+                ("info", "worker 0 runs again", "resumed"),
+                ("warning", "worker 0 died", "died"),
+            ],
+            "worker 0 died",
+        ),
+    ],
+)
+def test_what_becomes_of_a_worker_is_told_once_and_why_its_tasks_are_lost(
+    happened: list[_Happening], told: list[tuple[str, str, str]], lost: str, fake_clock: FakeClock
+) -> None:
+    world = World(fake_clock)
+    run = world.begin(["x-1"])
+    world.tell(*world.graph({"x-1": []}), world.send("x-1"))
+    fake_clock.advance(1.0)
+    is_expected = ("gone", True) in happened
+    world.tell(*(life(world, *one) for one in happened), world.lose("x-1", expected=is_expected))
+    world.finish(run)
+    recording = world.recorder.snapshot()
+    assert [(m.time_s, m.level, m.text, m.worker, m.event) for m in recording.messages] == [
+        (1.0, level, text, HERE, event) for level, text, event in told
+    ]
+    assert rows(recording, "tasks", "status", "error") == [("lost", lost)]
+
+
+def test_a_worker_that_its_nanny_started_anew_was_restarted_and_another_one_came(
+    fake_clock: FakeClock,
+) -> None:
+    world = World(fake_clock)
+    world.tell(life(world, "came", ["6", ""], "tcp://10.0.0.1:9"))
+    # Who comes while nothing runs is no news.
+    assert world.said == []
+    world.begin(["x-1"])
+    world.tell(life(world, "came", ["7", NANNY]), life(world, "gone", False))
+    world.tell(life(world, "came", ["7", NANNY], NEXT), life(world, "came", ["8", ""], "tcp://10.0.0.1:4"))
+    assert [(m.worker, m.text, m.event) for m in world.recorder.messages] == [
+        (HERE, "worker 7 came", "came"),
+        (HERE, "worker 7 died", "died"),
+        (NEXT, "worker 7 was restarted by its nanny", "restarted"),
+        ("tcp://10.0.0.1:4", "worker 8 came", "came"),
+    ]
+
+
+def test_what_becomes_of_workers_is_bounded_and_that_is_said(
+    fake_clock: FakeClock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(messages, "_MAX_EVENTS", 2)
+    world = World(fake_clock)
+    world.begin(["x-1"])
+    for _ in range(2):
+        world.tell(life(world, "status", ["running", "paused"]), life(world, "status", ["paused", "running"]))
+        fake_clock.advance(1.0)
+    paused = "worker 0 paused: it begins no task until it has memory again"
+    assert world.recorder.messages == [
+        Message(0.0, "warning", paused, HERE, "paused"),
+        Message(0.0, "info", "worker 0 runs again", HERE, "resumed"),
+        Message(1.0, "warning", "more happened to workers than is kept (2 times)"),
+    ]
+    # Each of them is of the moment when it was, however often it was.
+    assert [m.text for m in world.recorder.snapshot(start_s=0.5).messages] == [
+        "more happened to workers than is kept (2 times)"
+    ]
+
+
+def set_status(status: str, dask_worker: Any = None) -> None:
+    """Run on a worker: have it do as it does when its memory is short, or is not any more."""
+    dask_worker.status = Status[status]
+
+
+def events(recording: Recording) -> list[tuple[str, str]]:
+    return [(event, worker) for event, worker in rows(recording, "messages", "event", "worker") if event]
+
+
+@needs_numbered_records
+@pytest.mark.parametrize("transport", ["observe", "poll"])
+def test_workers_of_a_cluster_that_pause_are_killed_come_back_and_are_retired_are_told(
+    transport: Transport, truth: Path
+) -> None:
+    with (
+        dask.config.set({"distributed.scheduler.work-stealing": False}),
+        LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=":0", memory_limit=0) as cluster,
+        Client(cluster) as client,
+        taskscope.profile(display=False, transport=transport) as run,
+    ):
+        pids = client.run(os.getpid)
+        first, second = (cluster.workers[i].worker_address for i in range(2))
+        go = truth.parent / "go"
+        future = client.submit(
+            work_after, go, truth, "w", workers=[second], allow_other_workers=True, key="w-1"
+        )
+        until(lambda: rows(run.recording, "tasks", "worker") == [(second,)])
+
+        def happened(*expected: tuple[str, str]) -> Callable[[], bool]:
+            return lambda: events(run.recording)[-len(expected) :] == list(expected)
+
+        client.run(set_status, "paused", workers=[first])
+        until(happened(("paused", first)))
+        client.run(set_status, "running", workers=[first])
+        until(happened(("resumed", first)))
+        # As its nanny does before it kills it.
+        client.log_event("worker-restart-memory", {"worker": second, "pid": 1, "rss": 5 * 2**20})
+        os.kill(pids[second], signal.SIGKILL)
+        until(lambda: len(events(run.recording)) == 4)
+        ((_, third),) = events(run.recording)[3:]
+        assert happened(("killed", second), ("restarted", third))()
+        client.retire_workers([third])
+        until(happened(("retired", third)))
+        go.touch()
+        assert future.result() == "w"
+    assert [text for event, text in rows(run.recording, "messages", "event", "text") if event] == [
+        "worker 0 paused: it begins no task until it has memory again",
+        "worker 0 runs again",
+        "worker 1 was killed because of its memory (5 MiB)",
+        "worker 1 was restarted by its nanny",
+        "worker 1 was retired",
+    ]
+    assert rows(run.recording, "tasks", "status", "error", "worker") == [
+        ("lost", "worker 1 died: killed because of its memory (5 MiB)", second),
+        ("finished", None, first),
+    ]
+
+
+def test_a_worker_that_hangs_times_out_and_its_nanny_starts_another_one(truth: Path) -> None:
+    with (
+        dask.config.set({"distributed.scheduler.worker-ttl": "1s"}),
+        LocalCluster(n_workers=1, threads_per_worker=1, dashboard_address=":0", memory_limit=0) as cluster,
+        Client(cluster) as client,
+        taskscope.profile(display=False) as run,
+    ):
+        ((hung, pid),) = client.run(os.getpid).items()
+        go = truth.parent / "go"
+        future = client.submit(work_after, go, truth, "w", key="w-1")
+        until(lambda: rows(run.recording, "tasks", "worker") == [(hung,)])
+        os.kill(pid, signal.SIGSTOP)
+        until(lambda: [event for event, _ in events(run.recording)] == ["timed out", "restarted"])
+        go.touch()
+        assert future.result() == "w"
+    why = "timed out: the scheduler had not heard of it for 5 s"
+    assert [text for event, text in rows(run.recording, "messages", "event", "text") if event] == [
+        f"worker 0 {why}",
+        "worker 0 was restarted by its nanny",
+    ]
+    assert rows(run.recording, "tasks", "status", "error")[0] == ("lost", f"worker 0 died: {why}")

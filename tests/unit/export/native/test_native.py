@@ -1,0 +1,449 @@
+from __future__ import annotations
+
+import json
+import math
+import random
+import struct
+import tracemalloc
+import zlib
+from base64 import b64decode
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from dataclasses import replace
+from io import BytesIO
+from itertools import chain
+from pathlib import Path
+from typing import TypeAlias
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+import taskscope
+from taskscope import codec
+from taskscope.analysis.redaction import redacted
+from taskscope.analysis.summary import summary_text
+from taskscope.codec import HEADER, Budget, CutOffError, Encoder, budget_for, read_frames
+from taskscope.errors import DamagedFileError
+from taskscope.export.native import writer
+from taskscope.export.native.reader import read
+from taskscope.model.public_tables import TABLES
+from taskscope.model.recording import RecordedData
+from taskscope.model.streams import FILE
+from taskscope.model.tables.stacks import LineRows
+from taskscope.record import Recorder
+from taskscope.wire import parts
+from tests.support.computes.random_graphs import Plan, plans, record
+from tests.support.fakes.clock import FakeClock
+from tests.support.files.cases import PATH, cases, with_header
+from tests.support.files.streaming import StreamedFile, streamed
+from tests.support.recordings.run_writing import begin_run, end_run, independent, lane_of, write_task
+from tests.support.recordings.spelled_out import ZERO_S, recording_of, run_of
+from tests.support.recordings.tables import as_lists, filed, rows
+from tests.support.recordings.tables import written as whole
+from tests.support.recordings.task_blocks import Row
+
+Load: TypeAlias = Callable[..., RecordedData]
+_STATUS = [column.name for column in TABLES["tasks"].columns].index("status")
+LOST_WITH_THE_END = "this file is not complete: "
+CUT_OFF_STREAM = "it ends before part 4 is complete; what follows after that is missing"
+
+
+@pytest.fixture
+def load(tmp_path: Path) -> Callable[..., RecordedData]:
+    path = tmp_path / "a.taskscope"
+    path.touch()
+
+    def load_bytes(content: bytes, **options: bool | int) -> RecordedData:
+        # Over what was there: file systems flush a file that was emptied before it was written.
+        with path.open("r+b", buffering=0) as file:
+            file.write(content)
+            file.truncate()
+        return taskscope.load(path, **options)  # type: ignore[arg-type]  # the options of load
+
+    return load_bytes
+
+
+@pytest.fixture
+def beginnings(tmp_path: Path) -> Callable[[bytes], Iterator[RecordedData | None]]:
+    """Load a file at each length that it has while it is written; None where it cannot be read."""
+    path = tmp_path / "growing.taskscope"
+
+    def load_each(content: bytes) -> Iterator[RecordedData | None]:
+        # One file that grows: writing each anew takes longer than loading it.
+        with path.open("wb", buffering=0) as file:
+            for place in range(len(content)):
+                try:
+                    yield taskscope.load(path)
+                except DamagedFileError:
+                    yield None
+                file.write(content[place : place + 1])
+
+    return load_each
+
+
+def frames_of(content: bytes) -> list[tuple[int, bytes]]:
+    found: list[tuple[int, bytes]] = []
+    with suppress(CutOffError):
+        for frame in read_frames(BytesIO(content), budget_for(len(content))):
+            found.append(frame)  # noqa: PERF402 - those before the end are kept
+    return found
+
+
+def rebuilt(frames: list[tuple[int, bytes]]) -> bytes:
+    encoder = Encoder(FILE, {}, level=1)
+    return b"".join(encoder._frame(kind, content) for kind, content in frames)
+
+
+@pytest.fixture
+def many_frames(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Have a frame written for each table."""
+    monkeypatch.setattr(writer, "_BYTES", 0)
+
+
+def rows_of(recording: RecordedData) -> dict[str, list[tuple[str, ...]]]:
+    return {name: rows(recording, name) for name in ("tasks", "resources", "dependencies")}
+
+
+def assert_prefix(part: RecordedData, full: dict[str, list[tuple[str, ...]]]) -> None:
+    """Everything in `part` is in `full`, tasks in the same order, and it says that it is not all."""
+    found = rows_of(part)
+    assert found["tasks"] == full["tasks"][: len(found["tasks"])]
+    assert set(found["resources"]) <= set(full["resources"])
+    assert set(found["dependencies"]) <= set(full["dependencies"])
+    assert part.metadata["truncated"] is True
+    assert part.messages[-1].text.startswith(LOST_WITH_THE_END)
+
+
+def test_a_file_keeps_the_cell_of_a_compute_and_its_prompt_number(load: Load) -> None:
+    run = replace(run_of(n_tasks=1), cell="0f3c-77", execution_count=3)
+    assert load(whole(recording_of([Row(key="a")], [run]))).runs == (run,)
+
+
+def test_nothing_of_the_text_of_a_cell_is_in_a_file(tmp_path: Path) -> None:
+    run = replace(run_of(n_tasks=1), cell="0f3c-77", source_crc=7)
+    recording_of([Row(key="a")], [run]).save(tmp_path / "a.taskscope")
+    assert taskscope.load(tmp_path / "a.taskscope").runs == (replace(run, source_crc=None),)
+
+
+@pytest.mark.usefixtures("many_frames")
+def test_every_truncation_is_a_prefix_or_an_error(
+    recording: RecordedData, load: Load, beginnings: Callable[[bytes], Iterator[RecordedData | None]]
+) -> None:
+    content, full = whole(recording), rows_of(recording)
+    lengths: list[int] = []
+    for part in beginnings(content):
+        if part is None:
+            assert not lengths, "only a file without its first frame cannot be read"
+        else:
+            assert_prefix(part, full)
+            lengths.append(len(part.tasks))
+    assert (lengths[0], lengths[-1], lengths) == (0, 3, sorted(lengths))
+    assert as_lists(load(content)) == as_lists(recording)
+
+
+def test_every_truncation_of_a_file_that_was_being_written_is_a_prefix(
+    fake_clock: FakeClock, load: Load, beginnings: Callable[[bytes], Iterator[RecordedData | None]]
+) -> None:
+    content, live = streamed(fake_clock)
+    recorder_s = redacted(live)
+    tasks = rows(recorder_s, "tasks")
+    all_rows = {name: rows(recorder_s, name) for name in ("dependencies", "workers", "resources")}
+    entered = {row[:2] + row[4:5] for row in rows(recorder_s, "cache")}
+    found: list[int] = []
+    for part in chain(beginnings(content), [load(content)]):
+        if part is None:
+            assert not found, "only a file without its first frame cannot be read"
+        else:
+            # What was in flight at the end of the file is the only thing that more of the file changes.
+            ended = [row for row in rows(part, "tasks") if row[_STATUS] == "'finished'"]
+            assert ended == tasks[: len(ended)]
+            part_s = {table: rows(part, table) for table in all_rows}
+            for table, known in all_rows.items():
+                assert part_s[table] == known[: len(part_s[table])]
+            assert part.transfers == recorder_s.transfers[: len(part.transfers)]
+            is_known = bool(part_s["dependencies"])
+            assert part.unknown == (set() if is_known or not part.runs else {"cache", "dependencies"})
+            # When something went is known only at the end.
+            assert {row[:2] + row[4:5] for row in rows(part, "cache")} <= entered
+            found.append(len(ended))
+    assert (found[0], found[-1], found) == (0, 4, sorted(found))
+
+
+def test_a_killed_process_leaves_what_it_had_recorded(fake_clock: FakeClock, load: Load) -> None:
+    content, live = streamed(fake_clock)
+    loaded = load(content)
+    tables = as_lists(redacted(live))
+    # It ran at the last flush, and nobody saw its end.
+    tables["tasks"]["status"][-1], tables["tasks"]["stop_s"][-1] = "'interrupted'", "4.5"
+    tables["activities"]["stop_s"][4] = "4.5"
+    tables["runs"]["status"], tables["runs"]["stop_s"] = ["'interrupted'"], ["4.5"]
+    for column, value in (
+        ("time_s", "4.5"),
+        ("level", "'warning'"),
+        ("text", repr(LOST_WITH_THE_END + CUT_OFF_STREAM)),
+        ("worker", "None"),
+        ("event", "None"),
+    ):
+        tables["messages"][column].append(value)
+    # What workers metered, and the sums by line, are written last.
+    told = [table for name, table in tables.items() if name not in {"metrics", "lines"}]
+    tables["lines"] = {column: [] for column in tables["lines"]}
+    assert as_lists(loaded) == tables
+    assert all(len(column) for table in told for column in table.values())
+    stacks = replace(redacted(live).stacks, lines=LineRows.empty())
+    assert repr(loaded.stacks) == repr(stacks)
+    assert (len(loaded.stacks.rows), loaded.unknown) == (2, frozenset())
+    assert dict(loaded.metadata) == {"label": "killed", "dt_s": 0.25, "truncated": True}
+    assert "interrupted" in summary_text(loaded)
+
+
+def test_a_killed_process_leaves_what_its_tasks_raised(fake_clock: FakeClock, load: Load) -> None:
+    recorder = Recorder(clock=fake_clock)
+    file = StreamedFile(recorder, first_run=1)
+    logs = [begin_run(recorder, independent(["a", "b", "c"])) for _ in range(3)]
+    for number, log in enumerate(logs):
+        for place, key in enumerate(["a", "b", "c"]):
+            at = log.start + number + place / 4
+            if key == "b" or (number, key) == (1, "c"):
+                lane = lane_of(log).key
+                error = ValueError(f"{number} {key} of s3://me:pw@host/x")
+                log.fail(key, lane, at, at + 0.125, 0.0, error)
+            else:
+                write_task(log, key, at, at + 0.125)
+        file.flush()
+    file.close()
+    tasks = load(file.content()).table("tasks")
+    found = {
+        (run, key): error
+        for run, key, error in zip(*(tasks[c] for c in ("run", "key", "error")), strict=True)
+    }
+    assert found == {
+        (run, key): f"ValueError: {run} {key} of s3://***@host/x"
+        if key == "b" or (run, key) == (1, "c")
+        else None
+        for run in (1, 2)
+        for key in ("a", "b", "c")
+    }
+
+
+def flips(content: bytes, n: int) -> Iterator[bytes]:
+    chance = random.Random(7)
+    for _ in range(n):
+        damaged = bytearray(content)
+        place = chance.randrange(len(content) * 8)
+        damaged[place // 8] ^= 1 << place % 8
+        yield bytes(damaged)
+
+
+@pytest.mark.usefixtures("many_frames")
+def test_a_flipped_bit_is_an_error_or_on_request_a_prefix(
+    recording: RecordedData, load: Load, request: pytest.FixtureRequest
+) -> None:
+    n_prefixes, full = 0, rows_of(recording)
+    for content in flips(whole(recording), 10_000 if request.config.getoption("--thorough") else 1_000):
+        with pytest.raises(DamagedFileError, match="cannot load"):
+            load(content)
+        try:
+            part = load(content, partial=True)
+        except DamagedFileError:
+            continue
+        else:
+            assert_prefix(part, full)
+            n_prefixes += 1
+    assert n_prefixes > 100
+
+
+HOSTILE_BASE = [
+    frames_of(
+        whole(recording_of([Row(key=("inc-1", 0, 7), cpu_s=0.5), Row(key="x", lane=1, status="erred")]))
+    ),
+    frames_of(streamed(FakeClock())[0]),
+]
+
+
+ODD = [b"null", b"-1", b"1e999", b"[[[[", b"NaN", b"{}", b'"', b"\xff\xff\xff\xff"]
+
+
+@settings(max_examples=500)
+@given(st.data())
+def test_a_hostile_file_whose_checksums_are_right_is_an_error_or_a_recording(data: st.DataObject) -> None:
+    frames = list(data.draw(st.sampled_from(HOSTILE_BASE)))
+    place, other = (data.draw(st.integers(0, len(frames) - 1)) for _ in range(2))
+    kind, content = frames[place]
+    start = data.draw(st.integers(0, len(content)))
+    new = data.draw(st.binary(max_size=8) | st.sampled_from(ODD))
+    frames[place] = (kind, content[:start] + new + content[start + data.draw(st.integers(0, 8)) :])
+    if data.draw(st.booleans()):
+        frames[other], frames[place] = frames[place], frames[other]
+    try:
+        loaded = read(BytesIO(rebuilt(frames)), Budget(2**22), partial=data.draw(st.booleans()))
+    except DamagedFileError:
+        return
+    as_lists(loaded)
+    assert summary_text(loaded)
+
+
+@settings(max_examples=50, suppress_health_check=[HealthCheck.too_slow])
+@given(plans())
+def test_whatever_was_recorded_comes_back_as_it_was(plan: Plan) -> None:
+    recording = record(plan)[0].snapshot(metadata={"label": "\ud800 <b>"})
+    loaded = filed(recording)
+    assert as_lists(loaded) == as_lists(recording)
+    assert (loaded.totals, loaded.dropped, dict(loaded.metadata)) == (
+        recording.totals,
+        recording.dropped,
+        dict(recording.metadata),
+    )
+
+
+@pytest.mark.parametrize("days", [0, 24, 25, 48])
+def test_what_a_recorder_of_many_days_recorded_comes_back_as_it_was(days: int, fake_clock: FakeClock) -> None:
+    recorder = Recorder(clock=fake_clock)
+    fake_clock.advance(days * 86_400.0)
+    log = begin_run(recorder, independent(["a", "b", "c"]))
+    for place, key in enumerate("abc"):
+        # Of no whole number of microseconds, and not a power of two of anything.
+        write_task(log, key, log.start + place / 30_000, log.start + (place + 1) / 30_000)
+    end_run(log, stop=log.start + 1e-4)
+    while recorder.pull():
+        pass
+    recording = recorder.snapshot()
+    assert as_lists(filed(recording)) == as_lists(recording)
+
+
+@pytest.mark.parametrize(("days", "within_s"), [(60, 2e-9), (120, 4e-9), (700, 32e-9)])
+def test_times_of_a_recorder_of_many_days_are_kept_to_some_nanoseconds(days: int, within_s: float) -> None:
+    start_s = days * 86_400.0 + 1 / 3
+    recorded = recording_of(
+        [Row(key="a", start_s=start_s, stop_s=start_s + 1 / 7)],
+        [run_of(n_tasks=1, start_s=start_s, stop_s=start_s + 1)],
+    )
+    recording = replace(recorded, now_s=ZERO_S + start_s + 1)
+    loaded = filed(recording)
+    assert abs(loaded.blocks[0].start - recording.blocks[0].start).max() <= within_s
+    assert loaded.blocks[0].duration.tolist() == pytest.approx(
+        recording.blocks[0].duration.tolist(), abs=2 * within_s
+    )
+
+
+def test_facts_that_are_too_long_for_a_file_are_left_out_and_said(recording: RecordedData) -> None:
+    long = {"label": "é" * 10_000_000, "notes": ["x"] * 20_000, "dt_s": 0.5}
+    loaded = filed(replace(recording, metadata=long))
+    assert dict(loaded.metadata) == {
+        "label": "(left out: it is too long for a file, 60,000,002 characters of JSON)",
+        "notes": "(left out: it is too long for a file, 80,001 characters of JSON)",
+        "dt_s": 0.5,
+    }
+
+
+def test_the_cases_of_both_languages_are_written_and_refused(load: Load) -> None:
+    # Files say which taskscope made them, and zlib has versions: what they say is what counts.
+    kept = json.loads(PATH.read_text(encoding="utf-8"))
+    assert kept["refused"].keys() == cases()["refused"].keys(), "run: python -m tests.support.files.cases"
+    for name, (content, why) in kept["refused"].items():
+        with pytest.raises(DamagedFileError) as caught:
+            load(b64decode(content))
+        assert why in str(caught.value), name
+
+
+def test_a_time_that_nobody_can_have_seen_is_refused(recording: RecordedData, load: Load) -> None:
+    content = with_header(whole(recording), lambda head: {**head, "tick_s": 1.0})
+    stretched = bytearray(content)
+    assert load(bytes(stretched)).now_s == 110.0
+    late = replace(recording, now_s=recording.now_s + 3e8)
+    frames = frames_of(whole(late))
+    header = json.loads(frames[0][1]) | {"tick_s": 1.0}
+    frames[0] = (HEADER, json.dumps(header).encode())
+    with pytest.raises(DamagedFileError, match="a time must be possible"):
+        load(rebuilt(frames))
+
+
+def test_a_decompression_bomb_is_refused_before_it_is_unpacked(
+    recording: RecordedData, load: Load, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    content = rebuilt([frames_of(whole(recording))[0], *[(1, bytes(15 * 2**20))] * 3])
+    assert len(content) < 2**20
+    unpacked: list[int] = []
+    unpack_frame = codec._unpacked
+
+    def watch(stored: bytes, n_bytes: int, number: int) -> bytes:
+        unpacked.append(n_bytes)
+        return unpack_frame(stored, n_bytes, number)
+
+    monkeypatch.setattr(codec, "_unpacked", watch)
+    with pytest.raises(
+        DamagedFileError, match=r"it unpacks to more than it may; pass a larger max_bytes if you trust it"
+    ):
+        load(content, max_bytes=1_000_000)
+    assert [n for n in unpacked if n > 10_000] == []
+
+
+@pytest.mark.parametrize("claim", [0, 10, 2**26 + 1])
+def test_a_part_that_unpacks_to_something_else_than_it_claims_is_refused(
+    claim: int, recording: RecordedData, load: Load
+) -> None:
+    content = whole(recording)
+    stored = zlib.compress(bytes(1_000_000))
+    head = content[:12] + struct.pack("<IIII", 0, len(stored), claim, zlib.crc32(stored))
+    with pytest.raises(DamagedFileError, match="claim"):
+        load(head + struct.pack("<I", zlib.crc32(head)) + stored)
+
+
+def test_a_file_that_goes_on_after_its_end_is_damaged(recording: RecordedData, load: Load) -> None:
+    with pytest.raises(DamagedFileError, match="there is something after its end"):
+        load(whole(recording) + b"x")
+
+
+def test_parts_in_another_order_are_damaged(recording: RecordedData, load: Load) -> None:
+    content = whole(recording)
+    size = 32 + struct.unpack_from("<I", content, 16)[0]
+    with pytest.raises(DamagedFileError, match="part 2 is out of place"):
+        load(content[:size] + content)
+
+
+def test_a_newer_version_of_the_format_is_named(recording: RecordedData, load: Load) -> None:
+    content = bytearray(whole(recording))
+    content[4] = 3
+    content[28:32] = struct.pack("<I", zlib.crc32(content[:28]))
+    with pytest.raises(
+        DamagedFileError, match=r"version 3 of the format and this taskscope reads 1; a newer taskscope may"
+    ):
+        load(bytes(content))
+
+
+@pytest.mark.parametrize(
+    "content", [b"", b"PAR1", b"hello", b"\x80\x04K\x01.", b"<!DOCTYPE html>", b"ARROW1"]
+)
+def test_a_file_of_another_kind_is_refused(content: bytes, load: Load) -> None:
+    with pytest.raises(DamagedFileError, match="not a recording of taskscope: it begins with"):
+        load(content)
+
+
+def test_sizes_that_need_more_bits_in_a_later_part_than_in_the_first_stay_as_they_are(
+    load: Load, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sizes = [1.0, math.nan, 2.0, 2.0**32, math.nan, 5e9]
+    monkeypatch.setattr(writer, "PART_ROWS", 2)
+    monkeypatch.setattr(parts, "PART_ROWS", 2)
+    recording = recording_of([Row(key=("f-1", i), size_bytes=size) for i, size in enumerate(sizes)])
+    content = whole(recording)
+    assert len(list(read_frames(BytesIO(content), budget_for(len(content))))) > len(sizes) / 2
+    np.testing.assert_array_equal(load(content).table("tasks")["result_bytes"], sizes)
+
+
+def test_loading_takes_little_more_memory_than_what_was_loaded(
+    load: Load, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(writer, "PART_ROWS", 1_000)
+    monkeypatch.setattr(parts, "PART_ROWS", 1_000)
+    n = 50_000
+    content = whole(recording_of([Row(key=("f-1", i), start_s=i * 1e-3, stop_s=i + 1.0) for i in range(n)]))
+    load(content)
+    tracemalloc.start()
+    loaded = load(content)
+    kept, most = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert len(loaded.tasks) == n
+    assert most / kept < 1.5

@@ -1,0 +1,271 @@
+"""What a file has that is written while recording, at each flush: everything that the recorder then holds."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import closing, suppress
+from io import BytesIO
+from itertools import pairwise
+from pathlib import Path
+
+import dask
+import pytest
+
+import taskscope
+from taskscope.analysis.display.page_tables import recorded_frames
+from taskscope.analysis.profile import profile
+from taskscope.analysis.redaction import Redact, redacted
+from taskscope.codec import CutOffError, Decoder, budget_for, read_frames
+from taskscope.errors import OptionError
+from taskscope.export.native import writer
+from taskscope.model.recording import RecordedData
+from taskscope.model.streams import FILE
+from taskscope.model.tables.resources import ResourceRows
+from taskscope.record import GraphSource, Recorder
+from taskscope.record.writers.appended import LaneActivity
+from taskscope.record.writers.runlog import RunLog
+from tests.support.fakes.clock import FakeClock
+from tests.support.files.streaming import DATA, StreamedFile, sample, streamed
+from tests.support.recordings.run_writing import begin_run, end_run, independent, lane_of, write_task
+from tests.support.recordings.tables import as_lists, filed, read_back, written
+from tests.support.waiting import until
+from tests.support.wire_decoder import PageReader
+
+N_KEYS = 9_000
+
+
+loaded = read_back
+
+
+def frames_of(content: bytes) -> Iterator[tuple[int, bytes]]:
+    with suppress(CutOffError):
+        yield from read_frames(BytesIO(content), budget_for(len(content)))
+
+
+def chain(n: int) -> dict[object, list[object]]:
+    """Return a graph in which each task needs the one before, and the first one data."""
+    keys: list[object] = [DATA, *(("x-1", i) for i in range(n))]
+    return {DATA: [], **{key: [needed] for needed, key in pairwise(keys)}}
+
+
+@pytest.mark.parametrize("flush_every", [1, 3, 50])
+def test_a_graph_of_many_slices_is_whole_once_the_recorder_has_gone_through_it(
+    flush_every: int, fake_clock: FakeClock
+) -> None:
+    recorder = Recorder(clock=fake_clock)
+    with closing(StreamedFile(recorder)) as file:
+        logs = [begin_run(recorder, chain(N_KEYS), data={DATA: 8.0}, kept=[("x-1", 7)]) for _ in range(2)]
+        known = []
+        for place in range(100):
+            for log in logs:
+                write_task(log, ("x-1", place), log.start + place, log.start + place + 0.5, size=8.0)
+            recorder.pull()
+            if place % flush_every == 0:
+                file.write_changes()
+                known.append(not loaded(file.content()).unknown)
+        fake_clock.advance(1000.0)
+        file.flush()
+        live, left = redacted(recorder.snapshot()), loaded(file.content())
+    # From some flush on it is known, and stays so.
+    assert known == sorted(known)
+    assert left.unknown == frozenset()
+    for table in ("dependencies", "cache"):
+        assert as_lists(left, table) == as_lists(live, table)
+    assert len(left.table("dependencies")["key"]) == 2 * N_KEYS
+
+
+@pytest.mark.parametrize("n_tasks", [0, N_KEYS])
+def test_a_graph_that_was_not_gone_through_is_unknown_and_never_empty(
+    n_tasks: int, fake_clock: FakeClock
+) -> None:
+    recorder = Recorder(clock=fake_clock)
+    with closing(StreamedFile(recorder)) as file:
+        log = begin_run(recorder, chain(N_KEYS), data={DATA: 8.0})
+        # A scheduler's count may come after the graph.
+        log.n_tasks = n_tasks
+        write_task(log, ("x-1", 0), log.start, log.start + 0.5)
+        recorder.pull(0.0)
+        file.write_changes()
+    cut = loaded(file.content())
+    for recording in (cut, filed(cut)):
+        assert recording.unknown == {"cache", "dependencies"}
+        assert [list(recording.table(name)["run"]) for name in ("tasks", "cache", "dependencies")] == [
+            [0],
+            [],
+            [],
+        ]
+        (frames,) = recorded_frames(recording)
+        assert PageReader().read([frames])["state"]["cache_unknown"] == 1
+    assert cut.messages[-1].text.endswith("; unknown in part or whole: cache, dependencies")
+
+
+def test_a_file_that_begins_in_the_middle_of_computes_has_all_of_them(fake_clock: FakeClock) -> None:
+    recorder = Recorder(clock=fake_clock)
+    before = begin_run(recorder, independent(["a"]))
+    write_task(before, "a", before.start, before.start + 1)
+    over, on = (begin_run(recorder, chain(3), data={DATA: 8.0}, kept=[("x-1", 2)]) for _ in range(2))
+    for log in (over, on):
+        write_task(log, ("x-1", 0), log.start, log.start + 1, size=4.0)
+    end_run(before)
+    end_run(over)
+    while recorder.pull():
+        pass
+    with closing(StreamedFile(recorder, first_run=1)) as file:
+        file.flush()
+        write_task(on, ("x-1", 1), on.start + 1, on.start + 2)
+        fake_clock.advance(10.0)
+        file.flush()
+        live = redacted(recorder.snapshot(first_run=1))
+    left = loaded(file.content())
+    for table in ("tasks", "dependencies", "cache"):
+        assert as_lists(left, table) == as_lists(live, table)
+
+
+def test_a_graph_that_grows_is_followed(fake_clock: FakeClock) -> None:
+    recorder = Recorder(clock=fake_clock)
+    with closing(StreamedFile(recorder)) as file:
+        log = begin_run(recorder, {})
+        log.graph_source = GraphSource({"a": []}, frozenset(["a"]), {}, grows=True)
+        write_task(log, "a", log.start, log.start + 1)
+        file.flush()
+        log.graph_growth.append(GraphSource({"b": ["a"]}, frozenset(["b"]), {}, grows=True))
+        write_task(log, "b", log.start + 1, log.start + 2)
+        fake_clock.advance(10.0)
+        file.flush()
+        live = redacted(recorder.snapshot())
+    left = loaded(file.content())
+    for table in ("tasks", "dependencies", "cache"):
+        assert as_lists(left, table) == as_lists(live, table)
+    assert left.graphs[0].kept.tolist() == [0, 1]
+
+
+def test_a_flush_without_news_says_only_how_late_it_is(fake_clock: FakeClock) -> None:
+    recorder = Recorder(clock=fake_clock)
+    with closing(StreamedFile(recorder)) as file:
+        log = begin_run(recorder, chain(N_KEYS), data={DATA: 8.0})
+        write_task(log, ("x-1", 0), log.start, log.start + 0.5)
+        file.flush()
+        before = len(list(frames_of(file.content())))
+        file.flush()
+    budget = budget_for(0)
+    decoder = Decoder(FILE, budget)
+    (_, header), *batches = frames_of(file.content())
+    decoder.header(header)
+    told = [decoder.batch(content).keys() for _, content in batches]
+    assert [set(names) for names in told[before - 1 :]] == [{"state"}]
+
+
+def test_what_comes_after_a_recording_was_taken_is_not_in_its_file(fake_clock: FakeClock) -> None:
+    recorder = Recorder(clock=fake_clock)
+
+    def go_on(log: RunLog, key: str) -> None:
+        lane_of(log).open, at = None, recorder.clock.perf_counter()
+        write_task(log, key, at - 0.5, at, cpu=0.25, size=8.0)
+        log.landed.extend((key, at))
+        log.activities.append(LaneActivity(key, lane_of(log).key, 0, at - 0.75, at - 0.5, "tcp://a:1"))
+        sample(recorder, log, 1)
+        recorder.stacks.end_cycle()
+        recorder.resources.append(ResourceRows.of([(recorder.now_s(), 150.0, 7e6, 1, False)]))
+        fake_clock.advance(1.0)
+
+    with closing(StreamedFile(recorder)) as file:
+        log = begin_run(recorder, independent(["a", "b", "c"]))
+        log.metric = len  # type: ignore[assignment]  # any function will do: values are given
+        fake_clock.advance(1.0)
+        go_on(log, "a")
+        file.flush()
+        lane_of(log).open = ("b", recorder.clock.perf_counter() - 0.5)
+        sample(recorder, log, 2)
+        recording = recorder.snapshot()
+        fake_clock.advance(0.25)
+        for key in ("b", "c"):
+            go_on(log, key)
+        while recorder.pull():
+            pass
+        file.changes.finish(recording)
+        end_run(log)
+    found, wanted = loaded(file.content()), redacted(recording)
+    assert as_lists(found) == as_lists(wanted)
+    assert repr(found.stacks) == repr(wanted.stacks)
+    assert (found.now_s, found.dropped, found.unknown) == (wanted.now_s, 0, frozenset())
+
+
+def test_a_file_that_has_more_than_was_recorded_is_not_finished(fake_clock: FakeClock) -> None:
+    recorder = Recorder(clock=fake_clock)
+    with closing(StreamedFile(recorder)) as file:
+        log = begin_run(recorder, independent(["a", "b"]))
+        write_task(log, "a", log.start, log.start + 0.5)
+        recording = recorder.snapshot()
+        write_task(log, "b", log.start + 0.5, log.start + 1.0)
+        file.flush()
+        with pytest.raises(ValueError, match="more was written than was recorded"):
+            file.changes.finish(recording)
+        end_run(log)
+
+
+def test_call_stacks_that_a_cluster_was_not_asked_for_yet_are_unknown(fake_clock: FakeClock) -> None:
+    recorder = Recorder(clock=fake_clock)
+    with closing(StreamedFile(recorder)) as file:
+        begin_run(recorder, independent(["a"])).scheduler = "distributed"
+        file.flush()
+    left = loaded(file.content())
+    assert left.unknown == {"stacks", "metrics"}
+    assert profile(left).note == (
+        "not recorded: the process ended, or the file does, before its call stacks were written"
+    )
+
+
+def test_a_whole_file_that_is_cut_off_says_what_may_be_missing(
+    fake_clock: FakeClock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(writer, "_BYTES", 0)  # a frame for each table
+    content = written(redacted(streamed(fake_clock)[1]))
+    n_header = 32 + int.from_bytes(content[16:20], "little")
+    seen = [loaded(content[:length]).unknown for length in range(n_header, len(content), 20)]
+    everything = {"activities", "cache", "dependencies", "resources", "stacks", "transfers", "workers"}
+    assert seen[0] in (everything, everything - {"cache", "dependencies"})
+    assert all(later <= earlier or not earlier & {"cache"} for earlier, later in pairwise(seen))
+    assert (seen[-1], loaded(content).unknown) == (frozenset(), frozenset())
+
+
+@pytest.mark.parametrize("redact", [True, lambda text: text.replace("bucket", "name")])
+def test_names_are_redacted_while_recording(redact: Redact, fake_clock: FakeClock) -> None:
+    content, live = streamed(fake_clock, redact=redact)
+    unpacked = b"".join(frame for _, frame in frames_of(content))
+    assert [word for word in (b"hunter2", b"bucket") if word in unpacked] == []
+    left = loaded(content)
+    assert len(set(left.table("tasks")["key"])) == len(set(live.table("tasks")["key"]))
+    assert len(left.table("dependencies")["key"]) == len(live.table("dependencies")["key"])
+
+
+def test_what_cannot_redact_is_refused(fake_clock: FakeClock) -> None:
+    with pytest.raises(OptionError, match="redact must be True, False or a function of a text, got 7"):
+        StreamedFile(Recorder(clock=fake_clock), redact=7)  # type: ignore[arg-type]  # what is tested
+
+
+def test_a_block_leaves_names_out_of_its_file_while_it_runs_and_at_its_end(tmp_path: Path) -> None:
+    path = tmp_path / "a.taskscope"
+    early: list[RecordedData] = []
+
+    def watch(value: int) -> int:
+        until(lambda: is_written(path))
+        early.append(taskscope.load(path))
+        return value
+
+    graph = {"secret-1": (abs, -1), "secret-2": (watch, "secret-1")}
+    with taskscope.profile(save=path, redact=True, label="secret", display=False):
+        assert dask.get(graph, "secret-2") == 1
+    whole = taskscope.load(path)
+    for recording in (early[0], whole):
+        assert "secret" not in repr((as_lists(recording), dict(recording.metadata), recording.stacks))
+    assert [len(r.table("tasks")["key"]) for r in (early[0], whole)] == [2, 2]
+
+
+def is_written(path: Path) -> bool:
+    """Whether the first task stands in the file, and the second one as in flight."""
+    return path.exists() and len(frames_of_path(path)) > 0 and len(taskscope.load(path).tasks) == 2
+
+
+def frames_of_path(path: Path) -> list[tuple[int, bytes]]:
+    content = path.read_bytes()
+    return list(frames_of(content)) if content else []

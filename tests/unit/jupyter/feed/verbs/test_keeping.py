@@ -1,0 +1,150 @@
+"""What a page takes out: a file that replaces nothing, a comparison with the cell's execution before."""
+
+from __future__ import annotations
+
+import json
+from datetime import datetime
+from pathlib import Path
+
+import pytest
+
+import taskscope
+from taskscope.jupyter.feed.keeping import Keeping, notebook_folder
+from taskscope.jupyter.feed.verbs import BadRequestError, Compare, FileFormat, Save
+from taskscope.model.tables.records import OTHERS
+from taskscope.session import Session
+from tests.support.recordings.run_writing import begin_run, end_run, write_task
+
+NOW = datetime(2026, 11, 23, 5, 12)  # noqa: DTZ001 - local time, as a clock in the room
+
+
+class World:
+    """Computes of a session, kept into a folder."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.session = Session()
+        self.keeping = Keeping(self.session, folder=lambda: self.folder, clock=lambda: NOW)
+
+    def compute(
+        self,
+        cell: str | None,
+        count: int | None,
+        keys: tuple[str, ...] = ("x-1",),
+        *,
+        label: str | None = None,
+    ) -> int:
+        log = begin_run(self.session.recorder, dict.fromkeys(keys, ()))
+        log.cell, log.execution_count, log.label = cell, count, label
+        origin = self.session.recorder.origin
+        for place, key in enumerate(keys):
+            write_task(log, key, origin + place, origin + place + 1)
+        end_run(log, stop=origin + len(keys))
+        self.session.recorder.pull()
+        return log.run
+
+    def save(self, first: int, last: int | None, format_: FileFormat = "taskscope") -> Path:
+        return self.keeping.save(Save(first, last, format_))
+
+    def refusal(self, request: Save | Compare) -> str:
+        with pytest.raises(BadRequestError) as refused:
+            self.keeping.save(request) if isinstance(request, Save) else self.keeping.compare(request)
+        return str(refused.value)
+
+
+@pytest.fixture
+def world(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> World:
+    monkeypatch.setenv("JPY_SESSION_NAME", "/books/my work.ipynb")
+    return World(tmp_path)
+
+
+def test_a_file_has_the_computes_of_the_window_and_a_name_that_says_what_it_is(world: World) -> None:
+    world.compute("a", 4)
+    run = world.compute("b", 5, ("y-1", "y-2"))
+    world.compute("c", 6)
+    path = world.folder / "my-work-In-5-20261123-051200.taskscope"
+    assert world.save(run, run) == path
+    recording = taskscope.load(path)
+    assert sorted(recording.table("tasks")["prefix"]) == ["y", "y"]
+    assert [(each.cell, each.execution_count) for each in recording.runs] == [("b", 5)]
+
+
+def test_nothing_is_ever_replaced(world: World) -> None:
+    run = world.compute("a", 4, label="load & sum/../x")
+    names = [world.save(run, None).name for _ in range(3)]
+    stem = "my-work-load-sum-..-x-20261123-051200"
+    assert names == [f"{stem}.taskscope", f"{stem}-2.taskscope", f"{stem}-3.taskscope"]
+    assert sorted(path.name for path in world.folder.iterdir()) == sorted(names)
+
+
+def test_each_format_is_written_as_what_it_is(world: World) -> None:
+    world.compute("a", 4)
+    last = world.compute("b", 5)
+    html, trace = (world.save(0, last, format_) for format_ in ("html", "trace"))
+    assert [html.name, trace.name] == [
+        "my-work-computes-20261123-051200.html",
+        "my-work-computes-20261123-051200.trace.json",
+    ]
+    assert html.read_text("utf-8").startswith("<!DOCTYPE html>")
+    assert (
+        len([event for event in json.loads(trace.read_text("utf-8"))["traceEvents"] if event["ph"] == "X"])
+        == 2
+    )
+
+
+def test_what_cannot_be_written_is_told_and_the_next_request_is_answered(world: World) -> None:
+    run = world.compute("a", 4)
+    folder, world.folder = world.folder, world.folder / "gone"
+    path = world.folder / "my-work-In-4-20261123-051200.taskscope"
+    assert world.refusal(Save(run, run, "taskscope")) == (
+        f"FileError: cannot write {str(path)!r}: the directory {str(world.folder)!r} does not exist;"
+        " make it first"
+    )
+    world.folder = folder
+    assert world.save(run, run).exists()
+
+
+def test_a_cell_is_compared_with_its_execution_before(world: World) -> None:
+    world.compute("a", 4, ("old-1",))
+    world.compute("a", 5, ("x-1", "x-2"))
+    world.compute("b", 6, ("other-1",))
+    world.compute("a", 7, ("x-1",))
+    last = world.compute("a", 7, ("new-1",))
+    page = world.keeping.compare(Compare(last, last))
+    assert page.startswith("<!DOCTYPE html>")
+    found = [f'<th scope="row">{name}</th>' in page for name in ("x", "new", "old", "other")]  # all of both
+    assert found == [True, True, False, False]
+
+
+def test_what_has_nothing_to_be_compared_with_is_said(world: World) -> None:
+    once = world.compute("a", 4)
+    other = world.compute("b", 5)
+    nobody = world.compute(None, None)
+    not_one = "these computes are not of one cell: show one of them, then compare"
+    assert [
+        world.refusal(Compare(*window)) for window in [(once, once), (once, other), (nobody, nobody)]
+    ] == [
+        "this cell has computed only once, as far as is recorded: run it again",
+        not_one,
+        not_one,
+    ]
+
+
+def test_computes_that_are_not_there_are_said_not_to_be_held(world: World) -> None:
+    log = begin_run(world.session.recorder, {"x": ()})
+    log.scheduler = OTHERS
+    world.session.recorder.pull()
+    gone = "none of these computes is held any more: max_tasks was reached"
+    assert [world.refusal(Save(first, None, "html")) for first in (0, 7)] == [gone, gone]
+
+
+def test_files_go_to_the_folder_of_the_notebook_where_it_is_known(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "work").mkdir()
+    monkeypatch.chdir(tmp_path)
+    found = []
+    for name in (str(tmp_path / "work" / "a.ipynb"), "a.ipynb", str(tmp_path / "gone" / "a.ipynb"), ""):
+        monkeypatch.setenv("JPY_SESSION_NAME", name)
+        found.append(notebook_folder())
+    assert found == [tmp_path / "work", tmp_path, tmp_path, tmp_path]

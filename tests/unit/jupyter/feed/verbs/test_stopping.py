@@ -1,0 +1,202 @@
+"""Which computes can be stopped how, and that nothing else of the user's is: as recorded, then for real."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Iterator
+
+import dask
+import pytest
+from distributed import CancelledError, Client, Event, wait
+
+from taskscope.jupyter.feed.stopping import PATIENCE_S, Stopping
+from taskscope.jupyter.feed.verbs import BadRequestError, Stop
+from taskscope.model.tables.records import CLUSTER, OTHERS
+from taskscope.record import RunLog
+from taskscope.session import Session, current
+from tests.support.recordings.run_writing import begin_run, end_run
+from tests.support.waiting import until
+
+CELL, LATER = "request 1", "request 2"
+
+
+class World:
+    """Stopping on a session, where the test says which cell runs and what is waited for."""
+
+    def __init__(self, session: Session) -> None:
+        self.session = session
+        self.now_s = 0.0
+        self.interrupts = 0
+        self.execution: str | None = CELL
+        self.is_waiting = True
+        self.stopping = Stopping(
+            session,
+            execution=lambda: self.execution,
+            clock=lambda: self.now_s,
+            interrupt=self._interrupt,
+            is_waiting=lambda: self.is_waiting,
+        )
+
+    def _interrupt(self) -> None:
+        self.interrupts += 1
+
+    def begin(self, scheduler: str = "threads", *, in_thread: bool = False) -> RunLog:
+        made: list[RunLog] = []
+        begin: Callable[[], None] = lambda: made.append(begin_run(self.session.recorder, {"x": ()}))  # noqa: E731
+        if in_thread:
+            thread = threading.Thread(target=begin)
+            thread.start()
+            thread.join()
+        else:
+            begin()
+        log = made[0]
+        log.scheduler, log.execution = scheduler, CELL
+        log.is_held_elsewhere = scheduler != "threads"
+        self.session.recorder.pull()
+        return log
+
+    def refusal(self, request: Stop, *, is_heard: bool = True) -> str:
+        with pytest.raises(BadRequestError) as refused:
+            self.stopping.stop(request, is_heard=is_heard)
+        return str(refused.value)
+
+
+@pytest.fixture
+def world() -> World:
+    return World(Session())
+
+
+def test_what_the_thread_of_cells_computes_is_interrupted_and_what_others_compute_is_not(
+    world: World,
+) -> None:
+    mine, in_thread = world.begin(), world.begin(in_thread=True)
+    assert world.stopping.ways() == {mine.run: "interrupt", in_thread.run: "thread"}
+    world.stopping.stop(Stop(mine.run, "interrupt"), is_heard=True)
+    assert world.refusal(Stop(in_thread.run, "interrupt")) == (
+        "its cell has ended, or begun to do something else, meanwhile"
+    )
+    assert world.interrupts == 1
+
+
+def test_what_a_cluster_goes_on_with_is_interrupted_while_its_own_cell_runs_and_then_cancelled(
+    world: World,
+) -> None:
+    run, others = world.begin(CLUSTER).run, world.begin(OTHERS).run
+    own = world.stopping.ways()
+    world.execution = LATER
+    another = world.stopping.ways()
+    world.execution = None
+    assert (own, another, world.stopping.ways()) == ({run: "interrupt"}, {run: "cancel"}, {run: "cancel"})
+    assert others not in own
+    # The page asked before it heard that the cell was over.
+    assert world.refusal(Stop(run, "interrupt")) == (
+        "its cell has ended, or begun to do something else, meanwhile"
+    )
+    assert world.interrupts == 0
+
+
+def test_a_compute_that_is_over_stops_nothing(world: World) -> None:
+    log = world.begin()
+    end_run(log)
+    assert (world.stopping.ways(), world.refusal(Stop(log.run, "interrupt"))) == ({}, "it has ended")
+    assert world.interrupts == 0
+
+
+def test_a_cell_that_does_something_else_by_now_is_left_alone(world: World) -> None:
+    log = world.begin()
+    world.execution, world.is_waiting = LATER, False
+    assert world.refusal(Stop(log.run, "interrupt")) == "its cell does something else by now"
+    world.execution = CELL
+    assert world.refusal(Stop(log.run, "interrupt"), is_heard=False) == (
+        "this kernel is heard only between cells; interrupt it from the menu"
+    )
+    assert world.interrupts == 0
+
+
+def test_two_views_that_stop_interrupt_once_and_again_only_after_a_while(world: World) -> None:
+    run = world.begin().run
+    world.stopping.stop(Stop(run, "interrupt"), is_heard=True)
+    asked = world.stopping.ways()
+    world.stopping.stop(Stop(run, "interrupt"), is_heard=True)
+    assert (asked, world.interrupts) == ({run: "asked"}, 1)
+    world.now_s += PATIENCE_S
+    assert world.stopping.ways() == {run: "interrupt"}
+    world.stopping.stop(Stop(run, "interrupt"), is_heard=True)
+    assert world.interrupts == 2
+
+
+def test_what_goes_on_after_its_cell_was_interrupted_can_be_cancelled_at_once(world: World) -> None:
+    run = world.begin(CLUSTER).run
+    world.stopping.stop(Stop(run, "interrupt"), is_heard=True)
+    world.execution = None
+    assert world.stopping.ways() == {run: "cancel"}
+
+
+def gated(i: int) -> int:
+    Event("stopping").wait()
+    return i
+
+
+@pytest.fixture
+def client() -> Iterator[Client]:
+    with Client(processes=False, n_workers=1, threads_per_worker=2, dashboard_address=":0") as client:
+        # Its threads are there before a test could be blamed for them.
+        client.gather(client.map(time.sleep, [0.1] * 4, pure=False))
+        session = current()
+        session.hold(client)
+        yield client
+        Event("stopping", client=client).set()
+        session.release(client)
+
+
+def going(world: World) -> list[int]:
+    world.session.recorder.pull()
+    return [log.run for log in world.session.recorder.going()]
+
+
+def test_cancelling_takes_the_futures_of_one_compute_that_have_not_finished(client: Client) -> None:
+    world = World(current())
+    world.execution = None
+    done = client.submit(int, 7, pure=False)
+    kept = dask.persist(*[dask.delayed(gated)(i) for i in range(3)])
+    wait(done)
+    until(lambda: len(going(world)) == 1)
+    (first,) = going(world)
+    current().cluster.begin_block()
+    others = client.map(gated, range(10, 12))
+    until(lambda: len(going(world)) == 2)
+    second = max(going(world))
+    assert world.stopping.ways() == {first: "cancel", second: "cancel"}
+    world.stopping.stop(Stop(first, "cancel"), is_heard=True)
+    until(lambda: going(world) == [second])
+    with pytest.raises(CancelledError):
+        dask.compute(*kept)
+    Event("stopping", client=client).set()
+    assert (client.gather(others), done.result()) == ([10, 11], 7)
+    until(lambda: going(world) == [])
+    ended = {run.run: (run.status, run.error) for run in current().recorder.runs()}
+    assert (ended[first], ended[second]) == (("interrupted", None), ("finished", None))
+    assert world.interrupts == 0
+
+
+def test_a_compute_that_another_thread_waits_for_is_cancelled_and_raises_there(client: Client) -> None:
+    world = World(current())
+    raised: list[type[BaseException]] = []
+
+    def compute() -> None:
+        try:
+            dask.compute(*[dask.delayed(gated)(i) for i in range(3)])
+        except BaseException as error:  # noqa: BLE001 - what it is is the question
+            raised.append(type(error))
+
+    thread = threading.Thread(target=compute)
+    thread.start()
+    until(lambda: len(going(world)) == 1)
+    (run,) = going(world)
+    assert world.stopping.ways() == {run: "cancel"}
+    world.stopping.stop(Stop(run, "cancel"), is_heard=True)
+    thread.join()
+    until(lambda: going(world) == [])
+    (ended,) = current().recorder.runs(run, run)
+    assert (issubclass(raised[0], CancelledError), ended.status) == (True, "interrupted")

@@ -1,0 +1,123 @@
+"""Dask's own diagnostics beside ours see what they see without us."""
+
+from __future__ import annotations
+
+import io
+from concurrent.futures import ProcessPoolExecutor
+from typing import Any
+
+import dask
+import pytest
+from dask._task_spec import DataNode, Task, TaskRef
+from dask.callbacks import Callback
+from dask.diagnostics import CacheProfiler, Profiler, ProgressBar
+
+from taskscope.record import Recorder
+from tests.support.computes.local_computes import statuses, watching
+from tests.support.computes.process_tasks import pid
+
+GRAPH = {
+    "given": DataNode("given", 3),
+    "a": Task("a", int, "7"),
+    "b": Task("b", max, TaskRef("a"), TaskRef("given")),
+}
+
+
+class Everything(Callback):
+    """Notes all that every hook is told."""
+
+    def __init__(self) -> None:
+        self.told: list[tuple[object, ...]] = []
+
+    def _start(self, dsk: dict[Any, Any]) -> None:
+        self.told.append(("start", {key: type(task) for key, task in dsk.items()}))
+
+    def _start_state(self, dsk: dict[Any, Any], state: dict[str, Any]) -> None:
+        self.told.append(("start_state", sorted(state), dict(state["cache"])))
+
+    def _pretask(self, key: object, dsk: dict[Any, Any], state: dict[str, Any]) -> None:
+        self.told.append(("pretask", key, type(dsk[key]), dsk[key].func, sorted(state["running"])))
+
+    def _posttask(
+        self, key: object, result: object, dsk: dict[Any, Any], state: dict[str, Any], worker: object
+    ) -> None:
+        self.told.append(("posttask", key, result, dsk[key].func, dsk[key].dependencies, worker))
+
+    def _finish(self, dsk: dict[Any, Any], state: dict[str, Any], failed: bool) -> None:  # noqa: FBT001 - Dask calls it so
+        self.told.append(("finish", sorted(map(str, dsk)), failed))
+
+
+def test_hooks_of_others_are_told_what_they_are_told_without_us() -> None:
+    def told() -> list[tuple[object, ...]]:
+        everything = Everything()
+        with everything:
+            assert dask.get(GRAPH, "b") == 7
+        return everything.told
+
+    expected = told()
+    with watching():
+        assert told() == expected
+
+
+def test_after_the_compute_the_graph_holds_its_own_tasks_again(recorder: Recorder) -> None:
+    graphs: list[dict[Any, Any]] = []
+    with Callback(finish=lambda dsk, *_: graphs.append(dict(dsk))):
+        dask.get(GRAPH, "b")
+    assert {key: type(task) for key, task in graphs[0].items()} == {
+        key: type(task) for key, task in GRAPH.items()
+    }
+    assert statuses(recorder) == {"a": "finished", "b": "finished"}
+
+
+def test_the_graph_of_the_user_is_not_touched(recorder: Recorder) -> None:
+    before = dict(GRAPH)
+    dask.get(GRAPH, "b")
+    assert {key: id(task) for key, task in GRAPH.items()} == {key: id(task) for key, task in before.items()}
+
+
+def test_dask_s_profilers_record_the_same_tasks(recorder: Recorder) -> None:
+    with Profiler() as profiler, CacheProfiler() as cache_profiler:
+        dask.get(GRAPH, "b")
+    assert {(r.key, type(r.task)) for r in profiler.results} == {("a", Task), ("b", Task)}
+    # Its first one is the data that it finds in the cache without having seen it enter.
+    assert {(r.key, type(r.task), r.metric) for r in cache_profiler.results} == {
+        ("a", Task, 1),
+        ("b", Task, 1),
+    }
+    assert statuses(recorder) == {"a": "finished", "b": "finished"}
+
+
+def test_dask_s_progress_bar_counts_to_the_end(recorder: Recorder) -> None:
+    out = io.StringIO()
+    with ProgressBar(out=out, dt=0.01):
+        dask.get(GRAPH, "b")
+    assert "100% Completed" in out.getvalue()
+    assert statuses(recorder) == {"a": "finished", "b": "finished"}
+
+
+def test_a_callback_that_replaces_tasks_by_results_it_knows_is_heeded(recorder: Recorder) -> None:
+    # As dask.cache.Cache does.
+    with Callback(start=lambda dsk: dsk.update(a=DataNode("a", 5))):
+        assert dask.get(GRAPH, "b") == 5
+    assert statuses(recorder) == {"b": "finished"}
+
+
+@pytest.mark.parametrize("bare", [True, False])
+def test_results_that_hooks_are_told_of_other_processes_are_bare(
+    recorder: Recorder, processes: ProcessPoolExecutor, *, bare: bool
+) -> None:
+    results: list[object] = []
+    graph = dask.delayed(pid)(dask_key_name="x")
+    options: dict[str, Any] = (
+        {"scheduler": processes} if bare else {"scheduler": "processes", "pool": processes}
+    )
+    with Callback(posttask=lambda _key, result, *_: results.append(result)):
+        answer = graph.compute(**options)
+    assert results == [answer]
+    assert type(answer) is int
+
+
+def test_two_recorders_record_the_same_compute_side_by_side() -> None:
+    with watching() as outer, watching() as inner:
+        assert dask.get(GRAPH, "b") == 7
+    assert statuses(outer) == statuses(inner) == {"a": "finished", "b": "finished"}

@@ -1,0 +1,127 @@
+"""Graphs of every kind, and the columns that are made of them."""
+
+from __future__ import annotations
+
+import operator
+from typing import Any
+
+import dask
+import dask.array as da
+import numpy as np
+import pandas as pd
+import pytest
+from dask._task_spec import Alias, DataNode, Task, TaskRef, convert_legacy_graph
+from dask.utils import key_split
+from packaging.version import Version
+
+from taskscope.record import Recorder
+from tests.support.computes.local_computes import run_facts, statuses, task_rows
+
+
+def test_a_legacy_graph_of_tuples_is_recorded(recorder: Recorder) -> None:
+    graph = {"x": 1, "y": (operator.add, "x", 10), ("z", 0): (sum, ["x", "y"]), "alias": "y"}
+    assert dask.get(graph, [("z", 0), "alias"]) == (12, 11)
+    assert statuses(recorder) == {"y": "finished", "('z', 0)": "finished", "alias": "finished"}
+    assert run_facts(recorder, "n_tasks", "status") == [(3, "finished")]
+
+
+def test_an_alias_is_a_task_as_dask_counts_it(recorder: Recorder) -> None:
+    graph = {"a": Task("a", int, "7"), "b": Alias("b", "a"), "c": Task("c", int, TaskRef("b"))}
+    assert dask.get(graph, "c") == 7
+    assert statuses(recorder) == dict.fromkeys("abc", "finished")
+
+
+def test_a_graph_that_is_all_data_is_a_run_without_tasks(recorder: Recorder) -> None:
+    assert dask.get({"x": DataNode("x", 5), "y": 6}, ["x", "y"]) == (5, 6)
+    assert run_facts(recorder, "n_tasks", "status") == [(0, "finished")]
+    assert statuses(recorder) == {}
+    cache = recorder.snapshot().to_pandas("cache")
+    assert cache[["key", "metric"]].sort_values("key").to_numpy().tolist() == [["x", 28.0], ["y", 28.0]]
+
+
+def test_a_compute_of_nothing_is_a_run_without_tasks(recorder: Recorder) -> None:
+    assert dask.get({}, []) == ()
+    assert run_facts(recorder, "n_tasks", "status") == [(0, "finished")]
+
+
+def test_fused_array_tasks_are_named_as_dask_names_their_keys(recorder: Recorder) -> None:
+    array = (da.ones((4, 4), chunks=2) + 1).sum(axis=0)
+    array.compute(scheduler="synchronous")
+    (optimised,) = dask.optimize(array)
+    keys = [
+        k
+        for k, task in convert_legacy_graph(dict(optimised.__dask_graph__())).items()
+        if not isinstance(task, DataNode)
+    ]
+    expected = sorted((repr(k), key_split(k), k[0]) for k in keys)
+    recorded = task_rows(recorder, "key", "prefix", "group")
+    assert set(expected) <= set(recorded)
+    assert all(prefix == key_split(group) for _, prefix, group in recorded)
+    assert not [prefix for _, prefix, _ in recorded if "subgraph" in str(prefix)]
+
+
+@pytest.mark.parametrize(
+    ("key", "text"),
+    [
+        ("x", "x"),
+        (b"x", "b'x'"),
+        (7, "7"),
+        (1.5, "1.5"),
+        (("x", 1, (2, "y"), b"z", 0.5), "('x', 1, (2, 'y'), b'z', 0.5)"),
+        ("</script><script>alert(1)</script>", "</script><script>alert(1)</script>"),
+        ("\u202egnp", "\u202egnp"),
+        ("lone\ud800", "lone\\ud800"),
+        ("k" * 1_000_000, "k" * 4056 + "…[1000000 characters]"),
+    ],
+)
+def test_a_key_of_any_type_is_recorded(recorder: Recorder, key: Any, text: str) -> None:
+    assert dask.get({key: (int, "7")}, key) == 7
+    assert statuses(recorder) == {text: "finished"}
+
+
+def test_dependencies_are_those_of_the_graph(recorder: Recorder) -> None:
+    graph = {
+        "given": DataNode("given", 1),
+        ("load", 0): Task(("load", 0), int, "1"),
+        ("load", 1): Task(("load", 1), int, "2"),
+        "sum": Task("sum", add_all, TaskRef(("load", 0)), TaskRef(("load", 1)), TaskRef("given")),
+        "left out": Task("left out", int),
+    }
+    assert dask.get(graph, "sum") == 4
+    table = recorder.snapshot().to_pandas("dependencies")
+    assert set(table.itertuples(index=False, name=None)) == {
+        (0, "sum", "('load', 0)"),
+        (0, "sum", "('load', 1)"),
+        (0, "sum", "given"),
+    }
+    assert len(table) == 3
+
+
+def add_all(*numbers: int) -> int:
+    return sum(numbers)
+
+
+def test_result_sizes_are_those_of_the_results(recorder: Recorder) -> None:
+    frame = pd.DataFrame({"a": np.arange(100)})
+    graph = {
+        "array": Task("array", np.ones, 1_000),
+        "frame": Task("frame", frame.copy),
+        "nothing": Task("nothing", print, end=""),
+    }
+    dask.get(graph, list(graph))
+    assert task_rows(recorder, "key", "result_bytes") == [
+        ("array", 8_000.0),
+        ("frame", float(frame.memory_usage().sum())),
+        ("nothing", 16.0),
+    ]
+
+
+@pytest.mark.skipif(
+    Version(dask.__version__) < Version("2025.4"),
+    reason="older releases of Dask lose such a cache themselves",
+)
+def test_a_scheduler_s_own_cache_keeps_working(recorder: Recorder) -> None:
+    cache = {"x": 20}
+    graph = {"y": Task("y", operator.neg, TaskRef("x"))}
+    assert dask.local.get_async(dask.local.synchronous_executor.submit, 1, graph, "y", cache=cache) == -20
+    assert statuses(recorder) == {"y": "finished"}
