@@ -106,3 +106,33 @@ def test_a_cell_on_a_cluster_is_saved_and_compared(lab: LabPage) -> None:
     row = compared.get_by_role("row").filter(has=compared.get_by_role("rowheader", name="tasks", exact=True))
     expect(row).to_contain_text(re.compile("6.*8"))
     lab.run_cell(5)
+
+
+def test_each_run_of_a_cell_is_saved_and_compared_with_the_one_before(lab: LabPage) -> None:
+    compute = "try:\n    computed(function, n)\nexcept ValueError:\n    pass"
+    uses = ("slow, 3", "fail, 4", "slow, 5")
+    lab.open(LOAD, compute, *(f"function, n = {use}" for use in uses))
+    progress = charts(lab, 1).locator(".tsk-progress")
+    notice = progress.locator(".tsk-notice")
+    for is_restarted in (False, True):
+        if is_restarted:
+            lab.restart_kernel()
+        lab.run_cell(0)
+        for number, use in enumerate(uses):
+            lab.run_cell(2 + number)
+            lab.run_cell(1)
+            if number == 0 and not is_restarted:
+                badge(lab, 1).click()
+            choose(progress, "Save the recording")
+            expect(notice).to_have_text(re.compile(rf"saved /.*-In-{3 + 2 * number}-.*\.taskscope"))
+            choose(progress, "Compare with the previous run of this cell")
+            if number == 0:
+                expect(notice).to_contain_text("this cell has computed only once")
+                continue
+            compared = progress.frame_locator("iframe")
+            tasks = compared.get_by_role("row").filter(
+                has=compared.get_by_role("rowheader", name="tasks", exact=True)
+            )
+            expect(tasks.get_by_role("cell")).to_have_text([uses[number - 1][-1], use[-1], re.compile("× 1")])
+            progress.get_by_role("button", name="Close the comparison").click()
+            expect(progress.locator("iframe")).to_have_count(0)
