@@ -10,7 +10,7 @@ from pathlib import Path
 from playwright.sync_api import Browser, sync_playwright
 
 from docs.check import FENCED
-from tests.browser.harness.lab_page import LabPage
+from tests.browser.harness.lab_page import LabPage, use_theme
 from tests.browser.harness.server import Server, running_server
 
 FOLDER = Path(__file__).parent / "pictures"
@@ -28,7 +28,7 @@ q = (x @ x.T - x.mean(axis=0)).std(axis=1)
 _ = dask.compute(q, scheduler="threads", num_workers=4)
 """
 CLOSE_SIDE_BAR = "() => window.jupyterapp.shell.collapseLeft()"
-THEMES = {"light": "JupyterLab Light", "dark": "JupyterLab Dark"}
+THEMES = ("light", "dark")
 SIZES = {"wide": (1280, 1800), "narrow": (480, 2600)}
 
 
@@ -39,9 +39,7 @@ def take(server: Server, browser: Browser, theme: str, size: str) -> None:
     lab = LabPage(context.new_page(), server, f"{theme}-{size}")
     lab.open(LOAD, SHOW, COMPUTE)
     lab.page.evaluate(CLOSE_SIDE_BAR)
-    lab.page.evaluate(
-        "theme => window.jupyterapp.commands.execute('apputils:change-theme', { theme })", THEMES[theme]
-    )
+    use_theme(lab.page, theme)
     lab.run_cell(0)
     lab.wait_feed("feed?.state === 'live'")
     lab.run_cell(1)

@@ -8,12 +8,10 @@ from pathlib import Path
 
 from playwright.sync_api import Locator, expect
 
-from tests.browser.harness.lab_page import LabPage
+from tests.browser.harness.lab_page import LabPage, use_theme
 from tests.browser.harness.server import Server
 from tests.browser.workloads import LOAD
 
-DARK = "window.jupyterapp.commands.execute('apputils:change-theme', { theme: 'JupyterLab Dark' })"
-LIGHT = "window.jupyterapp.commands.execute('apputils:change-theme', { theme: 'JupyterLab Light' })"
 DELETE = """(index) => {
   window.jupyterapp.shell.currentWidget.content.activeCellIndex = index;
   return window.jupyterapp.commands.execute('notebook:delete-cell').then(() => null);
@@ -73,11 +71,9 @@ def test_a_badge_unfolds_the_charts_of_its_cell_while_it_runs(lab: LabPage, shot
     assert (box["x"], box["width"]) == (room["x"], room["width"]), (box, room)
     assert box["height"] <= 380, box
     lab.page.screenshot(path=shots / "badge-open-light.png")
-    lab.page.evaluate(DARK)
-    lab.page.wait_for_function("document.body.dataset.jpThemeLight === 'false'")
-    expect(lab.page.locator("#jupyterlab-splash")).to_have_count(0)
+    use_theme(lab.page, "dark")
     lab.page.screenshot(path=shots / "badge-open-dark.png")
-    lab.page.evaluate(LIGHT)
+    use_theme(lab.page, "light")
     lab.release()
     lab.wait_cell(1)
     expect(counts(lab, 1)).to_have_text("8 of 8 tasks")

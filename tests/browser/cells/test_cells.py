@@ -8,7 +8,7 @@ from pathlib import Path
 
 from playwright.sync_api import Locator, expect
 
-from tests.browser.harness.lab_page import LabPage
+from tests.browser.harness.lab_page import LabPage, use_theme
 from tests.browser.harness.server import Server
 from tests.browser.workloads import LOAD
 
@@ -31,8 +31,6 @@ WATCH_FLASHES = """() => {
 }"""
 # Threads that still wait would keep the next compute waiting.
 TOLERATED = "gate.set()\ntry:\n    computed(fail, 1)\nexcept ValueError:\n    pass"
-LIGHT = "window.jupyterapp.commands.execute('apputils:change-theme', { theme: 'JupyterLab Light' })"
-DARK = "window.jupyterapp.commands.execute('apputils:change-theme', { theme: 'JupyterLab Dark' })"
 
 
 def badge(lab: LabPage, index: int) -> Locator:
@@ -65,11 +63,9 @@ def test_a_cell_says_how_its_computes_stand_and_the_notebook_keeps_nothing_of_it
     expect(badge(lab, 3)).to_have_attribute("title", "2 computes, 30 tasks. Show its charts")
     assert "Dask: " not in saved(lab, server)
     lab.page.screenshot(path=shots / "badges-light.png")
-    lab.page.evaluate(DARK)
-    lab.page.wait_for_function("document.body.dataset.jpThemeLight === 'false'")
-    expect(lab.page.locator("#jupyterlab-splash")).to_have_count(0)
+    use_theme(lab.page, "dark")
     lab.page.screenshot(path=shots / "badges-dark.png")
-    lab.page.evaluate(LIGHT)
+    use_theme(lab.page, "light")
 
 
 def test_a_badge_goes_when_its_cell_is_edited_or_cleared_or_the_kernel_restarts(lab: LabPage) -> None:

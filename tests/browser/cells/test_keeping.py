@@ -7,8 +7,8 @@ from pathlib import Path
 
 from playwright.sync_api import Locator, expect
 
-from tests.browser.cells.test_badge import CLUSTER, DARK, LIGHT, badge, charts, counts
-from tests.browser.harness.lab_page import LabPage
+from tests.browser.cells.test_badge import CLUSTER, badge, charts, counts
+from tests.browser.harness.lab_page import LabPage, use_theme
 from tests.browser.harness.server import Server
 from tests.browser.workloads import LOAD
 
@@ -82,11 +82,9 @@ def test_a_cell_is_compared_with_its_run_before_in_the_page(lab: LabPage, shots:
     expect(row).to_contain_text(re.compile("5.*9"))
     progress.scroll_into_view_if_needed()
     lab.page.screenshot(path=shots / "compared-light.png")
-    lab.page.evaluate(DARK)
-    lab.page.wait_for_function("document.body.dataset.jpThemeLight === 'false'")
-    expect(lab.page.locator("#jupyterlab-splash")).to_have_count(0)
+    use_theme(lab.page, "dark")
     lab.page.screenshot(path=shots / "compared-dark.png")
-    lab.page.evaluate(LIGHT)
+    use_theme(lab.page, "light")
     progress.get_by_role("button", name="Close the comparison").click()
     expect(progress.locator("iframe")).to_have_count(0)
 

@@ -7,9 +7,9 @@ from pathlib import Path
 
 from playwright.sync_api import Locator, expect
 
-from tests.browser.cells.test_badge import DARK, LIGHT, badge, charts
+from tests.browser.cells.test_badge import badge, charts
 from tests.browser.charts.test_gantt import COUNT
-from tests.browser.harness.lab_page import LabPage
+from tests.browser.harness.lab_page import LabPage, use_theme
 from tests.browser.workloads import LOAD
 
 # Twelve tasks that need each other, and four beside them.
@@ -48,13 +48,9 @@ def lit(lanes: Locator) -> list[str]:
 def shoot(lab: LabPage, of: Locator, shots: Path, name: str) -> None:
     lab.page.mouse.move(0, 0)
     of.screenshot(path=shots / f"{name}-light.png")
-    lab.page.evaluate(DARK)
-    lab.page.wait_for_function("document.body.dataset.jpThemeLight === 'false'")
-    expect(lab.page.locator("#jupyterlab-splash")).to_have_count(0)
+    use_theme(lab.page, "dark")
     of.screenshot(path=shots / f"{name}-dark.png")
-    lab.page.evaluate(LIGHT)
-    lab.page.wait_for_function("document.body.dataset.jpThemeLight === 'true'")
-    expect(lab.page.locator("#jupyterlab-splash")).to_have_count(0)
+    use_theme(lab.page, "light")
 
 
 def test_a_card_and_the_critical_path_light_up_their_tasks(lab: LabPage, shots: Path) -> None:

@@ -6,8 +6,8 @@ from pathlib import Path
 
 from playwright.sync_api import Locator, expect
 
-from tests.browser.harness.lab_page import LabPage
-from tests.browser.pages.test_accessibility import THEMES, set_theme, violations
+from tests.browser.harness.lab_page import LabPage, use_theme
+from tests.browser.pages.test_accessibility import THEMES, violations
 from tests.browser.workloads import LOAD
 
 WORK = """
@@ -52,9 +52,9 @@ def test_it_grows_while_the_cell_runs_and_is_driven_by_keys_and_pointer(lab: Lab
     still.locator("summary").click()
     expect(still.locator("table tbody tr").first).to_contain_text("until")
     for theme in THEMES:
-        set_theme(lab, theme)
+        use_theme(lab.page, theme)
         assert violations(lab) == [], theme
-        lab.page.screenshot(path=shots / f"flame-{theme.rpartition(' ')[2].lower()}.png")
+        lab.page.screenshot(path=shots / f"flame-{theme}.png")
 
 
 def drive(lab: LabPage, flame: Locator) -> None:

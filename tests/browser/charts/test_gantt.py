@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import Locator, expect
 
-from tests.browser.harness.lab_page import LabPage
+from tests.browser.harness.lab_page import LabPage, use_theme
 from tests.browser.workloads import LOAD
 
 # The labels show what the kernel knows, after a round trip.
@@ -92,12 +92,6 @@ def told(lab: LabPage, trait: str, pattern: str) -> Any:
     label = lab.page.locator(f".told-{trait}").first
     expect(label).to_have_text(re.compile(f"^{pattern}$"))
     return json.loads(label.inner_text())
-
-
-def use_theme(lab: LabPage, name: str) -> None:
-    lab.page.evaluate(
-        "(theme) => window.jupyterapp.commands.execute('apputils:change-theme', { theme })", name
-    )
 
 
 def opened(lab: LabPage, *more: str, compute: str = COMPUTE, says: str = "40 tasks · 2 threads") -> None:
@@ -206,7 +200,7 @@ def test_a_drag_on_the_ruler_tells_what_ran_there_until_escape(lab: LabPage, sho
     # The drag was no click: keys go to the chart, which was selected from.
     expect(canvas(lab)).to_be_focused()
     chart(lab).screenshot(path=shots / "gantt-range-light.png")
-    use_theme(lab, "JupyterLab Dark")
+    use_theme(lab.page, "dark")
     expect(chart(lab)).to_have_class(re.compile("tsk-dark"))
     chart(lab).screenshot(path=shots / "gantt-range-dark.png")
     press(lab, "Escape")
@@ -281,10 +275,10 @@ def test_what_does_not_match_steps_back_while_one_types(lab: LabPage, shots: Pat
     wait_pixels(lab, load_colour, "=== 0")
     wait_pixels(lab, scale_colour, "> 1000")
     chart(lab).screenshot(path=shots / "gantt-found-light.png")
-    use_theme(lab, "JupyterLab Dark")
+    use_theme(lab.page, "dark")
     expect(chart(lab)).to_have_class(re.compile("tsk-dark"))
     chart(lab).screenshot(path=shots / "gantt-found-dark.png")
-    use_theme(lab, "JupyterLab Light")
+    use_theme(lab.page, "light")
     # Without Enter or Escape: nothing typed, nothing looked for.
     for _ in "sca":
         field.press("Backspace")
@@ -406,16 +400,12 @@ def test_the_theme_changes_while_the_chart_is_open(lab: LabPage, shots: Path) ->
     opened(lab)
     expect(chart(lab)).not_to_have_class(re.compile("tsk-dark"))
     wait_pixels(lab, (255, 255, 255), "> 10000")
-    lab.page.evaluate(
-        "window.jupyterapp.commands.execute('apputils:change-theme', { theme: 'JupyterLab Dark' })"
-    )
+    use_theme(lab.page, "dark")
     expect(chart(lab)).to_have_class(re.compile("tsk-dark"))
     # Labels within bars are white, too, where bars are wide enough for them.
     wait_pixels(lab, (255, 255, 255), "< 5000")
     chart(lab).screenshot(path=shots / "gantt-dark.png")
-    lab.page.evaluate(
-        "window.jupyterapp.commands.execute('apputils:change-theme', { theme: 'JupyterLab Light' })"
-    )
+    use_theme(lab.page, "light")
     expect(chart(lab)).not_to_have_class(re.compile("tsk-dark"))
 
 
@@ -498,7 +488,7 @@ def test_dependencies_are_links_and_keys_walk_them(lab: LabPage, shots: Path) ->
     press(lab, "Shift+E")
     expect(card(lab)).to_contain_text("Dependent 2 of 20 of ('load', 0).")
     expect(card(lab).get_by_role("list", name="Depends on 2 tasks")).to_be_visible()
-    use_theme(lab, "JupyterLab Dark")
+    use_theme(lab.page, "dark")
     expect(chart(lab)).to_have_class(re.compile("tsk-dark"))
     chart(lab).screenshot(path=shots / "gantt-links-dark.png")
     press(lab, "q", "Shift+Q")

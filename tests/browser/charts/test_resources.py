@@ -7,7 +7,7 @@ from pathlib import Path
 
 from playwright.sync_api import expect
 
-from tests.browser.harness.lab_page import LabPage
+from tests.browser.harness.lab_page import LabPage, use_theme
 from tests.browser.workloads import LOAD
 
 WIDGET = """
@@ -80,9 +80,7 @@ def test_values_are_read_by_keys_and_follow_the_theme(lab: LabPage, shots: Path)
         lab.page.keyboard.press("Shift+ArrowRight")
     readout = lab.page.locator(".tsk-resources .tsk-series-readout")
     expect(readout).to_contain_text(re.compile(r"^at .*sCPU \d+%memory .*B"))
-    lab.page.evaluate(
-        "window.jupyterapp.commands.execute('apputils:change-theme', { theme: 'JupyterLab Dark' })"
-    )
+    use_theme(lab.page, "dark")
     expect(lab.page.locator(".tsk-resources")).to_have_class(re.compile("tsk-dark"))
     lab.page.screenshot(path=shots / "resources-dark.png")
 

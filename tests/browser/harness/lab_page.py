@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from playwright.sync_api import Error, Page
+from playwright.sync_api import Error, Page, expect
 
 from tests.browser.harness.server import PYTHON3, Server
 
@@ -300,6 +300,19 @@ class LabPage:
         self.on_feed_value(
             "feed => Promise.all([...feed.store.tables.stops].map(asked => feed.stop(...asked)))"
         )
+
+
+def use_theme(page: Page, theme: str) -> None:
+    """Have JupyterLab look ``light`` or ``dark``.
+
+    Two changes that overlap make it take its splash away twice, which is an error of its own.
+    """
+    page.evaluate(
+        "theme => window.jupyterapp.commands.execute('apputils:change-theme', { theme })",
+        f"JupyterLab {theme.title()}",
+    )
+    page.wait_for_function(f"document.body.dataset.jpThemeLight === '{str(theme == 'light').lower()}'")
+    expect(page.locator("#jupyterlab-splash")).to_have_count(0)
 
 
 def _file(error: Error) -> str:

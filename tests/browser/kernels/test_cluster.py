@@ -7,7 +7,7 @@ from pathlib import Path
 
 from playwright.sync_api import FrameLocator, Locator, expect
 
-from tests.browser.harness.lab_page import LabPage
+from tests.browser.harness.lab_page import LabPage, use_theme
 from tests.browser.workloads import LOAD
 
 CLUSTER = """
@@ -126,14 +126,7 @@ def _see_calls(lab: LabPage, shots: Path) -> None:
 
 def _take_both_themes(lab: LabPage, result: FrameLocator, shots: Path) -> None:
     for scheme in ("light", "dark"):
-        lab.page.evaluate(
-            "theme => window.jupyterapp.commands.execute('apputils:change-theme', { theme })",
-            f"JupyterLab {scheme.title()}",
-        )
-        is_light = str(scheme == "light").lower()
-        expect(lab.page.locator("body")).to_have_attribute("data-jp-theme-light", is_light)
-        # See `tests.browser.test_accessibility.set_theme`.
-        expect(lab.page.locator("#jupyterlab-splash")).to_have_count(0)
+        use_theme(lab.page, scheme)
         # What is far out of sight is painted late, in a frame's own time.
         result.locator(".tsk-gantt").scroll_into_view_if_needed()
         expect(result.locator(".tsk-gantt.tsk-dark")).to_have_count(int(scheme == "dark"))

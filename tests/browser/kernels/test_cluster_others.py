@@ -8,8 +8,8 @@ from pathlib import Path
 
 from playwright.sync_api import FrameLocator, Locator, expect
 
-from tests.browser.harness.lab_page import LabPage
-from tests.browser.pages.test_accessibility import THEMES, set_theme
+from tests.browser.harness.lab_page import LabPage, use_theme
+from tests.browser.pages.test_accessibility import THEMES
 from tests.browser.workloads import LOAD
 
 CLUSTER = '''
@@ -99,12 +99,12 @@ def test_tasks_of_other_clients_are_labelled_and_in_no_total_of_ours(lab: LabPag
     assert sorted(names.all_inner_texts()) == ["theirs (other clients)", "waits (other clients)"]
     try:
         for theme in reversed(THEMES):
-            set_theme(lab, theme)
+            use_theme(lab.page, theme)
             live.scroll_into_view_if_needed()
-            expect(live.locator(".tsk-gantt.tsk-dark")).to_have_count(int(theme == THEMES[1]))
-            live.screenshot(path=shots / f"others-{theme.split()[-1].lower()}.png")
+            expect(live.locator(".tsk-gantt.tsk-dark")).to_have_count(int(theme == "dark"))
+            live.screenshot(path=shots / f"others-{theme}.png")
     finally:
-        set_theme(lab, THEMES[0])
+        use_theme(lab.page, "light")
     assert not lab.is_done(2)
     lab.release()
     lab.wait_cell(2)

@@ -9,11 +9,11 @@ import pytest
 from playwright.sync_api import expect
 
 from tests.browser.charts.test_findings import CHAIN
-from tests.browser.harness.lab_page import LabPage
+from tests.browser.harness.lab_page import LabPage, use_theme
 from tests.browser.workloads import LOAD
 
 AXE = Path(__file__).parents[3] / "node_modules" / "axe-core" / "axe.min.js"
-THEMES = ("JupyterLab Light", "JupyterLab Dark")
+THEMES = ("light", "dark")
 SHOW_EACH = """
 live = [kind() for kind in (ProgressWidget, GanttWidget, ResourceWidget, CacheWidget)]
 live.append(Dashboard(more_charts=True))
@@ -38,16 +38,6 @@ PAINTED = """dark => [...document.querySelectorAll('.tsk-chart canvas')].every(c
 })"""
 
 
-def set_theme(lab: LabPage, theme: str) -> None:
-    lab.page.evaluate(
-        "theme => window.jupyterapp.commands.execute('apputils:change-theme', { theme })", theme
-    )
-    light = str(theme == "JupyterLab Light").lower()
-    expect(lab.page.locator(f"body[data-jp-theme-light='{light}']")).to_have_count(1)
-    # Two changes that overlap make JupyterLab take its splash away twice, which is an error of its own.
-    expect(lab.page.locator("#jupyterlab-splash")).to_have_count(0)
-
-
 def violations(lab: LabPage) -> list[Any]:
     if not lab.page.evaluate("() => 'axe' in window"):
         lab.page.add_script_tag(path=AXE)
@@ -64,8 +54,7 @@ def _violations_in_brief(lab: LabPage) -> list[str]:
 @pytest.mark.parametrize("theme", THEMES)
 def test_no_widget_in_any_state_violates_a_rule(lab: LabPage, shots: Path, theme: str) -> None:
     lab.open(LOAD, SHOW_EACH, "_ = computed(wait, 6)", FREED, "_ = computed(fail, 3)", BRIEF)
-    set_theme(lab, theme)
-    name = theme.rpartition(" ")[2].lower()
+    use_theme(lab.page, theme)
     lab.run_cell(0)
     lab.run_cell(1)
     states = lab.page.locator(".tsk-progress-state")
@@ -74,7 +63,7 @@ def test_no_widget_in_any_state_violates_a_rule(lab: LabPage, shots: Path, theme
     lab.start_cell(2)
     expect(states).to_have_text(["Running"] * 2)
     found["running"] = violations(lab)
-    lab.page.screenshot(path=shots / f"axe-running-{name}.png")
+    lab.page.screenshot(path=shots / f"axe-running-{theme}.png")
     lab.page.get_by_role("button", name="Stop", exact=True).first.click()
     lab.wait_cell(2)
     expect(states).to_have_text(["Interrupted"] * 2)
@@ -87,7 +76,7 @@ def test_no_widget_in_any_state_violates_a_rule(lab: LabPage, shots: Path, theme
     lab.wait_feed("!feed.active")
     found["failed"] = violations(lab)
     found["brief"] = _violations_in_brief(lab)
-    lab.page.screenshot(path=shots / f"axe-failed-{name}.png")
+    lab.page.screenshot(path=shots / f"axe-failed-{theme}.png")
     lab.restart_kernel()
     former = "kernel restarted: this is what was there before"
     expect(lab.page.locator(".tsk-note:visible")).to_have_text([former] * 5)
@@ -100,7 +89,7 @@ def test_no_widget_in_any_state_violates_a_rule(lab: LabPage, shots: Path, theme
 def test_neither_findings_nor_a_selected_time_violates_a_rule(lab: LabPage, shots: Path, theme: str) -> None:
     lab.page.set_viewport_size({"width": 1200, "height": 1400})
     lab.open(LOAD, "display(Dashboard(more_charts=True))", CHAIN)
-    set_theme(lab, theme)
+    use_theme(lab.page, theme)
     for cell in range(3):
         lab.run_cell(cell)
     lanes = lab.page.locator(".tsk-dashboard > .tsk-gantt")
@@ -116,7 +105,7 @@ def test_neither_findings_nor_a_selected_time_violates_a_rule(lab: LabPage, shot
     lanes.locator("canvas").press("x")
     expect(lanes.get_by_role("region", name="Selected time range")).to_be_visible()
     found["range"] = violations(lab)
-    lanes.screenshot(path=shots / f"axe-range-{theme.rpartition(' ')[2].lower()}.png")
+    lanes.screenshot(path=shots / f"axe-range-{theme}.png")
     assert [f"{state}: {violation}" for state in found for violation in found[state]] == []
 
 
@@ -130,28 +119,28 @@ def test_widgets_follow_the_theme_while_they_are_open(lab: LabPage) -> None:
     dark = lab.page.locator(".tsk-chart.tsk-dark:visible")
     grounds = []
     for theme in (*THEMES, *THEMES):
-        set_theme(lab, theme)
-        expect(dark).to_have_count(n_charts if theme == "JupyterLab Dark" else 0)
+        use_theme(lab.page, theme)
+        expect(dark).to_have_count(n_charts if theme == "dark" else 0)
         # The canvases are painted anew, each of the live charts and of the dashboard.
-        lab.page.wait_for_function(PAINTED, arg=theme == "JupyterLab Dark")
+        lab.page.wait_for_function(PAINTED, arg=theme == "dark")
         grounds.append(charts.first.evaluate("el => getComputedStyle(el).backgroundColor"))
     assert (grounds[:2], grounds[0] != grounds[1]) == (grounds[2:], True)
 
 
-@pytest.mark.parametrize(("theme", "machine"), [(THEMES[0], "dark"), (THEMES[1], "light")])
+@pytest.mark.parametrize(("theme", "machine"), [("light", "dark"), ("dark", "light")])
 def test_charts_have_the_theme_of_the_page_whatever_the_machine_prefers(
     lab: LabPage, shots: Path, theme: str, machine: Literal["dark", "light"]
 ) -> None:
     lab.page.emulate_media(color_scheme=machine)
     lab.open(LOAD, SHOW_EACH, "_ = in_groups(3, 4)")
-    set_theme(lab, theme)
+    use_theme(lab.page, theme)
     for cell in range(3):
         lab.run_cell(cell)
     lab.wait_feed("!feed.active && feed.tasks === 12")
-    is_dark = theme == THEMES[1]
+    is_dark = theme == "dark"
     lab.page.wait_for_function(PAINTED, arg=is_dark)
     charts = lab.page.locator(".tsk-chart")
     assert charts.evaluate_all("all => all.map(one => one.classList.contains('tsk-dark'))") == (
         [is_dark] * charts.count()
     )
-    lab.page.screenshot(path=shots / f"theme-{theme.rpartition(' ')[2].lower()}-on-{machine}.png")
+    lab.page.screenshot(path=shots / f"theme-{theme}-on-{machine}.png")

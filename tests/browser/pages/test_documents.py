@@ -11,7 +11,7 @@ from typing import Any
 from playwright.sync_api import Page, expect
 
 from taskscope.recording import Recording
-from tests.browser.harness.lab_page import LabPage
+from tests.browser.harness.lab_page import LabPage, use_theme
 from tests.browser.harness.server import Server
 from tests.support.files.hostile import ELEMENTS, hostile
 from tests.support.files.payloads import PAYLOADS
@@ -65,14 +65,9 @@ def test_a_double_click_opens_the_dashboard_without_a_kernel(
     expect(document.locator(".tsk-progress-count")).to_have_text("86 of 86 tasks")
     expect(document.locator("canvas").first).to_be_visible()
     assert document.locator(".tsk-document-note").count() == 0
-    for theme in ("Light", "Dark"):
-        page.evaluate(
-            "name => window.jupyterapp.commands.execute('apputils:change-theme', { theme: name })",
-            f"JupyterLab {theme}",
-        )
-        expect(page.locator(f"body[data-jp-theme-light={str(theme == 'Light').lower()}]")).to_have_count(1)
-        expect(page.locator("#jupyterlab-splash")).to_have_count(0)
-        page.screenshot(path=shots / f"document-{theme.lower()}.png")
+    for theme in ("light", "dark"):
+        use_theme(page, theme)
+        page.screenshot(path=shots / f"document-{theme}.png")
     page.reload()
     expect(page.locator(CURRENT).locator("h1")).to_have_text("busy")
     assert server.request("GET", "sessions") == []

@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Locator, expect
 
-from tests.browser.cells.test_badge import DARK, LIGHT, badge, charts
+from tests.browser.cells.test_badge import badge, charts
 from tests.browser.charts.test_findings import CHAIN
-from tests.browser.harness.lab_page import LabPage
+from tests.browser.harness.lab_page import LabPage, use_theme
 from tests.browser.workloads import LOAD
 
 SIDE = "#taskscope-side-panel"
@@ -34,9 +34,7 @@ def test_from_the_launcher_to_a_restart(  # noqa: PLR0915 - the steps of one ses
         page.screenshot(path=shots / f"first-session-{theme}-{name}.png")
 
     lab.open(WITHOUT, CHAIN, "_ = computed(held, 8)")
-    page.evaluate(DARK if theme == "dark" else LIGHT)
-    page.wait_for_function(f"document.body.dataset.jpThemeLight === '{str(theme == 'light').lower()}'")
-    expect(page.locator("#jupyterlab-splash")).to_have_count(0)
+    use_theme(page, theme)
     lab.command("launcher:create")
     card = page.locator(".jp-LauncherCard", has_text="Dask Side Panel")
     expect(card).to_be_visible()
