@@ -110,13 +110,13 @@ _DECLARED = (
             shown(
                 ResourceRows,
                 "ready_threads",
-                meaning="Threads that ran, or would have if a core had been free: the mean of several counts "
-                "since the sample before. Linux only.",
+                meaning="Threads that ran, or would have if a core had been free, on average since the "
+                "sample before: by the kernel's account of each, or the mean of several counts. Linux only.",
             ),
             shown(
                 ResourceRows,
                 "active_share",
-                meaning="Part of these counts at which there was such a thread.",
+                meaning="Part of several counts at which there was such a thread.",
             ),
             shown(
                 ResourceRows,

@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator
 
 import numpy as np
+from numpy.typing import NDArray
 
 from taskscope.analysis.explain.evidence import Evidence, listed
 from taskscope.analysis.explain.finding import Finding, at_most, measured
@@ -26,6 +27,7 @@ __all__ = [
 
 _SHORT_S = 2e-3
 _HANDED_OVER = 0.25
+_MOSTLY = 0.7
 _WHOLE_S = 0.1
 """How long a task should take: what the advice says."""
 _MAX_NAMED = 100
@@ -41,7 +43,7 @@ _OWN_PART = 0.1
 _MORE_THREADS = 1.5
 _MIN_SAMPLES = 3
 _MANY_TASKS = 1_000
-_LONG_FOR_FEW_S = 0.5
+_LONG_FOR_FEW_S = 0.25
 """A cluster needs some ten milliseconds before the first task of any graph."""
 
 
@@ -257,7 +259,7 @@ def short_tasks(known: Evidence, work: Workload) -> Iterator[Finding]:
         return
     # Fewer tasks are also sooner in order, and their results sooner together.
     fewer = 1 - max(float(work.seconds.sum()) / _WHOLE_S, work.n_workers) / len(work.seconds)
-    worth_s = known.handed_over_s(work) + max(fewer, 0.0) * work.outside_s
+    worth_s = known.handed_over_s(work, _alone_s(work)) + max(fewer, 0.0) * work.outside_s
     yield measured(
         "short-tasks",
         worth_s,
@@ -274,12 +276,23 @@ def short_tasks(known: Evidence, work: Workload) -> Iterator[Finding]:
     )
 
 
+def _alone_s(work: Workload) -> NDArray[np.float64]:
+    """Return how long short tasks take that need not wait for the interpreter's lock, in seconds.
+
+    Where most of them had a core all the time, who had none for once was held up by the threads that hand
+    tasks over.
+    """
+    cpu_s = np.minimum(np.where(np.isnan(work.cpu_s), work.seconds, work.cpu_s), work.seconds)
+    waits_seldom = work.load.has_lock and np.median(cpu_s / np.maximum(work.seconds, 1e-9)) >= _MOSTLY
+    return cpu_s if waits_seldom else work.seconds
+
+
 def stragglers(known: Evidence, work: Workload) -> Iterator[Finding]:
     """Say that few tasks took far longer than their like."""
     usual, is_late = known.usual[work.run.run]
     if not is_late.any() or work.load.is_lock_bound:
         return
-    worth_s = known.saved_s(work, np.where(is_late, usual, work.seconds))
+    worth_s = known.saved_anew_s(work, np.where(is_late, usual, work.seconds))
     n, late_s = int(is_late.sum()), float(work.seconds[is_late].sum())
     late = np.flatnonzero(is_late)
     worst = late[np.argsort(-work.seconds[late], kind="stable")[:_MAX_NAMED]]

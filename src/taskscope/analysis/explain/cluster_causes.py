@@ -142,8 +142,7 @@ def slow_worker(known: Evidence, work: Workload) -> Iterator[Finding]:
         return
     is_mine = (work.pool == slowest) & ~np.isnan(times)
     seconds = np.where(is_mine, work.seconds / ratio[slowest], work.seconds)
-    # It would have been given more than it was: the tasks are spread anew.
-    worth_s = max(known.saved_s(w, seconds) for w in (work, work.with_workers(work.n_workers)))
+    worth_s = known.saved_anew_s(work, seconds)
     name = work.workers[slowest]
     yield measured(
         "slow-worker",

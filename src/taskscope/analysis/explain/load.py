@@ -95,7 +95,7 @@ class Load:
         return 1.0 if self.is_lock_bound else float(self.n_cores or math.inf)
 
 
-_BLOCKED = 0.4
+_BLOCKED = 0.2
 """What is less of the time without a core may be an error of the mean."""
 _LEAST_S = 1e-9
 _MOST_CORES = 0.75
@@ -111,11 +111,9 @@ _ALWAYS = 0.9
 _ONE_AT_A_TIME = 1.8
 """So many threads are ready when any is: with the interpreter's lock one, and the next one for a moment.
 
-Measured with two threads on two cores, idle and beside one to four other programs: 1.2 to 1.9 where tasks
-were Python, 2.0 to 2.5 where they let go of the lock.
+Measured with two threads on two cores, idle and beside two other programs: 1.2 to 1.5 where tasks were
+Python, 2.2 to 2.5 where they let go of the lock.
 """
-_FIRST_S = 0.02
-"""What the first counts weigh, which stand for a moment and not for the time since the sample before."""
 _N_WINDOWS = 8
 
 
@@ -142,7 +140,8 @@ def load_of(recording: RecordedData, schedule: Schedule) -> Load:
         and (n_cores is None or n_cores > 1)
         and concurrency >= _LOCK_CONCURRENCY
         and share <= _LOCK_SHARE
-        and (run.lock_wait_s is None or run.lock_wait_s >= _LOCK_WAIT_S)
+        # That of workers is another lock than the one that was asked for.
+        and (run.is_on_cluster or run.lock_wait_s is None or run.lock_wait_s >= _LOCK_WAIT_S)
         and (
             _is_steady(start, stop, cpu_s)
             if ready is None or active is None
@@ -162,7 +161,7 @@ def _is_one_worker(recording: RecordedData, schedule: Schedule) -> bool:
 
 
 def _ready_of(recording: RecordedData, schedule: Schedule) -> tuple[float | None, float | None, float | None]:
-    """Return how many threads were ready while tasks ran, for which part of that time one was, and CPU time.
+    """Return how many threads were ready while tasks ran, for which part of that time one was, and CPU rate.
 
     Workers of a cluster are among the children of this process, or not known.
     """
@@ -174,17 +173,19 @@ def _ready_of(recording: RecordedData, schedule: Schedule) -> tuple[float | None
         return nothing
     first_s, last_s = (float(t) / 1e9 + recording.zero_s for t in (schedule.start[0], schedule.stop.max()))
     samples = recording.resources
-    is_counted = ~np.isnan(samples.ready_threads)
-    # Who counts begins with one count, in the moment in which everything else begins, too.
-    goes_on = np.concatenate([[False], is_counted[:-1]])
-    weight = np.where(goes_on, np.diff(samples.time, prepend=samples.time[:1]), _FIRST_S)
-    known = is_counted & ~np.isnan(samples.cpu_percent)
-    known &= (samples.time >= first_s) & (samples.time <= last_s)
-    if not known.any():
+    seconds = np.diff(samples.time, prepend=samples.time[:1])
+    seconds[~((samples.time >= first_s) & (samples.time <= last_s))] = 0.0
+    ready = _mean(samples.ready_threads, seconds)
+    percent = _mean(np.where(np.isnan(samples.ready_threads), np.nan, samples.cpu_percent), seconds)
+    if ready is None or percent is None:
         return nothing
-    of_each = np.stack([samples.ready_threads, samples.active_share, samples.cpu_percent])[:, known]
-    ready, active, percent = np.average(of_each, axis=1, weights=weight[known]).tolist()
-    return ready, active, percent / 100
+    return ready, _mean(samples.active_share, seconds), percent / 100
+
+
+def _mean(values: NDArray[np.float64], seconds: NDArray[np.float64]) -> float | None:
+    """Return the mean of what is known, each value for so many seconds; None if nothing is."""
+    known = ~np.isnan(values) & (seconds > 0)
+    return float(np.average(values[known], weights=seconds[known])) if known.any() else None
 
 
 _MAX_UNKNOWN = 0.05

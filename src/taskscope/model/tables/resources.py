@@ -40,14 +40,14 @@ class ResourceRows(Rows):
     ready_threads: Annotated[
         NDArray[np.float64],
         About(
-            "Threads that ran, or would have if a core had been free: the mean of several counts since the "
-            "sample before; NaN: unknown.",
+            "Threads that ran, or would have if a core had been free, on average since the sample before: by "
+            "the kernel's account of each thread, or the mean of several counts; NaN: unknown.",
             optional=True,
         ),
     ]
     active_share: Annotated[
         NDArray[np.float64],
-        About("Part of these counts at which there was such a thread; NaN: unknown.", optional=True),
+        About("Part of several counts at which there was such a thread; NaN: unknown.", optional=True),
     ]
     peak_bytes: Annotated[
         NDArray[np.float64],

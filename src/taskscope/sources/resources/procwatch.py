@@ -4,7 +4,7 @@ Run as a script with ``python -I -S``, it imports only what starts in millisecon
 is no child of the watched process: that process's own waiting for children is not disturbed, and it does
 not count itself. A line of its input is the seconds between samples, an empty one means none. It writes
 one line per sample: time, resident bytes, the most of them since the sample before (``nan`` where unknown),
-how many threads were ready to run and in which part of its counts any was (``nan`` without a count), then
+how many threads were ready to run and in which part of its counts any was (``nan`` where unknown), then
 ``pid=cpu_seconds`` for each process. The most is the kernel's own mark, which is reset with each sample: it
 is known of one process without children only, and where ``1`` follows the seconds in the input. It ends when
 its input closes or when the watched process is gone.
@@ -13,6 +13,7 @@ its input closes or when the watched process is gone.
 from __future__ import annotations
 
 import contextlib
+import math
 import os
 import select
 import sys
@@ -26,6 +27,7 @@ _IDLE_S = 5.0
 _COUNT_S = 0.02
 _COUNT_REST = 200
 """To count takes about a tenth of a millisecond: half a percent of a core at most goes into it."""
+_LEAST_COUNTS = 2
 
 
 def family(pid: int, ignored: tuple[int, ...]) -> list[int]:
@@ -68,14 +70,43 @@ def cpu_seconds(members: list[int]) -> tuple[float, list[str]]:
     return (start + stop) / 2, found
 
 
-def ready(members: list[int]) -> int:
-    """Return how many threads of these processes run, or would if a core were free."""
-    n = 0
+def threads_of(members: list[int]) -> list[str]:
+    """Return the folders of all threads of these processes."""
+    found = []
     for member in members:
         with contextlib.suppress(OSError):  # it has ended
-            for thread in os.listdir(f"/proc/{member}/task"):
-                n += read(f"/proc/{member}/task/{thread}/stat").rpartition(b")")[2][:2] == b" R"
-    return n
+            found += [f"/proc/{member}/task/{thread}" for thread in os.listdir(f"/proc/{member}/task")]
+    return found
+
+
+def ready(members: list[int]) -> int:
+    """Return how many threads of these processes run, or would if a core were free."""
+    return sum(read(f"{thread}/stat").rpartition(b")")[2][:2] == b" R" for thread in threads_of(members))
+
+
+class ReadyTime:
+    """For how long threads ran or were kept waiting for a core, by the kernel's account of each of them.
+
+    Of a thread that ends what is after the sample before is lost. Some kernels keep no such account.
+    """
+
+    def __init__(self) -> None:
+        self._last: dict[str, int] = {}
+        self._taken_at = 0.0
+
+    def taken(self, members: list[int], now: float) -> float:
+        """Return how many threads were ready on average since this was asked for last; nan if unknown."""
+        read_now = {thread: read(f"{thread}/schedstat").split() for thread in threads_of(members)}
+        known = {thread: int(one[0]) + int(one[1]) for thread, one in read_now.items() if one}
+        last, self._last = self._last, known
+        since, self._taken_at = self._taken_at, now
+        if not known or not last or now <= since:
+            return float("nan")
+        return sum(ns - last.get(thread, 0) for thread, ns in known.items()) / 1e9 / (now - since)
+
+    def forget(self) -> None:
+        """Begin anew: what is until the next sample is nobody's."""
+        self._last = {}
 
 
 class ReadyCounts:
@@ -95,9 +126,9 @@ class ReadyCounts:
         self.due = now + pause * (0.5 + now * 1e6 % 1)
 
     def taken(self) -> tuple[float, float]:
-        """Return mean and part of the counts since this was asked for last."""
+        """Return mean and part of the counts since this was asked for last; a single one says nothing."""
         counts, self._counts = self._counts, []
-        if not counts:
+        if len(counts) < _LEAST_COUNTS:
             return float("nan"), float("nan")
         return sum(counts) / len(counts), sum(map(bool, counts)) / len(counts)
 
@@ -113,7 +144,7 @@ def take_peak(pid: int) -> float:
         return float("nan")
 
 
-def sample(members: list[int], counts: ReadyCounts, *, with_peak: bool) -> bytes:
+def sample(members: list[int], counts: ReadyCounts, times: ReadyTime, *, with_peak: bool) -> bytes:
     """Return one line about these processes."""
     now, cpu = cpu_seconds(members)
     rss_bytes = 0
@@ -122,12 +153,14 @@ def sample(members: list[int], counts: ReadyCounts, *, with_peak: bool) -> bytes
             rss_bytes += int(read(f"/proc/{member}/statm").split()[1]) * _PAGE
     peak = take_peak(members[0]) if with_peak and len(members) == 1 else float("nan")
     mean, share = counts.taken()
+    exact = times.taken(members, now)
+    mean = mean if math.isnan(exact) else exact
     return f"{now!r} {rss_bytes} {peak!r} {mean!r} {share!r} {' '.join(cpu)}\n".encode()
 
 
 def watch(pid: int, launcher: int) -> None:
     """Write a line as often as the input says."""
-    dt, due, counts, members = None, 0.0, ReadyCounts(), [pid]
+    dt, due, counts, times, members = None, 0.0, ReadyCounts(), ReadyTime(), [pid]
     with_peak = False
     while os.path.exists(f"/proc/{pid}"):
         wait = _IDLE_S
@@ -136,7 +169,7 @@ def watch(pid: int, launcher: int) -> None:
                 counts.count(members)
             if time.perf_counter() >= due:
                 members = family(pid, (launcher, os.getpid()))
-                os.write(1, sample(members, counts, with_peak=with_peak))
+                os.write(1, sample(members, counts, times, with_peak=with_peak))
                 due = max(due + dt, time.perf_counter())
             wait = max(min(due, counts.due) - time.perf_counter(), 0)
         if select.select([0], [], [], wait)[0]:
@@ -146,6 +179,7 @@ def watch(pid: int, launcher: int) -> None:
             newest = commands.split(b"\n")[-2].split()
             dt, due = float(newest[0]) if newest else None, time.perf_counter()
             with_peak = newest[1:] == [b"1"]
+            times.forget()
 
 
 if __name__ == "__main__":

@@ -299,6 +299,16 @@ def test_short_tasks_are_too_short_where_a_quarter_of_the_workers_time_goes_into
     assert causes(0.32 * 2.0**-10) == []
 
 
+def test_short_tasks_that_were_held_up_now_and_then_take_what_they_had_a_core_for() -> None:
+    """Each takes 2⁻¹⁰ s; a quarter of them waited for the lock for as long, and half as long again."""
+    seconds = [2.5 * 2.0**-10 if i % 4 == 0 else 2.0**-10 for i in range(512)]
+    shown = filled(seconds, 1, lag_s=2.0**-10)
+    blocks = tuple(replace(block, cpu_s=np.full(512, 2.0**-10, np.float32)) for block in shown.blocks)
+    (found, *_) = replace(shown, blocks=blocks).explain().findings
+    assert found.cause == "short-tasks"
+    assert found.worth_s == pytest.approx((511 + 128 * 1.5) * 2.0**-10)
+
+
 def test_tasks_that_sleep_take_no_turns_whatever_else_is_ready() -> None:
     found = filled([1.0] * 40, 4, cpu=0.0078125, percent=3.0, ready=1.0, active=1.0).explain().findings
     assert "interpreter-lock" not in [f.cause for f in found]
@@ -310,19 +320,12 @@ def test_a_wait_is_worth_the_part_of_the_time_in_which_tasks_could_not_have_run(
     assert found.worth_s == pytest.approx(0.5)
 
 
-def test_the_first_count_of_ready_threads_does_not_hide_that_they_take_turns() -> None:
-    shown = filled([0.25] * 16, 2, cpu=0.5, percent=100.0, ready=1.25, active=1.0)
-    rows = shown.resources
-    first = len(rows) - np.count_nonzero(~np.isnan(rows.ready_threads))
-    ready = rows.ready_threads.copy()
-    ready[first] = 40.0
-    (found,) = replace(shown, resources=replace(rows, ready_threads=ready)).explain().findings
-    assert found.cause == "interpreter-lock"
-
-
 def test_who_waits_for_threads_of_its_own_does_not_wait_while_those_compute() -> None:
     def causes(percent: float) -> list[str]:
-        return [f.cause for f in filled([1.0] * 8, 2, cpu=0.5, percent=percent, ready=1.0).explain().findings]
+        return [
+            f.cause
+            for f in filled([1.0] * 8, 2, cpu=0.5, percent=percent, ready=1.0, active=0.5).explain().findings
+        ]
 
     assert causes(100.0) == ["waiting"]
     assert causes(200.0) == []
@@ -342,6 +345,10 @@ def test_the_threads_of_one_worker_take_turns_like_those_of_this_process() -> No
     here = filled([1.0] * 40, 4, cpu=0.25, scheduler=CLUSTER)
     lanes = tuple(replace(lane, worker="tcp://10.0.0.1:4000") for lane in here.lanes)
     found = replace(here, lanes=lanes).explain().findings
+    assert [f.cause for f in found] == ["interpreter-lock"]
+    # The client's process knows nothing of the lock of a worker.
+    runs = tuple(replace(run, lock_wait_s=0.0002) for run in here.runs)
+    found = replace(here, lanes=lanes, runs=runs).explain().findings
     assert [f.cause for f in found] == ["interpreter-lock"]
     apart = tuple(replace(lane, worker=f"tcp://10.0.0.{lane.thread}:4000") for lane in here.lanes)
     assert [f.cause for f in replace(here, lanes=apart).explain().findings] == ["waiting"]
@@ -367,7 +374,7 @@ def test_on_a_cluster_tasks_wait_whose_workers_metered_little_on_the_cpu() -> No
 
 
 def test_a_large_graph_has_many_tasks_or_carries_much() -> None:
-    few, many = filled([0.01] * 8, 4, late_s=0.25), filled([0.01] * 1_000, 4, late_s=0.5)
+    few, many = filled([0.01] * 8, 4, late_s=0.125), filled([0.01] * 1_000, 4, late_s=0.5)
     assert few.explain().findings == ()
     (found,) = many.explain().findings
     assert (found.cause, found.worth_s, found.advice) == (
@@ -388,6 +395,15 @@ def test_one_straggler_makes_no_slow_worker() -> None:
         runs=(replace(recording.runs[0], stop_s=ZERO_S + 16.0),),
     )
     assert [f.cause for f in late.explain().findings] == ["stragglers"]
+
+
+def test_without_a_straggler_its_worker_would_have_run_what_the_other_one_did() -> None:
+    rows = [Row(key=("x", 0), stop_s=11.0)]
+    rows += [Row(key=("x", i), lane=1, start_s=i - 1.0, stop_s=float(i)) for i in range(1, 12)]
+    run = run_of(n_tasks=12, n_workers=2, scheduler=CLUSTER, stop_s=11.0)
+    lanes = tuple(Lane(i, f"tcp://{i}", 50 + i, f"worker {i}, thread 1") for i in range(2))
+    (found,) = replace(recording_of(rows, [run]), lanes=lanes).explain().findings
+    assert (found.cause, found.worth_s) == ("stragglers", 5.0)
 
 
 def test_a_compute_without_tasks_is_explained_like_any_other() -> None:

@@ -260,7 +260,7 @@ def test_a_thread_that_computes_is_ready_and_one_that_waits_is_not() -> None:
     watcher = running_watcher(0.05)
     try:
         readings: list[ProcessReading] = []
-        while sum(not math.isnan(reading.ready_threads) for reading in readings) < 4:
+        while sum(not math.isnan(reading.active_share) for reading in readings) < 4:
             readings += [reading for _, reading in next_samples(watcher)]
     finally:
         ended.set()
@@ -269,6 +269,34 @@ def test_a_thread_that_computes_is_ready_and_one_that_waits_is_not() -> None:
         computes.join()
         waits.join()
     assert {reading.active_share for reading in readings if not math.isnan(reading.active_share)} == {1.0}
+
+
+def test_threads_were_ready_for_as_long_as_they_ran_or_waited_for_a_core(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    account = {"/1/a": b"100000000 0 1", "/1/b": b"0 50000000 1"}
+    monkeypatch.setattr(procwatch, "threads_of", lambda _: list(account))
+    monkeypatch.setattr(procwatch, "read", lambda path: account.get(path.removesuffix("/schedstat"), b""))
+    times = procwatch.ReadyTime()
+    assert math.isnan(times.taken([1], 10.0))
+    account |= {"/1/a": b"300000000 100000000 2", "/1/b": b"50000000 100000000 3", "/1/new": b"0 100000000 1"}
+    assert times.taken([1], 10.5) == pytest.approx(1.0)
+    del account["/1/b"]
+    assert times.taken([1], 11.0) == 0.0
+    times.forget()
+    assert math.isnan(times.taken([1], 12.0))
+    account.clear()
+    assert math.isnan(times.taken([1], 13.0))
+
+
+def test_a_single_count_says_nothing_of_the_time_since_the_sample_before() -> None:
+    counts = procwatch.ReadyCounts()
+    counts.count([os.getpid()])
+    assert all(map(math.isnan, counts.taken()))
+    for _ in range(2):
+        counts.count([os.getpid()])
+    mean, share = counts.taken()
+    assert (mean >= 1.0, share) == (True, 1.0)
 
 
 def _hash_until(ended: threading.Event) -> None:
