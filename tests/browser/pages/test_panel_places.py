@@ -22,10 +22,10 @@ def test_charts_open_from_the_launcher_the_view_menu_and_the_palette(lab: LabPag
     expect(progress.locator(".tsk-progress-count")).to_have_text("60 of 60 tasks")
     lab.page.locator(".lm-MenuBar-item", has_text="View").click()
     lab.page.locator(".lm-Menu-item", has_text="Taskscope").click()
-    lab.page.locator(".lm-Menu-item", has_text="Dask Cache").click()
+    lab.page.locator(".lm-Menu-item", has_text="Dask Results in Memory").click()
     expect(lab.page.locator("[id^=taskscope-panel-cache] canvas")).to_be_visible()
     lab.command("apputils:activate-command-palette")
-    lab.page.locator(".lm-CommandPalette-input").fill("Taskscope Dask Resources")
+    lab.page.locator(".lm-CommandPalette-input").fill("Taskscope Dask CPU and Memory")
     lab.page.keyboard.press("Enter")
     expect(lab.page.locator("[id^=taskscope-panel-resources] canvas:visible")).to_be_visible()
 

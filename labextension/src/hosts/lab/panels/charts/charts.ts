@@ -15,9 +15,9 @@ interface Chart {
 const SHOWN: Record<ChartName, Chart> = {
   dashboard: { icon: dashboardIcon, label: trans => trans.__('Dask Dashboard') },
   progress: { icon: progressIcon, label: trans => trans.__('Dask Progress') },
-  'task-stream': { icon: taskStreamIcon, label: trans => trans.__('Dask Task Stream') },
-  resources: { icon: resourcesIcon, label: trans => trans.__('Dask Resources') },
-  cache: { icon: cacheIcon, label: trans => trans.__('Dask Cache') }
+  'task-stream': { icon: taskStreamIcon, label: trans => trans.__('Dask Tasks') },
+  resources: { icon: resourcesIcon, label: trans => trans.__('Dask CPU and Memory') },
+  cache: { icon: cacheIcon, label: trans => trans.__('Dask Results in Memory') }
 };
 
 export function chartOf(name: ChartName): Chart {
