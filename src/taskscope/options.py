@@ -268,8 +268,8 @@ class ProfileOptions(Options):
         "Show at the end which source lines tasks took their time in: of these functions, or of those that "
         "took longest.",
         "A function, its name, or several; True for those that took longest. As sampled in tasks of this "
-        "process: see `Recording.lines`. Before a statement (``%profile``), names end at ``--``.",
-        Argument(("--lines",), "FUNC", takes_more=True),
+        "process: see `Recording.lines`. Before a statement (``%profile``) or a script, names end at ``--``.",
+        Argument(("--lines",), "FUNC", in_run=True, takes_more=True),
     )
     overwrite: bool = option(
         False,

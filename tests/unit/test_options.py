@@ -16,7 +16,7 @@ from taskscope.jupyter.magics.magic import ProfileMagics
 from taskscope.options import Options, ProfileOptions, declared, functions_to_show
 from taskscope.profiling import BlockOptions
 
-EVERY_SURFACE = {"label", "display", "save", "overwrite", "redact", "dt"}
+EVERY_SURFACE = {"label", "display", "save", "show_lines", "overwrite", "redact", "dt"}
 
 
 def test_the_page_of_options_is_what_they_declare() -> None:

@@ -7,10 +7,11 @@ import sys
 import threading
 from types import TracebackType
 
+from taskscope.analysis.lines import lines_text
 from taskscope.cli.program import Module, Program, Script
 from taskscope.cli.terminal import TerminalProgress
 from taskscope.errors import OptionError
-from taskscope.options import given_options
+from taskscope.options import functions_to_show, given_options
 from taskscope.profiling import Block, BlockOptions
 from taskscope.profiling.output import Terminal
 from taskscope.session import current
@@ -21,6 +22,9 @@ __all__ = ["run"]
 def run(given: argparse.Namespace) -> int:
     """Run the program and return its exit status."""
     program = _program(given)
+    if given.show_lines == []:
+        # Without names: those that took longest.
+        given.show_lines = True
     options = BlockOptions(**{"label": program.name, **given_options(given)})
     block = Block(current(), options)
     block.start()
@@ -39,7 +43,11 @@ def run(given: argparse.Namespace) -> int:
     status = _status(error)
     recording = block.stop(None if isinstance(error, SystemExit) else error)
     if options.display:
-        Terminal().finish(recording)
+        terminal = Terminal()
+        terminal.finish(recording)
+        functions = functions_to_show(options.show_lines)
+        if functions is not None:
+            terminal.show_text(lines_text(recording, functions))
     if isinstance(error, KeyboardInterrupt):
         sys.excepthook = _say_nothing
         raise KeyboardInterrupt
@@ -51,7 +59,8 @@ def _program(given: argparse.Namespace) -> Program:
         name, *arguments = given.module
         return Module(name, arguments)
     if given.script is None:
-        raise OptionError("nothing to run: name a script, or a module after -m")
+        hint = "; what follows --lines are names of functions up to --" if given.show_lines else ""
+        raise OptionError(f"nothing to run: name a script, or a module after -m{hint}")
     return Script(given.script, given.arguments)
 
 

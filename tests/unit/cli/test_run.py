@@ -46,6 +46,47 @@ def test_a_script_keeps_its_arguments_and_output_and_is_recorded(tmp_path: Path)
     assert (tmp_path / "a.txt").read_text(encoding="utf-8") == done.stderr
 
 
+LINES = """
+import sys, time, dask
+
+def work():
+    stop_s = time.monotonic() + 0.5
+    while time.monotonic() < stop_s:
+        pass
+
+print(sys.argv[1:])
+dask.delayed(work)().compute(scheduler="threads")
+"""
+
+
+@pytest.mark.parametrize(
+    "options", [("--lines", "work", "--"), ("--lines", "-D", "a.txt"), ("--lines", "--")]
+)
+def test_lines_of_tasks_are_written_after_the_script_ended(options: tuple[str, ...], tmp_path: Path) -> None:
+    (tmp_path / "script.py").write_text(LINES)
+    done = subprocess.run(
+        command("run", *options, "script.py", "-D", "x"),
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=PATIENCE_S,
+    )
+    assert (done.returncode, done.stdout) == (0, "['-D', 'x']\n")
+    head, _, lines = done.stderr.partition("Sampled, not counted: ")
+    assert head.startswith("taskscope · script.py · finished · threads · ")
+    assert lines.count("Function: work at line 4\n") == 1
+    source = [line[50:] for line in lines.splitlines() if line[:6].strip().isdigit()]
+    assert source == LINES.splitlines()[3:7]
+
+
+def test_a_function_that_no_sample_saw_is_named_and_the_script_is_as_it_was(tmp_path: Path) -> None:
+    done = run(tmp_path, LINES, "--lines", "wrok", "--")
+    assert (done.returncode, done.stdout) == (0, "['-D', 'x']\n")
+    said = "no sample saw a function 'wrok' in these tasks; did you mean 'work'?"
+    assert done.stderr.splitlines()[-1].startswith(said)
+
+
 @pytest.mark.parametrize(
     ("end", "status", "said"),
     [
@@ -178,6 +219,7 @@ def test_a_terminal_shows_progress_with_prefixes_and_what_is_left(tmp_path: Path
     ("options", "message"),
     [
         ([], "nothing to run: name a script, or a module after -m"),
+        (["--lines", "work", "script.py"], "; what follows --lines are names of functions up to --\n"),
         (["no-such-script.py"], "cannot run 'no-such-script.py': there is no such file"),
         (["-D", "there.txt", __file__], "a file of that name exists; add --overwrite to replace it"),
         (["-D", "a.what", __file__], "cannot tell the format"),
