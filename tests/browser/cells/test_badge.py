@@ -8,6 +8,7 @@ from pathlib import Path
 
 from playwright.sync_api import Locator, expect
 
+from tests.browser.harness.flashes import flashes, watch_flashes
 from tests.browser.harness.lab_page import LabPage, use_theme
 from tests.browser.harness.server import Server
 from tests.browser.workloads import LOAD
@@ -161,13 +162,16 @@ def test_the_badge_of_a_profiled_cell_leads_to_the_charts_that_it_has(lab: LabPa
     lab.start_cell(1)
     expect(cell(lab, 1).locator(".tsk-dashboard")).to_be_visible()
     expect(badge(lab, 1)).to_have_attribute("title", "1 compute, 4 tasks. Go to its charts")
+    watch_flashes(lab.page)
     badge(lab, 1).click()
-    expect(cell(lab, 1).locator(".tsk-dashboard.tsk-flash")).to_have_count(1)
+    flashes(lab.page, 1)
     lab.release()
     lab.wait_cell(1)
     expect(cell(lab, 1).locator(".taskscope-result")).to_be_visible()
     badge(lab, 1).click()
-    expect(cell(lab, 1).locator(".taskscope-result.tsk-flash")).to_have_count(1)
+    live, result = flashes(lab.page, 2)
+    assert (live["cell"], "tsk-dashboard" in live["classes"]) == ("1", True)
+    assert (result["cell"], "taskscope-result" in result["classes"]) == ("1", True)
     expect(charts(lab, 1)).to_have_count(0)
 
 

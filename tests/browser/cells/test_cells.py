@@ -8,6 +8,7 @@ from pathlib import Path
 
 from playwright.sync_api import Locator, expect
 
+from tests.browser.harness.flashes import flashes, watch_flashes
 from tests.browser.harness.lab_page import LabPage, use_theme
 from tests.browser.harness.server import Server
 from tests.browser.workloads import LOAD
@@ -17,18 +18,6 @@ EDIT = (
 )
 COMMAND = "(name) => window.jupyterapp.commands.execute(name)"
 ACTIVATE = "(index) => { window.jupyterapp.shell.currentWidget.content.activeCellIndex = index; }"
-# Cells that are pointed at, and how: a look from here might come when it is over.
-WATCH_FLASHES = """() => {
-  window.flashes = [];
-  const flashes = classes => /tsk-flash/.test(classes);
-  const begins = ({ target, oldValue }) => flashes(target.className) && !flashes(oldValue);
-  new MutationObserver(changes => {
-    for (const { target } of changes.filter(begins)) {
-      const { animationName, outlineStyle } = getComputedStyle(target);
-      window.flashes.push([target.dataset.windowedListIndex, animationName, outlineStyle]);
-    }
-  }).observe(document.body, { subtree: true, attributeFilter: ['class'], attributeOldValue: true });
-}"""
 # Threads that still wait would keep the next compute waiting.
 TOLERATED = "gate.set()\ntry:\n    computed(fail, 1)\nexcept ValueError:\n    pass"
 
@@ -142,10 +131,10 @@ def test_a_task_and_a_compute_lead_to_their_cell(lab: LabPage, shots: Path) -> N
     card = lab.page.locator(".tsk-gantt-card")
     expect(card).to_contain_text("ComputeIn [3]")
     lab.page.screenshot(path=shots / "cell-of-task.png")
-    lab.page.evaluate(WATCH_FLASHES)
+    watch_flashes(lab.page)
     card.get_by_role("button", name="Go to the cell").click()
     expect(first).to_be_in_viewport()
-    lab.page.wait_for_function("window.flashes.length === 1")
+    flashes(lab.page, 1)
     expect(lab.page.locator(".tsk-flash")).to_have_count(0)
     lab.page.emulate_media(reduced_motion="reduce")
     lab.page.get_by_role("button", name="2 computes").click()
@@ -158,6 +147,8 @@ def test_a_task_and_a_compute_lead_to_their_cell(lab: LabPage, shots: Path) -> N
     lab.page.screenshot(path=shots / "computes-of-cells.png")
     computes.get_by_role("button", name="In [3]", exact=True).press("Enter")
     expect(first).to_be_in_viewport()
-    lab.page.wait_for_function("window.flashes.length === 2")
     # Where no movement is wanted, the outline stands still.
-    assert lab.page.evaluate("window.flashes") == [["1", "tsk-flash", "solid"], ["1", "none", "solid"]]
+    assert [(flash["cell"], flash["style"]) for flash in flashes(lab.page, 2)] == [
+        ("1", ["tsk-flash", "solid"]),
+        ("1", ["none", "solid"]),
+    ]

@@ -7,12 +7,16 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Locator, expect
 
+from tests.browser.harness.flashes import flashes, watch_flashes
 from tests.browser.harness.lab_page import LabPage
 from tests.browser.harness.server import PYTHON3, WITHOUT_SUBSHELLS
 from tests.browser.workloads import LOAD
 
 NOT_LOADED = "taskscope is not loaded in this kernel yet"
 CURRENT = "window.jupyterapp.shell.currentWidget"
+CONSOLE_CELLS = (
+    f"[...{CURRENT}.console.cells].filter(cell => cell.prompt).map(cell => cell.model.sharedModel.source)"
+)
 HOLD = "_ = computed(held, 40)"
 STREAM = "taskscope-panel-task-stream-1"
 VIEWS = f"""JSON.stringify([
@@ -29,12 +33,6 @@ SAVED = f"""async ([workspace, views]) => {{
     await new Promise(resolve => setTimeout(resolve, 50));
   }}
 }}"""
-
-WATCH_CONSOLE = """() => new MutationObserver(changes => {
-  for (const { target } of changes.filter(change => /tsk-flash/.test(change.target.className))) {
-    window.flashed ??= target.closest('.jp-CodeConsole')?.contains(target) === true && target.innerText;
-  }
-}).observe(document.body, { subtree: true, attributeFilter: ['class'] })"""
 
 
 def side(lab: LabPage) -> Locator:
@@ -98,15 +96,13 @@ def test_the_side_panel_follows_notebooks_and_consoles(lab: LabPage, shots: Path
     lab.page.evaluate(f"code => {CURRENT}.console.inject(code)", code)
     expect(side(lab).locator(".tsk-progress")).to_contain_text("33 of 33 tasks")
     # Loading was silent: the console shows what its person ran, and nothing else.
-    cells = (
-        f"[...{CURRENT}.console.cells].filter(cell => cell.prompt).map(cell => cell.model.sharedModel.source)"
-    )
-    assert lab.page.evaluate(cells) == [code]
-    lab.page.evaluate(WATCH_CONSOLE)
+    assert lab.page.evaluate(CONSOLE_CELLS) == [code]
+    watch_flashes(lab.page)
     side(lab).locator(".tsk-gantt canvas").press("n")
     side(lab).get_by_role("button", name="Go to the cell").click()
-    flashed = lab.page.wait_for_function("window.flashed").json_value()
-    assert code[:40] in flashed.replace("\n", " ")
+    [flash] = flashes(lab.page, 1)
+    assert flash["inConsole"]
+    assert code[:40] in flash["text"].replace("\n", " ")
 
     lab.switch_to("first.ipynb")
     shows(side(lab), "first.ipynb", 11)
