@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from taskscope.options import Option, declared, shown
+from taskscope.options import Argument, Option, declared, shown
 
 __all__ = ["PAGE", "page"]
 
@@ -41,7 +41,11 @@ def _code(text: str) -> str:
 
 def _written(what: Option, *, in_run: bool) -> str:
     chosen = [argument for argument in what.arguments if argument.in_run or not in_run]
-    return ", ".join(f"`{f'{argument.flags[0]} {argument.value}'.strip()}`" for argument in chosen)
+    return ", ".join(f"`{f'{argument.flags[0]} {_value(argument)}'.strip()}`" for argument in chosen)
+
+
+def _value(argument: Argument) -> str:
+    return f"[{argument.value} …]" if argument.takes_more else argument.value
 
 
 if __name__ == "__main__":

@@ -377,10 +377,17 @@ def given_options(given: argparse.Namespace) -> dict[str, Any]:
     """Return the options that a parsed line holds, by name."""
     known = {one.name for one in fields(ProfileOptions)}
     return {
-        name: tuple(value) if name == "save" else value
+        name: _meant(name, value)
         for name, value in vars(given).items()
         if name in known and value is not None
     }
+
+
+def _meant(name: str, value: object) -> object:
+    if isinstance(value, list):
+        # What takes any number of values may have none.
+        return tuple(value) if name == "save" else value or True
+    return value
 
 
 def takes_options(

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from taskscope.analysis.explain.schedule import own_runs
-from taskscope.analysis.nonnegative import fitted, resampled_counts
+from taskscope.analysis.nonnegative import MIN_SAMPLES, fit_counts, fitted, too_few
 from taskscope.analysis.quantities import format_bytes, format_count, format_percent, plural, printable
 from taskscope.analysis.running import Running, running
 from taskscope.errors import UnknownNameError, unknown_name
@@ -33,7 +33,6 @@ _WORDS: Mapping[PeakKind, str] = {
     "base": "before the first task",
     "unknown": "unknown",
 }
-_MIN_SAMPLES = 8
 _N_FITS = 100
 _N_ROUNDS = 3
 _SEED = 20_260_102
@@ -388,7 +387,7 @@ def _weights(process: _Process, bases: _Bases, place: int) -> tuple[_Floats, _Fl
     now = (process.tasks.at(process.time[places]), process.results.at(bases.held_time[places]))
     begun = bases.has_begun[places].astype(np.float64)
     is_marked = ~np.isnan(process.peak[places])
-    counts = np.concatenate([np.ones((1, len(places))), resampled_counts(len(places), _N_FITS)])
+    counts = fit_counts(len(places), _N_FITS)
     target = process.rss[places] - bases.nbytes[places] - now[1]
     # What stays once tasks had begun, whatever runs: memory that was let go of and not given back.
     stays = fitted(np.column_stack([now[0], begun]), np.maximum(target, 0.0), counts)[:, -1:]
@@ -410,7 +409,7 @@ def _weights(process: _Process, bases: _Bases, place: int) -> tuple[_Floats, _Fl
     found *= _times(found @ at_marks.T, marked, counts[:, is_marked])
     seen, of = (marked, at_marks) if is_marked.any() else (target - stays * begun, now[0])
     left_over = (seen[0] - of @ found[0])[of.any(axis=1)]
-    if len(places) < _MIN_SAMPLES:
+    if len(places) < MIN_SAMPLES:
         found = np.zeros_like(found)
     return found, left_over, float(flat[at_most[int(np.searchsorted(places, place))]])
 
@@ -454,12 +453,8 @@ def _estimated(prefixes: Sequence[str], in_flight: _Floats) -> list[PeakPart]:
 def _notes(
     process: _Process, bases: _Bases, place: int, parts: Sequence[PeakPart], *, is_too_large: bool
 ) -> list[str]:
-    notes, n = [], len(process.time)
-    if n < _MIN_SAMPLES:
-        notes.append(
-            f"cannot say what tasks in flight had, because there {'is' if n == 1 else 'are'} only {n} "
-            f"{plural('sample', n)}; {_MIN_SAMPLES} are needed: a shorter dt has more"
-        )
+    few = too_few(len(process.time), "what tasks in flight had")
+    notes = [few] if few else []
     if not bases.is_known[place]:
         notes.append(
             "cannot say what the process had before, because no sample is from before the first task: it is "

@@ -5,7 +5,12 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["fitted", "resampled_counts"]
+from taskscope.analysis.quantities import plural
+
+__all__ = ["MIN_SAMPLES", "fit_counts", "fitted", "too_few"]
+
+MIN_SAMPLES = 8
+"""Fewer tell nothing of what several prefixes have."""
 
 _MAX_ROUNDS = 400
 _CLOSE = 1e-5
@@ -63,16 +68,30 @@ def fitted(
     return coefficients
 
 
-def resampled_counts(n_samples: int, n_fits: int) -> NDArray[np.float64]:
-    """Return how often each sample is drawn, a row for each fit: a moving block bootstrap, always the same.
+def fit_counts(n_samples: int, n_resampled: int) -> NDArray[np.float64]:
+    """Return how often each sample counts, a row for each fit: once in the first, then as it is drawn.
 
-    Neighbours are drawn together, as they are not independent: blocks of the cube root of their number
-    (H. R. Künsch, Annals of Statistics 17, 1989).
+    A moving block bootstrap, always the same. Neighbours are drawn together, as they are not independent:
+    blocks of the cube root of their number (H. R. Künsch, Annals of Statistics 17, 1989).
     """
     length = max(round(n_samples ** (1 / 3)), 1)
     n_blocks = -(-n_samples // length)
-    first = np.random.default_rng(_SEED).integers(0, n_samples - length + 1, (n_fits, n_blocks))
-    drawn = (first[:, :, None] + np.arange(length)).reshape(n_fits, -1)[:, :n_samples]
-    counts = np.zeros((n_fits, n_samples))
-    np.add.at(counts, (np.arange(n_fits)[:, None], drawn), 1.0)
-    return counts
+    first = np.random.default_rng(_SEED).integers(0, n_samples - length + 1, (n_resampled, n_blocks))
+    drawn = (first[:, :, None] + np.arange(length)).reshape(n_resampled, -1)[:, :n_samples]
+    counts = np.zeros((n_resampled, n_samples))
+    np.add.at(counts, (np.arange(n_resampled)[:, None], drawn), 1.0)
+    return np.concatenate([np.ones((1, n_samples)), counts])
+
+
+def too_few(n_samples: int, unknown: str) -> str | None:
+    """Return a note on what so few samples do not tell; None where there are enough.
+
+    Examples
+    --------
+    >>> too_few(1, "beside which tasks")
+    'cannot say beside which tasks, because there is only 1 sample; 8 are needed: a shorter dt has more'
+    """
+    if n_samples >= MIN_SAMPLES:
+        return None
+    there_are = f"there {'is' if n_samples == 1 else 'are'} only {n_samples} {plural('sample', n_samples)}"
+    return f"cannot say {unknown}, because {there_are}; {MIN_SAMPLES} are needed: a shorter dt has more"

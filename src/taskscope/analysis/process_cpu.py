@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from taskscope.analysis.explain.schedule import own_runs
-from taskscope.analysis.nonnegative import fitted, resampled_counts
+from taskscope.analysis.nonnegative import MIN_SAMPLES, fit_counts, fitted, too_few
 from taskscope.analysis.quantities import format_duration, plural, printable
 from taskscope.analysis.running import Running, running
 from taskscope.model.frames import frame_of
@@ -21,7 +21,6 @@ if TYPE_CHECKING:
 
 __all__ = ["PrefixCpu", "ProcessCpu", "process_cpu"]
 
-_MIN_SAMPLES = 8
 _N_FITS = 200
 _MAX_SHOWN = 12
 
@@ -161,10 +160,10 @@ def _beside(
     left_s: NDArray[np.float64], ran_s: NDArray[np.float64], seconds: NDArray[np.float64]
 ) -> NDArray[np.float64]:
     """Return what was used beside tasks of each prefix, a row for each fit; the first is of all samples."""
-    if len(left_s) < _MIN_SAMPLES:
+    if len(left_s) < MIN_SAMPLES:
         return np.zeros((1, ran_s.shape[1]))
-    counts = np.concatenate([np.ones((1, len(left_s))), resampled_counts(len(left_s), _N_FITS)])
     # What goes on whatever runs: the scheduler, the kernel of the notebook.
+    counts = fit_counts(len(left_s), _N_FITS)
     rates = fitted(np.column_stack([ran_s, seconds]), left_s, counts)[:, :-1]
     beside_s: NDArray[np.float64] = rates * ran_s.sum(axis=0)
     return beside_s
@@ -184,12 +183,8 @@ def _by_prefix(
 
 
 def _notes(tasks: Running, n_samples: int) -> list[str]:
-    notes = []
-    if n_samples < _MIN_SAMPLES:
-        notes.append(
-            f"cannot say beside which tasks, because there {'is' if n_samples == 1 else 'are'} only "
-            f"{n_samples} {plural('sample', n_samples)}; {_MIN_SAMPLES} are needed: a shorter dt has more"
-        )
+    few = too_few(n_samples, "beside which tasks")
+    notes = [few] if few else []
     n_unknown = int(np.isnan(tasks.cpu_s).sum())
     if n_unknown:
         notes.append(

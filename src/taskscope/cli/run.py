@@ -22,9 +22,6 @@ __all__ = ["run"]
 def run(given: argparse.Namespace) -> int:
     """Run the program and return its exit status."""
     program = _program(given)
-    if given.show_lines == []:
-        # Without names: those that took longest.
-        given.show_lines = True
     options = BlockOptions(**{"label": program.name, **given_options(given)})
     block = Block(current(), options)
     block.start()

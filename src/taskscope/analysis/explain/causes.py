@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from taskscope.analysis.explain.evidence import Evidence, listed
 from taskscope.analysis.explain.finding import Finding, at_most, measured
+from taskscope.analysis.explain.load import on_core_s
 from taskscope.analysis.explain.replay import Workload, longest_chain_s, replayed_s
 from taskscope.analysis.quantities import format_count, format_duration, format_percent, plural
 
@@ -282,7 +283,7 @@ def _alone_s(work: Workload) -> NDArray[np.float64]:
     Where most of them had a core all the time, who had none for once was held up by the threads that hand
     tasks over.
     """
-    cpu_s = np.minimum(np.where(np.isnan(work.cpu_s), work.seconds, work.cpu_s), work.seconds)
+    cpu_s = on_core_s(work.seconds, work.cpu_s)
     waits_seldom = work.load.has_lock and np.median(cpu_s / np.maximum(work.seconds, 1e-9)) >= _MOSTLY
     return cpu_s if waits_seldom else work.seconds
 

@@ -13,7 +13,6 @@ from taskscope.analysis.explain.critical_path import CriticalPath, WaitCause
 from taskscope.analysis.explain.replay import Workload, replayed_s
 from taskscope.analysis.quantities import format_percent, printable
 from taskscope.model.recording import RecordedData
-from taskscope.model.tables.records import number_prefixes
 
 __all__ = ["Evidence", "Usual", "listed", "usual_of"]
 
@@ -58,6 +57,8 @@ class Evidence:
         Their critical path.
     works
         They, the earliest first.
+    prefixes
+        What tasks' prefixes are called, by their number in `works`.
     base_s
         How long a replay of each takes as it was, by its number.
     usual
@@ -68,6 +69,7 @@ class Evidence:
     makespan_s: float
     path: CriticalPath
     works: tuple[Workload, ...]
+    prefixes: tuple[str, ...]
     base_s: Mapping[int, float]
     usual: Mapping[int, Usual]
 
@@ -98,9 +100,8 @@ class Evidence:
 
     def most(self, prefix: NDArray[np.int64], seconds: NDArray[np.float64]) -> list[str]:
         """Return up to three prefixes with the most time."""
-        names = number_prefixes(self.recording.groups)[0]
-        sums = np.bincount(prefix, np.nan_to_num(seconds), len(names))
-        return [names[i] for i in np.argsort(-sums, kind="stable")[:3].tolist() if sums[i]]
+        sums = np.bincount(prefix, np.nan_to_num(seconds), len(self.prefixes))
+        return [self.prefixes[i] for i in np.argsort(-sums, kind="stable")[:3].tolist() if sums[i]]
 
 
 def listed(names: Sequence[str]) -> str:

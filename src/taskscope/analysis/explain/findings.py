@@ -13,6 +13,7 @@ from taskscope.analysis.explain.replay import makespan_of, replayed_s, why_not, 
 from taskscope.analysis.explain.schedule import own_runs
 from taskscope.analysis.quantities import format_percent, plural
 from taskscope.model.recording import RecordedData
+from taskscope.model.tables.records import number_prefixes
 
 __all__ = ["explain"]
 
@@ -54,6 +55,7 @@ def explain(recording: RecordedData, run: int | None = None) -> Explanation:
         makespan_s,
         path,
         works,
+        number_prefixes(recording.groups)[0],
         base_s={work.run.run: replayed_s(work) for work in works},
         usual={work.run.run: usual_of(work) for work in works},
     )

@@ -13,7 +13,7 @@ from taskscope.analysis.explain.schedule import Schedule
 from taskscope.analysis.totals import union_s
 from taskscope.model.recording import RecordedData
 
-__all__ = ["Load", "load_of"]
+__all__ = ["Load", "load_of", "on_core_s"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +81,7 @@ class Load:
         whole process did. That is a mean, and says nothing of one task: it is held against all the time that
         tasks of the prefix had no core.
         """
-        cpu_s = np.where(np.isnan(cpu_s), seconds, np.minimum(cpu_s, seconds))
+        cpu_s = on_core_s(seconds, cpu_s)
         without_core_s = np.bincount(prefix, seconds - cpu_s)
         queued_s = np.bincount(prefix, cpu_s) * (self.stretch - 1)
         blocked = 1 - np.minimum(queued_s / np.maximum(without_core_s, _LEAST_S), 1.0)
@@ -115,6 +115,11 @@ Measured with two threads on two cores, idle and beside two other programs: 1.2 
 Python, 2.2 to 2.5 where they let go of the lock.
 """
 _N_WINDOWS = 8
+
+
+def on_core_s(seconds: NDArray[np.float64], cpu_s: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return for how much of their time tasks had a core: for all of it where that is not known."""
+    return np.minimum(np.where(np.isnan(cpu_s), seconds, cpu_s), seconds)
 
 
 def load_of(recording: RecordedData, schedule: Schedule) -> Load:

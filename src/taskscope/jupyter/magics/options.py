@@ -116,8 +116,8 @@ def _unknown(parser: MagicArgumentParser, word: str) -> str:
 def _read(given: dict[str, Any], namespace: Mapping[str, object]) -> dict[str, Any]:
     if "dt" in given:
         given["dt"] = _number(given["dt"])
-    if "show_lines" in given:
-        given["show_lines"] = [_function(name, namespace) for name in given["show_lines"]] or True
+    if isinstance(given.get("show_lines"), list):
+        given["show_lines"] = [_function(name, namespace) for name in given["show_lines"]]
     if "metric" in given:
         given["metric"] = _metric(given["metric"], namespace)
     return given
