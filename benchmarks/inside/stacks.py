@@ -21,7 +21,7 @@ import taskscope
 from benchmarks.harness import Table, interleaved, main, spread
 from benchmarks.local.truth import spin, steps_per_second, threads
 from benchmarks.workloads import Workload, getter, tree
-from taskscope.analysis.profile import Profile
+from taskscope.analysis.calls.profile import Profile
 
 _PATIENCE_S = 60.0
 _DEEP = 60

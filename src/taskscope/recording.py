@@ -9,17 +9,17 @@ from functools import wraps
 from os import PathLike
 from typing import TYPE_CHECKING, ParamSpec, Protocol, Self
 
+from taskscope.analysis.calls.lines import Lines, lines
+from taskscope.analysis.calls.profile import Profile, profile
+from taskscope.analysis.calls.worker_stacks import in_proportion
 from taskscope.analysis.compare import ComparedData, compared
 from taskscope.analysis.explain.critical_path import CriticalPath, critical_path
 from taskscope.analysis.explain.finding import Explanation
 from taskscope.analysis.explain.findings import explain
 from taskscope.analysis.explain.replay import WhatIf, what_if
-from taskscope.analysis.lines import Lines, lines
-from taskscope.analysis.memory_peak import MemoryPeak, memory_peak
-from taskscope.analysis.process_cpu import ProcessCpu, process_cpu
-from taskscope.analysis.profile import Profile, profile
+from taskscope.analysis.process.memory_peak import MemoryPeak, memory_peak
+from taskscope.analysis.process.process_cpu import ProcessCpu, process_cpu
 from taskscope.analysis.summary import summary_text
-from taskscope.analysis.worker_stacks import in_proportion
 from taskscope.export.folder import to_csv, to_parquet
 from taskscope.export.native.reader import load as load_data
 from taskscope.export.save import comparison_to_html, save, to_chrome_trace, to_html, to_speedscope

@@ -9,9 +9,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from taskscope.analysis.explain.findings import explain
-from taskscope.analysis.memory_peak import memory_peak
 from taskscope.analysis.metered import ExecuteTotals, cpu_by_prefix, measure_executing
-from taskscope.analysis.process_cpu import process_cpu
+from taskscope.analysis.process.memory_peak import memory_peak
+from taskscope.analysis.process.process_cpu import process_cpu
 from taskscope.analysis.quantities import (
     UNKNOWN,
     format_bytes,

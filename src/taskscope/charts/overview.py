@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from taskscope.analysis.cache_usage import Held, held_metrics
 from taskscope.analysis.display.colours import LIGHT, prefix_colours
-from taskscope.analysis.memory_peak import memory_peak
+from taskscope.analysis.process.memory_peak import memory_peak
 from taskscope.analysis.quantities import format_bytes
 from taskscope.charts.cache import plot_cache
 from taskscope.charts.canvas import add_note

@@ -7,7 +7,7 @@ import sys
 import threading
 from types import TracebackType
 
-from taskscope.analysis.lines import lines_text
+from taskscope.analysis.calls.lines import lines_text
 from taskscope.cli.program import Module, Program, Script
 from taskscope.cli.terminal import TerminalProgress
 from taskscope.errors import OptionError

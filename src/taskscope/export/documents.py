@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import BinaryIO
 
+from taskscope.analysis.calls.lines import lines
 from taskscope.analysis.compare import ComparedData
-from taskscope.analysis.lines import lines
 from taskscope.analysis.summary import summary_text
 from taskscope.model.recording import RecordedData
 from taskscope.report import page_html

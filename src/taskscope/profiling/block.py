@@ -11,9 +11,9 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TypeAlias
 
+from taskscope.analysis.calls.worker_stacks import in_proportion, lacks_profile
 from taskscope.analysis.clip import clipped
 from taskscope.analysis.quantities import format_count, plural
-from taskscope.analysis.worker_stacks import in_proportion, lacks_profile
 from taskscope.export import FileStream, save
 from taskscope.model.errortext import describe
 from taskscope.model.tables.records import Message

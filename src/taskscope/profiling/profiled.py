@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from taskscope.analysis.lines import LINES_ON_CLUSTER, lines_text
+from taskscope.analysis.calls.lines import LINES_ON_CLUSTER, lines_text
 from taskscope.options import functions_to_show
 from taskscope.profiling.block import Block
 from taskscope.profiling.options import BlockOptions

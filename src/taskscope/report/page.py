@@ -5,9 +5,9 @@ from __future__ import annotations
 import base64
 from html import escape
 
+from taskscope.analysis.calls.profile import Profile
+from taskscope.analysis.calls.profile import profile as calls_of
 from taskscope.analysis.display.colours import DARK, LIGHT
-from taskscope.analysis.profile import Profile
-from taskscope.analysis.profile import profile as calls_of
 from taskscope.analysis.quantities import format_duration
 from taskscope.analysis.summary import Summary
 from taskscope.model.recording import RecordedData

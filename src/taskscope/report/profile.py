@@ -7,8 +7,8 @@ import zlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from html import escape
 
+from taskscope.analysis.calls.profile import CallNode, Profile, flame_message
 from taskscope.analysis.display.colours import DARK, LIGHT, PALETTE, prefix_colours, rgb
-from taskscope.analysis.profile import CallNode, Profile, flame_message
 from taskscope.analysis.quantities import format_count, format_duration, format_percent, printable
 from taskscope.model.recording import RecordedData
 from taskscope.report.embed import escaped_json

@@ -13,7 +13,7 @@ import pytest
 from dask import delayed
 from dask.utils import apply, methodcaller
 
-from taskscope.analysis.profile import CallNode
+from taskscope.analysis.calls.profile import CallNode
 from taskscope.errors import OptionError
 from taskscope.model.recording import RecordedData
 from taskscope.options import Options, ProfileOptions

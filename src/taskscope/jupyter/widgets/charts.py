@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 import traitlets
 
-from taskscope.analysis.profile import flame_message, profile
+from taskscope.analysis.calls.profile import flame_message, profile
 from taskscope.jupyter.widgets.base import RecorderWidget
 from taskscope.jupyter.widgets.series import (
     HeldFollower,

@@ -3,7 +3,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from taskscope.analysis.profile import FlameRows, flame_rows
+from taskscope.analysis.calls.profile import FlameRows, flame_rows
 from taskscope.model.tables.stacks import NO_STACKS
 from tests.support.recordings.stacks import Sample, stacks_of
 

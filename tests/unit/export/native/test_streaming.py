@@ -12,8 +12,8 @@ import dask
 import pytest
 
 import taskscope
+from taskscope.analysis.calls.profile import profile
 from taskscope.analysis.display.page_tables import recorded_frames
-from taskscope.analysis.profile import profile
 from taskscope.analysis.redaction import Redact, redacted
 from taskscope.codec import CutOffError, Decoder, budget_for, read_frames
 from taskscope.errors import OptionError

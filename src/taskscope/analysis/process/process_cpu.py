@@ -10,9 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from taskscope.analysis.explain.schedule import own_runs
-from taskscope.analysis.nonnegative import MIN_SAMPLES, fit_counts, fitted, too_few
+from taskscope.analysis.process.nonnegative import MIN_SAMPLES, fit_counts, fitted, too_few
+from taskscope.analysis.process.running import Running, running
 from taskscope.analysis.quantities import format_duration, plural, printable
-from taskscope.analysis.running import Running, running
 from taskscope.model.frames import frame_of
 from taskscope.model.recording import RecordedData
 

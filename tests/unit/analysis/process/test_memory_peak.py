@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import taskscope
-from taskscope.analysis.memory_peak import MemoryPeak
+from taskscope.analysis.process.memory_peak import MemoryPeak
 from taskscope.errors import UnknownNameError
 from taskscope.model.tables.workers import WorkerSample
 from taskscope.recording import Recording

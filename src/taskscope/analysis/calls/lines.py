@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from taskscope.analysis.profile import profile
+from taskscope.analysis.calls.profile import profile
 from taskscope.analysis.quantities import format_count, plural, printable
 from taskscope.errors import OptionError, TaskscopeError, UnknownNameError
 from taskscope.model.frames import Columns, frame_of, text_column

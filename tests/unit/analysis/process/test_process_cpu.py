@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from taskscope.analysis.running import running
+from taskscope.analysis.process.running import running
 from taskscope.recording import Recording
 from tests.support.recordings.spelled_out import ZERO_S, recording_of, run_of
 from tests.support.recordings.task_blocks import Row
