@@ -20,9 +20,12 @@ from typing import Any, Literal, Protocol, TypeAlias
 
 import dask
 import dask.array as da
+import dask.dataframe as dd
 import numpy as np
+import pandas as pd
 from dask.delayed import Delayed
 from distributed import Client, LocalCluster, get_worker
+from skimage import data, filters, measure, morphology
 
 from taskscope.analysis.explain.finding import Cause
 
@@ -343,6 +346,59 @@ def _filtered(first_s: float, x: np.ndarray[Any, Any], block_info: Any = None) -
     return (x + np.roll(x, 1, 0)) / 2
 
 
+def shuffled(*, is_faulty: bool) -> None:
+    """Rows are shuffled by a key, then worked on; many have no key, or these are left out."""
+    n_with, n_without = 16_000, 24_000 if is_faulty else 0
+    random = np.random.default_rng(next(_fresh))
+    key = random.permutation(np.r_[np.arange(n_with) % 64, np.full(n_without, -1)])
+    frame = pd.DataFrame({"key": key, "x": random.random(len(key))})
+    rows = dd.from_pandas(frame, npartitions=16).shuffle("key", npartitions=16)
+    rows.map_partitions(_row_by_row, meta=("x", "f8")).sum().compute()
+
+
+def _row_by_row(rows: pd.DataFrame) -> pd.Series[float]:
+    work(_chunks(len(rows) * 0.05e-3))
+    return rows.x
+
+
+def segmented(*, is_faulty: bool) -> None:
+    """Images are smoothed, split at a threshold, cleaned and labelled; one of them is far larger, or none."""
+    pipeline = [
+        dask.delayed(function, pure=False)
+        for function in (_image, _smoothed, _foreground, _cleaned, _regions)
+    ]
+    found = []
+    for i in range(24):
+        image: Any = 1_600 if is_faulty and i == 23 else 300
+        for step in pipeline:
+            image = step(image)
+        found.append(image)
+    _computed(found)
+
+
+def _image(size: int) -> Any:
+    return data.binary_blobs(size, volume_fraction=0.3, rng=size) + np.random.default_rng(size).random(
+        (size, size)
+    )
+
+
+def _smoothed(image: np.ndarray[Any, Any]) -> Any:
+    return filters.gaussian(image, 3)
+
+
+def _foreground(image: np.ndarray[Any, Any]) -> Any:
+    return image > filters.threshold_otsu(image)
+
+
+def _cleaned(image: np.ndarray[Any, Any]) -> Any:
+    return morphology.opening(image, morphology.disk(5))
+
+
+def _regions(image: np.ndarray[Any, Any]) -> int:
+    regions = measure.regionprops_table(measure.label(image), properties=("area", "eccentricity"))
+    return len(regions["area"])
+
+
 class Compute(Protocol):
     """Computes something, with the fault or without it."""
 
@@ -403,6 +459,8 @@ CASES = (
     Case("short-tasks", "threads", qr),
     Case("recomputed", "threads", product),
     Case("stragglers", "threads", overlapped),
+    Case("stragglers", "threads", shuffled),
+    Case("stragglers", "threads", segmented),
     Case("serialization", "processes", serialization),
     Case("few-tasks", "processes", few_tasks),
     Case("stragglers", "processes", stragglers),

@@ -3,9 +3,8 @@ import { Field } from './check';
 
 /** As many of each as a kernel tells. */
 const MAX_FINDINGS = 200;
-const MAX_ROWS = 10_000;
-/** A wait of several causes before each task. */
-const MAX_STEPS = 100_000;
+/** Of a path, and so of the tasks on it. */
+const MAX_STEPS = 30_000;
 const MAX_SPANS = 100;
 const MAX_NAMES = 20;
 
@@ -37,11 +36,14 @@ export type PathStep = { readonly startS: number; readonly stopS: number } & (
 /** The tasks and waits that set how long computes took, the earliest first. */
 export type CriticalPath = readonly PathStep[];
 
+/** The path, or why it is not known. */
+export type KnownPath = { readonly path: CriticalPath } | { readonly reason: string };
+
 export interface Explanation {
   readonly makespanS: number;
   /** What is worth most first. */
   readonly findings: readonly Finding[];
-  readonly path: CriticalPath | null;
+  readonly path: KnownPath;
 }
 
 /** `none`: nothing can be said of these computes, and why; `later`: ask again, after so long. */
@@ -64,12 +66,16 @@ function decodeExplanation(field: Field): Explanation {
   return {
     makespanS: amount(field.at('makespan_s')),
     findings: few(field.at('findings'), MAX_FINDINGS).map(decodeFinding),
-    path: field.at('path').orNull(decodePath)
+    path: decodePath(field.at('path'))
   };
 }
 
 /** @throws WireError naming what is wrong. */
-export function decodePath(field: Field): CriticalPath {
+export function decodePath(field: Field): KnownPath {
+  return field.at('reason').value === undefined ? { path: decodeSteps(field) } : { reason: field.at('reason').text() };
+}
+
+function decodeSteps(field: Field): CriticalPath {
   let startS = field.at('start_s').number();
   return few(field.at('steps'), MAX_STEPS).map(step => {
     const [stop, what, row] = step.list();
@@ -103,7 +109,7 @@ function decodeFinding(field: Field): Finding {
 }
 
 function decodeRows(field: Field): number[] {
-  return few(field, MAX_ROWS).map(row => row.count());
+  return few(field, MAX_STEPS).map(row => row.count());
 }
 
 function few(field: Field, max: number): Field[] {

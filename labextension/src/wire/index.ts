@@ -1,7 +1,7 @@
 export { Field, WireError } from './check';
 export type { WireBuffer } from './batch';
 export { PageStream } from './batch';
-export type { CriticalPath, Explained, Explanation, Finding, PathStep } from './explanation';
+export type { CriticalPath, Explained, Explanation, Finding, KnownPath, PathStep } from './explanation';
 export { decodeExplained, decodePath } from './explanation';
 export { Budget, crc32, inflate } from './frames';
 export type { LinkRow, LinkRows, LinksAnswer } from './links';

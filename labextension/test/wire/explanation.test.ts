@@ -17,16 +17,21 @@ it('reads findings and the path', () => {
       findings: [{
         cause: 'long-chain', worthS: 1, lowS: 0, highS: 2, text: 'a text', advice: 'an advice', run: 3, spansS: [[1, 4.5]], prefixes: ['x'], rows: [7, 9]
       }],
-      path: [
+      path: { path: [
         { kind: 'task', startS: 1, stopS: 2, prefix: 'x', row: 7 }, { kind: 'wait', startS: 2, stopS: 2.5, cause: 'queue' },
         { kind: 'task', startS: 2.5, stopS: 4, prefix: 'y', row: null }
-      ]
+      ] }
     }
   });
 });
 
 it('reads that there is nothing to say, and when to ask again', () => {
   expect([decodeExplained({ explanation: null, reason: 'these computes still run' }), decodeExplained({ wait_s: 2.5 })]).toEqual([{ kind: 'none', reason: 'these computes still run' }, { kind: 'later', waitS: 2.5 }]);
+});
+
+it('reads why the path is not told', () => {
+  const explained = decodeExplained(reply({ path: { reason: 'it has 40,000 steps' } }));
+  expect(explained.kind === 'explained' && explained.explanation.path).toEqual({ reason: 'it has 40,000 steps' });
 });
 
 describe('refuses', () => {
@@ -40,7 +45,7 @@ describe('refuses', () => {
     ['a row that is none', reply({ findings: [{ ...FINDING, rows: [-1] }] }), 'reply.explanation.findings[0].rows[0] must be a whole number, 0 or more, got -1'],
     ['a span without end', reply({ findings: [{ ...FINDING, spans_s: [[1]] }] }), 'reply.explanation.findings[0].spans_s[0] must be an array of 2, got an array of 1'],
     ['nothing to say without a reason', { explanation: null }, 'reply.reason must be a string, got undefined'],
-    ['a path of too many steps', reply({ path: { ...PATH, steps: new Array(100_001).fill([1, 'queue']) } }), 'reply.explanation.path.steps must be an array of at most 100000, got an array of 100001'],
+    ['a path of too many steps', reply({ path: { ...PATH, steps: new Array(30_001).fill([1, 'queue']) } }), 'reply.explanation.path.steps must be an array of at most 30000, got an array of 30001'],
     ['a step of nothing', reply({ path: { ...PATH, steps: [[1]] } }), 'reply.explanation.path.steps[0] must be when it ended and what it was, got an array of 1']
   ])('%s', (_, data, message) => {
     expect(() => decodeExplained(data)).toThrow(message);

@@ -52,7 +52,7 @@ _FELT_S = 0.1
 _MANY_BYTES = 50e6
 _GOOD_PART = 0.2
 _MOST_BAD = 10
-MAX_EXPLAINED = 10_000
+MAX_EXPLAINED = 100_000
 """More tasks would take longer to explain than a person waits for a summary; 5 µs each."""
 
 

@@ -187,8 +187,8 @@ def pack_path(recording: RecordedData) -> PackedPath:
     if any(run.status == "running" for run in recording.runs):
         return {"reason": "these computes still ran"}
     path = path_for_page(recording, critical_path(recording), RowLinks(recording).rows_of)
-    if path is None:
-        return {"reason": "no Dask computation ran here"}
+    if "reason" in path:
+        return {"reason": str(path["reason"])}
     content = json.dumps(path, allow_nan=False, separators=(",", ":")).encode()
     packed = zlib.compress(content, _LINKS_LEVEL)
     if len(packed) > MAX_PATH_BYTES:

@@ -45,6 +45,9 @@ def test_where_it_is_left_out_it_says_why(monkeypatch: pytest.MonkeyPatch) -> No
         pack_path(recording_of([])),
         pack_path(recording_of(ROWS, runs=(run_of(0, n_tasks=3, stop_s=None, status="running"),))),
     ]
+    with monkeypatch.context() as few:
+        few.setattr("taskscope.analysis.display.page_explanation.MAX_STEPS", 2)
+        found.append(pack_path(recording))
     monkeypatch.setattr("taskscope.report.embed.MAX_PATH_BYTES", 10)
     found.append(pack_path(recording))
     monkeypatch.setattr("taskscope.report.embed.MAX_EXPLAINED", 2)
@@ -54,6 +57,10 @@ def test_where_it_is_left_out_it_says_why(monkeypatch: pytest.MonkeyPatch) -> No
         for reason in (
             "no Dask computation ran here",
             "these computes still ran",
+            (
+                "the critical path has 3 steps, a page is told one of at most 2;"
+                " recording.critical_path() has no such limit"
+            ),
             "it has too many steps for this page; recording.critical_path() has no such limit",
             "a page has it of at most 2 tasks, here are 3; recording.critical_path() has no such limit",
         )

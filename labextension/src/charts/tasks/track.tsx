@@ -1,5 +1,6 @@
 /** Tasks over time, a row for each thread: a track of lanes. */
 import type { Span } from '../../lib/span';
+import type { KnownPath } from '../../wire';
 import { runsOfOthers } from '../../wire';
 import type { Brush } from '../timeline/drawing/brush';
 import { bind } from '../timeline/keys';
@@ -41,7 +42,6 @@ import { SelectedTask, colourOf } from './selection/selected';
 import { TASKS_CSS } from './style';
 import { laneTable, prefixTable, taskTable } from './tables';
 import type { Findings, MakeFindings } from './why/findings';
-import type { KnownPath } from './why/path';
 import { emptyText, labelText, stateText, tipOf } from './words';
 
 const MAX_LEGEND = 60;

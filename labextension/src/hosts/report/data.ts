@@ -2,7 +2,7 @@
 import type { ClusterCharts } from '../../charts/tracks';
 import type { AskLinks, ClusterStore } from '../../store';
 import { TaskStore } from '../../store';
-import type { KnownPath } from '../../charts/tasks/why/path';
+import type { KnownPath } from '../../wire';
 import { Field, PageStream, WireError, decodePath } from '../../wire';
 import { appendAll } from '../recorded';
 import { type LinksOfRow, readLinks } from './links';
@@ -40,7 +40,7 @@ async function readPath({ reason, data, bytes }: Record<string, unknown>): Promi
   }
   try {
     const json: unknown = JSON.parse(new TextDecoder().decode(await unpack(data, bytes, 'data.path')));
-    return { path: decodePath(new Field(json, 'data.path')) };
+    return decodePath(new Field(json, 'data.path'));
   } catch (error) {
     reportError(error);
     return null;

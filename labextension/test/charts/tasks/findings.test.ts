@@ -31,10 +31,10 @@ const FINDING: Finding = {
 const EXPLANATION: Explanation = {
   makespanS: 10,
   findings: [FINDING, { ...FINDING, cause: 'client-gaps', lowS: 1, run: null, prefixes: [], rows: [], spansS: [[5, 6]] }],
-  path: [
+  path: { path: [
     { kind: 'task', startS: 0, stopS: 5, prefix: 'inc', row: 0 }, { kind: 'wait', startS: 5, stopS: 6, cause: 'queue' },
     { kind: 'task', startS: 6, stopS: 10, prefix: 'inc', row: 1 }
-  ]
+  ] }
 };
 const OVER = smallRun({ startS: 0, stopS: 10, status: 'finished' });
 

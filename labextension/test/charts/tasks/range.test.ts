@@ -4,7 +4,6 @@ import { activitiesIn, rangeLines, residentIn } from '../../../src/charts/cluste
 import type { RangeNumbers } from '../../../src/charts/tasks/range/numbers';
 import { numbersOf } from '../../../src/charts/tasks/range/numbers';
 import { Folding, LaneList } from '../../../src/charts/tasks/rows';
-import type { KnownPath } from '../../../src/charts/tasks/why/path';
 import { findingsOf } from '../../../src/charts/tasks/why/findings';
 import type { Scene } from '../../../src/charts/tasks/scene';
 import { sceneOf } from '../../../src/charts/tasks/scene';
@@ -15,7 +14,7 @@ import type { Span } from '../../../src/lib/span';
 import { english } from '../../../src/lib/translate';
 import type { RunWindow } from '../../../src/store';
 import { ALL_RUNS, ClusterStore, HeldMoments, TaskStore } from '../../../src/store';
-import type { Batch, CriticalPath, Explained } from '../../../src/wire';
+import type { Batch, CriticalPath, Explained, KnownPath } from '../../../src/wire';
 import type { Row } from '../../store/rows';
 import { batchOf } from '../../store/rows';
 import { heldColumns, resourceColumns } from '../../store/series';
@@ -254,7 +253,7 @@ describe('a person', () => {
     const { panel, press } = mounted(['tasks'], { findings });
     press('x');
     const before = panel()[4];
-    answer({ kind: 'explained', explanation: { makespanS: 10, findings: [], path: PATH } });
+    answer({ kind: 'explained', explanation: { makespanS: 10, findings: [], path: { path: PATH } } });
     await vi.advanceTimersByTimeAsync(50);
     expect([before, panel()[4], panel()[6]]).toEqual([
       'Who was on the longest chain is not known: the kernel has not answered yet.',

@@ -10,9 +10,13 @@ from numpy.typing import NDArray
 from taskscope.analysis.explain.critical_path import CriticalPath, critical_path
 from taskscope.analysis.explain.finding import Explanation, Finding
 from taskscope.analysis.explain.places import place_of
+from taskscope.analysis.quantities import format_count
 from taskscope.model.recording import RecordedData
 
-__all__ = ["RowsOf", "explanation_for_page", "path_for_page"]
+__all__ = ["MAX_STEPS", "RowsOf", "explanation_for_page", "path_for_page"]
+
+MAX_STEPS = 30_000
+"""Most steps of a path that a page is told; of more, text would take a second to make, and a page to read."""
 
 RowsOf = Callable[[int, NDArray[np.int32]], Mapping[int, int]]
 """Tells the rows by which a page knows tasks of a compute, by their numbers, as far as it has them."""
@@ -32,15 +36,20 @@ def explanation_for_page(
 
 def path_for_page(
     recording: RecordedData, path: CriticalPath, rows_of: RowsOf, zero_s: float = 0.0
-) -> Mapping[str, object] | None:
-    """Return when the path began, and of each step when it ended and what it was; None where there is none.
+) -> Mapping[str, object]:
+    """Return when the path began, and of each step when it ended and what it was; or the reason why not.
 
     That is prefix and row of a task (None: the page has no row of it), and the cause of a wait; times are
     moved by `zero_s`.
     """
     steps = path.steps
     if not steps:
-        return None
+        return {"reason": "no Dask computation ran here"}
+    if len(steps) > MAX_STEPS:
+        return {
+            "reason": f"the critical path has {format_count(len(steps))} steps, a page is told one of at "
+            f"most {format_count(MAX_STEPS)}; recording.critical_path() has no such limit"
+        }
     rows = _rows(recording, path, rows_of)
     return {
         "start_s": zero_s + steps[0].start_s,
@@ -67,7 +76,7 @@ def _finding(
     recording: RecordedData, path: CriticalPath, finding: Finding, rows_of: RowsOf
 ) -> Mapping[str, object]:
     place = place_of(recording, path, finding)
-    rows = (row for run, tasks in place.tasks.items() for row in rows_of(run, tasks).values())
+    rows = [row for run, tasks in place.tasks.items() for row in rows_of(run, tasks).values()]
     return {
         "cause": finding.cause,
         "worth_s": finding.worth_s,
@@ -78,5 +87,5 @@ def _finding(
         "run": place.run,
         "spans_s": [list(span) for span in place.spans_s],
         "prefixes": list(place.prefixes),
-        "rows": sorted(rows),
+        "rows": sorted(rows) if len(rows) <= MAX_STEPS else [],
     }

@@ -31,6 +31,7 @@ _HANDED_OVER = 0.25
 _MOSTLY = 0.7
 _WHOLE_S = 0.1
 """How long a task should take: what the advice says."""
+_NEARLY_ALL = 0.98
 _MAX_NAMED = 100
 """Most tasks that evidence names by their numbers in the graph."""
 _IDLE = 0.25
@@ -294,10 +295,13 @@ def stragglers(known: Evidence, work: Workload) -> Iterator[Finding]:
     if not is_late.any() or work.load.is_lock_bound:
         return
     worth_s = known.saved_anew_s(work, np.where(is_late, usual, work.seconds))
-    n, late_s = int(is_late.sum()), float(work.seconds[is_late].sum())
     late = np.flatnonzero(is_late)
-    worst = late[np.argsort(-work.seconds[late], kind="stable")[:_MAX_NAMED]]
-    names = known.most(work.prefix[is_late], work.seconds[is_late])
+    late = late[np.argsort(-work.seconds[late], kind="stable")]
+    # Beside one of a second another one of ten milliseconds is not worth a word.
+    until_s = np.cumsum(work.seconds[late])
+    late = late[: 1 + int(np.searchsorted(until_s, _NEARLY_ALL * until_s[-1]))]
+    n, late_s, worst = len(late), float(work.seconds[late].sum()), late[:_MAX_NAMED]
+    names = known.most(work.prefix[late], work.seconds[late])
     yield measured(
         "stragglers",
         worth_s,

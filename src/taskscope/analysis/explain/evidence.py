@@ -17,6 +17,8 @@ from taskscope.model.recording import RecordedData
 __all__ = ["Evidence", "Usual", "listed", "usual_of"]
 
 _STRAGGLER = 3.0
+_FEW = 0.1
+_LEAST_S = 1e-3
 _MIN_LIKE = 8
 
 
@@ -33,14 +35,21 @@ def usual_of(work: Workload) -> Usual:
     is_late = np.zeros(len(usual), bool)
     for prefix in np.unique(work.prefix).tolist():
         mine = np.flatnonzero(work.prefix == prefix)
-        median_s = float(np.median(work.seconds[mine]))
-        # Not those that only had to wait longer for a core than their like.
-        late = np.ones(len(mine), bool)
-        for took in (work.seconds[mine], work.takes_s[mine]):
-            late &= took > max(_STRAGGLER * float(np.median(took)), 1e-3)
-        if len(mine) >= _MIN_LIKE and late.sum() <= 0.1 * len(mine):
-            usual[mine], is_late[mine] = median_s, late
+        if len(mine) >= _MIN_LIKE:
+            usual[mine] = float(np.median(work.seconds[mine]))
+            # Not those that only had to wait longer for a core than their like.
+            is_late[mine] = _few_late(work.seconds[mine]) & _few_late(work.takes_s[mine])
     return Usual(usual, is_late)
+
+
+def _few_late(took_s: NDArray[np.float64]) -> NDArray[np.bool_]:
+    """Say which few took far longer than the median; where many did, which took far longer than any other."""
+    late: NDArray[np.bool_] = took_s > max(_STRAGGLER * float(np.median(took_s)), _LEAST_S)
+    n_few = int(_FEW * len(took_s))
+    if late.sum() > n_few:
+        n_few = max(n_few, 1)
+        late &= took_s > _STRAGGLER * float(np.sort(took_s)[-1 - n_few])
+    return late
 
 
 @dataclass(frozen=True, slots=True, eq=False)

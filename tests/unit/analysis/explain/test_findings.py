@@ -273,6 +273,23 @@ def test_a_task_that_only_lacked_a_core_is_no_straggler() -> None:
     assert causes([0.25] * 31 + [8.0]) == ["stragglers"]
 
 
+@pytest.mark.parametrize(
+    ("took_s", "n_late"),
+    [
+        ([0.25] * 14 + [1.0, 8.0], 1),
+        ([0.25] * 13 + [1.0, 1.0, 8.0], 1),
+        ([0.25] * 14 + [7.0, 8.0], None),
+        ([0.25] * 30 + [7.0, 8.0], 2),
+        ([0.25] * 31 + [0.8, 64.0], 1),
+    ],
+)
+def test_where_more_than_a_tenth_is_slow_the_straggler_is_what_took_far_longer_than_any_other(
+    took_s: list[float], n_late: int | None
+) -> None:
+    of = [f.evidence["n_tasks"] for f in filled(took_s, 4).explain().findings if f.cause == "stragglers"]
+    assert of == ([] if n_late is None else [n_late])
+
+
 def test_nothing_is_said_of_waits_in_less_than_counts_can_tell() -> None:
     assert not filled([0.0625] * 4, 2, cpu=0.25).explain().findings
     assert [f.cause for f in filled([0.25] * 4, 2, cpu=0.25).explain().findings] == ["waiting"]

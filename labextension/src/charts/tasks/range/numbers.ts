@@ -3,9 +3,10 @@ import { lowerBound, upperBound } from '../../../lib/search';
 import type { Span } from '../../../lib/span';
 import { clamp, widthS } from '../../../lib/span';
 import type { HeldMoments, RunRange, RunWindow, TaskStore } from '../../../store';
+import type { KnownPath } from '../../../wire';
 import { isOnCluster } from '../../../wire';
 import type { Scene } from '../scene';
-import type { KnownPath, PathSums } from '../why/path';
+import type { PathSums } from '../why/path';
 import { sumsOf } from '../why/path';
 
 /** Tasks of one type. */

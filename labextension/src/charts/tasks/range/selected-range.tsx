@@ -7,7 +7,7 @@ import type { TrackContext } from '../../timeline/track';
 import type { ComponentChildren } from '../../ui/render';
 import type { LaneLayer } from '../lane-layer';
 import type { Scene } from '../scene';
-import type { KnownPath } from '../why/path';
+import type { KnownPath } from '../../../wire';
 import type { RangeNumbers } from './numbers';
 import { numbersOf } from './numbers';
 import type { RangeText } from './panel';

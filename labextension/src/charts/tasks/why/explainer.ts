@@ -2,9 +2,8 @@
 import { formatDuration } from '../../../lib/format';
 import type { TranslationBundle } from '../../../lib/translate';
 import type { RunWindow, TaskStore } from '../../../store';
-import type { Explained, Explanation } from '../../../wire';
+import type { Explained, Explanation, KnownPath } from '../../../wire';
 import { isOfOthers } from '../../../wire';
-import type { KnownPath } from './path';
 
 const MAX_WAIT_S = 600;
 
@@ -72,9 +71,8 @@ export class Explainer {
       return;
     }
     if (heard.kind === 'explained') {
-      const { path } = heard.explanation;
       this.explanation = heard.explanation;
-      this.path = path === null ? { reason: this._trans.__('these computes have none') } : { path };
+      this.path = heard.explanation.path;
     } else {
       const { _trans: trans } = this;
       this.path = { reason: heard.kind === 'none' ? heard.reason : trans.__('the kernel rests: it is asked again in %1', formatDuration(heard.waitS)) };

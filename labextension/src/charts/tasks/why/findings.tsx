@@ -2,7 +2,7 @@
 import { printable } from '../../../lib/format';
 import type { TranslationBundle } from '../../../lib/translate';
 import type { RunWindow, TaskStore } from '../../../store';
-import type { Explanation, Finding } from '../../../wire';
+import type { Explanation, Finding, KnownPath } from '../../../wire';
 import type { Keeper } from '../../ui/keeping';
 import type { ComponentChildren } from '../../ui/render';
 import type { ButtonSpec } from '../../ui/toolbar';
@@ -10,7 +10,6 @@ import type { Picture } from '../scene';
 import type { Evidence } from './evidence';
 import { evidenceOf, evidenceOfPath } from './evidence';
 import { Explainer } from './explainer';
-import type { KnownPath } from './path';
 import { paintEvidence } from './paint';
 import { FINDINGS_CSS } from './style';
 import { adviceParts, causeTitle, countText, pathText, worthText } from './words';
@@ -168,7 +167,7 @@ export class Findings {
       return null;
     }
     if (lit === 'path') {
-      return explanation.path === null ? null : evidenceOfPath(this.host.store, this.#window, explanation.path);
+      return 'path' in explanation.path ? evidenceOfPath(this.host.store, this.#window, explanation.path.path) : null;
     }
     const finding = explanation.findings[lit];
     return finding === undefined ? null : evidenceOf(this.host.store, this.#window, finding);

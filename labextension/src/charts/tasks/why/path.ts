@@ -2,9 +2,6 @@
 import type { Span } from '../../../lib/span';
 import type { CriticalPath } from '../../../wire';
 
-/** The path of what is shown, or why it is not known. */
-export type KnownPath = { readonly path: CriticalPath } | { readonly reason: string };
-
 export interface PathSums {
   readonly nTasks: number;
   readonly taskS: number;

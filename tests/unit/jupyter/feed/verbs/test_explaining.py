@@ -79,6 +79,19 @@ def test_an_answer_has_findings_and_the_path_by_rows_and_times_of_the_page(world
     assert min(rows.values()) >= 6, f"the first six rows are of compute {before.run}"
 
 
+def test_a_path_of_very_many_steps_is_not_told_and_neither_are_its_tasks_one_by_one(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    log = world.chain()
+    monkeypatch.setattr("taskscope.analysis.display.page_explanation.MAX_STEPS", 4)
+    answer = world.ask(log.run)["explanation"]
+    assert answer["path"] == {
+        "reason": "the critical path has 5 steps, a page is told one of at most 4;"
+        " recording.critical_path() has no such limit"
+    }
+    assert [(finding["cause"], finding["rows"]) for finding in answer["findings"]] == [("long-chain", [])]
+
+
 def test_time_between_computes_is_where_it_was(world: World) -> None:
     first = world.chain()
     last = begin_run(world.session.recorder, {"z-1": ()})
