@@ -17,6 +17,7 @@ import taskscope
 from taskscope.recording import Recording
 from taskscope.report import result_html
 from taskscope.report.page import chart_page
+from tests.browser.harness.axe import violations_of_document
 from tests.support.files.hostile import ELEMENTS, hostile
 from tests.support.files.payloads import PAYLOADS
 from tests.support.recordings.spelled_out import recording_of, run_of
@@ -30,14 +31,6 @@ STACKS = stacks_of(
         Sample((), prefix="work", count=200, seconds=2.0, start_s=2.0),
     ]
 )
-AXE = Path(__file__).parents[3] / "node_modules" / "axe-core" / "axe.min.js"
-# Landmarks and headings are the notebook's, whose part a result is; frames are looked at one by one.
-RUN_AXE = """async () => {
-  const rules = { region: { enabled: false }, 'page-has-heading-one': { enabled: false },
-                  'landmark-one-main': { enabled: false }, 'html-has-lang': { enabled: window !== top } };
-  const found = await axe.run(document, { rules, iframes: false });
-  return found.violations.map(v => [v.id, v.nodes.map(n => n.html.slice(0, 200) + ' ' + n.failureSummary)]);
-}"""
 
 
 @contextmanager
@@ -155,10 +148,7 @@ def test_neither_page_nor_static_result_violates_a_rule_of_axe(
             chart.press("r")
             card = page.frames[-1].locator(".tsk-gantt-card")
             expect(card.get_by_role("list", name="Depends on 1 task").get_by_role("button")).to_have_count(1)
-            # Evaluated by the debugger: the page's policy lets no script in.
-            for frame in page.frames:
-                frame.evaluate(AXE.read_text("utf-8"))
-            found = [violation for frame in page.frames for violation in frame.evaluate(RUN_AXE)]
+            found = violations_of_document(page)
             assert (theme, [f"{name}: {nodes}" for name, nodes in found], said) == (theme, [], [])
 
 

@@ -9,6 +9,7 @@ from playwright.sync_api import Locator, expect
 
 from tests.browser.cells.test_badge import badge, charts
 from tests.browser.charts.test_gantt import COUNT
+from tests.browser.harness.axe import violations
 from tests.browser.harness.lab_page import LabPage, use_theme
 from tests.browser.workloads import LOAD
 
@@ -32,6 +33,13 @@ FAILED = """try:
     dask.threaded.get({"a": (slow, 1), "b": (fail, "a")}, "b", num_workers=2)
 except ValueError:
     pass"""
+# A chain, and after the first of it a hundred thousand short tasks beside the others.
+MANY = """def nap(*_):
+    time.sleep(0.8)
+    return ""
+chain = {("link", i): (nap, ("link", i - 1)) for i in range(1, 30)} | {("link", 0): (nap,)}
+short = {("short", i): (len, ("link", 0)) for i in range(100_000 - 30)}
+_ = dask.threaded.get(chain | short, [("link", 29), *short], num_workers=4)"""
 OTHERS = [196, 202, 209]
 """The shade of bars that step back, on light ground."""
 
@@ -129,6 +137,35 @@ def test_below_a_cell_findings_are_one_line_that_unfolds(lab: LabPage, shots: Pa
     card.click()
     expect(card.get_by_role("button")).to_have_attribute("aria-pressed", "true")
     view.screenshot(path=shots / "findings-unfolded.png")
+
+
+def test_they_come_of_a_hundred_thousand_tasks_and_violate_no_rule(lab: LabPage, shots: Path) -> None:
+    lab.page.set_viewport_size({"width": 1400, "height": 1400})
+    lab.open(LOAD, "display(Dashboard(more_charts=True))", MANY)
+    for cell in range(3):
+        lab.run_cell(cell)
+    lanes = lab.page.locator(".tsk-dashboard > .tsk-gantt")
+    card = lanes.get_by_role("group", name="Findings").get_by_role("button", name="Long chain")
+    expect(card).to_be_visible()
+    card.click()
+    expect(card).to_have_attribute("aria-pressed", "true")
+    lab.page.wait_for_function(f"({COUNT})({OTHERS}) > 100")
+    shoot(lab, lab.page.locator(".tsk-dashboard"), shots, "findings-many-lit")
+    lanes.locator("canvas").press("c")
+    # How many of the short tasks were handed over one after the other is up to the machine.
+    expect(lanes.locator(".tsk-findings-path")).to_have_text(
+        re.compile(
+            r"critical path: [\d,]+ tasks, [23]\d(\.\d+)? s( · waits: .*)?"
+            r"|the critical path is not known: the critical path has [\d,]+ steps, a page is told one of at most"
+            r" 30,000; recording\.critical_path\(\) has no such limit"
+        )
+    )
+    expect(card).to_have_attribute("aria-pressed", "false")
+    shoot(lab, lanes, shots, "findings-many-path")
+    found = {"light": violations(lab.page)}
+    use_theme(lab.page, "dark")
+    found["dark"] = violations(lab.page)
+    assert found == {"light": [], "dark": []}
 
 
 def test_where_nothing_can_be_said_there_is_no_box(lab: LabPage) -> None:

@@ -6,8 +6,9 @@ from pathlib import Path
 
 from playwright.sync_api import Locator, expect
 
+from tests.browser.harness.axe import violations
 from tests.browser.harness.lab_page import LabPage, use_theme
-from tests.browser.pages.test_accessibility import THEMES, violations
+from tests.browser.pages.test_accessibility import THEMES
 from tests.browser.workloads import LOAD
 
 WORK = """
@@ -53,7 +54,7 @@ def test_it_grows_while_the_cell_runs_and_is_driven_by_keys_and_pointer(lab: Lab
     expect(still.locator("table tbody tr").first).to_contain_text("until")
     for theme in THEMES:
         use_theme(lab.page, theme)
-        assert violations(lab) == [], theme
+        assert violations(lab.page) == [], theme
         lab.page.screenshot(path=shots / f"flame-{theme}.png")
 
 

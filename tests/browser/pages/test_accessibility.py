@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
 import pytest
 from playwright.sync_api import expect
 
 from tests.browser.charts.test_findings import CHAIN
+from tests.browser.harness.axe import violations
 from tests.browser.harness.lab_page import LabPage, use_theme
 from tests.browser.workloads import LOAD
 
-AXE = Path(__file__).parents[3] / "node_modules" / "axe-core" / "axe.min.js"
 THEMES = ("light", "dark")
 SHOW_EACH = """
 live = [kind() for kind in (ProgressWidget, GanttWidget, ResourceWidget, CacheWidget)]
@@ -22,12 +22,6 @@ for w in live: display(w)
 # The threads of the interrupted compute are those of the next one.
 FREED = "gate.set(); _ = in_groups(11, 2)"
 BRIEF = "live[-1].more_charts = False"
-# What is around our elements is JupyterLab's, and one element of a page cannot have landmarks of a page.
-RUN_AXE = """async () => {
-  const found = await axe.run({ include: ['.tsk-widget'] }, { rules: { region: { enabled: false } } });
-  const told = node => node.html.slice(0, 200) + ' ' + node.failureSummary;
-  return found.violations.map(violation => [violation.id, violation.nodes.map(told)]);
-}"""
 
 
 # Whether every canvas that is seen has a dark corner, or a light one.
@@ -38,17 +32,10 @@ PAINTED = """dark => [...document.querySelectorAll('.tsk-chart canvas')].every(c
 })"""
 
 
-def violations(lab: LabPage) -> list[Any]:
-    if not lab.page.evaluate("() => 'axe' in window"):
-        lab.page.add_script_tag(path=AXE)
-    found: list[Any] = lab.page.evaluate(RUN_AXE)
-    return found
-
-
 def _violations_in_brief(lab: LabPage) -> list[str]:
     lab.run_cell(5)
     expect(lab.page.get_by_role("button", name="More charts")).to_be_visible()
-    return violations(lab)
+    return violations(lab.page)
 
 
 @pytest.mark.parametrize("theme", THEMES)
@@ -59,28 +46,28 @@ def test_no_widget_in_any_state_violates_a_rule(lab: LabPage, shots: Path, theme
     lab.run_cell(1)
     states = lab.page.locator(".tsk-progress-state")
     expect(states).to_have_text(["Waiting for a Dask compute"] * 2)
-    found = {"waiting": violations(lab)}
+    found = {"waiting": violations(lab.page)}
     lab.start_cell(2)
     expect(states).to_have_text(["Running"] * 2)
-    found["running"] = violations(lab)
+    found["running"] = violations(lab.page)
     lab.page.screenshot(path=shots / f"axe-running-{theme}.png")
     lab.page.get_by_role("button", name="Stop", exact=True).first.click()
     lab.wait_cell(2)
     expect(states).to_have_text(["Interrupted"] * 2)
-    found["interrupted"] = violations(lab)
+    found["interrupted"] = violations(lab.page)
     lab.run_cell(3)
     expect(lab.page.get_by_role("button", name="Show 3 more task types")).to_have_count(2)
-    found["many groups"] = violations(lab)
+    found["many groups"] = violations(lab.page)
     lab.start_cell(4)
     lab.wait_cell(4)
     lab.wait_feed("!feed.active")
-    found["failed"] = violations(lab)
+    found["failed"] = violations(lab.page)
     found["brief"] = _violations_in_brief(lab)
     lab.page.screenshot(path=shots / f"axe-failed-{theme}.png")
     lab.restart_kernel()
     former = "kernel restarted: this is what was there before"
     expect(lab.page.locator(".tsk-note:visible")).to_have_text([former] * 5)
-    found["restarted"] = violations(lab)
+    found["restarted"] = violations(lab.page)
     # One line a violation, so that a red test says it all.
     assert [f"{state}: {violation}" for state in found for violation in found[state]] == []
 
@@ -95,16 +82,16 @@ def test_neither_findings_nor_a_selected_time_violates_a_rule(lab: LabPage, shot
     lanes = lab.page.locator(".tsk-dashboard > .tsk-gantt")
     card = lanes.get_by_role("group", name="Findings").get_by_role("button", name="Long chain")
     expect(card).to_be_visible()
-    found = {"findings": violations(lab)}
+    found = {"findings": violations(lab.page)}
     card.click()
     expect(card).to_have_attribute("aria-pressed", "true")
-    found["lit"] = violations(lab)
+    found["lit"] = violations(lab.page)
     lanes.locator("canvas").press("c")
     expect(lanes.locator(".tsk-findings-path")).to_be_visible()
-    found["path"] = violations(lab)
+    found["path"] = violations(lab.page)
     lanes.locator("canvas").press("x")
     expect(lanes.get_by_role("region", name="Selected time range")).to_be_visible()
-    found["range"] = violations(lab)
+    found["range"] = violations(lab.page)
     lanes.screenshot(path=shots / f"axe-range-{theme}.png")
     assert [f"{state}: {violation}" for state in found for violation in found[state]] == []
 

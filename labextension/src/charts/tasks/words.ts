@@ -73,7 +73,10 @@ export function emptyText(store: TaskStore, scene: Scene | null, cleared: boolea
   if (scene === null && cleared) {
     return trans.__('cleared: waiting for the next compute');
   }
-  if (scene === null || scene.growing) {
+  if (scene === null) {
+    return trans.__('run something with Dask, and its tasks appear here');
+  }
+  if (scene.growing) {
     return trans.__('waiting for the first task');
   }
   return store.missing > 0 ? trans.__('all tasks of this compute were dropped') : trans.__('no tasks');

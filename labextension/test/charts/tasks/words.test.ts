@@ -233,7 +233,7 @@ describe('state line', () => {
     store.append(batchOf([], { seq: 0, first: 5, dropped: 5, ...ended }));
     said.push(say());
     expect(said).toEqual([
-      'waiting for the first task', 'waiting for the first task', 'no tasks', 'all tasks of this compute were dropped'
+      'run something with Dask, and its tasks appear here', 'waiting for the first task', 'no tasks', 'all tasks of this compute were dropped'
     ]);
   });
 });

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,6 +30,7 @@ __all__ = [
 _SHORT_S = 2e-3
 _HANDED_OVER = 0.25
 _MOSTLY = 0.7
+_MOST = 0.5
 _WHOLE_S = 0.1
 """How long a task should take: what the advice says."""
 _NEARLY_ALL = 0.98
@@ -252,41 +254,57 @@ def _is_counted_elsewhere(known: Evidence, work: Workload) -> bool:
 
 
 def short_tasks(known: Evidence, work: Workload) -> Iterator[Finding]:
-    """Say that handing over tasks took much of the time that workers had for them."""
-    mean_s, lag_s = float(work.seconds.mean()), float(work.lag_s.sum())
+    """Say that handing over short tasks took much of the time that workers had for them."""
+    is_short = (_means(work.prefix, work.seconds) <= _SHORT_S)[work.prefix]
+    # Few of them beside longer ones cost nothing.
+    is_short |= is_short.sum() < _MANY_TASKS
+    n_short, short_s = int(is_short.sum()), float(work.seconds[is_short].sum())
+    lag_s = float(work.lag_s[is_short].sum())
     # Of few tasks it is the start of workers.
-    ordering_s = work.n_workers * work.outside_s if len(work.seconds) >= _MANY_TASKS else 0.0
-    handing_s = (lag_s + ordering_s) / len(work.seconds)
+    ordering_s = work.n_workers * work.outside_s * n_short / len(is_short) if n_short >= _MANY_TASKS else 0.0
+    mean_s, handing_s = short_s / n_short, (lag_s + ordering_s) / n_short
     if mean_s > _SHORT_S or handing_s < _HANDED_OVER * (handing_s + mean_s) or work.load.is_lock_bound:
         return
     # Fewer tasks are also sooner in order, and their results sooner together.
-    fewer = 1 - max(float(work.seconds.sum()) / _WHOLE_S, work.n_workers) / len(work.seconds)
-    worth_s = known.handed_over_s(work, _alone_s(work)) + max(fewer, 0.0) * work.outside_s
+    n_left = max(short_s / _WHOLE_S, work.n_workers)
+    fewer = max(n_short - n_left, 0.0) / len(is_short)
+    worth_s = known.handed_over_s(work, is_short, _alone_s(work)) + fewer * work.outside_s
+    names = known.most(work.prefix[is_short], work.lag_s[is_short])
+    which = "tasks" if is_short.all() else f"{format_count(n_short)} tasks of {listed(names)}"
     yield measured(
         "short-tasks",
         worth_s,
-        f"tasks took {format_duration(mean_s)} each; workers waited {format_duration(handing_s)} for each "
+        f"{which} took {format_duration(mean_s)} each; workers waited {format_duration(handing_s)} for each "
         "to be put in order and handed over",
         "use larger chunks or partitions, or put several calls into one task: 100 ms or more each",
         {
             "run": work.run.run,
-            "n_tasks": len(work.seconds),
+            "n_tasks": n_short,
             "mean_task_s": mean_s,
             "handing_over_s": lag_s,
             "outside_s": work.outside_s,
+            "prefixes": names,
         },
     )
+
+
+def _means(prefix: NDArray[np.int64], values: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the mean of each prefix, by its number."""
+    means: NDArray[np.float64] = np.bincount(prefix, values) / np.maximum(np.bincount(prefix), 1)
+    return means
 
 
 def _alone_s(work: Workload) -> NDArray[np.float64]:
     """Return how long short tasks take that need not wait for the interpreter's lock, in seconds.
 
-    Where most of them had a core all the time, who had none for once was held up by the threads that hand
-    tasks over.
+    Where most tasks of a prefix had a core all the time, who had none for once was held up by the threads
+    that hand tasks over.
     """
+    if not work.load.has_lock:
+        return work.seconds
     cpu_s = on_core_s(work.seconds, work.cpu_s)
-    waits_seldom = work.load.has_lock and np.median(cpu_s / np.maximum(work.seconds, 1e-9)) >= _MOSTLY
-    return cpu_s if waits_seldom else work.seconds
+    had_core = _means(work.prefix, (cpu_s >= _MOSTLY * work.seconds).astype(np.float64))
+    return np.where(had_core[work.prefix] >= _MOST, cpu_s, work.seconds)
 
 
 def stragglers(known: Evidence, work: Workload) -> Iterator[Finding]:
@@ -320,14 +338,16 @@ def stragglers(known: Evidence, work: Workload) -> Iterator[Finding]:
 
 def few_tasks_or_long_chain(known: Evidence, work: Workload) -> Iterator[Finding]:
     """Say that workers had nothing to do, for lack of tasks that could run."""
-    # If nobody else had used the cores, would workers be idle still?
+    # If nobody else had used the cores, and no task had taken longer than its like: are workers idle still?
+    usual, is_late = known.usual[work.run.run]
     calm = work.undisturbed()
-    takes = calm.seconds
+    takes = np.where(is_late, np.minimum(usual, calm.seconds), calm.seconds)
+    calm = replace(calm, seconds=takes)
     work_s, chain_s = float(takes.sum()) / work.n_workers, longest_chain_s(calm)
     in_tasks_s = max(replayed_s(calm) - work.outside_s, 1e-9)
     idle_s = (in_tasks_s - work_s) * work.n_workers
     is_idle = work.n_workers > 1 and 1 - work_s / in_tasks_s >= _IDLE
-    if not is_idle or work.load.is_lock_bound or known.usual[work.run.run].is_late.any():
+    if not is_idle or work.load.is_lock_bound:
         return
     least_s = work.outside_s + float(work.seconds.sum()) / work.n_workers
     worth_s = max(known.base_s[work.run.run] - least_s, 0.0)

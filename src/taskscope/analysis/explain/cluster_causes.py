@@ -74,7 +74,7 @@ def serialization(known: Evidence) -> Iterator[Finding]:
     pools = [work for work in known.works if work.run.scheduler == "processes" and len(work.seconds)]
     # A pool is handed arguments and gives results where its tasks are short, too: that is another cause.
     between_s = sum(
-        known.handed_over_s(work)
+        known.handed_over_s(work, np.ones(len(work.seconds), bool))
         for work in pools
         if work.seconds.mean() > _BETWEEN_S and np.median(work.lag_s) > _BETWEEN_S
     )

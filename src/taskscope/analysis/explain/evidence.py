@@ -90,13 +90,16 @@ class Evidence:
         """Return the same where workers would then be given more, or less, than they were."""
         return max(self.saved_s(each, seconds) for each in (work, work.with_workers(work.n_workers)))
 
-    def handed_over_s(self, work: Workload, seconds: NDArray[np.float64] | None = None) -> float:
-        """Return how much shorter a compute is if tasks begin as soon as they can, or also take so long.
+    def handed_over_s(
+        self, work: Workload, at_once: NDArray[np.bool_], seconds: NDArray[np.float64] | None = None
+    ) -> float:
+        """Return how much shorter a compute is if these tasks begin as soon as they can, or all take so long.
 
         It is held against what was recorded, not against a replay: how waits that are left out would have
         come about when it is run again, does not matter.
         """
-        return max(work.recorded_s - replayed_s(replace(work, lag_s=np.zeros_like(work.lag_s)), seconds), 0.0)
+        without = replace(work, lag_s=np.where(at_once, 0.0, work.lag_s))
+        return max(work.recorded_s - replayed_s(without, seconds), 0.0)
 
     def waited_s(self, *causes: WaitCause) -> float:
         """Return how long the critical path waited for these."""

@@ -117,11 +117,18 @@ class Explanation:
         if self.reason is not None:
             return f"cannot say why, because {self.reason}"
         lines = [
-            f"{f.cause}: about {format_duration(f.worth_s)} of {format_duration(self.makespan_s)} "
-            f"({format_duration(f.low_s)} to {format_duration(f.high_s)})\n  {f.text}\n  {f.advice}"
+            f"{f.cause}: {_worth(f)} of {format_duration(self.makespan_s)}\n  {f.text}\n  {f.advice}"
             for f in self.findings
         ]
         return "\n".join(filter(None, [*lines, self.healthy, self.busy]))
+
+
+def _worth(finding: Finding) -> str:
+    """Return a price in words."""
+    if not finding.low_s:
+        return f"up to {format_duration(finding.worth_s)}"
+    band = f"{format_duration(finding.low_s)} to {format_duration(finding.high_s)}"
+    return f"about {format_duration(finding.worth_s)} ({band})"
 
 
 def measured(cause: Cause, worth_s: float, text: str, advice: str, evidence: Mapping[str, object]) -> Finding:

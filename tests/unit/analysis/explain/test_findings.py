@@ -447,7 +447,7 @@ def test_nothing_to_gain_is_an_answer() -> None:
 def test_a_finding_is_text_with_a_cure_and_plain_values() -> None:
     found = FAULTS["stragglers"][0].explain()
     assert str(found).splitlines() == [
-        "stragglers: about 7.75 s of 8.75 s (5.81 s to 8.75 s)",
+        "stragglers: about 7.75 s (5.81 s to 8.75 s) of 8.75 s",
         "  1 task of x took more than three times as long as their like, 8 s together",
         "  split what they work on evenly (rechunk, repartition), or look what is different about them",
     ]
@@ -465,3 +465,43 @@ def test_what_cannot_be_replayed_is_not_explained() -> None:
     assert str(recording.explain()) == (
         "cannot say why, because a compute did not finish: what was still to do is not known"
     )
+
+
+def of_two_lengths(n_long: int, n_short: int) -> Recording:
+    """Return a worker's short tasks of 2⁻¹⁰ s, each 2⁻¹⁰ s late, then long ones of a second that sleep."""
+    late_s = 2.0**-9
+    rows = [
+        Row(key=("short", i), start_s=(i + 0.5) * late_s, stop_s=(i + 1) * late_s, cpu_s=2.0**-10)
+        for i in range(n_short)
+    ]
+    at_s = n_short * late_s
+    rows += [Row(key=("long", i), start_s=at_s + i, stop_s=at_s + i + 1, cpu_s=0.0) for i in range(n_long)]
+    run = run_of(n_tasks=len(rows), n_workers=1, stop_s=at_s + n_long)
+    return recording_of(rows, [run])
+
+
+def test_of_short_tasks_beside_long_ones_only_the_short_ones_are_told_and_priced() -> None:
+    found = {f.cause: f for f in of_two_lengths(4, 1_024).explain().findings}["short-tasks"]
+    assert (found.evidence["n_tasks"], found.evidence["mean_task_s"]) == (1_024, 2.0**-10)
+    # Times are kept in whole nanoseconds.
+    assert found.worth_s == pytest.approx(1.0, rel=1e-4)
+    assert found.text == (
+        "1,024 tasks of short took 977 µs each; "
+        "workers waited 977 µs for each to be put in order and handed over"
+    )
+
+
+def test_few_short_tasks_beside_long_ones_are_not_told() -> None:
+    assert "short-tasks" not in {f.cause for f in of_two_lengths(4, 999).explain().findings}
+
+
+def test_a_task_that_was_late_for_nothing_hides_no_chain() -> None:
+    """The chain takes 8 s; beside it one of eight tasks takes 5 ms where its like take one."""
+    rows = [Row(key=("x", i), start_s=float(i), stop_s=i + 1.0) for i in range(8)]
+    rows += [
+        Row(key=("y", i), lane=1, start_s=float(i), stop_s=i + (0.005 if i == 3 else 0.001)) for i in range(8)
+    ]
+    run = run_of(n_tasks=len(rows), stop_s=8.0, n_workers=2)
+    found = with_dependencies(rows, {i: [i - 1] for i in range(1, 8)}, [run]).explain()
+    assert [f.cause for f in found.findings] == ["long-chain"]
+    assert str(found).startswith("long-chain: up to 3.99 s of 8 s\n")
