@@ -135,6 +135,7 @@ function missing(tables: Tables, { graphs }: Keys, grew: boolean): string[] {
     stacks: tables.stacks.n + tables.open_stacks.n,
     activities: tables.activities.n,
     transfers: tables.transfers.n,
+    steals: tables.steals.n,
     workers: tables.worker_samples.n,
     resources: tables.resources.n
   };

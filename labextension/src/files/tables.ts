@@ -279,6 +279,20 @@ export const TABLES = {
       text: 'text'
     }
   },
+  steals: {
+    mode: 'append',
+    columns: {
+      time_s: 'f8',
+      run: 'int',
+      key: 'text',
+      from_worker: 'text',
+      to_worker: 'text',
+      outcome: 'int < 3',
+      cost_s: 'f8?',
+      from_occupancy_s: 'f8?',
+      to_occupancy_s: 'f8?'
+    }
+  },
   metrics: {
     mode: 'append',
     columns: {
@@ -422,5 +436,8 @@ export const CHOICES = {
   },
   transfers: {
     direction: ['incoming', 'outgoing']
+  },
+  steals: {
+    outcome: ['stolen', 'refused', 'rescheduled']
   }
 } as const;

@@ -115,7 +115,7 @@ it('gives tasks the CPU time that was told later than they, each row of one that
 it('names what is unknown of a file that ends early', async () => {
   const said = async (file: Uint8Array): Promise<string | null> => (await readRecording(file)).problem;
   const known = 'this file is not complete: it ends before part 3 is complete; what follows after that is missing';
-  const rest = 'activities, resources, stacks, transfers, workers';
+  const rest = 'activities, resources, stacks, steals, transfers, workers';
   const part = { ...GRAPH, columns: { ...GRAPH.columns, is_known: [0] } };
   expect(await said(fileOf([header(), HALF]))).toBe(`${known}; unknown in part or whole: ${rest}`);
   expect(await said(fileOf([GROWS, batch({ runs: RUN, graphs: part })]))).toBe(`${known}; unknown in part or whole: cache, dependencies`);

@@ -10,7 +10,7 @@ from typing import TypeAlias
 from taskscope.errors import OptionError
 from taskscope.model.keys import OTHERS_MARK, KeyBlock, others_prefix
 from taskscope.model.recording import RecordedData
-from taskscope.model.tables.activities import Transfer
+from taskscope.model.tables.activities import Steal, Transfer
 from taskscope.model.tables.columns import GraphColumns
 from taskscope.model.tables.records import Group, GroupTotal, Lane, Message, Run
 from taskscope.model.tables.stacks import Function, StackColumns
@@ -134,6 +134,15 @@ class Redaction:
             keys=tuple(map(self.name, transfer.keys)),
         )
 
+    def steal(self, steal: Steal) -> Steal:
+        """Return a steal without what must not leave."""
+        return replace(
+            steal,
+            key=self.name(steal.key),
+            from_worker=without_credentials(steal.from_worker),
+            to_worker=without_credentials(steal.to_worker),
+        )
+
     def metric(self, metric: Metric) -> Metric:
         """Return what was metered without what must not leave."""
         worker, prefix = without_credentials(metric.worker), self.prefix(metric.prefix)
@@ -197,6 +206,7 @@ def redacted(recording: RecordedData, *, redact: Redact = False) -> RecordedData
         workers=tuple(map(redaction.worker, recording.workers)),
         metrics=tuple(map(redaction.metric, recording.metrics)),
         transfers=tuple(map(redaction.transfer, recording.transfers)),
+        steals=tuple(map(redaction.steal, recording.steals)),
     )
 
 

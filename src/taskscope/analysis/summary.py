@@ -202,6 +202,8 @@ def _on_workers(workers: WorkersTotals) -> str:
         parts.append(f"{format_bytes(workers.transferred_bytes)} transferred")
     if workers.spilled_bytes:
         parts.append(f"up to {format_bytes(workers.spilled_bytes)} spilled by one")
+    if workers.n_stolen:
+        parts.append(f"{_counted(workers.n_stolen, 'task')} stolen from busier ones")
     if workers.n_lost:
         parts.append(f"{_counted(workers.n_lost, 'task')} lost with a worker")
     return ", ".join(parts)

@@ -326,12 +326,15 @@ class WorkersTotals:
         The most that any one worker had spilled.
     n_lost
         Executions that ended with their worker.
+    n_stolen
+        How often a task that waited on one worker went to another that had less to do.
     """
 
     peak: WorkerSample | None = None
     transferred_bytes: float | None = None
     spilled_bytes: float | None = None
     n_lost: int = 0
+    n_stolen: int = 0
 
     @property
     def peak_bytes(self) -> float | None:
@@ -351,6 +354,7 @@ def _measure_workers(recording: RecordedData) -> WorkersTotals:
         transferred_bytes=sum(moved) if moved or recording.workers else None,
         spilled_bytes=max(spilled, default=None),
         n_lost=int(np.count_nonzero(recording.tasks.status == LOST)) if peak or moved or spilled else 0,
+        n_stolen=sum(steal.outcome == "stolen" for steal in recording.steals),
     )
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 
-from taskscope.model.tables.activities import ACTIVITIES, ActivityRows, Transfer
+from taskscope.model.tables.activities import ACTIVITIES, ActivityRows, Steal, Transfer
 from taskscope.model.tables.columns import Measured, RowBlock
 from taskscope.model.tables.held import HeldRows
 from taskscope.model.tables.records import FLAGS, Group, Lane, Message, Run
@@ -88,6 +88,13 @@ _DECLARED = (
         "and by the one that sent it. Where workers do not give out their logs, there are the received ones "
         "only, without their bytes.",
         columns=_public(Transfer),
+    ),
+    Table(
+        name="steals",
+        meaning="One row for each task that a cluster's scheduler wanted to move from a worker where it "
+        "waited to one with less to do. Empty where the scheduler does not let itself be observed, and with "
+        '`transport="poll"`.',
+        columns=_public(Steal),
     ),
     Table(
         name="resources",

@@ -19,6 +19,7 @@ from taskscope.model.tables.activities import (
     FAILED_ATTEMPT,
     NO_ACTIVITIES,
     ActivityColumns,
+    Steal,
     Transfer,
 )
 from taskscope.model.tables.columns import GraphColumns, RowBlock, joined_measures
@@ -99,6 +100,8 @@ class RecordedData:
         What workers of a cluster did for tasks besides computing them.
     transfers
         What workers of a cluster logged of the data they sent to each other.
+    steals
+        Tasks that the scheduler of a cluster wanted to move from one worker to another.
     workers
         What workers of a cluster said of their CPU and memory.
     metrics
@@ -128,6 +131,7 @@ class RecordedData:
     stacks: StackColumns = NO_STACKS
     activities: ActivityColumns = NO_ACTIVITIES
     transfers: tuple[Transfer, ...] = ()
+    steals: tuple[Steal, ...] = ()
     workers: tuple[WorkerSample, ...] = ()
     metrics: tuple[Metric, ...] = ()
     holdings: HeldRows = NO_HELD
@@ -153,8 +157,8 @@ class RecordedData:
         Parameters
         ----------
         name
-            One of ``runs tasks activities transfers resources workers metrics cache holdings lines`` and
-            ``dependencies messages``.
+            One of ``runs tasks activities transfers steals resources workers metrics cache holdings`` and
+            ``lines dependencies messages``.
 
         Raises
         ------
@@ -172,8 +176,8 @@ class RecordedData:
         Parameters
         ----------
         name
-            One of ``runs tasks activities transfers resources workers metrics cache holdings lines`` and
-            ``dependencies messages``.
+            One of ``runs tasks activities transfers steals resources workers metrics cache holdings`` and
+            ``lines dependencies messages``.
 
         Raises
         ------
@@ -299,6 +303,10 @@ def _activity_keys(recording: RecordedData) -> NDArray[np.object_]:
 def _transfers(recording: RecordedData) -> Columns:
     logged = [*recording.transfers, *_unlogged(recording)]
     return _of_records(TABLES["transfers"].columns, logged, recording.zero_s)
+
+
+def _steals(recording: RecordedData) -> Columns:
+    return _of_records(TABLES["steals"].columns, recording.steals, recording.zero_s)
 
 
 def _unlogged(recording: RecordedData) -> Iterator[Transfer]:
@@ -445,6 +453,7 @@ _BUILDERS: Mapping[str, Callable[[RecordedData], Columns]] = {
     "tasks": _tasks,
     "activities": _activities,
     "transfers": _transfers,
+    "steals": _steals,
     "resources": _resources,
     "workers": _workers,
     "metrics": _metrics,

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Literal, TypeAlias, get_args
 
-from taskscope.model.tables.activities import ACTIVITIES, ActivityRows, Transfer
+from taskscope.model.tables.activities import ACTIVITIES, ActivityRows, Steal, Transfer
 from taskscope.model.tables.columns import Measured, RowBlock
 from taskscope.model.tables.held import HeldRows
 from taskscope.model.tables.records import (
@@ -436,6 +436,11 @@ _FILED = (
             _whole("transfer", "The row of the transfer.", refers="transfers.id"),
             derived("text", "text", "The key."),
         ),
+    ),
+    Table(
+        name="steals",
+        meaning="Tasks that were to go from one worker to another.",
+        columns=tuple(replace(column, is_exact=column.kind == "number") for column in columns_of(Steal)),
     ),
     Table(
         name="metrics",

@@ -17,7 +17,7 @@ from taskscope.errors import OptionError
 from taskscope.model.clock import SYSTEM_CLOCK, Clock, whole_ticks
 from taskscope.model.interrupts import uninterrupted
 from taskscope.model.recording import LogEnds, RecordedData, join_rows
-from taskscope.model.tables.activities import ActivityRows
+from taskscope.model.tables.activities import ActivityRows, Steal
 from taskscope.model.tables.columns import GraphColumns, RowBlock, TaskLinks
 from taskscope.model.tables.held import HeldRows
 from taskscope.model.tables.records import (
@@ -58,6 +58,7 @@ from taskscope.record.writers.runlog import RunLog
 __all__ = ["Recorder"]
 
 _MAX_WORKER_SAMPLES = 200_000
+_MAX_STEALS = 100_000
 _MAX_SAMPLES = 500_000
 _MAX_HELD_ROWS = 300_000
 
@@ -100,6 +101,7 @@ class Recorder:
         """What workers of clusters were seen to hold; it is in `held`, too."""
         self.activities = ActivityLog()
         self.workers: RecentLog[WorkerSample] = RecentLog(_MAX_WORKER_SAMPLES)
+        self.steals: RecentLog[Steal] = RecentLog(_MAX_STEALS)
         self.metered = MetricLog(self.warn)
         self.stacks = StackLog(self.now_s)
         self._tasks = TaskLog(_checked(max_tasks))
@@ -387,7 +389,7 @@ class Recorder:
         with self._lock:
             self.pull_all()
             states = self._runs.window(first_run, last_run)
-            graphs = _graphs(states)
+            graphs, numbers = _graphs(states), {s.run.run for s in states}
             blocks = self._tasks.of_runs(graphs)
             held = sum(map(len, blocks))
             now_s = self.now_s()
@@ -410,6 +412,7 @@ class Recorder:
                 stacks=self.stacks.between(first_run, last_run),
                 activities=self.activities.columns(graphs.keys()),
                 transfers=self.activities.transfers(start_s, stop_s),
+                steals=tuple(s for s in self.steals if s.run in numbers),
                 holdings=self._held_between(first_run, last_run, until_s),
                 workers=tuple(w for w in self.workers if start_s <= w.time_s <= until_s),
                 metrics=self.metered.between(first_run, last_run),
@@ -444,6 +447,7 @@ class Recorder:
             self.holdings.clear()
             self.activities.clear()
             self.workers.clear()
+            self.steals.clear()
             self.metered.clear()
             self.stacks.clear()
             self._runs.clear()

@@ -10,7 +10,7 @@ from types import CodeType
 from taskscope.analysis.redaction import Redact
 from taskscope.export.native.changes import Changes
 from taskscope.model.recording import RecordedData
-from taskscope.model.tables.activities import Transfer
+from taskscope.model.tables.activities import Steal, Transfer
 from taskscope.model.tables.resources import ResourceRows
 from taskscope.model.tables.workers import WorkerSample
 from taskscope.record import Holding, LaneActivity, Recorder, RunLog
@@ -110,6 +110,7 @@ def sample(recorder: Recorder, log: RunLog, count: int) -> None:
         WorkerSample(at_s, f"tcp://a:{count}", WORKER, 2, 1, 150.0, 5e6, 1e6, 4e6, None, 1e9)
     )
     recorder.note_holdings(log.run, at_s, [Holding(KEYS[0], count, 8.0 * count, 1)])
+    recorder.steals.append(Steal(at_s, log.run, SECRET, "tcp://a:1", WORKER, "stolen", 0.5, 2.0, 0.0))
     recorder.activities.logged.append(
         Transfer("tcp://a:1", WORKER, "incoming", at_s, at_s + 0.5, 512.0, None, 1, (SECRET,))
     )

@@ -24,6 +24,7 @@ DESIGNED = {
     " observed_by result_bytes error",
     "activities": "run key lane activity start_s stop_s source nbytes error",
     "transfers": "worker peer direction start_s stop_s nbytes compressed_bytes n_keys keys",
+    "steals": "time_s run key from_worker to_worker outcome cost_s from_occupancy_s to_occupancy_s",
     "resources": "time_s worker cpu_percent rss_bytes limit_bytes n_processes gap ready_threads active_share "
     "peak_bytes",
     "workers": "time_s worker name n_threads n_executing cpu_percent rss_bytes managed_bytes"

@@ -70,7 +70,7 @@ class Changes:
         self._ended_as: RecordedData | None = None
         """What was recorded, once that is known: what was folded or noted only then does not belong to it."""
         self._version = self._n_groups = self._n_lanes = self._n_workers = 0
-        self._n_transfers = self._n_sources = 0
+        self._n_transfers = self._n_steals = self._n_sources = 0
         self._messages: list[Message] = []
         self._stacks_place = StackPlace()
         self._new_activities = Reader(recorder.activities, _MAX_SERIES_ROWS)
@@ -169,6 +169,8 @@ class Changes:
         running = follower.in_flight(_MAX_RUNNING)
         first_activity, activities = self._new_activities.next()
         _, holdings = self._new_holdings.next()
+        first_steal, steals = recorder.steals.since(self._n_steals)
+        self._n_steals = first_steal + len(steals)
         # What is read last is named by what was read before, and is written first.
         graphs = [(run, part) for run, part in follower.graphs() if self._is_mine(np.array(run))]
         self._tables()
@@ -185,6 +187,9 @@ class Changes:
         self._activities(first_activity, activities)
         last_s = np.inf if whole is None else whole.holdings.time.max(initial=-np.inf)
         writer.add_holdings(holdings.part(self._is_mine(holdings.run) & (holdings.time <= last_s)))
+        recorded = {id(steal) for steal in (() if whole is None else whole.steals)}
+        mine = [s for s in steals if (s.run in self._told if whole is None else id(s) in recorded)]
+        writer.add_records("steals", list(map(self._redaction.steal, mine)))
         self._samples()
         self._stacks()
         writer.standing["running"] = self._running(running)

@@ -47,7 +47,7 @@ from taskscope.export.native.columns import (
 from taskscope.model.keys import KeyBlock
 from taskscope.model.recording import RecordedData
 from taskscope.model.streams import FILE
-from taskscope.model.tables.activities import NO_ACTIVITIES, ActivityColumns, ActivityRows, Transfer
+from taskscope.model.tables.activities import NO_ACTIVITIES, ActivityColumns, ActivityRows, Steal, Transfer
 from taskscope.model.tables.columns import (
     MEASURED,
     GraphColumns,
@@ -86,8 +86,8 @@ _GRAPH_BYTES = 3_000
 """… what a graph or a block does, however few rows it has."""
 
 _RECORDS = {
-    "groups", "lanes", "runs", "messages", "workers", "worker_samples", "transfers", "metrics", "functions",
-    "totals",
+    "groups", "lanes", "runs", "messages", "workers", "worker_samples", "transfers", "steals", "metrics",
+    "functions", "totals",
 }  # fmt: skip
 
 
@@ -242,6 +242,7 @@ class _Tables:
             stacks=self._stacks(),
             activities=self._activities(keys),
             transfers=self._transfers(),
+            steals=tuple(self._records("steals", Steal)),
             workers=tuple(self._worker_samples()),
             metrics=tuple(self._records("metrics", Metric)),
             holdings=self._holdings(),
@@ -509,6 +510,7 @@ class _Tables:
             "stacks": len(recording.stacks.rows),
             "activities": len(recording.activities.rows),
             "transfers": len(recording.transfers),
+            "steals": len(recording.steals),
             "workers": len(recording.workers),
             "resources": len(recording.resources),
         }

@@ -526,6 +526,7 @@ def write(recording: RecordedData, file: BinaryIO) -> None:
         writer.add_activities(recording.activities.rows)
     writer.add_workers(recording.workers)
     writer.add_transfers(recording.transfers)
+    writer.add_records("steals", recording.steals)
     writer.add_records("metrics", recording.metrics)
     writer.add_records("totals", recording.totals)
     writer.frame(is_last=True)

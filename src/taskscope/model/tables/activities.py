@@ -1,4 +1,4 @@
-"""What workers of a cluster did for tasks besides computing them, and what they sent to each other."""
+"""What workers of a cluster did for tasks besides computing them, and what went from one to another."""
 
 from __future__ import annotations
 
@@ -10,7 +10,15 @@ from numpy.typing import NDArray
 
 from taskscope.schema import About, Rows
 
-__all__ = ["ACTIVITIES", "FAILED_ATTEMPT", "NO_ACTIVITIES", "ActivityColumns", "ActivityRows", "Transfer"]
+__all__ = [
+    "ACTIVITIES",
+    "FAILED_ATTEMPT",
+    "NO_ACTIVITIES",
+    "ActivityColumns",
+    "ActivityRows",
+    "Steal",
+    "Transfer",
+]
 
 ACTIVITIES = ("transfer", "disk-read", "disk-write", "deserialize", "serialize", "other", "failed-attempt")
 """Kinds of activity by their code; computing is what the rows of tasks say.
@@ -93,3 +101,33 @@ class Transfer:
     keys: Annotated[
         tuple[str, ...], About("The keys of some of them; in a user's table joined by semicolons.")
     ]
+
+
+@dataclass(frozen=True, slots=True)
+class Steal:
+    """A task that waited on one worker and that the scheduler wanted to be another's: work stealing."""
+
+    time_s: Annotated[float, About("When it was settled.", unit="s", is_time=True)]
+    run: Annotated[int, About("The compute.", refers="runs.run")]
+    key: Annotated[str, About("The task's key.")]
+    from_worker: Annotated[str, About("The address of the worker that it waited on.")]
+    to_worker: Annotated[str, About("The address of the worker that was to have it.")]
+    outcome: Annotated[
+        Literal["stolen", "refused", "rescheduled"],
+        About(
+            "What became of it; refused: its worker was running it by then; rescheduled: one of the two "
+            "was gone, and the scheduler chose anew."
+        ),
+    ]
+    cost_s: Annotated[
+        float | None,
+        About(
+            "How long the scheduler expected it to take on the first worker, with the transfer of what it "
+            "needs: an estimate of the scheduler's, as are the next two.",
+            unit="s",
+        ),
+    ] = None
+    from_occupancy_s: Annotated[
+        float | None, About("How much work the first worker had when that was decided.", unit="s")
+    ] = None
+    to_occupancy_s: Annotated[float | None, About("How much work the other one had.", unit="s")] = None

@@ -13,14 +13,16 @@ takes its place: what is read of a task that came and ended since is its end. Th
 - ``state``: key, state, worker and moment where that is processing, and whether it was to run since;
 - ``end``: a record like those of the task stream; ``attempt``: one of a failure that is tried again;
 - ``lost``: key, worker, moment, whether that was expected; ``workers``: one has come or gone;
+- ``steal``: key, moment, what became of it, from whom, to whom, and where that is known what it costs and how
+  much work both had (`taskscope.model.tables.activities.Steal`);
 - ``life``: worker, moment, what happened to it, and what is known of that
   (`taskscope.sources.cluster.workers.life`).
 
 Where no observer may be put there, and with ``transport="poll"``, the same events are made of the scheduler's
 task stream, of who has what, and of what workers took along (`Polling`). Graphs are read here then, from what
 clients hand over (`Graphs`). What is not known: what tasks wait for, failed attempts of tasks that are tried
-again, graphs of more than `MAX_GRAPH_TASKS` tasks, and what ended between two looks and was no more in the
-scheduler's task stream, which is counted.
+again, steals, graphs of more than `MAX_GRAPH_TASKS` tasks, and what ended between two looks and was no more
+in the scheduler's task stream, which is counted.
 """
 
 from __future__ import annotations
@@ -74,6 +76,7 @@ def _begin(name: str, most: int) -> _Setup:  # noqa: C901 - what travels is in o
         from distributed.metrics import time
 
         to_run = frozenset(("waiting", "queued", "no-worker", "processing"))
+        outcomes = {"confirm": "stolen", "already-computing": "refused", "reschedule": "rescheduled"}
 
         def bounded(steps: Any) -> Any:
             if len(steps) <= 1_001:
@@ -104,6 +107,8 @@ def _begin(name: str, most: int) -> _Setup:  # noqa: C901 - what travels is in o
                 self.most = most
                 self.last: dict[Any, list[Any]] = {}
                 """The last event of a task, where that is its state and nobody has read it."""
+                self.stealing: dict[Any, list[float]] = {}
+                """What was said of tasks when they were to be stolen, until that is settled."""
                 self.feed: Any = None
                 """What runs the coroutine ``feed`` of ours."""
 
@@ -201,10 +206,8 @@ def _begin(name: str, most: int) -> _Setup:  # noqa: C901 - what travels is in o
             def log_event(self, topic: Any, told: Any) -> None:
                 # Anybody may log anything.
                 with suppress(Exception):
-                    if topic == "stealing" and told[0] == "confirm":
-                        # A task that was stolen is in no other state, and with another worker.
-                        if scheduler.tasks[told[1]].state == "processing":
-                            self.note(told[1], "processing")
+                    if topic == "stealing":
+                        self.steal(*told)
                     elif topic == "worker-restart-memory":
                         self.live(told["worker"], "killed", float(told["rss"]))
                     elif topic == "scheduler" and told["action"] == "worker-ttl-timed-out":
@@ -214,6 +217,20 @@ def _begin(name: str, most: int) -> _Setup:  # noqa: C901 - what travels is in o
                         self.live(topic, "status", [str(told["prev-status"])[:99], str(told["status"])[:99]])
                     elif topic in scheduler.workers and told["action"] == "closing-worker":
                         self.live(topic, "closing", str(told["reason"])[:1_000])
+
+            def steal(self, what: str, *told: Any) -> None:
+                if what == "request":
+                    for _, _, key, cost_s, _, from_s, _, to_s in told[0]:
+                        self.stealing[key] = [float(cost_s), float(from_s), float(to_s)]
+                    while len(self.stealing) > 10_000:
+                        del self.stealing[next(iter(self.stealing))]
+                elif what in outcomes:
+                    key, _, victim, thief = told[-5:-1]
+                    # A task that was stolen is in no other state, and with another worker.
+                    if what == "confirm" and scheduler.tasks[key].state == "processing":
+                        self.note(key, "processing")
+                    between = [str(victim)[:1_000], str(thief)[:1_000]]
+                    self.add(["steal", key, time(), outcomes[what], *between, *self.stealing.pop(key, ())])
 
             def remove_worker(self, scheduler: Any, worker: Any, **_: Any) -> None:
                 try:

@@ -12,7 +12,8 @@ from collections import Counter, deque
 from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
 from typing import Any
 
-from taskscope.model.keys import split_key
+from taskscope.model.keys import key_text, split_key
+from taskscope.model.tables.activities import Steal
 from taskscope.model.tables.records import OTHERS
 from taskscope.model.tables.workers import Scheduled
 from taskscope.record import Recorder
@@ -28,7 +29,7 @@ __all__ = ["TO_RUN", "Others", "Tasks"]
 _WAITING = ("queued", "waiting", "no-worker")
 TO_RUN = frozenset((*_WAITING, "processing"))
 """The states of tasks that run, or will."""
-_OF_TASKS = frozenset(("end", "attempt", "state", "lost"))
+_OF_TASKS = frozenset(("end", "attempt", "state", "steal", "lost"))
 _MANY = 1_000
 """From so many keys of a run on they are counted here, once a look, and not by each who wants to know."""
 _MOST_KEYS = 100_000
@@ -354,10 +355,8 @@ class Tasks:
                 self._flush()
                 key, worker, moment, expected = told
                 self._lose(key, str(worker), float(moment), is_expected=bool(expected))
-            case "life":
-                address, moment, what, details = told
-                at = self._recorder.clock.perf_counter() if moment is None else self._on_axis(float(moment))
-                self._life.take(str(address), at, str(what), details)
+            case "steal" | "life":
+                (self._steal if kind == "steal" else self._live)(*told)
             case "tasks" if self._graph is not None:
                 self._read_tasks(self._graph, *told)
 
@@ -486,6 +485,20 @@ class Tasks:
             self._need(task.run, key)
             why = self._life.why_gone(address, is_expected=is_expected)
             task.run.lose(key, (address, worker.label), self._on_axis(moment), why)
+
+    def _live(self, address: Any, moment: float | None, what: Any, details: Any) -> None:
+        at = self._recorder.clock.perf_counter() if moment is None else self._on_axis(float(moment))
+        self._life.take(str(address), at, str(what), details)
+
+    def _steal(
+        self, key: Hashable, moment: float, outcome: Any, victim: str, thief: str, *costs_s: float
+    ) -> None:
+        task = self._tasks.get(key)
+        if task is not None and (task.run in self._runs or task.run.log.is_of_others):
+            time_s = self._recorder.seconds(self._on_axis(moment))
+            self._recorder.steals.append(
+                Steal(time_s, task.run.log.run, key_text(key), victim, thief, outcome, *costs_s)
+            )
 
     def _on_axis(self, moment: float) -> float:
         """Return where a moment of the scheduler's clock is on that of the recorder's."""

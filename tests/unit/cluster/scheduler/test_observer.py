@@ -7,6 +7,7 @@ import io
 import logging
 import subprocess
 import sys
+import time
 from collections import Counter
 from collections.abc import Callable
 from types import SimpleNamespace
@@ -319,8 +320,11 @@ def test_of_what_is_logged_steals_and_kills_are_told_and_nothing_odd_counts_as_a
     assert scheduler.told() == [["state", "x-1", "processing", "tcp://a", True]]
     task.processing_on.address = "tcp://b"
     plugin.log_event("stealing", [("request", "x-1")])
+    plugin.log_event("stealing", ("request", [(7.0, 2, "x-1", 0.5, "tcp://a", 4.0, "tcp://b", 0)]))
     plugin.log_event("stealing", ("already-computing", "x-1", "executing", "tcp://a", "tcp://b", "steal-0"))
     plugin.log_event("stealing", ("confirm", "x-1", "ready", "tcp://a", "tcp://b", "steal-1"))
+    plugin.log_event("stealing", ("reschedule", True, "x-1", "error", "tcp://a", "tcp://b", "steal-2"))
+    plugin.log_event("stealing", ("stale-response", "x-1", "ready", "tcp://a", "steal-3"))
     plugin.log_event("worker-restart-memory", {"worker": "tcp://b", "pid": 7, "rss": 3 * 2**20})
     plugin.log_event("all", {"action": "add-client"})
     # Anybody may log anything.
@@ -329,8 +333,14 @@ def test_of_what_is_logged_steals_and_kills_are_told_and_nothing_odd_counts_as_a
         plugin.log_event("stealing", odd)
         plugin.log_event("scheduler", odd)
     told = scheduler.told(cursor=1)
-    assert told[0] == ["state", "x-1", "processing", "tcp://b", True]
-    assert [[*event[:2], *event[3:]] for event in told[1:]] == [["life", "tcp://b", "killed", 3.0 * 2**20]]
+    between = ["tcp://a", "tcp://b"]
+    assert told.pop(1) == ["state", "x-1", "processing", "tcp://b", True]
+    assert [[*event[:2], *event[3:]] for event in told] == [
+        ["steal", "x-1", "refused", *between, 0.5, 4.0, 0.0],
+        ["steal", "x-1", "stolen", *between],
+        ["steal", "x-1", "rescheduled", *between],
+        ["life", "tcp://b", "killed", 3.0 * 2**20],
+    ]
     assert scheduler.handlers["taskscope-x"](3, 100, 100)["failed"] == 0
 
 
@@ -404,6 +414,42 @@ def test_a_task_that_is_stolen_is_shown_where_it_is_and_a_kill_for_memory_is_sai
         go.set()
         wait([*busy, waits])
     assert workers(run.recording) == {"a": a, "b": b, "x": b}
+    (stolen,) = rows(run.recording, "steals", "run", "key", "from_worker", "to_worker", "outcome")
+    (number,) = {n for n, key in rows(run.recording, "tasks", "run", "key") if key == "x"}
+    assert stolen == (number, "x", a, b, "stolen")
+    assert "1 task stolen from busier ones" in run.recording.summary()
+
+
+def nap(_number: int) -> None:
+    time.sleep(0.05)
+
+
+def test_tasks_that_an_idle_worker_stole_have_a_row_with_what_the_scheduler_expected() -> None:
+    with (
+        dask.config.set({"distributed.scheduler.work-stealing-interval": "50ms"}),
+        LocalCluster(
+            n_workers=2, threads_per_worker=1, dashboard_address=":0", processes=False, protocol="tcp://"
+        ) as cluster,
+        Client(cluster) as client,
+        taskscope.profile(display=False) as run,
+    ):
+        a, b = sorted(client.scheduler_info()["workers"])
+        # Nothing is stolen of which nobody knows how long it takes.
+        client.submit(nap, -1).result()
+        wait(client.map(nap, range(40), workers=[a], allow_other_workers=True))
+    recording = run.wait()
+    steals = recording.to_pandas("steals")
+    assert set(steals.outcome) <= {"stolen", "refused"}
+    first = steals[steals.outcome == "stolen"].iloc[0]
+    assert (first.from_worker, first.to_worker) == (a, b)
+    assert first.from_occupancy_s > first.to_occupancy_s >= 0
+    assert first.cost_s > 0
+    ends = recording.to_pandas("tasks").set_index("key")
+    assert first.time_s < ends.loc[first.key].start_s
+    last = steals[steals.outcome == "stolen"].drop_duplicates("key", keep="last").set_index("key")
+    assert ends.worker[last.index].tolist() == last.to_worker.tolist()
+    n_stolen = int((steals.outcome == "stolen").sum())
+    assert f"{n_stolen} task{'s' * (n_stolen > 1)} stolen from busier ones" in recording.summary()
 
 
 def test_a_failure_that_is_tried_again_is_told_and_handled_and_the_last_observer_leaves_nothing() -> None:
