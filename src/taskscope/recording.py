@@ -375,8 +375,8 @@ class Recording(RecordedData):
         Returns
         -------
         Explanation
-            Findings that are worth at least 5 % of the makespan, each with what it is worth in seconds, an
-            estimate, and what to do; or why nothing can be said. It prints as text.
+            Findings that are worth at least 5 % of the makespan and 50 ms, each with what it is worth in
+            seconds, an estimate, and what to do; or why nothing can be said. It prints as text.
 
         Raises
         ------

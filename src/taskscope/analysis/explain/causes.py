@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from taskscope.analysis.explain.evidence import Evidence, listed
 from taskscope.analysis.explain.finding import Finding, at_most, measured
-from taskscope.analysis.explain.load import on_core_s
+from taskscope.analysis.explain.load import COUNTED_S, on_core_s
 from taskscope.analysis.explain.replay import Workload, longest_chain_s, replayed_s
 from taskscope.analysis.quantities import format_count, format_duration, format_percent, plural
 
@@ -38,8 +38,6 @@ _MAX_NAMED = 100
 """Most tasks that evidence names by their numbers in the graph."""
 _IDLE = 0.25
 _OFF_CPU = 0.3
-_COUNTED_S = 0.25
-"""In what is shorter nobody has counted ready threads often enough."""
 _FULL = 0.85
 _QUEUED = 1.25
 _ALONE = 0.75
@@ -87,7 +85,8 @@ def large_graph(known: Evidence) -> Iterator[Finding]:
         yield measured("large-graph", graph_s, text, advice, {"graph_s": graph_s, "n_tasks": n_tasks})
 
 
-_TOKEN = re.compile("[0-9a-f]{32}")
+_TOKEN = re.compile("[0-9a-f]{32}|[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
+"""What Dask makes of what is computed, or draws for a call that is not pure."""
 
 
 def recomputed(known: Evidence) -> Iterator[Finding]:
@@ -213,7 +212,7 @@ def waiting(known: Evidence, work: Workload) -> Iterator[Finding]:
     load = work.load
     if load.cpu_share is None or load.is_lock_bound or _with_own_threads_s(known, work) is not None:
         return
-    if load.ready is None and (work.recorded_s < _COUNTED_S or _is_counted_elsewhere(known, work)):
+    if load.ready is None and (work.recorded_s < COUNTED_S or _is_counted_elsewhere(known, work)):
         return
     cpu_s = np.minimum(np.nan_to_num(work.cpu_s), work.seconds)
     whole, own = np.bincount(work.prefix, work.seconds), np.bincount(work.prefix, cpu_s)

@@ -85,7 +85,7 @@ class Explanation:
     Parameters
     ----------
     findings
-        The causes that are worth at least 5 % of the makespan.
+        The causes that are worth at least 5 % of the makespan and 50 ms.
     makespan_s
         The makespan that was looked at, in seconds.
     reason

@@ -18,7 +18,8 @@ from taskscope.model.tables.records import number_prefixes
 __all__ = ["explain"]
 
 _LEAST_SHARE = 0.05
-"""What is worth less of the makespan is not said."""
+_LEAST_S = 0.05
+"""What is worth less of the makespan, or less than this, is not said: single turns at a core cost as much."""
 _BUSY = 0.25
 _OF_ALL = (
     causes.client_gaps,
@@ -59,9 +60,9 @@ def explain(recording: RecordedData, run: int | None = None) -> Explanation:
         base_s={work.run.run: replayed_s(work) for work in works},
         usual={work.run.run: usual_of(work) for work in works},
     )
-    least_s = _LEAST_SHARE * known.makespan_s
+    least_s = max(_LEAST_SHARE * known.makespan_s, _LEAST_S)
     found = [_within(finding, makespan_s) for finding in _findings(known)]
-    found = [finding for finding in found if finding.worth_s >= max(least_s, 1e-9)]
+    found = [finding for finding in found if finding.worth_s >= least_s]
     found.sort(key=lambda finding: -finding.worth_s)
     healthy = None if found else _healthy(known)
     return Explanation(tuple(found), known.makespan_s, None, healthy, _busy(known))

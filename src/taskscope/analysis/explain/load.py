@@ -13,7 +13,10 @@ from taskscope.analysis.explain.schedule import Schedule
 from taskscope.analysis.totals import union_s
 from taskscope.model.recording import RecordedData
 
-__all__ = ["Load", "load_of", "on_core_s"]
+__all__ = ["COUNTED_S", "Load", "load_of", "on_core_s"]
+
+COUNTED_S = 1.0
+"""In what is shorter, and where nobody counted, nothing tells threads that wait from such as lack a core."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,13 +143,15 @@ def load_of(recording: RecordedData, schedule: Schedule) -> Load:
         return Load(concurrency, None, None, n_cores, has_lock, False, ready, process_rate, others)
     cpu_s = np.nan_to_num(schedule.cpu_s.astype(np.float64))
     share, rate = float(cpu_s.sum()) / task_s, float(cpu_s.sum()) / busy_s
+    # That of workers is another lock than the one that was asked for.
+    lock_wait_s = None if run.is_on_cluster else run.lock_wait_s
     is_bound = (
         (scheduler == "threads" or _is_one_worker(recording, schedule))
         and (n_cores is None or n_cores > 1)
         and concurrency >= _LOCK_CONCURRENCY
         and share <= _LOCK_SHARE
-        # That of workers is another lock than the one that was asked for.
-        and (run.is_on_cluster or run.lock_wait_s is None or run.lock_wait_s >= _LOCK_WAIT_S)
+        and (lock_wait_s is None or lock_wait_s >= _LOCK_WAIT_S)
+        and (ready is not None or lock_wait_s is not None or schedule.end - schedule.begin >= 1e9 * COUNTED_S)
         and (
             _is_steady(start, stop, cpu_s)
             if ready is None or active is None

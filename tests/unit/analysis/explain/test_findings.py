@@ -49,11 +49,11 @@ def filled(
     return recording_of(rows, [run], metadata={"n_cores": 4}, resources=samples)
 
 
-def twice(second: str) -> Recording:
-    """Return two computes of four tasks each; what the second one computes is in its keys."""
+def twice(second: str, first: str = TOKEN) -> Recording:
+    """Return two computes of four tasks each; what they compute is in their keys."""
     rows = [
         Row(key=(f"load-{token}", i), lane=i, run=run, start_s=2.0 * run, stop_s=2.0 * run + 2.0)
-        for run, token in enumerate((TOKEN, second))
+        for run, token in enumerate((first, second))
         for i in range(4)
     ]
     runs = [run_of(n, n_tasks=4, n_workers=4, start_s=2.0 * n, stop_s=2.0 * n + 2.0) for n in range(2)]
@@ -174,6 +174,15 @@ def test_tasks_that_keep_one_core_busy_take_turns_only_if_their_lock_was_waited_
     assert replace(recording, runs=runs).explain().findings[0].cause == cause
 
 
+def test_calls_that_are_not_pure_are_recomputed_where_their_very_keys_run_again() -> None:
+    drawn, other = "0123456a-0123-4567-89ab-0123456789ab", "0123456b-0123-4567-89ab-0123456789ab"
+    (found,) = twice(drawn, drawn).explain().findings
+    assert (found.cause, found.worth_s) == ("recomputed", 2.0)
+    assert twice(drawn, other).explain().findings == ()
+    # Who named them may have meant something else by the same name.
+    assert twice("mine", "mine").explain().findings == ()
+
+
 def test_processes_that_are_handed_much_between_tasks_serialize() -> None:
     found = filled([0.5] * 8, 2, lag_s=0.25, scheduler="processes").explain().findings
     assert [(f.cause, round(f.worth_s, 6)) for f in found] == [("serialization", 0.75)]
@@ -291,8 +300,26 @@ def test_where_more_than_a_tenth_is_slow_the_straggler_is_what_took_far_longer_t
 
 
 def test_nothing_is_said_of_waits_in_less_than_counts_can_tell() -> None:
-    assert not filled([0.0625] * 4, 2, cpu=0.25).explain().findings
-    assert [f.cause for f in filled([0.25] * 4, 2, cpu=0.25).explain().findings] == ["waiting"]
+    assert not filled([0.4375] * 4, 2, cpu=0.25).explain().findings
+    assert [f.cause for f in filled([0.5] * 4, 2, cpu=0.25).explain().findings] == ["waiting"]
+
+
+def test_turns_at_the_lock_are_not_said_of_a_short_compute_in_which_nobody_asked_for_it() -> None:
+    def causes(seconds: float, lock_wait_s: float | None) -> list[str]:
+        recording = filled([seconds] * 8, 4, cpu=0.25)
+        runs = tuple(replace(run, lock_wait_s=lock_wait_s) for run in recording.runs)
+        return [f.cause for f in replace(recording, runs=runs).explain().findings]
+
+    assert causes(0.25, lock_wait_s=None) == []
+    assert causes(0.25, lock_wait_s=0.008) == causes(0.5, lock_wait_s=None) == ["interpreter-lock"]
+
+
+@pytest.mark.parametrize(("late_s", "causes"), [(0.03125, []), (0.0625, ["stragglers"])])
+def test_what_is_worth_less_than_a_twentieth_of_a_second_is_not_said(
+    late_s: float, causes: list[str]
+) -> None:
+    found = filled([2.0**-7] * 15 + [2.0**-7 + late_s], 4).explain().findings
+    assert [f.cause for f in found] == causes
 
 
 def test_nothing_is_said_of_waits_of_a_compute_that_no_count_fell_into_where_others_were_counted() -> None:
