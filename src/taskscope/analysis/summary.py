@@ -148,7 +148,9 @@ def _facts(recording: RecordedData, totals: Totals) -> list[tuple[str, str]]:
         # The first sample of a compute has no mark: what was before is not of it.
         is_marked = ~np.isnan(recording.resources.peak_bytes)
         is_whole = is_marked.any() and (~is_marked).sum() <= len(recording.runs)
-        memory += " (the kernel's own mark)" if is_whole else f" (sampled every {format_duration(dt_s)})"
+        memory += (
+            " (as the operating system counted)" if is_whole else f" (sampled every {format_duration(dt_s)})"
+        )
     own = [
         ("wall time", format_duration(totals.makespan_s)),
         ("time in tasks", format_duration(totals.task_s if recording.runs else None)),

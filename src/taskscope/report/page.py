@@ -54,12 +54,12 @@ def page_html(recording: RecordedData, sections: str = "", profile: Profile | No
 
     Notes
     -----
-    The picture and the tables come first: they are painted before the interactive chart, which then takes
-    the picture's place, is unpacked; and they stay where scripts are off.
+    What was found stands above the charts: it says why. The picture and the tables come before the data of
+    the interactive chart: they are painted first, and stay where scripts are off; the chart then takes the
+    picture's place.
     """
     summary = Summary.of(recording)
     name, totals = summary.title, summary.totals
-    picture = base64.b64encode(picture_svg(recording, totals.prefixes).encode("utf-8")).decode("ascii")
     links = pack_links(recording, MAX_PAGE_LINK_BYTES)
     left_out = links_note(links, MAX_PAGE_LINK_BYTES)
     profile = calls_of(recording) if profile is None else profile
@@ -67,16 +67,24 @@ def page_html(recording: RecordedData, sections: str = "", profile: Profile | No
     script = report_script(recording, has_profile=has_profile) if recording.runs or has_profile else None
     chart = _interactive(recording, links, script)
     flames = profile_html(recording, profile, interactive=script is not None) if has_profile else ""
-    alt = escape(f"Gantt chart: {name}", quote=True)
     body = (
         f"<h1>{escape(name)}</h1>{facts_html(summary)}"
-        f'<div class="taskscope-place"></div>'
-        f'<details class="taskscope-picture" open><summary>Picture</summary>'
-        f'<img alt="{alt}" src="data:image/svg+xml;base64,{picture}"></details>'
-        f"{remarks_html(recording, summary)}{_rounding(recording)}{left_out}"
-        f"{prefix_table_html(totals.prefixes)}{flames}{sections}{chart}"
+        f'{remarks_html(recording, summary)}<div class="taskscope-place"></div>{_picture(recording, summary)}'
+        f"{_rounding(recording)}{left_out}{prefix_table_html(totals.prefixes)}{flames}{sections}{chart}"
     )
     return _document(name, _page_style(), body, script)
+
+
+def _picture(recording: RecordedData, summary: Summary) -> str:
+    if not recording.runs:
+        return ""
+    svg = picture_svg(recording, summary.totals.prefixes)
+    data = base64.b64encode(svg.encode("utf-8")).decode("ascii")
+    alt = escape(f"Gantt chart: {summary.title}", quote=True)
+    return (
+        '<details class="taskscope-picture" open><summary>Picture</summary>'
+        f'<img alt="{alt}" src="data:image/svg+xml;base64,{data}"></details>'
+    )
 
 
 def _rounding(recording: RecordedData) -> str:
@@ -119,6 +127,6 @@ def _page_style() -> str:
         "body{margin:1rem;font:14px/1.5 system-ui,sans-serif}"
         f"body{{color:{LIGHT['ink']};background:{LIGHT['paper']}}}"
         f"@media(prefers-color-scheme:dark){{body{{color:{DARK['ink']};background:{DARK['paper']}}}}}"
-        "h1{font-size:1.1rem}h2{font-size:1rem}pre{overflow:auto}img{max-width:100%}table{border-collapse:collapse}"
+        "h1{font-size:1.1rem}h2{font-size:1rem}ul{padding-inline-start:1.2rem}pre{overflow:auto}img{max-width:100%}table{border-collapse:collapse}"
         "th,td{padding:0 .8em 0 0;text-align:right}th:first-child,td:first-child{text-align:left}"
     )

@@ -87,6 +87,19 @@ def test_the_frame_allows_only_our_script_and_no_network() -> None:
     assert "run & jump" in inner.text
 
 
+def test_a_page_says_what_was_found_above_its_charts_and_draws_nothing_where_nothing_ran() -> None:
+    failed, nothing = (page_html(recording_of(rows)) for rows in ([Row(key="a-1", status="erred")], []))
+    shown = [(tag, of.get("class")) for tag, of in Elements(failed).found if tag in ("ul", "details", "div")]
+    assert shown == [
+        ("div", None),
+        ("ul", None),
+        ("div", "taskscope-place"),
+        ("details", "taskscope-picture"),
+        ("details", None),
+    ]
+    assert Elements(nothing).named("img") == []
+
+
 @pytest.mark.parametrize("key", HOSTILE, ids=lambda key: ascii(key[:12]))
 def test_a_hostile_key_adds_no_element_anywhere(key: str) -> None:
     harmless, hostile = (recording_of([Row(key=k)], metadata={"label": k}) for k in ("harmless", key))

@@ -8,6 +8,7 @@ export const PROGRESS_CSS = `
   --tsk-warn: #a85400;
   --tsk-stripe: color-mix(in srgb, var(--tsk-paper) 65%, transparent);
   position: relative;
+  container-type: inline-size;
   padding: 8px 12px;
   line-height: 20px;
   overflow-wrap: anywhere;
@@ -49,7 +50,7 @@ export const PROGRESS_CSS = `
 }
 .tsk-segment.tsk-erred { background: repeating-linear-gradient(135deg, var(--tsk-error) 0 2px, #2a0000 2px 4px); }
 .tsk-segment.tsk-interrupted { background: repeating-linear-gradient(0deg, var(--tsk-error) 0 2px, #2a0000 2px 4px); }
-.tsk-progress-meta { color: var(--tsk-faint); }
+.tsk-progress-meta { align-items: baseline; color: var(--tsk-faint); }
 .tsk-progress-meta .tsk-key { display: inline-block; width: 10px; height: 10px; margin-inline-end: 5px; border-radius: 1px; }
 .tsk-progress-stuck, .tsk-progress-row.tsk-stuck .tsk-progress-number { color: var(--tsk-warn); font-weight: 600; }
 .tsk-progress-error { color: var(--tsk-ink); border-inline-start: 3px solid var(--tsk-error); padding-inline-start: 8px; margin-top: 4px; }
@@ -91,6 +92,12 @@ export const PROGRESS_CSS = `
 .tsk-progress-question { margin: 4px 0; padding: 4px 8px; border: 1px solid var(--tsk-warn); border-radius: 2px; }
 .tsk-progress-question p { display: flex; flex-wrap: wrap; justify-content: space-between; align-items: center; gap: 2px 12px; margin: 2px 0; }
 .tsk-progress-note { color: var(--tsk-ink); }
+@container (max-width: 400px) {
+  .tsk-progress-count { order: 1; flex-basis: 100%; }
+}
+@media (max-width: 480px) {
+  .tsk-progress { padding-inline: 8px; }
+}
 @media (prefers-reduced-motion: no-preference) {
   .tsk-progress-bar > .tsk-segment { transition: width 120ms linear; }
 }

@@ -12,8 +12,8 @@ export const TASKS_CSS = `
 .tsk-gantt-worker:focus-visible { outline: 2px solid var(--tsk-accent); outline-offset: -2px; }
 .tsk-gantt-legend {
   display: flex; flex-wrap: wrap; gap: 2px 6px;
-  margin: 6px 0 0; padding: 0 8px; list-style: none;
-  max-height: 8.9em; overflow: auto;
+  margin: 6px 0 0; padding: 0 5px; list-style: none;
+  max-height: 166px; overflow: auto;
 }
 .tsk-gantt-legend li { display: flex; min-width: 0; max-width: 100%; }
 .tsk-gantt-legend button {
@@ -58,6 +58,6 @@ export const TASKS_CSS = `
 }
 .tsk-gantt-links button:focus-visible { outline: 2px solid var(--tsk-accent); outline-offset: 1px; }
 @media (max-width: 480px) {
-  .tsk-gantt-legend { padding-inline: 8px; }
+  .tsk-gantt-legend { padding-inline: 1px; }
 }
 `;

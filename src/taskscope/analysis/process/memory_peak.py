@@ -150,7 +150,7 @@ class MemoryPeak:
         if self.reason is not None:
             return f"cannot say what was in memory, because {self.reason}"
         whose = "" if self.worker is None else f" of worker {printable(self.worker, 60)}"
-        how = "the kernel's own mark" if self.is_exact else "the largest sample"
+        how = "as the operating system counted" if self.is_exact else "the largest sample"
         parts = sorted(self.parts, key=lambda part: -part.nbytes)
         shown = [part for part in parts if part.nbytes > 0][:_MAX_SHOWN]
         names = [_WORDS[p.kind] + ("" if p.prefix is None else f": {printable(p.prefix, 36)}") for p in shown]

@@ -27,6 +27,8 @@ export const MAX_BRIEF_PX = 112;
 const MIN_WIDTH_PX = 200;
 const RIGHT_PX = 12;
 const TICK_PX = 88;
+/** A step is up to two and a half times what was asked for, and one label alone is no scale. */
+const MIN_TICKS = 3;
 
 /** How wide a track is in a box of the page. */
 export function trackWidthPx(clientPx: number): number {
@@ -53,7 +55,7 @@ export function roomOf({ widthPx, heightPx, leftPx, scrollPx, span, zeroS, isBri
     plotLeftPx: leftPx,
     plotWidthPx,
     scrollPx,
-    ticks: timeTicks(span, zeroS, Math.max(Math.floor(plotWidthPx / TICK_PX), 2)),
+    ticks: timeTicks(span, zeroS, Math.max(Math.floor(plotWidthPx / TICK_PX), MIN_TICKS)),
     isBrief
   };
 }

@@ -162,3 +162,8 @@ it('plots stand one below the other on one axis, and labels never on each other'
   const box = (leftPx: number) => ({ leftPx, topPx: 0, widthPx: 10, heightPx: 10 });
   expect([freePlace([box(5), box(12)], [box(0)]), freePlace([box(5)], [box(0)])]).toEqual([box(12), null]);
 });
+
+it.each([0.0468, 0.055, 0.24, 8.5, 24.9, 59, 90])('an axis that is 100 px wide has two labels at least, over %d s', spanS => {
+  const { ticks } = roomOf({ widthPx: 200, heightPx: 50, leftPx: 88, scrollPx: 0, span: { startS: 0, stopS: spanS }, zeroS: 0 });
+  expect(ticks.length).toBeGreaterThanOrEqual(2);
+});
