@@ -9,6 +9,7 @@ from functools import wraps
 from os import PathLike
 from typing import TYPE_CHECKING, ParamSpec, Protocol, Self
 
+from taskscope.analysis.bandwidth import Bandwidth, bandwidth
 from taskscope.analysis.calls.lines import Lines, lines
 from taskscope.analysis.calls.profile import Profile, profile
 from taskscope.analysis.calls.worker_stacks import in_proportion
@@ -271,6 +272,33 @@ class Recording(RecordedData):
         more, and tells prefixes apart only that did not always run at the same time. Not on a cluster.
         """
         return process_cpu(self)
+
+    def bandwidth(self) -> Bandwidth:
+        """Return how fast results went between each two workers of a cluster.
+
+        Returns
+        -------
+        Bandwidth
+            For each pair of workers how many transfers and bytes there were, how long they took, and the
+            rates of that. It prints as text; `to_pandas` has a row for each pair, `plot` draws a square.
+
+        Examples
+        --------
+        >>> import dask, taskscope
+        >>> with taskscope.profile(display=False) as run:
+        ...     _ = dask.delayed(sum)([1, 2]).compute(scheduler="synchronous")
+        >>> run.recording.bandwidth()
+        cannot say how fast results went between workers, because nothing ran on a cluster
+
+        Notes
+        -----
+        From the workers' own logs (the table ``transfers``), all transfers of the time of the recording. The
+        rate of one transfer is what distributed's page shows; where several go on at a time, the link moved
+        more: `together_bytes_per_s`. A transfer's time is that until the receiver had the data as objects, so
+        a rate says less of the network the smaller results are. Workers of one process
+        (``LocalCluster(processes=False)``) hand results over without a network.
+        """
+        return bandwidth(self)
 
     def critical_path(self, run: int | None = None) -> CriticalPath:
         """Return what set the makespan: a chain of tasks, and of waits with their causes.

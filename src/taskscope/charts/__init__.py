@@ -5,6 +5,7 @@ from taskscope.errors import required
 with required("a figure", "bokeh", "'bokeh>=3.4'"):
     import bokeh  # noqa: F401 - only whether it is there
 
+from taskscope.charts.bandwidth import plot_bandwidth
 from taskscope.charts.cache import plot_cache
 from taskscope.charts.document import html_document
 from taskscope.charts.overview import plot
@@ -18,6 +19,7 @@ __all__ = [
     "Scheme",
     "html_document",
     "plot",
+    "plot_bandwidth",
     "plot_cache",
     "plot_resources",
     "plot_tasks",

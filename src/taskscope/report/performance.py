@@ -7,6 +7,7 @@ from html import escape
 
 import numpy as np
 
+from taskscope.analysis.bandwidth import bandwidth
 from taskscope.analysis.calls.profile import profile as calls_of
 from taskscope.analysis.quantities import format_bytes, format_count, format_duration, printable
 from taskscope.analysis.redaction import redacted, without_credentials
@@ -46,14 +47,16 @@ def _transfers(recording: RecordedData) -> str:
         return ""
     activities = recording.table("activities")
     chosen = np.array([activity == "transfer" for activity in activities["activity"]], bool)
+    told = bandwidth(recording)
+    pairs = f"<pre>{escape(str(told))}</pre>" if told.pairs else ""
     if not chosen.any():
-        return section("Transfers", "<p>no transfer between workers was recorded</p>")
+        return section("Transfers", pairs or "<p>no transfer between workers was recorded</p>")
     start, stop, sizes = (
         np.asarray(activities[c], np.float64)[chosen] for c in ("start_s", "stop_s", "nbytes")
     )
     known = "unknown bytes" if np.isnan(sizes).all() else format_bytes(float(np.nansum(sizes)))
     said = f"{format_count(len(sizes))} transfers, {format_duration(float((stop - start).sum()))}, {known}"
-    return section("Transfers", f"<p>{escape(said)}</p>")
+    return section("Transfers", f"<p>{escape(said)}</p>{pairs}")
 
 
 def _facts(recording: RecordedData) -> Iterable[Sequence[str]]:
