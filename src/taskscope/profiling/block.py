@@ -193,7 +193,8 @@ class Block:
         # What is seen to be over later was not when it ended.
         self._going_after = self.session.cluster.not_over()
         self._left_s = self.session.recorder.now_s()
-        self.session.hold(self, replace(self.options, others=False))
+        # Its files are there by now, or their folder is not: they are checked where a block begins.
+        self.session.hold(self, replace(self.options, others=False, save=None))
 
     def _complete(self, ending: _Ending, left_s: float | None) -> Recording:
         """Stop the block, when all that was waited for after it is there."""

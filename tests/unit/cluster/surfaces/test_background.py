@@ -87,6 +87,21 @@ def test_what_goes_on_after_a_block_completes_its_recording(
     del futures
 
 
+def test_a_file_that_was_begun_in_the_block_is_completed_after_it(
+    client: Client, gate: Event, truth: Path, tmp_path: Path
+) -> None:
+    path = tmp_path / "run.taskscope"
+    with taskscope.profile(display=False, save=path) as run:
+        futures = map_gated(client, truth, "long", 2)
+        until(path.exists)
+    assert taskscope.load(path).metadata["truncated"]
+    gate.set()
+    assert run.wait(PATIENCE_S).messages == ()
+    loaded = taskscope.load(path)
+    assert ("truncated" in loaded.metadata, keys_of(loaded)) == (False, ["long-0", "long-1"])
+    del futures
+
+
 def test_what_is_handed_over_after_a_block_is_not_part_of_it(
     client: Client, gate: Event, truth: Path
 ) -> None:
