@@ -10,6 +10,7 @@ from bokeh.plotting import figure
 from numpy.typing import NDArray
 
 from taskscope.analysis.display.colours import FAILED_COLOUR, prefix_colours
+from taskscope.analysis.display.lanes import lane_names
 from taskscope.analysis.quantities import format_count
 from taskscope.charts.canvas import add_legend, add_note, cut, height_is_free, label, new_figure, set_tooltips
 from taskscope.charts.density import draw_density
@@ -88,7 +89,8 @@ def plot_tasks(
     plot.xaxis.axis_label = "Time (s)"
     # The first lane is on top, where Bokeh has the last row.
     row = n_rows - 1 - row
-    _name_rows(plot, [recording.lanes[lane].label for lane in lanes.tolist()][::-1])
+    names = lane_names(recording.lanes)
+    _name_rows(plot, [names[lane] for lane in lanes.tolist()][::-1])
     bad = bool(np.isin(tasks.status, _BAD).any())
     if len(tasks) > MAX_GLYPHS:
         n_columns = draw_density(plot, recording, lanes, scheme, recording.zero_s - zero_s)
@@ -125,7 +127,7 @@ def _draw_bars(
     texts: list[str] | None,
     label_size: int | None,
 ) -> None:
-    groups = [recording.groups[i] for i in tasks.group.tolist()]
+    groups, names = [recording.groups[i] for i in tasks.group.tolist()], lane_names(recording.lanes)
     bad = np.isin(tasks.status, _BAD)
     colours = [
         FAILED_COLOUR if is_bad else scheme.colour(group.prefix)
@@ -144,7 +146,7 @@ def _draw_bars(
             "key": [cut(key, label_size) for key in keys],
             "task": [cut(text, label_size) for text in what],
             "status": [STATUSES[code] for code in tasks.status.tolist()],
-            "worker": [cut(recording.lanes[lane].label, label_size) for lane in tasks.lane.tolist()],
+            "worker": [cut(names[lane], label_size) for lane in tasks.lane.tolist()],
         }
     )
     plot.hbar(

@@ -92,7 +92,7 @@ def _healthy(known: Evidence) -> str:
         return "nothing to gain here: no time was spent in computes"
     busy = format_percent(min(task_s / able_s, 1.0))
     workers = f"{n} {plural('worker', n)} ran tasks {busy} of the time"
-    return f"nothing to gain here that is worth 5 % of the makespan: {workers}"
+    return f"nothing to gain here that is worth 5 % of the wall time: {workers}"
 
 
 def _busy(known: Evidence) -> str | None:

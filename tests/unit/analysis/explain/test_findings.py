@@ -467,7 +467,7 @@ def test_a_compute_without_tasks_is_explained_like_any_other() -> None:
 def test_nothing_to_gain_is_an_answer() -> None:
     found = filled([1.0] * 8, 4).explain()
     assert str(found) == (
-        "nothing to gain here that is worth 5 % of the makespan: 4 workers ran tasks 100% of the time"
+        "nothing to gain here that is worth 5 % of the wall time: 4 workers ran tasks 100% of the time"
     )
 
 

@@ -168,6 +168,12 @@ def test_unloading_inside_of_a_profiled_cell_ends_its_block(shell: Shell) -> Non
     assert not current().held
 
 
+def test_loading_adds_no_output_to_a_notebook(shell: Shell, capsys: pytest.CaptureFixture[str]) -> None:
+    shell.run("%unload_ext taskscope\n%load_ext taskscope")
+    assert current().held
+    assert capsys.readouterr() == ("", "")
+
+
 def test_loading_watches_and_unloading_leaves_nothing(shell: Shell) -> None:
     plain = shell.shell
     before = (len(plain.ast_transformers), len(plain.input_transformers_cleanup))
