@@ -153,6 +153,7 @@ class About:
     is_time: bool = False
     internal: bool = False
     optional: bool = False
+    kind: Kind | None = None
 
 
 def derived(
@@ -194,10 +195,12 @@ def columns_of(declared: type) -> tuple[Column, ...]:
 def _columns_of(declared: Hashable) -> tuple[Column, ...]:
     hints = get_type_hints(declared, include_extras=True)
     return tuple(
-        Column(name=name, **{**asdict(about), **_typed(hint.__origin__)})
+        Column(name=name, **{**said, **_typed(hint.__origin__), **({"kind": kind} if kind else {})})
         for name, hint in hints.items()
         for about in getattr(hint, "__metadata__", ())
         if isinstance(about, About)
+        for said in [asdict(about)]
+        for kind in [said.pop("kind")]
     )
 
 

@@ -22,8 +22,13 @@ from taskscope.schema import Column, Table, columns_of, derived, shown
 __all__ = ["TABLES"]
 
 
-def _public(declared: type) -> tuple[Column, ...]:
-    return tuple(column for column in columns_of(declared) if not column.internal)
+def _public(declared: type, *but: str) -> tuple[Column, ...]:
+    return tuple(column for column in columns_of(declared) if not column.internal and column.name not in but)
+
+
+def _sampled(declared: type, *but: str) -> tuple[Column, ...]:
+    """Return columns as numbers where a value may be unknown: NaN stands among what is measured."""
+    return tuple(replace(c, kind="number") if c.optional else c for c in _public(declared, *but))
 
 
 _KEY = derived("key", "text", "The task's key.")
@@ -102,42 +107,16 @@ _DECLARED = (
         columns=(
             shown(ResourceRows, "time", name="time_s"),
             derived("worker", "text", "The number of the process.", optional=True),
-            shown(
-                ResourceRows,
-                "cpu_percent",
-                meaning="CPU since the sample before, 100 per core.",
-                optional=True,
-            ),
+            shown(ResourceRows, "cpu_percent"),
             shown(ResourceRows, "rss_bytes", optional=True),
             derived("limit_bytes", "number", "How much it may use.", unit="bytes", optional=True),
-            shown(ResourceRows, "n_processes", kind="whole number"),
-            shown(
-                ResourceRows, "gap", kind="yes or no", meaning="Whether samples are missing before this one."
-            ),
-            shown(
-                ResourceRows,
-                "ready_threads",
-                meaning="Threads that ran, or would have if a core had been free, on average since the "
-                "sample before: by the kernel's account of each, or the mean of several counts. Linux only.",
-            ),
-            shown(
-                ResourceRows,
-                "active_share",
-                meaning="Part of several counts at which there was such a thread.",
-            ),
-            shown(
-                ResourceRows,
-                "peak_bytes",
-                meaning="The most memory since the sample before, by the kernel's own mark. Linux only, "
-                "where this process has no children.",
-            ),
+            *_sampled(ResourceRows, "time", "cpu_percent", "rss_bytes"),
         ),
     ),
     Table(
         name="workers",
         meaning="One row for each sample of a worker of a cluster.",
-        # As numbers, so that what is unknown is NaN among what is measured.
-        columns=tuple(replace(c, kind="number") if c.optional else c for c in _public(WorkerSample)),
+        columns=_sampled(WorkerSample),
     ),
     Table(
         name="metrics",

@@ -326,20 +326,14 @@ def _unlogged(recording: RecordedData) -> Iterator[Transfer]:
 
 def _resources(recording: RecordedData) -> Columns:
     rows = recording.resources
-    n = len(rows)
+    n, stored = len(rows), rows.arrays()
     limit = recording.metadata.get("memory_limit_bytes")
     worker = recording.metadata.get("pid")
     return {
+        **{c.name: stored[c.name].astype(c.dtype) for c in TABLES["resources"].columns if c.name in stored},
         "time_s": rows.time - recording.zero_s,
         "worker": text_column([None if worker is None else str(worker)] * n),
-        "cpu_percent": rows.cpu_percent,
-        "rss_bytes": rows.rss_bytes,
         "limit_bytes": np.full(n, np.nan if limit is None else limit, np.float64),
-        "n_processes": rows.n_processes.astype(np.int64),
-        "gap": rows.gap.astype(bool),
-        "ready_threads": rows.ready_threads,
-        "active_share": rows.active_share,
-        "peak_bytes": rows.peak_bytes,
     }
 
 

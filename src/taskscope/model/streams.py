@@ -156,6 +156,9 @@ _ACTIVITIES = Table(
     ),
 )
 
+_UNDRAWN = ("ready_threads", "active_share", "peak_bytes")
+"""Of samples, what files have and no page draws."""
+
 _WORKER_NUMBER = _whole("worker", "The number of the worker.")
 
 _DECLARED = (
@@ -223,10 +226,7 @@ _DECLARED = (
         meaning="Samples of this process and its children.",
         columns=(
             shown(ResourceRows, "time", name="time_s"),
-            shown(ResourceRows, "cpu_percent"),
-            shown(ResourceRows, "rss_bytes"),
-            shown(ResourceRows, "n_processes", kind="whole number"),
-            shown(ResourceRows, "gap", kind="yes or no"),
+            *_all(ResourceRows, "time", *_UNDRAWN),
         ),
     ),
     Table(
@@ -413,12 +413,7 @@ _FILED = (
     ),
     replace(
         PAGE["resources"],
-        columns=(
-            *_exact(*PAGE["resources"].columns),
-            shown(ResourceRows, "ready_threads"),
-            shown(ResourceRows, "active_share"),
-            shown(ResourceRows, "peak_bytes"),
-        ),
+        columns=_exact(*PAGE["resources"].columns, *(shown(ResourceRows, name) for name in _UNDRAWN)),
     ),
     PAGE["sources"],
     replace(_ACTIVITIES, columns=(_KEY_ROW, *_by_name(_ACTIVITIES, "run", "group").values())),

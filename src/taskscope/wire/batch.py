@@ -551,9 +551,8 @@ def _held(rows: HeldRows) -> _Columns:
 
 def _samples(samples: ResourceRows) -> _Columns:
     return {
+        **samples.arrays(),
         "time_s": samples.time,
-        "cpu_percent": samples.cpu_percent,
-        "rss_bytes": samples.rss_bytes,
         "n_processes": np.minimum(samples.n_processes, 65535),
         "gap": np.minimum(samples.gap, 1),
     }

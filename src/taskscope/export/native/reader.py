@@ -362,16 +362,12 @@ class _Tables:
         return errors
 
     def _resources(self) -> ResourceRows:
-        columns = {"time": self._column("resources", "time_s")}
-        for name in ("cpu_percent", "rss_bytes", "n_processes", "gap"):
-            columns[name] = self._column("resources", name)
-        for name in ("ready_threads", "active_share", "peak_bytes"):
-            # Older files do not have them.
-            values = self._column("resources", name)
-            columns[name] = (
-                values if len(values) == len(columns["time"]) else np.full(len(columns["time"]), np.nan)
-            )
-        return ResourceRows(**{name: values.astype(np.float64) for name, values in columns.items()})
+        time = self._column("resources", "time_s").astype(np.float64)
+        rest = {c.name: self._column("resources", c.name) for c in columns_of(ResourceRows)[1:]}
+        unknown = np.full(len(time), np.nan)
+        # Older files do not have all of them.
+        known = {name: v.astype(np.float64) if len(v) else unknown for name, v in rest.items()}
+        return ResourceRows(time=time, **known)
 
     def _holdings(self) -> HeldRows:
         run, group, time, n_keys, nbytes, n_unsized = (

@@ -28,31 +28,30 @@ class ResourceRows(Rows):
     time: Annotated[NDArray[np.float64], About("When it was.", unit="s", is_time=True)]
     cpu_percent: Annotated[
         NDArray[np.float64],
-        About(
-            "CPU since the sample before, 100 per core; NaN: unknown.",
-            unit="percent",
-            optional=True,
-        ),
+        About("CPU since the sample before, 100 per core.", unit="percent", optional=True),
     ]
     rss_bytes: Annotated[NDArray[np.float64], About("Memory in use.", unit="bytes")]
-    n_processes: Annotated[NDArray[np.float64], About("How many processes these are.")]
-    gap: Annotated[NDArray[np.float64], About("1 where samples are missing before this one, else 0.")]
+    n_processes: Annotated[NDArray[np.float64], About("How many processes these are.", kind="whole number")]
+    gap: Annotated[
+        NDArray[np.float64], About("Whether samples are missing before this one.", kind="yes or no")
+    ]
     ready_threads: Annotated[
         NDArray[np.float64],
         About(
             "Threads that ran, or would have if a core had been free, on average since the sample before: by "
-            "the kernel's account of each thread, or the mean of several counts; NaN: unknown.",
+            "the kernel's account of each, or the mean of several counts. Linux only.",
             optional=True,
         ),
     ]
     active_share: Annotated[
         NDArray[np.float64],
-        About("Part of several counts at which there was such a thread; NaN: unknown.", optional=True),
+        About("Part of several counts at which there was such a thread.", optional=True),
     ]
     peak_bytes: Annotated[
         NDArray[np.float64],
         About(
-            "The most memory since the sample before, by the kernel's own mark; NaN: unknown.",
+            "The most memory since the sample before, by the kernel's own mark. Linux only, where this "
+            "process has no children.",
             unit="bytes",
             optional=True,
         ),

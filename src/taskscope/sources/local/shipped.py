@@ -99,11 +99,9 @@ class ShippedTask:
         self, start: float, stop: float, cpu: float, result: object = None, error: BaseException | None = None
     ) -> None:
         try:
-            if error is None:
-                end: tuple[object, ...] = (result_size(result),)
-            else:
-                end = (describe(error), is_a(error, KeyboardInterrupt))
-            row = (self.number, wall_offset(), os.getpid(), get_ident(), start, stop, cpu, *end)
+            failure = None if error is None else (describe(error), is_a(error, KeyboardInterrupt))
+            size = result_size(result) if error is None else None
+            row = (self.number, wall_offset(), os.getpid(), get_ident(), failure, start, stop, cpu, size)
             # Not created: there is none where the run is over. Nor waited for, as another file might have it.
             file = os.open(self.path, os.O_WRONLY | os.O_APPEND | _NO_WAITING)
             try:
@@ -211,18 +209,20 @@ class ShippedTimes:
     def read(self) -> None:
         """Take in what workers have left: failures at once, times of results once these have landed."""
         for file in list(self._files):
-            for number, offset, pid, thread, start, stop, cpu, *end in file.rows():
+            for number, offset, pid, thread, failure, start, stop, *measured in file.rows():
                 key = file.keys[number]
                 shift = _shift(offset)
-                times = (start + shift, stop + shift, cpu)
+                times = (start + shift, stop + shift)
                 if key not in self._log.submitted:
                     continue
-                if len(end) == 1:
-                    self._answered[key] = (pid, thread, *times, *end)
+                if failure is None:
+                    self._answered[key] = (pid, thread, *times, *measured)
                 else:
-                    text, interrupted = end
+                    text, interrupted = failure
                     self._log.submitted.pop(key, None)
-                    self._log.land_failure(key, (pid, thread), times, text, interrupted=interrupted)
+                    self._log.land_failure(
+                        key, (pid, thread), (*times, measured[0]), text, interrupted=interrupted
+                    )
             if file is not self._files[-1] and file.n_read >= len(file.keys):
                 file.close()
                 self._files.remove(file)
@@ -239,7 +239,7 @@ class ShippedTimes:
         """Take in the times of a task whose result could not be sent."""
         row = self._answered.pop(key, None)
         if row is not None and self._log.submitted.pop(key, None) is not None:
-            pid, thread, start, stop, cpu, _size = row
+            pid, thread, start, stop, cpu, *_ = row
             self._log.land_failure(key, (pid, thread), (start, stop, cpu), text, interrupted=False)
 
     def close(self) -> None:
