@@ -5,6 +5,7 @@ export default defineConfig({
     root: import.meta.dirname,
     // Making a page takes longer than most tests: one that needs none says `@vitest-environment node` in its first line.
     environment: 'jsdom',
+    setupFiles: ['test/setup.ts'],
     // No test is about speed, and a machine may be busy.
     testTimeout: 60_000,
     include: ['test/**/*.test.ts'],

@@ -1,13 +1,9 @@
-import { afterEach, beforeEach, expect, it, vi } from 'vitest';
+import { afterEach, expect, it } from 'vitest';
 
 import { CLUSTER_CHARTS } from '../../../src/charts/cluster';
 import { mountTracks } from '../../../src/charts/tracks';
 import { ClusterStore, TaskStore } from '../../../src/store';
 import { batchOf } from '../../store/rows';
-
-beforeEach(() => {
-  vi.spyOn(HTMLCanvasElement.prototype, 'getContext').mockReturnValue(null);
-});
 
 afterEach(() => {
   document.body.replaceChildren();

@@ -12,8 +12,6 @@ beforeEach(() => {
       'requestAnimationFrame', 'cancelAnimationFrame', 'performance'
     ]
   });
-  // jsdom has no canvas; what is painted on it is the Gantt chart's own affair.
-  vi.spyOn(HTMLCanvasElement.prototype, 'getContext').mockReturnValue(null);
 });
 
 afterEach(() => {

@@ -13,7 +13,6 @@ import { smallRun } from '../small-batch';
 
 beforeEach(() => {
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'requestAnimationFrame', 'cancelAnimationFrame', 'performance'] });
-  vi.spyOn(HTMLCanvasElement.prototype, 'getContext').mockReturnValue(null);
   // jsdom lays nothing out.
   vi.spyOn(Element.prototype, 'getClientRects').mockReturnValue([new DOMRect(0, 0, 1, 1)] as unknown as DOMRectList);
 });

@@ -1,11 +1,10 @@
-import { afterEach, beforeEach, vi } from 'vitest';
+import { afterEach, beforeEach } from 'vitest';
 
 /** A page without a canvas, and the signal of what is shown there, which ends with each test. */
 export function emptyPages(): { readonly signal: AbortSignal; readonly leave: () => void } {
   let controller = new AbortController();
   beforeEach(() => {
     controller = new AbortController();
-    vi.spyOn(HTMLCanvasElement.prototype, 'getContext').mockReturnValue(null);
   });
   afterEach(() => {
     controller.abort();
