@@ -33,6 +33,7 @@ from taskscope.session import Session
 
 if TYPE_CHECKING:
     from bokeh.models import GridPlot
+    from bokeh.plotting import figure
 
 __all__ = ["Comparison", "Recording", "compare", "load", "recorded"]
 
@@ -280,7 +281,7 @@ class Recording(RecordedData):
         -------
         Bandwidth
             For each pair of workers how many transfers and bytes there were, how long they took, and the
-            rates of that. It prints as text; `to_pandas` has a row for each pair, `plot` draws a square.
+            rates of that. It prints as text, and `to_pandas` has a row for each pair.
 
         Examples
         --------
@@ -470,6 +471,29 @@ class Recording(RecordedData):
         from taskscope.charts import plot
 
         return plot(self, theme=theme, palette=palette, **options)
+
+    def plot_bandwidth(self, **options: object) -> figure:
+        """Return a Bokeh figure of `bandwidth`: a square for each pair, darker where it was faster.
+
+        Parameters
+        ----------
+        **options
+            Attributes of a Bokeh figure, such as ``height`` or ``title``, which win over ours.
+
+        Raises
+        ------
+        MissingDependencyError
+            If Bokeh is not installed.
+        AttributeError
+            If Bokeh's figures have no attribute of the name of an option.
+
+        Notes
+        -----
+        It has the 40 workers that moved the most bytes, and says how many it leaves out.
+        """
+        from taskscope.charts import plot_bandwidth
+
+        return plot_bandwidth(bandwidth(self), **options)
 
     def save(
         self,

@@ -15,7 +15,6 @@ from taskscope.model.recording import RecordedData
 
 if TYPE_CHECKING:
     import pandas as pd
-    from bokeh.plotting import figure
 
 __all__ = ["Bandwidth", "WorkerPair", "bandwidth"]
 
@@ -107,29 +106,6 @@ class Bandwidth:
             If pandas is not installed.
         """
         return frame_of([pair.to_dict() for pair in self.pairs], list(_COLUMNS))
-
-    def plot(self, **options: object) -> figure:
-        """Return a Bokeh figure: a square for each pair, the darker the faster a single transfer was.
-
-        Parameters
-        ----------
-        **options
-            Attributes of a Bokeh figure, such as ``height`` or ``title``, which win over ours.
-
-        Raises
-        ------
-        MissingDependencyError
-            If Bokeh is not installed.
-        AttributeError
-            If Bokeh's figures have no attribute of the name of an option.
-
-        Notes
-        -----
-        It has the 40 workers that moved the most bytes, and says how many it leaves out.
-        """
-        from taskscope.charts import plot_bandwidth
-
-        return plot_bandwidth(self, **options)
 
     def name_of(self, address: str) -> str:
         """Return what a worker is called; its address where that is not known."""

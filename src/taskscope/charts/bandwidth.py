@@ -32,7 +32,7 @@ _TOOLTIPS = [
 
 
 def plot_bandwidth(told: Bandwidth, **options: Any) -> figure:
-    """Return a figure with a square for each pair of workers; see `Bandwidth.plot`."""
+    """Return a figure with a square for each pair of workers; see `Recording.plot_bandwidth`."""
     moved: defaultdict[str, float] = defaultdict(float)
     for pair in told.pairs:
         for address in (pair.sender, pair.receiver):

@@ -9,7 +9,7 @@ import pytest
 from bokeh.models import FactorRange
 from bokeh.models.annotations import Title
 
-from taskscope.analysis.bandwidth import Bandwidth, WorkerPair, bandwidth
+from taskscope.analysis.bandwidth import WorkerPair, bandwidth
 from taskscope.model.tables.activities import Transfer
 from taskscope.model.tables.workers import WorkerSample
 from taskscope.recording import Recording
@@ -126,20 +126,20 @@ def test_without_a_cluster_or_with_the_end_of_a_file_missing_it_says_so() -> Non
 
 
 def test_a_figure_has_a_square_for_each_pair_and_says_which_workers_it_leaves_out() -> None:
-    plot = bandwidth(transferred(sent(A, B, 0.0, 0.5, 5e6), sent(B, C, 0.0, 1.0, None))).plot(title="mine")
+    plot = transferred(sent(A, B, 0.0, 0.5, 5e6), sent(B, C, 0.0, 1.0, None)).plot_bandwidth(title="mine")
     (renderer,) = plot.renderers
     assert dict(renderer.data_source.data)["rate"] == ["10 MB/s", "unknown"]  # type: ignore[attr-defined]
     assert isinstance(plot.x_range, FactorRange)
     assert list(plot.x_range.factors) == ["tcp://c:1", "worker 0", "worker 1"]
     assert isinstance(plot.title, Title)
     assert plot.title.text == "mine"
-    many = bandwidth(transferred(*(sent(f"tcp://w{i}:1", B, 0.0, 1.0, 100.0 + i) for i in range(60))))
-    notes = [above.text for above in many.plot().above if isinstance(above, Title)]
+    many = transferred(*(sent(f"tcp://w{i}:1", B, 0.0, 1.0, 100.0 + i) for i in range(60)))
+    notes = [above.text for above in many.plot_bandwidth().above if isinstance(above, Title)]
     assert "the 40 workers that moved the most bytes, of 61" in notes
 
 
 def test_a_figure_of_nothing_says_why() -> None:
-    plot = Bandwidth((), (), "nothing ran on a cluster", ()).plot()
+    plot = transferred(scheduler="threads").plot_bandwidth()
     notes = [above.text for above in plot.above if isinstance(above, Title)]
     assert notes == ["cannot say how fast results went between workers, because nothing ran on a cluster"]
 
