@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, ParamSpec, Protocol, Self
 from taskscope.analysis.bandwidth import Bandwidth, bandwidth
 from taskscope.analysis.calls.lines import Lines, lines
 from taskscope.analysis.calls.profile import Profile, profile
-from taskscope.analysis.calls.worker_stacks import in_proportion
+from taskscope.analysis.calls.proportion import in_proportion
 from taskscope.analysis.compare import ComparedData, compared
 from taskscope.analysis.explain.critical_path import CriticalPath, critical_path
 from taskscope.analysis.explain.finding import Explanation

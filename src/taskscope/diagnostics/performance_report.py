@@ -11,7 +11,7 @@ from pathlib import Path
 from types import FrameType
 from typing import Any
 
-from taskscope.analysis.calls.worker_stacks import lacks_profile
+from taskscope.analysis.calls.proportion import lacks_profile
 from taskscope.diagnostics.memory_sampler import find_client
 from taskscope.errors import OptionError, TaskscopeError
 from taskscope.export.atomic import check_writable, write_atomically

@@ -11,7 +11,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TypeAlias
 
-from taskscope.analysis.calls.worker_stacks import in_proportion, lacks_profile
+from taskscope.analysis.calls.proportion import in_proportion, lacks_profile
 from taskscope.analysis.clip import clipped
 from taskscope.analysis.quantities import format_count, plural
 from taskscope.export import FileStream, save

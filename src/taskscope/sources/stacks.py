@@ -9,92 +9,29 @@ from __future__ import annotations
 import os
 import sys
 import threading
-import time
 from collections.abc import Callable, Iterable
 from itertools import count
-from pathlib import Path
-from types import CodeType, FrameType
 
 from taskscope.model.keys import split_key
 from taskscope.model.tables.stacks import NOT_SAMPLED_WITHOUT_LOCK
 from taskscope.options import DEFAULT_CYCLE_S, DEFAULT_INTERVAL_S
 from taskscope.record import LaneBuffer, Recorder
-from taskscope.sources.local.adapter.graph import is_plumbing
+from taskscope.sources.frames import (
+    SoonerSwitching,
+    cpu_share,
+    has_interpreter_lock,
+    stands_for_s,
+    task_stack,
+    thread_cpu_s,
+)
 from taskscope.sources.local.timing import TimedTask
 
-__all__ = [
-    "StackSampler",
-    "has_interpreter_lock",
-    "task_stack",
-    "thread_cpu_s",
-]
-
+__all__ = ["StackSampler"]
 
 _MAX_SHARE = 0.02
 _LINGER_S = 1.0
-_MAX_LATE_S = 0.01
-_MAX_BEFORE_S = 1.0
 _GOLDEN = 0.6180339887498949
-_OF_THREAD = 6
 _TASK = TimedTask.__call__.__code__
-_OWN = f"{Path(__file__).parents[1]}{os.sep}"
-
-
-def has_interpreter_lock() -> bool:
-    """Return whether one thread at a time runs Python code: without, frames of others are freed meanwhile."""
-    # Before 3.13 there is always a lock.
-    return bool(getattr(sys, "_is_gil_enabled", lambda: True)())
-
-
-def task_stack(frame: FrameType | None) -> list[tuple[CodeType, int]] | None:
-    """Return the calls that a task has made, innermost first; None where the thread runs no code of a task.
-
-    Each is its code and the offset of the instruction that it is at. An empty list means that Dask called
-    something that is no Python function.
-    """
-    stack: list[tuple[CodeType, int]] = []
-    while frame is not None:
-        code = frame.f_code
-        if code is _TASK:
-            break
-        stack.append((code, frame.f_lasti))
-        frame = frame.f_back
-    else:
-        return None
-    # What we do for the task itself, such as measuring its result, is not the task's.
-    if not stack or stack[-1][0].co_filename.startswith(_OWN):
-        return None
-    while stack and is_plumbing(stack[-1][0]):
-        stack.pop()
-    return stack
-
-
-def thread_cpu_s(thread: int) -> float | None:
-    """Return the CPU time of another thread of this process; None where that cannot be known."""
-    known = threading._active.get(thread)  # type: ignore[attr-defined]  # `threading.enumerate` makes a list
-    native = None if known is None else known.native_id
-    if native is None or not sys.platform.startswith("linux"):
-        return None
-    try:
-        # The kernel's name of a thread's clock. `time.pthread_getcpuclockid` crashes where it has ended.
-        return time.clock_gettime((~native << 3) | _OF_THREAD)
-    except OSError:
-        return None
-
-
-def _cpu_share(before: tuple[float, float] | None, now: tuple[float, float] | None) -> float | None:
-    if before is None or now is None or now[0] <= before[0]:
-        return None
-    return min((now[1] - before[1]) / (now[0] - before[0]), 1.0)
-
-
-def _stands_for_s(elapsed_s: float, late_s: float | None, lasts_s: float, *, is_new: bool) -> float:
-    if late_s is None:
-        return max(elapsed_s, min(lasts_s, _MAX_BEFORE_S))
-    if not is_new:
-        return elapsed_s
-    # What a task does before it gives up the lock cannot be seen.
-    return elapsed_s + max(min(late_s, lasts_s, _MAX_LATE_S), 0.0)
 
 
 class StackSampler:
@@ -114,7 +51,9 @@ class StackSampler:
     Every sample stands for the time since the one before: with many threads that need the interpreter, a
     sampler gets it late, and what it then sees went on for longer. A task that holds the lock gives it away
     after 5 ms (`sys.getswitchinterval`) or when it ends, so the first milliseconds of such a task are never
-    seen; the first sample in a task stands for them, too. Such tasks that are shorter are hardly met at all.
+    seen; the first sample in a task stands for them, too. Where one task runs at a time, threads therefore
+    switch after 0.5 ms while they are sampled; where several compute in Python, they hand the lock to each
+    other anyway, and doing it more often would cost them some percent.
     On a busy machine it takes this thread some tenths of a second to begin; its first sample stands for all
     that the tasks which then run have done before, for one second at most.
     The pauses vary around `interval_s`, so that tasks of the same rhythm are not always met at the same
@@ -139,6 +78,7 @@ class StackSampler:
         self._seen: dict[int, tuple[object, float]] = {}
         self._spent: dict[int, tuple[float, float]] = {}
         """When each thread was looked at last, and its CPU time then."""
+        self._switching = SoonerSwitching()
         self._lock = threading.Lock()
         self._active: set[object] = set()
         self._thread: threading.Thread | None = None
@@ -185,6 +125,7 @@ class StackSampler:
             thread, self._thread = self._thread, None
         if thread is not None and thread is not threading.current_thread():
             thread.join()
+        self._switching.want(False)
 
     def forget_thread(self) -> None:
         """Start over in a child process, where the thread does not exist."""
@@ -192,6 +133,7 @@ class StackSampler:
         self._stop = threading.Event()
         self._thread = None
         self._active.clear()
+        self._switching.want(False)
         self._worker = str(os.getpid())
 
     def _run(self, stop: threading.Event) -> None:
@@ -200,6 +142,7 @@ class StackSampler:
         except Exception as error:  # noqa: BLE001 - sampling must not end the user's compute
             self._recorder.fault("sampling call stacks", error)
         finally:
+            self._switching.want(False)
             self._recorder.stacks.end_cycle()
             with self._lock:
                 # However it ended, the next tick can start another.
@@ -246,6 +189,7 @@ class StackSampler:
             # Of computes that are nested in one thread, the innermost began last.
             if task is not None and (thread not in tasks or tasks[thread][2][1] < task[1]):
                 tasks[thread] = run, lane, task
+        self._switching.want(len(tasks) < 2)
         seen, self._seen = self._seen, {thread: task for thread, (_, _, task) in tasks.items()}
         if not tasks:
             return False
@@ -256,13 +200,13 @@ class StackSampler:
             if cpu_s is not None:
                 self._spent[thread] = now, cpu_s
             # One that has ended meanwhile is not what the stack is about.
-            stack = task_stack(frames.pop(thread, None)) if lane.open is task else None
+            stack = task_stack(frames.pop(thread, None), _TASK) if lane.open is task else None
             if stack is not None:
                 is_new = seen.get(thread) is not task
-                stands_for_s = _stands_for_s(elapsed_s, late_s, now - task[1], is_new=is_new)
+                seconds = stands_for_s(elapsed_s, late_s, now - task[1], is_new=is_new)
                 # What a thread did since the look before stands for the task that it is seen in.
-                share = _cpu_share(spent.get(thread), self._spent.get(thread))
-                cpu = None if share is None else share * stands_for_s
+                share = cpu_share(spent.get(thread), self._spent.get(thread))
+                cpu = None if share is None else share * seconds
                 prefix = split_key(task[0])[1]
-                self._recorder.stacks.add(run, prefix, self._worker, stack, stands_for_s, cpu)
+                self._recorder.stacks.add(run, prefix, self._worker, stack, seconds, cpu)
         return True

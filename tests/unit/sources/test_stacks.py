@@ -20,7 +20,9 @@ from taskscope.options import Options, ProfileOptions
 from taskscope.record import Recorder
 from taskscope.recording import Recording
 from taskscope.session import Session
-from taskscope.sources.stacks import StackSampler, has_interpreter_lock, task_stack, thread_cpu_s
+from taskscope.sources.frames import has_interpreter_lock, task_stack, thread_cpu_s
+from taskscope.sources.local.timing import TimedTask
+from taskscope.sources.stacks import StackSampler
 from tests.support.computes.local_computes import watching
 from tests.support.waiting import PATIENCE_S, until
 
@@ -30,7 +32,7 @@ def names(stack: list[tuple[CodeType, int]] | None) -> list[str] | None:
 
 
 def own_stack() -> list[str] | None:
-    return names(task_stack(sys._getframe(1)))
+    return names(task_stack(sys._getframe(1), TimedTask.__call__.__code__))
 
 
 def stack_seen_by(function: Callable[..., Any], *args: Any, **options: Any) -> Any:
@@ -80,7 +82,7 @@ def test_of_a_nested_compute_the_stack_is_that_of_the_inner_task() -> None:
 
 def test_a_thread_that_runs_no_task_has_no_stack() -> None:
     assert own_stack() is None
-    assert task_stack(None) is None
+    assert task_stack(None, TimedTask.__call__.__code__) is None
 
 
 class Sized:
@@ -319,7 +321,7 @@ def test_options_that_cannot_work_are_refused(options: dict[str, Any], message: 
 
 
 def test_a_fault_while_sampling_is_told_and_the_compute_goes_on(monkeypatch: pytest.MonkeyPatch) -> None:
-    def fail(_: FrameType) -> None:
+    def fail(*_: object) -> None:
         raise ValueError("broken")
 
     monkeypatch.setattr("taskscope.sources.stacks.task_stack", fail)
@@ -429,14 +431,33 @@ def test_every_block_is_sampled_while_another_one_holds_the_session(session: Ses
     assert sampled == [True, True, True]
 
 
+@pytest.mark.parametrize(("n_tasks", "sooner"), [(1, True), (2, False)])
+def test_threads_switch_sooner_only_while_one_task_runs_at_a_time(
+    session: Session, n_tasks: int, *, sooner: bool
+) -> None:
+    session.hold(session, Options(stacks=True, profile_interval=0.001))
+    watched, begun, seen = Watched(session), threading.Barrier(n_tasks), []
+    before_s = sys.getswitchinterval()
+
+    def task(_: int) -> None:
+        begun.wait(PATIENCE_S)
+        watched.until(watched.n_samples() + 3 * n_tasks)
+        seen.append(sys.getswitchinterval() < before_s)
+        begun.wait(PATIENCE_S)
+
+    dask.compute(*[delayed(task)(n) for n in range(n_tasks)], scheduler="threads", num_workers=n_tasks)
+    session.release(session)
+    assert (seen, sys.getswitchinterval()) == ([sooner] * n_tasks, before_s)
+
+
 def test_a_fault_ends_no_sampling_but_its_own(session: Session, monkeypatch: pytest.MonkeyPatch) -> None:
     failed = threading.Event()
 
-    def fail_once(frame: FrameType | None) -> list[tuple[CodeType, int]] | None:
+    def fail_once(frame: FrameType | None, task: CodeType) -> list[tuple[CodeType, int]] | None:
         if not failed.is_set():
             failed.set()
             raise ValueError("broken")
-        return task_stack(frame)
+        return task_stack(frame, task)
 
     monkeypatch.setattr("taskscope.sources.stacks.task_stack", fail_once)
     session.hold(session, Options(stacks=True, profile_interval=0.001))

@@ -11,7 +11,6 @@ from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -104,9 +103,11 @@ class Lines:
 
     Notes
     -----
-    Seconds are estimates: each sample stands for the time since the one before. Samples stand for different
-    times, so the standard error of a share ``p`` is ``sqrt(p (1 - p) / n)`` where ``n`` is the square of
-    their sum over the sum of their squares. A line that calls itself again counts once for each sample.
+    Seconds are estimates. Samples stand for the time since the one before, scaled so that those of a prefix
+    add up to what its tasks were measured to take; what is estimated is where in a task it went. They stand
+    for different times, so the standard error of a share ``p`` of a prefix is ``sqrt(p (1 - p) / n)`` where
+    ``n`` is the square of their sum over the sum of their squares; those of prefixes add up in squares. A
+    line that calls itself again counts once for each sample. Tasks that no sample met have no lines.
     """
 
     functions: tuple[FunctionLines, ...]
@@ -203,7 +204,7 @@ def _functions(
 ) -> list[FunctionLines]:
     """Return the lines of these functions, of all by default; the longest first."""
     wanted = rows.part(rows.function >= 0 if places is None else np.isin(rows.function, places))
-    error_of = partial(_error, float(rows.self_seconds.sum()), float(rows.self_squares.sum()))
+    errors = _errors(rows, wanted)
     functions, known = recording.stacks.functions, _seconds_in(recording.stacks, sampled)
     found: defaultdict[int, list[Line]] = defaultdict(list)
     source: Sequence[str] = []
@@ -217,7 +218,7 @@ def _functions(
                 source=source[number - 1] if 0 < number <= len(source) else None,
                 n_samples=int(sums["count"]),
                 seconds=sums["seconds"],
-                seconds_error=error_of(sums["seconds"]),
+                seconds_error=errors[place, number],
                 self_seconds=sums["self_seconds"],
                 cpu_share=sums["cpu_s"] / known_s if known_s else math.nan,
             )
@@ -302,12 +303,19 @@ def _not_seen(stacks: StackColumns, rows: LineRows, function: Named) -> str:
     )
 
 
-def _error(all_s: float, all_squares: float, seconds: float) -> float:
-    """Return the standard error of the time of some samples of many that stand for different times."""
-    if not all_s:
-        return 0.0
-    share = min(seconds / all_s, 1.0)
-    return math.sqrt(share * (1 - share) * all_squares)
+def _errors(rows: LineRows, wanted: LineRows) -> dict[tuple[int, int], float]:
+    """Return the standard errors of lines' times: how long the tasks of each prefix took is known exactly."""
+    n = int(rows.prefix.max(initial=0)) + 1
+    total_s = np.bincount(rows.prefix, rows.self_seconds, n)
+    squares = np.bincount(rows.prefix, rows.self_squares, n)
+    variances: defaultdict[tuple[int, int], float] = defaultdict(float)
+    places = np.stack([wanted.function, wanted.line, wanted.prefix], axis=1)
+    found, which = np.unique(places, axis=0, return_inverse=True)
+    sums = np.bincount(which.ravel(), wanted.seconds, len(found)).tolist()
+    for (function, line, prefix), seconds in zip(found.tolist(), sums, strict=True):
+        share = min(seconds / total_s[prefix], 1.0) if total_s[prefix] else 0.0
+        variances[function, line] += share * (1 - share) * float(squares[prefix])
+    return {line: math.sqrt(variance) for line, variance in variances.items()}
 
 
 def _seconds_in(stacks: StackColumns, sampled: StackRows) -> dict[int, float]:

@@ -118,8 +118,9 @@ def test_a_line_has_the_time_of_what_it_calls_and_adds_up_to_that_of_the_tasks(
         "source": ["    data = read(path)", "    return clean(data)", "        return data"],
     }
     assert (found.seconds, found.n_samples, found.unattributed_seconds) == (4.0, 4, 0.5)
-    # (Σw)² / Σw² = 16 / 5.5 samples of equal weight would say as much.
-    error = 4.0 * (0.75 * 0.25 * 5.5 / 16) ** 0.5
+    # Of its prefix, whose time is known: (Σw)² / Σw² = 3.5² / 5.25 samples of equal weight would say as much.
+    share = 3.0 / 3.5
+    error = 3.5 * (share * (1 - share) * 5.25 / 3.5**2) ** 0.5
     assert list(found.table()["seconds_error"])[1:] == pytest.approx([error, error], rel=1e-12)
     assert [len(recording.lines(prefix=name).functions) for name in ("x", "y")] == [2, 0]
     assert set(found.table()["file"]) == {str(path)}

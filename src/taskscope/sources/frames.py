@@ -1,0 +1,115 @@
+"""Look at what other threads of this process are doing: their calls, their CPU time, and when they let us.
+
+Also imported in processes that run tasks for this one, so it imports little.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import threading
+import time
+from pathlib import Path
+from types import CodeType, FrameType
+
+from taskscope.sources.local.adapter.graph import is_plumbing
+
+__all__ = [
+    "SoonerSwitching",
+    "cpu_share",
+    "has_interpreter_lock",
+    "stands_for_s",
+    "task_stack",
+    "thread_cpu_s",
+]
+
+_MAX_LATE_S = 0.01
+_MAX_BEFORE_S = 1.0
+_SOONER_S = 0.0005
+_OF_THREAD = 6
+_OWN = f"{Path(__file__).parents[1]}{os.sep}"
+
+
+def has_interpreter_lock() -> bool:
+    """Return whether one thread at a time runs Python code: without, frames of others are freed meanwhile."""
+    # Before 3.13 there is always a lock.
+    return bool(getattr(sys, "_is_gil_enabled", lambda: True)())
+
+
+def task_stack(frame: FrameType | None, task: CodeType) -> list[tuple[CodeType, int]] | None:
+    """Return the calls that a task has made, innermost first; None where the thread runs no code of a task.
+
+    `task` is the code of ours that runs it. Each call is its code and the offset of the instruction that it
+    is at. An empty list means that Dask called something that is no Python function.
+    """
+    stack: list[tuple[CodeType, int]] = []
+    while frame is not None:
+        code = frame.f_code
+        if code is task:
+            break
+        stack.append((code, frame.f_lasti))
+        frame = frame.f_back
+    else:
+        return None
+    # What we do for the task itself, such as measuring its result, is not the task's.
+    if not stack or stack[-1][0].co_filename.startswith(_OWN):
+        return None
+    while stack and is_plumbing(stack[-1][0]):
+        stack.pop()
+    return stack
+
+
+def thread_cpu_s(thread: int) -> float | None:
+    """Return the CPU time of another thread of this process; None where that cannot be known."""
+    known = threading._active.get(thread)  # type: ignore[attr-defined]  # `threading.enumerate` makes a list
+    native = None if known is None else known.native_id
+    if native is None or not sys.platform.startswith("linux"):
+        return None
+    try:
+        # The kernel's name of a thread's clock. `time.pthread_getcpuclockid` crashes where it has ended.
+        return time.clock_gettime((~native << 3) | _OF_THREAD)
+    except OSError:
+        return None
+
+
+def cpu_share(before: tuple[float, float] | None, now: tuple[float, float] | None) -> float | None:
+    """Return the part of the time between two looks, each with the CPU time then, that took CPU."""
+    if before is None or now is None or now[0] <= before[0]:
+        return None
+    return min((now[1] - before[1]) / (now[0] - before[0]), 1.0)
+
+
+def stands_for_s(elapsed_s: float, late_s: float | None, lasts_s: float, *, is_new: bool) -> float:
+    """Return the time that a sample stands for, taken so long after the one before and after it was due."""
+    if late_s is None:
+        return max(elapsed_s, min(lasts_s, _MAX_BEFORE_S))
+    if not is_new:
+        return elapsed_s
+    # What a task does before it gives up the lock cannot be seen.
+    return elapsed_s + max(min(late_s, lasts_s, _MAX_LATE_S), 0.0)
+
+
+class SoonerSwitching:
+    """Has Python's threads give up the interpreter's lock to each other after 0.5 ms instead of 5.
+
+    A thread that computes in Python gives the lock away that long after another has asked for it, so a
+    sampler sees where it is that long after it wanted to look, and nothing of what a task does before.
+    """
+
+    def __init__(self) -> None:
+        self._before_s: float | None = None
+        self._set_s = 0.0
+
+    def want(self, is_wanted: bool) -> None:  # noqa: FBT001 - the only thing it is told
+        """Have it so from now on, or as it was before; what others have set meanwhile stays."""
+        if is_wanted == (self._before_s is not None):
+            return
+        now_s = sys.getswitchinterval()
+        if self._before_s is None:
+            if now_s > _SOONER_S:
+                sys.setswitchinterval(_SOONER_S)
+                self._before_s, self._set_s = now_s, sys.getswitchinterval()
+            return
+        before_s, self._before_s = self._before_s, None
+        if now_s == self._set_s:
+            sys.setswitchinterval(before_s)
