@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from collections.abc import Set as AbstractSet
 from dataclasses import replace
 from datetime import timedelta
@@ -14,23 +15,37 @@ from taskscope.model.tables.records import Run
 
 __all__ = ["clipped"]
 
+_CLOCKS_S = 1.0
+"""How much too early a task of a cluster may seem to have ended: where reports of tasks come late."""
 
-def clipped(data: RecordedData, first_run: int, earlier: AbstractSet[int]) -> RecordedData:
-    """Return what a recording has of the runs from `first_run` on, and of `earlier` ones from its zero on.
+
+def clipped(data: RecordedData, first_run: int, n_ended: Mapping[int, int]) -> RecordedData:
+    """Return what a recording has of the runs from `first_run` on, and of earlier ones from its zero on.
 
     Tasks keep their true times: the new zero is where the first of those began that were running at the old
     one. An earlier run begins there, without the tasks that had ended. It had not ended itself, so its last
     task is among those that are left, whatever the clock of a cluster says of when that was.
+
+    Parameters
+    ----------
+    data
+        The recording.
+    first_run
+        The first run that began after its zero.
+    n_ended
+        The earlier runs, and how many tasks of each were known to have ended by then: of others only the
+        clock of a cluster says so.
     """
-    runs = {run.run for run in data.runs if run.run >= first_run}
+    runs, earlier = {run.run for run in data.runs if run.run >= first_run}, n_ended.keys()
     zero_s = data.zero_s
     blocks, n_before, last_s = [], dict.fromkeys(earlier, 0), _last_stops(data, earlier)
+    known_s = {run: _known_s(data, run, n) for run, n in n_ended.items()}
     for block in data.blocks:
         if block.run in runs:
             blocks.append(block)
         elif block.run in earlier:
             stop = block.start + block.duration
-            part = block.part((stop > data.zero_s) | (stop >= last_s.get(block.run, np.inf)))
+            part = block.part((stop > known_s[block.run]) | (stop >= last_s.get(block.run, np.inf)))
             # What failed and ran again is one task.
             n_before[block.run] += len(np.setdiff1d(block.task, part.task))
             if len(part):
@@ -57,6 +72,14 @@ def clipped(data: RecordedData, first_run: int, earlier: AbstractSet[int]) -> Re
         ).pruned(),
         holdings=data.holdings.part(_of(data.holdings.run, runs, earlier, data.holdings.time >= data.zero_s)),
     )
+
+
+def _known_s(data: RecordedData, run: int, n_ended: int) -> float:
+    """Return when the last task of a run stopped of which it is certain that it was before zero."""
+    stops = [block.start + block.duration for block in data.blocks if block.run == run]
+    stop = np.sort(np.concatenate(stops)) if stops else np.empty(0)
+    last_s = float(stop[min(n_ended, len(stop)) - 1]) if n_ended and len(stop) else -np.inf
+    return min(max(last_s, data.zero_s - _CLOCKS_S), data.zero_s)
 
 
 def _last_stops(data: RecordedData, earlier: AbstractSet[int]) -> dict[int, float]:

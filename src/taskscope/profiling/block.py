@@ -44,8 +44,8 @@ class Block:
         self._left_s = math.inf
         """When it ended, where a cluster went on with computes of it."""
         self._start_s = 0.0
-        self._going_before: set[int] = set()
-        """The computes that clusters were going on with when it began."""
+        self._going_before: dict[int, int] = {}
+        """The computes that clusters were going on with when it began, with how many tasks ended of each."""
         self._going_after: set[int] | None = None
         """Those that they were going on with when it ended; None before."""
         self.has_begun = False
@@ -70,7 +70,7 @@ class Block:
         # Before it is held: what a client waits for already becomes a compute of this block.
         self.first_run = self.session.recorder.next_run
         self._start_s = self.session.recorder.now_s()
-        self._going_before = self.session.cluster.not_over()
+        self._going_before = {run: self._n_ended(run) for run in self.session.cluster.not_over()}
         self.has_begun = True
         self.session.hold(self, self.options)
         self._outer_label = (run_label.get(),)
@@ -325,7 +325,8 @@ class Block:
             metadata=metadata,
         )
         if earlier:
-            recording = clipped(recording, self.first_run, earlier)
+            n_ended = {run: self._going_before[run] for run in earlier}
+            recording = clipped(recording, self.first_run, n_ended)
         resources = recording.resources.between(self._start_s, self._ended_s)
         messages = (*recording.messages, *self._stuck(last_run))
         recording = replace(recording, resources=resources, messages=messages)
@@ -339,6 +340,10 @@ class Block:
         tasks = f"{format_count(n)} {plural('task', n)}"
         text = f"no worker can run {tasks}: none has the resources or the address asked for, or there is none"
         return [Message(recorder.now_s(), "warning", text)] if n else []
+
+    def _n_ended(self, run: int) -> int:
+        progress = self.session.recorder.progress(run, run)
+        return sum(prefix.total - prefix.ahead - prefix.running for prefix in progress)
 
     def _earlier_runs(self, last_run: int) -> set[int]:
         """Return the computes from before that the block seems to wait for."""
